@@ -1,0 +1,147 @@
+//! A reading place in a byte slice.
+
+use super::Malformed;
+
+/// Reads integers and strings from a slice, front to back.
+///
+/// `be` and `le` name the byte order; `u24` is three bytes.
+///
+/// ```
+/// use cbfs::bytes::ByteReader;
+///
+/// let mut reader = ByteReader::new(&[0x00, 0x2a, 0x01, 0x00, 0x00]);
+/// assert_eq!(reader.u16_be().unwrap(), 42);
+/// assert_eq!(reader.u24_le().unwrap(), 1);
+/// assert!(reader.u8().is_err());
+/// ```
+#[derive(Clone, Debug)]
+pub struct ByteReader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> ByteReader<'a> {
+    /// Begins at the front of `bytes`.
+    pub fn new(bytes: &'a [u8]) -> ByteReader<'a> {
+        ByteReader { bytes, at: 0 }
+    }
+
+    /// How many bytes have been read.
+    pub fn position(&self) -> usize {
+        self.at
+    }
+
+    /// The bytes not read yet.
+    pub fn rest(&self) -> &'a [u8] {
+        self.bytes.get(self.at..).unwrap_or_default()
+    }
+
+    /// The next `count` bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`] if fewer are left; nothing is read then.
+    #[inline]
+    pub fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
+        let end = self.at.checked_add(count);
+        match end.and_then(|end| Some((end, self.bytes.get(self.at..end)?))) {
+            Some((end, taken)) => {
+                self.at = end;
+                Ok(taken)
+            }
+            None => Err(self.too_short(count)),
+        }
+    }
+
+    /// Passes over `count` bytes.
+    pub fn skip(&mut self, count: usize) -> Result<(), Malformed> {
+        self.take(count).map(drop)
+    }
+
+    /// The next `N` bytes as an array.
+    #[inline]
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        match self.rest().first_chunk() {
+            Some(array) => {
+                self.at += N;
+                Ok(*array)
+            }
+            None => Err(self.too_short(N)),
+        }
+    }
+
+    #[cold]
+    fn too_short(&self, count: usize) -> Malformed {
+        let left = self.rest().len();
+        Malformed::new(self.at, format!("{count} bytes expected, {left} left"))
+    }
+
+    /// One byte.
+    #[inline]
+    pub fn u8(&mut self) -> Result<u8, Malformed> {
+        self.array().map(|[byte]| byte)
+    }
+
+    /// Two bytes, big-endian.
+    #[inline]
+    pub fn u16_be(&mut self) -> Result<u16, Malformed> {
+        self.array().map(u16::from_be_bytes)
+    }
+
+    /// Two bytes, little-endian.
+    #[inline]
+    pub fn u16_le(&mut self) -> Result<u16, Malformed> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    /// Three bytes, big-endian.
+    #[inline]
+    pub fn u24_be(&mut self) -> Result<u32, Malformed> {
+        self.array().map(|[a, b, c]| u32::from_be_bytes([0, a, b, c]))
+    }
+
+    /// Three bytes, little-endian.
+    #[inline]
+    pub fn u24_le(&mut self) -> Result<u32, Malformed> {
+        self.array().map(|[a, b, c]| u32::from_le_bytes([a, b, c, 0]))
+    }
+
+    /// Four bytes, big-endian.
+    #[inline]
+    pub fn u32_be(&mut self) -> Result<u32, Malformed> {
+        self.array().map(u32::from_be_bytes)
+    }
+
+    /// Four bytes, little-endian.
+    #[inline]
+    pub fn u32_le(&mut self) -> Result<u32, Malformed> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    /// Four bytes, big-endian, signed.
+    #[inline]
+    pub fn i32_be(&mut self) -> Result<i32, Malformed> {
+        self.array().map(i32::from_be_bytes)
+    }
+
+    /// Four bytes, little-endian, signed.
+    #[inline]
+    pub fn i32_le(&mut self) -> Result<i32, Malformed> {
+        self.array().map(i32::from_le_bytes)
+    }
+
+    /// Eight bytes, big-endian.
+    #[inline]
+    pub fn u64_be(&mut self) -> Result<u64, Malformed> {
+        self.array().map(u64::from_be_bytes)
+    }
+
+    /// A field of `count` bytes that holds a string up to its first zero
+    /// byte, if there is one. What follows the zero is garbage.
+    #[inline]
+    pub fn string_field(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
+        let field = self.take(count)?;
+        let end = field.iter().position(|&byte| byte == 0);
+        Ok(end.and_then(|end| field.get(..end)).unwrap_or(field))
+    }
+}

@@ -1,0 +1,28 @@
+//! A ChessBase database: `base.cbh` and its siblings.
+//!
+//! | file | holds | module |
+//! |---|---|---|
+//! | `.cbh` | a record of 46 bytes per game or text | [`record`] |
+//! | `.cbj` | more of each game: teams, rating types, stamps | [`extended`] |
+//! | `.cbg` | moves, and the bodies of texts | [`moves`] |
+//! | `.cbp` `.cbt` `.cbc` `.cbs` `.cbe` `.cbl` | players, tournaments, annotators, sources, teams, labels | [`entities`] |
+//! | `.cbtt` | more of each tournament | [`entities`] |
+//!
+//! The words: a **game id** counts the records of `.cbh` from 1, texts
+//! included; an **entity id** counts the records of one entity file from 0.
+
+mod codepage;
+mod database;
+mod date;
+mod entities;
+mod error;
+mod extended;
+mod family;
+mod moves;
+mod record;
+
+pub use codepage::CodePage;
+pub use database::{Database, Decoded, Options};
+pub use error::Error;
+pub use family::{Family, FileKind};
+pub use record::{Entry, GameId, RecordKind};

@@ -1,0 +1,77 @@
+//! Calendar dates with unknown parts.
+
+use std::fmt;
+
+/// A date of which year, month and day may each be unknown (0).
+///
+/// As PGN writes it: `2004.??.??`; nothing known is `????.??.??`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Date {
+    /// 1 to 4095, or 0 if unknown.
+    pub year: u16,
+    /// 1 to 12, or 0 if unknown. Values up to 15 occur in damaged records.
+    pub month: u8,
+    /// 1 to 31, or 0 if unknown.
+    pub day: u8,
+}
+
+impl Date {
+    /// The date of which nothing is known.
+    pub const UNKNOWN: Date = Date {
+        year: 0,
+        month: 0,
+        day: 0,
+    };
+
+    /// Whether nothing of the date is known.
+    pub fn is_unknown(self) -> bool {
+        self == Date::UNKNOWN
+    }
+
+    /// Appends the date as PGN writes it, always ten bytes.
+    pub fn append_to(self, out: &mut Vec<u8>) {
+        match self.year {
+            0 => out.extend_from_slice(b"????"),
+            year => {
+                append_two(out, (year / 100 % 100) as u8);
+                append_two(out, (year % 100) as u8);
+            }
+        }
+        for part in [self.month, self.day] {
+            out.push(b'.');
+            match part {
+                0 => out.extend_from_slice(b"??"),
+                part => append_two(out, part),
+            }
+        }
+    }
+}
+
+/// Appends a number below 100 as two digits.
+fn append_two(out: &mut Vec<u8>, number: u8) {
+    out.push(b'0' + number / 10 % 10);
+    out.push(b'0' + number % 10);
+}
+
+impl fmt::Display for Date {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = Vec::with_capacity(10);
+        self.append_to(&mut text);
+        f.write_str(&String::from_utf8_lossy(&text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_parts_are_question_marks() {
+        let date = |year, month, day| Date { year, month, day }.to_string();
+        assert_eq!(date(0, 0, 0), "????.??.??");
+        assert_eq!(date(2004, 0, 0), "2004.??.??");
+        assert_eq!(date(1889, 2, 24), "1889.02.24");
+        assert_eq!(date(0, 5, 1), "????.05.01");
+        assert_eq!(date(476, 12, 31), "0476.12.31");
+    }
+}

@@ -1,0 +1,58 @@
+//! Opening codes of the Encyclopaedia of Chess Openings.
+
+use std::fmt;
+
+/// An ECO code `A00` to `E99`, with ChessBase's sub-code `/00` to `/99`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Eco {
+    index: u16,
+    sub_code: u8,
+}
+
+impl Eco {
+    /// How many codes there are, A00 to E99.
+    pub const COUNT: u16 = 500;
+
+    /// The code with this index (A00 = 0, E99 = 499) and sub-code; `None` if
+    /// either is out of range.
+    pub fn new(index: u16, sub_code: u8) -> Option<Eco> {
+        (index < Eco::COUNT && sub_code < 100).then_some(Eco { index, sub_code })
+    }
+
+    /// The index, A00 = 0 to E99 = 499.
+    pub fn index(self) -> u16 {
+        self.index
+    }
+
+    /// The sub-code, 0 to 99.
+    pub fn sub_code(self) -> u8 {
+        self.sub_code
+    }
+
+    /// Letter and two digits, without the sub-code.
+    pub fn bytes(self) -> [u8; 3] {
+        let [letter, number] = [(self.index / 100) as u8, (self.index % 100) as u8];
+        [b'A' + letter, b'0' + number / 10, b'0' + number % 10]
+    }
+}
+
+impl fmt::Display for Eco {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(&self.bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_run_from_a00_to_e99() {
+        let code = |index| Eco::new(index, 0).map(|eco| eco.to_string());
+        assert_eq!(code(0).as_deref(), Some("A00"));
+        assert_eq!(code(289).as_deref(), Some("C89"));
+        assert_eq!(code(499).as_deref(), Some("E99"));
+        assert_eq!(code(500), None);
+        assert_eq!(Eco::new(1, 100), None);
+    }
+}

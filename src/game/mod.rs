@@ -1,0 +1,59 @@
+//! One game as a value, belonging to no format.
+//!
+//! A [`Game`] is what every format room decodes to and encodes from: who
+//! played where ([`Headers`]), from which position ([`Start`]), and the moves
+//! with all variations ([`MoveTree`]). Words used here as chess players use
+//! them:
+//!
+//! * **ply**: one move of one side; the tree is made of plies.
+//! * **main line**: from the start, always the first child.
+//! * **variation**: any later child, an alternative to the main move.
+//! * **set-up position**: a start other than the usual one.
+//!
+//! Only legal moves stand in a tree: [`Line::play`] is the one way to add a
+//! ply, and it asks [`Position`] first.
+
+mod date;
+mod eco;
+mod headers;
+mod nation;
+mod position;
+mod result;
+mod san;
+mod start;
+mod tree;
+
+pub use date::Date;
+pub use eco::Eco;
+pub use headers::{
+    EventKind, GameTag, Headers, PlayerName, RatingType, Source, Speed, Team, Tournament,
+};
+pub use nation::Nation;
+pub use position::{IllegalMove, Position};
+pub use result::GameResult;
+pub use san::San;
+pub use start::Start;
+pub use tree::{Branch, Line, MoveTree, Ply, PlyId};
+
+/// One game: its headers, its start position and its moves.
+///
+/// A `Game` is meant to be reused: [`Game::clear`] empties it and keeps the
+/// memory, so decoding a million games allocates for the largest of them.
+#[derive(Clone, Debug, Default)]
+pub struct Game {
+    /// Who, where, when and with what result.
+    pub headers: Headers,
+    /// The position before the first ply.
+    pub start: Start,
+    /// The moves, main line and variations.
+    pub tree: MoveTree,
+}
+
+impl Game {
+    /// Makes this the empty game: no headers, usual start, no moves.
+    pub fn clear(&mut self) {
+        self.headers.clear();
+        self.start = Start::default();
+        self.tree.clear();
+    }
+}

@@ -1,0 +1,207 @@
+//! The moves of a game: a tree of plies in one arena.
+
+use shakmaty::Move;
+
+use super::{IllegalMove, Position, San};
+
+/// Names one ply of a [`MoveTree`], or the start before the first ply.
+///
+/// Ids are given in the order in which plies are added, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PlyId(u32);
+
+impl PlyId {
+    /// The start of the game, before any ply.
+    pub const START: PlyId = PlyId(0);
+
+    /// The place of the ply in the order of adding: 0 is the start.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Stands for "no ply" in the links: the start is nobody's child.
+const NONE: PlyId = PlyId::START;
+
+/// One ply, with its place in the tree.
+#[derive(Clone, Copy, Debug)]
+pub struct Ply {
+    /// The move; `None` is a null move.
+    pub mv: Option<Move>,
+    /// Its notation, with check and mate marks.
+    pub san: San,
+    parent: PlyId,
+    first_child: PlyId,
+    last_child: PlyId,
+    next_sibling: PlyId,
+}
+
+impl Ply {
+    const START: Ply = Ply {
+        mv: None,
+        san: San::NULL,
+        parent: NONE,
+        first_child: NONE,
+        last_child: NONE,
+        next_sibling: NONE,
+    };
+}
+
+/// A main line with its variations, nested to any depth.
+///
+/// Walks use an explicit stack, and dropping the tree frees one vector, so
+/// deep nesting costs no call stack.
+#[derive(Clone, Debug)]
+pub struct MoveTree {
+    /// `plies[0]` is the start.
+    plies: Vec<Ply>,
+}
+
+impl Default for MoveTree {
+    fn default() -> MoveTree {
+        MoveTree {
+            plies: vec![Ply::START],
+        }
+    }
+}
+
+impl MoveTree {
+    /// Removes all plies and keeps the memory.
+    pub fn clear(&mut self) {
+        self.plies.clear();
+        self.plies.push(Ply::START);
+    }
+
+    /// Number of plies, main line and variations.
+    pub fn len(&self) -> usize {
+        self.plies.len() - 1
+    }
+
+    /// Whether there is no ply.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The ply of this id; `None` for the start and for ids of other trees.
+    pub fn ply(&self, id: PlyId) -> Option<&Ply> {
+        self.plies.get(id.index()).filter(|_| id != PlyId::START)
+    }
+
+    /// The main continuation of `id`.
+    pub fn first_child(&self, id: PlyId) -> Option<PlyId> {
+        self.link(id, |ply| ply.first_child)
+    }
+
+    /// The next alternative to `id`, in stored order.
+    pub fn next_sibling(&self, id: PlyId) -> Option<PlyId> {
+        self.link(id, |ply| ply.next_sibling)
+    }
+
+    /// The ply that `id` follows; `None` if that is the start.
+    pub fn parent(&self, id: PlyId) -> Option<PlyId> {
+        self.link(id, |ply| ply.parent)
+    }
+
+    /// The plies of the main line, in order.
+    pub fn main_line(&self) -> impl Iterator<Item = PlyId> + '_ {
+        std::iter::successors(self.first_child(PlyId::START), |&id| self.first_child(id))
+    }
+
+    fn link(&self, id: PlyId, of: impl Fn(&Ply) -> PlyId) -> Option<PlyId> {
+        self.plies.get(id.index()).map(of).filter(|&to| to != NONE)
+    }
+
+    /// Adds a ply after `parent`: as its main continuation if it has none
+    /// yet, else as the last alternative.
+    fn add(&mut self, parent: PlyId, mv: Option<Move>, san: San) -> PlyId {
+        // A tree is built from a blob of at most 16 MiB or a text of at most
+        // 16 MiB, each ply taking at least a byte: u32 is ample.
+        let id = PlyId(u32::try_from(self.plies.len()).unwrap_or(u32::MAX));
+        self.plies.push(Ply {
+            mv,
+            san,
+            parent,
+            ..Ply::START
+        });
+        let mut previous = NONE;
+        if let Some(parent) = self.plies.get_mut(parent.index()) {
+            previous = std::mem::replace(&mut parent.last_child, id);
+            if previous == NONE {
+                parent.first_child = id;
+            }
+        }
+        if previous != NONE
+            && let Some(previous) = self.plies.get_mut(previous.index())
+        {
+            previous.next_sibling = id;
+        }
+        id
+    }
+}
+
+/// A place in a tree under construction, with the position there: where
+/// the next ply goes. Kept to come back to when a variation ends.
+#[derive(Clone, Debug)]
+pub struct Branch {
+    position: Position,
+    at: PlyId,
+}
+
+/// Builds a tree ply by ply; only what is legal gets in.
+#[derive(Debug)]
+pub struct Line<'t> {
+    tree: &'t mut MoveTree,
+    here: Branch,
+}
+
+impl<'t> Line<'t> {
+    /// Begins at the start of an empty tree.
+    pub fn new(tree: &'t mut MoveTree, start: &Position) -> Line<'t> {
+        tree.clear();
+        Line {
+            tree,
+            here: Branch {
+                position: start.clone(),
+                at: PlyId::START,
+            },
+        }
+    }
+
+    /// The position before the next ply.
+    pub fn position(&self) -> &Position {
+        &self.here.position
+    }
+
+    /// The ply that was played last on this line.
+    pub fn at(&self) -> PlyId {
+        self.here.at
+    }
+
+    /// Plays `m` and adds it to the tree.
+    ///
+    /// # Errors
+    ///
+    /// [`IllegalMove`] if the rules forbid it here; the line stays as it was.
+    pub fn play(&mut self, m: Move) -> Result<PlyId, IllegalMove> {
+        let san = self.here.position.play(m)?;
+        self.here.at = self.tree.add(self.here.at, Some(m), san);
+        Ok(self.here.at)
+    }
+
+    /// Adds a null move, which is allowed in check too.
+    pub fn play_null(&mut self) -> PlyId {
+        self.here.position.play_null();
+        self.here.at = self.tree.add(self.here.at, None, San::NULL);
+        self.here.at
+    }
+
+    /// The present place, to come back to.
+    pub fn branch(&self) -> Branch {
+        self.here.clone()
+    }
+
+    /// Goes on from `branch`.
+    pub fn resume(&mut self, branch: Branch) {
+        self.here = branch;
+    }
+}

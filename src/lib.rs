@@ -1,0 +1,46 @@
+//! cbfs shows ChessBase databases and opening books as directories of files.
+//!
+//! This page is the map. Seven rooms, each named after a thing of the field;
+//! a format lives in one room, both directions, with its tables and its laws.
+//!
+//! ```text
+//!   kernel
+//!     │  fuse              fuser adapter: unwrap the request, call, reply
+//!     ▼
+//!   vfs                    the filesystem, without the kernel
+//!     ▼
+//!   pgn   cbh   book       formats, over &[u8] and &str
+//!     ▼     ▼     ▼
+//!   game                   one game as a value (shakmaty has the rules)
+//!   bytes  storage         integers and strings  |  where bytes live
+//! ```
+//!
+//! | room | may use |
+//! |---|---|
+//! | `bytes` | nothing |
+//! | `storage` | nothing |
+//! | `game` | nothing |
+//! | `pgn` | `game` |
+//! | `cbh` | `game`, `bytes`, `storage` |
+//! | `vfs` | `pgn`, `cbh`, `game`, `storage` |
+//! | `fuse` | `vfs` |
+//! | `cli` | `fuse`, `vfs`, `cbh`, `pgn`, `game` |
+//!
+//! Nothing points up: `game` knows no format, `cbh` and `pgn` do not know
+//! each other, `vfs` does not know the kernel. `tests/rooms.rs` holds the
+//! source against this table.
+//!
+//! # Invariants
+//!
+//! 1. No bytes from disk can panic, recurse without bound, or allocate more
+//!    than a small multiple of the input.
+//! 2. A game that cannot be fully read is shown as far as it goes, says so,
+//!    and is never writable.
+//! 3. Decoders see slices, not files. `vfs` sees no kernel. `game` sees no
+//!    format.
+//! 4. No lock is held while a game is decoded or rendered.
+//! 5. There is no `unsafe`.
+
+pub mod bytes;
+pub mod game;
+pub mod storage;

@@ -1,0 +1,67 @@
+//! Where bytes live.
+//!
+//! A base is a set of files that another program may change, cut short or
+//! replace at any moment. They are read with `pread` and never mapped into
+//! memory: a file that ends early is then an error of that one read, not a
+//! signal that ends the daemon, and the crate needs no `unsafe`. Measured on
+//! a base of 6117 games, the reads of one game cost a tenth of what the
+//! kernel's round trip to the daemon costs.
+
+mod disk;
+mod memory;
+
+pub use disk::DiskFile;
+pub use memory::MemoryFile;
+
+use std::fmt::Debug;
+use std::io;
+
+/// One file of bytes, read at any offset by any thread.
+pub trait Storage: Debug + Send + Sync {
+    /// Present length in bytes.
+    ///
+    /// # Errors
+    ///
+    /// The medium's.
+    fn len(&self) -> io::Result<u64>;
+
+    /// Whether the file holds nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`len`](Storage::len).
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len()? == 0)
+    }
+
+    /// The `len` bytes at `offset`: a part of the file itself where it lies
+    /// in memory, else `buffer`, filled.
+    ///
+    /// # Errors
+    ///
+    /// `UnexpectedEof` if the file ends before; else the medium's.
+    fn read<'a>(
+        &'a self,
+        offset: u64,
+        len: usize,
+        buffer: &'a mut Vec<u8>,
+    ) -> io::Result<&'a [u8]> {
+        let read = self.read_up_to(offset, len, buffer)?;
+        if read.len() < len {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(read)
+    }
+
+    /// As [`read`](Storage::read), but fewer bytes where the file ends.
+    ///
+    /// # Errors
+    ///
+    /// The medium's.
+    fn read_up_to<'a>(
+        &'a self,
+        offset: u64,
+        len: usize,
+        buffer: &'a mut Vec<u8>,
+    ) -> io::Result<&'a [u8]>;
+}
