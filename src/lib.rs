@@ -42,5 +42,7 @@
 //! 5. There is no `unsafe`.
 
 pub mod bytes;
+pub mod cbh;
 pub mod game;
+pub mod pgn;
 pub mod storage;

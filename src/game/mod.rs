@@ -14,6 +14,7 @@
 //! ply, and it asks [`Position`] first.
 
 mod date;
+mod defect;
 mod eco;
 mod headers;
 mod nation;
@@ -24,6 +25,7 @@ mod start;
 mod tree;
 
 pub use date::Date;
+pub use defect::Defect;
 pub use eco::Eco;
 pub use headers::{
     EventKind, GameTag, Headers, PlayerName, RatingType, Source, Speed, Team, Tournament,
