@@ -81,15 +81,22 @@ mod tests {
     fn utf8_wins_over_the_page() {
         assert_eq!(decoded("1252", "Müller".as_bytes()), "Müller");
         assert_eq!(decoded("1252", b"M\xfcller"), "Müller");
-        assert_eq!(decoded("cp1251", b"\xca\xee\xf0\xf7\xed\xee\xe9"), "Корчной");
+        assert_eq!(
+            decoded("cp1251", b"\xca\xee\xf0\xf7\xed\xee\xe9"),
+            "Корчной"
+        );
         assert_eq!(decoded("windows-1250", b"\x8aim\xe1k"), "Šimák");
     }
 
     #[test]
     fn a_character_cut_by_its_field_is_dropped() {
-        let cut = &"Łukąsz".as_bytes()[..6];
+        let cut = &"Łukąsz".as_bytes()[..5];
         assert_eq!(decoded("1252", cut), "Łuk");
-        assert_eq!(decoded("1252", b"Andr\xe9"), "André", "but not one of the page");
+        assert_eq!(
+            decoded("1252", b"Andr\xe9"),
+            "André",
+            "but not one of the page"
+        );
     }
 
     #[test]

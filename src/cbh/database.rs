@@ -71,7 +71,7 @@ impl Database {
     /// another format; [`Error::Io`] from the system. A damaged optional file
     /// is left aside and named in [`defects`](Database::defects).
     pub fn open(path: &Path, options: &Options) -> Result<Database, Error> {
-        Database::open_family(Family::locate(path)?, options, false)
+        Database::open_family(Family::locate(path)?, *options, false)
     }
 
     /// As [`open`](Database::open), with every file read into memory first.
@@ -80,10 +80,10 @@ impl Database {
     ///
     /// As [`open`](Database::open).
     pub fn load(path: &Path, options: &Options) -> Result<Database, Error> {
-        Database::open_family(Family::locate(path)?, options, true)
+        Database::open_family(Family::locate(path)?, *options, true)
     }
 
-    fn open_family(family: Family, options: &Options, in_memory: bool) -> Result<Database, Error> {
+    fn open_family(family: Family, options: Options, in_memory: bool) -> Result<Database, Error> {
         let files = Files {
             family: &family,
             in_memory,
@@ -91,7 +91,7 @@ impl Database {
         let mut defects = Vec::new();
         let headers = files.required(FileKind::Headers)?;
         let header = read_header(&family, headers.as_ref())?;
-        let last_id = last_id(&header, headers.as_ref(), &mut defects)
+        let last_id = last_id(header, headers.as_ref(), &mut defects)
             .map_err(|source| files.io(FileKind::Headers, source))?;
         let players = files.entities(FileKind::Players)?;
         let extended = files
@@ -178,7 +178,9 @@ impl Database {
         entries: &mut Vec<Entry>,
     ) -> Result<(), Error> {
         let first = first.0.max(1);
-        let end = first.saturating_add(count).min(self.last_id.saturating_add(1));
+        let end = first
+            .saturating_add(count)
+            .min(self.last_id.saturating_add(1));
         if first >= end {
             return Ok(());
         }
@@ -191,7 +193,7 @@ impl Database {
         let mut extended_buffer = Vec::new();
         let extended = self.extended_records(first, end, &mut extended_buffer)?;
         let size = self.extended_record_bytes();
-        for (at, bytes) in records.chunks_exact(RECORD_BYTES).enumerate() {
+        for ((id, at), bytes) in (first..).zip(0..).zip(records.chunks_exact(RECORD_BYTES)) {
             let Some((kind, is_deleted)) = record::decode_kind(bytes) else {
                 continue;
             };
@@ -199,7 +201,7 @@ impl Database {
                 .get(at * size..(at + 1) * size)
                 .and_then(|bytes| ExtendedRecord::decode(bytes).modified());
             entries.push(Entry {
-                id: GameId(first + at as u32),
+                id: GameId(id),
                 kind,
                 is_deleted,
                 modified,
@@ -304,8 +306,18 @@ impl Database {
             buffer,
             defects,
         };
-        lookup.read(FileKind::Players, &self.players, record.white, &mut headers.white)?;
-        lookup.read(FileKind::Players, &self.players, record.black, &mut headers.black)?;
+        lookup.read(
+            FileKind::Players,
+            &self.players,
+            record.white,
+            &mut headers.white,
+        )?;
+        lookup.read(
+            FileKind::Players,
+            &self.players,
+            record.black,
+            &mut headers.black,
+        )?;
         let tournament = record.tournament;
         lookup.read(
             FileKind::Tournaments,
@@ -319,7 +331,12 @@ impl Database {
             record.annotator,
             &mut headers.annotator,
         )?;
-        lookup.read(FileKind::Sources, &self.sources, record.source, &mut headers.source)?;
+        lookup.read(
+            FileKind::Sources,
+            &self.sources,
+            record.source,
+            &mut headers.source,
+        )?;
         lookup.read_optional(
             FileKind::Teams,
             self.teams.as_ref(),
@@ -332,7 +349,12 @@ impl Database {
             extended.black_team,
             &mut headers.black_team,
         )?;
-        lookup.read_optional(FileKind::Tags, self.tags.as_ref(), extended.tag, &mut headers.tag)?;
+        lookup.read_optional(
+            FileKind::Tags,
+            self.tags.as_ref(),
+            extended.tag,
+            &mut headers.tag,
+        )?;
         if let Some(extras) = &self.tournament_extras {
             headers.tournament.end = extras
                 .end_date(tournament, buffer)
@@ -373,18 +395,16 @@ impl Database {
                 return Ok(());
             }
         };
-        let blob = match head.get(..size) {
-            Some(blob) => blob,
-            None => {
-                let length = self.moves.len().map_err(io)?;
-                let left = length.saturating_sub(offset);
-                if size as u64 > left {
-                    let what = format!("blob of {size} bytes ends past the file ({left} left)");
-                    fault(Malformed::new(0, what));
-                    return Ok(());
-                }
-                self.moves.read(offset, size, buffer).map_err(io)?
+        let blob = if let Some(blob) = head.get(..size) {
+            blob
+        } else {
+            let left = self.moves.len().map_err(io)?.saturating_sub(offset);
+            if size as u64 > left {
+                let what = format!("blob of {size} bytes ends past the file ({left} left)");
+                fault(Malformed::new(0, what));
+                return Ok(());
             }
+            self.moves.read(offset, size, buffer).map_err(io)?
         };
         if let Err(error) = moves.decode(blob, record.move_count, game) {
             fault(error);
@@ -398,7 +418,11 @@ impl Database {
         let is_cut = extended.moves_offset != offset
             && extended.moves_offset & u64::from(u32::MAX) == offset
             && extended.moves_offset < self.moves.len()?;
-        Ok(if is_cut { extended.moves_offset } else { offset })
+        Ok(if is_cut {
+            extended.moves_offset
+        } else {
+            offset
+        })
     }
 
     fn io(&self, kind: FileKind, source: io::Error) -> Error {
@@ -571,7 +595,7 @@ fn read_header(family: &Family, headers: &dyn Storage) -> Result<record::FileHea
 
 /// The number of records: what the header says, but no more than there are.
 fn last_id(
-    header: &record::FileHeader,
+    header: record::FileHeader,
     headers: &dyn Storage,
     defects: &mut Vec<Defect>,
 ) -> io::Result<u32> {

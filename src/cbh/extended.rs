@@ -179,7 +179,10 @@ mod tests {
     fn a_short_record_leaves_defaults() {
         let mut bytes = vec![0, 0, 0, 7, 0xff, 0xff, 0xff, 0xff];
         let record = ExtendedRecord::decode(&bytes);
-        assert_eq!((record.white_team, record.black_team, record.tag), (7, -1, -1));
+        assert_eq!(
+            (record.white_team, record.black_team, record.tag),
+            (7, -1, -1)
+        );
         bytes.resize(120, 0);
         assert_eq!(ExtendedRecord::decode(&bytes).tag, 0);
         assert_eq!(ExtendedRecord::decode(&[]), ExtendedRecord::default());

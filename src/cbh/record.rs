@@ -69,8 +69,6 @@ pub struct Entry {
 /// The `.cbh` header as far as reading needs it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FileHeader {
-    /// 44, or 36 in old bases.
-    pub(crate) used_bytes: u16,
     /// 1 in nearly all bases.
     pub(crate) version: u8,
     /// Number of records + 1.
@@ -81,8 +79,7 @@ impl FileHeader {
     /// Reads the 46 bytes.
     pub(crate) fn decode(bytes: &[u8]) -> Result<FileHeader, Malformed> {
         let mut reader = ByteReader::new(bytes);
-        reader.skip(1)?;
-        let used_bytes = reader.u16_be()?;
+        reader.skip(3)?;
         let record_bytes = reader.u16_be()?;
         if usize::from(record_bytes) != RECORD_BYTES {
             return Err(Malformed::new(
@@ -91,7 +88,6 @@ impl FileHeader {
             ));
         }
         Ok(FileHeader {
-            used_bytes,
             version: reader.u8()?,
             next_id: reader.u32_be()?,
         })
@@ -113,7 +109,6 @@ pub(crate) fn decode_kind(bytes: &[u8]) -> Option<(RecordKind, bool)> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GameRecord {
     pub(crate) moves_offset: u32,
-    pub(crate) annotations_offset: u32,
     pub(crate) white: u32,
     pub(crate) black: u32,
     pub(crate) tournament: u32,
@@ -128,7 +123,6 @@ pub(crate) struct GameRecord {
     pub(crate) black_elo: u16,
     pub(crate) opening: u16,
     pub(crate) medals: u16,
-    pub(crate) flags: u32,
     pub(crate) move_count: u8,
 }
 
@@ -139,8 +133,10 @@ impl GameRecord {
         reader.skip(1)?;
         let record = GameRecord {
             moves_offset: reader.u32_be()?,
-            annotations_offset: reader.u32_be()?,
-            white: reader.u24_be()?,
+            white: {
+                reader.skip(4)?;
+                reader.u24_be()?
+            },
             black: reader.u24_be()?,
             tournament: reader.u24_be()?,
             annotator: reader.u24_be()?,
@@ -154,9 +150,8 @@ impl GameRecord {
             black_elo: reader.u16_be()?,
             opening: reader.u16_be()?,
             medals: reader.u16_be()?,
-            flags: reader.u32_be()?,
             move_count: {
-                reader.skip(2)?;
+                reader.skip(6)?;
                 reader.u8()?
             },
         };
@@ -202,7 +197,7 @@ mod tests {
     fn a_record_has_its_fields_in_place() {
         assert_eq!(decode_kind(&RECORD), Some((RecordKind::Game, false)));
         let record = GameRecord::decode(&RECORD).unwrap();
-        assert_eq!((record.moves_offset, record.annotations_offset), (26, 0));
+        assert_eq!(record.moves_offset, 26);
         assert_eq!((record.white, record.black, record.source), (0, 1, 1));
         assert_eq!(record.date.to_string(), "2016.07.26");
         assert_eq!(record.result(), Some(GameResult::WhiteWon));

@@ -17,6 +17,7 @@ mod date;
 mod defect;
 mod eco;
 mod headers;
+mod mover;
 mod nation;
 mod position;
 mod result;

@@ -16,7 +16,6 @@ pub(super) fn encode(game: &Game, defects: &[Defect], out: &mut Vec<u8>) {
     let mut text = MoveText {
         tree: &game.tree,
         writer: LineWriter::new(out),
-        digits: Vec::new(),
     };
     let black_begins = u32::from(game.start.position.turn().is_black());
     text.plies(game.start.first_move_number() * 2 + black_begins);
@@ -27,7 +26,6 @@ pub(super) fn encode(game: &Game, defects: &[Defect], out: &mut Vec<u8>) {
 struct MoveText<'g, 'o> {
     tree: &'g MoveTree,
     writer: LineWriter<'o>,
-    digits: Vec<u8>,
 }
 
 impl MoveText<'_, '_> {
@@ -76,10 +74,9 @@ impl MoveText<'_, '_> {
 
     /// Begins a variation with its first move.
     fn open(&mut self, variation: PlyId, half_move: u32) {
-        self.digits.clear();
-        self.digits.push(b'(');
-        append_number(half_move, &mut self.digits);
-        self.writer.word(&self.digits);
+        self.writer.word(b"(");
+        let (number, len) = move_number(half_move);
+        self.writer.glue(number.get(1..=len).unwrap_or_default());
         self.ply(variation);
     }
 
@@ -88,23 +85,26 @@ impl MoveText<'_, '_> {
     #[inline]
     fn number(&mut self, half_move: u32, is_needed: bool) {
         if half_move.is_multiple_of(2) || is_needed {
-            self.digits.clear();
-            append_number(half_move, &mut self.digits);
-            self.writer.word(&self.digits);
+            let (number, len) = move_number(half_move);
+            self.writer.short_word(number, len);
         }
     }
 
     #[inline]
     fn ply(&mut self, id: PlyId) {
         if let Some(ply) = self.tree.ply(id) {
-            self.writer.word(ply.san.as_bytes());
+            self.writer.short_word(ply.san.after_blank(), ply.san.len());
         }
     }
 
     /// One last comment that says what could not be read.
     fn defects(&mut self, defects: &[Defect]) {
         for (at, defect) in defects.iter().enumerate() {
-            self.writer.word(if at == 0 { b"{[%cbdefect" } else { b"[%cbdefect" });
+            self.writer.word(if at == 0 {
+                b"{[%cbdefect"
+            } else {
+                b"[%cbdefect"
+            });
             let text = defect.to_string().replace(['{', '}', '[', ']'], "");
             for word in text.split_whitespace() {
                 self.writer.word(word.as_bytes());
@@ -117,11 +117,36 @@ impl MoveText<'_, '_> {
     }
 }
 
-/// `12.` for White, `12...` for Black.
-fn append_number(half_move: u32, out: &mut Vec<u8>) {
-    append_decimal(half_move / 2, out);
-    let dots: &[u8] = if half_move.is_multiple_of(2) { b"." } else { b"..." };
-    out.extend_from_slice(dots);
+/// `12.` for White, `12...` for Black, after a blank in the first of eight
+/// bytes; and its length without the blank.
+#[inline]
+fn move_number(half_move: u32) -> ([u8; 8], usize) {
+    // A set-up game begins with move 255 at most. Beyond 9999 the last four
+    // digits must do: eight bytes hold them, a blank and three dots.
+    let number = half_move / 2 % 10_000;
+    let digit = |unit: u32| u64::from(b'0') + u64::from(number / unit % 10);
+    let mut text = u64::from(b' ');
+    let mut len = 0;
+    let mut push = |byte: u64| {
+        len += 1;
+        text |= byte << (8 * len);
+    };
+    if number >= 1000 {
+        push(digit(1000));
+    }
+    if number >= 100 {
+        push(digit(100));
+    }
+    if number >= 10 {
+        push(digit(10));
+    }
+    push(digit(1));
+    push(u64::from(b'.'));
+    if !half_move.is_multiple_of(2) {
+        push(u64::from(b'.'));
+        push(u64::from(b'.'));
+    }
+    (text.to_le_bytes(), len)
 }
 
 /// Appends a number in decimal digits.
@@ -143,6 +168,17 @@ pub(super) fn append_decimal(number: u32, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn move_numbers_have_one_dot_or_three() {
+        let written = |half_move| {
+            let (text, len) = move_number(half_move);
+            String::from_utf8(text[..=len].to_vec()).unwrap()
+        };
+        assert_eq!([written(2), written(3)], [" 1.", " 1..."]);
+        assert_eq!([written(199), written(510)], [" 99...", " 255."]);
+        assert_eq!(written(19_999), " 9999...");
+    }
 
     #[test]
     fn numbers_are_written_in_decimal() {

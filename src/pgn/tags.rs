@@ -5,7 +5,7 @@
 //! teams; then the private tags.
 
 use super::movetext::append_decimal;
-use crate::game::{Date, EventKind, Game, GameTag, Headers, Nation, PlayerName, Speed, Team};
+use crate::game::{Date, Eco, Game, GameTag, Headers, Nation, PlayerName, Team, Tournament};
 
 /// Appends all tag pairs of `game`, a line each.
 pub(super) fn encode(game: &Game, out: &mut Vec<u8>) {
@@ -34,7 +34,9 @@ impl Tags<'_> {
         self.text_or_unknown("Event", &headers.tournament.title);
         self.text_or_unknown("Site", &headers.tournament.place);
         self.with("Date", |out| headers.date.append_to(out));
-        self.with("Round", |out| append_round(headers.round, headers.subround, out));
+        self.with("Round", |out| {
+            append_round(headers.round, headers.subround, out);
+        });
         self.player("White", &headers.white);
         self.player("Black", &headers.black);
         self.with("Result", |out| {
@@ -69,32 +71,34 @@ impl Tags<'_> {
         let tournament = &headers.tournament;
         self.date("EventDate", tournament.start);
         self.date("EventEndDate", tournament.end);
-        self.event_type(tournament.kind, tournament.speed);
+        self.event_type(tournament);
         self.number("EventRounds", u32::from(tournament.rounds));
         self.nation("EventCountry", tournament.nation);
         self.number("EventCategory", u32::from(tournament.category));
     }
 
-    /// The kind of event and how fast it was: `swiss (blitz)`.
-    fn event_type(&mut self, kind: EventKind, speed: Speed) {
+    /// The kind of event, whether teams met, and how fast it was:
+    /// `swiss (blitz)`, `team-tourn`.
+    fn event_type(&mut self, tournament: &Tournament) {
+        let kind = tournament.kind.pgn().unwrap_or_default();
+        let team = match (tournament.is_team_event, kind) {
+            (false, _) | (true, "team") => "",
+            (true, "") => "team",
+            (true, _) => "team-",
+        };
         let speeds = [
-            (speed.blitz, "(blitz)"),
-            (speed.rapid, "(rapid)"),
-            (speed.correspondence, "(corr)"),
+            (tournament.speed.blitz, "(blitz)"),
+            (tournament.speed.rapid, "(rapid)"),
+            (tournament.speed.correspondence, "(corr)"),
         ];
-        let fast = speeds.iter().filter(|(given, _)| *given).map(|(_, word)| *word);
-        let mut words = kind.pgn().into_iter().chain(fast).peekable();
-        if words.peek().is_none() {
-            return;
-        }
-        self.with("EventType", |out| {
-            for (at, word) in words.enumerate() {
-                if at > 0 {
-                    out.push(b' ');
-                }
-                out.extend_from_slice(word.as_bytes());
+        let mut value = format!("{team}{kind}");
+        for (_, word) in speeds.iter().filter(|(given, _)| *given) {
+            if !value.is_empty() {
+                value.push(' ');
             }
-        });
+            value.push_str(word);
+        }
+        self.text("EventType", &value);
     }
 
     fn source(&mut self, headers: &Headers) {
@@ -109,10 +113,25 @@ impl Tags<'_> {
 
     fn teams(&mut self, headers: &Headers) {
         let (white, black) = (&headers.white_team, &headers.black_team);
-        self.text("WhiteTeam", &white.title);
-        self.text("BlackTeam", &black.title);
+        self.team("WhiteTeam", white);
+        self.team("BlackTeam", black);
         self.nation("WhiteTeamCountry", white.nation);
         self.nation("BlackTeamCountry", black.nation);
+    }
+
+    /// The team's title; the second and later teams of a club are numbered
+    /// in Roman, as ChessBase exports them.
+    fn team(&mut self, name: &str, team: &Team) {
+        if team.title.is_empty() {
+            return;
+        }
+        self.with(name, |out| {
+            append_escaped(&team.title, out);
+            if let Some(number) = roman(team.number) {
+                out.push(b' ');
+                out.extend_from_slice(number.as_bytes());
+            }
+        });
     }
 
     fn private(&mut self, headers: &Headers) {
@@ -120,7 +139,7 @@ impl Tags<'_> {
             self.text("CbhResult", result);
         }
         self.number("CbhLineEval", u32::from(headers.line_evaluation));
-        if let Some(sub_code) = headers.eco.map(|eco| eco.sub_code()).filter(|&code| code > 0) {
+        if let Some(sub_code) = headers.eco.map(Eco::sub_code).filter(|&code| code > 0) {
             self.with("CbhSubEco", |out| {
                 out.extend_from_slice(&[b'0' + sub_code / 10, b'0' + sub_code % 10]);
             });
@@ -146,8 +165,8 @@ impl Tags<'_> {
             out.push(b' ');
             append_decimal(team.year, out);
             if team.is_season {
-                out.push(b'/');
-                append_decimal(team.year.saturating_add(1) % 100, out);
+                let second = (team.year.saturating_add(1) % 100) as u8;
+                out.extend_from_slice(&[b'/', b'0' + second / 10, b'0' + second % 10]);
             }
         });
     }
@@ -165,13 +184,15 @@ impl Tags<'_> {
     }
 
     fn player(&mut self, name: &str, player: &PlayerName) {
-        self.with(name, |out| match (player.last.as_str(), player.first.as_str()) {
-            ("", "") => out.push(b'?'),
-            (one, "") | ("", one) => append_escaped(one, out),
-            (last, first) => {
-                append_escaped(last, out);
-                out.extend_from_slice(b", ");
-                append_escaped(first, out);
+        self.with(name, |out| {
+            match (player.last.as_str(), player.first.as_str()) {
+                ("", "") => out.push(b'?'),
+                (one, "") | ("", one) => append_escaped(one, out),
+                (last, first) => {
+                    append_escaped(last, out);
+                    out.extend_from_slice(b", ");
+                    append_escaped(first, out);
+                }
             }
         });
     }
@@ -219,6 +240,15 @@ impl Tags<'_> {
         append(self.out);
         self.out.extend_from_slice(b"\"]\n");
     }
+}
+
+/// The number of a club's team where ChessBase shows one: from 2 on.
+fn roman(number: u32) -> Option<&'static str> {
+    const NUMBERS: [&str; 11] = [
+        "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII",
+    ];
+    let index = number.checked_sub(2)?;
+    NUMBERS.get(usize::try_from(index).ok()?).copied()
 }
 
 /// `5`, `5.2`, `?.2`, `?`.
@@ -303,7 +333,9 @@ mod tests {
                 ..Headers::default()
             };
             let tags = lines(headers);
-            tags.into_iter().filter(|tag| tag.contains("White ")).collect::<Vec<_>>()
+            tags.into_iter()
+                .filter(|tag| tag.contains("White "))
+                .collect::<Vec<_>>()
         };
         let plain = "[White \"Carlsen, Magnus\"]";
         assert_eq!(white(player("Carlsen", "Magnus")), [plain]);

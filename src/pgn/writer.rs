@@ -36,6 +36,23 @@ impl<'o> LineWriter<'o> {
         self.glue(text);
     }
 
+    /// Begins a new word of `len` ASCII bytes, given after a blank in eight
+    /// bytes: a copy of fixed size is several times as fast as one of a few
+    /// bytes.
+    #[inline]
+    pub(super) fn short_word(&mut self, after_blank: [u8; 8], len: usize) {
+        if self.column == 0 {
+            return self.word(after_blank.get(1..=len).unwrap_or_default());
+        }
+        self.word = self.out.len() + 1;
+        self.out.extend_from_slice(&after_blank);
+        self.out.truncate(self.word + len);
+        self.column += len + 1;
+        if self.column > LINE_CHARS {
+            self.wrap();
+        }
+    }
+
     /// Appends `text` to the last word.
     #[inline]
     pub(super) fn glue(&mut self, text: &[u8]) {

@@ -110,11 +110,6 @@ impl<K: Kind> EntityFile<K> {
         })
     }
 
-    /// Number of records, deleted ones included, as the header says.
-    pub(super) fn capacity(&self) -> u32 {
-        self.capacity
-    }
-
     /// Reads entity `id` into `value`.
     ///
     /// # Errors
@@ -201,7 +196,10 @@ mod tests {
     }
 
     fn player(left: i32, last: &[u8], first: &[u8]) -> Vec<u8> {
-        let mut record: Vec<u8> = [left, -1].iter().flat_map(|n: &i32| n.to_le_bytes()).collect();
+        let mut record: Vec<u8> = [left, -1]
+            .iter()
+            .flat_map(|n: &i32| n.to_le_bytes())
+            .collect();
         record.push(0);
         for (text, size) in [(last, 30), (first, 20)] {
             let mut field = text.to_vec();
@@ -226,10 +224,17 @@ mod tests {
         bytes.extend(player(-1, &[b'x'; 30], b"L\xe9k\xf3"));
         let file = EntityFile::open(Box::new(MemoryFile::from(bytes))).unwrap();
         let name = read(&file, 0).unwrap();
-        assert_eq!((name.last.as_str(), name.first.as_str()), ("Carlsen", "Magnus"));
+        assert_eq!(
+            (name.last.as_str(), name.first.as_str()),
+            ("Carlsen", "Magnus")
+        );
         let full = read(&file, 2).unwrap();
         assert_eq!((full.last.len(), full.first.as_str()), (30, "Lékó"));
-        for (id, what) in [(1, "is deleted"), (3, "past the end"), (4, "there is no record")] {
+        for (id, what) in [
+            (1, "is deleted"),
+            (3, "past the end"),
+            (4, "there is no record"),
+        ] {
             let Err(LookupError::Fault(_, fact)) = read(&file, id) else {
                 panic!("record {id} was found");
             };

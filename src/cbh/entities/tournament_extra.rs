@@ -24,7 +24,9 @@ pub(crate) struct TournamentExtras {
 
 impl TournamentExtras {
     /// Reads the header.
-    pub(crate) fn open(storage: Box<dyn Storage>) -> io::Result<Result<TournamentExtras, Malformed>> {
+    pub(crate) fn open(
+        storage: Box<dyn Storage>,
+    ) -> io::Result<Result<TournamentExtras, Malformed>> {
         let mut buffer = Vec::new();
         let mut reader = ByteReader::new(storage.read_up_to(0, 8, &mut buffer)?);
         let record_bytes = reader.skip(4).and_then(|()| reader.u32_le());

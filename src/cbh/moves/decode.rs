@@ -1,6 +1,6 @@
 //! Blob → start position and move tree.
 
-use shakmaty::{Bitboard, CastlingMode, CastlingSide, File, Move, Rank, Role, Square};
+use shakmaty::{Bitboard, CastlingMode, CastlingSide, Color, File, Move, Rank, Role, Square};
 
 use super::cipher::Cipher;
 use super::opcode::{OPCODES, Opcode};
@@ -171,7 +171,11 @@ impl Stop {
 fn claims_fit(game: &Game, claimed: u8) -> bool {
     let black_begins = usize::from(game.start.position.turn().is_black());
     let plies = game.tree.main_line().count();
-    let moves = if plies == 0 { 0 } else { (plies + 1 + black_begins) / 2 };
+    let moves = if plies == 0 {
+        0
+    } else {
+        (plies + 1 + black_begins) / 2
+    };
     moves.min(255) == usize::from(claimed)
 }
 
@@ -203,7 +207,11 @@ impl Encoding {
             cipher: Cipher::of_mode(mode).ok_or_else(unsupported)?,
             is_compact: mode & 1 == 0 || is_chess960,
             is_chess960,
-            from_h8: if is_chess960 { mode == 11 } else { mode & 2 != 0 },
+            from_h8: if is_chess960 {
+                mode == 11
+            } else {
+                mode & 2 != 0
+            },
         })
     }
 }
@@ -234,7 +242,11 @@ impl Stream<'_, '_> {
 
     fn compact(&mut self) -> Result<(), Stop> {
         while let Some(code) = self.next() {
-            match OPCODES.get(usize::from(code)).copied().unwrap_or(Opcode::Unused) {
+            match OPCODES
+                .get(usize::from(code))
+                .copied()
+                .unwrap_or(Opcode::Unused)
+            {
                 Opcode::Step(slot, files, ranks) => self.step(slot, files, ranks)?,
                 Opcode::PawnStep(slot, files, ranks) => {
                     let sign = self.line.position().turn().fold_wb(1, -1);
@@ -262,7 +274,7 @@ impl Stream<'_, '_> {
             if word & 0x8000 != 0 {
                 self.push()?;
             }
-            if word & 0x0fff == 0 {
+            if squares(word) == (Square::A1, Square::A1) {
                 self.null();
             } else {
                 let (mut from, mut to) = squares(word);
@@ -288,7 +300,9 @@ impl Stream<'_, '_> {
 
     /// The game is complete; but opcodes passed over must be told.
     fn end(&self) -> Result<(), Stop> {
-        self.passed_over.clone().map_or(Ok(()), |fault| Err(Stop::Fault(fault)))
+        self.passed_over
+            .clone()
+            .map_or(Ok(()), |fault| Err(Stop::Fault(fault)))
     }
 
     #[cold]
@@ -328,7 +342,11 @@ impl Stream<'_, '_> {
         let color = position.turn();
         let Some(m) = position.castling_move(side) else {
             let rank = color.fold_wb(Rank::First, Rank::Eighth);
-            let file = if side.is_king_side() { File::H } else { File::A };
+            let file = if side.is_king_side() {
+                File::H
+            } else {
+                File::A
+            };
             let rook = Square::from_coords(file, rank);
             let fault = self.illegal("castling without the right");
             return Err(Stop::NoRight(rook, fault));
@@ -373,7 +391,13 @@ impl Stream<'_, '_> {
             return self.castle(CastlingSide::from_king_side(from < to));
         }
         let promotes = role == Role::Pawn && Bitboard::BACKRANKS.contains(to);
-        self.play_piece(role, from, to, promotes.then_some(promotion))
+        let promotion = promotes.then_some(promotion);
+        let color = self.play_piece(role, from, to, promotion)?;
+        match promotion {
+            Some(promoted) => self.pieces.promote(color, from, promoted, to),
+            None => self.pieces.relocate(color, role, from, to),
+        }
+        Ok(())
     }
 
     /// Plays the piece of a slot so many files and ranks on.
@@ -388,19 +412,30 @@ impl Stream<'_, '_> {
             File::new(wrapped(from.file().to_u32(), files)),
             Rank::new(wrapped(from.rank().to_u32(), ranks)),
         );
-        self.play_piece(slot.role(), from, to, None)
+        self.play_piece(slot.role(), from, to, None)?;
+        self.pieces.relocate_slot(color, slot, to);
+        Ok(())
     }
 
+    /// Plays a move that is no castling and takes the captured piece off the
+    /// list; the mover's place there is left to the caller.
+    #[inline]
     fn play_piece(
         &mut self,
         role: Role,
         from: Square,
         to: Square,
         promotion: Option<Role>,
-    ) -> Result<(), Stop> {
+    ) -> Result<Color, Stop> {
         let position = self.line.position();
         let color = position.turn();
-        let capture = position.board().role_at(to);
+        let board = position.board();
+        // Most moves take nothing, which one look at all pieces tells.
+        let capture = if board.occupied().contains(to) {
+            board.role_at(to)
+        } else {
+            None
+        };
         let m = if role == Role::Pawn && capture.is_none() && from.file() != to.file() {
             Move::EnPassant { from, to }
         } else {
@@ -420,11 +455,7 @@ impl Stream<'_, '_> {
             };
             self.pieces.capture(!color, taken, on);
         }
-        match promotion {
-            Some(promoted) => self.pieces.promote(color, from, promoted, to),
-            None => self.pieces.relocate(color, role, from, to),
-        }
-        Ok(())
+        Ok(color)
     }
 
     #[inline]
@@ -447,7 +478,10 @@ impl Stream<'_, '_> {
 
     #[cold]
     fn fault(&self, what: String) -> Stop {
-        Stop::Fault(Malformed::new(self.reader.position().saturating_sub(1), what))
+        Stop::Fault(Malformed::new(
+            self.reader.position().saturating_sub(1),
+            what,
+        ))
     }
 }
 

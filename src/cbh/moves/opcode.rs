@@ -94,12 +94,12 @@ const fn table() -> [Opcode; 256] {
     while number < 3 {
         let at = number as usize;
         let queen = Slot::new(Role::Queen, number);
-        slides(&mut table, queens[at], queen, &STRAIGHT);
-        slides(&mut table, queens[at] + 14, queen, &DIAGONAL);
+        slides(&mut table, queens[at], queen, STRAIGHT);
+        slides(&mut table, queens[at] + 14, queen, DIAGONAL);
         let rook = Slot::new(Role::Rook, number);
-        slides(&mut table, rooks[at], rook, &STRAIGHT);
+        slides(&mut table, rooks[at], rook, STRAIGHT);
         let bishop = Slot::new(Role::Bishop, number);
-        slides(&mut table, bishops[at], bishop, &DIAGONAL);
+        slides(&mut table, bishops[at], bishop, DIAGONAL);
         let knight = Slot::new(Role::Knight, number);
         steps(&mut table, knights[at], knight, &KNIGHT_STEPS);
         number += 1;
@@ -133,14 +133,14 @@ const fn steps(table: &mut [Opcode; 256], first: usize, slot: Slot, steps: &[(i8
 
 /// Fills in seven distances per direction, from `first` on.
 #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
-const fn slides(table: &mut [Opcode; 256], first: usize, slot: Slot, directions: &[(i8, i8); 2]) {
+const fn slides(table: &mut [Opcode; 256], first: usize, slot: Slot, directions: [(i8, i8); 2]) {
     let mut at = 0;
     while at < directions.len() {
         let (files, ranks) = directions[at];
-        let mut distance = 1;
+        let mut distance: i8 = 1;
         while distance <= 7 {
-            table[first + at * 7 + distance - 1] =
-                Opcode::Step(slot, files * distance as i8, ranks * distance as i8);
+            let place = first + at * 7 + distance.unsigned_abs() as usize - 1;
+            table[place] = Opcode::Step(slot, files * distance, ranks * distance);
             distance += 1;
         }
         at += 1;
@@ -156,8 +156,14 @@ mod tests {
         // 1.e4 e5 2.Nf3 Nc6 3.Bb5 … of a base written by ChessBase.
         let pawn_e = Slot::new(Role::Pawn, 4);
         assert_eq!(OPCODES[128], Opcode::PawnStep(pawn_e, 0, 2));
-        assert_eq!(OPCODES[105], Opcode::Step(Slot::new(Role::Knight, 1), -1, 2));
-        assert_eq!(OPCODES[101], Opcode::Step(Slot::new(Role::Knight, 0), 1, -2));
+        assert_eq!(
+            OPCODES[105],
+            Opcode::Step(Slot::new(Role::Knight, 1), -1, 2)
+        );
+        assert_eq!(
+            OPCODES[101],
+            Opcode::Step(Slot::new(Role::Knight, 0), 1, -2)
+        );
         assert_eq!(OPCODES[84], Opcode::Step(Slot::new(Role::Bishop, 1), 4, 4));
         assert_eq!(OPCODES[9], Opcode::CastleShort);
         assert_eq!(OPCODES[253], Opcode::Unused);
@@ -165,7 +171,10 @@ mod tests {
 
     #[test]
     fn no_two_opcodes_mean_the_same() {
-        let known: Vec<_> = OPCODES.iter().filter(|&&code| code != Opcode::Unused).collect();
+        let known: Vec<_> = OPCODES
+            .iter()
+            .filter(|&&code| code != Opcode::Unused)
+            .collect();
         assert_eq!(known.len(), 256 - 17);
         for (at, code) in known.iter().enumerate() {
             assert!(!known[..at].contains(code), "{code:?}");

@@ -8,7 +8,7 @@
 //! lowest vacant number of its kind. Pieces beyond the third have none, and
 //! never get one.
 
-use shakmaty::{Board, Color, Role, Square};
+use shakmaty::{Board, ByColor, Color, Role, Square};
 
 /// A numbered piece of one side: king, three queens, rooks, bishops and
 /// knights, eight pawns.
@@ -71,14 +71,14 @@ fn capacity(role: Role) -> u8 {
 #[derive(Clone, Debug)]
 pub(crate) struct PieceList {
     /// By side and slot.
-    squares: [[Option<Square>; SLOTS]; 2],
+    squares: ByColor<[Option<Square>; SLOTS]>,
 }
 
 impl PieceList {
     /// Numbers the pieces of a start position.
     pub(crate) fn new(board: &Board, reverse: bool) -> PieceList {
         let mut list = PieceList {
-            squares: [[None; SLOTS]; 2],
+            squares: ByColor::new_with(|_| [None; SLOTS]),
         };
         for step in 0..64 {
             let square = square(if reverse { 63 - step } else { step });
@@ -106,7 +106,7 @@ impl PieceList {
     /// Moves the piece in `slot`.
     #[inline]
     pub(crate) fn relocate_slot(&mut self, color: Color, slot: Slot, to: Square) {
-        let side = &mut self.squares[usize::from(color.is_black())];
+        let side = self.squares.get_mut(color);
         if let Some(place) = side.get_mut(usize::from(slot.0)) {
             *place = Some(to);
         }
@@ -115,15 +115,15 @@ impl PieceList {
     /// Removes the captured piece on `square`.
     pub(crate) fn capture(&mut self, color: Color, role: Role, square: Square) {
         let slots = self.kind(color, role);
-        if let Some(index) = slots.iter().position(|&place| place == Some(square)) {
-            if let Some(places) = slots.get_mut(index..) {
-                if role != Role::Pawn {
-                    places.rotate_left(1);
-                    places.last_mut().map(Option::take);
-                } else if let Some(place) = places.first_mut() {
-                    *place = None;
-                }
-            }
+        let index = slots.iter().position(|&place| place == Some(square));
+        let Some(places) = index.and_then(|index| slots.get_mut(index..)) else {
+            return;
+        };
+        if let Some(place) = places.first_mut() {
+            *place = None;
+        }
+        if role != Role::Pawn {
+            places.rotate_left(1);
         }
     }
 
@@ -137,19 +137,23 @@ impl PieceList {
 
     /// Gives the lowest vacant number, if there is one.
     fn add(&mut self, color: Color, role: Role, square: Square) {
-        let vacant = self.kind(color, role).iter_mut().find(|place| place.is_none());
+        let vacant = self
+            .kind(color, role)
+            .iter_mut()
+            .find(|place| place.is_none());
         if let Some(place) = vacant {
             *place = Some(square);
         }
     }
 
     fn side(&self, color: Color) -> &[Option<Square>; SLOTS] {
-        &self.squares[usize::from(color.is_black())]
+        self.squares.get(color)
     }
 
     fn kind(&mut self, color: Color, role: Role) -> &mut [Option<Square>] {
         let first = usize::from(first_slot(role));
-        self.squares[usize::from(color.is_black())]
+        self.squares
+            .get_mut(color)
             .get_mut(first..first + usize::from(capacity(role)))
             .unwrap_or_default()
     }
@@ -222,7 +226,10 @@ mod tests {
         let mut list = PieceList::new(&Board::new(), false);
         list.capture(Color::White, Role::Pawn, Square::B2);
         let pawn = |number| list.square(Color::White, Slot::new(Role::Pawn, number));
-        assert_eq!((pawn(0), pawn(1), pawn(2)), (Some(Square::A2), None, Some(Square::C2)));
+        assert_eq!(
+            (pawn(0), pawn(1), pawn(2)),
+            (Some(Square::A2), None, Some(Square::C2))
+        );
     }
 
     #[test]

@@ -118,7 +118,9 @@ impl StoredSetup {
                 6 => Role::Pawn,
                 _ => return Err(fault("a piece of no kind")),
             };
-            setup.board.set_piece_at(square(number), Piece { color, role });
+            setup
+                .board
+                .set_piece_at(square(number), Piece { color, role });
         }
         setup.ep_square = match turn_and_file & 0x0f {
             file @ 1..=8 => Some(Square::from_coords(
