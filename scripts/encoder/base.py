@@ -20,6 +20,8 @@ CREATED = 247_793_503_465
 FLAG_SETUP, FLAG_VARIATIONS, FLAG_UNORTHODOX = 0x1, 0x2, 0x8000000
 FLAG_OF_ANNOTATION = {0x02: 0x4, 0x82: 0x4, 0x03: 0x8, 0x04: 0x10, 0x05: 0x20}
 
+ROMAN = ["", "I", "II", "III", "IV"]  # ChessBase shows a club's second and later teams so
+
 
 @dataclass(frozen=True)
 class Game:
@@ -333,17 +335,17 @@ def expect_tags(game, page):
     tournament, source = game.tournament, game.source
     tags = {
         "Variant": "Chess960" if game.chess960 else "",
-        "EventDate": tournament.start,
-        "EventEndDate": tournament.end,
-        "EventType": values.spell_event_type(tournament.kind),
+        "EventDate": values.spell_date(tournament.start),
+        "EventEndDate": values.spell_date(tournament.end),
+        "EventType": values.spell_event_type(tournament.kind, tournament.team_event),
         "EventRounds": tournament.rounds,
         "EventCountry": tournament.nation,
         "EventCategory": tournament.category,
         "SourceTitle": shown(source.title, page),
         "Source": shown(source.publisher, page),
-        "SourceDate": source.published,
+        "SourceDate": values.spell_date(source.published),
         "SourceVersion": source.version,
-        "SourceVersionDate": source.version_date,
+        "SourceVersionDate": values.spell_date(source.version_date),
         "SourceQuality": source.quality,
         "CbhResult": game.result if game.result in ("-:+", "=:=", "+:-", "0-0") else "",
         "CbhLineEval": game.line_evaluation if game.result == "line" else 0,
@@ -353,7 +355,8 @@ def expect_tags(game, page):
     tags["CbhSubEco"] = f"{sub_code:02}" if sub_code else ""
     for side, team in zip(("White", "Black"), game.teams, strict=True):
         if team:
-            tags |= {f"{side}Team": shown(team.title, page), f"{side}TeamCountry": team.nation}
+            title = shown(team.title, page) + (" " + ROMAN[team.number] if team.number > 1 else "")
+            tags |= {f"{side}Team": title, f"{side}TeamCountry": team.nation}
     for side, player in (("White", game.white), ("Black", game.black)):
         if not player.last and player.first:
             tags[f"Cbh{side}"] = f"|{shown(player.first, page)}"

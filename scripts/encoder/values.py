@@ -48,9 +48,17 @@ def spell_eco(number):
     return f"{'ABCDE'[index // 100]}{index % 100:02}", number & 127
 
 
-def spell_event_type(kind):
-    """`swiss (blitz)` of a tournament's type byte."""
-    words = [EVENT_KINDS[kind & 31]]
+def spell_date(text):
+    """`1858` as PGN spells it: `1858.??.??`."""
+    return ".".join((text.split(".") + ["??", "??"])[:3]) if text else ""
+
+
+def spell_event_type(kind, team_event):
+    """`swiss (blitz)` or `team-match` of a tournament's type byte and team flag."""
+    name = EVENT_KINDS[kind & 31]
+    if team_event and name != "team":
+        name = f"team-{name}" if name else "team"
+    words = [name]
     words += [f"({name})" for bit, name in ((BLITZ, "blitz"), (RAPID, "rapid"), (CORRESPONDENCE, "corr")) if kind & bit]
     return " ".join(word for word in words if word)
 

@@ -4,7 +4,11 @@
 //! older ones the Windows page of the computer they were made on; both occur
 //! in one base.
 
-use encoding_rs::{Encoding, WINDOWS_1252};
+use encoding_rs::{Encoding, WINDOWS_1250, WINDOWS_1251, WINDOWS_1252};
+
+/// Ł Ą Ż ł ą Ľ ľ ż Ť ť of Windows-1250, which are no letters in
+/// Windows-1252. Bytes that are letters in both decide nothing.
+const CENTRAL_LETTERS: [u8; 10] = [0xa3, 0xa5, 0xaf, 0xb3, 0xb9, 0xbc, 0xbe, 0xbf, 0x8d, 0x9d];
 
 /// An 8-bit code page for bytes that are not UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +40,39 @@ impl CodePage {
         Encoding::for_label(name.as_bytes())
             .filter(|encoding| encoding.is_single_byte())
             .map(|encoding| CodePage { encoding })
+    }
+
+    /// The page that names like these are most likely in. UTF-8 and ASCII
+    /// tell nothing; where all tells nothing, Windows-1252.
+    ///
+    /// Cyrillic names consist of high bytes, which are letters of Windows-1251
+    /// from 0xC0 on; Western and Central European ones have single high bytes
+    /// between ASCII letters. Of those, a byte that is a letter in
+    /// Windows-1250 and a sign in 1252 decides.
+    pub fn detect<'a>(names: impl IntoIterator<Item = &'a [u8]>) -> CodePage {
+        let (mut cyrillic, mut high, mut central) = (0, 0, 0);
+        for name in names {
+            if std::str::from_utf8(name).is_ok() {
+                continue;
+            }
+            for run in name.split(u8::is_ascii) {
+                high += run.len();
+                let is_word = run.len() >= 3 && run.iter().all(|&byte| byte >= 0xc0);
+                cyrillic += if is_word { run.len() } else { 0 };
+                central += run
+                    .iter()
+                    .filter(|byte| CENTRAL_LETTERS.contains(byte))
+                    .count();
+            }
+        }
+        let encoding = if cyrillic * 5 > high * 3 {
+            WINDOWS_1251
+        } else if central > 0 {
+            WINDOWS_1250
+        } else {
+            WINDOWS_1252
+        };
+        CodePage { encoding }
     }
 
     /// The standard name of the page, such as `windows-1252`.
@@ -97,6 +134,21 @@ mod tests {
             "André",
             "but not one of the page"
         );
+    }
+
+    #[test]
+    fn names_tell_their_page() {
+        let page = |names: &[&[u8]]| CodePage::detect(names.iter().copied()).name();
+        assert_eq!(page(&[b"Carlsen", "Müller".as_bytes()]), "windows-1252");
+        assert_eq!(
+            page(&[b"M\xfcller", b"L\xe9k\xf3", b"Br\xe4nnstr\xf6m"]),
+            "windows-1252"
+        );
+        assert_eq!(
+            page(&[b"\xca\xee\xf0\xf7\xed\xee\xe9", b"Carlsen"]),
+            "windows-1251"
+        );
+        assert_eq!(page(&[b"Wojtaszek", b"\xa3ukasz", b"Duda"]), "windows-1250");
     }
 
     #[test]

@@ -108,14 +108,20 @@ impl Database {
         });
         let metadata = fs::metadata(family.default_path(FileKind::Headers))
             .map_err(|source| files.io(FileKind::Headers, source))?;
+        let tournaments = files.entities(FileKind::Tournaments)?;
+        let page = match options.code_page {
+            Some(page) => page,
+            None => detect_page(&players, &tournaments)
+                .map_err(|source| files.io(FileKind::Players, source))?,
+        };
         Ok(Database {
-            page: options.code_page.unwrap_or_default(),
+            page,
             modified: metadata.modified().unwrap_or(UNIX_EPOCH),
             size_on_disk: files.size_on_disk(),
             header,
             last_id,
             moves: files.required(FileKind::Moves)?,
-            tournaments: files.entities(FileKind::Tournaments)?,
+            tournaments,
             annotators: files.entities(FileKind::Annotators)?,
             sources: files.entities(FileKind::Sources)?,
             teams: keep(teams, &files, &mut defects)?,
@@ -579,6 +585,18 @@ fn io_error(family: &Family, kind: FileKind, source: io::Error) -> Error {
         file: family.default_path(kind),
         source,
     }
+}
+
+/// The page that the names of players and tournaments are in.
+fn detect_page(
+    players: &EntityFile<Players>,
+    tournaments: &EntityFile<Tournaments>,
+) -> io::Result<CodePage> {
+    let (mut player_bytes, mut tournament_bytes) = (Vec::new(), Vec::new());
+    let mut strings = Vec::new();
+    players.sample_strings(&mut player_bytes, &mut strings)?;
+    tournaments.sample_strings(&mut tournament_bytes, &mut strings)?;
+    Ok(CodePage::detect(strings))
 }
 
 fn read_header(family: &Family, headers: &dyn Storage) -> Result<record::FileHeader, Error> {

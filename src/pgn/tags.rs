@@ -5,7 +5,9 @@
 //! teams; then the private tags.
 
 use super::movetext::append_decimal;
-use crate::game::{Date, Eco, Game, GameTag, Headers, Nation, PlayerName, Team, Tournament};
+use crate::game::{
+    Date, Eco, Game, GameResult, GameTag, Headers, Nation, PlayerName, Team, Tournament,
+};
 
 /// Appends all tag pairs of `game`, a line each.
 pub(super) fn encode(game: &Game, out: &mut Vec<u8>) {
@@ -138,7 +140,9 @@ impl Tags<'_> {
         if let Some(result) = headers.result.beyond_pgn() {
             self.text("CbhResult", result);
         }
-        self.number("CbhLineEval", u32::from(headers.line_evaluation));
+        if headers.result == GameResult::Line {
+            self.number("CbhLineEval", u32::from(headers.line_evaluation));
+        }
         if let Some(sub_code) = headers.eco.map(Eco::sub_code).filter(|&code| code > 0) {
             self.with("CbhSubEco", |out| {
                 out.extend_from_slice(&[b'0' + sub_code / 10, b'0' + sub_code % 10]);

@@ -13,6 +13,8 @@ impl Kind for Annotators {
 
     const DATA_BYTES: usize = 53;
 
+    const STRINGS: &'static [usize] = &[45];
+
     fn decode(data: &[u8], page: CodePage, name: &mut String) -> Result<(), Malformed> {
         read_string(&mut ByteReader::new(data), 45, page, name)
     }

@@ -49,6 +49,9 @@ const DELETED: i32 = -999;
 /// Bytes of a record before its data: two children and the balance.
 const LINK_BYTES: usize = 9;
 
+/// How much of a file tells the code page of its names.
+const SAMPLE_BYTES: usize = 1 << 16;
+
 /// One kind of entity: how its data are laid out.
 pub(super) trait Kind {
     /// What the data say.
@@ -56,6 +59,9 @@ pub(super) trait Kind {
 
     /// Bytes of data in a record.
     const DATA_BYTES: usize;
+
+    /// Sizes of the strings that the data begin with.
+    const STRINGS: &'static [usize];
 
     /// Reads the data of one record into `value`.
     ///
@@ -108,6 +114,33 @@ impl<K: Kind> EntityFile<K> {
             storage,
             kind: PhantomData,
         })
+    }
+
+    /// Appends the strings of the first records, as far as they lie in
+    /// [`SAMPLE_BYTES`].
+    ///
+    /// # Errors
+    ///
+    /// The medium's.
+    pub(super) fn sample_strings<'b>(
+        &'b self,
+        buffer: &'b mut Vec<u8>,
+        strings: &mut Vec<&'b [u8]>,
+    ) -> io::Result<()> {
+        let sample = self
+            .storage
+            .read_up_to(self.records_at, SAMPLE_BYTES, buffer)?;
+        for record in sample.chunks_exact(LINK_BYTES + K::DATA_BYTES) {
+            let mut reader = ByteReader::new(record);
+            if reader.i32_le() == Ok(DELETED) || reader.skip(LINK_BYTES - 4).is_err() {
+                continue;
+            }
+            let fields = K::STRINGS
+                .iter()
+                .map_while(|&size| reader.string_field(size).ok());
+            strings.extend(fields);
+        }
+        Ok(())
     }
 
     /// Reads entity `id` into `value`.

@@ -14,6 +14,8 @@ impl Kind for Players {
 
     const DATA_BYTES: usize = 58;
 
+    const STRINGS: &'static [usize] = &[30, 20];
+
     fn decode(data: &[u8], page: CodePage, name: &mut PlayerName) -> Result<(), Malformed> {
         let mut reader = ByteReader::new(data);
         read_string(&mut reader, 30, page, &mut name.last)?;

@@ -15,6 +15,8 @@ impl Kind for Sources {
 
     const DATA_BYTES: usize = 59;
 
+    const STRINGS: &'static [usize] = &[25, 16];
+
     fn decode(data: &[u8], page: CodePage, source: &mut Source) -> Result<(), Malformed> {
         let mut reader = ByteReader::new(data);
         read_string(&mut reader, 25, page, &mut source.title)?;

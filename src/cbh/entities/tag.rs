@@ -15,6 +15,8 @@ impl Kind for Tags {
 
     const DATA_BYTES: usize = 1608;
 
+    const STRINGS: &'static [usize] = &[200; 8];
+
     fn decode(data: &[u8], page: CodePage, tag: &mut GameTag) -> Result<(), Malformed> {
         let mut reader = ByteReader::new(data);
         tag.titles

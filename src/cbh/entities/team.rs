@@ -18,6 +18,8 @@ impl Kind for Teams {
 
     const DATA_BYTES: usize = 63;
 
+    const STRINGS: &'static [usize] = &[45];
+
     fn decode(data: &[u8], page: CodePage, team: &mut Team) -> Result<(), Malformed> {
         let mut reader = ByteReader::new(data);
         read_string(&mut reader, 45, page, &mut team.title)?;

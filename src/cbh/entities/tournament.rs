@@ -19,6 +19,8 @@ impl Kind for Tournaments {
 
     const DATA_BYTES: usize = 90;
 
+    const STRINGS: &'static [usize] = &[40, 30];
+
     fn decode(data: &[u8], page: CodePage, value: &mut Tournament) -> Result<(), Malformed> {
         let mut reader = ByteReader::new(data);
         read_string(&mut reader, 40, page, &mut value.title)?;
