@@ -248,15 +248,18 @@ impl Annotations {
         self.stray.clear();
     }
 
-    /// Adds a remark as the last one of its ply.
+    /// Adds a remark as the last one of its ply. Whoever adds calls
+    /// [`sort`](Annotations::sort) when done.
     pub fn add(&mut self, ply: PlyId, annotation: Annotation) {
-        let in_order = self.entries.last().is_none_or(|(last, _)| *last <= ply);
-        let at = if in_order {
-            self.entries.len()
-        } else {
-            self.entries.partition_point(|(other, _)| *other <= ply)
-        };
-        self.entries.insert(at, (ply, annotation));
+        self.entries.push((ply, annotation));
+    }
+
+    /// Brings the remarks into the order of their plies; those of one ply
+    /// stay in the order in which they were added.
+    pub fn sort(&mut self) {
+        if !self.entries.is_sorted_by_key(|(ply, _)| *ply) {
+            self.entries.sort_by_key(|(ply, _)| *ply);
+        }
     }
 
     /// Adds a remark at a position where there is no ply.
