@@ -97,7 +97,40 @@ impl CodePage {
         }
     }
 
-    fn decode_page_into(self, bytes: &[u8], out: &mut String) {
+    /// Whether chess signs take the place of some of its letters in texts:
+    /// so it is in Windows-1252 only.
+    pub(super) fn has_chess_signs(self) -> bool {
+        self.encoding == WINDOWS_1252
+    }
+
+    /// What `bytes` say, if [`encode`](CodePage::encode) would give the same
+    /// bytes for it.
+    pub(super) fn decode_exactly(self, bytes: &[u8]) -> Option<String> {
+        let mut text = String::new();
+        self.decode_into(bytes, &mut text);
+        (self.encode(&text) == bytes).then_some(text)
+    }
+
+    /// The bytes of `text` in this page; `None` if it lacks a character.
+    pub(super) fn encode_exactly(self, text: &str) -> Option<Vec<u8>> {
+        let (bytes, _, has_unmappable) = self.encoding.encode(text);
+        (!has_unmappable).then(|| bytes.into_owned())
+    }
+
+    /// The bytes of `text` in this page, or in UTF-8 if the page lacks a
+    /// character or its bytes would be read as UTF-8.
+    pub(super) fn encode(self, text: &str) -> Vec<u8> {
+        let in_page = self.encode_exactly(text);
+        let is_read_back =
+            |bytes: &Vec<u8>| bytes.is_ascii() || std::str::from_utf8(bytes).is_err();
+        in_page
+            .filter(is_read_back)
+            .unwrap_or_else(|| text.as_bytes().to_vec())
+    }
+
+    /// As [`decode_into`](CodePage::decode_into), for bytes that are not
+    /// UTF-8.
+    pub(super) fn decode_page_into(self, bytes: &[u8], out: &mut String) {
         out.push_str(&self.encoding.decode_without_bom_handling(bytes).0);
     }
 }

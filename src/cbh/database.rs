@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::annotations;
 use super::entities::{
     Annotators, EntityFile, Kind, LookupError, Players, Sources, Tags, Teams, TournamentExtras,
     Tournaments,
@@ -36,6 +37,7 @@ pub struct Database {
     last_id: u32,
     headers: Box<dyn Storage>,
     moves: Box<dyn Storage>,
+    annotations: Box<dyn Storage>,
     extended: Option<(extended::FileHeader, Box<dyn Storage>)>,
     players: EntityFile<Players>,
     tournaments: EntityFile<Tournaments>,
@@ -59,8 +61,8 @@ pub struct Decoded {
     buffer: Vec<u8>,
 }
 
-/// Bytes of `.cbg` read at once: nearly every game fits.
-const MOVES_READ_AHEAD: usize = 1024;
+/// Bytes of `.cbg` and `.cba` read at once: nearly every game fits.
+const READ_AHEAD: usize = 1024;
 
 impl Database {
     /// Opens the base that `path`, any file of it, belongs to.
@@ -121,6 +123,7 @@ impl Database {
             header,
             last_id,
             moves: files.required(FileKind::Moves)?,
+            annotations: files.required(FileKind::Annotations)?,
             tournaments,
             annotators: files.entities(FileKind::Annotators)?,
             sources: files.entities(FileKind::Sources)?,
@@ -267,7 +270,8 @@ impl Database {
             .map_err(|fault| self.malformed(FileKind::Headers, record_offset(id.0), fault))?;
         let extended = self.extended_record(id, &mut decoded.buffer)?;
         self.read_headers(id, &record, &extended, decoded)?;
-        self.read_moves(&record, &extended, decoded)
+        self.read_moves(&record, &extended, decoded)?;
+        self.read_annotations(&record, decoded)
     }
 
     fn extended_record(&self, id: GameId, buffer: &mut Vec<u8>) -> Result<ExtendedRecord, Error> {
@@ -383,37 +387,35 @@ impl Database {
         } = decoded;
         let io = |source| self.io(FileKind::Moves, source);
         let offset = self.moves_offset(record, extended).map_err(io)?;
-        let mut fault = |fault: Malformed| {
-            defects.push(Defect {
-                file: "cbg",
-                offset: offset.saturating_add(fault.offset as u64),
-                what: fault.what,
-            });
-        };
-        let head = self
-            .moves
-            .read_up_to(offset, MOVES_READ_AHEAD, buffer)
-            .map_err(io)?;
-        let size = match blob_size(head) {
-            Ok(size) => size,
-            Err(error) => {
-                fault(error);
-                return Ok(());
-            }
-        };
-        let blob = if let Some(blob) = head.get(..size) {
-            blob
-        } else {
-            let left = self.moves.len().map_err(io)?.saturating_sub(offset);
-            if size as u64 > left {
-                let what = format!("blob of {size} bytes ends past the file ({left} left)");
-                fault(Malformed::new(0, what));
-                return Ok(());
-            }
-            self.moves.read(offset, size, buffer).map_err(io)?
-        };
-        if let Err(error) = moves.decode(blob, record.move_count, game) {
-            fault(error);
+        let decode = |blob: &[u8]| moves.decode(blob, record.move_count, game);
+        let read = with_blob(self.moves.as_ref(), offset, blob_size, buffer, decode);
+        if let Err(fault) = read.map_err(io)? {
+            defects.push(defect("cbg", offset, fault));
+        }
+        Ok(())
+    }
+
+    fn read_annotations(&self, record: &GameRecord, decoded: &mut Decoded) -> Result<(), Error> {
+        if record.annotations_offset == 0 {
+            return Ok(());
+        }
+        let Decoded {
+            game,
+            defects,
+            buffer,
+            ..
+        } = decoded;
+        let offset = u64::from(record.annotations_offset);
+        let decode = |bytes: &[u8]| annotations::decode(bytes, self.page, game);
+        let read = with_blob(
+            self.annotations.as_ref(),
+            offset,
+            annotations::record_size,
+            buffer,
+            decode,
+        );
+        if let Err(fault) = read.map_err(|source| self.io(FileKind::Annotations, source))? {
+            defects.push(defect("cba", offset, fault));
         }
         Ok(())
     }
@@ -638,6 +640,44 @@ fn open_extended(
         .map_err(LookupError::Io)?;
     let header = extended::FileHeader::decode(bytes).map_err(LookupError::from)?;
     Ok((header, storage))
+}
+
+/// Reads the blob at `offset`, whose first bytes tell its size, and hands it
+/// to `decode`.
+///
+/// # Errors
+///
+/// The medium's; inside, [`Malformed`] if the size is impossible, the blob
+/// ends past the file, or `decode` says so.
+fn with_blob(
+    storage: &dyn Storage,
+    offset: u64,
+    size: impl Fn(&[u8]) -> Result<usize, Malformed>,
+    buffer: &mut Vec<u8>,
+    decode: impl FnOnce(&[u8]) -> Result<(), Malformed>,
+) -> io::Result<Result<(), Malformed>> {
+    let head = storage.read_up_to(offset, READ_AHEAD, buffer)?;
+    let size = match size(head) {
+        Ok(size) => size,
+        Err(fault) => return Ok(Err(fault)),
+    };
+    if let Some(blob) = head.get(..size) {
+        return Ok(decode(blob));
+    }
+    let left = storage.len()?.saturating_sub(offset);
+    if size as u64 > left {
+        let what = format!("blob of {size} bytes ends past the file ({left} left)");
+        return Ok(Err(Malformed::new(0, what)));
+    }
+    Ok(decode(storage.read(offset, size, buffer)?))
+}
+
+fn defect(file: &'static str, offset: u64, fault: Malformed) -> Defect {
+    Defect {
+        file,
+        offset: offset.saturating_add(fault.offset as u64),
+        what: fault.what,
+    }
 }
 
 fn record_offset(id: u32) -> u64 {

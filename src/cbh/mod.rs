@@ -5,12 +5,14 @@
 //! | `.cbh` | a record of 46 bytes per game or text | [`record`] |
 //! | `.cbj` | more of each game: teams, rating types, stamps | [`extended`] |
 //! | `.cbg` | moves, and the bodies of texts | [`moves`] |
+//! | `.cba` | remarks on the moves | [`annotations`] |
 //! | `.cbp` `.cbt` `.cbc` `.cbs` `.cbe` `.cbl` | players, tournaments, annotators, sources, teams, labels | [`entities`] |
 //! | `.cbtt` | more of each tournament | [`entities`] |
 //!
 //! The words: a **game id** counts the records of `.cbh` from 1, texts
 //! included; an **entity id** counts the records of one entity file from 0.
 
+mod annotations;
 mod codepage;
 mod database;
 mod date;

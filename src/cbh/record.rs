@@ -109,6 +109,7 @@ pub(crate) fn decode_kind(bytes: &[u8]) -> Option<(RecordKind, bool)> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GameRecord {
     pub(crate) moves_offset: u32,
+    pub(crate) annotations_offset: u32,
     pub(crate) white: u32,
     pub(crate) black: u32,
     pub(crate) tournament: u32,
@@ -133,10 +134,8 @@ impl GameRecord {
         reader.skip(1)?;
         let record = GameRecord {
             moves_offset: reader.u32_be()?,
-            white: {
-                reader.skip(4)?;
-                reader.u24_be()?
-            },
+            annotations_offset: reader.u32_be()?,
+            white: reader.u24_be()?,
             black: reader.u24_be()?,
             tournament: reader.u24_be()?,
             annotator: reader.u24_be()?,
@@ -160,25 +159,36 @@ impl GameRecord {
 
     /// The result; `None` for numbers that stand for none.
     pub(crate) fn result(&self) -> Option<GameResult> {
-        Some(match self.result {
-            0 => GameResult::BlackWon,
-            1 => GameResult::Draw,
-            2 => GameResult::WhiteWon,
-            3 => GameResult::Line,
-            4 => GameResult::BlackWonByForfeit,
-            5 => GameResult::DrawByForfeit,
-            6 => GameResult::WhiteWonByForfeit,
-            7 => GameResult::BothLost,
-            _ => return None,
-        })
+        result_of(self.result)
     }
 
     /// The opening code. In Chess960 games the field holds the number of the
     /// start position instead, which lies beyond all codes.
     pub(crate) fn eco(&self) -> Option<Eco> {
-        let index = (self.opening >> 7).checked_sub(1)?;
-        Eco::new(index, (self.opening & 0x7f) as u8).or_else(|| Eco::new(index, 0))
+        eco_of(self.opening)
     }
+}
+
+/// The result of this number.
+pub(super) fn result_of(number: u8) -> Option<GameResult> {
+    Some(match number {
+        0 => GameResult::BlackWon,
+        1 => GameResult::Draw,
+        2 => GameResult::WhiteWon,
+        3 => GameResult::Line,
+        4 => GameResult::BlackWonByForfeit,
+        5 => GameResult::DrawByForfeit,
+        6 => GameResult::WhiteWonByForfeit,
+        7 => GameResult::BothLost,
+        _ => return None,
+    })
+}
+
+/// The opening code of a stored word: index + 1 in the high nine bits, the
+/// sub-code in the low seven.
+pub(super) fn eco_of(word: u16) -> Option<Eco> {
+    let index = (word >> 7).checked_sub(1)?;
+    Eco::new(index, (word & 0x7f) as u8).or_else(|| Eco::new(index, 0))
 }
 
 #[cfg(test)]

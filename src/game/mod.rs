@@ -27,8 +27,8 @@ mod start;
 mod tree;
 
 pub use annotation::{
-    Annotation, Annotations, Answer, Arrow, ColoredSquare, Evaluation, Phase, ProfilePoint,
-    Quotation, Stage, Text, TimeSpent, Training, VariationColor,
+    Annotation, Annotations, Answer, Arrow, ColoredSquare, Evaluation, MAX_WORD_BYTES, Phase,
+    ProfilePoint, Quotation, Stage, Text, TimeSpent, Training, VariationColor, word_parts,
 };
 pub use date::Date;
 pub use defect::Defect;

@@ -87,6 +87,13 @@ impl MoveTree {
         self.plies.get(id.index()).filter(|_| id != PlyId::START)
     }
 
+    /// The place of this index in the order of adding: 0 is the start, then
+    /// the plies.
+    pub fn place(&self, index: usize) -> Option<PlyId> {
+        let id = u32::try_from(index).ok()?;
+        (index < self.plies.len()).then_some(PlyId(id))
+    }
+
     /// The main continuation of `id`.
     pub fn first_child(&self, id: PlyId) -> Option<PlyId> {
         self.link(id, |ply| ply.first_child)

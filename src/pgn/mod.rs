@@ -10,8 +10,12 @@
 //! |---|---|
 //! | [`tags`] | the tag pairs |
 //! | [`movetext`] | moves, variations, the result |
+//! | [`comment`] | texts about moves, in braces |
+//! | [`command`] | other remarks, as `[%…]` commands in comments |
 //! | [`writer`] | words into lines |
 
+mod command;
+mod comment;
 mod movetext;
 mod tags;
 mod writer;
@@ -20,7 +24,7 @@ use crate::game::{Defect, Game};
 
 /// Changes whenever the text of any game would: sizes remembered under
 /// another version are of no use.
-pub const RENDER_VERSION: u32 = 1;
+pub const RENDER_VERSION: u32 = 2;
 
 /// Appends the PGN text of `game` to `out`, ending in an empty line. What
 /// could not be read of it stands in a last comment.

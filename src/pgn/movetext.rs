@@ -1,7 +1,10 @@
-//! Moves and variations, the result, and what could not be read.
+//! Moves and variations with their remarks, the result, and what could not
+//! be read.
 
+use super::comment::{self, Place};
+use super::tags;
 use super::writer::LineWriter;
-use crate::game::{Defect, Game, MoveTree, PlyId};
+use crate::game::{Annotation, Annotations, Defect, Game, MoveTree, PlyId};
 
 /// A main move whose variations are being written.
 struct Fork {
@@ -15,8 +18,10 @@ struct Fork {
 pub(super) fn encode(game: &Game, defects: &[Defect], out: &mut Vec<u8>) {
     let mut text = MoveText {
         tree: &game.tree,
+        annotations: (!game.annotations.is_empty()).then_some(&game.annotations),
         writer: LineWriter::new(out),
     };
+    text.game_remarks();
     let black_begins = u32::from(game.start.position.turn().is_black());
     text.plies(game.start.first_move_number() * 2 + black_begins);
     text.defects(defects);
@@ -25,6 +30,8 @@ pub(super) fn encode(game: &Game, defects: &[Defect], out: &mut Vec<u8>) {
 
 struct MoveText<'g, 'o> {
     tree: &'g MoveTree,
+    /// `None` if the game has no remarks, as most games.
+    annotations: Option<&'g Annotations>,
     writer: LineWriter<'o>,
 }
 
@@ -36,48 +43,54 @@ impl MoveText<'_, '_> {
         let mut forks: Vec<Fork> = Vec::new();
         let mut at = PlyId::START;
         let mut needs_number = true;
+        let mut is_main_line = true;
         loop {
             if let Some(main) = self.tree.first_child(at) {
+                needs_number |= self.remarks_before(main, Place::Before);
                 self.number(half_move, needs_number);
-                self.ply(main);
-                needs_number = false;
+                needs_number = self.ply(main);
+                at = main;
                 if let Some(variation) = self.tree.next_sibling(main) {
-                    self.open(variation, half_move);
+                    needs_number = self.open(variation, half_move);
                     forks.push(Fork {
                         main,
                         variation,
                         half_move,
                     });
                     at = variation;
-                } else {
-                    at = main;
                 }
                 half_move += 1;
-            } else if let Some(mut fork) = forks.pop() {
-                self.writer.glue(b")");
-                half_move = fork.half_move + 1;
-                if let Some(next) = self.tree.next_sibling(fork.variation) {
-                    self.open(next, fork.half_move);
-                    fork.variation = next;
-                    forks.push(fork);
-                    at = next;
-                    needs_number = false;
-                } else {
-                    at = fork.main;
-                    needs_number = true;
-                }
-            } else {
+                continue;
+            }
+            if forks.is_empty() && is_main_line {
+                is_main_line = false;
+                self.stray_remarks();
+            }
+            let Some(mut fork) = forks.pop() else {
                 return;
+            };
+            self.writer.glue(b")");
+            half_move = fork.half_move + 1;
+            if let Some(next) = self.tree.next_sibling(fork.variation) {
+                needs_number = self.open(next, fork.half_move);
+                fork.variation = next;
+                at = next;
+                forks.push(fork);
+            } else {
+                at = fork.main;
+                needs_number = true;
             }
         }
     }
 
-    /// Begins a variation with its first move.
-    fn open(&mut self, variation: PlyId, half_move: u32) {
-        self.writer.word(b"(");
+    /// Begins a variation with its first move; true if the next move needs
+    /// its number.
+    fn open(&mut self, variation: PlyId, half_move: u32) -> bool {
         let (number, len) = move_number(half_move);
-        self.writer.glue(number.get(1..=len).unwrap_or_default());
-        self.ply(variation);
+        self.writer.open(b"(");
+        self.remarks_before(variation, Place::Opening);
+        self.writer.short_word(number, len);
+        self.ply(variation)
     }
 
     /// Writes the move number where one belongs: before White's moves, and
@@ -90,10 +103,57 @@ impl MoveText<'_, '_> {
         }
     }
 
+    /// Writes a move with what is remarked after it; true if that was a
+    /// comment.
     #[inline]
-    fn ply(&mut self, id: PlyId) {
+    fn ply(&mut self, id: PlyId) -> bool {
         if let Some(ply) = self.tree.ply(id) {
             self.writer.short_word(ply.san.after_blank(), ply.san.len());
+        }
+        match self.annotations {
+            Some(annotations) => self.remarks_after(annotations, id),
+            None => false,
+        }
+    }
+
+    fn remarks_after(&mut self, annotations: &Annotations, id: PlyId) -> bool {
+        let symbols = annotations.on(id).find_map(|remark| match remark {
+            Annotation::Symbols(symbols) => Some(symbols),
+            _ => None,
+        });
+        for &nag in symbols.into_iter().flatten().filter(|&&nag| nag != 0) {
+            self.writer.word(format!("${nag}").as_bytes());
+        }
+        let before = self.writer.position();
+        comment::encode(annotations.on(id), Place::After, &mut self.writer);
+        self.writer.position() > before
+    }
+
+    /// True if there was a comment.
+    fn remarks_before(&mut self, id: PlyId, place: Place) -> bool {
+        let Some(annotations) = self.annotations else {
+            return false;
+        };
+        let before = self.writer.position();
+        comment::encode(annotations.on(id), place, &mut self.writer);
+        self.writer.position() > before
+    }
+
+    /// Remarks on the whole game, but for those that are tags.
+    fn game_remarks(&mut self) {
+        if let Some(annotations) = self.annotations {
+            let remarks = annotations.on(PlyId::START);
+            let not_tags = remarks.filter(|remark| !tags::is_tag(remark));
+            comment::encode(not_tags, Place::After, &mut self.writer);
+        }
+    }
+
+    /// Remarks at positions without a ply, a comment each.
+    fn stray_remarks(&mut self) {
+        let stray = self.annotations.into_iter().flat_map(Annotations::stray);
+        for (position, remark) in stray {
+            let one = std::iter::once(remark);
+            comment::encode(one, Place::Stray(position), &mut self.writer);
         }
     }
 

@@ -4,9 +4,13 @@
 //! opening code and ratings, the start position, the event, the source, the
 //! teams; then the private tags.
 
+use shakmaty::Color;
+
+use super::command::{clock_tag, time_control_tag};
 use super::movetext::append_decimal;
 use crate::game::{
-    Date, Eco, Game, GameResult, GameTag, Headers, Nation, PlayerName, Team, Tournament,
+    Annotation, Annotations, Date, Eco, Game, GameResult, GameTag, Headers, Nation, PlayerName,
+    PlyId, Team, Tournament,
 };
 
 /// Appends all tag pairs of `game`, a line each.
@@ -19,13 +23,32 @@ pub(super) fn encode(game: &Game, out: &mut Vec<u8>) {
     tags.event(headers);
     tags.source(headers);
     tags.teams(headers);
-    tags.private(headers);
+    tags.clocks(game);
+    tags.private(headers, medals_of(&game.annotations));
 }
 
 /// The languages a label is given in, as private tags call them.
 const TAG_NAMES: [&str; GameTag::LANGUAGES] = [
     "CbhTag", "CbhTagDe", "CbhTagFr", "CbhTagEs", "CbhTagIt", "CbhTagNl", "CbhTag7", "CbhTag8",
 ];
+
+/// Whether a remark on the whole game stands in a tag.
+pub(super) fn is_tag(remark: &Annotation) -> bool {
+    match remark {
+        Annotation::Clock(_, time) => clock_tag(*time).is_some(),
+        Annotation::TimeControl(stages) => time_control_tag(stages).is_some(),
+        _ => false,
+    }
+}
+
+/// The medals that remarks tell of, and the tag need not.
+fn medals_of(annotations: &Annotations) -> u16 {
+    let medals = annotations.iter().map(|(_, remark)| match remark {
+        Annotation::Medals(medals) => (medals & 0xffff) as u16,
+        _ => 0,
+    });
+    medals.fold(0, |all, medals| all | medals)
+}
 
 struct Tags<'o> {
     out: &'o mut Vec<u8>,
@@ -136,7 +159,24 @@ impl Tags<'_> {
         });
     }
 
-    fn private(&mut self, headers: &Headers) {
+    /// Final clocks and the time control, which are remarks on the game.
+    fn clocks(&mut self, game: &Game) {
+        let remarks = || game.annotations.on(PlyId::START);
+        for (color, name) in [(Color::White, "WhiteClock"), (Color::Black, "BlackClock")] {
+            let time = remarks().find_map(|remark| match remark {
+                Annotation::Clock(side, time) if *side == color => clock_tag(*time),
+                _ => None,
+            });
+            self.text(name, &time.unwrap_or_default());
+        }
+        let control = remarks().find_map(|remark| match remark {
+            Annotation::TimeControl(stages) => time_control_tag(stages),
+            _ => None,
+        });
+        self.text("TimeControl", &control.unwrap_or_default());
+    }
+
+    fn private(&mut self, headers: &Headers, told: u16) {
         if let Some(result) = headers.result.beyond_pgn() {
             self.text("CbhResult", result);
         }
@@ -148,7 +188,7 @@ impl Tags<'_> {
                 out.extend_from_slice(&[b'0' + sub_code / 10, b'0' + sub_code % 10]);
             });
         }
-        self.number("CbhMedals", u32::from(headers.medals));
+        self.number("CbhMedals", u32::from(headers.medals & !told));
         for (name, title) in TAG_NAMES.iter().zip(&headers.tag.titles) {
             self.text(name, title);
         }

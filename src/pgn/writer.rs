@@ -12,6 +12,8 @@ pub(super) struct LineWriter<'o> {
     word: usize,
     /// Characters in the current line.
     column: usize,
+    /// The next word belongs to the last one.
+    is_opening: bool,
 }
 
 impl<'o> LineWriter<'o> {
@@ -22,12 +24,16 @@ impl<'o> LineWriter<'o> {
             out,
             word,
             column: 0,
+            is_opening: false,
         }
     }
 
     /// Begins a new word with `text`, which holds no blank.
     #[inline]
     pub(super) fn word(&mut self, text: &[u8]) {
+        if std::mem::take(&mut self.is_opening) {
+            return self.glue(text);
+        }
         if self.column > 0 {
             self.out.push(b' ');
             self.column += 1;
@@ -41,7 +47,7 @@ impl<'o> LineWriter<'o> {
     /// bytes.
     #[inline]
     pub(super) fn short_word(&mut self, after_blank: [u8; 8], len: usize) {
-        if self.column == 0 {
+        if self.column == 0 || self.is_opening {
             return self.word(after_blank.get(1..=len).unwrap_or_default());
         }
         self.word = self.out.len() + 1;
@@ -51,6 +57,17 @@ impl<'o> LineWriter<'o> {
         if self.column > LINE_CHARS {
             self.wrap();
         }
+    }
+
+    /// Writes `text` so that the next word follows it without a blank.
+    pub(super) fn open(&mut self, text: &[u8]) {
+        self.word(text);
+        self.is_opening = true;
+    }
+
+    /// How much has been written.
+    pub(super) fn position(&self) -> usize {
+        self.out.len()
     }
 
     /// Appends `text` to the last word.

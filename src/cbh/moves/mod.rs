@@ -48,3 +48,4 @@ mod pieces;
 mod setup;
 
 pub(super) use decode::{MoveDecoder, blob_size};
+pub(super) use pieces::{square, square_number};

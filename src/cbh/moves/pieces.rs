@@ -177,6 +177,11 @@ pub(crate) fn square(number: u8) -> Square {
     )
 }
 
+/// ChessBase's number of a square, the inverse of [`square`].
+pub(crate) fn square_number(square: Square) -> u8 {
+    (square.file() as u8) << 3 | square.rank() as u8
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,5 +241,8 @@ mod tests {
     fn square_numbers_go_up_the_files() {
         assert_eq!((square(0), square(1)), (Square::A1, Square::A2));
         assert_eq!((square(8), square(63)), (Square::B1, Square::H8));
+        for number in 0..64 {
+            assert_eq!(square_number(square(number)), number);
+        }
     }
 }

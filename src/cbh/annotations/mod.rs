@@ -1,0 +1,182 @@
+//! `.cba`: remarks on the moves. The file begins as `.cbg` does; then come
+//! records, found by the offsets in `.cbh`. Big-endian unless a kind says
+//! otherwise.
+//!
+//! | offset | bytes | meaning |
+//! |---|---|---|
+//! | 0 | 3 | game id; 0 in records of some other programs |
+//! | 3 | 4 | `01 00 0e 0e` |
+//! | 7 | 3 | number of remarks + 1 |
+//! | 10 | 4 | size of the record, these 14 bytes included |
+//! | 14 | … | remarks: position i24, kind u8, size u16 (these six included), payload |
+//!
+//! A position counts the plies in the order of the move stream from 0; -1 is
+//! the game as a whole. The number of remarks and the game id are not
+//! trusted: remarks follow each other until the record ends.
+//!
+//! | kind | remark | payload in |
+//! |---|---|---|
+//! | 02, 82 | text after, before the move | [`text`] |
+//! | 03 | symbols | [`payload`] |
+//! | 04, 05 | squares, arrows | [`payload`] |
+//! | 07 | time spent | [`payload`] |
+//! | 09 | training question | [`training`] |
+//! | 13 | game quotation | [`quotation`] |
+//! | 14, 15 | pawn structure, piece path | [`payload`] |
+//! | 16, 17 | White's and Black's clock | [`payload`] |
+//! | 18 | critical position | [`payload`] |
+//! | 1c | web link | [`payload`] |
+//! | 20 | video | [`payload`] |
+//! | 21 | evaluation | [`payload`] |
+//! | 22 | medals | [`payload`] |
+//! | 23 | colour of a variation | [`payload`] |
+//! | 24 | time control | [`payload`] |
+//! | 25 | time in a video stream | [`payload`] |
+//! | 26 | evaluation profile | [`payload`] |
+//!
+//! Numbers of kinds are hexadecimal. What another kind holds, or a payload
+//! that its kind's encoder would not give back byte for byte, travels as it
+//! is.
+//!
+//! To add a kind: a variant in `game/annotation.rs`, an arm each in
+//! [`decode`] and [`encode`], its spelling in `pgn/command.rs`, a row here.
+
+mod payload;
+mod quotation;
+mod text;
+mod training;
+
+pub(super) use text::CommentText;
+
+use super::CodePage;
+use crate::bytes::{ByteReader, Malformed};
+use crate::game::{Annotation, Game};
+
+/// Bytes before the first remark of a record.
+const HEAD_BYTES: usize = 14;
+
+/// Bytes before the payload of a remark.
+const REMARK_HEAD_BYTES: usize = 6;
+
+/// A larger record is damage: the largest seen has 45 KB.
+const MAX_RECORD_BYTES: usize = 1 << 24;
+
+/// The size of the record that begins with `head`.
+///
+/// # Errors
+///
+/// [`Malformed`] if the 14 bytes are not there or the size is impossible.
+pub(super) fn record_size(head: &[u8]) -> Result<usize, Malformed> {
+    let mut reader = ByteReader::new(head);
+    reader.skip(10)?;
+    let size = reader.u32_be()? as usize;
+    if !(HEAD_BYTES..=MAX_RECORD_BYTES).contains(&size) {
+        return Err(Malformed::new(
+            10,
+            format!("annotation record of {size} bytes"),
+        ));
+    }
+    Ok(size)
+}
+
+/// One remark as stored.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StoredRemark<'a> {
+    /// The ply, -1 for the game.
+    pub(super) position: i32,
+    /// What the payload is.
+    pub(super) kind: u8,
+    /// The remark itself.
+    pub(super) payload: &'a [u8],
+}
+
+/// The remarks of a record, in order, up to damage.
+pub(super) fn remarks(record: &[u8]) -> impl Iterator<Item = Result<StoredRemark<'_>, Malformed>> {
+    let mut reader = ByteReader::new(record);
+    let mut is_broken = reader.skip(HEAD_BYTES).is_err();
+    std::iter::from_fn(move || {
+        if is_broken || reader.rest().is_empty() {
+            return None;
+        }
+        let remark = next_remark(&mut reader);
+        is_broken = remark.is_err();
+        Some(remark)
+    })
+}
+
+fn next_remark<'a>(reader: &mut ByteReader<'a>) -> Result<StoredRemark<'a>, Malformed> {
+    let at = reader.position();
+    let position = sign_extended(reader.u24_be()?);
+    let kind = reader.u8()?;
+    let size = usize::from(reader.u16_be()?);
+    let payload = size
+        .checked_sub(REMARK_HEAD_BYTES)
+        .ok_or_else(|| Malformed::new(at, format!("annotation of {size} bytes")))?;
+    Ok(StoredRemark {
+        position,
+        kind,
+        payload: reader.take(payload)?,
+    })
+}
+
+/// A three-byte number with its sign.
+fn sign_extended(number: u32) -> i32 {
+    (number << 8).cast_signed() >> 8
+}
+
+/// Adds the remarks of `record` to `game`, whose moves must be decoded.
+///
+/// # Errors
+///
+/// [`Malformed`] where the record is damaged; the remarks before stand in
+/// `game`.
+pub(super) fn decode(record: &[u8], page: CodePage, game: &mut Game) -> Result<(), Malformed> {
+    let mut damage = Ok(());
+    for remark in remarks(record) {
+        match remark {
+            Ok(remark) => add(remark, page, game),
+            Err(malformed) => damage = Err(malformed),
+        }
+    }
+    game.annotations.sort();
+    damage
+}
+
+fn add(remark: StoredRemark<'_>, page: CodePage, game: &mut Game) {
+    let annotation = decode_remark(remark.kind, remark.payload, page);
+    let index = usize::try_from(i64::from(remark.position) + 1).ok();
+    match index.and_then(|index| game.tree.place(index)) {
+        Some(ply) => game.annotations.add(ply, annotation),
+        None => game.annotations.add_stray(remark.position, annotation),
+    }
+}
+
+/// The value of one remark.
+pub(super) fn decode_remark(kind: u8, payload: &[u8], page: CodePage) -> Annotation {
+    let known = match kind {
+        0x02 => text::decode(payload, page).map(Annotation::TextAfter),
+        0x82 => text::decode(payload, page).map(Annotation::TextBefore),
+        0x09 => training::decode(payload, page).map(Annotation::Training),
+        0x13 => quotation::decode(payload, page)
+            .map(Box::new)
+            .map(Annotation::Quotation),
+        _ => payload::decode(kind, payload, page),
+    };
+    known.unwrap_or_else(|| Annotation::Opaque {
+        kind,
+        payload: payload.to_vec(),
+    })
+}
+
+/// The kind and payload of one remark. Texts are written in `page` if it has
+/// all their characters, else in UTF-8.
+pub(super) fn encode_remark(annotation: &Annotation, page: CodePage) -> (u8, Vec<u8>) {
+    match annotation {
+        Annotation::TextAfter(text) => (0x02, text::encode(text, page)),
+        Annotation::TextBefore(text) => (0x82, text::encode(text, page)),
+        Annotation::Training(training) => (0x09, training::encode(training, page)),
+        Annotation::Quotation(quotation) => (0x13, quotation.payload.clone()),
+        Annotation::Opaque { kind, payload } => (*kind, payload.clone()),
+        other => payload::encode(other, page),
+    }
+}

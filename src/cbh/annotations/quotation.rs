@@ -1,0 +1,91 @@
+//! Game quotations. Big-endian: payload size u16; 1 header only, 2 with
+//! moves u16; flags u16 (0x40: a start position of 28 bytes follows); White,
+//! Black (each length u8, text, 0); ratings u16 u16; opening u16; event,
+//! site; date u32; tournament type, nation, category, rounds u16 each;
+//! subround, round, result u8 each; u16; then the moves in the simple
+//! encoding. The moves are kept as they are.
+
+use crate::bytes::{ByteReader, Malformed};
+use crate::cbh::record::{eco_of, result_of};
+use crate::cbh::{CodePage, date};
+use crate::game::Quotation;
+
+/// The flag of a start position, and its size.
+const SETUP: (u16, usize) = (0x40, 28);
+
+/// What a quotation shows; `None` if its header is damaged.
+pub(super) fn decode(payload: &[u8], page: CodePage) -> Option<Quotation> {
+    read(&mut ByteReader::new(payload), payload, page).ok()
+}
+
+fn read(
+    reader: &mut ByteReader<'_>,
+    payload: &[u8],
+    page: CodePage,
+) -> Result<Quotation, Malformed> {
+    reader.skip(4)?;
+    if reader.u16_be()? & SETUP.0 != 0 {
+        reader.skip(SETUP.1)?;
+    }
+    let white = string(reader, page)?;
+    let black = string(reader, page)?;
+    let (white_elo, black_elo) = (reader.u16_be()?, reader.u16_be()?);
+    let eco = eco_of(reader.u16_be()?);
+    let event = string(reader, page)?;
+    let site = string(reader, page)?;
+    let date = date::decode(reader.u32_be()?);
+    reader.skip(8)?;
+    let [subround, round, result] = reader.array()?;
+    reader.skip(2)?;
+    Ok(Quotation {
+        white,
+        black,
+        white_elo,
+        black_elo,
+        eco,
+        event,
+        site,
+        date,
+        round,
+        subround,
+        result: result_of(result),
+        payload: payload.to_vec(),
+    })
+}
+
+/// Length u8, text, a zero byte.
+fn string(reader: &mut ByteReader<'_>, page: CodePage) -> Result<String, Malformed> {
+    let length = usize::from(reader.u8()?);
+    let mut text = String::new();
+    page.decode_into(reader.take(length)?, &mut text);
+    reader.skip(1)?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_of_a_quotation_is_shown() {
+        let mut payload = vec![0, 60, 0, 1, 0, 0, 4];
+        payload.extend(b"Tal,\0\x0aPetrosian,\0");
+        payload.extend([0x0a, 0x28, 0x0a, 0x8c, 0x91, 0x00, 5]);
+        payload.extend(b"Bled \0\x04Bled\0");
+        payload.extend([
+            0x00, 0x0f, 0x4f, 0x20, 0, 3, 0, 149, 0, 0, 0, 28, 2, 1, 2, 0, 0,
+        ]);
+        payload.extend([0xb5, 0xaf]);
+        let quotation = decode(&payload, CodePage::default()).unwrap();
+        assert_eq!(
+            (quotation.white.as_str(), quotation.black.as_str()),
+            ("Tal,", "Petrosian,")
+        );
+        assert_eq!((quotation.white_elo, quotation.black_elo), (2600, 2700));
+        assert_eq!(quotation.eco.unwrap().to_string(), "C89");
+        assert_eq!(quotation.date.to_string(), "1959.09.??");
+        assert_eq!((quotation.round, quotation.subround), (1, 2));
+        assert_eq!(quotation.payload, payload);
+        assert!(decode(&payload[..30], CodePage::default()).is_none());
+    }
+}

@@ -1,0 +1,162 @@
+//! Comments: the texts and commands of one place, in braces.
+//!
+//! A comment holds one text. Where a place has several, each after the first
+//! begins with `[%cblang …]`, so that no reader glues them; so does the first
+//! if its language is not "any". Commands stand in the first.
+
+use super::command;
+use super::writer::LineWriter;
+use crate::game::{Annotation, MAX_WORD_BYTES, Nation, Text, word_parts};
+
+/// Which of a place's remarks a comment is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// After a ply, or about the whole game.
+    After,
+    /// Before a ply in the middle of a line: marked, since it would be taken
+    /// for one after the ply before.
+    Before,
+    /// Before the first ply of a variation.
+    Opening,
+    /// At a position where there is no ply.
+    Stray(i32),
+}
+
+/// Writes the comments of one place.
+pub(super) fn encode<'a>(
+    remarks: impl Iterator<Item = &'a Annotation>,
+    place: Place,
+    writer: &mut LineWriter<'_>,
+) {
+    let mut commands = Vec::new();
+    let mut texts: Vec<&Text> = Vec::new();
+    for remark in remarks {
+        match (remark, place) {
+            (Annotation::TextBefore(text), Place::Before | Place::Opening)
+            | (Annotation::TextAfter(text), Place::After | Place::Stray(_)) => texts.push(text),
+            (_, Place::Before | Place::Opening) => {}
+            (remark, _) => command::encode(remark, &mut commands),
+        }
+    }
+    let count = texts.len().max(usize::from(!commands.is_empty()));
+    for at in 0..count {
+        let mut comment = Comment::new(writer);
+        match place {
+            Place::Before => comment.command("[%cbpre]"),
+            Place::Stray(position) => comment.command(&format!("[%cbpos {position}]")),
+            Place::After | Place::Opening => {}
+        }
+        if let Some(text) = texts.get(at) {
+            comment.begin_text(text, at > 0);
+        }
+        for command in commands.drain(..) {
+            comment.command(&command);
+        }
+        if let Some(text) = texts.get(at) {
+            comment.text(&text.text);
+        }
+        comment.end();
+    }
+}
+
+/// One comment on its way into lines.
+struct Comment<'w, 'o> {
+    writer: &'w mut LineWriter<'o>,
+    is_open: bool,
+}
+
+impl<'w, 'o> Comment<'w, 'o> {
+    fn new(writer: &'w mut LineWriter<'o>) -> Comment<'w, 'o> {
+        Comment {
+            writer,
+            is_open: false,
+        }
+    }
+
+    /// Names the language of a text, if it is not "any" or a comment stands
+    /// before it; a text without words is known by it.
+    fn begin_text(&mut self, text: &Text, is_later: bool) {
+        let is_empty = text.text.split_whitespace().next().is_none();
+        if is_later || is_empty || text.language != Nation::NONE {
+            self.command(&format!("[%cblang {}]", language_name(text.language)));
+        }
+        if text.lead != 0 {
+            self.command(&format!("[%cblead {}]", text.lead));
+        }
+    }
+
+    fn command(&mut self, command: &str) {
+        for word in command.split(' ').filter(|word| !word.is_empty()) {
+            for part in word_parts(word) {
+                self.word(part);
+            }
+        }
+    }
+
+    /// Writes the words of a text as PGN can hold them.
+    fn text(&mut self, text: &str) {
+        let needs_care = |c: char| matches!(c, '{' | '}' | '%') || c.is_control();
+        for word in text.split_whitespace() {
+            if word.len() <= MAX_WORD_BYTES && !word.contains(needs_care) {
+                self.word(word);
+                continue;
+            }
+            let shown: String = word
+                .chars()
+                .map(|c| match c {
+                    '{' => '(',
+                    '}' => ')',
+                    c if c.is_control() => ' ',
+                    c => c,
+                })
+                .collect();
+            let shown = shown.replace("[%", "[ %");
+            shown
+                .split(' ')
+                .flat_map(word_parts)
+                .for_each(|part| self.word(part));
+        }
+    }
+
+    /// A word that begins with `%` must not begin a line, where it would end
+    /// the comment for some readers: its blank does not break.
+    fn word(&mut self, word: &str) {
+        if !self.is_open {
+            self.is_open = true;
+            self.writer.word(b"{");
+        } else if word.starts_with('%') {
+            self.writer.glue(b" ");
+        } else {
+            return self.writer.word(word.as_bytes());
+        }
+        self.writer.glue(word.as_bytes());
+    }
+
+    fn end(self) {
+        if self.is_open {
+            self.writer.glue(b"}");
+        }
+    }
+}
+
+/// The languages with names; the others are `cb` and their number.
+const LANGUAGES: [(Nation, &str); 10] = [
+    (Nation(0), "any"),
+    (Nation(42), "en"),
+    (Nation(53), "de"),
+    (Nation(49), "fr"),
+    (Nation(43), "es"),
+    (Nation(70), "it"),
+    (Nation(103), "nl"),
+    (Nation(117), "pt"),
+    (Nation(116), "pl"),
+    (Nation(55), "el"),
+];
+
+/// What stands after `%cblang`.
+pub(super) fn language_name(language: Nation) -> String {
+    match LANGUAGES.iter().find(|(number, _)| *number == language) {
+        Some((_, name)) => (*name).to_owned(),
+        None => format!("cb{}", language.0),
+    }
+}
