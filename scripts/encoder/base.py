@@ -333,27 +333,28 @@ def expect_tags(game, page):
     tournament, source = game.tournament, game.source
     tags = {
         "Variant": "Chess960" if game.chess960 else "",
-        "EventDate": tournament.start,
-        "EventEndDate": tournament.end,
-        "EventType": values.spell_event_type(tournament.kind),
+        "EventDate": values.spell_date(tournament.start),
+        "EventEndDate": values.spell_date(tournament.end),
+        "EventType": values.spell_event_type(tournament.kind, tournament.team_event),
         "EventRounds": tournament.rounds,
         "EventCountry": tournament.nation,
         "EventCategory": tournament.category,
         "SourceTitle": shown(source.title, page),
         "Source": shown(source.publisher, page),
-        "SourceDate": source.published,
+        "SourceDate": values.spell_date(source.published),
         "SourceVersion": source.version,
-        "SourceVersionDate": source.version_date,
+        "SourceVersionDate": values.spell_date(source.version_date),
         "SourceQuality": source.quality,
         "CbhResult": game.result if game.result in ("-:+", "=:=", "+:-", "0-0") else "",
-        "CbhLineEval": game.line_evaluation if game.result == "line" else 0,
+        "CbhLineEval": game.line_evaluation,
         "CbhMedals": game.medals,
     }
     sub_code = values.spell_eco(eco_word(game))[1]
     tags["CbhSubEco"] = f"{sub_code:02}" if sub_code else ""
     for side, team in zip(("White", "Black"), game.teams, strict=True):
         if team:
-            tags |= {f"{side}Team": shown(team.title, page), f"{side}TeamCountry": team.nation}
+            title = values.spell_team(shown(team.title, page), team.number)
+            tags |= {f"{side}Team": title, f"{side}TeamCountry": team.nation}
     for side, player in (("White", game.white), ("Black", game.black)):
         if not player.last and player.first:
             tags[f"Cbh{side}"] = f"|{shown(player.first, page)}"

@@ -34,7 +34,7 @@ def results():
     for result in values.RESULTS:
         yield titled(f"Result {result}", result=result)
     yield titled("Line with an evaluation", line_evaluation=16)
-    yield titled("Evaluation beside a result", result="1-0", line_evaluation=16, expected={"tags": {"CbhLineEval": ""}})
+    yield titled("Evaluation beside a result", result="1-0", line_evaluation=16)
     yield titled("All medals", medals=0xFFFF)
     yield titled("Deleted", deleted=True)
 

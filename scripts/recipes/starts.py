@@ -65,8 +65,13 @@ def chess960_games():
     )
     yield with_rights("One right each", WHITE_LONG | BLACK_SHORT, "1r2k1r1/pppppppp/8/8/8/8/PPPPPPPP/1R2K1R1 w Bg - 0 1",
                       Chess960(0, "e1 e8", "g1 b1", "g8 b8"), "e1b1 e8g8 d2d3 d7d6")
-    yield with_rights("Not the outermost rook", WHITE_SHORT | BLACK_LONG, "rr2k1r1/pppppppp/8/8/8/8/PPPPPPPP/R3K1RR w Gb - 0 12",
-                      Chess960(0, "e1 e8", "g1 a1", "g8 b8"), "e1g1 e8b8 d2d3 d7d6")
+    inner_rooks = Chess960(0, "e1 e8", "g1 a1", "g8 a8")
+    yield with_rights("Not the outermost rook", WHITE_SHORT | BLACK_SHORT, "r3k1rr/pppppppp/8/8/8/8/PPPPPPPP/R3K1RR w Gg - 0 12",
+                      inner_rooks, "e1g1 e8g8 d2d3 d7d6")
+    # Black does not use the right: pgn-extract 19-04 forbids long castling with an inner rook.
+    inner_rook = Chess960(0, "e1 e8", "g1 a1", "g8 b8")
+    yield with_rights("Not the outermost rook, long", BLACK_LONG, "rr2k1r1/pppppppp/8/8/8/8/PPPPPPPP/R3K1RR w b - 0 12",
+                      inner_rook, "d2d3 d7d6")
 
 
 def chess960(number, black, white, kings, white_rooks, black_rooks):
