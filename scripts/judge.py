@@ -25,7 +25,6 @@ from pathlib import Path
 
 import chess
 import chess.pgn
-
 from pgnsplit import split_games
 
 CHESS960_MODES = (10, 11)
@@ -155,7 +154,7 @@ def first_difference(found, wanted):
     """Where two lines of moves part."""
     found, wanted = found.split(), wanted.split()
     at = next((i for i, pair in enumerate(zip(found, wanted)) if pair[0] != pair[1]), min(len(found), len(wanted)))
-    return f"differs at word {at + 1}: {' '.join(found[at:at + 4])!r}, should be {' '.join(wanted[at:at + 4])!r}"
+    return f"differs at word {at + 1}: {' '.join(found[at : at + 4])!r}, should be {' '.join(wanted[at : at + 4])!r}"
 
 
 def load_games(paths, numbers):
@@ -207,7 +206,7 @@ def judge_load(paths):
 
 
 def judge_chessbase(export, path):
-    """Compare the tags with ChessBase's own export of the base. It leaves out some that a base holds, so ours may be more."""
+    """Compare the tags with ChessBase's own export. It leaves out some that a base holds, so ours may be more."""
     theirs = [read(text) for text in split_games(without_mark(export.read_bytes()))]
     ours = [read(text) for text in split_games(path.read_bytes())]
     problems = [] if len(theirs) == len(ours) else [("export", f"has {len(theirs)} games, not {len(ours)}")]

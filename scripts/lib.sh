@@ -2,7 +2,9 @@
 
 binary=target/release/cbfs
 
-say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+say() {
+    if [[ -t 1 ]]; then printf '\n\033[1m%s\033[0m\n' "$*"; else printf '\n== %s\n' "$*"; fi
+}
 
 # install_missing COMMAND=PACKAGE…: installs the packages whose command is not there. Debian keeps some commands out of PATH.
 install_missing() {

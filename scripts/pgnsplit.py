@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Split a PGN file into its games, byte for byte.
 
-    scripts/pgnsplit.py ALL.pgn DIRECTORY     writes DIRECTORY/000001.pgn and so on
+scripts/pgnsplit.py ALL.pgn DIRECTORY     writes DIRECTORY/000001.pgn and so on
 """
 
 import sys

@@ -84,7 +84,9 @@ GAMES = [
         " c3d5 d8d5 g5e7 c6e7 f1e1 f7f6 d1e2 d5d7 a1c1 c7c6 d4d5 c6d5 f3d4 e8f7 d4e6 h8c8 e2g4 g7g6 e6g5 f7e8 e1e7 e8f8"
         " e7f7 f8g8 f7g7 g8h8 g7h7",
         "1-0",
-        Tournament("Hastings", "Hastings", "1895.08.05", ROUND_ROBIN, nation="ENG", flags=3, rounds=21, end="1895.09.02"),
+        Tournament(
+            "Hastings", "Hastings", "1895.08.05", ROUND_ROBIN, nation="ENG", flags=3, rounds=21, end="1895.09.02"
+        ),
         date="1895.08.17",
         round=10,
         eco="C54",
@@ -129,7 +131,9 @@ GAMES = [
         " e2g4 d8d6 g4h3 a8e8 d1d2 c5b4 g5f6 f8f6 a1d1 d6c5 d2e2 b4c3 b2c3 c5c3 d1d5 c6d4 e2h5 e8f8 d5e5 f6h6 h5g5 h6h3"
         " e5c5 c3g3",
         "0-1",
-        Tournament("DSB Congress", "Breslau", "1912.07.15", ROUND_ROBIN, nation="GER", flags=3, rounds=17, end="1912.08.03"),
+        Tournament(
+            "DSB Congress", "Breslau", "1912.07.15", ROUND_ROBIN, nation="GER", flags=3, rounds=17, end="1912.08.03"
+        ),
         date="1912.07.20",
         round=6,
         eco="C10",
@@ -142,7 +146,9 @@ GAMES = [
         " e2d3 h1f1 d3c2 h4f2 h3f3 f1g1 b3d5 c7c5 d4c5 f2c5 b2b4 c5d6 a2a4 a6a5 a4b5 a5b4 a1a6 b4c3 b1c3 d6b4 b5b6 b4c3"
         " d2c3 h7h6 b6b7 e8e3 d5f7",
         "1-0",
-        Tournament("New York", "New York", "1918.10.23", ROUND_ROBIN, nation="USA", flags=3, rounds=14, end="1918.11.12"),
+        Tournament(
+            "New York", "New York", "1918.10.23", ROUND_ROBIN, nation="USA", flags=3, rounds=14, end="1918.11.12"
+        ),
         date="1918.10.23",
         round=1,
         eco="C89",
