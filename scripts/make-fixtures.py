@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Make the sample databases under fixtures/cbh, byte for byte as they are committed.
 
-The encoder (scripts/encoder) was written from the layout of the files and shares nothing with cbfs, so that the two can
-judge each other. Each base lies beside `expected.jsonl`: one line per record, saying what a reader must find. That comes
-from the recipe (scripts/recipes), not from decoding the base.
+The encoder (scripts/encoder) was written from the layout of the files and shares nothing with cbfs, so that the two
+can judge each other. Each base lies beside `expected.jsonl`: one line per record, saying what a reader must find. That
+comes from the recipe (scripts/recipes), not from decoding the base.
 
     scripts/make-fixtures.py            write them all
     scripts/make-fixtures.py --check    write nothing; exit 1 where a committed file differs

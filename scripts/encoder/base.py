@@ -20,8 +20,6 @@ CREATED = 247_793_503_465
 FLAG_SETUP, FLAG_VARIATIONS, FLAG_UNORTHODOX = 0x1, 0x2, 0x8000000
 FLAG_OF_ANNOTATION = {0x02: 0x4, 0x82: 0x4, 0x03: 0x8, 0x04: 0x10, 0x05: 0x20}
 
-ROMAN = ["", "I", "II", "III", "IV"]  # ChessBase shows a club's second and later teams so
-
 
 @dataclass(frozen=True)
 class Game:
@@ -139,14 +137,17 @@ class Base:
 
     def _cbh_header(self):
         next_id = len(self.records) + 1
-        return struct.pack(">BHHBI30xI2x", 0, 36 if self.old else 44, CBH_RECORD_BYTES, 1, next_id, 0 if self.old else next_id)
+        return struct.pack(
+            ">BHHBI30xI2x", 0, 36 if self.old else 44, CBH_RECORD_BYTES, 1, next_id, 0 if self.old else next_id
+        )
 
     def _refer(self, number, *entities):
         return [self.indexes[type(entity)].refer(entity, number) for entity in entities]
 
     def _game_record(self, number, game, moves_at, annotations_at):
-        """0 kind, 1:4 moves, 5:4 annotations, 9 five ids of 3, 24:3 date, 27 result, evaluation, round, subround, 31 two
-        ratings of 2, 35:2 opening, 37:2 medals, 39:4 flags, 43:2 magnitudes, 45 number of moves."""
+        """0 kind, 1:4 moves, 5:4 annotations, 9 five ids of 3, 24:3 date, 27 result, 28 evaluation, 29 round, subround,
+        31 two ratings of 2, 35:2 opening, 37:2 medals, 39:4 flags, 43:2 magnitudes, 45 number of moves.
+        """
         ids = self._refer(number, game.white, game.black, game.tournament, game.annotator, game.source)
         record = struct.pack(">B2I", 0x81 if game.deleted else 0x01, moves_at, annotations_at)
         record += b"".join(value.to_bytes(3, "big") for value in [*ids, values.date(game.date)])
@@ -162,8 +163,9 @@ class Base:
         return record.ljust(CBH_RECORD_BYTES, b"\0")
 
     def _extended_record(self, number, record, moves_at, annotations_at):
-        """0 two teams, 8 media, 12:8 annotations, 20:4 and 24:4 and 28:2 material, 30:8 moves, 38 two rating types of 16,
-        70 two unknown numbers, 78:2 saves, 80:8 created, 88:20 endgame, 108:8 saved, 116:4 tag."""
+        """0 two teams, 8 media, 12:8 annotations, 20:4 and 24:4 and 28:2 material, 30:8 moves, 38 two rating types,
+        70 two unknown numbers, 78:2 saves, 80:8 created, 88:20 endgame, 108:8 saved, 116:4 tag.
+        """
         teams, tag, ratings = [NO_TEAM, NO_TEAM], NO_TAG, (FIDE, FIDE)
         if isinstance(record, Game):
             teams = [self._refer(number, team)[0] if team else NO_TEAM for team in record.teams]
@@ -178,7 +180,9 @@ class Base:
         for number, record in enumerate(self.records, 1):
             if isinstance(record, Text):
                 titles = [[values.TEXT_LANGUAGES[code], title] for code, title in record.titles.items()]
-                yield json.dumps({"id": number, "deleted": record.deleted, "titles": titles, "kind": "text"}, ensure_ascii=False)
+                yield json.dumps(
+                    {"id": number, "deleted": record.deleted, "titles": titles, "kind": "text"}, ensure_ascii=False
+                )
             else:
                 yield json.dumps(expect(number, record, self.page), ensure_ascii=False)
 
@@ -203,7 +207,10 @@ class Blobs:
 
 
 def encode_annotations(number, annotations):
-    """A record of `.cba`: 3 game, 4 constant, 3 number of annotations + 1, 4 size; each: 3 position, 1 type, 2 size, payload."""
+    """A record of `.cba`.
+
+    3 game, 4 constant, 3 number of annotations + 1, 4 size; each: 3 position, 1 type, 2 size with these 6, payload.
+    """
     body = b"".join(
         (position & 0xFFFFFF).to_bytes(3, "big") + struct.pack(">BH", kind, len(payload) + 6) + payload
         for position, kind, payload in annotations
@@ -213,8 +220,10 @@ def encode_annotations(number, annotations):
 
 
 def encode_tournament_extras(tournaments):
-    """`.cbtt`: version, record size and last index in a header of 32; then 0:16 coordinates, 16:34 unknown, 50:11 tie-breaks,
-    61:4 end date, big-endian."""
+    """`.cbtt`: version, record size and last index in a header of 32.
+
+    A record: 0:16 coordinates, 16:34 unknown, 50:11 tie-breaks, 61:4 end date, big-endian.
+    """
     filler = (bytes(10) + b"\7") * 3 + b"\0"
     records = b"".join(
         bytes(16) + filler + b"\1" * 10 + b"\0" + values.date(tournament.end).to_bytes(4, "big")
@@ -355,7 +364,7 @@ def expect_tags(game, page):
     tags["CbhSubEco"] = f"{sub_code:02}" if sub_code else ""
     for side, team in zip(("White", "Black"), game.teams, strict=True):
         if team:
-            title = shown(team.title, page) + (" " + ROMAN[team.number] if team.number > 1 else "")
+            title = values.spell_team(shown(team.title, page), team.number)
             tags |= {f"{side}Team": title, f"{side}TeamCountry": team.nation}
     for side, player in (("White", game.white), ("Black", game.black)):
         if not player.last and player.first:

@@ -1,7 +1,7 @@
 """A board that knows as much chess as encoding needs: where the pieces stand, and the number each one has.
 
-Squares count by file: a1 = 0, a2 = 1, …, a8 = 7, b1 = 8, …, h8 = 63. Colours are 0 (white) and 1 (black). Nothing here asks
-whether a move is legal; the recipes are checked by readers that do.
+Squares count by file: a1 = 0, a2 = 1, …, a8 = 7, b1 = 8, …, h8 = 63. Colours are 0 (white) and 1 (black). Nothing here
+asks whether a move is legal; the recipes are checked by readers that do.
 """
 
 from dataclasses import dataclass

@@ -77,9 +77,11 @@ class Tournament:
     end: str = ""
 
     def encode(self, page):
-        """0:40 title, 40:30 place, 70:4 date, then one byte each: type, team event, nation, 0, category, flags, rounds, 0."""
+        """0:40 title, 40:30 place, 70:4 date, then bytes: type, team event, nation, 0, category, flags, rounds, 0."""
         numbers = (self.kind, self.team_event, NATIONS[self.nation], 0, self.category, self.flags, self.rounds, 0)
-        return field(self.title, 40, page) + field(self.place, 30, page) + struct.pack("<i8B", date(self.start), *numbers)
+        return (
+            field(self.title, 40, page) + field(self.place, 30, page) + struct.pack("<i8B", date(self.start), *numbers)
+        )
 
     def key(self, page):
         """By year, the latest first and none last, then title, place, month, day, those backwards too."""
@@ -212,7 +214,10 @@ class Index:
 def _comparable(key, signed):
     if not signed:
         return key
-    return tuple([byte - 256 if byte > 127 else byte for byte in part + b"\0"] if isinstance(part, bytes) else part for part in key)
+    return tuple(
+        [byte - 256 if byte > 127 else byte for byte in part + b"\0"] if isinstance(part, bytes) else part
+        for part in key
+    )
 
 
 class _Node:

@@ -95,16 +95,14 @@ def encode_setup(fen):
     """The 28 bytes of a start position.
 
     0 the value 1; 1 en passant file (a = 1) and bit 4 for Black to move; 2 castling rights; 3 number of the next move;
-    4-27 the squares a1, a2, …, h8 as bits, highest first: `0` for an empty one, `1`, colour and three bits of kind else.
+    4-27 the squares a1, a2, …, h8 as bits, highest first: `0` if empty, else `1`, the colour, three bits of kind.
     """
     _, turn, castling, en_passant, _, number = fen.split()
     file = "abcdefgh".index(en_passant[0]) + 1 if en_passant != "-" else 0
     # Only rights spelled KQkq are taken from the FEN; a recipe with other letters sets the byte itself.
     rights = sum(bit for letter, bit in (("Q", 1), ("K", 2), ("q", 4), ("k", 8)) if letter in castling)
     pieces = Board(fen).pieces
-    bits = "".join(
-        f"1{pieces[sq][0]}{KIND_BITS[pieces[sq][1]]:03b}" if sq in pieces else "0" for sq in range(64)
-    )
+    bits = "".join(f"1{pieces[sq][0]}{KIND_BITS[pieces[sq][1]]:03b}" if sq in pieces else "0" for sq in range(64))
     packed = int(bits.ljust(192, "0"), 2).to_bytes(24, "big")
     return bytes([1, file | (turn == "b") << 4, rights, min(int(number), 255)]) + packed
 
@@ -179,7 +177,7 @@ def word(origin, target, promotion="", flags=0):
 
 
 def simple_stream(root, board, mode, oddities=PLAIN):
-    """The stream of modes 1, 3, 5 and 7: two bytes for each move, no marks; bit 14 ends a line, bit 15 keeps the position."""
+    """The stream of modes 1, 3, 5 and 7: two bytes a move, in which bit 14 ends a line and bit 15 keeps the position."""
     cipher, stream = Cipher(mode), b""
     for move, pushes, ends in tree.walk(root, board):
         squares = (move.target, move.origin) if mode in REVERSE_MODES else (move.origin, move.target)

@@ -20,6 +20,7 @@ NATIONS = {
 }
 RESULTS = {"0-1": 0, "1/2-1/2": 1, "1-0": 2, "line": 3, "-:+": 4, "=:=": 5, "+:-": 6, "0-0": 7}
 EVENT_KINDS = ["", "game", "match", "tourn", "swiss", "team", "k.o.", "simul", "schev"]
+ROMAN = ["", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"]
 BLITZ, RAPID, CORRESPONDENCE = 32, 64, 128
 TEXT_LANGUAGES = {"en": 0, "de": 1, "fr": 2, "es": 3, "it": 4, "nl": 5, "pt": 6, "any": 7}
 
@@ -49,18 +50,21 @@ def spell_eco(number):
 
 
 def spell_date(text):
-    """`1858` as PGN spells it: `1858.??.??`."""
-    return ".".join((text.split(".") + ["??", "??"])[:3]) if text else ""
+    """`1852` with all its parts, `1852.??.??`."""
+    return ".".join(f"{text}.??.??".split(".")[:3]) if text else ""
 
 
-def spell_event_type(kind, team_event):
-    """`swiss (blitz)` or `team-match` of a tournament's type byte and team flag."""
+def spell_event_type(kind, team_event=False):
+    """`team-swiss (blitz)` of a tournament's type byte."""
     name = EVENT_KINDS[kind & 31]
-    if team_event and name != "team":
-        name = f"team-{name}" if name else "team"
-    words = [name]
+    words = [f"team-{name}" if team_event and name not in ("", "team") else name or "team" * team_event]
     words += [f"({name})" for bit, name in ((BLITZ, "blitz"), (RAPID, "rapid"), (CORRESPONDENCE, "corr")) if kind & bit]
     return " ".join(word for word in words if word)
+
+
+def spell_team(title, number):
+    """ChessBase numbers the later teams of a club in Roman."""
+    return f"{title} {ROMAN[number]}" if 2 <= number < len(ROMAN) else title
 
 
 def spell_round(round_, subround):

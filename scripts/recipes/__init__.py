@@ -1,7 +1,7 @@
 """The sample bases, one module for each group of cases."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 from encoder.base import Base
 

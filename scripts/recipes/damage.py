@@ -47,7 +47,9 @@ def cases():
         whole("Player past the end of the file", white=Player("Lost"), defect="cbp", expected=unknown_white),
         cut("Unknown encoding", moves.wrap(UNSUPPORTED_MODE, NOT_MOVES), UNSUPPORTED_MODE),
         whole("Player deleted", white=Player("Deleted"), defect="cbp", expected=unknown_white),
-        cut("Illegal positions", moves.wrap(ILLEGAL_POSITIONS_MODE | moves.SETUP_BIT, NOT_MOVES), ILLEGAL_POSITIONS_MODE),
+        cut(
+            "Illegal positions", moves.wrap(ILLEGAL_POSITIONS_MODE | moves.SETUP_BIT, NOT_MOVES), ILLEGAL_POSITIONS_MODE
+        ),
         whole("Whole again"),
         whole("Never written"),
     ]

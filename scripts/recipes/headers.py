@@ -16,7 +16,12 @@ PLAIN = Game(Player("White"), Player("Black"), OPEN)
 def cases():
     """All bases about headers."""
     return [
-        Case(Base("headers", [*results(), *openings(), *rounds(), *dates(), *people(), *tournaments(), *teams(), *sources()])),
+        Case(
+            Base(
+                "headers",
+                [*results(), *openings(), *rounds(), *dates(), *people(), *tournaments(), *teams(), *sources()],
+            )
+        ),
         Case(Base("oldheaders", old_games(), page="cp1252", old=True)),
         Case(Base("names-utf8", games_of("utf-8"), page="utf-8")),
         Case(Base("names-1251", games_of("cp1251"), page="cp1251")),
@@ -34,7 +39,8 @@ def results():
     for result in values.RESULTS:
         yield titled(f"Result {result}", result=result)
     yield titled("Line with an evaluation", line_evaluation=16)
-    yield titled("Evaluation beside a result", result="1-0", line_evaluation=16, expected={"tags": {"CbhLineEval": ""}})
+    absent = {"tags": {"CbhLineEval": ""}}
+    yield titled("Evaluation beside a result", result="1-0", line_evaluation=16, expected=absent)
     yield titled("All medals", medals=0xFFFF)
     yield titled("Deleted", deleted=True)
 
@@ -65,7 +71,9 @@ def people():
     yield replace(PLAIN, white=full, black=Player("", "Anna"))
     yield replace(PLAIN, white=Player(), black=Player())
     yield replace(PLAIN, white=Player("Solo", "Han"), black=Player("Solo", "Han"))
-    yield replace(PLAIN, white=Player(b"Short\0nger name was here", b"A\0lexander"), annotator=Annotator(b"Annie\0tator"))
+    yield replace(
+        PLAIN, white=Player(b"Short\0nger name was here", b"A\0lexander"), annotator=Annotator(b"Annie\0tator")
+    )
     yield replace(PLAIN, annotator=Annotator("An annotator of forty-five letters, no more ."))
     yield replace(PLAIN, elo=(2851, 1), rating_types=(SWEDISH, bytes(16)))
     yield replace(PLAIN, white=Player('Quote "Q" and \\'), black=Player("Slash/Dot", ".hidden"))
@@ -90,10 +98,16 @@ def tournaments():
 def teams():
     """Teams that differ in one field only, a full title, tags in six languages."""
     plain = Team("Chess Club", nation="ENG")
-    yield replace(PLAIN, teams=(plain, replace(plain, number=2)), tag=Tag(("Team", "Mannschaft", "Équipe", "Equipo", "Squadra", "Ploeg")))
+    yield replace(
+        PLAIN,
+        teams=(plain, replace(plain, number=2)),
+        tag=Tag(("Team", "Mannschaft", "Équipe", "Equipo", "Squadra", "Ploeg")),
+    )
     yield replace(PLAIN, teams=(replace(plain, year=2015, is_season=True), replace(plain, year=2015)))
     yield replace(PLAIN, teams=(replace(plain, nation="NED"), None), tag=Tag(("Only English",)))
-    yield replace(PLAIN, teams=(None, Team("A team of forty-five letters, and no NUL byte")), tag=Tag(("", "Nur Deutsch")))
+    yield replace(
+        PLAIN, teams=(None, Team("A team of forty-five letters, and no NUL byte")), tag=Tag(("", "Nur Deutsch"))
+    )
     yield replace(PLAIN, teams=(plain, plain), tag=Tag())
 
 
@@ -110,7 +124,9 @@ def old_games():
     london = Tournament("London", "London", "1851.05.26", KNOCKOUT, nation="ENG")
     names = ("Müller", "Lékó", "Larsen", "Miles", "Ängström", "Lee")
     return [
-        Game(Player(white, "A"), Player(black, "B"), SICILIAN, "1-0", london, date="1851.05.27", round=number, eco="B50")
+        Game(
+            Player(white, "A"), Player(black, "B"), SICILIAN, "1-0", london, date="1851.05.27", round=number, eco="B50"
+        )
         for number, (white, black) in enumerate(zip(names, reversed(names), strict=True), 1)
     ]
 

@@ -22,13 +22,22 @@ def setups():
     """Set-up positions of ordinary chess."""
 
     def game(title, fen, moves="", *changed_bytes):
-        return Game(Player("Set"), Player("Up"), moves, tournament=Tournament(title), fen=fen, oddities=Oddities(setup_bytes=changed_bytes))
+        return Game(
+            Player("Set"),
+            Player("Up"),
+            moves,
+            tournament=Tournament(title),
+            fen=fen,
+            oddities=Oddities(setup_bytes=changed_bytes),
+        )
 
     yield game("Black takes en passant", "4k3/8/8/8/3Pp3/8/8/4K3 b - d3 0 20", "e4d3 e1f1")
     no_pawn = "4k3/8/8/8/3P4/8/8/4K3 b - - 0 20"
     yield game("No pawn takes en passant", no_pawn, "e8e7", (EP_FILE_BYTE, BLACK_TO_MOVE | 4))
     no_rights = "4k3/8/8/8/8/8/8/R3K3 w - - 0 1"
-    yield game("Rights without their rooks", no_rights, "e1e2 e8d8", (CASTLING_BYTE, WHITE_SHORT | BLACK_LONG | BLACK_SHORT))
+    yield game(
+        "Rights without their rooks", no_rights, "e1e2 e8d8", (CASTLING_BYTE, WHITE_SHORT | BLACK_LONG | BLACK_SHORT)
+    )
     yield game("Castling without the right", "4k3/8/8/8/8/8/8/4K2R w K - 0 1", "e1g1 e8d8 f1f7", (CASTLING_BYTE, 0))
     four_queens = "5bk1/5ppp/8/Q7/1Q6/2Q5/3Q4/K7 w - - 0 1"
     yield game("A fourth queen never gets a number", four_queens, "d2d1 f8b4 a5b4 h7h6 d1d8 g8h7 d8d1")
@@ -63,10 +72,30 @@ def chess960_games():
         tournament=Tournament("A wrong start number"),
         chess960=replace(bnrkrbnq.chess960, number=785),
     )
-    yield with_rights("One right each", WHITE_LONG | BLACK_SHORT, "1r2k1r1/pppppppp/8/8/8/8/PPPPPPPP/1R2K1R1 w Bg - 0 1",
-                      Chess960(0, "e1 e8", "g1 b1", "g8 b8"), "e1b1 e8g8 d2d3 d7d6")
-    yield with_rights("Not the outermost rook", WHITE_SHORT | BLACK_LONG, "rr2k1r1/pppppppp/8/8/8/8/PPPPPPPP/R3K1RR w Gb - 0 12",
-                      Chess960(0, "e1 e8", "g1 a1", "g8 b8"), "e1g1 e8b8 d2d3 d7d6")
+    yield with_rights(
+        "One right each",
+        WHITE_LONG | BLACK_SHORT,
+        "1r2k1r1/pppppppp/8/8/8/8/PPPPPPPP/1R2K1R1 w Bg - 0 1",
+        Chess960(0, "e1 e8", "g1 b1", "g8 b8"),
+        "e1b1 e8g8 d2d3 d7d6",
+    )
+    inner_rooks = Chess960(0, "e1 e8", "g1 a1", "g8 a8")
+    yield with_rights(
+        "Not the outermost rook",
+        WHITE_SHORT | BLACK_SHORT,
+        "r3k1rr/pppppppp/8/8/8/8/PPPPPPPP/R3K1RR w Gg - 0 12",
+        inner_rooks,
+        "e1g1 e8g8 d2d3 d7d6",
+    )
+    # Black does not use the right: pgn-extract 19-04 forbids long castling with an inner rook.
+    inner_rook = Chess960(0, "e1 e8", "g1 a1", "g8 b8")
+    yield with_rights(
+        "Not the outermost rook, long",
+        BLACK_LONG,
+        "rr2k1r1/pppppppp/8/8/8/8/PPPPPPPP/R3K1RR w b - 0 12",
+        inner_rook,
+        "d2d3 d7d6",
+    )
 
 
 def chess960(number, black, white, kings, white_rooks, black_rooks):
@@ -78,5 +107,13 @@ def chess960(number, black, white, kings, white_rooks, black_rooks):
 
 def with_rights(title, rights, fen, block, moves):
     """A game in which not every castling is allowed."""
-    return Game(Player("Fischer"), Player("Random"), moves, tournament=Tournament(title), mode=10, fen=fen, chess960=block,
-                oddities=Oddities(setup_bytes=((CASTLING_BYTE, rights),)))
+    return Game(
+        Player("Fischer"),
+        Player("Random"),
+        moves,
+        tournament=Tournament(title),
+        mode=10,
+        fen=fen,
+        chess960=block,
+        oddities=Oddities(setup_bytes=((CASTLING_BYTE, rights),)),
+    )
