@@ -42,6 +42,7 @@
 //! 5. There is no `unsafe`.
 
 pub mod bytes;
+pub mod cli;
 pub mod fuse;
 pub mod game;
 pub mod storage;
