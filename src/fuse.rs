@@ -14,7 +14,7 @@ mod mounts;
 mod session;
 
 pub use mounts::{Mount, canonical, mount_at};
-pub use session::{Access, MountError, Mounted, Options, Outcome, detach};
+pub use session::{Access, MountError, Mounted, Options, Outcome, Stopper, detach};
 
 use std::any::Any;
 use std::ffi::OsStr;

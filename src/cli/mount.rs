@@ -6,7 +6,6 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{self, Sender};
 use std::thread;
 
 use nix::sys::signal::{SigSet, Signal};
@@ -15,7 +14,7 @@ use sd_notify::NotifyState;
 use super::options::{MountOptions, parse_size};
 use super::{Failure, daemon};
 use crate::cbh::{self, Database, FileKind};
-use crate::fuse::{self, Mounted, Outcome, mount_at};
+use crate::fuse::{self, Mounted, Outcome, Stopper, mount_at};
 use crate::vfs::{self, DatabaseVolume, Vfs};
 
 /// What `cbfs mount` takes.
@@ -130,10 +129,9 @@ fn serve(args: &Args) -> Result<(), Failure> {
     } else if let Err(error) = sd_notify::notify(&[NotifyState::Ready]) {
         log::warn!("cannot tell systemd: {error}");
     }
-    let (sender, receiver) = mpsc::channel();
-    let stop = sender.clone();
-    thread::spawn(move || watch_signals(signals, &stop));
-    match mounted.run(&receiver, sender) {
+    let stopper = mounted.stopper();
+    thread::spawn(move || watch_signals(signals, &stopper));
+    match mounted.run() {
         Outcome::Unmounted => Ok(()),
         Outcome::Failed(why) => Err(Failure::about(&args.mountpoint, why)),
     }
@@ -167,14 +165,13 @@ fn block_signals() -> nix::Result<SigSet> {
     Ok(signals)
 }
 
-fn watch_signals(signals: SigSet, stop: &Sender<()>) {
+fn watch_signals(signals: SigSet, stopper: &Stopper) {
     loop {
         match signals.wait() {
             Ok(Signal::SIGHUP) => log::info!("SIGHUP: nothing to read anew"),
             Ok(signal) => {
                 log::info!("{signal}: ending");
-                // Without a receiver the end is under way.
-                let _ = stop.send(());
+                stopper.stop();
             }
             Err(error) => {
                 log::error!("cannot wait for signals: {error}");

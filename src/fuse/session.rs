@@ -14,7 +14,7 @@ use std::mem;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -94,6 +94,27 @@ pub struct Mounted {
     device: Option<String>,
     serving: JoinHandle<io::Result<()>>,
     background: Vec<JoinHandle<()>>,
+    events: (Sender<Event>, Receiver<Event>),
+}
+
+#[derive(Debug)]
+enum Event {
+    /// Somebody wants it to end.
+    Stop,
+    /// It has ended.
+    Ended(Outcome),
+}
+
+/// Ends a mount from another thread.
+#[derive(Clone, Debug)]
+pub struct Stopper(Sender<Event>);
+
+impl Stopper {
+    /// Makes [`Mounted::run`] end the mount.
+    pub fn stop(&self) {
+        // Without a receiver the end is under way.
+        let _ = self.0.send(Event::Stop);
+    }
 }
 
 impl Mounted {
@@ -145,6 +166,7 @@ impl Mounted {
             device: mount.map(|mount| mount.device),
             serving,
             background,
+            events: mpsc::channel(),
         })
     }
 
@@ -153,48 +175,51 @@ impl Mounted {
         &self.mountpoint
     }
 
-    /// Serves until it is unmounted, or until `stop` says so: then the mount
-    /// is taken from its place at once, even if busy, and the end follows
-    /// within a second.
-    pub fn run(self, stop: &Receiver<()>, sender: Sender<()>) -> Outcome {
+    /// What ends this mount from another thread.
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.events.0.clone())
+    }
+
+    /// Serves until it is unmounted, or until the [`Stopper`] says so: then
+    /// the mount is taken from its place at once, even if busy, and the end
+    /// follows within a second.
+    pub fn run(self) -> Outcome {
         let Mounted {
             vfs,
             mountpoint,
             device,
             serving,
             background,
+            events: (sender, events),
         } = self;
-        let waiting = thread::spawn(move || {
-            let result = serving.join();
+        thread::spawn(move || {
             // Nobody listens any more if the grace is over.
-            let _ = sender.send(());
-            result
+            let _ = sender.send(Event::Ended(outcome(serving.join())));
         });
-        // Either the end of serving or the wish to stop.
-        let _ = stop.recv();
-        if !waiting.is_finished() {
+        let mut event = events.recv();
+        if !matches!(event, Ok(Event::Ended(_))) {
             detach_if_ours(&mountpoint, device.as_deref());
-            if stop.recv_timeout(GRACE) == Err(RecvTimeoutError::Timeout) {
-                log::info!("{}: still in use, ending anyway", mountpoint.display());
-            }
+            event = events.recv_timeout(GRACE).map_err(|_| RecvError);
         }
         stop_background(&vfs, background);
         vfs.save_sizes();
-        if !waiting.is_finished() {
+        let Ok(Event::Ended(outcome)) = event else {
+            log::info!("{}: still in use, ending anyway", mountpoint.display());
             return Outcome::Unmounted;
+        };
+        if outcome != Outcome::Unmounted {
+            detach_if_ours(&mountpoint, device.as_deref());
         }
-        match waiting.join() {
-            Ok(Ok(Ok(()))) => Outcome::Unmounted,
-            Ok(Ok(Err(error))) if is_end(&error) => Outcome::Unmounted,
-            Ok(Ok(Err(error))) => {
-                detach_if_ours(&mountpoint, device.as_deref());
-                Outcome::Failed(error.to_string())
-            }
-            Ok(Err(_)) | Err(_) => {
-                detach_if_ours(&mountpoint, device.as_deref());
-                Outcome::Failed("a thread panicked".to_owned())
-            }
-        }
+        outcome
+    }
+}
+
+fn outcome(served: thread::Result<io::Result<()>>) -> Outcome {
+    match served {
+        Ok(Ok(())) => Outcome::Unmounted,
+        Ok(Err(error)) if is_end(&error) => Outcome::Unmounted,
+        Ok(Err(error)) => Outcome::Failed(error.to_string()),
+        Err(_) => Outcome::Failed("a thread panicked".to_owned()),
     }
 }
 
