@@ -16,12 +16,10 @@ mod session;
 pub use mounts::{Mount, canonical, mount_at};
 pub use session::{Access, MountError, Mounted, Options, Outcome, Stopper, detach};
 
-use std::any::Any;
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -146,8 +144,7 @@ fn answer<T>(
     request: fmt::Arguments<'_>,
     handler: impl FnOnce() -> Result<T, Error>,
 ) -> Result<T, Errno> {
-    let result = catch_unwind(AssertUnwindSafe(handler))
-        .unwrap_or_else(|panic| Err(Error::Panicked(message_of(panic.as_ref()))));
+    let result = Error::unless_panic(handler);
     result.map_err(|error| {
         match &error {
             Error::Damaged(_) | Error::Panicked(_) | Error::TooLarge => {
@@ -157,14 +154,6 @@ fn answer<T>(
         }
         Errno::from_i32(error.errno())
     })
-}
-
-fn message_of(panic: &(dyn Any + Send)) -> String {
-    panic
-        .downcast_ref::<&str>()
-        .map(|message| (*message).to_owned())
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "panic".to_owned())
 }
 
 impl Filesystem for Adapter {

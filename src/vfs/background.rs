@@ -5,7 +5,7 @@
 //! one each by whoever runs the mount, and return when [`Background::stop`]
 //! was called.
 //!
-//! Both render without [`TextCache::get_or_render`]: a request never waits
+//! Both render without [`get_or_render`](super::TextCache::get_or_render): a request never waits
 //! for a thread that may be of low priority; at worst one text is rendered
 //! twice.
 
@@ -204,8 +204,7 @@ impl Vfs {
         if !is_wanted && self.sizes.get(ino).is_some() {
             return;
         }
-        // Deleted games are files too; unused numbers and damage show when
-        // somebody asks.
+        // Unused numbers and damage show when somebody asks.
         if let Ok(text) = self.render(ino)
             && wants_text
         {

@@ -1,7 +1,9 @@
 //! Why a request fails, and the number the kernel is told.
 
+use std::any::Any;
 use std::fmt;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::cbh;
 
@@ -28,6 +30,19 @@ pub enum Error {
 }
 
 impl Error {
+    /// What `ask` gives; if it panics, that as an error. A defect of cbfs
+    /// that one game brings to light stays with that game.
+    ///
+    /// # Errors
+    ///
+    /// That of `ask`, or [`Error::Panicked`].
+    pub fn unless_panic<T>(ask: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        // What a panic leaves half done is dropped, or behind a lock whose
+        // poison is looked through because each change there is one step.
+        catch_unwind(AssertUnwindSafe(ask))
+            .unwrap_or_else(|panic| Err(Error::Panicked(message_of(panic.as_ref()))))
+    }
+
     /// The system's number for it. This is the one place that chooses.
     pub fn errno(&self) -> i32 {
         match self {
@@ -40,6 +55,14 @@ impl Error {
             Error::Damaged(_) | Error::Panicked(_) => libc::EIO,
         }
     }
+}
+
+fn message_of(panic: &(dyn Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(|message| (*message).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "panic".to_owned())
 }
 
 impl fmt::Display for Error {

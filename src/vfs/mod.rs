@@ -278,7 +278,7 @@ impl Vfs {
     /// Renders, and remembers the length; holds no lock.
     fn render(&self, ino: Ino) -> Result<Arc<[u8]>, Error> {
         let mut text = Vec::with_capacity(2048);
-        let completeness = self.volume.render(ino, &mut text)?;
+        let completeness = Error::unless_panic(|| self.volume.render(ino, &mut text))?;
         let bytes = u32::try_from(text.len())
             .ok()
             .filter(|bytes| *bytes <= Measure::MAX_BYTES)
