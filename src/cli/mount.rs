@@ -184,18 +184,21 @@ fn watch_signals(signals: SigSet, stopper: &Stopper) {
 /// Where the lengths of this base's games are kept for the next mount.
 fn sizes_file(headers: &Path) -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    let caches = variable("XDG_CACHE_HOME")
-        // Set by systemd for a unit with CacheDirectory=.
-        .or_else(|| variable("CACHE_DIRECTORY"))
+    let of_user = variable("XDG_CACHE_HOME")
         .map(PathBuf::from)
         .or_else(|| Some(PathBuf::from(variable("HOME")?).join(".cache")))
+        .map(|caches| caches.join("cbfs"));
+    // Set by systemd for a unit with CacheDirectory=, and wholly ours.
+    let caches = variable("CACHE_DIRECTORY")
+        .map(PathBuf::from)
+        .or(of_user)
         .filter(|path| path.is_absolute())?;
     let mut hasher = DefaultHasher::new();
     headers.hash(&mut hasher);
     let stem = headers.file_stem()?.to_string_lossy();
     let stem: String = stem.chars().take(40).collect();
     let name = format!("{stem}-{:016x}.sizes", hasher.finish());
-    Some(caches.join("cbfs").join(name))
+    Some(caches.join(name))
 }
 
 fn check_mountpoint(mountpoint: &Path, nonempty: bool) -> Result<(), String> {
