@@ -42,15 +42,10 @@
 //! 5. There is no `unsafe`.
 
 pub mod bytes;
+pub mod cbh;
 pub mod cli;
 pub mod fuse;
 pub mod game;
+pub mod pgn;
 pub mod storage;
 pub mod vfs;
-
-// These two lines and their directory give way to `pub mod cbh; pub mod pgn;`
-// as soon as those rooms are furnished.
-#[path = "stand_in/cbh.rs"]
-pub mod cbh;
-#[path = "stand_in/pgn.rs"]
-pub mod pgn;

@@ -97,13 +97,15 @@ impl<'a> ByteReader<'a> {
     /// Three bytes, big-endian.
     #[inline]
     pub fn u24_be(&mut self) -> Result<u32, Malformed> {
-        self.array().map(|[a, b, c]| u32::from_be_bytes([0, a, b, c]))
+        self.array()
+            .map(|[a, b, c]| u32::from_be_bytes([0, a, b, c]))
     }
 
     /// Three bytes, little-endian.
     #[inline]
     pub fn u24_le(&mut self) -> Result<u32, Malformed> {
-        self.array().map(|[a, b, c]| u32::from_le_bytes([a, b, c, 0]))
+        self.array()
+            .map(|[a, b, c]| u32::from_le_bytes([a, b, c, 0]))
     }
 
     /// Four bytes, big-endian.

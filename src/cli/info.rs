@@ -113,6 +113,11 @@ fn as_text(database: &Database, counts: &Counts, members: &[Member]) -> String {
         // Writing to a string does not fail.
         let _ = writeln!(text, "{number:>12}  {what}");
     }
+    let (headers, extended) = database.versions();
+    let _ = writeln!(text, "{headers:>12}  version of .cbh");
+    if let Some(extended) = extended {
+        let _ = writeln!(text, "{extended:>12}  version of .cbj");
+    }
     for member in members {
         let _ = writeln!(
             text,
@@ -148,6 +153,8 @@ fn as_json(database: &Database, counts: &Counts, members: &[Member]) -> String {
         "deleted": counts.deleted,
         "texts": counts.texts,
         "records": database.last_id(),
+        "cbh_version": database.versions().0,
+        "cbj_version": database.versions().1,
         "bytes": database.size_on_disk(),
         "modified": modified,
         "files": files,

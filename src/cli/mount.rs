@@ -103,6 +103,9 @@ fn serve(args: &Args) -> Result<(), Failure> {
         std::path::absolute(&args.source).map_err(|error| Failure::about(&args.source, error))?;
     let log_file = args.log_file.as_deref().map(daemon::open_log).transpose()?;
     let database = Database::open(&source, &cbh::Options::default()).map_err(Failure::new)?;
+    for defect in database.defects() {
+        log::warn!("{}: {defect}", source.display());
+    }
     let headers = database
         .family()
         .path(FileKind::Headers)

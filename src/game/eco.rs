@@ -31,8 +31,10 @@ impl Eco {
 
     /// Letter and two digits, without the sub-code.
     pub fn bytes(self) -> [u8; 3] {
-        let [letter, number] = [(self.index / 100) as u8, (self.index % 100) as u8];
-        [b'A' + letter, b'0' + number / 10, b'0' + number % 10]
+        // Below 500, each part is below ten.
+        let part = |number: u16| (number % 10) as u8;
+        let [letter, ten, one] = [self.index / 100, self.index / 10, self.index].map(part);
+        [b'A' + letter, b'0' + ten, b'0' + one]
     }
 }
 

@@ -13,9 +13,12 @@
 //! Only legal moves stand in a tree: [`Line::play`] is the one way to add a
 //! ply, and it asks [`Position`] first.
 
+mod annotation;
 mod date;
+mod defect;
 mod eco;
 mod headers;
+mod mover;
 mod nation;
 mod position;
 mod result;
@@ -23,7 +26,12 @@ mod san;
 mod start;
 mod tree;
 
+pub use annotation::{
+    Annotation, Annotations, Answer, Arrow, ColoredSquare, Evaluation, Phase, ProfilePoint,
+    Quotation, Stage, Text, TimeSpent, Training, VariationColor,
+};
 pub use date::Date;
+pub use defect::Defect;
 pub use eco::Eco;
 pub use headers::{
     EventKind, GameTag, Headers, PlayerName, RatingType, Source, Speed, Team, Tournament,
@@ -47,6 +55,8 @@ pub struct Game {
     pub start: Start,
     /// The moves, main line and variations.
     pub tree: MoveTree,
+    /// Remarks on the moves and on the whole game.
+    pub annotations: Annotations,
 }
 
 impl Game {
@@ -55,5 +65,6 @@ impl Game {
         self.headers.clear();
         self.start = Start::default();
         self.tree.clear();
+        self.annotations.clear();
     }
 }

@@ -9,11 +9,12 @@
 //! shakmaty's.
 
 use shakmaty::{
-    Bitboard, Board, CastlingMode, CastlingSide, Castles, Chess, Color, EnPassantMode,
-    Move, Position as _, PositionError, Rank, Role, Setup, Square, attacks,
+    Bitboard, Board, Castles, CastlingMode, CastlingSide, Chess, Color, EnPassantMode, Move,
+    Position as _, PositionError, Rank, Role, Setup, Square, attacks,
 };
 
 use super::San;
+use super::mover::Mover;
 
 /// A position, regular or not.
 #[derive(Clone, Debug)]
@@ -132,12 +133,13 @@ impl Position {
     ///
     /// [`IllegalMove`] if the rules forbid it; nothing has changed then.
     pub fn play(&mut self, m: Move) -> Result<San, IllegalMove> {
-        if !self.is_legal(m) {
+        let mover = self.mover();
+        if !self.allows(&mover, m) {
             return Err(IllegalMove);
         }
-        let mut san = self.san_without_mark(m);
+        let mut san = mover.san_without_mark(m);
         self.play_unchecked(m);
-        self.in_check = self.checkers().any();
+        self.in_check = self.is_check_after(m);
         if self.in_check {
             san.push(if self.is_mate() { b'#' } else { b'+' });
         }
@@ -153,6 +155,11 @@ impl Position {
 
     /// Whether the rules allow `m`.
     pub fn is_legal(&self, m: Move) -> bool {
+        self.allows(&self.mover(), m)
+    }
+
+    #[inline]
+    fn allows(&self, mover: &Mover<'_>, m: Move) -> bool {
         match m {
             Move::Normal {
                 role,
@@ -161,21 +168,25 @@ impl Position {
                 to,
                 promotion,
             } => {
-                self.is_pseudo_legal(role, from, capture, to, promotion)
-                    && self.leaves_king_safe(role, from, to, Bitboard::from_square(to))
+                mover.is_pseudo_legal(role, from, capture, to, promotion)
+                    && mover.leaves_king_safe(role, from, to, Bitboard::from_square(to))
             }
             Move::EnPassant { from, to } => {
-                let taken = Square::from_coords(to.file(), from.rank());
-                self.en_passant_square() == Some(to)
-                    && self.our(Role::Pawn).contains(from)
-                    && attacks::pawn_attacks(self.turn(), from).contains(to)
-                    && self.leaves_king_safe(Role::Pawn, from, to, Bitboard::from_square(taken))
+                self.en_passant_square() == Some(to) && mover.takes_en_passant(from, to)
             }
             Move::Castle { king, rook } => {
                 self.castling_move(CastlingSide::from_king_side(king < rook)) == Some(m)
-                    && self.castling_is_safe(king, rook)
+                    && mover.castles_safely(king, rook)
             }
             Move::Put { .. } => false,
+        }
+    }
+
+    #[inline]
+    fn mover(&self) -> Mover<'_> {
+        match &self.rules {
+            Rules::Regular(chess) => Mover::new(chess.board(), chess.turn(), self.in_check),
+            Rules::Irregular(setup, _) => Mover::new(&setup.board, setup.turn, self.in_check),
         }
     }
 
@@ -200,222 +211,66 @@ impl Position {
         }
     }
 
-    fn our(&self, role: Role) -> Bitboard {
-        self.board().by_color(self.turn()) & self.board().by_role(role)
-    }
-
     fn checkers(&self) -> Bitboard {
-        let (board, turn) = (self.board(), self.turn());
-        board.king_of(turn).map_or(Bitboard::EMPTY, |king| {
-            board.attacks_to(king, !turn, board.occupied())
-        })
+        self.mover().checkers()
     }
 
-    /// Asked only in check, where few moves are left to generate.
+    /// Whether the side to move is in check after `m` was played: by the
+    /// piece that moved, or by one that its way uncovered.
+    #[inline]
+    fn is_check_after(&self, m: Move) -> bool {
+        match (&self.rules, m) {
+            (
+                Rules::Regular(chess),
+                Move::Normal {
+                    role,
+                    from,
+                    to,
+                    promotion,
+                    ..
+                },
+            ) => Mover::new(chess.board(), chess.turn(), false).is_checked_by(
+                promotion.unwrap_or(role),
+                from,
+                to,
+            ),
+            _ => self.checkers().any(),
+        }
+    }
+
+    /// Asked only in check, where few moves are left to generate, and mostly
+    /// the king can simply step aside.
+    #[cold]
     fn is_mate(&self) -> bool {
-        match &self.rules {
-            Rules::Regular(chess) => chess.legal_moves().is_empty(),
-            Rules::Irregular(..) => false,
-        }
-    }
-
-    /// Whether the piece is there, goes that way, and takes what is said.
-    fn is_pseudo_legal(
-        &self,
-        role: Role,
-        from: Square,
-        capture: Option<Role>,
-        to: Square,
-        promotion: Option<Role>,
-    ) -> bool {
-        let (board, turn) = (self.board(), self.turn());
-        let (occupied, ours) = (board.occupied(), board.by_color(turn));
-        let capture_fits = match capture {
-            None => !occupied.contains(to),
-            Some(taken) => (board.by_role(taken) & board.by_color(!turn)).contains(to),
-        };
-        if !capture_fits || !(ours & board.by_role(role)).contains(from) {
+        let Rules::Regular(chess) = &self.rules else {
             return false;
-        }
-        let reaches = match role {
-            Role::Pawn => return pawn_fits(turn, from, capture.is_some(), to, promotion, occupied),
-            Role::Knight => attacks::knight_attacks(from),
-            Role::Bishop => attacks::bishop_attacks(from, occupied),
-            Role::Rook => attacks::rook_attacks(from, occupied),
-            Role::Queen => attacks::queen_attacks(from, occupied),
-            Role::King => attacks::king_attacks(from),
         };
-        promotion.is_none() && reaches.contains(to)
+        let (board, turn) = (chess.board(), chess.turn());
+        let can_step_aside = board.king_of(turn).is_some_and(|king| {
+            let others = board.occupied().without(king);
+            let is_safe = |to| board.attacks_to(to, !turn, others).is_empty();
+            (attacks::king_attacks(king) & !board.by_color(turn))
+                .into_iter()
+                .any(is_safe)
+        });
+        !can_step_aside && chess.legal_moves().is_empty()
     }
 
-    /// Whether our king stands safe after a piece of ours went from `from`
-    /// to `to` and `taken` left the board.
-    fn leaves_king_safe(&self, role: Role, from: Square, to: Square, taken: Bitboard) -> bool {
-        let (board, turn) = (self.board(), self.turn());
-        let Some(king) = board.king_of(turn) else {
-            return true;
-        };
-        let occupied = board.occupied().without(from).without(taken).with(to);
-        if role == Role::King {
-            return (board.attacks_to(to, !turn, occupied) & !taken).is_empty();
-        }
-        let could_uncover = shares_line(king, from) || !taken.contains(to);
-        if !self.in_check && !could_uncover {
-            return true;
-        }
-        (board.attacks_to(king, !turn, occupied) & !taken).is_empty()
-    }
-
-    /// Whether king and rook have a free way and the king meets no attack.
-    fn castling_is_safe(&self, king: Square, rook: Square) -> bool {
-        let (board, turn) = (self.board(), self.turn());
-        let side = CastlingSide::from_king_side(king < rook);
-        let king_to = Square::from_coords(side.king_to_file(), king.rank());
-        let rook_to = Square::from_coords(side.rook_to_file(), king.rank());
-        let others = board.occupied().without(king).without(rook);
-        let king_way = attacks::between(king, king_to).with(king_to);
-        let rook_way = attacks::between(rook, rook_to).with(rook_to);
-        if self.in_check || ((king_way | rook_way) & others).any() {
-            return false;
-        }
-        let safe = |square, occupied| board.attacks_to(square, !turn, occupied).is_empty();
-        let walking = board.occupied().without(king);
-        king_way.into_iter().all(|square| safe(square, walking))
-            && safe(king_to, others.with(rook_to).with(king_to))
-    }
-
+    #[inline]
     fn play_unchecked(&mut self, m: Move) {
         match &mut self.rules {
             Rules::Regular(chess) => chess.play_unchecked(m),
-            Rules::Irregular(setup, mode) => {
-                apply(setup, m);
-                *self = Position::from_setup(Setup::clone(setup), *mode);
-            }
+            Rules::Irregular(..) => self.play_irregular(m),
         }
     }
 
-    /// The shortest notation that tells `m` from the other legal moves.
-    fn san_without_mark(&self, m: Move) -> San {
-        let mut san = San::EMPTY;
-        match m {
-            Move::Castle { king, rook } => {
-                let side = CastlingSide::from_king_side(king < rook);
-                let text: &[u8] = match side {
-                    CastlingSide::KingSide => b"O-O",
-                    CastlingSide::QueenSide => b"O-O-O",
-                };
-                text.iter().for_each(|&byte| san.push(byte));
-                return san;
-            }
-            Move::Normal {
-                role: Role::Pawn,
-                from,
-                capture: Some(_),
-                ..
-            }
-            | Move::EnPassant { from, .. } => {
-                san.push(file_letter(from));
-                san.push(b'x');
-            }
-            Move::Normal {
-                role,
-                from,
-                capture,
-                to,
-                ..
-            } if role != Role::Pawn => {
-                san.push(role.upper_char() as u8);
-                self.disambiguate(role, from, to, &mut san);
-                if capture.is_some() {
-                    san.push(b'x');
-                }
-            }
-            _ => {}
-        }
-        san.push(file_letter(m.to()));
-        san.push(rank_digit(m.to()));
-        if let Some(role) = m.promotion() {
-            san.push(b'=');
-            san.push(role.upper_char() as u8);
-        }
-        san
+    /// Plays on a copy of the set-up; the position may become regular.
+    #[cold]
+    fn play_irregular(&mut self, m: Move) {
+        let mut setup = self.to_setup();
+        apply(&mut setup, m);
+        *self = Position::from_setup(setup, self.castling_mode());
     }
-
-    /// Appends the file or rank of `from`, or both, if another piece of the
-    /// kind may go to `to` too.
-    fn disambiguate(&self, role: Role, from: Square, to: Square, san: &mut San) {
-        let kind = self.our(role);
-        if !kind.more_than_one() {
-            return;
-        }
-        let occupied = self.board().occupied();
-        let reached_from = match role {
-            Role::Knight => attacks::knight_attacks(to),
-            Role::Bishop => attacks::bishop_attacks(to, occupied),
-            Role::Rook => attacks::rook_attacks(to, occupied),
-            Role::Queen => attacks::queen_attacks(to, occupied),
-            Role::King => attacks::king_attacks(to),
-            Role::Pawn => Bitboard::EMPTY,
-        };
-        let (mut rivals, mut same_file, mut same_rank) = (false, false, false);
-        for rival in (reached_from & kind).without(from) {
-            if self.leaves_king_safe(role, rival, to, Bitboard::from_square(to)) {
-                rivals = true;
-                same_file |= rival.file() == from.file();
-                same_rank |= rival.rank() == from.rank();
-            }
-        }
-        if rivals && (!same_file || same_rank) {
-            san.push(file_letter(from));
-        }
-        if rivals && same_file {
-            san.push(rank_digit(from));
-        }
-    }
-}
-
-/// Whether a pawn of `color` goes from `from` to `to`, promoting exactly on
-/// the last rank.
-fn pawn_fits(
-    color: Color,
-    from: Square,
-    takes: bool,
-    to: Square,
-    promotion: Option<Role>,
-    occupied: Bitboard,
-) -> bool {
-    let promotion_fits = match promotion {
-        None => !Bitboard::BACKRANKS.contains(to),
-        Some(role) => {
-            Bitboard::BACKRANKS.contains(to) && !matches!(role, Role::Pawn | Role::King)
-        }
-    };
-    let reaches = if takes {
-        attacks::pawn_attacks(color, from).contains(to)
-    } else {
-        let forward = color.fold_wb(8, -8);
-        let one = from.offset(forward);
-        one == Some(to)
-            || (from.rank() == color.fold_wb(Rank::Second, Rank::Seventh)
-                && one.is_some_and(|one| !occupied.contains(one))
-                && from.offset(2 * forward) == Some(to))
-    };
-    promotion_fits && reaches
-}
-
-/// Whether a queen on `a` would attack `b` on an empty board.
-fn shares_line(a: Square, b: Square) -> bool {
-    let files = a.file().distance(b.file());
-    let ranks = a.rank().distance(b.rank());
-    files == 0 || ranks == 0 || files == ranks
-}
-
-fn file_letter(square: Square) -> u8 {
-    b'a' + square.file() as u8
-}
-
-fn rank_digit(square: Square) -> u8 {
-    b'1' + square.rank() as u8
 }
 
 fn castles(setup: &Setup, mode: CastlingMode) -> Castles {
@@ -456,7 +311,9 @@ fn apply(setup: &mut Setup, m: Move) {
             setup.castling_rights.discard(from);
             setup.castling_rights.discard(to);
             if role == Role::King {
-                setup.castling_rights.discard(Bitboard::from_rank(backrank(color)));
+                setup
+                    .castling_rights
+                    .discard(Bitboard::from_rank(backrank(color)));
             }
             if role == Role::Pawn && from.rank().distance(to.rank()) == 2 {
                 en_passant = from.offset(color.fold_wb(8, -8));
@@ -474,9 +331,15 @@ fn apply(setup: &mut Setup, m: Move) {
             setup.board.discard_piece_at(king);
             setup.board.discard_piece_at(rook);
             let to = |file| Square::from_coords(file, king.rank());
-            setup.board.set_piece_at(to(side.king_to_file()), color.king());
-            setup.board.set_piece_at(to(side.rook_to_file()), color.rook());
-            setup.castling_rights.discard(Bitboard::from_rank(backrank(color)));
+            setup
+                .board
+                .set_piece_at(to(side.king_to_file()), color.king());
+            setup
+                .board
+                .set_piece_at(to(side.rook_to_file()), color.rook());
+            setup
+                .castling_rights
+                .discard(Bitboard::from_rank(backrank(color)));
         }
         Move::Put { .. } => {}
     }
@@ -486,4 +349,188 @@ fn apply(setup: &mut Setup, m: Move) {
 
 fn backrank(color: Color) -> Rank {
     color.fold_wb(Rank::First, Rank::Eighth)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use shakmaty::san::SanPlus;
+
+    use super::*;
+
+    fn position(fen: &str, mode: CastlingMode) -> Position {
+        let fen: shakmaty::fen::Fen = fen.parse().unwrap();
+        Position::from_setup(fen.into_setup(), mode)
+    }
+
+    fn chess(position: &Position) -> &Chess {
+        match &position.rules {
+            Rules::Regular(chess) => chess,
+            Rules::Irregular(..) => panic!("{position:?}"),
+        }
+    }
+
+    fn fen(position: &Position) -> String {
+        let mut fen = Vec::new();
+        position.append_fen_to(1, &mut fen);
+        String::from_utf8(fen).unwrap()
+    }
+
+    /// Every move that could be written down, legal or not.
+    fn all_moves() -> impl Iterator<Item = Move> {
+        let squares = || Square::ALL.into_iter();
+        let pairs = move || squares().flat_map(move |from| squares().map(move |to| (from, to)));
+        let normal = pairs().flat_map(|(from, to)| {
+            let captures = [None, Some(Role::Pawn), Some(Role::Rook), Some(Role::King)];
+            Role::ALL.into_iter().flat_map(move |role| {
+                captures.into_iter().flat_map(move |capture| {
+                    [None, Some(Role::Queen), Some(Role::King)]
+                        .into_iter()
+                        .map(move |promotion| Move::Normal {
+                            role,
+                            from,
+                            capture,
+                            to,
+                            promotion,
+                        })
+                })
+            })
+        });
+        let special = pairs().flat_map(|(from, to)| {
+            let castle = Move::Castle {
+                king: from,
+                rook: to,
+            };
+            [Move::EnPassant { from, to }, castle]
+        });
+        normal.chain(special)
+    }
+
+    /// Holds every answer of ours against shakmaty's.
+    fn agree(position: &Position) {
+        let legal = chess(position).legal_moves();
+        for m in all_moves() {
+            assert_eq!(
+                position.is_legal(m),
+                legal.contains(&m),
+                "{m:?} in {}",
+                fen(position)
+            );
+        }
+        for &m in &legal {
+            let expected = SanPlus::from_move(chess(position).clone(), m).to_string();
+            let mut after = position.clone();
+            assert_eq!(
+                after.play(m).unwrap().to_string(),
+                expected,
+                "{}",
+                fen(position)
+            );
+        }
+    }
+
+    #[test]
+    fn pins_checks_castling_and_en_passant_agree_with_shakmaty() {
+        for fen in [
+            "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+            "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+            "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
+            "8/8/8/K2pP2r/8/8/8/7k w - d6 0 1",
+            "4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1",
+            "r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 0 1",
+            "4k3/8/8/8/8/8/4r3/R3K2R w KQ - 0 1",
+            "3rk3/1P6/8/8/8/8/1p6/R3K3 w Q - 0 1",
+            "6k1/2Q1n3/2n5/1Q3Qn1/3n4/4Qn2/1K5Q/8 w - - 0 1",
+            "1k6/8/8/8/R6R/8/8/R3K2R w KQ - 0 1",
+            "7k/8/8/1N1N4/2K5/1N1N4/8/q7 w - - 0 1",
+        ] {
+            agree(&position(fen, CastlingMode::Standard));
+        }
+        for fen in [
+            "bnrkrbnq/pppppppp/8/8/8/8/PPPPPPPP/BNRKRBNQ w KQkq - 0 1",
+            "1rk3r1/8/8/8/8/8/8/1RK3R1 w GBgb - 0 1",
+            "8/8/8/4k3/8/8/8/qR1K1R2 w FB - 0 1",
+            "4k3/8/8/8/8/8/8/rRK5 w B - 0 1",
+        ] {
+            agree(&position(fen, CastlingMode::Chess960));
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(12))]
+
+        #[test]
+        fn random_games_agree_with_shakmaty(choices in prop::collection::vec(any::<u16>(), 1..120)) {
+            let mut position = Position::default();
+            for choice in choices {
+                let legal = chess(&position).legal_moves();
+                if legal.is_empty() {
+                    break;
+                }
+                position.play(legal[usize::from(choice) % legal.len()]).unwrap();
+            }
+            agree(&position);
+        }
+
+        #[test]
+        fn any_board_is_a_position(
+            pieces in prop::collection::vec((0_u32..64, 0_u32..12), 0..40),
+            castling in any::<u64>(),
+            en_passant in 0_u32..64,
+            black in any::<bool>(),
+            choices in prop::collection::vec(any::<u16>(), 0..10),
+        ) {
+            let mut setup = Setup::empty();
+            for (square, piece) in pieces {
+                let role = Role::ALL[piece as usize % 6];
+                let color = Color::from_white(piece < 6);
+                setup.board.set_piece_at(Square::new(square), role.of(color));
+            }
+            setup.castling_rights = Bitboard(castling);
+            setup.ep_square = Some(Square::new(en_passant));
+            setup.turn = Color::from_white(!black);
+            for mode in [CastlingMode::Standard, CastlingMode::Chess960] {
+                let mut position = Position::from_setup(setup.clone(), mode);
+                for &choice in &choices {
+                    let legal: Vec<Move> = all_moves().filter(|&m| position.is_legal(m)).collect();
+                    match legal.get(usize::from(choice) % legal.len().max(1)) {
+                        Some(&m) => prop_assert!(position.play(m).is_ok()),
+                        None => position.play_null(),
+                    }
+                    fen(&position);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_null_move_in_check_goes_on() {
+        let mut position = position("4k3/8/8/8/8/8/4r3/4K3 w - - 0 1", CastlingMode::Standard);
+        position.play_null();
+        assert!(!position.is_regular(), "White is in check and not to move");
+        let away = Move::Normal {
+            role: Role::Rook,
+            from: Square::E2,
+            capture: None,
+            to: Square::A2,
+            promotion: None,
+        };
+        assert_eq!(position.play(away).unwrap().to_string(), "Ra2");
+        assert!(position.is_regular());
+        let takes_king = Move::Normal {
+            role: Role::Rook,
+            from: Square::E2,
+            capture: Some(Role::King),
+            to: Square::E1,
+            promotion: None,
+        };
+        let mut checked = super::Position::from_setup(
+            "4k3/8/8/8/8/8/4r3/4K3 b - - 0 1"
+                .parse::<shakmaty::fen::Fen>()
+                .unwrap()
+                .into_setup(),
+            CastlingMode::Standard,
+        );
+        assert!(checked.play(takes_king).is_err(), "kings are never taken");
+    }
 }

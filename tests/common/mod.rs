@@ -1,25 +1,115 @@
-//! What several tests need.
+//! What several tests use: where the bases lie, and texts of games.
 
 #![allow(
     dead_code,
     unreachable_pub,
-    reason = "compiled into several tests, and not every one uses all of it"
+    reason = "each test file uses a part of this module"
+)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a helper of tests fails and speaks as a test does"
 )]
 
-pub mod behaviours;
-pub mod volume;
+pub(crate) mod behaviours;
+pub(crate) mod volume;
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use cbfs::cbh::Decoded;
+
+/// The PGN text of a decoded game.
+pub(crate) fn text_of(decoded: &Decoded) -> String {
+    let mut text = Vec::new();
+    cbfs::pgn::encode(&decoded.game, &decoded.defects, &mut text);
+    String::from_utf8(text).unwrap()
+}
+
+/// The folder of real bases, which is not part of the project. Without it
+/// the tests on real bases check nothing, and say so.
+pub(crate) fn shared() -> Option<PathBuf> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
+    let folder = std::env::var_os("CBFS_SHARED").map_or_else(beside, PathBuf::from);
+    if folder.join("bases").is_dir() {
+        return Some(folder);
+    }
+    println!(
+        "NOT CHECKED: there are no real bases at {}; set CBFS_SHARED to their folder",
+        folder.display()
+    );
+    None
+}
+
+/// Every real base, by its `.cbh`.
+pub(crate) fn real_bases() -> Vec<PathBuf> {
+    shared().map_or_else(Vec::new, |shared| bases_in(&shared.join("bases")))
+}
+
+/// Every base made by us.
+pub(crate) fn fixture_bases() -> Vec<PathBuf> {
+    bases_in(&fixtures().join("cbh"))
+}
+
+/// The folder of fixtures.
+pub(crate) fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")
+}
+
+/// Real bases with the file that says what is in them.
+pub(crate) fn bases_with_truth() -> Vec<(PathBuf, PathBuf)> {
+    let Some(shared) = shared() else {
+        return Vec::new();
+    };
+    let truth = |base: &PathBuf| {
+        let folder = base.parent()?.file_name()?;
+        let truth = shared.join("truth").join(folder).with_extension("jsonl");
+        truth.is_file().then_some(truth)
+    };
+    let bases = real_bases().into_iter();
+    bases
+        .filter_map(|base| Some((base.clone(), truth(&base)?)))
+        .collect()
+}
+
+/// Fixtures with the file that says what their recipe put into them.
+pub(crate) fn fixtures_with_truth() -> Vec<(PathBuf, PathBuf)> {
+    let truth = |base: &Path| base.with_file_name("expected.jsonl");
+    let bases = fixture_bases().into_iter();
+    bases
+        .map(|base| (base.clone(), truth(&base)))
+        .filter(|(_, truth)| truth.is_file())
+        .collect()
+}
+
+fn bases_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = |folder: &Path| -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(folder) else {
+            return Vec::new();
+        };
+        entries.map(|entry| entry.unwrap().path()).collect()
+    };
+    let mut bases: Vec<PathBuf> = entries(folder)
+        .iter()
+        .flat_map(|folder| entries(folder))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "cbh"))
+        .collect();
+    bases.sort();
+    bases
+}
+
 /// A file of the fixtures.
-pub fn fixture(path: &str) -> PathBuf {
+pub(crate) fn fixture(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("fixtures")
         .join(path)
 }
 
 /// Whether a mount can be tested here; says loudly if not.
-pub fn has_fuse() -> bool {
+pub(crate) fn has_fuse() -> bool {
     let device = std::fs::File::options()
         .read(true)
         .write(true)
@@ -39,7 +129,7 @@ pub fn has_fuse() -> bool {
 }
 
 /// A copy of a fixture base that a test may damage.
-pub fn copy_of_base(base: &str) -> tempfile::TempDir {
+pub(crate) fn copy_of_base(base: &str) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     for entry in std::fs::read_dir(fixture(base)).unwrap() {
         let path = entry.unwrap().path();

@@ -293,7 +293,11 @@ mod tests {
     #[test]
     fn the_shift_comes_before_or_after_the_look_up() {
         let early = Cipher::of_mode(0).unwrap();
-        assert_eq!(early.decode(0x0c, 0), 0xff, "an empty game is one end marker");
+        assert_eq!(
+            early.decode(0x0c, 0),
+            0xff,
+            "an empty game is one end marker"
+        );
         assert_eq!(early.decode(0x0c_u8.wrapping_add(7), 7), 0xff);
         let late = Cipher::of_mode(10).unwrap();
         assert_eq!(late.decode(0x9e, 3), late.decode(0x9e, 0).wrapping_sub(3));

@@ -1,0 +1,78 @@
+//! How many games a second become PGN, in memory: decoded, every move
+//! checked, notation and text made.
+//!
+//! `cargo bench --bench render`; with `CBFS_SHARED` or `../shared` the base
+//! is 6117 games of one week, else the bundled sample.
+
+#![allow(
+    clippy::expect_used,
+    missing_docs,
+    reason = "a benchmark stops where it cannot measure"
+)]
+
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use cbfs::cbh::{Database, Decoded, GameId, Options, RecordKind};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+
+fn base() -> PathBuf {
+    let project = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let shared = std::env::var_os("CBFS_SHARED")
+        .map_or_else(|| project.join("../shared"), PathBuf::from)
+        .join("bases/twic1134/twic1134.cbh");
+    if shared.is_file() {
+        return shared;
+    }
+    project.join("fixtures/cbh/sample/sample.cbh")
+}
+
+fn games_of(database: &Database) -> Vec<GameId> {
+    let mut entries = Vec::new();
+    database
+        .entries(GameId(1), database.last_id(), &mut entries)
+        .expect("the headers can be read");
+    let games = entries
+        .iter()
+        .filter(|entry| entry.kind == RecordKind::Game);
+    games.map(|entry| entry.id).collect()
+}
+
+fn render_all(database: &Database, games: &[GameId]) -> usize {
+    let (mut decoded, mut text) = (Decoded::default(), Vec::new());
+    let mut bytes = 0;
+    for &id in games {
+        database
+            .read_game(id, &mut decoded)
+            .expect("the game can be read");
+        text.clear();
+        cbfs::pgn::encode(&decoded.game, &decoded.defects, &mut text);
+        bytes += black_box(&text).len();
+    }
+    bytes
+}
+
+fn render(criterion: &mut Criterion) {
+    let base = base();
+    let database = Database::load(&base, &Options::default()).expect("the base can be read");
+    let games = games_of(&database);
+    let mut group = criterion.benchmark_group(base.file_stem().expect("a name").to_string_lossy());
+    group.throughput(Throughput::Elements(games.len() as u64));
+    group.bench_function("one thread", |bencher| {
+        bencher.iter(|| render_all(&database, &games));
+    });
+    group.bench_function("two threads", |bencher| {
+        let (first, second) = games.split_at(games.len() / 2);
+        bencher.iter(|| {
+            thread::scope(|scope| {
+                let other = scope.spawn(|| render_all(&database, second));
+                render_all(&database, first) + other.join().expect("the thread ends")
+            })
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, render);
+criterion_main!(benches);

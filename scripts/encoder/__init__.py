@@ -1,0 +1,1 @@
+"""An encoder of ChessBase databases that shares nothing with the reader it tests."""

@@ -1,0 +1,160 @@
+//! The 8-bit code pages of a base's names and texts.
+//!
+//! A base does not say which page its bytes are in. Recent ones hold UTF-8,
+//! older ones the Windows page of the computer they were made on; both occur
+//! in one base.
+
+use encoding_rs::{Encoding, WINDOWS_1250, WINDOWS_1251, WINDOWS_1252};
+
+/// Ł Ą Ż ł ą Ľ ľ ż Ť ť of Windows-1250, which are no letters in
+/// Windows-1252. Bytes that are letters in both decide nothing.
+const CENTRAL_LETTERS: [u8; 10] = [0xa3, 0xa5, 0xaf, 0xb3, 0xb9, 0xbc, 0xbe, 0xbf, 0x8d, 0x9d];
+
+/// An 8-bit code page for bytes that are not UTF-8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodePage {
+    encoding: &'static Encoding,
+}
+
+impl Default for CodePage {
+    fn default() -> CodePage {
+        CodePage {
+            encoding: WINDOWS_1252,
+        }
+    }
+}
+
+impl CodePage {
+    /// The page of this label: `1252`, `cp1251`, `windows-1250`, `iso-8859-2`
+    /// and whatever else the WHATWG standard calls an 8-bit encoding.
+    pub fn from_label(label: &str) -> Option<CodePage> {
+        let digits = label
+            .strip_prefix("cp")
+            .or_else(|| label.strip_prefix("CP"))
+            .unwrap_or(label);
+        let name = if digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            format!("windows-{digits}")
+        } else {
+            label.to_owned()
+        };
+        Encoding::for_label(name.as_bytes())
+            .filter(|encoding| encoding.is_single_byte())
+            .map(|encoding| CodePage { encoding })
+    }
+
+    /// The page that names like these are most likely in. UTF-8 and ASCII
+    /// tell nothing; where all tells nothing, Windows-1252.
+    ///
+    /// Cyrillic names consist of high bytes, which are letters of Windows-1251
+    /// from 0xC0 on; Western and Central European ones have single high bytes
+    /// between ASCII letters. Of those, a byte that is a letter in
+    /// Windows-1250 and a sign in 1252 decides.
+    pub fn detect<'a>(names: impl IntoIterator<Item = &'a [u8]>) -> CodePage {
+        let (mut cyrillic, mut high, mut central) = (0, 0, 0);
+        for name in names {
+            if std::str::from_utf8(name).is_ok() {
+                continue;
+            }
+            for run in name.split(u8::is_ascii) {
+                high += run.len();
+                let is_word = run.len() >= 3 && run.iter().all(|&byte| byte >= 0xc0);
+                cyrillic += if is_word { run.len() } else { 0 };
+                central += run
+                    .iter()
+                    .filter(|byte| CENTRAL_LETTERS.contains(byte))
+                    .count();
+            }
+        }
+        let encoding = if cyrillic * 5 > high * 3 {
+            WINDOWS_1251
+        } else if central > 0 {
+            WINDOWS_1250
+        } else {
+            WINDOWS_1252
+        };
+        CodePage { encoding }
+    }
+
+    /// The standard name of the page, such as `windows-1252`.
+    pub fn name(self) -> &'static str {
+        self.encoding.name()
+    }
+
+    /// Appends what `bytes` say: UTF-8 if they are that (a last character
+    /// cut short by its field is dropped), else this page.
+    pub fn decode_into(self, bytes: &[u8], out: &mut String) {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => out.push_str(text),
+            Err(error) if error.error_len().is_none() && error.valid_up_to() > 0 => {
+                let whole = bytes.get(..error.valid_up_to()).unwrap_or_default();
+                if whole.is_ascii() {
+                    self.decode_page_into(bytes, out);
+                } else {
+                    out.push_str(std::str::from_utf8(whole).unwrap_or_default());
+                }
+            }
+            Err(_) => self.decode_page_into(bytes, out),
+        }
+    }
+
+    fn decode_page_into(self, bytes: &[u8], out: &mut String) {
+        out.push_str(&self.encoding.decode_without_bom_handling(bytes).0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoded(page: &str, bytes: &[u8]) -> String {
+        let mut text = String::new();
+        CodePage::from_label(page)
+            .unwrap()
+            .decode_into(bytes, &mut text);
+        text
+    }
+
+    #[test]
+    fn utf8_wins_over_the_page() {
+        assert_eq!(decoded("1252", "Müller".as_bytes()), "Müller");
+        assert_eq!(decoded("1252", b"M\xfcller"), "Müller");
+        assert_eq!(
+            decoded("cp1251", b"\xca\xee\xf0\xf7\xed\xee\xe9"),
+            "Корчной"
+        );
+        assert_eq!(decoded("windows-1250", b"\x8aim\xe1k"), "Šimák");
+    }
+
+    #[test]
+    fn a_character_cut_by_its_field_is_dropped() {
+        let cut = &"Łukąsz".as_bytes()[..5];
+        assert_eq!(decoded("1252", cut), "Łuk");
+        assert_eq!(
+            decoded("1252", b"Andr\xe9"),
+            "André",
+            "but not one of the page"
+        );
+    }
+
+    #[test]
+    fn names_tell_their_page() {
+        let page = |names: &[&[u8]]| CodePage::detect(names.iter().copied()).name();
+        assert_eq!(page(&[b"Carlsen", "Müller".as_bytes()]), "windows-1252");
+        assert_eq!(
+            page(&[b"M\xfcller", b"L\xe9k\xf3", b"Br\xe4nnstr\xf6m"]),
+            "windows-1252"
+        );
+        assert_eq!(
+            page(&[b"\xca\xee\xf0\xf7\xed\xee\xe9", b"Carlsen"]),
+            "windows-1251"
+        );
+        assert_eq!(page(&[b"Wojtaszek", b"\xa3ukasz", b"Duda"]), "windows-1250");
+    }
+
+    #[test]
+    fn only_8_bit_pages_are_pages() {
+        assert!(CodePage::from_label("utf-16").is_none());
+        assert!(CodePage::from_label("nonsense").is_none());
+        assert_eq!(CodePage::default().name(), "windows-1252");
+    }
+}

@@ -1,0 +1,645 @@
+//! A base, opened: its records listed and its games read.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::entities::{
+    Annotators, EntityFile, Kind, LookupError, Players, Sources, Tags, Teams, TournamentExtras,
+    Tournaments,
+};
+use super::extended::{self, ExtendedRecord};
+use super::moves::{MoveDecoder, blob_size};
+use super::record::{self, GameRecord, RECORD_BYTES};
+use super::{CodePage, Entry, Error, Family, FileKind, GameId, RecordKind};
+use crate::bytes::Malformed;
+use crate::game::{Defect, Game};
+use crate::storage::{DiskFile, MemoryFile, Storage};
+
+/// How to read a base.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// The page of names and texts that are not UTF-8; detected if not given.
+    pub code_page: Option<CodePage>,
+}
+
+/// An open base. Reading takes `&self` and no lock: any number of threads
+/// read at once, each into its own [`Decoded`].
+#[derive(Debug)]
+pub struct Database {
+    family: Family,
+    page: CodePage,
+    modified: SystemTime,
+    size_on_disk: u64,
+    header: record::FileHeader,
+    last_id: u32,
+    headers: Box<dyn Storage>,
+    moves: Box<dyn Storage>,
+    extended: Option<(extended::FileHeader, Box<dyn Storage>)>,
+    players: EntityFile<Players>,
+    tournaments: EntityFile<Tournaments>,
+    annotators: EntityFile<Annotators>,
+    sources: EntityFile<Sources>,
+    teams: Option<EntityFile<Teams>>,
+    tags: Option<EntityFile<Tags>>,
+    tournament_extras: Option<TournamentExtras>,
+    defects: Vec<Defect>,
+}
+
+/// A game as read from a base, with what of it could not be read. The memory
+/// is reused from game to game.
+#[derive(Debug, Default)]
+pub struct Decoded {
+    /// What could be read.
+    pub game: Game,
+    /// What could not; a game with defects must never be written back.
+    pub defects: Vec<Defect>,
+    moves: MoveDecoder,
+    buffer: Vec<u8>,
+}
+
+/// Bytes of `.cbg` read at once: nearly every game fits.
+const MOVES_READ_AHEAD: usize = 1024;
+
+impl Database {
+    /// Opens the base that `path`, any file of it, belongs to.
+    ///
+    /// # Errors
+    ///
+    /// See [`Family::locate`]; [`Error::Malformed`] if a required file is of
+    /// another format; [`Error::Io`] from the system. A damaged optional file
+    /// is left aside and named in [`defects`](Database::defects).
+    pub fn open(path: &Path, options: &Options) -> Result<Database, Error> {
+        Database::open_family(Family::locate(path)?, *options, false)
+    }
+
+    /// As [`open`](Database::open), with every file read into memory first.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Database::open).
+    pub fn load(path: &Path, options: &Options) -> Result<Database, Error> {
+        Database::open_family(Family::locate(path)?, *options, true)
+    }
+
+    fn open_family(family: Family, options: Options, in_memory: bool) -> Result<Database, Error> {
+        let files = Files {
+            family: &family,
+            in_memory,
+        };
+        let mut defects = Vec::new();
+        let headers = files.required(FileKind::Headers)?;
+        let header = read_header(&family, headers.as_ref())?;
+        let last_id = last_id(header, headers.as_ref(), &mut defects)
+            .map_err(|source| files.io(FileKind::Headers, source))?;
+        let players = files.entities(FileKind::Players)?;
+        let extended = files
+            .optional(FileKind::Extended)?
+            .map(|storage| open_extended(storage).map_err(|fault| (FileKind::Extended, fault)));
+        let extended = keep(extended, &files, &mut defects)?;
+        let teams = files.optional_entities(FileKind::Teams)?;
+        let tags = files.optional_entities(FileKind::Tags)?;
+        let extras = files.optional(FileKind::TournamentExtras)?.map(|storage| {
+            TournamentExtras::open(storage)
+                .map_err(LookupError::Io)
+                .and_then(|extras| extras.map_err(LookupError::from))
+                .map_err(|fault| (FileKind::TournamentExtras, fault))
+        });
+        let metadata = fs::metadata(family.default_path(FileKind::Headers))
+            .map_err(|source| files.io(FileKind::Headers, source))?;
+        let tournaments = files.entities(FileKind::Tournaments)?;
+        let page = match options.code_page {
+            Some(page) => page,
+            None => detect_page(&players, &tournaments)
+                .map_err(|source| files.io(FileKind::Players, source))?,
+        };
+        Ok(Database {
+            page,
+            modified: metadata.modified().unwrap_or(UNIX_EPOCH),
+            size_on_disk: files.size_on_disk(),
+            header,
+            last_id,
+            moves: files.required(FileKind::Moves)?,
+            tournaments,
+            annotators: files.entities(FileKind::Annotators)?,
+            sources: files.entities(FileKind::Sources)?,
+            teams: keep(teams, &files, &mut defects)?,
+            tags: keep(tags, &files, &mut defects)?,
+            tournament_extras: keep(extras, &files, &mut defects)?,
+            headers,
+            extended,
+            players,
+            defects,
+            family,
+        })
+    }
+
+    /// The files of the base.
+    pub fn family(&self) -> &Family {
+        &self.family
+    }
+
+    /// Number of records; games and texts are numbered from 1 to here.
+    pub fn last_id(&self) -> u32 {
+        self.last_id
+    }
+
+    /// Version of `.cbh`, and of `.cbj` if there is one.
+    pub fn versions(&self) -> (u8, Option<u32>) {
+        let extended = self.extended.as_ref().map(|(header, _)| header.version);
+        (self.header.version, extended)
+    }
+
+    /// The page of names that are not UTF-8.
+    pub fn code_page(&self) -> CodePage {
+        self.page
+    }
+
+    /// Bytes of all files of the base together, when it was opened.
+    pub fn size_on_disk(&self) -> u64 {
+        self.size_on_disk
+    }
+
+    /// When `.cbh` was last changed.
+    pub fn modified(&self) -> SystemTime {
+        self.modified
+    }
+
+    /// What is wrong with the base as a whole.
+    pub fn defects(&self) -> &[Defect] {
+        &self.defects
+    }
+
+    /// Appends the used records among the `count` from `first` on, in order,
+    /// by one read of `.cbh` and one of `.cbj`. `count` bounds the memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`], also if the files have become shorter.
+    pub fn entries(
+        &self,
+        first: GameId,
+        count: u32,
+        entries: &mut Vec<Entry>,
+    ) -> Result<(), Error> {
+        let first = first.0.max(1);
+        let end = first
+            .saturating_add(count)
+            .min(self.last_id.saturating_add(1));
+        if first >= end {
+            return Ok(());
+        }
+        let length = RECORD_BYTES * (end - first) as usize;
+        let mut buffer = Vec::new();
+        let records = self
+            .headers
+            .read(record_offset(first), length, &mut buffer)
+            .map_err(|source| self.io(FileKind::Headers, source))?;
+        let mut extended_buffer = Vec::new();
+        let extended = self.extended_records(first, end, &mut extended_buffer)?;
+        let size = self.extended_record_bytes();
+        for ((id, at), bytes) in (first..).zip(0..).zip(records.chunks_exact(RECORD_BYTES)) {
+            let Some((kind, is_deleted)) = record::decode_kind(bytes) else {
+                continue;
+            };
+            let modified = extended
+                .get(at * size..(at + 1) * size)
+                .and_then(|bytes| ExtendedRecord::decode(bytes).modified());
+            entries.push(Entry {
+                id: GameId(id),
+                kind,
+                is_deleted,
+                modified,
+            });
+        }
+        Ok(())
+    }
+
+    fn extended_record_bytes(&self) -> usize {
+        self.extended
+            .as_ref()
+            .map_or(1, |(header, _)| header.record_bytes as usize)
+    }
+
+    /// The `.cbj` records from `first` to before `end`, as far as there are.
+    fn extended_records<'b>(
+        &'b self,
+        first: u32,
+        end: u32,
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<&'b [u8], Error> {
+        let Some((header, storage)) = &self.extended else {
+            return Ok(&[]);
+        };
+        let Some(offset) = header.offset_of(first) else {
+            return Ok(&[]);
+        };
+        let count = (end - first).min(header.count - (first - 1));
+        let length = header.record_bytes as usize * count as usize;
+        storage
+            .read_up_to(offset, length, buffer)
+            .map_err(|source| self.io(FileKind::Extended, source))
+    }
+
+    /// Decodes one game into `decoded`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotUsed`] if no game has the number; [`Error::Io`] if its
+    /// record cannot be read, or the medium fails. Damage in the moves or an
+    /// entity is no error: `decoded` has what could be read and says what
+    /// not.
+    pub fn read_game(&self, id: GameId, decoded: &mut Decoded) -> Result<(), Error> {
+        decoded.game.clear();
+        decoded.defects.clear();
+        if id.0 == 0 || id.0 > self.last_id {
+            return Err(Error::NotUsed(id));
+        }
+        let bytes = self
+            .headers
+            .read(record_offset(id.0), RECORD_BYTES, &mut decoded.buffer)
+            .map_err(|source| self.io(FileKind::Headers, source))?;
+        if !matches!(record::decode_kind(bytes), Some((RecordKind::Game, _))) {
+            return Err(Error::NotUsed(id));
+        }
+        let record = GameRecord::decode(bytes)
+            .map_err(|fault| self.malformed(FileKind::Headers, record_offset(id.0), fault))?;
+        let extended = self.extended_record(id, &mut decoded.buffer)?;
+        self.read_headers(id, &record, &extended, decoded)?;
+        self.read_moves(&record, &extended, decoded)
+    }
+
+    fn extended_record(&self, id: GameId, buffer: &mut Vec<u8>) -> Result<ExtendedRecord, Error> {
+        let bytes = self.extended_records(id.0, id.0 + 1, buffer)?;
+        Ok(ExtendedRecord::decode(bytes))
+    }
+
+    fn read_headers(
+        &self,
+        id: GameId,
+        record: &GameRecord,
+        extended: &ExtendedRecord,
+        decoded: &mut Decoded,
+    ) -> Result<(), Error> {
+        let Decoded {
+            game,
+            defects,
+            buffer,
+            ..
+        } = decoded;
+        let headers = &mut game.headers;
+        headers.date = record.date;
+        headers.round = record.round;
+        headers.subround = record.subround;
+        headers.line_evaluation = record.line_evaluation;
+        headers.eco = record.eco();
+        headers.white_elo = record.white_elo;
+        headers.black_elo = record.black_elo;
+        headers.white_elo_type = extended.white_elo_type;
+        headers.black_elo_type = extended.black_elo_type;
+        headers.medals = record.medals;
+        match record.result() {
+            Some(result) => headers.result = result,
+            None => defects.push(Defect {
+                file: "cbh",
+                offset: record_offset(id.0) + 27,
+                what: format!("result {} has no meaning", record.result),
+            }),
+        }
+        let mut lookup = Lookup {
+            database: self,
+            buffer,
+            defects,
+        };
+        lookup.read(
+            FileKind::Players,
+            &self.players,
+            record.white,
+            &mut headers.white,
+        )?;
+        lookup.read(
+            FileKind::Players,
+            &self.players,
+            record.black,
+            &mut headers.black,
+        )?;
+        let tournament = record.tournament;
+        lookup.read(
+            FileKind::Tournaments,
+            &self.tournaments,
+            tournament,
+            &mut headers.tournament,
+        )?;
+        lookup.read(
+            FileKind::Annotators,
+            &self.annotators,
+            record.annotator,
+            &mut headers.annotator,
+        )?;
+        lookup.read(
+            FileKind::Sources,
+            &self.sources,
+            record.source,
+            &mut headers.source,
+        )?;
+        lookup.read_optional(
+            FileKind::Teams,
+            self.teams.as_ref(),
+            extended.white_team,
+            &mut headers.white_team,
+        )?;
+        lookup.read_optional(
+            FileKind::Teams,
+            self.teams.as_ref(),
+            extended.black_team,
+            &mut headers.black_team,
+        )?;
+        lookup.read_optional(
+            FileKind::Tags,
+            self.tags.as_ref(),
+            extended.tag,
+            &mut headers.tag,
+        )?;
+        if let Some(extras) = &self.tournament_extras {
+            headers.tournament.end = extras
+                .end_date(tournament, buffer)
+                .map_err(|source| self.io(FileKind::TournamentExtras, source))?;
+        }
+        Ok(())
+    }
+
+    fn read_moves(
+        &self,
+        record: &GameRecord,
+        extended: &ExtendedRecord,
+        decoded: &mut Decoded,
+    ) -> Result<(), Error> {
+        let Decoded {
+            game,
+            defects,
+            moves,
+            buffer,
+        } = decoded;
+        let io = |source| self.io(FileKind::Moves, source);
+        let offset = self.moves_offset(record, extended).map_err(io)?;
+        let mut fault = |fault: Malformed| {
+            defects.push(Defect {
+                file: "cbg",
+                offset: offset.saturating_add(fault.offset as u64),
+                what: fault.what,
+            });
+        };
+        let head = self
+            .moves
+            .read_up_to(offset, MOVES_READ_AHEAD, buffer)
+            .map_err(io)?;
+        let size = match blob_size(head) {
+            Ok(size) => size,
+            Err(error) => {
+                fault(error);
+                return Ok(());
+            }
+        };
+        let blob = if let Some(blob) = head.get(..size) {
+            blob
+        } else {
+            let left = self.moves.len().map_err(io)?.saturating_sub(offset);
+            if size as u64 > left {
+                let what = format!("blob of {size} bytes ends past the file ({left} left)");
+                fault(Malformed::new(0, what));
+                return Ok(());
+            }
+            self.moves.read(offset, size, buffer).map_err(io)?
+        };
+        if let Err(error) = moves.decode(blob, record.move_count, game) {
+            fault(error);
+        }
+        Ok(())
+    }
+
+    /// `.cbh` has 32 bits for the offset; beyond 4 GiB only `.cbj` can tell.
+    fn moves_offset(&self, record: &GameRecord, extended: &ExtendedRecord) -> io::Result<u64> {
+        let offset = u64::from(record.moves_offset);
+        let is_cut = extended.moves_offset != offset
+            && extended.moves_offset & u64::from(u32::MAX) == offset
+            && extended.moves_offset < self.moves.len()?;
+        Ok(if is_cut {
+            extended.moves_offset
+        } else {
+            offset
+        })
+    }
+
+    fn io(&self, kind: FileKind, source: io::Error) -> Error {
+        io_error(&self.family, kind, source)
+    }
+
+    fn malformed(&self, kind: FileKind, offset: u64, fault: Malformed) -> Error {
+        Error::Malformed {
+            file: self.family.default_path(kind),
+            offset: offset + fault.offset as u64,
+            what: fault.what,
+        }
+    }
+}
+
+/// Reads entities for one game and notes what is not to be had.
+struct Lookup<'a> {
+    database: &'a Database,
+    buffer: &'a mut Vec<u8>,
+    defects: &'a mut Vec<Defect>,
+}
+
+impl Lookup<'_> {
+    fn read<K: Kind>(
+        &mut self,
+        kind: FileKind,
+        file: &EntityFile<K>,
+        id: u32,
+        value: &mut K::Value,
+    ) -> Result<(), Error> {
+        match file.read(id, self.database.page, self.buffer, value) {
+            Ok(()) => Ok(()),
+            Err(LookupError::Io(source)) => Err(self.database.io(kind, source)),
+            Err(LookupError::Fault(offset, what)) => {
+                self.defects.push(Defect {
+                    file: kind.extension(),
+                    offset,
+                    what,
+                });
+                Ok(())
+            }
+        }
+    }
+
+    /// A negative id means "none"; without the file, nothing can be said.
+    fn read_optional<K: Kind>(
+        &mut self,
+        kind: FileKind,
+        file: Option<&EntityFile<K>>,
+        id: i32,
+        value: &mut K::Value,
+    ) -> Result<(), Error> {
+        match (u32::try_from(id), file) {
+            (Ok(id), Some(file)) => self.read(kind, file, id, value),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Opens the files of a base.
+struct Files<'a> {
+    family: &'a Family,
+    in_memory: bool,
+}
+
+impl Files<'_> {
+    fn open(&self, kind: FileKind, path: &Path) -> Result<Box<dyn Storage>, Error> {
+        let io = |source| self.io(kind, source);
+        if self.in_memory {
+            return Ok(Box::new(MemoryFile::from(fs::read(path).map_err(io)?)));
+        }
+        Ok(Box::new(DiskFile::open(path).map_err(io)?))
+    }
+
+    fn required(&self, kind: FileKind) -> Result<Box<dyn Storage>, Error> {
+        self.optional(kind)?.ok_or_else(|| Error::Missing {
+            file: self.family.default_path(kind),
+            holds: kind.holds(),
+        })
+    }
+
+    fn optional(&self, kind: FileKind) -> Result<Option<Box<dyn Storage>>, Error> {
+        self.family
+            .path(kind)
+            .map(|path| self.open(kind, path))
+            .transpose()
+    }
+
+    fn entities<K: Kind>(&self, kind: FileKind) -> Result<EntityFile<K>, Error> {
+        EntityFile::open(self.required(kind)?).map_err(|error| self.error(kind, error))
+    }
+
+    fn optional_entities<K: Kind>(
+        &self,
+        kind: FileKind,
+    ) -> Result<Option<Result<EntityFile<K>, Fault>>, Error> {
+        let opened = |storage| EntityFile::open(storage).map_err(|error| (kind, error));
+        Ok(self.optional(kind)?.map(opened))
+    }
+
+    fn io(&self, kind: FileKind, source: io::Error) -> Error {
+        io_error(self.family, kind, source)
+    }
+
+    fn error(&self, kind: FileKind, error: LookupError) -> Error {
+        match error {
+            LookupError::Io(source) => self.io(kind, source),
+            LookupError::Fault(offset, what) => Error::Malformed {
+                file: self.family.default_path(kind),
+                offset,
+                what,
+            },
+        }
+    }
+
+    fn size_on_disk(&self) -> u64 {
+        let size = |kind| Some(fs::metadata(self.family.path(kind)?).ok()?.len());
+        FileKind::ALL.into_iter().filter_map(size).sum()
+    }
+}
+
+/// What is wrong with an optional file.
+type Fault = (FileKind, LookupError);
+
+/// An optional file if it can be used; a damaged one is left aside and noted.
+fn keep<T>(
+    opened: Option<Result<T, Fault>>,
+    files: &Files<'_>,
+    defects: &mut Vec<Defect>,
+) -> Result<Option<T>, Error> {
+    match opened {
+        None => Ok(None),
+        Some(Ok(file)) => Ok(Some(file)),
+        Some(Err((kind, LookupError::Io(source)))) => Err(files.io(kind, source)),
+        Some(Err((kind, LookupError::Fault(offset, what)))) => {
+            defects.push(Defect {
+                file: kind.extension(),
+                offset,
+                what: format!("{what}; the file is left aside"),
+            });
+            Ok(None)
+        }
+    }
+}
+
+fn io_error(family: &Family, kind: FileKind, source: io::Error) -> Error {
+    let source = match source.kind() {
+        io::ErrorKind::UnexpectedEof => {
+            io::Error::new(source.kind(), "the file has become shorter")
+        }
+        _ => source,
+    };
+    Error::Io {
+        file: family.default_path(kind),
+        source,
+    }
+}
+
+/// The page that the names of players and tournaments are in.
+fn detect_page(
+    players: &EntityFile<Players>,
+    tournaments: &EntityFile<Tournaments>,
+) -> io::Result<CodePage> {
+    let (mut player_bytes, mut tournament_bytes) = (Vec::new(), Vec::new());
+    let mut strings = Vec::new();
+    players.sample_strings(&mut player_bytes, &mut strings)?;
+    tournaments.sample_strings(&mut tournament_bytes, &mut strings)?;
+    Ok(CodePage::detect(strings))
+}
+
+fn read_header(family: &Family, headers: &dyn Storage) -> Result<record::FileHeader, Error> {
+    let mut buffer = Vec::new();
+    let bytes = headers
+        .read_up_to(0, RECORD_BYTES, &mut buffer)
+        .map_err(|source| io_error(family, FileKind::Headers, source))?;
+    record::FileHeader::decode(bytes).map_err(|fault| Error::Malformed {
+        file: family.default_path(FileKind::Headers),
+        offset: fault.offset as u64,
+        what: fault.what,
+    })
+}
+
+/// The number of records: what the header says, but no more than there are.
+fn last_id(
+    header: record::FileHeader,
+    headers: &dyn Storage,
+    defects: &mut Vec<Defect>,
+) -> io::Result<u32> {
+    let claimed = header.next_id.saturating_sub(1);
+    let present = (headers.len()? / RECORD_BYTES as u64).saturating_sub(1);
+    if u64::from(claimed) > present {
+        defects.push(Defect {
+            file: "cbh",
+            offset: 6,
+            what: format!("{claimed} records claimed, {present} are there"),
+        });
+    }
+    Ok(claimed.min(u32::try_from(present).unwrap_or(u32::MAX)))
+}
+
+fn open_extended(
+    storage: Box<dyn Storage>,
+) -> Result<(extended::FileHeader, Box<dyn Storage>), LookupError> {
+    let mut buffer = Vec::new();
+    let bytes = storage
+        .read_up_to(0, extended::HEADER_BYTES, &mut buffer)
+        .map_err(LookupError::Io)?;
+    let header = extended::FileHeader::decode(bytes).map_err(LookupError::from)?;
+    Ok((header, storage))
+}
+
+fn record_offset(id: u32) -> u64 {
+    RECORD_BYTES as u64 * u64::from(id)
+}

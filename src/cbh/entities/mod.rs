@@ -1,0 +1,285 @@
+//! `.cbp` `.cbt` `.cbc` `.cbs` `.cbe` `.cbl`: players, tournaments,
+//! annotators, sources, teams and labels. Little-endian.
+//!
+//! Header, 28 bytes and as many more as it says:
+//!
+//! | offset | type | meaning |
+//! |---|---|---|
+//! | 0 | i32 | capacity: number of records, deleted ones included |
+//! | 4 | i32 | root of the tree |
+//! | 8 | i32 | 1234567890 |
+//! | 12 | i32 | data size: record size - 9 |
+//! | 16 | i32 | first deleted record, -1 none |
+//! | 20 | i32 | number of live records |
+//! | 24 | i32 | further header bytes: 4, or 0 in old files |
+//!
+//! Record *i*, counted from 0: left child i32 (-999 marks a deleted record),
+//! right child i32, balance i8, then the data, which end with the number of
+//! references and the first game as two i32.
+//!
+//! Strings fill fields of fixed size up to a zero byte; what follows it is
+//! garbage.
+
+mod annotator;
+mod player;
+mod source;
+mod tag;
+mod team;
+mod tournament;
+mod tournament_extra;
+
+pub(super) use annotator::Annotators;
+pub(super) use player::Players;
+pub(super) use source::Sources;
+pub(super) use tag::Tags;
+pub(super) use team::Teams;
+pub(super) use tournament::Tournaments;
+pub(super) use tournament_extra::TournamentExtras;
+
+use std::io;
+use std::marker::PhantomData;
+
+use super::CodePage;
+use crate::bytes::{ByteReader, Malformed};
+use crate::storage::Storage;
+
+/// Left child of a deleted record.
+const DELETED: i32 = -999;
+
+/// Bytes of a record before its data: two children and the balance.
+const LINK_BYTES: usize = 9;
+
+/// How much of a file tells the code page of its names.
+const SAMPLE_BYTES: usize = 1 << 16;
+
+/// One kind of entity: how its data are laid out.
+pub(super) trait Kind {
+    /// What the data say.
+    type Value;
+
+    /// Bytes of data in a record.
+    const DATA_BYTES: usize;
+
+    /// Sizes of the strings that the data begin with.
+    const STRINGS: &'static [usize];
+
+    /// Reads the data of one record into `value`.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`] if the data are too short.
+    fn decode(data: &[u8], page: CodePage, value: &mut Self::Value) -> Result<(), Malformed>;
+}
+
+/// A file of entities, read record by record.
+#[derive(Debug)]
+pub(super) struct EntityFile<K> {
+    storage: Box<dyn Storage>,
+    /// Where record 0 begins.
+    records_at: u64,
+    capacity: u32,
+    kind: PhantomData<K>,
+}
+
+/// Why an entity cannot be shown.
+#[derive(Debug)]
+pub(super) enum LookupError {
+    /// The medium's reason.
+    Io(io::Error),
+    /// Where in the file, and what.
+    Fault(u64, String),
+}
+
+impl From<Malformed> for LookupError {
+    fn from(fault: Malformed) -> LookupError {
+        LookupError::Fault(fault.offset as u64, fault.what)
+    }
+}
+
+impl<K: Kind> EntityFile<K> {
+    /// Reads the header.
+    ///
+    /// # Errors
+    ///
+    /// [`LookupError::Fault`] if this is no entity file of the kind.
+    pub(super) fn open(storage: Box<dyn Storage>) -> Result<EntityFile<K>, LookupError> {
+        let mut buffer = Vec::new();
+        let header = storage
+            .read_up_to(0, 28, &mut buffer)
+            .map_err(LookupError::Io)?;
+        let (capacity, further_bytes) = decode_header(header, K::DATA_BYTES)?;
+        Ok(EntityFile {
+            records_at: 28 + u64::from(further_bytes),
+            capacity,
+            storage,
+            kind: PhantomData,
+        })
+    }
+
+    /// Appends the strings of the first records, as far as they lie in
+    /// [`SAMPLE_BYTES`].
+    ///
+    /// # Errors
+    ///
+    /// The medium's.
+    pub(super) fn sample_strings<'b>(
+        &'b self,
+        buffer: &'b mut Vec<u8>,
+        strings: &mut Vec<&'b [u8]>,
+    ) -> io::Result<()> {
+        let sample = self
+            .storage
+            .read_up_to(self.records_at, SAMPLE_BYTES, buffer)?;
+        for record in sample.chunks_exact(LINK_BYTES + K::DATA_BYTES) {
+            let mut reader = ByteReader::new(record);
+            if reader.i32_le() == Ok(DELETED) || reader.skip(LINK_BYTES - 4).is_err() {
+                continue;
+            }
+            let fields = K::STRINGS
+                .iter()
+                .map_while(|&size| reader.string_field(size).ok());
+            strings.extend(fields);
+        }
+        Ok(())
+    }
+
+    /// Reads entity `id` into `value`.
+    ///
+    /// # Errors
+    ///
+    /// [`LookupError::Fault`] if there is no such entity or its record is
+    /// deleted; `value` is as it was then.
+    pub(super) fn read(
+        &self,
+        id: u32,
+        page: CodePage,
+        buffer: &mut Vec<u8>,
+        value: &mut K::Value,
+    ) -> Result<(), LookupError> {
+        let record_bytes = LINK_BYTES + K::DATA_BYTES;
+        let offset = self.records_at + u64::from(id) * record_bytes as u64;
+        let fault = |what: String| LookupError::Fault(offset, what);
+        if id >= self.capacity {
+            return Err(fault(format!(
+                "there is no record {id}, only {}",
+                self.capacity
+            )));
+        }
+        let record = match self.storage.read(offset, record_bytes, buffer) {
+            Ok(record) => record,
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                return Err(fault(format!("record {id} lies past the end of the file")));
+            }
+            Err(error) => return Err(LookupError::Io(error)),
+        };
+        let mut reader = ByteReader::new(record);
+        let malformed = |error: Malformed| fault(error.what);
+        if reader.i32_le().map_err(malformed)? == DELETED {
+            return Err(fault(format!("record {id} is deleted")));
+        }
+        reader.skip(LINK_BYTES - 4).map_err(malformed)?;
+        K::decode(reader.rest(), page, value).map_err(malformed)
+    }
+}
+
+/// Capacity and number of further header bytes.
+fn decode_header(header: &[u8], data_bytes: usize) -> Result<(u32, u32), Malformed> {
+    let mut reader = ByteReader::new(header);
+    let capacity = reader.i32_le()?;
+    reader.skip(4)?;
+    if reader.i32_le()? != 1_234_567_890 {
+        return Err(Malformed::new(8, "no entity file: its mark is missing"));
+    }
+    let size = reader.i32_le()?;
+    if usize::try_from(size) != Ok(data_bytes) {
+        return Err(Malformed::new(
+            12,
+            format!("data size is {size}, not {data_bytes}"),
+        ));
+    }
+    reader.skip(8)?;
+    let further = reader.i32_le()?;
+    let count = |number: i32| u32::try_from(number).unwrap_or(0);
+    Ok((count(capacity), count(further)))
+}
+
+/// Appends the string of a field to `out`, which is emptied before.
+fn read_string(
+    reader: &mut ByteReader<'_>,
+    field_bytes: usize,
+    page: CodePage,
+    out: &mut String,
+) -> Result<(), Malformed> {
+    out.clear();
+    page.decode_into(reader.string_field(field_bytes)?, out);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::PlayerName;
+    use crate::storage::MemoryFile;
+
+    fn header(capacity: i32, mark: i32, data: i32) -> Vec<u8> {
+        [capacity, 0, mark, data, -1, capacity, 4, 0]
+            .iter()
+            .flat_map(|number: &i32| number.to_le_bytes())
+            .collect()
+    }
+
+    fn player(left: i32, last: &[u8], first: &[u8]) -> Vec<u8> {
+        let mut record: Vec<u8> = [left, -1]
+            .iter()
+            .flat_map(|n: &i32| n.to_le_bytes())
+            .collect();
+        record.push(0);
+        for (text, size) in [(last, 30), (first, 20)] {
+            let mut field = text.to_vec();
+            field.resize(size, 0);
+            record.extend(field);
+        }
+        record.extend([1, 0, 0, 0, 1, 0, 0, 0]);
+        record
+    }
+
+    fn read(file: &EntityFile<Players>, id: u32) -> Result<PlayerName, LookupError> {
+        let mut name = PlayerName::default();
+        file.read(id, CodePage::default(), &mut Vec::new(), &mut name)?;
+        Ok(name)
+    }
+
+    #[test]
+    fn a_record_is_read_by_its_id() {
+        let mut bytes = header(4, 1_234_567_890, 58);
+        bytes.extend(player(-1, b"Carlsen", b"Magnus\0garbage"));
+        bytes.extend(player(DELETED, b"Gone", b""));
+        bytes.extend(player(-1, &[b'x'; 30], b"L\xe9k\xf3"));
+        let file = EntityFile::open(Box::new(MemoryFile::from(bytes))).unwrap();
+        let name = read(&file, 0).unwrap();
+        assert_eq!(
+            (name.last.as_str(), name.first.as_str()),
+            ("Carlsen", "Magnus")
+        );
+        let full = read(&file, 2).unwrap();
+        assert_eq!((full.last.len(), full.first.as_str()), (30, "Lékó"));
+        for (id, what) in [
+            (1, "is deleted"),
+            (3, "past the end"),
+            (4, "there is no record"),
+        ] {
+            let Err(LookupError::Fault(_, fact)) = read(&file, id) else {
+                panic!("record {id} was found");
+            };
+            assert!(fact.contains(what), "{fact}");
+        }
+    }
+
+    #[test]
+    fn other_files_are_refused() {
+        for bytes in [header(0, 5, 58), header(0, 1_234_567_890, 59), vec![0; 20]] {
+            let file = EntityFile::<Players>::open(Box::new(MemoryFile::from(bytes)));
+            assert!(matches!(file, Err(LookupError::Fault(..))));
+        }
+    }
+}

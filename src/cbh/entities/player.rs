@@ -1,0 +1,24 @@
+//! Players, `.cbp`: last name (30 bytes), first name (20).
+
+use super::{Kind, read_string};
+use crate::bytes::{ByteReader, Malformed};
+use crate::cbh::CodePage;
+use crate::game::PlayerName;
+
+/// The records of `.cbp`.
+#[derive(Debug)]
+pub(crate) enum Players {}
+
+impl Kind for Players {
+    type Value = PlayerName;
+
+    const DATA_BYTES: usize = 58;
+
+    const STRINGS: &'static [usize] = &[30, 20];
+
+    fn decode(data: &[u8], page: CodePage, name: &mut PlayerName) -> Result<(), Malformed> {
+        let mut reader = ByteReader::new(data);
+        read_string(&mut reader, 30, page, &mut name.last)?;
+        read_string(&mut reader, 20, page, &mut name.first)
+    }
+}

@@ -1,0 +1,30 @@
+//! Sources, `.cbs`: title (25 bytes), publisher (16), date of publication
+//! (i32), date of the version (i32), version (u8), quality (u8).
+
+use super::{Kind, read_string};
+use crate::bytes::{ByteReader, Malformed};
+use crate::cbh::{CodePage, date};
+use crate::game::Source;
+
+/// The records of `.cbs`.
+#[derive(Debug)]
+pub(crate) enum Sources {}
+
+impl Kind for Sources {
+    type Value = Source;
+
+    const DATA_BYTES: usize = 59;
+
+    const STRINGS: &'static [usize] = &[25, 16];
+
+    fn decode(data: &[u8], page: CodePage, source: &mut Source) -> Result<(), Malformed> {
+        let mut reader = ByteReader::new(data);
+        read_string(&mut reader, 25, page, &mut source.title)?;
+        read_string(&mut reader, 16, page, &mut source.publisher)?;
+        source.published = date::decode(reader.u32_le()?);
+        source.version_date = date::decode(reader.u32_le()?);
+        source.version = reader.u8()?;
+        source.quality = reader.u8()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,26 @@
+//! Labels of games, `.cbl`: eight titles of 200 bytes each, in English,
+//! German, French, Spanish, Italian, Dutch and two spare languages.
+
+use super::{Kind, read_string};
+use crate::bytes::{ByteReader, Malformed};
+use crate::cbh::CodePage;
+use crate::game::GameTag;
+
+/// The records of `.cbl`.
+#[derive(Debug)]
+pub(crate) enum Tags {}
+
+impl Kind for Tags {
+    type Value = GameTag;
+
+    const DATA_BYTES: usize = 1608;
+
+    const STRINGS: &'static [usize] = &[200; 8];
+
+    fn decode(data: &[u8], page: CodePage, tag: &mut GameTag) -> Result<(), Malformed> {
+        let mut reader = ByteReader::new(data);
+        tag.titles
+            .iter_mut()
+            .try_for_each(|title| read_string(&mut reader, 200, page, title))
+    }
+}

@@ -1,0 +1,60 @@
+//! Tournaments, `.cbt`: title (40 bytes), place (30), first day (i32), type
+//! (u8), bit 0 of a byte: team event, nation (u8), 0, category (u8), flags
+//! (u8), rounds (u8).
+//!
+//! Type: low five bits the kind of event; bit 5 blitz, 6 rapid,
+//! 7 correspondence.
+
+use super::{Kind, read_string};
+use crate::bytes::{ByteReader, Malformed};
+use crate::cbh::{CodePage, date};
+use crate::game::{EventKind, Nation, Speed, Tournament};
+
+/// The records of `.cbt`.
+#[derive(Debug)]
+pub(crate) enum Tournaments {}
+
+impl Kind for Tournaments {
+    type Value = Tournament;
+
+    const DATA_BYTES: usize = 90;
+
+    const STRINGS: &'static [usize] = &[40, 30];
+
+    fn decode(data: &[u8], page: CodePage, value: &mut Tournament) -> Result<(), Malformed> {
+        let mut reader = ByteReader::new(data);
+        read_string(&mut reader, 40, page, &mut value.title)?;
+        read_string(&mut reader, 30, page, &mut value.place)?;
+        value.start = date::decode(reader.u32_le()?);
+        let kind = reader.u8()?;
+        value.kind = event_kind(kind & 0x1f);
+        value.speed = Speed {
+            blitz: kind & 0x20 != 0,
+            rapid: kind & 0x40 != 0,
+            correspondence: kind & 0x80 != 0,
+        };
+        value.is_team_event = reader.u8()? & 1 != 0;
+        value.nation = Nation(reader.u8()?);
+        reader.skip(1)?;
+        value.category = reader.u8()?;
+        reader.skip(1)?;
+        value.rounds = reader.u8()?;
+        Ok(())
+    }
+}
+
+/// The kind of event of this number; numbers that stand for none are
+/// "not given".
+fn event_kind(number: u8) -> EventKind {
+    match number {
+        1 => EventKind::Game,
+        2 => EventKind::Match,
+        3 => EventKind::RoundRobin,
+        4 => EventKind::Swiss,
+        5 => EventKind::Team,
+        6 => EventKind::KnockOut,
+        7 => EventKind::Simultaneous,
+        8 => EventKind::Scheveningen,
+        _ => EventKind::Unknown,
+    }
+}

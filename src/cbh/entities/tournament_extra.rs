@@ -1,0 +1,54 @@
+//! More of each tournament, `.cbtt`. Header of 32 bytes, little-endian:
+//! version i32, record size i32, number of the last record i32, garbage.
+//! Record *i* belongs to tournament *i*; a missing one has all defaults. At
+//! 61 lies the last day (u32, big-endian), from version 3 on.
+
+use std::io;
+
+use crate::bytes::{ByteReader, Malformed};
+use crate::cbh::date;
+use crate::game::Date;
+use crate::storage::Storage;
+
+const HEADER_BYTES: u64 = 32;
+
+/// Where the last day lies in a record, and its size.
+const END_DATE: (u64, usize) = (61, 4);
+
+/// The records of `.cbtt`.
+#[derive(Debug)]
+pub(crate) struct TournamentExtras {
+    storage: Box<dyn Storage>,
+    record_bytes: u32,
+}
+
+impl TournamentExtras {
+    /// Reads the header.
+    pub(crate) fn open(
+        storage: Box<dyn Storage>,
+    ) -> io::Result<Result<TournamentExtras, Malformed>> {
+        let mut buffer = Vec::new();
+        let mut reader = ByteReader::new(storage.read_up_to(0, 8, &mut buffer)?);
+        let record_bytes = reader.skip(4).and_then(|()| reader.u32_le());
+        Ok(record_bytes.map(|record_bytes| TournamentExtras {
+            storage,
+            record_bytes,
+        }))
+    }
+
+    /// Last day of tournament `id`, unknown if the file does not tell.
+    ///
+    /// # Errors
+    ///
+    /// The medium's.
+    pub(crate) fn end_date(&self, id: u32, buffer: &mut Vec<u8>) -> io::Result<Date> {
+        let (offset, bytes) = END_DATE;
+        if u64::from(self.record_bytes) < offset + bytes as u64 {
+            return Ok(Date::UNKNOWN);
+        }
+        let record = HEADER_BYTES + u64::from(id) * u64::from(self.record_bytes);
+        let field = self.storage.read_up_to(record + offset, bytes, buffer)?;
+        let packed = ByteReader::new(field).u32_be().unwrap_or(0);
+        Ok(date::decode(packed))
+    }
+}

@@ -1,0 +1,71 @@
+//! What can go wrong with a base.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use super::GameId;
+
+/// Why a base or a record of it cannot be read.
+#[derive(Debug)]
+pub enum Error {
+    /// The system refused.
+    Io {
+        /// The file it was about.
+        file: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A file does not follow its format.
+    Malformed {
+        /// The file.
+        file: PathBuf,
+        /// Where in it.
+        offset: u64,
+        /// The fact.
+        what: String,
+    },
+    /// A file that a base cannot do without is not there.
+    Missing {
+        /// The path where it should be.
+        file: PathBuf,
+        /// What it holds.
+        holds: &'static str,
+    },
+    /// A file of a kind that cbfs does not read.
+    Unsupported {
+        /// The file.
+        file: PathBuf,
+        /// What it is, and what to do.
+        what: String,
+    },
+    /// No game or text has this number.
+    NotUsed(GameId),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Io { file, source } => write!(f, "{}: {source}", file.display()),
+            Error::Malformed { file, offset, what } => {
+                write!(f, "{} at {offset:#x}: {what}", file.display())
+            }
+            Error::Missing { file, holds } => write!(
+                f,
+                "{}: not found; a base cannot be read without its {holds}",
+                file.display()
+            ),
+            Error::Unsupported { file, what } => write!(f, "{}: {what}", file.display()),
+            Error::NotUsed(id) => write!(f, "no game has the number {}", id.0),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! The files of one base: which there are, and where.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::Error;
+
+/// A file of the set, by what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum FileKind {
+    /// `.cbh`: a record per game or text.
+    Headers,
+    /// `.cbg`: moves and texts.
+    Moves,
+    /// `.cba`: annotations.
+    Annotations,
+    /// `.cbp`: players.
+    Players,
+    /// `.cbt`: tournaments.
+    Tournaments,
+    /// `.cbc`: annotators.
+    Annotators,
+    /// `.cbs`: sources.
+    Sources,
+    /// `.cbj`: more of each game.
+    Extended,
+    /// `.cbe`: teams.
+    Teams,
+    /// `.cbl`: labels of games.
+    Tags,
+    /// `.cbtt`: more of each tournament.
+    TournamentExtras,
+}
+
+impl FileKind {
+    /// All kinds that cbfs reads; the required ones first.
+    pub const ALL: [FileKind; 11] = [
+        FileKind::Headers,
+        FileKind::Moves,
+        FileKind::Annotations,
+        FileKind::Players,
+        FileKind::Tournaments,
+        FileKind::Annotators,
+        FileKind::Sources,
+        FileKind::Extended,
+        FileKind::Teams,
+        FileKind::Tags,
+        FileKind::TournamentExtras,
+    ];
+
+    /// The extension, lower case.
+    pub fn extension(self) -> &'static str {
+        match self {
+            FileKind::Headers => "cbh",
+            FileKind::Moves => "cbg",
+            FileKind::Annotations => "cba",
+            FileKind::Players => "cbp",
+            FileKind::Tournaments => "cbt",
+            FileKind::Annotators => "cbc",
+            FileKind::Sources => "cbs",
+            FileKind::Extended => "cbj",
+            FileKind::Teams => "cbe",
+            FileKind::Tags => "cbl",
+            FileKind::TournamentExtras => "cbtt",
+        }
+    }
+
+    /// What the file holds, for messages.
+    pub fn holds(self) -> &'static str {
+        match self {
+            FileKind::Headers => "game headers",
+            FileKind::Moves => "moves",
+            FileKind::Annotations => "annotations",
+            FileKind::Players => "players",
+            FileKind::Tournaments => "tournaments",
+            FileKind::Annotators => "annotators",
+            FileKind::Sources => "sources",
+            FileKind::Extended => "extended headers",
+            FileKind::Teams => "teams",
+            FileKind::Tags => "labels",
+            FileKind::TournamentExtras => "tournament details",
+        }
+    }
+
+    /// Whether a base cannot be read without it.
+    pub fn is_required(self) -> bool {
+        (self as u8) < FileKind::Extended as u8
+    }
+}
+
+/// Extensions that belong to a base beside those of [`FileKind`]: naming one
+/// of them names the base.
+const COMPANIONS: [&str; 13] = [
+    "cbm", "flags", "cbgi", "cbb", "cit", "cib", "cit2", "cib2", "ini", "cko", "cpo", "cbi", "ico",
+];
+
+/// Kinds of files that look like a base and are none that cbfs reads.
+const FOREIGN: [(&str, &str); 6] = [
+    (
+        "2cbh",
+        "a base in the 2CBH format of ChessBase 17, which cbfs does not read; convert it to CBH in ChessBase",
+    ),
+    (
+        "cbv",
+        "a ChessBase archive; unpack it in ChessBase and mount the .cbh in it",
+    ),
+    (
+        "cbz",
+        "an encrypted ChessBase archive; unpack it in ChessBase and mount the .cbh in it",
+    ),
+    (
+        "cbf",
+        "a base in the old CBF format, which cbfs does not read; convert it to CBH in ChessBase",
+    ),
+    (
+        "cbone",
+        "a ChessBase single-file base, which cbfs does not read; convert it to CBH in ChessBase",
+    ),
+    (
+        "pgn",
+        "a PGN file, which needs no mounting; mount the .cbh of a base",
+    ),
+];
+
+/// The paths of one base's files, in whatever letter case they have.
+#[derive(Clone, Debug)]
+pub struct Family {
+    directory: PathBuf,
+    stem: String,
+    paths: [Option<PathBuf>; FileKind::ALL.len()],
+}
+
+impl Family {
+    /// Finds the base that `path` belongs to: any file of the set, in any
+    /// letter case, the extension too.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] for files of another kind, [`Error::Missing`]
+    /// if there is no such base or a required file is absent, [`Error::Io`]
+    /// if the directory cannot be listed.
+    pub fn locate(path: &Path) -> Result<Family, Error> {
+        let (stem, extension) = split_name(path);
+        if let Some((_, what)) = FOREIGN.iter().find(|(foreign, _)| *foreign == extension) {
+            return Err(unsupported(path, what));
+        }
+        let known = |extension: &str| {
+            FileKind::ALL
+                .iter()
+                .any(|kind| kind.extension() == extension)
+                || COMPANIONS.contains(&extension)
+        };
+        if !known(&extension) {
+            return Err(unsupported(
+                path,
+                "not a file of a ChessBase base; name its .cbh",
+            ));
+        }
+        let directory = match path.parent() {
+            Some(parent) if parent != Path::new("") => parent.to_path_buf(),
+            _ => PathBuf::from("."),
+        };
+        let family = Family {
+            paths: Family::members(&directory, &stem)?,
+            directory,
+            stem,
+        };
+        for kind in FileKind::ALL.into_iter().filter(|kind| kind.is_required()) {
+            if family.path(kind).is_none() {
+                return Err(Error::Missing {
+                    file: family.default_path(kind),
+                    holds: kind.holds(),
+                });
+            }
+        }
+        Ok(family)
+    }
+
+    fn members(
+        directory: &Path,
+        stem: &str,
+    ) -> Result<[Option<PathBuf>; FileKind::ALL.len()], Error> {
+        let io = |source| Error::Io {
+            file: directory.to_path_buf(),
+            source,
+        };
+        let mut paths = [const { None }; FileKind::ALL.len()];
+        for entry in fs::read_dir(directory).map_err(io)? {
+            let path = entry.map_err(io)?.path();
+            let (other_stem, extension) = split_name(&path);
+            if other_stem.to_lowercase() != stem.to_lowercase() {
+                continue;
+            }
+            let exact = other_stem == stem;
+            for (kind, place) in FileKind::ALL.into_iter().zip(&mut paths) {
+                if kind.extension() == extension && (exact || place.is_none()) {
+                    *place = Some(path.clone());
+                }
+            }
+        }
+        Ok(paths)
+    }
+
+    /// Where this file lies; `None` if the base has none.
+    pub fn path(&self, kind: FileKind) -> Option<&Path> {
+        self.paths.get(kind as usize)?.as_deref()
+    }
+
+    /// Where this file lies or would lie.
+    pub fn default_path(&self, kind: FileKind) -> PathBuf {
+        self.path(kind).map_or_else(
+            || {
+                self.directory
+                    .join(format!("{}.{}", self.stem, kind.extension()))
+            },
+            Path::to_path_buf,
+        )
+    }
+
+    /// The name that all files of the base share.
+    pub fn stem(&self) -> &str {
+        &self.stem
+    }
+
+    /// The directory of the base.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+}
+
+fn split_name(path: &Path) -> (String, String) {
+    let text = |part: Option<&OsStr>| {
+        part.map(|part| part.to_string_lossy().into_owned())
+            .unwrap_or_default()
+    };
+    (
+        text(path.file_stem()),
+        text(path.extension()).to_lowercase(),
+    )
+}
+
+fn unsupported(path: &Path, what: &str) -> Error {
+    Error::Unsupported {
+        file: path.to_path_buf(),
+        what: what.to_owned(),
+    }
+}

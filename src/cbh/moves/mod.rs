@@ -1,0 +1,50 @@
+//! `.cbg`: the moves of each game.
+//!
+//! The file begins with a header of 26 bytes (10 in old bases) whose first
+//! two bytes are its length, big-endian. Then blobs, found by the offsets in
+//! `.cbh`:
+//!
+//! | offset | bytes | meaning |
+//! |---|---|---|
+//! | 0 | 1 | bits 0–5 encoding mode, bit 6 a start position follows, bit 7 a text |
+//! | 1 | 3 | size of the blob, these four bytes included, big-endian |
+//! | 4 | 28 | start position, see [`setup`], if bit 6 is set |
+//! | | 8 or 4 | kings and rooks of a Chess960 game, modes 10 and 11 |
+//! | | … | the move stream |
+//!
+//! # The move stream
+//!
+//! Every byte is enciphered ([`cipher`]) and stands for an opcode
+//! ([`opcode`]) that names a piece by its number ([`pieces`]) and how far it
+//! goes. The tree is written depth first, **main move first**: a push before
+//! every move that is not the last alternative of its position, a pop at the
+//! end of every line. So the line after a push is the earlier one, and after
+//! the pop come its alternatives:
+//!
+//! ```text
+//! 1.e4 c5 (1...c6 2.d4) (1...Nf6 2.e5) 2.Nf3
+//! e4 push c5 Nf3 pop push c6 d4 pop Nf6 e5 pop
+//! ```
+//!
+//! The odd modes of 0 to 7 have the simple encoding instead: two bytes a
+//! move, with bits for push and end of line.
+//!
+//! | mode | opcodes | shift | pieces numbered |
+//! |---|---|---|---|
+//! | 0, 1 | compact, simple | before look-up | from a1 |
+//! | 2, 3 | compact, simple | before look-up | from h8 |
+//! | 4, 5 | compact, simple | after look-up | from a1 |
+//! | 6, 7 | compact, simple | after look-up | from h8 |
+//! | 8, 9 | losing chess: other rules, not read | | |
+//! | 10, 11 | compact, Chess960 | after look-up | from a1, from h8 |
+//!
+//! Plies are numbered in the order of the stream; annotations name them by
+//! that number, and it is the order of the ids in the decoded tree.
+
+mod cipher;
+mod decode;
+mod opcode;
+mod pieces;
+mod setup;
+
+pub(super) use decode::{MoveDecoder, blob_size};

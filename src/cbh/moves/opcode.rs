@@ -1,0 +1,183 @@
+//! The opcodes of the compact encoding: what each of the 256 values means.
+//!
+//! | opcode | meaning |
+//! |---|---|
+//! | 0 | null move |
+//! | 1–8 | king, one step |
+//! | 9, 10 | castling short, long |
+//! | 11–38, 143–170, 171–198 | queen 0, 1, 2 |
+//! | 39–52, 53–66, 199–212 | rook 0, 1, 2 |
+//! | 67–80, 81–94, 213–226 | bishop 0, 1, 2 |
+//! | 95–102, 103–110, 227–234 | knight 0, 1, 2 |
+//! | 111–142 | pawn 0 … 7: one step, two steps, taking to its right, to its left |
+//! | 235 | the move follows in two bytes |
+//! | 236 | nothing: skip |
+//! | 254 | begin of a variation: come back here |
+//! | 255 | end of a line |
+//!
+//! Steps are (files, ranks) seen from White, for both sides, counted around
+//! the edge of the board for queens, rooks and bishops; a pawn's are relative
+//! to its own side.
+
+use shakmaty::Role;
+
+use super::pieces::Slot;
+
+/// What an opcode means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opcode {
+    /// The side to move passes.
+    Null,
+    /// Castling on the king's side.
+    CastleShort,
+    /// Castling on the queen's side.
+    CastleLong,
+    /// The piece of a slot goes so many files and ranks.
+    Step(Slot, i8, i8),
+    /// As `Step`, for a pawn of the side to move: signs turn for Black.
+    PawnStep(Slot, i8, i8),
+    /// From, to and promotion follow in two bytes.
+    TwoBytes,
+    /// Skip; ChessBase left it there.
+    Ignore,
+    /// Remember this place, then go on with the main move.
+    Push,
+    /// The line ends; go on from the place remembered last.
+    Pop,
+    /// No meaning is known.
+    Unused,
+}
+
+/// The meaning of every opcode.
+pub(crate) static OPCODES: [Opcode; 256] = table();
+
+const KING_STEPS: [(i8, i8); 8] = [
+    (0, 1),
+    (1, 1),
+    (1, 0),
+    (1, -1),
+    (0, -1),
+    (-1, -1),
+    (-1, 0),
+    (-1, 1),
+];
+
+const KNIGHT_STEPS: [(i8, i8); 8] = [
+    (2, 1),
+    (1, 2),
+    (-1, 2),
+    (-2, 1),
+    (-2, -1),
+    (-1, -2),
+    (1, -2),
+    (2, -1),
+];
+
+const STRAIGHT: [(i8, i8); 2] = [(0, 1), (1, 0)];
+const DIAGONAL: [(i8, i8); 2] = [(1, 1), (1, -1)];
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated by the compiler, which refuses an index out of range"
+)]
+const fn table() -> [Opcode; 256] {
+    let mut table = [Opcode::Unused; 256];
+    table[0] = Opcode::Null;
+    steps(&mut table, 1, Slot::KING, &KING_STEPS);
+    table[9] = Opcode::CastleShort;
+    table[10] = Opcode::CastleLong;
+    let queens = [11, 143, 171];
+    let rooks = [39, 53, 199];
+    let bishops = [67, 81, 213];
+    let knights = [95, 103, 227];
+    let mut number = 0;
+    while number < 3 {
+        let at = number as usize;
+        let queen = Slot::new(Role::Queen, number);
+        slides(&mut table, queens[at], queen, STRAIGHT);
+        slides(&mut table, queens[at] + 14, queen, DIAGONAL);
+        let rook = Slot::new(Role::Rook, number);
+        slides(&mut table, rooks[at], rook, STRAIGHT);
+        let bishop = Slot::new(Role::Bishop, number);
+        slides(&mut table, bishops[at], bishop, DIAGONAL);
+        let knight = Slot::new(Role::Knight, number);
+        steps(&mut table, knights[at], knight, &KNIGHT_STEPS);
+        number += 1;
+    }
+    let mut number = 0;
+    while number < 8 {
+        let pawn = Slot::new(Role::Pawn, number);
+        let first = 111 + 4 * number as usize;
+        table[first] = Opcode::PawnStep(pawn, 0, 1);
+        table[first + 1] = Opcode::PawnStep(pawn, 0, 2);
+        table[first + 2] = Opcode::PawnStep(pawn, 1, 1);
+        table[first + 3] = Opcode::PawnStep(pawn, -1, 1);
+        number += 1;
+    }
+    table[235] = Opcode::TwoBytes;
+    table[236] = Opcode::Ignore;
+    table[254] = Opcode::Push;
+    table[255] = Opcode::Pop;
+    table
+}
+
+/// Fills in one opcode per step, from `first` on.
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
+const fn steps(table: &mut [Opcode; 256], first: usize, slot: Slot, steps: &[(i8, i8); 8]) {
+    let mut at = 0;
+    while at < steps.len() {
+        table[first + at] = Opcode::Step(slot, steps[at].0, steps[at].1);
+        at += 1;
+    }
+}
+
+/// Fills in seven distances per direction, from `first` on.
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
+const fn slides(table: &mut [Opcode; 256], first: usize, slot: Slot, directions: [(i8, i8); 2]) {
+    let mut at = 0;
+    while at < directions.len() {
+        let (files, ranks) = directions[at];
+        let mut distance: i8 = 1;
+        while distance <= 7 {
+            let place = first + at * 7 + distance.unsigned_abs() as usize - 1;
+            table[place] = Opcode::Step(slot, files * distance, ranks * distance);
+            distance += 1;
+        }
+        at += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opcodes_mean_what_real_games_show() {
+        // 1.e4 e5 2.Nf3 Nc6 3.Bb5 … of a base written by ChessBase.
+        let pawn_e = Slot::new(Role::Pawn, 4);
+        assert_eq!(OPCODES[128], Opcode::PawnStep(pawn_e, 0, 2));
+        assert_eq!(
+            OPCODES[105],
+            Opcode::Step(Slot::new(Role::Knight, 1), -1, 2)
+        );
+        assert_eq!(
+            OPCODES[101],
+            Opcode::Step(Slot::new(Role::Knight, 0), 1, -2)
+        );
+        assert_eq!(OPCODES[84], Opcode::Step(Slot::new(Role::Bishop, 1), 4, 4));
+        assert_eq!(OPCODES[9], Opcode::CastleShort);
+        assert_eq!(OPCODES[253], Opcode::Unused);
+    }
+
+    #[test]
+    fn no_two_opcodes_mean_the_same() {
+        let known: Vec<_> = OPCODES
+            .iter()
+            .filter(|&&code| code != Opcode::Unused)
+            .collect();
+        assert_eq!(known.len(), 256 - 17);
+        for (at, code) in known.iter().enumerate() {
+            assert!(!known[..at].contains(code), "{code:?}");
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! Tag pairs: the headers of a game.
+//!
+//! The order is that of ChessBase's own exports: the seven tag roster, the
+//! opening code and ratings, the start position, the event, the source, the
+//! teams; then the private tags.
+
+use super::movetext::append_decimal;
+use crate::game::{
+    Date, Eco, Game, GameResult, GameTag, Headers, Nation, PlayerName, Team, Tournament,
+};
+
+/// Appends all tag pairs of `game`, a line each.
+pub(super) fn encode(game: &Game, out: &mut Vec<u8>) {
+    let mut tags = Tags { out };
+    let headers = &game.headers;
+    tags.roster(headers);
+    tags.rating_and_opening(headers);
+    tags.start(game);
+    tags.event(headers);
+    tags.source(headers);
+    tags.teams(headers);
+    tags.private(headers);
+}
+
+/// The languages a label is given in, as private tags call them.
+const TAG_NAMES: [&str; GameTag::LANGUAGES] = [
+    "CbhTag", "CbhTagDe", "CbhTagFr", "CbhTagEs", "CbhTagIt", "CbhTagNl", "CbhTag7", "CbhTag8",
+];
+
+struct Tags<'o> {
+    out: &'o mut Vec<u8>,
+}
+
+impl Tags<'_> {
+    fn roster(&mut self, headers: &Headers) {
+        self.text_or_unknown("Event", &headers.tournament.title);
+        self.text_or_unknown("Site", &headers.tournament.place);
+        self.with("Date", |out| headers.date.append_to(out));
+        self.with("Round", |out| {
+            append_round(headers.round, headers.subround, out);
+        });
+        self.player("White", &headers.white);
+        self.player("Black", &headers.black);
+        self.with("Result", |out| {
+            out.extend_from_slice(headers.result.pgn().as_bytes());
+        });
+    }
+
+    fn rating_and_opening(&mut self, headers: &Headers) {
+        if let Some(eco) = headers.eco {
+            self.with("ECO", |out| out.extend_from_slice(&eco.bytes()));
+        }
+        self.number("WhiteElo", u32::from(headers.white_elo));
+        self.number("BlackElo", u32::from(headers.black_elo));
+        self.text("Annotator", &headers.annotator);
+    }
+
+    fn start(&mut self, game: &Game) {
+        if game.start.is_chess960 {
+            self.text("Variant", "Chess960");
+        }
+        if game.start.is_set_up {
+            self.text("SetUp", "1");
+            self.with("FEN", |out| game.start.append_fen_to(out));
+        }
+        let plies = game.tree.main_line().count();
+        self.with("PlyCount", |out| {
+            append_decimal(u32::try_from(plies).unwrap_or(u32::MAX), out);
+        });
+    }
+
+    fn event(&mut self, headers: &Headers) {
+        let tournament = &headers.tournament;
+        self.date("EventDate", tournament.start);
+        self.date("EventEndDate", tournament.end);
+        self.event_type(tournament);
+        self.number("EventRounds", u32::from(tournament.rounds));
+        self.nation("EventCountry", tournament.nation);
+        self.number("EventCategory", u32::from(tournament.category));
+    }
+
+    /// The kind of event, whether teams met, and how fast it was:
+    /// `swiss (blitz)`, `team-tourn`.
+    fn event_type(&mut self, tournament: &Tournament) {
+        let kind = tournament.kind.pgn().unwrap_or_default();
+        let team = match (tournament.is_team_event, kind) {
+            (false, _) | (true, "team") => "",
+            (true, "") => "team",
+            (true, _) => "team-",
+        };
+        let speeds = [
+            (tournament.speed.blitz, "(blitz)"),
+            (tournament.speed.rapid, "(rapid)"),
+            (tournament.speed.correspondence, "(corr)"),
+        ];
+        let mut value = format!("{team}{kind}");
+        for (_, word) in speeds.iter().filter(|(given, _)| *given) {
+            if !value.is_empty() {
+                value.push(' ');
+            }
+            value.push_str(word);
+        }
+        self.text("EventType", &value);
+    }
+
+    fn source(&mut self, headers: &Headers) {
+        let source = &headers.source;
+        self.text("SourceTitle", &source.title);
+        self.text("Source", &source.publisher);
+        self.date("SourceDate", source.published);
+        self.number("SourceVersion", u32::from(source.version));
+        self.date("SourceVersionDate", source.version_date);
+        self.number("SourceQuality", u32::from(source.quality));
+    }
+
+    fn teams(&mut self, headers: &Headers) {
+        let (white, black) = (&headers.white_team, &headers.black_team);
+        self.team("WhiteTeam", white);
+        self.team("BlackTeam", black);
+        self.nation("WhiteTeamCountry", white.nation);
+        self.nation("BlackTeamCountry", black.nation);
+    }
+
+    /// The team's title; the second and later teams of a club are numbered
+    /// in Roman, as ChessBase exports them.
+    fn team(&mut self, name: &str, team: &Team) {
+        if team.title.is_empty() {
+            return;
+        }
+        self.with(name, |out| {
+            append_escaped(&team.title, out);
+            if let Some(number) = roman(team.number) {
+                out.push(b' ');
+                out.extend_from_slice(number.as_bytes());
+            }
+        });
+    }
+
+    fn private(&mut self, headers: &Headers) {
+        if let Some(result) = headers.result.beyond_pgn() {
+            self.text("CbhResult", result);
+        }
+        if headers.result == GameResult::Line {
+            self.number("CbhLineEval", u32::from(headers.line_evaluation));
+        }
+        if let Some(sub_code) = headers.eco.map(Eco::sub_code).filter(|&code| code > 0) {
+            self.with("CbhSubEco", |out| {
+                out.extend_from_slice(&[b'0' + sub_code / 10, b'0' + sub_code % 10]);
+            });
+        }
+        self.number("CbhMedals", u32::from(headers.medals));
+        for (name, title) in TAG_NAMES.iter().zip(&headers.tag.titles) {
+            self.text(name, title);
+        }
+        self.team_details("CbhWhiteTeam", &headers.white_team);
+        self.team_details("CbhBlackTeam", &headers.black_team);
+        self.name_parts("CbhWhite", &headers.white);
+        self.name_parts("CbhBlack", &headers.black);
+    }
+
+    /// What a team has beyond its title and country: `number year`, the year
+    /// of a season as `2015/16`.
+    fn team_details(&mut self, name: &str, team: &Team) {
+        if team.number == 0 && team.year == 0 && !team.is_season {
+            return;
+        }
+        self.with(name, |out| {
+            append_decimal(team.number, out);
+            out.push(b' ');
+            append_decimal(team.year, out);
+            if team.is_season {
+                let second = (team.year.saturating_add(1) % 100) as u8;
+                out.extend_from_slice(&[b'/', b'0' + second / 10, b'0' + second % 10]);
+            }
+        });
+    }
+
+    /// The two parts of a name that cannot be told from the White or Black
+    /// tag, as `last|first`.
+    fn name_parts(&mut self, name: &str, player: &PlayerName) {
+        if !survives_joining(player) {
+            self.with(name, |out| {
+                append_escaped(&player.last, out);
+                out.push(b'|');
+                append_escaped(&player.first, out);
+            });
+        }
+    }
+
+    fn player(&mut self, name: &str, player: &PlayerName) {
+        self.with(name, |out| {
+            match (player.last.as_str(), player.first.as_str()) {
+                ("", "") => out.push(b'?'),
+                (one, "") | ("", one) => append_escaped(one, out),
+                (last, first) => {
+                    append_escaped(last, out);
+                    out.extend_from_slice(b", ");
+                    append_escaped(first, out);
+                }
+            }
+        });
+    }
+
+    fn text_or_unknown(&mut self, name: &str, value: &str) {
+        self.text(name, if value.is_empty() { "?" } else { value });
+    }
+
+    /// A tag of this text, unless it is empty.
+    fn text(&mut self, name: &str, value: &str) {
+        if !value.is_empty() {
+            self.with(name, |out| append_escaped(value, out));
+        }
+    }
+
+    /// A tag of this number, unless it is 0.
+    fn number(&mut self, name: &str, value: u32) {
+        if value != 0 {
+            self.with(name, |out| append_decimal(value, out));
+        }
+    }
+
+    /// A tag of this date, unless nothing of it is known.
+    fn date(&mut self, name: &str, date: Date) {
+        if !date.is_unknown() {
+            self.with(name, |out| date.append_to(out));
+        }
+    }
+
+    /// A tag of this country, unless there is none; one without a code is
+    /// written as its number.
+    fn nation(&mut self, name: &str, nation: Nation) {
+        match nation.code() {
+            Some(code) => self.text(name, code),
+            None => self.number(name, u32::from(nation.0)),
+        }
+    }
+
+    /// A tag whose value `append` writes.
+    #[inline]
+    fn with(&mut self, name: &str, append: impl FnOnce(&mut Vec<u8>)) {
+        self.out.push(b'[');
+        self.out.extend_from_slice(name.as_bytes());
+        self.out.extend_from_slice(b" \"");
+        append(self.out);
+        self.out.extend_from_slice(b"\"]\n");
+    }
+}
+
+/// The number of a club's team where ChessBase shows one: from 2 on.
+fn roman(number: u32) -> Option<&'static str> {
+    const NUMBERS: [&str; 11] = [
+        "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII",
+    ];
+    let index = number.checked_sub(2)?;
+    NUMBERS.get(usize::try_from(index).ok()?).copied()
+}
+
+/// `5`, `5.2`, `?.2`, `?`.
+fn append_round(round: u8, subround: u8, out: &mut Vec<u8>) {
+    match round {
+        0 => out.push(b'?'),
+        round => append_decimal(u32::from(round), out),
+    }
+    if subround != 0 {
+        out.push(b'.');
+        append_decimal(u32::from(subround), out);
+    }
+}
+
+/// Appends `value` with `"` and `\` escaped; control characters become
+/// blanks, since no reader keeps them in a tag.
+fn append_escaped(value: &str, out: &mut Vec<u8>) {
+    let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\' && byte != 0x7f;
+    if value.bytes().all(is_plain) {
+        out.extend_from_slice(value.as_bytes());
+        return;
+    }
+    for byte in value.bytes() {
+        match byte {
+            b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
+            byte if is_plain(byte) => out.push(byte),
+            _ => out.push(b' '),
+        }
+    }
+}
+
+/// Whether splitting the joined name at its first comma gives its parts.
+fn survives_joining(name: &PlayerName) -> bool {
+    let is_trimmed = |part: &str| part.trim().len() == part.len();
+    let is_split_right = if name.first.is_empty() {
+        !name.last.contains(',') && name.last != "?"
+    } else {
+        !name.last.is_empty() && !name.last.contains(',')
+    };
+    is_split_right && is_trimmed(&name.last) && is_trimmed(&name.first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(headers: Headers) -> Vec<String> {
+        let mut out = Vec::new();
+        let game = Game {
+            headers,
+            ..Game::default()
+        };
+        encode(&game, &mut out);
+        let text = String::from_utf8(out).unwrap();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_game_of_which_nothing_is_known_has_the_roster() {
+        let expected = [
+            "[Event \"?\"]",
+            "[Site \"?\"]",
+            "[Date \"????.??.??\"]",
+            "[Round \"?\"]",
+            "[White \"?\"]",
+            "[Black \"?\"]",
+            "[Result \"*\"]",
+            "[PlyCount \"0\"]",
+        ];
+        assert_eq!(lines(Headers::default()), expected);
+    }
+
+    #[test]
+    fn names_that_a_comma_would_split_wrongly_are_given_in_parts() {
+        let player = |last: &str, first: &str| PlayerName {
+            last: last.to_owned(),
+            first: first.to_owned(),
+        };
+        let white = |name: PlayerName| {
+            let headers = Headers {
+                white: name,
+                ..Headers::default()
+            };
+            let tags = lines(headers);
+            tags.into_iter()
+                .filter(|tag| tag.contains("White "))
+                .collect::<Vec<_>>()
+        };
+        let plain = "[White \"Carlsen, Magnus\"]";
+        assert_eq!(white(player("Carlsen", "Magnus")), [plain]);
+        assert_eq!(white(player("Deep Blue", "")), ["[White \"Deep Blue\"]"]);
+        let parts = "[CbhWhite \"Carlsen, Magnus|\"]";
+        assert_eq!(white(player("Carlsen, Magnus", "")), [plain, parts]);
+        assert_eq!(
+            white(player("", "Anna")),
+            ["[White \"Anna\"]", "[CbhWhite \"|Anna\"]"]
+        );
+    }
+
+    #[test]
+    fn quotes_and_control_characters_do_no_harm() {
+        let mut out = Vec::new();
+        append_escaped("a \"b\" c\\d\ne", &mut out);
+        assert_eq!(out, b"a \\\"b\\\" c\\\\d e");
+    }
+}

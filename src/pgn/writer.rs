@@ -1,0 +1,126 @@
+//! Words into lines of at most 79 characters.
+
+/// No line is longer, unless a single word is.
+const LINE_CHARS: usize = 79;
+
+/// Writes words with a blank between them. A word that passes the margin
+/// moves to the next line whole: the blank before it becomes a line break, so
+/// the length of the text does not depend on where lines end.
+pub(super) struct LineWriter<'o> {
+    out: &'o mut Vec<u8>,
+    /// Where the last word begins.
+    word: usize,
+    /// Characters in the current line.
+    column: usize,
+}
+
+impl<'o> LineWriter<'o> {
+    /// Begins at the start of a line.
+    pub(super) fn new(out: &'o mut Vec<u8>) -> LineWriter<'o> {
+        let word = out.len();
+        LineWriter {
+            out,
+            word,
+            column: 0,
+        }
+    }
+
+    /// Begins a new word with `text`, which holds no blank.
+    #[inline]
+    pub(super) fn word(&mut self, text: &[u8]) {
+        if self.column > 0 {
+            self.out.push(b' ');
+            self.column += 1;
+        }
+        self.word = self.out.len();
+        self.glue(text);
+    }
+
+    /// Begins a new word of `len` ASCII bytes, given after a blank in eight
+    /// bytes: a copy of fixed size is several times as fast as one of a few
+    /// bytes.
+    #[inline]
+    pub(super) fn short_word(&mut self, after_blank: [u8; 8], len: usize) {
+        if self.column == 0 {
+            return self.word(after_blank.get(1..=len).unwrap_or_default());
+        }
+        self.word = self.out.len() + 1;
+        self.out.extend_from_slice(&after_blank);
+        self.out.truncate(self.word + len);
+        self.column += len + 1;
+        if self.column > LINE_CHARS {
+            self.wrap();
+        }
+    }
+
+    /// Appends `text` to the last word.
+    #[inline]
+    pub(super) fn glue(&mut self, text: &[u8]) {
+        self.out.extend_from_slice(text);
+        self.column += characters(text);
+        if self.column > LINE_CHARS {
+            self.wrap();
+        }
+    }
+
+    /// Moves the last word to a line of its own.
+    #[cold]
+    fn wrap(&mut self) {
+        let blank = self.word.checked_sub(1).and_then(|at| self.out.get_mut(at));
+        if let Some(blank) = blank.filter(|blank| **blank == b' ') {
+            *blank = b'\n';
+            self.column = characters(self.out.get(self.word..).unwrap_or_default());
+        }
+    }
+}
+
+/// Number of characters of UTF-8 text.
+#[inline]
+fn characters(text: &[u8]) -> usize {
+    text.iter().filter(|&&byte| byte & 0xc0 != 0x80).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(words: &[(&str, &str)]) -> String {
+        let mut out = Vec::new();
+        let mut writer = LineWriter::new(&mut out);
+        for (word, glued) in words {
+            writer.word(word.as_bytes());
+            writer.glue(glued.as_bytes());
+        }
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_line_has_at_most_79_characters() {
+        let (first, second) = ("x".repeat(70), "y".repeat(8));
+        assert_eq!(
+            written(&[(&first, ""), (&second, "")]),
+            format!("{first} {second}"),
+            "79 fit"
+        );
+        assert_eq!(
+            written(&[(&first, ""), (&second, ")")]),
+            format!("{first}\n{second})"),
+            "what is glued to a word moves with it"
+        );
+        let accented = "é".repeat(8);
+        assert_eq!(
+            written(&[(&first, ""), (&accented, "")]),
+            format!("{first} {accented}"),
+            "characters count, not bytes"
+        );
+    }
+
+    #[test]
+    fn a_longer_word_stands_alone() {
+        let long = "z".repeat(100);
+        assert_eq!(
+            written(&[("a", ""), (&long, ""), ("b", "")]),
+            format!("a\n{long}\nb")
+        );
+    }
+}
