@@ -43,6 +43,9 @@
 
 pub mod bytes;
 pub mod cbh;
+pub mod cli;
+pub mod fuse;
 pub mod game;
 pub mod pgn;
 pub mod storage;
+pub mod vfs;

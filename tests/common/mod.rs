@@ -1,11 +1,21 @@
 //! What several tests use: where the bases lie, and texts of games.
 
-#![allow(dead_code, reason = "each test file uses a part of this module")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test file uses a part of this module"
+)]
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::indexing_slicing,
+    clippy::panic,
     reason = "a helper of tests fails and speaks as a test does"
 )]
+
+pub(crate) mod behaviours;
+pub(crate) mod volume;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -89,4 +99,43 @@ fn bases_in(folder: &Path) -> Vec<PathBuf> {
         .collect();
     bases.sort();
     bases
+}
+
+/// A file of the fixtures.
+pub(crate) fn fixture(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("fixtures")
+        .join(path)
+}
+
+/// Whether a mount can be tested here; says loudly if not.
+pub(crate) fn has_fuse() -> bool {
+    let device = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open("/dev/fuse");
+    match device {
+        Ok(_) => true,
+        Err(error) => {
+            eprintln!("\n*** NOT TESTED: /dev/fuse: {error}; no mount was made ***\n");
+            // A machine that ought to have it can ask for a failure.
+            assert!(
+                std::env::var_os("CBFS_REQUIRE_FUSE").is_none(),
+                "/dev/fuse is required"
+            );
+            false
+        }
+    }
+}
+
+/// A copy of a fixture base that a test may damage.
+pub(crate) fn copy_of_base(base: &str) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(fixture(base)).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            std::fs::copy(&path, directory.path().join(path.file_name().unwrap())).unwrap();
+        }
+    }
+    directory
 }

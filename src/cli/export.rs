@@ -1,0 +1,180 @@
+//! `cbfs export`: all games of a base as one PGN, in order.
+//!
+//! Every core decodes and renders stretches of [`STRETCH`] records, one core
+//! this stretch, the next core the next one; the main thread writes them in
+//! order. A core that is ahead waits when [`PIECES`] pieces of its own have
+//! not been written, so memory is bounded however long the games are.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::Failure;
+use crate::cbh::{self, Database, Decoded, GameId, RecordKind};
+use crate::pgn;
+
+/// Records rendered at a time by one core.
+const STRETCH: u32 = 256;
+
+/// A piece is handed over when it is longer than this.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// Pieces of one core that may wait to be written.
+const PIECES: usize = 4;
+
+/// What `cbfs export` takes.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Any file of the base
+    source: PathBuf,
+
+    /// Write to this file, whole or not at all; standard output otherwise
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// What to write
+    #[arg(long, value_enum, default_value_t = Format::Pgn)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Format {
+    /// Portable Game Notation
+    Pgn,
+}
+
+/// What a core hands over.
+enum Piece {
+    /// Text of some games.
+    Text(Vec<u8>),
+    /// A game that cannot be read.
+    Unreadable(GameId, cbh::Error),
+    /// The stretch ends here.
+    End,
+}
+
+/// Writes all games that are not deleted.
+pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
+    let Format::Pgn = args.format;
+    let database = Database::open(&args.source, &cbh::Options::default()).map_err(Failure::new)?;
+    let bar = progress(u64::from(database.last_id()), quiet);
+    let unreadable = match &args.output {
+        None => write_games(&database, &mut io::stdout().lock(), &bar)
+            .map_err(|error| Failure::output(&error))?,
+        Some(path) => write_file(path, |out| write_games(&database, out, &bar))
+            .map_err(|error| Failure::about(path, error))?,
+    };
+    bar.finish_and_clear();
+    if unreadable > 0 {
+        return Err(Failure::about(
+            &args.source,
+            format_args!("{unreadable} games cannot be read and are not in the output"),
+        ));
+    }
+    Ok(())
+}
+
+/// Runs `write` on a file that takes the place of `path` when all is in it.
+fn write_file<T>(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
+) -> io::Result<T> {
+    // What a link points to is replaced, not the link.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    if fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file()) {
+        // A pipe or a device cannot be replaced.
+        return write(&mut File::options().write(true).open(&path)?);
+    }
+    let directory = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let mut temporary = tempfile::Builder::new()
+        .prefix(".cbfs-export-")
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(directory)?;
+    let written = write(temporary.as_file_mut())?;
+    temporary.as_file().sync_all()?;
+    temporary.persist(&path)?;
+    Ok(written)
+}
+
+/// A bar on stderr if that is a terminal.
+fn progress(records: u64, quiet: bool) -> ProgressBar {
+    let target = if quiet {
+        ProgressDrawTarget::hidden()
+    } else {
+        ProgressDrawTarget::stderr()
+    };
+    let style = ProgressStyle::with_template("{wide_bar} {human_pos}/{human_len} games {eta}")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::with_draw_target(Some(records), target).with_style(style)
+}
+
+/// Writes the games in order; gives how many could not be read.
+fn write_games(database: &Database, out: &mut dyn Write, bar: &ProgressBar) -> io::Result<u64> {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let stretches = database.last_id().div_ceil(STRETCH);
+    thread::scope(|scope| {
+        let receivers: Vec<Receiver<Piece>> = (0..cores)
+            .map(|core| {
+                let (sender, receiver) = sync_channel(PIECES);
+                scope.spawn(move || {
+                    let mine = (0..stretches).skip(core).step_by(cores);
+                    // A closed channel: the writer has given up.
+                    mine.map(|stretch| render(database, 1 + stretch * STRETCH, &sender))
+                        .take_while(Option::is_some)
+                        .for_each(drop);
+                });
+                receiver
+            })
+            .collect();
+        let mut unreadable = 0;
+        for (_, receiver) in (0..stretches).zip(receivers.iter().cycle()) {
+            loop {
+                match receiver.recv() {
+                    Ok(Piece::Text(text)) => out.write_all(&text)?,
+                    Ok(Piece::Unreadable(GameId(id), error)) => {
+                        unreadable += 1;
+                        log::error!("game {id}: {error}");
+                    }
+                    Ok(Piece::End) => break,
+                    Err(_) => return Err(io::Error::other("a thread ended early")),
+                }
+            }
+            bar.inc(u64::from(STRETCH));
+        }
+        out.flush()?;
+        Ok(unreadable)
+    })
+}
+
+/// Renders the games of one stretch; `None` if nobody wants them any more.
+fn render(database: &Database, first: u32, pieces: &SyncSender<Piece>) -> Option<()> {
+    let mut entries = Vec::new();
+    let count = STRETCH.min(database.last_id() - first + 1);
+    if let Err(error) = database.entries(GameId(first), count, &mut entries) {
+        pieces.send(Piece::Unreadable(GameId(first), error)).ok()?;
+    }
+    let mut decoded = Decoded::default();
+    let mut text = Vec::with_capacity(PIECE_BYTES / 4);
+    for entry in entries {
+        if entry.is_deleted || entry.kind != RecordKind::Game {
+            continue;
+        }
+        match database.read_game(entry.id, &mut decoded) {
+            Ok(()) => pgn::encode(&decoded.game, &decoded.defects, &mut text),
+            Err(error) => pieces.send(Piece::Unreadable(entry.id, error)).ok()?,
+        }
+        if text.len() > PIECE_BYTES {
+            pieces.send(Piece::Text(std::mem::take(&mut text))).ok()?;
+        }
+    }
+    pieces.send(Piece::Text(text)).ok()?;
+    pieces.send(Piece::End).ok()
+}

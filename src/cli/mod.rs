@@ -1,0 +1,196 @@
+//! The command line.
+//!
+//! | exit code | meaning |
+//! |---|---|
+//! | 0 | done |
+//! | 1 | it could not be done; one line on stderr says why |
+//! | 2 | the command line makes no sense |
+//! | 141 | whoever read the output went away, as after `| head` |
+//!
+//! Called as `mount.fuse.cbfs` or `mount.cbfs`, the program is the helper of
+//! `mount -t fuse.cbfs` and ends with the codes of mount(8): 0, 1 for a
+//! command line that makes no sense, 32 if it could not be mounted.
+
+mod daemon;
+mod export;
+mod helper;
+mod info;
+mod mount;
+mod options;
+mod umount;
+
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+/// As the shell tells of a program that a closed pipe ended.
+const BROKEN_PIPE: u8 = 128 + 13;
+
+/// Shows ChessBase databases as directories of PGN files.
+#[derive(Debug, Parser)]
+#[command(name = "cbfs", version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+
+    /// Say more; twice: every request that fails
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+
+    /// Say nothing but errors
+    #[arg(short, long, global = true)]
+    quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show a base as a directory; returns when it can be used
+    Mount(mount::Args),
+    /// End a mount
+    #[command(visible_alias = "unmount")]
+    Umount(umount::Args),
+    /// Say what a base is: its games and its files
+    Info(info::Args),
+    /// Write all games of a base as one PGN, without mounting it
+    Export(export::Args),
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, or write all of them to a directory
+    Man {
+        /// Write cbfs.1, cbfs-mount.1 and so on to this directory
+        #[arg(value_name = "DIRECTORY")]
+        directory: Option<PathBuf>,
+    },
+}
+
+/// Why a command ends early.
+#[derive(Debug)]
+struct Failure {
+    /// The line on stderr, without `cbfs: `; none if all was said.
+    message: Option<String>,
+    code: u8,
+}
+
+impl Failure {
+    fn new(message: impl Display) -> Failure {
+        Failure {
+            // One line, whatever the system or a helper program said.
+            message: Some(message.to_string().trim().replace('\n', "; ")),
+            code: 1,
+        }
+    }
+
+    fn about(what: &Path, why: impl Display) -> Failure {
+        Failure::new(format_args!("{}: {why}", what.display()))
+    }
+
+    /// All was said already.
+    fn quiet(code: u8) -> Failure {
+        Failure {
+            message: None,
+            code,
+        }
+    }
+
+    /// What failed writing to standard output.
+    fn output(error: &io::Error) -> Failure {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Failure::quiet(BROKEN_PIPE)
+        } else {
+            Failure::new(format_args!("standard output: {error}"))
+        }
+    }
+}
+
+/// Runs the command that `arguments`, the program's own name first, ask for.
+pub fn main(arguments: Vec<OsString>) -> ExitCode {
+    if helper::is_called_so(&arguments) {
+        return finish(helper::run(&arguments));
+    }
+    match Cli::try_parse_from(arguments) {
+        Ok(cli) => {
+            start_log(cli.verbose, cli.quiet);
+            finish(run(cli))
+        }
+        Err(error) => {
+            // Help and version are no errors and come here too.
+            let printed = error.print();
+            let code = u8::try_from(error.exit_code()).unwrap_or(2);
+            match printed {
+                Err(broken) if code == 0 => finish(Err(Failure::output(&broken))),
+                _ => ExitCode::from(code),
+            }
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<(), Failure> {
+    match cli.command {
+        Command::Mount(args) => mount::run(&args, cli.verbose, cli.quiet),
+        Command::Umount(args) => umount::run(&args),
+        Command::Info(args) => info::run(&args),
+        Command::Export(args) => export::run(&args, cli.quiet),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "cbfs", &mut script);
+            print(&script)
+        }
+        Command::Man { directory: None } => {
+            let mut page = Vec::new();
+            let rendered = clap_mangen::Man::new(Cli::command()).render(&mut page);
+            rendered.map_err(Failure::new)?;
+            print(&page)
+        }
+        Command::Man {
+            directory: Some(directory),
+        } => clap_mangen::generate_to(Cli::command(), &directory)
+            .map_err(|error| Failure::about(&directory, error)),
+    }
+}
+
+fn finish(result: Result<(), Failure>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure { message, code }) => {
+            if let Some(message) = message {
+                // If this fails too there is nobody to tell.
+                let _ = writeln!(io::stderr(), "cbfs: {message}");
+            }
+            ExitCode::from(code)
+        }
+    }
+}
+
+fn print(text: &[u8]) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text)
+        .and_then(|()| out.flush())
+        .map_err(|error| Failure::output(&error))
+}
+
+/// What is logged goes to stderr; a daemon turns that into its log file.
+fn start_log(verbose: u8, quiet: bool) {
+    use log::LevelFilter::{Debug, Error, Info, Off, Warn};
+    let (own, fuser) = match (quiet, verbose) {
+        (true, _) => (Error, Off),
+        (false, 0) => (Warn, Off),
+        (false, 1) => (Info, Off),
+        (false, 2) => (Debug, Warn),
+        (false, _) => (Debug, Debug),
+    };
+    let mut builder = env_logger::Builder::new();
+    builder
+        .filter_module("cbfs", own)
+        .filter_module("fuser", fuser)
+        .parse_default_env()
+        .format(|line, record| writeln!(line, "cbfs: {}", record.args()));
+    // Only fails if there is one already.
+    let _ = builder.try_init();
+}

@@ -1,0 +1,243 @@
+//! `cbfs mount`.
+
+use std::ffi::OsString;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+
+use nix::sys::signal::{SigSet, Signal};
+use sd_notify::NotifyState;
+
+use super::options::{MountOptions, parse_size};
+use super::{Failure, daemon};
+use crate::cbh::{self, Database, FileKind};
+use crate::fuse::{self, Mounted, Outcome, Stopper, mount_at};
+use crate::vfs::{self, DatabaseVolume, Vfs};
+
+/// What `cbfs mount` takes.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(after_help = "\
+Options of -o: ro (the default; this version cannot write), allow_other,
+allow_root, auto_unmount, nonempty, uid=N, gid=N, cache_size=SIZE,
+readdirplus=auto|on|off, fsname=NAME, and those of mount(8).
+
+The mount ends with `cbfs umount`, `umount`, `fusermount3 -u`, or when the
+daemon gets SIGTERM or SIGINT; also while it is in use. SIGHUP is ignored.")]
+pub(super) struct Args {
+    /// Any file of the base
+    pub(super) source: PathBuf,
+
+    /// An empty directory
+    pub(super) mountpoint: PathBuf,
+
+    /// Stay in the foreground and log to stderr
+    #[arg(short, long)]
+    pub(super) foreground: bool,
+
+    /// Mount options, separated by commas
+    #[arg(short, value_name = "OPTIONS")]
+    pub(super) options: Vec<String>,
+
+    /// Memory for rendered games, as 64M (the default) or 1G
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(super) cache_size: Option<usize>,
+
+    /// Where the daemon logs to
+    #[arg(long, value_name = "FILE", conflicts_with = "foreground")]
+    pub(super) log_file: Option<PathBuf>,
+
+    /// Is the daemon: tells on standard output when the mount can be used
+    #[arg(long, hide = true)]
+    pub(super) as_daemon: bool,
+}
+
+impl Args {
+    /// These arguments for the daemon.
+    pub(super) fn for_daemon(&self, verbose: u8, quiet: bool) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = vec!["mount".into(), "--as-daemon".into()];
+        arguments.extend((0..verbose).map(|_| "-v".into()));
+        arguments.extend(quiet.then(|| "-q".into()));
+        for options in &self.options {
+            arguments.extend(["-o".into(), options.into()]);
+        }
+        if let Some(bytes) = self.cache_size {
+            arguments.extend(["--cache-size".into(), bytes.to_string().into()]);
+        }
+        if let Some(file) = &self.log_file {
+            arguments.extend(["--log-file".into(), file.into()]);
+        }
+        let places = [self.source.clone().into(), self.mountpoint.clone().into()];
+        arguments.push("--".into());
+        arguments.extend(places);
+        arguments
+    }
+}
+
+/// Mounts; returns when the mount can be used, or in the foreground when it
+/// has ended.
+pub(super) fn run(args: &Args, verbose: u8, quiet: bool) -> Result<(), Failure> {
+    if args.foreground || args.as_daemon {
+        return serve(args);
+    }
+    // What is wrong with the options is told without starting anything.
+    MountOptions::parse(&args.options).map_err(Failure::new)?;
+    daemon::start(&args.for_daemon(verbose, quiet))
+}
+
+/// Checks all that can be checked without mounting.
+pub(super) fn check(args: &Args) -> Result<MountOptions, Failure> {
+    let options = MountOptions::parse(&args.options).map_err(Failure::new)?;
+    check_mountpoint(&args.mountpoint, options.nonempty)
+        .map_err(|why| Failure::about(&args.mountpoint, why))?;
+    Ok(options)
+}
+
+fn serve(args: &Args) -> Result<(), Failure> {
+    let signals = block_signals().map_err(Failure::new)?;
+    let options = check(args)?;
+    // The daemon leaves this directory.
+    let source =
+        std::path::absolute(&args.source).map_err(|error| Failure::about(&args.source, error))?;
+    let log_file = args.log_file.as_deref().map(daemon::open_log).transpose()?;
+    let database = Database::open(&source, &cbh::Options::default()).map_err(Failure::new)?;
+    for defect in database.defects() {
+        log::warn!("{}: {defect}", source.display());
+    }
+    let headers = database
+        .family()
+        .path(FileKind::Headers)
+        .unwrap_or(&source)
+        .to_path_buf();
+    let vfs_options = vfs::Options {
+        cache_bytes: args
+            .cache_size
+            .or(options.cache_bytes)
+            .unwrap_or(vfs::Options::default().cache_bytes),
+        sizes_file: sizes_file(&headers),
+    };
+    let volume = DatabaseVolume::new(database, "");
+    let vfs = Arc::new(Vfs::new(Box::new(volume), vfs_options));
+    let mounted =
+        Mounted::new(vfs, &args.mountpoint, &outside(&options, &headers)).map_err(Failure::new)?;
+    log::info!(
+        "{}: mounted at {}",
+        headers.display(),
+        mounted.mountpoint().display()
+    );
+    if args.as_daemon {
+        daemon::detach(log_file.as_ref())?;
+    } else if let Err(error) = sd_notify::notify(&[NotifyState::Ready]) {
+        log::warn!("cannot tell systemd: {error}");
+    }
+    let stopper = mounted.stopper();
+    thread::spawn(move || watch_signals(signals, &stopper));
+    match mounted.run() {
+        Outcome::Unmounted => Ok(()),
+        Outcome::Failed(why) => Err(Failure::about(&args.mountpoint, why)),
+    }
+}
+
+fn outside(options: &MountOptions, headers: &Path) -> fuse::Options {
+    fuse::Options {
+        source: options
+            .source_name
+            .clone()
+            .unwrap_or_else(|| headers.to_string_lossy().into_owned()),
+        access: options.access,
+        uid: options
+            .uid
+            .unwrap_or_else(|| nix::unistd::getuid().as_raw()),
+        gid: options
+            .gid
+            .unwrap_or_else(|| nix::unistd::getgid().as_raw()),
+        readdirplus: options.readdirplus,
+        auto_unmount: options.auto_unmount,
+        flags: options.flags.clone(),
+    }
+}
+
+/// Blocks the signals that end a mount, for this thread and those it starts.
+fn block_signals() -> nix::Result<SigSet> {
+    let signals: SigSet = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP]
+        .into_iter()
+        .collect();
+    signals.thread_block()?;
+    Ok(signals)
+}
+
+fn watch_signals(signals: SigSet, stopper: &Stopper) {
+    loop {
+        match signals.wait() {
+            Ok(Signal::SIGHUP) => log::info!("SIGHUP: nothing to read anew"),
+            Ok(signal) => {
+                log::info!("{signal}: ending");
+                stopper.stop();
+            }
+            Err(error) => {
+                log::error!("cannot wait for signals: {error}");
+                return;
+            }
+        }
+    }
+}
+
+/// Where the lengths of this base's games are kept for the next mount.
+fn sizes_file(headers: &Path) -> Option<PathBuf> {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let of_user = variable("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(variable("HOME")?).join(".cache")))
+        .map(|caches| caches.join("cbfs"));
+    // Set by systemd for a unit with CacheDirectory=, and wholly ours.
+    let caches = variable("CACHE_DIRECTORY")
+        .map(PathBuf::from)
+        .or(of_user)
+        .filter(|path| path.is_absolute())?;
+    let mut hasher = DefaultHasher::new();
+    headers.hash(&mut hasher);
+    let stem = headers.file_stem()?.to_string_lossy();
+    let stem: String = stem.chars().take(40).collect();
+    let name = format!("{stem}-{:016x}.sizes", hasher.finish());
+    Some(caches.join(name))
+}
+
+fn check_mountpoint(mountpoint: &Path, nonempty: bool) -> Result<(), String> {
+    let shown = mountpoint.display();
+    let metadata = match fs::metadata(mountpoint) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(format!(
+                "no such directory; make it with `mkdir -p {shown}`"
+            ));
+        }
+        Err(error) if error.raw_os_error() == Some(libc::ENOTCONN) => {
+            return Err(format!(
+                "the daemon of the mount there has died; end it with `cbfs umount {shown}`"
+            ));
+        }
+        Err(error) => return Err(error.to_string()),
+    };
+    if !metadata.is_dir() {
+        return Err("not a directory".to_owned());
+    }
+    let is_empty = fs::read_dir(mountpoint)
+        .map_err(|error| error.to_string())?
+        .next()
+        .is_none();
+    if is_empty || nonempty {
+        return Ok(());
+    }
+    let present = mountpoint
+        .canonicalize()
+        .and_then(|place| mount_at(&place))
+        .ok()
+        .flatten()
+        .filter(|mount| mount.kind == "fuse.cbfs");
+    Err(match present {
+        Some(mount) => format!("{} is mounted there already", mount.source.display()),
+        None => "not empty; name an empty directory, or mount over it with -o nonempty".to_owned(),
+    })
+}

@@ -1,0 +1,280 @@
+//! `-o`: options by the names that mount(8) and FUSE programs know.
+
+use fuser::MountOption;
+
+use crate::fuse::{Access, ReadDirPlus};
+
+/// Standard options that mean nothing here, or are handled by mount(8).
+const IGNORED: [&str; 26] = [
+    "defaults",
+    "ro",
+    "auto",
+    "noauto",
+    "user",
+    "nouser",
+    "users",
+    "group",
+    "owner",
+    "nofail",
+    "_netdev",
+    "relatime",
+    "norelatime",
+    "strictatime",
+    "nostrictatime",
+    "lazytime",
+    "nolazytime",
+    "diratime",
+    "nodiratime",
+    "iversion",
+    "noiversion",
+    "silent",
+    "loud",
+    "symfollow",
+    "nosymfollow",
+    // Always on.
+    "default_permissions",
+];
+
+/// Beginnings of standard options with a value that mean nothing here.
+const IGNORED_PREFIXES: [&str; 9] = [
+    "x-",
+    "X-",
+    "comment=",
+    "subtype=",
+    "max_read=",
+    "context=",
+    "fscontext=",
+    "defcontext=",
+    "rootcontext=",
+];
+
+/// What `-o` and its like asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct MountOptions {
+    pub(super) access: Access,
+    pub(super) uid: Option<u32>,
+    pub(super) gid: Option<u32>,
+    pub(super) cache_bytes: Option<usize>,
+    pub(super) readdirplus: ReadDirPlus,
+    pub(super) auto_unmount: bool,
+    pub(super) nonempty: bool,
+    pub(super) source_name: Option<String>,
+    pub(super) flags: Vec<MountOption>,
+}
+
+impl MountOptions {
+    /// Reads lists as `-o` takes them: `a,b=c`, a comma in a value as `\,`.
+    /// Of two that contradict the later one counts.
+    pub(super) fn parse(lists: &[String]) -> Result<MountOptions, String> {
+        let mut options = MountOptions::default();
+        for list in lists {
+            for option in split(list) {
+                options.add(&option)?;
+            }
+        }
+        if options.auto_unmount && options.access == Access::Owner {
+            return Err("auto_unmount needs allow_other or allow_root".to_owned());
+        }
+        Ok(options)
+    }
+
+    fn add(&mut self, option: &str) -> Result<(), String> {
+        if option.is_empty()
+            || IGNORED.contains(&option)
+            || IGNORED_PREFIXES
+                .iter()
+                .any(|prefix| option.starts_with(prefix))
+            || self.add_flag(option)
+        {
+            return Ok(());
+        }
+        match option.split_once('=') {
+            None => self.add_word(option),
+            Some((key, value)) => self.add_pair(key, value),
+        }
+    }
+
+    fn add_flag(&mut self, option: &str) -> bool {
+        let (yes, no) = match option {
+            "suid" | "nosuid" => (MountOption::Suid, MountOption::NoSuid),
+            "dev" | "nodev" => (MountOption::Dev, MountOption::NoDev),
+            "exec" | "noexec" => (MountOption::Exec, MountOption::NoExec),
+            "atime" | "noatime" => (MountOption::Atime, MountOption::NoAtime),
+            "async" | "sync" => (MountOption::Async, MountOption::Sync),
+            "dirsync" => (MountOption::DirSync, MountOption::DirSync),
+            _ => return false,
+        };
+        self.flags.retain(|flag| *flag != yes && *flag != no);
+        // Those that allow are what a mount is without them.
+        if option.starts_with("no") || option.ends_with("sync") && option != "async" {
+            self.flags.push(no);
+        }
+        true
+    }
+
+    fn add_word(&mut self, option: &str) -> Result<(), String> {
+        match option {
+            "allow_other" => self.access = Access::Everybody,
+            "allow_root" => self.access = Access::OwnerAndRoot,
+            "auto_unmount" => self.auto_unmount = true,
+            "nonempty" => self.nonempty = true,
+            "rw" => {
+                return Err(
+                    "rw: this version of cbfs cannot write to a base; mount it with -o ro"
+                        .to_owned(),
+                );
+            }
+            "remount" => return Err("remount: unmount and mount again instead".to_owned()),
+            _ => {
+                return Err(format!(
+                    "unknown mount option {option:?}; see cbfs mount --help"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn add_pair(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let number = || {
+            value
+                .parse()
+                .map_err(|_| format!("{key}={value}: not a number"))
+        };
+        match key {
+            "uid" => self.uid = Some(number()?),
+            "gid" => self.gid = Some(number()?),
+            "fsname" => self.source_name = Some(value.to_owned()),
+            "cache_size" => {
+                self.cache_bytes =
+                    Some(parse_size(value).map_err(|why| format!("{key}={value}: {why}"))?);
+            }
+            "readdirplus" => {
+                self.readdirplus = match value {
+                    "auto" => ReadDirPlus::Auto,
+                    "on" => ReadDirPlus::On,
+                    "off" => ReadDirPlus::Off,
+                    _ => return Err(format!("{key}={value}: not auto, on or off")),
+                }
+            }
+            _ => {
+                return Err(format!(
+                    "unknown mount option {key:?}; see cbfs mount --help"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `64M`, `64MiB`, `1G`, `1048576`: bytes, in powers of 1024.
+pub(super) fn parse_size(text: &str) -> Result<usize, String> {
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let shift = match text.get(digits.len()..).unwrap_or_default() {
+        "" | "B" => 0,
+        "k" | "K" | "KiB" => 10,
+        "m" | "M" | "MiB" => 20,
+        "g" | "G" | "GiB" => 30,
+        _ => return Err("not a size as 64M or 1G".to_owned()),
+    };
+    let number: usize = digits
+        .parse()
+        .map_err(|_| "not a size as 64M or 1G".to_owned())?;
+    number
+        .checked_mul(1 << shift)
+        .ok_or_else(|| "more than there can be".to_owned())
+}
+
+/// Splits at commas that no backslash stands before.
+fn split(list: &str) -> Vec<String> {
+    let mut options = vec![String::new()];
+    let mut characters = list.chars();
+    while let Some(character) = characters.next() {
+        if character == ',' {
+            options.push(String::new());
+            continue;
+        }
+        let literal = match character {
+            '\\' => characters.next(),
+            _ => Some(character),
+        };
+        if let Some(option) = options.last_mut() {
+            option.extend(literal);
+        }
+    }
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(list: &str) -> Result<MountOptions, String> {
+        MountOptions::parse(&[list.to_owned()])
+    }
+
+    #[test]
+    fn what_fstab_says_is_accepted() {
+        let list = "ro,sync,noatime,noexec,nosuid,nodev,allow_other,uid=1000,gid=100,user,nofail,\
+                    _netdev,x-systemd.automount,comment=mine,default_permissions,auto_unmount";
+        let options = parse(list).unwrap();
+        assert_eq!((options.uid, options.gid), (Some(1000), Some(100)));
+        assert_eq!(options.access, Access::Everybody);
+        assert!(options.auto_unmount);
+        assert_eq!(
+            options.flags,
+            [
+                MountOption::Sync,
+                MountOption::NoAtime,
+                MountOption::NoExec,
+                MountOption::NoSuid,
+                MountOption::NoDev
+            ]
+        );
+    }
+
+    #[test]
+    fn the_later_of_two_that_contradict_counts() {
+        assert_eq!(parse("noexec,exec,sync,async").unwrap().flags, []);
+        assert_eq!(parse("exec,noexec").unwrap().flags, [MountOption::NoExec]);
+        assert_eq!(parse("uid=1,uid=2").unwrap().uid, Some(2));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused() {
+        for (list, expected) in [
+            ("lang=de", "unknown mount option \"lang\""),
+            ("allow_others", "unknown mount option \"allow_others\""),
+            ("uid=me", "uid=me: not a number"),
+            ("cache_size=much", "cache_size=much: not a size"),
+            ("readdirplus=maybe", "readdirplus=maybe: not auto"),
+            ("rw", "rw: this version of cbfs cannot write"),
+            ("auto_unmount", "auto_unmount needs allow_other"),
+        ] {
+            let error = parse(list).unwrap_err();
+            assert!(error.starts_with(expected), "{list}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_comma_in_a_value_is_escaped() {
+        let options = parse(r"fsname=/a\,b\\c,uid=7").unwrap();
+        assert_eq!(options.source_name.as_deref(), Some(r"/a,b\c"));
+        assert_eq!(options.uid, Some(7));
+    }
+
+    #[test]
+    fn sizes_are_in_powers_of_1024() {
+        for (text, bytes) in [
+            ("0", 0),
+            ("17", 17),
+            ("64M", 64 << 20),
+            ("1GiB", 1 << 30),
+            ("2k", 2048),
+        ] {
+            assert_eq!(parse_size(text), Ok(bytes));
+        }
+        for text in ["", "M", "1.5M", "-1", "1T", "99999999999999G"] {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
+    }
+}

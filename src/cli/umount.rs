@@ -1,0 +1,78 @@
+//! `cbfs umount`.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::mount::{MntFlags, umount2};
+
+use super::Failure;
+use crate::fuse::{Mount, canonical, detach, mount_at};
+
+/// How long to wait for the daemon where nothing was said.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What `cbfs umount` takes.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Where it is mounted
+    mountpoint: PathBuf,
+
+    /// Wait so long for the daemon to end, then break its connection
+    #[arg(long, value_name = "SECONDS")]
+    wait: Option<u64>,
+}
+
+/// Takes the mount away, even if it is in use, and gives the daemon time to
+/// end. A copy of the mount in another namespace may keep it alive.
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    let failed = |why: &str| Failure::about(&args.mountpoint, why);
+    let (place, mount) = find(&args.mountpoint)
+        .map_err(|error| Failure::about(&args.mountpoint, error))?
+        .ok_or_else(|| failed("nothing is mounted there"))?;
+    if mount.kind != "fuse.cbfs" {
+        return Err(failed("not a mount of cbfs; use umount"));
+    }
+    match umount2(&place, MntFlags::UMOUNT_NOFOLLOW) {
+        Ok(()) => {}
+        Err(Errno::EBUSY | Errno::EPERM) => {
+            detach(&place).map_err(|error| Failure::about(&args.mountpoint, error))?;
+        }
+        Err(error) => return Err(Failure::about(&args.mountpoint, error.desc())),
+    }
+    let connection = mount
+        .device
+        .split(':')
+        .nth(1)
+        .map(|minor| Path::new("/sys/fs/fuse/connections").join(minor));
+    let Some(connection) = connection.filter(|path| path.exists()) else {
+        return Ok(());
+    };
+    let patience = args.wait.map_or(PATIENCE, Duration::from_secs);
+    let start = Instant::now();
+    while connection.exists() {
+        if start.elapsed() >= patience {
+            return match args.wait {
+                Some(_) => fs::write(connection.join("abort"), "1")
+                    .map_err(|error| Failure::about(&connection.join("abort"), error)),
+                None => Ok(()),
+            };
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
+}
+
+/// The mount at this place, without asking its daemon if that can be avoided.
+fn find(mountpoint: &Path) -> io::Result<Option<(PathBuf, Mount)>> {
+    let place = canonical(mountpoint)?;
+    if let Some(mount) = mount_at(&place)? {
+        return Ok(Some((place, mount)));
+    }
+    // The last part may be a link.
+    let place = mountpoint.canonicalize()?;
+    Ok(mount_at(&place)?.map(|mount| (place, mount)))
+}

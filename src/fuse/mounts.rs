@@ -1,0 +1,114 @@
+//! What is mounted where, from `/proc/self/mountinfo`.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// One line of `/proc/self/mountinfo`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount {
+    /// Number of the mount, which another one may get later.
+    pub id: String,
+    /// Device number, `major:minor`: the identity of the mounted thing. The
+    /// minor number is that of the FUSE connection.
+    pub device: String,
+    /// Where it is mounted.
+    pub mountpoint: PathBuf,
+    /// Type, as `fuse.cbfs`.
+    pub kind: String,
+    /// What is mounted.
+    pub source: OsString,
+}
+
+/// What is mounted at `mountpoint`, the topmost if several are; the path must
+/// be canonical, but nothing at it is touched.
+///
+/// # Errors
+///
+/// If the system has no `/proc`.
+pub fn mount_at(mountpoint: &Path) -> io::Result<Option<Mount>> {
+    let lines = fs::read("/proc/self/mountinfo")?;
+    Ok(lines
+        .split(|byte| *byte == b'\n')
+        .filter_map(parse)
+        .rfind(|mount| mount.mountpoint == mountpoint))
+}
+
+/// `36 35 0:57 / /mnt ro,nosuid shared:1 - fuse.cbfs /base.cbh ro,user_id=0`
+fn parse(line: &[u8]) -> Option<Mount> {
+    let mut fields = line.split(|byte| *byte == b' ');
+    let text = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
+    let id = text(fields.next()?);
+    let device = text(fields.nth(1)?);
+    let mountpoint = unescape(fields.nth(1)?);
+    fields.find(|field| *field == b"-")?;
+    Some(Mount {
+        id,
+        device,
+        mountpoint: PathBuf::from(mountpoint),
+        kind: text(fields.next()?),
+        source: unescape(fields.next()?),
+    })
+}
+
+/// Blanks, tabs, line ends and backslashes are written as `\040` and so on.
+fn unescape(field: &[u8]) -> OsString {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after
+            .first_chunk::<3>()
+            .filter(|digits| *first == b'\\' && digits.iter().all(|d| (b'0'..=b'7').contains(d)));
+        if let Some([a, b, c]) = digits {
+            let value = u32::from(a - b'0') * 64 + u32::from(b - b'0') * 8 + u32::from(c - b'0');
+            bytes.push(u8::try_from(value).unwrap_or(b'?'));
+            rest = after.get(3..).unwrap_or_default();
+        } else {
+            bytes.push(*first);
+            rest = after;
+        }
+    }
+    OsString::from_vec(bytes)
+}
+
+/// Where a mountpoint is as `/proc` tells it: absolute, without links. The
+/// last part is not looked at: asking a mount whose daemon is stuck would wait
+/// with it.
+///
+/// # Errors
+///
+/// If the directory it lies in is not there.
+pub fn canonical(mountpoint: &Path) -> io::Result<PathBuf> {
+    let absolute = std::path::absolute(mountpoint)?;
+    match (absolute.parent(), absolute.file_name()) {
+        (Some(parent), Some(name)) if name.as_bytes() != b".." => {
+            Ok(parent.canonicalize()?.join(name))
+        }
+        _ => absolute.canonicalize(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_mountinfo_is_read() {
+        let line = br"36 35 0:57 / /mnt/my\040base ro,nosuid shared:1 master:2 - fuse.cbfs /a\134b,c.cbh ro";
+        let mount = parse(line).unwrap();
+        assert_eq!((mount.id.as_str(), mount.device.as_str()), ("36", "0:57"));
+        assert_eq!(mount.mountpoint, Path::new("/mnt/my base"));
+        assert_eq!(mount.kind, "fuse.cbfs");
+        assert_eq!(mount.source, r"/a\b,c.cbh");
+        assert_eq!(parse(b""), None);
+        assert_eq!(parse(b"36 35 0:57 / /mnt ro - fuse"), None);
+    }
+
+    #[test]
+    fn the_root_is_mounted() {
+        assert!(mount_at(Path::new("/")).unwrap().is_some());
+        assert_eq!(mount_at(Path::new("/no/such/path")).unwrap(), None);
+    }
+}

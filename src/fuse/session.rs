@@ -1,0 +1,393 @@
+//! One mount from beginning to end.
+//!
+//! fuser mounts and serves; ending is done here, because fuser 0.18 unmounts
+//! without detaching (a busy mount then stays), tries only once, does nothing
+//! at all with `auto_unmount`, and after an unmount from outside unmounts once
+//! more, whatever lies there by then. So its own handle of the mount is given
+//! up as soon as it serves, and the path is detached only while the very
+//! mount that was made is still the topmost there.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::mem;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use fuser::{Config, MountOption, Session, SessionACL};
+use nix::errno::Errno;
+use nix::mount::{MntFlags, umount2};
+
+use super::mounts::{Mount, mount_at};
+use super::{Adapter, Ownership, ReadDirPlus};
+use crate::vfs::Vfs;
+
+/// After detaching, requests of whoever is still inside are answered for this
+/// long.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Who may look into the mount.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Access {
+    /// Who mounted it.
+    #[default]
+    Owner,
+    /// Also root: `allow_root`.
+    OwnerAndRoot,
+    /// Everybody, as far as the modes allow: `allow_other`.
+    Everybody,
+}
+
+/// How a mount looks from outside.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What `findmnt` shows as the source.
+    pub source: String,
+    /// Who may look into it.
+    pub access: Access,
+    /// Owner of all files.
+    pub uid: u32,
+    /// Group of all files.
+    pub gid: u32,
+    /// Whether names are listed with attributes.
+    pub readdirplus: ReadDirPlus,
+    /// Unmount when the daemon dies, however it dies.
+    pub auto_unmount: bool,
+    /// Flags of mount(8): noexec, noatime and so on.
+    pub flags: Vec<MountOption>,
+}
+
+/// Why it could not be mounted.
+#[derive(Debug)]
+pub struct MountError {
+    what: String,
+    why: String,
+}
+
+impl fmt::Display for MountError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.what, self.why)
+    }
+}
+
+impl std::error::Error for MountError {}
+
+/// How a mount ended.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was unmounted, by whomever.
+    Unmounted,
+    /// The connection to the kernel broke.
+    Failed(String),
+}
+
+/// A mount that serves.
+#[derive(Debug)]
+pub struct Mounted {
+    vfs: Arc<Vfs>,
+    mountpoint: PathBuf,
+    /// Identity of this mount; `None` where the system does not tell.
+    ours: Option<Mount>,
+    serving: JoinHandle<io::Result<()>>,
+    background: Vec<JoinHandle<()>>,
+    events: (Sender<Event>, Receiver<Event>),
+}
+
+#[derive(Debug)]
+enum Event {
+    /// Somebody wants it to end.
+    Stop,
+    /// It has ended.
+    Ended(Outcome),
+}
+
+/// Ends a mount from another thread.
+#[derive(Clone, Debug)]
+pub struct Stopper(Sender<Event>);
+
+impl Stopper {
+    /// Makes [`Mounted::run`] end the mount.
+    pub fn stop(&self) {
+        // Without a receiver the end is under way.
+        let _ = self.0.send(Event::Stop);
+    }
+}
+
+impl Mounted {
+    /// Mounts `vfs` at `mountpoint`. When this returns, it can be used.
+    ///
+    /// # Errors
+    ///
+    /// Says what to do about it, where there is something.
+    pub fn new(vfs: Arc<Vfs>, mountpoint: &Path, options: &Options) -> Result<Mounted, MountError> {
+        let failed = |why: String| MountError {
+            what: mountpoint.display().to_string(),
+            why,
+        };
+        let place = mountpoint
+            .canonicalize()
+            .map_err(|error| failed(error.to_string()))?;
+        let ownership = Ownership {
+            uid: options.uid,
+            gid: options.gid,
+            // The kernel answers from what it keeps without asking who asks,
+            // so that others stay outside is up to the modes.
+            mask: match options.access {
+                Access::OwnerAndRoot => 0o700,
+                Access::Owner | Access::Everybody => 0o777,
+            },
+        };
+        let background = start_background(&vfs).map_err(|error| failed(error.to_string()))?;
+        let adapter = Adapter::new(Arc::clone(&vfs), ownership, options.readdirplus);
+        let served = Session::new(adapter, &place, &config(options))
+            .and_then(Session::spawn)
+            .and_then(|mut session| {
+                let placeholder = thread::Builder::new().spawn(|| Ok(()))?;
+                let serving = mem::replace(&mut session.guard, placeholder);
+                // What is left of it would only unmount.
+                mem::forget(session);
+                Ok(serving)
+            });
+        let serving = match served {
+            Ok(serving) => serving,
+            Err(error) => {
+                stop_background(&vfs, background);
+                return Err(failed(explain(&error)));
+            }
+        };
+        Ok(Mounted {
+            vfs,
+            ours: mount_at(&place).ok().flatten(),
+            mountpoint: place,
+            serving,
+            background,
+            events: mpsc::channel(),
+        })
+    }
+
+    /// Where it is mounted, absolute and without links.
+    pub fn mountpoint(&self) -> &Path {
+        &self.mountpoint
+    }
+
+    /// What ends this mount from another thread.
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.events.0.clone())
+    }
+
+    /// Serves until it is unmounted, or until the [`Stopper`] says so: then
+    /// the mount is taken from its place at once, even if busy, and the end
+    /// follows within a second.
+    pub fn run(self) -> Outcome {
+        let Mounted {
+            vfs,
+            mountpoint,
+            ours,
+            serving,
+            background,
+            events: (sender, events),
+        } = self;
+        thread::spawn(move || {
+            // Nobody listens any more if the grace is over.
+            let _ = sender.send(Event::Ended(outcome(serving.join())));
+        });
+        let mut event = events.recv();
+        if !matches!(event, Ok(Event::Ended(_))) {
+            detach_if_ours(&mountpoint, ours.as_ref());
+            event = events.recv_timeout(GRACE).map_err(|_| RecvError);
+        }
+        stop_background(&vfs, background);
+        vfs.save_sizes();
+        let Ok(Event::Ended(outcome)) = event else {
+            log::info!("{}: still in use, ending anyway", mountpoint.display());
+            return Outcome::Unmounted;
+        };
+        if outcome != Outcome::Unmounted {
+            detach_if_ours(&mountpoint, ours.as_ref());
+        }
+        outcome
+    }
+}
+
+fn outcome(served: thread::Result<io::Result<()>>) -> Outcome {
+    match served {
+        Ok(Ok(())) => Outcome::Unmounted,
+        Ok(Err(error)) if is_end(&error) => Outcome::Unmounted,
+        Ok(Err(error)) => Outcome::Failed(error.to_string()),
+        Err(_) => Outcome::Failed("a thread panicked".to_owned()),
+    }
+}
+
+/// Whether this is how the kernel says that nothing is mounted any more.
+fn is_end(error: &io::Error) -> bool {
+    let ends = [libc::ENODEV, libc::ENOTCONN, libc::ECONNABORTED];
+    error
+        .raw_os_error()
+        .is_some_and(|errno| ends.contains(&errno))
+}
+
+/// Lends two threads to the work beside the requests.
+fn start_background(vfs: &Arc<Vfs>) -> io::Result<Vec<JoinHandle<()>>> {
+    let reader = Arc::clone(vfs);
+    let filler = Arc::clone(vfs);
+    Ok(vec![
+        thread::Builder::new()
+            .name("read-ahead".to_owned())
+            .spawn(move || reader.read_ahead())?,
+        thread::Builder::new()
+            .name("fill".to_owned())
+            .spawn(move || {
+                // On Linux this is the niceness of this thread alone.
+                if let Err(error) = rustix::process::nice(19) {
+                    log::debug!("nice: {error}");
+                }
+                filler.fill();
+            })?,
+    ])
+}
+
+fn stop_background(vfs: &Vfs, threads: Vec<JoinHandle<()>>) {
+    vfs.background().stop();
+    for thread in threads {
+        if thread.join().is_err() {
+            log::error!("a background thread panicked");
+        }
+    }
+}
+
+fn config(options: &Options) -> Config {
+    let source = if may_mount() && !options.auto_unmount {
+        options.source.clone()
+    } else {
+        // fusermount3 takes all options as one line.
+        escape(&options.source)
+    };
+    let mut mount_options = vec![
+        MountOption::RO,
+        MountOption::FSName(source),
+        MountOption::CUSTOM("subtype=cbfs".to_owned()),
+        // The kernel checks modes by itself and asks less.
+        MountOption::DefaultPermissions,
+    ];
+    if options.auto_unmount {
+        mount_options.push(MountOption::AutoUnmount);
+    }
+    mount_options.extend(options.flags.iter().cloned());
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let mut config = Config::default();
+    config.mount_options = mount_options;
+    config.acl = match options.access {
+        Access::Owner => SessionACL::Owner,
+        Access::OwnerAndRoot => SessionACL::RootAndOwner,
+        Access::Everybody => SessionACL::All,
+    };
+    config.n_threads = Some(cores.clamp(4, 16));
+    config
+}
+
+/// Commas would begin another option.
+fn escape(source: &str) -> String {
+    source.replace('\\', r"\\").replace(',', r"\,")
+}
+
+/// Whether this process may mount by itself, without fusermount3.
+fn may_mount() -> bool {
+    const SYS_ADMIN: u32 = 21;
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("CapEff:"))
+        .and_then(|set| u64::from_str_radix(set.trim(), 16).ok())
+        .is_some_and(|set| set >> SYS_ADMIN & 1 == 1)
+}
+
+/// What the system's reason means for who wanted to mount.
+fn explain(error: &io::Error) -> String {
+    let fuse = "/dev/fuse";
+    let text = error.to_string();
+    let text = text.trim().trim_start_matches("fusermount3: ");
+    if !Path::new(fuse).exists() {
+        return format!(
+            "{fuse} is not there; load the module with `modprobe fuse`, or give it to the container"
+        );
+    }
+    let device = fs::File::options().read(true).write(true).open(fuse);
+    if let Err(refused) = device {
+        return format!(
+            "{fuse}: {refused}; it should be readable and writable by everybody (mode 0666)"
+        );
+    }
+    if text.contains("user_allow_other") {
+        return "allow_other and allow_root need the line `user_allow_other` in /etc/fuse.conf"
+            .to_owned();
+    }
+    if !may_mount() && !has_fusermount() {
+        return "the program fusermount3 is not there; install the package fuse3".to_owned();
+    }
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => format!("{text}; mounting needs fusermount3 or root"),
+        _ => text.replace('\n', " "),
+    }
+}
+
+fn has_fusermount() -> bool {
+    ["fusermount3", "fusermount"].iter().any(|program| {
+        Command::new(program)
+            .arg("-V")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok()
+    })
+}
+
+/// Takes the mount away unless something else sits there now. Numbers of
+/// devices and mounts are given again, so all that is known must agree.
+fn detach_if_ours(mountpoint: &Path, ours: Option<&Mount>) {
+    let present = mount_at(mountpoint).ok().flatten();
+    if ours.is_none() || present.as_ref() != ours {
+        return;
+    }
+    if let Err(error) = detach(mountpoint) {
+        log::error!("{}: {error}", mountpoint.display());
+    }
+}
+
+/// Takes what is mounted at `mountpoint` from there, even if it is in use:
+/// who has files of it open may finish.
+///
+/// # Errors
+///
+/// The system's, or that of fusermount3.
+pub fn detach(mountpoint: &Path) -> io::Result<()> {
+    match umount2(mountpoint, MntFlags::MNT_DETACH | MntFlags::UMOUNT_NOFOLLOW) {
+        Err(Errno::EPERM) => fusermount(mountpoint),
+        other => Ok(other?),
+    }
+}
+
+fn fusermount(mountpoint: &Path) -> io::Result<()> {
+    let output = Command::new("fusermount3")
+        .args(["-u", "-z", "--"])
+        .arg(mountpoint)
+        .output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let message = String::from_utf8_lossy(&output.stderr);
+    Err(io::Error::other(message.trim().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_cannot_smuggle_options_in() {
+        assert_eq!(escape("/my,rw/a\\b.cbh"), "/my\\,rw/a\\\\b.cbh");
+    }
+}

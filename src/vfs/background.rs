@@ -1,0 +1,289 @@
+//! What is done beside the requests: read-ahead, lengths not yet asked for,
+//! and their file.
+//!
+//! No thread is started here. [`Vfs::read_ahead`] and [`Vfs::fill`] are given
+//! one each by whoever runs the mount, and return when [`Background::stop`]
+//! was called.
+//!
+//! Both render without [`get_or_render`](super::TextCache::get_or_render): a request never waits
+//! for a thread that may be of low priority; at worst one text is rendered
+//! twice.
+
+use std::collections::VecDeque;
+use std::io;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::{Ino, Vfs};
+
+/// Readers that are told apart.
+const STREAMS: usize = 4;
+
+/// So many files one after the other make a sequence.
+const SEQUENCE: u32 = 3;
+
+/// A number may be missing in a sequence, if others are deleted.
+const GAP: u64 = 4;
+
+/// Files rendered ahead of a reader.
+const WINDOW: u64 = 64;
+
+/// Stretches that wait to be rendered ahead; older ones are given up.
+const MOST_WANTED: usize = 8;
+
+/// Length of a text where none is known, for guesses only.
+const USUAL_BYTES: u64 = 1000;
+
+/// Between two writes of the file of lengths.
+const SAVE_INTERVAL: Duration = Duration::from_mins(5);
+
+/// State of the work beside the requests.
+#[derive(Debug, Default)]
+pub struct Background {
+    ahead: Mutex<Ahead>,
+    wake: Condvar,
+    is_stopping: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Ahead {
+    streams: [Stream; STREAMS],
+    /// The stream to give up when another one begins.
+    oldest: usize,
+    wanted: VecDeque<Range<u64>>,
+}
+
+/// A reader that goes from file to file.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stream {
+    /// The number it is expected to ask for next.
+    next: u64,
+    /// How many it asked for one after the other.
+    seen: u32,
+    /// Up to here all is rendered or about to be.
+    ahead: u64,
+}
+
+impl Background {
+    /// Makes the methods that were lent a thread return soon.
+    pub fn stop(&self) {
+        self.is_stopping.store(true, Relaxed);
+        drop(self.lock());
+        self.wake.notify_all();
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Relaxed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Ahead> {
+        self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that the text of `ino` is wanted now. Where this continues a
+    /// sequence, the next ones will be wanted too, `last` at most.
+    pub(super) fn saw_request(&self, ino: Ino, last: Ino) {
+        let mut ahead = self.lock();
+        let wanted = ahead.wanted_after(ino.0, last.0);
+        if let Some(range) = wanted {
+            if ahead.wanted.len() >= MOST_WANTED {
+                ahead.wanted.pop_front();
+            }
+            ahead.wanted.push_back(range);
+            drop(ahead);
+            self.wake.notify_all();
+        }
+    }
+}
+
+impl Ahead {
+    fn wanted_after(&mut self, number: u64, last: u64) -> Option<Range<u64>> {
+        let Ahead {
+            streams, oldest, ..
+        } = self;
+        let found = streams
+            .iter_mut()
+            // A file is asked for up to twice: for its length, and to read.
+            .find(|stream| (stream.next..stream.next + GAP).contains(&(number + 1)));
+        let Some(stream) = found else {
+            let next = number + 1;
+            if let Some(stream) = streams.get_mut(*oldest) {
+                *stream = Stream {
+                    next,
+                    seen: 1,
+                    ahead: next,
+                };
+            }
+            *oldest = (*oldest + 1) % STREAMS;
+            return None;
+        };
+        if stream.next == number + 1 {
+            return None;
+        }
+        stream.next = number + 1;
+        stream.seen = stream.seen.saturating_add(1);
+        if stream.seen < SEQUENCE || stream.ahead > number + WINDOW / 2 {
+            return None;
+        }
+        let from = stream.ahead.max(number + 1);
+        let to = (number + 1 + WINDOW).min(last + 1);
+        stream.ahead = to.max(from);
+        (from < to).then_some(from..to)
+    }
+}
+
+impl Vfs {
+    /// Renders what readers are about to ask for, until stopped.
+    pub fn read_ahead(&self) {
+        while let Some(range) = self.next_wanted() {
+            for number in range {
+                if self.background.is_stopping() {
+                    return;
+                }
+                self.prepare(Ino(number), true);
+            }
+        }
+    }
+
+    fn next_wanted(&self) -> Option<Range<u64>> {
+        let background = &self.background;
+        let mut ahead = background.lock();
+        loop {
+            if background.is_stopping() {
+                return None;
+            }
+            if let Some(range) = ahead.wanted.pop_front() {
+                return Some(range);
+            }
+            ahead = background
+                .wake
+                .wait(ahead)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Works out all lengths, and the texts as long as they fit into the
+    /// cache comfortably; then keeps the file of lengths current. Until
+    /// stopped.
+    pub fn fill(&self) {
+        if let Err(error) = self.load_sizes() {
+            log::debug!("no lengths from earlier: {error}");
+        }
+        let (first, last) = self.rendered;
+        let comfortable = self.texts.capacity() / 4 * 3;
+        let fits =
+            usize::try_from(self.capacity() * USUAL_BYTES).is_ok_and(|all| all < comfortable);
+        for number in first.0..=last.0 {
+            if self.background.is_stopping() {
+                return;
+            }
+            self.prepare(Ino(number), fits && self.texts.bytes() < comfortable);
+        }
+        log::debug!("all lengths are known");
+        loop {
+            self.save_sizes();
+            let ahead = self.background.lock();
+            let until = |_: &mut Ahead| !self.background.is_stopping();
+            drop(
+                self.background
+                    .wake
+                    .wait_timeout_while(ahead, SAVE_INTERVAL, until),
+            );
+            if self.background.is_stopping() {
+                return;
+            }
+        }
+    }
+
+    /// Renders one file ahead of its being asked for, if its length is not
+    /// known, or its text is wanted and not here.
+    fn prepare(&self, ino: Ino, wants_text: bool) {
+        let is_wanted = wants_text && !self.texts.contains(ino);
+        if !is_wanted && self.sizes.get(ino).is_some() {
+            return;
+        }
+        // Unused numbers and damage show when somebody asks.
+        if let Ok(text) = self.render(ino)
+            && wants_text
+        {
+            self.texts.insert(ino, text);
+        }
+    }
+
+    fn load_sizes(&self) -> io::Result<()> {
+        let Some((path, fingerprint)) = &self.sizes_file else {
+            return Ok(());
+        };
+        let is_same = self.sizes.load(path, fingerprint)?;
+        log::debug!("{}: lengths of this base: {is_same}", path.display());
+        Ok(())
+    }
+
+    /// Writes the lengths for the next mount. That it fails, or that the base
+    /// has changed meanwhile, costs time at the next mount and is no error.
+    pub fn save_sizes(&self) {
+        let Some((path, fingerprint)) = &self.sizes_file else {
+            return;
+        };
+        if self.volume.fingerprint().as_ref() != Some(fingerprint) {
+            return;
+        }
+        if let Err(error) = self.sizes.save(path, fingerprint) {
+            log::debug!("{}: {error}", path.display());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(ahead: &mut Ahead, numbers: impl IntoIterator<Item = u64>) -> Vec<Range<u64>> {
+        numbers
+            .into_iter()
+            .filter_map(|number| ahead.wanted_after(number, 10_000))
+            .collect()
+    }
+
+    #[test]
+    fn a_sequence_is_read_ahead_without_gaps() {
+        let mut ahead = Ahead::default();
+        let ranges = wanted(&mut ahead, 100..400);
+        assert_eq!(ranges[0], 103..167);
+        for pair in ranges.windows(2) {
+            assert_eq!(pair[0].end, pair[1].start);
+        }
+        assert!(ranges.last().unwrap().end > 400);
+    }
+
+    #[test]
+    fn asking_twice_for_each_changes_nothing() {
+        let once = wanted(&mut Ahead::default(), 100..400);
+        let twice = wanted(&mut Ahead::default(), (100..400).flat_map(|n| [n, n]));
+        assert_eq!(once, twice);
+    }
+
+    #[test]
+    fn four_readers_are_told_apart_and_random_reads_are_none() {
+        let mut ahead = Ahead::default();
+        let four = (0..50).flat_map(|n| [n, 1000 + n, 2000 + n, 3000 + n]);
+        let ranges = wanted(&mut ahead, four);
+        for start in [0, 1000, 2000, 3000] {
+            assert!(ranges.iter().any(|range| range.contains(&(start + 40))));
+        }
+        let mut ahead = Ahead::default();
+        let random = (0..1000).map(|n| n * 7919 % 9973);
+        assert_eq!(wanted(&mut ahead, random), []);
+    }
+
+    #[test]
+    fn nothing_is_wanted_beyond_the_last() {
+        let mut ahead = Ahead::default();
+        let ranges: Vec<_> = (9_900..=10_000)
+            .filter_map(|number| ahead.wanted_after(number, 10_000))
+            .collect();
+        assert_eq!(ranges.last().unwrap().end, 10_001);
+    }
+}

@@ -1,0 +1,293 @@
+//! The filesystem, without the kernel.
+//!
+//! [`Vfs`] answers what a kernel asks of a filesystem (look up a name, say
+//! what a number stands for, list, read) for one [`Volume`], which knows what
+//! is shown. Between the two lie the texts and lengths that were worked out
+//! once and are wanted again.
+//!
+//! ```text
+//!   Vfs ── texts (cache), lengths (sizes), read-ahead (background)
+//!    └─ Volume ── DatabaseVolume
+//! ```
+//!
+//! Words: a **node** is what a number ([`Ino`]) stands for; a **rendered**
+//! file is one whose text is made when it is asked for; a **cookie** is a
+//! place in a listing.
+//!
+//! Everything takes `&self` and is called by many threads at once. No lock is
+//! held while a text is rendered. Nothing here starts a thread or reads a
+//! clock: what is to be done beside the requests waits in [`Background`] for
+//! a thread to be lent.
+
+mod background;
+mod cache;
+mod database;
+mod error;
+mod names;
+mod sizes;
+mod volume;
+
+pub use background::Background;
+pub use cache::TextCache;
+pub use database::DatabaseVolume;
+pub use error::Error;
+pub use names::{format_game, parse_game};
+pub use sizes::{Measure, Sizes};
+pub use volume::{Completeness, DirEntry, Ino, Listing, Node, NodeKind, Size, Statistics, Volume};
+
+use std::ops::{Deref, Range};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// How a [`Vfs`] works.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Bytes of rendered texts to keep.
+    pub cache_bytes: usize,
+    /// The file that keeps the lengths of texts for the next mount.
+    pub sizes_file: Option<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            cache_bytes: 64 << 20,
+            sizes_file: None,
+        }
+    }
+}
+
+/// What `stat` says of a file or directory, owners left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attr {
+    /// Its number.
+    pub ino: Ino,
+    /// What it is.
+    pub kind: NodeKind,
+    /// Exact length in bytes.
+    pub size: u64,
+    /// How many names it has.
+    pub links: u32,
+    /// When its content last changed.
+    pub modified: SystemTime,
+}
+
+/// Bytes of a file: a part of a text that others hold too, or its own.
+#[derive(Clone, Debug)]
+pub enum Bytes {
+    /// Part of a rendered text.
+    Shared(Arc<[u8]>, Range<usize>),
+    /// Read for this request.
+    Own(Vec<u8>),
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Bytes::Shared(text, range) => text.get(range.clone()).unwrap_or_default(),
+            Bytes::Own(bytes) => bytes,
+        }
+    }
+}
+
+/// The filesystem of one mount.
+#[derive(Debug)]
+pub struct Vfs {
+    volume: Box<dyn Volume>,
+    texts: TextCache,
+    sizes: Sizes,
+    background: Background,
+    /// Numbers of the rendered files.
+    rendered: (Ino, Ino),
+    sizes_file: Option<(PathBuf, String)>,
+}
+
+impl Vfs {
+    /// Shows `volume`.
+    pub fn new(volume: Box<dyn Volume>, options: Options) -> Vfs {
+        let sizes_file = options
+            .sizes_file
+            .and_then(|path| Some((path, volume.fingerprint()?)));
+        Vfs {
+            texts: TextCache::new(options.cache_bytes),
+            sizes: Sizes::default(),
+            background: Background::default(),
+            rendered: volume.rendered(),
+            sizes_file,
+            volume,
+        }
+    }
+
+    /// The work that waits for a thread to be lent.
+    pub fn background(&self) -> &Background {
+        &self.background
+    }
+
+    /// How many numbers of rendered files there are, used or not.
+    pub fn capacity(&self) -> u64 {
+        (self.rendered.1.0 + 1).saturating_sub(self.rendered.0.0)
+    }
+
+    /// What `name` in `directory` stands for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], [`Error::NotADirectory`], [`Error::Damaged`].
+    pub fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
+        match name {
+            // Asked by those who serve the mount to others, as NFS.
+            b"." => self.attr(directory),
+            b".." => self.attr(self.volume.parent(directory)?),
+            _ => self.attr_of(&self.volume.lookup(directory, name)?),
+        }
+    }
+
+    /// What `stat` says.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], [`Error::Damaged`].
+    pub fn attr(&self, ino: Ino) -> Result<Attr, Error> {
+        self.attr_of(&self.volume.node(ino)?)
+    }
+
+    fn attr_of(&self, node: &Node) -> Result<Attr, Error> {
+        let size = match node.kind {
+            NodeKind::Directory => 4096,
+            NodeKind::File(Size::Known(size)) => size,
+            NodeKind::File(Size::Rendered) => self.length(node.ino)?,
+            NodeKind::Symlink => self.volume.target(node.ino)?.len() as u64,
+        };
+        Ok(Attr {
+            ino: node.ino,
+            kind: node.kind,
+            size,
+            links: node.links,
+            modified: node.modified,
+        })
+    }
+
+    fn length(&self, ino: Ino) -> Result<u64, Error> {
+        if let Some(measure) = self.sizes.get(ino) {
+            return Ok(u64::from(measure.bytes));
+        }
+        Ok(self.text(ino)?.len() as u64)
+    }
+
+    /// Lists `directory` from the first entry whose cookie is greater than
+    /// `after` (0 is the beginning) until `listing` is full, `.` and `..`
+    /// included. Costs the same from anywhere.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotADirectory`], [`Error::NotFound`], [`Error::Damaged`].
+    pub fn list(&self, directory: Ino, after: u64, listing: &mut Listing<'_>) -> Result<(), Error> {
+        for (cookie, name) in [(1, "."), (2, "..")] {
+            if after >= cookie {
+                continue;
+            }
+            let ino = if cookie == 1 {
+                directory
+            } else {
+                self.volume.parent(directory)?
+            };
+            let entry = DirEntry {
+                name,
+                node: self.volume.node(ino)?,
+                cookie,
+            };
+            if !listing(&entry) {
+                return Ok(());
+            }
+        }
+        self.volume.list(directory, after, listing)
+    }
+
+    /// As [`Vfs::list`], with what `stat` says of each entry; where it says
+    /// nothing because the file cannot be read, its error instead.
+    ///
+    /// # Errors
+    ///
+    /// As [`Vfs::list`].
+    pub fn list_with_attrs(
+        &self,
+        directory: Ino,
+        after: u64,
+        listing: &mut dyn FnMut(&DirEntry<'_>, Result<Attr, Error>) -> bool,
+    ) -> Result<(), Error> {
+        self.list(directory, after, &mut |entry| {
+            listing(entry, self.attr_of(&entry.node))
+        })
+    }
+
+    /// Up to `length` bytes from `offset` on; fewer only at the end.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], [`Error::IsADirectory`], [`Error::Damaged`].
+    pub fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error> {
+        if !self.is_rendered(ino) {
+            return match self.volume.node(ino)?.kind {
+                NodeKind::Directory => Err(Error::IsADirectory),
+                NodeKind::Symlink => Err(Error::Invalid),
+                NodeKind::File(_) => {
+                    let mut bytes = Vec::new();
+                    self.volume.read(ino, offset, length, &mut bytes)?;
+                    Ok(Bytes::Own(bytes))
+                }
+            };
+        }
+        let text = self.text(ino)?;
+        let start = usize::try_from(offset)
+            .unwrap_or(usize::MAX)
+            .min(text.len());
+        let end = start.saturating_add(length as usize).min(text.len());
+        Ok(Bytes::Shared(text, start..end))
+    }
+
+    /// Where a symbolic link points.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] if it is none, [`Error::NotFound`].
+    pub fn target(&self, link: Ino) -> Result<Vec<u8>, Error> {
+        match self.volume.node(link)?.kind {
+            NodeKind::Symlink => self.volume.target(link),
+            _ => Err(Error::Invalid),
+        }
+    }
+
+    /// How large the whole is.
+    pub fn statistics(&self) -> Statistics {
+        self.volume.statistics()
+    }
+
+    fn is_rendered(&self, ino: Ino) -> bool {
+        (self.rendered.0..=self.rendered.1).contains(&ino)
+    }
+
+    /// The text of a rendered file, because someone asked for it.
+    fn text(&self, ino: Ino) -> Result<Arc<[u8]>, Error> {
+        self.background.saw_request(ino, self.rendered.1);
+        self.texts.get_or_render(ino, || self.render(ino))
+    }
+
+    /// Renders, and remembers the length; holds no lock.
+    fn render(&self, ino: Ino) -> Result<Arc<[u8]>, Error> {
+        let mut text = Vec::with_capacity(2048);
+        let completeness = Error::unless_panic(|| self.volume.render(ino, &mut text))?;
+        let bytes = u32::try_from(text.len())
+            .ok()
+            .filter(|bytes| *bytes <= Measure::MAX_BYTES)
+            .ok_or(Error::TooLarge)?;
+        let measure = Measure {
+            bytes,
+            completeness,
+        };
+        self.sizes.set(ino, measure);
+        Ok(text.into())
+    }
+}

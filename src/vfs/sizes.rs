@@ -1,0 +1,318 @@
+//! Lengths of rendered texts, four bytes each, kept for the next mount.
+//!
+//! A file's length must be exact before it was ever read, and the only way to
+//! know it is to render it. It is remembered here: for as long as the mount
+//! lives, and in a file of the user's cache directory for the next mount of
+//! the same base.
+//!
+//! That file:
+//!
+//! | bytes | meaning |
+//! |---|---|
+//! | 13 | `cbfs sizes 1\n` |
+//! | 4 | length of the fingerprint |
+//! | … | the fingerprint: what the lengths belong to |
+//! | 8 + 4 × 4096, repeated | number of a block, its lengths |
+//! | 8 | FNV-1a hash of all before |
+//!
+//! Integers are little-endian. A file that is not exactly so, or belongs to
+//! something else, is as good as none.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::{Completeness, Ino};
+
+/// Lengths in one block; a block is allocated when its first length is known.
+const BLOCK: u64 = BLOCK_WORDS as u64;
+const BLOCK_WORDS: usize = 4096;
+
+const MAGIC: &[u8; 13] = b"cbfs sizes 1\n";
+
+type Block = [AtomicU32; BLOCK_WORDS];
+
+/// How long a text is, and whether it is whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// Bytes, at most [`Measure::MAX_BYTES`].
+    pub bytes: u32,
+    /// Whether the text is all of the content.
+    pub completeness: Completeness,
+}
+
+impl Measure {
+    /// The longest text that is shown.
+    pub const MAX_BYTES: u32 = 16 << 20;
+
+    /// `(bytes + 1) << 1`, the lowest bit set if partial; 0 is unknown.
+    fn encode(self) -> u32 {
+        (self.bytes + 1) << 1 | u32::from(self.completeness == Completeness::Partial)
+    }
+
+    fn decode(word: u32) -> Option<Measure> {
+        Some(Measure {
+            bytes: (word >> 1).checked_sub(1)?,
+            completeness: if word & 1 == 0 {
+                Completeness::Whole
+            } else {
+                Completeness::Partial
+            },
+        })
+    }
+}
+
+/// The lengths known so far.
+#[derive(Debug, Default)]
+pub struct Sizes {
+    blocks: RwLock<HashMap<u64, Arc<Block>>>,
+    is_changed: AtomicBool,
+}
+
+impl Sizes {
+    /// The length of the text of `ino`, if known.
+    pub fn get(&self, ino: Ino) -> Option<Measure> {
+        let blocks = self.blocks.read().unwrap_or_else(PoisonError::into_inner);
+        Measure::decode(place(blocks.get(&(ino.0 / BLOCK))?, ino).load(Relaxed))
+    }
+
+    /// Remembers the length of the text of `ino`.
+    pub fn set(&self, ino: Ino, measure: Measure) {
+        let number = ino.0 / BLOCK;
+        let known = self
+            .blocks
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&number)
+            .map(Arc::clone);
+        let block = known.unwrap_or_else(|| {
+            let mut blocks = self.blocks.write().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(blocks.entry(number).or_insert_with(empty_block))
+        });
+        let word = measure.encode();
+        if place(&block, ino).swap(word, Relaxed) != word {
+            self.is_changed.store(true, Relaxed);
+        }
+    }
+
+    /// Adds the lengths that `path` holds under this fingerprint to those
+    /// known; gives whether there were any.
+    ///
+    /// # Errors
+    ///
+    /// The system's; `InvalidData` if the file is not what it should be.
+    pub fn load(&self, path: &Path, fingerprint: &str) -> io::Result<bool> {
+        let mut file = Hashing::new(BufReader::new(File::open(path)?));
+        let mut magic = [0; MAGIC.len()];
+        file.read_exact(&mut magic)?;
+        let mut length = [0; 4];
+        file.read_exact(&mut length)?;
+        if &magic != MAGIC || u32::from_le_bytes(length) as usize != fingerprint.len() {
+            return Ok(false);
+        }
+        let mut found = vec![0; fingerprint.len()];
+        file.read_exact(&mut found)?;
+        if found != fingerprint.as_bytes() {
+            return Ok(false);
+        }
+        let blocks = read_blocks(&mut file)?;
+        let mut known = self.blocks.write().unwrap_or_else(PoisonError::into_inner);
+        for (number, block) in blocks {
+            // What this mount has measured itself is as right.
+            known.entry(number).or_insert(block);
+        }
+        Ok(true)
+    }
+
+    /// Writes all lengths to `path`, whole or not at all, if any changed since
+    /// the last time.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn save(&self, path: &Path, fingerprint: &str) -> io::Result<()> {
+        if !self.is_changed.swap(false, Relaxed) {
+            return Ok(());
+        }
+        let directory = path.parent().unwrap_or(Path::new("."));
+        std::fs::create_dir_all(directory)?;
+        let temporary = tempfile::NamedTempFile::new_in(directory)?;
+        let mut file = Hashing::new(BufWriter::new(temporary.as_file()));
+        file.write_all(MAGIC)?;
+        let length = u32::try_from(fingerprint.len()).map_err(io::Error::other)?;
+        file.write_all(&length.to_le_bytes())?;
+        file.write_all(fingerprint.as_bytes())?;
+        let blocks: Vec<(u64, Arc<Block>)> = {
+            let blocks = self.blocks.read().unwrap_or_else(PoisonError::into_inner);
+            blocks
+                .iter()
+                .map(|(number, block)| (*number, Arc::clone(block)))
+                .collect()
+        };
+        for (number, block) in blocks {
+            file.write_all(&number.to_le_bytes())?;
+            for word in block.iter() {
+                file.write_all(&word.load(Relaxed).to_le_bytes())?;
+            }
+        }
+        let hash = file.hash;
+        file.inner.write_all(&hash.to_le_bytes())?;
+        file.inner.flush()?;
+        drop(file);
+        temporary.persist(path)?;
+        Ok(())
+    }
+}
+
+fn read_blocks(file: &mut Hashing<impl Read>) -> io::Result<Vec<(u64, Arc<Block>)>> {
+    let mut blocks = Vec::new();
+    loop {
+        let hash = file.hash;
+        let mut number = [0; 8];
+        file.read_exact(&mut number)?;
+        let mut words = vec![0; 4 * BLOCK_WORDS];
+        let mut filled = 0;
+        while let Some(rest) = words.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match file.read(rest)? {
+                0 => break,
+                count => filled += count,
+            }
+        }
+        if filled == 0 {
+            // The last eight bytes were the hash.
+            if u64::from_le_bytes(number) == hash {
+                return Ok(blocks);
+            }
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        if filled < words.len() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let block = empty_block();
+        for (place, word) in block.iter().zip(words.as_chunks().0) {
+            place.store(u32::from_le_bytes(*word), Relaxed);
+        }
+        blocks.push((u64::from_le_bytes(number), block));
+    }
+}
+
+fn empty_block() -> Arc<Block> {
+    Arc::new([const { AtomicU32::new(0) }; BLOCK_WORDS])
+}
+
+fn place(block: &Block, ino: Ino) -> &AtomicU32 {
+    #[expect(clippy::indexing_slicing, reason = "the remainder is below BLOCK")]
+    &block[usize::try_from(ino.0 % BLOCK).unwrap_or(0)]
+}
+
+/// Hashes what passes through it.
+struct Hashing<T> {
+    inner: T,
+    hash: u64,
+}
+
+impl<T> Hashing<T> {
+    fn new(inner: T) -> Hashing<T> {
+        Hashing {
+            inner,
+            hash: 0xcbf2_9ce4_8422_2325,
+        }
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.hash = (self.hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+        }
+    }
+}
+
+impl<R: Read> Read for Hashing<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.add(buffer.get(..count).unwrap_or_default());
+        Ok(count)
+    }
+}
+
+impl<W: Write> Write for Hashing<W> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let count = self.inner.write(buffer)?;
+        self.add(buffer.get(..count).unwrap_or_default());
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whole(bytes: u32) -> Measure {
+        Measure {
+            bytes,
+            completeness: Completeness::Whole,
+        }
+    }
+
+    #[test]
+    fn lengths_come_back_as_they_were_set() {
+        let sizes = Sizes::default();
+        let partial = Measure {
+            bytes: Measure::MAX_BYTES,
+            completeness: Completeness::Partial,
+        };
+        sizes.set(Ino::new(1, 1), whole(0));
+        sizes.set(Ino::new(1, 9_999_999), partial);
+        assert_eq!(sizes.get(Ino::new(1, 1)), Some(whole(0)));
+        assert_eq!(sizes.get(Ino::new(1, 2)), None);
+        assert_eq!(sizes.get(Ino::new(1, 9_999_999)), Some(partial));
+        assert_eq!(sizes.get(Ino::new(1, 5_000_000)), None);
+    }
+
+    #[test]
+    fn the_next_mount_of_the_same_knows_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("new/base.sizes");
+        let sizes = Sizes::default();
+        for index in [1, 2, 4095, 4096, 1_000_000] {
+            sizes.set(Ino::new(1, index), whole(700));
+        }
+        sizes.save(&path, "this base").unwrap();
+        let next = Sizes::default();
+        assert!(next.load(&path, "this base").unwrap());
+        assert_eq!(next.get(Ino::new(1, 1_000_000)), Some(whole(700)));
+        assert_eq!(next.get(Ino::new(1, 3)), None);
+        assert!(!Sizes::default().load(&path, "that base").unwrap());
+        assert!(!Sizes::default().load(&path, "this base, changed").unwrap());
+    }
+
+    #[test]
+    fn a_damaged_file_is_as_good_as_none() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("base.sizes");
+        let sizes = Sizes::default();
+        sizes.set(Ino::new(1, 1), whole(700));
+        sizes.save(&path, "base").unwrap();
+        let good = std::fs::read(&path).unwrap();
+        for length in [0, 1, 13, 20, 30, good.len() - 8, good.len() - 1] {
+            std::fs::write(&path, &good[..length]).unwrap();
+            let next = Sizes::default();
+            assert!(!next.load(&path, "base").unwrap_or(false), "{length}");
+            assert_eq!(next.get(Ino::new(1, 1)), None);
+        }
+        for offset in [25, 40, good.len() - 1] {
+            let mut bad = good.clone();
+            bad[offset] ^= 1;
+            std::fs::write(&path, &bad).unwrap();
+            let next = Sizes::default();
+            assert!(next.load(&path, "base").is_err(), "{offset}");
+            assert_eq!(next.get(Ino::new(1, 1)), None);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! What can be mounted: the seam between the filesystem and what it shows.
+
+use std::fmt::Debug;
+use std::time::SystemTime;
+
+use super::Error;
+
+/// Number of a file or directory of a mount.
+///
+/// A volume computes its numbers as `kind << 40 | index`, so that they need
+/// no table and are the same at the next mount. All stay below 2^53: programs
+/// that hold them in a double, and NFS and Samba, keep them whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Ino(pub u64);
+
+impl Ino {
+    /// The root directory of every volume.
+    pub const ROOT: Ino = Ino(1);
+
+    /// The one with this index among those of its kind; `kind` from 1, since
+    /// the numbers of kind 0 are those of the fixed directories.
+    pub const fn new(kind: u16, index: u64) -> Ino {
+        Ino(((kind as u64) << 40) | index)
+    }
+
+    /// Which kind of thing it is; 0 for the fixed directories.
+    pub const fn kind(self) -> u64 {
+        self.0 >> 40
+    }
+
+    /// Its number among those of its kind.
+    pub const fn index(self) -> u64 {
+        self.0 & ((1 << 40) - 1)
+    }
+}
+
+/// How many bytes there are in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// This many; they are read piece by piece with [`Volume::read`].
+    Known(u64),
+    /// As many as [`Volume::render`] gives. Such files are small (one game)
+    /// and many; their lengths are remembered, their texts while there is
+    /// room.
+    Rendered,
+}
+
+/// What a number stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// A directory.
+    Directory,
+    /// A file, and how long it is.
+    File(Size),
+    /// A symbolic link; its target comes from [`Volume::target`].
+    Symlink,
+}
+
+/// A file or directory, as a volume knows it without effort.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Its number.
+    pub ino: Ino,
+    /// What it is.
+    pub kind: NodeKind,
+    /// How many names it has.
+    pub links: u32,
+    /// When its content last changed.
+    pub modified: SystemTime,
+}
+
+/// One name in a directory.
+#[derive(Clone, Copy, Debug)]
+pub struct DirEntry<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// What it names.
+    pub node: Node,
+    /// Place in the listing: asking for what comes after it continues there.
+    pub cookie: u64,
+}
+
+/// Takes the entries of a directory one by one; `false` means that it has no
+/// room for this one, nor for any more.
+pub type Listing<'a> = dyn FnMut(&DirEntry<'_>) -> bool + 'a;
+
+/// Whether a rendered text is all there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completeness {
+    /// The whole content.
+    Whole,
+    /// Only what could be read. Such a file is never writable.
+    Partial,
+}
+
+/// How large the whole is, for `df`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Bytes on disk of what is mounted.
+    pub bytes: u64,
+    /// Number of games in it.
+    pub files: u64,
+}
+
+/// Something that can be shown as directories and files: a database, a book.
+///
+/// All methods take `&self` and are called by many threads at once. The
+/// methods a volume need not have belong to things it does not show.
+pub trait Volume: Debug + Send + Sync {
+    /// What `name` in `directory` stands for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], [`Error::NotADirectory`], or that of reading.
+    fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Node, Error>;
+
+    /// What this number stands for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], or that of reading.
+    fn node(&self, ino: Ino) -> Result<Node, Error>;
+
+    /// The directory that this one lies in.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] and [`Error::NotADirectory`].
+    fn parent(&self, directory: Ino) -> Result<Ino, Error>;
+
+    /// Lists `directory` from the first entry whose cookie is greater than
+    /// `after`, until `listing` is full. Cookies rise and are at least 3: 1
+    /// and 2 are those of `.` and `..`, which are not the volume's to list.
+    /// An entry keeps its cookie while others come and go.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotADirectory`], or that of reading.
+    fn list(&self, directory: Ino, after: u64, listing: &mut Listing<'_>) -> Result<(), Error>;
+
+    /// Appends the whole content of a file of [`Size::Rendered`] to `text`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], or that of reading.
+    fn render(&self, ino: Ino, text: &mut Vec<u8>) -> Result<Completeness, Error>;
+
+    /// Appends up to `length` bytes from `offset` on of a file of
+    /// [`Size::Known`] to `bytes`; fewer at its end only.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], or that of reading.
+    fn read(&self, ino: Ino, offset: u64, length: u32, bytes: &mut Vec<u8>) -> Result<(), Error> {
+        let _ = (ino, offset, length, bytes);
+        Err(Error::NotFound)
+    }
+
+    /// Where a symbolic link points.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], or that of reading.
+    fn target(&self, link: Ino) -> Result<Vec<u8>, Error> {
+        let _ = link;
+        Err(Error::NotFound)
+    }
+
+    /// How large the whole is.
+    fn statistics(&self) -> Statistics;
+
+    /// The numbers of the files of [`Size::Rendered`]: those of one kind,
+    /// `first` up to `last`, among which some may be unused.
+    fn rendered(&self) -> (Ino, Ino);
+
+    /// A line that changes whenever any rendered text could: what is shown,
+    /// in which state, with which options. Lengths of texts are remembered
+    /// under it for the next mount; `None` if they shall not be.
+    fn fingerprint(&self) -> Option<String> {
+        None
+    }
+}

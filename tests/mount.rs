@@ -1,0 +1,333 @@
+//! The behaviours on a real mount, and what only a kernel shows.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::string_slice,
+    reason = "a test says what is wrong by panicking, and what it does by printing"
+)]
+
+mod common;
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{DirEntryExt, FileExt, MetadataExt};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use cbfs::fuse::{self, Access, Mounted, Outcome, ReadDirPlus, Stopper, mount_at};
+use cbfs::vfs::{Options, Vfs};
+use common::behaviours::{Answer, BEHAVIOURS, Stat, Tree, path};
+use common::volume::{LAST, LONG, Shared, TestVolume, text_of};
+use nix::dir::Dir;
+use nix::fcntl::OFlag;
+use nix::sys::stat::Mode;
+
+/// A mount in this process, ended when dropped.
+struct Mount {
+    directory: tempfile::TempDir,
+    stopper: Stopper,
+    running: Option<JoinHandle<Outcome>>,
+    shared: Arc<Shared>,
+}
+
+impl Mount {
+    fn new(readdirplus: ReadDirPlus, source: &str) -> Mount {
+        let volume = TestVolume::default();
+        let shared = Arc::clone(&volume.0);
+        let vfs = Arc::new(Vfs::new(Box::new(volume), Options::default()));
+        let directory = tempfile::tempdir().unwrap();
+        let options = fuse::Options {
+            source: source.to_owned(),
+            access: Access::Owner,
+            uid: 1234,
+            gid: 4321,
+            readdirplus,
+            auto_unmount: false,
+            flags: Vec::new(),
+        };
+        let mounted = Mounted::new(vfs, directory.path(), &options).unwrap();
+        Mount {
+            stopper: mounted.stopper(),
+            running: Some(thread::spawn(move || mounted.run())),
+            directory,
+            shared,
+        }
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.directory.path().join(path)
+    }
+
+    /// Waits for the end of serving.
+    fn end(mut self) -> Outcome {
+        let running = self.running.take().unwrap();
+        let start = Instant::now();
+        while !running.is_finished() {
+            assert!(start.elapsed() < Duration::from_secs(10), "it does not end");
+            thread::sleep(Duration::from_millis(5));
+        }
+        running.join().unwrap()
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        self.stopper.stop();
+        if let Some(running) = self.running.take() {
+            let _ = running.join();
+        }
+    }
+}
+
+fn answer<T>(result: io::Result<T>) -> Answer<T> {
+    result.map_err(|error| error.raw_os_error().expect("a number of the system"))
+}
+
+impl Tree for Mount {
+    fn list(&self, path: &str) -> Answer<Vec<(String, u64)>> {
+        let entries = answer(fs::read_dir(self.path(path)))?;
+        entries
+            .map(|entry| {
+                let entry = answer(entry)?;
+                Ok((entry.file_name().into_string().unwrap(), entry.ino()))
+            })
+            .collect()
+    }
+
+    fn stat(&self, path: &str) -> Answer<Stat> {
+        let metadata = answer(fs::symlink_metadata(self.path(path)))?;
+        assert_eq!((metadata.uid(), metadata.gid()), (1234, 4321));
+        assert_eq!(metadata.mode() & 0o222, 0, "writable");
+        if metadata.is_file() {
+            assert_eq!(metadata.blocks(), metadata.size().div_ceil(512));
+        }
+        assert_eq!(metadata.blksize(), 4096);
+        Ok(Stat {
+            ino: metadata.ino(),
+            size: metadata.size(),
+            links: metadata.nlink(),
+            is_directory: metadata.is_dir(),
+            mtime: u64::try_from(metadata.mtime()).unwrap(),
+        })
+    }
+
+    fn read(&self, path: &str) -> Answer<Vec<u8>> {
+        answer(fs::read(self.path(path)))
+    }
+
+    fn read_at(&self, path: &str, offset: u64, length: u32) -> Answer<Vec<u8>> {
+        let file = answer(File::open(self.path(path)))?;
+        let mut bytes = vec![0; length as usize];
+        let count = answer(file.read_at(&mut bytes, offset))?;
+        bytes.truncate(count);
+        Ok(bytes)
+    }
+}
+
+#[test]
+fn it_behaves_however_it_is_listed() {
+    if !common::has_fuse() {
+        return;
+    }
+    for readdirplus in [ReadDirPlus::On, ReadDirPlus::Auto, ReadDirPlus::Off] {
+        let mount = Mount::new(readdirplus, "test");
+        for (name, behaviour) in BEHAVIOURS {
+            println!("{readdirplus:?}: {name}");
+            behaviour(&mount);
+        }
+    }
+}
+
+/// `script` is run by a shell in the mount's root and must print `expected`.
+fn prints(mount: &Mount, script: &str, expected: &str) {
+    let output = Command::new("sh")
+        .args(["-c", script])
+        .current_dir(mount.directory.path())
+        .output()
+        .unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(printed.trim(), expected, "{script}: {errors}");
+}
+
+#[test]
+fn tools_agree_about_sizes_before_the_first_read() {
+    if !common::has_fuse() {
+        return;
+    }
+    let long = text_of(LONG).len();
+    let tail: String = String::from_utf8(text_of(31).split_off(text_of(31).len() - 9)).unwrap();
+    // A fresh mount each, so that nothing is known of the file.
+    for (script, expected) in [
+        ("wc -c < games/000017.pgn", long.to_string()),
+        ("stat -c %s games/000017.pgn", long.to_string()),
+        (
+            "tar cf - games/000017.pgn | tar xOf - | wc -c",
+            long.to_string(),
+        ),
+        ("tail -c 9 games/000031.pgn", tail.trim().to_owned()),
+        (
+            "dd if=games/000017.pgn bs=1000 skip=299 2>/dev/null | wc -c",
+            "1000".to_owned(),
+        ),
+        (
+            "python3 -c \"import mmap; f = open('games/000017.pgn', 'rb'); \
+             m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ); print(len(m), m[-1] != 0)\"",
+            format!("{long} True"),
+        ),
+        (
+            "cp games/000017.pgn /dev/stdout | cmp - games/000017.pgn && echo same",
+            "same".to_owned(),
+        ),
+        (
+            "du --apparent-size -b games/000017.pgn | cut -f1",
+            long.to_string(),
+        ),
+    ] {
+        let mount = Mount::new(ReadDirPlus::BySize, "test");
+        prints(&mount, script, &expected);
+    }
+}
+
+#[test]
+fn a_listing_can_be_left_and_continued() {
+    if !common::has_fuse() {
+        return;
+    }
+    let mount = Mount::new(ReadDirPlus::Off, "test");
+    let games = mount.path("games");
+    // Two listings of one directory in turns, each with its own place.
+    let open = || Dir::open(&games, OFlag::O_RDONLY, Mode::empty()).unwrap();
+    let (mut one, mut two) = (open(), open());
+    let (first, mut second) = (one.iter(), two.iter());
+    let mut names = 0;
+    for entry in first {
+        let name = entry.unwrap().file_name().to_owned();
+        assert_eq!(second.next().unwrap().unwrap().file_name(), name.as_c_str());
+        names += 1;
+    }
+    assert!(second.next().is_none());
+    assert_eq!(names, 2 + LAST - 1);
+    // Rewound, and with the smallest buffers there are, from any place.
+    prints(
+        &mount,
+        "python3 - <<'E'\n\
+         import ctypes, os\n\
+         libc = ctypes.CDLL(None, use_errno=True)\n\
+         fd = os.open('games', os.O_RDONLY | os.O_DIRECTORY)\n\
+         buffer = ctypes.create_string_buffer(40)\n\
+         def step():\n\
+        \x20   n = libc.syscall(217, fd, buffer, 40)\n\
+        \x20   assert n >= 0, ctypes.get_errno()\n\
+        \x20   raw = buffer.raw[:n]\n\
+        \x20   return (int.from_bytes(raw[8:16], 'little'), raw[19:].split(b'\\0')[0]) if n else None\n\
+         seen = []\n\
+         while (entry := step()): seen.append(entry)\n\
+         for place in (0, 1, 57, 200, len(seen) - 2):\n\
+        \x20   os.lseek(fd, seen[place][0], os.SEEK_SET)\n\
+        \x20   assert step() == seen[place + 1], place\n\
+         print(len(seen), len(set(seen)))\n\
+         E",
+        &format!("{names} {names}"),
+    );
+}
+
+#[test]
+fn writing_is_refused_as_on_any_read_only_file_system() {
+    if !common::has_fuse() {
+        return;
+    }
+    let mount = Mount::new(ReadDirPlus::BySize, "test");
+    let one = mount.path(&path(1));
+    let is_refused = |result: io::Result<()>| {
+        assert_eq!(result.unwrap_err().raw_os_error(), Some(libc::EROFS));
+    };
+    is_refused(File::options().append(true).open(&one).map(drop));
+    is_refused(fs::write(&one, "x"));
+    is_refused(fs::write(mount.path("games/new.pgn"), "x"));
+    is_refused(fs::remove_file(&one));
+    is_refused(fs::rename(&one, mount.path("games/x")));
+    is_refused(fs::create_dir(mount.path("x")));
+    is_refused(fs::hard_link(&one, mount.path("x")));
+    is_refused(std::os::unix::fs::symlink("x", mount.path("x")));
+    assert_eq!(fs::read(&one).unwrap(), text_of(1));
+}
+
+#[test]
+fn findmnt_shows_type_and_source_even_with_a_comma() {
+    if !common::has_fuse() {
+        return;
+    }
+    let source = r"/my, base,rw\x.cbh";
+    let mount = Mount::new(ReadDirPlus::BySize, source);
+    let shown = mount_at(&mount.directory.path().canonicalize().unwrap())
+        .unwrap()
+        .unwrap();
+    assert_eq!(shown.kind, "fuse.cbfs");
+    assert_eq!(shown.source.to_str(), Some(source));
+}
+
+#[test]
+fn what_was_read_once_is_not_asked_for_again() {
+    if !common::has_fuse() {
+        return;
+    }
+    let mount = Mount::new(ReadDirPlus::BySize, "test");
+    assert_eq!(fs::read(mount.path(&path(40))).unwrap(), text_of(40));
+    mount.shared.is_gone.store(true, Relaxed);
+    assert_eq!(fs::read(mount.path(&path(40))).unwrap(), text_of(40));
+}
+
+#[test]
+fn it_ends_while_in_use() {
+    if !common::has_fuse() {
+        return;
+    }
+    let mount = Mount::new(ReadDirPlus::BySize, "test");
+    let open = File::open(mount.path(&path(1))).unwrap();
+    let place = mount.directory.path().canonicalize().unwrap();
+    mount.stopper.stop();
+    assert_eq!(mount.end(), Outcome::Unmounted);
+    assert_eq!(mount_at(&place).unwrap(), None);
+    drop(open);
+}
+
+#[test]
+fn an_unmount_from_outside_takes_nothing_else_away() {
+    if !common::has_fuse() {
+        return;
+    }
+    let below = Mount::new(ReadDirPlus::BySize, "below");
+    let place = below.directory.path().canonicalize().unwrap();
+    fuse::detach(&place).unwrap();
+    // Something else sits there by the time the end is noticed.
+    let other = Command::new("mount")
+        .args(["-t", "tmpfs", "other"])
+        .arg(&place)
+        .status()
+        .unwrap();
+    if !other.success() {
+        eprintln!("*** NOT TESTED: tmpfs cannot be mounted here ***");
+        return;
+    }
+    below.stopper.stop();
+    thread::sleep(Duration::from_millis(50));
+    assert_eq!(mount_at(&place).unwrap().unwrap().kind, "tmpfs");
+    assert!(
+        Command::new("umount")
+            .arg(&place)
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_eq!(below.end(), Outcome::Unmounted);
+}
