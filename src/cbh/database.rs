@@ -16,7 +16,7 @@ use super::record::{self, GameRecord, RECORD_BYTES};
 use super::{CodePage, Entry, Error, Family, FileKind, GameId, RecordKind};
 use crate::bytes::Malformed;
 use crate::game::{Defect, Game};
-use crate::storage::{DiskFile, MemoryFile, Storage};
+use crate::storage::{DiskFile, MemoryFile, ReadBuffer, Storage};
 
 /// How to read a base.
 #[derive(Clone, Copy, Debug, Default)]
@@ -58,7 +58,18 @@ pub struct Decoded {
     /// What could not; a game with defects must never be written back.
     pub defects: Vec<Defect>,
     moves: MoveDecoder,
-    buffer: Vec<u8>,
+    buffer: ReadBuffer,
+}
+
+impl Decoded {
+    /// One for many games in order, which reads ahead in the files and so
+    /// must not be kept long: see [`ReadBuffer::ahead`].
+    pub fn reading_ahead() -> Decoded {
+        Decoded {
+            buffer: ReadBuffer::ahead(),
+            ..Decoded::default()
+        }
+    }
 }
 
 /// Bytes of `.cbg` and `.cba` read at once: nearly every game fits.
@@ -194,12 +205,12 @@ impl Database {
             return Ok(());
         }
         let length = RECORD_BYTES * (end - first) as usize;
-        let mut buffer = Vec::new();
+        let mut buffer = ReadBuffer::default();
         let records = self
             .headers
             .read(record_offset(first), length, &mut buffer)
             .map_err(|source| self.io(FileKind::Headers, source))?;
-        let mut extended_buffer = Vec::new();
+        let mut extended_buffer = ReadBuffer::default();
         let extended = self.extended_records(first, end, &mut extended_buffer)?;
         let size = self.extended_record_bytes();
         for ((id, at), bytes) in (first..).zip(0..).zip(records.chunks_exact(RECORD_BYTES)) {
@@ -230,7 +241,7 @@ impl Database {
         &'b self,
         first: u32,
         end: u32,
-        buffer: &'b mut Vec<u8>,
+        buffer: &'b mut ReadBuffer,
     ) -> Result<&'b [u8], Error> {
         let Some((header, storage)) = &self.extended else {
             return Ok(&[]);
@@ -274,7 +285,11 @@ impl Database {
         self.read_annotations(&record, decoded)
     }
 
-    fn extended_record(&self, id: GameId, buffer: &mut Vec<u8>) -> Result<ExtendedRecord, Error> {
+    fn extended_record(
+        &self,
+        id: GameId,
+        buffer: &mut ReadBuffer,
+    ) -> Result<ExtendedRecord, Error> {
         let bytes = self.extended_records(id.0, id.0 + 1, buffer)?;
         Ok(ExtendedRecord::decode(bytes))
     }
@@ -449,7 +464,7 @@ impl Database {
 /// Reads entities for one game and notes what is not to be had.
 struct Lookup<'a> {
     database: &'a Database,
-    buffer: &'a mut Vec<u8>,
+    buffer: &'a mut ReadBuffer,
     defects: &'a mut Vec<Defect>,
 }
 
@@ -594,7 +609,7 @@ fn detect_page(
     players: &EntityFile<Players>,
     tournaments: &EntityFile<Tournaments>,
 ) -> io::Result<CodePage> {
-    let (mut player_bytes, mut tournament_bytes) = (Vec::new(), Vec::new());
+    let (mut player_bytes, mut tournament_bytes) = (ReadBuffer::default(), ReadBuffer::default());
     let mut strings = Vec::new();
     players.sample_strings(&mut player_bytes, &mut strings)?;
     tournaments.sample_strings(&mut tournament_bytes, &mut strings)?;
@@ -602,7 +617,7 @@ fn detect_page(
 }
 
 fn read_header(family: &Family, headers: &dyn Storage) -> Result<record::FileHeader, Error> {
-    let mut buffer = Vec::new();
+    let mut buffer = ReadBuffer::default();
     let bytes = headers
         .read_up_to(0, RECORD_BYTES, &mut buffer)
         .map_err(|source| io_error(family, FileKind::Headers, source))?;
@@ -634,7 +649,7 @@ fn last_id(
 fn open_extended(
     storage: Box<dyn Storage>,
 ) -> Result<(extended::FileHeader, Box<dyn Storage>), LookupError> {
-    let mut buffer = Vec::new();
+    let mut buffer = ReadBuffer::default();
     let bytes = storage
         .read_up_to(0, extended::HEADER_BYTES, &mut buffer)
         .map_err(LookupError::Io)?;
@@ -653,7 +668,7 @@ fn with_blob(
     storage: &dyn Storage,
     offset: u64,
     size: impl Fn(&[u8]) -> Result<usize, Malformed>,
-    buffer: &mut Vec<u8>,
+    buffer: &mut ReadBuffer,
     decode: impl FnOnce(&[u8]) -> Result<(), Malformed>,
 ) -> io::Result<Result<(), Malformed>> {
     let head = storage.read_up_to(offset, READ_AHEAD, buffer)?;

@@ -161,7 +161,7 @@ fn render(database: &Database, first: u32, pieces: &SyncSender<Piece>) -> Option
     if let Err(error) = database.entries(GameId(first), count, &mut entries) {
         pieces.send(Piece::Unreadable(GameId(first), error)).ok()?;
     }
-    let mut decoded = Decoded::default();
+    let mut decoded = Decoded::reading_ahead();
     let mut text = Vec::with_capacity(PIECE_BYTES / 4);
     for entry in entries {
         if entry.is_deleted || entry.kind != RecordKind::Game {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::Storage;
+use super::{ReadBuffer, Storage};
 
 /// Bytes in memory that are read like a file.
 #[derive(Clone, Debug, Default)]
@@ -26,7 +26,7 @@ impl Storage for MemoryFile {
         &'a self,
         offset: u64,
         len: usize,
-        _buffer: &'a mut Vec<u8>,
+        _buffer: &'a mut ReadBuffer,
     ) -> io::Result<&'a [u8]> {
         let start = usize::try_from(offset)
             .unwrap_or(usize::MAX)

@@ -7,9 +7,11 @@
 //! a base of 6117 games, the reads of one game cost a tenth of what the
 //! kernel's round trip to the daemon costs.
 
+mod buffer;
 mod disk;
 mod memory;
 
+pub use buffer::ReadBuffer;
 pub use disk::DiskFile;
 pub use memory::MemoryFile;
 
@@ -44,7 +46,7 @@ pub trait Storage: Debug + Send + Sync {
         &'a self,
         offset: u64,
         len: usize,
-        buffer: &'a mut Vec<u8>,
+        buffer: &'a mut ReadBuffer,
     ) -> io::Result<&'a [u8]> {
         let read = self.read_up_to(offset, len, buffer)?;
         if read.len() < len {
@@ -62,6 +64,6 @@ pub trait Storage: Debug + Send + Sync {
         &'a self,
         offset: u64,
         len: usize,
-        buffer: &'a mut Vec<u8>,
+        buffer: &'a mut ReadBuffer,
     ) -> io::Result<&'a [u8]>;
 }

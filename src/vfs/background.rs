@@ -12,10 +12,11 @@
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::volume::Renderer;
 use super::{Ino, Vfs};
 
 /// Readers that are told apart.
@@ -33,6 +34,13 @@ const WINDOW: u64 = 64;
 /// Stretches that wait to be rendered ahead; older ones are given up.
 const MOST_WANTED: usize = 8;
 
+/// Files rendered in one go when filling: what the renderer keeps of the
+/// base gets no older than that.
+const STRETCH: u64 = 256;
+
+/// How far the filling leaps ahead of a reader that it meets.
+const LEAP: u64 = 64;
+
 /// Length of a text where none is known, for guesses only.
 const USUAL_BYTES: u64 = 1000;
 
@@ -45,6 +53,8 @@ pub struct Background {
     ahead: Mutex<Ahead>,
     wake: Condvar,
     is_stopping: AtomicBool,
+    /// The number rendered last because a reader waited for it.
+    awaited: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -80,6 +90,22 @@ impl Background {
 
     fn lock(&self) -> MutexGuard<'_, Ahead> {
         self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that a reader waits for `ino` to be rendered.
+    pub(super) fn saw_render(&self, ino: Ino) {
+        self.awaited.store(ino.0, Relaxed);
+    }
+
+    /// Where to go on instead of at `number`, if a reader is at that place
+    /// now: both doing the same would help nobody.
+    fn leap(&self, number: u64) -> Option<u64> {
+        let awaited = self.awaited.load(Relaxed);
+        let is_here = (awaited..awaited + LEAP).contains(&number);
+        (is_here && awaited != 0).then(|| {
+            self.awaited.store(0, Relaxed);
+            awaited + LEAP
+        })
     }
 
     /// Notes that the text of `ino` is wanted now. Where this continues a
@@ -138,11 +164,12 @@ impl Vfs {
     /// Renders what readers are about to ask for, until stopped.
     pub fn read_ahead(&self) {
         while let Some(range) = self.next_wanted() {
+            let mut renderer = self.volume.renderer();
             for number in range {
                 if self.background.is_stopping() {
                     return;
                 }
-                self.prepare(Ino(number), true);
+                self.prepare(Ino(number), true, &mut renderer);
             }
         }
     }
@@ -175,11 +202,9 @@ impl Vfs {
         let comfortable = self.texts.capacity() / 4 * 3;
         let fits =
             usize::try_from(self.capacity() * USUAL_BYTES).is_ok_and(|all| all < comfortable);
-        for number in first.0..=last.0 {
-            if self.background.is_stopping() {
-                return;
-            }
-            self.prepare(Ino(number), fits && self.texts.bytes() < comfortable);
+        while self.fill_once(first.0..last.0 + 1, fits.then_some(comfortable)) {}
+        if self.background.is_stopping() {
+            return;
         }
         log::debug!("all lengths are known");
         loop {
@@ -197,15 +222,41 @@ impl Vfs {
         }
     }
 
+    /// Goes through `numbers`, keeping texts while the cache holds fewer than
+    /// `comfortable` bytes; true if some were left out, because a reader was
+    /// at the same place and does them itself.
+    fn fill_once(&self, numbers: Range<u64>, comfortable: Option<usize>) -> bool {
+        let mut is_incomplete = false;
+        let mut number = numbers.start;
+        while number < numbers.end {
+            let mut renderer = self.volume.renderer();
+            let end = (number + STRETCH).min(numbers.end);
+            while number < end {
+                if self.background.is_stopping() {
+                    return false;
+                }
+                if let Some(ahead) = self.background.leap(number) {
+                    is_incomplete = true;
+                    number = ahead;
+                    break;
+                }
+                let wants_text = comfortable.is_some_and(|bytes| self.texts.bytes() < bytes);
+                self.prepare(Ino(number), wants_text, &mut renderer);
+                number += 1;
+            }
+        }
+        is_incomplete
+    }
+
     /// Renders one file ahead of its being asked for, if its length is not
     /// known, or its text is wanted and not here.
-    fn prepare(&self, ino: Ino, wants_text: bool) {
+    fn prepare(&self, ino: Ino, wants_text: bool, renderer: &mut Renderer<'_>) {
         let is_wanted = wants_text && !self.texts.contains(ino);
         if !is_wanted && self.sizes.get(ino).is_some() {
             return;
         }
         // Unused numbers and damage show when somebody asks.
-        if let Ok(text) = self.render(ino)
+        if let Ok(text) = self.render(ino, renderer)
             && wants_text
         {
             self.texts.insert(ino, text);

@@ -14,12 +14,12 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::Error;
 use super::names;
 use super::volume::{
-    Completeness, DirEntry, Ino, Listing, Node, NodeKind, Size, Statistics, Volume,
+    Completeness, DirEntry, Ino, Listing, Node, NodeKind, Renderer, Size, Statistics, Volume,
 };
 use crate::cbh::{Database, Decoded, Entry, FileKind, GameId, RecordKind};
 use crate::pgn;
@@ -90,6 +90,25 @@ impl DatabaseVolume {
             .filter(|entry| entry.kind == RecordKind::Game)
             .copied()
             .ok_or(Error::NotFound)
+    }
+
+    fn scratch(&self) -> MutexGuard<'_, Vec<Decoded>> {
+        self.scratch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn render_with(
+        &self,
+        scratch: &mut Decoded,
+        ino: Ino,
+        text: &mut Vec<u8>,
+    ) -> Result<Completeness, Error> {
+        self.database.read_game(game_id(ino)?, scratch)?;
+        pgn::encode(&scratch.game, &scratch.defects, text);
+        Ok(if scratch.defects.is_empty() {
+            Completeness::Whole
+        } else {
+            Completeness::Partial
+        })
     }
 
     fn list_games(
@@ -235,27 +254,17 @@ impl Volume for DatabaseVolume {
     }
 
     fn render(&self, ino: Ino, text: &mut Vec<u8>) -> Result<Completeness, Error> {
-        let id = game_id(ino)?;
-        let scratch = self
-            .scratch
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop();
-        let mut decoded = scratch.unwrap_or_default();
-        self.database.read_game(id, &mut decoded)?;
-        pgn::encode(&decoded.game, &decoded.defects, text);
-        let completeness = if decoded.defects.is_empty() {
-            Completeness::Whole
-        } else {
-            Completeness::Partial
-        };
+        let mut scratch = self.scratch().pop().unwrap_or_default();
+        let completeness = self.render_with(&mut scratch, ino, text)?;
         if text.len() < 16 * SCRATCH_MOVES {
-            self.scratch
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(decoded);
+            self.scratch().push(scratch);
         }
         Ok(completeness)
+    }
+
+    fn renderer(&self) -> Renderer<'_> {
+        let mut scratch = Decoded::reading_ahead();
+        Box::new(move |ino, text| self.render_with(&mut scratch, ino, text))
     }
 
     fn statistics(&self) -> Statistics {

@@ -218,7 +218,18 @@ impl Vfs {
         after: u64,
         listing: &mut dyn FnMut(&DirEntry<'_>, Result<Attr, Error>) -> bool,
     ) -> Result<(), Error> {
+        // A page of files whose lengths are not known is rendered in one go.
+        let mut renderer = None;
         self.list(directory, after, &mut |entry| {
+            let ino = entry.node.ino;
+            if matches!(entry.node.kind, NodeKind::File(Size::Rendered))
+                && self.sizes.get(ino).is_none()
+            {
+                let render = renderer.get_or_insert_with(|| self.volume.renderer());
+                self.background.saw_render(ino);
+                // Its error, if any, comes again with the attributes.
+                let _ = self.texts.get_or_render(ino, || self.render(ino, render));
+            }
             listing(entry, self.attr_of(&entry.node))
         })
     }
@@ -272,13 +283,20 @@ impl Vfs {
     /// The text of a rendered file, because someone asked for it.
     fn text(&self, ino: Ino) -> Result<Arc<[u8]>, Error> {
         self.background.saw_request(ino, self.rendered.1);
-        self.texts.get_or_render(ino, || self.render(ino))
+        self.texts.get_or_render(ino, || {
+            self.background.saw_render(ino);
+            self.render(ino, |ino, text| self.volume.render(ino, text))
+        })
     }
 
     /// Renders, and remembers the length; holds no lock.
-    fn render(&self, ino: Ino) -> Result<Arc<[u8]>, Error> {
+    fn render(
+        &self,
+        ino: Ino,
+        mut render: impl FnMut(Ino, &mut Vec<u8>) -> Result<Completeness, Error>,
+    ) -> Result<Arc<[u8]>, Error> {
         let mut text = Vec::with_capacity(2048);
-        let completeness = Error::unless_panic(|| self.volume.render(ino, &mut text))?;
+        let completeness = Error::unless_panic(|| render(ino, &mut text))?;
         let bytes = u32::try_from(text.len())
             .ok()
             .filter(|bytes| *bytes <= Measure::MAX_BYTES)

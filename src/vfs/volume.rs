@@ -102,6 +102,10 @@ pub struct Statistics {
     pub files: u64,
 }
 
+/// Renders one file after the other.
+pub(super) type Renderer<'v> =
+    Box<dyn FnMut(Ino, &mut Vec<u8>) -> Result<Completeness, Error> + 'v>;
+
 /// Something that can be shown as directories and files: a database, a book.
 ///
 /// All methods take `&self` and are called by many threads at once. The
@@ -144,6 +148,12 @@ pub trait Volume: Debug + Send + Sync {
     ///
     /// [`Error::NotFound`], or that of reading.
     fn render(&self, ino: Ino, text: &mut Vec<u8>) -> Result<Completeness, Error>;
+
+    /// As [`render`](Volume::render), for many files in the order of their
+    /// numbers: it may keep what it read, so it must not be kept long.
+    fn renderer(&self) -> Renderer<'_> {
+        Box::new(|ino, text| self.render(ino, text))
+    }
 
     /// Appends up to `length` bytes from `offset` on of a file of
     /// [`Size::Known`] to `bytes`; fewer at its end only.

@@ -41,7 +41,7 @@ use std::marker::PhantomData;
 
 use super::CodePage;
 use crate::bytes::{ByteReader, Malformed};
-use crate::storage::Storage;
+use crate::storage::{ReadBuffer, Storage};
 
 /// Left child of a deleted record.
 const DELETED: i32 = -999;
@@ -103,7 +103,7 @@ impl<K: Kind> EntityFile<K> {
     ///
     /// [`LookupError::Fault`] if this is no entity file of the kind.
     pub(super) fn open(storage: Box<dyn Storage>) -> Result<EntityFile<K>, LookupError> {
-        let mut buffer = Vec::new();
+        let mut buffer = ReadBuffer::default();
         let header = storage
             .read_up_to(0, 28, &mut buffer)
             .map_err(LookupError::Io)?;
@@ -124,7 +124,7 @@ impl<K: Kind> EntityFile<K> {
     /// The medium's.
     pub(super) fn sample_strings<'b>(
         &'b self,
-        buffer: &'b mut Vec<u8>,
+        buffer: &'b mut ReadBuffer,
         strings: &mut Vec<&'b [u8]>,
     ) -> io::Result<()> {
         let sample = self
@@ -153,7 +153,7 @@ impl<K: Kind> EntityFile<K> {
         &self,
         id: u32,
         page: CodePage,
-        buffer: &mut Vec<u8>,
+        buffer: &mut ReadBuffer,
         value: &mut K::Value,
     ) -> Result<(), LookupError> {
         let record_bytes = LINK_BYTES + K::DATA_BYTES;
@@ -245,7 +245,12 @@ mod tests {
 
     fn read(file: &EntityFile<Players>, id: u32) -> Result<PlayerName, LookupError> {
         let mut name = PlayerName::default();
-        file.read(id, CodePage::default(), &mut Vec::new(), &mut name)?;
+        file.read(
+            id,
+            CodePage::default(),
+            &mut ReadBuffer::default(),
+            &mut name,
+        )?;
         Ok(name)
     }
 

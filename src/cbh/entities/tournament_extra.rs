@@ -8,7 +8,7 @@ use std::io;
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::date;
 use crate::game::Date;
-use crate::storage::Storage;
+use crate::storage::{ReadBuffer, Storage};
 
 const HEADER_BYTES: u64 = 32;
 
@@ -27,7 +27,7 @@ impl TournamentExtras {
     pub(crate) fn open(
         storage: Box<dyn Storage>,
     ) -> io::Result<Result<TournamentExtras, Malformed>> {
-        let mut buffer = Vec::new();
+        let mut buffer = ReadBuffer::default();
         let mut reader = ByteReader::new(storage.read_up_to(0, 8, &mut buffer)?);
         let record_bytes = reader.skip(4).and_then(|()| reader.u32_le());
         Ok(record_bytes.map(|record_bytes| TournamentExtras {
@@ -41,7 +41,7 @@ impl TournamentExtras {
     /// # Errors
     ///
     /// The medium's.
-    pub(crate) fn end_date(&self, id: u32, buffer: &mut Vec<u8>) -> io::Result<Date> {
+    pub(crate) fn end_date(&self, id: u32, buffer: &mut ReadBuffer) -> io::Result<Date> {
         let (offset, bytes) = END_DATE;
         if u64::from(self.record_bytes) < offset + bytes as u64 {
             return Ok(Date::UNKNOWN);
