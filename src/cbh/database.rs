@@ -10,7 +10,7 @@ use super::entities::{
     Tournaments,
 };
 use super::extended::{self, ExtendedRecord};
-use super::moves::{MoveDecoder, blob_size};
+use super::moves::{HEAD_BYTES, MoveDecoder, blob_size};
 use super::record::{self, GameRecord, RECORD_BYTES};
 use super::{CodePage, Entry, Error, Family, FileKind, GameId, RecordKind};
 use crate::bytes::Malformed;
@@ -253,21 +253,50 @@ impl Database {
     pub fn read_game(&self, id: GameId, decoded: &mut Decoded) -> Result<(), Error> {
         decoded.game.clear();
         decoded.defects.clear();
+        let record = self.game_record(id, &mut decoded.buffer)?;
+        let extended = self.extended_record(id, &mut decoded.buffer)?;
+        self.read_headers(id, &record, &extended, decoded)?;
+        self.read_moves(&record, &extended, decoded)
+    }
+
+    /// The moves of one game as `.cbg` stores them, see [`moves`](super::moves):
+    /// a part of the file itself where it lies in memory, else `buffer`,
+    /// filled.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotUsed`] if no game has the number; [`Error::Malformed`] if
+    /// the blob has no size, or ends past the file; [`Error::Io`].
+    pub fn moves_blob<'b>(
+        &'b self,
+        id: GameId,
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<&'b [u8], Error> {
+        let record = self.game_record(id, buffer)?;
+        let extended = self.extended_record(id, buffer)?;
+        let io = |source| self.io(FileKind::Moves, source);
+        let offset = self.moves_offset(&record, &extended).map_err(io)?;
+        let left = self.moves.len().map_err(io)?.saturating_sub(offset);
+        let head = self.moves.read_up_to(offset, HEAD_BYTES, buffer);
+        let size = blob_size(head.map_err(io)?)
+            .and_then(|size| blob_within(size, left))
+            .map_err(|fault| self.malformed(FileKind::Moves, offset, fault))?;
+        self.moves.read(offset, size, buffer).map_err(io)
+    }
+
+    fn game_record(&self, id: GameId, buffer: &mut Vec<u8>) -> Result<GameRecord, Error> {
         if id.0 == 0 || id.0 > self.last_id {
             return Err(Error::NotUsed(id));
         }
         let bytes = self
             .headers
-            .read(record_offset(id.0), RECORD_BYTES, &mut decoded.buffer)
+            .read(record_offset(id.0), RECORD_BYTES, buffer)
             .map_err(|source| self.io(FileKind::Headers, source))?;
         if !matches!(record::decode_kind(bytes), Some((RecordKind::Game, _))) {
             return Err(Error::NotUsed(id));
         }
-        let record = GameRecord::decode(bytes)
-            .map_err(|fault| self.malformed(FileKind::Headers, record_offset(id.0), fault))?;
-        let extended = self.extended_record(id, &mut decoded.buffer)?;
-        self.read_headers(id, &record, &extended, decoded)?;
-        self.read_moves(&record, &extended, decoded)
+        GameRecord::decode(bytes)
+            .map_err(|fault| self.malformed(FileKind::Headers, record_offset(id.0), fault))
     }
 
     fn extended_record(&self, id: GameId, buffer: &mut Vec<u8>) -> Result<ExtendedRecord, Error> {
@@ -405,9 +434,8 @@ impl Database {
             blob
         } else {
             let left = self.moves.len().map_err(io)?.saturating_sub(offset);
-            if size as u64 > left {
-                let what = format!("blob of {size} bytes ends past the file ({left} left)");
-                fault(Malformed::new(0, what));
+            if let Err(error) = blob_within(size, left) {
+                fault(error);
                 return Ok(());
             }
             self.moves.read(offset, size, buffer).map_err(io)?
@@ -572,6 +600,15 @@ fn keep<T>(
             Ok(None)
         }
     }
+}
+
+/// The size of a blob, if so many bytes are left in the file.
+fn blob_within(size: usize, left: u64) -> Result<usize, Malformed> {
+    if size as u64 > left {
+        let what = format!("blob of {size} bytes ends past the file ({left} left)");
+        return Err(Malformed::new(0, what));
+    }
+    Ok(size)
 }
 
 fn io_error(family: &Family, kind: FileKind, source: io::Error) -> Error {

@@ -18,7 +18,7 @@ mod entities;
 mod error;
 mod extended;
 mod family;
-mod moves;
+pub mod moves;
 mod record;
 
 pub use codepage::CodePage;

@@ -14,7 +14,7 @@ use crate::game::{Branch, Game, Line, Position, Start};
 const MAX_DEPTH: usize = 1024;
 
 /// Bytes before the start position or the moves.
-const HEAD_BYTES: usize = 4;
+pub(in crate::cbh) const HEAD_BYTES: usize = 4;
 
 /// The size of the blob that begins with `head`, its four bytes included.
 ///
@@ -33,7 +33,7 @@ pub(in crate::cbh) fn blob_size(head: &[u8]) -> Result<usize, Malformed> {
 
 /// Decodes blobs of games; its memory is reused from game to game.
 #[derive(Debug, Default)]
-pub(in crate::cbh) struct MoveDecoder {
+pub struct MoveDecoder {
     /// Places to come back to, with the piece numbers there.
     stack: Vec<(Branch, PieceList)>,
 }
@@ -62,7 +62,7 @@ impl MoveDecoder {
     ///
     /// [`Malformed`] where decoding ended; what could be read stands in
     /// `game`.
-    pub(in crate::cbh) fn decode(
+    pub fn decode(
         &mut self,
         blob: &[u8],
         move_count: u8,

@@ -47,4 +47,5 @@ mod opcode;
 mod pieces;
 mod setup;
 
-pub(super) use decode::{MoveDecoder, blob_size};
+pub use decode::MoveDecoder;
+pub(super) use decode::{HEAD_BYTES, blob_size};
