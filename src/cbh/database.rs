@@ -61,6 +61,15 @@ pub struct Decoded {
     buffer: ReadBuffer,
 }
 
+/// One game's blob of `.cbg` and record of `.cba`, as stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredGame {
+    /// The moves, see [`moves`](super::moves).
+    pub moves: Vec<u8>,
+    /// The remarks, if there are any.
+    pub annotations: Option<Vec<u8>>,
+}
+
 impl Decoded {
     /// One for many games in order, which reads ahead in the files and so
     /// must not be kept long: see [`ReadBuffer::ahead`].
@@ -267,22 +276,78 @@ impl Database {
     pub fn read_game(&self, id: GameId, decoded: &mut Decoded) -> Result<(), Error> {
         decoded.game.clear();
         decoded.defects.clear();
+        let record = self.game_record(id, &mut decoded.buffer)?;
+        let extended = self.extended_record(id, &mut decoded.buffer)?;
+        self.read_headers(id, &record, &extended, decoded)?;
+        self.read_moves(&record, &extended, decoded)?;
+        self.read_annotations(&record, decoded)
+    }
+
+    /// What the files store of one game's moves and remarks.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotUsed`] if no game has the number; [`Error::Malformed`] if
+    /// one of them has no size or ends past its file; [`Error::Io`].
+    pub fn stored_game(&self, id: GameId) -> Result<StoredGame, Error> {
+        let buffer = &mut ReadBuffer::default();
+        let record = self.game_record(id, buffer)?;
+        let extended = self.extended_record(id, buffer)?;
+        let offset = self
+            .moves_offset(&record, &extended)
+            .map_err(|source| self.io(FileKind::Moves, source))?;
+        let moves = self.copy_blob(
+            FileKind::Moves,
+            self.moves.as_ref(),
+            offset,
+            blob_size,
+            buffer,
+        )?;
+        let annotations = match u64::from(record.annotations_offset) {
+            0 => None,
+            offset => Some(self.copy_blob(
+                FileKind::Annotations,
+                self.annotations.as_ref(),
+                offset,
+                annotations::record_size,
+                buffer,
+            )?),
+        };
+        Ok(StoredGame { moves, annotations })
+    }
+
+    fn copy_blob(
+        &self,
+        kind: FileKind,
+        storage: &dyn Storage,
+        offset: u64,
+        size: impl Fn(&[u8]) -> Result<usize, Malformed>,
+        buffer: &mut ReadBuffer,
+    ) -> Result<Vec<u8>, Error> {
+        let mut copy = Vec::new();
+        let keep = |blob: &[u8]| {
+            copy = blob.to_vec();
+            Ok(())
+        };
+        with_blob(storage, offset, size, buffer, keep)
+            .map_err(|source| self.io(kind, source))?
+            .map_err(|fault| self.malformed(kind, offset, fault))?;
+        Ok(copy)
+    }
+
+    fn game_record(&self, id: GameId, buffer: &mut ReadBuffer) -> Result<GameRecord, Error> {
         if id.0 == 0 || id.0 > self.last_id {
             return Err(Error::NotUsed(id));
         }
         let bytes = self
             .headers
-            .read(record_offset(id.0), RECORD_BYTES, &mut decoded.buffer)
+            .read(record_offset(id.0), RECORD_BYTES, buffer)
             .map_err(|source| self.io(FileKind::Headers, source))?;
         if !matches!(record::decode_kind(bytes), Some((RecordKind::Game, _))) {
             return Err(Error::NotUsed(id));
         }
-        let record = GameRecord::decode(bytes)
-            .map_err(|fault| self.malformed(FileKind::Headers, record_offset(id.0), fault))?;
-        let extended = self.extended_record(id, &mut decoded.buffer)?;
-        self.read_headers(id, &record, &extended, decoded)?;
-        self.read_moves(&record, &extended, decoded)?;
-        self.read_annotations(&record, decoded)
+        GameRecord::decode(bytes)
+            .map_err(|fault| self.malformed(FileKind::Headers, record_offset(id.0), fault))
     }
 
     fn extended_record(

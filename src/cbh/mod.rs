@@ -20,11 +20,11 @@ mod entities;
 mod error;
 mod extended;
 mod family;
-mod moves;
+pub mod moves;
 mod record;
 
 pub use codepage::CodePage;
-pub use database::{Database, Decoded, Options};
+pub use database::{Database, Decoded, Options, StoredGame};
 pub use error::Error;
 pub use family::{Family, FileKind};
 pub use record::{Entry, GameId, RecordKind};

@@ -5,7 +5,7 @@ use shakmaty::{Color, Square};
 
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::CodePage;
-use crate::cbh::moves::{square, square_number};
+use crate::cbh::moves::{number, square};
 use crate::game::{
     Annotation, Arrow, ColoredSquare, Evaluation, Phase, ProfilePoint, Stage, TimeSpent,
     VariationColor,
@@ -90,12 +90,12 @@ pub(super) fn encode(annotation: &Annotation, page: CodePage) -> (u8, Vec<u8>) {
             (0x03, symbols.get(..end).unwrap_or_default().to_vec())
         }
         Annotation::Squares(squares) => {
-            let marked = |mark: &ColoredSquare| [mark.color, square_number(mark.square) + 1];
+            let marked = |mark: &ColoredSquare| [mark.color, number(mark.square) + 1];
             (0x04, squares.iter().flat_map(marked).collect())
         }
         Annotation::Arrows(arrows) => {
             let marked = |arrow: &Arrow| {
-                let [from, to] = [arrow.from, arrow.to].map(|square| square_number(square) + 1);
+                let [from, to] = [arrow.from, arrow.to].map(|square| number(square) + 1);
                 [arrow.color, from, to]
             };
             (0x05, arrows.iter().flat_map(marked).collect())
@@ -105,7 +105,7 @@ pub(super) fn encode(annotation: &Annotation, page: CodePage) -> (u8, Vec<u8>) {
             (0x07, bytes.to_vec())
         }
         Annotation::PawnStructure(number) => (0x14, vec![*number]),
-        Annotation::PiecePath(number, square) => (0x15, vec![*number, square_number(*square) + 1]),
+        Annotation::PiecePath(count, square) => (0x15, vec![*count, number(*square) + 1]),
         Annotation::Clock(color, time) => (color.fold_wb(0x16, 0x17), time.to_be_bytes().to_vec()),
         Annotation::Critical(phase) => (0x18, vec![*phase as u8 + 1]),
         Annotation::WebLink { url, caption } => (0x1c, encode_web_link(url, caption, page)),

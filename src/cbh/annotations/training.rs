@@ -11,7 +11,7 @@
 use super::CommentText;
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::CodePage;
-use crate::cbh::moves::{square, square_number};
+use crate::cbh::moves::{number, square};
 use crate::game::{Answer, Training};
 
 /// Bytes before the place from which the size counts.
@@ -73,7 +73,7 @@ pub(super) fn encode(training: &Training, page: CodePage) -> Vec<u8> {
     }
     payload.push(u8::try_from(training.answers.len()).unwrap_or(u8::MAX));
     for answer in training.answers.iter().take(usize::from(u8::MAX)) {
-        let [from, to] = [answer.from, answer.to].map(square_number);
+        let [from, to] = [answer.from, answer.to].map(number);
         payload.extend([from, to, answer.unknown, answer.points]);
         encode_group(&answer.text, page, &mut payload);
     }

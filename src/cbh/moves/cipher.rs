@@ -2,8 +2,9 @@
 //!
 //! Every byte of a move stream is a permuted opcode, shifted by the number of
 //! moves before it. Each encoding mode has its permutation; [`Cipher`] undoes
-//! it. The shift is subtracted before the look-up in modes 0 to 3 and in
-//! quotations, after it in modes 4 to 11.
+//! and does it. To decode, the shift is subtracted before the look-up in modes
+//! 0 to 3 and in quotations, after it in modes 4 to 11; to encode, it is added
+//! at the other end.
 //!
 //! The permutations were read off the move files of ChessBase; those of modes
 //! 0, 1, 4, 5 and 10 are confirmed by games of real bases, the others by two
@@ -12,15 +13,34 @@
 /// The permutation of one encoding mode, and when the shift is applied.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cipher {
+    /// The opcode of each byte.
     opcodes: &'static [u8; 256],
+    /// The byte of each opcode.
+    bytes: &'static [u8; 256],
     shift_first: bool,
 }
 
 impl Cipher {
+    /// The cipher of mode 0, in which chess is written.
+    pub(crate) const CHESS: Cipher = Cipher {
+        opcodes: &MODES[0],
+        bytes: &INVERSES[0],
+        shift_first: true,
+    };
+
+    /// The cipher of mode 10, in which Chess960 is written.
+    pub(crate) const CHESS960: Cipher = Cipher {
+        opcodes: &MODES[10],
+        bytes: &INVERSES[10],
+        shift_first: false,
+    };
+
     /// The cipher of an encoding mode, 0 to 11.
     pub(crate) fn of_mode(mode: u8) -> Option<Cipher> {
-        MODES.get(usize::from(mode)).map(|opcodes| Cipher {
-            opcodes,
+        let index = usize::from(mode);
+        Some(Cipher {
+            opcodes: MODES.get(index)?,
+            bytes: INVERSES.get(index)?,
             shift_first: mode < 4,
         })
     }
@@ -38,6 +58,44 @@ impl Cipher {
             self.opcodes[usize::from(byte)].wrapping_sub(count)
         }
     }
+
+    /// The byte that stands for `opcode` after `count` moves (modulo 256).
+    #[inline]
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "a table of 256 bytes indexed by a byte"
+    )]
+    pub(crate) fn encode(self, opcode: u8, count: u8) -> u8 {
+        if self.shift_first {
+            self.bytes[usize::from(opcode)].wrapping_add(count)
+        } else {
+            self.bytes[usize::from(opcode.wrapping_add(count))]
+        }
+    }
+}
+
+/// The byte of each opcode, by encoding mode.
+static INVERSES: [[u8; 256]; 12] = inverses();
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated by the compiler, which refuses an index out of range"
+)]
+const fn inverses() -> [[u8; 256]; 12] {
+    let mut inverses = [[0; 256]; 12];
+    let mut mode = 0;
+    while mode < MODES.len() {
+        let mut byte = u8::MAX;
+        loop {
+            inverses[mode][MODES[mode][byte as usize] as usize] = byte;
+            if byte == 0 {
+                break;
+            }
+            byte -= 1;
+        }
+        mode += 1;
+    }
+    inverses
 }
 
 /// The opcode of each byte, by encoding mode.
@@ -278,14 +336,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_table_is_a_permutation() {
+    fn what_is_enciphered_is_deciphered_in_every_mode() {
         for mode in 0..12 {
             let cipher = Cipher::of_mode(mode).unwrap();
-            let mut seen = [false; 256];
-            for byte in 0..=u8::MAX {
-                seen[usize::from(cipher.decode(byte, 0))] = true;
+            for opcode in 0..=u8::MAX {
+                for count in 0..=u8::MAX {
+                    let byte = cipher.encode(opcode, count);
+                    assert_eq!(cipher.decode(byte, count), opcode, "mode {mode}");
+                }
             }
-            assert!(seen.iter().all(|&met| met), "mode {mode}");
         }
         assert!(Cipher::of_mode(12).is_none());
     }

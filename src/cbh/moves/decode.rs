@@ -1,20 +1,15 @@
 //! Blob → start position and move tree.
 
-use shakmaty::{Bitboard, CastlingMode, CastlingSide, Color, File, Move, Rank, Role, Square};
+use shakmaty::{Bitboard, CastlingMode, CastlingSide, File, Move, Rank, Role, Square};
 
 use super::cipher::Cipher;
 use super::opcode::{OPCODES, Opcode};
-use super::pieces::{PieceList, Slot, square};
+use super::pieces::{PieceList, Slot};
 use super::setup::{CastlingRooks, StoredSetup};
+use super::word;
+use super::{HEAD_BYTES, MAX_DEPTH, SET_UP};
 use crate::bytes::{ByteReader, Malformed};
 use crate::game::{Branch, Game, Line, Position, Start};
-
-/// How deep variations may nest. The deepest seen in real bases is 74; a
-/// remembered place takes a few hundred bytes, so this bounds the memory.
-const MAX_DEPTH: usize = 1024;
-
-/// Bytes before the start position or the moves.
-const HEAD_BYTES: usize = 4;
 
 /// The size of the blob that begins with `head`, its four bytes included.
 ///
@@ -33,7 +28,7 @@ pub(in crate::cbh) fn blob_size(head: &[u8]) -> Result<usize, Malformed> {
 
 /// Decodes blobs of games; its memory is reused from game to game.
 #[derive(Debug, Default)]
-pub(in crate::cbh) struct MoveDecoder {
+pub struct MoveDecoder {
     /// Places to come back to, with the piece numbers there.
     stack: Vec<(Branch, PieceList)>,
 }
@@ -62,7 +57,7 @@ impl MoveDecoder {
     ///
     /// [`Malformed`] where decoding ended; what could be read stands in
     /// `game`.
-    pub(in crate::cbh) fn decode(
+    pub fn decode(
         &mut self,
         blob: &[u8],
         move_count: u8,
@@ -72,7 +67,7 @@ impl MoveDecoder {
         let encoding = Encoding::of_mode(flags & 0x3f)?;
         let mut reader = ByteReader::new(blob);
         reader.skip(HEAD_BYTES)?;
-        if flags & 0x40 == 0 {
+        if flags & SET_UP == 0 {
             game.start = Start::default();
             return self.stream(encoding, &reader, game).map_err(Stop::fault);
         }
@@ -274,14 +269,14 @@ impl Stream<'_, '_> {
             if word & 0x8000 != 0 {
                 self.push()?;
             }
-            if squares(word) == (Square::A1, Square::A1) {
+            let (mut from, mut to) = word::squares(word);
+            if (from, to) == (Square::A1, Square::A1) {
                 self.null();
             } else {
-                let (mut from, mut to) = squares(word);
                 if self.encoding.from_h8 {
                     (from, to) = (to, from);
                 }
-                self.play_squares(from, to, promotion(word))?;
+                self.play_squares(from, to, word::promotion(word))?;
             }
             if word & 0x4000 != 0 && !self.pop() {
                 return self.end();
@@ -352,13 +347,7 @@ impl Stream<'_, '_> {
             return Err(Stop::NoRight(rook, fault));
         };
         self.play(m)?;
-        if let Move::Castle { king, rook } = m {
-            let to = |file| Square::from_coords(file, king.rank());
-            self.pieces
-                .relocate(color, Role::King, king, to(side.king_to_file()));
-            self.pieces
-                .relocate(color, Role::Rook, rook, to(side.rook_to_file()));
-        }
+        self.pieces.play(color, m);
         Ok(())
     }
 
@@ -368,7 +357,7 @@ impl Stream<'_, '_> {
         let Some(word) = self.word() else {
             return Err(self.fault("the data end inside a move".to_owned()));
         };
-        let (from, to) = squares(word);
+        let (from, to) = word::squares(word);
         if from == to {
             return match to {
                 Square::G1 | Square::G8 => self.castle(CastlingSide::KingSide),
@@ -376,7 +365,7 @@ impl Stream<'_, '_> {
                 _ => Err(self.illegal("a move that goes nowhere").into()),
             };
         }
-        self.play_squares(from, to, promotion(word))
+        self.play_squares(from, to, word::promotion(word))
     }
 
     /// Plays a move given by its squares; `promotion` counts only for a pawn
@@ -392,11 +381,9 @@ impl Stream<'_, '_> {
         }
         let promotes = role == Role::Pawn && Bitboard::BACKRANKS.contains(to);
         let promotion = promotes.then_some(promotion);
-        let color = self.play_piece(role, from, to, promotion)?;
-        match promotion {
-            Some(promoted) => self.pieces.promote(color, from, promoted, to),
-            None => self.pieces.relocate(color, role, from, to),
-        }
+        let color = position.turn();
+        let m = self.play_piece(role, from, to, promotion)?;
+        self.pieces.advance(color, m);
         Ok(())
     }
 
@@ -426,7 +413,7 @@ impl Stream<'_, '_> {
         from: Square,
         to: Square,
         promotion: Option<Role>,
-    ) -> Result<Color, Stop> {
+    ) -> Result<Move, Stop> {
         let position = self.line.position();
         let color = position.turn();
         let board = position.board();
@@ -448,14 +435,8 @@ impl Stream<'_, '_> {
             }
         };
         self.play(m)?;
-        if let Some(taken) = m.capture() {
-            let on = match m {
-                Move::EnPassant { .. } => Square::from_coords(to.file(), from.rank()),
-                _ => to,
-            };
-            self.pieces.capture(!color, taken, on);
-        }
-        Ok(color)
+        self.pieces.take(color, m);
+        Ok(m)
     }
 
     #[inline]
@@ -482,20 +463,5 @@ impl Stream<'_, '_> {
             self.reader.position().saturating_sub(1),
             what,
         ))
-    }
-}
-
-/// From (bits 0–5) and to (bits 6–11) of a two-byte move.
-fn squares(word: u16) -> (Square, Square) {
-    (square((word & 63) as u8), square((word >> 6 & 63) as u8))
-}
-
-/// Promotion of a two-byte move (bits 12–13).
-fn promotion(word: u16) -> Role {
-    match word >> 12 & 3 {
-        0 => Role::Queen,
-        1 => Role::Rook,
-        2 => Role::Bishop,
-        _ => Role::Knight,
     }
 }

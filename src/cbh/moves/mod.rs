@@ -39,13 +39,38 @@
 //! | 10, 11 | compact, Chess960 | after look-up | from a1, from h8 |
 //!
 //! Plies are numbered in the order of the stream; annotations name them by
-//! that number, and it is the order of the ids in the decoded tree.
+//! that number ([`Sequence`]), and it is the order of the ids in the decoded
+//! tree.
+//!
+//! # Writing
+//!
+//! [`encode()`] writes mode 0, or 10 for Chess960, and gives what ChessBase
+//! wrote in these modes byte for byte again, but for: operations to ignore
+//! and what follows the end; a start number that is wrong; castling rights
+//! and en passant files that do not fit the position.
 
+mod chess960;
 mod cipher;
 mod decode;
+mod encode;
 mod opcode;
 mod pieces;
+mod sequence;
 mod setup;
+mod word;
 
-pub(super) use decode::{MoveDecoder, blob_size};
-pub(super) use pieces::{square, square_number};
+pub use decode::MoveDecoder;
+pub(super) use decode::blob_size;
+pub use encode::{EncodeError, Encoded, encode};
+pub(super) use pieces::{number, square};
+pub use sequence::Sequence;
+
+/// Bytes before the start position or the moves.
+const HEAD_BYTES: usize = 4;
+
+/// The flag of a start position, in the first byte.
+const SET_UP: u8 = 0x40;
+
+/// How deep variations may nest. The deepest seen in real bases is 74; a
+/// remembered place takes a few hundred bytes, so this bounds the memory.
+const MAX_DEPTH: usize = 1024;

@@ -21,7 +21,7 @@
 
 use shakmaty::Role;
 
-use super::pieces::Slot;
+use super::pieces::{SLOTS, Slot};
 
 /// What an opcode means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +48,60 @@ pub(crate) enum Opcode {
     Unused,
 }
 
+/// The side to move passes.
+pub(crate) const NULL: u8 = 0;
+/// Castling on the king's side, but not in Chess960.
+pub(crate) const CASTLE_SHORT: u8 = 9;
+/// Castling on the queen's side, but not in Chess960.
+pub(crate) const CASTLE_LONG: u8 = 10;
+/// A move in two more bytes, see [`word`](super::word).
+pub(crate) const TWO_BYTES: u8 = 235;
+/// Remember this place.
+pub(crate) const PUSH: u8 = 254;
+/// The line ends.
+pub(crate) const POP: u8 = 255;
+
+/// The opcode that moves the piece of a slot so many files and ranks; a
+/// pawn's are relative to its side. `None` if it never goes that way.
+#[inline]
+pub(crate) fn opcode_of(slot: Slot, files: i8, ranks: i8) -> Option<u8> {
+    let of_slot = STEPS.get(slot.index())?;
+    let opcode = of_slot.get(step_index(files, ranks)).copied()?;
+    (opcode != NO_STEP).then_some(opcode)
+}
+
 /// The meaning of every opcode.
 pub(crate) static OPCODES: [Opcode; 256] = table();
+
+/// The opcode of each step, by slot and [`step_index`]: `OPCODES` inverted.
+static STEPS: [[u8; 64]; SLOTS] = inverse(&table());
+
+/// Stands in `STEPS` where there is no opcode; 0 itself is no step.
+const NO_STEP: u8 = NULL;
+
+/// A step around the edge of the board as a number below 64. Kings, knights
+/// and pawns never go round it, but no two of their steps are the same there.
+const fn step_index(files: i8, ranks: i8) -> usize {
+    (files.rem_euclid(8) as usize) << 3 | ranks.rem_euclid(8) as usize
+}
+
+/// Goes through the opcodes from the last to the first, so that of two the
+/// lower stays: four squares on a diagonal are the same step as four on the
+/// other, around the edge, and ChessBase writes them as (4, 4).
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
+const fn inverse(opcodes: &[Opcode; 256]) -> [[u8; 64]; SLOTS] {
+    let mut steps = [[NO_STEP; 64]; SLOTS];
+    let mut opcode = u8::MAX;
+    while opcode > 0 {
+        if let Opcode::Step(slot, files, ranks) | Opcode::PawnStep(slot, files, ranks) =
+            opcodes[opcode as usize]
+        {
+            steps[slot.index()][step_index(files, ranks)] = opcode;
+        }
+        opcode -= 1;
+    }
+    steps
+}
 
 const KING_STEPS: [(i8, i8); 8] = [
     (0, 1),
@@ -82,10 +134,10 @@ const DIAGONAL: [(i8, i8); 2] = [(1, 1), (1, -1)];
 )]
 const fn table() -> [Opcode; 256] {
     let mut table = [Opcode::Unused; 256];
-    table[0] = Opcode::Null;
+    table[NULL as usize] = Opcode::Null;
     steps(&mut table, 1, Slot::KING, &KING_STEPS);
-    table[9] = Opcode::CastleShort;
-    table[10] = Opcode::CastleLong;
+    table[CASTLE_SHORT as usize] = Opcode::CastleShort;
+    table[CASTLE_LONG as usize] = Opcode::CastleLong;
     let queens = [11, 143, 171];
     let rooks = [39, 53, 199];
     let bishops = [67, 81, 213];
@@ -114,10 +166,10 @@ const fn table() -> [Opcode; 256] {
         table[first + 3] = Opcode::PawnStep(pawn, -1, 1);
         number += 1;
     }
-    table[235] = Opcode::TwoBytes;
+    table[TWO_BYTES as usize] = Opcode::TwoBytes;
     table[236] = Opcode::Ignore;
-    table[254] = Opcode::Push;
-    table[255] = Opcode::Pop;
+    table[PUSH as usize] = Opcode::Push;
+    table[POP as usize] = Opcode::Pop;
     table
 }
 
@@ -167,6 +219,22 @@ mod tests {
         assert_eq!(OPCODES[84], Opcode::Step(Slot::new(Role::Bishop, 1), 4, 4));
         assert_eq!(OPCODES[9], Opcode::CastleShort);
         assert_eq!(OPCODES[253], Opcode::Unused);
+    }
+
+    #[test]
+    fn every_step_has_its_opcode_again() {
+        for (opcode, meaning) in (0..=u8::MAX).zip(OPCODES) {
+            if let Opcode::Step(slot, files, ranks) | Opcode::PawnStep(slot, files, ranks) = meaning
+            {
+                // Four squares on the second diagonal are as many on the first.
+                let is_second = (files, ranks) == (4, -4);
+                let expected = if is_second { opcode - 7 } else { opcode };
+                assert_eq!(opcode_of(slot, files, ranks), Some(expected));
+                assert_eq!(opcode_of(slot, files - 8, ranks), Some(expected));
+            }
+        }
+        assert_eq!(opcode_of(Slot::KING, 0, 2), None);
+        assert_eq!(opcode_of(Slot::new(Role::Knight, 0), 0, 0), None);
     }
 
     #[test]

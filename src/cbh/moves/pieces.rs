@@ -8,7 +8,7 @@
 //! lowest vacant number of its kind. Pieces beyond the third have none, and
 //! never get one.
 
-use shakmaty::{Board, ByColor, Color, Role, Square};
+use shakmaty::{Board, ByColor, CastlingSide, Color, Move, Role, Square};
 
 /// A numbered piece of one side: king, three queens, rooks, bishops and
 /// knights, eight pawns.
@@ -16,7 +16,7 @@ use shakmaty::{Board, ByColor, Color, Role, Square};
 pub(crate) struct Slot(u8);
 
 /// Slots of one side.
-const SLOTS: usize = 21;
+pub(crate) const SLOTS: usize = 21;
 
 /// Where the king and the first queen, rook, bishop, knight and pawn stand.
 const KING: u8 = 0;
@@ -32,6 +32,11 @@ impl Slot {
     /// The slot of a kind and number, both trusted.
     pub(crate) const fn new(role: Role, number: u8) -> Slot {
         Slot(first_slot(role) + number)
+    }
+
+    /// Its place among the slots of a side, below [`SLOTS`].
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
     }
 
     /// The kind of piece in this slot.
@@ -92,12 +97,61 @@ impl PieceList {
     /// Where the piece of this slot stands; `None` if it is vacant.
     #[inline]
     pub(crate) fn square(&self, color: Color, slot: Slot) -> Option<Square> {
-        *self.side(color).get(usize::from(slot.0))?
+        *self.side(color).get(slot.index())?
+    }
+
+    /// The slot of the piece on `square`; `None` if it has no number.
+    #[inline]
+    pub(crate) fn slot(&self, color: Color, role: Role, square: Square) -> Option<Slot> {
+        let first = first_slot(role);
+        (first..first + capacity(role))
+            .map(Slot)
+            .find(|&slot| self.square(color, slot) == Some(square))
+    }
+
+    /// Follows a move of `color`.
+    pub(crate) fn play(&mut self, color: Color, m: Move) {
+        self.take(color, m);
+        self.advance(color, m);
+    }
+
+    /// Follows the pieces that move themselves, as half of [`play`].
+    ///
+    /// [`play`]: PieceList::play
+    pub(crate) fn advance(&mut self, color: Color, m: Move) {
+        match m {
+            Move::Normal {
+                from,
+                to,
+                promotion: Some(promoted),
+                ..
+            } => self.promote(color, from, promoted, to),
+            Move::Normal { role, from, to, .. } => self.relocate(color, role, from, to),
+            Move::EnPassant { from, to } => self.relocate(color, Role::Pawn, from, to),
+            Move::Castle { king, rook } => {
+                let side = CastlingSide::from_king_side(king < rook);
+                let to = |file| Square::from_coords(file, king.rank());
+                self.relocate(color, Role::King, king, to(side.king_to_file()));
+                self.relocate(color, Role::Rook, rook, to(side.rook_to_file()));
+            }
+            Move::Put { .. } => {}
+        }
+    }
+
+    /// Removes what a move of `color` takes, the other half.
+    #[inline]
+    pub(crate) fn take(&mut self, color: Color, m: Move) {
+        if let Some(taken) = m.capture() {
+            let on = match m {
+                Move::EnPassant { from, to } => Square::from_coords(to.file(), from.rank()),
+                _ => m.to(),
+            };
+            self.capture(!color, taken, on);
+        }
     }
 
     /// Moves the piece on `from`, if it has a number.
-    #[inline]
-    pub(crate) fn relocate(&mut self, color: Color, role: Role, from: Square, to: Square) {
+    fn relocate(&mut self, color: Color, role: Role, from: Square, to: Square) {
         if let Some(place) = self.place(color, role, from) {
             *place = Some(to);
         }
@@ -107,13 +161,13 @@ impl PieceList {
     #[inline]
     pub(crate) fn relocate_slot(&mut self, color: Color, slot: Slot, to: Square) {
         let side = self.squares.get_mut(color);
-        if let Some(place) = side.get_mut(usize::from(slot.0)) {
+        if let Some(place) = side.get_mut(slot.index()) {
             *place = Some(to);
         }
     }
 
     /// Removes the captured piece on `square`.
-    pub(crate) fn capture(&mut self, color: Color, role: Role, square: Square) {
+    fn capture(&mut self, color: Color, role: Role, square: Square) {
         let slots = self.kind(color, role);
         let index = slots.iter().position(|&place| place == Some(square));
         let Some(places) = index.and_then(|index| slots.get_mut(index..)) else {
@@ -128,7 +182,7 @@ impl PieceList {
     }
 
     /// Makes the pawn on `from` a piece on `to`.
-    pub(crate) fn promote(&mut self, color: Color, from: Square, role: Role, to: Square) {
+    fn promote(&mut self, color: Color, from: Square, role: Role, to: Square) {
         if let Some(place) = self.place(color, Role::Pawn, from) {
             *place = None;
         }
@@ -177,9 +231,10 @@ pub(crate) fn square(number: u8) -> Square {
     )
 }
 
-/// ChessBase's number of a square, the inverse of [`square`].
-pub(crate) fn square_number(square: Square) -> u8 {
-    (square.file() as u8) << 3 | square.rank() as u8
+/// ChessBase's number of a square: [`square`] undone.
+pub(crate) fn number(square: Square) -> u8 {
+    let (file, rank) = square.coords();
+    u8::from(file) << 3 | u8::from(rank)
 }
 
 #[cfg(test)]
@@ -238,11 +293,22 @@ mod tests {
     }
 
     #[test]
+    fn a_numbered_piece_is_found_by_its_square() {
+        let mut list = PieceList::new(&Board::new(), false);
+        let slot = |list: &PieceList, square| list.slot(Color::White, Role::Rook, square);
+        assert_eq!(slot(&list, Square::H1), Some(ROOKS[1]));
+        assert_eq!(slot(&list, Square::B1), None, "a knight");
+        let (king, rook) = (Square::E1, Square::H1);
+        list.play(Color::White, Move::Castle { king, rook });
+        assert_eq!(slot(&list, Square::F1), Some(ROOKS[1]), "castled");
+    }
+
+    #[test]
     fn square_numbers_go_up_the_files() {
         assert_eq!((square(0), square(1)), (Square::A1, Square::A2));
         assert_eq!((square(8), square(63)), (Square::B1, Square::H8));
-        for number in 0..64 {
-            assert_eq!(square_number(square(number)), number);
+        for at in 0..64 {
+            assert_eq!(number(square(at)), at);
         }
     }
 }
