@@ -22,9 +22,11 @@ mod extended;
 mod family;
 pub mod moves;
 mod record;
+mod rewrite;
 
 pub use codepage::CodePage;
 pub use database::{Database, Decoded, Options, StoredGame};
 pub use error::Error;
 pub use family::{Family, FileKind};
 pub use record::{Entry, GameId, RecordKind};
+pub use rewrite::rewrite;

@@ -49,6 +49,7 @@ mod training;
 pub(super) use text::CommentText;
 
 use super::CodePage;
+use super::moves::EncodeError;
 use crate::bytes::{ByteReader, Malformed};
 use crate::game::{Annotation, Game};
 
@@ -149,6 +150,41 @@ fn add(remark: StoredRemark<'_>, page: CodePage, game: &mut Game) {
         Some(ply) => game.annotations.add(ply, annotation),
         None => game.annotations.add_stray(remark.position, annotation),
     }
+}
+
+/// A record of these remarks — position, kind, payload, in order — for game
+/// `id`; `None` if there are none.
+///
+/// # Errors
+///
+/// [`EncodeError::RemarkTooLong`] if a payload is longer than its size can
+/// tell.
+pub(super) fn encode(
+    id: u32,
+    remarks: &[(i32, u8, Vec<u8>)],
+) -> Result<Option<Vec<u8>>, EncodeError> {
+    if remarks.is_empty() {
+        return Ok(None);
+    }
+    let u24 = |number: u32| number.to_be_bytes().into_iter().skip(1);
+    let mut record = Vec::new();
+    record.extend(u24(id));
+    record.extend([0x01, 0x00, 0x0e, 0x0e]);
+    record.extend(u24(u32::try_from(remarks.len() + 1).unwrap_or(u32::MAX)));
+    record.extend([0; 4]);
+    for (position, kind, payload) in remarks {
+        let size = u16::try_from(REMARK_HEAD_BYTES + payload.len())
+            .map_err(|_| EncodeError::RemarkTooLong(payload.len()))?;
+        record.extend(u24(position.cast_unsigned()));
+        record.push(*kind);
+        record.extend(size.to_be_bytes());
+        record.extend(payload);
+    }
+    let size = u32::try_from(record.len()).unwrap_or(u32::MAX);
+    if let Some(place) = record.get_mut(10..).and_then(<[u8]>::first_chunk_mut) {
+        *place = size.to_be_bytes();
+    }
+    Ok(Some(record))
 }
 
 /// The value of one remark.

@@ -41,6 +41,8 @@ pub enum EncodeError {
     TooDeep,
     /// The blob would have so many bytes; its size has 24 bits.
     TooLong(usize),
+    /// A remark would have so many bytes; its size has 16 bits.
+    RemarkTooLong(usize),
 }
 
 impl fmt::Display for EncodeError {
@@ -53,6 +55,10 @@ impl fmt::Display for EncodeError {
             EncodeError::TooDeep => {
                 write!(f, "variations nest deeper than {MAX_DEPTH}")
             }
+            EncodeError::RemarkTooLong(bytes) => write!(
+                f,
+                "a remark takes {bytes} bytes; a base can store 65529 of each"
+            ),
             EncodeError::TooLong(bytes) => write!(
                 f,
                 "the moves take {bytes} bytes; a base can store {MAX_BYTES} per game"

@@ -1,0 +1,50 @@
+//! Nothing is lost: bytes → game → text → game → bytes gives the same bytes,
+//! for every game of every base.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "helpers of tests fail and speak as tests do"
+)]
+
+mod common;
+
+use std::path::Path;
+
+use cbfs::cbh::{Database, Decoded, GameId, Options, RecordKind, StoredGame, rewrite};
+
+use common::{fixture_bases, real_bases};
+
+/// Calls `with` for every game that could be read completely.
+fn for_each_game(base: &Path, mut with: impl FnMut(GameId, &Database, &StoredGame, &Decoded)) {
+    let database = Database::open(base, &Options::default()).unwrap();
+    let mut entries = Vec::new();
+    database
+        .entries(GameId(1), database.last_id(), &mut entries)
+        .unwrap();
+    let mut decoded = Decoded::default();
+    for entry in entries {
+        if entry.kind != RecordKind::Game || database.read_game(entry.id, &mut decoded).is_err() {
+            continue;
+        }
+        if decoded.defects.is_empty() {
+            let stored = database.stored_game(entry.id).unwrap();
+            with(entry.id, &database, &stored, &decoded);
+        }
+    }
+}
+
+#[test]
+fn an_edit_that_changes_nothing_changes_no_byte() {
+    let mut games = 0;
+    for base in real_bases().into_iter().chain(fixture_bases()) {
+        for_each_game(&base, |id, database, stored, decoded| {
+            let game = &decoded.game;
+            let again = rewrite(id, stored, game, game, database.code_page()).unwrap();
+            assert_eq!(&again, stored, "{} game {}", base.display(), id.0);
+            games += 1;
+        });
+    }
+    assert!(games > 100, "only {games} games");
+    println!("{games} games keep their bytes");
+}
