@@ -96,25 +96,23 @@ impl<'w, 'o> Comment<'w, 'o> {
     /// Writes the words of a text as PGN can hold them.
     fn text(&mut self, text: &str) {
         let needs_care = |c: char| matches!(c, '{' | '}' | '%') || c.is_control();
-        for word in text.split_whitespace() {
-            if word.len() <= MAX_WORD_BYTES && !word.contains(needs_care) {
-                self.word(word);
-                continue;
-            }
-            let shown: String = word
-                .chars()
-                .map(|c| match c {
-                    '{' => '(',
-                    '}' => ')',
-                    c if c.is_control() => ' ',
-                    c => c,
-                })
-                .collect();
-            let shown = shown.replace("[%", "[ %");
-            shown
-                .split(' ')
+        if !text.contains(needs_care) {
+            text.split_whitespace()
                 .flat_map(word_parts)
                 .for_each(|part| self.word(part));
+            return;
+        }
+        let shown: String = disarmed(text)
+            .chars()
+            .map(|c| match c {
+                '{' => '(',
+                '}' => ')',
+                c if c.is_control() => ' ',
+                c => c,
+            })
+            .collect();
+        for part in shown.split_whitespace().flat_map(word_parts) {
+            self.word(part);
         }
     }
 
@@ -137,6 +135,28 @@ impl<'w, 'o> Comment<'w, 'o> {
             self.writer.glue(b"}");
         }
     }
+}
+
+/// The text with a blank in each command that would be taken for a remark of
+/// its own; others, which programs put into texts, stay as they are.
+fn disarmed(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, from)) = rest.split_once("[%") {
+        shown.push_str(before);
+        let inside = from.split_once(']').map_or(from, |(inside, _)| inside);
+        let (name, arguments) = inside
+            .split_once(char::is_whitespace)
+            .unwrap_or((inside, ""));
+        shown.push_str(if command::is_ours(name, arguments) {
+            "[ %"
+        } else {
+            "[%"
+        });
+        rest = from;
+    }
+    shown.push_str(rest);
+    shown
 }
 
 /// The languages with names; the others are `cb` and their number.
