@@ -1,7 +1,8 @@
 //! Engines' judgements: `[%eval 0.25,18]` of one position, `[%evp 0,80,25,…]`
 //! of all positions of the main line.
 
-use crate::game::{Evaluation, MAX_WORD_BYTES, ProfilePoint};
+use super::WORD_BYTES;
+use crate::game::{Evaluation, ProfilePoint};
 
 /// Centipawns as pawns with two decimals, moves to mate after `#`.
 pub(super) fn encode_evaluation(evaluation: Evaluation, commands: &mut Vec<String>) {
@@ -104,7 +105,7 @@ fn listed(head: &str, items: &[String]) -> String {
         let is_first = at == 0 && !head.contains(' ');
         command.push(if is_first { ' ' } else { ',' });
         word += 1 + item.len();
-        if word > MAX_WORD_BYTES / 2 {
+        if word > WORD_BYTES {
             command.push(' ');
             word = item.len();
         }

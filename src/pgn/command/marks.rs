@@ -6,8 +6,8 @@ use shakmaty::Square;
 
 use crate::game::{Arrow, ColoredSquare};
 
-/// Squares or arrows in one command: as many as stay below two hundred bytes.
-const MARKS_PER_COMMAND: usize = 30;
+/// Squares or arrows in one command: so many fit on a line.
+const MARKS_PER_COMMAND: usize = 10;
 
 /// The colours that other programs know, by ChessBase's number.
 fn color_letter(color: u8) -> Option<char> {

@@ -36,7 +36,7 @@ pub(super) use time::{clock_tag, parse_clock, parse_time_control, time_control_t
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use shakmaty::Color;
 
-use crate::game::{Annotation, Evaluation, MAX_WORD_BYTES, Phase, TimeSpent, VariationColor};
+use crate::game::{Annotation, Evaluation, Phase, TimeSpent, VariationColor};
 use evaluation::{
     encode_evaluation, encode_profile, parse_evaluation, parse_exact_profile, parse_public_profile,
 };
@@ -44,6 +44,9 @@ use marks::{arrow_of, digit_color, encode_arrows, encode_squares, letter_color, 
 use quote::{encode_quotation, encode_training, parse_training};
 use raw::{parse_raw, raw};
 use time::{encode_time, exact_time_control, parse_exact_time_control, parse_time};
+
+/// Longer lists have a blank about here, so that no line grows too long.
+const WORD_BYTES: usize = 64;
 
 /// Appends the commands of a remark, each as text without line breaks. Texts
 /// and symbols have none: they are comments and NAGs.
@@ -198,8 +201,8 @@ fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     let mut word = 0;
     for part in utf8_percent_encode(text, QUOTED) {
-        for block in part.as_bytes().chunks(MAX_WORD_BYTES / 4) {
-            if word + block.len() > MAX_WORD_BYTES / 2 {
+        for block in part.as_bytes().chunks(WORD_BYTES / 2) {
+            if word + block.len() > WORD_BYTES {
                 out.push(' ');
                 word = 0;
             }
