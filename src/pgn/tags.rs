@@ -2,7 +2,12 @@
 //!
 //! The order is that of ChessBase's own exports: the seven tag roster, the
 //! opening code and ratings, the start position, the event, the source, the
-//! teams; then the private tags.
+//! teams; then the private tags, and those that we do not know.
+
+mod decode;
+mod value;
+
+pub(super) use decode::decode;
 
 use shakmaty::Color;
 
@@ -25,6 +30,9 @@ pub(super) fn encode(game: &Game, out: &mut Vec<u8>) {
     tags.teams(headers);
     tags.clocks(game);
     tags.private(headers, medals_of(&game.annotations));
+    for (name, value) in &game.foreign_tags {
+        tags.with(name, |out| append_escaped(value, out));
+    }
 }
 
 /// The languages a label is given in, as private tags call them.
