@@ -14,9 +14,10 @@ mod common;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use cbfs::cbh::{Database, Decoded, GameId, Options, RecordKind};
-use cbfs::game::{Game, MoveTree, PlyId};
+use cbfs::game::{Game, GameResult, MoveTree, PlyId, RatingType};
 use cbfs::pgn;
 use pgn_reader::{RawTag, Reader, SanPlus, Skip, Visitor};
 use proptest::prelude::*;
@@ -26,9 +27,14 @@ use common::{fixture_bases, real_bases, shared};
 #[test]
 fn every_game_of_every_base_is_read_as_pgn_reader_reads_it() {
     let mut checked = 0;
-    for_each_game(|text, place| {
+    for_each_game(|game, place| {
+        let text = text_of(game);
         let ours = pgn::decode(text.as_bytes()).unwrap_or_else(|error| panic!("{place}:{error}"));
-        assert_eq!(tree_of(&ours.tree), trees_of_pgn_reader(text)[0], "{place}");
+        assert_eq!(
+            tree_of(&ours.tree),
+            trees_of_pgn_reader(&text)[0],
+            "{place}"
+        );
         checked += 1;
     });
     assert!(checked > 40, "only {checked} games");
@@ -51,12 +57,33 @@ fn every_pgn_file_beside_a_base_is_read_as_pgn_reader_reads_it() {
 #[test]
 fn our_own_text_of_every_game_becomes_the_same_text() {
     let mut checked = 0;
-    for_each_game(|text, place| {
-        let game = pgn::decode(text.as_bytes()).unwrap_or_else(|error| panic!("{place}:{error}"));
-        assert_eq!(text_of(&game), text, "{place}");
+    for_each_game(|game, place| {
+        let text = text_of(game);
+        let read = pgn::decode(text.as_bytes()).unwrap_or_else(|error| panic!("{place}:{error}"));
+        assert_eq!(text_of(&read), text, "{place}");
         checked += 1;
     });
     println!("{checked} texts became the same text");
+}
+
+#[test]
+fn the_headers_of_every_game_survive() {
+    for_each_game(|game, place| {
+        let read = pgn::decode(text_of(game).as_bytes()).unwrap();
+        assert_eq!(told(&read), told(game), "{place}");
+    });
+}
+
+/// The headers, but for what PGN does not tell: kinds of ratings, and the
+/// judgement of a line where a game was played to its end.
+fn told(game: &Game) -> String {
+    let mut headers = game.headers.clone();
+    headers.white_elo_type = RatingType::default();
+    headers.black_elo_type = RatingType::default();
+    if headers.result != GameResult::Line {
+        headers.line_evaluation = 0;
+    }
+    format!("{headers:#?}")
 }
 
 #[test]
@@ -81,6 +108,44 @@ fn changed_bytes_never_panic_and_errors_lie_in_the_text() {
             changed.remove(at);
             read_anything(&changed);
         }
+    }
+}
+
+/// Texts that would cost quadratic time if anything were looked at twice.
+#[test]
+fn hostile_texts_take_linear_time() {
+    let times = |piece: &str, count: usize| piece.repeat(count);
+    let many = 200_000;
+    let texts = [
+        times("[A \"x\"]", many),
+        times("[A \"x\"] \"]", many),
+        format!("[A \"{}", times("\"] [b ", many)),
+        format!("[A \"{}", times("\" ", many)),
+        (0..many).fold(String::new(), |text, at| text + &format!("[A{at} \"x\"]\n")),
+        format!("[White \"{0}\"][CbhWhite \"{0}\"]*", times("|", many)),
+        times("{{}", many),
+        times("{ { } ", many),
+        times("{", many),
+        format!("{}{}", times("{", many), times("}", many)),
+        format!("e4 {}", times("{a} $1 $2 ", many)),
+        format!("e4 {} *", times("{[%cbpre] a} ", many)),
+        format!("e4 {} *", times("(d4) ", many)),
+        format!("e4 {} *", times("$255 $254 $253 $252 $251 ", many)),
+        format!("{{{}}} *", times("[%cblang ", many)),
+        format!("{{{}}} *", times("[%cblang de] a ", many)),
+        times("%\n", many),
+        times("0-0 ", many),
+        times("-- ", many),
+        times("1. ", many),
+        format!("e4 {}", times("e8(Q)", many)),
+        times("\u{a0}", many),
+        times("* ", many),
+    ];
+    for text in texts {
+        let begin = Instant::now();
+        read_anything(text.as_bytes());
+        let seconds = begin.elapsed().as_secs_f32();
+        assert!(seconds < 10.0, "{seconds} s for {text:.40}");
     }
 }
 
@@ -183,9 +248,10 @@ fn good_games() -> Vec<String> {
     let sample = fixture_bases()
         .into_iter()
         .find(|base| base.ends_with("sample.cbh"));
-    let mut add = |text: &str, _: &str| {
+    let mut add = |game: &Game, _: &str| {
+        let text = text_of(game);
         if text.len() < 700 && games.len() < 4 {
-            games.push(text.to_owned());
+            games.push(text);
         }
     };
     for_each_game_of(&sample.expect("a sample"), &mut add);
@@ -198,14 +264,14 @@ fn text_of(game: &Game) -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// Every readable game of every base as text, without its remarks.
-fn for_each_game(mut check: impl FnMut(&str, &str)) {
+/// Every readable game of every base, without its remarks.
+fn for_each_game(mut check: impl FnMut(&Game, &str)) {
     for base in fixture_bases().into_iter().chain(real_bases()) {
         for_each_game_of(&base, &mut check);
     }
 }
 
-fn for_each_game_of(base: &Path, check: &mut impl FnMut(&str, &str)) {
+fn for_each_game_of(base: &Path, check: &mut impl FnMut(&Game, &str)) {
     let database = Database::open(base, &Options::default()).unwrap();
     let mut entries = Vec::new();
     database
@@ -220,7 +286,7 @@ fn for_each_game_of(base: &Path, check: &mut impl FnMut(&str, &str)) {
             // Commands in comments are not read yet.
             decoded.game.annotations.clear();
             let place = format!("{} game {}", base.display(), entry.id.0);
-            check(&text_of(&decoded.game), &place);
+            check(&decoded.game, &place);
         }
     }
 }

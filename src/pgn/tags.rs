@@ -14,8 +14,8 @@ use shakmaty::Color;
 use super::command::{clock_tag, time_control_tag};
 use super::movetext::append_decimal;
 use crate::game::{
-    Annotation, Annotations, Date, Eco, Game, GameResult, GameTag, Headers, Nation, PlayerName,
-    PlyId, Team, Tournament,
+    Annotation, Annotations, Date, Eco, EventKind, Game, GameResult, GameTag, Headers, Nation,
+    PlayerName, PlyId, Team, Tournament,
 };
 
 /// Appends all tag pairs of `game`, a line each.
@@ -200,10 +200,21 @@ impl Tags<'_> {
         for (name, title) in TAG_NAMES.iter().zip(&headers.tag.titles) {
             self.text(name, title);
         }
+        self.team_event(&headers.tournament);
         self.team_details("CbhWhiteTeam", &headers.white_team);
         self.team_details("CbhBlackTeam", &headers.black_team);
         self.name_parts("CbhWhite", &headers.white);
         self.name_parts("CbhBlack", &headers.black);
+    }
+
+    /// `EventType "team"` is a kind of event. Where it stands for the mark
+    /// that teams met, this says of what kind the event is.
+    fn team_event(&mut self, tournament: &Tournament) {
+        match tournament.kind {
+            EventKind::Unknown if tournament.is_team_event => self.text("CbhTeamEvent", "none"),
+            EventKind::Team if tournament.is_team_event => self.text("CbhTeamEvent", "team"),
+            _ => {}
+        }
     }
 
     /// What a team has beyond its title and country: `number year`, the year

@@ -16,8 +16,8 @@ use super::value::{
 };
 use super::{TAG_NAMES, roman};
 use crate::game::{
-    Annotation, Date, Eco, Game, GameResult, Headers, Nation, PlayerName, PlyId, Source, Start,
-    Team, Tournament,
+    Annotation, Date, Eco, EventKind, Game, GameResult, Headers, Nation, PlayerName, PlyId, Source,
+    Start, Team, Tournament,
 };
 use crate::pgn::command::{clock_tag, parse_time_control, time_control_tag};
 use crate::pgn::error::{Error, quoted};
@@ -271,6 +271,11 @@ impl Tags<'_> {
         let event = self.value("EventType", "the kind of an event", event_type)?;
         tournament.kind = event.kind;
         tournament.is_team_event = event.is_team_event;
+        let kind = self.private_value("CbhTeamEvent", "none or team", team_event_kind)?;
+        if let Some(kind) = kind.filter(|_| event.kind == EventKind::Team) {
+            tournament.kind = kind;
+            tournament.is_team_event = true;
+        }
         tournament.speed = event.speed;
         tournament.rounds = self.number("EventRounds")?;
         tournament.nation = self.nation("EventCountry")?;
@@ -384,6 +389,15 @@ fn is_chess960(variant: &str) -> bool {
     name.retain(|c| c.is_ascii_alphanumeric());
     let names = ["chess960", "fischerandom", "fischerrandom", "freestyle"];
     names.contains(&name.as_str())
+}
+
+/// The kind of an event whose `EventType` says only that teams met.
+fn team_event_kind(word: &str) -> Option<EventKind> {
+    match word {
+        "none" => Some(EventKind::Unknown),
+        "team" => Some(EventKind::Team),
+        _ => None,
+    }
 }
 
 fn exact_result(word: &str) -> Option<GameResult> {
