@@ -180,3 +180,12 @@ pub(super) fn language_name(language: Nation) -> String {
         None => format!("cb{}", language.0),
     }
 }
+
+/// The language that stands after `%cblang`.
+pub(super) fn language_of(name: &str) -> Option<Nation> {
+    let named = LANGUAGES.iter().find(|(_, known)| *known == name);
+    named.map(|(number, _)| *number).or_else(|| {
+        let number = name.strip_prefix("cb")?;
+        number.parse().ok().map(Nation)
+    })
+}
