@@ -6,7 +6,7 @@
 
 use super::command;
 use super::writer::LineWriter;
-use crate::game::{Annotation, MAX_WORD_BYTES, Nation, Text, word_parts};
+use crate::game::{Annotation, Nation, Text, word_parts};
 
 /// Which of a place's remarks a comment is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,15 @@ pub(super) fn encode<'a>(
         }
         comment.end();
     }
+}
+
+/// Writes a comment that says in which places NAGs are, where those are not
+/// the usual ones.
+pub(super) fn encode_symbols(places: &[u8; 3], writer: &mut LineWriter<'_>) {
+    let [on_move, on_position, prefix] = places;
+    let mut comment = Comment::new(writer);
+    comment.command(&format!("[%cbsym {on_move},{on_position},{prefix}]"));
+    comment.end();
 }
 
 /// One comment on its way into lines.

@@ -101,6 +101,7 @@ fn read_game(lexer: &mut Lexer<'_>) -> Result<Game, Error> {
     }
     let result = moves.read(lexer, begin, first, stated)?;
     remarks.move_into(&mut game.annotations);
+    game.headers.medals |= tags::medals_of(&game.annotations);
     game.headers.result = result;
     if result != GameResult::Line {
         game.headers.line_evaluation = 0;

@@ -11,6 +11,9 @@
 //! language that stand side by side are one text: nobody can tell them from a
 //! comment that was written in pieces. Line breaks are blanks.
 
+use std::collections::HashMap;
+
+use super::command::{self, Comment};
 use super::comment::language_of;
 use crate::game::{Annotation, Annotations, Nation, PlyId, Text, nag_places};
 
@@ -53,6 +56,10 @@ impl Rank {
 pub(super) struct Remarks {
     found: Vec<(PlyId, Annotation)>,
     nags: Vec<(PlyId, u8)>,
+    /// Places of NAGs that are not the usual ones.
+    places: Vec<(PlyId, [u8; 3])>,
+    /// Remarks at positions without a ply.
+    stray: Vec<(i32, Annotation)>,
 }
 
 /// Whether a comment says that it stands before the next move.
@@ -75,16 +82,53 @@ impl Remarks {
         self.found.push((ply, remark));
     }
 
-    /// Adds what a comment says.
+    /// Adds what a comment says: remarks of commands, and texts.
     pub(super) fn annotate(&mut self, comment: &str, subject: Subject) {
         let comment = without_flag(comment).unwrap_or(comment);
-        for text in texts(comment) {
-            let remark = match subject {
-                Subject::Game => (PlyId::START, Annotation::TextAfter(text)),
-                Subject::After(ply) => (ply, Annotation::TextAfter(text)),
-                Subject::Opening(ply) | Subject::Before(ply) => (ply, Annotation::TextBefore(text)),
-            };
-            self.found.push(remark);
+        let (ply, is_before) = match subject {
+            Subject::Game => (PlyId::START, false),
+            Subject::After(ply) => (ply, false),
+            Subject::Opening(ply) | Subject::Before(ply) => (ply, true),
+        };
+        let (position, comment) = match numbered(comment, "[%cbpos ") {
+            Some((position, rest)) => (Some(position), rest),
+            None => (None, comment),
+        };
+        let Comment { remarks, text } = command::read(comment);
+        let text = self.exact_symbols(ply, text);
+        let texts = texts(&text).into_iter().map(|text| {
+            if is_before {
+                Annotation::TextBefore(text)
+            } else {
+                Annotation::TextAfter(text)
+            }
+        });
+        let all = texts.chain(remarks);
+        match position {
+            Some(position) => self.stray.extend(all.map(|remark| (position, remark))),
+            None => self.found.extend(all.map(|remark| (ply, remark))),
+        }
+    }
+
+    /// Takes `[%cbsym 32,0,0]` out of a comment: the places of the NAGs, where
+    /// they are not the usual ones.
+    fn exact_symbols(&mut self, ply: PlyId, text: String) -> String {
+        let Some((before, from)) = text.split_once("[%cbsym ") else {
+            return text;
+        };
+        let Some((places, after)) = from.split_once(']') else {
+            return text;
+        };
+        let places: Option<Vec<u8>> = places
+            .split(',')
+            .map(|nag| nag.trim().parse().ok())
+            .collect();
+        match places.and_then(|places| places.try_into().ok()) {
+            Some(places) => {
+                self.places.push((ply, places));
+                format!("{before}{after}")
+            }
+            None => text,
         }
     }
 
@@ -92,6 +136,9 @@ impl Remarks {
     /// one ply texts before it, symbols, texts after it, others.
     pub(super) fn move_into(mut self, annotations: &mut Annotations) {
         self.symbols();
+        for (position, remark) in std::mem::take(&mut self.stray) {
+            annotations.add_stray(position, remark);
+        }
         let rank = |(ply, remark): &(PlyId, Annotation)| (*ply, Rank::of(remark));
         self.found.sort_by_key(rank);
         let mut joined: Vec<(PlyId, Annotation)> = Vec::with_capacity(self.found.len());
@@ -111,11 +158,21 @@ impl Remarks {
     /// become a text.
     fn symbols(&mut self) {
         self.nags.sort_by_key(|(ply, _)| *ply);
+        let exact: HashMap<PlyId, [u8; 3]> = self.places.drain(..).collect();
         for nags in self.nags.chunk_by(|(a, _), (b, _)| a == b) {
             let Some(&(ply, _)) = nags.first() else {
                 continue;
             };
-            let (places, homeless) = nag_places(nags.iter().map(|(_, nag)| *nag));
+            let nags = || nags.iter().map(|(_, nag)| *nag);
+            // They count as long as they are of the NAGs that stand there.
+            let exact = exact
+                .get(&ply)
+                .filter(|places| places.iter().copied().filter(|nag| *nag != 0).eq(nags()));
+            if let Some(places) = exact {
+                self.found.push((ply, Annotation::Symbols(*places)));
+                continue;
+            }
+            let (places, homeless) = nag_places(nags());
             if places != [0; 3] {
                 self.found.push((ply, Annotation::Symbols(places)));
             }
@@ -170,18 +227,26 @@ fn texts(comment: &str) -> Vec<Text> {
 /// A text without words counts only if its language was named.
 fn push_text(language: Option<Nation>, text: Option<&str>, texts: &mut Vec<Text>) {
     let text = text_in(language.unwrap_or_default(), text.unwrap_or_default());
-    if language.is_some() || !text.text.is_empty() {
+    if language.is_some() || text.lead != 0 || !text.text.is_empty() {
         texts.push(text);
     }
 }
 
+/// The number of a command that begins a comment, and what follows it.
+fn numbered<'t, N: std::str::FromStr>(comment: &'t str, command: &str) -> Option<(N, &'t str)> {
+    let from = comment.trim_start().strip_prefix(command)?;
+    let (number, rest) = from.split_once(']')?;
+    Some((number.trim().parse().ok()?, rest))
+}
+
 /// Blanks and line breaks are equal, since lines are broken anywhere.
 fn text_in(language: Nation, text: &str) -> Text {
-    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    let (lead, text) = numbered(text, "[%cblead ").unwrap_or((0, text));
+    let words: Vec<&str> = text.split_whitespace().collect();
     Text {
         language,
         text: words.join(" "),
-        lead: 0,
+        lead,
     }
 }
 

@@ -50,7 +50,7 @@ pub(super) fn is_tag(remark: &Annotation) -> bool {
 }
 
 /// The medals that remarks tell of, and the tag need not.
-fn medals_of(annotations: &Annotations) -> u16 {
+pub(super) fn medals_of(annotations: &Annotations) -> u16 {
     let medals = annotations.iter().map(|(_, remark)| match remark {
         Annotation::Medals(medals) => (medals & 0xffff) as u16,
         _ => 0,

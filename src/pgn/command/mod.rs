@@ -30,8 +30,8 @@ mod raw;
 mod read;
 mod time;
 
-pub(super) use read::{is_ours, read};
-pub(super) use time::{clock_tag, parse_clock, parse_time_control, time_control_tag};
+pub(super) use read::{Comment, is_ours, read};
+pub(super) use time::{clock_tag, parse_time_control, time_control_tag};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use shakmaty::Color;

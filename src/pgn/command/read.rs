@@ -17,7 +17,11 @@ pub(in crate::pgn) struct Comment {
 /// Whether a command in a stored text would be taken for a remark when read,
 /// and so must not be written as it is.
 pub(in crate::pgn) fn is_ours(name: &str, arguments: &str) -> bool {
-    name.starts_with("cb") || name == "tqu" || decode(name, arguments).is_some()
+    match name {
+        "cbnag" => false,
+        "tqu" => true,
+        name => name.starts_with("cb") || decode(name, arguments).is_some(),
+    }
 }
 
 /// One command as it stands in a comment.

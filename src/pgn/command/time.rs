@@ -121,19 +121,3 @@ pub(super) fn parse_exact_time_control(text: &str) -> Option<Annotation> {
     let stages: Option<Vec<Stage>> = text.split(';').map(stage).collect();
     stages?.try_into().ok().map(Annotation::TimeControl)
 }
-
-/// `1:29:59` or `1:29:59.50` in hundredths of a second; `None` if it is of
-/// another form.
-pub(in crate::pgn) fn parse_clock(tag: &str) -> Option<i32> {
-    let (clock, hundredths) = tag.split_once('.').unwrap_or((tag, "00"));
-    let [hours, minutes, seconds]: [i32; 3] = numbers(&clock.replace(':', ","))?;
-    let hundredths: i32 = (hundredths.len() == 2).then(|| hundredths.parse().ok())??;
-    let is_clock = hours >= 0 && (0..60).contains(&minutes) && (0..60).contains(&seconds);
-    let seconds = hours
-        .checked_mul(3600)?
-        .checked_add(minutes * 60 + seconds)?;
-    seconds
-        .checked_mul(100)?
-        .checked_add(hundredths)
-        .filter(|_| is_clock)
-}
