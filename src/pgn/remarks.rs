@@ -147,6 +147,8 @@ fn join(first: &mut Annotation, second: &Annotation) -> bool {
 /// The texts of a comment: one, or one per language that it names.
 fn texts(comment: &str) -> Vec<Text> {
     const COMMAND: &str = "[%cblang ";
+    // A line may break inside the command.
+    let comment = &plain(comment);
     let mut texts = Vec::new();
     let mut language = None;
     // Where the present text begins, and where to look for the next language.
@@ -175,14 +177,18 @@ fn push_text(language: Option<Nation>, text: Option<&str>, texts: &mut Vec<Text>
     }
 }
 
-/// Blanks and line breaks are equal, since lines are broken anywhere.
 fn text_in(language: Nation, text: &str) -> Text {
-    let words: Vec<&str> = text.split_ascii_whitespace().collect();
     Text {
         language,
-        text: words.join(" "),
+        text: plain(text),
         lead: 0,
     }
+}
+
+/// Blanks and line breaks are equal, since lines are broken anywhere.
+fn plain(text: &str) -> String {
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    words.join(" ")
 }
 
 #[cfg(test)]
@@ -219,6 +225,7 @@ mod tests {
             (&["[%cblang de] Zug", "move"], &[(53, "Zug"), (0, "move")]),
             (&["a", "[%cblang de]b"], &[(0, "a"), (53, "b")]),
             (&["[%cblang de] a", "[%cblang de] b"], &[(53, "a b")]),
+            (&["[%cblang\nde] Zug"], &[(53, "Zug")]),
             (&["a [%cblang cb99] b"], &[(0, "a"), (99, "b")]),
             (&["[%cblang xx] a"], &[(0, "[%cblang xx] a")]),
             (&["[%cblang any]"], &[(0, "")]),
