@@ -7,7 +7,7 @@
 
 use shakmaty::{Color, Square};
 
-use super::{Date, Eco, GameResult, Nation, PlyId};
+use super::{Nation, PlyId};
 
 /// One remark.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum Annotation {
     /// A question to the reader.
     Training(Training),
     /// A game quoted.
-    Quotation(Box<Quotation>),
+    Quotation(Quotation),
     /// Time that a player had left at the end, in hundredths of a second.
     Clock(Color, i32),
     /// A critical position.
@@ -245,30 +245,10 @@ pub struct Answer {
 }
 
 /// A game quoted in an annotation.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quotation {
-    /// White's name, `last,first`.
-    pub white: String,
-    /// Black's name.
-    pub black: String,
-    /// White's rating, 0 none.
-    pub white_elo: u16,
-    /// Black's rating, 0 none.
-    pub black_elo: u16,
-    /// Opening code.
-    pub eco: Option<Eco>,
-    /// The event.
-    pub event: String,
-    /// Where.
-    pub site: String,
-    /// When.
-    pub date: Date,
-    /// Round, 0 none.
-    pub round: u8,
-    /// Game within the round, 0 none.
-    pub subround: u8,
-    /// The result, if the number has a meaning.
-    pub result: Option<GameResult>,
+    /// Players, event and result in one line, as ChessBase shows them.
+    pub caption: String,
     /// The stored form: moves and details that are shown nowhere.
     pub payload: Vec<u8>,
 }

@@ -4,7 +4,7 @@
 //! begins with `[%cblang …]`, so that no reader glues them; so does the first
 //! if its language is not "any". Commands stand in the first.
 
-use super::command;
+use super::command::{self, Piece};
 use super::writer::LineWriter;
 use crate::game::{Annotation, Nation, Text, word_parts};
 
@@ -150,21 +150,19 @@ impl<'w, 'o> Comment<'w, 'o> {
 /// its own; others, which programs put into texts, stay as they are.
 fn disarmed(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, from)) = rest.split_once("[%") {
-        shown.push_str(before);
-        let inside = from.split_once(']').map_or(from, |(inside, _)| inside);
-        let (name, arguments) = inside
-            .split_once(char::is_whitespace)
-            .unwrap_or((inside, ""));
-        shown.push_str(if command::is_ours(name, arguments) {
-            "[ %"
-        } else {
-            "[%"
-        });
-        rest = from;
+    for piece in command::pieces(text) {
+        match piece {
+            Piece::Plain(plain) => shown.push_str(plain),
+            Piece::Command(whole) => {
+                let (name, arguments) = Piece::parts(whole);
+                if command::is_ours(name, arguments) {
+                    shown.push_str(&whole.replace("[%", "[ %"));
+                } else {
+                    shown.push_str(whole);
+                }
+            }
+        }
     }
-    shown.push_str(rest);
     shown
 }
 

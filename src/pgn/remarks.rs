@@ -13,9 +13,8 @@
 
 use std::collections::HashMap;
 
-use super::command::{self, Comment};
-use super::comment::language_of;
-use crate::game::{Annotation, Annotations, Nation, PlyId, Text, nag_places};
+use super::command;
+use crate::game::{Annotation, Annotations, PlyId, Text, nag_places};
 
 /// What a comment is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,45 +89,19 @@ impl Remarks {
             Subject::After(ply) => (ply, false),
             Subject::Opening(ply) | Subject::Before(ply) => (ply, true),
         };
-        let (position, comment) = match numbered(comment, "[%cbpos ") {
-            Some((position, rest)) => (Some(position), rest),
-            None => (None, comment),
-        };
-        let Comment { remarks, text } = command::read(comment);
-        let text = self.exact_symbols(ply, text);
-        let texts = texts(&text).into_iter().map(|text| {
+        let read = command::read(&plain(comment));
+        self.places.extend(read.places.map(|places| (ply, places)));
+        let texts = read.texts.into_iter().map(|text| {
             if is_before {
                 Annotation::TextBefore(text)
             } else {
                 Annotation::TextAfter(text)
             }
         });
-        let all = texts.chain(remarks);
-        match position {
+        let all = texts.chain(read.remarks);
+        match read.position {
             Some(position) => self.stray.extend(all.map(|remark| (position, remark))),
             None => self.found.extend(all.map(|remark| (ply, remark))),
-        }
-    }
-
-    /// Takes `[%cbsym 32,0,0]` out of a comment: the places of the NAGs, where
-    /// they are not the usual ones.
-    fn exact_symbols(&mut self, ply: PlyId, text: String) -> String {
-        let Some((before, from)) = text.split_once("[%cbsym ") else {
-            return text;
-        };
-        let Some((places, after)) = from.split_once(']') else {
-            return text;
-        };
-        let places: Option<Vec<u8>> = places
-            .split(',')
-            .map(|nag| nag.trim().parse().ok())
-            .collect();
-        match places.and_then(|places| places.try_into().ok()) {
-            Some(places) => {
-                self.places.push((ply, places));
-                format!("{before}{after}")
-            }
-            None => text,
         }
     }
 
@@ -177,7 +150,10 @@ impl Remarks {
                 self.found.push((ply, Annotation::Symbols(places)));
             }
             for nag in homeless {
-                let text = text_in(Nation::NONE, &format!("[%cbnag {nag}]"));
+                let text = Text {
+                    text: format!("[%cbnag {nag}]"),
+                    ..Text::default()
+                };
                 self.found.push((ply, Annotation::TextAfter(text)));
             }
         }
@@ -201,53 +177,10 @@ fn join(first: &mut Annotation, second: &Annotation) -> bool {
     }
 }
 
-/// The texts of a comment: one, or one per language that it names.
-fn texts(comment: &str) -> Vec<Text> {
-    const COMMAND: &str = "[%cblang ";
-    let mut texts = Vec::new();
-    let mut language = None;
-    // Where the present text begins, and where to look for the next language.
-    let (mut begin, mut from) = (0, 0);
-    let rest_of = |at: usize| comment.get(at..).unwrap_or_default();
-    while let Some(at) = rest_of(from).find(COMMAND).map(|at| from + at) {
-        from = at + COMMAND.len();
-        let Some((name, _)) = rest_of(from).split_once(']') else {
-            break;
-        };
-        if let Some(named) = language_of(name.trim()) {
-            push_text(language, comment.get(begin..at), &mut texts);
-            language = Some(named);
-            begin = from + name.len() + 1;
-        }
-    }
-    push_text(language, comment.get(begin..), &mut texts);
-    texts
-}
-
-/// A text without words counts only if its language was named.
-fn push_text(language: Option<Nation>, text: Option<&str>, texts: &mut Vec<Text>) {
-    let text = text_in(language.unwrap_or_default(), text.unwrap_or_default());
-    if language.is_some() || text.lead != 0 || !text.text.is_empty() {
-        texts.push(text);
-    }
-}
-
-/// The number of a command that begins a comment, and what follows it.
-fn numbered<'t, N: std::str::FromStr>(comment: &'t str, command: &str) -> Option<(N, &'t str)> {
-    let from = comment.trim_start().strip_prefix(command)?;
-    let (number, rest) = from.split_once(']')?;
-    Some((number.trim().parse().ok()?, rest))
-}
-
 /// Blanks and line breaks are equal, since lines are broken anywhere.
-fn text_in(language: Nation, text: &str) -> Text {
-    let (lead, text) = numbered(text, "[%cblead ").unwrap_or((0, text));
+fn plain(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
-    Text {
-        language,
-        text: words.join(" "),
-        lead,
-    }
+    words.join(" ")
 }
 
 #[cfg(test)]
@@ -284,11 +217,12 @@ mod tests {
             (&["[%cblang de] Zug", "move"], &[(53, "Zug"), (0, "move")]),
             (&["a", "[%cblang de]b"], &[(0, "a"), (53, "b")]),
             (&["[%cblang de] a", "[%cblang de] b"], &[(53, "a b")]),
+            (&["[%cblang\nde] Zug"], &[(53, "Zug")]),
             (&["a [%cblang cb99] b"], &[(0, "a"), (99, "b")]),
             (&["[%cblang xx] a"], &[(0, "[%cblang xx] a")]),
             (&["[%cblang any]"], &[(0, "")]),
             (&["", "  "], &[]),
-            (&["[%csl Gd4] a"], &[(0, "[%csl Gd4] a")]),
+            (&["[%clk 0:05:00] a"], &[(0, "[%clk 0:05:00] a")]),
         ] {
             assert_eq!(read(comments), texts(expected), "{comments:?}");
         }
@@ -305,7 +239,10 @@ mod tests {
         remarks.annotate("the game", Subject::Game);
         remarks.nag(ply, 14);
         remarks.move_into(&mut game.annotations);
-        let text = |text: &str| text_in(Nation::NONE, text);
+        let text = |text: &str| Text {
+            text: text.to_owned(),
+            ..Text::default()
+        };
         let expected = [
             (PlyId::START, Annotation::TextAfter(text("the game"))),
             (ply, Annotation::TextBefore(text("before"))),

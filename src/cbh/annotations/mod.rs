@@ -193,9 +193,7 @@ pub(super) fn decode_remark(kind: u8, payload: &[u8], page: CodePage) -> Annotat
         0x02 => text::decode(payload, page).map(Annotation::TextAfter),
         0x82 => text::decode(payload, page).map(Annotation::TextBefore),
         0x09 => training::decode(payload, page).map(Annotation::Training),
-        0x13 => quotation::decode(payload, page)
-            .map(Box::new)
-            .map(Annotation::Quotation),
+        0x13 => quotation::decode(payload, page).map(Annotation::Quotation),
         _ => payload::decode(kind, payload, page),
     };
     known.unwrap_or_else(|| Annotation::Opaque {
@@ -210,6 +208,9 @@ pub(super) fn encode_remark(annotation: &Annotation, page: CodePage) -> (u8, Vec
     match annotation {
         Annotation::TextAfter(text) => (0x02, text::encode(text, page)),
         Annotation::TextBefore(text) => (0x82, text::encode(text, page)),
+        Annotation::Training(training) if !training.payload.is_empty() => {
+            (0x09, training.payload.clone())
+        }
         Annotation::Training(training) => (0x09, training::encode(training, page)),
         Annotation::Quotation(quotation) => (0x13, quotation.payload.clone()),
         Annotation::Opaque { kind, payload } => (*kind, payload.clone()),

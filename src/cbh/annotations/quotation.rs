@@ -6,51 +6,52 @@
 //! encoding. The moves are kept as they are.
 
 use crate::bytes::{ByteReader, Malformed};
-use crate::cbh::record::{eco_of, result_of};
+use crate::cbh::record::result_of;
 use crate::cbh::{CodePage, date};
-use crate::game::Quotation;
+use crate::game::{GameResult, Quotation};
 
 /// The flag of a start position, and its size.
 const SETUP: (u16, usize) = (0x40, 28);
 
 /// What a quotation shows; `None` if its header is damaged.
 pub(super) fn decode(payload: &[u8], page: CodePage) -> Option<Quotation> {
-    read(&mut ByteReader::new(payload), payload, page).ok()
+    let caption = caption(&mut ByteReader::new(payload), page).ok()?;
+    Some(Quotation {
+        caption,
+        payload: payload.to_vec(),
+    })
 }
 
-fn read(
-    reader: &mut ByteReader<'_>,
-    payload: &[u8],
-    page: CodePage,
-) -> Result<Quotation, Malformed> {
+/// `1-0 Tal,Mihail (2700)-Petrosian,T Candidates Bled 1959 (2)`: result,
+/// players with ratings, event, site, year and round, as far as they are
+/// given.
+fn caption(reader: &mut ByteReader<'_>, page: CodePage) -> Result<String, Malformed> {
     reader.skip(4)?;
     if reader.u16_be()? & SETUP.0 != 0 {
         reader.skip(SETUP.1)?;
     }
-    let white = string(reader, page)?;
-    let black = string(reader, page)?;
-    let (white_elo, black_elo) = (reader.u16_be()?, reader.u16_be()?);
-    let eco = eco_of(reader.u16_be()?);
-    let event = string(reader, page)?;
-    let site = string(reader, page)?;
+    let names = [string(reader, page)?, string(reader, page)?];
+    let ratings = [reader.u16_be()?, reader.u16_be()?];
+    reader.skip(2)?;
+    let places = [string(reader, page)?, string(reader, page)?];
     let date = date::decode(reader.u32_be()?);
     reader.skip(8)?;
-    let [subround, round, result] = reader.array()?;
+    let [_, round, result] = reader.array()?;
     reader.skip(2)?;
-    Ok(Quotation {
-        white,
-        black,
-        white_elo,
-        black_elo,
-        eco,
-        event,
-        site,
-        date,
-        round,
-        subround,
-        result: result_of(result),
-        payload: payload.to_vec(),
-    })
+    let players: Vec<String> = names
+        .iter()
+        .zip(ratings)
+        .map(|(name, elo)| match (name.trim_end_matches(','), elo) {
+            (name, 0) => name.to_owned(),
+            (name, elo) => format!("{name} ({elo})"),
+        })
+        .collect();
+    let mut parts = vec![result_of(result).map_or("*", GameResult::pgn).to_owned()];
+    parts.push(players.join("-"));
+    parts.extend(places.into_iter().filter(|place| !place.is_empty()));
+    parts.extend((date.year != 0).then(|| date.year.to_string()));
+    parts.extend((round != 0).then(|| format!("({round})")));
+    Ok(parts.join(" "))
 }
 
 /// Length u8, text, a zero byte.
@@ -77,14 +78,8 @@ mod tests {
         ]);
         payload.extend([0xb5, 0xaf]);
         let quotation = decode(&payload, CodePage::default()).unwrap();
-        assert_eq!(
-            (quotation.white.as_str(), quotation.black.as_str()),
-            ("Tal,", "Petrosian,")
-        );
-        assert_eq!((quotation.white_elo, quotation.black_elo), (2600, 2700));
-        assert_eq!(quotation.eco.unwrap().to_string(), "C89");
-        assert_eq!(quotation.date.to_string(), "1959.09.??");
-        assert_eq!((quotation.round, quotation.subround), (1, 2));
+        let caption = "1-0 Tal (2600)-Petrosian (2700) Bled  Bled 1959 (1)";
+        assert_eq!(quotation.caption, caption);
         assert_eq!(quotation.payload, payload);
         assert!(decode(&payload[..30], CodePage::default()).is_none());
     }

@@ -30,7 +30,7 @@ mod raw;
 mod read;
 mod time;
 
-pub(super) use read::{Comment, is_ours, read};
+pub(super) use read::{Piece, is_ours, pieces, read};
 pub(super) use time::{clock_tag, parse_time_control, time_control_tag};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};

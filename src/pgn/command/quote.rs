@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 
 use shakmaty::Square;
 
+use super::Piece;
 use super::raw::raw_beside;
-use crate::game::{Answer, Quotation, Training};
+use crate::game::{Annotation, Answer, Quotation, Training};
 
 /// ChessBase's number of training questions.
 pub(super) const TRAINING: u8 = 0x09;
@@ -17,6 +18,21 @@ pub(super) const QUOTATION: u8 = 0x13;
 /// Languages of training questions, by their number.
 const LANGUAGES: [&str; 8] = ["En", "De", "Fr", "Es", "It", "Nl", "Pt", "Any"];
 
+fn language_name(language: u16) -> String {
+    match LANGUAGES.get(usize::from(language)) {
+        Some(name) => (*name).to_owned(),
+        None => format!("L{language}"),
+    }
+}
+
+/// The inverse of [`language_name`].
+fn language_number(name: &str) -> Option<u16> {
+    match LANGUAGES.iter().position(|known| *known == name) {
+        Some(number) => u16::try_from(number).ok(),
+        None => name.strip_prefix('L')?.parse().ok(),
+    }
+}
+
 /// ChessBase's own words for a question, and the whole of it as stored.
 pub(super) fn encode_training(training: &Training, commands: &mut Vec<String>) {
     let [question, _, hint, second_hint] = &training.texts;
@@ -26,7 +42,7 @@ pub(super) fn encode_training(training: &Training, commands: &mut Vec<String>) {
     };
     let mut shown = Vec::new();
     for (language, text) in question {
-        let name = LANGUAGES.get(usize::from(*language)).unwrap_or(&"En");
+        let name = language_name(*language);
         let mut command = format!("[%tqu \"{name}\",{}", shown_in_quotes(text));
         for hint in [hint, second_hint] {
             let _ = write!(command, ",{}", in_language(hint, *language));
@@ -39,9 +55,11 @@ pub(super) fn encode_training(training: &Training, commands: &mut Vec<String>) {
         command.push(']');
         shown.push(command);
     }
-    commands.extend(shown.iter().cloned());
+    let beside: Vec<&str> = shown.iter().map(String::as_str).collect();
+    let stored = raw_beside(TRAINING, &training.payload, &beside);
+    commands.append(&mut shown);
     if !training.payload.is_empty() {
-        commands.push(raw_beside(TRAINING, &training.payload, shown));
+        commands.push(stored);
     }
 }
 
@@ -63,40 +81,41 @@ fn shown_in_quotes(text: &str) -> String {
 
 /// The game as ChessBase shows it, and the whole of it as stored.
 pub(super) fn encode_quotation(quotation: &Quotation, commands: &mut Vec<String>) {
-    let mut text = quotation
-        .result
-        .map_or("*", |result| result.pgn())
-        .to_owned();
-    let players = [
-        (&quotation.white, quotation.white_elo),
-        (&quotation.black, quotation.black_elo),
-    ];
-    for (at, (name, elo)) in players.into_iter().enumerate() {
-        text.push_str(if at == 0 { " " } else { "-" });
-        text.push_str(name.trim_end_matches(','));
-        if elo != 0 {
-            let _ = write!(text, " ({elo})");
-        }
+    let caption = shown_in_quotes(&quotation.caption);
+    let shown = format!("[%cbgame {}]", caption.trim_matches('"'));
+    let stored = raw_beside(QUOTATION, &quotation.payload, &[&shown]);
+    commands.extend([shown, stored]);
+}
+
+/// A question or quotation of what is shown of it and what is stored; `None`
+/// if what is shown is of another form.
+pub(super) fn with_payload(kind: u8, shown: &[&str], payload: &[u8]) -> Option<Annotation> {
+    let payload = payload.to_vec();
+    if kind == QUOTATION {
+        let (_, caption) = Piece::parts(shown.first()?);
+        let caption = caption.to_owned();
+        return Some(Annotation::Quotation(Quotation { caption, payload }));
     }
-    for place in [&quotation.event, &quotation.site] {
-        if !place.is_empty() {
-            let _ = write!(text, " {place}");
-        }
+    let mut training = Training::default();
+    for command in shown {
+        join(&mut training, parse_training(Piece::parts(command).1)?);
     }
-    if quotation.date.year != 0 {
-        let _ = write!(text, " {}", quotation.date.year);
+    training.payload = payload;
+    Some(Annotation::Training(training))
+}
+
+/// Adds the same question in another language.
+fn join(training: &mut Training, other: Training) {
+    for (texts, more) in training.texts.iter_mut().zip(other.texts) {
+        texts.extend(more);
     }
-    if quotation.round != 0 {
-        let _ = write!(text, " ({})", quotation.round);
+    training.points = training.points.max(other.points);
+    let count = training.answers.len();
+    let mut others = other.answers.into_iter();
+    for (answer, more) in training.answers.iter_mut().zip(others.by_ref().take(count)) {
+        answer.text.extend(more.text);
     }
-    let shown = shown_in_quotes(&text);
-    let command = format!("[%cbgame {}]", shown.trim_matches('"'));
-    commands.push(raw_beside(
-        QUOTATION,
-        &quotation.payload,
-        vec![command.clone()],
-    ));
-    commands.push(command);
+    training.answers.extend(others);
 }
 
 /// The question that `[%tqu …]` asks: language, question, two hints, then
@@ -104,8 +123,7 @@ pub(super) fn encode_quotation(quotation: &Quotation, commands: &mut Vec<String>
 pub(super) fn parse_training(arguments: &str) -> Option<Training> {
     let mut fields = quoted_fields(arguments)?.into_iter();
     let name = fields.next()?;
-    let language = LANGUAGES.iter().position(|known| *known == name)?;
-    let language = u16::try_from(language).ok()?;
+    let language = language_number(&name)?;
     let in_language = |text: String| match text.as_str() {
         "" => Vec::new(),
         _ => vec![(language, text)],

@@ -14,8 +14,8 @@ pub(super) fn raw(kind: u8, payload: &[u8]) -> String {
 }
 
 /// A remark as stored, which counts as long as `shown` stands beside it.
-pub(super) fn raw_beside(kind: u8, payload: &[u8], shown: Vec<String>) -> String {
-    let digest = digest(&shown);
+pub(super) fn raw_beside(kind: u8, payload: &[u8], shown: &[&str]) -> String {
+    let digest = digest(shown);
     with_head(&format!("[%cba {kind:02x} ~{digest:08x}"), payload)
 }
 
@@ -48,7 +48,7 @@ pub(super) fn parse_raw(joined: &str) -> Option<(Annotation, Option<u32>)> {
 }
 
 /// FNV-1a of the commands, blanks left out.
-pub(super) fn digest(commands: &[String]) -> u32 {
+pub(super) fn digest(commands: &[&str]) -> u32 {
     let bytes = commands.iter().flat_map(|command| command.bytes());
     bytes
         .filter(|byte| !byte.is_ascii_whitespace())

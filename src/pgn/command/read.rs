@@ -1,17 +1,87 @@
 //! Commands out of the text of a comment.
 
-use super::quote::{QUOTATION, TRAINING};
+use super::quote::{QUOTATION, TRAINING, with_payload};
 use super::raw::{digest, parse_raw};
-use super::{decode, encode};
-use crate::game::Annotation;
+use super::{decode, encode, numbers};
+use crate::game::{Annotation, Nation, Text};
+use crate::pgn::comment::language_of;
 
-/// What a comment holds beside its text.
+/// What one comment says.
 #[derive(Debug, Default, PartialEq)]
 pub(in crate::pgn) struct Comment {
     /// Remarks of commands, in order.
     pub(in crate::pgn) remarks: Vec<Annotation>,
-    /// The rest, with the commands that are none of ours.
-    pub(in crate::pgn) text: String,
+    /// Texts, one per language named; those without words only if their
+    /// language is.
+    pub(in crate::pgn) texts: Vec<Text>,
+    /// The position where there is no ply, of `[%cbpos …]`.
+    pub(in crate::pgn) position: Option<i32>,
+    /// The places of the NAGs, of `[%cbsym …]`.
+    pub(in crate::pgn) places: Option<[u8; 3]>,
+}
+
+/// A part of a text: a command, or what stands between commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::pgn) enum Piece<'t> {
+    /// No command.
+    Plain(&'t str),
+    /// A command with its brackets.
+    Command(&'t str),
+}
+
+impl<'t> Piece<'t> {
+    /// Name and arguments of a command.
+    pub(in crate::pgn) fn parts(command: &'t str) -> (&'t str, &'t str) {
+        let inside = command.strip_prefix("[%").unwrap_or(command);
+        let inside = inside.strip_suffix(']').unwrap_or(inside);
+        inside
+            .split_once(char::is_whitespace)
+            .unwrap_or((inside, ""))
+    }
+}
+
+/// The pieces of a text, in time linear in its length.
+pub(in crate::pgn) fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
+    let mut rest = text;
+    // Whether a `]`, and one outside quotes, may still come.
+    let (mut has_end, mut has_unquoted_end) = (true, true);
+    std::iter::from_fn(move || {
+        let end = if rest.starts_with("[%") && has_end {
+            let end = command_end(rest, &mut has_unquoted_end);
+            has_end = end.is_some();
+            end
+        } else {
+            None
+        };
+        if let Some(end) = end {
+            let (command, after) = rest.split_at_checked(end)?;
+            rest = after;
+            return Some(Piece::Command(command));
+        }
+        let next = rest.get(1..)?.find("[%").filter(|_| has_end);
+        let (plain, after) = rest.split_at_checked(next.map_or(rest.len(), |at| at + 1))?;
+        rest = after;
+        Some(plain)
+            .filter(|plain| !plain.is_empty())
+            .map(Piece::Plain)
+    })
+}
+
+/// Where the command at the front of `text` ends: behind the first `]`, or
+/// the first outside quotes if quotes are open there.
+fn command_end(text: &str, has_unquoted_end: &mut bool) -> Option<usize> {
+    let first = text.find(']')?;
+    let is_open = text.get(..first)?.matches('"').count() % 2 == 1;
+    if !is_open || !*has_unquoted_end {
+        return Some(first + 1);
+    }
+    let mut is_quoted = true;
+    let unquoted = text.get(first..)?.find(|c| {
+        is_quoted ^= c == '"';
+        c == ']' && !is_quoted
+    });
+    *has_unquoted_end = unquoted.is_some();
+    Some(first + unquoted.unwrap_or(0) + 1)
 }
 
 /// Whether a command in a stored text would be taken for a remark when read,
@@ -24,7 +94,7 @@ pub(in crate::pgn) fn is_ours(name: &str, arguments: &str) -> bool {
     }
 }
 
-/// One command as it stands in a comment.
+/// One command that stands for a remark, or shows one.
 struct Command<'t> {
     /// With brackets.
     whole: &'t str,
@@ -34,45 +104,74 @@ struct Command<'t> {
     digest: Option<u32>,
 }
 
-/// Splits a comment into remarks and text. An exact form beside a public one
-/// counts as long as the public one is what it would be shown as; else the
-/// public one was edited, and counts.
+/// Reads a comment, in which line breaks are blanks already.
+///
+/// An exact form beside a public one counts as long as the public one is what
+/// it would be shown as; else the public one was edited, and counts. Commands
+/// that are none of ours stay in the text.
 pub(in crate::pgn) fn read(comment: &str) -> Comment {
+    let mut found = Comment::default();
     let mut commands = Vec::new();
-    let mut text = String::with_capacity(comment.len());
-    let mut rest = comment;
-    while let Some(at) = rest.find("[%") {
-        let (before, from) = rest.split_at(at);
-        text.push_str(before);
-        let Some(command) = command_at(from) else {
-            text.push_str("[%");
-            rest = from.get(2..).unwrap_or_default();
-            continue;
+    let mut text = OpenText::default();
+    for piece in pieces(comment) {
+        let whole = match piece {
+            Piece::Plain(plain) => {
+                text.words.push_str(plain);
+                continue;
+            }
+            Piece::Command(whole) => whole,
         };
-        rest = from.get(command.whole.len()..).unwrap_or_default();
-        if command.remark.is_none() && command.name != "cbgame" {
-            text.push_str(command.whole);
-        } else {
-            commands.push(command);
+        let (name, arguments) = Piece::parts(whole);
+        match name {
+            "cblang" => match language_of(arguments.trim()) {
+                Some(language) => text.begin(language, &mut found.texts),
+                None => text.words.push_str(whole),
+            },
+            "cblead" if arguments.trim().parse::<u8>().is_ok() => {
+                text.lead = arguments.trim().parse().unwrap_or(0);
+            }
+            "cbpos" if found.position.is_none() => found.position = arguments.trim().parse().ok(),
+            "cbsym" if found.places.is_none() => found.places = numbers(arguments.trim()),
+            _ => match command(whole, name, arguments) {
+                Some(command) => commands.push(command),
+                None => text.words.push_str(whole),
+            },
         }
     }
-    text.push_str(rest);
-    let remarks = resolve(&commands, &mut text);
-    Comment { remarks, text }
+    found.remarks = resolve(&commands, &mut text.words);
+    text.end(&mut found.texts);
+    found
 }
 
-/// The command at the front of `text`: up to the first `]` outside quotes.
-fn command_at(text: &str) -> Option<Command<'_>> {
-    let mut is_quoted = false;
-    let end = text.find(|c| {
-        is_quoted ^= c == '"';
-        c == ']' && !is_quoted
-    });
-    let whole = text.get(..=end.or_else(|| text.find(']'))?)?;
-    let inside = whole.strip_prefix("[%")?.strip_suffix(']')?;
-    let (name, arguments) = inside
-        .split_once(char::is_whitespace)
-        .unwrap_or((inside, ""));
+/// A text that is being read.
+#[derive(Default)]
+struct OpenText {
+    language: Option<Nation>,
+    lead: u8,
+    words: String,
+}
+
+impl OpenText {
+    /// Ends this text and begins one in `language`.
+    fn begin(&mut self, language: Nation, texts: &mut Vec<Text>) {
+        std::mem::take(self).end(texts);
+        self.language = Some(language);
+    }
+
+    fn end(self, texts: &mut Vec<Text>) {
+        let words: Vec<&str> = self.words.split_whitespace().collect();
+        if self.language.is_some() || self.lead != 0 || !words.is_empty() {
+            texts.push(Text {
+                language: self.language.unwrap_or_default(),
+                text: words.join(" "),
+                lead: self.lead,
+            });
+        }
+    }
+}
+
+/// `None` if it is none of ours.
+fn command<'t>(whole: &'t str, name: &'t str, arguments: &str) -> Option<Command<'t>> {
     let digest = match name {
         "cba" => {
             let joined: String = arguments.split_whitespace().collect();
@@ -80,97 +179,118 @@ fn command_at(text: &str) -> Option<Command<'_>> {
         }
         _ => None,
     };
-    Some(Command {
+    let remark = decode(name, arguments);
+    (remark.is_some() || name == "cbgame").then_some(Command {
         whole,
         name,
-        remark: decode(name, arguments),
+        remark,
         digest,
     })
 }
 
+/// A kind of remark that has a public form and an exact one beside it.
+struct Family {
+    /// Name of the public command.
+    public: &'static str,
+    /// Name of the exact command.
+    exact: &'static str,
+    /// The kind of remark, if its exact form is the stored one.
+    stored: Option<u8>,
+}
+
+const FAMILIES: [Family; 7] = [
+    family("csl", "cbcsl", None),
+    family("cal", "cbcal", None),
+    family("emt", "cbemt", None),
+    family("eval", "cbeval", None),
+    family("evp", "cbevp", None),
+    family("tqu", "cba", Some(TRAINING)),
+    family("cbgame", "cba", Some(QUOTATION)),
+];
+
+const fn family(public: &'static str, exact: &'static str, stored: Option<u8>) -> Family {
+    Family {
+        public,
+        exact,
+        stored,
+    }
+}
+
+impl Family {
+    fn has_public(&self, command: &Command<'_>) -> bool {
+        command.name == self.public
+    }
+
+    /// A stored form without a digest stands for itself.
+    fn has_exact(&self, command: &Command<'_>) -> bool {
+        let kind = match &command.remark {
+            Some(Annotation::Opaque { kind, .. }) if command.digest.is_some() => Some(*kind),
+            _ => None,
+        };
+        command.name == self.exact && kind == self.stored
+    }
+
+    /// What the exact commands say, if the public ones beside them are what
+    /// that is shown as.
+    fn exact_remark(&self, commands: &[Command<'_>]) -> Option<Annotation> {
+        let public = commands.iter().filter(|command| self.has_public(command));
+        let shown: Vec<&str> = public.map(|command| command.whole).collect();
+        let exact = || commands.iter().filter(|command| self.has_exact(command));
+        if let Some(kind) = self.stored {
+            let beside = digest(&shown);
+            let stored = exact().find(|command| command.digest == Some(beside))?;
+            return match &stored.remark {
+                Some(Annotation::Opaque { payload, .. }) => with_payload(kind, &shown, payload),
+                _ => None,
+            };
+        }
+        // A long list is cut into several commands: all together count.
+        let mut whole: Option<Annotation> = None;
+        for part in exact().filter_map(|command| command.remark.as_ref()) {
+            if !joins_last(part, whole.as_mut()) {
+                whole = Some(part.clone());
+            }
+        }
+        let whole = whole?;
+        let mut expected = Vec::new();
+        encode(&whole, &mut expected);
+        expected.retain(|command| Piece::parts(command).0 == self.public);
+        let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
+        (digest(&shown) == digest(&expected)).then_some(whole)
+    }
+}
+
 /// The remarks that the commands of one comment come to.
 fn resolve(commands: &[Command<'_>], text: &mut String) -> Vec<Annotation> {
+    let mut exact = FAMILIES
+        .each_ref()
+        .map(|family| family.exact_remark(commands));
+    let is_exact = exact.each_ref().map(Option::is_some);
     let mut remarks: Vec<Annotation> = Vec::new();
     for command in commands {
-        let Some(remark) = &command.remark else {
-            if !has_exact_form(command, commands) {
-                text.push_str(command.whole);
+        let place = FAMILIES
+            .iter()
+            .position(|family| family.has_public(command) || family.has_exact(command));
+        let family = place.and_then(|at| Some((FAMILIES.get(at)?, *is_exact.get(at)?)));
+        match (family, &command.remark) {
+            // The first command of the family brings what all of them say.
+            (Some((_, true)), _) => {
+                remarks.extend(
+                    place
+                        .and_then(|at| exact.get_mut(at))
+                        .and_then(Option::take),
+                );
             }
-            continue;
-        };
-        let counts = if is_exact(command) {
-            is_shown_by(command, remark, commands)
-        } else {
-            !has_exact_form(command, commands)
-        };
-        if counts && !joins_last(remark, remarks.last_mut()) {
-            remarks.push(remark.clone());
+            (Some((family, false)), _) if family.has_exact(command) => {}
+            (_, None) => text.push_str(command.whole),
+            (_, Some(remark)) => {
+                if !joins_last(remark, remarks.last_mut()) {
+                    remarks.push(remark.clone());
+                }
+            }
         }
     }
     remarks
-}
-
-/// Names of public commands with those of their exact forms.
-const EXACT: [(&str, &str); 5] = [
-    ("csl", "cbcsl"),
-    ("cal", "cbcal"),
-    ("emt", "cbemt"),
-    ("eval", "cbeval"),
-    ("evp", "cbevp"),
-];
-
-fn is_exact(command: &Command<'_>) -> bool {
-    command.digest.is_some() || EXACT.iter().any(|(_, exact)| *exact == command.name)
-}
-
-/// The name of the public form of an exact command.
-fn public_name(exact: &Command<'_>) -> Option<&'static str> {
-    if let (Some(_), Some(Annotation::Opaque { kind, .. })) = (exact.digest, &exact.remark) {
-        return match *kind {
-            TRAINING => Some("tqu"),
-            QUOTATION => Some("cbgame"),
-            _ => None,
-        };
-    }
-    let pair = EXACT.iter().find(|(_, name)| *name == exact.name)?;
-    Some(pair.0)
-}
-
-/// Whether the public commands beside an exact one are what it is shown as.
-fn is_shown_by(exact: &Command<'_>, remark: &Annotation, commands: &[Command<'_>]) -> bool {
-    let Some(name) = public_name(exact) else {
-        return true;
-    };
-    let beside = commands.iter().filter(|command| command.name == name);
-    let shown: Vec<String> = beside.map(|command| command.whole.to_owned()).collect();
-    if let Some(expected) = exact.digest {
-        return digest(&shown) == expected;
-    }
-    // A list may be cut into several exact commands: all together count.
-    let mut whole: Option<Annotation> = None;
-    for part in commands.iter().filter(|other| other.name == exact.name) {
-        if let Some(part) = &part.remark
-            && !joins_last(part, whole.as_mut())
-        {
-            whole = Some(part.clone());
-        }
-    }
-    let mut expected = Vec::new();
-    encode(whole.as_ref().unwrap_or(remark), &mut expected);
-    expected.retain(|command| command.starts_with(&format!("[%{name} ")));
-    digest(&shown) == digest(&expected)
-}
-
-/// Whether an exact command that counts stands beside this public one.
-fn has_exact_form(public: &Command<'_>, commands: &[Command<'_>]) -> bool {
-    commands.iter().any(|other| {
-        is_exact(other)
-            && public_name(other) == Some(public.name)
-            && other
-                .remark
-                .as_ref()
-                .is_some_and(|remark| is_shown_by(other, remark, commands))
-    })
 }
 
 /// Whether a list of squares or arrows continues the one before.
@@ -181,4 +301,69 @@ fn joins_last(remark: &Annotation, last: Option<&mut Annotation>) -> bool {
         _ => return false,
     }
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spelled(comment: &str) -> (Vec<String>, Vec<String>) {
+        let found = read(comment);
+        let mut commands = Vec::new();
+        for remark in &found.remarks {
+            encode(remark, &mut commands);
+        }
+        let texts = found.texts.into_iter().map(|text| text.text);
+        (commands, texts.collect())
+    }
+
+    fn list(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn remarks_are_taken_out_of_the_text() {
+        for (comment, commands, texts) in [
+            (
+                "[%csl Ge4,Rd5] White",
+                &["[%csl Ge4,Rd5]"][..],
+                &["White"][..],
+            ),
+            ("a [%emt 0:01:05] b", &["[%emt 0:01:05]"], &["a b"]),
+            ("[%eval 25,18]", &["[%eval 0.25,18]"], &[]),
+            ("[%eval -1.3]", &["[%eval -1.30]"], &[]),
+            ("[%clk 0:05:00]", &[], &["[%clk 0:05:00]"]),
+            ("[%csl Bd4] blue", &[], &["[%csl Bd4] blue"]),
+            ("[%cbcrit endgame] [%x", &["[%cbcrit endgame]"], &["[%x"]),
+            ("[%cal Ge2e4] [%cal Rd1h5]", &["[%cal Ge2e4,Rd1h5]"], &[]),
+        ] {
+            assert_eq!(spelled(comment), (list(commands), list(texts)), "{comment}");
+        }
+    }
+
+    #[test]
+    fn an_exact_form_counts_until_the_public_one_is_edited() {
+        let both = "[%emt 0:00:04] [%cbemt 0,0,4,30]";
+        assert_eq!(spelled(both).0, ["[%emt 0:00:04]", "[%cbemt 0,0,4,30]"]);
+        assert_eq!(
+            spelled("[%emt 0:00:05] [%cbemt 0,0,4,30]").0,
+            ["[%emt 0:00:05]"]
+        );
+        let squares = "[%csl Ge4] [%cbcsl 2e4,7e5]";
+        assert_eq!(spelled(squares).0, ["[%csl Ge4]", "[%cbcsl 2e4,7e5]"]);
+        assert_eq!(spelled("[%csl Gd4] [%cbcsl 2e4,7e5]").0, ["[%csl Gd4]"]);
+    }
+
+    #[test]
+    fn quotes_hide_brackets_as_long_as_they_close() {
+        let all: Vec<_> = pieces("a [%tqu \"x]y\"] b [%z \"c] d").collect();
+        let expected = [
+            Piece::Plain("a "),
+            Piece::Command("[%tqu \"x]y\"]"),
+            Piece::Plain(" b "),
+            Piece::Command("[%z \"c]"),
+            Piece::Plain(" d"),
+        ];
+        assert_eq!(all, expected);
+    }
 }
