@@ -11,9 +11,11 @@ mod common;
 
 use std::path::Path;
 
-use cbfs::cbh::{Database, Decoded, GameId, Options, RecordKind, StoredGame, rewrite};
+use cbfs::cbh::{Database, Decoded, GameId, Options, RecordKind, StoredGame, rewrite, write};
+use cbfs::game::Game;
+use cbfs::pgn;
 
-use common::{fixture_bases, real_bases};
+use common::{fixture_bases, real_bases, text_of};
 
 /// Calls `with` for every game that could be read completely.
 fn for_each_game(base: &Path, mut with: impl FnMut(GameId, &Database, &StoredGame, &Decoded)) {
@@ -47,4 +49,51 @@ fn an_edit_that_changes_nothing_changes_no_byte() {
     }
     assert!(games > 100, "only {games} games");
     println!("{games} games keep their bytes");
+}
+
+#[test]
+fn the_text_of_every_game_gives_its_bytes_back() {
+    let mut games = 0;
+    for base in real_bases().into_iter().chain(fixture_bases()) {
+        for_each_game(&base, |id, database, stored, decoded| {
+            let place = format!("{} game {}", base.display(), id.0);
+            let text = text_of(decoded);
+            let read =
+                pgn::decode(text.as_bytes()).unwrap_or_else(|error| panic!("{place}:{error}"));
+            assert_eq!(text_of_game(&read), text, "{place}");
+            let again = rewrite(id, stored, &decoded.game, &read, database.code_page()).unwrap();
+            assert_eq!(&again, stored, "{place}:\n{text}");
+            games += 1;
+        });
+    }
+    assert!(games > 100, "only {games} games");
+    println!("{games} games come back byte for byte");
+}
+
+/// Without the stored game at hand, a text gives the same moves, remarks and
+/// headers: what is written from it alone shows the same text.
+#[test]
+fn the_text_of_every_game_alone_gives_the_same_game() {
+    for base in real_bases().into_iter().chain(fixture_bases()) {
+        for_each_game(&base, |id, database, _, decoded| {
+            let place = format!("{} game {}", base.display(), id.0);
+            let text = text_of(decoded);
+            let read = pgn::decode(text.as_bytes()).unwrap();
+            let page = database.code_page();
+            let written = write(id, &read, page).unwrap();
+            let mut again = Game {
+                headers: read.headers.clone(),
+                foreign_tags: read.foreign_tags.clone(),
+                ..Game::default()
+            };
+            written.decode(page, &mut again).unwrap();
+            assert_eq!(text_of_game(&again), text, "{place}");
+        });
+    }
+}
+
+fn text_of_game(game: &Game) -> String {
+    let mut text = Vec::new();
+    pgn::encode(game, &[], &mut text);
+    String::from_utf8(text).unwrap()
 }

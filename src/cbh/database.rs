@@ -70,6 +70,25 @@ pub struct StoredGame {
     pub annotations: Option<Vec<u8>>,
 }
 
+impl StoredGame {
+    /// Decodes start, moves and remarks into `game`; its headers stay.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`] where one of them is damaged; what could be read stands
+    /// in `game`.
+    pub fn decode(&self, page: CodePage, game: &mut Game) -> Result<(), Malformed> {
+        game.annotations.clear();
+        let moves = blob_size(&self.moves)
+            .and_then(|_| MoveDecoder::default().decode(&self.moves, u8::MAX, game));
+        let remarks = match &self.annotations {
+            Some(record) => annotations::decode(record, page, game),
+            None => Ok(()),
+        };
+        moves.and(remarks)
+    }
+}
+
 impl Decoded {
     /// One for many games in order, which reads ahead in the files and so
     /// must not be kept long: see [`ReadBuffer::ahead`].

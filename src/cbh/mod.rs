@@ -29,4 +29,4 @@ pub use database::{Database, Decoded, Options, StoredGame};
 pub use error::Error;
 pub use family::{Family, FileKind};
 pub use record::{Entry, GameId, RecordKind};
-pub use rewrite::rewrite;
+pub use rewrite::{rewrite, write};

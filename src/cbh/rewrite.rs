@@ -15,6 +15,31 @@ use super::moves::{self, EncodeError};
 use super::{CodePage, GameId, StoredGame};
 use crate::game::{Annotation, Game, MoveTree, PlyId, Start, Text};
 
+/// The bytes of a new game.
+///
+/// # Errors
+///
+/// [`EncodeError`] if the format cannot hold it.
+pub fn write(id: GameId, game: &Game, page: CodePage) -> Result<StoredGame, EncodeError> {
+    let encoded = moves::encode(game)?;
+    let remarks = game.annotations.iter().map(|(ply, remark)| {
+        let position = encoded.sequence.position(ply).unwrap_or(i32::MAX);
+        (position, remark)
+    });
+    let mut remarks: Vec<Remark> = remarks
+        .chain(game.annotations.stray())
+        .map(|(position, remark)| {
+            let (kind, payload) = annotations::encode_remark(remark, page);
+            (position, kind, payload)
+        })
+        .collect();
+    remarks.sort_by_key(|(position, ..)| *position);
+    Ok(StoredGame {
+        moves: encoded.blob,
+        annotations: annotations::encode(id.0, &remarks)?,
+    })
+}
+
 /// The bytes of `edited`, which was made from the text of `read`, which is
 /// what `stored` says. An edit that changes nothing gives `stored` again,
 /// byte for byte.

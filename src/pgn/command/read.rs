@@ -58,8 +58,9 @@ pub(in crate::pgn) fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
             rest = after;
             return Some(Piece::Command(command));
         }
-        let next = rest.get(1..)?.find("[%").filter(|_| has_end);
-        let (plain, after) = rest.split_at_checked(next.map_or(rest.len(), |at| at + 1))?;
+        let first = rest.chars().next()?.len_utf8();
+        let next = rest.get(first..)?.find("[%").filter(|_| has_end);
+        let (plain, after) = rest.split_at_checked(next.map_or(rest.len(), |at| first + at))?;
         rest = after;
         Some(plain)
             .filter(|plain| !plain.is_empty())
@@ -357,6 +358,7 @@ mod tests {
     #[test]
     fn quotes_hide_brackets_as_long_as_they_close() {
         let all: Vec<_> = pieces("a [%tqu \"x]y\"] b [%z \"c] d").collect();
+        assert_eq!(pieces("♘f3").collect::<Vec<_>>(), [Piece::Plain("♘f3")]);
         let expected = [
             Piece::Plain("a "),
             Piece::Command("[%tqu \"x]y\"]"),
