@@ -61,7 +61,7 @@ pub(super) fn encode<'a>(
 
 /// Writes a comment that says in which places NAGs are, where those are not
 /// the usual ones.
-pub(super) fn encode_symbols(places: &[u8; 3], writer: &mut LineWriter<'_>) {
+pub(super) fn encode_symbols(places: [u8; 3], writer: &mut LineWriter<'_>) {
     let [on_move, on_position, prefix] = places;
     let mut comment = Comment::new(writer);
     comment.command(&format!("[%cbsym {on_move},{on_position},{prefix}]"));

@@ -135,7 +135,7 @@ impl MoveText<'_, '_> {
         if let Some(symbols) = symbols
             && nag_places(given()) != (*symbols, Vec::new())
         {
-            comment::encode_symbols(symbols, &mut self.writer);
+            comment::encode_symbols(*symbols, &mut self.writer);
         }
         comment::encode(annotations.on(id), Place::After, &mut self.writer);
         self.writer.position() > before
