@@ -197,6 +197,99 @@ fn info_tells_the_same_to_people_and_programs() {
 }
 
 #[test]
+fn info_tells_what_is_there_and_what_is_wrong() {
+    let report = |base: &str| -> serde_json::Value {
+        let base = fixture(base);
+        serde_json::from_slice(&cbfs(&["info", "--json", base.to_str().unwrap()]).stdout).unwrap()
+    };
+    let old = report("cbh/oldheaders/oldheaders.cbg");
+    assert_eq!(
+        old["missing"],
+        serde_json::json!(["cbj", "cbe", "cbl", "cbtt"])
+    );
+    assert_eq!(old["cbj_version"], serde_json::Value::Null);
+    let sample = report("cbh/sample/sample.cbj");
+    assert_eq!(sample["missing"], serde_json::json!([]));
+    assert_eq!(sample["defects"], serde_json::json!([]));
+    assert_eq!(sample["files"][0]["name"], "sample.cbh");
+
+    let damage = report("cbh/damage/damage.cbh");
+    assert_eq!(damage["defects"][0]["file"], "cbh");
+    assert_eq!(damage["defects"][0]["offset"], 6);
+    let base = fixture("cbh/damage/damage.cbh");
+    let people = text(&cbfs(&["info", base.to_str().unwrap()]).stdout);
+    assert!(people.contains("defect  .cbh at 0x6: "), "{people}");
+    let base = fixture("cbh/oldheaders/oldheaders.cbh");
+    let people = text(&cbfs(&["info", base.to_str().unwrap()]).stdout);
+    assert!(people.contains("-  teams: no .cbe\n"), "{people}");
+}
+
+/// The base holds Cyrillic names in Windows-1251.
+fn cyrillic() -> String {
+    let base = fixture("cbh/names-1251/names-1251.cbh");
+    base.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_code_page_is_detected_or_given() {
+    let base = &cyrillic();
+    for (options, page, how) in [
+        (&[][..], "windows-1251", "detected"),
+        (&["--codepage", "cp1251"], "windows-1251", "given"),
+        (&["--codepage", "1252"], "windows-1252", "given"),
+    ] {
+        let people = text(&cbfs(&[&["info", base], options].concat()).stdout);
+        let line = format!("{page}  code page, {how}\n");
+        assert!(people.contains(&line), "{people}");
+        let json = cbfs(&[&["info", "--json", base], options].concat());
+        let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+        assert_eq!(
+            (&json["code_page"], &json["code_page_is"]),
+            (&page.into(), &how.into())
+        );
+        let export = text(&cbfs(&[&["export", base], options].concat()).stdout);
+        assert_eq!(export.contains("Ботвинник"), page == "windows-1251");
+        assert_eq!(export.contains("Áîòâèííèê"), page == "windows-1252");
+    }
+}
+
+#[test]
+fn what_is_no_code_page_is_refused_with_examples() {
+    let base = &cyrillic();
+    for command in [
+        &["info", base][..],
+        &["export", base],
+        &["mount", base, "/"],
+    ] {
+        let output = cbfs(&[command, &["--codepage", "klingon"]].concat());
+        assert_eq!(output.status.code(), Some(2));
+        let errors = text(&output.stderr);
+        assert!(
+            errors.contains("klingon") && errors.contains("1251"),
+            "{errors}"
+        );
+    }
+    fails(
+        &["mount", "-o", "codepage=klingon", base, "/"],
+        1,
+        &["codepage=klingon", "1251"],
+    );
+}
+
+#[test]
+fn a_mount_in_another_code_page_has_its_own_sizes() {
+    in_namespace(
+        Path::new(&cyrillic()),
+        "one() { \"$cbfs\" mount \"$@\" \"$base\" \"$mnt\"; \
+           grep -rqF \"$name\" $mnt/games; \
+           for f in $mnt/games/*; do test $(stat -c %s $f) = $(cat $f | wc -c); done; \
+           $cbfs umount $mnt; }\n\
+         name=Ботвинник; one; one --codepage 1251\n\
+         name=Áîòâèííèê; one --codepage 1252; one -o ro,codepage=cp1252",
+    );
+}
+
+#[test]
 fn export_is_the_games_one_after_the_other() {
     let Some(printed) = in_sample(
         "$cbfs mount $base $mnt; cat $mnt/games/* > cat.pgn; $cbfs umount $mnt\n\

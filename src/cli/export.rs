@@ -15,7 +15,8 @@ use std::thread;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::Failure;
-use crate::cbh::{self, Database, Decoded, GameId, RecordKind};
+use super::options::parse_code_page;
+use crate::cbh::{self, CodePage, Database, Decoded, GameId, RecordKind};
 use crate::pgn;
 
 /// Records rendered at a time by one core.
@@ -36,6 +37,11 @@ pub(super) struct Args {
     /// Write to this file, whole or not at all; standard output otherwise
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+
+    /// Code page of names and texts that are not UTF-8, as 1251 or cp1250;
+    /// told from the names otherwise
+    #[arg(long, value_name = "PAGE", value_parser = parse_code_page)]
+    codepage: Option<CodePage>,
 
     /// What to write
     #[arg(long, value_enum, default_value_t = Format::Pgn)]
@@ -61,7 +67,10 @@ enum Piece {
 /// Writes all games that are not deleted.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let Format::Pgn = args.format;
-    let database = Database::open(&args.source, &cbh::Options::default()).map_err(Failure::new)?;
+    let options = cbh::Options {
+        code_page: args.codepage,
+    };
+    let database = Database::open(&args.source, &options).map_err(Failure::new)?;
     let bar = progress(u64::from(database.last_id()), quiet);
     let unreadable = match &args.output {
         None => write_games(&database, &mut io::stdout().lock(), &bar)
