@@ -16,9 +16,12 @@
 
 mod common;
 
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
 
 use common::{copy_of_base, fixture, has_fuse};
 
@@ -321,6 +324,59 @@ fn export_replaces_a_file_whole_or_not_at_all() {
     let output = cbfs(&["export", &sample(), "-o", out.to_str().unwrap()]);
     assert!(output.status.success() && output.stderr.is_empty());
     assert!(std::fs::read(&out).unwrap().starts_with(b"[Event "));
+}
+
+/// A base with the first game of the sample many times over.
+fn long_base(games: u32) -> tempfile::TempDir {
+    let directory = copy_of_base("cbh/sample");
+    let headers = directory.path().join("sample.cbh");
+    let mut bytes = std::fs::read(&headers).unwrap();
+    bytes.truncate(2 * 46);
+    bytes[6..10].copy_from_slice(&(games + 1).to_be_bytes());
+    let record = bytes[46..].to_vec();
+    bytes.extend(record.repeat(games as usize - 1));
+    std::fs::write(&headers, bytes).unwrap();
+    directory
+}
+
+#[test]
+fn an_export_that_is_ended_leaves_nothing_behind() {
+    let base = long_base(1_000_000);
+    let source = base.path().join("sample.cbh");
+    for (signal, is_ignored) in [(2, false), (15, false), (1, false), (1, true)] {
+        let directory = tempfile::tempdir().unwrap();
+        let files = || -> Vec<String> {
+            let entries = std::fs::read_dir(directory.path()).unwrap();
+            let names = entries.map(|entry| entry.unwrap().file_name());
+            names.map(|name| name.into_string().unwrap()).collect()
+        };
+        let out = directory.path().join("out.pgn");
+        std::fs::write(&out, "before").unwrap();
+        // As nohup does.
+        let ignore = if is_ignored { "trap '' HUP; " } else { "" };
+        let mut export = Command::new("sh")
+            .args(["-c", &format!("{ignore}exec \"$@\""), "sh", CBFS, "export"])
+            .args([&source, Path::new("-o"), &out])
+            .spawn()
+            .unwrap();
+        while files().len() < 2 {
+            assert!(export.try_wait().unwrap().is_none(), "it ended too early");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let pid = nix::unistd::Pid::from_raw(i32::try_from(export.id()).unwrap());
+        kill(pid, Signal::try_from(signal).unwrap()).unwrap();
+        if is_ignored {
+            std::thread::sleep(Duration::from_millis(50));
+            assert!(export.try_wait().unwrap().is_none(), "it does not go on");
+            assert_eq!(files().len(), 2);
+            kill(pid, Signal::SIGTERM).unwrap();
+            export.wait().unwrap();
+        } else {
+            assert_eq!(export.wait().unwrap().signal(), Some(signal));
+        }
+        assert_eq!(files(), ["out.pgn"]);
+        assert_eq!(std::fs::read(&out).unwrap(), b"before");
+    }
 }
 
 #[test]

@@ -14,8 +14,8 @@ use std::thread;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::Failure;
 use super::options::parse_code_page;
+use super::{Failure, signals};
 use crate::cbh::{self, CodePage, Database, Decoded, GameId, RecordKind};
 use crate::pgn;
 
@@ -103,10 +103,12 @@ fn write_file<T>(
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
+    let ending = signals::block_unless_ignored()?;
     let mut temporary = tempfile::Builder::new()
         .prefix(".cbfs-export-")
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(directory)?;
+    signals::remove_when_ended(ending, temporary.path().to_path_buf());
     let written = write(temporary.as_file_mut())?;
     temporary.as_file().sync_all()?;
     temporary.persist(&path)?;

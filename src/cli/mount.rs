@@ -12,7 +12,7 @@ use nix::sys::signal::{SigSet, Signal};
 use sd_notify::NotifyState;
 
 use super::options::{MountOptions, parse_code_page, parse_size};
-use super::{Failure, daemon};
+use super::{Failure, daemon, signals};
 use crate::cbh::{self, CodePage, Database, FileKind};
 use crate::fuse::{self, Mounted, Outcome, Stopper, mount_at};
 use crate::vfs::{self, DatabaseVolume, Vfs};
@@ -104,7 +104,7 @@ pub(super) fn check(args: &Args) -> Result<MountOptions, Failure> {
 }
 
 fn serve(args: &Args) -> Result<(), Failure> {
-    let signals = block_signals().map_err(Failure::new)?;
+    let signals = signals::block().map_err(Failure::new)?;
     let options = check(args)?;
     // The daemon leaves this directory.
     let source =
@@ -170,15 +170,6 @@ fn outside(options: &MountOptions, headers: &Path) -> fuse::Options {
         auto_unmount: options.auto_unmount,
         flags: options.flags.clone(),
     }
-}
-
-/// Blocks the signals that end a mount, for this thread and those it starts.
-fn block_signals() -> nix::Result<SigSet> {
-    let signals: SigSet = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP]
-        .into_iter()
-        .collect();
-    signals.thread_block()?;
-    Ok(signals)
 }
 
 fn watch_signals(signals: SigSet, stopper: &Stopper) {
