@@ -508,6 +508,31 @@ fn systemd_is_told_when_the_mount_can_be_used() {
 }
 
 #[test]
+fn the_cache_takes_no_more_than_it_may() {
+    let base = long_base(20_000);
+    let used = |options: &str| {
+        let script = format!(
+            "$cbfs mount {options} $base $mnt; cat $mnt/games/* | wc -c\n\
+             grep -Po '^RssAnon:\\s*\\K\\d+' /proc/$(daemon)/status; $cbfs umount $mnt"
+        );
+        let printed = in_namespace(&base.path().join("sample.cbh"), &script)?;
+        let mut numbers = printed.lines().map(|line| line.parse::<u64>().unwrap());
+        Some((numbers.next().unwrap() >> 10, numbers.next().unwrap()))
+    };
+    let Some((text, with_room)) = used("--cache-size 1G") else {
+        return;
+    };
+    let (_, with_little) = used("--cache-size 1M").unwrap();
+    let (_, with_none) = used("-o cache_size=0").unwrap();
+    println!(
+        "{text} KiB of text; memory {with_room}, with 1 MiB {with_little}, with 0 {with_none}"
+    );
+    assert!(with_room > text);
+    assert!(with_little + text * 9 / 10 < with_room);
+    assert!(with_none + text * 9 / 10 < with_room);
+}
+
+#[test]
 fn a_base_cut_short_while_mounted_is_eio_for_what_is_gone() {
     let base = copy_of_base("cbh/sample");
     let Some(printed) = in_namespace(
