@@ -533,19 +533,52 @@ fn the_cache_takes_no_more_than_it_may() {
 }
 
 #[test]
-fn a_base_cut_short_while_mounted_is_eio_for_what_is_gone() {
-    let base = copy_of_base("cbh/sample");
+fn a_file_cut_short_while_mounted_is_eio_for_what_is_gone() {
+    // All of it, or what comes after the first game.
+    for (file, left, unreadable) in [
+        ("cbh", 46, "all"),
+        ("cbh", 92, "all but the first"),
+        ("cbg", 0, "all"),
+        ("cbp", 32, "all"),
+        ("cbt", 32, "all"),
+        ("cbj", 32, "all"),
+        ("cbj", 32 + 120, "all but the first"),
+    ] {
+        let base = copy_of_base("cbh/sample");
+        let script = format!(
+            "$cbfs mount --cache-size 0 $base $mnt; p=$(daemon)\n\
+             names=$(ls $mnt/games); cat $mnt/games/000001.pgn > first\n\
+             $cbfs umount $mnt; $cbfs mount --cache-size 0 $base $mnt; p=$(daemon)\n\
+             truncate -s {left} ${{base%cbh}}{file}\n\
+             for name in $names; do cat $mnt/games/$name > text 2> error \
+               && {{ grep -q cbdefect text && echo defect; cmp text first; echo readable; }} \
+               || grep -c 'Input/output' error; done | sort | uniq -c | tr -s '\\n ' ' '\n\
+             kill -0 $p; $cbfs umount $mnt; gone $p"
+        );
+        let Some(printed) = in_namespace(&base.path().join("sample.cbh"), &script) else {
+            return;
+        };
+        let games = 13;
+        let expected = match unreadable {
+            "all" => format!("{games} 1"),
+            _ => format!("{} 1 1 readable", games - 1),
+        };
+        assert_eq!(printed, expected, "{file} {left}");
+    }
+}
+
+#[test]
+fn a_listing_of_a_base_cut_short_goes_as_far_as_it_goes() {
+    let base = long_base(5_000);
     let Some(printed) = in_namespace(
         &base.path().join("sample.cbh"),
-        "$cbfs mount --cache-size 0 $base $mnt; p=$(daemon)\n\
-         last=$(ls mnt/games | tail -1); cat mnt/games/000001.pgn > first\n\
-         truncate -s 92 $base\n\
-         cat mnt/games/$last > /dev/null 2> error && echo readable; cat error\n\
-         cmp first mnt/games/000001.pgn && echo same\n\
-         kill -0 $p && echo lives; $cbfs umount mnt; gone $p",
+        "for how in on off; do\n\
+         $cbfs mount -o readdirplus=$how $base $mnt; truncate -s $((46 * 3001)) $base\n\
+         ls -f $mnt/games 2> error | wc -l; grep -c 'Input/output' error\n\
+         $cbfs umount $mnt; truncate -s $((46 * 5001)) $base; done",
     ) else {
         return;
     };
-    assert!(printed.contains("Input/output error"), "{printed}");
-    assert!(printed.ends_with("same\nlives"), "{printed}");
+    // With . and ..
+    assert_eq!(printed, "3002\n1\n3002\n1");
 }
