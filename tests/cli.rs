@@ -67,6 +67,10 @@ fn in_namespace(base: &Path, script: &str) -> Option<String> {
     let can_unshare = Command::new("unshare").args(["-m", "true"]).status();
     if !can_unshare.is_ok_and(|status| status.success()) {
         eprintln!("\n*** NOT TESTED: no mount namespaces here ***\n");
+        assert!(
+            std::env::var_os("CBFS_REQUIRE_FUSE").is_none(),
+            "mount namespaces are required"
+        );
         return None;
     }
     let directory = tempfile::tempdir().unwrap();
