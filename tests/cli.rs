@@ -435,6 +435,96 @@ fn mount_returns_when_the_mount_can_be_used() {
 }
 
 #[test]
+fn any_file_of_the_set_names_the_base_in_any_letter_case() {
+    let directory = copy_of_base("cbh/sample");
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(directory.path()).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if !name.starts_with("sample.") {
+            continue;
+        }
+        // SAMPLE.CBH, sample.cbg, SAMPLE.CBJ …
+        let other = match names.len() % 2 {
+            0 => name.to_uppercase(),
+            _ => name.clone(),
+        };
+        std::fs::rename(&path, directory.path().join(&other)).unwrap();
+        names.push(other);
+    }
+    assert!(names.len() > 10, "{names:?}");
+    let other_case = names.iter().map(|name| name.to_lowercase());
+    for name in names.iter().cloned().chain(other_case) {
+        let path = directory.path().join(&name);
+        let output = cbfs(&["info", "--json", path.to_str().unwrap()]);
+        assert!(output.status.success(), "{name}: {}", text(&output.stderr));
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(
+            (&json["games"], &json["missing"]),
+            (&13.into(), &serde_json::json!([]))
+        );
+    }
+}
+
+#[test]
+fn a_base_does_without_its_optional_files_only() {
+    let directory = copy_of_base("cbh/sample");
+    let base = directory.path().join("sample.cbh");
+    let base = base.to_str().unwrap();
+    for (file, holds) in [
+        ("cbg", "moves"),
+        ("cba", "annotations"),
+        ("cbp", "players"),
+        ("cbt", "tournaments"),
+        ("cbc", "annotators"),
+        ("cbs", "sources"),
+    ] {
+        let path = directory.path().join(format!("sample.{file}"));
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let name = format!("sample.{file}: not found");
+        for command in ["info", "export"] {
+            fails(&[command, base], 1, &[&name, holds]);
+        }
+        std::fs::write(&path, bytes).unwrap();
+    }
+    for file in ["cbj", "cbe", "cbl", "cbtt", "cbm", "ini"] {
+        std::fs::remove_file(directory.path().join(format!("sample.{file}"))).unwrap();
+    }
+    let export = text(&cbfs(&["export", base]).stdout);
+    assert_eq!(export.matches("[Event ").count(), 13);
+}
+
+#[test]
+fn a_game_has_the_same_number_on_every_mount() {
+    in_sample(
+        "one() { $cbfs mount $base $mnt; (cd $mnt; find . -printf '%i %p\\n' | sort) > $1; \
+           test \"$(find $mnt -inum $(stat -c %i $mnt/games/000005.pgn))\" = $mnt/games/000005.pgn; \
+           $cbfs umount $mnt; }\n\
+         one first; one second; cmp first second; test $(wc -l < first) = 17\n\
+         test -z \"$(cut -d' ' -f1 first | sort | uniq -d)\"",
+    );
+}
+
+#[test]
+fn the_base_is_shown_as_the_source_whatever_its_path() {
+    let directory = copy_of_base("cbh/sample");
+    let odd = directory.path().join(r"my, base\rw ümlaut");
+    std::fs::create_dir(&odd).unwrap();
+    for entry in std::fs::read_dir(directory.path()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            std::fs::rename(&path, odd.join(path.file_name().unwrap())).unwrap();
+        }
+    }
+    let base = odd.join("sample.cbh");
+    let script = "$cbfs mount \"$base\" $mnt; findmnt -no FSTYPE,SOURCE $mnt; $cbfs umount $mnt";
+    if let Some(printed) = in_namespace(&base, script) {
+        assert_eq!(printed, format!("fuse.cbfs {}", base.display()));
+    }
+}
+
+#[test]
 fn every_way_to_end_a_mount_ends_its_daemon() {
     for (end, busy) in [
         ("umount mnt", false),
