@@ -155,6 +155,7 @@ fn what_cannot_be_mounted_is_refused_in_one_line() {
         fails(&["info", other], 1, &[other]);
         fails(&["export", other], 1, &[other]);
     }
+    fails(&["info", empty], 1, &[empty, "a directory"]);
     fails(&["umount", "/no/such/place"], 1, &["/no/such/place"]);
     fails(&["umount", empty], 1, &["nothing is mounted there"]);
     if Path::new("/proc").exists() {
