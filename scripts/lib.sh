@@ -24,7 +24,7 @@ install() {
 }
 
 need_cargo() {
-    PATH=$PATH:$HOME/.cargo/bin
+    PATH=$PATH:~/.cargo/bin
     if ! command -v cargo >/dev/null; then
         echo "cargo is missing: install Rust 1.95 or later, for example from https://rustup.rs" >&2
         exit 1

@@ -272,15 +272,18 @@ impl Filesystem for Adapter {
         offset: u64,
         mut reply: ReplyDirectory,
     ) {
+        let mut is_empty = true;
         let listed = answer(format_args!("listing of {ino:?} from {offset}"), || {
             self.vfs.list(Ino(ino.0), offset, &mut |entry| {
+                is_empty = false;
                 let number = INodeNo(entry.node.ino.0);
                 !reply.add(number, entry.cookie, file_type(entry.node.kind), entry.name)
             })
         });
         match listed {
-            Ok(()) => reply.ok(),
-            Err(errno) => reply.error(errno),
+            // What follows the last one is asked for next, and told then.
+            Err(errno) if is_empty => reply.error(errno),
+            _ => reply.ok(),
         }
     }
 
@@ -293,9 +296,11 @@ impl Filesystem for Adapter {
         mut reply: ReplyDirectoryPlus,
     ) {
         let request = format_args!("listing of {ino:?} from {offset}");
+        let mut is_empty = true;
         let listed = answer(request, || {
             self.vfs
                 .list_with_attrs(Ino(ino.0), offset, &mut |entry, attr| {
+                    is_empty = false;
                     let number = entry.node.ino;
                     let (ttl, attr) = match attr {
                         Ok(attr) => (&KEEP, self.file_attr(&attr)),
@@ -310,8 +315,8 @@ impl Filesystem for Adapter {
                 })
         });
         match listed {
-            Ok(()) => reply.ok(),
-            Err(errno) => reply.error(errno),
+            Err(errno) if is_empty => reply.error(errno),
+            _ => reply.ok(),
         }
     }
 

@@ -16,9 +16,12 @@
 
 mod common;
 
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
 
 use common::{copy_of_base, fixture, has_fuse};
 
@@ -64,6 +67,10 @@ fn in_namespace(base: &Path, script: &str) -> Option<String> {
     let can_unshare = Command::new("unshare").args(["-m", "true"]).status();
     if !can_unshare.is_ok_and(|status| status.success()) {
         eprintln!("\n*** NOT TESTED: no mount namespaces here ***\n");
+        assert!(
+            std::env::var_os("CBFS_REQUIRE_FUSE").is_none(),
+            "mount namespaces are required"
+        );
         return None;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -148,6 +155,7 @@ fn what_cannot_be_mounted_is_refused_in_one_line() {
         fails(&["info", other], 1, &[other]);
         fails(&["export", other], 1, &[other]);
     }
+    fails(&["info", empty], 1, &[empty, "a directory"]);
     fails(&["umount", "/no/such/place"], 1, &["/no/such/place"]);
     fails(&["umount", empty], 1, &["nothing is mounted there"]);
     if Path::new("/proc").exists() {
@@ -197,6 +205,99 @@ fn info_tells_the_same_to_people_and_programs() {
 }
 
 #[test]
+fn info_tells_what_is_there_and_what_is_wrong() {
+    let report = |base: &str| -> serde_json::Value {
+        let base = fixture(base);
+        serde_json::from_slice(&cbfs(&["info", "--json", base.to_str().unwrap()]).stdout).unwrap()
+    };
+    let old = report("cbh/oldheaders/oldheaders.cbg");
+    assert_eq!(
+        old["missing"],
+        serde_json::json!(["cbj", "cbe", "cbl", "cbtt"])
+    );
+    assert_eq!(old["cbj_version"], serde_json::Value::Null);
+    let sample = report("cbh/sample/sample.cbj");
+    assert_eq!(sample["missing"], serde_json::json!([]));
+    assert_eq!(sample["defects"], serde_json::json!([]));
+    assert_eq!(sample["files"][0]["name"], "sample.cbh");
+
+    let damage = report("cbh/damage/damage.cbh");
+    assert_eq!(damage["defects"][0]["file"], "cbh");
+    assert_eq!(damage["defects"][0]["offset"], 6);
+    let base = fixture("cbh/damage/damage.cbh");
+    let people = text(&cbfs(&["info", base.to_str().unwrap()]).stdout);
+    assert!(people.contains("defect  .cbh at 0x6: "), "{people}");
+    let base = fixture("cbh/oldheaders/oldheaders.cbh");
+    let people = text(&cbfs(&["info", base.to_str().unwrap()]).stdout);
+    assert!(people.contains("-  teams: no .cbe\n"), "{people}");
+}
+
+/// The base holds Cyrillic names in Windows-1251.
+fn cyrillic() -> String {
+    let base = fixture("cbh/names-1251/names-1251.cbh");
+    base.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_code_page_is_detected_or_given() {
+    let base = &cyrillic();
+    for (options, page, how) in [
+        (&[][..], "windows-1251", "detected"),
+        (&["--codepage", "cp1251"], "windows-1251", "given"),
+        (&["--codepage", "1252"], "windows-1252", "given"),
+    ] {
+        let people = text(&cbfs(&[&["info", base], options].concat()).stdout);
+        let line = format!("{page}  code page, {how}\n");
+        assert!(people.contains(&line), "{people}");
+        let json = cbfs(&[&["info", "--json", base], options].concat());
+        let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+        assert_eq!(
+            (&json["code_page"], &json["code_page_is"]),
+            (&page.into(), &how.into())
+        );
+        let export = text(&cbfs(&[&["export", base], options].concat()).stdout);
+        assert_eq!(export.contains("Ботвинник"), page == "windows-1251");
+        assert_eq!(export.contains("Áîòâèííèê"), page == "windows-1252");
+    }
+}
+
+#[test]
+fn what_is_no_code_page_is_refused_with_examples() {
+    let base = &cyrillic();
+    for command in [
+        &["info", base][..],
+        &["export", base],
+        &["mount", base, "/"],
+    ] {
+        let output = cbfs(&[command, &["--codepage", "klingon"]].concat());
+        assert_eq!(output.status.code(), Some(2));
+        let errors = text(&output.stderr);
+        assert!(
+            errors.contains("klingon") && errors.contains("1251"),
+            "{errors}"
+        );
+    }
+    fails(
+        &["mount", "-o", "codepage=klingon", base, "/"],
+        1,
+        &["codepage=klingon", "1251"],
+    );
+}
+
+#[test]
+fn a_mount_in_another_code_page_has_its_own_sizes() {
+    in_namespace(
+        Path::new(&cyrillic()),
+        "one() { \"$cbfs\" mount \"$@\" \"$base\" \"$mnt\"; \
+           grep -rqF \"$name\" $mnt/games; \
+           for f in $mnt/games/*; do test $(stat -c %s $f) = $(cat $f | wc -c); done; \
+           $cbfs umount $mnt; }\n\
+         name=Ботвинник; one; one --codepage 1251\n\
+         name=Áîòâèííèê; one --codepage 1252; one -o ro,codepage=cp1252",
+    );
+}
+
+#[test]
 fn export_is_the_games_one_after_the_other() {
     let Some(printed) = in_sample(
         "$cbfs mount $base $mnt; cat $mnt/games/* > cat.pgn; $cbfs umount $mnt\n\
@@ -228,6 +329,59 @@ fn export_replaces_a_file_whole_or_not_at_all() {
     let output = cbfs(&["export", &sample(), "-o", out.to_str().unwrap()]);
     assert!(output.status.success() && output.stderr.is_empty());
     assert!(std::fs::read(&out).unwrap().starts_with(b"[Event "));
+}
+
+/// A base with the first game of the sample many times over.
+fn long_base(games: u32) -> tempfile::TempDir {
+    let directory = copy_of_base("cbh/sample");
+    let headers = directory.path().join("sample.cbh");
+    let mut bytes = std::fs::read(&headers).unwrap();
+    bytes.truncate(2 * 46);
+    bytes[6..10].copy_from_slice(&(games + 1).to_be_bytes());
+    let record = bytes[46..].to_vec();
+    bytes.extend(record.repeat(games as usize - 1));
+    std::fs::write(&headers, bytes).unwrap();
+    directory
+}
+
+#[test]
+fn an_export_that_is_ended_leaves_nothing_behind() {
+    let base = long_base(1_000_000);
+    let source = base.path().join("sample.cbh");
+    for (signal, is_ignored) in [(2, false), (15, false), (1, false), (1, true)] {
+        let directory = tempfile::tempdir().unwrap();
+        let files = || -> Vec<String> {
+            let entries = std::fs::read_dir(directory.path()).unwrap();
+            let names = entries.map(|entry| entry.unwrap().file_name());
+            names.map(|name| name.into_string().unwrap()).collect()
+        };
+        let out = directory.path().join("out.pgn");
+        std::fs::write(&out, "before").unwrap();
+        // As nohup does.
+        let ignore = if is_ignored { "trap '' HUP; " } else { "" };
+        let mut export = Command::new("sh")
+            .args(["-c", &format!("{ignore}exec \"$@\""), "sh", CBFS, "export"])
+            .args([&source, Path::new("-o"), &out])
+            .spawn()
+            .unwrap();
+        while files().len() < 2 {
+            assert!(export.try_wait().unwrap().is_none(), "it ended too early");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let pid = nix::unistd::Pid::from_raw(i32::try_from(export.id()).unwrap());
+        kill(pid, Signal::try_from(signal).unwrap()).unwrap();
+        if is_ignored {
+            std::thread::sleep(Duration::from_millis(50));
+            assert!(export.try_wait().unwrap().is_none(), "it does not go on");
+            assert_eq!(files().len(), 2);
+            kill(pid, Signal::SIGTERM).unwrap();
+            export.wait().unwrap();
+        } else {
+            assert_eq!(export.wait().unwrap().signal(), Some(signal));
+        }
+        assert_eq!(files(), ["out.pgn"]);
+        assert_eq!(std::fs::read(&out).unwrap(), b"before");
+    }
 }
 
 #[test]
@@ -279,6 +433,96 @@ fn mount_returns_when_the_mount_can_be_used() {
     );
     assert!(lines[2].contains("is mounted there already"), "{printed}");
     assert_eq!(lines[3], "1");
+}
+
+#[test]
+fn any_file_of_the_set_names_the_base_in_any_letter_case() {
+    let directory = copy_of_base("cbh/sample");
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(directory.path()).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if !name.starts_with("sample.") {
+            continue;
+        }
+        // SAMPLE.CBH, sample.cbg, SAMPLE.CBJ …
+        let other = match names.len() % 2 {
+            0 => name.to_uppercase(),
+            _ => name.clone(),
+        };
+        std::fs::rename(&path, directory.path().join(&other)).unwrap();
+        names.push(other);
+    }
+    assert!(names.len() > 10, "{names:?}");
+    let other_case = names.iter().map(|name| name.to_lowercase());
+    for name in names.iter().cloned().chain(other_case) {
+        let path = directory.path().join(&name);
+        let output = cbfs(&["info", "--json", path.to_str().unwrap()]);
+        assert!(output.status.success(), "{name}: {}", text(&output.stderr));
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(
+            (&json["games"], &json["missing"]),
+            (&13.into(), &serde_json::json!([]))
+        );
+    }
+}
+
+#[test]
+fn a_base_does_without_its_optional_files_only() {
+    let directory = copy_of_base("cbh/sample");
+    let base = directory.path().join("sample.cbh");
+    let base = base.to_str().unwrap();
+    for (file, holds) in [
+        ("cbg", "moves"),
+        ("cba", "annotations"),
+        ("cbp", "players"),
+        ("cbt", "tournaments"),
+        ("cbc", "annotators"),
+        ("cbs", "sources"),
+    ] {
+        let path = directory.path().join(format!("sample.{file}"));
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let name = format!("sample.{file}: not found");
+        for command in ["info", "export"] {
+            fails(&[command, base], 1, &[&name, holds]);
+        }
+        std::fs::write(&path, bytes).unwrap();
+    }
+    for file in ["cbj", "cbe", "cbl", "cbtt", "cbm", "ini"] {
+        std::fs::remove_file(directory.path().join(format!("sample.{file}"))).unwrap();
+    }
+    let export = text(&cbfs(&["export", base]).stdout);
+    assert_eq!(export.matches("[Event ").count(), 13);
+}
+
+#[test]
+fn a_game_has_the_same_number_on_every_mount() {
+    in_sample(
+        "one() { $cbfs mount $base $mnt; (cd $mnt; find . -printf '%i %p\\n' | sort) > $1; \
+           test \"$(find $mnt -inum $(stat -c %i $mnt/games/000005.pgn))\" = $mnt/games/000005.pgn; \
+           $cbfs umount $mnt; }\n\
+         one first; one second; cmp first second; test $(wc -l < first) = 17\n\
+         test -z \"$(cut -d' ' -f1 first | sort | uniq -d)\"",
+    );
+}
+
+#[test]
+fn the_base_is_shown_as_the_source_whatever_its_path() {
+    let directory = copy_of_base("cbh/sample");
+    let odd = directory.path().join(r"my, base\rw ümlaut");
+    std::fs::create_dir(&odd).unwrap();
+    for entry in std::fs::read_dir(directory.path()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            std::fs::rename(&path, odd.join(path.file_name().unwrap())).unwrap();
+        }
+    }
+    let base = odd.join("sample.cbh");
+    let script = "$cbfs mount \"$base\" $mnt; findmnt -no FSTYPE,SOURCE $mnt; $cbfs umount $mnt";
+    if let Some(printed) = in_namespace(&base, script) {
+        assert_eq!(printed, format!("fuse.cbfs {}", base.display()));
+    }
 }
 
 #[test]
@@ -359,19 +603,77 @@ fn systemd_is_told_when_the_mount_can_be_used() {
 }
 
 #[test]
-fn a_base_cut_short_while_mounted_is_eio_for_what_is_gone() {
-    let base = copy_of_base("cbh/sample");
+fn the_cache_takes_no_more_than_it_may() {
+    let base = long_base(20_000);
+    let used = |options: &str| {
+        let script = format!(
+            "$cbfs mount {options} $base $mnt; cat $mnt/games/* | wc -c\n\
+             grep -Po '^RssAnon:\\s*\\K\\d+' /proc/$(daemon)/status; $cbfs umount $mnt"
+        );
+        let printed = in_namespace(&base.path().join("sample.cbh"), &script)?;
+        let mut numbers = printed.lines().map(|line| line.parse::<u64>().unwrap());
+        Some((numbers.next().unwrap() >> 10, numbers.next().unwrap()))
+    };
+    let Some((text, with_room)) = used("--cache-size 1G") else {
+        return;
+    };
+    let (_, with_little) = used("--cache-size 1M").unwrap();
+    let (_, with_none) = used("-o cache_size=0").unwrap();
+    println!(
+        "{text} KiB of text; memory {with_room}, with 1 MiB {with_little}, with 0 {with_none}"
+    );
+    assert!(with_room > text);
+    assert!(with_little + text * 9 / 10 < with_room);
+    assert!(with_none + text * 9 / 10 < with_room);
+}
+
+#[test]
+fn a_file_cut_short_while_mounted_is_eio_for_what_is_gone() {
+    // All of it, or what comes after the first game.
+    for (file, left, unreadable) in [
+        ("cbh", 46, "all"),
+        ("cbh", 92, "all but the first"),
+        ("cbg", 0, "all"),
+        ("cbp", 32, "all"),
+        ("cbt", 32, "all"),
+        ("cbj", 32, "all"),
+        ("cbj", 32 + 120, "all but the first"),
+    ] {
+        let base = copy_of_base("cbh/sample");
+        let script = format!(
+            "$cbfs mount --cache-size 0 $base $mnt; p=$(daemon)\n\
+             names=$(ls $mnt/games); cat $mnt/games/000001.pgn > first\n\
+             $cbfs umount $mnt; $cbfs mount --cache-size 0 $base $mnt; p=$(daemon)\n\
+             truncate -s {left} ${{base%cbh}}{file}\n\
+             for name in $names; do cat $mnt/games/$name > text 2> error \
+               && {{ grep -q cbdefect text && echo defect; cmp text first; echo readable; }} \
+               || grep -c 'Input/output' error; done | sort | uniq -c | tr -s '\\n ' ' '\n\
+             kill -0 $p; $cbfs umount $mnt; gone $p"
+        );
+        let Some(printed) = in_namespace(&base.path().join("sample.cbh"), &script) else {
+            return;
+        };
+        let games = 13;
+        let expected = match unreadable {
+            "all" => format!("{games} 1"),
+            _ => format!("{} 1 1 readable", games - 1),
+        };
+        assert_eq!(printed, expected, "{file} {left}");
+    }
+}
+
+#[test]
+fn a_listing_of_a_base_cut_short_goes_as_far_as_it_goes() {
+    let base = long_base(5_000);
     let Some(printed) = in_namespace(
         &base.path().join("sample.cbh"),
-        "$cbfs mount --cache-size 0 $base $mnt; p=$(daemon)\n\
-         last=$(ls mnt/games | tail -1); cat mnt/games/000001.pgn > first\n\
-         truncate -s 92 $base\n\
-         cat mnt/games/$last > /dev/null 2> error && echo readable; cat error\n\
-         cmp first mnt/games/000001.pgn && echo same\n\
-         kill -0 $p && echo lives; $cbfs umount mnt; gone $p",
+        "for how in on off; do\n\
+         $cbfs mount -o readdirplus=$how $base $mnt; truncate -s $((46 * 3001)) $base\n\
+         ls -f $mnt/games 2> error | wc -l; grep -c 'Input/output' error\n\
+         $cbfs umount $mnt; truncate -s $((46 * 5001)) $base; done",
     ) else {
         return;
     };
-    assert!(printed.contains("Input/output error"), "{printed}");
-    assert!(printed.ends_with("same\nlives"), "{printed}");
+    // With . and ..
+    assert_eq!(printed, "3002\n1\n3002\n1");
 }

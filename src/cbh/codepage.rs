@@ -28,16 +28,8 @@ impl CodePage {
     /// The page of this label: `1252`, `cp1251`, `windows-1250`, `iso-8859-2`
     /// and whatever else the WHATWG standard calls an 8-bit encoding.
     pub fn from_label(label: &str) -> Option<CodePage> {
-        let digits = label
-            .strip_prefix("cp")
-            .or_else(|| label.strip_prefix("CP"))
-            .unwrap_or(label);
-        let name = if digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            format!("windows-{digits}")
-        } else {
-            label.to_owned()
-        };
-        Encoding::for_label(name.as_bytes())
+        Encoding::for_label(label.as_bytes())
+            .or_else(|| Encoding::for_label(format!("windows-{label}").as_bytes()))
             .filter(|encoding| encoding.is_single_byte())
             .map(|encoding| CodePage { encoding })
     }
@@ -182,6 +174,24 @@ mod tests {
             "windows-1251"
         );
         assert_eq!(page(&[b"Wojtaszek", b"\xa3ukasz", b"Duda"]), "windows-1250");
+    }
+
+    #[test]
+    fn a_page_has_many_labels() {
+        for (label, name) in [
+            ("1251", "windows-1251"),
+            ("cp1251", "windows-1251"),
+            ("CP1250", "windows-1250"),
+            ("Windows-1252", "windows-1252"),
+            ("latin1", "windows-1252"),
+            ("iso-8859-2", "ISO-8859-2"),
+            ("koi8-r", "KOI8-R"),
+            ("cp866", "IBM866"),
+            ("866", "IBM866"),
+        ] {
+            assert_eq!(CodePage::from_label(label).unwrap().name(), name);
+            assert_eq!(CodePage::from_label(name).unwrap().name(), name);
+        }
     }
 
     #[test]

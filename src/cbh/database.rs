@@ -218,7 +218,8 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`], also if the files have become shorter.
+    /// [`Error::Io`], also if the files have become shorter: then those that
+    /// are left have been appended.
     pub fn entries(
         &self,
         first: GameId,
@@ -236,7 +237,7 @@ impl Database {
         let mut buffer = ReadBuffer::default();
         let records = self
             .headers
-            .read(record_offset(first), length, &mut buffer)
+            .read_up_to(record_offset(first), length, &mut buffer)
             .map_err(|source| self.io(FileKind::Headers, source))?;
         let mut extended_buffer = ReadBuffer::default();
         let extended = self.extended_records(first, end, &mut extended_buffer)?;
@@ -254,6 +255,9 @@ impl Database {
                 is_deleted,
                 modified,
             });
+        }
+        if records.len() < length {
+            return Err(self.io(FileKind::Headers, io::ErrorKind::UnexpectedEof.into()));
         }
         Ok(())
     }
@@ -375,6 +379,14 @@ impl Database {
         buffer: &mut ReadBuffer,
     ) -> Result<ExtendedRecord, Error> {
         let bytes = self.extended_records(id.0, id.0 + 1, buffer)?;
+        if let Some((header, storage)) = &self.extended
+            && let Some(offset) = header.offset_of(id.0)
+            && bytes.len() < header.record_bytes as usize
+        {
+            storage
+                .ensure_kept(offset + u64::from(header.record_bytes))
+                .map_err(|source| self.io(FileKind::Extended, source))?;
+        }
         Ok(ExtendedRecord::decode(bytes))
     }
 
@@ -746,8 +758,9 @@ fn open_extended(
 ///
 /// # Errors
 ///
-/// The medium's; inside, [`Malformed`] if the size is impossible, the blob
-/// ends past the file, or `decode` says so.
+/// The medium's, also if the file was cut short after it was opened; inside,
+/// [`Malformed`] if the size is impossible, the blob ends past the file, or
+/// `decode` says so.
 fn with_blob(
     storage: &dyn Storage,
     offset: u64,
@@ -758,13 +771,19 @@ fn with_blob(
     let head = storage.read_up_to(offset, READ_AHEAD, buffer)?;
     let size = match size(head) {
         Ok(size) => size,
-        Err(fault) => return Ok(Err(fault)),
+        Err(fault) => {
+            if head.len() < READ_AHEAD {
+                storage.ensure_kept(offset + READ_AHEAD as u64)?;
+            }
+            return Ok(Err(fault));
+        }
     };
     if let Some(blob) = head.get(..size) {
         return Ok(decode(blob));
     }
     let left = storage.len()?.saturating_sub(offset);
     if size as u64 > left {
+        storage.ensure_kept(offset + size as u64)?;
         let what = format!("blob of {size} bytes ends past the file ({left} left)");
         return Ok(Err(Malformed::new(0, what)));
     }

@@ -143,6 +143,9 @@ impl Family {
     /// if the directory cannot be listed.
     pub fn locate(path: &Path) -> Result<Family, Error> {
         let (stem, extension) = split_name(path);
+        if path.is_dir() {
+            return Err(unsupported(path, "a directory; name the .cbh of a base"));
+        }
         if let Some((_, what)) = FOREIGN.iter().find(|(foreign, _)| *foreign == extension) {
             return Err(unsupported(path, what));
         }

@@ -14,8 +14,9 @@ use std::thread;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::Failure;
-use crate::cbh::{self, Database, Decoded, GameId, RecordKind};
+use super::options::parse_code_page;
+use super::{Failure, signals};
+use crate::cbh::{self, CodePage, Database, Decoded, GameId, RecordKind};
 use crate::pgn;
 
 /// Records rendered at a time by one core.
@@ -36,6 +37,11 @@ pub(super) struct Args {
     /// Write to this file, whole or not at all; standard output otherwise
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+
+    /// Code page of names and texts that are not UTF-8, as 1251 or cp1250;
+    /// told from the names otherwise
+    #[arg(long, value_name = "PAGE", value_parser = parse_code_page)]
+    codepage: Option<CodePage>,
 
     /// What to write
     #[arg(long, value_enum, default_value_t = Format::Pgn)]
@@ -61,7 +67,10 @@ enum Piece {
 /// Writes all games that are not deleted.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let Format::Pgn = args.format;
-    let database = Database::open(&args.source, &cbh::Options::default()).map_err(Failure::new)?;
+    let options = cbh::Options {
+        code_page: args.codepage,
+    };
+    let database = Database::open(&args.source, &options).map_err(Failure::new)?;
     let bar = progress(u64::from(database.last_id()), quiet);
     let unreadable = match &args.output {
         None => write_games(&database, &mut io::stdout().lock(), &bar)
@@ -94,10 +103,12 @@ fn write_file<T>(
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
+    let ending = signals::block_unless_ignored()?;
     let mut temporary = tempfile::Builder::new()
         .prefix(".cbfs-export-")
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(directory)?;
+    signals::remove_when_ended(ending, temporary.path().to_path_buf());
     let written = write(temporary.as_file_mut())?;
     temporary.as_file().sync_all()?;
     temporary.persist(&path)?;

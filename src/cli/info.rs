@@ -7,8 +7,9 @@ use std::time::UNIX_EPOCH;
 
 use serde_json::json;
 
+use super::options::parse_code_page;
 use super::{Failure, print};
-use crate::cbh::{self, Database, FileKind, GameId, RecordKind};
+use crate::cbh::{self, CodePage, Database, FileKind, GameId, RecordKind};
 
 /// Records read at once.
 const RECORDS: u32 = 4096;
@@ -18,6 +19,11 @@ const RECORDS: u32 = 4096;
 pub(super) struct Args {
     /// Any file of the base
     source: PathBuf,
+
+    /// Code page of names and texts that are not UTF-8, as 1251 or cp1250;
+    /// told from the names otherwise
+    #[arg(long, value_name = "PAGE", value_parser = parse_code_page)]
+    codepage: Option<CodePage>,
 
     /// For programs
     #[arg(long)]
@@ -32,24 +38,44 @@ struct Counts {
     texts: u32,
 }
 
-/// A file of the set, and its length.
+/// A file of the set.
 struct Member {
-    path: PathBuf,
-    bytes: u64,
-    holds: &'static str,
+    kind: FileKind,
+    /// Where it lies and its length; `None` if the base does without it.
+    present: Option<(PathBuf, u64)>,
+}
+
+/// All that is said of a base.
+struct Report<'a> {
+    database: &'a Database,
+    counts: Counts,
+    members: Vec<Member>,
+    /// How the code page came to be known.
+    page_is: &'static str,
 }
 
 /// Says what a base is.
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let source =
         std::path::absolute(&args.source).map_err(|error| Failure::about(&args.source, error))?;
-    let database = Database::open(&source, &cbh::Options::default()).map_err(Failure::new)?;
-    let counts = count(&database).map_err(Failure::new)?;
-    let members = members(&database);
+    let options = cbh::Options {
+        code_page: args.codepage,
+    };
+    let database = Database::open(&source, &options).map_err(Failure::new)?;
+    let report = Report {
+        counts: count(&database).map_err(Failure::new)?,
+        members: members(&database),
+        page_is: if args.codepage.is_some() {
+            "given"
+        } else {
+            "detected"
+        },
+        database: &database,
+    };
     let text = if args.json {
-        as_json(&database, &counts, &members)
+        as_json(&report)
     } else {
-        as_text(&database, &counts, &members)
+        as_text(&report)
     };
     print(text.as_bytes())
 }
@@ -80,13 +106,13 @@ fn count(database: &Database) -> Result<Counts, cbh::Error> {
 fn members(database: &Database) -> Vec<Member> {
     FileKind::ALL
         .into_iter()
-        .filter_map(|kind| {
-            let path = database.family().path(kind)?;
-            Some(Member {
-                path: path.to_path_buf(),
-                bytes: fs::metadata(path).ok()?.len(),
-                holds: kind.holds(),
-            })
+        .map(|kind| {
+            let path = database.family().path(kind);
+            let present = path.and_then(|path| {
+                let bytes = fs::metadata(path).ok()?.len();
+                Some((path.to_path_buf(), bytes))
+            });
+            Member { kind, present }
         })
         .collect()
 }
@@ -98,7 +124,10 @@ fn file_name(path: &Path) -> String {
         .into_owned()
 }
 
-fn as_text(database: &Database, counts: &Counts, members: &[Member]) -> String {
+fn as_text(report: &Report<'_>) -> String {
+    let Report {
+        database, counts, ..
+    } = report;
     let mut text = format!(
         "{}: ChessBase database in {}\n",
         database.family().stem(),
@@ -118,26 +147,48 @@ fn as_text(database: &Database, counts: &Counts, members: &[Member]) -> String {
     if let Some(extended) = extended {
         let _ = writeln!(text, "{extended:>12}  version of .cbj");
     }
-    for member in members {
-        let _ = writeln!(
-            text,
-            "{:>12}  bytes of {} in {}",
-            member.bytes,
-            member.holds,
-            file_name(&member.path)
-        );
+    let page = database.code_page().name();
+    let _ = writeln!(text, "{page:>12}  code page, {}", report.page_is);
+    for Member { kind, present } in &report.members {
+        let holds = kind.holds();
+        let _ = match present {
+            Some((path, bytes)) => {
+                writeln!(text, "{bytes:>12}  bytes of {holds} in {}", file_name(path))
+            }
+            None => writeln!(text, "{:>12}  {holds}: no .{}", "-", kind.extension()),
+        };
+    }
+    for defect in database.defects() {
+        let _ = writeln!(text, "{:>12}  {defect}", "defect");
     }
     text
 }
 
-fn as_json(database: &Database, counts: &Counts, members: &[Member]) -> String {
+fn as_json(report: &Report<'_>) -> String {
+    let Report {
+        database, counts, ..
+    } = report;
+    let members = report.members.iter();
     let files: Vec<_> = members
+        .filter_map(|Member { kind, present }| {
+            let (path, bytes) = present.as_ref()?;
+            Some(json!({
+                "name": file_name(path),
+                "bytes": bytes,
+                "holds": kind.holds(),
+            }))
+        })
+        .collect();
+    let absent = report.members.iter().filter(|file| file.present.is_none());
+    let missing: Vec<_> = absent.map(|file| file.kind.extension()).collect();
+    let defects: Vec<_> = database
+        .defects()
         .iter()
-        .map(|member| {
+        .map(|defect| {
             json!({
-                "name": file_name(&member.path),
-                "bytes": member.bytes,
-                "holds": member.holds,
+                "file": defect.file,
+                "offset": defect.offset,
+                "what": defect.what,
             })
         })
         .collect();
@@ -155,9 +206,13 @@ fn as_json(database: &Database, counts: &Counts, members: &[Member]) -> String {
         "records": database.last_id(),
         "cbh_version": database.versions().0,
         "cbj_version": database.versions().1,
+        "code_page": database.code_page().name(),
+        "code_page_is": report.page_is,
         "bytes": database.size_on_disk(),
         "modified": modified,
         "files": files,
+        "missing": missing,
+        "defects": defects,
     });
     format!("{all:#}\n")
 }

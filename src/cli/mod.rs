@@ -17,6 +17,7 @@ mod helper;
 mod info;
 mod mount;
 mod options;
+mod signals;
 mod umount;
 
 use std::ffi::OsString;

@@ -11,9 +11,9 @@ use std::thread;
 use nix::sys::signal::{SigSet, Signal};
 use sd_notify::NotifyState;
 
-use super::options::{MountOptions, parse_size};
-use super::{Failure, daemon};
-use crate::cbh::{self, Database, FileKind};
+use super::options::{MountOptions, parse_code_page, parse_size};
+use super::{Failure, daemon, signals};
+use crate::cbh::{self, CodePage, Database, FileKind};
 use crate::fuse::{self, Mounted, Outcome, Stopper, mount_at};
 use crate::vfs::{self, DatabaseVolume, Vfs};
 
@@ -22,7 +22,7 @@ use crate::vfs::{self, DatabaseVolume, Vfs};
 #[command(after_help = "\
 Options of -o: ro (the default; this version cannot write), allow_other,
 allow_root, auto_unmount, nonempty, uid=N, gid=N, cache_size=SIZE,
-readdirplus=auto|on|off, fsname=NAME, and those of mount(8).
+codepage=PAGE, readdirplus=auto|on|off, fsname=NAME, and those of mount(8).
 
 The mount ends with `cbfs umount`, `umount`, `fusermount3 -u`, or when the
 daemon gets SIGTERM or SIGINT; also while it is in use. SIGHUP is ignored.")]
@@ -45,6 +45,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(super) cache_size: Option<usize>,
 
+    /// Code page of names and texts that are not UTF-8, as 1251 or cp1250;
+    /// told from the names otherwise
+    #[arg(long, value_name = "PAGE", value_parser = parse_code_page)]
+    pub(super) codepage: Option<CodePage>,
+
     /// Where the daemon logs to
     #[arg(long, value_name = "FILE", conflicts_with = "foreground")]
     pub(super) log_file: Option<PathBuf>,
@@ -65,6 +70,9 @@ impl Args {
         }
         if let Some(bytes) = self.cache_size {
             arguments.extend(["--cache-size".into(), bytes.to_string().into()]);
+        }
+        if let Some(page) = self.codepage {
+            arguments.extend(["--codepage".into(), page.name().into()]);
         }
         if let Some(file) = &self.log_file {
             arguments.extend(["--log-file".into(), file.into()]);
@@ -96,13 +104,16 @@ pub(super) fn check(args: &Args) -> Result<MountOptions, Failure> {
 }
 
 fn serve(args: &Args) -> Result<(), Failure> {
-    let signals = block_signals().map_err(Failure::new)?;
+    let signals = signals::block().map_err(Failure::new)?;
     let options = check(args)?;
     // The daemon leaves this directory.
     let source =
         std::path::absolute(&args.source).map_err(|error| Failure::about(&args.source, error))?;
     let log_file = args.log_file.as_deref().map(daemon::open_log).transpose()?;
-    let database = Database::open(&source, &cbh::Options::default()).map_err(Failure::new)?;
+    let reading = cbh::Options {
+        code_page: args.codepage.or(options.code_page),
+    };
+    let database = Database::open(&source, &reading).map_err(Failure::new)?;
     for defect in database.defects() {
         log::warn!("{}: {defect}", source.display());
     }
@@ -118,7 +129,9 @@ fn serve(args: &Args) -> Result<(), Failure> {
             .unwrap_or(vfs::Options::default().cache_bytes),
         sizes_file: sizes_file(&headers),
     };
-    let volume = DatabaseVolume::new(database, "");
+    // Lengths of texts in another page are other lengths.
+    let page = format!("codepage={}", database.code_page().name());
+    let volume = DatabaseVolume::new(database, &page);
     let vfs = Arc::new(Vfs::new(Box::new(volume), vfs_options));
     let mounted =
         Mounted::new(vfs, &args.mountpoint, &outside(&options, &headers)).map_err(Failure::new)?;
@@ -157,15 +170,6 @@ fn outside(options: &MountOptions, headers: &Path) -> fuse::Options {
         auto_unmount: options.auto_unmount,
         flags: options.flags.clone(),
     }
-}
-
-/// Blocks the signals that end a mount, for this thread and those it starts.
-fn block_signals() -> nix::Result<SigSet> {
-    let signals: SigSet = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP]
-        .into_iter()
-        .collect();
-    signals.thread_block()?;
-    Ok(signals)
 }
 
 fn watch_signals(signals: SigSet, stopper: &Stopper) {

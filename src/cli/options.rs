@@ -2,6 +2,7 @@
 
 use fuser::MountOption;
 
+use crate::cbh::CodePage;
 use crate::fuse::{Access, ReadDirPlus};
 
 /// Standard options that mean nothing here, or are handled by mount(8).
@@ -55,6 +56,7 @@ pub(super) struct MountOptions {
     pub(super) uid: Option<u32>,
     pub(super) gid: Option<u32>,
     pub(super) cache_bytes: Option<usize>,
+    pub(super) code_page: Option<CodePage>,
     pub(super) readdirplus: ReadDirPlus,
     pub(super) auto_unmount: bool,
     pub(super) nonempty: bool,
@@ -148,6 +150,10 @@ impl MountOptions {
                 self.cache_bytes =
                     Some(parse_size(value).map_err(|why| format!("{key}={value}: {why}"))?);
             }
+            "codepage" => {
+                self.code_page =
+                    Some(parse_code_page(value).map_err(|why| format!("{key}={value}: {why}"))?);
+            }
             "readdirplus" => {
                 self.readdirplus = match value {
                     "auto" => ReadDirPlus::Auto,
@@ -182,6 +188,17 @@ pub(super) fn parse_size(text: &str) -> Result<usize, String> {
     number
         .checked_mul(1 << shift)
         .ok_or_else(|| "more than there can be".to_owned())
+}
+
+/// `1251`, `cp1251`, `windows-1251`, `iso-8859-5`: a page of one byte per
+/// character.
+pub(super) fn parse_code_page(label: &str) -> Result<CodePage, String> {
+    if label.eq_ignore_ascii_case("utf-8") || label.eq_ignore_ascii_case("utf8") {
+        return Err("UTF-8 is recognised by itself; name the page of what is not UTF-8".to_owned());
+    }
+    CodePage::from_label(label).ok_or_else(|| {
+        "not an 8-bit code page such as 1252, 1251, 1250, iso-8859-2 or koi8-r".to_owned()
+    })
 }
 
 /// Splits at commas that no backslash stands before.
@@ -246,6 +263,11 @@ mod tests {
             ("allow_others", "unknown mount option \"allow_others\""),
             ("uid=me", "uid=me: not a number"),
             ("cache_size=much", "cache_size=much: not a size"),
+            (
+                "codepage=klingon",
+                "codepage=klingon: not an 8-bit code page",
+            ),
+            ("codepage=utf-8", "codepage=utf-8: UTF-8 is recognised"),
             ("readdirplus=maybe", "readdirplus=maybe: not auto"),
             ("rw", "rw: this version of cbfs cannot write"),
             ("auto_unmount", "auto_unmount needs allow_other"),

@@ -67,24 +67,23 @@ impl ReadBuffer {
             read(offset, len, &mut self.bytes)?;
             return Ok(&self.bytes);
         };
-        let at = match windows.iter().position(|window| window.file == file) {
-            Some(at) => at,
-            None => {
-                // A small file is one window; a large one begins with what
-                // is asked for.
-                let mut window = Window {
-                    file,
-                    start: offset,
-                    bytes: Vec::new(),
-                };
-                let whole = file_len()?;
-                if whole <= SMALL_FILE_BYTES {
-                    window.start = 0;
-                    read(0, usize::try_from(whole).unwrap_or(0), &mut window.bytes)?;
-                }
-                windows.push(window);
-                windows.len() - 1
+        let at = if let Some(at) = windows.iter().position(|window| window.file == file) {
+            at
+        } else {
+            // A small file is one window; a large one begins with what
+            // is asked for.
+            let mut window = Window {
+                file,
+                start: offset,
+                bytes: Vec::new(),
+            };
+            let whole = file_len()?;
+            if whole <= SMALL_FILE_BYTES {
+                window.start = 0;
+                read(0, usize::try_from(whole).unwrap_or(0), &mut window.bytes)?;
             }
+            windows.push(window);
+            windows.len() - 1
         };
         let Some(window) = windows.get_mut(at) else {
             return Ok(&[]);
@@ -111,7 +110,9 @@ mod tests {
     /// Reads `wanted` of a file of `size` bytes; gives what the system was
     /// asked for.
     fn asked(size: usize, wanted: &[(u64, usize)]) -> Vec<(u64, usize)> {
-        let content: Vec<u8> = (0..size).map(|at| (at % 251) as u8).collect();
+        let content: Vec<u8> = (0..size)
+            .map(|at| u8::try_from(at % 251).unwrap())
+            .collect();
         let asked = RefCell::new(Vec::new());
         let mut buffer = ReadBuffer::ahead();
         for &(offset, len) in wanted {

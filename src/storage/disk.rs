@@ -12,6 +12,8 @@ use super::{ReadBuffer, Storage};
 #[derive(Debug)]
 pub struct DiskFile {
     file: File,
+    /// Length in bytes when it was opened.
+    opened_len: u64,
     /// Tells this file from all others that are open.
     number: u64,
 }
@@ -24,8 +26,10 @@ impl DiskFile {
     /// The system's.
     pub fn open(path: &Path) -> io::Result<DiskFile> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
+        let file = File::open(path)?;
         Ok(DiskFile {
-            file: File::open(path)?,
+            opened_len: file.metadata()?.len(),
+            file,
             number: NEXT.fetch_add(1, Relaxed),
         })
     }
@@ -52,6 +56,13 @@ impl Storage for DiskFile {
         Ok(self.file.metadata()?.len())
     }
 
+    fn ensure_kept(&self, end: u64) -> io::Result<()> {
+        if self.len()? < end.min(self.opened_len) {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(())
+    }
+
     fn read_up_to<'a>(
         &'a self,
         offset: u64,
@@ -61,5 +72,31 @@ impl Storage for DiskFile {
         let fill = |offset, len, bytes: &mut Vec<u8>| self.fill(offset, len, bytes);
         let read = buffer.read(self.number, offset, len, || self.len(), fill)?;
         Ok(read.get(..len).unwrap_or(read))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_there_is_told_from_what_never_was() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.cbg");
+        std::fs::write(&path, [0; 100]).unwrap();
+        let file = DiskFile::open(&path).unwrap();
+        file.ensure_kept(200).unwrap();
+        File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_len(50)
+            .unwrap();
+        file.ensure_kept(50).unwrap();
+        for end in [51, 100, 200] {
+            let error = file.ensure_kept(end).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
+        }
+        DiskFile::open(&path).unwrap().ensure_kept(100).unwrap();
     }
 }

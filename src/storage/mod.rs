@@ -36,6 +36,16 @@ pub trait Storage: Debug + Send + Sync {
         Ok(self.len()? == 0)
     }
 
+    /// Whoever finds the file ending before `end` asks whether it always did.
+    ///
+    /// # Errors
+    ///
+    /// `UnexpectedEof` if it was cut short after it was opened; else the
+    /// medium's.
+    fn ensure_kept(&self, _end: u64) -> io::Result<()> {
+        Ok(())
+    }
+
     /// The `len` bytes at `offset`: a part of the file itself where it lies
     /// in memory, else `buffer`, filled.
     ///

@@ -125,7 +125,7 @@ impl DatabaseVolume {
         while next <= last {
             entries.clear();
             let wanted = count.min(last - next + 1);
-            self.database.entries(GameId(next), wanted, &mut entries)?;
+            let read = self.database.entries(GameId(next), wanted, &mut entries);
             for entry in entries.iter().filter(|entry| is_listed(entry)) {
                 names::format_game(entry.id, &mut name);
                 let entry = DirEntry {
@@ -137,6 +137,7 @@ impl DatabaseVolume {
                     return Ok(());
                 }
             }
+            read?;
             let Some(following) = next.checked_add(wanted) else {
                 break;
             };

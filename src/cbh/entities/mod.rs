@@ -168,6 +168,8 @@ impl<K: Kind> EntityFile<K> {
         let record = match self.storage.read(offset, record_bytes, buffer) {
             Ok(record) => record,
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                let end = offset + record_bytes as u64;
+                self.storage.ensure_kept(end).map_err(LookupError::Io)?;
                 return Err(fault(format!("record {id} lies past the end of the file")));
             }
             Err(error) => return Err(LookupError::Io(error)),

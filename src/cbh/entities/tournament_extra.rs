@@ -48,6 +48,9 @@ impl TournamentExtras {
         }
         let record = HEADER_BYTES + u64::from(id) * u64::from(self.record_bytes);
         let field = self.storage.read_up_to(record + offset, bytes, buffer)?;
+        if field.len() < bytes {
+            self.storage.ensure_kept(record + offset + bytes as u64)?;
+        }
         let packed = ByteReader::new(field).u32_be().unwrap_or(0);
         Ok(date::decode(packed))
     }

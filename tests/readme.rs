@@ -1,0 +1,71 @@
+//! What the README says of tests and dependencies is true.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test says what is wrong by panicking"
+)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+fn read(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+/// The part of the README under this heading.
+fn section(heading: &str) -> String {
+    let readme = read("README.md");
+    let after = readme.split(&format!("\n## {heading}\n")).nth(1).unwrap();
+    after.split("\n## ").next().unwrap().to_owned()
+}
+
+#[test]
+fn every_sentence_on_behaviour_names_tests_that_are_there() {
+    let sources = ["cli", "mount", "truth", "vfs"].map(|file| read(&format!("tests/{file}.rs")));
+    let section = section("Behaviour");
+    let rows = section.lines().filter(|line| line.starts_with("| "));
+    let mut count = 0;
+    for row in rows.skip(1) {
+        let tests = row.split(" | ").last().unwrap();
+        let names: Vec<&str> = tests.split('`').skip(1).step_by(2).collect();
+        assert!(!names.is_empty(), "{row}");
+        for name in names {
+            let start = format!("\nfn {name}() {{");
+            assert!(
+                sources.iter().any(|source| source.contains(&start)),
+                "{name}"
+            );
+        }
+        count += 1;
+    }
+    assert!(count > 15, "{count}");
+}
+
+#[test]
+fn every_dependency_is_accounted_for() {
+    let manifest = read("Cargo.toml");
+    let dependencies = manifest
+        .split("\n[")
+        .filter(|part| part.starts_with("dependencies]") || part.starts_with("dev-dependencies]"))
+        .flat_map(|part| part.lines().skip(1))
+        .filter_map(|line| line.split_once(" = ").map(|(name, _)| name.to_owned()));
+    let dependencies: BTreeSet<String> = dependencies.collect();
+    let section = section("Dependencies");
+    let rows = section
+        .lines()
+        .filter(|line| line.starts_with("| "))
+        .skip(1);
+    let listed: BTreeSet<String> = rows
+        .flat_map(|row| {
+            row.split(" | ")
+                .next()
+                .unwrap()
+                .trim_start_matches("| ")
+                .split(", ")
+        })
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(listed, dependencies);
+}
