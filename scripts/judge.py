@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Readers that are not ours judge the text cbfs writes: python-chess and pgn-extract.
+"""Readers that are not ours judge the text cbfs writes: python-chess, pgn-extract and Scid.
 
     judge.py truth TRUTH.jsonl PGN…    every game is what the truth says, and loads without an error
     judge.py load PGN…                 every game loads without an error
@@ -33,7 +33,17 @@ RESULT_TAGS = {"line": "*", "-:+": "0-1", "=:=": "1/2-1/2", "+:-": "1-0", "0-0":
 SPELLED_OTHERWISE = {"Variant", "FEN"}
 SHOWN_DIFFERENCES = 20
 # Debian keeps games out of root's PATH.
-PGN_EXTRACT = shutil.which("pgn-extract", path=os.environ["PATH"] + ":/usr/games")
+GAMES_PATH = os.environ["PATH"] + ":/usr/games"
+PGN_EXTRACT = shutil.which("pgn-extract", path=GAMES_PATH)
+TKSCID = shutil.which("tkscid", path=GAMES_PATH)
+# Scid's own reader of PGN, without its windows. It knows no Chess960, and no position without both kings.
+SCID_IMPORT = """
+if {[catch {sc_base create [lindex $argv 0]} error]} { puts "cannot make a base: $error"; exit 1 }
+lassign [sc_base import [sc_base current] [lindex $argv 1]] count complaints
+puts "$count games"
+puts $complaints
+exit 0
+"""
 
 
 @dataclass
@@ -184,7 +194,7 @@ def judge_truth(truth, paths):
     readings = read_all(judged)
     for number, reading in readings.items():
         problems += [(number, line) for line in compare(records[number], reading)]
-    return len(judged), problems + pgn_extract_complaints(judged, readings)
+    return len(judged), problems + complaints(judged, readings)
 
 
 def misplaced(paths, records):
@@ -202,7 +212,7 @@ def judge_load(paths):
         games |= {f"{path.name}:{number}": text for number, text in load_games([path], None).items()}
     readings = read_all(games)
     problems = [(name, f"python-chess: {error}") for name, reading in readings.items() for error in reading.errors]
-    return len(games), problems + pgn_extract_complaints(games, readings)
+    return len(games), problems + complaints(games, readings)
 
 
 def judge_chessbase(export, path):
@@ -227,6 +237,34 @@ def read_all(games):
     """Read with all processors."""
     with multiprocessing.Pool(initializer=logging.disable) as pool:
         return dict(zip(games, pool.map(read, games.values(), chunksize=64), strict=True))
+
+
+def complaints(games, readings):
+    """What the other programs say."""
+    return pgn_extract_complaints(games, readings) + scid_complaints(games, readings)
+
+
+def scid_complaints(games, readings):
+    """What Scid says of the games it can hold, or drops."""
+
+    def can_hold(reading):
+        kings = [reading.start.king(color) for color in chess.COLORS]
+        return not reading.start.chess960 and None not in kings
+
+    texts = [text for number, text in games.items() if can_hold(readings[number])]
+    if not texts:
+        return []
+    with tempfile.TemporaryDirectory() as directory:
+        pgn, script = Path(directory, "games.pgn"), Path(directory, "import.tcl")
+        pgn.write_bytes(b"".join(texts))
+        script.write_text(SCID_IMPORT)
+        command = ["xvfb-run", "-a", TKSCID, script, Path(directory, "base"), pgn]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    first, *rest = done.stdout.splitlines() or [done.stderr]
+    problems = [("scid", line) for line in rest if line.strip()]
+    if first != f"{len(texts)} games":
+        problems.append(("scid", f"takes {first} of {len(texts)}"))
+    return problems
 
 
 def pgn_extract_complaints(games, readings):
@@ -268,8 +306,9 @@ def main():
     chessbase.add_argument("export", type=Path)
     chessbase.add_argument("pgn", type=Path)
     arguments = parser.parse_args()
-    if not PGN_EXTRACT:
-        sys.exit("judge.py: pgn-extract is not installed")
+    for program, found in (("pgn-extract", PGN_EXTRACT), ("scid", TKSCID), ("xvfb-run", shutil.which("xvfb-run"))):
+        if not found:
+            sys.exit(f"judge.py: {program} is not installed")
 
     if arguments.command == "truth":
         count, problems = judge_truth(arguments.truth, arguments.pgn)
