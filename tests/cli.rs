@@ -338,7 +338,7 @@ fn a_dead_daemon_is_told_apart_and_can_be_cleared() {
         printed.contains("has died; end it with `cbfs umount"),
         "{printed}"
     );
-    assert!(printed.ends_with("deleted\ngames"), "{printed}");
+    assert!(printed.ends_with("deleted\ngames\ntexts"), "{printed}");
 }
 
 #[test]
@@ -355,7 +355,7 @@ fn systemd_is_told_when_the_mount_can_be_used() {
     ) else {
         return;
     };
-    assert_eq!(printed, "READY=1 ['deleted', 'games']\n0");
+    assert_eq!(printed, "READY=1 ['deleted', 'games', 'texts']\n0");
 }
 
 #[test]

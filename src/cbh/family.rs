@@ -262,3 +262,25 @@ fn unsupported(path: &Path, what: &str) -> Error {
         what: what.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn media_folders_are_found_in_any_letter_case() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        for kind in FileKind::ALL {
+            fs::write(at("Base.").with_extension(kind.extension()), "").unwrap();
+        }
+        for name in ["BASE.bmp", "base.HTML", "other.html", "base.html.d"] {
+            fs::create_dir(at(name)).unwrap();
+        }
+        let folders = |name| Family::locate(&at(name)).unwrap().media_folders;
+        assert_eq!(folders("Base.cbh"), [at("base.HTML"), at("BASE.bmp")]);
+        fs::create_dir(at("Base.html")).unwrap();
+        assert_eq!(folders("base.cbh").len(), 2);
+        assert_eq!(folders("Base.cbg"), [at("Base.html"), at("BASE.bmp")]);
+    }
+}
