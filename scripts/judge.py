@@ -242,11 +242,11 @@ def pgn_extract_complaints(games, readings):
 
 
 def run_pgn_extract(texts, options):
-    """Pass games through pgn-extract."""
+    """Pass games through pgn-extract; lines may be longer than it writes them, since a word of a text may."""
     with tempfile.NamedTemporaryFile(suffix=".pgn") as file:
         file.writelines(texts)
         file.flush()
-        done = subprocess.run([PGN_EXTRACT, "-s", *options, file.name], capture_output=True, check=False)
+        done = subprocess.run([PGN_EXTRACT, "-s", "-w1000", *options, file.name], capture_output=True, check=False)
     lines = done.stderr.decode(errors="replace").splitlines()
     problems = [("pgn-extract", line) for line in lines if not line.startswith("Games: ")]
     passed = sum(line.startswith(b'[Event "') for line in done.stdout.splitlines())

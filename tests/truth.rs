@@ -86,6 +86,7 @@ fn compare(base: &Path, truth: &Path, checked: &mut usize) -> Vec<String> {
             differences.push(format!("game {}: {:?}", id.0, decoded.defects));
         }
         facts.errors.extend(facts.differences(&expected));
+        facts.errors.extend(not_shown(&text, &expected));
         for difference in facts.errors {
             differences.push(format!("game {}: {difference}", id.0));
         }
@@ -140,21 +141,35 @@ impl Facts {
                 &expected["plies"].to_string(),
             );
         }
-        let headers = &expected["headers"];
+        let (headers, tags) = (&expected["headers"], &expected["tags"]);
         if let Some(headers) = headers.as_object() {
             for (name, value) in headers {
-                if let Some((tag, value)) = expected_tag(name, value, headers) {
+                let expected = expected_tag(name, value, headers);
+                // What a recipe says of a tag itself goes before.
+                let is_told = |tag| !tags[tag].is_null();
+                if let Some((tag, value)) = expected.filter(|(tag, _)| !is_told(*tag)) {
                     same(tag, self.tag(tag), &value);
                 }
             }
         }
-        if let Some(tags) = expected["tags"].as_object() {
+        if let Some(tags) = tags.as_object() {
             for (name, value) in tags {
                 same(name, self.tag(name), value.as_str().unwrap_or_default());
             }
         }
         found
     }
+}
+
+/// What the recipe of a game says that its text must show, and it does not.
+fn not_shown(text: &str, expected: &Value) -> Vec<String> {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let parts = expected["shows"].as_array().into_iter().flatten();
+    let parts = parts.filter_map(Value::as_str);
+    parts
+        .filter(|part| !line.contains(part))
+        .map(|part| format!("{part:?} is not in {line}"))
+        .collect()
 }
 
 /// The tag that a header of the truth must become.

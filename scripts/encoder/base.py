@@ -18,7 +18,13 @@ SWEDISH = bytes.fromhex("00020064860000000000000000000000")
 # 2016-08-01, in 1/1024 seconds since 2008-12-01; each record gets a stamp of its own.
 CREATED = 247_793_503_465
 FLAG_SETUP, FLAG_VARIATIONS, FLAG_UNORTHODOX = 0x1, 0x2, 0x8000000
-FLAG_OF_ANNOTATION = {0x02: 0x4, 0x82: 0x4, 0x03: 0x8, 0x04: 0x10, 0x05: 0x20}
+FLAG_OF_ANNOTATION = {
+    kind: 1 << bit
+    for kind, bit in (
+        *((0x02, 2), (0x82, 2), (0x03, 3), (0x04, 4), (0x05, 5), (0x07, 7), (0x09, 9), (0x10, 16), (0x11, 17)),
+        *((0x20, 18), (0x13, 19), (0x14, 20), (0x15, 21), (0x16, 22), (0x17, 23), (0x18, 24), (0x61, 25), (0x1C, 28)),
+    )
+}
 
 
 @dataclass(frozen=True)
@@ -251,7 +257,7 @@ def flags(game):
     found |= FLAG_VARIATIONS if count_moves(root) > len(tree.main_line(root)) else 0
     found |= FLAG_UNORTHODOX if game.chess960 else 0
     for _, kind, _ in game.annotations:
-        found |= FLAG_OF_ANNOTATION[kind]
+        found |= FLAG_OF_ANNOTATION.get(kind, 0)
     return found
 
 

@@ -91,6 +91,15 @@ impl PlayerName {
     pub fn is_empty(&self) -> bool {
         self.last.is_empty() && self.first.is_empty()
     }
+
+    /// `Last, First`; one part alone stands for itself; nothing is `?`.
+    pub fn joined(&self) -> String {
+        match (self.last.as_str(), self.first.as_str()) {
+            ("", "") => "?".to_owned(),
+            (one, "") | ("", one) => one.to_owned(),
+            (last, first) => format!("{last}, {first}"),
+        }
+    }
 }
 
 /// An event. What PGN spreads over Event, Site and the Event… tags.

@@ -17,8 +17,10 @@ mod annotation;
 mod date;
 mod defect;
 mod eco;
+mod find;
 mod headers;
 mod mover;
+mod nag;
 mod nation;
 mod position;
 mod result;
@@ -33,9 +35,11 @@ pub use annotation::{
 pub use date::Date;
 pub use defect::Defect;
 pub use eco::Eco;
+pub use find::{NoSuchMove, PieceMove};
 pub use headers::{
     EventKind, GameTag, Headers, PlayerName, RatingType, Source, Speed, Team, Tournament,
 };
+pub use nag::{NagClass, nag_places};
 pub use nation::Nation;
 pub use position::{IllegalMove, Position};
 pub use result::GameResult;
@@ -57,6 +61,9 @@ pub struct Game {
     pub tree: MoveTree,
     /// Remarks on the moves and on the whole game.
     pub annotations: Annotations,
+    /// Tag pairs of a PGN that no header has a place for, name and value, in
+    /// order; no name occurs twice.
+    pub foreign_tags: Vec<(String, String)>,
 }
 
 impl Game {
@@ -66,5 +73,6 @@ impl Game {
         self.start = Start::default();
         self.tree.clear();
         self.annotations.clear();
+        self.foreign_tags.clear();
     }
 }

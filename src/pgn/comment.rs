@@ -6,7 +6,7 @@
 
 use super::command;
 use super::writer::LineWriter;
-use crate::game::{Annotation, MAX_WORD_BYTES, Nation, Text, word_parts};
+use crate::game::{Annotation, Nation, Text, word_parts};
 
 /// Which of a place's remarks a comment is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +59,15 @@ pub(super) fn encode<'a>(
     }
 }
 
+/// Writes a comment that says in which places NAGs are, where those are not
+/// the usual ones.
+pub(super) fn encode_symbols(places: &[u8; 3], writer: &mut LineWriter<'_>) {
+    let [on_move, on_position, prefix] = places;
+    let mut comment = Comment::new(writer);
+    comment.command(&format!("[%cbsym {on_move},{on_position},{prefix}]"));
+    comment.end();
+}
+
 /// One comment on its way into lines.
 struct Comment<'w, 'o> {
     writer: &'w mut LineWriter<'o>,
@@ -96,25 +105,23 @@ impl<'w, 'o> Comment<'w, 'o> {
     /// Writes the words of a text as PGN can hold them.
     fn text(&mut self, text: &str) {
         let needs_care = |c: char| matches!(c, '{' | '}' | '%') || c.is_control();
-        for word in text.split_whitespace() {
-            if word.len() <= MAX_WORD_BYTES && !word.contains(needs_care) {
-                self.word(word);
-                continue;
-            }
-            let shown: String = word
-                .chars()
-                .map(|c| match c {
-                    '{' => '(',
-                    '}' => ')',
-                    c if c.is_control() => ' ',
-                    c => c,
-                })
-                .collect();
-            let shown = shown.replace("[%", "[ %");
-            shown
-                .split(' ')
+        if !text.contains(needs_care) {
+            text.split_whitespace()
                 .flat_map(word_parts)
                 .for_each(|part| self.word(part));
+            return;
+        }
+        let shown: String = disarmed(text)
+            .chars()
+            .map(|c| match c {
+                '{' => '(',
+                '}' => ')',
+                c if c.is_control() => ' ',
+                c => c,
+            })
+            .collect();
+        for part in shown.split_whitespace().flat_map(word_parts) {
+            self.word(part);
         }
     }
 
@@ -139,6 +146,28 @@ impl<'w, 'o> Comment<'w, 'o> {
     }
 }
 
+/// The text with a blank in each command that would be taken for a remark of
+/// its own; others, which programs put into texts, stay as they are.
+fn disarmed(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, from)) = rest.split_once("[%") {
+        shown.push_str(before);
+        let inside = from.split_once(']').map_or(from, |(inside, _)| inside);
+        let (name, arguments) = inside
+            .split_once(char::is_whitespace)
+            .unwrap_or((inside, ""));
+        shown.push_str(if command::is_ours(name, arguments) {
+            "[ %"
+        } else {
+            "[%"
+        });
+        rest = from;
+    }
+    shown.push_str(rest);
+    shown
+}
+
 /// The languages with names; the others are `cb` and their number.
 const LANGUAGES: [(Nation, &str); 10] = [
     (Nation(0), "any"),
@@ -159,4 +188,13 @@ pub(super) fn language_name(language: Nation) -> String {
         Some((_, name)) => (*name).to_owned(),
         None => format!("cb{}", language.0),
     }
+}
+
+/// The language that stands after `%cblang`.
+pub(super) fn language_of(name: &str) -> Option<Nation> {
+    let named = LANGUAGES.iter().find(|(_, known)| *known == name);
+    named.map(|(number, _)| *number).or_else(|| {
+        let number = name.strip_prefix("cb")?;
+        number.parse().ok().map(Nation)
+    })
 }

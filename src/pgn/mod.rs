@@ -1,4 +1,4 @@
-//! Portable Game Notation, as cbfs writes it.
+//! Portable Game Notation, as cbfs writes and reads it.
 //!
 //! The text of a game is canonical: the same game, the same bytes. It keeps
 //! to the export format of the PGN standard: tag pairs (the seven tag roster
@@ -6,25 +6,44 @@
 //! at blanks only, the result, an empty line. What the standard has no tag
 //! for stands in tags whose names begin with `Cbh`.
 //!
+//! The reader is strict, since what it reads will be saved: it accepts all
+//! that programs really write, and refuses everything else with line, column,
+//! what stands there and what could.
+//!
 //! | module | part of the text |
 //! |---|---|
-//! | [`tags`] | the tag pairs |
+//! | [`tags`] | the tag pairs, both ways |
 //! | [`movetext`] | moves, variations, the result |
 //! | [`comment`] | texts about moves, in braces |
 //! | [`command`] | other remarks, as `[%…]` commands in comments |
 //! | [`writer`] | words into lines |
+//! | [`place`], [`error`] | line and column, and what is wrong there |
+//! | [`lexer`], [`braces`] | text into tokens |
+//! | [`notation`] | words into moves |
+//! | [`remarks`] | comments and NAGs into remarks |
+//! | [`decode`](mod@decode) | tokens into games |
 
+mod braces;
 mod command;
 mod comment;
+mod decode;
+mod error;
+mod lexer;
 mod movetext;
+mod notation;
+mod place;
+mod remarks;
 mod tags;
 mod writer;
+
+pub use decode::{Games, decode};
+pub use error::Error;
 
 use crate::game::{Defect, Game};
 
 /// Changes whenever the text of any game would: sizes remembered under
 /// another version are of no use.
-pub const RENDER_VERSION: u32 = 2;
+pub const RENDER_VERSION: u32 = 3;
 
 /// Appends the PGN text of `game` to `out`, ending in an empty line. What
 /// could not be read of it stands in a last comment.

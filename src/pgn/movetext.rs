@@ -4,7 +4,7 @@
 use super::comment::{self, Place};
 use super::tags;
 use super::writer::LineWriter;
-use crate::game::{Annotation, Annotations, Defect, Game, MoveTree, PlyId};
+use crate::game::{Annotation, Annotations, Defect, Game, MoveTree, PlyId, nag_places};
 
 /// A main move whose variations are being written.
 struct Fork {
@@ -121,10 +121,22 @@ impl MoveText<'_, '_> {
             Annotation::Symbols(symbols) => Some(symbols),
             _ => None,
         });
-        for &nag in symbols.into_iter().flatten().filter(|&&nag| nag != 0) {
+        let given = || {
+            symbols
+                .into_iter()
+                .flatten()
+                .copied()
+                .filter(|nag| *nag != 0)
+        };
+        for nag in given() {
             self.writer.word(format!("${nag}").as_bytes());
         }
         let before = self.writer.position();
+        if let Some(symbols) = symbols
+            && nag_places(given()) != (*symbols, Vec::new())
+        {
+            comment::encode_symbols(symbols, &mut self.writer);
+        }
         comment::encode(annotations.on(id), Place::After, &mut self.writer);
         self.writer.position() > before
     }

@@ -2,15 +2,20 @@
 //!
 //! The order is that of ChessBase's own exports: the seven tag roster, the
 //! opening code and ratings, the start position, the event, the source, the
-//! teams; then the private tags.
+//! teams; then the private tags, and those that we do not know.
+
+mod decode;
+mod value;
+
+pub(super) use decode::decode;
 
 use shakmaty::Color;
 
 use super::command::{clock_tag, time_control_tag};
 use super::movetext::append_decimal;
 use crate::game::{
-    Annotation, Annotations, Date, Eco, Game, GameResult, GameTag, Headers, Nation, PlayerName,
-    PlyId, Team, Tournament,
+    Annotation, Annotations, Date, Eco, EventKind, Game, GameResult, GameTag, Headers, Nation,
+    PlayerName, PlyId, Team, Tournament,
 };
 
 /// Appends all tag pairs of `game`, a line each.
@@ -25,6 +30,9 @@ pub(super) fn encode(game: &Game, out: &mut Vec<u8>) {
     tags.teams(headers);
     tags.clocks(game);
     tags.private(headers, medals_of(&game.annotations));
+    for (name, value) in &game.foreign_tags {
+        tags.with(name, |out| append_escaped(value, out));
+    }
 }
 
 /// The languages a label is given in, as private tags call them.
@@ -42,7 +50,7 @@ pub(super) fn is_tag(remark: &Annotation) -> bool {
 }
 
 /// The medals that remarks tell of, and the tag need not.
-fn medals_of(annotations: &Annotations) -> u16 {
+pub(super) fn medals_of(annotations: &Annotations) -> u16 {
     let medals = annotations.iter().map(|(_, remark)| match remark {
         Annotation::Medals(medals) => (medals & 0xffff) as u16,
         _ => 0,
@@ -192,10 +200,21 @@ impl Tags<'_> {
         for (name, title) in TAG_NAMES.iter().zip(&headers.tag.titles) {
             self.text(name, title);
         }
+        self.team_event(&headers.tournament);
         self.team_details("CbhWhiteTeam", &headers.white_team);
         self.team_details("CbhBlackTeam", &headers.black_team);
         self.name_parts("CbhWhite", &headers.white);
         self.name_parts("CbhBlack", &headers.black);
+    }
+
+    /// `EventType "team"` is a kind of event. Where it stands for the mark
+    /// that teams met, this says of what kind the event is.
+    fn team_event(&mut self, tournament: &Tournament) {
+        match tournament.kind {
+            EventKind::Unknown if tournament.is_team_event => self.text("CbhTeamEvent", "none"),
+            EventKind::Team if tournament.is_team_event => self.text("CbhTeamEvent", "team"),
+            _ => {}
+        }
     }
 
     /// What a team has beyond its title and country: `number year`, the year

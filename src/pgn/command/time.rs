@@ -1,0 +1,123 @@
+//! Time spent, clocks and time controls, as commands and as tags.
+
+use std::fmt::Write as _;
+
+use super::numbers;
+use crate::game::{Annotation, Stage, TimeSpent};
+
+pub(super) fn encode_time(time: TimeSpent, commands: &mut Vec<String>) {
+    let TimeSpent {
+        hours,
+        minutes,
+        seconds,
+        extra,
+    } = time;
+    commands.push(format!("[%emt {hours}:{minutes:02}:{seconds:02}]"));
+    if extra != 0 {
+        commands.push(format!("[%cbemt {hours},{minutes},{seconds},{extra}]"));
+    }
+}
+
+pub(super) fn parse_time(text: &str) -> Option<TimeSpent> {
+    let mut parts = text.split(':');
+    let mut part = || parts.next()?.parse().ok();
+    let time = TimeSpent {
+        hours: part()?,
+        minutes: part()?,
+        seconds: part()?,
+        extra: 0,
+    };
+    parts.next().is_none().then_some(time)
+}
+
+/// The stages with their numbers as stored.
+pub(super) fn exact_time_control(stages: &[Stage; 3]) -> String {
+    let numbers = |stage: &Stage| {
+        let Stage {
+            time,
+            increment,
+            moves,
+            kind,
+        } = stage;
+        format!("{time},{increment},{moves},{kind}")
+    };
+    format!("[%cbtc {}]", stages.each_ref().map(numbers).join(";"))
+}
+
+/// The PGN tag of a time control, `40/7200+30:900+30`, if reading it would
+/// give the same stages.
+pub(in crate::pgn) fn time_control_tag(stages: &[Stage; 3]) -> Option<String> {
+    let used = stages
+        .iter()
+        .take_while(|stage| **stage != Stage::default());
+    let mut parts = Vec::new();
+    for stage in used {
+        let mut part = String::new();
+        if stage.kind == 1 {
+            let _ = write!(part, "{}/", stage.moves);
+        }
+        let _ = write!(part, "{}", stage.time / 100);
+        if stage.increment != 0 {
+            let _ = write!(part, "+{}", stage.increment / 100);
+        }
+        parts.push(part);
+    }
+    let tag = parts.join(":");
+    (parse_time_control(&tag).as_ref() == Some(stages)).then_some(tag)
+}
+
+/// The stages of a PGN time control; `None` if it is of another form.
+pub(in crate::pgn) fn parse_time_control(tag: &str) -> Option<[Stage; 3]> {
+    let mut stages = [Stage::default(); 3];
+    let mut parts = tag.split(':');
+    for (place, part) in stages.iter_mut().zip(&mut parts) {
+        *place = parse_stage(part)?;
+    }
+    parts.next().is_none().then_some(stages)
+}
+
+fn parse_stage(part: &str) -> Option<Stage> {
+    let (moves, time) = match part.split_once('/') {
+        Some((moves, time)) => (Some(moves.parse().ok()?), time),
+        None => (None, part),
+    };
+    let (time, increment) = time.split_once('+').unwrap_or((time, "0"));
+    let hundredths = |seconds: &str| seconds.parse::<u32>().ok()?.checked_mul(100);
+    let increment = hundredths(increment)?;
+    Some(Stage {
+        time: hundredths(time)?,
+        increment,
+        moves: moves.unwrap_or(1000),
+        kind: match (moves, increment) {
+            (Some(_), _) => 1,
+            (None, 0) => 0,
+            (None, _) => 3,
+        },
+    })
+}
+
+/// `1:29:59` or `1:29:59.50`; `None` for times below zero.
+pub(in crate::pgn) fn clock_tag(hundredths: i32) -> Option<String> {
+    let hundredths = u32::try_from(hundredths).ok()?;
+    let seconds = hundredths / 100;
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let mut tag = format!("{hours}:{minutes:02}:{seconds:02}");
+    if !hundredths.is_multiple_of(100) {
+        let _ = write!(tag, ".{:02}", hundredths % 100);
+    }
+    Some(tag)
+}
+
+pub(super) fn parse_exact_time_control(text: &str) -> Option<Annotation> {
+    let stage = |part: &str| {
+        let [time, increment, moves, kind]: [u32; 4] = numbers(part)?;
+        Some(Stage {
+            time,
+            increment,
+            moves: u16::try_from(moves).ok()?,
+            kind: u8::try_from(kind).ok()?,
+        })
+    };
+    let stages: Option<Vec<Stage>> = text.split(';').map(stage).collect();
+    stages?.try_into().ok().map(Annotation::TimeControl)
+}

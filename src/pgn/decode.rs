@@ -1,0 +1,332 @@
+//! Tokens into games. Every move must be legal, and every word known: what
+//! a person meant is not guessed.
+
+use std::borrow::Cow;
+
+use shakmaty::Move;
+
+use super::error::{Error, quoted};
+use super::lexer::{Lexer, Token};
+use super::notation::Notation;
+use super::place::Place;
+use super::remarks::{Remarks, Subject, is_flagged_before};
+use super::tags;
+use crate::game::{Branch, Game, GameResult, Line, NoSuchMove};
+
+/// The longest text of one game.
+const MAX_BYTES: usize = 16 << 20;
+
+/// How deep variations may nest.
+const MAX_DEPTH: usize = 1024;
+
+const MOVE_OR_RESULT: &str = "a move, a comment or the result";
+
+/// Reads the text of exactly one game.
+///
+/// # Errors
+///
+/// The first thing in the text that PGN has no place for, with line and
+/// column: an unknown word, an illegal or ambiguous move, a comment, variation
+/// or tag pair without end, a result that contradicts the Result tag or is
+/// missing, a FEN that is no position, a number that does not fit, a second
+/// game, no game at all, more than 16 MiB.
+pub fn decode(text: &[u8]) -> Result<Game, Error> {
+    let mut games = Games::new(text);
+    let Some(game) = games.next() else {
+        return Err(games.lexer.unexpected("a game"));
+    };
+    let game = game?;
+    if games.lexer.is_at_text_end() {
+        return Ok(game);
+    }
+    games.lexer.skip_blanks();
+    Err(games.lexer.unexpected("the end of the text after one game"))
+}
+
+/// The games of a text, one after the other; none after the first error.
+/// Lines are counted over the whole text.
+#[derive(Debug)]
+pub struct Games<'t> {
+    lexer: Lexer<'t>,
+    has_failed: bool,
+}
+
+impl<'t> Games<'t> {
+    /// Begins at the start of `text`.
+    pub fn new(text: &'t [u8]) -> Games<'t> {
+        Games {
+            lexer: Lexer::new(text),
+            has_failed: false,
+        }
+    }
+}
+
+impl Iterator for Games<'_> {
+    type Item = Result<Game, Error>;
+
+    fn next(&mut self) -> Option<Result<Game, Error>> {
+        if self.has_failed || self.lexer.is_at_text_end() {
+            return None;
+        }
+        let game = read_game(&mut self.lexer);
+        self.has_failed = game.is_err();
+        Some(game)
+    }
+}
+
+/// Reads one game, from its first token to its result.
+fn read_game(lexer: &mut Lexer<'_>) -> Result<Game, Error> {
+    let mut game = Game::default();
+    let mut remarks = Remarks::default();
+    let begin = lexer.offset();
+    let (mut pairs, mut comments) = (Vec::new(), Vec::new());
+    let first = loop {
+        match next_token(lexer, begin)? {
+            (_, Token::Tag(pair)) => pairs.push(pair),
+            (_, Token::Comment(comment)) => comments.push(comment),
+            other => break other,
+        }
+    };
+    let stated = tags::decode(lexer.text(), pairs, &mut game, &mut remarks)?;
+    let mut moves = MoveText {
+        line: Line::new(&mut game.tree, &game.start.position),
+        before: None,
+        took_in_passing: false,
+        waiting: Vec::new(),
+        outer: Vec::new(),
+        remarks: &mut remarks,
+    };
+    for comment in comments {
+        moves.comment(comment);
+    }
+    let result = moves.read(lexer, begin, first, stated)?;
+    remarks.move_into(&mut game.annotations);
+    game.headers.medals |= tags::medals_of(&game.annotations);
+    game.headers.result = result;
+    if result != GameResult::Line {
+        game.headers.line_evaluation = 0;
+    }
+    Ok(game)
+}
+
+/// The next token of the game that began at `begin`.
+fn next_token<'t>(lexer: &mut Lexer<'t>, begin: usize) -> Result<(Place, Token<'t>), Error> {
+    let (place, token) = lexer.next()?;
+    if lexer.offset() - begin > MAX_BYTES {
+        let found = "a game of more than 16 MiB".to_owned();
+        return Err(lexer.error(place, found, "a shorter text"));
+    }
+    Ok((place, token))
+}
+
+/// The moves of a game as they are read.
+struct MoveText<'g, 't> {
+    line: Line<'g>,
+    /// The place before the last move of this line, where variations of it
+    /// begin; `None` before the line's first move.
+    before: Option<Branch>,
+    /// Whether the last move took a pawn in passing: `e.p.` may follow.
+    took_in_passing: bool,
+    /// Comments on the next move of this line.
+    waiting: Vec<Cow<'t, str>>,
+    /// The lines that the present variation stands in, outermost first.
+    outer: Vec<Outer<'t>>,
+    remarks: &'g mut Remarks,
+}
+
+/// A line that goes on when a variation ends.
+struct Outer<'t> {
+    line: Branch,
+    before: Branch,
+    waiting: Vec<Cow<'t, str>>,
+    /// Where the variation begins in the text.
+    open: Place,
+}
+
+impl<'t> MoveText<'_, 't> {
+    /// Reads tokens, from `first` on, up to the result. `stated` is the result
+    /// of the tags.
+    fn read(
+        &mut self,
+        lexer: &mut Lexer<'t>,
+        begin: usize,
+        first: (Place, Token<'t>),
+        stated: Option<GameResult>,
+    ) -> Result<GameResult, Error> {
+        let (mut place, mut token) = first;
+        loop {
+            match token {
+                Token::Word(word) if self.is_both_lost(word, lexer, stated) => {
+                    self.end();
+                    return agreed(lexer, place, GameResult::BothLost, stated);
+                }
+                Token::Word(word) => self.word(lexer, place, word)?,
+                Token::Nag(nag) => self.nag(lexer, place, nag)?,
+                Token::Comment(comment) => self.comment(comment),
+                Token::Open => self.open(lexer, place)?,
+                Token::Close => self.close(lexer, place)?,
+                Token::Result(result) if self.outer.is_empty() => {
+                    self.end();
+                    return agreed(lexer, place, result, stated);
+                }
+                // Move numbers are often wrong, and not needed; and some
+                // programs end variations with a result.
+                Token::Number | Token::Result(_) => {}
+                Token::Tag(_) | Token::End => return Err(self.unfinished(lexer, place)),
+            }
+            (place, token) = next_token(lexer, begin)?;
+        }
+    }
+
+    /// Whether `0-0` says that both lost: as the last word of a game where
+    /// castling is not legal, or whose tags say so.
+    fn is_both_lost(&self, word: &[u8], lexer: &Lexer<'_>, stated: Option<GameResult>) -> bool {
+        let is_castling = || {
+            let notation = Notation::parse(word);
+            notation.is_some_and(|notation| notation.find(self.line.position()).is_ok())
+        };
+        word == b"0-0"
+            && self.outer.is_empty()
+            && lexer.is_at_game_end()
+            && (stated == Some(GameResult::BothLost) || !is_castling())
+    }
+
+    fn word(&mut self, lexer: &Lexer<'_>, place: Place, word: &[u8]) -> Result<(), Error> {
+        if self.took_in_passing && matches!(word, b"e.p." | b"ep") {
+            self.took_in_passing = false;
+            return Ok(());
+        }
+        let error = |what: &str, expected| {
+            let found = format!("{} is {what}", quoted(word));
+            lexer.error(place, found, expected)
+        };
+        let Some(notation) = Notation::parse(word) else {
+            return Err(error("not a move", MOVE_OR_RESULT));
+        };
+        let illegal = || error("illegal here", "a legal move");
+        let found = notation
+            .find(self.line.position())
+            .map_err(|why| match why {
+                NoSuchMove::Illegal => illegal(),
+                NoSuchMove::Ambiguous => error("ambiguous", "the square that the piece comes from"),
+            })?;
+        let before = self.line.branch();
+        let ply = match found {
+            Some(m) => self.line.play(m).map_err(|_| illegal())?,
+            None => self.line.play_null(),
+        };
+        self.took_in_passing = matches!(found, Some(Move::EnPassant { .. }));
+        self.before = Some(before);
+        for comment in self.waiting.drain(..) {
+            let subject = if is_flagged_before(&comment) {
+                Subject::Before(ply)
+            } else {
+                Subject::Opening(ply)
+            };
+            self.remarks.annotate(&comment, subject);
+        }
+        Ok(())
+    }
+
+    fn nag(&mut self, lexer: &Lexer<'_>, place: Place, nag: u8) -> Result<(), Error> {
+        if self.before.is_none() {
+            let found = format!("a NAG (${nag}) before any move");
+            return Err(lexer.error(place, found, "a move"));
+        }
+        self.remarks.nag(self.line.at(), nag);
+        Ok(())
+    }
+
+    fn comment(&mut self, comment: Cow<'t, str>) {
+        if is_flagged_before(&comment) {
+            self.waiting.push(comment);
+        } else if self.before.is_some() {
+            self.remarks
+                .annotate(&comment, Subject::After(self.line.at()));
+        } else if self.outer.is_empty() {
+            self.remarks.annotate(&comment, Subject::Game);
+        } else {
+            self.waiting.push(comment);
+        }
+    }
+
+    fn open(&mut self, lexer: &Lexer<'_>, place: Place) -> Result<(), Error> {
+        let Some(before) = self.before.take() else {
+            let found = "a variation before any move".to_owned();
+            return Err(lexer.error(place, found, "a move"));
+        };
+        if self.outer.len() == MAX_DEPTH {
+            let found = format!("a variation nested deeper than {MAX_DEPTH}");
+            return Err(lexer.error(place, found, "a move or the end of a variation"));
+        }
+        self.outer.push(Outer {
+            line: self.line.branch(),
+            before: before.clone(),
+            waiting: std::mem::take(&mut self.waiting),
+            open: place,
+        });
+        self.line.resume(before);
+        self.took_in_passing = false;
+        Ok(())
+    }
+
+    fn close(&mut self, lexer: &Lexer<'_>, place: Place) -> Result<(), Error> {
+        let Some(outer) = self.outer.pop() else {
+            let found = "a \")\" that closes nothing".to_owned();
+            return Err(lexer.error(place, found, MOVE_OR_RESULT));
+        };
+        let last = self.before.is_some().then(|| self.line.at());
+        let left = std::mem::replace(&mut self.waiting, outer.waiting);
+        self.line.resume(outer.line);
+        self.before = Some(outer.before);
+        self.took_in_passing = false;
+        // A variation without moves may hold a comment: on what it follows.
+        let subject = Subject::After(last.unwrap_or(self.line.at()));
+        for comment in left {
+            self.remarks.annotate(&comment, subject);
+        }
+        Ok(())
+    }
+
+    /// Ends the main line: comments on a next move follow the last one.
+    fn end(&mut self) {
+        let subject = match self.before {
+            Some(_) => Subject::After(self.line.at()),
+            None => Subject::Game,
+        };
+        for comment in self.waiting.drain(..) {
+            self.remarks.annotate(&comment, subject);
+        }
+    }
+
+    #[cold]
+    fn unfinished(&self, lexer: &Lexer<'_>, place: Place) -> Error {
+        if let Some(outer) = self.outer.last() {
+            let found = "a variation without end".to_owned();
+            return lexer.error(outer.open, found, "\")\" somewhere after it");
+        }
+        let found = "the end of a game without its result".to_owned();
+        lexer.error(place, found, "1-0, 0-1, 1/2-1/2 or *")
+    }
+}
+
+/// The result that the moves end with, in the words of the tags where these
+/// say more.
+fn agreed(
+    lexer: &Lexer<'_>,
+    place: Place,
+    ending: GameResult,
+    stated: Option<GameResult>,
+) -> Result<GameResult, Error> {
+    let stated = stated.unwrap_or(ending);
+    if stated.pgn() != ending.pgn() {
+        let (ending, stated) = (ending.pgn(), stated.pgn());
+        let found = format!("the result {ending}, where the tag says {stated}");
+        return Err(lexer.error(place, found, "the same result in both"));
+    }
+    let says_more = ending.beyond_pgn().is_some();
+    Ok(if says_more { ending } else { stated })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,270 @@
+//! Texts of all kinds, and what is read of them.
+
+use super::*;
+use crate::game::Annotation;
+
+/// The whole game as text again, without its tags.
+fn read(text: &str) -> String {
+    match decode(text.as_bytes()) {
+        Ok(game) => moves_of(&game),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn moves_of(game: &Game) -> String {
+    let mut out = Vec::new();
+    crate::pgn::encode(game, &[], &mut out);
+    let text = String::from_utf8(out).unwrap();
+    let (_, moves) = text.split_once("\n\n").unwrap();
+    moves.trim_end().replace('\n', " ")
+}
+
+fn check(cases: &[(&str, &str)]) {
+    for (text, expected) in cases {
+        assert_eq!(read(text), *expected, "{text:?}");
+    }
+}
+
+#[test]
+fn what_programs_write_is_read() {
+    check(&[
+        ("*", "*"),
+        ("[White \"A\"]\n*", "*"),
+        ("1. e4 e5 2. Nf3 *", "1. e4 e5 2. Nf3 *"),
+        ("1.e4 e5 2.Nf3 1-0", "1. e4 e5 2. Nf3 1-0"),
+        ("e4 e5 Nf3 *", "1. e4 e5 2. Nf3 *"),
+        ("7. e4 1... e5 2 Nf3 ... *", "1. e4 e5 2. Nf3 *"),
+        (
+            "\u{feff}1. e4\r\ne5\r2. Nf3\u{a0}Nc6 *",
+            "1. e4 e5 2. Nf3 Nc6 *",
+        ),
+        ("% a line\n1. e4\n% (\ne5 *", "1. e4 e5 *"),
+        ("1. e4 ; good\n1... e5 *", "1. e4 {good} 1... e5 *"),
+        ("1. e4 {a {b} c} e5 *", "1. e4 {a (b) c} 1... e5 *"),
+        ("1. e4 {a { b} e5 {c} *", "1. e4 {a ( b} 1... e5 {c} *"),
+        (
+            "1. e4! e5 !? 2. Nf3 $1$14 *",
+            "1. e4 $1 e5 $5 2. Nf3 $1 $14 *",
+        ),
+        (
+            "1. e4 (1. d4 d5 1-0) e5 1/2",
+            "1. e4 (1. d4 d5) 1... e5 1/2-1/2",
+        ),
+        (
+            "1. e4 (1. d4 (1. c4)) (1. b3) e5 *",
+            "1. e4 (1. d4) (1. c4) (1. b3) 1... e5 *",
+        ),
+        ("1. e4 () e5 *", "1. e4 e5 *"),
+        (
+            "1. -- Z0 2. null pass 3. @@@@ 0000 *",
+            "1. -- -- 2. -- -- 3. -- -- *",
+        ),
+        (
+            "1. e4 a6 2. e5 d5 3. exd6 e.p. *",
+            "1. e4 a6 2. e5 d5 3. exd6 *",
+        ),
+        ("[Result \"1-0\"][White \"A\"] 1. e4 1-0", "1. e4 1-0"),
+        ("1. e4 +:-", "1. e4 1-0"),
+        ("1. Nf3 Nf6 0-0", "1. Nf3 Nf6 *"),
+        ("1. e4 *\u{1a}", "1. e4 *"),
+    ]);
+}
+
+#[test]
+fn comments_stand_where_they_belong() {
+    check(&[
+        ("{a} 1. e4 {b} e5 *", "{a} 1. e4 {b} 1... e5 *"),
+        ("1. e4 {a} $1 {b} *", "1. e4 $1 {a b} *"),
+        ("1. e4 ({a} 1. d4 {b}) *", "1. e4 ({a} 1. d4 {b}) *"),
+        ("1. e4 ({a}) *", "1. e4 {a} *"),
+        ("1. e4 {[%cbpre] a} e5 *", "1. e4 {[%cbpre] a} 1... e5 *"),
+        ("{[%cbpre] a} 1. e4 *", "{[%cbpre] a} 1. e4 *"),
+        (
+            "1. e4 {[%cbpre] a} (1. d4) e5 *",
+            "1. e4 (1. d4) {[%cbpre] a} 1... e5 *",
+        ),
+        ("1. e4 {[%cbpre] a} *", "1. e4 {a} *"),
+        ("{a} {[%cblang de] b} *", "{a} {[%cblang de] b} *"),
+    ]);
+}
+
+const RESULT: &str = "1-0, 0-1, 1/2-1/2 or *";
+
+/// A wrong text, where its error is, what was found and expected.
+const WRONG: &[(&str, &str, &str, &str)] = &[
+    ("", "1:1", "nothing more", "a game"),
+    (
+        "1. e4\ne5 Nf33 *",
+        "2:4",
+        "\"Nf33\" is not a move",
+        MOVE_OR_RESULT,
+    ),
+    ("1. é4 *", "1:4", "\"é4\" is not a move", MOVE_OR_RESULT),
+    (
+        "{é} e4 e4 *",
+        "1:8",
+        "\"e4\" is illegal here",
+        "a legal move",
+    ),
+    (
+        "1. e4 e5 {a",
+        "1:10",
+        "a comment without end",
+        "} somewhere after it",
+    ),
+    (
+        "1. e4 (1. d4 *",
+        "1:7",
+        "a variation without end",
+        "\")\" somewhere after it",
+    ),
+    (
+        "1. e4 ) *",
+        "1:7",
+        "a \")\" that closes nothing",
+        MOVE_OR_RESULT,
+    ),
+    (
+        "1. e4 } *",
+        "1:7",
+        "a \"}\" that closes nothing",
+        MOVE_OR_RESULT,
+    ),
+    ("(1. e4) *", "1:1", "a variation before any move", "a move"),
+    ("$1 e4 *", "1:1", "a NAG ($1) before any move", "a move"),
+    (
+        "1. e4 $256 *",
+        "1:7",
+        "\"$256\" is not a NAG",
+        "a number from $0 to $255",
+    ),
+    (
+        "1. e4 !!! *",
+        "1:7",
+        "\"!!!\" is not a mark",
+        "one of ! ? !! ?? !? ?!",
+    ),
+    (
+        "1. e4 e5",
+        "1:9",
+        "the end of a game without its result",
+        RESULT,
+    ),
+    (
+        "1. e4\n[White \"A\"]",
+        "2:1",
+        "the end of a game without its result",
+        RESULT,
+    ),
+    (
+        "[Result \"1-0\"] e4 0-1",
+        "1:19",
+        "the result 0-1, where the tag says 1-0",
+        "the same result in both",
+    ),
+    (
+        "e4 * e4 *",
+        "1:6",
+        "\"e4 *\"",
+        "the end of the text after one game",
+    ),
+    ("e4 \0 *", "1:4", "the control character 0x00", "text"),
+    ("{a\n\x08} *", "2:1", "the control character 0x08", "text"),
+    (
+        "[White \"A] *",
+        "1:13",
+        "a tag pair without end",
+        "\"] on the same line",
+    ),
+    (
+        "[White A] *",
+        "1:8",
+        "\"A] *\"",
+        "\" and the value of the tag",
+    ),
+    (
+        "[WhiteElo \"99999\"] *",
+        "1:12",
+        "\"99999\" as WhiteElo",
+        "a smaller number",
+    ),
+    (
+        "[FEN \"9/8\"] *",
+        "1:7",
+        "\"9/8\" as FEN",
+        "a position in six fields",
+    ),
+    (
+        "[Result \"2-0\"] *",
+        "1:10",
+        "\"2-0\" as Result",
+        "1-0, 0-1, 1/2-1/2 or *",
+    ),
+];
+
+#[test]
+fn what_is_wrong_is_said_with_its_place() {
+    for (text, place, found, expected) in WRONG {
+        assert_eq!(
+            read(text),
+            format!("{place}: {found}; expected {expected}"),
+            "{text:?}"
+        );
+    }
+}
+
+#[test]
+fn zeros_are_castling_where_that_is_legal() {
+    let moves = "1. Nf3 Nf6 2. g3 g6 3. Bg2 Bg7 4. 0-0";
+    assert!(read(&format!("{moves} *")).ends_with("4. O-O *"));
+    assert!(read(moves).contains("without its result"));
+    let both_lost = format!("[Result \"0-0\"] {moves}");
+    let game = decode(both_lost.as_bytes()).unwrap();
+    assert_eq!(game.headers.result, GameResult::BothLost);
+    assert!(moves_of(&game).ends_with("3. Bg2 Bg7 *"));
+}
+
+#[test]
+fn a_text_has_any_number_of_games() {
+    let text = b"1. e4 1-0\n\n[White \"A\"]\n\n1. d4 *\n{b} c4 *\n1. e5 *\n*";
+    let games: Vec<_> = Games::new(text).collect();
+    let texts: Vec<_> = games
+        .iter()
+        .map(|game| game.as_ref().map_or_else(Error::to_string, moves_of))
+        .collect();
+    assert_eq!(
+        texts,
+        [
+            "1. e4 1-0",
+            "1. d4 *",
+            "{b} 1. c4 *",
+            "7:4: \"e5\" is illegal here; expected a legal move",
+        ]
+    );
+    assert_eq!(Games::new(b" \n").count(), 0);
+}
+
+#[test]
+fn bytes_that_are_no_utf8_are_windows_1252() {
+    let game = decode(b"[White \"H\xfcbner\"] 1. e4 {sch\xf6n}\xa0e5 *").unwrap();
+    assert_eq!(game.headers.white.last, "Hübner");
+    let texts: Vec<_> = game.annotations.iter().map(|(_, remark)| remark).collect();
+    assert!(matches!(texts[..], [Annotation::TextAfter(text)] if text.text == "schön"));
+}
+
+#[test]
+fn deep_nesting_ends_with_an_error() {
+    let nested = |depth: usize| format!("e4 {}{} *", "(d4 ".repeat(depth), ")".repeat(depth));
+    assert!(decode(nested(MAX_DEPTH).as_bytes()).is_ok());
+    let error = decode(nested(MAX_DEPTH + 1).as_bytes()).unwrap_err();
+    assert!(error.found.contains("nested deeper"), "{error}");
+    let open = "e4 ".to_owned() + &"(".repeat(100_000);
+    assert!(decode(open.as_bytes()).is_err());
+}
+
+#[test]
+fn a_game_has_at_most_16_mib() {
+    let long = format!("{{{}}} *", "a ".repeat(MAX_BYTES / 2));
+    let error = decode(long.as_bytes()).unwrap_err();
+    assert!(error.found.contains("16 MiB"), "{error}");
+}

@@ -1,0 +1,70 @@
+//! Places in a text, and what its bytes mean.
+//!
+//! A text is read as bytes: programs write UTF-8, or Windows-1252, or both
+//! into one file. What is no UTF-8 is Windows-1252, decided for each tag
+//! value, comment and line by itself.
+
+use std::borrow::Cow;
+
+use encoding_rs::WINDOWS_1252;
+
+/// A place in a text. Its column is counted only when somebody asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Line, from 1.
+    pub(super) line: usize,
+    /// Offset of the line's first byte.
+    pub(super) line_start: usize,
+    /// Offset of the place.
+    pub(super) offset: usize,
+}
+
+impl Place {
+    /// The first byte of a text.
+    pub(super) const START: Place = Place {
+        line: 1,
+        line_start: 0,
+        offset: 0,
+    };
+
+    /// The column in characters, from 1.
+    pub(super) fn column(self, text: &[u8]) -> usize {
+        let before = text.get(self.line_start..self.offset).unwrap_or_default();
+        characters(before).chars().count() + 1
+    }
+}
+
+/// The characters of a piece of a text.
+pub(super) fn characters(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => WINDOWS_1252.decode_without_bom_handling(bytes).0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_count_characters() {
+        for (line, offset, column) in [
+            (&b"abc"[..], 2, 3),
+            ("é c".as_bytes(), 3, 3),
+            (b"\xe9 c", 2, 3),
+            (b"", 0, 1),
+        ] {
+            let place = Place {
+                offset,
+                ..Place::START
+            };
+            assert_eq!(place.column(line), column, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_utf8_is_windows_1252() {
+        assert_eq!(characters("Hübner".as_bytes()), "Hübner");
+        assert_eq!(characters(b"H\xfcbner \x80"), "Hübner €");
+    }
+}

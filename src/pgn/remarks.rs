@@ -1,0 +1,324 @@
+//! What comments and NAGs say, put on their plies.
+//!
+//! | comment | is a text |
+//! |---|---|
+//! | before the first move of the game | about the game |
+//! | before the first move of a variation | before that move |
+//! | anywhere else | after the move that it follows |
+//! | beginning with `[%cbpre]` | before the move that follows |
+//!
+//! `[%cblang de]` begins a text in that language. Texts of one place and
+//! language that stand side by side are one text: nobody can tell them from a
+//! comment that was written in pieces. Line breaks are blanks.
+
+use std::collections::HashMap;
+
+use super::command::{self, Comment};
+use super::comment::language_of;
+use crate::game::{Annotation, Annotations, Nation, PlyId, Text, nag_places};
+
+/// What a comment is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Subject {
+    /// The game: the comment stands before the first move.
+    Game,
+    /// The first ply of a variation, before which it stands.
+    Opening(PlyId),
+    /// The ply that it follows.
+    After(PlyId),
+    /// A ply in the middle of a line, before which it stands, flagged by
+    /// `[%cbpre]`.
+    Before(PlyId),
+}
+
+/// The order of remarks on one ply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    TextBefore,
+    Symbols,
+    TextAfter,
+    Other,
+}
+
+impl Rank {
+    fn of(annotation: &Annotation) -> Rank {
+        match annotation {
+            Annotation::TextBefore(_) => Rank::TextBefore,
+            Annotation::Symbols(_) => Rank::Symbols,
+            Annotation::TextAfter(_) => Rank::TextAfter,
+            _ => Rank::Other,
+        }
+    }
+}
+
+/// The remarks of one game as they are read.
+#[derive(Debug, Default)]
+pub(super) struct Remarks {
+    found: Vec<(PlyId, Annotation)>,
+    nags: Vec<(PlyId, u8)>,
+    /// Places of NAGs that are not the usual ones.
+    places: Vec<(PlyId, [u8; 3])>,
+    /// Remarks at positions without a ply.
+    stray: Vec<(i32, Annotation)>,
+}
+
+/// Whether a comment says that it stands before the next move.
+pub(super) fn is_flagged_before(comment: &str) -> bool {
+    without_flag(comment).is_some()
+}
+
+fn without_flag(comment: &str) -> Option<&str> {
+    comment.trim_start().strip_prefix("[%cbpre]")
+}
+
+impl Remarks {
+    /// Adds a NAG of a ply.
+    pub(super) fn nag(&mut self, ply: PlyId, nag: u8) {
+        self.nags.push((ply, nag));
+    }
+
+    /// Adds a remark that is no text.
+    pub(super) fn add(&mut self, ply: PlyId, remark: Annotation) {
+        self.found.push((ply, remark));
+    }
+
+    /// Adds what a comment says: remarks of commands, and texts.
+    pub(super) fn annotate(&mut self, comment: &str, subject: Subject) {
+        let comment = without_flag(comment).unwrap_or(comment);
+        let (ply, is_before) = match subject {
+            Subject::Game => (PlyId::START, false),
+            Subject::After(ply) => (ply, false),
+            Subject::Opening(ply) | Subject::Before(ply) => (ply, true),
+        };
+        let (position, comment) = match numbered(comment, "[%cbpos ") {
+            Some((position, rest)) => (Some(position), rest),
+            None => (None, comment),
+        };
+        let Comment { remarks, text } = command::read(comment);
+        let text = self.exact_symbols(ply, text);
+        let texts = texts(&text).into_iter().map(|text| {
+            if is_before {
+                Annotation::TextBefore(text)
+            } else {
+                Annotation::TextAfter(text)
+            }
+        });
+        let all = texts.chain(remarks);
+        match position {
+            Some(position) => self.stray.extend(all.map(|remark| (position, remark))),
+            None => self.found.extend(all.map(|remark| (ply, remark))),
+        }
+    }
+
+    /// Takes `[%cbsym 32,0,0]` out of a comment: the places of the NAGs, where
+    /// they are not the usual ones.
+    fn exact_symbols(&mut self, ply: PlyId, text: String) -> String {
+        let Some((before, from)) = text.split_once("[%cbsym ") else {
+            return text;
+        };
+        let Some((places, after)) = from.split_once(']') else {
+            return text;
+        };
+        let places: Option<Vec<u8>> = places
+            .split(',')
+            .map(|nag| nag.trim().parse().ok())
+            .collect();
+        match places.and_then(|places| places.try_into().ok()) {
+            Some(places) => {
+                self.places.push((ply, places));
+                format!("{before}{after}")
+            }
+            None => text,
+        }
+    }
+
+    /// Moves all remarks into `annotations`, in the order of their plies: on
+    /// one ply texts before it, symbols, texts after it, others.
+    pub(super) fn move_into(mut self, annotations: &mut Annotations) {
+        self.symbols();
+        for (position, remark) in std::mem::take(&mut self.stray) {
+            annotations.add_stray(position, remark);
+        }
+        let rank = |(ply, remark): &(PlyId, Annotation)| (*ply, Rank::of(remark));
+        self.found.sort_by_key(rank);
+        let mut joined: Vec<(PlyId, Annotation)> = Vec::with_capacity(self.found.len());
+        for (ply, remark) in self.found {
+            let last = joined.last_mut().filter(|(other, _)| *other == ply);
+            if !last.is_some_and(|(_, last)| join(last, &remark)) {
+                joined.push((ply, remark));
+            }
+        }
+        for (ply, remark) in joined {
+            annotations.add(ply, remark);
+        }
+        annotations.sort();
+    }
+
+    /// Makes symbols of the NAGs. Those beyond the three that a ply can have
+    /// become a text.
+    fn symbols(&mut self) {
+        self.nags.sort_by_key(|(ply, _)| *ply);
+        let exact: HashMap<PlyId, [u8; 3]> = self.places.drain(..).collect();
+        for nags in self.nags.chunk_by(|(a, _), (b, _)| a == b) {
+            let Some(&(ply, _)) = nags.first() else {
+                continue;
+            };
+            let nags = || nags.iter().map(|(_, nag)| *nag);
+            // They count as long as they are of the NAGs that stand there.
+            let exact = exact
+                .get(&ply)
+                .filter(|places| places.iter().copied().filter(|nag| *nag != 0).eq(nags()));
+            if let Some(places) = exact {
+                self.found.push((ply, Annotation::Symbols(*places)));
+                continue;
+            }
+            let (places, homeless) = nag_places(nags());
+            if places != [0; 3] {
+                self.found.push((ply, Annotation::Symbols(places)));
+            }
+            for nag in homeless {
+                let text = text_in(Nation::NONE, &format!("[%cbnag {nag}]"));
+                self.found.push((ply, Annotation::TextAfter(text)));
+            }
+        }
+    }
+}
+
+/// Appends a text to another of the same kind and language.
+fn join(first: &mut Annotation, second: &Annotation) -> bool {
+    match (first, second) {
+        (Annotation::TextAfter(first), Annotation::TextAfter(second))
+        | (Annotation::TextBefore(first), Annotation::TextBefore(second))
+            if first.language == second.language =>
+        {
+            if !first.text.is_empty() && !second.text.is_empty() {
+                first.text.push(' ');
+            }
+            first.text.push_str(&second.text);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// The texts of a comment: one, or one per language that it names.
+fn texts(comment: &str) -> Vec<Text> {
+    const COMMAND: &str = "[%cblang ";
+    let mut texts = Vec::new();
+    let mut language = None;
+    // Where the present text begins, and where to look for the next language.
+    let (mut begin, mut from) = (0, 0);
+    let rest_of = |at: usize| comment.get(at..).unwrap_or_default();
+    while let Some(at) = rest_of(from).find(COMMAND).map(|at| from + at) {
+        from = at + COMMAND.len();
+        let Some((name, _)) = rest_of(from).split_once(']') else {
+            break;
+        };
+        if let Some(named) = language_of(name.trim()) {
+            push_text(language, comment.get(begin..at), &mut texts);
+            language = Some(named);
+            begin = from + name.len() + 1;
+        }
+    }
+    push_text(language, comment.get(begin..), &mut texts);
+    texts
+}
+
+/// A text without words counts only if its language was named.
+fn push_text(language: Option<Nation>, text: Option<&str>, texts: &mut Vec<Text>) {
+    let text = text_in(language.unwrap_or_default(), text.unwrap_or_default());
+    if language.is_some() || text.lead != 0 || !text.text.is_empty() {
+        texts.push(text);
+    }
+}
+
+/// The number of a command that begins a comment, and what follows it.
+fn numbered<'t, N: std::str::FromStr>(comment: &'t str, command: &str) -> Option<(N, &'t str)> {
+    let from = comment.trim_start().strip_prefix(command)?;
+    let (number, rest) = from.split_once(']')?;
+    Some((number.trim().parse().ok()?, rest))
+}
+
+/// Blanks and line breaks are equal, since lines are broken anywhere.
+fn text_in(language: Nation, text: &str) -> Text {
+    let (lead, text) = numbered(text, "[%cblead ").unwrap_or((0, text));
+    let words: Vec<&str> = text.split_whitespace().collect();
+    Text {
+        language,
+        text: words.join(" "),
+        lead,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::{Game, Line};
+
+    /// What a comment becomes, each text with its language.
+    fn read(comments: &[&str]) -> Vec<(u8, String)> {
+        let mut remarks = Remarks::default();
+        for comment in comments {
+            remarks.annotate(comment, Subject::Game);
+        }
+        let mut annotations = Annotations::default();
+        remarks.move_into(&mut annotations);
+        let texts = annotations.iter().map(|(_, remark)| match remark {
+            Annotation::TextAfter(text) => (text.language.0, text.text.clone()),
+            other => panic!("{other:?}"),
+        });
+        texts.collect()
+    }
+
+    fn texts(list: &[(u8, &str)]) -> Vec<(u8, String)> {
+        list.iter()
+            .map(|(number, text)| (*number, (*text).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn a_comment_is_a_text_per_language() {
+        for (comments, expected) in [
+            (&["a\r\nb  c"][..], &[(0, "a b c")][..]),
+            (&["a", "b"], &[(0, "a b")]),
+            (&["[%cblang de] Zug", "move"], &[(53, "Zug"), (0, "move")]),
+            (&["a", "[%cblang de]b"], &[(0, "a"), (53, "b")]),
+            (&["[%cblang de] a", "[%cblang de] b"], &[(53, "a b")]),
+            (&["a [%cblang cb99] b"], &[(0, "a"), (99, "b")]),
+            (&["[%cblang xx] a"], &[(0, "[%cblang xx] a")]),
+            (&["[%cblang any]"], &[(0, "")]),
+            (&["", "  "], &[]),
+            (&["[%csl Gd4] a"], &[(0, "[%csl Gd4] a")]),
+        ] {
+            assert_eq!(read(comments), texts(expected), "{comments:?}");
+        }
+    }
+
+    #[test]
+    fn remarks_of_a_ply_have_an_order() {
+        let mut game = Game::default();
+        let ply = Line::new(&mut game.tree, &game.start.position).play_null();
+        let mut remarks = Remarks::default();
+        remarks.annotate("after", Subject::After(ply));
+        remarks.nag(ply, 1);
+        remarks.annotate("before", Subject::Opening(ply));
+        remarks.annotate("the game", Subject::Game);
+        remarks.nag(ply, 14);
+        remarks.move_into(&mut game.annotations);
+        let text = |text: &str| text_in(Nation::NONE, text);
+        let expected = [
+            (PlyId::START, Annotation::TextAfter(text("the game"))),
+            (ply, Annotation::TextBefore(text("before"))),
+            (ply, Annotation::Symbols([1, 14, 0])),
+            (ply, Annotation::TextAfter(text("after"))),
+        ];
+        let found: Vec<_> = game.annotations.iter().collect();
+        assert_eq!(found, expected.each_ref().map(|(ply, a)| (*ply, a)));
+    }
+
+    #[test]
+    fn a_flag_says_that_a_comment_stands_before() {
+        assert!(is_flagged_before(" [%cbpre] now"));
+        assert!(!is_flagged_before("now [%cbpre]"));
+    }
+}

@@ -1,0 +1,428 @@
+//! Tag pairs into headers: the way back from what this module writes, and
+//! from what other programs write.
+//!
+//! A value that a header cannot hold stays a foreign tag, if our own text
+//! would have no tag of that name: nothing is lost. Where it would (`Date`),
+//! the value is read as "unknown". A number that is too large is an error.
+
+use std::collections::HashMap;
+
+use shakmaty::fen::Fen;
+use shakmaty::{CastlingMode, Color};
+
+use super::value::{
+    Value, category, clock, date, eco, event_type, is_plain_round, number, round, sub_code,
+    team_details,
+};
+use super::{TAG_NAMES, roman};
+use crate::game::{
+    Annotation, Date, Eco, EventKind, Game, GameResult, Headers, Nation, PlayerName, PlyId, Source,
+    Start, Team, Tournament,
+};
+use crate::pgn::command::{clock_tag, parse_time_control, time_control_tag};
+use crate::pgn::error::{Error, quoted};
+use crate::pgn::lexer::{self, TagPair};
+use crate::pgn::remarks::Remarks;
+
+/// Fills headers, start and foreign tags of `game`; clocks and the time
+/// control are remarks. Gives the result that the tags state, if they do.
+///
+/// # Errors
+///
+/// A number that does not fit its header, a FEN that is no position, a result
+/// that is none.
+pub(in crate::pgn) fn decode(
+    text: &[u8],
+    pairs: Vec<TagPair<'_>>,
+    game: &mut Game,
+    remarks: &mut Remarks,
+) -> Result<Option<GameResult>, Error> {
+    let mut tags = Tags::new(text, pairs);
+    tags.start(&mut game.start)?;
+    let headers = &mut game.headers;
+    tags.roster(headers)?;
+    tags.opening_and_ratings(headers)?;
+    tags.event(&mut headers.tournament)?;
+    tags.source(&mut headers.source)?;
+    headers.white_team = tags.team("WhiteTeam", "WhiteTeamCountry", "CbhWhiteTeam")?;
+    headers.black_team = tags.team("BlackTeam", "BlackTeamCountry", "CbhBlackTeam")?;
+    tags.private(headers)?;
+    let result = tags.result()?;
+    tags.clocks(remarks);
+    let round = tags.round(headers);
+    tags.take("PlyCount");
+    game.foreign_tags = tags.foreign();
+    let whole_round = round.map(|round| ("CbhRound".to_owned(), round));
+    game.foreign_tags.extend(whole_round);
+    Ok(result)
+}
+
+/// The tag pairs of one game that no header has taken yet.
+struct Tags<'t> {
+    text: &'t [u8],
+    pairs: Vec<Option<TagPair<'t>>>,
+    index: HashMap<&'t str, usize>,
+}
+
+impl<'t> Tags<'t> {
+    /// Of tags with one name the last counts, as in other programs.
+    fn new(text: &'t [u8], pairs: Vec<TagPair<'t>>) -> Tags<'t> {
+        let mut tags = Tags {
+            text,
+            pairs: Vec::with_capacity(pairs.len()),
+            index: HashMap::with_capacity(pairs.len()),
+        };
+        for pair in pairs {
+            if let Some(earlier) = tags.index.insert(pair.name, tags.pairs.len())
+                && let Some(place) = tags.pairs.get_mut(earlier)
+            {
+                *place = None;
+            }
+            tags.pairs.push(Some(pair));
+        }
+        tags
+    }
+
+    fn get(&self, name: &str) -> Option<&TagPair<'t>> {
+        self.pairs.get(*self.index.get(name)?)?.as_ref()
+    }
+
+    fn take(&mut self, name: &str) -> Option<TagPair<'t>> {
+        let at = *self.index.get(name)?;
+        self.pairs.get_mut(at)?.take()
+    }
+
+    /// The value; nothing for an absent tag.
+    fn text(&mut self, name: &str) -> String {
+        let value = self.take(name).map(|pair| pair.value.into_owned());
+        value.unwrap_or_default()
+    }
+
+    /// The value; nothing for an absent tag and for `?`.
+    fn text_or_unknown(&mut self, name: &str) -> String {
+        let mut value = self.text(name);
+        if value == "?" {
+            value.clear();
+        }
+        value
+    }
+
+    /// The value as `parse` reads it. One that it cannot read is "not given"
+    /// and stays a foreign tag, unless it says just that.
+    fn value<T: Default>(
+        &mut self,
+        name: &str,
+        expected: &'static str,
+        parse: impl FnOnce(&str) -> Value<T>,
+    ) -> Result<T, Error> {
+        let Some(pair) = self.get(name) else {
+            return Ok(T::default());
+        };
+        let value = pair.value.trim();
+        let says_nothing = matches!(value, "" | "?" | "-");
+        match parse(value) {
+            Value::Known(value) => {
+                self.take(name);
+                Ok(value)
+            }
+            Value::Unknown => {
+                if says_nothing {
+                    self.take(name);
+                }
+                Ok(T::default())
+            }
+            Value::DoesNotFit => Err(self.misfit(pair, expected)),
+        }
+    }
+
+    fn number<N: TryFrom<u64> + Default>(&mut self, name: &str) -> Result<N, Error> {
+        self.value(name, "a smaller number", number)
+    }
+
+    fn date(&mut self, name: &str) -> Result<Date, Error> {
+        self.value(name, "a date such as 2004.12.31 or 2004.??.??", date)
+    }
+
+    fn nation(&mut self, name: &str) -> Result<Nation, Error> {
+        let parse = |code: &str| match Nation::from_code(code) {
+            Some(nation) => Value::Known(nation),
+            None => number(code).map(Nation),
+        };
+        self.value(name, "the three letters of a country", parse)
+    }
+
+    /// A private tag, which nobody but us writes: whatever is wrong with it
+    /// is an error.
+    fn private_value<T>(
+        &mut self,
+        name: &str,
+        expected: &'static str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, Error> {
+        let Some(pair) = self.take(name) else {
+            return Ok(None);
+        };
+        match parse(&pair.value) {
+            Some(value) => Ok(Some(value)),
+            None => Err(self.misfit(&pair, expected)),
+        }
+    }
+
+    #[cold]
+    fn misfit(&self, pair: &TagPair<'_>, expected: &'static str) -> Error {
+        let found = format!("{} as {}", quoted(pair.value.as_bytes()), pair.name);
+        Error::new(self.text, pair.place, found, expected)
+    }
+
+    /// The tags that no header took, in order.
+    fn foreign(self) -> Vec<(String, String)> {
+        let left = self.pairs.into_iter().flatten();
+        left.map(|pair| (pair.name.to_owned(), pair.value.into_owned()))
+            .collect()
+    }
+}
+
+impl Tags<'_> {
+    fn start(&mut self, start: &mut Start) -> Result<(), Error> {
+        start.is_chess960 = self
+            .get("Variant")
+            .is_some_and(|pair| is_chess960(&pair.value));
+        if start.is_chess960 {
+            self.take("Variant");
+        }
+        let said = self.take("SetUp").or_else(|| self.take("Setup"));
+        let Some(pair) = self.take("FEN").or_else(|| self.take("Fen")) else {
+            return match said.filter(|pair| pair.value == "1") {
+                Some(pair) => Err(self.misfit(&pair, "a tag FEN with the position")),
+                None => Ok(()),
+            };
+        };
+        let Ok(fen) = Fen::from_ascii(pair.value.trim().as_bytes()) else {
+            return Err(self.misfit(&pair, "a position in six fields"));
+        };
+        let setup = fen.into_setup();
+        let Ok(move_number) = u16::try_from(setup.fullmoves.get()) else {
+            return Err(self.misfit(&pair, "a move number up to 65535"));
+        };
+        let mode = CastlingMode::from_chess960(start.is_chess960);
+        *start = Start::set_up(setup, mode, move_number);
+        Ok(())
+    }
+
+    fn roster(&mut self, headers: &mut Headers) -> Result<(), Error> {
+        headers.tournament.title = self.text_or_unknown("Event");
+        headers.tournament.place = self.text_or_unknown("Site");
+        headers.date = self.date("Date")?;
+        self.take("Date");
+        headers.white = self.player("White", "CbhWhite");
+        headers.black = self.player("Black", "CbhBlack");
+        Ok(())
+    }
+
+    /// The round. One that our headers cannot hold, `Final` or `5.2.1`, is
+    /// given whole: it is kept as `CbhRound`, for as long as `Round` says what
+    /// we made of it.
+    fn round(&mut self, headers: &mut Headers) -> Option<String> {
+        let value = self.text("Round");
+        (headers.round, headers.subround) = round(&value);
+        let whole = self.take("CbhRound").map(|pair| pair.value.into_owned());
+        let is_same = |whole: &String| round(whole) == round(&value);
+        if is_plain_round(&value) {
+            return whole.filter(is_same);
+        }
+        Some(value)
+    }
+
+    /// The name, split at its first comma; but as `parts` says, if joining
+    /// these parts gives the same.
+    fn player(&mut self, name: &str, parts: &str) -> PlayerName {
+        let joined = self.text(name);
+        let parts = self.text(parts);
+        let agrees = |player: &PlayerName| player.joined() == joined;
+        let splits = parts.match_indices('|').map(|(at, _)| split_at(&parts, at));
+        // A name has few bars; a hostile one must not cost more than a few.
+        if let Some(player) = splits.take(8).find(agrees) {
+            return player;
+        }
+        match joined.as_str() {
+            "" | "?" => PlayerName::default(),
+            joined => {
+                let (last, first) = joined.split_once(',').unwrap_or((joined, ""));
+                player_name(last.trim(), first.trim())
+            }
+        }
+    }
+
+    fn opening_and_ratings(&mut self, headers: &mut Headers) -> Result<(), Error> {
+        headers.eco = self.value("ECO", "a code from A00 to E99", eco)?;
+        headers.white_elo = self.number("WhiteElo")?;
+        headers.black_elo = self.number("BlackElo")?;
+        headers.annotator = self.text("Annotator");
+        let sub_code = self.private_value("CbhSubEco", "two digits", sub_code)?;
+        if let (Some(code), Some(sub_code)) = (headers.eco, sub_code) {
+            headers.eco = Eco::new(code.index(), sub_code);
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, tournament: &mut Tournament) -> Result<(), Error> {
+        tournament.start = self.date("EventDate")?;
+        tournament.end = self.date("EventEndDate")?;
+        let event = self.value("EventType", "the kind of an event", event_type)?;
+        tournament.kind = event.kind;
+        tournament.is_team_event = event.is_team_event;
+        let kind = self.private_value("CbhTeamEvent", "none or team", team_event_kind)?;
+        if let Some(kind) = kind.filter(|_| event.kind == EventKind::Team) {
+            tournament.kind = kind;
+            tournament.is_team_event = true;
+        }
+        tournament.speed = event.speed;
+        tournament.rounds = self.number("EventRounds")?;
+        tournament.nation = self.nation("EventCountry")?;
+        tournament.category = self.value("EventCategory", "a smaller number", category)?;
+        Ok(())
+    }
+
+    fn source(&mut self, source: &mut Source) -> Result<(), Error> {
+        source.title = self.text("SourceTitle");
+        source.publisher = self.text("Source");
+        source.published = self.date("SourceDate")?;
+        source.version = self.number("SourceVersion")?;
+        source.version_date = self.date("SourceVersionDate")?;
+        source.quality = self.number("SourceQuality")?;
+        Ok(())
+    }
+
+    /// A team. Its number stands in Roman behind the title: if it does not,
+    /// somebody has named another team, and the number is not for that.
+    fn team(&mut self, title: &str, nation: &str, details: &str) -> Result<Team, Error> {
+        let is_given = [title, nation, details]
+            .iter()
+            .any(|name| self.get(name).is_some());
+        let expected = "number and year, such as 2 2015/16";
+        let details = self.private_value(details, expected, team_details)?;
+        let (mut number, year, is_season) = details.unwrap_or_default();
+        let mut title = self.text(title);
+        if let Some(suffix) = roman(number).filter(|_| !title.is_empty()) {
+            match title.strip_suffix(suffix).and_then(|t| t.strip_suffix(' ')) {
+                Some(alone) => title.truncate(alone.len()),
+                None => number = 0,
+            }
+        }
+        Ok(Team {
+            is_given,
+            title,
+            number,
+            is_season,
+            year,
+            nation: self.nation(nation)?,
+        })
+    }
+
+    fn private(&mut self, headers: &mut Headers) -> Result<(), Error> {
+        let byte = "a number up to 255";
+        let evaluation = self.private_value("CbhLineEval", byte, |text| text.parse().ok())?;
+        headers.line_evaluation = evaluation.unwrap_or_default();
+        let bits = "a number up to 65535";
+        let medals = self.private_value("CbhMedals", bits, |text| text.parse().ok())?;
+        headers.medals = medals.unwrap_or_default();
+        for (title, name) in headers.tag.titles.iter_mut().zip(TAG_NAMES) {
+            *title = self.text(name);
+        }
+        Ok(())
+    }
+
+    /// The result, more exactly if `CbhResult` agrees with it. `Line` and
+    /// `1/2` are written by other programs.
+    fn result(&mut self) -> Result<Option<GameResult>, Error> {
+        let exact = self.private_value("CbhResult", "one of +:- -:+ =:= 0-0", exact_result)?;
+        let Some(pair) = self.take("Result") else {
+            return Ok(exact);
+        };
+        let stated = match pair.value.trim() {
+            "" | "?" | "-" => None,
+            "*" => Some(GameResult::Line),
+            word => match lexer::result(word.as_bytes()).or_else(|| exact_result(word)) {
+                Some(result) => Some(result),
+                None => return Err(self.misfit(&pair, "1-0, 0-1, 1/2-1/2 or *")),
+            },
+        };
+        let agreeing =
+            exact.filter(|exact| stated.is_none_or(|stated| stated.pgn() == exact.pgn()));
+        Ok(agreeing.or(stated))
+    }
+}
+
+/// Clocks and the time control, which are remarks on the game. One of
+/// another form than ours stays a foreign tag.
+impl Tags<'_> {
+    fn clocks(&mut self, remarks: &mut Remarks) {
+        for (name, color) in [("WhiteClock", Color::White), ("BlackClock", Color::Black)] {
+            self.remark(name, remarks, |text| {
+                let time = clock(text)?;
+                let is_ours = clock_tag(time).as_deref() == Some(text);
+                is_ours.then_some(Annotation::Clock(color, time))
+            });
+        }
+        self.remark("TimeControl", remarks, |text| {
+            let stages = parse_time_control(text)?;
+            let is_ours = time_control_tag(&stages).as_deref() == Some(text);
+            is_ours.then_some(Annotation::TimeControl(stages))
+        });
+    }
+
+    fn remark(
+        &mut self,
+        name: &str,
+        remarks: &mut Remarks,
+        parse: impl FnOnce(&str) -> Option<Annotation>,
+    ) {
+        if let Some(remark) = self.get(name).and_then(|pair| parse(&pair.value)) {
+            remarks.add(PlyId::START, remark);
+            self.take(name);
+        }
+    }
+}
+
+fn is_chess960(variant: &str) -> bool {
+    let mut name = variant.to_ascii_lowercase();
+    name.retain(|c| c.is_ascii_alphanumeric());
+    let names = ["chess960", "fischerandom", "fischerrandom", "freestyle"];
+    names.contains(&name.as_str())
+}
+
+/// The kind of an event whose `EventType` says only that teams met.
+fn team_event_kind(word: &str) -> Option<EventKind> {
+    match word {
+        "none" => Some(EventKind::Unknown),
+        "team" => Some(EventKind::Team),
+        _ => None,
+    }
+}
+
+fn exact_result(word: &str) -> Option<GameResult> {
+    const EXACT: [GameResult; 4] = [
+        GameResult::WhiteWonByForfeit,
+        GameResult::BlackWonByForfeit,
+        GameResult::DrawByForfeit,
+        GameResult::BothLost,
+    ];
+    EXACT
+        .into_iter()
+        .find(|result| result.beyond_pgn() == Some(word))
+}
+
+fn split_at(parts: &str, bar: usize) -> PlayerName {
+    let (last, first) = parts.split_at_checked(bar).unwrap_or((parts, ""));
+    player_name(last, first.strip_prefix('|').unwrap_or(first))
+}
+
+fn player_name(last: &str, first: &str) -> PlayerName {
+    PlayerName {
+        last: last.to_owned(),
+        first: first.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

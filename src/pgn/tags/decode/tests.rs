@@ -1,0 +1,167 @@
+//! Tag pairs of all kinds, and the headers they become.
+
+use crate::game::{Annotation, Game, PlyId};
+use crate::pgn;
+
+fn game(tags: &str) -> Game {
+    pgn::decode(format!("{tags}\n\n*").as_bytes()).unwrap()
+}
+
+#[test]
+fn a_name_is_split_at_its_first_comma() {
+    for (tags, last, first) in [
+        (r#"[White "Carlsen, Magnus"]"#, "Carlsen", "Magnus"),
+        (r#"[White "Carlsen,Magnus"]"#, "Carlsen", "Magnus"),
+        (r#"[White "Deep Blue"]"#, "Deep Blue", ""),
+        (r#"[White "Hornung, Hans, Dr."]"#, "Hornung", "Hans, Dr."),
+        (r#"[White "?"]"#, "", ""),
+        (r#"[White "Anna"][CbhWhite "|Anna"]"#, "", "Anna"),
+        (r#"[White "A, B"][CbhWhite "A, B|"]"#, "A, B", ""),
+        (r#"[White "a|b, c"][CbhWhite "a|b|c"]"#, "a|b", "c"),
+        (r#"[White "?"][CbhWhite "?|"]"#, "?", ""),
+        // Somebody has edited White: the parts are those of another name.
+        (r#"[White "Eva"][CbhWhite "|Anna"]"#, "Eva", ""),
+    ] {
+        let white = game(tags).headers.white;
+        assert_eq!(
+            (white.last.as_str(), white.first.as_str()),
+            (last, first),
+            "{tags}"
+        );
+    }
+}
+
+#[test]
+fn quotes_and_backslashes_need_not_be_escaped() {
+    for (value, expected) in [
+        (r#"say \"x\" \\ y"#, r#"say "x" \ y"#),
+        (r#"say "x" y"#, r#"say "x" y"#),
+        (r"C:\bases\", r"C:\bases\"),
+        (r#"a "] b"#, r#"a "] b"#),
+        ("a ] { ; %", "a ] { ; %"),
+    ] {
+        let read = game(&format!("[Event \"{value}\"]"));
+        assert_eq!(read.headers.tournament.title, expected);
+        if !value.ends_with('\\') {
+            let read = game(&format!("[Event \"{value}\"] [Site \"z\"]"));
+            assert_eq!(read.headers.tournament.place, "z", "{value}");
+        }
+    }
+}
+
+#[test]
+fn a_private_result_counts_if_it_agrees() {
+    for (tags, ending, expected) in [
+        (r#"[Result "1-0"][CbhResult "+:-"]"#, "1-0", "+:-"),
+        (r#"[Result "0-1"][CbhResult "+:-"]"#, "0-1", "0-1"),
+        (r#"[Result "*"][CbhResult "0-0"]"#, "*", "0-0"),
+        (r#"[Result "1/2"]"#, "1/2-1/2", "1/2-1/2"),
+        (r#"[Result "?"]"#, "1-0", "1-0"),
+        ("", "-:+", "-:+"),
+    ] {
+        let game = pgn::decode(format!("{tags} {ending}").as_bytes()).unwrap();
+        let result = game.headers.result;
+        assert_eq!(
+            result.beyond_pgn().unwrap_or(result.pgn()),
+            expected,
+            "{tags}"
+        );
+    }
+}
+
+#[test]
+fn a_team_keeps_its_number_with_its_title() {
+    for (tags, title, number, year) in [
+        (
+            r#"[WhiteTeam "Ork II"][CbhWhiteTeam "2 2015/16"]"#,
+            "Ork",
+            2,
+            2015,
+        ),
+        (r#"[WhiteTeam "Ork II"]"#, "Ork II", 0, 0),
+        (
+            r#"[WhiteTeam "Elf"][CbhWhiteTeam "2 2015"]"#,
+            "Elf",
+            0,
+            2015,
+        ),
+        (r#"[CbhWhiteTeam "2 0"]"#, "", 2, 0),
+        (r#"[WhiteTeam "Ork"][CbhWhiteTeam "1 0"]"#, "Ork", 1, 0),
+    ] {
+        let team = game(tags).headers.white_team;
+        assert_eq!(
+            (team.title.as_str(), team.number, team.year),
+            (title, number, year)
+        );
+        assert!(team.is_given);
+    }
+    assert!(!game("").headers.white_team.is_given);
+}
+
+#[test]
+fn what_no_header_holds_stays_a_tag() {
+    let tags = r#"[Opening "Ruy Lopez"] [ECO "C89a"] [PlyCount "3"] [WhiteElo "?"]
+        [BlackElo "1500P"] [Variant "Standard"] [Round "Final"] [TimeControl "?"]"#;
+    let expected = [
+        ("Opening", "Ruy Lopez"),
+        ("ECO", "C89a"),
+        ("BlackElo", "1500P"),
+        ("Variant", "Standard"),
+        ("TimeControl", "?"),
+        ("CbhRound", "Final"),
+    ];
+    let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    assert_eq!(game(tags).foreign_tags, expected);
+}
+
+#[test]
+fn of_two_tags_with_one_name_the_last_counts() {
+    let game = game(r#"[White "A"] [X "1"] [White "B"] [X "2"]"#);
+    assert_eq!(game.headers.white.last, "B");
+    assert_eq!(game.foreign_tags, [("X".to_owned(), "2".to_owned())]);
+}
+
+#[test]
+fn a_position_may_be_set_up() {
+    let chess960 = "bnrkrbnq/pppppppp/8/8/8/8/PPPPPPPP/BNRKRBNQ w";
+    for (tags, fen, is_chess960) in [
+        (
+            "[FEN \"4k3/8/8/8/8/8/8/4K3 b - - 7 9\"]",
+            "4k3/8/8/8/8/8/8/4K3 b - - 0 9",
+            false,
+        ),
+        (
+            "[SetUp \"1\"][FEN \"8/8/8/8/8/8/8/8 w KQ - 0 1\"]",
+            "8/8/8/8/8/8/8/8 w - - 0 1",
+            false,
+        ),
+        (
+            &format!("[Variant \"chess 960\"][FEN \"{chess960} ECec - 0 1\"]"),
+            &format!("{chess960} KQkq - 0 1"),
+            true,
+        ),
+    ] {
+        let start = game(tags).start;
+        let mut written = Vec::new();
+        start.append_fen_to(&mut written);
+        assert_eq!(String::from_utf8(written).unwrap(), fen);
+        assert_eq!((start.is_set_up, start.is_chess960), (true, is_chess960));
+    }
+}
+
+#[test]
+fn clocks_and_time_controls_are_remarks() {
+    let game = game("[WhiteClock \"1:29:59\"] [TimeControl \"40/7200:3600\"] [BlackClock \"?\"]");
+    let remarks: Vec<_> = game.annotations.on(PlyId::START).collect();
+    assert!(matches!(
+        remarks[..],
+        [
+            Annotation::Clock(shakmaty::Color::White, 539_900),
+            Annotation::TimeControl(_)
+        ]
+    ));
+    assert_eq!(
+        game.foreign_tags,
+        [("BlackClock".to_owned(), "?".to_owned())]
+    );
+}

@@ -1,0 +1,279 @@
+//! Tag values into numbers, dates, rounds, events and teams.
+
+use crate::game::{Date, Eco, EventKind, Speed};
+
+/// What a tag value says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Value<T> {
+    /// This.
+    Known(T),
+    /// Nothing that a header could hold.
+    Unknown,
+    /// A number that is too large for its header.
+    DoesNotFit,
+}
+
+impl<T> Value<T> {
+    pub(super) fn map<U>(self, to: impl FnOnce(T) -> U) -> Value<U> {
+        match self {
+            Value::Known(value) => Value::Known(to(value)),
+            Value::Unknown => Value::Unknown,
+            Value::DoesNotFit => Value::DoesNotFit,
+        }
+    }
+}
+
+/// A number in decimal digits.
+pub(super) fn number<N: TryFrom<u64>>(text: &str) -> Value<N> {
+    if !is_number(text) {
+        return Value::Unknown;
+    }
+    match text
+        .parse()
+        .ok()
+        .and_then(|number: u64| number.try_into().ok())
+    {
+        Some(number) => Value::Known(number),
+        None => Value::DoesNotFit,
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// `2004.02.24`, also with `-` or `/` between. What is no number is unknown.
+pub(super) fn date(text: &str) -> Value<Date> {
+    let mut parts = text.split(['.', '-', '/']);
+    // Bases have twelve bits for a year, and hold months up to 15.
+    let year = date_part(parts.next(), 4095);
+    let [month, day] = [15, 31].map(|greatest| date_part(parts.next(), greatest));
+    let (Some(year), Some(month), Some(day)) = (year, month, day) else {
+        return Value::DoesNotFit;
+    };
+    let date = Date { year, month, day };
+    if date.is_unknown() && text.contains(char::is_alphanumeric) {
+        return Value::Unknown;
+    }
+    Value::Known(date)
+}
+
+/// A part of a date, 0 if it is no number; `None` if it is too large.
+fn date_part<N: TryFrom<u64> + Copy + PartialOrd + Default>(
+    part: Option<&str>,
+    greatest: N,
+) -> Option<N> {
+    match part.map_or(Value::Unknown, number) {
+        Value::Known(number) if number <= greatest => Some(number),
+        Value::Unknown => Some(N::default()),
+        _ => None,
+    }
+}
+
+/// Round and game within the round of `5`, `5.2`, `5(2)`, `?.2`; of other
+/// values what can be told.
+pub(super) fn round(text: &str) -> (u8, u8) {
+    let mut parts = text.split(['.', '(', ')']).map(str::trim);
+    let mut part = || parts.next().and_then(|part| part.parse().ok()).unwrap_or(0);
+    (part(), part())
+}
+
+/// Whether `round` and `?` are all that a round says.
+pub(super) fn is_plain_round(text: &str) -> bool {
+    let (first, second) = match text.trim() {
+        "" | "-" => return true,
+        text => match text.split_once(['.', '(']) {
+            Some((first, second)) => (first, second.strip_suffix(')').unwrap_or(second)),
+            None => (text, "0"),
+        },
+    };
+    let is_small = |part: &str| is_number(part) && part.parse::<u8>().is_ok();
+    (is_small(first) || first == "?") && is_small(second)
+}
+
+/// `C89`, without a sub-code.
+pub(super) fn eco(text: &str) -> Value<Option<Eco>> {
+    let [letter @ b'A'..=b'E', tens @ b'0'..=b'9', ones @ b'0'..=b'9'] = text.as_bytes() else {
+        return Value::Unknown;
+    };
+    let digit = |byte: u8, zero: u8| u16::from(byte - zero);
+    let index = digit(*letter, b'A') * 100 + digit(*tens, b'0') * 10 + digit(*ones, b'0');
+    Value::Known(Eco::new(index, 0))
+}
+
+/// `1:29:59` or `1:29:59.50`, in hundredths of a second.
+pub(super) fn clock(text: &str) -> Option<i32> {
+    let (time, hundredths) = text.split_once('.').unwrap_or((text, "0"));
+    let mut seconds: i32 = 0;
+    for part in time.split(':') {
+        seconds = seconds.checked_mul(60)?.checked_add(part.parse().ok()?)?;
+    }
+    let hundredths = hundredths.parse().ok()?;
+    seconds.checked_mul(100)?.checked_add(hundredths)
+}
+
+/// Two digits.
+pub(super) fn sub_code(text: &str) -> Option<u8> {
+    text.parse().ok().filter(|_| text.len() == 2)
+}
+
+/// Kind of an event, whether teams met, and how fast it was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct EventType {
+    pub(super) kind: EventKind,
+    pub(super) is_team_event: bool,
+    pub(super) speed: Speed,
+}
+
+/// `swiss (blitz)`, `team-tourn`, in capitals or not.
+pub(super) fn event_type(text: &str) -> Value<EventType> {
+    let mut event = EventType::default();
+    for word in text.to_ascii_lowercase().split_whitespace() {
+        match word.trim_matches(['(', ')']) {
+            "blitz" => event.speed.blitz = true,
+            "rapid" => event.speed.rapid = true,
+            "corr" => event.speed.correspondence = true,
+            kind if event.kind == EventKind::Unknown => {
+                let alone = kind.strip_prefix("team-");
+                event.is_team_event = alone.is_some();
+                event.kind = match event_kind(alone.unwrap_or(kind)) {
+                    Some(kind) => kind,
+                    None => return Value::Unknown,
+                };
+            }
+            _ => return Value::Unknown,
+        }
+    }
+    Value::Known(event)
+}
+
+fn event_kind(word: &str) -> Option<EventKind> {
+    const KINDS: [EventKind; 8] = [
+        EventKind::Game,
+        EventKind::Match,
+        EventKind::RoundRobin,
+        EventKind::Swiss,
+        EventKind::Team,
+        EventKind::KnockOut,
+        EventKind::Simultaneous,
+        EventKind::Scheveningen,
+    ];
+    KINDS.into_iter().find(|kind| kind.pgn() == Some(word))
+}
+
+/// A FIDE category, in digits or Roman.
+pub(super) fn category(text: &str) -> Value<u8> {
+    match number(text) {
+        Value::Unknown => from_roman(text).map_or(Value::Unknown, Value::Known),
+        known => known,
+    }
+}
+
+/// A Roman number, as far as categories go.
+fn from_roman(text: &str) -> Option<u8> {
+    const SIGNS: [(&str, u8); 6] = [("X", 10), ("IX", 9), ("V", 5), ("IV", 4), ("I", 1), ("", 0)];
+    let mut rest = text;
+    let mut number: u8 = 0;
+    while !rest.is_empty() {
+        let (after, value) = SIGNS
+            .iter()
+            .find_map(|(sign, value)| Some((rest.strip_prefix(sign)?, *value)))
+            .filter(|(_, value)| *value > 0)?;
+        rest = after;
+        number = number.checked_add(value)?;
+    }
+    (number > 0).then_some(number)
+}
+
+/// What `CbhWhiteTeam` says: number, year, whether it is a season.
+pub(super) fn team_details(text: &str) -> Option<(u32, u32, bool)> {
+    let (number, years) = text.split_once(' ')?;
+    let (year, second) = match years.split_once('/') {
+        Some((year, second)) => (year, Some(second)),
+        None => (years, None),
+    };
+    let is_season = match second {
+        Some(second) if is_number(second) => true,
+        Some(_) => return None,
+        None => false,
+    };
+    Some((number.parse().ok()?, year.parse().ok()?, is_season))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_date_has_unknown_parts() {
+        let known = |year, month, day| Value::Known(Date { year, month, day });
+        for (text, expected) in [
+            ("2004.02.24", known(2004, 2, 24)),
+            ("2004-02-24", known(2004, 2, 24)),
+            ("2004.??.??", known(2004, 0, 0)),
+            ("2004", known(2004, 0, 0)),
+            ("????.05.01", known(0, 5, 1)),
+            ("????.??.??", known(0, 0, 0)),
+            ("?", known(0, 0, 0)),
+            ("summer", Value::Unknown),
+            ("24.02.2004", Value::DoesNotFit),
+            ("9999.01.01", Value::DoesNotFit),
+            ("2004.99.01", Value::DoesNotFit),
+        ] {
+            assert_eq!(date(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_round_has_up_to_two_numbers() {
+        for (text, expected, is_plain) in [
+            ("5", (5, 0), true),
+            ("5.2", (5, 2), true),
+            ("5(2)", (5, 2), true),
+            ("?.2", (0, 2), true),
+            ("?", (0, 0), true),
+            ("-", (0, 0), true),
+            ("", (0, 0), true),
+            ("5.2.1", (5, 2), false),
+            ("300", (0, 0), false),
+            ("Final", (0, 0), false),
+        ] {
+            assert_eq!(round(text), expected, "{text}");
+            assert_eq!(is_plain_round(text), is_plain, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_event_is_of_a_kind_and_a_speed() {
+        let found = |text| match event_type(text) {
+            Value::Known(event) => (event.kind.pgn().unwrap_or(""), event.is_team_event),
+            _ => ("?", false),
+        };
+        for (text, expected) in [
+            ("swiss", ("swiss", false)),
+            ("Swiss (Blitz)", ("swiss", false)),
+            ("team-tourn", ("tourn", true)),
+            ("team", ("team", false)),
+            ("k.o. (rapid) (corr)", ("k.o.", false)),
+            ("(blitz)", ("", false)),
+            ("round-robin", ("?", false)),
+        ] {
+            assert_eq!(found(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_category_may_be_roman() {
+        for (text, expected) in [
+            ("14", Value::Known(14)),
+            ("XIV", Value::Known(14)),
+            ("XXI", Value::Known(21)),
+            ("IX", Value::Known(9)),
+            ("high", Value::Unknown),
+            ("", Value::Unknown),
+            ("300", Value::DoesNotFit),
+        ] {
+            assert_eq!(category(text), expected, "{text}");
+        }
+    }
+}
