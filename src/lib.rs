@@ -1,6 +1,6 @@
 //! cbfs shows ChessBase databases and opening books as directories of files.
 //!
-//! This page is the map. Seven rooms, each named after a thing of the field;
+//! This page is the map. Rooms, each named after a thing of the field;
 //! a format lives in one room, both directions, with its tables and its laws.
 //!
 //! ```text
@@ -12,17 +12,18 @@
 //!   pgn   cbh   book       formats, over &[u8] and &str
 //!     ▼     ▼     ▼
 //!   game                   one game as a value (shakmaty has the rules)
-//!   bytes  storage         integers and strings  |  where bytes live
+//!   bytes  storage  html   integers and strings  |  where bytes live  |  pages
 //! ```
 //!
 //! | room | may use |
 //! |---|---|
 //! | `bytes` | nothing |
+//! | `html` | nothing |
 //! | `storage` | nothing |
 //! | `game` | nothing |
 //! | `pgn` | `game` |
-//! | `cbh` | `game`, `bytes`, `storage` |
-//! | `vfs` | `pgn`, `cbh`, `game`, `storage` |
+//! | `cbh` | `game`, `bytes`, `storage`, `html` |
+//! | `vfs` | `pgn`, `cbh`, `game`, `storage`, `html` |
 //! | `fuse` | `vfs` |
 //! | `cli` | `fuse`, `vfs`, `cbh`, `pgn`, `game` |
 //!
@@ -46,6 +47,7 @@ pub mod cbh;
 pub mod cli;
 pub mod fuse;
 pub mod game;
+pub mod html;
 pub mod pgn;
 pub mod storage;
 pub mod vfs;

@@ -24,8 +24,9 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use cbfs::fuse::{self, Access, Mounted, Outcome, ReadDirPlus, Stopper, mount_at};
-use cbfs::vfs::{Options, Vfs};
+use cbfs::vfs::{Options, Vfs, Volume};
 use common::behaviours::{Answer, BEHAVIOURS, Stat, Tree, path};
+use common::texts::TEXT_BEHAVIOURS;
 use common::volume::{LAST, LONG, Shared, TestVolume, text_of};
 use nix::dir::Dir;
 use nix::fcntl::OFlag;
@@ -43,7 +44,16 @@ impl Mount {
     fn new(readdirplus: ReadDirPlus, source: &str) -> Mount {
         let volume = TestVolume::default();
         let shared = Arc::clone(&volume.0);
-        let vfs = Arc::new(Vfs::new(Box::new(volume), Options::default()));
+        Mount::of(Box::new(volume), shared, readdirplus, source)
+    }
+
+    fn of(
+        volume: Box<dyn Volume>,
+        shared: Arc<Shared>,
+        readdirplus: ReadDirPlus,
+        source: &str,
+    ) -> Mount {
+        let vfs = Arc::new(Vfs::new(volume, Options::default()));
         let directory = tempfile::tempdir().unwrap();
         let options = fuse::Options {
             source: source.to_owned(),
@@ -141,6 +151,21 @@ fn it_behaves_however_it_is_listed() {
     for readdirplus in [ReadDirPlus::On, ReadDirPlus::Auto, ReadDirPlus::Off] {
         let mount = Mount::new(readdirplus, "test");
         for (name, behaviour) in BEHAVIOURS {
+            println!("{readdirplus:?}: {name}");
+            behaviour(&mount);
+        }
+    }
+}
+
+#[test]
+fn it_shows_texts_however_they_are_listed() {
+    if !common::has_fuse() {
+        return;
+    }
+    for readdirplus in [ReadDirPlus::On, ReadDirPlus::Off] {
+        let volume = Box::new(common::texts::volume());
+        let mount = Mount::of(volume, Arc::default(), readdirplus, "texts");
+        for (name, behaviour) in TEXT_BEHAVIOURS {
             println!("{readdirplus:?}: {name}");
             behaviour(&mount);
         }

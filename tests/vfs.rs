@@ -20,6 +20,7 @@ use std::time::SystemTime;
 use cbfs::cbh::{Database, Options as DatabaseOptions};
 use cbfs::vfs::{Attr, DatabaseVolume, Error, Ino, NodeKind, Options, Vfs};
 use common::behaviours::{Answer, BEHAVIOURS, Stat, Tree};
+use common::texts::TEXT_BEHAVIOURS;
 use common::volume::{GAMES, LAST, Shared, TestVolume, text_of};
 
 /// A `Vfs`, walked as a kernel walks it.
@@ -108,6 +109,106 @@ fn it_behaves_without_a_cache() {
 }
 
 #[test]
+fn it_shows_texts() {
+    for cache_bytes in [0, 1 << 20] {
+        let options = Options {
+            cache_bytes,
+            ..Options::default()
+        };
+        let tree = Direct(Vfs::new(Box::new(common::texts::volume()), options));
+        for (name, behaviour) in TEXT_BEHAVIOURS {
+            println!("{name}");
+            behaviour(&tree);
+        }
+    }
+}
+
+/// What `vfs` lists in `directory`, `room` entries at a time.
+fn paged(vfs: &Vfs, directory: Ino, room: usize) -> Vec<(String, u64)> {
+    let mut paged: Vec<(String, u64)> = Vec::new();
+    loop {
+        let after = paged.last().map_or(0, |(_, cookie)| *cookie);
+        let before = paged.len();
+        vfs.list(directory, after, &mut |entry| {
+            let fits = paged.len() < before + room;
+            if fits {
+                paged.push((entry.name.to_owned(), entry.cookie));
+            }
+            fits
+        })
+        .unwrap();
+        if paged.len() == before {
+            return paged;
+        }
+    }
+}
+
+#[test]
+fn listings_of_texts_continue_from_any_cookie() {
+    let vfs = Vfs::new(Box::new(common::texts::volume()), Options::default());
+    for path in ["", "games", "deleted", "texts", "texts/media"] {
+        let mut ino = Ino::ROOT;
+        for name in path.split('/').filter(|name| !name.is_empty()) {
+            ino = vfs.lookup(ino, name.as_bytes()).unwrap().ino;
+        }
+        let all = paged(&vfs, ino, usize::MAX);
+        assert!(all.is_sorted_by_key(|(_, cookie)| *cookie), "{path}");
+        for room in [1, 2, 3] {
+            assert_eq!(paged(&vfs, ino, room), all, "{path}");
+        }
+        vfs.list(ino, u64::MAX, &mut |_| panic!("beyond the end"))
+            .unwrap();
+    }
+}
+
+#[test]
+fn a_base_without_texts_has_no_directory_for_them() {
+    let path = common::fixture("cbh/encodings/encodings.cbh");
+    let database = Database::open(&path, &DatabaseOptions::default()).unwrap();
+    let volume = DatabaseVolume::new(database, "");
+    let tree = Direct(Vfs::new(Box::new(volume), Options::default()));
+    let names: Vec<_> = tree
+        .list("")
+        .unwrap()
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
+    assert_eq!(names, ["games", "deleted"]);
+    assert_eq!(tree.stat("texts"), Err(libc::ENOENT));
+    for number in [4, 5, (16 << 40) + 1, 17 << 40] {
+        let error = tree.0.attr(Ino(number)).unwrap_err();
+        assert_eq!(error.errno(), libc::ENOENT);
+    }
+}
+
+#[test]
+fn a_damaged_text_shows_what_is_left_and_the_others_are_whole() {
+    let directory = common::copy_of_base("cbh/texts");
+    let moves = directory.path().join("texts.cbg");
+    let mut bytes = std::fs::read(&moves).unwrap();
+    // The first text: version 9 of the format.
+    bytes[26 + 4] = 9;
+    std::fs::write(&moves, bytes).unwrap();
+    let path = directory.path().join("texts.cbh");
+    let database = Database::open(&path, &DatabaseOptions::default()).unwrap();
+    let volume = DatabaseVolume::new(database, "");
+    let tree = Direct(Vfs::new(Box::new(volume), Options::default()));
+    let names: Vec<_> = tree
+        .list("texts")
+        .unwrap()
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
+    assert_eq!(names[..2], ["000001.html", "000002.txt"], "and no media");
+    let text = String::from_utf8(tree.read("texts/000001.html").unwrap()).unwrap();
+    assert!(text.contains(".cbg at 0x1e: version 9 of texts]"), "{text}");
+    assert_eq!(
+        tree.stat("texts/000001.html").unwrap().size,
+        text.len() as u64
+    );
+}
+
+#[test]
 fn a_listing_continues_from_any_cookie() {
     let (vfs, _) = test_vfs(Options::default());
     let mut all = Vec::new();
@@ -118,23 +219,7 @@ fn a_listing_continues_from_any_cookie() {
     .unwrap();
     assert_eq!(all.len(), 2 + LAST as usize - 1);
     for room in [1, 2, 7] {
-        let mut paged = Vec::new();
-        loop {
-            let after = paged.last().map_or(0, |(_, cookie)| *cookie);
-            let before = paged.len();
-            vfs.list(GAMES, after, &mut |entry| {
-                let fits = paged.len() < before + room;
-                if fits {
-                    paged.push((entry.name.to_owned(), entry.cookie));
-                }
-                fits
-            })
-            .unwrap();
-            if paged.len() == before {
-                break;
-            }
-        }
-        assert_eq!(paged, all);
+        assert_eq!(paged(&vfs, GAMES, room), all);
     }
     vfs.list(GAMES, u64::from(LAST) + 2, &mut |_| {
         panic!("beyond the end")

@@ -1,5 +1,8 @@
 //! A base, opened: its records listed and its games read.
 
+mod find;
+mod texts;
+
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -317,7 +320,7 @@ impl Database {
         let record = self.game_record(id, buffer)?;
         let extended = self.extended_record(id, buffer)?;
         let offset = self
-            .moves_offset(&record, &extended)
+            .moves_offset(record.moves_offset, &extended)
             .map_err(|source| self.io(FileKind::Moves, source))?;
         let moves = self.copy_blob(
             FileKind::Moves,
@@ -359,6 +362,17 @@ impl Database {
     }
 
     fn game_record(&self, id: GameId, buffer: &mut ReadBuffer) -> Result<GameRecord, Error> {
+        GameRecord::decode(self.record(id, RecordKind::Game, buffer)?)
+            .map_err(|fault| self.malformed(FileKind::Headers, record_offset(id.0), fault))
+    }
+
+    /// The bytes of the record, if it is of this kind.
+    fn record<'b>(
+        &'b self,
+        id: GameId,
+        wanted: RecordKind,
+        buffer: &'b mut ReadBuffer,
+    ) -> Result<&'b [u8], Error> {
         if id.0 == 0 || id.0 > self.last_id {
             return Err(Error::NotUsed(id));
         }
@@ -366,11 +380,10 @@ impl Database {
             .headers
             .read(record_offset(id.0), RECORD_BYTES, buffer)
             .map_err(|source| self.io(FileKind::Headers, source))?;
-        if !matches!(record::decode_kind(bytes), Some((RecordKind::Game, _))) {
-            return Err(Error::NotUsed(id));
+        match record::decode_kind(bytes) {
+            Some((kind, _)) if kind == wanted => Ok(bytes),
+            _ => Err(Error::NotUsed(id)),
         }
-        GameRecord::decode(bytes)
-            .map_err(|fault| self.malformed(FileKind::Headers, record_offset(id.0), fault))
     }
 
     fn extended_record(
@@ -497,7 +510,9 @@ impl Database {
             buffer,
         } = decoded;
         let io = |source| self.io(FileKind::Moves, source);
-        let offset = self.moves_offset(record, extended).map_err(io)?;
+        let offset = self
+            .moves_offset(record.moves_offset, extended)
+            .map_err(io)?;
         let decode = |blob: &[u8]| moves.decode(blob, record.move_count, game);
         let read = with_blob(self.moves.as_ref(), offset, blob_size, buffer, decode);
         if let Err(fault) = read.map_err(io)? {
@@ -532,8 +547,8 @@ impl Database {
     }
 
     /// `.cbh` has 32 bits for the offset; beyond 4 GiB only `.cbj` can tell.
-    fn moves_offset(&self, record: &GameRecord, extended: &ExtendedRecord) -> io::Result<u64> {
-        let offset = u64::from(record.moves_offset);
+    fn moves_offset(&self, stored: u32, extended: &ExtendedRecord) -> io::Result<u64> {
+        let offset = u64::from(stored);
         let is_cut = extended.moves_offset != offset
             && extended.moves_offset & u64::from(u32::MAX) == offset
             && extended.moves_offset < self.moves.len()?;

@@ -124,12 +124,17 @@ const FOREIGN: [(&str, &str); 6] = [
     ),
 ];
 
+/// Extensions of the folders that hold the pictures of texts: as of
+/// `ChessBase` 9, and before.
+const MEDIA_FOLDERS: [&str; 2] = ["html", "bmp"];
+
 /// The paths of one base's files, in whatever letter case they have.
 #[derive(Clone, Debug)]
 pub struct Family {
     directory: PathBuf,
     stem: String,
     paths: [Option<PathBuf>; FileKind::ALL.len()],
+    media_folders: Vec<PathBuf>,
 }
 
 impl Family {
@@ -165,11 +170,13 @@ impl Family {
             Some(parent) if parent != Path::new("") => parent.to_path_buf(),
             _ => PathBuf::from("."),
         };
-        let family = Family {
-            paths: Family::members(&directory, &stem)?,
+        let mut family = Family {
+            paths: [const { None }; FileKind::ALL.len()],
+            media_folders: Vec::new(),
             directory,
             stem,
         };
+        family.find_members()?;
         for kind in FileKind::ALL.into_iter().filter(|kind| kind.is_required()) {
             if family.path(kind).is_none() {
                 return Err(Error::Missing {
@@ -181,29 +188,37 @@ impl Family {
         Ok(family)
     }
 
-    fn members(
-        directory: &Path,
-        stem: &str,
-    ) -> Result<[Option<PathBuf>; FileKind::ALL.len()], Error> {
+    /// Finds what the directory holds of the base; the stem in the same
+    /// letter case before others.
+    fn find_members(&mut self) -> Result<(), Error> {
         let io = |source| Error::Io {
-            file: directory.to_path_buf(),
+            file: self.directory.clone(),
             source,
         };
-        let mut paths = [const { None }; FileKind::ALL.len()];
-        for entry in fs::read_dir(directory).map_err(io)? {
+        let mut folders = [const { None }; MEDIA_FOLDERS.len()];
+        for entry in fs::read_dir(&self.directory).map_err(io)? {
             let path = entry.map_err(io)?.path();
-            let (other_stem, extension) = split_name(&path);
-            if other_stem.to_lowercase() != stem.to_lowercase() {
+            let (stem, extension) = split_name(&path);
+            if stem.to_lowercase() != self.stem.to_lowercase() {
                 continue;
             }
-            let exact = other_stem == stem;
-            for (kind, place) in FileKind::ALL.into_iter().zip(&mut paths) {
-                if kind.extension() == extension && (exact || place.is_none()) {
+            let is_exact = stem == self.stem;
+            let kinds = FileKind::ALL.into_iter().map(FileKind::extension);
+            let files = kinds.zip(&mut self.paths);
+            for (known, place) in files.chain(MEDIA_FOLDERS.into_iter().zip(&mut folders)) {
+                if known == extension && (is_exact || place.is_none()) {
                     *place = Some(path.clone());
                 }
             }
         }
-        Ok(paths)
+        self.media_folders = folders.into_iter().flatten().collect();
+        Ok(())
+    }
+
+    /// Where the pictures of texts are said to lie, if anything is there: a
+    /// folder, or whatever has its name.
+    pub fn media_folders(&self) -> &[PathBuf] {
+        &self.media_folders
     }
 
     /// Where this file lies; `None` if the base has none.
@@ -248,5 +263,27 @@ fn unsupported(path: &Path, what: &str) -> Error {
     Error::Unsupported {
         file: path.to_path_buf(),
         what: what.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn media_folders_are_found_in_any_letter_case() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        for kind in FileKind::ALL {
+            fs::write(at("Base.").with_extension(kind.extension()), "").unwrap();
+        }
+        for name in ["BASE.bmp", "base.HTML", "other.html", "base.html.d"] {
+            fs::create_dir(at(name)).unwrap();
+        }
+        let folders = |name| Family::locate(&at(name)).unwrap().media_folders;
+        assert_eq!(folders("Base.cbh"), [at("base.HTML"), at("BASE.bmp")]);
+        fs::create_dir(at("Base.html")).unwrap();
+        assert_eq!(folders("base.cbh").len(), 2);
+        assert_eq!(folders("Base.cbg"), [at("Base.html"), at("BASE.bmp")]);
     }
 }

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `.cbh` | a record of 46 bytes per game or text | [`record`] |
 //! | `.cbj` | more of each game: teams, rating types, stamps | [`extended`] |
-//! | `.cbg` | moves, and the bodies of texts | [`moves`] |
+//! | `.cbg` | moves, and the bodies of texts | [`moves`], [`texts`] |
 //! | `.cba` | remarks on the moves | [`annotations`] |
 //! | `.cbp` `.cbt` `.cbc` `.cbs` `.cbe` `.cbl` | players, tournaments, annotators, sources, teams, labels | [`entities`] |
 //! | `.cbtt` | more of each tournament | [`entities`] |
@@ -23,6 +23,7 @@ mod family;
 pub mod moves;
 mod record;
 mod rewrite;
+mod texts;
 
 pub use codepage::CodePage;
 pub use database::{Database, Decoded, Options, StoredGame};
@@ -30,3 +31,4 @@ pub use error::Error;
 pub use family::{Family, FileKind};
 pub use record::{Entry, GameId, RecordKind};
 pub use rewrite::{rewrite, write};
+pub use texts::{Body, Content, GameMention, GuidingText, Link, TextLanguage};

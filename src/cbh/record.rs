@@ -30,6 +30,18 @@
 //! | 39 | 4 | which annotations there are |
 //! | 43 | 2 | how many of them |
 //! | 45 | 1 | number of moves of the main line |
+//!
+//! Record of a guiding text:
+//!
+//! | offset | bytes | meaning |
+//! |---|---|---|
+//! | 0 | 1 | as for games |
+//! | 1 | 4 | offset of the text in `.cbg` |
+//! | 7 | 3 | tournament |
+//! | 10 | 3 | source |
+//! | 13 | 3 | annotator: the author |
+//! | 16 | 1+1 | round, subround |
+//! | 18 | 4 | which media it uses |
 
 use std::time::SystemTime;
 
@@ -169,6 +181,35 @@ impl GameRecord {
     }
 }
 
+/// A guiding text's record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TextRecord {
+    pub(crate) offset: u32,
+    pub(crate) tournament: u32,
+    pub(crate) source: u32,
+    pub(crate) annotator: u32,
+    pub(crate) round: u8,
+    pub(crate) subround: u8,
+}
+
+impl TextRecord {
+    /// Reads the 46 bytes of a text.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<TextRecord, Malformed> {
+        let mut reader = ByteReader::new(bytes);
+        reader.skip(1)?;
+        let offset = reader.u32_be()?;
+        reader.skip(2)?;
+        Ok(TextRecord {
+            offset,
+            tournament: reader.u24_be()?,
+            source: reader.u24_be()?,
+            annotator: reader.u24_be()?,
+            round: reader.u8()?,
+            subround: reader.u8()?,
+        })
+    }
+}
+
 /// The result of this number.
 pub(super) fn result_of(number: u8) -> Option<GameResult> {
     Some(match number {
@@ -215,6 +256,20 @@ mod tests {
         assert_eq!((record.white_elo, record.black_elo), (2798, 2759));
         assert_eq!(record.eco().unwrap().to_string(), "C89");
         assert_eq!(record.move_count, 47);
+    }
+
+    #[test]
+    fn a_record_of_a_text_has_the_source_before_the_annotator() {
+        let mut bytes = [0; RECORD_BYTES];
+        let fields = [
+            0x03, 0, 0, 0x0d, 0xf1, 0, 0, 0, 0, 1, 0, 0, 2, 0, 0, 3, 4, 5,
+        ];
+        bytes[..fields.len()].copy_from_slice(&fields);
+        let record = TextRecord::decode(&bytes).unwrap();
+        assert_eq!(record.offset, 0xdf1);
+        let ids = (record.tournament, record.source, record.annotator);
+        assert_eq!(ids, (1, 2, 3));
+        assert_eq!((record.round, record.subround), (4, 5));
     }
 
     #[test]

@@ -5,42 +5,51 @@
 //! | `/` | 1 |
 //! | `/games/` | 2 |
 //! | `/deleted/` | 3 |
+//! | `/texts/` | 4, if the base has texts |
+//! | `/texts/media/` | 5, if it has a media folder too |
 //! | `/games/000123.pgn`, `/deleted/000123.pgn` | kind 1, index 123 |
+//! | `/texts/000123.de.html`, `/deleted/000123.html` … | see [`guiding`] |
 //!
 //! A game has one number wherever it is listed. Directories of games page by
 //! record: the cookie of an entry is its id + 2, so continuing from anywhere
-//! costs one read, and no list of names is ever held.
+//! costs one read, and no list of names is ever held. Where texts are listed,
+//! one id can have several names: the cookie is `id << 8 | language`, + 2.
+
+mod listing;
 
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::Error;
+use super::guiding::{self, GuidingTexts, MEDIA_FILE, Media, TEXT, TextFile};
 use super::names;
 use super::volume::{
-    Completeness, DirEntry, Ino, Listing, Node, NodeKind, Renderer, Size, Statistics, Volume,
+    Completeness, Ino, Listing, Node, NodeKind, Renderer, Size, Statistics, Volume,
 };
-use crate::cbh::{Database, Decoded, Entry, FileKind, GameId, RecordKind};
+use crate::cbh::{Database, Decoded, Entry, FileKind, GameId, GuidingText, RecordKind};
 use crate::pgn;
 
 const GAMES: Ino = Ino(2);
 const DELETED: Ino = Ino(3);
+const TEXTS: Ino = Ino(4);
+const MEDIA: Ino = Ino(5);
 
 /// The kind of number that games have.
 const GAME: u16 = 1;
 
 /// The directories of the root. Their cookies count from 3.
-const TOP: [(&str, Ino); 2] = [("games", GAMES), ("deleted", DELETED)];
+const TOP: [(&str, Ino); 3] = [("games", GAMES), ("deleted", DELETED), ("texts", TEXTS)];
 
-/// Records read at once while listing: the first time, and at most.
-const FIRST_RECORDS: u32 = 128;
-const MOST_RECORDS: u32 = 2048;
+/// The directory in `texts/` that comes before the texts.
+const MEDIA_NAME: &str = "media";
 
 /// Memory of a decoder that grew beyond this is given back.
 const SCRATCH_MOVES: usize = 10_000;
 
-/// A database as directories: `games/` and `deleted/`.
+/// A database as directories: `games/`, `deleted/` and `texts/`.
 #[derive(Debug)]
 pub struct DatabaseVolume {
     database: Database,
@@ -48,6 +57,7 @@ pub struct DatabaseVolume {
     /// Memory of decoders, reused by whoever renders next.
     scratch: Mutex<Vec<Decoded>>,
     games: OnceLock<u64>,
+    guiding: GuidingTexts,
 }
 
 impl DatabaseVolume {
@@ -59,11 +69,26 @@ impl DatabaseVolume {
             options: options.to_owned(),
             scratch: Mutex::default(),
             games: OnceLock::new(),
+            guiding: GuidingTexts::default(),
+        }
+    }
+
+    /// Whether there is a directory of this number.
+    fn is_directory(&self, ino: Ino) -> bool {
+        match ino {
+            Ino::ROOT | GAMES | DELETED => true,
+            TEXTS => !self.guiding.ids(&self.database).is_empty(),
+            MEDIA => self.is_directory(TEXTS) && self.media().exists(),
+            _ => false,
         }
     }
 
     fn directory_node(&self, ino: Ino) -> Node {
-        let subdirectories = if ino == Ino::ROOT { TOP.len() } else { 0 };
+        let subdirectories = match ino {
+            Ino::ROOT => self.top().count(),
+            TEXTS => usize::from(self.media().exists()),
+            _ => 0,
+        };
         Node {
             ino,
             kind: NodeKind::Directory,
@@ -72,24 +97,70 @@ impl DatabaseVolume {
         }
     }
 
-    fn game_node(&self, entry: &Entry) -> Node {
+    /// The directories of the root that there are, with their cookies.
+    fn top(&self) -> impl Iterator<Item = (u64, &'static str, Ino)> {
+        let all = (3..)
+            .zip(TOP)
+            .map(|(cookie, (name, ino))| (cookie, name, ino));
+        all.filter(|(_, _, ino)| self.is_directory(*ino))
+    }
+
+    fn media(&self) -> &Media {
+        self.guiding.media(&self.database)
+    }
+
+    fn file_node(&self, ino: Ino, entry: &Entry) -> Node {
         Node {
-            ino: Ino::new(GAME, u64::from(entry.id.0)),
+            ino,
             kind: NodeKind::File(Size::Rendered),
             links: 1,
             modified: entry.modified.unwrap_or_else(|| self.database.modified()),
         }
     }
 
-    /// The record of a game, if there is a game of this number.
-    fn game(&self, id: GameId) -> Result<Entry, Error> {
+    fn game_node(&self, entry: &Entry) -> Node {
+        self.file_node(Ino::new(GAME, u64::from(entry.id.0)), entry)
+    }
+
+    /// The record of a game or text, if there is one of this number.
+    fn entry(&self, id: GameId, kind: RecordKind) -> Result<Entry, Error> {
         let mut entries = Vec::with_capacity(1);
         self.database.entries(id, 1, &mut entries)?;
         entries
             .first()
-            .filter(|entry| entry.kind == RecordKind::Game)
+            .filter(|entry| entry.kind == kind)
             .copied()
             .ok_or(Error::NotFound)
+    }
+
+    /// Record and file of a text's number.
+    fn text(&self, ino: Ino) -> Result<(Entry, TextFile), Error> {
+        let (id, language) = guiding::parse_ino(ino).ok_or(Error::NotFound)?;
+        let entry = self.entry(id, RecordKind::Text)?;
+        let mut files = guiding::files_of(&self.database, id).into_iter();
+        let file = files.find(|file| file.language == language);
+        Ok((entry, file.ok_or(Error::NotFound)?))
+    }
+
+    fn lookup_game(&self, directory: Ino, id: GameId) -> Result<Node, Error> {
+        let entry = self.entry(id, RecordKind::Game)?;
+        if is_in(directory, &entry) {
+            Ok(self.game_node(&entry))
+        } else {
+            Err(Error::NotFound)
+        }
+    }
+
+    fn lookup_text(&self, directory: Ino, name: &[u8]) -> Result<Node, Error> {
+        let id = names::parse_text_number(name).ok_or(Error::NotFound)?;
+        let entry = self.entry(id, RecordKind::Text)?;
+        if !is_in(directory, &entry) {
+            return Err(Error::NotFound);
+        }
+        let files = guiding::files_of(&self.database, id);
+        let file = files.iter().find(|file| file.name.as_bytes() == name);
+        let file = file.ok_or(Error::NotFound)?;
+        Ok(self.file_node(file.ino(id), &entry))
     }
 
     fn scratch(&self) -> MutexGuard<'_, Vec<Decoded>> {
@@ -104,69 +175,30 @@ impl DatabaseVolume {
     ) -> Result<Completeness, Error> {
         self.database.read_game(game_id(ino)?, scratch)?;
         pgn::encode(&scratch.game, &scratch.defects, text);
-        Ok(if scratch.defects.is_empty() {
-            Completeness::Whole
-        } else {
-            Completeness::Partial
-        })
+        Ok(completeness(scratch.defects.is_empty()))
     }
 
-    fn list_games(
-        &self,
-        first: u32,
-        is_listed: impl Fn(&Entry) -> bool,
-        listing: &mut Listing<'_>,
-    ) -> Result<(), Error> {
-        let last = self.database.last_id();
-        let mut entries = Vec::new();
-        let mut name = String::new();
-        let mut next = first;
-        let mut count = FIRST_RECORDS;
-        while next <= last {
-            entries.clear();
-            let wanted = count.min(last - next + 1);
-            let read = self.database.entries(GameId(next), wanted, &mut entries);
-            for entry in entries.iter().filter(|entry| is_listed(entry)) {
-                names::format_game(entry.id, &mut name);
-                let entry = DirEntry {
-                    name: &name,
-                    node: self.game_node(entry),
-                    cookie: u64::from(entry.id.0) + 2,
-                };
-                if !listing(&entry) {
-                    return Ok(());
-                }
-            }
-            read?;
-            let Some(following) = next.checked_add(wanted) else {
-                break;
-            };
-            next = following;
-            count = (count * 2).min(MOST_RECORDS);
-        }
-        Ok(())
-    }
-
-    fn list_top(&self, after: u64, listing: &mut Listing<'_>) {
-        for (cookie, (name, ino)) in (3..).zip(TOP) {
-            let entry = DirEntry {
-                name,
-                node: self.directory_node(ino),
-                cookie,
-            };
-            if cookie > after && !listing(&entry) {
-                return;
-            }
-        }
+    fn render_text(&self, ino: Ino, out: &mut Vec<u8>) -> Result<Completeness, Error> {
+        let (id, language) = guiding::parse_ino(ino).ok_or(Error::NotFound)?;
+        let entry = self.entry(id, RecordKind::Text)?;
+        let mut text = GuidingText::default();
+        self.database.read_text(id, &mut text)?;
+        let mut rewrite = |address: &str| {
+            self.guiding
+                .rewrite(&self.database, address, language, entry.is_deleted)
+        };
+        let mut page = String::new();
+        guiding::render(&text, language, &mut rewrite, &mut page);
+        out.extend_from_slice(page.as_bytes());
+        Ok(completeness(text.defects.is_empty()))
     }
 
     /// Counts the games that are not deleted, once.
     fn count_games(&self) -> u64 {
         *self.games.get_or_init(|| {
             let mut count = 0;
-            let is_listed = |entry: &Entry| is_in(GAMES, entry);
             // Where the records end early, the count does too.
-            let _ = self.list_games(1, is_listed, &mut |_| {
+            let _ = self.list_records(GAMES, 0, &mut |_| {
                 count += 1;
                 true
             });
@@ -177,7 +209,19 @@ impl DatabaseVolume {
 
 /// Whether `directory` lists this record.
 fn is_in(directory: Ino, entry: &Entry) -> bool {
-    entry.kind == RecordKind::Game && entry.is_deleted == (directory == DELETED)
+    match directory {
+        GAMES => entry.kind == RecordKind::Game && !entry.is_deleted,
+        TEXTS => entry.kind == RecordKind::Text && !entry.is_deleted,
+        _ => entry.is_deleted,
+    }
+}
+
+fn completeness(is_whole: bool) -> Completeness {
+    if is_whole {
+        Completeness::Whole
+    } else {
+        Completeness::Partial
+    }
 }
 
 /// The game with this number, if it is one of a game.
@@ -191,27 +235,21 @@ fn game_id(ino: Ino) -> Result<GameId, Error> {
     }
 }
 
-fn is_directory(ino: Ino) -> bool {
-    matches!(ino, Ino::ROOT | GAMES | DELETED)
-}
-
 impl Volume for DatabaseVolume {
     fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Node, Error> {
         match directory {
-            Ino::ROOT => TOP
-                .iter()
-                .find(|(top, _)| top.as_bytes() == name)
-                .map(|(_, ino)| self.directory_node(*ino))
+            Ino::ROOT => self
+                .top()
+                .find(|(_, top, _)| top.as_bytes() == name)
+                .map(|(_, _, ino)| self.directory_node(ino))
                 .ok_or(Error::NotFound),
-            GAMES | DELETED => {
-                let id = names::parse_game(name).ok_or(Error::NotFound)?;
-                let entry = self.game(id)?;
-                if is_in(directory, &entry) {
-                    Ok(self.game_node(&entry))
-                } else {
-                    Err(Error::NotFound)
-                }
-            }
+            GAMES | DELETED | TEXTS => match names::parse_game(name) {
+                Some(id) => self.lookup_game(directory, id),
+                None if directory == GAMES => Err(Error::NotFound),
+                None if directory == TEXTS && name == MEDIA_NAME.as_bytes() => self.node(MEDIA),
+                None => self.lookup_text(directory, name),
+            },
+            MEDIA => self.media().lookup(name),
             other => {
                 self.node(other)?;
                 Err(Error::NotADirectory)
@@ -220,15 +258,23 @@ impl Volume for DatabaseVolume {
     }
 
     fn node(&self, ino: Ino) -> Result<Node, Error> {
-        if is_directory(ino) {
+        if self.is_directory(ino) {
             return Ok(self.directory_node(ino));
         }
-        Ok(self.game_node(&self.game(game_id(ino)?)?))
+        match u16::try_from(ino.kind()) {
+            Ok(GAME) => Ok(self.game_node(&self.entry(game_id(ino)?, RecordKind::Game)?)),
+            Ok(TEXT) => {
+                let (entry, _) = self.text(ino)?;
+                Ok(self.file_node(ino, &entry))
+            }
+            Ok(MEDIA_FILE) => self.media().node(ino),
+            _ => Err(Error::NotFound),
+        }
     }
 
     fn parent(&self, directory: Ino) -> Result<Ino, Error> {
-        if is_directory(directory) {
-            return Ok(Ino::ROOT);
+        if self.is_directory(directory) {
+            return Ok(if directory == MEDIA { TEXTS } else { Ino::ROOT });
         }
         self.node(directory)?;
         Err(Error::NotADirectory)
@@ -240,12 +286,11 @@ impl Volume for DatabaseVolume {
                 self.list_top(after, listing);
                 Ok(())
             }
-            GAMES | DELETED => {
-                // The cookie of the entry before the first is 2, its id + 2.
-                let Ok(first) = u32::try_from(after.saturating_sub(2) + 1) else {
-                    return Ok(());
-                };
-                self.list_games(first, |entry| is_in(directory, entry), listing)
+            GAMES | DELETED => self.list_records(directory, after, listing),
+            TEXTS => self.list_texts(after, listing),
+            MEDIA => {
+                self.list_media(after, listing);
+                Ok(())
             }
             other => {
                 self.node(other)?;
@@ -255,6 +300,9 @@ impl Volume for DatabaseVolume {
     }
 
     fn render(&self, ino: Ino, text: &mut Vec<u8>) -> Result<Completeness, Error> {
+        if ino.kind() == u64::from(TEXT) {
+            return self.render_text(ino, text);
+        }
         let mut scratch = self.scratch().pop().unwrap_or_default();
         let completeness = self.render_with(&mut scratch, ino, text)?;
         if text.len() < 16 * SCRATCH_MOVES {
@@ -265,7 +313,17 @@ impl Volume for DatabaseVolume {
 
     fn renderer(&self) -> Renderer<'_> {
         let mut scratch = Decoded::reading_ahead();
-        Box::new(move |ino, text| self.render_with(&mut scratch, ino, text))
+        Box::new(move |ino, text| match ino.kind() {
+            kind if kind == u64::from(TEXT) => self.render_text(ino, text),
+            _ => self.render_with(&mut scratch, ino, text),
+        })
+    }
+
+    fn read(&self, ino: Ino, offset: u64, length: u32, bytes: &mut Vec<u8>) -> Result<(), Error> {
+        if ino.kind() != u64::from(MEDIA_FILE) {
+            return Err(Error::NotFound);
+        }
+        self.media().read(ino, offset, length, bytes)
     }
 
     fn statistics(&self) -> Statistics {
@@ -284,16 +342,19 @@ impl Volume for DatabaseVolume {
 
     fn fingerprint(&self) -> Option<String> {
         let mut line = format!(
-            "{} render {} options {}",
+            "{} render {} {} options {}",
             env!("CARGO_PKG_VERSION"),
             pgn::RENDER_VERSION,
+            guiding::RENDER_VERSION,
             self.options
         );
         let family = self.database.family();
-        for path in FileKind::ALL
+        let files = FileKind::ALL
             .into_iter()
-            .filter_map(|kind| family.path(kind))
-        {
+            .filter_map(|kind| family.path(kind));
+        // What a text says depends on which pictures there are.
+        let folders = family.media_folders().iter().map(PathBuf::as_path);
+        for path in files.chain(folders) {
             let file = fs::metadata(path).ok()?;
             write!(
                 line,

@@ -23,6 +23,7 @@ mod background;
 mod cache;
 mod database;
 mod error;
+mod guiding;
 mod names;
 mod sizes;
 mod volume;
@@ -100,7 +101,7 @@ pub struct Vfs {
     texts: TextCache,
     sizes: Sizes,
     background: Background,
-    /// Numbers of the rendered files.
+    /// Numbers of the rendered files that are many.
     rendered: (Ino, Ino),
     sizes_file: Option<(PathBuf, String)>,
 }
@@ -126,7 +127,7 @@ impl Vfs {
         &self.background
     }
 
-    /// How many numbers of rendered files there are, used or not.
+    /// How many numbers there are for the many files, used or not.
     pub fn capacity(&self) -> u64 {
         (self.rendered.1.0 + 1).saturating_sub(self.rendered.0.0)
     }
@@ -240,16 +241,17 @@ impl Vfs {
     ///
     /// [`Error::NotFound`], [`Error::IsADirectory`], [`Error::Damaged`].
     pub fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error> {
-        if !self.is_rendered(ino) {
-            return match self.volume.node(ino)?.kind {
-                NodeKind::Directory => Err(Error::IsADirectory),
-                NodeKind::Symlink => Err(Error::Invalid),
-                NodeKind::File(_) => {
+        if !self.is_numerous(ino) {
+            match self.volume.node(ino)?.kind {
+                NodeKind::Directory => return Err(Error::IsADirectory),
+                NodeKind::Symlink => return Err(Error::Invalid),
+                NodeKind::File(Size::Known(_)) => {
                     let mut bytes = Vec::new();
                     self.volume.read(ino, offset, length, &mut bytes)?;
-                    Ok(Bytes::Own(bytes))
+                    return Ok(Bytes::Own(bytes));
                 }
-            };
+                NodeKind::File(Size::Rendered) => {}
+            }
         }
         let text = self.text(ino)?;
         let start = usize::try_from(offset)
@@ -276,13 +278,16 @@ impl Vfs {
         self.volume.statistics()
     }
 
-    fn is_rendered(&self, ino: Ino) -> bool {
+    /// Whether it is a rendered file by its number alone.
+    fn is_numerous(&self, ino: Ino) -> bool {
         (self.rendered.0..=self.rendered.1).contains(&ino)
     }
 
     /// The text of a rendered file, because someone asked for it.
     fn text(&self, ino: Ino) -> Result<Arc<[u8]>, Error> {
-        self.background.saw_request(ino, self.rendered.1);
+        if self.is_numerous(ino) {
+            self.background.saw_request(ino, self.rendered.1);
+        }
         self.texts.get_or_render(ino, || {
             self.background.saw_render(ino);
             self.render(ino, |ino, text| self.volume.render(ino, text))

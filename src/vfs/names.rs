@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use unicode_normalization::UnicodeNormalization as _;
+
 use crate::cbh::GameId;
 
 /// `000123.pgn`; more digits when the number needs them. `name` is replaced.
@@ -14,7 +16,26 @@ pub fn format_game(id: GameId, name: &mut String) {
 /// The game of this name; only the one name that [`format_game`] gives is its
 /// name.
 pub fn parse_game(name: &[u8]) -> Option<GameId> {
-    let digits = name.strip_suffix(b".pgn")?;
+    parse_number(name.strip_suffix(b".pgn")?)
+}
+
+/// `000123.de.html`, or without a language `000123.html`.
+pub(super) fn format_text(id: GameId, language: Option<&str>, extension: &str) -> String {
+    match language {
+        Some(language) => format!("{:06}.{language}.{extension}", id.0),
+        None => format!("{:06}.{extension}", id.0),
+    }
+}
+
+/// The number that the name of a text begins with. Which names it has, only
+/// the text can tell.
+pub(super) fn parse_text_number(name: &[u8]) -> Option<GameId> {
+    let end = name.iter().position(|byte| *byte == b'.')?;
+    parse_number(name.get(..end)?)
+}
+
+/// A number of at least six digits, with leading zeros only to make six.
+fn parse_number(digits: &[u8]) -> Option<GameId> {
     let is_canonical = match digits {
         [b'0', ..] => digits.len() == 6,
         _ => digits.len() >= 6,
@@ -24,6 +45,34 @@ pub fn parse_game(name: &[u8]) -> Option<GameId> {
     }
     let id = std::str::from_utf8(digits).ok()?.parse().ok()?;
     (id > 0).then_some(GameId(id))
+}
+
+/// Longest name of a file.
+const MAX_BYTES: usize = 255;
+
+/// `name` as a file name: `/` and a leading dot become their wide forms,
+/// control characters vanish, blanks at the ends go; NFC; at most 255 bytes.
+/// `(none)` if nothing is left.
+pub(super) fn shown(name: &str) -> String {
+    let visible: String = name.chars().filter(|c| !c.is_control()).collect();
+    let mut shown = String::with_capacity(visible.len());
+    for character in visible.trim().nfc() {
+        let character = match character {
+            '/' => '／',
+            '.' if shown.is_empty() => '．',
+            other => other,
+        };
+        if shown.len() + character.len_utf8() > MAX_BYTES {
+            break;
+        }
+        shown.push(character);
+    }
+    let end = shown.trim_end().len();
+    shown.truncate(end);
+    if shown.is_empty() {
+        shown.push_str("(none)");
+    }
+    shown
 }
 
 #[cfg(test)]
@@ -43,6 +92,32 @@ mod tests {
             assert_eq!(name, expected);
             assert_eq!(parse_game(expected.as_bytes()), Some(GameId(id)));
         }
+    }
+
+    #[test]
+    fn a_text_is_found_by_the_number_it_begins_with() {
+        for (language, name) in [(None, "000005.html"), (Some("de"), "000005.de.html")] {
+            assert_eq!(format_text(GameId(5), language, "html"), name);
+            assert_eq!(parse_text_number(name.as_bytes()), Some(GameId(5)));
+        }
+        for name in ["5.html", "000005", "0000005.html", "000000.html", ""] {
+            assert_eq!(parse_text_number(name.as_bytes()), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn any_text_becomes_a_file_name() {
+        for (text, name) in [
+            ("a b.jpg", "a b.jpg"),
+            (" a/b\u{7}\n ", "a／b"),
+            ("..", "．."),
+            ("e\u{301}", "é"),
+            (" \0 ", "(none)"),
+            ("", "(none)"),
+        ] {
+            assert_eq!(shown(text), name);
+        }
+        assert_eq!(shown(&"é".repeat(200)), "é".repeat(127));
     }
 
     #[test]

@@ -179,8 +179,9 @@ pub trait Volume: Debug + Send + Sync {
     /// How large the whole is.
     fn statistics(&self) -> Statistics;
 
-    /// The numbers of the files of [`Size::Rendered`]: those of one kind,
-    /// `first` up to `last`, among which some may be unused.
+    /// The numbers of those files of [`Size::Rendered`] that are many: those
+    /// of one kind, `first` up to `last`, among which some may be unused.
+    /// They are worked out ahead of being asked for; there may be others.
     fn rendered(&self) -> (Ino, Ino);
 
     /// A line that changes whenever any rendered text could: what is shown,

@@ -29,7 +29,7 @@ pub trait Tree: Sync {
     fn read_at(&self, path: &str, offset: u64, length: u32) -> Answer<Vec<u8>>;
 }
 
-type Behaviour = (&'static str, fn(&dyn Tree));
+pub type Behaviour = (&'static str, fn(&dyn Tree));
 
 pub const BEHAVIOURS: &[Behaviour] = &[
     (

@@ -184,6 +184,34 @@ impl<K: Kind> EntityFile<K> {
     }
 }
 
+impl<K: Kind<Value: Default>> EntityFile<K> {
+    /// Gives all live entities to `take`, by ascending id, as far as their
+    /// records can be read.
+    ///
+    /// # Errors
+    ///
+    /// The medium's.
+    pub(super) fn for_each(
+        &self,
+        page: CodePage,
+        mut take: impl FnMut(u32, &K::Value),
+    ) -> io::Result<()> {
+        let record_bytes = LINK_BYTES + K::DATA_BYTES;
+        let present = self.storage.len()?.saturating_sub(self.records_at) / record_bytes as u64;
+        let present = u32::try_from(present).unwrap_or(u32::MAX);
+        let mut buffer = ReadBuffer::ahead();
+        let mut value = K::Value::default();
+        for id in 0..present.min(self.capacity) {
+            match self.read(id, page, &mut buffer, &mut value) {
+                Ok(()) => take(id, &value),
+                Err(LookupError::Fault(..)) => {}
+                Err(LookupError::Io(error)) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Capacity and number of further header bytes.
 fn decode_header(header: &[u8], data_bytes: usize) -> Result<(u32, u32), Malformed> {
     let mut reader = ByteReader::new(header);
@@ -280,6 +308,21 @@ mod tests {
             };
             assert!(fact.contains(what), "{fact}");
         }
+    }
+
+    #[test]
+    fn a_count_that_lies_costs_nothing_when_all_are_read() {
+        let mut bytes = header(i32::MAX, 1_234_567_890, 58);
+        bytes.extend(player(-1, b"One", b""));
+        bytes.extend(player(DELETED, b"Gone", b""));
+        bytes.extend(player(-1, b"Two", b""));
+        let file = EntityFile::<Players>::open(Box::new(MemoryFile::from(bytes))).unwrap();
+        let mut names = Vec::new();
+        file.for_each(CodePage::default(), |id, name| {
+            names.push((id, name.last.clone()));
+        })
+        .unwrap();
+        assert_eq!(names, [(0, "One".to_owned()), (2, "Two".to_owned())]);
     }
 
     #[test]

@@ -1,0 +1,229 @@
+//! Guiding texts as files: those of `texts/`, and the deleted ones in
+//! `deleted/`.
+//!
+//! A text is a file per language that it says anything in: `000005.html` if
+//! that is one, else `000005.en.html`, `000005.de.html` and, for what is in
+//! no language, `000005.html`. Texts of the old plain kind end in `.txt`. One
+//! that says nothing, or cannot be read, is a page of its title.
+//!
+//! | number | what |
+//! |---|---|
+//! | kind 16, index `language << 32 \| id` | a text in a language |
+//! | kind 17, index a hash of the name | a file of `texts/media/` |
+//!
+//! Which files a text has can only be told by reading it, so each listing
+//! and look-up reads the texts it is about. Texts are few; games are not
+//! touched by that.
+
+mod links;
+mod media;
+mod page;
+
+pub(super) use media::Media;
+pub(super) use page::render;
+
+use std::sync::OnceLock;
+
+use super::{Ino, names};
+use crate::cbh::{Body, Database, GameId, GuidingText, Link, TextLanguage};
+use links::Links;
+
+/// The kind of number that texts have.
+pub(super) const TEXT: u16 = 16;
+
+/// The kind of number that files of the media folder have.
+pub(super) const MEDIA_FILE: u16 = 17;
+
+/// Goes up whenever the same text comes out differently.
+pub(super) const RENDER_VERSION: u32 = 1;
+
+/// One file of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TextFile {
+    pub(super) language: TextLanguage,
+    pub(super) name: String,
+}
+
+impl TextFile {
+    /// Its number; `id` is that of its text.
+    pub(super) fn ino(&self, id: GameId) -> Ino {
+        Ino::new(TEXT, u64::from(self.language.0) << 32 | u64::from(id.0))
+    }
+}
+
+/// Text and language of a number, if it is one of a text.
+pub(super) fn parse_ino(ino: Ino) -> Option<(GameId, TextLanguage)> {
+    if ino.kind() != u64::from(TEXT) {
+        return None;
+    }
+    let id = u32::try_from(ino.index() & u64::from(u32::MAX)).ok()?;
+    let language = u8::try_from(ino.index() >> 32).ok()?;
+    (id > 0).then_some((GameId(id), TextLanguage(language)))
+}
+
+/// The files of this text, by language.
+pub(super) fn files_of(database: &Database, id: GameId) -> Vec<TextFile> {
+    let mut text = GuidingText::default();
+    if let Err(error) = database.read_text(id, &mut text) {
+        // The one file it has then says so when it is read.
+        log::debug!("text {}: {error}", id.0);
+    }
+    files(id, &text)
+}
+
+fn files(id: GameId, text: &GuidingText) -> Vec<TextFile> {
+    let file = |language, code: Option<&str>, is_html| TextFile {
+        language,
+        name: names::format_text(id, code, if is_html { "html" } else { "txt" }),
+    };
+    let is_html = |body: &Body| matches!(body, Body::Html(_));
+    match &text.contents[..] {
+        [] => vec![file(TextLanguage::ANY, None, true)],
+        [one] => vec![file(one.language, None, is_html(&one.body))],
+        all => {
+            let mut files: Vec<TextFile> = all
+                .iter()
+                .map(|content| {
+                    let TextLanguage(number) = content.language;
+                    let code = match content.language {
+                        TextLanguage::ANY => None,
+                        known => Some(known.code().map_or(number.to_string(), str::to_owned)),
+                    };
+                    file(content.language, code.as_deref(), is_html(&content.body))
+                })
+                .collect();
+            files.sort_by_key(|file| file.language);
+            files
+        }
+    }
+}
+
+/// What is known of a base's texts as a whole, worked out when first asked.
+#[derive(Debug, Default)]
+pub(super) struct GuidingTexts {
+    ids: OnceLock<Vec<GameId>>,
+    links: OnceLock<Links>,
+    media: OnceLock<Media>,
+}
+
+impl GuidingTexts {
+    /// The numbers of all texts, deleted ones too, ascending. To find them,
+    /// every record is looked at, once.
+    pub(super) fn ids(&self, database: &Database) -> &[GameId] {
+        self.ids.get_or_init(|| {
+            let mut ids = Vec::new();
+            if let Err(error) = database.texts(&mut ids) {
+                log::warn!("looking for texts: {error}");
+            }
+            ids
+        })
+    }
+
+    /// The files of the media folder.
+    pub(super) fn media(&self, database: &Database) -> &Media {
+        self.media
+            .get_or_init(|| Media::open(database.family().media_folders(), database.code_page()))
+    }
+
+    fn links(&self, database: &Database) -> &Links {
+        self.links
+            .get_or_init(|| Links::of(database, self.ids(database)))
+    }
+
+    /// What to write for `address` in a text in `language`, if anything else:
+    /// a path that leads there from the text's directory.
+    pub(super) fn rewrite(
+        &self,
+        database: &Database,
+        address: &str,
+        language: TextLanguage,
+        is_deleted: bool,
+    ) -> Option<String> {
+        let to_texts = if is_deleted { "../texts/" } else { "" };
+        if let Some(link) = Link::parse(address) {
+            let links = self.links(database);
+            return match link {
+                Link::Game(mention) => {
+                    let mut name = String::new();
+                    names::format_game(links.game(&mention)?, &mut name);
+                    Some(format!("../games/{name}"))
+                }
+                Link::Text(title) => {
+                    let name = links.text(&title, language)?;
+                    Some(format!("{to_texts}{name}"))
+                }
+            };
+        }
+        let stem = database.family().stem();
+        let name = self.media(database).address(address, stem)?;
+        Some(format!("{to_texts}media/{name}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cbh::Content;
+
+    fn names_of(contents: &[(u8, bool)]) -> Vec<(u8, String)> {
+        let body = |is_html| {
+            let of = if is_html { Body::Html } else { Body::Plain };
+            of(String::new())
+        };
+        let contents = contents.iter().map(|(language, is_html)| Content {
+            language: TextLanguage(*language),
+            body: body(*is_html),
+        });
+        let text = GuidingText {
+            contents: contents.collect(),
+            ..GuidingText::default()
+        };
+        files(GameId(5), &text)
+            .into_iter()
+            .map(|file| (file.language.0, file.name))
+            .collect()
+    }
+
+    #[test]
+    fn a_text_has_a_file_per_language() {
+        let named = |names: &[(u8, &str)]| -> Vec<(u8, String)> {
+            names
+                .iter()
+                .map(|(language, name)| (*language, (*name).to_owned()))
+                .collect()
+        };
+        for (contents, expected) in [
+            (&[][..], &[(7, "000005.html")][..]),
+            (&[(1, true)], &[(1, "000005.html")]),
+            (&[(0, false)], &[(0, "000005.txt")]),
+            (
+                &[(7, true), (1, true), (0, true), (9, true)],
+                &[
+                    (0, "000005.en.html"),
+                    (1, "000005.de.html"),
+                    (7, "000005.html"),
+                    (9, "000005.9.html"),
+                ],
+            ),
+            (
+                &[(5, false), (6, false)],
+                &[(5, "000005.nl.txt"), (6, "000005.pt.txt")],
+            ),
+        ] {
+            assert_eq!(names_of(contents), named(expected));
+        }
+    }
+
+    #[test]
+    fn a_number_tells_text_and_language() {
+        let file = TextFile {
+            language: TextLanguage(255),
+            name: String::new(),
+        };
+        let ino = file.ino(GameId(u32::MAX));
+        assert!(ino.0 < 1 << 53);
+        assert_eq!(parse_ino(ino), Some((GameId(u32::MAX), TextLanguage(255))));
+        assert_eq!(parse_ino(Ino::new(1, 5)), None);
+        assert_eq!(parse_ino(Ino::new(TEXT, 0)), None);
+    }
+}
