@@ -74,12 +74,16 @@ fn the_headers_of_every_game_survive() {
     });
 }
 
-/// The headers, but for what PGN does not tell: kinds of ratings, and the
-/// judgement of a line where a game was played to its end.
+/// The headers, but for what PGN does not tell: the two spellings of "no
+/// kind of rating", and the judgement of a line where a game was played to
+/// its end.
 fn told(game: &Game) -> String {
     let mut headers = game.headers.clone();
-    headers.white_elo_type = RatingType::default();
-    headers.black_elo_type = RatingType::default();
+    for kind in [&mut headers.white_elo_type, &mut headers.black_elo_type] {
+        if kind.is_usual() {
+            *kind = RatingType::default();
+        }
+    }
     if headers.result != GameResult::Line {
         headers.line_evaluation = 0;
     }

@@ -34,16 +34,23 @@ impl CodePage {
             .map(|encoding| CodePage { encoding })
     }
 
-    /// The page that names like these are most likely in. UTF-8 and ASCII
+    /// The page that these names and texts are most likely in. UTF-8 and ASCII
     /// tell nothing; where all tells nothing, Windows-1252.
     ///
     /// Cyrillic names consist of high bytes, which are letters of Windows-1251
     /// from 0xC0 on; Western and Central European ones have single high bytes
     /// between ASCII letters. Of those, a byte that is a letter in
     /// Windows-1250 and a sign in 1252 decides.
-    pub fn detect<'a>(names: impl IntoIterator<Item = &'a [u8]>) -> CodePage {
+    ///
+    /// Texts can tell Cyrillic only: some bytes are chess signs in them.
+    pub fn detect<'a>(
+        names: impl IntoIterator<Item = &'a [u8]>,
+        texts: impl IntoIterator<Item = &'a [u8]>,
+    ) -> CodePage {
         let (mut cyrillic, mut high, mut central) = (0, 0, 0);
-        for name in names {
+        let names = names.into_iter().map(|name| (name, true));
+        let texts = texts.into_iter().map(|text| (text, false));
+        for (name, is_name) in names.chain(texts) {
             if std::str::from_utf8(name).is_ok() {
                 continue;
             }
@@ -51,10 +58,8 @@ impl CodePage {
                 high += run.len();
                 let is_word = run.len() >= 3 && run.iter().all(|&byte| byte >= 0xc0);
                 cyrillic += if is_word { run.len() } else { 0 };
-                central += run
-                    .iter()
-                    .filter(|byte| CENTRAL_LETTERS.contains(byte))
-                    .count();
+                let is_central = |byte: &&u8| is_name && CENTRAL_LETTERS.contains(byte);
+                central += run.iter().filter(is_central).count();
             }
         }
         let encoding = if cyrillic * 5 > high * 3 {
@@ -163,7 +168,7 @@ mod tests {
 
     #[test]
     fn names_tell_their_page() {
-        let page = |names: &[&[u8]]| CodePage::detect(names.iter().copied()).name();
+        let page = |names: &[&[u8]]| CodePage::detect(names.iter().copied(), []).name();
         assert_eq!(page(&[b"Carlsen", "Müller".as_bytes()]), "windows-1252");
         assert_eq!(
             page(&[b"M\xfcller", b"L\xe9k\xf3", b"Br\xe4nnstr\xf6m"]),
@@ -174,6 +179,12 @@ mod tests {
             "windows-1251"
         );
         assert_eq!(page(&[b"Wojtaszek", b"\xa3ukasz", b"Duda"]), "windows-1250");
+        let by_text = |text: &'static [u8]| CodePage::detect([], [text]).name();
+        assert_eq!(
+            by_text(b"\xcf\xe5\xf8\xea\xe0 \xf1\xeb\xe0\xe1\xe0"),
+            "windows-1251"
+        );
+        assert_eq!(by_text(b"\xa3d1 \xb3 M\xfcller"), "windows-1252");
     }
 
     #[test]

@@ -153,9 +153,10 @@ impl Database {
         let metadata = fs::metadata(family.default_path(FileKind::Headers))
             .map_err(|source| files.io(FileKind::Headers, source))?;
         let tournaments = files.entities(FileKind::Tournaments)?;
+        let annotations = files.required(FileKind::Annotations)?;
         let page = match options.code_page {
             Some(page) => page,
-            None => detect_page(&players, &tournaments)
+            None => detect_page(&players, &tournaments, annotations.as_ref())
                 .map_err(|source| files.io(FileKind::Players, source))?,
         };
         Ok(Database {
@@ -165,7 +166,7 @@ impl Database {
             header,
             last_id,
             moves: files.required(FileKind::Moves)?,
-            annotations: files.required(FileKind::Annotations)?,
+            annotations,
             tournaments,
             annotators: files.entities(FileKind::Annotators)?,
             sources: files.entities(FileKind::Sources)?,
@@ -715,16 +716,26 @@ fn io_error(family: &Family, kind: FileKind, source: io::Error) -> Error {
     }
 }
 
-/// The page that the names of players and tournaments are in.
+/// How much of `.cba` tells the code page of its texts.
+const TEXT_SAMPLE_BYTES: usize = 1 << 16;
+
+/// The page that the names of players and tournaments, and the texts of
+/// remarks, are in.
 fn detect_page(
     players: &EntityFile<Players>,
     tournaments: &EntityFile<Tournaments>,
+    annotations: &dyn Storage,
 ) -> io::Result<CodePage> {
     let (mut player_bytes, mut tournament_bytes) = (ReadBuffer::default(), ReadBuffer::default());
+    let mut buffer = ReadBuffer::default();
+    let remarks = annotations.read_up_to(0, TEXT_SAMPLE_BYTES, &mut buffer)?;
     let mut strings = Vec::new();
     players.sample_strings(&mut player_bytes, &mut strings)?;
     tournaments.sample_strings(&mut tournament_bytes, &mut strings)?;
-    Ok(CodePage::detect(strings))
+    Ok(CodePage::detect(
+        strings,
+        annotations::sample_texts(remarks),
+    ))
 }
 
 fn read_header(family: &Family, headers: &dyn Storage) -> Result<record::FileHeader, Error> {

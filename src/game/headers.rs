@@ -279,3 +279,14 @@ pub struct RatingType {
     /// time control, nation, zero-terminated name.
     pub bytes: [u8; 16],
 }
+
+impl RatingType {
+    /// What ChessBase gives every new game, rated or not: an international
+    /// rating of FIDE.
+    const USUAL: [u8; 16] = *b"\x00\x01\x00\x01\x00FIDE\0\0\0\0\0\0\0";
+
+    /// Whether it says no more than that there is a rating.
+    pub fn is_usual(&self) -> bool {
+        self.bytes == [0; 16] || self.bytes == RatingType::USUAL
+    }
+}

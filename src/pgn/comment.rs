@@ -6,7 +6,7 @@
 
 use super::command::{self, Piece};
 use super::writer::LineWriter;
-use crate::game::{Annotation, Nation, Text, word_parts};
+use crate::game::{Annotation, MAX_WORD_BYTES, Nation, Text, word_parts};
 
 /// Which of a place's remarks a comment is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,11 +104,11 @@ impl<'w, 'o> Comment<'w, 'o> {
 
     /// Writes the words of a text as PGN can hold them.
     fn text(&mut self, text: &str) {
-        let needs_care = |c: char| matches!(c, '{' | '}' | '%') || c.is_control();
-        if !text.contains(needs_care) {
-            text.split_whitespace()
-                .flat_map(word_parts)
-                .for_each(|part| self.word(part));
+        let is_plain = |byte: u8| !matches!(byte, b'{' | b'}' | b'%' | 0x7f) && byte >= b' ';
+        if text.is_ascii() && text.bytes().all(|byte| is_plain(byte) || byte == b'\n') {
+            for word in text.split_ascii_whitespace() {
+                self.ascii_word(word);
+            }
             return;
         }
         let shown: String = disarmed(text)
@@ -137,6 +137,16 @@ impl<'w, 'o> Comment<'w, 'o> {
             return self.writer.word(word.as_bytes());
         }
         self.writer.glue(word.as_bytes());
+    }
+
+    /// A word of ASCII letters and signs; the most common one by far.
+    #[inline]
+    fn ascii_word(&mut self, word: &str) {
+        if self.is_open && word.len() <= MAX_WORD_BYTES {
+            self.writer.ascii_word(word.as_bytes());
+        } else {
+            word_parts(word).for_each(|part| self.word(part));
+        }
     }
 
     fn end(self) {

@@ -9,13 +9,14 @@ mod value;
 
 pub(super) use decode::decode;
 
+use data_encoding::HEXLOWER;
 use shakmaty::Color;
 
 use super::command::{clock_tag, time_control_tag};
 use super::movetext::append_decimal;
 use crate::game::{
     Annotation, Annotations, Date, Eco, EventKind, Game, GameResult, GameTag, Headers, Nation,
-    PlayerName, PlyId, Team, Tournament,
+    PlayerName, PlyId, RatingType, Team, Tournament,
 };
 
 /// Appends all tag pairs of `game`, a line each.
@@ -197,6 +198,8 @@ impl Tags<'_> {
             });
         }
         self.number("CbhMedals", u32::from(headers.medals & !told));
+        self.rating_type("CbhWhiteEloType", headers.white_elo_type);
+        self.rating_type("CbhBlackEloType", headers.black_elo_type);
         for (name, title) in TAG_NAMES.iter().zip(&headers.tag.titles) {
             self.text(name, title);
         }
@@ -214,6 +217,14 @@ impl Tags<'_> {
             EventKind::Unknown if tournament.is_team_event => self.text("CbhTeamEvent", "none"),
             EventKind::Team if tournament.is_team_event => self.text("CbhTeamEvent", "team"),
             _ => {}
+        }
+    }
+
+    /// What kind of rating it is, as stored, in hexadecimal; unless it is the
+    /// usual one.
+    fn rating_type(&mut self, name: &str, kind: RatingType) {
+        if !kind.is_usual() {
+            self.text(name, &HEXLOWER.encode(&kind.bytes));
         }
     }
 

@@ -42,6 +42,18 @@ impl<'o> LineWriter<'o> {
         self.glue(text);
     }
 
+    /// As [`word`](LineWriter::word), for ASCII after another word.
+    #[inline]
+    pub(super) fn ascii_word(&mut self, text: &[u8]) {
+        self.out.push(b' ');
+        self.word = self.out.len();
+        self.out.extend_from_slice(text);
+        self.column += text.len() + 1;
+        if self.column > LINE_CHARS {
+            self.wrap();
+        }
+    }
+
     /// Begins a new word of `len` ASCII bytes, given after a blank in eight
     /// bytes: a copy of fixed size is several times as fast as one of a few
     /// bytes.

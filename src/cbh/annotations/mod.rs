@@ -125,6 +125,23 @@ fn sign_extended(number: u32) -> i32 {
     (number << 8).cast_signed() >> 8
 }
 
+/// The bytes of texts in the first part of a `.cba` file, whose records lie
+/// one after the other but for holes.
+pub(super) fn sample_texts(file: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let header = usize::from(ByteReader::new(file).u16_be().unwrap_or(0));
+    let mut rest = file.get(header..).unwrap_or_default();
+    let records = std::iter::from_fn(move || {
+        let size = record_size(rest).ok()?;
+        let (record, after) = rest.split_at(size.min(rest.len()));
+        rest = after;
+        Some(record)
+    });
+    let sound = records.flat_map(|record| remarks(record).map_while(Result::ok));
+    sound
+        .filter(|remark| matches!(remark.kind, 0x02 | 0x82))
+        .filter_map(|remark| remark.payload.get(2..))
+}
+
 /// Adds the remarks of `record` to `game`, whose moves must be decoded.
 ///
 /// # Errors

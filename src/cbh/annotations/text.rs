@@ -69,6 +69,11 @@ pub(in crate::cbh) trait CommentText {
 
 impl CommentText for CodePage {
     fn decode_comment(self, bytes: &[u8]) -> String {
+        let is_plain =
+            |&byte: &u8| byte.is_ascii() && byte != b'\r' && byte != DIAGRAM_CONTROL as u8;
+        if bytes.iter().all(is_plain) {
+            return String::from_utf8_lossy(bytes).into_owned();
+        }
         let mut text = String::with_capacity(bytes.len());
         match std::str::from_utf8(bytes) {
             Ok(unicode) => unicode.chars().for_each(|c| push_sign(c, &mut text)),

@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 
+use data_encoding::HEXLOWER_PERMISSIVE;
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Color};
 
@@ -16,8 +17,8 @@ use super::value::{
 };
 use super::{TAG_NAMES, roman};
 use crate::game::{
-    Annotation, Date, Eco, EventKind, Game, GameResult, Headers, Nation, PlayerName, PlyId, Source,
-    Start, Team, Tournament,
+    Annotation, Date, Eco, EventKind, Game, GameResult, Headers, Nation, PlayerName, PlyId,
+    RatingType, Source, Start, Team, Tournament,
 };
 use crate::pgn::command::{clock_tag, parse_time_control, time_control_tag};
 use crate::pgn::error::{Error, quoted};
@@ -326,6 +327,11 @@ impl Tags<'_> {
         let bits = "a number up to 65535";
         let medals = self.private_value("CbhMedals", bits, |text| text.parse().ok())?;
         headers.medals = medals.unwrap_or_default();
+        let digits = "32 hexadecimal digits";
+        let kind = self.private_value("CbhWhiteEloType", digits, rating_type)?;
+        headers.white_elo_type = kind.unwrap_or_default();
+        let kind = self.private_value("CbhBlackEloType", digits, rating_type)?;
+        headers.black_elo_type = kind.unwrap_or_default();
         for (title, name) in headers.tag.titles.iter_mut().zip(TAG_NAMES) {
             *title = self.text(name);
         }
@@ -398,6 +404,12 @@ fn team_event_kind(word: &str) -> Option<EventKind> {
         "team" => Some(EventKind::Team),
         _ => None,
     }
+}
+
+fn rating_type(digits: &str) -> Option<RatingType> {
+    let bytes = HEXLOWER_PERMISSIVE.decode(digits.as_bytes()).ok()?;
+    let bytes = bytes.try_into().ok()?;
+    Some(RatingType { bytes })
 }
 
 fn exact_result(word: &str) -> Option<GameResult> {
