@@ -104,10 +104,11 @@ impl<'w, 'o> Comment<'w, 'o> {
 
     /// Writes the words of a text as PGN can hold them.
     fn text(&mut self, text: &str) {
-        let is_plain = |byte: u8| !matches!(byte, b'{' | b'}' | b'%' | 0x7f) && byte >= b' ';
-        if text.is_ascii() && text.bytes().all(|byte| is_plain(byte) || byte == b'\n') {
-            for word in text.split_ascii_whitespace() {
-                self.ascii_word(word);
+        if is_plain(text) {
+            let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
+            self.word(first);
+            if !rest.is_empty() {
+                self.writer.ascii_words(rest.as_bytes());
             }
             return;
         }
@@ -139,21 +140,27 @@ impl<'w, 'o> Comment<'w, 'o> {
         self.writer.glue(word.as_bytes());
     }
 
-    /// A word of ASCII letters and signs; the most common one by far.
-    #[inline]
-    fn ascii_word(&mut self, word: &str) {
-        if self.is_open && word.len() <= MAX_WORD_BYTES {
-            self.writer.ascii_word(word.as_bytes());
-        } else {
-            word_parts(word).for_each(|part| self.word(part));
-        }
-    }
-
     fn end(self) {
         if self.is_open {
             self.writer.glue(b"}");
         }
     }
+}
+
+/// Whether a text needs no care: ASCII without braces, percent signs, line
+/// breaks and edge or double blanks, and of no great length between blanks.
+/// Most texts are so.
+fn is_plain(text: &str) -> bool {
+    let is_letter = |byte: u8| (b' '..0x7f).contains(&byte) && !matches!(byte, b'{' | b'}' | b'%');
+    let has_single_blanks = !text.contains("  ") && text.trim_matches(' ').len() == text.len();
+    let has_short_words = text.len() <= MAX_WORD_BYTES
+        || text
+            .as_bytes()
+            .chunks(MAX_WORD_BYTES / 2)
+            .all(|part| part.len() < MAX_WORD_BYTES / 2 || part.contains(&b' '));
+    // Looking at all bytes is faster than stopping at the first that is none.
+    let has_letters_only = text.bytes().fold(true, |all, byte| all & is_letter(byte));
+    has_letters_only && !text.is_empty() && has_single_blanks && has_short_words
 }
 
 /// The text with a blank in each command that would be taken for a remark of

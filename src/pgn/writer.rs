@@ -42,16 +42,41 @@ impl<'o> LineWriter<'o> {
         self.glue(text);
     }
 
-    /// As [`word`](LineWriter::word), for ASCII after another word.
-    #[inline]
-    pub(super) fn ascii_word(&mut self, text: &[u8]) {
+    /// Writes ASCII words with one blank between them, after another word: as
+    /// [`word`](LineWriter::word) for each, but a line at a time. All are
+    /// copied at once; then the last blank that fits on each line becomes a
+    /// line break, or the next one behind a word longer than a line.
+    pub(super) fn ascii_words(&mut self, words: &[u8]) {
         self.out.push(b' ');
-        self.word = self.out.len();
-        self.out.extend_from_slice(text);
-        self.column += text.len() + 1;
-        if self.column > LINE_CHARS {
-            self.wrap();
+        let mut line = self.out.len();
+        let mut room = LINE_CHARS.saturating_sub(self.column + 1);
+        self.out.extend_from_slice(words);
+        self.column += 1 + words.len();
+        while self.out.len() - line > room {
+            // The blank before the first word counts, a line break does not.
+            let before = line - 1;
+            let fitting = self.out.get(before..=line + room).unwrap_or_default();
+            let is_blank = |&byte: &u8| byte == b' ';
+            let rest = self.out.get(line..).unwrap_or_default();
+            let end = fitting
+                .iter()
+                .rposition(is_blank)
+                .map(|at| before + at)
+                .or_else(|| rest.iter().position(is_blank).map(|at| line + at));
+            self.column = self.out.len() - line;
+            let Some(blank) = end.and_then(|end| self.out.get_mut(end)) else {
+                break;
+            };
+            *blank = b'\n';
+            line = end.map_or(line, |end| end + 1);
+            room = LINE_CHARS;
+            self.column = self.out.len() - line;
         }
+        let last = self
+            .out
+            .iter()
+            .rposition(|byte| matches!(byte, b' ' | b'\n'));
+        self.word = last.map_or(0, |blank| blank + 1);
     }
 
     /// Begins a new word of `len` ASCII bytes, given after a blank in eight
@@ -142,6 +167,32 @@ mod tests {
             format!("{first} {accented}"),
             "characters count, not bytes"
         );
+    }
+
+    #[test]
+    fn many_words_at_once_are_written_as_each_alone() {
+        for length in 1..100 {
+            for count in [1, 2, 7, 40] {
+                let words: Vec<String> = (0..count)
+                    .map(|at| "w".repeat(1 + (at * 37 + length) % length))
+                    .collect();
+                let (mut each, mut at_once) = (Vec::new(), Vec::new());
+                let mut writer = LineWriter::new(&mut each);
+                writer.word(b"{first");
+                for word in &words {
+                    writer.word(word.as_bytes());
+                }
+                writer.glue(b"}");
+                writer.word(b"last");
+                let mut writer = LineWriter::new(&mut at_once);
+                writer.word(b"{first");
+                writer.ascii_words(words.join(" ").as_bytes());
+                writer.glue(b"}");
+                writer.word(b"last");
+                let texts = [each, at_once].map(|text| String::from_utf8(text).unwrap());
+                assert_eq!(texts[0], texts[1]);
+            }
+        }
     }
 
     #[test]

@@ -71,8 +71,9 @@ impl CommentText for CodePage {
     fn decode_comment(self, bytes: &[u8]) -> String {
         let is_plain =
             |&byte: &u8| byte.is_ascii() && byte != b'\r' && byte != DIAGRAM_CONTROL as u8;
-        if bytes.iter().all(is_plain) {
-            return String::from_utf8_lossy(bytes).into_owned();
+        // Looking at all bytes is faster than stopping at the first that is not.
+        if bytes.iter().fold(true, |all, byte| all & is_plain(byte)) {
+            return std::str::from_utf8(bytes).unwrap_or_default().to_owned();
         }
         let mut text = String::with_capacity(bytes.len());
         match std::str::from_utf8(bytes) {
