@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 import chess
@@ -32,6 +33,8 @@ RESULT_TAGS = {"line": "*", "-:+": "0-1", "=:=": "1/2-1/2", "+:-": "1-0", "0-0":
 # ChessBase says "chess 960", and names the rooks' files in every FEN of Chess960.
 SPELLED_OTHERWISE = {"Variant", "FEN"}
 SHOWN_DIFFERENCES = 20
+# What ChessBase shows nowhere: languages, places, and where reading ended.
+OUR_COMMANDS = re.compile(r"\[%cb(lang|pre|defect)[^]]*\]")
 # Debian keeps games out of root's PATH.
 GAMES_PATH = os.environ["PATH"] + ":/usr/games"
 PGN_EXTRACT = shutil.which("pgn-extract", path=GAMES_PATH)
@@ -216,16 +219,33 @@ def judge_load(paths):
 
 
 def judge_chessbase(export, path):
-    """Compare the tags with ChessBase's own export. It leaves out some that a base holds, so ours may be more."""
-    theirs = [read(text) for text in split_games(without_mark(export.read_bytes()))]
-    ours = [read(text) for text in split_games(path.read_bytes())]
+    """Compare with ChessBase's own export: tags, of which ours may be more, moves, NAGs and the words of comments."""
+    their_texts = split_games(without_mark(export.read_bytes()))
+    our_texts = split_games(path.read_bytes())
+    theirs = [read(text) for text in their_texts]
+    ours = [read(text) for text in our_texts]
     problems = [] if len(theirs) == len(ours) else [("export", f"has {len(theirs)} games, not {len(ours)}")]
     for number, (their, our) in enumerate(zip(theirs, ours), 1):
         for name, value in their.headers.items():
             found = our.headers.get(name, "")
             if name not in SPELLED_OTHERWISE and found != value:
                 problems.append((number, f"{name} is {found!r}, ChessBase has {value!r}"))
+    for number, (their, our) in enumerate(zip(their_texts, our_texts), 1):
+        differing = [pair for pair in zip_longest(annotated_moves(our), annotated_moves(their)) if pair[0] != pair[1]]
+        problems += [(number, f"{mine}, ChessBase has {other}") for mine, other in differing]
     return len(ours), problems
+
+
+def annotated_moves(data):
+    """Every move of a game with its NAGs and the words of its comments, without our own commands."""
+    game = chess.pgn.read_game(io.StringIO(data.decode("utf-8")))
+    found, waiting = [], [game]
+    while waiting:
+        node = waiting.pop()
+        words = [OUR_COMMANDS.sub("", text).split() for text in (node.starting_comment, node.comment)]
+        found.append((str(node.move), sorted(node.nags), *words))
+        waiting += reversed(node.variations)
+    return found
 
 
 def without_mark(data):

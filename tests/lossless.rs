@@ -4,6 +4,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
+    clippy::indexing_slicing,
     reason = "helpers of tests fail and speak as tests do"
 )]
 
@@ -11,9 +12,13 @@ mod common;
 
 use std::path::Path;
 
-use cbfs::cbh::{Database, Decoded, GameId, Options, RecordKind, StoredGame, rewrite, write};
-use cbfs::game::Game;
+use cbfs::cbh::{
+    CodePage, Database, Decoded, GameId, Options, RecordKind, StoredGame, rewrite, write,
+};
+use cbfs::game::{Annotation, Game, Line, PlyId, Position};
 use cbfs::pgn;
+use proptest::prelude::*;
+use shakmaty::{Move, Square};
 
 use common::{fixture_bases, real_bases, text_of};
 
@@ -96,4 +101,98 @@ fn text_of_game(game: &Game) -> String {
     let mut text = Vec::new();
     pgn::encode(game, &[], &mut text);
     String::from_utf8(text).unwrap()
+}
+
+/// Every remark of the base that has one of each kind.
+fn all_remarks() -> Vec<Annotation> {
+    let base = common::fixtures().join("cbh/annotations/annotations.cbh");
+    let mut remarks = Vec::new();
+    for_each_game(&base, |_, _, _, decoded| {
+        let found = decoded.game.annotations.iter();
+        remarks.extend(found.map(|(_, remark)| remark.clone()));
+    });
+    remarks
+}
+
+/// A game of legal moves with variations, and remarks anywhere.
+fn generated(choices: &[(u8, u16)], remarks: &[Annotation]) -> Game {
+    let mut game = Game::default();
+    let start = Position::default();
+    let mut line = Line::new(&mut game.tree, &start);
+    let mut branches = vec![line.branch()];
+    let mut chosen = Vec::new();
+    for &(what, which) in choices {
+        let which = usize::from(which);
+        match what % 8 {
+            0 => line.resume(branches[which % branches.len()].clone()),
+            1 => {
+                line.play_null();
+            }
+            2..4 => chosen.push((line.at(), remarks[which % remarks.len()].clone())),
+            _ => {
+                let moves = legal_moves(line.position());
+                if let Some(&m) = moves.get(which % moves.len().max(1)) {
+                    branches.push(line.branch());
+                    line.play(m).unwrap();
+                }
+            }
+        }
+    }
+    for (ply, remark) in chosen {
+        // ChessBase has one remark of a kind on a ply, and no text before
+        // the whole game.
+        let kind = std::mem::discriminant(&remark);
+        let has_one = game
+            .annotations
+            .iter()
+            .any(|(other, there)| other == ply && std::mem::discriminant(there) == kind);
+        let is_out_of_place = ply == PlyId::START
+            && matches!(remark, Annotation::TextBefore(_) | Annotation::Symbols(_));
+        if !has_one && !is_out_of_place {
+            game.annotations.add(ply, remark);
+        }
+    }
+    game.annotations.sort();
+    game.headers.medals = 0;
+    game
+}
+
+fn legal_moves(position: &Position) -> Vec<Move> {
+    let squares = || Square::ALL.into_iter();
+    let pairs = squares().flat_map(|from| squares().map(move |to| (from, to)));
+    let normal = pairs.filter_map(|(from, to)| {
+        Some(Move::Normal {
+            role: position.board().role_at(from)?,
+            from,
+            capture: position.board().role_at(to),
+            to,
+            promotion: None,
+        })
+    });
+    normal.filter(|&m| position.is_legal(m)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Generated games have plies and remarks in any order; once written and
+    /// read, text and bytes lead to each other.
+    #[test]
+    fn generated_games_survive_as_text_and_as_bytes(
+        choices in prop::collection::vec(any::<(u8, u16)>(), 0..120),
+    ) {
+        let page = CodePage::default();
+        let remarks = all_remarks();
+        let made = generated(&choices, &remarks);
+        let stored = write(GameId(1), &made, page).unwrap();
+        let mut game = Game::default();
+        stored.decode(page, &mut game).unwrap();
+        let text = text_of_game(&game);
+        let read = pgn::decode(text.as_bytes()).map_err(|error| {
+            TestCaseError::fail(format!("{error}:\n{text}"))
+        })?;
+        prop_assert_eq!(text_of_game(&read), text.clone());
+        let again = rewrite(GameId(1), &stored, &game, &read, page).unwrap();
+        prop_assert_eq!(&again, &stored, "{}", text);
+    }
 }

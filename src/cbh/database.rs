@@ -16,6 +16,7 @@ use super::entities::{
 use super::extended::{self, ExtendedRecord};
 use super::moves::{MoveDecoder, blob_size};
 use super::record::{self, GameRecord, RECORD_BYTES};
+use super::top_games::TopGames;
 use super::{CodePage, Entry, Error, Family, FileKind, GameId, RecordKind};
 use crate::bytes::Malformed;
 use crate::game::{Defect, Game};
@@ -49,6 +50,7 @@ pub struct Database {
     teams: Option<EntityFile<Teams>>,
     tags: Option<EntityFile<Tags>>,
     tournament_extras: Option<TournamentExtras>,
+    top_games: Option<TopGames>,
     defects: Vec<Defect>,
 }
 
@@ -150,6 +152,12 @@ impl Database {
                 .and_then(|extras| extras.map_err(LookupError::from))
                 .map_err(|fault| (FileKind::TournamentExtras, fault))
         });
+        let top_games = files.optional(FileKind::TopGames)?.map(|storage| {
+            TopGames::open(storage)
+                .map_err(LookupError::Io)
+                .and_then(|top_games| top_games.map_err(LookupError::from))
+                .map_err(|fault| (FileKind::TopGames, fault))
+        });
         let metadata = fs::metadata(family.default_path(FileKind::Headers))
             .map_err(|source| files.io(FileKind::Headers, source))?;
         let tournaments = files.entities(FileKind::Tournaments)?;
@@ -173,6 +181,7 @@ impl Database {
             teams: keep(teams, &files, &mut defects)?,
             tags: keep(tags, &files, &mut defects)?,
             tournament_extras: keep(extras, &files, &mut defects)?,
+            top_games: keep(top_games, &files, &mut defects)?,
             headers,
             extended,
             players,
@@ -490,6 +499,11 @@ impl Database {
             extended.tag,
             &mut headers.tag,
         )?;
+        if let Some(top_games) = &self.top_games {
+            headers.is_top_game = top_games
+                .is_top_game(id.0, buffer)
+                .map_err(|source| self.io(FileKind::TopGames, source))?;
+        }
         if let Some(extras) = &self.tournament_extras {
             headers.tournament.end = extras
                 .end_date(tournament, buffer)

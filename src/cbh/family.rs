@@ -32,11 +32,13 @@ pub enum FileKind {
     Tags,
     /// `.cbtt`: more of each tournament.
     TournamentExtras,
+    /// `.flags`: which games are top games.
+    TopGames,
 }
 
 impl FileKind {
     /// All kinds that cbfs reads; the required ones first.
-    pub const ALL: [FileKind; 11] = [
+    pub const ALL: [FileKind; 12] = [
         FileKind::Headers,
         FileKind::Moves,
         FileKind::Annotations,
@@ -48,6 +50,7 @@ impl FileKind {
         FileKind::Teams,
         FileKind::Tags,
         FileKind::TournamentExtras,
+        FileKind::TopGames,
     ];
 
     /// The extension, lower case.
@@ -64,6 +67,7 @@ impl FileKind {
             FileKind::Teams => "cbe",
             FileKind::Tags => "cbl",
             FileKind::TournamentExtras => "cbtt",
+            FileKind::TopGames => "flags",
         }
     }
 
@@ -81,6 +85,7 @@ impl FileKind {
             FileKind::Teams => "teams",
             FileKind::Tags => "labels",
             FileKind::TournamentExtras => "tournament details",
+            FileKind::TopGames => "top games",
         }
     }
 
@@ -92,8 +97,8 @@ impl FileKind {
 
 /// Extensions that belong to a base beside those of [`FileKind`]: naming one
 /// of them names the base.
-const COMPANIONS: [&str; 13] = [
-    "cbm", "flags", "cbgi", "cbb", "cit", "cib", "cit2", "cib2", "ini", "cko", "cpo", "cbi", "ico",
+const COMPANIONS: [&str; 12] = [
+    "cbm", "cbgi", "cbb", "cit", "cib", "cit2", "cib2", "ini", "cko", "cpo", "cbi", "ico",
 ];
 
 /// Kinds of files that look like a base and are none that cbfs reads.

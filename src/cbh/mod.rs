@@ -7,6 +7,7 @@
 //! | `.cbg` | moves, and the bodies of texts | [`moves`], [`texts`] |
 //! | `.cba` | remarks on the moves | [`annotations`] |
 //! | `.cbp` `.cbt` `.cbc` `.cbs` `.cbe` `.cbl` | players, tournaments, annotators, sources, teams, labels | [`entities`] |
+//! | `.flags` | which games are top games | [`top_games`] |
 //! | `.cbtt` | more of each tournament | [`entities`] |
 //!
 //! The words: a **game id** counts the records of `.cbh` from 1, texts
@@ -24,6 +25,7 @@ pub mod moves;
 mod record;
 mod rewrite;
 mod texts;
+mod top_games;
 
 pub use codepage::CodePage;
 pub use database::{Database, Decoded, Options, StoredGame};

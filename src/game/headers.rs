@@ -44,6 +44,8 @@ pub struct Headers {
     pub tag: GameTag,
     /// Medals, one bit each, as ChessBase numbers them.
     pub medals: u16,
+    /// Whether ChessBase counts it among the best games of the base.
+    pub is_top_game: bool,
 }
 
 impl Headers {
@@ -68,6 +70,7 @@ impl Headers {
         self.white_elo_type = RatingType::default();
         self.black_elo_type = RatingType::default();
         self.medals = 0;
+        self.is_top_game = false;
     }
 }
 

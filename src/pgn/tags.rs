@@ -198,6 +198,7 @@ impl Tags<'_> {
             });
         }
         self.number("CbhMedals", u32::from(headers.medals & !told));
+        self.number("CbhTopGame", u32::from(headers.is_top_game));
         self.rating_type("CbhWhiteEloType", headers.white_elo_type);
         self.rating_type("CbhBlackEloType", headers.black_elo_type);
         for (name, title) in TAG_NAMES.iter().zip(&headers.tag.titles) {

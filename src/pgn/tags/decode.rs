@@ -327,6 +327,8 @@ impl Tags<'_> {
         let bits = "a number up to 65535";
         let medals = self.private_value("CbhMedals", bits, |text| text.parse().ok())?;
         headers.medals = medals.unwrap_or_default();
+        let is_top_game = self.private_value("CbhTopGame", "1", |text| Some(text == "1"))?;
+        headers.is_top_game = is_top_game.unwrap_or_default();
         let digits = "32 hexadecimal digits";
         let kind = self.private_value("CbhWhiteEloType", digits, rating_type)?;
         headers.white_elo_type = kind.unwrap_or_default();

@@ -1,0 +1,80 @@
+//! `.flags`: two bits per game, for ChessBase's list of top games. An
+//! optional file.
+//!
+//! A header of 12 bytes, big-endian: `0f 01 0b 09`, capacity u32, bits per
+//! game u32 (2). Then game *n* has the bits 2*n* and 2*n* + 1, counted from
+//! the lowest of the first byte: the lower says that it is a top game, the
+//! higher that this has been decided.
+
+use std::io;
+
+use crate::bytes::{ByteReader, Malformed};
+use crate::storage::{ReadBuffer, Storage};
+
+const HEADER_BYTES: usize = 12;
+
+/// The two bits of every game.
+#[derive(Debug)]
+pub(super) struct TopGames {
+    storage: Box<dyn Storage>,
+}
+
+impl TopGames {
+    /// Reads the header.
+    pub(super) fn open(storage: Box<dyn Storage>) -> io::Result<Result<TopGames, Malformed>> {
+        let mut buffer = ReadBuffer::default();
+        let header = storage.read_up_to(0, HEADER_BYTES, &mut buffer)?;
+        let is_known = is_known(header);
+        Ok(is_known.map(|()| TopGames { storage }))
+    }
+
+    /// Whether game `id` is a top game; false if the file does not tell.
+    ///
+    /// # Errors
+    ///
+    /// The medium's.
+    pub(super) fn is_top_game(&self, id: u32, buffer: &mut ReadBuffer) -> io::Result<bool> {
+        let bit = 2 * u64::from(id);
+        let offset = HEADER_BYTES as u64 + bit / 8;
+        let byte = self.storage.read_up_to(offset, 1, buffer)?;
+        Ok(byte.first().is_some_and(|byte| byte >> (bit % 8) & 1 != 0))
+    }
+}
+
+fn is_known(header: &[u8]) -> Result<(), Malformed> {
+    let mut reader = ByteReader::new(header);
+    if reader.array()? != [0x0f, 0x01, 0x0b, 0x09] {
+        return Err(Malformed::new(0, "of an older kind, which is not known"));
+    }
+    reader.skip(4)?;
+    match reader.u32_be()? {
+        2 => Ok(()),
+        bits => Err(Malformed::new(8, format!("{bits} bits per game, not 2"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::MemoryFile;
+
+    #[test]
+    fn the_lower_bit_of_a_game_says_that_it_is_a_top_game() {
+        // Game 1 is a top game, game 2 is decided not to be, game 4 is one.
+        let mut bytes = vec![0x0f, 0x01, 0x0b, 0x09, 0, 0, 0, 16, 0, 0, 0, 2];
+        bytes.extend([0b0010_1100, 0b0000_0011]);
+        let storage = Box::new(MemoryFile::from(bytes.clone()));
+        let top_games = TopGames::open(storage).unwrap().unwrap();
+        let found: Vec<u32> = (1..1000)
+            .filter(|&id| {
+                top_games
+                    .is_top_game(id, &mut ReadBuffer::default())
+                    .unwrap()
+            })
+            .collect();
+        assert_eq!(found, [1, 4]);
+        bytes[2] = 0x0a;
+        let older = TopGames::open(Box::new(MemoryFile::from(bytes))).unwrap();
+        assert!(older.is_err());
+    }
+}
