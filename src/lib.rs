@@ -1,4 +1,4 @@
-//! cbfs shows ChessBase databases and opening books as directories of files.
+//! cbfs shows ChessBase databases as directories of files.
 //!
 //! This page is the map. Rooms, each named after a thing of the field;
 //! a format lives in one room, both directions, with its tables and its laws.
@@ -9,8 +9,8 @@
 //!     ▼
 //!   vfs                    the filesystem, without the kernel
 //!     ▼
-//!   pgn   cbh   book       formats, over &[u8] and &str
-//!     ▼     ▼     ▼
+//!   pgn   cbh              formats, over &[u8] and &str
+//!     ▼     ▼
 //!   game                   one game as a value (shakmaty has the rules)
 //!   bytes  storage  html   integers and strings  |  where bytes live  |  pages
 //! ```

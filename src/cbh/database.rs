@@ -146,18 +146,8 @@ impl Database {
         let extended = keep(extended, &files, &mut defects)?;
         let teams = files.optional_entities(FileKind::Teams)?;
         let tags = files.optional_entities(FileKind::Tags)?;
-        let extras = files.optional(FileKind::TournamentExtras)?.map(|storage| {
-            TournamentExtras::open(storage)
-                .map_err(LookupError::Io)
-                .and_then(|extras| extras.map_err(LookupError::from))
-                .map_err(|fault| (FileKind::TournamentExtras, fault))
-        });
-        let top_games = files.optional(FileKind::TopGames)?.map(|storage| {
-            TopGames::open(storage)
-                .map_err(LookupError::Io)
-                .and_then(|top_games| top_games.map_err(LookupError::from))
-                .map_err(|fault| (FileKind::TopGames, fault))
-        });
+        let extras = files.optional_with(FileKind::TournamentExtras, TournamentExtras::open)?;
+        let top_games = files.optional_with(FileKind::TopGames, TopGames::open)?;
         let metadata = fs::metadata(family.default_path(FileKind::Headers))
             .map_err(|source| files.io(FileKind::Headers, source))?;
         let tournaments = files.entities(FileKind::Tournaments)?;
@@ -669,6 +659,20 @@ impl Files<'_> {
         kind: FileKind,
     ) -> Result<Option<Result<EntityFile<K>, Fault>>, Error> {
         let opened = |storage| EntityFile::open(storage).map_err(|error| (kind, error));
+        Ok(self.optional(kind)?.map(opened))
+    }
+
+    /// An optional file that `open` reads the header of.
+    fn optional_with<T>(
+        &self,
+        kind: FileKind,
+        open: impl FnOnce(Box<dyn Storage>) -> io::Result<Result<T, Malformed>>,
+    ) -> Result<Option<Result<T, Fault>>, Error> {
+        let opened = |storage| match open(storage) {
+            Ok(Ok(file)) => Ok(file),
+            Ok(Err(fault)) => Err((kind, LookupError::from(fault))),
+            Err(source) => Err((kind, LookupError::Io(source))),
+        };
         Ok(self.optional(kind)?.map(opened))
     }
 
