@@ -223,8 +223,7 @@ def encode_file(kind, records, old_header=False):
     count = len(records)
     header = struct.pack("<7i", count, tree.root, MAGIC, kind.SIZE, NONE, count, extra) + bytes(extra)
     return header + b"".join(
-        struct.pack("<2ib", *node.children, node.balance) + data
-        for node, data in zip(tree.nodes, records, strict=True)
+        struct.pack("<2ib", *node.children, node.balance) + data for node, data in zip(tree.nodes, records, strict=True)
     )
 
 
