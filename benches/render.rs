@@ -11,12 +11,15 @@
     reason = "a benchmark stops where it cannot measure"
 )]
 
-use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use cbfs::cbh::{Database, Decoded, GameId, Options, RecordKind};
+use cbfs::cbh::{Database, Decoded, GameId, Options};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+
+mod common;
+
+use common::{games_of, render_all};
 
 /// The bases to measure: a week of games, annotated tournaments, annotated
 /// games with many variations; or the bundled sample.
@@ -36,31 +39,6 @@ fn bases() -> Vec<PathBuf> {
         bases.push(project.join("fixtures/cbh/sample/sample.cbh"));
     }
     bases
-}
-
-fn games_of(database: &Database) -> Vec<GameId> {
-    let mut entries = Vec::new();
-    database
-        .entries(GameId(1), database.last_id(), &mut entries)
-        .expect("the headers can be read");
-    let games = entries
-        .iter()
-        .filter(|entry| entry.kind == RecordKind::Game);
-    games.map(|entry| entry.id).collect()
-}
-
-fn render_all(database: &Database, games: &[GameId]) -> usize {
-    let (mut decoded, mut text) = (Decoded::default(), Vec::new());
-    let mut bytes = 0;
-    for &id in games {
-        database
-            .read_game(id, &mut decoded)
-            .expect("the game can be read");
-        text.clear();
-        cbfs::pgn::encode(&decoded.game, &decoded.defects, &mut text);
-        bytes += black_box(&text).len();
-    }
-    bytes
 }
 
 /// Plies of all lines, which take the time.

@@ -4,6 +4,7 @@
     judge.py truth TRUTH.jsonl PGN…    every game is what the truth says, and loads without an error
     judge.py load PGN…                 every game loads without an error
     judge.py chessbase EXPORT.pgn PGN  every game has the tags ChessBase wrote
+    judge.py copies EXPORT.pgn PGN     every game is one of an export, in turn, but for names
 
 PGN is a file with many games, or a directory of files NNNNNN.pgn. A file holds the games that are not deleted, in the
 order of their numbers; a directory named `deleted` holds those that are. Needs the package `chess`; see scripts/test.
@@ -35,6 +36,8 @@ SPELLED_OTHERWISE = {"Variant", "FEN"}
 SHOWN_DIFFERENCES = 20
 # What ChessBase shows nowhere: languages, places, and where reading ended.
 OUR_COMMANDS = re.compile(r"\[%cb(lang|pre|defect)[^]]*\]")
+# What scripts/multiply changes.
+NAME_TAGS = re.compile(rb'^\[(Event|White|Black|WhiteTeam|BlackTeam) ".*"\]$', re.MULTILINE)
 # Debian keeps games out of root's PATH.
 GAMES_PATH = os.environ["PATH"] + ":/usr/games"
 PGN_EXTRACT = shutil.which("pgn-extract", path=GAMES_PATH)
@@ -236,6 +239,22 @@ def judge_chessbase(export, path):
     return len(ours), problems
 
 
+def judge_copies(export, path):
+    """Compare the text of every game with that of the game it is a copy of; the first copy has the names too."""
+    originals = split_games(export.read_bytes())
+    copies = split_games(path.read_bytes())
+    problems = [] if len(copies) > len(originals) else [("export", f"has {len(copies)} games")]
+    for number, copy in enumerate(copies):
+        original = originals[number % len(originals)]
+        if number >= len(originals):
+            original, copy = NAME_TAGS.sub(rb"[\1]", original), NAME_TAGS.sub(rb"[\1]", copy)
+        if copy != original:
+            problems.append((number + 1, f"is not game {number % len(originals) + 1} of {export.name} again"))
+    if len(originals) > 1 and len(set(copies)) == len(originals):
+        problems.append(("export", "has the same names again and again"))
+    return len(copies), problems
+
+
 def annotated_moves(data):
     """Every move of a game with its NAGs and the words of its comments, without our own commands."""
     game = chess.pgn.read_game(io.StringIO(data.decode("utf-8")))
@@ -325,6 +344,9 @@ def main():
     chessbase = commands.add_parser("chessbase", help="compare the tags with an export of ChessBase")
     chessbase.add_argument("export", type=Path)
     chessbase.add_argument("pgn", type=Path)
+    copies = commands.add_parser("copies", help="compare with the export of a base that was multiplied")
+    copies.add_argument("export", type=Path)
+    copies.add_argument("pgn", type=Path)
     arguments = parser.parse_args()
     for program, found in (("pgn-extract", PGN_EXTRACT), ("scid", TKSCID), ("xvfb-run", shutil.which("xvfb-run"))):
         if not found:
@@ -334,8 +356,10 @@ def main():
         count, problems = judge_truth(arguments.truth, arguments.pgn)
     elif arguments.command == "load":
         count, problems = judge_load(arguments.pgn)
-    else:
+    elif arguments.command == "chessbase":
         count, problems = judge_chessbase(arguments.export, arguments.pgn)
+    else:
+        count, problems = judge_copies(arguments.export, arguments.pgn)
     for where, what in problems[:SHOWN_DIFFERENCES]:
         print(f"  {where}: {what}")
     if len(problems) > SHOWN_DIFFERENCES:

@@ -18,6 +18,8 @@ from typing import ClassVar
 from .values import NATIONS, date
 
 NONE = -1
+MAGIC = 1234567890
+SIGNED_ORDER = bytes(byte ^ 0x80 for byte in range(256))  # negative bytes come first
 
 
 def field(value, size, page):
@@ -32,9 +34,9 @@ def shown(value, page):
     return value.split(b"\0")[0].decode(page) if isinstance(value, bytes) else value
 
 
-def sort_bytes(value, page):
-    """The bytes that order a text field, without the garbage behind the NUL."""
-    return value.split(b"\0")[0] if isinstance(value, bytes) else value.encode(page)
+def text_at(data, offset, size):
+    """The bytes of a stored text field, without the garbage behind the NUL."""
+    return bytes(data[offset : offset + size]).split(b"\0")[0]
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,10 @@ class Player:
         """0:30 last name, 30:20 first name."""
         return field(self.last, 30, page) + field(self.first, 20, page)
 
-    def key(self, page):
+    @staticmethod
+    def key_of(data):
         """By last, then by first name."""
-        return sort_bytes(self.last, page), sort_bytes(self.first, page)
+        return text_at(data, 0, 30), text_at(data, 30, 20)
 
     def spell(self, page):
         """`Last, First`, or the one there is."""
@@ -83,10 +86,11 @@ class Tournament:
             field(self.title, 40, page) + field(self.place, 30, page) + struct.pack("<i8B", date(self.start), *numbers)
         )
 
-    def key(self, page):
+    @staticmethod
+    def key_of(data):
         """By year, the latest first and none last, then title, place, month, day, those backwards too."""
-        year, rest = date(self.start) >> 9, date(self.start) & 511
-        return -year, sort_bytes(self.title, page), sort_bytes(self.place, page), -rest
+        (start,) = struct.unpack_from("<i", data, 70)
+        return -(start >> 9), text_at(data, 0, 40), text_at(data, 40, 30), -(start & 511)
 
 
 @dataclass(frozen=True)
@@ -101,9 +105,10 @@ class Annotator:
         """0:45 name."""
         return field(self.name, 45, page)
 
-    def key(self, page):
+    @staticmethod
+    def key_of(data):
         """By name."""
-        return (sort_bytes(self.name, page),)
+        return (text_at(data, 0, 45),)
 
 
 @dataclass(frozen=True)
@@ -124,9 +129,10 @@ class Source:
         numbers = (date(self.published), date(self.version_date), self.version, self.quality)
         return field(self.title, 25, page) + field(self.publisher, 16, page) + struct.pack("<2i2B", *numbers)
 
-    def key(self, page):
+    @staticmethod
+    def key_of(data):
         """By title alone."""
-        return (sort_bytes(self.title, page),)
+        return (text_at(data, 0, 25),)
 
 
 @dataclass(frozen=True)
@@ -146,9 +152,11 @@ class Team:
         numbers = (self.number, self.is_season, self.year, NATIONS[self.nation])
         return field(self.title, 45, page) + struct.pack("<iBiB", *numbers)
 
-    def key(self, page):
+    @staticmethod
+    def key_of(data):
         """By title, number, seasons first, year, nation."""
-        return sort_bytes(self.title, page), self.number, not self.is_season, self.year, NATIONS[self.nation]
+        number, season, year, nation = struct.unpack_from("<iBiB", data, 45)
+        return text_at(data, 0, 45), number, not season & 1, year, nation
 
 
 @dataclass(frozen=True)
@@ -163,9 +171,10 @@ class Tag:
         """Eight titles of 200 bytes, the last two spare."""
         return b"".join(field(title, 200, page) for title in self.titles + ("",) * (8 - len(self.titles)))
 
-    def key(self, page):
+    @staticmethod
+    def key_of(data):
         """By the titles in turn."""
-        return tuple(sort_bytes(title, page) for title in self.titles + ("",) * (8 - len(self.titles)))
+        return tuple(text_at(data, 200 * number, 200) for number in range(8))
 
 
 KINDS = (Player, Tournament, Annotator, Source, Team, Tag)
@@ -196,28 +205,32 @@ class Index:
 
     def encode(self, page, old_header=False):
         """The file."""
-        extra = 0 if old_header else 4
-        # Newer player and team files compare bytes as unsigned, the others and all old ones as signed.
-        signed = old_header or self.kind not in (Player, Team)
-        tree = BalancedTree()
-        for entity in self.ids:
-            tree.insert(_comparable(entity.key(page), signed))
-        count = len(self.ids)
-        header = struct.pack("<7i", count, tree.root, 1234567890, self.kind.SIZE, NONE, count, extra) + bytes(extra)
         records = [
-            struct.pack("<2ib", *node.children, node.balance) + entity.encode(page) + struct.pack("<2i", *reference)
-            for node, entity, reference in zip(tree.nodes, self.ids, self.references, strict=True)
+            entity.encode(page) + struct.pack("<2i", *reference)
+            for entity, reference in zip(self.ids, self.references, strict=True)
         ]
-        return header + b"".join(records)
+        return encode_file(self.kind, records, old_header)
+
+
+def encode_file(kind, records, old_header=False):
+    """An entity file of the data of its records, references included, in the order of their ids."""
+    extra = 0 if old_header else 4
+    # Newer player and team files compare bytes as unsigned, the others and all old ones as signed.
+    signed = old_header or kind not in (Player, Team)
+    tree = BalancedTree()
+    for data in records:
+        tree.insert(_comparable(kind.key_of(data), signed))
+    count = len(records)
+    header = struct.pack("<7i", count, tree.root, MAGIC, kind.SIZE, NONE, count, extra) + bytes(extra)
+    return header + b"".join(
+        struct.pack("<2ib", *node.children, node.balance) + data for node, data in zip(tree.nodes, records, strict=True)
+    )
 
 
 def _comparable(key, signed):
     if not signed:
         return key
-    return tuple(
-        [byte - 256 if byte > 127 else byte for byte in part + b"\0"] if isinstance(part, bytes) else part
-        for part in key
-    )
+    return tuple((part + b"\0").translate(SIGNED_ORDER) if isinstance(part, bytes) else part for part in key)
 
 
 class _Node:
