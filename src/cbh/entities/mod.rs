@@ -21,6 +21,9 @@
 //! garbage.
 
 mod annotator;
+mod id_set;
+mod kind;
+mod names;
 mod player;
 mod source;
 mod tag;
@@ -28,7 +31,11 @@ mod team;
 mod tournament;
 mod tournament_extra;
 
+pub use kind::{EntityId, EntityKind};
+pub use names::EntityNames;
+
 pub(super) use annotator::Annotators;
+pub(super) use kind::PerKind;
 pub(super) use player::Players;
 pub(super) use source::Sources;
 pub(super) use tag::Tags;
@@ -48,6 +55,9 @@ const DELETED: i32 = -999;
 
 /// Bytes of a record before its data: two children and the balance.
 const LINK_BYTES: usize = 9;
+
+/// Records of a file that can be referred to: `.cbh` has 24 bits for an id.
+const MOST_RECORDS: u32 = 1 << 24;
 
 /// How much of a file tells the code page of its names.
 const SAMPLE_BYTES: usize = 1 << 16;
@@ -143,6 +153,19 @@ impl<K: Kind> EntityFile<K> {
         Ok(())
     }
 
+    /// How many records there are, deleted ones included: as many as the
+    /// header says, but no more than lie in the file or can be referred to.
+    ///
+    /// # Errors
+    ///
+    /// The medium's.
+    pub(super) fn count_present(&self) -> io::Result<u32> {
+        let record_bytes = LINK_BYTES + K::DATA_BYTES;
+        let present = self.storage.len()?.saturating_sub(self.records_at) / record_bytes as u64;
+        let present = u32::try_from(present).unwrap_or(u32::MAX);
+        Ok(present.min(self.capacity).min(MOST_RECORDS))
+    }
+
     /// Reads entity `id` into `value`.
     ///
     /// # Errors
@@ -196,12 +219,9 @@ impl<K: Kind<Value: Default>> EntityFile<K> {
         page: CodePage,
         mut take: impl FnMut(u32, &K::Value),
     ) -> io::Result<()> {
-        let record_bytes = LINK_BYTES + K::DATA_BYTES;
-        let present = self.storage.len()?.saturating_sub(self.records_at) / record_bytes as u64;
-        let present = u32::try_from(present).unwrap_or(u32::MAX);
         let mut buffer = ReadBuffer::ahead();
         let mut value = K::Value::default();
-        for id in 0..present.min(self.capacity) {
+        for id in 0..self.count_present()? {
             match self.read(id, page, &mut buffer, &mut value) {
                 Ok(()) => take(id, &value),
                 Err(LookupError::Fault(..)) => {}
