@@ -118,9 +118,9 @@ impl Adapter {
         }
     }
 
-    /// Attributes of what cannot be read: they are not kept, so whoever wants
-    /// to know is told the error.
-    fn unreadable(&self, ino: Ino, kind: NodeKind) -> FileAttr {
+    /// Attributes of what cannot be read, or not that quickly: they are not
+    /// kept, so whoever wants to know asks.
+    fn untold(&self, ino: Ino, kind: NodeKind) -> FileAttr {
         self.file_attr(&Attr {
             ino,
             kind,
@@ -198,7 +198,7 @@ impl Filesystem for Adapter {
         let attr = answer(request, || {
             match self.vfs.lookup(Ino(parent.0), name.as_bytes()) {
                 // Number 0 says: there is none, and that may be kept.
-                Err(Error::NotFound) => Ok(self.unreadable(Ino(0), NodeKind::Directory)),
+                Err(Error::NotFound) => Ok(self.untold(Ino(0), NodeKind::Directory)),
                 other => other.map(|attr| self.file_attr(&attr)),
             }
         });
@@ -303,11 +303,13 @@ impl Filesystem for Adapter {
                     is_empty = false;
                     let number = entry.node.ino;
                     let (ttl, attr) = match attr {
-                        Ok(attr) => (&KEEP, self.file_attr(&attr)),
-                        // The name is there; whoever asks for more is told why not.
-                        Err(error) => {
-                            log::debug!("{request}: {}: {error}", entry.name);
-                            (&ASK_AGAIN, self.unreadable(number, entry.node.kind))
+                        Some(Ok(attr)) => (&KEEP, self.file_attr(&attr)),
+                        // The name is there; whoever asks for more is told then.
+                        untold => {
+                            if let Some(Err(error)) = untold {
+                                log::debug!("{request}: {}: {error}", entry.name);
+                            }
+                            (&ASK_AGAIN, self.untold(number, entry.node.kind))
                         }
                     };
                     let number = INodeNo(number.0);

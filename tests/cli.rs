@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 
-use common::{copy_of_base, fixture, has_fuse};
+use common::{copy_of_base, fixture, has_fuse, long_base};
 
 const CBFS: &str = env!("CARGO_BIN_EXE_cbfs");
 
@@ -331,19 +331,6 @@ fn export_replaces_a_file_whole_or_not_at_all() {
     assert!(std::fs::read(&out).unwrap().starts_with(b"[Event "));
 }
 
-/// A base with the first game of the sample many times over.
-fn long_base(games: u32) -> tempfile::TempDir {
-    let directory = copy_of_base("cbh/sample");
-    let headers = directory.path().join("sample.cbh");
-    let mut bytes = std::fs::read(&headers).unwrap();
-    bytes.truncate(2 * 46);
-    bytes[6..10].copy_from_slice(&(games + 1).to_be_bytes());
-    let record = bytes[46..].to_vec();
-    bytes.extend(record.repeat(games as usize - 1));
-    std::fs::write(&headers, bytes).unwrap();
-    directory
-}
-
 #[test]
 fn an_export_that_is_ended_leaves_nothing_behind() {
     let base = long_base(1_000_000);
@@ -502,7 +489,7 @@ fn a_game_has_the_same_number_on_every_mount() {
         "one() { $cbfs mount $base $mnt; (cd $mnt; find . -printf '%i %p\\n' | sort) > $1; \
            test \"$(find $mnt -inum $(stat -c %i $mnt/games/000005.pgn))\" = $mnt/games/000005.pgn; \
            $cbfs umount $mnt; }\n\
-         one first; one second; cmp first second; test $(wc -l < first) = 19\n\
+         one first; one second; cmp first second; test $(wc -l < first) = 20\n\
          test -z \"$(cut -d' ' -f1 first | sort | uniq -d)\"",
     );
 }
@@ -582,7 +569,10 @@ fn a_dead_daemon_is_told_apart_and_can_be_cleared() {
         printed.contains("has died; end it with `cbfs umount"),
         "{printed}"
     );
-    assert!(printed.ends_with("deleted\ngames\ntexts"), "{printed}");
+    assert!(
+        printed.ends_with("deleted\ngames\nheaders.tsv\ntexts"),
+        "{printed}"
+    );
 }
 
 #[test]
@@ -599,7 +589,10 @@ fn systemd_is_told_when_the_mount_can_be_used() {
     ) else {
         return;
     };
-    assert_eq!(printed, "READY=1 ['deleted', 'games', 'texts']\n0");
+    assert_eq!(
+        printed,
+        "READY=1 ['deleted', 'games', 'headers.tsv', 'texts']\n0"
+    );
 }
 
 #[test]
@@ -676,4 +669,23 @@ fn a_listing_of_a_base_cut_short_goes_as_far_as_it_goes() {
     };
     // With . and ..
     assert_eq!(printed, "3002\n1\n3002\n1");
+}
+
+#[test]
+fn the_table_of_headers_is_there_for_awk_and_wc() {
+    // After the line of names, as many lines as games, deleted ones included.
+    let Some(printed) = in_sample(
+        "$cbfs mount $base $mnt; cd $mnt\n\
+         stat -c %s headers.tsv; wc -c < headers.tsv; cat headers.tsv | wc -c\n\
+         wc -l < headers.tsv; ls games deleted | grep -c pgn\n\
+         awk -F'\\t' '$2 ~ /^Anderssen/ && $7 < \"1852\" { print $1, $3 }' headers.tsv\n\
+         cut -f1 headers.tsv | tail -1; tail -c 2 headers.tsv; cd /; $cbfs umount $mnt",
+    ) else {
+        return;
+    };
+    let lines: Vec<&str> = printed.lines().collect();
+    assert!(lines[0] == lines[1] && lines[1] == lines[2], "{printed}");
+    let number = |at: usize| lines[at].parse::<u32>().unwrap();
+    assert_eq!(number(3), number(4) + 1, "{printed}");
+    assert_eq!(lines[5..], ["2 Kieseritzky, Lionel", "14", "1"]);
 }

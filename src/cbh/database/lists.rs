@@ -86,9 +86,7 @@ impl Database {
             }),
             EntityKind::Team => match &self.teams {
                 None => Ok(EntityNames::default()),
-                Some(teams) => EntityNames::read(teams, page, |team, out| {
-                    out.push_str(&team.title);
-                }),
+                Some(teams) => EntityNames::read_teams(teams, page),
             },
         };
         names.map_err(|source| self.io(entity_file(kind), source))

@@ -23,6 +23,8 @@ pub struct EntityNames {
     /// Bytes of title and of place in the name of each id; of tournaments
     /// only.
     parts: Vec<(u16, u16)>,
+    /// Which team of its club each is; of teams only.
+    numbers: Vec<u32>,
 }
 
 impl EntityNames {
@@ -51,6 +53,12 @@ impl EntityNames {
             0 => Some(""),
             place => name.strip_prefix('(')?.get(..usize::from(place)),
         }
+    }
+
+    /// Which team of its club team `id` is, 0 if that is not given; `None` if
+    /// there is no such team.
+    pub fn number(&self, id: EntityId) -> Option<u32> {
+        self.numbers.get(id.0 as usize).copied()
     }
 
     /// Id and name of every entity, by ascending id.
@@ -90,6 +98,22 @@ impl EntityNames {
             names.parts.resize(names.starts.len() - 1, (0, 0));
             let parts = append_tournament(tournament, &mut names.text);
             names.parts.push(parts);
+        })
+    }
+
+    /// Reads the names of the teams.
+    ///
+    /// # Errors
+    ///
+    /// The medium's.
+    pub(in crate::cbh) fn read_teams(
+        file: &EntityFile<super::Teams>,
+        page: CodePage,
+    ) -> io::Result<EntityNames> {
+        EntityNames::read_with(file, page, |team, names| {
+            names.numbers.resize(names.starts.len() - 1, 0);
+            names.numbers.push(team.number);
+            names.text.push_str(&team.title);
         })
     }
 
