@@ -689,3 +689,71 @@ fn the_table_of_headers_is_there_for_awk_and_wc() {
     assert_eq!(number(3), number(4) + 1, "{printed}");
     assert_eq!(lines[5..], ["2 Kieseritzky, Lionel", "14", "1"]);
 }
+
+#[test]
+fn with_xattr_a_game_has_its_headers_as_attributes() {
+    let Some(printed) = in_sample(
+        "$cbfs mount -o xattr $base $mnt; python3 - $mnt <<'E'\n\
+         import ctypes, errno, os, sys\n\
+         mnt = sys.argv[1]; game = mnt + '/games/000002.pgn'\n\
+         names = os.listxattr(game)\n\
+         assert 'user.cbh.white_elo' not in names and 'user.cbh.number' not in names, names\n\
+         for name in names: print(name, os.getxattr(game, name).decode())\n\
+         def refused(call, *arguments):\n\
+        \x20   try: call(*arguments)\n\
+        \x20   except OSError as error: return errno.errorcode[error.errno]\n\
+         for name in ('user.cbh.white_elo', 'user.cbh.number', 'user.cbh', 'user.other', 'trusted.other'):\n\
+        \x20   print(name, refused(os.getxattr, game, name))\n\
+         print(refused(os.setxattr, game, 'user.cbh.white', b'x'), refused(os.removexattr, game, 'user.cbh.white'))\n\
+         libc = ctypes.CDLL(None, use_errno=True); path = game.encode(); room = ctypes.create_string_buffer(999)\n\
+         for size in (0, 16, 15, 1):\n\
+        \x20   length = libc.getxattr(path, b'user.cbh.white', room, size)\n\
+        \x20   print(size, length if length >= 0 else errno.errorcode[ctypes.get_errno()])\n\
+         length = libc.listxattr(path, None, 0)\n\
+         print(length == sum(len(name) + 1 for name in names), libc.listxattr(path, room, length - 1))\n\
+         print(os.listxattr(mnt), os.listxattr(mnt + '/games'), os.listxattr(mnt + '/headers.tsv'))\n\
+         E\n\
+         $cbfs umount $mnt",
+    ) else {
+        return;
+    };
+    let expected = "\
+        user.cbh.white Anderssen, Adolf\n\
+        user.cbh.black Kieseritzky, Lionel\n\
+        user.cbh.result 1-0\n\
+        user.cbh.date 1851.06.21\n\
+        user.cbh.eco C33\n\
+        user.cbh.event Casual game\n\
+        user.cbh.site London\n\
+        user.cbh.source Old masters\n\
+        user.cbh.moves 23\n\
+        user.cbh.medals 65\n\
+        user.cbh.deleted 0\n\
+        user.cbh.white_elo ENODATA\n\
+        user.cbh.number ENODATA\n\
+        user.cbh ENODATA\n\
+        user.other ENODATA\n\
+        trusted.other ENOTSUP\n\
+        EROFS EROFS\n\
+        0 16\n16 16\n15 ERANGE\n1 ERANGE\n\
+        True -1\n\
+        [] [] []";
+    assert_eq!(printed, expected);
+}
+
+#[test]
+fn without_xattr_there_are_no_attributes() {
+    let Some(printed) = in_sample(
+        "$cbfs mount $base $mnt; python3 - $mnt <<'E'\n\
+         import errno, os, sys\n\
+         game = sys.argv[1] + '/games/000002.pgn'\n\
+         for call in (lambda: os.listxattr(game), lambda: os.getxattr(game, 'user.cbh.white')):\n\
+        \x20   try: print(call())\n\
+        \x20   except OSError as error: print(errno.errorcode[error.errno])\n\
+         E\n\
+         $cbfs umount $mnt",
+    ) else {
+        return;
+    };
+    assert_eq!(printed, "ENOTSUP\nENOTSUP");
+}
