@@ -551,6 +551,21 @@ fn of_a_table_cut_short_what_is_gone_is_eio() {
 }
 
 #[test]
+fn a_table_whose_names_are_gone_is_eio() {
+    for (file, left) in [("cbp", 32), ("cbt", 32), ("cbs", 40), ("cbj", 32)] {
+        let directory = common::copy_of_base("cbh/sample");
+        let base = directory.path().join("sample.cbh");
+        let tree = tree_of(&base);
+        let cut = base.with_extension(file);
+        let cut = std::fs::File::options().write(true).open(cut).unwrap();
+        cut.set_len(left).unwrap();
+        assert_eq!(tree.stat(TABLE), Err(libc::EIO), "{file}");
+        let attribute = tree.0.attribute(Ino::new(1, 1), b"user.cbh.white");
+        assert_eq!(attribute.unwrap_err().errno(), libc::EIO, "{file}");
+    }
+}
+
+#[test]
 fn the_attributes_of_a_game_are_its_fields_of_the_table() {
     let tree = tree_of(&common::fixture("cbh/headers/headers.cbh"));
     for fields in table(&tree) {

@@ -158,9 +158,11 @@ impl<K: Kind> EntityFile<K> {
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// The medium's; also if the file has become shorter.
     pub(super) fn count_present(&self) -> io::Result<u32> {
         let record_bytes = LINK_BYTES + K::DATA_BYTES;
+        let end = self.records_at + u64::from(self.capacity) * record_bytes as u64;
+        self.storage.ensure_kept(end)?;
         let present = self.storage.len()?.saturating_sub(self.records_at) / record_bytes as u64;
         let present = u32::try_from(present).unwrap_or(u32::MAX);
         Ok(present.min(self.capacity).min(MOST_RECORDS))
