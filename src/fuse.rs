@@ -7,8 +7,8 @@
 //!
 //! A read-only mount is a profile of its own: the kernel may keep names,
 //! attributes and texts for a day, `open` and `opendir` never reach cbfs, and
-//! nobody is asked for extended attributes. What was read once is then read
-//! at the speed of any file in memory.
+//! nobody is asked for extended attributes unless that is wanted. What was
+//! read once is then read at the speed of any file in memory.
 
 mod mounts;
 mod session;
@@ -77,17 +77,20 @@ pub(crate) struct Adapter {
     pub(crate) vfs: Arc<Vfs>,
     pub(crate) ownership: Ownership,
     pub(crate) readdirplus: ReadDirPlus,
+    /// Whether files have extended attributes.
+    pub(crate) xattr: bool,
     /// Whether the kernel takes "no such call" for "need not be asked".
     can_skip_open: bool,
     can_skip_opendir: bool,
 }
 
 impl Adapter {
-    pub(crate) fn new(vfs: Arc<Vfs>, ownership: Ownership, readdirplus: ReadDirPlus) -> Adapter {
+    pub(crate) fn new(vfs: Arc<Vfs>, ownership: Ownership, options: &Options) -> Adapter {
         Adapter {
             vfs,
             ownership,
-            readdirplus,
+            readdirplus: options.readdirplus,
+            xattr: options.xattr,
             can_skip_open: false,
             can_skip_opendir: false,
         }
@@ -118,9 +121,9 @@ impl Adapter {
         }
     }
 
-    /// Attributes of what cannot be read: they are not kept, so whoever wants
-    /// to know is told the error.
-    fn unreadable(&self, ino: Ino, kind: NodeKind) -> FileAttr {
+    /// Attributes of what cannot be read, or not that quickly: they are not
+    /// kept, so whoever wants to know asks.
+    fn untold(&self, ino: Ino, kind: NodeKind) -> FileAttr {
         self.file_attr(&Attr {
             ino,
             kind,
@@ -154,6 +157,16 @@ fn answer<T>(
         }
         Errno::from_i32(error.errno())
     })
+}
+
+/// Gives `bytes` to a caller who has `room` for so many; without any room
+/// only their number was asked for.
+fn give(bytes: &[u8], room: u32, reply: ReplyXattr) {
+    match (u32::try_from(bytes.len()), room) {
+        (Ok(length), 0) => reply.size(length),
+        (Ok(length), room) if length <= room => reply.data(bytes),
+        _ => reply.error(Errno::ERANGE),
+    }
 }
 
 impl Filesystem for Adapter {
@@ -198,7 +211,7 @@ impl Filesystem for Adapter {
         let attr = answer(request, || {
             match self.vfs.lookup(Ino(parent.0), name.as_bytes()) {
                 // Number 0 says: there is none, and that may be kept.
-                Err(Error::NotFound) => Ok(self.unreadable(Ino(0), NodeKind::Directory)),
+                Err(Error::NotFound) => Ok(self.untold(Ino(0), NodeKind::Directory)),
                 other => other.map(|attr| self.file_attr(&attr)),
             }
         });
@@ -303,11 +316,13 @@ impl Filesystem for Adapter {
                     is_empty = false;
                     let number = entry.node.ino;
                     let (ttl, attr) = match attr {
-                        Ok(attr) => (&KEEP, self.file_attr(&attr)),
-                        // The name is there; whoever asks for more is told why not.
-                        Err(error) => {
-                            log::debug!("{request}: {}: {error}", entry.name);
-                            (&ASK_AGAIN, self.unreadable(number, entry.node.kind))
+                        Some(Ok(attr)) => (&KEEP, self.file_attr(&attr)),
+                        // The name is there; whoever asks for more is told then.
+                        untold => {
+                            if let Some(Err(error)) = untold {
+                                log::debug!("{request}: {}: {error}", entry.name);
+                            }
+                            (&ASK_AGAIN, self.untold(number, entry.node.kind))
                         }
                     };
                     let number = INodeNo(number.0);
@@ -331,14 +346,42 @@ impl Filesystem for Adapter {
         }
     }
 
-    // The kernel asks once and never again on this mount.
+    // Where there are no extended attributes, the kernel asks once and never
+    // again on this mount.
 
-    fn getxattr(&self, _: &Request, _: INodeNo, _: &OsStr, _: u32, reply: ReplyXattr) {
-        reply.error(Errno::ENOSYS);
+    fn getxattr(&self, _: &Request, ino: INodeNo, name: &OsStr, room: u32, reply: ReplyXattr) {
+        let request = format_args!("attribute {} of {ino:?}", name.display());
+        let name = name.as_bytes();
+        if !self.xattr {
+            reply.error(Errno::ENOSYS);
+        } else if !name.starts_with(b"user.") {
+            reply.error(Errno::ENOTSUP);
+        } else {
+            match answer(request, || self.vfs.attribute(Ino(ino.0), name)) {
+                Ok(Some(value)) => give(&value, room, reply),
+                Ok(None) => reply.error(Errno::ENODATA),
+                Err(errno) => reply.error(errno),
+            }
+        }
     }
 
-    fn listxattr(&self, _: &Request, _: INodeNo, _: u32, reply: ReplyXattr) {
-        reply.error(Errno::ENOSYS);
+    fn listxattr(&self, _: &Request, ino: INodeNo, room: u32, reply: ReplyXattr) {
+        if !self.xattr {
+            reply.error(Errno::ENOSYS);
+            return;
+        }
+        // Each name ends in a zero byte.
+        let mut names = Vec::new();
+        let listed = answer(format_args!("attributes of {ino:?}"), || {
+            self.vfs.list_attributes(Ino(ino.0), &mut |name| {
+                names.extend_from_slice(name.as_bytes());
+                names.push(0);
+            })
+        });
+        match listed {
+            Ok(()) => give(&names, room, reply),
+            Err(errno) => reply.error(errno),
+        }
     }
 
     // On a read-only mount the kernel refuses what follows by itself; these

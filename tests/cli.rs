@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 
-use common::{copy_of_base, fixture, has_fuse};
+use common::{copy_of_base, fixture, has_fuse, long_base};
 
 const CBFS: &str = env!("CARGO_BIN_EXE_cbfs");
 
@@ -331,19 +331,6 @@ fn export_replaces_a_file_whole_or_not_at_all() {
     assert!(std::fs::read(&out).unwrap().starts_with(b"[Event "));
 }
 
-/// A base with the first game of the sample many times over.
-fn long_base(games: u32) -> tempfile::TempDir {
-    let directory = copy_of_base("cbh/sample");
-    let headers = directory.path().join("sample.cbh");
-    let mut bytes = std::fs::read(&headers).unwrap();
-    bytes.truncate(2 * 46);
-    bytes[6..10].copy_from_slice(&(games + 1).to_be_bytes());
-    let record = bytes[46..].to_vec();
-    bytes.extend(record.repeat(games as usize - 1));
-    std::fs::write(&headers, bytes).unwrap();
-    directory
-}
-
 #[test]
 fn an_export_that_is_ended_leaves_nothing_behind() {
     let base = long_base(1_000_000);
@@ -502,7 +489,7 @@ fn a_game_has_the_same_number_on_every_mount() {
         "one() { $cbfs mount $base $mnt; (cd $mnt; find . -printf '%i %p\\n' | sort) > $1; \
            test \"$(find $mnt -inum $(stat -c %i $mnt/games/000005.pgn))\" = $mnt/games/000005.pgn; \
            $cbfs umount $mnt; }\n\
-         one first; one second; cmp first second; test $(wc -l < first) = 19\n\
+         one first; one second; cmp first second; test $(wc -l < first) = 20\n\
          test -z \"$(cut -d' ' -f1 first | sort | uniq -d)\"",
     );
 }
@@ -582,7 +569,10 @@ fn a_dead_daemon_is_told_apart_and_can_be_cleared() {
         printed.contains("has died; end it with `cbfs umount"),
         "{printed}"
     );
-    assert!(printed.ends_with("deleted\ngames\ntexts"), "{printed}");
+    assert!(
+        printed.ends_with("deleted\ngames\nheaders.tsv\ntexts"),
+        "{printed}"
+    );
 }
 
 #[test]
@@ -599,7 +589,10 @@ fn systemd_is_told_when_the_mount_can_be_used() {
     ) else {
         return;
     };
-    assert_eq!(printed, "READY=1 ['deleted', 'games', 'texts']\n0");
+    assert_eq!(
+        printed,
+        "READY=1 ['deleted', 'games', 'headers.tsv', 'texts']\n0"
+    );
 }
 
 #[test]
@@ -676,4 +669,91 @@ fn a_listing_of_a_base_cut_short_goes_as_far_as_it_goes() {
     };
     // With . and ..
     assert_eq!(printed, "3002\n1\n3002\n1");
+}
+
+#[test]
+fn the_table_of_headers_is_there_for_awk_and_wc() {
+    // After the line of names, as many lines as games, deleted ones included.
+    let Some(printed) = in_sample(
+        "$cbfs mount $base $mnt; cd $mnt\n\
+         stat -c %s headers.tsv; wc -c < headers.tsv; cat headers.tsv | wc -c\n\
+         wc -l < headers.tsv; ls games deleted | grep -c pgn\n\
+         awk -F'\\t' '$2 ~ /^Anderssen/ && $7 < \"1852\" { print $1, $3 }' headers.tsv\n\
+         cut -f1 headers.tsv | tail -1; tail -c 2 headers.tsv; cd /; $cbfs umount $mnt",
+    ) else {
+        return;
+    };
+    let lines: Vec<&str> = printed.lines().collect();
+    assert!(lines[0] == lines[1] && lines[1] == lines[2], "{printed}");
+    let number = |at: usize| lines[at].parse::<u32>().unwrap();
+    assert_eq!(number(3), number(4) + 1, "{printed}");
+    assert_eq!(lines[5..], ["2 Kieseritzky, Lionel", "14", "1"]);
+}
+
+#[test]
+fn with_xattr_a_game_has_its_headers_as_attributes() {
+    let Some(printed) = in_sample(
+        "$cbfs mount -o xattr $base $mnt; python3 - $mnt <<'E'\n\
+         import ctypes, errno, os, sys\n\
+         mnt = sys.argv[1]; game = mnt + '/games/000002.pgn'\n\
+         names = os.listxattr(game)\n\
+         assert 'user.cbh.white_elo' not in names and 'user.cbh.number' not in names, names\n\
+         for name in names: print(name, os.getxattr(game, name).decode())\n\
+         def refused(call, *arguments):\n\
+        \x20   try: call(*arguments)\n\
+        \x20   except OSError as error: return errno.errorcode[error.errno]\n\
+         for name in ('user.cbh.white_elo', 'user.cbh.number', 'user.cbh', 'user.other', 'trusted.other'):\n\
+        \x20   print(name, refused(os.getxattr, game, name))\n\
+         print(refused(os.setxattr, game, 'user.cbh.white', b'x'), refused(os.removexattr, game, 'user.cbh.white'))\n\
+         libc = ctypes.CDLL(None, use_errno=True); path = game.encode(); room = ctypes.create_string_buffer(999)\n\
+         for size in (0, 16, 15, 1):\n\
+        \x20   length = libc.getxattr(path, b'user.cbh.white', room, size)\n\
+        \x20   print(size, length if length >= 0 else errno.errorcode[ctypes.get_errno()])\n\
+         length = libc.listxattr(path, None, 0)\n\
+         print(length == sum(len(name) + 1 for name in names), libc.listxattr(path, room, length - 1))\n\
+         print(os.listxattr(mnt), os.listxattr(mnt + '/games'), os.listxattr(mnt + '/headers.tsv'))\n\
+         E\n\
+         $cbfs umount $mnt",
+    ) else {
+        return;
+    };
+    let expected = "\
+        user.cbh.white Anderssen, Adolf\n\
+        user.cbh.black Kieseritzky, Lionel\n\
+        user.cbh.result 1-0\n\
+        user.cbh.date 1851.06.21\n\
+        user.cbh.eco C33\n\
+        user.cbh.event Casual game\n\
+        user.cbh.site London\n\
+        user.cbh.source Old masters\n\
+        user.cbh.moves 23\n\
+        user.cbh.medals 65\n\
+        user.cbh.deleted 0\n\
+        user.cbh.white_elo ENODATA\n\
+        user.cbh.number ENODATA\n\
+        user.cbh ENODATA\n\
+        user.other ENODATA\n\
+        trusted.other ENOTSUP\n\
+        EROFS EROFS\n\
+        0 16\n16 16\n15 ERANGE\n1 ERANGE\n\
+        True -1\n\
+        [] [] []";
+    assert_eq!(printed, expected);
+}
+
+#[test]
+fn without_xattr_there_are_no_attributes() {
+    let Some(printed) = in_sample(
+        "$cbfs mount $base $mnt; python3 - $mnt <<'E'\n\
+         import errno, os, sys\n\
+         game = sys.argv[1] + '/games/000002.pgn'\n\
+         for call in (lambda: os.listxattr(game), lambda: os.getxattr(game, 'user.cbh.white')):\n\
+        \x20   try: print(call())\n\
+        \x20   except OSError as error: print(errno.errorcode[error.errno])\n\
+         E\n\
+         $cbfs umount $mnt",
+    ) else {
+        return;
+    };
+    assert_eq!(printed, "ENOTSUP\nENOTSUP");
 }

@@ -61,6 +61,7 @@ impl Mount {
             uid: 1234,
             gid: 4321,
             readdirplus,
+            xattr: false,
             auto_unmount: false,
             flags: Vec::new(),
         };

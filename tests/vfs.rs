@@ -13,12 +13,14 @@
 
 mod common;
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::SystemTime;
 
-use cbfs::cbh::{Database, Options as DatabaseOptions};
-use cbfs::vfs::{Attr, DatabaseVolume, Error, Ino, NodeKind, Options, Vfs};
+use cbfs::cbh::{Database, GameId, Options as DatabaseOptions, RecordKind};
+use cbfs::vfs::{Attr, DatabaseVolume, DirEntry, Error, Ino, NodeKind, Options, Vfs};
 use common::behaviours::{Answer, BEHAVIOURS, Stat, Tree};
 use common::texts::TEXT_BEHAVIOURS;
 use common::volume::{GAMES, LAST, Shared, TestVolume, text_of};
@@ -173,7 +175,7 @@ fn a_base_without_texts_has_no_directory_for_them() {
         .into_iter()
         .map(|(name, _)| name)
         .collect();
-    assert_eq!(names, ["games", "deleted"]);
+    assert_eq!(names, ["games", "deleted", "headers.tsv"]);
     assert_eq!(tree.stat("texts"), Err(libc::ENOENT));
     for number in [4, 5, (16 << 40) + 1, 17 << 40] {
         let error = tree.0.attr(Ino(number)).unwrap_err();
@@ -342,4 +344,256 @@ fn every_fixture_base_is_shown_without_contradiction() {
         games += listed.len();
     }
     assert!(games > 10, "only {games} games in all fixtures");
+}
+
+fn tree_of(base: &Path) -> Direct {
+    let database = Database::open(base, &DatabaseOptions::default()).unwrap();
+    let volume = DatabaseVolume::new(database, "");
+    Direct(Vfs::new(Box::new(volume), Options::default()))
+}
+
+const TABLE: &str = "headers.tsv";
+
+const COLUMNS: &str = "number white black white_elo black_elo result date eco event site round \
+    subround annotator source white_team black_team moves medals deleted";
+
+type Fields = BTreeMap<&'static str, String>;
+
+/// The lines of the table, each as what it says in which column.
+fn table(tree: &Direct) -> Vec<Fields> {
+    let text = String::from_utf8(tree.read(TABLE).unwrap()).unwrap();
+    assert_eq!(tree.stat(TABLE).unwrap().size, text.len() as u64);
+    assert!(text.ends_with('\n'));
+    let mut lines = text.lines();
+    let names: Vec<&str> = COLUMNS.split_whitespace().collect();
+    assert_eq!(lines.next().unwrap(), names.join("\t"));
+    lines
+        .map(|line| {
+            let fields: Vec<&str> = line.split('\t').collect();
+            assert_eq!(fields.len(), names.len(), "{line}");
+            let named = names.iter().zip(fields);
+            named
+                .map(|(name, field)| (*name, field.to_owned()))
+                .collect()
+        })
+        .collect()
+}
+
+/// The tags of a game's text, the first of each name.
+fn tags(text: &str) -> BTreeMap<&str, String> {
+    let mut tags = BTreeMap::new();
+    for line in text.lines().take_while(|line| line.starts_with('[')) {
+        let (name, value) = line[1..].split_once(' ').unwrap();
+        let value = value
+            .strip_prefix('"')
+            .unwrap()
+            .strip_suffix("\"]")
+            .unwrap();
+        let value = value.replace("\\\"", "\"").replace("\\\\", "\\");
+        tags.entry(name).or_insert(value);
+    }
+    tags
+}
+
+/// What a line of the table should say after the tags of the game.
+fn differences(fields: &Fields, tags: &BTreeMap<&str, String>) -> Vec<String> {
+    let round = match (fields["round"].as_str(), fields["subround"].as_str()) {
+        ("", "") => "?".to_owned(),
+        (round, "") => round.to_owned(),
+        ("", subround) => format!("?.{subround}"),
+        (round, subround) => format!("{round}.{subround}"),
+    };
+    let field = |name| fields[name].clone();
+    let told = [
+        ("White", field("white")),
+        ("Black", field("black")),
+        ("WhiteElo", field("white_elo")),
+        ("BlackElo", field("black_elo")),
+        ("Result", field("result")),
+        ("Date", field("date")),
+        ("ECO", field("eco")),
+        ("Event", field("event")),
+        ("Site", field("site")),
+        ("Round", round),
+        ("Annotator", field("annotator")),
+        ("SourceTitle", field("source")),
+        ("WhiteTeam", field("white_team")),
+        ("BlackTeam", field("black_team")),
+    ];
+    let differ = |(name, told): &(&str, String)| tags.get(name).map_or("", String::as_str) != told;
+    told.iter()
+        .filter(|pair| differ(pair))
+        .map(|(name, told)| format!("{name} is {told:?}, not {:?}", tags.get(name)))
+        .collect()
+}
+
+#[test]
+fn the_table_of_headers_says_what_the_games_say() {
+    let mut compared = 0;
+    for base in [common::fixture_bases(), common::real_bases()].concat() {
+        let tree = tree_of(&base);
+        let records = Database::open(&base, &DatabaseOptions::default()).unwrap();
+        let mut entries = Vec::new();
+        records
+            .entries(GameId(1), records.last_id(), &mut entries)
+            .unwrap();
+        let games = entries
+            .iter()
+            .filter(|entry| entry.kind == RecordKind::Game);
+        let table = table(&tree);
+        assert_eq!(table.len(), games.clone().count(), "{}", base.display());
+        for (game, fields) in games.zip(&table) {
+            let place = format!("{}: game {}", base.display(), game.id.0);
+            assert_eq!(fields["number"], game.id.0.to_string(), "{place}");
+            let deleted = if game.is_deleted { "1" } else { "0" };
+            assert_eq!(fields["deleted"], deleted, "{place}");
+            let ino = Ino::new(1, u64::from(game.id.0));
+            let text = tree.0.read(ino, 0, u32::MAX).unwrap();
+            let text = std::str::from_utf8(&text).unwrap();
+            let differences = differences(fields, &tags(text));
+            assert!(differences.is_empty(), "{place}: {differences:?}\n{text}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 100, "only {compared} games");
+}
+
+#[test]
+fn the_table_has_the_counts_and_medals_of_the_headers() {
+    let bases = [common::bases_with_truth(), common::fixtures_with_truth()].concat();
+    for (base, truth) in bases {
+        let table = table(&tree_of(&base));
+        let by_number: BTreeMap<&str, &Fields> = table
+            .iter()
+            .map(|fields| (fields["number"].as_str(), fields))
+            .collect();
+        for line in std::fs::read_to_string(truth).unwrap().lines() {
+            let expected: serde_json::Value = serde_json::from_str(line).unwrap();
+            let number = expected["id"].to_string();
+            let Some(fields) = by_number.get(number.as_str()) else {
+                assert_eq!(expected["kind"], "text", "{number} is missing");
+                continue;
+            };
+            for (name, column) in [("nmoves", "moves"), ("medals", "medals")] {
+                let value = &expected["headers"][name];
+                if !value.is_null() {
+                    let place = format!("{}: {column} of {number}", base.display());
+                    assert_eq!(fields[column], value.to_string(), "{place}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn any_piece_of_the_table_is_a_piece_of_the_whole() {
+    let directory = common::long_base(3000);
+    let tree = tree_of(&directory.path().join("sample.cbh"));
+    let whole = tree.read(TABLE).unwrap();
+    assert_eq!(tree.stat(TABLE).unwrap().size, whole.len() as u64);
+    let size = whole.len() as u64;
+    let mut random: u64 = 1;
+    let mut next = |below: u64| {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (random >> 33) % below
+    };
+    let ends = [
+        (0, 1),
+        (size - 1, 1),
+        (size - 1, 9),
+        (size, 1),
+        (u64::MAX, u32::MAX),
+    ];
+    let pieces = (0..300).map(|_| (next(size), u32::try_from(next(100_000)).unwrap()));
+    for (offset, length) in ends.into_iter().chain(pieces) {
+        let from = usize::try_from(offset.min(size)).unwrap();
+        let to = whole.len().min(from.saturating_add(length as usize));
+        let piece = tree.read_at(TABLE, offset, length).unwrap();
+        assert!(piece == whole[from..to], "{length} bytes at {offset}");
+    }
+}
+
+#[test]
+fn listing_the_root_does_not_measure_the_table() {
+    let directory = common::long_base(10);
+    let tree = tree_of(&directory.path().join("sample.cbh"));
+    let listed = || {
+        let mut size = None;
+        let mut take = |entry: &DirEntry<'_>, attr: Option<Result<Attr, Error>>| {
+            if entry.name == TABLE {
+                size = Some(attr.map(|attr| attr.unwrap().size));
+            }
+            true
+        };
+        tree.0.list_with_attrs(Ino::ROOT, 0, &mut take).unwrap();
+        size.unwrap()
+    };
+    assert_eq!(listed(), None);
+    let size = tree.stat(TABLE).unwrap().size;
+    assert_eq!(listed(), Some(size));
+}
+
+#[test]
+fn of_a_table_cut_short_what_is_gone_is_eio() {
+    let directory = common::long_base(3000);
+    let base = directory.path().join("sample.cbh");
+    let (measured, unmeasured) = (tree_of(&base), tree_of(&base));
+    let whole = measured.read(TABLE).unwrap();
+    let file = std::fs::File::options().write(true).open(&base).unwrap();
+    file.set_len(46 * 1000).unwrap();
+    assert_eq!(measured.read_at(TABLE, 0, 9000).unwrap(), whole[..9000]);
+    let end = whole.len() as u64;
+    assert_eq!(measured.read_at(TABLE, end - 99, 99), Err(libc::EIO));
+    assert_eq!(measured.read(TABLE), Err(libc::EIO));
+    assert_eq!(unmeasured.stat(TABLE), Err(libc::EIO));
+}
+
+#[test]
+fn a_table_whose_names_are_gone_is_eio() {
+    for (file, left) in [("cbp", 32), ("cbt", 32), ("cbs", 40), ("cbj", 32)] {
+        let directory = common::copy_of_base("cbh/sample");
+        let base = directory.path().join("sample.cbh");
+        let tree = tree_of(&base);
+        let cut = base.with_extension(file);
+        let cut = std::fs::File::options().write(true).open(cut).unwrap();
+        cut.set_len(left).unwrap();
+        assert_eq!(tree.stat(TABLE), Err(libc::EIO), "{file}");
+        let attribute = tree.0.attribute(Ino::new(1, 1), b"user.cbh.white");
+        assert_eq!(attribute.unwrap_err().errno(), libc::EIO, "{file}");
+    }
+}
+
+#[test]
+fn the_attributes_of_a_game_are_its_fields_of_the_table() {
+    let tree = tree_of(&common::fixture("cbh/headers/headers.cbh"));
+    for fields in table(&tree) {
+        let ino = Ino::new(1, fields["number"].parse().unwrap());
+        let mut names = Vec::new();
+        tree.0
+            .list_attributes(ino, &mut |name| names.push(name.to_owned()))
+            .unwrap();
+        for (column, field) in &fields {
+            let name = format!("user.cbh.{column}");
+            let value = tree.0.attribute(ino, name.as_bytes()).unwrap();
+            if field.is_empty() || *column == "number" {
+                assert_eq!(value, None, "{name}");
+                assert!(!names.contains(&name), "{name}");
+            } else {
+                assert_eq!(value.as_deref(), Some(field.as_bytes()), "{name}");
+                names.retain(|listed| *listed != name);
+            }
+        }
+        assert!(names.is_empty(), "{names:?}");
+        for other in [
+            "user.cbh.",
+            "user.cbh",
+            "white",
+            "user.white",
+            "security.selinux",
+        ] {
+            assert_eq!(tree.0.attribute(ino, other.as_bytes()).unwrap(), None);
+        }
+    }
 }

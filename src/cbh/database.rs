@@ -1,7 +1,9 @@
 //! A base, opened: its records listed and its games read.
 
 mod find;
+mod lists;
 mod texts;
+mod verify;
 
 use std::fs;
 use std::io;
@@ -21,6 +23,7 @@ use super::{CodePage, Entry, Error, Family, FileKind, GameId, RecordKind};
 use crate::bytes::Malformed;
 use crate::game::{Defect, Game};
 use crate::storage::{DiskFile, MemoryFile, ReadBuffer, Storage};
+use lists::Lists;
 
 /// How to read a base.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,6 +55,7 @@ pub struct Database {
     tournament_extras: Option<TournamentExtras>,
     top_games: Option<TopGames>,
     defects: Vec<Defect>,
+    lists: Lists,
 }
 
 /// A game as read from a base, with what of it could not be read. The memory
@@ -176,6 +180,7 @@ impl Database {
             extended,
             players,
             defects,
+            lists: Lists::default(),
             family,
         })
     }
@@ -391,16 +396,31 @@ impl Database {
         id: GameId,
         buffer: &mut ReadBuffer,
     ) -> Result<ExtendedRecord, Error> {
-        let bytes = self.extended_records(id.0, id.0 + 1, buffer)?;
-        if let Some((header, storage)) = &self.extended
-            && let Some(offset) = header.offset_of(id.0)
-            && bytes.len() < header.record_bytes as usize
-        {
-            storage
-                .ensure_kept(offset + u64::from(header.record_bytes))
-                .map_err(|source| self.io(FileKind::Extended, source))?;
-        }
+        let bytes = self.kept_extended_records(id.0, id.0 + 1, buffer)?;
         Ok(ExtendedRecord::decode(bytes))
+    }
+
+    /// As [`extended_records`](Database::extended_records); an error if some
+    /// are missing that were there when the base was opened.
+    fn kept_extended_records<'b>(
+        &'b self,
+        first: u32,
+        end: u32,
+        buffer: &'b mut ReadBuffer,
+    ) -> Result<&'b [u8], Error> {
+        let bytes = self.extended_records(first, end, buffer)?;
+        if let Some((header, storage)) = &self.extended
+            && let Some(offset) = header.offset_of(first)
+        {
+            let count = (end - first).min(header.count - (first - 1));
+            let length = u64::from(header.record_bytes) * u64::from(count);
+            if (bytes.len() as u64) < length {
+                storage
+                    .ensure_kept(offset + length)
+                    .map_err(|source| self.io(FileKind::Extended, source))?;
+            }
+        }
+        Ok(bytes)
     }
 
     fn read_headers(

@@ -17,6 +17,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use super::entities::EntityId;
 use crate::bytes::{ByteReader, Malformed};
 use crate::game::RatingType;
 
@@ -107,6 +108,14 @@ impl ExtendedRecord {
             last_saved: field(bytes, 108).map_or(0, u64::from_be_bytes),
             tag: field(bytes, 116).map_or(default.tag, i32::from_be_bytes),
         }
+    }
+
+    /// The team of White and that of Black, from a record of any version.
+    pub(crate) fn teams(bytes: &[u8]) -> [Option<EntityId>; 2] {
+        [0, 4].map(|offset| {
+            let id = i32::from_be_bytes(field(bytes, offset)?);
+            u32::try_from(id).ok().map(EntityId)
+        })
     }
 
     /// When the game was last saved, or else made.

@@ -10,11 +10,16 @@
 //! | `.flags` | which games are top games | [`top_games`] |
 //! | `.cbtt` | more of each tournament | [`entities`] |
 //!
+//! [`crossref`] tells which games have a player, an event, an opening or a
+//! year in common, [`references`] how often records refer to each entity;
+//! [`Summary`] is a game as its records alone tell it.
+//!
 //! The words: a **game id** counts the records of `.cbh` from 1, texts
 //! included; an **entity id** counts the records of one entity file from 0.
 
 mod annotations;
 mod codepage;
+mod crossref;
 mod database;
 mod date;
 mod entities;
@@ -23,14 +28,20 @@ mod extended;
 mod family;
 pub mod moves;
 mod record;
+mod references;
 mod rewrite;
+mod summary;
 mod texts;
 mod top_games;
 
 pub use codepage::CodePage;
+pub use crossref::{Crossref, Group, Grouping};
 pub use database::{Database, Decoded, Options, StoredGame};
+pub use entities::{EntityId, EntityKind, EntityNames};
 pub use error::Error;
 pub use family::{Family, FileKind};
 pub use record::{Entry, GameId, RecordKind};
+pub use references::{Reference, References};
 pub use rewrite::{rewrite, write};
+pub use summary::Summary;
 pub use texts::{Body, Content, GameMention, GuidingText, Link, TextLanguage};

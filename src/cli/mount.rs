@@ -22,7 +22,8 @@ use crate::vfs::{self, DatabaseVolume, Vfs};
 #[command(after_help = "\
 Options of -o: ro (the default; this version cannot write), allow_other,
 allow_root, auto_unmount, nonempty, uid=N, gid=N, cache_size=SIZE,
-codepage=PAGE, readdirplus=auto|on|off, fsname=NAME, and those of mount(8).
+codepage=PAGE, readdirplus=auto|on|off, fsname=NAME, xattr (games have extended
+attributes user.cbh.white and so on), and those of mount(8).
 
 The mount ends with `cbfs umount`, `umount`, `fusermount3 -u`, or when the
 daemon gets SIGTERM or SIGINT; also while it is in use. SIGHUP is ignored.")]
@@ -167,6 +168,7 @@ fn outside(options: &MountOptions, headers: &Path) -> fuse::Options {
             .gid
             .unwrap_or_else(|| nix::unistd::getgid().as_raw()),
         readdirplus: options.readdirplus,
+        xattr: options.xattr,
         auto_unmount: options.auto_unmount,
         flags: options.flags.clone(),
     }

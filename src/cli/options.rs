@@ -58,6 +58,7 @@ pub(super) struct MountOptions {
     pub(super) cache_bytes: Option<usize>,
     pub(super) code_page: Option<CodePage>,
     pub(super) readdirplus: ReadDirPlus,
+    pub(super) xattr: bool,
     pub(super) auto_unmount: bool,
     pub(super) nonempty: bool,
     pub(super) source_name: Option<String>,
@@ -120,6 +121,7 @@ impl MountOptions {
             "allow_root" => self.access = Access::OwnerAndRoot,
             "auto_unmount" => self.auto_unmount = true,
             "nonempty" => self.nonempty = true,
+            "xattr" => self.xattr = true,
             "rw" => {
                 return Err(
                     "rw: this version of cbfs cannot write to a base; mount it with -o ro"

@@ -55,6 +55,8 @@ pub struct Options {
     pub gid: u32,
     /// Whether names are listed with attributes.
     pub readdirplus: ReadDirPlus,
+    /// Whether files have extended attributes.
+    pub xattr: bool,
     /// Unmount when the daemon dies, however it dies.
     pub auto_unmount: bool,
     /// Flags of mount(8): noexec, noatime and so on.
@@ -142,7 +144,7 @@ impl Mounted {
             },
         };
         let background = start_background(&vfs).map_err(|error| failed(error.to_string()))?;
-        let adapter = Adapter::new(Arc::clone(&vfs), ownership, options.readdirplus);
+        let adapter = Adapter::new(Arc::clone(&vfs), ownership, options);
         let served = Session::new(adapter, &place, &config(options))
             .and_then(Session::spawn)
             .and_then(|mut session| {

@@ -97,11 +97,21 @@ impl PlayerName {
 
     /// `Last, First`; one part alone stands for itself; nothing is `?`.
     pub fn joined(&self) -> String {
-        match (self.last.as_str(), self.first.as_str()) {
-            ("", "") => "?".to_owned(),
-            (one, "") | ("", one) => one.to_owned(),
-            (last, first) => format!("{last}, {first}"),
+        if self.is_empty() {
+            return "?".to_owned();
         }
+        let mut joined = String::with_capacity(self.last.len() + 2 + self.first.len());
+        self.append_to(&mut joined);
+        joined
+    }
+
+    /// Appends `Last, First`; one part alone stands for itself.
+    pub fn append_to(&self, out: &mut String) {
+        out.push_str(&self.last);
+        if !self.last.is_empty() && !self.first.is_empty() {
+            out.push_str(", ");
+        }
+        out.push_str(&self.first);
     }
 }
 

@@ -38,6 +38,8 @@ mod writer;
 
 pub use decode::{Games, decode};
 pub use error::Error;
+pub(crate) use movetext::append_decimal;
+pub(crate) use tags::roman;
 
 use crate::game::{Defect, Game};
 

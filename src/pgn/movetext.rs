@@ -222,7 +222,7 @@ fn move_number(half_move: u32) -> ([u8; 8], usize) {
 }
 
 /// Appends a number in decimal digits.
-pub(super) fn append_decimal(number: u32, out: &mut Vec<u8>) {
+pub(crate) fn append_decimal(number: u32, out: &mut Vec<u8>) {
     let mut digits = [0; 10];
     let mut rest = number;
     let mut first = digits.len();

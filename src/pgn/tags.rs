@@ -318,7 +318,7 @@ impl Tags<'_> {
 }
 
 /// The number of a club's team where ChessBase shows one: from 2 on.
-fn roman(number: u32) -> Option<&'static str> {
+pub(crate) fn roman(number: u32) -> Option<&'static str> {
     const NUMBERS: [&str; 11] = [
         "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII",
     ];

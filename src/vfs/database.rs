@@ -7,6 +7,7 @@
 //! | `/deleted/` | 3 |
 //! | `/texts/` | 4, if the base has texts |
 //! | `/texts/media/` | 5, if it has a media folder too |
+//! | `/headers.tsv` | 64 |
 //! | `/games/000123.pgn`, `/deleted/000123.pgn` | kind 1, index 123 |
 //! | `/texts/000123.de.html`, `/deleted/000123.html` … | see [`guiding`] |
 //!
@@ -15,6 +16,8 @@
 //! costs one read, and no list of names is ever held. Where texts are listed,
 //! one id can have several names: the cookie is `id << 8 | language`, + 2.
 
+mod columns;
+mod headers_tsv;
 mod listing;
 
 use std::fmt::Write as _;
@@ -23,19 +26,24 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use self::columns::Names;
+use self::headers_tsv::HeadersTsv;
 use super::Error;
 use super::guiding::{self, GuidingTexts, MEDIA_FILE, Media, TEXT, TextFile};
 use super::names;
 use super::volume::{
     Completeness, Ino, Listing, Node, NodeKind, Renderer, Size, Statistics, Volume,
 };
-use crate::cbh::{Database, Decoded, Entry, FileKind, GameId, GuidingText, RecordKind};
+use crate::cbh::{Database, Decoded, Entry, FileKind, GameId, GuidingText, RecordKind, Summary};
 use crate::pgn;
 
 const GAMES: Ino = Ino(2);
 const DELETED: Ino = Ino(3);
 const TEXTS: Ino = Ino(4);
 const MEDIA: Ino = Ino(5);
+
+/// The file of headers, which is there once.
+const HEADERS_TSV: Ino = Ino(64);
 
 /// The kind of number that games have.
 const GAME: u16 = 1;
@@ -49,7 +57,8 @@ const MEDIA_NAME: &str = "media";
 /// Memory of a decoder that grew beyond this is given back.
 const SCRATCH_MOVES: usize = 10_000;
 
-/// A database as directories: `games/`, `deleted/` and `texts/`.
+/// A database as directories: `games/`, `deleted/` and `texts/`, and its
+/// headers as a table.
 #[derive(Debug)]
 pub struct DatabaseVolume {
     database: Database,
@@ -58,6 +67,7 @@ pub struct DatabaseVolume {
     scratch: Mutex<Vec<Decoded>>,
     games: OnceLock<u64>,
     guiding: GuidingTexts,
+    headers_tsv: HeadersTsv,
 }
 
 impl DatabaseVolume {
@@ -70,6 +80,7 @@ impl DatabaseVolume {
             scratch: Mutex::default(),
             games: OnceLock::new(),
             guiding: GuidingTexts::default(),
+            headers_tsv: HeadersTsv::default(),
         }
     }
 
@@ -118,6 +129,16 @@ impl DatabaseVolume {
         }
     }
 
+    fn headers_tsv_node(&self) -> Node {
+        let size = self.headers_tsv.known_size();
+        Node {
+            ino: HEADERS_TSV,
+            kind: NodeKind::File(size.map_or(Size::Asked, Size::Known)),
+            links: 1,
+            modified: self.database.modified(),
+        }
+    }
+
     fn game_node(&self, entry: &Entry) -> Node {
         self.file_node(Ino::new(GAME, u64::from(entry.id.0)), entry)
     }
@@ -140,6 +161,14 @@ impl DatabaseVolume {
         let mut files = guiding::files_of(&self.database, id).into_iter();
         let file = files.find(|file| file.language == language);
         Ok((entry, file.ok_or(Error::NotFound)?))
+    }
+
+    /// What the header of a game says; `None` for what is no game.
+    fn summary(&self, ino: Ino) -> Result<Option<Summary>, Error> {
+        let Ok(id) = game_id(ino) else {
+            return Ok(None);
+        };
+        Ok(Some(self.database.summary(id)?))
     }
 
     fn lookup_game(&self, directory: Ino, id: GameId) -> Result<Node, Error> {
@@ -238,6 +267,7 @@ fn game_id(ino: Ino) -> Result<GameId, Error> {
 impl Volume for DatabaseVolume {
     fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Node, Error> {
         match directory {
+            Ino::ROOT if name == headers_tsv::NAME.as_bytes() => Ok(self.headers_tsv_node()),
             Ino::ROOT => self
                 .top()
                 .find(|(_, top, _)| top.as_bytes() == name)
@@ -260,6 +290,9 @@ impl Volume for DatabaseVolume {
     fn node(&self, ino: Ino) -> Result<Node, Error> {
         if self.is_directory(ino) {
             return Ok(self.directory_node(ino));
+        }
+        if ino == HEADERS_TSV {
+            return Ok(self.headers_tsv_node());
         }
         match u16::try_from(ino.kind()) {
             Ok(GAME) => Ok(self.game_node(&self.entry(game_id(ino)?, RecordKind::Game)?)),
@@ -320,10 +353,35 @@ impl Volume for DatabaseVolume {
     }
 
     fn read(&self, ino: Ino, offset: u64, length: u32, bytes: &mut Vec<u8>) -> Result<(), Error> {
+        if ino == HEADERS_TSV {
+            return self.headers_tsv.read(&self.database, offset, length, bytes);
+        }
         if ino.kind() != u64::from(MEDIA_FILE) {
             return Err(Error::NotFound);
         }
         self.media().read(ino, offset, length, bytes)
+    }
+
+    fn size(&self, ino: Ino) -> Result<u64, Error> {
+        match ino {
+            HEADERS_TSV => self.headers_tsv.size(&self.database),
+            _ => Err(Error::NotFound),
+        }
+    }
+
+    fn attribute(&self, ino: Ino, name: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        match self.summary(ino)? {
+            Some(summary) => Ok(Names::of(&self.database)?.row(&summary).attribute(name)),
+            None => Ok(None),
+        }
+    }
+
+    fn list_attributes(&self, ino: Ino, listing: &mut dyn FnMut(&str)) -> Result<(), Error> {
+        if let Some(summary) = self.summary(ino)? {
+            let names = Names::of(&self.database)?;
+            names.row(&summary).list_attributes(listing);
+        }
+        Ok(())
     }
 
     fn statistics(&self) -> Statistics {

@@ -94,6 +94,10 @@ impl Deref for Bytes {
     }
 }
 
+/// As [`Listing`], with what `stat` says of each entry, or why it cannot say
+/// it; nothing if finding out takes a while.
+pub type ListingWithAttrs<'a> = dyn FnMut(&DirEntry<'_>, Option<Result<Attr, Error>>) -> bool + 'a;
+
 /// The filesystem of one mount.
 #[derive(Debug)]
 pub struct Vfs {
@@ -159,6 +163,7 @@ impl Vfs {
         let size = match node.kind {
             NodeKind::Directory => 4096,
             NodeKind::File(Size::Known(size)) => size,
+            NodeKind::File(Size::Asked) => self.volume.size(node.ino)?,
             NodeKind::File(Size::Rendered) => self.length(node.ino)?,
             NodeKind::Symlink => self.volume.target(node.ino)?.len() as u64,
         };
@@ -207,8 +212,7 @@ impl Vfs {
         self.volume.list(directory, after, listing)
     }
 
-    /// As [`Vfs::list`], with what `stat` says of each entry; where it says
-    /// nothing because the file cannot be read, its error instead.
+    /// As [`Vfs::list`], with what `stat` says of each entry.
     ///
     /// # Errors
     ///
@@ -217,7 +221,7 @@ impl Vfs {
         &self,
         directory: Ino,
         after: u64,
-        listing: &mut dyn FnMut(&DirEntry<'_>, Result<Attr, Error>) -> bool,
+        listing: &mut ListingWithAttrs<'_>,
     ) -> Result<(), Error> {
         // A page of files whose lengths are not known is rendered in one go.
         let mut renderer = None;
@@ -231,7 +235,8 @@ impl Vfs {
                 // Its error, if any, comes again with the attributes.
                 let _ = self.texts.get_or_render(ino, || self.render(ino, render));
             }
-            listing(entry, self.attr_of(&entry.node))
+            let is_told = entry.node.kind != NodeKind::File(Size::Asked);
+            listing(entry, is_told.then(|| self.attr_of(&entry.node)))
         })
     }
 
@@ -245,7 +250,7 @@ impl Vfs {
             match self.volume.node(ino)?.kind {
                 NodeKind::Directory => return Err(Error::IsADirectory),
                 NodeKind::Symlink => return Err(Error::Invalid),
-                NodeKind::File(Size::Known(_)) => {
+                NodeKind::File(Size::Known(_) | Size::Asked) => {
                     let mut bytes = Vec::new();
                     self.volume.read(ino, offset, length, &mut bytes)?;
                     return Ok(Bytes::Own(bytes));
@@ -259,6 +264,24 @@ impl Vfs {
             .min(text.len());
         let end = start.saturating_add(length as usize).min(text.len());
         Ok(Bytes::Shared(text, start..end))
+    }
+
+    /// The extended attribute `name` of a file, if it has one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], [`Error::Damaged`].
+    pub fn attribute(&self, ino: Ino, name: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        self.volume.attribute(ino, name)
+    }
+
+    /// Names the extended attributes that a file has.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], [`Error::Damaged`].
+    pub fn list_attributes(&self, ino: Ino, listing: &mut dyn FnMut(&str)) -> Result<(), Error> {
+        self.volume.list_attributes(ino, listing)
     }
 
     /// Where a symbolic link points.

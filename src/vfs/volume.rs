@@ -18,12 +18,12 @@ impl Ino {
     pub const ROOT: Ino = Ino(1);
 
     /// The one with this index among those of its kind; `kind` from 1, since
-    /// the numbers of kind 0 are those of the fixed directories.
+    /// the numbers of kind 0 are those of what is there once.
     pub const fn new(kind: u16, index: u64) -> Ino {
         Ino(((kind as u64) << 40) | index)
     }
 
-    /// Which kind of thing it is; 0 for the fixed directories.
+    /// Which kind of thing it is; 0 for what is there once.
     pub const fn kind(self) -> u64 {
         self.0 >> 40
     }
@@ -39,6 +39,9 @@ impl Ino {
 pub enum Size {
     /// This many; they are read piece by piece with [`Volume::read`].
     Known(u64),
+    /// As many as [`Volume::size`] says, which takes a while; read piece by
+    /// piece too. A listing leaves it at that.
+    Asked,
     /// As many as [`Volume::render`] gives. Such files are small (one game)
     /// and many; their lengths are remembered, their texts while there is
     /// room.
@@ -155,8 +158,18 @@ pub trait Volume: Debug + Send + Sync {
         Box::new(|ino, text| self.render(ino, text))
     }
 
+    /// How many bytes there are in a file of [`Size::Asked`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], or that of reading.
+    fn size(&self, ino: Ino) -> Result<u64, Error> {
+        let _ = ino;
+        Err(Error::NotFound)
+    }
+
     /// Appends up to `length` bytes from `offset` on of a file of
-    /// [`Size::Known`] to `bytes`; fewer at its end only.
+    /// [`Size::Known`] or [`Size::Asked`] to `bytes`; fewer at its end only.
     ///
     /// # Errors
     ///
@@ -164,6 +177,26 @@ pub trait Volume: Debug + Send + Sync {
     fn read(&self, ino: Ino, offset: u64, length: u32, bytes: &mut Vec<u8>) -> Result<(), Error> {
         let _ = (ino, offset, length, bytes);
         Err(Error::NotFound)
+    }
+
+    /// The extended attribute `name` of a file, if it has one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], or that of reading.
+    fn attribute(&self, ino: Ino, name: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        let _ = (ino, name);
+        Ok(None)
+    }
+
+    /// Names the extended attributes that a file has.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], or that of reading.
+    fn list_attributes(&self, ino: Ino, listing: &mut dyn FnMut(&str)) -> Result<(), Error> {
+        let _ = (ino, listing);
+        Ok(())
     }
 
     /// Where a symbolic link points.

@@ -140,3 +140,16 @@ pub(crate) fn copy_of_base(base: &str) -> tempfile::TempDir {
     }
     directory
 }
+
+/// A base with the first game of the sample many times over.
+pub(crate) fn long_base(games: u32) -> tempfile::TempDir {
+    let directory = copy_of_base("cbh/sample");
+    let headers = directory.path().join("sample.cbh");
+    let mut bytes = fs::read(&headers).unwrap();
+    bytes.truncate(2 * 46);
+    bytes[6..10].copy_from_slice(&(games + 1).to_be_bytes());
+    let record = bytes[46..].to_vec();
+    bytes.extend(record.repeat(games as usize - 1));
+    fs::write(&headers, bytes).unwrap();
+    directory
+}

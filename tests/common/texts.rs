@@ -62,7 +62,10 @@ fn text(tree: &dyn Tree, path: &str) -> String {
 }
 
 fn texts_have_a_directory(tree: &dyn Tree) {
-    assert_eq!(names(tree, ""), ["games", "deleted", "texts"]);
+    assert_eq!(
+        names(tree, ""),
+        ["games", "deleted", "texts", "headers.tsv"]
+    );
     assert_eq!(tree.stat("").unwrap().links, 5);
     assert_eq!(tree.stat("texts").unwrap().links, 3);
     assert!(tree.stat("texts/media").unwrap().is_directory);

@@ -1,6 +1,6 @@
 //! What each directory lists, from any place on.
 
-use super::{DatabaseVolume, GAMES, MEDIA, MEDIA_NAME, TEXTS, is_in};
+use super::{DatabaseVolume, GAMES, HEADERS_TSV, MEDIA, MEDIA_NAME, TEXTS, headers_tsv, is_in};
 use crate::cbh::{Entry, GameId, RecordKind, TextLanguage};
 use crate::vfs::volume::{DirEntry, Ino, Listing, Node};
 use crate::vfs::{Error, guiding, names};
@@ -130,6 +130,15 @@ impl DatabaseVolume {
             if cookie > after && !listing(&entry) {
                 return;
             }
+        }
+        let cookie = HEADERS_TSV.0;
+        if cookie > after {
+            // It is the last, so whether there was room for it is all one.
+            let _ = listing(&DirEntry {
+                name: headers_tsv::NAME,
+                node: self.headers_tsv_node(),
+                cookie,
+            });
         }
     }
 }
