@@ -239,10 +239,14 @@ fn start_background(vfs: &Arc<Vfs>) -> io::Result<Vec<JoinHandle<()>>> {
     Ok(vec![
         thread::Builder::new()
             .name("read-ahead".to_owned())
-            .spawn(move || reader.read_ahead())?,
+            .spawn(move || {
+                reader.hasten();
+                reader.read_ahead();
+            })?,
         thread::Builder::new()
             .name("fill".to_owned())
             .spawn(move || {
+                filler.hasten();
                 // On Linux this is the niceness of this thread alone.
                 if let Err(error) = rustix::process::nice(19) {
                     log::debug!("nice: {error}");

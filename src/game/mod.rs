@@ -14,6 +14,7 @@
 //! ply, and it asks [`Position`] first.
 
 mod annotation;
+mod board;
 mod date;
 mod defect;
 mod eco;
@@ -32,6 +33,7 @@ pub use annotation::{
     Annotation, Annotations, Answer, Arrow, ColoredSquare, Evaluation, MAX_WORD_BYTES, Phase,
     ProfilePoint, Quotation, Stage, Text, TimeSpent, Training, VariationColor, word_parts,
 };
+pub use board::Board;
 pub use date::Date;
 pub use defect::Defect;
 pub use eco::Eco;

@@ -9,28 +9,28 @@
 //! shakmaty's.
 
 use shakmaty::{
-    Bitboard, Board, Castles, CastlingMode, CastlingSide, Chess, Color, EnPassantMode, Move,
-    Position as _, PositionError, Rank, Role, Setup, Square, attacks,
+    Bitboard, Castles, CastlingMode, CastlingSide, Chess, Color, EnPassantMode, Move,
+    Position as _, PositionError, Rank, Role, Setup, Square,
 };
 
-use super::San;
-use super::mover::Mover;
+use super::mover::{Mover, Step};
+use super::{Board, San};
 
 /// A position, regular or not.
 #[derive(Clone, Debug)]
 pub struct Position {
-    rules: Rules,
+    board: Board,
+    /// The rooks that may still castle.
+    castling_rights: Bitboard,
+    castling_mode: CastlingMode,
+    turn: Color,
+    /// The square behind a pawn that has just made its double step.
+    en_passant_square: Option<Square>,
+    /// Whether shakmaty accepts the position. In one that it refuses, moves
+    /// go by the pieces' ways and the safety of a king that is there.
+    is_regular: bool,
     /// Whether the side to move is in check.
     in_check: bool,
-}
-
-#[derive(Clone, Debug)]
-enum Rules {
-    /// A position that shakmaty accepts.
-    Regular(Chess),
-    /// One that it refuses. Moves go by the pieces' ways and the safety of a
-    /// king that is there.
-    Irregular(Box<Setup>, CastlingMode),
 }
 
 /// The rules forbid the move in this position.
@@ -39,10 +39,7 @@ pub struct IllegalMove;
 
 impl Default for Position {
     fn default() -> Position {
-        Position {
-            rules: Rules::Regular(Chess::new()),
-            in_check: false,
-        }
+        Position::of(Setup::initial(), CastlingMode::Standard, true)
     }
 }
 
@@ -57,71 +54,65 @@ impl Position {
             .or_else(PositionError::ignore_invalid_ep_square)
             .or_else(PositionError::ignore_too_much_material)
             .or_else(PositionError::ignore_impossible_check);
-        let rules = match checked {
-            Ok(chess) => Rules::Regular(chess),
-            Err(_) => Rules::Irregular(Box::new(fitting(setup, mode)), mode),
-        };
+        match checked {
+            Ok(chess) => Position::of(chess.to_setup(EnPassantMode::Always), mode, true),
+            Err(_) => Position::of(fitting(setup, mode), mode, false),
+        }
+    }
+
+    /// The position of a set-up that has been checked.
+    fn of(setup: Setup, castling_mode: CastlingMode, is_regular: bool) -> Position {
         let mut position = Position {
-            rules,
+            board: Board::from(setup.board),
+            castling_rights: setup.castling_rights,
+            castling_mode,
+            turn: setup.turn,
+            en_passant_square: setup.ep_square,
+            is_regular,
             in_check: false,
         };
-        position.in_check = position.checkers().any();
+        position.in_check = position.mover().checkers().any();
         position
     }
 
     /// The pieces.
+    #[inline]
     pub fn board(&self) -> &Board {
-        match &self.rules {
-            Rules::Regular(chess) => chess.board(),
-            Rules::Irregular(setup, _) => &setup.board,
-        }
+        &self.board
     }
 
     /// Who is to move.
+    #[inline]
     pub fn turn(&self) -> Color {
-        match &self.rules {
-            Rules::Regular(chess) => chess.turn(),
-            Rules::Irregular(setup, _) => setup.turn,
-        }
+        self.turn
     }
 
     /// Whether the rules of chess allow the position.
     pub fn is_regular(&self) -> bool {
-        matches!(self.rules, Rules::Regular(_))
+        self.is_regular
     }
 
     /// Whether castling is that of Chess960.
     pub fn castling_mode(&self) -> CastlingMode {
-        match &self.rules {
-            Rules::Regular(chess) => chess.castles().mode(),
-            Rules::Irregular(_, mode) => *mode,
-        }
+        self.castling_mode
     }
 
     /// The rooks that may still castle.
     pub fn castling_rights(&self) -> Bitboard {
-        match &self.rules {
-            Rules::Regular(chess) => chess.castles().castling_rights(),
-            Rules::Irregular(setup, _) => setup.castling_rights,
-        }
+        self.castling_rights
     }
 
     /// The square behind a pawn that has just made its double step.
     pub fn en_passant_square(&self) -> Option<Square> {
-        match &self.rules {
-            Rules::Regular(chess) => chess.maybe_ep_square(),
-            Rules::Irregular(setup, _) => setup.ep_square,
-        }
+        self.en_passant_square
     }
 
     /// The castling move of the side to move, if it has the right.
     pub fn castling_move(&self, side: CastlingSide) -> Option<Move> {
-        let turn = self.turn();
-        let rook = match &self.rules {
-            Rules::Regular(chess) => chess.castles().rook(turn, side),
-            Rules::Irregular(setup, mode) => castles(setup, *mode).rook(turn, side),
-        }?;
-        let king = self.board().king_of(turn)?;
+        let king = self.board.king_of(self.turn)?;
+        let rooks = self.castling_rights & self.board.by_color(self.turn);
+        let is_there = |rook: &Square| (king < *rook) == side.is_king_side();
+        let rook = rooks.into_iter().find(is_there)?;
         Some(Move::Castle { king, rook })
     }
 
@@ -132,47 +123,64 @@ impl Position {
     /// # Errors
     ///
     /// [`IllegalMove`] if the rules forbid it; nothing has changed then.
+    #[inline]
     pub fn play(&mut self, m: Move) -> Result<San, IllegalMove> {
-        let mover = self.mover();
-        if !self.allows(&mover, m) {
-            return Err(IllegalMove);
+        let (mut san, gives_check) = match Step::of(m) {
+            Some(step) => self.play_step(step)?,
+            None => self.play_special(m)?,
+        };
+        if self.is_regular {
+            self.in_check = gives_check;
+        } else {
+            self.review();
         }
-        let mut san = mover.san_without_mark(m);
-        self.play_unchecked(m);
-        self.in_check = self.is_check_after(m);
         if self.in_check {
             san.push(if self.is_mate() { b'#' } else { b'+' });
         }
         Ok(san)
     }
 
+    /// Plays one piece; its notation without a mark, and whether the move
+    /// gives check if it did not stand before.
+    #[inline]
+    fn play_step(&mut self, step: Step) -> Result<(San, bool), IllegalMove> {
+        let mover = self.mover();
+        if !mover.may_go(step) {
+            return Err(IllegalMove);
+        }
+        let san = mover.san(step);
+        self.apply_step(step);
+        Ok((san, self.mover().is_checked_by(step)))
+    }
+
+    /// Castles or takes in passing, as [`play_step`](Position::play_step).
+    #[cold]
+    fn play_special(&mut self, m: Move) -> Result<(San, bool), IllegalMove> {
+        if !self.is_legal(m) {
+            return Err(IllegalMove);
+        }
+        let san = match m {
+            Move::Castle { king, rook } => San::castling(CastlingSide::from_king_side(king < rook)),
+            _ => San::pawn_takes(m.from().unwrap_or(m.to()), m.to()),
+        };
+        self.apply_special(m);
+        Ok((san, self.mover().checkers().any()))
+    }
+
     /// Passes the move, in check too, as ChessBase lets its users do.
     pub fn play_null(&mut self) {
-        let mut setup = self.to_setup();
-        setup.swap_turn();
-        *self = Position::from_setup(setup, self.castling_mode());
+        self.turn = !self.turn;
+        self.en_passant_square = None;
+        self.review();
     }
 
     /// Whether the rules allow `m`.
     pub fn is_legal(&self, m: Move) -> bool {
-        self.allows(&self.mover(), m)
-    }
-
-    #[inline]
-    fn allows(&self, mover: &Mover<'_>, m: Move) -> bool {
+        let mover = self.mover();
         match m {
-            Move::Normal {
-                role,
-                from,
-                capture,
-                to,
-                promotion,
-            } => {
-                mover.is_pseudo_legal(role, from, capture, to, promotion)
-                    && mover.leaves_king_safe(role, from, to, Bitboard::from_square(to))
-            }
+            Move::Normal { .. } => Step::of(m).is_some_and(|step| mover.may_go(step)),
             Move::EnPassant { from, to } => {
-                self.en_passant_square() == Some(to) && mover.takes_en_passant(from, to)
+                self.en_passant_square == Some(to) && mover.takes_en_passant(from, to)
             }
             Move::Castle { king, rook } => {
                 self.castling_move(CastlingSide::from_king_side(king < rook)) == Some(m)
@@ -184,19 +192,16 @@ impl Position {
 
     #[inline]
     fn mover(&self) -> Mover<'_> {
-        match &self.rules {
-            Rules::Regular(chess) => Mover::new(chess.board(), chess.turn(), self.in_check),
-            Rules::Irregular(setup, _) => Mover::new(&setup.board, setup.turn, self.in_check),
-        }
+        Mover::new(&self.board, self.turn, self.in_check)
     }
 
     /// Appends the FEN, see [`Start::append_fen_to`](super::Start::append_fen_to).
     pub(super) fn append_fen_to(&self, move_number: u32, out: &mut Vec<u8>) {
-        let mut setup = match &self.rules {
-            Rules::Regular(chess) => chess.to_setup(EnPassantMode::Legal),
-            Rules::Irregular(setup, _) => Setup::clone(setup),
-        };
-        setup.halfmoves = 0;
+        let mut setup = self.to_setup();
+        if self.is_regular {
+            let can_take = |square: &Square| self.mover().can_take_en_passant(*square);
+            setup.ep_square = setup.ep_square.filter(can_take);
+        }
         setup.fullmoves = std::num::NonZeroU32::new(move_number).unwrap_or(setup.fullmoves);
         match shakmaty::fen::Fen::try_from_setup(setup) {
             Ok(fen) => fen.append_ascii_to(out),
@@ -205,84 +210,82 @@ impl Position {
     }
 
     fn to_setup(&self) -> Setup {
-        match &self.rules {
-            Rules::Regular(chess) => chess.to_setup(EnPassantMode::Always),
-            Rules::Irregular(setup, _) => Setup::clone(setup),
-        }
+        let mut setup = Setup::empty();
+        setup.board = (&self.board).into();
+        setup.turn = self.turn;
+        setup.castling_rights = self.castling_rights;
+        setup.ep_square = self.en_passant_square;
+        setup
     }
 
-    fn checkers(&self) -> Bitboard {
-        self.mover().checkers()
-    }
-
-    /// Whether the side to move is in check after `m` was played: by the
-    /// piece that moved, or by one that its way uncovered.
-    #[inline]
-    fn is_check_after(&self, m: Move) -> bool {
-        match (&self.rules, m) {
-            (
-                Rules::Regular(chess),
-                Move::Normal {
-                    role,
-                    from,
-                    to,
-                    promotion,
-                    ..
-                },
-            ) => Mover::new(chess.board(), chess.turn(), false).is_checked_by(
-                promotion.unwrap_or(role),
-                from,
-                to,
-            ),
-            _ => self.checkers().any(),
-        }
-    }
-
-    /// Asked only in check, where few moves are left to generate, and mostly
-    /// the king can simply step aside.
+    /// Asked only in check. In an irregular position nobody is mated.
     #[cold]
     fn is_mate(&self) -> bool {
-        let Rules::Regular(chess) = &self.rules else {
-            return false;
-        };
-        let (board, turn) = (chess.board(), chess.turn());
-        let can_step_aside = board.king_of(turn).is_some_and(|king| {
-            let others = board.occupied().without(king);
-            let is_safe = |to| board.attacks_to(to, !turn, others).is_empty();
-            (attacks::king_attacks(king) & !board.by_color(turn))
-                .into_iter()
-                .any(is_safe)
-        });
-        !can_step_aside && chess.legal_moves().is_empty()
+        self.is_regular && !self.mover().can_parry(self.en_passant_square)
     }
 
+    /// Moves a piece on the board, as the rules allow.
     #[inline]
-    fn play_unchecked(&mut self, m: Move) {
-        match &mut self.rules {
-            Rules::Regular(chess) => chess.play_unchecked(m),
-            Rules::Irregular(..) => self.play_irregular(m),
+    fn apply_step(&mut self, step: Step) {
+        let Step { role, from, to, .. } = step;
+        let (us, them) = (self.turn, !self.turn);
+        if let Some(taken) = step.capture {
+            self.board.toggle(taken.of(them), to);
         }
+        self.board.toggle(role.of(us), from);
+        self.board.toggle(step.becomes().of(us), to);
+        self.castling_rights = self.castling_rights.without(from).without(to);
+        self.en_passant_square = None;
+        if role == Role::King {
+            self.lose_castling();
+        } else if role == Role::Pawn && from.rank().distance(to.rank()) == 2 {
+            self.en_passant_square = from.offset(us.fold_wb(8, -8));
+        }
+        self.turn = them;
     }
 
-    /// Plays on a copy of the set-up; the position may become regular.
+    /// Castles on the board, or takes in passing, as the rules allow.
+    fn apply_special(&mut self, m: Move) {
+        let (us, them, board) = (self.turn, !self.turn, &mut self.board);
+        match m {
+            Move::EnPassant { from, to } => {
+                board.toggle(them.pawn(), Square::from_coords(to.file(), from.rank()));
+                board.toggle(us.pawn(), from);
+                board.toggle(us.pawn(), to);
+            }
+            Move::Castle { king, rook } => {
+                let side = CastlingSide::from_king_side(king < rook);
+                let to = |file| Square::from_coords(file, king.rank());
+                board.toggle(us.king(), king);
+                board.toggle(us.rook(), rook);
+                board.toggle(us.king(), to(side.king_to_file()));
+                board.toggle(us.rook(), to(side.rook_to_file()));
+                self.lose_castling();
+            }
+            Move::Normal { .. } | Move::Put { .. } => {}
+        }
+        self.en_passant_square = None;
+        self.turn = them;
+    }
+
+    fn lose_castling(&mut self) {
+        let rank = self.turn.fold_wb(Rank::First, Rank::Eighth);
+        self.castling_rights.discard(Bitboard::from_rank(rank));
+    }
+
+    /// Asks anew what kind of position this is: an irregular one may have
+    /// become regular, and a null move makes the one of the other.
     #[cold]
-    fn play_irregular(&mut self, m: Move) {
-        let mut setup = self.to_setup();
-        apply(&mut setup, m);
-        *self = Position::from_setup(setup, self.castling_mode());
-    }
-}
-
-fn castles(setup: &Setup, mode: CastlingMode) -> Castles {
-    match Castles::from_setup(setup, mode) {
-        Ok(castles) | Err(castles) => castles,
+    fn review(&mut self) {
+        *self = Position::from_setup(self.to_setup(), self.castling_mode);
     }
 }
 
 /// The set-up without castling rights and en passant square that do not fit
 /// its pieces.
 fn fitting(mut setup: Setup, mode: CastlingMode) -> Setup {
-    setup.castling_rights = castles(&setup, mode).castling_rights();
+    let (Ok(castles) | Err(castles)) = Castles::from_setup(&setup, mode);
+    setup.castling_rights = castles.castling_rights();
     let them = !setup.turn;
     setup.ep_square = setup.ep_square.filter(|&square| {
         let pushed = square.offset(them.fold_wb(8, -8));
@@ -290,65 +293,6 @@ fn fitting(mut setup: Setup, mode: CastlingMode) -> Setup {
             && !setup.board.occupied().contains(square)
     });
     setup
-}
-
-/// Makes a move on an irregular set-up.
-fn apply(setup: &mut Setup, m: Move) {
-    let color = setup.turn;
-    let mut en_passant = None;
-    match m {
-        Move::Normal {
-            role,
-            from,
-            to,
-            promotion,
-            ..
-        } => {
-            setup.board.discard_piece_at(from);
-            setup
-                .board
-                .set_piece_at(to, promotion.unwrap_or(role).of(color));
-            setup.castling_rights.discard(from);
-            setup.castling_rights.discard(to);
-            if role == Role::King {
-                setup
-                    .castling_rights
-                    .discard(Bitboard::from_rank(backrank(color)));
-            }
-            if role == Role::Pawn && from.rank().distance(to.rank()) == 2 {
-                en_passant = from.offset(color.fold_wb(8, -8));
-            }
-        }
-        Move::EnPassant { from, to } => {
-            setup.board.discard_piece_at(from);
-            setup
-                .board
-                .discard_piece_at(Square::from_coords(to.file(), from.rank()));
-            setup.board.set_piece_at(to, color.pawn());
-        }
-        Move::Castle { king, rook } => {
-            let side = CastlingSide::from_king_side(king < rook);
-            setup.board.discard_piece_at(king);
-            setup.board.discard_piece_at(rook);
-            let to = |file| Square::from_coords(file, king.rank());
-            setup
-                .board
-                .set_piece_at(to(side.king_to_file()), color.king());
-            setup
-                .board
-                .set_piece_at(to(side.rook_to_file()), color.rook());
-            setup
-                .castling_rights
-                .discard(Bitboard::from_rank(backrank(color)));
-        }
-        Move::Put { .. } => {}
-    }
-    setup.swap_turn();
-    setup.ep_square = en_passant;
-}
-
-fn backrank(color: Color) -> Rank {
-    color.fold_wb(Rank::First, Rank::Eighth)
 }
 
 #[cfg(test)]
@@ -363,11 +307,13 @@ mod tests {
         Position::from_setup(fen.into_setup(), mode)
     }
 
-    fn chess(position: &Position) -> &Chess {
-        match &position.rules {
-            Rules::Regular(chess) => chess,
-            Rules::Irregular(..) => panic!("{position:?}"),
-        }
+    fn chess(position: &Position) -> Chess {
+        assert!(position.is_regular(), "{position:?}");
+        let chess = position.to_setup().position(position.castling_mode());
+        chess
+            .or_else(PositionError::ignore_too_much_material)
+            .or_else(PositionError::ignore_impossible_check)
+            .unwrap()
     }
 
     fn fen(position: &Position) -> String {
@@ -418,7 +364,7 @@ mod tests {
             );
         }
         for &m in &legal {
-            let expected = SanPlus::from_move(chess(position).clone(), m).to_string();
+            let expected = SanPlus::from_move(chess(position), m).to_string();
             let mut after = position.clone();
             assert_eq!(
                 after.play(m).unwrap().to_string(),
@@ -501,6 +447,24 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_check_that_a_null_move_left_standing_binds_as_any_other() {
+        let mut position = position("4k3/8/8/8/8/8/P3r3/4K3 w - - 0 1", CastlingMode::Standard);
+        position.play_null();
+        let step = |role, from, to| Move::Normal {
+            role,
+            from,
+            capture: None,
+            to,
+            promotion: None,
+        };
+        let aside = position.play(step(Role::King, Square::E8, Square::D8));
+        assert_eq!(aside.unwrap().to_string(), "Kd8+");
+        agree(&position);
+        let elsewhere = step(Role::Pawn, Square::A2, Square::A3);
+        assert_eq!(position.play(elsewhere), Err(IllegalMove));
     }
 
     #[test]

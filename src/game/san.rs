@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use shakmaty::{CastlingSide, File, Rank, Square};
+
 /// Standard algebraic notation of one ply with its check or mate mark, such
 /// as `Nf3`, `Qa1xb2#`, `exd8=N+`; a null move is `--`.
 ///
@@ -28,6 +30,48 @@ impl San {
         debug_assert!(self.len() < San::MAX);
         self.0 |= u64::from(byte) << (8 * (self.len() & San::MAX));
         self.0 += 1 << 56;
+    }
+
+    /// Appends the letter of a file.
+    #[inline]
+    pub(super) fn push_file(&mut self, file: File) {
+        self.push(b'a' + file as u8);
+    }
+
+    /// Appends the digit of a rank.
+    #[inline]
+    pub(super) fn push_rank(&mut self, rank: Rank) {
+        self.push(b'1' + rank as u8);
+    }
+
+    /// Appends file and rank of a square.
+    #[inline]
+    pub(super) fn push_square(&mut self, square: Square) {
+        self.push_file(square.file());
+        self.push_rank(square.rank());
+    }
+
+    /// Castling, without a mark.
+    pub(super) fn castling(side: CastlingSide) -> San {
+        let text: &[u8] = match side {
+            CastlingSide::KingSide => b"O-O",
+            CastlingSide::QueenSide => b"O-O-O",
+        };
+        let mut san = San::EMPTY;
+        for &byte in text {
+            san.push(byte);
+        }
+        san
+    }
+
+    /// A pawn's capture, without a promotion or mark.
+    #[inline]
+    pub(super) fn pawn_takes(from: Square, to: Square) -> San {
+        let mut san = San::EMPTY;
+        san.push_file(from.file());
+        san.push(b'x');
+        san.push_square(to);
+        san
     }
 
     /// Number of bytes, 2 to 7.

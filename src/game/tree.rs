@@ -18,6 +18,12 @@ impl PlyId {
     pub fn index(self) -> usize {
         self.0 as usize
     }
+
+    /// Itself, unless it stands for "no ply".
+    #[inline]
+    fn given(self) -> Option<PlyId> {
+        (self != NONE).then_some(self)
+    }
 }
 
 /// Stands for "no ply" in the links: the start is nobody's child.
@@ -37,6 +43,18 @@ pub struct Ply {
 }
 
 impl Ply {
+    /// Its main continuation.
+    #[inline]
+    pub fn first_child(&self) -> Option<PlyId> {
+        self.first_child.given()
+    }
+
+    /// The next alternative to it, in stored order.
+    #[inline]
+    pub fn next_sibling(&self) -> Option<PlyId> {
+        self.next_sibling.given()
+    }
+
     const START: Ply = Ply {
         mv: None,
         san: San::NULL,
@@ -55,12 +73,17 @@ impl Ply {
 pub struct MoveTree {
     /// `plies[0]` is the start.
     plies: Vec<Ply>,
+    /// The last ply of the main line, or the start.
+    main_end: PlyId,
+    main_len: usize,
 }
 
 impl Default for MoveTree {
     fn default() -> MoveTree {
         MoveTree {
             plies: vec![Ply::START],
+            main_end: PlyId::START,
+            main_len: 0,
         }
     }
 }
@@ -70,6 +93,8 @@ impl MoveTree {
     pub fn clear(&mut self) {
         self.plies.clear();
         self.plies.push(Ply::START);
+        self.main_end = PlyId::START;
+        self.main_len = 0;
     }
 
     /// Number of plies, main line and variations.
@@ -114,12 +139,19 @@ impl MoveTree {
         std::iter::successors(self.first_child(PlyId::START), |&id| self.first_child(id))
     }
 
+    /// Number of plies of the main line.
+    pub fn main_line_len(&self) -> usize {
+        self.main_len
+    }
+
+    #[inline]
     fn link(&self, id: PlyId, of: impl Fn(&Ply) -> PlyId) -> Option<PlyId> {
-        self.plies.get(id.index()).map(of).filter(|&to| to != NONE)
+        self.plies.get(id.index()).map(of).and_then(PlyId::given)
     }
 
     /// Adds a ply after `parent`: as its main continuation if it has none
     /// yet, else as the last alternative.
+    #[inline]
     fn add(&mut self, parent: PlyId, mv: Option<Move>, san: San) -> PlyId {
         // A tree is built from a blob of at most 16 MiB or a text of at most
         // 16 MiB, each ply taking at least a byte: u32 is ample.
@@ -141,6 +173,11 @@ impl MoveTree {
             && let Some(previous) = self.plies.get_mut(previous.index())
         {
             previous.next_sibling = id;
+        }
+        // The main line goes on from where it ends only.
+        if parent == self.main_end {
+            self.main_end = id;
+            self.main_len += 1;
         }
         id
     }
@@ -189,6 +226,7 @@ impl<'t> Line<'t> {
     /// # Errors
     ///
     /// [`IllegalMove`] if the rules forbid it here; the line stays as it was.
+    #[inline]
     pub fn play(&mut self, m: Move) -> Result<PlyId, IllegalMove> {
         let san = self.here.position.play(m)?;
         self.here.at = self.tree.add(self.here.at, Some(m), san);

@@ -4,11 +4,12 @@
 use super::comment::{self, Place};
 use super::tags;
 use super::writer::LineWriter;
-use crate::game::{Annotation, Annotations, Defect, Game, MoveTree, PlyId, nag_places};
+use crate::game::{Annotation, Annotations, Defect, Game, MoveTree, Ply, PlyId, nag_places};
 
 /// A main move whose variations are being written.
 struct Fork {
-    main: PlyId,
+    /// What follows the main move.
+    next: Option<PlyId>,
     variation: PlyId,
     /// Number of the main move in half-moves.
     half_move: u32,
@@ -41,23 +42,23 @@ impl MoveText<'_, '_> {
     /// number of the first move, plus one if Black begins.
     fn plies(&mut self, mut half_move: u32) {
         let mut forks: Vec<Fork> = Vec::new();
-        let mut at = PlyId::START;
+        let mut next = self.tree.first_child(PlyId::START);
         let mut needs_number = true;
         let mut is_main_line = true;
         loop {
-            if let Some(main) = self.tree.first_child(at) {
+            if let Some((main, ply)) = next.and_then(|id| Some((id, self.tree.ply(id)?))) {
                 needs_number |= self.remarks_before(main, Place::Before);
                 self.number(half_move, needs_number);
-                needs_number = self.ply(main);
-                at = main;
-                if let Some(variation) = self.tree.next_sibling(main) {
+                needs_number = self.ply(main, ply);
+                next = ply.first_child();
+                if let Some(variation) = ply.next_sibling() {
                     needs_number = self.open(variation, half_move);
                     forks.push(Fork {
-                        main,
+                        next,
                         variation,
                         half_move,
                     });
-                    at = variation;
+                    next = self.tree.first_child(variation);
                 }
                 half_move += 1;
                 continue;
@@ -71,13 +72,13 @@ impl MoveText<'_, '_> {
             };
             self.writer.glue(b")");
             half_move = fork.half_move + 1;
-            if let Some(next) = self.tree.next_sibling(fork.variation) {
-                needs_number = self.open(next, fork.half_move);
-                fork.variation = next;
-                at = next;
+            if let Some(variation) = self.tree.next_sibling(fork.variation) {
+                needs_number = self.open(variation, fork.half_move);
+                fork.variation = variation;
+                next = self.tree.first_child(variation);
                 forks.push(fork);
             } else {
-                at = fork.main;
+                next = fork.next;
                 needs_number = true;
             }
         }
@@ -90,7 +91,10 @@ impl MoveText<'_, '_> {
         self.writer.open(b"(");
         self.remarks_before(variation, Place::Opening);
         self.writer.short_word(number, len);
-        self.ply(variation)
+        match self.tree.ply(variation) {
+            Some(ply) => self.ply(variation, ply),
+            None => false,
+        }
     }
 
     /// Writes the move number where one belongs: before White's moves, and
@@ -106,10 +110,8 @@ impl MoveText<'_, '_> {
     /// Writes a move with what is remarked after it; true if that was a
     /// comment.
     #[inline]
-    fn ply(&mut self, id: PlyId) -> bool {
-        if let Some(ply) = self.tree.ply(id) {
-            self.writer.short_word(ply.san.after_blank(), ply.san.len());
-        }
+    fn ply(&mut self, id: PlyId, ply: &Ply) -> bool {
+        self.writer.short_word(ply.san.after_blank(), ply.san.len());
         match self.annotations {
             Some(annotations) => self.remarks_after(annotations, id),
             None => false,
@@ -193,32 +195,45 @@ impl MoveText<'_, '_> {
 /// bytes; and its length without the blank.
 #[inline]
 fn move_number(half_move: u32) -> ([u8; 8], usize) {
-    // A set-up game begins with move 255 at most. Beyond 9999 the last four
-    // digits must do: eight bytes hold them, a blank and three dots.
-    let number = half_move / 2 % 10_000;
-    let digit = |unit: u32| u64::from(b'0') + u64::from(number / unit % 10);
-    let mut text = u64::from(b' ');
-    let mut len = 0;
-    let mut push = |byte: u64| {
-        len += 1;
-        text |= byte << (8 * len);
-    };
-    if number >= 1000 {
-        push(digit(1000));
-    }
-    if number >= 100 {
-        push(digit(100));
-    }
-    if number >= 10 {
-        push(digit(10));
-    }
-    push(digit(1));
-    push(u64::from(b'.'));
+    let number = half_move / 2;
+    let known = NUMBERS.get(number as usize).copied();
+    let (mut text, mut len) = known.unwrap_or_else(|| numbered(number));
     if !half_move.is_multiple_of(2) {
-        push(u64::from(b'.'));
-        push(u64::from(b'.'));
+        text |= u64::from(u16::from_le_bytes(*b"..")) << (8 * (len + 1));
+        len += 2;
     }
     (text.to_le_bytes(), len)
+}
+
+/// The texts of the move numbers of nearly all games.
+static NUMBERS: [(u64, usize); 256] = numbers();
+
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
+const fn numbers() -> [(u64, usize); 256] {
+    let mut numbers = [(0, 0); 256];
+    let mut number: u32 = 0;
+    while number < 256 {
+        numbers[number as usize] = numbered(number);
+        number += 1;
+    }
+    numbers
+}
+
+/// `12.` after a blank, first byte lowest, and its length without the blank.
+const fn numbered(number: u32) -> (u64, usize) {
+    // A set-up game begins with move 255 at most. Beyond 9999 the last four
+    // digits must do: eight bytes hold them, a blank and three dots.
+    let mut rest = number % 10_000;
+    let mut text = b'.' as u64;
+    let mut len = 1;
+    loop {
+        text = text << 8 | (b'0' as u64 + rest as u64 % 10);
+        len += 1;
+        rest /= 10;
+        if rest == 0 {
+            return (text << 8 | b' ' as u64, len);
+        }
+    }
 }
 
 /// Appends a number in decimal digits.

@@ -95,7 +95,7 @@ impl Tags<'_> {
             self.text("SetUp", "1");
             self.with("FEN", |out| game.start.append_fen_to(out));
         }
-        let plies = game.tree.main_line().count();
+        let plies = game.tree.main_line_len();
         self.with("PlyCount", |out| {
             append_decimal(u32::try_from(plies).unwrap_or(u32::MAX), out);
         });
@@ -342,7 +342,9 @@ fn append_round(round: u8, subround: u8, out: &mut Vec<u8>) {
 /// blanks, since no reader keeps them in a tag.
 fn append_escaped(value: &str, out: &mut Vec<u8>) {
     let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\' && byte != 0x7f;
-    if value.bytes().all(is_plain) {
+    // No early end: so all bytes of a name are looked at together.
+    let all_plain = value.bytes().fold(true, |all, byte| all & is_plain(byte));
+    if all_plain {
         out.extend_from_slice(value.as_bytes());
         return;
     }

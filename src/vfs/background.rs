@@ -3,9 +3,11 @@
 //!
 //! No thread is started here. [`Vfs::read_ahead`] and [`Vfs::fill`] are given
 //! one each by whoever runs the mount, and return when [`Background::stop`]
-//! was called.
+//! was called. Before, both threads do the first files together
+//! ([`Vfs::hasten`]): a base of usual size is then known when it is first
+//! listed.
 //!
-//! Both render without [`get_or_render`](super::TextCache::get_or_render): a request never waits
+//! All render without [`get_or_render`](super::TextCache::get_or_render): a request never waits
 //! for a thread that may be of low priority; at worst one text is rendered
 //! twice.
 
@@ -13,7 +15,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::volume::Renderer;
@@ -38,6 +40,13 @@ const MOST_WANTED: usize = 8;
 /// base gets no older than that.
 const STRETCH: u64 = 256;
 
+/// Files done in haste when a mount begins: all of most bases, and of the
+/// largest no more than a twentieth of a second takes.
+const HASTE: u64 = 8192;
+
+/// Files that a thread takes on at once then.
+const SHARE: u64 = 64;
+
 /// How far the filling leaps ahead of a reader that it meets.
 const LEAP: u64 = 64;
 
@@ -55,6 +64,10 @@ pub struct Background {
     is_stopping: AtomicBool,
     /// The number rendered last because a reader waited for it.
     awaited: AtomicU64,
+    /// How many files are done in haste, or taken on.
+    hastened: AtomicU64,
+    /// Whether the lengths of an earlier mount have been read.
+    sizes_loaded: OnceLock<()>,
 }
 
 #[derive(Debug, Default)]
@@ -191,18 +204,42 @@ impl Vfs {
         }
     }
 
+    /// Works out the lengths of the first files as fast as can be, and keeps
+    /// their texts as [`fill`](Vfs::fill) does. Any number of threads share
+    /// the work; all return when it is done.
+    pub fn hasten(&self) {
+        self.load_sizes_once();
+        let (first, last) = self.rendered;
+        let end = (last.0 + 1).min(first.0 + HASTE);
+        let comfortable = self.comfortable();
+        let mut renderer = self.volume.renderer();
+        loop {
+            let begin = first.0 + self.background.hastened.fetch_add(SHARE, Relaxed);
+            if begin >= end {
+                return;
+            }
+            for number in begin..end.min(begin + SHARE) {
+                if self.background.is_stopping() {
+                    return;
+                }
+                if self.background.leap(number).is_some() {
+                    break;
+                }
+                if self.sizes.get(Ino(number)).is_none() {
+                    self.prepare(Ino(number), self.has_room(comfortable), &mut renderer);
+                }
+            }
+        }
+    }
+
     /// Works out all lengths, and the texts as long as they fit into the
     /// cache comfortably; then keeps the file of lengths current. Until
     /// stopped.
     pub fn fill(&self) {
-        if let Err(error) = self.load_sizes() {
-            log::debug!("no lengths from earlier: {error}");
-        }
+        self.load_sizes_once();
         let (first, last) = self.rendered;
-        let comfortable = self.texts.capacity() / 4 * 3;
-        let fits =
-            usize::try_from(self.capacity() * USUAL_BYTES).is_ok_and(|all| all < comfortable);
-        while self.fill_once(first.0..last.0 + 1, fits.then_some(comfortable)) {}
+        let comfortable = self.comfortable();
+        while self.fill_once(first.0..last.0 + 1, comfortable) {}
         if self.background.is_stopping() {
             return;
         }
@@ -240,12 +277,23 @@ impl Vfs {
                     number = ahead;
                     break;
                 }
-                let wants_text = comfortable.is_some_and(|bytes| self.texts.bytes() < bytes);
-                self.prepare(Ino(number), wants_text, &mut renderer);
+                self.prepare(Ino(number), self.has_room(comfortable), &mut renderer);
                 number += 1;
             }
         }
         is_incomplete
+    }
+
+    /// How many bytes of texts may be kept unasked: some part of the cache, if
+    /// all will probably fit into it.
+    fn comfortable(&self) -> Option<usize> {
+        let comfortable = self.texts.capacity() / 4 * 3;
+        let all = usize::try_from(self.capacity() * USUAL_BYTES).ok()?;
+        (all < comfortable).then_some(comfortable)
+    }
+
+    fn has_room(&self, comfortable: Option<usize>) -> bool {
+        comfortable.is_some_and(|bytes| self.texts.bytes() < bytes)
     }
 
     /// Renders one file ahead of its being asked for, if its length is not
@@ -261,6 +309,14 @@ impl Vfs {
         {
             self.texts.insert(ino, text);
         }
+    }
+
+    fn load_sizes_once(&self) {
+        self.background.sizes_loaded.get_or_init(|| {
+            if let Err(error) = self.load_sizes() {
+                log::debug!("no lengths from earlier: {error}");
+            }
+        });
     }
 
     fn load_sizes(&self) -> io::Result<()> {

@@ -1,6 +1,8 @@
 //! The numbers of the 960 start positions.
 
-use shakmaty::{Bitboard, Board, Color, File, Rank, Role, Square};
+use shakmaty::{Bitboard, Color, File, Rank, Role, Square};
+
+use crate::game::Board;
 
 /// What stands where a number should and the position is none of the 960.
 /// Unconfirmed: ChessBase has it in all four games of the one base seen that
@@ -92,7 +94,7 @@ mod tests {
     fn number(array: &str) -> Option<u16> {
         let black = array.to_lowercase();
         let fen = format!("{black}/pppppppp/8/8/8/8/PPPPPPPP/{array} w - - 0 1");
-        number_of(&fen.parse::<Fen>().unwrap().as_setup().board)
+        number_of(&fen.parse::<Fen>().unwrap().into_setup().board.into())
     }
 
     #[test]
@@ -113,6 +115,6 @@ mod tests {
         for array in ["KRBQRBNN", "RNBQKBRR", "RNBQQBNR", "RBNBKQNR", "NNBBKQQR"] {
             assert_eq!(number(array), None, "{array}");
         }
-        assert_eq!(start_number(&Board::empty()), NO_NUMBER);
+        assert_eq!(start_number(&shakmaty::Board::empty().into()), NO_NUMBER);
     }
 }

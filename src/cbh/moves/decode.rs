@@ -27,23 +27,40 @@ pub(in crate::cbh) fn blob_size(head: &[u8]) -> Result<usize, Malformed> {
 }
 
 /// Decodes blobs of games; its memory is reused from game to game.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct MoveDecoder {
     /// Places to come back to, with the piece numbers there.
     stack: Vec<(Branch, PieceList)>,
+    /// The piece numbers of the usual start, from a1 and from h8.
+    usual: [PieceList; 2],
+}
+
+impl Default for MoveDecoder {
+    fn default() -> MoveDecoder {
+        let start = Position::default();
+        MoveDecoder {
+            stack: Vec::new(),
+            usual: [false, true].map(|from_h8| PieceList::new(start.board(), from_h8)),
+        }
+    }
 }
 
 /// Why decoding ended before the end of the game.
+#[derive(Clone, Copy)]
 enum Stop {
-    Fault(Malformed),
+    IllegalMove,
+    /// The piece of the slot has left the board.
+    NoPiece,
+    EmptySquare,
+    /// From and to are the same square, and it is no castling.
+    Nowhere,
     /// A side castled with this rook without the right to.
-    NoRight(Square, Malformed),
-}
-
-impl From<Malformed> for Stop {
-    fn from(fault: Malformed) -> Stop {
-        Stop::Fault(fault)
-    }
+    NoRight(Square),
+    InsideMove,
+    InsideVariations,
+    TooDeep,
+    /// The game is complete, but an opcode was passed over.
+    PassedOver,
 }
 
 impl MoveDecoder {
@@ -69,7 +86,10 @@ impl MoveDecoder {
         reader.skip(HEAD_BYTES)?;
         if flags & SET_UP == 0 {
             game.start = Start::default();
-            return self.stream(encoding, &reader, game).map_err(Stop::fault);
+            let [from_a1, from_h8] = &self.usual;
+            let pieces = if encoding.from_h8 { from_h8 } else { from_a1 }.clone();
+            let read = self.stream(encoding, pieces, &reader, game);
+            return read.map_err(|(_, fault)| fault);
         }
         let stored = StoredSetup::decode(&mut reader)?;
         if !encoding.is_chess960 {
@@ -114,8 +134,9 @@ impl MoveDecoder {
         loop {
             let setup = stored.with_castling(rooks, added);
             game.start = Start::set_up(setup, mode, u16::from(stored.move_number));
-            match self.stream(encoding, reader, game) {
-                Err(Stop::NoRight(rook, fault)) if !added.contains(rook) => {
+            let pieces = PieceList::new(game.start.position.board(), encoding.from_h8);
+            match self.stream(encoding, pieces, reader, game) {
+                Err((Stop::NoRight(rook), fault)) if !added.contains(rook) => {
                     let more = stored.with_castling(rooks, added.with(rook));
                     let position = Position::from_setup(more, mode);
                     if !position.castling_rights().contains(rook) {
@@ -123,41 +144,35 @@ impl MoveDecoder {
                     }
                     added.add(rook);
                 }
-                other => return other.map_err(Stop::fault),
+                other => return other.map_err(|(_, fault)| fault),
             }
         }
     }
 
+    /// Reads the moves from `game`'s start on, whose `pieces` are numbered.
     fn stream(
         &mut self,
         encoding: Encoding,
+        pieces: PieceList,
         reader: &ByteReader<'_>,
         game: &mut Game,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), (Stop, Malformed)> {
         self.stack.clear();
-        let start = &game.start.position;
         let mut stream = Stream {
-            pieces: PieceList::new(start.board(), encoding.from_h8),
-            line: Line::new(&mut game.tree, start),
+            pieces,
+            line: Line::new(&mut game.tree, &game.start.position),
             reader: reader.clone(),
             encoding,
             count: 0,
             stack: &mut self.stack,
             passed_over: None,
         };
-        if encoding.is_compact {
+        let read = if encoding.is_compact {
             stream.compact()
         } else {
             stream.simple()
-        }
-    }
-}
-
-impl Stop {
-    fn fault(self) -> Malformed {
-        match self {
-            Stop::Fault(fault) | Stop::NoRight(_, fault) => fault,
-        }
+        };
+        read.map_err(|stop| (stop, stream.fault(stop)))
     }
 }
 
@@ -165,7 +180,7 @@ impl Stop {
 /// 255 means that many or more.
 fn claims_fit(game: &Game, claimed: u8) -> bool {
     let black_begins = usize::from(game.start.position.turn().is_black());
-    let plies = game.tree.main_line().count();
+    let plies = game.tree.main_line_len();
     let moves = if plies == 0 {
         0
     } else {
@@ -220,8 +235,8 @@ struct Stream<'a, 'g> {
     pieces: PieceList,
     line: Line<'g>,
     stack: &'a mut Vec<(Branch, PieceList)>,
-    /// The first opcode without a meaning.
-    passed_over: Option<Malformed>,
+    /// The first opcode without a meaning, and its offset.
+    passed_over: Option<(usize, u8)>,
 }
 
 impl Stream<'_, '_> {
@@ -289,27 +304,27 @@ impl Stream<'_, '_> {
     fn end_of_data(&self) -> Result<(), Stop> {
         match self.stack.len() {
             0 => self.end(),
-            depth => Err(self.fault(format!("the data end inside {depth} variations"))),
+            _ => Err(Stop::InsideVariations),
         }
     }
 
     /// The game is complete; but opcodes passed over must be told.
     fn end(&self) -> Result<(), Stop> {
-        self.passed_over
-            .clone()
-            .map_or(Ok(()), |fault| Err(Stop::Fault(fault)))
+        match self.passed_over {
+            None => Ok(()),
+            Some(_) => Err(Stop::PassedOver),
+        }
     }
 
     #[cold]
     fn pass_over(&mut self, code: u8) {
         let at = self.reader.position().saturating_sub(1);
-        self.passed_over
-            .get_or_insert_with(|| Malformed::new(at, format!("opcode {code} has no meaning")));
+        self.passed_over.get_or_insert((at, code));
     }
 
     fn push(&mut self) -> Result<(), Stop> {
         if self.stack.len() == MAX_DEPTH {
-            return Err(self.fault(format!("variations nest deeper than {MAX_DEPTH}")));
+            return Err(Stop::TooDeep);
         }
         self.stack.push((self.line.branch(), self.pieces.clone()));
         Ok(())
@@ -342,9 +357,7 @@ impl Stream<'_, '_> {
             } else {
                 File::A
             };
-            let rook = Square::from_coords(file, rank);
-            let fault = self.illegal("castling without the right");
-            return Err(Stop::NoRight(rook, fault));
+            return Err(Stop::NoRight(Square::from_coords(file, rank)));
         };
         self.play(m)?;
         self.pieces.play(color, m);
@@ -355,14 +368,14 @@ impl Stream<'_, '_> {
     /// alike, on the square where the king ends.
     fn two_bytes(&mut self) -> Result<(), Stop> {
         let Some(word) = self.word() else {
-            return Err(self.fault("the data end inside a move".to_owned()));
+            return Err(Stop::InsideMove);
         };
         let (from, to) = word::squares(word);
         if from == to {
             return match to {
                 Square::G1 | Square::G8 => self.castle(CastlingSide::KingSide),
                 Square::C1 | Square::C8 => self.castle(CastlingSide::QueenSide),
-                _ => Err(self.illegal("a move that goes nowhere").into()),
+                _ => Err(Stop::Nowhere),
             };
         }
         self.play_squares(from, to, word::promotion(word))
@@ -373,7 +386,7 @@ impl Stream<'_, '_> {
     fn play_squares(&mut self, from: Square, to: Square, promotion: Role) -> Result<(), Stop> {
         let position = self.line.position();
         let Some(role) = position.board().role_at(from) else {
-            return Err(self.illegal("a move from an empty square").into());
+            return Err(Stop::EmptySquare);
         };
         let files = from.file().distance(to.file());
         if role == Role::King && files == 2 && !self.encoding.is_chess960 {
@@ -382,8 +395,9 @@ impl Stream<'_, '_> {
         let promotes = role == Role::Pawn && Bitboard::BACKRANKS.contains(to);
         let promotion = promotes.then_some(promotion);
         let color = position.turn();
-        let m = self.play_piece(role, from, to, promotion)?;
-        self.pieces.advance(color, m);
+        let m = self.move_of(role, from, to, promotion);
+        self.play(m)?;
+        self.pieces.play(color, m);
         Ok(())
     }
 
@@ -392,76 +406,70 @@ impl Stream<'_, '_> {
     fn step(&mut self, slot: Slot, files: i8, ranks: i8) -> Result<(), Stop> {
         let color = self.line.position().turn();
         let Some(from) = self.pieces.square(color, slot) else {
-            return Err(self.illegal("a move of a piece that is not there").into());
+            return Err(Stop::NoPiece);
         };
         let wrapped = |at: u32, by: i8| at.wrapping_add_signed(i32::from(by)) & 7;
         let to = Square::from_coords(
             File::new(wrapped(from.file().to_u32(), files)),
             Rank::new(wrapped(from.rank().to_u32(), ranks)),
         );
-        self.play_piece(slot.role(), from, to, None)?;
+        let m = self.move_of(slot.role(), from, to, None);
+        self.play(m)?;
+        self.pieces.take(color, m);
         self.pieces.relocate_slot(color, slot, to);
         Ok(())
     }
 
-    /// Plays a move that is no castling and takes the captured piece off the
-    /// list; the mover's place there is left to the caller.
+    /// The move, no castling, of a piece to `to` and what it takes there.
     #[inline]
-    fn play_piece(
-        &mut self,
-        role: Role,
-        from: Square,
-        to: Square,
-        promotion: Option<Role>,
-    ) -> Result<Move, Stop> {
-        let position = self.line.position();
-        let color = position.turn();
-        let board = position.board();
+    fn move_of(&self, role: Role, from: Square, to: Square, promotion: Option<Role>) -> Move {
+        let board = self.line.position().board();
         // Most moves take nothing, which one look at all pieces tells.
         let capture = if board.occupied().contains(to) {
             board.role_at(to)
         } else {
             None
         };
-        let m = if role == Role::Pawn && capture.is_none() && from.file() != to.file() {
-            Move::EnPassant { from, to }
-        } else {
-            Move::Normal {
-                role,
-                from,
-                capture,
-                to,
-                promotion,
-            }
-        };
-        self.play(m)?;
-        self.pieces.take(color, m);
-        Ok(m)
+        if role == Role::Pawn && capture.is_none() && from.file() != to.file() {
+            return Move::EnPassant { from, to };
+        }
+        Move::Normal {
+            role,
+            from,
+            capture,
+            to,
+            promotion,
+        }
     }
 
     #[inline]
     fn play(&mut self, m: Move) -> Result<(), Stop> {
-        if self.line.play(m).is_err() {
-            return Err(self.illegal("an illegal move").into());
-        }
+        self.line.play(m).map_err(|_| Stop::IllegalMove)?;
         self.count = self.count.wrapping_add(1);
         Ok(())
     }
 
+    /// What is wrong at the place where decoding ended.
     #[cold]
-    fn illegal(&self, what: &str) -> Malformed {
+    fn fault(&self, stop: Stop) -> Malformed {
         let ply = self.line.at().index() + 1;
-        Malformed::new(
-            self.reader.position().saturating_sub(1),
-            format!("{what} as ply {ply} of the stream"),
-        )
-    }
-
-    #[cold]
-    fn fault(&self, what: String) -> Stop {
-        Stop::Fault(Malformed::new(
-            self.reader.position().saturating_sub(1),
-            what,
-        ))
+        let of_move = |what: &str| format!("{what} as ply {ply} of the stream");
+        let what = match stop {
+            Stop::IllegalMove => of_move("an illegal move"),
+            Stop::NoPiece => of_move("a move of a piece that is not there"),
+            Stop::EmptySquare => of_move("a move from an empty square"),
+            Stop::Nowhere => of_move("a move that goes nowhere"),
+            Stop::NoRight(_) => of_move("castling without the right"),
+            Stop::InsideMove => "the data end inside a move".to_owned(),
+            Stop::InsideVariations => {
+                format!("the data end inside {} variations", self.stack.len())
+            }
+            Stop::TooDeep => format!("variations nest deeper than {MAX_DEPTH}"),
+            Stop::PassedOver => {
+                let (at, code) = self.passed_over.unwrap_or_default();
+                return Malformed::new(at, format!("opcode {code} has no meaning"));
+            }
+        };
+        Malformed::new(self.reader.position().saturating_sub(1), what)
     }
 }

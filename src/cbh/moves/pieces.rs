@@ -8,7 +8,9 @@
 //! lowest vacant number of its kind. Pieces beyond the third have none, and
 //! never get one.
 
-use shakmaty::{Board, ByColor, CastlingSide, Color, Move, Role, Square};
+use shakmaty::{ByColor, CastlingSide, Color, Move, Role, Square};
+
+use crate::game::Board;
 
 /// A numbered piece of one side: king, three queens, rooks, bishops and
 /// knights, eight pawns.
@@ -26,6 +28,26 @@ const BISHOP: u8 = 7;
 const KNIGHT: u8 = 10;
 const PAWN: u8 = 13;
 
+/// The kind of piece in each slot.
+static ROLES: [Role; SLOTS] = roles();
+
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
+const fn roles() -> [Role; SLOTS] {
+    let mut roles = [Role::Pawn; SLOTS];
+    let mut slot = 0;
+    while slot < PAWN {
+        roles[slot as usize] = match slot {
+            KING => Role::King,
+            QUEEN..ROOK => Role::Queen,
+            ROOK..BISHOP => Role::Rook,
+            BISHOP..KNIGHT => Role::Bishop,
+            _ => Role::Knight,
+        };
+        slot += 1;
+    }
+    roles
+}
+
 impl Slot {
     pub(crate) const KING: Slot = Slot(KING);
 
@@ -40,15 +62,9 @@ impl Slot {
     }
 
     /// The kind of piece in this slot.
+    #[inline]
     pub(crate) fn role(self) -> Role {
-        match self.0 {
-            KING => Role::King,
-            QUEEN..ROOK => Role::Queen,
-            ROOK..BISHOP => Role::Rook,
-            BISHOP..KNIGHT => Role::Bishop,
-            KNIGHT..PAWN => Role::Knight,
-            _ => Role::Pawn,
-        }
+        ROLES.get(self.index()).copied().unwrap_or(Role::Pawn)
     }
 }
 
@@ -240,6 +256,7 @@ pub(crate) fn number(square: Square) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::game::Position;
 
     const ROOKS: [Slot; 3] = [
         Slot::new(Role::Rook, 0),
@@ -253,24 +270,24 @@ mod tests {
 
     #[test]
     fn numbers_follow_the_squares_file_by_file() {
-        let list = PieceList::new(&Board::new(), false);
+        let list = PieceList::new(Position::default().board(), false);
         assert_eq!(rooks(&list), [Some(Square::A1), Some(Square::H1), None]);
         let pawn = |number| list.square(Color::Black, Slot::new(Role::Pawn, number));
         assert_eq!((pawn(0), pawn(7)), (Some(Square::A7), Some(Square::H7)));
-        let reversed = PieceList::new(&Board::new(), true);
+        let reversed = PieceList::new(Position::default().board(), true);
         assert_eq!(rooks(&reversed), [Some(Square::H1), Some(Square::A1), None]);
     }
 
     #[test]
     fn a_captured_rook_renumbers_the_others() {
-        let mut list = PieceList::new(&Board::new(), false);
+        let mut list = PieceList::new(Position::default().board(), false);
         list.capture(Color::White, Role::Rook, Square::A1);
         assert_eq!(rooks(&list), [Some(Square::H1), None, None]);
     }
 
     #[test]
     fn a_promoted_piece_takes_the_lowest_vacant_number() {
-        let mut list = PieceList::new(&Board::new(), false);
+        let mut list = PieceList::new(Position::default().board(), false);
         for square in [Square::A8, Square::B8] {
             list.promote(Color::White, Square::A2, Role::Rook, square);
         }
@@ -283,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_captured_pawn_leaves_its_number_vacant() {
-        let mut list = PieceList::new(&Board::new(), false);
+        let mut list = PieceList::new(Position::default().board(), false);
         list.capture(Color::White, Role::Pawn, Square::B2);
         let pawn = |number| list.square(Color::White, Slot::new(Role::Pawn, number));
         assert_eq!(
@@ -294,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_numbered_piece_is_found_by_its_square() {
-        let mut list = PieceList::new(&Board::new(), false);
+        let mut list = PieceList::new(Position::default().board(), false);
         let slot = |list: &PieceList, square| list.slot(Color::White, Role::Rook, square);
         assert_eq!(slot(&list, Square::H1), Some(ROOKS[1]));
         assert_eq!(slot(&list, Square::B1), None, "a knight");

@@ -20,12 +20,12 @@
 //!
 //! [`encode`]: CastlingRooks::encode
 
-use shakmaty::{Bitboard, Board, CastlingSide, Color, File, Piece, Rank, Role, Setup, Square};
+use shakmaty::{Bitboard, CastlingSide, Color, File, Piece, Rank, Role, Setup, Square};
 
 use super::chess960;
 use super::pieces::{number, square};
 use crate::bytes::{ByteReader, Malformed};
-use crate::game::{Position, Start};
+use crate::game::{Board, Position, Start};
 
 /// Size of the start position.
 pub(super) const SETUP_BYTES: usize = 28;
@@ -152,7 +152,7 @@ impl StoredSetup {
     pub(super) fn of(start: &Start) -> StoredSetup {
         let position = &start.position;
         let mut setup = Setup::empty();
-        setup.board = position.board().clone();
+        setup.board = position.board().into();
         setup.turn = position.turn();
         setup.ep_square = position.en_passant_square();
         StoredSetup {
@@ -197,7 +197,7 @@ impl StoredSetup {
         let move_number = reader.u8()?;
         let mut bits = Bits::new(reader.take(SETUP_BYTES - 4)?);
         let mut setup = Setup::empty();
-        setup.board = Board::empty();
+        setup.board = shakmaty::Board::empty();
         setup.turn = Color::from_white(turn_and_file & 0x10 == 0);
         for number in 0..64 {
             let too_short = || fault("more pieces than its bits can hold");
