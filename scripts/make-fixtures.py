@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from recipes import annotations, damage, encodings, headers, sample, starts, texts  # noqa: E402
+from recipes import annotations, damage, encodings, headers, namesakes, sample, starts, texts  # noqa: E402
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures" / "cbh"
 
@@ -23,7 +23,7 @@ FIXTURES = Path(__file__).resolve().parent.parent / "fixtures" / "cbh"
 def wanted_files():
     """Every file of every case by its path."""
     files = {}
-    for recipe in (sample, annotations, encodings, starts, headers, texts, damage):
+    for recipe in (sample, annotations, encodings, starts, headers, namesakes, texts, damage):
         for case in recipe.cases():
             files |= {FIXTURES / case.base.name / name: content for name, content in case.files().items()}
     return files

@@ -204,6 +204,13 @@ fn real_bases_have_the_defects_that_are_known_and_no_others() {
 fn fixtures_agree_with_themselves_unless_they_are_damaged() {
     for base in common::fixture_bases() {
         let defects = entity_defects(&base);
+        if base.ends_with("namesakes.cbh") {
+            // Four players have the name of one before them.
+            let is_twin = |defect: &&String| defect.contains(" does not sort after ");
+            assert_eq!(defects.iter().filter(is_twin).count(), 4);
+            assert_eq!(defects.len(), 4, "{defects:#?}");
+            continue;
+        }
         if !base.ends_with("damage.cbh") {
             assert_eq!(defects, [""; 0], "{}", base.display());
             continue;

@@ -26,6 +26,7 @@ use std::time::{Duration, Instant};
 use cbfs::fuse::{self, Access, Mounted, Outcome, ReadDirPlus, Stopper, mount_at};
 use cbfs::vfs::{Options, Vfs, Volume};
 use common::behaviours::{Answer, BEHAVIOURS, Stat, Tree, path};
+use common::groups::{self, GROUP_BEHAVIOURS};
 use common::texts::TEXT_BEHAVIOURS;
 use common::volume::{LAST, LONG, Shared, TestVolume, text_of};
 use nix::dir::Dir;
@@ -170,6 +171,81 @@ fn it_shows_texts_however_they_are_listed() {
             println!("{readdirplus:?}: {name}");
             behaviour(&mount);
         }
+    }
+}
+
+#[test]
+fn it_shows_what_games_have_in_common_however_it_is_listed() {
+    if !common::has_fuse() {
+        return;
+    }
+    for readdirplus in [ReadDirPlus::On, ReadDirPlus::Auto, ReadDirPlus::Off] {
+        let volume = Box::new(groups::volume());
+        let mount = Mount::of(volume, Arc::default(), readdirplus, "namesakes");
+        for (name, behaviour) in GROUP_BEHAVIOURS {
+            println!("{readdirplus:?}: {name}");
+            behaviour(&mount);
+        }
+    }
+}
+
+#[test]
+fn tools_see_one_file_under_many_names() {
+    if !common::has_fuse() {
+        return;
+    }
+    // A copy has no hard links to the mount, so that `diff` reads both.
+    let copied = "diff -r . \"$d\" && echo same; chmod -R u+w \"$d\"; rm -r \"$d\"";
+    let everywhere = "./annotators/Anna/000003.pgn ./eco/none/000003.pgn ./games/000003.pgn \
+                      ./players/Lee ~0 ~3/000003.pgn ./players/Lee/000003.pgn \
+                      ./sources/Paper/000003.pgn ./teams/Club/000003.pgn \
+                      ./tournaments/Open (Paris) 2001/000003.pgn ./years/1999/000003.pgn";
+    let sorted = "LC_ALL=C sort | tr '\\n' ' '";
+    for (script, expected) in [
+        (
+            format!("find . -samefile games/000003.pgn | {sorted}"),
+            everywhere,
+        ),
+        (
+            format!("find . -inum $(stat -c %i years/1999/000003.pgn) | {sorted}"),
+            everywhere,
+        ),
+        ("find . -type f -links 9 -path '*/games/*' | wc -l".to_owned(), "2"),
+        ("find . -type d | wc -l".to_owned(), "46"),
+        ("[ \"$(find eco -noleaf)\" = \"$(find eco)\" ] && echo same".to_owned(), "same"),
+        (
+            format!("d=$(mktemp -d); cp -r . \"$d\"; {copied}"),
+            "same",
+        ),
+        (
+            "d=$(mktemp -d); cp -r players/Lee \"$d\"; ls \"$d/Lee\" | wc -l; rm -rf \"$d\"".to_owned(),
+            "5",
+        ),
+        (
+            format!("d=$(mktemp -d); tar cf - . | tar xf - -C \"$d\"; {copied}"),
+            "same",
+        ),
+        // Each game is in the archive once, and otherwise a link to it.
+        (
+            "tar cf - . | tar tvf - | grep -c '^-.*pgn$'".to_owned(),
+            "10",
+        ),
+        (
+            format!("command -v rsync >/dev/null || {{ echo same; exit; }}; d=$(mktemp -d); rsync -a ./ \"$d\"; {copied}"),
+            "same",
+        ),
+        ("grep -rl 'White \"Lee\"' players/Lee | wc -l".to_owned(), "3"),
+        (
+            "[ \"$(LC_ALL=C ls players | LC_ALL=C sort)\" = \"$(LC_ALL=C.UTF-8 ls players | LC_ALL=C sort)\" ] && echo same"
+                .to_owned(),
+            "same",
+        ),
+        ("ls -id years/1999/.. years | cut -d' ' -f1 | uniq | wc -l".to_owned(), "1"),
+    ] {
+        // A fresh mount each, so that nothing was looked at before.
+        let volume = Box::new(groups::volume());
+        let mount = Mount::of(volume, Arc::default(), ReadDirPlus::BySize, "namesakes");
+        prints(&mount, &script, expected);
     }
 }
 

@@ -13,7 +13,7 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -22,6 +22,7 @@ use std::time::SystemTime;
 use cbfs::cbh::{Database, GameId, Options as DatabaseOptions, RecordKind};
 use cbfs::vfs::{Attr, DatabaseVolume, DirEntry, Error, Ino, NodeKind, Options, Vfs};
 use common::behaviours::{Answer, BEHAVIOURS, Stat, Tree};
+use common::groups::{self, GROUP_BEHAVIOURS};
 use common::texts::TEXT_BEHAVIOURS;
 use common::volume::{GAMES, LAST, Shared, TestVolume, text_of};
 
@@ -125,6 +126,21 @@ fn it_shows_texts() {
     }
 }
 
+#[test]
+fn it_shows_what_games_have_in_common() {
+    for cache_bytes in [0, 1 << 20] {
+        let options = Options {
+            cache_bytes,
+            ..Options::default()
+        };
+        let tree = Direct(Vfs::new(Box::new(groups::volume()), options));
+        for (name, behaviour) in GROUP_BEHAVIOURS {
+            println!("{name}");
+            behaviour(&tree);
+        }
+    }
+}
+
 /// What `vfs` lists in `directory`, `room` entries at a time.
 fn paged(vfs: &Vfs, directory: Ino, room: usize) -> Vec<(String, u64)> {
     let mut paged: Vec<(String, u64)> = Vec::new();
@@ -163,6 +179,298 @@ fn listings_of_texts_continue_from_any_cookie() {
     }
 }
 
+/// The `Vfs` of a base, with the options that are usual.
+fn tree_of(path: &Path) -> Direct {
+    let database = Database::open(path, &DatabaseOptions::default()).unwrap();
+    let volume = DatabaseVolume::new(database, "");
+    Direct(Vfs::new(Box::new(volume), Options::default()))
+}
+
+fn names_in(tree: &Direct, directory: &str) -> Vec<String> {
+    let listed = tree.list(directory).unwrap().into_iter();
+    listed.map(|(name, _)| name).collect()
+}
+
+#[test]
+fn every_listing_continues_from_any_cookie_and_knows_its_parent() {
+    let tree = Direct(Vfs::new(Box::new(groups::volume()), Options::default()));
+    let vfs = &tree.0;
+    let (_, directories) = groups::walk(&tree);
+    for (path, ino) in directories {
+        let all = paged(vfs, Ino(ino), usize::MAX);
+        let cookies: Vec<_> = all.iter().map(|(_, cookie)| *cookie).collect();
+        assert!(
+            cookies.is_sorted_by(|one, next| one < next),
+            "{path}: {cookies:?}"
+        );
+        assert!(cookies.iter().skip(2).all(|cookie| *cookie >= 3), "{path}");
+        for room in [1, 2, 3] {
+            assert_eq!(paged(vfs, Ino(ino), room), all, "{path}");
+        }
+        vfs.list(Ino(ino), u64::MAX, &mut |_| panic!("beyond the end"))
+            .unwrap();
+        let above = path.rsplit_once('/').map_or("", |(above, _)| above);
+        let parent = vfs.lookup(Ino(ino), b"..").unwrap().ino;
+        assert_eq!(parent, tree.attr(above).unwrap().ino, "{path}");
+        let mut dots = Vec::new();
+        vfs.list(Ino(ino), 0, &mut |entry| {
+            dots.push(entry.node.ino);
+            dots.len() < 2
+        })
+        .unwrap();
+        assert_eq!(dots, [Ino(ino), parent], "{path}");
+    }
+}
+
+#[test]
+fn directories_that_are_not_listed_have_no_number() {
+    let tree = Direct(Vfs::new(Box::new(groups::volume()), Options::default()));
+    // Gone, of a deleted game only; players and codes that are not there.
+    for (kind, index) in [
+        (2, 13),
+        (2, 15),
+        (2, u64::from(u32::MAX)),
+        (2, 1 << 32),
+        (3, 3),
+        (7, 2),
+        (7, 5),
+        (8, 1),
+        (8, 501),
+        (9, 2000),
+        (9, 4096),
+        (10, 0),
+    ] {
+        let error = tree.0.attr(Ino::new(kind, index)).unwrap_err();
+        assert_eq!(error.errno(), libc::ENOENT, "{kind} {index}");
+        let listed = tree.0.list(Ino::new(kind, index), 0, &mut |_| true);
+        assert!(listed.is_err(), "{kind} {index}");
+    }
+}
+
+#[test]
+fn a_missing_or_damaged_file_of_teams_leaves_their_directory_empty() {
+    let directory = common::copy_of_base("cbh/namesakes");
+    let teams = directory.path().join("namesakes.cbe");
+    for damaged in [true, false] {
+        if damaged {
+            std::fs::write(&teams, "no teams").unwrap();
+        } else {
+            std::fs::remove_file(&teams).unwrap();
+        }
+        let tree = tree_of(&directory.path().join("namesakes.cbh"));
+        assert_eq!(names_in(&tree, "teams"), [""; 0]);
+        assert_eq!(names_in(&tree, "players/Lee").len(), 5);
+        assert_eq!(tree.stat("games/000003.pgn").unwrap().links, 8);
+        assert_eq!(groups::every_game_is_one_file(&tree), 11);
+    }
+}
+
+#[test]
+fn a_game_stays_where_it_is_when_its_player_is_not_there() {
+    let directory = common::copy_of_base("cbh/namesakes");
+    let headers = directory.path().join("namesakes.cbh");
+    let mut bytes = std::fs::read(&headers).unwrap();
+    // Game 5: White is number 1000, Black the highest there can be.
+    bytes[46 * 5 + 9..46 * 5 + 15].copy_from_slice(&[0, 3, 0xe8, 0xff, 0xff, 0xff]);
+    std::fs::write(&headers, bytes).unwrap();
+    let players = directory.path().join("namesakes.cbp");
+    let mut bytes = std::fs::read(&players).unwrap();
+    // Li, number 1, is a deleted record.
+    bytes[32 + 67..32 + 67 + 4].copy_from_slice(&(-999_i32).to_le_bytes());
+    std::fs::write(&players, bytes).unwrap();
+    let tree = tree_of(&headers);
+    let players = names_in(&tree, "players");
+    for gone in ["Li", "A／B", "．hidden"] {
+        assert!(!players.contains(&gone.to_owned()), "{gone}");
+        assert_eq!(tree.stat(&format!("players/{gone}")), Err(libc::ENOENT));
+    }
+    // games/, tournament, annotator, source, eco/E/E99, years/2001
+    assert_eq!(tree.stat("games/000005.pgn").unwrap().links, 6);
+    assert_eq!(tree.stat("eco/E/E99/000005.pgn").unwrap().links, 6);
+    assert_eq!(groups::every_game_is_one_file(&tree), 11);
+}
+
+#[test]
+fn names_in_another_code_page_are_file_names_in_utf_8() {
+    let tree = tree_of(&common::fixture("cbh/names-1251/names-1251.cbh"));
+    let players = names_in(&tree, "players");
+    let expected = [
+        "Ботвинник, Михаил",
+        "Смыслов, Василий",
+        "Петросян, Тигран",
+        "Чигорин, Михаил",
+    ];
+    assert_eq!(players, expected);
+    let botvinnik = names_in(&tree, "players/Ботвинник, Михаил");
+    assert_eq!(botvinnik, ["000001.pgn", "000004.pgn"]);
+    let tournaments = names_in(&tree, "tournaments");
+    assert_eq!(tournaments, ["Москва (Москва) 1948"]);
+}
+
+#[test]
+fn names_of_control_characters_are_as_good_as_their_rest() {
+    let directory = common::copy_of_base("cbh/namesakes");
+    let players = directory.path().join("namesakes.cbp");
+    let mut bytes = std::fs::read(&players).unwrap();
+    // Li, number 1, and the second player without a name.
+    for (id, name) in [(1, "\x07\n\x01\0"), (5, "\x1bLee\0")] {
+        let at = 32 + 67 * id + 9;
+        bytes[at..at + name.len()].copy_from_slice(name.as_bytes());
+    }
+    std::fs::write(&players, bytes).unwrap();
+    let tree = tree_of(&directory.path().join("namesakes.cbh"));
+    let names = names_in(&tree, "players");
+    assert_eq!(
+        names[..6],
+        [
+            "Lee",
+            "(none)",
+            "Lee ~2",
+            "Lee ~0 ~3",
+            "(none) ~4",
+            "Lee ~5"
+        ]
+    );
+    assert_eq!(names_in(&tree, "players/Lee ~5"), ["000004.pgn"]);
+    assert_eq!(groups::every_game_is_one_file(&tree), 11);
+}
+
+#[test]
+fn a_base_without_games_has_empty_directories() {
+    let directory = common::copy_of_base("cbh/namesakes");
+    let headers = directory.path().join("namesakes.cbh");
+    let mut bytes = std::fs::read(&headers).unwrap();
+    bytes.truncate(46);
+    bytes[6..10].copy_from_slice(&1_u32.to_be_bytes());
+    std::fs::write(&headers, bytes).unwrap();
+    let tree = tree_of(&headers);
+    for directory in groups::DIRECTORIES {
+        if directory != "texts" {
+            assert_eq!(names_in(&tree, directory), [""; 0], "{directory}");
+        }
+    }
+}
+
+/// Each player's directory has the games that the truth says he played, each
+/// year's those of that year, and each opening's those with that code.
+#[test]
+fn groups_of_real_bases_are_those_of_the_truth() {
+    let bases = common::bases_with_truth().into_iter();
+    for (base, truth) in bases.chain(common::fixtures_with_truth()) {
+        let tree = tree_of(&base);
+        let mut expected: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut games = 0;
+        for line in std::fs::read_to_string(truth).unwrap().lines() {
+            let game: serde_json::Value = serde_json::from_str(line).unwrap();
+            let headers = &game["headers"];
+            if game["deleted"] == true || !headers.is_object() {
+                continue;
+            }
+            games += 1;
+            let name = format!("{:06}.pgn", game["id"].as_u64().unwrap());
+            let text = |key: &str| headers[key].as_str().unwrap();
+            let year = match &text("Date")[..4] {
+                "????" => "unknown",
+                year => year,
+            };
+            let code = headers["eco"].as_u64().unwrap() >> 7;
+            let eco = match code {
+                1..=500 => {
+                    let letter = ["A", "B", "C", "D", "E"][(code as usize - 1) / 100];
+                    format!("eco/{letter}/{letter}{:02}", (code - 1) % 100)
+                }
+                _ => "eco/none".to_owned(),
+            };
+            for directory in [format!("years/{year}"), eco] {
+                expected.entry(directory).or_default().insert(name.clone());
+            }
+            for side in ["White", "Black"] {
+                let directory = format!("player {}", shown_player(text(side)));
+                expected.entry(directory).or_default().insert(name.clone());
+            }
+        }
+        let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let (files, _) = groups::walk(&tree);
+        for (path, _) in files {
+            let Some((directory, name)) = path.rsplit_once('/') else {
+                continue;
+            };
+            // Players of one name are one in the truth.
+            let directory = match directory.strip_prefix("players/") {
+                Some(player) => format!("player {}", without_id(player)),
+                None => directory.to_owned(),
+            };
+            if ["player ", "eco/", "years/"]
+                .iter()
+                .any(|start| directory.starts_with(start))
+            {
+                found.entry(directory).or_default().insert(name.to_owned());
+            }
+        }
+        println!("{}: {games} games, {} groups", base.display(), found.len());
+        if base.ends_with("damage.cbh") {
+            // Players that are not there have no name.
+            expected.retain(|key, _| key != "player (none)");
+        }
+        for (key, games) in &expected {
+            assert_eq!(found.get(key), Some(games), "{}: {key}", base.display());
+        }
+        let known = |key: &&String| !expected.contains_key(*key);
+        let unexpected: Vec<_> = found.keys().filter(known).collect();
+        assert!(unexpected.is_empty(), "{}: {unexpected:?}", base.display());
+    }
+}
+
+/// A player as the truth spells him, as a file name without the id.
+fn shown_player(name: &str) -> String {
+    let name = name.trim().replace('/', "／").replace("e\u{301}", "é");
+    match name.strip_prefix('.') {
+        Some(rest) => format!("．{rest}"),
+        None if ["", "?"].contains(&name.as_str()) => "(none)".to_owned(),
+        None => without_id(&name).to_owned(),
+    }
+}
+
+/// A file name without the id that tells it from others.
+fn without_id(name: &str) -> &str {
+    match name.rsplit_once(" ~") {
+        Some((plain, id)) if id.parse::<u32>().is_ok() => without_id(plain),
+        _ => name,
+    }
+}
+
+#[test]
+fn a_base_with_a_damaged_tree_of_players_lists_them_all() {
+    let Some(shared) = common::shared() else {
+        return;
+    };
+    let tree = tree_of(&shared.join("bases/linares/linares.cbh"));
+    let mut played = BTreeSet::new();
+    let truth = std::fs::read_to_string(shared.join("truth/linares.jsonl")).unwrap();
+    for line in truth.lines() {
+        let game: serde_json::Value = serde_json::from_str(line).unwrap();
+        for side in ["White", "Black"] {
+            if let Some(name) = game["headers"][side].as_str()
+                && game["deleted"] == false
+            {
+                played.insert(name.to_owned());
+            }
+        }
+    }
+    let players: BTreeSet<_> = names_in(&tree, "players").into_iter().collect();
+    assert!(players.len() > 50, "{}", players.len());
+    assert_eq!(players, played);
+}
+
+#[test]
+fn games_of_real_bases_are_one_file_each() {
+    for base in common::real_bases() {
+        let tree = tree_of(&base);
+        let games = groups::every_game_is_one_file(&tree);
+        println!("{}: {games} files", base.display());
+    }
+}
+
 #[test]
 fn a_base_without_texts_has_no_directory_for_them() {
     let path = common::fixture("cbh/encodings/encodings.cbh");
@@ -175,7 +483,11 @@ fn a_base_without_texts_has_no_directory_for_them() {
         .into_iter()
         .map(|(name, _)| name)
         .collect();
-    assert_eq!(names, ["games", "deleted", "headers.tsv"]);
+    let mut expected = groups::DIRECTORIES.to_vec();
+    expected.retain(|name| *name != "texts");
+    expected.push("headers.tsv");
+    assert_eq!(names, expected);
+    assert_eq!(tree.stat("").unwrap().links, 11);
     assert_eq!(tree.stat("texts"), Err(libc::ENOENT));
     for number in [4, 5, (16 << 40) + 1, 17 << 40] {
         let error = tree.0.attr(Ino(number)).unwrap_err();
@@ -344,12 +656,6 @@ fn every_fixture_base_is_shown_without_contradiction() {
         games += listed.len();
     }
     assert!(games > 10, "only {games} games in all fixtures");
-}
-
-fn tree_of(base: &Path) -> Direct {
-    let database = Database::open(base, &DatabaseOptions::default()).unwrap();
-    let volume = DatabaseVolume::new(database, "");
-    Direct(Vfs::new(Box::new(volume), Options::default()))
 }
 
 const TABLE: &str = "headers.tsv";

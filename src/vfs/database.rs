@@ -7,16 +7,32 @@
 //! | `/deleted/` | 3 |
 //! | `/texts/` | 4, if the base has texts |
 //! | `/texts/media/` | 5, if it has a media folder too |
+//! | `/players/`, `tournaments/`, `annotators/`, `sources/`, `teams/` | 6 to 10 |
+//! | `/eco/`, `/years/` | 11, 12 |
 //! | `/headers.tsv` | 64 |
 //! | `/games/000123.pgn`, `/deleted/000123.pgn` | kind 1, index 123 |
+//! | `/players/Carlsen, Magnus/` and the like | kind 2 to 6, index the entity's id |
+//! | `/eco/A/` to `/eco/E/` | kind 7, index 0 to 4 |
+//! | `/eco/A/A00/` to `/eco/E/E99/`, `/eco/none/` | kind 8, index 0 to 499, 500 |
+//! | `/years/1999/`, `/years/unknown/` | kind 9, index the year, 0 |
 //! | `/texts/000123.de.html`, `/deleted/000123.html` … | see [`guiding`] |
 //!
-//! A game has one number wherever it is listed. Directories of games page by
-//! record: the cookie of an entry is its id + 2, so continuing from anywhere
-//! costs one read, and no list of names is ever held. Where texts are listed,
-//! one id can have several names: the cookie is `id << 8 | language`, + 2.
+//! A game has one number wherever it is listed, and as many links as there
+//! are directories that list it: they are counted from its record and from
+//! which entities there are, without looking at other games. Directories of
+//! games page by record: the cookie of an entry is its id + 2, so continuing
+//! from anywhere costs one read, and no list of names is ever held. Where
+//! texts are listed, one id can have several names: the cookie is
+//! `id << 8 | language`, + 2. The cookie of an entity is its id + 3.
+//!
+//! A directory that holds directories, other than the root and `texts/`, has
+//! one link, which says that nobody counted: to count, all games would have
+//! to be looked at.
 
 mod columns;
+mod directory;
+mod file_names;
+mod groups;
 mod headers_tsv;
 mod listing;
 
@@ -27,6 +43,8 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use self::columns::Names;
+use self::directory::Directory;
+use self::groups::Groups;
 use self::headers_tsv::HeadersTsv;
 use super::Error;
 use super::guiding::{self, GuidingTexts, MEDIA_FILE, Media, TEXT, TextFile};
@@ -34,13 +52,10 @@ use super::names;
 use super::volume::{
     Completeness, Ino, Listing, Node, NodeKind, Renderer, Size, Statistics, Volume,
 };
-use crate::cbh::{Database, Decoded, Entry, FileKind, GameId, GuidingText, RecordKind, Summary};
+use crate::cbh::{
+    Database, Decoded, EntityKind, Entry, FileKind, GameId, Group, GuidingText, RecordKind, Summary,
+};
 use crate::pgn;
-
-const GAMES: Ino = Ino(2);
-const DELETED: Ino = Ino(3);
-const TEXTS: Ino = Ino(4);
-const MEDIA: Ino = Ino(5);
 
 /// The file of headers, which is there once.
 const HEADERS_TSV: Ino = Ino(64);
@@ -48,17 +63,14 @@ const HEADERS_TSV: Ino = Ino(64);
 /// The kind of number that games have.
 const GAME: u16 = 1;
 
-/// The directories of the root. Their cookies count from 3.
-const TOP: [(&str, Ino); 3] = [("games", GAMES), ("deleted", DELETED), ("texts", TEXTS)];
-
 /// The directory in `texts/` that comes before the texts.
 const MEDIA_NAME: &str = "media";
 
 /// Memory of a decoder that grew beyond this is given back.
 const SCRATCH_MOVES: usize = 10_000;
 
-/// A database as directories: `games/`, `deleted/` and `texts/`, and its
-/// headers as a table.
+/// A database as directories: its games, what they have in common, its texts;
+/// and its headers as a table.
 #[derive(Debug)]
 pub struct DatabaseVolume {
     database: Database,
@@ -67,6 +79,7 @@ pub struct DatabaseVolume {
     scratch: Mutex<Vec<Decoded>>,
     games: OnceLock<u64>,
     guiding: GuidingTexts,
+    groups: Groups,
     headers_tsv: HeadersTsv,
 }
 
@@ -80,40 +93,59 @@ impl DatabaseVolume {
             scratch: Mutex::default(),
             games: OnceLock::new(),
             guiding: GuidingTexts::default(),
+            groups: Groups::default(),
             headers_tsv: HeadersTsv::default(),
         }
     }
 
-    /// Whether there is a directory of this number.
-    fn is_directory(&self, ino: Ino) -> bool {
-        match ino {
-            Ino::ROOT | GAMES | DELETED => true,
-            TEXTS => !self.guiding.ids(&self.database).is_empty(),
-            MEDIA => self.is_directory(TEXTS) && self.media().exists(),
-            _ => false,
+    /// The directory of this number, if it is there.
+    fn directory(&self, ino: Ino) -> Result<Option<Directory>, Error> {
+        match Directory::of(ino) {
+            Some(directory) if self.has(directory)? => Ok(Some(directory)),
+            _ => Ok(None),
         }
     }
 
-    fn directory_node(&self, ino: Ino) -> Node {
-        let subdirectories = match ino {
-            Ino::ROOT => self.top().count(),
-            TEXTS => usize::from(self.media().exists()),
-            _ => 0,
+    /// Whether there is this directory.
+    fn has(&self, directory: Directory) -> Result<bool, Error> {
+        match directory {
+            Directory::Texts => Ok(self.has_texts()),
+            Directory::Media => Ok(self.has_media()),
+            other => self.groups.has_directory(&self.database, other),
+        }
+    }
+
+    fn has_texts(&self) -> bool {
+        !self.guiding.ids(&self.database).is_empty()
+    }
+
+    fn has_media(&self) -> bool {
+        self.has_texts() && self.media().exists()
+    }
+
+    fn directory_node(&self, directory: Directory) -> Node {
+        let links = match directory {
+            Directory::Root => 2 + u32::try_from(self.top().count()).unwrap_or(0),
+            Directory::Texts => 2 + u32::from(self.has_media()),
+            Directory::Games | Directory::Deleted | Directory::Media | Directory::Group(_) => 2,
+            Directory::Entities(_)
+            | Directory::Eco
+            | Directory::EcoLetter(_)
+            | Directory::Years => 1,
         };
         Node {
-            ino,
+            ino: directory.ino(),
             kind: NodeKind::Directory,
-            links: 2 + u32::try_from(subdirectories).unwrap_or(0),
+            links,
             modified: self.database.modified(),
         }
     }
 
     /// The directories of the root that there are, with their cookies.
-    fn top(&self) -> impl Iterator<Item = (u64, &'static str, Ino)> {
-        let all = (3..)
-            .zip(TOP)
-            .map(|(cookie, (name, ino))| (cookie, name, ino));
-        all.filter(|(_, _, ino)| self.is_directory(*ino))
+    fn top(&self) -> impl Iterator<Item = (u64, &'static str, Directory)> {
+        let all = (3..).zip(Directory::TOP);
+        let all = all.map(|(cookie, (name, directory))| (cookie, name, directory));
+        all.filter(|(_, _, directory)| *directory != Directory::Texts || self.has_texts())
     }
 
     fn media(&self) -> &Media {
@@ -139,8 +171,21 @@ impl DatabaseVolume {
         }
     }
 
-    fn game_node(&self, entry: &Entry) -> Node {
-        self.file_node(Ino::new(GAME, u64::from(entry.id.0)), entry)
+    /// A game, of which `entry` and `summary` are what the records say.
+    fn game_node(&self, entry: &Entry, summary: &Summary) -> Node {
+        Node {
+            links: self.groups.count_listings(&self.database, summary),
+            ..self.file_node(Ino::new(GAME, u64::from(entry.id.0)), entry)
+        }
+    }
+
+    /// The game of this number, if `is_listed` has it.
+    fn game(&self, id: GameId, is_listed: impl Fn(&Entry) -> bool) -> Result<Node, Error> {
+        let entry = self.entry(id, RecordKind::Game)?;
+        if !is_listed(&entry) {
+            return Err(Error::NotFound);
+        }
+        Ok(self.game_node(&entry, &self.database.summary(id)?))
     }
 
     /// The record of a game or text, if there is one of this number.
@@ -171,16 +216,42 @@ impl DatabaseVolume {
         Ok(Some(self.database.summary(id)?))
     }
 
-    fn lookup_game(&self, directory: Ino, id: GameId) -> Result<Node, Error> {
-        let entry = self.entry(id, RecordKind::Game)?;
-        if is_in(directory, &entry) {
-            Ok(self.game_node(&entry))
-        } else {
-            Err(Error::NotFound)
+    /// What this name of a game, a text or a directory stands for.
+    fn lookup_record(&self, directory: Directory, name: &[u8]) -> Result<Node, Error> {
+        match (names::parse_game(name), directory) {
+            (Some(id), _) => self.game(id, |entry| is_in(directory, entry)),
+            (None, Directory::Games) => Err(Error::NotFound),
+            (None, Directory::Texts) if name == MEDIA_NAME.as_bytes() => {
+                self.node(Directory::Media.ino())
+            }
+            (None, _) => self.lookup_text(directory, name),
         }
     }
 
-    fn lookup_text(&self, directory: Ino, name: &[u8]) -> Result<Node, Error> {
+    /// The game of this name, if it is in the group.
+    fn lookup_in_group(&self, group: Group, name: &[u8]) -> Result<Node, Error> {
+        let games = self.groups.games(&self.database, group)?;
+        let id = names::parse_game(name).filter(|id| games.contains(*id));
+        self.game(id.ok_or(Error::NotFound)?, |entry| {
+            is_in(Directory::Games, entry)
+        })
+    }
+
+    fn lookup_entity(&self, kind: EntityKind, name: &[u8]) -> Result<Node, Error> {
+        let named = self.groups.named(&self.database, kind);
+        let id = named.and_then(|named| named.find(name));
+        self.node_of(id.map(|id| Directory::Group(Group::Entity(kind, id))))
+    }
+
+    /// The node of a directory that may or may not be there.
+    fn node_of(&self, directory: Option<Directory>) -> Result<Node, Error> {
+        match directory {
+            Some(directory) if self.has(directory)? => Ok(self.directory_node(directory)),
+            _ => Err(Error::NotFound),
+        }
+    }
+
+    fn lookup_text(&self, directory: Directory, name: &[u8]) -> Result<Node, Error> {
         let id = names::parse_text_number(name).ok_or(Error::NotFound)?;
         let entry = self.entry(id, RecordKind::Text)?;
         if !is_in(directory, &entry) {
@@ -227,7 +298,7 @@ impl DatabaseVolume {
         *self.games.get_or_init(|| {
             let mut count = 0;
             // Where the records end early, the count does too.
-            let _ = self.list_records(GAMES, 0, &mut |_| {
+            let _ = self.list_records(Directory::Games, 0, &mut |_| {
                 count += 1;
                 true
             });
@@ -237,10 +308,10 @@ impl DatabaseVolume {
 }
 
 /// Whether `directory` lists this record.
-fn is_in(directory: Ino, entry: &Entry) -> bool {
+fn is_in(directory: Directory, entry: &Entry) -> bool {
     match directory {
-        GAMES => entry.kind == RecordKind::Game && !entry.is_deleted,
-        TEXTS => entry.kind == RecordKind::Text && !entry.is_deleted,
+        Directory::Games => entry.kind == RecordKind::Game && !entry.is_deleted,
+        Directory::Texts => entry.kind == RecordKind::Text && !entry.is_deleted,
         _ => entry.is_deleted,
     }
 }
@@ -266,36 +337,40 @@ fn game_id(ino: Ino) -> Result<GameId, Error> {
 
 impl Volume for DatabaseVolume {
     fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Node, Error> {
+        let Some(directory) = self.directory(directory)? else {
+            self.node(directory)?;
+            return Err(Error::NotADirectory);
+        };
         match directory {
-            Ino::ROOT if name == headers_tsv::NAME.as_bytes() => Ok(self.headers_tsv_node()),
-            Ino::ROOT => self
-                .top()
-                .find(|(_, top, _)| top.as_bytes() == name)
-                .map(|(_, _, ino)| self.directory_node(ino))
-                .ok_or(Error::NotFound),
-            GAMES | DELETED | TEXTS => match names::parse_game(name) {
-                Some(id) => self.lookup_game(directory, id),
-                None if directory == GAMES => Err(Error::NotFound),
-                None if directory == TEXTS && name == MEDIA_NAME.as_bytes() => self.node(MEDIA),
-                None => self.lookup_text(directory, name),
-            },
-            MEDIA => self.media().lookup(name),
-            other => {
-                self.node(other)?;
-                Err(Error::NotADirectory)
+            Directory::Root if name == headers_tsv::NAME.as_bytes() => Ok(self.headers_tsv_node()),
+            Directory::Root => {
+                let mut top = self.top();
+                self.node_of(
+                    top.find(|(_, top, _)| top.as_bytes() == name)
+                        .map(|(_, _, top)| top),
+                )
             }
+            Directory::Games | Directory::Deleted | Directory::Texts => {
+                self.lookup_record(directory, name)
+            }
+            Directory::Media => self.media().lookup(name),
+            Directory::Entities(kind) => self.lookup_entity(kind, name),
+            Directory::Eco | Directory::EcoLetter(_) | Directory::Years => {
+                self.node_of(directory.child(name))
+            }
+            Directory::Group(group) => self.lookup_in_group(group, name),
         }
     }
 
     fn node(&self, ino: Ino) -> Result<Node, Error> {
-        if self.is_directory(ino) {
-            return Ok(self.directory_node(ino));
+        if let Some(directory) = self.directory(ino)? {
+            return Ok(self.directory_node(directory));
         }
         if ino == HEADERS_TSV {
             return Ok(self.headers_tsv_node());
         }
         match u16::try_from(ino.kind()) {
-            Ok(GAME) => Ok(self.game_node(&self.entry(game_id(ino)?, RecordKind::Game)?)),
+            Ok(GAME) => self.game(game_id(ino)?, |_| true),
             Ok(TEXT) => {
                 let (entry, _) = self.text(ino)?;
                 Ok(self.file_node(ino, &entry))
@@ -306,29 +381,34 @@ impl Volume for DatabaseVolume {
     }
 
     fn parent(&self, directory: Ino) -> Result<Ino, Error> {
-        if self.is_directory(directory) {
-            return Ok(if directory == MEDIA { TEXTS } else { Ino::ROOT });
+        if let Some(directory) = self.directory(directory)? {
+            return Ok(directory.parent().ino());
         }
         self.node(directory)?;
         Err(Error::NotADirectory)
     }
 
     fn list(&self, directory: Ino, after: u64, listing: &mut Listing<'_>) -> Result<(), Error> {
+        let Some(directory) = self.directory(directory)? else {
+            self.node(directory)?;
+            return Err(Error::NotADirectory);
+        };
         match directory {
-            Ino::ROOT => {
+            Directory::Root => {
                 self.list_top(after, listing);
                 Ok(())
             }
-            GAMES | DELETED => self.list_records(directory, after, listing),
-            TEXTS => self.list_texts(after, listing),
-            MEDIA => {
+            Directory::Games | Directory::Deleted => self.list_records(directory, after, listing),
+            Directory::Texts => self.list_texts(after, listing),
+            Directory::Media => {
                 self.list_media(after, listing);
                 Ok(())
             }
-            other => {
-                self.node(other)?;
-                Err(Error::NotADirectory)
+            Directory::Entities(kind) => self.list_entities(kind, after, listing),
+            Directory::Eco | Directory::EcoLetter(_) | Directory::Years => {
+                self.list_children(directory, after, listing)
             }
+            Directory::Group(group) => self.list_group(group, after, listing),
         }
     }
 

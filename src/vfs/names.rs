@@ -1,5 +1,6 @@
 //! File names, both ways.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use unicode_normalization::UnicodeNormalization as _;
@@ -54,9 +55,17 @@ const MAX_BYTES: usize = 255;
 /// control characters vanish, blanks at the ends go; NFC; at most 255 bytes.
 /// `(none)` if nothing is left.
 pub(super) fn shown(name: &str) -> String {
-    let visible: String = name.chars().filter(|c| !c.is_control()).collect();
-    let mut shown = String::with_capacity(visible.len());
-    for character in visible.trim().nfc() {
+    let visible: Cow<'_, str> = if name.chars().any(char::is_control) {
+        name.chars().filter(|c| !c.is_control()).collect()
+    } else {
+        name.into()
+    };
+    let mut composed = visible;
+    if !composed.is_ascii() {
+        composed = composed.nfc().collect::<String>().into();
+    }
+    let mut shown = String::with_capacity(composed.len());
+    for character in composed.trim().chars() {
         let character = match character {
             '/' => '／',
             '.' if shown.is_empty() => '．',
@@ -73,6 +82,25 @@ pub(super) fn shown(name: &str) -> String {
         shown.push_str("(none)");
     }
     shown
+}
+
+/// Tells `name` from others that are the same: ` ~` and the id are appended,
+/// and the name is cut so that all fits.
+pub(super) fn append_id(name: &mut String, id: u32) {
+    let end = format!(" ~{id}");
+    let mut cut = name.len().min(MAX_BYTES - end.len());
+    while !name.is_char_boundary(cut) {
+        cut -= 1;
+    }
+    name.truncate(cut);
+    name.truncate(name.trim_end().len());
+    name.push_str(&end);
+}
+
+/// Whether `name` could be one that [`append_id`] made.
+pub(super) fn ends_in_id(name: &str) -> bool {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    stem.len() < name.len() && stem.ends_with(" ~")
 }
 
 #[cfg(test)]
@@ -118,6 +146,42 @@ mod tests {
             assert_eq!(shown(text), name);
         }
         assert_eq!(shown(&"é".repeat(200)), "é".repeat(127));
+    }
+
+    #[test]
+    fn an_id_is_appended_within_the_longest_name() {
+        for (name, id, expected) in [
+            ("Foo", 7, "Foo ~7".to_owned()),
+            ("Foo ~7", 8, "Foo ~7 ~8".to_owned()),
+            (&"x".repeat(255), 123, format!("{} ~123", "x".repeat(250))),
+            (&"é".repeat(127), 12, format!("{} ~12", "é".repeat(125))),
+            (
+                &format!("{} {}", "x".repeat(250), "yyyy"),
+                12,
+                format!("{} ~12", "x".repeat(250)),
+            ),
+            (
+                &"x".repeat(255),
+                u32::MAX,
+                format!("{} ~4294967295", "x".repeat(243)),
+            ),
+        ] {
+            let mut made = name.to_owned();
+            append_id(&mut made, id);
+            assert_eq!(made, expected);
+            assert!(made.len() <= 255);
+            assert!(ends_in_id(&made));
+        }
+    }
+
+    #[test]
+    fn a_name_that_ends_in_a_number_of_its_own_is_told() {
+        for name in ["Foo ~7", "Foo ~007", "x ~1 ~2"] {
+            assert!(ends_in_id(name), "{name}");
+        }
+        for name in ["~7", "Foo~7", "Foo ~", "Foo ~7x", "Foo ~٣", "7", ""] {
+            assert!(!ends_in_id(name), "{name}");
+        }
     }
 
     #[test]

@@ -62,11 +62,7 @@ fn text(tree: &dyn Tree, path: &str) -> String {
 }
 
 fn texts_have_a_directory(tree: &dyn Tree) {
-    assert_eq!(
-        names(tree, ""),
-        ["games", "deleted", "texts", "headers.tsv"]
-    );
-    assert_eq!(tree.stat("").unwrap().links, 5);
+    assert!(names(tree, "").contains(&"texts".to_owned()));
     assert_eq!(tree.stat("texts").unwrap().links, 3);
     assert!(tree.stat("texts/media").unwrap().is_directory);
     let games = ["000004.pgn", "000009.pgn", "000010.pgn"];

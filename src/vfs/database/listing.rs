@@ -1,7 +1,8 @@
 //! What each directory lists, from any place on.
 
-use super::{DatabaseVolume, GAMES, HEADERS_TSV, MEDIA, MEDIA_NAME, TEXTS, headers_tsv, is_in};
-use crate::cbh::{Entry, GameId, RecordKind, TextLanguage};
+use super::directory::Directory;
+use super::{DatabaseVolume, GAME, HEADERS_TSV, MEDIA_NAME, headers_tsv, is_in};
+use crate::cbh::{EntityId, EntityKind, Entry, GameId, Group, RecordKind, Summary, TextLanguage};
 use crate::vfs::volume::{DirEntry, Ino, Listing, Node};
 use crate::vfs::{Error, guiding, names};
 
@@ -12,27 +13,38 @@ const MEDIA_COOKIE: u64 = 3;
 const FIRST_RECORDS: u32 = 128;
 const MOST_RECORDS: u32 = 2048;
 
+/// Records next to each other that are read at once for a group, which may
+/// have all of them or two.
+const GROUP_RECORDS: u32 = 128;
+
+/// What records next to each other say.
+#[derive(Debug, Default)]
+struct Page {
+    entries: Vec<Entry>,
+    /// Those of games.
+    summaries: Vec<Summary>,
+    /// Memory for a name.
+    name: String,
+}
+
 impl DatabaseVolume {
     /// Lists the records of `games/` or `deleted/`, by ascending id.
     pub(super) fn list_records(
         &self,
-        directory: Ino,
+        directory: Directory,
         after: u64,
         listing: &mut Listing<'_>,
     ) -> Result<(), Error> {
         let last = self.database.last_id();
-        let mut entries = Vec::new();
-        let mut name = String::new();
+        let mut page = Page::default();
         let mut next = first_id(directory, after);
         let mut count = FIRST_RECORDS;
         while next <= last {
-            entries.clear();
             let wanted = count.min(last - next + 1);
-            let read = self.database.entries(GameId(next), wanted, &mut entries);
-            for entry in entries.iter().filter(|entry| is_in(directory, entry)) {
-                if !self.list_entry(directory, entry, after, &mut name, listing) {
-                    return Ok(());
-                }
+            let is_listed = |entry: &Entry| is_in(directory, entry);
+            let read = self.read_page(GameId(next), wanted, &mut page);
+            if !self.list_page(directory, &mut page, after, is_listed, listing) {
+                return Ok(());
             }
             // What could be read before the files end is listed all the same.
             read?;
@@ -45,54 +57,179 @@ impl DatabaseVolume {
         Ok(())
     }
 
-    /// Lists the files of one record whose cookies are greater than `after`;
-    /// false if there was no room. `scratch` is memory for a name.
-    fn list_entry(
+    /// Lists the games of `group`, by ascending id.
+    pub(super) fn list_group(
         &self,
-        directory: Ino,
-        entry: &Entry,
+        group: Group,
         after: u64,
-        scratch: &mut String,
+        listing: &mut Listing<'_>,
+    ) -> Result<(), Error> {
+        let games = self.groups.games(&self.database, group)?;
+        let before = first_id(Directory::Group(group), after) - 1;
+        let mut rest = games.after(GameId(before));
+        let mut page = Page::default();
+        while let Some(first) = rest.first() {
+            let end = first.0.saturating_add(GROUP_RECORDS);
+            let (near, further) = rest.split_at(rest.partition_point(|id| id.0 < end));
+            let count = near.last().map_or(0, |last| last.0 - first.0 + 1);
+            let is_listed = |entry: &Entry| {
+                is_in(Directory::Games, entry) && near.binary_search(&entry.id).is_ok()
+            };
+            let read = self.read_page(*first, count, &mut page);
+            let directory = Directory::Group(group);
+            if !self.list_page(directory, &mut page, after, is_listed, listing) {
+                return Ok(());
+            }
+            read?;
+            rest = further;
+        }
+        Ok(())
+    }
+
+    /// Reads `count` records from `first` on; if the files end before, those
+    /// that are left.
+    fn read_page(&self, first: GameId, count: u32, page: &mut Page) -> Result<(), Error> {
+        page.entries.clear();
+        page.summaries.clear();
+        // What is missing here is asked for again, one by one.
+        let _ = self.database.summaries(first, count, &mut page.summaries);
+        Ok(self.database.entries(first, count, &mut page.entries)?)
+    }
+
+    /// Lists those records that `is_listed` has; false if there was no room.
+    fn list_page(
+        &self,
+        directory: Directory,
+        page: &mut Page,
+        after: u64,
+        is_listed: impl Fn(&Entry) -> bool,
         listing: &mut Listing<'_>,
     ) -> bool {
-        let mut show = |name: &str, node: Node, language| {
-            let cookie = cookie(directory, entry.id, language);
-            cookie <= after || listing(&DirEntry { name, node, cookie })
+        for entry in page.entries.iter().filter(|entry| is_listed(entry)) {
+            let has_room = match entry.kind {
+                RecordKind::Game => {
+                    names::format_game(entry.id, &mut page.name);
+                    let node = self.listed_game(entry, &page.summaries);
+                    let cookie = cookie(directory, entry.id, TextLanguage(0));
+                    let name = &page.name;
+                    cookie <= after || listing(&DirEntry { name, node, cookie })
+                }
+                RecordKind::Text => self.list_text(directory, entry, after, listing),
+            };
+            if !has_room {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// A game of a listing. One of which a record is gone is still listed;
+    /// whoever wants more of it is told so.
+    fn listed_game(&self, entry: &Entry, read: &[Summary]) -> Node {
+        let at = read.binary_search_by_key(&entry.id, |summary| summary.id);
+        let summary = match at.ok().and_then(|at| read.get(at)) {
+            Some(summary) => Ok(*summary),
+            None => self.database.summary(entry.id),
         };
-        match entry.kind {
-            RecordKind::Game => {
-                names::format_game(entry.id, scratch);
-                show(scratch, self.game_node(entry), TextLanguage(0))
-            }
-            RecordKind::Text => {
-                let files = guiding::files_of(&self.database, entry.id);
-                files.iter().all(|file| {
-                    let node = self.file_node(file.ino(entry.id), entry);
-                    show(&file.name, node, file.language)
-                })
-            }
+        match summary {
+            Ok(summary) => self.game_node(entry, &summary),
+            Err(_) => self.file_node(Ino::new(GAME, u64::from(entry.id.0)), entry),
         }
     }
 
+    /// Lists the files of one text whose cookies are greater than `after`;
+    /// false if there was no room.
+    fn list_text(
+        &self,
+        directory: Directory,
+        entry: &Entry,
+        after: u64,
+        listing: &mut Listing<'_>,
+    ) -> bool {
+        let files = guiding::files_of(&self.database, entry.id);
+        files.iter().all(|file| {
+            let name = &file.name;
+            let node = self.file_node(file.ino(entry.id), entry);
+            let cookie = cookie(directory, entry.id, file.language);
+            cookie <= after || listing(&DirEntry { name, node, cookie })
+        })
+    }
+
+    /// Lists the players, tournaments … that have games, by ascending id.
+    pub(super) fn list_entities(
+        &self,
+        kind: EntityKind,
+        after: u64,
+        listing: &mut Listing<'_>,
+    ) -> Result<(), Error> {
+        let Some(named) = self.groups.named(&self.database, kind) else {
+            return Ok(());
+        };
+        let first = u32::try_from(after.saturating_sub(2)).unwrap_or(u32::MAX);
+        for id in (first..named.bound()).map(EntityId) {
+            let directory = Directory::Group(Group::Entity(kind, id));
+            if !self.has(directory)? {
+                continue;
+            }
+            let Some(name) = named.file_name(id) else {
+                continue;
+            };
+            let entry = DirEntry {
+                name: &name,
+                node: self.directory_node(directory),
+                cookie: u64::from(id.0) + 3,
+            };
+            if !listing(&entry) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lists the openings, or years, that have games.
+    pub(super) fn list_children(
+        &self,
+        directory: Directory,
+        after: u64,
+        listing: &mut Listing<'_>,
+    ) -> Result<(), Error> {
+        let mut name = String::new();
+        let children = directory.children().into_iter();
+        for (cookie, child) in children.filter(|(cookie, _)| *cookie > after) {
+            if !self.has(child)? {
+                continue;
+            }
+            child.format(&mut name);
+            let entry = DirEntry {
+                name: &name,
+                node: self.directory_node(child),
+                cookie,
+            };
+            if !listing(&entry) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn list_texts(&self, after: u64, listing: &mut Listing<'_>) -> Result<(), Error> {
-        if after < MEDIA_COOKIE && self.is_directory(MEDIA) {
+        if after < MEDIA_COOKIE && self.has_media() {
             let entry = DirEntry {
                 name: MEDIA_NAME,
-                node: self.directory_node(MEDIA),
+                node: self.directory_node(Directory::Media),
                 cookie: MEDIA_COOKIE,
             };
             if !listing(&entry) {
                 return Ok(());
             }
         }
-        let mut name = String::new();
         let ids = self.guiding.ids(&self.database);
-        let first = first_id(TEXTS, after);
+        let first = first_id(Directory::Texts, after);
         let from = ids.partition_point(|id| id.0 < first);
         for id in ids.get(from..).unwrap_or_default() {
             match self.entry(*id, RecordKind::Text) {
-                Ok(entry) if is_in(TEXTS, &entry) => {
-                    if !self.list_entry(TEXTS, &entry, after, &mut name, listing) {
+                Ok(entry) if is_in(Directory::Texts, &entry) => {
+                    if !self.list_text(Directory::Texts, &entry, after, listing) {
                         return Ok(());
                     }
                 }
@@ -121,10 +258,10 @@ impl DatabaseVolume {
     }
 
     pub(super) fn list_top(&self, after: u64, listing: &mut Listing<'_>) {
-        for (cookie, name, ino) in self.top() {
+        for (cookie, name, directory) in self.top() {
             let entry = DirEntry {
                 name,
-                node: self.directory_node(ino),
+                node: self.directory_node(directory),
                 cookie,
             };
             if cookie > after && !listing(&entry) {
@@ -143,24 +280,29 @@ impl DatabaseVolume {
     }
 }
 
+/// Whether one id can have several names in this directory.
+fn has_texts(directory: Directory) -> bool {
+    matches!(directory, Directory::Texts | Directory::Deleted)
+}
+
 /// The cookie of a file; all but those of texts are in language 0.
-fn cookie(directory: Ino, id: GameId, language: TextLanguage) -> u64 {
+fn cookie(directory: Directory, id: GameId, language: TextLanguage) -> u64 {
     let id = u64::from(id.0);
-    if directory == GAMES {
-        id + 2
-    } else {
+    if has_texts(directory) {
         (id << 8 | u64::from(language.0)) + 2
+    } else {
+        id + 2
     }
 }
 
 /// The first record with cookies greater than `after`; that of `after` itself
 /// where it may have several.
-fn first_id(directory: Ino, after: u64) -> u32 {
+fn first_id(directory: Directory, after: u64) -> u32 {
     let after = after.saturating_sub(2);
-    let id = if directory == GAMES {
-        after + 1
-    } else {
+    let id = if has_texts(directory) {
         after >> 8
+    } else {
+        after.saturating_add(1)
     };
     u32::try_from(id).unwrap_or(u32::MAX).max(1)
 }

@@ -1,0 +1,252 @@
+//! The directories of a database and their numbers.
+
+use std::fmt::Write as _;
+
+use crate::cbh::{EntityId, EntityKind, Group};
+use crate::game::Eco;
+use crate::vfs::volume::Ino;
+
+use EntityKind::{Annotator, Player, Source, Team, Tournament};
+
+/// The kind of number that the directory of the first kind of entity has; the
+/// others follow.
+const FIRST_ENTITY: u16 = 2;
+/// The kinds of numbers that directories of openings and years have.
+const ECO_LETTER: u16 = 7;
+const ECO_CODE: u16 = 8;
+const YEAR: u16 = 9;
+
+/// Letters of opening codes, and codes with one letter.
+const LETTERS: u16 = 5;
+const CODES_OF_LETTER: u16 = Eco::COUNT / LETTERS;
+
+/// Years have 12 bits.
+const YEARS: u16 = 1 << 12;
+
+/// A directory of a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Directory {
+    Root,
+    /// `games/`
+    Games,
+    /// `deleted/`
+    Deleted,
+    /// `texts/`
+    Texts,
+    /// `texts/media/`
+    Media,
+    /// `players/` and the like
+    Entities(EntityKind),
+    /// `eco/`
+    Eco,
+    /// `eco/A/` is 0, `eco/E/` 4.
+    EcoLetter(u16),
+    /// `years/`
+    Years,
+    /// Games that have something in common: `players/Carlsen, Magnus/`,
+    /// `eco/B/B90/`, `eco/none/`, `years/1999/`.
+    Group(Group),
+}
+
+impl Directory {
+    /// The directories of the root, with their names. Their cookies count
+    /// from 3.
+    pub(super) const TOP: [(&str, Directory); 10] = [
+        ("games", Directory::Games),
+        ("players", Directory::Entities(Player)),
+        ("tournaments", Directory::Entities(Tournament)),
+        ("annotators", Directory::Entities(Annotator)),
+        ("sources", Directory::Entities(Source)),
+        ("teams", Directory::Entities(Team)),
+        ("eco", Directory::Eco),
+        ("years", Directory::Years),
+        ("texts", Directory::Texts),
+        ("deleted", Directory::Deleted),
+    ];
+
+    /// That of this number, if it is one of a directory; what lies in it, or
+    /// whether there is such a thing in the base, is not asked.
+    pub(super) fn of(ino: Ino) -> Option<Directory> {
+        let index = u32::try_from(ino.index()).ok()?;
+        let short = u16::try_from(index).ok();
+        let entity = |place: u16| EntityKind::ALL.get(usize::from(place)).copied();
+        Some(match u16::try_from(ino.kind()).ok()? {
+            0 => match short? {
+                1 => Directory::Root,
+                2 => Directory::Games,
+                3 => Directory::Deleted,
+                4 => Directory::Texts,
+                5 => Directory::Media,
+                11 => Directory::Eco,
+                12 => Directory::Years,
+                index => Directory::Entities(entity(index.checked_sub(6)?)?),
+            },
+            ECO_LETTER => Directory::EcoLetter(short.filter(|letter| *letter < LETTERS)?),
+            ECO_CODE => Directory::Group(Group::Eco(match short? {
+                Eco::COUNT => None,
+                code => Some(Eco::new(code, 0)?),
+            })),
+            YEAR => Directory::Group(Group::Year(short.filter(|year| *year < YEARS)?)),
+            kind => {
+                let kind = entity(kind.checked_sub(FIRST_ENTITY)?)?;
+                Directory::Group(Group::Entity(kind, EntityId(index)))
+            }
+        })
+    }
+
+    /// Its number.
+    pub(super) fn ino(self) -> Ino {
+        let (kind, index) = match self {
+            Directory::Root => (0, 1),
+            Directory::Games => (0, 2),
+            Directory::Deleted => (0, 3),
+            Directory::Texts => (0, 4),
+            Directory::Media => (0, 5),
+            Directory::Entities(kind) => (0, 6 + kind as u64),
+            Directory::Eco => (0, 11),
+            Directory::Years => (0, 12),
+            Directory::EcoLetter(letter) => (ECO_LETTER, u64::from(letter)),
+            Directory::Group(group) => match group {
+                Group::Entity(kind, id) => (FIRST_ENTITY + kind as u16, u64::from(id.0)),
+                Group::Eco(eco) => (ECO_CODE, u64::from(eco.map_or(Eco::COUNT, Eco::index))),
+                Group::Year(year) => (YEAR, u64::from(year)),
+            },
+        };
+        Ino::new(kind, index)
+    }
+
+    /// The one that it lies in.
+    pub(super) fn parent(self) -> Directory {
+        match self {
+            Directory::Media => Directory::Texts,
+            Directory::EcoLetter(_) | Directory::Group(Group::Eco(None)) => Directory::Eco,
+            Directory::Group(Group::Entity(kind, _)) => Directory::Entities(kind),
+            Directory::Group(Group::Eco(Some(eco))) => {
+                Directory::EcoLetter(eco.index() / CODES_OF_LETTER)
+            }
+            Directory::Group(Group::Year(_)) => Directory::Years,
+            _ => Directory::Root,
+        }
+    }
+
+    /// What `eco/`, `eco/B/` and `years/` can list: cookies and directories
+    /// in order.
+    pub(super) fn children(self) -> Vec<(u64, Directory)> {
+        let codes = |letter: u16| letter * CODES_OF_LETTER..(letter + 1) * CODES_OF_LETTER;
+        let group = Directory::Group;
+        let children: Vec<Directory> = match self {
+            Directory::Eco => (0..LETTERS)
+                .map(Directory::EcoLetter)
+                .chain([group(Group::Eco(None))])
+                .collect(),
+            Directory::EcoLetter(letter) => codes(letter)
+                .filter_map(|code| Some(group(Group::Eco(Some(Eco::new(code, 0)?)))))
+                .collect(),
+            Directory::Years => (0..YEARS).map(|year| group(Group::Year(year))).collect(),
+            _ => Vec::new(),
+        };
+        (3..).zip(children).collect()
+    }
+
+    /// The one of `children` with this name.
+    pub(super) fn child(self, name: &[u8]) -> Option<Directory> {
+        let name = std::str::from_utf8(name).ok()?;
+        let child = match (self, name) {
+            (Directory::Eco, "none") => Directory::Group(Group::Eco(None)),
+            (Directory::Years, "unknown") => Directory::Group(Group::Year(0)),
+            (Directory::Eco, _) => {
+                let letter = name.bytes().next()?.checked_sub(b'A')?;
+                Directory::EcoLetter(u16::from(letter)).checked()?
+            }
+            (Directory::EcoLetter(letter), _) => {
+                let code: u16 = name.get(1..)?.parse().ok()?;
+                let code = code.checked_add(letter * CODES_OF_LETTER)?;
+                Directory::Group(Group::Eco(Some(Eco::new(code, 0)?)))
+            }
+            (Directory::Years, _) => Directory::Group(Group::Year(name.parse().ok()?)).checked()?,
+            _ => return None,
+        };
+        // It has one name only.
+        let mut formatted = String::new();
+        child.format(&mut formatted);
+        (formatted == name && child.parent() == self).then_some(child)
+    }
+
+    /// Itself, if there is a number for it.
+    fn checked(self) -> Option<Directory> {
+        Directory::of(self.ino())
+    }
+
+    /// Writes the name that a directory of openings or a year has; those of
+    /// entities have the names of the base. `name` is replaced.
+    pub(super) fn format(self, name: &mut String) {
+        name.clear();
+        // Writing to a string does not fail.
+        let _ = match self {
+            Directory::EcoLetter(letter) => {
+                let first = Eco::new(letter * CODES_OF_LETTER, 0);
+                write!(name, "{}", first.map_or(' ', |eco| eco.bytes()[0].into()))
+            }
+            Directory::Group(Group::Eco(Some(eco))) => write!(name, "{eco}"),
+            Directory::Group(Group::Eco(None)) => write!(name, "none"),
+            Directory::Group(Group::Year(0)) => write!(name, "unknown"),
+            Directory::Group(Group::Year(year)) => write!(name, "{year:04}"),
+            _ => Ok(()),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn numbers_and_directories_tell_each_other() {
+        let mut found = BTreeSet::new();
+        for kind in 0..=20 {
+            for index in 0..6000 {
+                let ino = Ino::new(kind, index);
+                let Some(directory) = Directory::of(ino) else {
+                    continue;
+                };
+                assert_eq!(directory.ino(), ino, "{directory:?}");
+                assert!(found.insert(ino));
+            }
+        }
+        // The root, those in it, texts/media, entities, letters, codes, years.
+        assert_eq!(found.len(), 1 + 10 + 1 + 5 * 6000 + 5 + 501 + 4096);
+        for (_, top) in Directory::TOP {
+            assert!(found.contains(&top.ino()));
+            assert_eq!(top.parent(), Directory::Root);
+        }
+        assert_eq!(Directory::of(Ino::new(2, 1 << 32)), None);
+        assert_eq!(Directory::of(Ino(u64::MAX)), None);
+    }
+
+    #[test]
+    fn children_know_their_parent_and_have_names_of_their_own() {
+        let mut name = String::new();
+        let mut last = Vec::new();
+        for parent in [
+            Directory::Eco,
+            Directory::EcoLetter(4),
+            Directory::Years,
+            Directory::EcoLetter(0),
+        ] {
+            let mut names = BTreeSet::new();
+            for (_, child) in parent.children() {
+                assert_eq!(child.parent(), parent);
+                child.format(&mut name);
+                assert_eq!(parent.child(name.as_bytes()), Some(child));
+                assert!(!name.trim().is_empty());
+                assert!(names.insert(name.clone()), "{name}");
+            }
+            last.push((names.len(), name.clone()));
+        }
+        let expected = [(6, "none"), (100, "E99"), (4096, "4095"), (100, "A99")];
+        assert_eq!(last, expected.map(|(count, name)| (count, name.to_owned())));
+        assert!(Directory::Games.children().is_empty());
+    }
+}

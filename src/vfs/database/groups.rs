@@ -1,0 +1,168 @@
+//! Which games have something in common, and what it is called.
+
+use std::sync::{Arc, OnceLock};
+
+use super::directory::Directory;
+use super::file_names::FileNames;
+use crate::cbh::{
+    Crossref, Database, EntityId, EntityKind, EntityNames, GameId, Group, Grouping, Summary,
+};
+use crate::vfs::Error;
+
+/// The entities of one kind, with their names.
+#[derive(Debug)]
+struct Entities {
+    names: Arc<EntityNames>,
+    /// Only listing and look-up want them.
+    file_names: OnceLock<FileNames>,
+}
+
+/// What is known of the groups of a base's games, worked out when first
+/// asked.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    entities: [OnceLock<Entities>; EntityKind::ALL.len()],
+}
+
+impl Groups {
+    /// The entities of a kind. If their file cannot be read there are none:
+    /// the games are not to be lost for that.
+    fn entities(&self, database: &Database, kind: EntityKind) -> Option<&Entities> {
+        Some(self.entities.get(kind as usize)?.get_or_init(|| Entities {
+            names: database.entity_names(kind).unwrap_or_else(|error| {
+                log::error!("{error}");
+                Arc::default()
+            }),
+            file_names: OnceLock::new(),
+        }))
+    }
+
+    /// Those of a kind that are listed, if they have games.
+    pub(super) fn named<'g>(&'g self, database: &Database, kind: EntityKind) -> Option<Named<'g>> {
+        let entities = self.entities(database, kind)?;
+        let names = &entities.names;
+        let all = || names.iter().map(|(id, name)| (id.0, name));
+        let file_names = entities.file_names.get_or_init(|| FileNames::new(all));
+        Some(Named { names, file_names })
+    }
+
+    /// Whether there is such a player, such a team …
+    fn has_entity(&self, database: &Database, kind: EntityKind, id: EntityId) -> bool {
+        self.entities(database, kind)
+            .is_some_and(|entities| entities.names.contains(id))
+    }
+
+    /// In how many directories a game is listed.
+    pub(super) fn count_listings(&self, database: &Database, game: &Summary) -> u32 {
+        // One for games/ or deleted/.
+        if game.is_deleted {
+            return 1;
+        }
+        let has = |kind, id: Option<EntityId>| {
+            u32::from(id.is_some_and(|id| self.has_entity(database, kind, id)))
+        };
+        let other =
+            |first: Option<EntityId>, second: Option<EntityId>| second.filter(|_| second != first);
+        let second_player = other(Some(game.white), Some(game.black));
+        let entities = has(EntityKind::Player, Some(game.white))
+            + has(EntityKind::Player, second_player)
+            + has(EntityKind::Tournament, Some(game.tournament))
+            + has(EntityKind::Annotator, Some(game.annotator))
+            + has(EntityKind::Source, Some(game.source))
+            + has(EntityKind::Team, game.white_team)
+            + has(EntityKind::Team, other(game.white_team, game.black_team));
+        // Every game has an opening and a year, be it none and unknown.
+        1 + entities + 2
+    }
+
+    /// The games of `group`, ascending. None if what they have in common is
+    /// not there.
+    pub(super) fn games(&self, database: &Database, group: Group) -> Result<Games, Error> {
+        let is_there = match group {
+            Group::Entity(kind, id) => self.has_entity(database, kind, id),
+            Group::Eco(_) | Group::Year(_) => true,
+        };
+        let crossref = if is_there {
+            Some(database.crossref(group.grouping())?)
+        } else {
+            None
+        };
+        Ok(Games { crossref, group })
+    }
+
+    /// Whether there is such a directory: one that a grouping has a game for.
+    pub(super) fn has_directory(
+        &self,
+        database: &Database,
+        directory: Directory,
+    ) -> Result<bool, Error> {
+        match directory {
+            Directory::Group(group) => Ok(!self.games(database, group)?.all().is_empty()),
+            Directory::EcoLetter(_) => {
+                let crossref = database.crossref(Grouping::Eco)?;
+                Ok(has_code(&crossref, directory))
+            }
+            _ => Ok(true),
+        }
+    }
+}
+
+/// Whether a letter of the opening codes has games.
+fn has_code(crossref: &Crossref, letter: Directory) -> bool {
+    let mut codes = letter.children().into_iter();
+    codes.any(
+        |(_, code)| matches!(code, Directory::Group(group) if !crossref.games(group).is_empty()),
+    )
+}
+
+/// The games of one group.
+#[derive(Debug)]
+pub(super) struct Games {
+    crossref: Option<Arc<Crossref>>,
+    group: Group,
+}
+
+impl Games {
+    /// All of them, ascending.
+    pub(super) fn all(&self) -> &[GameId] {
+        self.after(GameId(0))
+    }
+
+    /// Those with a higher number.
+    pub(super) fn after(&self, id: GameId) -> &[GameId] {
+        let crossref = self.crossref.as_ref();
+        crossref.map_or(&[], |crossref| crossref.games_after(self.group, id))
+    }
+
+    /// Whether the game is one of them.
+    pub(super) fn contains(&self, id: GameId) -> bool {
+        let crossref = self.crossref.as_ref();
+        crossref.is_some_and(|crossref| crossref.contains(self.group, id))
+    }
+}
+
+/// The entities of one kind, with file names.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Named<'g> {
+    names: &'g EntityNames,
+    file_names: &'g FileNames,
+}
+
+impl Named<'_> {
+    /// All ids lie below this.
+    pub(super) fn bound(&self) -> u32 {
+        self.names.bound()
+    }
+
+    /// The file name of this one, if there is one.
+    pub(super) fn file_name(&self, id: EntityId) -> Option<String> {
+        Some(self.file_names.of(id.0, self.names.get(id)?))
+    }
+
+    /// The one of this file name.
+    pub(super) fn find(&self, file_name: &[u8]) -> Option<EntityId> {
+        let file_name = std::str::from_utf8(file_name).ok()?;
+        let name_of = |id| self.names.get(EntityId(id));
+        self.file_names.find(file_name, name_of).map(EntityId)
+    }
+}
