@@ -22,6 +22,10 @@ pub enum Error {
     Invalid,
     /// The text is longer than cbfs shows.
     TooLarge,
+    /// A long file is not any more what it was when its length was told.
+    Stale,
+    /// This is found out only for who asks for it in particular.
+    NotYet,
     /// What is on disk cannot be read as what it should be; the line says
     /// file, place and fact.
     Damaged(String),
@@ -52,6 +56,8 @@ impl Error {
             Error::ReadOnly => libc::EROFS,
             Error::Invalid => libc::EINVAL,
             Error::TooLarge => libc::EFBIG,
+            Error::Stale => libc::ESTALE,
+            Error::NotYet => libc::EAGAIN,
             Error::Damaged(_) | Error::Panicked(_) => libc::EIO,
         }
     }
