@@ -3,6 +3,7 @@
 mod find;
 mod lists;
 mod texts;
+mod verify;
 
 use std::fs;
 use std::io;

@@ -11,7 +11,8 @@
 //! | `.cbtt` | more of each tournament | [`entities`] |
 //!
 //! [`crossref`] tells which games have a player, an event, an opening or a
-//! year in common; [`Summary`] is a game as its records alone tell it.
+//! year in common, [`references`] how often records refer to each entity;
+//! [`Summary`] is a game as its records alone tell it.
 //!
 //! The words: a **game id** counts the records of `.cbh` from 1, texts
 //! included; an **entity id** counts the records of one entity file from 0.
@@ -27,6 +28,7 @@ mod extended;
 mod family;
 pub mod moves;
 mod record;
+mod references;
 mod rewrite;
 mod summary;
 mod texts;
@@ -39,6 +41,7 @@ pub use entities::{EntityId, EntityKind, EntityNames};
 pub use error::Error;
 pub use family::{Family, FileKind};
 pub use record::{Entry, GameId, RecordKind};
+pub use references::{Reference, References};
 pub use rewrite::{rewrite, write};
 pub use summary::Summary;
 pub use texts::{Body, Content, GameMention, GuidingText, Link, TextLanguage};

@@ -158,7 +158,7 @@ impl DatabaseVolume {
         }
     }
 
-    /// A game; `summary` and `entry` are what its records say.
+    /// A game, of which `entry` and `summary` are what the records say.
     fn game_node(&self, entry: &Entry, summary: &Summary) -> Node {
         Node {
             links: self.groups.count_listings(&self.database, summary),

@@ -91,7 +91,7 @@ impl Database {
                 }),
             },
         };
-        names.map_err(|source| self.io(entity_file(kind), source))
+        names.map_err(|source| self.io(kind.file(), source))
     }
 
     /// The games of every player, opening … that are not deleted; found at
@@ -114,7 +114,7 @@ impl Database {
         let entities = match grouping {
             Grouping::Entity(kind) => self
                 .count_entities(kind)
-                .map_err(|source| self.io(entity_file(kind), source))?,
+                .map_err(|source| self.io(kind.file(), source))?,
             Grouping::Eco | Grouping::Year => 0,
         };
         let mut builder = CrossrefBuilder::new(grouping, self.last_id, entities);
@@ -130,7 +130,7 @@ impl Database {
     }
 
     /// How many records the file of this kind has, deleted ones included.
-    fn count_entities(&self, kind: EntityKind) -> io::Result<u32> {
+    pub(super) fn count_entities(&self, kind: EntityKind) -> io::Result<u32> {
         match kind {
             EntityKind::Player => self.players.count_present(),
             EntityKind::Tournament => self.tournaments.count_present(),
@@ -223,15 +223,4 @@ fn summary_of(record: &Record<'_>) -> Option<Summary> {
         return None;
     }
     Summary::decode(record.id, record.is_deleted, record.bytes, record.extended).ok()
-}
-
-/// The file with the entities of this kind.
-fn entity_file(kind: EntityKind) -> FileKind {
-    match kind {
-        EntityKind::Player => FileKind::Players,
-        EntityKind::Tournament => FileKind::Tournaments,
-        EntityKind::Annotator => FileKind::Annotators,
-        EntityKind::Source => FileKind::Sources,
-        EntityKind::Team => FileKind::Teams,
-    }
 }

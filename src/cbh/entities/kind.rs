@@ -1,5 +1,7 @@
 //! Which kinds of entities there are.
 
+use crate::cbh::FileKind;
+
 /// Number of an entity in the file of its kind, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntityId(pub u32);
@@ -28,6 +30,17 @@ impl EntityKind {
         EntityKind::Source,
         EntityKind::Team,
     ];
+
+    /// The file that holds the entities of this kind.
+    pub(in crate::cbh) fn file(self) -> FileKind {
+        match self {
+            EntityKind::Player => FileKind::Players,
+            EntityKind::Tournament => FileKind::Tournaments,
+            EntityKind::Annotator => FileKind::Annotators,
+            EntityKind::Source => FileKind::Sources,
+            EntityKind::Team => FileKind::Teams,
+        }
+    }
 }
 
 /// One of something for each kind.
@@ -49,6 +62,17 @@ impl<T> PerKind<T> {
             EntityKind::Annotator => &self.annotators,
             EntityKind::Source => &self.sources,
             EntityKind::Team => &self.teams,
+        }
+    }
+
+    /// That of `kind`, to be changed.
+    pub(in crate::cbh) fn of_mut(&mut self, kind: EntityKind) -> &mut T {
+        match kind {
+            EntityKind::Player => &mut self.players,
+            EntityKind::Tournament => &mut self.tournaments,
+            EntityKind::Annotator => &mut self.annotators,
+            EntityKind::Source => &mut self.sources,
+            EntityKind::Team => &mut self.teams,
         }
     }
 }

@@ -21,6 +21,7 @@
 //! garbage.
 
 mod annotator;
+mod collation;
 mod id_set;
 mod kind;
 mod names;
@@ -30,6 +31,8 @@ mod tag;
 mod team;
 mod tournament;
 mod tournament_extra;
+mod tree;
+mod verify;
 
 pub use kind::{EntityId, EntityKind};
 pub use names::EntityNames;
@@ -43,8 +46,11 @@ pub(super) use team::Teams;
 pub(super) use tournament::Tournaments;
 pub(super) use tournament_extra::TournamentExtras;
 
+use std::cmp::Ordering;
 use std::io;
 use std::marker::PhantomData;
+
+use collation::{Collation, compare_strings};
 
 use super::CodePage;
 use crate::bytes::{ByteReader, Malformed};
@@ -79,6 +85,31 @@ pub(super) trait Kind {
     ///
     /// [`Malformed`] if the data are too short.
     fn decode(data: &[u8], page: CodePage, value: &mut Self::Value) -> Result<(), Malformed>;
+
+    /// The order of two records, by their data.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`] if the data are too short.
+    fn compare(one: &[u8], other: &[u8], collation: Collation) -> Result<Ordering, Malformed> {
+        let (mut one, mut other) = (ByteReader::new(one), ByteReader::new(other));
+        compare_strings(&mut one, &mut other, Self::STRINGS, collation)
+    }
+}
+
+/// The header of an entity file.
+#[derive(Clone, Copy, Debug)]
+struct FileHeader {
+    /// Number of records, deleted ones included.
+    capacity: u32,
+    /// Root of the tree.
+    root: i32,
+    /// First record of the chain of deleted ones, -1 for none.
+    first_deleted: i32,
+    /// Number of records in use, as far as the file knows.
+    live_count: u32,
+    /// Bytes of the header beyond 28.
+    further_bytes: u32,
 }
 
 /// A file of entities, read record by record.
@@ -87,7 +118,7 @@ pub(super) struct EntityFile<K> {
     storage: Box<dyn Storage>,
     /// Where record 0 begins.
     records_at: u64,
-    capacity: u32,
+    header: FileHeader,
     kind: PhantomData<K>,
 }
 
@@ -117,10 +148,10 @@ impl<K: Kind> EntityFile<K> {
         let header = storage
             .read_up_to(0, 28, &mut buffer)
             .map_err(LookupError::Io)?;
-        let (capacity, further_bytes) = decode_header(header, K::DATA_BYTES)?;
+        let header = FileHeader::decode(header, K::DATA_BYTES)?;
         Ok(EntityFile {
-            records_at: 28 + u64::from(further_bytes),
-            capacity,
+            records_at: 28 + u64::from(header.further_bytes),
+            header,
             storage,
             kind: PhantomData,
         })
@@ -163,7 +194,12 @@ impl<K: Kind> EntityFile<K> {
         let record_bytes = LINK_BYTES + K::DATA_BYTES;
         let present = self.storage.len()?.saturating_sub(self.records_at) / record_bytes as u64;
         let present = u32::try_from(present).unwrap_or(u32::MAX);
-        Ok(present.min(self.capacity).min(MOST_RECORDS))
+        Ok(present.min(self.header.capacity).min(MOST_RECORDS))
+    }
+
+    /// Where record `id` begins.
+    fn offset_of(&self, id: u32) -> u64 {
+        self.records_at + u64::from(id) * (LINK_BYTES + K::DATA_BYTES) as u64
     }
 
     /// Reads entity `id` into `value`.
@@ -180,13 +216,11 @@ impl<K: Kind> EntityFile<K> {
         value: &mut K::Value,
     ) -> Result<(), LookupError> {
         let record_bytes = LINK_BYTES + K::DATA_BYTES;
-        let offset = self.records_at + u64::from(id) * record_bytes as u64;
+        let offset = self.offset_of(id);
         let fault = |what: String| LookupError::Fault(offset, what);
-        if id >= self.capacity {
-            return Err(fault(format!(
-                "there is no record {id}, only {}",
-                self.capacity
-            )));
+        let capacity = self.header.capacity;
+        if id >= capacity {
+            return Err(fault(format!("there is no record {id}, only {capacity}")));
         }
         let record = match self.storage.read(offset, record_bytes, buffer) {
             Ok(record) => record,
@@ -232,25 +266,31 @@ impl<K: Kind<Value: Default>> EntityFile<K> {
     }
 }
 
-/// Capacity and number of further header bytes.
-fn decode_header(header: &[u8], data_bytes: usize) -> Result<(u32, u32), Malformed> {
-    let mut reader = ByteReader::new(header);
-    let capacity = reader.i32_le()?;
-    reader.skip(4)?;
-    if reader.i32_le()? != 1_234_567_890 {
-        return Err(Malformed::new(8, "no entity file: its mark is missing"));
+impl FileHeader {
+    /// Reads the first 28 bytes.
+    fn decode(header: &[u8], data_bytes: usize) -> Result<FileHeader, Malformed> {
+        let mut reader = ByteReader::new(header);
+        let capacity = reader.i32_le()?;
+        let root = reader.i32_le()?;
+        if reader.i32_le()? != 1_234_567_890 {
+            return Err(Malformed::new(8, "no entity file: its mark is missing"));
+        }
+        let size = reader.i32_le()?;
+        if usize::try_from(size) != Ok(data_bytes) {
+            return Err(Malformed::new(
+                12,
+                format!("data size is {size}, not {data_bytes}"),
+            ));
+        }
+        let count = |number: i32| u32::try_from(number).unwrap_or(0);
+        Ok(FileHeader {
+            capacity: count(capacity),
+            root,
+            first_deleted: reader.i32_le()?,
+            live_count: count(reader.i32_le()?),
+            further_bytes: count(reader.i32_le()?),
+        })
     }
-    let size = reader.i32_le()?;
-    if usize::try_from(size) != Ok(data_bytes) {
-        return Err(Malformed::new(
-            12,
-            format!("data size is {size}, not {data_bytes}"),
-        ));
-    }
-    reader.skip(8)?;
-    let further = reader.i32_le()?;
-    let count = |number: i32| u32::try_from(number).unwrap_or(0);
-    Ok((count(capacity), count(further)))
 }
 
 /// Appends the string of a field to `out`, which is emptied before.

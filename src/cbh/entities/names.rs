@@ -36,6 +36,11 @@ impl EntityNames {
         self.text.get(from as usize..to as usize)
     }
 
+    /// Whether there is such an entity.
+    pub fn contains(&self, id: EntityId) -> bool {
+        self.live.contains(id.0)
+    }
+
     /// The title of tournament `id`; `None` if there is no such tournament.
     pub fn title(&self, id: EntityId) -> Option<&str> {
         let (title, _) = self.parts.get(id.0 as usize)?;
@@ -201,5 +206,6 @@ mod tests {
         }
         assert_eq!(names.iter().count(), 7);
         assert_eq!(names.get(EntityId(7)), None);
+        assert!(names.contains(EntityId(6)) && !names.contains(EntityId(7)));
     }
 }

@@ -1,6 +1,9 @@
 //! Sources, `.cbs`: title (25 bytes), publisher (16), date of publication
 //! (i32), date of the version (i32), version (u8), quality (u8).
 
+use std::cmp::Ordering;
+
+use super::collation::{Collation, compare_strings};
 use super::{Kind, read_string};
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::{CodePage, date};
@@ -26,5 +29,11 @@ impl Kind for Sources {
         source.version = reader.u8()?;
         source.quality = reader.u8()?;
         Ok(())
+    }
+
+    /// By title.
+    fn compare(one: &[u8], other: &[u8], collation: Collation) -> Result<Ordering, Malformed> {
+        let (mut one, mut other) = (ByteReader::new(one), ByteReader::new(other));
+        compare_strings(&mut one, &mut other, &[25], collation)
     }
 }

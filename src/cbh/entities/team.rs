@@ -1,6 +1,9 @@
 //! Teams, `.cbe`: title (45 bytes), number (u32), bit 0 of a byte: a season
 //! of two years, year (u32; 9999 is "none"), nation (u8).
 
+use std::cmp::Ordering;
+
+use super::collation::{Collation, compare_strings};
 use super::{Kind, read_string};
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::CodePage;
@@ -30,5 +33,17 @@ impl Kind for Teams {
         team.nation = Nation(reader.u8()?);
         team.is_given = true;
         Ok(())
+    }
+
+    /// By title, number, season before year, year, nation.
+    fn compare(one: &[u8], other: &[u8], collation: Collation) -> Result<Ordering, Malformed> {
+        let (mut one, mut other) = (ByteReader::new(one), ByteReader::new(other));
+        let titles = compare_strings(&mut one, &mut other, Self::STRINGS, collation)?;
+        let key = |reader: &mut ByteReader<'_>| {
+            let number = reader.i32_le()?;
+            let is_season = reader.u8()? & 1 != 0;
+            Ok((number, !is_season, reader.i32_le()?, reader.u8()?))
+        };
+        Ok(titles.then(key(&mut one)?.cmp(&key(&mut other)?)))
     }
 }

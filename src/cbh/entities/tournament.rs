@@ -5,10 +5,13 @@
 //! Type: low five bits the kind of event; bit 5 blitz, 6 rapid,
 //! 7 correspondence.
 
+use std::cmp::{Ordering, Reverse};
+
+use super::collation::{Collation, compare_strings};
 use super::{Kind, read_string};
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::{CodePage, date};
-use crate::game::{EventKind, Nation, Speed, Tournament};
+use crate::game::{Date, EventKind, Nation, Speed, Tournament};
 
 /// The records of `.cbt`.
 #[derive(Debug)]
@@ -40,6 +43,18 @@ impl Kind for Tournaments {
         reader.skip(1)?;
         value.rounds = reader.u8()?;
         Ok(())
+    }
+
+    /// By year, latest first, title, place, month and day, latest first.
+    fn compare(one: &[u8], other: &[u8], collation: Collation) -> Result<Ordering, Malformed> {
+        let (mut one, mut other) = (ByteReader::new(one), ByteReader::new(other));
+        let names = compare_strings(&mut one, &mut other, Self::STRINGS, collation)?;
+        let [one, other] = [date::decode(one.u32_le()?), date::decode(other.u32_le()?)];
+        let day = |start: Date| Reverse((start.month, start.day));
+        Ok(Reverse(one.year)
+            .cmp(&Reverse(other.year))
+            .then(names)
+            .then(day(one).cmp(&day(other))))
     }
 }
 

@@ -144,25 +144,19 @@ impl Directory {
 
     /// Its number.
     pub(super) fn ino(self) -> Ino {
-        let place = |kind: EntityKind| {
-            let mut places = (0_u16..).zip(EntityKind::ALL);
-            places
-                .find(|(_, other)| *other == kind)
-                .map_or(0, |(place, _)| place)
-        };
         let (kind, index) = match self {
             Directory::Root => (0, 1),
             Directory::Games => (0, 2),
             Directory::Deleted => (0, 3),
             Directory::Texts => (0, 4),
             Directory::Media => (0, 5),
-            Directory::Entities(kind) => (0, u64::from(6 + place(kind))),
+            Directory::Entities(kind) => (0, 6 + kind as u64),
             Directory::Eco => (0, 11),
             Directory::Years => (0, 12),
             Directory::EcoLetter(letter) => (ECO_LETTER, u64::from(letter)),
             Directory::Whole(whole) => (WHOLE, whole.index()),
             Directory::Group(group) => match group {
-                Group::Entity(kind, id) => (FIRST_ENTITY + place(kind), u64::from(id.0)),
+                Group::Entity(kind, id) => (FIRST_ENTITY + kind as u16, u64::from(id.0)),
                 Group::Eco(eco) => (ECO_CODE, u64::from(eco.map_or(Eco::COUNT, Eco::index))),
                 Group::Year(year) => (YEAR, u64::from(year)),
             },

@@ -28,9 +28,7 @@ impl Groups {
     /// The entities of a kind. If their file cannot be read there are none:
     /// the games are not to be lost for that.
     fn entities(&self, database: &Database, kind: EntityKind) -> Option<&Entities> {
-        let mut all = EntityKind::ALL.iter().zip(&self.entities);
-        let (_, entities) = all.find(|(other, _)| **other == kind)?;
-        Some(entities.get_or_init(|| Entities {
+        Some(self.entities.get(kind as usize)?.get_or_init(|| Entities {
             names: database.entity_names(kind).unwrap_or_else(|error| {
                 log::error!("{error}");
                 Arc::default()
@@ -51,7 +49,7 @@ impl Groups {
     /// Whether there is such a player, such a team …
     fn has_entity(&self, database: &Database, kind: EntityKind, id: EntityId) -> bool {
         self.entities(database, kind)
-            .is_some_and(|entities| entities.names.get(id).is_some())
+            .is_some_and(|entities| entities.names.contains(id))
     }
 
     /// In how many directories a game is listed.

@@ -3,7 +3,7 @@
 use super::directory::Directory;
 use super::{DatabaseVolume, GAME, MEDIA_NAME, is_in};
 use crate::cbh::{EntityId, EntityKind, Entry, GameId, Group, RecordKind, Summary, TextLanguage};
-use crate::vfs::volume::{self, DirEntry, Ino, Listing};
+use crate::vfs::volume::{self, DirEntry, Ino, Listing, Node};
 use crate::vfs::{Error, guiding, names};
 
 /// The cookie of `texts/media/`, before those of the texts.
@@ -43,7 +43,7 @@ impl DatabaseVolume {
             let wanted = count.min(last - next + 1);
             let is_listed = |entry: &Entry| is_in(directory, entry);
             let read = self.read_page(GameId(next), wanted, &mut page);
-            if !self.list_page(directory, &mut page, after, is_listed, listing)? {
+            if !self.list_page(directory, &mut page, after, is_listed, listing) {
                 return Ok(());
             }
             // What could be read before the files end is listed all the same.
@@ -119,7 +119,7 @@ impl DatabaseVolume {
             };
             let read = self.read_page(*first, count, &mut page);
             let directory = Directory::Group(group);
-            if !self.list_page(directory, &mut page, after, is_listed, listing)? {
+            if !self.list_page(directory, &mut page, after, is_listed, listing) {
                 return Ok(());
             }
             read?;
@@ -146,12 +146,12 @@ impl DatabaseVolume {
         after: u64,
         is_listed: impl Fn(&Entry) -> bool,
         listing: &mut Listing<'_>,
-    ) -> Result<bool, Error> {
+    ) -> bool {
         for entry in page.entries.iter().filter(|entry| is_listed(entry)) {
             let has_room = match entry.kind {
                 RecordKind::Game => {
                     names::format_game(entry.id, &mut page.name);
-                    let node = self.game_node(entry, &self.summary(entry.id, &page.summaries)?);
+                    let node = self.listed_game(entry, &page.summaries);
                     let cookie = cookie(directory, entry.id, TextLanguage(0));
                     let name = &page.name;
                     cookie <= after || listing(&DirEntry { name, node, cookie })
@@ -159,18 +159,23 @@ impl DatabaseVolume {
                 RecordKind::Text => self.list_text(directory, entry, after, listing),
             };
             if !has_room {
-                return Ok(false);
+                return false;
             }
         }
-        Ok(true)
+        true
     }
 
-    /// What the records of this game say, as read before or read now.
-    fn summary(&self, id: GameId, read: &[Summary]) -> Result<Summary, Error> {
-        let at = read.binary_search_by_key(&id, |summary| summary.id);
-        match at.ok().and_then(|at| read.get(at)) {
+    /// A game of a listing. One of which a record is gone is still listed;
+    /// whoever wants more of it is told so.
+    fn listed_game(&self, entry: &Entry, read: &[Summary]) -> Node {
+        let at = read.binary_search_by_key(&entry.id, |summary| summary.id);
+        let summary = match at.ok().and_then(|at| read.get(at)) {
             Some(summary) => Ok(*summary),
-            None => Ok(self.database.summary(id)?),
+            None => self.database.summary(entry.id),
+        };
+        match summary {
+            Ok(summary) => self.game_node(entry, &summary),
+            Err(_) => self.file_node(Ino::new(GAME, u64::from(entry.id.0)), entry),
         }
     }
 

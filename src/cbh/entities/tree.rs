@@ -1,0 +1,214 @@
+//! The tree that keeps the records of an entity file in the order of their
+//! keys: an AVL tree whose nodes are the records, named by their ids.
+
+use super::id_set::IdSet;
+use super::{DELETED, LINK_BYTES};
+use crate::bytes::{ByteReader, Malformed};
+
+/// Stands for "no child".
+const NO_CHILD: i32 = -1;
+
+/// The links of a record: its first nine bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Node {
+    pub(super) left: i32,
+    /// In a deleted record: the next deleted one.
+    pub(super) right: i32,
+    /// Height of the right side less that of the left: -1, 0 or 1.
+    pub(super) balance: i8,
+}
+
+impl Node {
+    /// Reads the links; gives the data of the record too.
+    pub(super) fn decode(record: &[u8]) -> Result<(Node, &[u8]), Malformed> {
+        let mut reader = ByteReader::new(record);
+        let node = Node {
+            left: reader.i32_le()?,
+            right: reader.i32_le()?,
+            balance: reader.u8()?.cast_signed(),
+        };
+        debug_assert_eq!(reader.position(), LINK_BYTES);
+        Ok((node, reader.rest()))
+    }
+
+    /// Whether the record is deleted.
+    pub(super) fn is_deleted(self) -> bool {
+        self.left == DELETED
+    }
+}
+
+/// What is wrong with a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flaw {
+    /// A link of this record, or of the header, leads to no record.
+    NoRecord { from: Option<u32>, to: i32 },
+    /// It leads to a deleted record.
+    Deleted { from: Option<u32>, to: u32 },
+    /// It leads to a record that another link leads to.
+    Twice { from: Option<u32>, to: u32 },
+    /// The balance of a record is not that of its sides.
+    Balance { id: u32, is: i8, should: i64 },
+}
+
+/// The links of all records, by id.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tree {
+    pub(super) root: i32,
+    pub(super) nodes: Vec<Node>,
+}
+
+/// What a walk has found.
+#[derive(Debug)]
+pub(super) struct Walk {
+    /// The records that can be reached, in the order of the tree.
+    pub(super) order: Vec<u32>,
+    pub(super) flaws: Vec<Flaw>,
+}
+
+/// What a walk has still to do.
+enum Step {
+    Enter { from: Option<u32>, to: i32 },
+    Visit(u32),
+    Leave(u32),
+}
+
+impl Tree {
+    /// Visits every record that can be reached from the root once, whatever
+    /// the links are.
+    pub(super) fn walk(&self) -> Walk {
+        let mut walk = Walk {
+            order: Vec::new(),
+            flaws: Vec::new(),
+        };
+        let mut heights = vec![0_u32; self.nodes.len()];
+        let mut seen = IdSet::below(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+        // The root of an empty file is 0 or -1.
+        if self.nodes.is_empty() {
+            return walk;
+        }
+        let mut steps = vec![Step::Enter {
+            from: None,
+            to: self.root,
+        }];
+        while let Some(step) = steps.pop() {
+            match step {
+                Step::Enter { to: NO_CHILD, .. } => {}
+                Step::Enter { from, to } => match self.enter(from, to, &mut seen) {
+                    Ok((id, node)) => steps.extend([
+                        Step::Leave(id),
+                        Step::Enter {
+                            from: Some(id),
+                            to: node.right,
+                        },
+                        Step::Visit(id),
+                        Step::Enter {
+                            from: Some(id),
+                            to: node.left,
+                        },
+                    ]),
+                    Err(flaw) => walk.flaws.push(flaw),
+                },
+                Step::Visit(id) => walk.order.push(id),
+                Step::Leave(id) => walk.flaws.extend(self.leave(id, &mut heights)),
+            }
+        }
+        walk
+    }
+
+    /// The record that a link leads to, if it is the first that does.
+    fn enter(&self, from: Option<u32>, to: i32, seen: &mut IdSet) -> Result<(u32, Node), Flaw> {
+        let found = u32::try_from(to).ok();
+        let found = found.and_then(|id| Some((id, *self.nodes.get(id as usize)?)));
+        let Some((id, node)) = found else {
+            return Err(Flaw::NoRecord { from, to });
+        };
+        if node.is_deleted() {
+            return Err(Flaw::Deleted { from, to: id });
+        }
+        if !seen.insert(id) {
+            return Err(Flaw::Twice { from, to: id });
+        }
+        Ok((id, node))
+    }
+
+    /// Notes the height of a record whose sides have been walked.
+    fn leave(&self, id: u32, heights: &mut [u32]) -> Option<Flaw> {
+        let node = self.nodes.get(id as usize)?;
+        let height = |child: i32| {
+            let height = usize::try_from(child).ok().and_then(|at| heights.get(at));
+            height.copied().unwrap_or(0)
+        };
+        let (left, right) = (height(node.left), height(node.right));
+        *heights.get_mut(id as usize)? = 1 + left.max(right);
+        let should = i64::from(right) - i64::from(left);
+        (i64::from(node.balance) != should).then_some(Flaw::Balance {
+            id,
+            is: node.balance,
+            should,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(root: i32, nodes: &[(i32, i32, i8)]) -> Tree {
+        let node = |&(left, right, balance)| Node {
+            left,
+            right,
+            balance,
+        };
+        Tree {
+            root,
+            nodes: nodes.iter().map(node).collect(),
+        }
+    }
+
+    #[test]
+    fn a_walk_goes_from_left_to_right() {
+        let walk = tree(1, &[(-1, -1, 0), (0, 3, 1), (-1, -1, 0), (2, -1, -1)]).walk();
+        assert_eq!(walk.order, [0, 1, 2, 3]);
+        assert_eq!(walk.flaws, []);
+        assert!(tree(0, &[]).walk().order.is_empty());
+    }
+
+    #[test]
+    fn a_tree_that_bites_its_tail_is_walked_once() {
+        let walk = tree(0, &[(1, 0, 0), (0, 1, 0)]).walk();
+        assert_eq!(walk.order, [1, 0]);
+        let twice = |from, to| Flaw::Twice {
+            from: Some(from),
+            to,
+        };
+        for flaw in [twice(1, 0), twice(1, 1), twice(0, 0)] {
+            assert!(walk.flaws.contains(&flaw), "{flaw:?}");
+        }
+    }
+
+    #[test]
+    fn links_that_lead_nowhere_are_named() {
+        let walk = tree(0, &[(7, -2, 1), (DELETED, -1, 0)]).walk();
+        let nowhere = |to| Flaw::NoRecord { from: Some(0), to };
+        assert!(walk.flaws.contains(&nowhere(7)));
+        assert!(walk.flaws.contains(&nowhere(-2)));
+        let balance = Flaw::Balance {
+            id: 0,
+            is: 1,
+            should: 0,
+        };
+        assert!(walk.flaws.contains(&balance));
+        let walk = tree(1, &[(-1, -1, 0), (DELETED, -1, 0)]).walk();
+        let deleted = Flaw::Deleted { from: None, to: 1 };
+        assert_eq!(walk.flaws, [deleted]);
+    }
+
+    #[test]
+    fn a_list_of_records_is_no_depth_of_calls() {
+        let count = 200_000;
+        let nodes: Vec<_> = (1..=count)
+            .map(|next| (-1, if next == count { -1 } else { next }, 1))
+            .collect();
+        assert_eq!(tree(0, &nodes).walk().order.len(), nodes.len());
+    }
+}

@@ -1,0 +1,213 @@
+//! Whether an entity file agrees with itself and with the games.
+
+use std::cmp::Ordering;
+use std::io;
+
+use super::collation::Collation;
+use super::id_set::IdSet;
+use super::tree::{Flaw, Node, Tree};
+use super::{EntityFile, Kind, LINK_BYTES};
+use crate::bytes::ByteReader;
+use crate::cbh::references::Reference;
+use crate::storage::ReadBuffer;
+
+/// How much of a file is read at once.
+const READ_BYTES: usize = 1 << 18;
+
+/// Takes the place in the file and what is wrong there.
+type Report<'a> = dyn FnMut(u64, String) + 'a;
+
+impl<K: Kind> EntityFile<K> {
+    /// Reports everything in which the file does not agree with itself or
+    /// with `references`, what the games say of each record.
+    ///
+    /// # Errors
+    ///
+    /// The medium's.
+    pub(in crate::cbh) fn verify(
+        &self,
+        references: &[Reference],
+        report: &mut Report<'_>,
+    ) -> io::Result<()> {
+        let mut tree = Tree {
+            root: self.header.root,
+            nodes: Vec::new(),
+        };
+        let mut live = 0_u32;
+        self.for_each_record(&mut |id, record| {
+            let Ok((node, data)) = Node::decode(record) else {
+                return;
+            };
+            tree.nodes.push(node);
+            live += u32::from(!node.is_deleted());
+            let reference = references.get(id as usize).copied().unwrap_or_default();
+            let fault = if node.is_deleted() {
+                let first = reference.first;
+                first.map(|game| format!("is deleted, but game {} refers to it", game.0))
+            } else {
+                compare_reference(data, reference)
+            };
+            if let Some(fault) = fault {
+                report(self.offset_of(id), format!("record {id} {fault}"));
+            }
+        })?;
+        let present = tree.nodes.len() as u64;
+        if u64::from(self.header.capacity) > present {
+            let claimed = self.header.capacity;
+            report(0, format!("{claimed} records claimed, {present} are there"));
+        }
+        if self.header.live_count != live {
+            let claimed = self.header.live_count;
+            report(20, format!("{claimed} records in use claimed, {live} are"));
+        }
+        self.verify_free_list(&tree, report);
+        self.verify_tree(&tree, report)
+    }
+
+    /// Each deleted record is on the chain that the header begins.
+    fn verify_free_list(&self, tree: &Tree, report: &mut Report<'_>) {
+        let mut chained = IdSet::below(u32::try_from(tree.nodes.len()).unwrap_or(u32::MAX));
+        let (mut from, mut next) = (16, self.header.first_deleted);
+        while next != -1 {
+            let id = u32::try_from(next).ok();
+            let node = id.and_then(|id| Some((id, tree.nodes.get(id as usize)?)));
+            let fault = match node {
+                Some((id, node)) if node.is_deleted() => {
+                    if chained.insert(id) {
+                        from = self.offset_of(id);
+                        next = node.right;
+                        continue;
+                    }
+                    "twice"
+                }
+                Some(_) => "which is in use",
+                None => "which is not there",
+            };
+            let what = format!("the chain of deleted records leads to {next}, {fault}");
+            report(from, what);
+            break;
+        }
+        for (id, node) in (0..).zip(&tree.nodes) {
+            if node.is_deleted() && !chained.contains(id) {
+                let what = format!("record {id} is deleted but on no chain");
+                report(self.offset_of(id), what);
+            }
+        }
+    }
+
+    /// Each record in use is in the tree, which is balanced and sorted.
+    fn verify_tree(&self, tree: &Tree, report: &mut Report<'_>) -> io::Result<()> {
+        let walk = tree.walk();
+        for flaw in walk.flaws {
+            let (at, what) = self.describe(flaw);
+            report(at, what);
+        }
+        let mut reached = IdSet::below(u32::try_from(tree.nodes.len()).unwrap_or(u32::MAX));
+        for &id in &walk.order {
+            reached.insert(id);
+        }
+        for (id, node) in (0..).zip(&tree.nodes) {
+            if !node.is_deleted() && !reached.contains(id) {
+                let what = format!("record {id} cannot be reached from the root");
+                report(self.offset_of(id), what);
+            }
+        }
+        for (before, id) in self.unsorted(&walk.order)? {
+            let what = format!("record {id} does not sort after {before}, which it follows");
+            report(self.offset_of(id), what);
+        }
+        Ok(())
+    }
+
+    fn describe(&self, flaw: Flaw) -> (u64, String) {
+        let place = |from: Option<u32>| match from {
+            Some(id) => (self.offset_of(id), format!("record {id}")),
+            None => (4, "the root".to_owned()),
+        };
+        let leads = |from, to: i64, what| {
+            let (at, link) = place(from);
+            (at, format!("{link} leads to {to}, {what}"))
+        };
+        match flaw {
+            Flaw::NoRecord { from, to } => leads(from, to.into(), "which is not there"),
+            Flaw::Deleted { from, to } => leads(from, to.into(), "which is deleted"),
+            Flaw::Twice { from, to } => leads(from, to.into(), "as another link does"),
+            Flaw::Balance { id, is, should } => (
+                self.offset_of(id) + 8,
+                format!("balance of record {id} is {is}, should be {should}"),
+            ),
+        }
+    }
+
+    /// Neighbours in the order of the tree that are not in the order of their
+    /// keys, by the collation that is better kept.
+    fn unsorted(&self, order: &[u32]) -> io::Result<Vec<(u32, u32)>> {
+        let (mut unsigned, mut signed) = (Vec::new(), Vec::new());
+        let mut buffer = ReadBuffer::default();
+        let mut before: Option<(u32, Vec<u8>)> = None;
+        for &id in order {
+            let record_bytes = LINK_BYTES + K::DATA_BYTES;
+            let record = self
+                .storage
+                .read(self.offset_of(id), record_bytes, &mut buffer)?;
+            let data = record.get(LINK_BYTES..).unwrap_or_default();
+            let mut kept = Vec::new();
+            if let Some((id_before, data_before)) = before {
+                for (collation, faults) in [
+                    (Collation::Unsigned, &mut unsigned),
+                    (Collation::Signed, &mut signed),
+                ] {
+                    if K::compare(&data_before, data, collation) != Ok(Ordering::Less) {
+                        faults.push((id_before, id));
+                    }
+                }
+                kept = data_before;
+            }
+            kept.clear();
+            kept.extend_from_slice(data);
+            before = Some((id, kept));
+        }
+        Ok(if signed.len() < unsigned.len() {
+            signed
+        } else {
+            unsigned
+        })
+    }
+
+    /// Gives the bytes of all records to `take`, deleted ones too, by
+    /// ascending id.
+    fn for_each_record(&self, take: &mut dyn FnMut(u32, &[u8])) -> io::Result<()> {
+        let record_bytes = LINK_BYTES + K::DATA_BYTES;
+        let at_once = (READ_BYTES / record_bytes).max(1);
+        let mut buffer = ReadBuffer::default();
+        let count = self.count_present()?;
+        for first in (0..count).step_by(at_once) {
+            let left = (count - first) as usize;
+            let bytes = self.storage.read(
+                self.offset_of(first),
+                left.min(at_once) * record_bytes,
+                &mut buffer,
+            )?;
+            for (id, record) in (first..).zip(bytes.chunks_exact(record_bytes)) {
+                take(id, record);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// In what the count and the first game that end the data of a record are not
+/// what the games say.
+fn compare_reference(data: &[u8], reference: Reference) -> Option<String> {
+    let mut reader = ByteReader::new(data.get(data.len().checked_sub(8)?..)?);
+    let (count, first) = (reader.i32_le().ok()?, reader.i32_le().ok()?);
+    let Some(first_game) = reference.first else {
+        return Some(format!("is in use without a game (it counts {count})"));
+    };
+    if i64::from(count) != i64::from(reference.count) {
+        let real = reference.count;
+        return Some(format!("counts {count} references, there are {real}"));
+    }
+    (i64::from(first) != i64::from(first_game.0))
+        .then(|| format!("has {first} for its first game, which is {}", first_game.0))
+}
