@@ -30,6 +30,9 @@ use crate::vfs::Vfs;
 /// long.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// Threads that render ahead of readers, however many processors there are.
+const MOST_READERS_AHEAD: usize = 16;
+
 /// Who may look into the mount.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Access {
@@ -232,17 +235,11 @@ fn is_end(error: &io::Error) -> bool {
         .is_some_and(|errno| ends.contains(&errno))
 }
 
-/// Lends two threads to the work beside the requests.
+/// Lends threads to the work beside the requests: one for each processor, and
+/// one for what has time.
 fn start_background(vfs: &Arc<Vfs>) -> io::Result<Vec<JoinHandle<()>>> {
-    let reader = Arc::clone(vfs);
     let filler = Arc::clone(vfs);
-    Ok(vec![
-        thread::Builder::new()
-            .name("read-ahead".to_owned())
-            .spawn(move || {
-                reader.hasten();
-                reader.read_ahead();
-            })?,
+    let mut threads = vec![
         thread::Builder::new()
             .name("fill".to_owned())
             .spawn(move || {
@@ -253,7 +250,21 @@ fn start_background(vfs: &Arc<Vfs>) -> io::Result<Vec<JoinHandle<()>>> {
                 }
                 filler.fill();
             })?,
-    ])
+    ];
+    for _ in 0..cores().min(MOST_READERS_AHEAD) {
+        let reader = Arc::clone(vfs);
+        let thread = thread::Builder::new().name("read-ahead".to_owned());
+        let thread = thread.spawn(move || {
+            reader.hasten();
+            reader.read_ahead();
+        })?;
+        threads.push(thread);
+    }
+    Ok(threads)
+}
+
+fn cores() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn stop_background(vfs: &Vfs, threads: Vec<JoinHandle<()>>) {
@@ -283,7 +294,6 @@ fn config(options: &Options) -> Config {
         mount_options.push(MountOption::AutoUnmount);
     }
     mount_options.extend(options.flags.iter().cloned());
-    let cores = thread::available_parallelism().map_or(1, usize::from);
     let mut config = Config::default();
     config.mount_options = mount_options;
     config.acl = match options.access {
@@ -291,7 +301,7 @@ fn config(options: &Options) -> Config {
         Access::OwnerAndRoot => SessionACL::RootAndOwner,
         Access::Everybody => SessionACL::All,
     };
-    config.n_threads = Some(cores.clamp(4, 16));
+    config.n_threads = Some(cores().clamp(4, 16));
     config
 }
 

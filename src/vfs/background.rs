@@ -1,23 +1,24 @@
 //! What is done beside the requests: read-ahead, lengths not yet asked for,
 //! and their file.
 //!
-//! No thread is started here. [`Vfs::read_ahead`] and [`Vfs::fill`] are given
-//! one each by whoever runs the mount, and return when [`Background::stop`]
-//! was called. Before, both threads do the first files together
-//! ([`Vfs::hasten`]): a base of usual size is then known when it is first
-//! listed.
+//! No thread is started here. [`Vfs::fill`] is given one by whoever runs the
+//! mount, [`Vfs::read_ahead`] one or more, and they return when
+//! [`Background::stop`] was called. Before, these threads do the first files
+//! together ([`Vfs::hasten`]): a base of usual size is then known when it is
+//! first listed.
 //!
-//! All render without [`get_or_render`](super::TextCache::get_or_render): a request never waits
+//! Of single files, all render without [`get_or_render`](super::TextCache::get_or_render): a request never waits
 //! for a thread that may be of low priority; at worst one text is rendered
 //! twice.
 
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use super::concatenation::Job;
 use super::volume::Renderer;
 use super::{Ino, Vfs};
 
@@ -68,6 +69,15 @@ pub struct Background {
     hastened: AtomicU64,
     /// Whether the lengths of an earlier mount have been read.
     sizes_loaded: OnceLock<()>,
+    /// Threads that read ahead.
+    helpers: AtomicUsize,
+}
+
+/// What a thread that reads ahead does next.
+enum Task {
+    /// Files that will be asked for one after the other.
+    Files(Range<u64>),
+    Job(Job),
 }
 
 #[derive(Debug, Default)]
@@ -93,11 +103,23 @@ impl Background {
     /// Makes the methods that were lent a thread return soon.
     pub fn stop(&self) {
         self.is_stopping.store(true, Relaxed);
+        self.wake();
+    }
+
+    /// Makes the threads look whether there is something to do.
+    pub(super) fn wake(&self) {
+        // Whoever has looked already is waiting once the lock is free.
         drop(self.lock());
         self.wake.notify_all();
     }
 
-    fn is_stopping(&self) -> bool {
+    /// How many threads read ahead. They are of the same priority as those
+    /// that answer requests, which may wait for them.
+    pub(super) fn helpers(&self) -> usize {
+        self.helpers.load(Relaxed)
+    }
+
+    pub(super) fn is_stopping(&self) -> bool {
         self.is_stopping.load(Relaxed)
     }
 
@@ -134,6 +156,22 @@ impl Background {
             drop(ahead);
             self.wake.notify_all();
         }
+    }
+}
+
+/// A thread that reads ahead, counted while it does.
+struct Helper<'a>(&'a Background);
+
+impl<'a> Helper<'a> {
+    fn new(background: &'a Background) -> Helper<'a> {
+        background.helpers.fetch_add(1, Relaxed);
+        Helper(background)
+    }
+}
+
+impl Drop for Helper<'_> {
+    fn drop(&mut self) {
+        self.0.helpers.fetch_sub(1, Relaxed);
     }
 }
 
@@ -174,9 +212,18 @@ impl Ahead {
 }
 
 impl Vfs {
-    /// Renders what readers are about to ask for, until stopped.
+    /// Renders what readers are about to ask for, until stopped. Several
+    /// threads may do so; one for each processor is best.
     pub fn read_ahead(&self) {
-        while let Some(range) = self.next_wanted() {
+        let _helper = Helper::new(&self.background);
+        while let Some(task) = self.next_task() {
+            let range = match task {
+                Task::Files(range) => range,
+                Task::Job(job) => {
+                    job.run(self.sources());
+                    continue;
+                }
+            };
             let mut renderer = self.volume.renderer();
             for number in range {
                 if self.background.is_stopping() {
@@ -187,15 +234,18 @@ impl Vfs {
         }
     }
 
-    fn next_wanted(&self) -> Option<Range<u64>> {
+    fn next_task(&self) -> Option<Task> {
         let background = &self.background;
         let mut ahead = background.lock();
         loop {
             if background.is_stopping() {
                 return None;
             }
+            if let Some(job) = self.concatenations.next_job() {
+                return Some(Task::Job(job));
+            }
             if let Some(range) = ahead.wanted.pop_front() {
-                return Some(range);
+                return Some(Task::Files(range));
             }
             ahead = background
                 .wake

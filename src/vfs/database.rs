@@ -15,6 +15,7 @@
 //! | `/eco/A/` to `/eco/E/` | kind 7, index 0 to 4 |
 //! | `/eco/A/A00/` to `/eco/E/E99/`, `/eco/none/` | kind 8, index 0 to 499, 500 |
 //! | `/years/1999/`, `/years/unknown/` | kind 9, index the year, 0 |
+//! | `/pgn/` and what lies in it | kind 32 to 40, see [`whole`] |
 //! | `/texts/000123.de.html`, `/deleted/000123.html` … | see [`guiding`] |
 //!
 //! A game has one number wherever it is listed, and as many links as there
@@ -35,6 +36,7 @@ mod file_names;
 mod groups;
 mod headers_tsv;
 mod listing;
+mod whole;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -43,14 +45,14 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use self::columns::Names;
-use self::directory::Directory;
+use self::directory::{Directory, Whole};
 use self::groups::Groups;
 use self::headers_tsv::HeadersTsv;
 use super::Error;
 use super::guiding::{self, GuidingTexts, MEDIA_FILE, Media, TEXT, TextFile};
 use super::names;
 use super::volume::{
-    Completeness, Ino, Listing, Node, NodeKind, Renderer, Size, Statistics, Volume,
+    self, Completeness, Ino, Listing, Node, NodeKind, Page, Renderer, Size, Statistics, Volume,
 };
 use crate::cbh::{
     Database, Decoded, EntityKind, Entry, FileKind, GameId, Group, GuidingText, RecordKind, Summary,
@@ -127,11 +129,16 @@ impl DatabaseVolume {
         let links = match directory {
             Directory::Root => 2 + u32::try_from(self.top().count()).unwrap_or(0),
             Directory::Texts => 2 + u32::from(self.has_media()),
-            Directory::Games | Directory::Deleted | Directory::Media | Directory::Group(_) => 2,
             Directory::Entities(_)
             | Directory::Eco
             | Directory::EcoLetter(_)
-            | Directory::Years => 1,
+            | Directory::Years
+            | Directory::Whole(Whole::Top) => 1,
+            Directory::Games
+            | Directory::Deleted
+            | Directory::Media
+            | Directory::Group(_)
+            | Directory::Whole(_) => 2,
         };
         Node {
             ino: directory.ino(),
@@ -359,6 +366,7 @@ impl Volume for DatabaseVolume {
                 self.node_of(directory.child(name))
             }
             Directory::Group(group) => self.lookup_in_group(group, name),
+            Directory::Whole(whole) => self.lookup_whole(whole, name),
         }
     }
 
@@ -376,7 +384,7 @@ impl Volume for DatabaseVolume {
                 Ok(self.file_node(ino, &entry))
             }
             Ok(MEDIA_FILE) => self.media().node(ino),
-            _ => Err(Error::NotFound),
+            _ => self.whole_file(ino),
         }
     }
 
@@ -409,6 +417,15 @@ impl Volume for DatabaseVolume {
                 self.list_children(directory, after, listing)
             }
             Directory::Group(group) => self.list_group(group, after, listing),
+            Directory::Whole(whole) => self.list_whole(whole, after, listing),
+        }
+    }
+
+    fn rendered_in(&self, directory: Ino, after: u64, page: &mut Page<'_>) -> Result<(), Error> {
+        match self.directory(directory)? {
+            Some(Directory::Games) => self.page_games(after, page),
+            Some(Directory::Group(group)) => self.page_group(group, after, page),
+            _ => volume::rendered_among_listed(self, directory, after, page),
         }
     }
 

@@ -22,6 +22,8 @@ pub enum Error {
     Invalid,
     /// The text is longer than cbfs shows.
     TooLarge,
+    /// A long file is not any more what it was when its length was told.
+    Stale,
     /// What is on disk cannot be read as what it should be; the line says
     /// file, place and fact.
     Damaged(String),
@@ -52,6 +54,7 @@ impl Error {
             Error::ReadOnly => libc::EROFS,
             Error::Invalid => libc::EINVAL,
             Error::TooLarge => libc::EFBIG,
+            Error::Stale => libc::ESTALE,
             Error::Damaged(_) | Error::Panicked(_) => libc::EIO,
         }
     }

@@ -6,7 +6,8 @@
 //! once and are wanted again.
 //!
 //! ```text
-//!   Vfs ── texts (cache), lengths (sizes), read-ahead (background)
+//!   Vfs ── texts (cache), lengths (sizes), read-ahead (background),
+//!    │     files made of many (concatenation)
 //!    └─ Volume ── DatabaseVolume
 //! ```
 //!
@@ -21,6 +22,7 @@
 
 mod background;
 mod cache;
+mod concatenation;
 mod database;
 mod error;
 mod guiding;
@@ -34,12 +36,21 @@ pub use database::DatabaseVolume;
 pub use error::Error;
 pub use names::{format_game, parse_game};
 pub use sizes::{Measure, Sizes};
-pub use volume::{Completeness, DirEntry, Ino, Listing, Node, NodeKind, Size, Statistics, Volume};
+pub use volume::{
+    Completeness, DirEntry, Ino, Listing, Node, NodeKind, Page, Size, Statistics, Volume,
+};
 
 use std::ops::{Deref, Range};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
+
+use concatenation::{Concatenations, Sources};
+
+/// The share of the memory for texts that pieces of concatenations take, at
+/// most.
+const CHUNKS_SHARE: usize = 4;
+const MOST_CHUNK_BYTES: usize = 16 << 20;
 
 /// How a [`Vfs`] works.
 #[derive(Clone, Debug)]
@@ -79,6 +90,8 @@ pub struct Attr {
 pub enum Bytes {
     /// Part of a rendered text.
     Shared(Arc<[u8]>, Range<usize>),
+    /// Part of a piece of a concatenation.
+    Chunk(Arc<Vec<u8>>, Range<usize>),
     /// Read for this request.
     Own(Vec<u8>),
 }
@@ -89,6 +102,7 @@ impl Deref for Bytes {
     fn deref(&self) -> &[u8] {
         match self {
             Bytes::Shared(text, range) => text.get(range.clone()).unwrap_or_default(),
+            Bytes::Chunk(text, range) => text.get(range.clone()).unwrap_or_default(),
             Bytes::Own(bytes) => bytes,
         }
     }
@@ -105,6 +119,7 @@ pub struct Vfs {
     texts: TextCache,
     sizes: Sizes,
     background: Background,
+    concatenations: Concatenations,
     /// Numbers of the rendered files that are many.
     rendered: (Ino, Ino),
     sizes_file: Option<(PathBuf, String)>,
@@ -116,8 +131,10 @@ impl Vfs {
         let sizes_file = options
             .sizes_file
             .and_then(|path| Some((path, volume.fingerprint()?)));
+        let chunk_bytes = (options.cache_bytes / CHUNKS_SHARE).min(MOST_CHUNK_BYTES);
         Vfs {
-            texts: TextCache::new(options.cache_bytes),
+            texts: TextCache::new(options.cache_bytes - chunk_bytes),
+            concatenations: Concatenations::new(chunk_bytes),
             sizes: Sizes::default(),
             background: Background::default(),
             rendered: volume.rendered(),
@@ -165,15 +182,22 @@ impl Vfs {
             NodeKind::File(Size::Known(size)) => size,
             NodeKind::File(Size::Asked) => self.volume.size(node.ino)?,
             NodeKind::File(Size::Rendered) => self.length(node.ino)?,
+            NodeKind::File(Size::Concatenation(directory)) => {
+                self.concatenations.length(self.sources(), directory)?
+            }
             NodeKind::Symlink => self.volume.target(node.ino)?.len() as u64,
         };
-        Ok(Attr {
-            ino: node.ino,
-            kind: node.kind,
-            size,
-            links: node.links,
-            modified: node.modified,
-        })
+        Ok(attr(node, size))
+    }
+
+    /// What concatenations are made from.
+    fn sources(&self) -> Sources<'_> {
+        Sources {
+            volume: &*self.volume,
+            sizes: &self.sizes,
+            texts: &self.texts,
+            background: &self.background,
+        }
     }
 
     fn length(&self, ino: Ino) -> Result<u64, Error> {
@@ -235,16 +259,29 @@ impl Vfs {
                 // Its error, if any, comes again with the attributes.
                 let _ = self.texts.get_or_render(ino, || self.render(ino, render));
             }
-            let is_told = entry.node.kind != NodeKind::File(Size::Asked);
-            listing(entry, is_told.then(|| self.attr_of(&entry.node)))
+            listing(entry, self.listed_attr(&entry.node))
         })
+    }
+
+    /// What `stat` says, unless finding out takes a while: whoever lists may
+    /// want nothing but names.
+    fn listed_attr(&self, node: &Node) -> Option<Result<Attr, Error>> {
+        match node.kind {
+            NodeKind::File(Size::Asked) => None,
+            NodeKind::File(Size::Concatenation(directory)) => {
+                let known = self.concatenations.known_length(self.sources(), directory);
+                Some(Ok(attr(node, known?)))
+            }
+            _ => Some(self.attr_of(node)),
+        }
     }
 
     /// Up to `length` bytes from `offset` on; fewer only at the end.
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`], [`Error::IsADirectory`], [`Error::Damaged`].
+    /// [`Error::NotFound`], [`Error::IsADirectory`], [`Error::Damaged`];
+    /// [`Error::Stale`] for a concatenation.
     pub fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error> {
         if !self.is_numerous(ino) {
             match self.volume.node(ino)?.kind {
@@ -254,6 +291,10 @@ impl Vfs {
                     let mut bytes = Vec::new();
                     self.volume.read(ino, offset, length, &mut bytes)?;
                     return Ok(Bytes::Own(bytes));
+                }
+                NodeKind::File(Size::Concatenation(directory)) => {
+                    let sources = self.sources();
+                    return self.concatenations.read(sources, directory, offset, length);
                 }
                 NodeKind::File(Size::Rendered) => {}
             }
@@ -335,5 +376,15 @@ impl Vfs {
         };
         self.sizes.set(ino, measure);
         Ok(text.into())
+    }
+}
+
+fn attr(node: &Node, size: u64) -> Attr {
+    Attr {
+        ino: node.ino,
+        kind: node.kind,
+        size,
+        links: node.links,
+        modified: node.modified,
     }
 }

@@ -48,6 +48,9 @@ fn parse_number(digits: &[u8]) -> Option<GameId> {
     (id > 0).then_some(GameId(id))
 }
 
+/// What names of games end in.
+const PGN: &str = ".pgn";
+
 /// Longest name of a file.
 const MAX_BYTES: usize = 255;
 
@@ -87,14 +90,40 @@ pub(super) fn shown(name: &str) -> String {
 /// Tells `name` from others that are the same: ` ~` and the id are appended,
 /// and the name is cut so that all fits.
 pub(super) fn append_id(name: &mut String, id: u32) {
+    append_id_within(MAX_BYTES, name, id);
+}
+
+fn append_id_within(most_bytes: usize, name: &mut String, id: u32) {
     let end = format!(" ~{id}");
-    let mut cut = name.len().min(MAX_BYTES - end.len());
+    let mut cut = name.len().min(most_bytes - end.len());
     while !name.is_char_boundary(cut) {
         cut -= 1;
     }
     name.truncate(cut);
     name.truncate(name.trim_end().len());
     name.push_str(&end);
+}
+
+/// The file that stands for a directory with the name `name`, of the entity
+/// `id`. One too long to take the ending is cut and ends in its id, so that it
+/// is still told from the others.
+pub(super) fn whole(mut name: String, id: u32) -> String {
+    let most_bytes = MAX_BYTES - PGN.len();
+    if name.len() > most_bytes {
+        append_id_within(most_bytes, &mut name, id);
+    }
+    name.push_str(PGN);
+    name
+}
+
+/// The name without `.pgn`.
+pub(super) fn stem(whole: &str) -> Option<&str> {
+    whole.strip_suffix(PGN)
+}
+
+/// The id that a name ends in, if it does.
+pub(super) fn last_id(name: &str) -> Option<u32> {
+    name.rsplit_once(" ~")?.1.parse().ok()
 }
 
 /// Whether `name` could be one that [`append_id`] made.
@@ -171,6 +200,28 @@ mod tests {
             assert_eq!(made, expected);
             assert!(made.len() <= 255);
             assert!(ends_in_id(&made));
+        }
+    }
+
+    #[test]
+    fn the_file_of_a_directory_has_a_name_that_fits() {
+        let long = |count| "x".repeat(count);
+        for (name, id, expected) in [
+            ("Lee".to_owned(), 7, "Lee.pgn".to_owned()),
+            (long(251), 7, format!("{}.pgn", long(251))),
+            (long(252), 7, format!("{} ~7.pgn", long(248))),
+            (
+                format!("{} ~7", long(252)),
+                7,
+                format!("{} ~7.pgn", long(248)),
+            ),
+            ("é".repeat(127), 12, format!("{} ~12.pgn", "é".repeat(123))),
+        ] {
+            let made = whole(name, id);
+            assert_eq!(made, expected);
+            assert!(made.len() <= 255);
+            let id_at_end = expected.contains('~').then_some(id);
+            assert_eq!(last_id(stem(&made).unwrap()), id_at_end);
         }
     }
 

@@ -46,6 +46,9 @@ pub enum Size {
     /// and many; their lengths are remembered, their texts while there is
     /// room.
     Rendered,
+    /// As many as all rendered files that this directory lists; the content
+    /// is their texts, one after the other.
+    Concatenation(Ino),
 }
 
 /// What a number stands for.
@@ -86,6 +89,9 @@ pub struct DirEntry<'a> {
 /// Takes the entries of a directory one by one; `false` means that it has no
 /// room for this one, nor for any more.
 pub type Listing<'a> = dyn FnMut(&DirEntry<'_>) -> bool + 'a;
+
+/// Takes number and cookie of files one by one, as a [`Listing`] does.
+pub type Page<'a> = dyn FnMut(Ino, u64) -> bool + 'a;
 
 /// Whether a rendered text is all there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,6 +150,17 @@ pub trait Volume: Debug + Send + Sync {
     ///
     /// [`Error::NotADirectory`], or that of reading.
     fn list(&self, directory: Ino, after: u64, listing: &mut Listing<'_>) -> Result<(), Error>;
+
+    /// The files of [`Size::Rendered`] that `directory` lists, with their
+    /// cookies, from the first one whose cookie is greater than `after`, until
+    /// `page` is full. Names cost time, and here nobody wants them.
+    ///
+    /// # Errors
+    ///
+    /// As [`list`](Volume::list).
+    fn rendered_in(&self, directory: Ino, after: u64, page: &mut Page<'_>) -> Result<(), Error> {
+        rendered_among_listed(self, directory, after, page)
+    }
 
     /// Appends the whole content of a file of [`Size::Rendered`] to `text`.
     ///
@@ -223,4 +240,16 @@ pub trait Volume: Debug + Send + Sync {
     fn fingerprint(&self) -> Option<String> {
         None
     }
+}
+
+/// [`Volume::rendered_in`] by [`Volume::list`].
+pub(super) fn rendered_among_listed(
+    volume: &(impl Volume + ?Sized),
+    directory: Ino,
+    after: u64,
+    page: &mut Page<'_>,
+) -> Result<(), Error> {
+    volume.list(directory, after, &mut |entry| {
+        entry.node.kind != NodeKind::File(Size::Rendered) || page(entry.node.ino, entry.cookie)
+    })
 }

@@ -27,6 +27,10 @@ pub const GROUP_BEHAVIOURS: &[Behaviour] = &[
         "a game is one file wherever it is listed",
         a_game_is_one_file,
     ),
+    (
+        "a file in pgn/ is a directory in one piece",
+        pieces_are_whole,
+    ),
     ("only listed names can be looked up", only_listed_names),
     (
         "directories tell times and links",
@@ -35,7 +39,7 @@ pub const GROUP_BEHAVIOURS: &[Behaviour] = &[
 ];
 
 /// The directories that the root lists, before `headers.tsv`.
-pub const DIRECTORIES: [&str; 10] = [
+pub const DIRECTORIES: [&str; 11] = [
     "games",
     "players",
     "tournaments",
@@ -44,6 +48,7 @@ pub const DIRECTORIES: [&str; 10] = [
     "teams",
     "eco",
     "years",
+    "pgn",
     "texts",
     "deleted",
 ];
@@ -151,7 +156,7 @@ pub fn every_game_is_one_file(tree: &dyn Tree) -> usize {
     let (files, directories) = walk(tree);
     let mut games: BTreeMap<u64, Vec<String>> = BTreeMap::new();
     for (path, ino) in files {
-        if path != "headers.tsv" {
+        if path != "headers.tsv" && !path.starts_with("pgn/") {
             games.entry(ino).or_default().push(path);
         }
     }
@@ -217,6 +222,66 @@ fn a_game_is_one_file(tree: &dyn Tree) {
     }
 }
 
+/// Each file in `pgn/` holds the texts of a directory, one after the other.
+/// Returns how many there are.
+pub fn every_piece_is_its_directory(tree: &dyn Tree) -> usize {
+    let (files, _) = walk(tree);
+    let pieces = files.iter().filter(|(path, _)| path.starts_with("pgn/"));
+    let pieces: Vec<_> = pieces.collect();
+    for (path, ino) in &pieces {
+        let stat = tree.stat(path).unwrap();
+        assert_eq!((stat.ino, stat.links), (*ino, 1), "{path}");
+        let name = path.strip_prefix("pgn/").unwrap();
+        let name = name.strip_suffix(".pgn").unwrap();
+        let directory = match name.strip_prefix("eco/") {
+            Some("none") => name.to_owned(),
+            Some(code) => format!("eco/{}/{code}", code.chars().next().unwrap()),
+            None if name == "all" => "games".to_owned(),
+            None => name.to_owned(),
+        };
+        let mut expected = Vec::new();
+        for game in names(tree, &directory) {
+            // What cannot be read is left out.
+            expected.extend(
+                tree.read(&format!("{directory}/{game}"))
+                    .unwrap_or_default(),
+            );
+        }
+        assert_eq!(stat.size, expected.len() as u64, "{path}");
+        assert_eq!(tree.read(path).unwrap(), expected, "{path}");
+        let offset = stat.size / 3;
+        let part = tree.read_at(path, offset, 100).unwrap();
+        assert!(expected[usize::try_from(offset).unwrap()..].starts_with(&part));
+    }
+    pieces.len()
+}
+
+fn pieces_are_whole(tree: &dyn Tree) {
+    assert_eq!(
+        names(tree, "pgn"),
+        [
+            "all.pgn",
+            "players",
+            "tournaments",
+            "annotators",
+            "sources",
+            "teams",
+            "eco",
+            "years"
+        ]
+    );
+    let listed = |directory: &str| names(tree, &format!("pgn/{directory}"));
+    let named = |names: &[&str]| -> Vec<String> {
+        names.iter().map(|name| format!("{name}.pgn")).collect()
+    };
+    for (directory, names) in &LISTED[..5] {
+        assert_eq!(listed(directory), named(names), "{directory}");
+    }
+    assert_eq!(listed("eco"), named(&["A00", "B90", "B91", "E99", "none"]));
+    assert_eq!(listed("years"), named(&["unknown", "0476", "1999", "2001"]));
+    assert_eq!(every_piece_is_its_directory(tree), 1 + 23 + 5 + 4);
+}
+
 fn only_listed_names(tree: &dyn Tree) {
     for path in [
         "players/lee",
@@ -262,6 +327,23 @@ fn only_listed_names(tree: &dyn Tree) {
         "years/4096",
         "years/67535",
         "years/2001/000003.pgn",
+        "pgn/all",
+        "pgn/games.pgn",
+        "pgn/Lee.pgn",
+        "pgn/players/Lee",
+        "pgn/players/Lee ~0.pgn",
+        "pgn/players/Lee ~3.pgn",
+        "pgn/players/Gone.pgn",
+        "pgn/players/.pgn",
+        "pgn/tournaments/Texts only.pgn",
+        "pgn/eco/A",
+        "pgn/eco/A.pgn",
+        "pgn/eco/A01.pgn",
+        "pgn/eco/A/A00.pgn",
+        "pgn/eco/é.pgn",
+        "pgn/years/0000.pgn",
+        "pgn/years/476.pgn",
+        "pgn/years/none.pgn",
     ] {
         for _ in 0..2 {
             assert_eq!(tree.stat(path), Err(libc::ENOENT), "{path}");

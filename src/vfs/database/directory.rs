@@ -16,6 +16,9 @@ const ECO_LETTER: u16 = 7;
 const ECO_CODE: u16 = 8;
 const YEAR: u16 = 9;
 
+/// The kind of number that `pgn/` and the directories in it have.
+const WHOLE: u16 = 32;
+
 /// Letters of opening codes, and codes with one letter.
 const LETTERS: u16 = 5;
 const CODES_OF_LETTER: u16 = Eco::COUNT / LETTERS;
@@ -46,12 +49,55 @@ pub(super) enum Directory {
     /// Games that have something in common: `players/Carlsen, Magnus/`,
     /// `eco/B/B90/`, `eco/none/`, `years/1999/`.
     Group(Group),
+    /// `pgn/` and the directories in it.
+    Whole(Whole),
+}
+
+/// A directory of files that are directories in one piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whole {
+    /// `pgn/`
+    Top,
+    /// `pgn/players/` and the like
+    Entities(EntityKind),
+    /// `pgn/eco/`
+    Eco,
+    /// `pgn/years/`
+    Years,
+}
+
+impl Whole {
+    /// The directories in `pgn/`, with their names.
+    pub(super) const ALL: [(&str, Whole); 7] = [
+        ("players", Whole::Entities(Player)),
+        ("tournaments", Whole::Entities(Tournament)),
+        ("annotators", Whole::Entities(Annotator)),
+        ("sources", Whole::Entities(Source)),
+        ("teams", Whole::Entities(Team)),
+        ("eco", Whole::Eco),
+        ("years", Whole::Years),
+    ];
+
+    /// 0 for `pgn/`; 1 is left to `all.pgn`.
+    fn of(index: u16) -> Option<Whole> {
+        let Some(place) = index.checked_sub(2) else {
+            return (index == 0).then_some(Whole::Top);
+        };
+        Some(Whole::ALL.get(usize::from(place))?.1)
+    }
+
+    fn index(self) -> u64 {
+        let mut places = (2..).zip(Whole::ALL);
+        places
+            .find(|(_, (_, other))| *other == self)
+            .map_or(0, |(place, _)| place)
+    }
 }
 
 impl Directory {
     /// The directories of the root, with their names. Their cookies count
     /// from 3.
-    pub(super) const TOP: [(&str, Directory); 10] = [
+    pub(super) const TOP: [(&str, Directory); 11] = [
         ("games", Directory::Games),
         ("players", Directory::Entities(Player)),
         ("tournaments", Directory::Entities(Tournament)),
@@ -60,6 +106,7 @@ impl Directory {
         ("teams", Directory::Entities(Team)),
         ("eco", Directory::Eco),
         ("years", Directory::Years),
+        ("pgn", Directory::Whole(Whole::Top)),
         ("texts", Directory::Texts),
         ("deleted", Directory::Deleted),
     ];
@@ -86,6 +133,7 @@ impl Directory {
                 Eco::COUNT => None,
                 code => Some(Eco::new(code, 0)?),
             })),
+            WHOLE => Directory::Whole(Whole::of(short?)?),
             YEAR => Directory::Group(Group::Year(short.filter(|year| *year < YEARS)?)),
             kind => {
                 let kind = entity(kind.checked_sub(FIRST_ENTITY)?)?;
@@ -106,6 +154,7 @@ impl Directory {
             Directory::Eco => (0, 11),
             Directory::Years => (0, 12),
             Directory::EcoLetter(letter) => (ECO_LETTER, u64::from(letter)),
+            Directory::Whole(whole) => (WHOLE, whole.index()),
             Directory::Group(group) => match group {
                 Group::Entity(kind, id) => (FIRST_ENTITY + kind as u16, u64::from(id.0)),
                 Group::Eco(eco) => (ECO_CODE, u64::from(eco.map_or(Eco::COUNT, Eco::index))),
@@ -125,6 +174,9 @@ impl Directory {
                 Directory::EcoLetter(eco.index() / CODES_OF_LETTER)
             }
             Directory::Group(Group::Year(_)) => Directory::Years,
+            Directory::Whole(Whole::Entities(_) | Whole::Eco | Whole::Years) => {
+                Directory::Whole(Whole::Top)
+            }
             _ => Directory::Root,
         }
     }
@@ -205,7 +257,7 @@ mod tests {
     #[test]
     fn numbers_and_directories_tell_each_other() {
         let mut found = BTreeSet::new();
-        for kind in 0..=20 {
+        for kind in 0..=WHOLE + 20 {
             for index in 0..6000 {
                 let ino = Ino::new(kind, index);
                 let Some(directory) = Directory::of(ino) else {
@@ -215,8 +267,9 @@ mod tests {
                 assert!(found.insert(ino));
             }
         }
-        // The root, those in it, texts/media, entities, letters, codes, years.
-        assert_eq!(found.len(), 1 + 10 + 1 + 5 * 6000 + 5 + 501 + 4096);
+        // The root, those in it, texts/media, entities, letters, codes, years,
+        // those in pgn/.
+        assert_eq!(found.len(), 1 + 11 + 1 + 5 * 6000 + 5 + 501 + 4096 + 7);
         for (_, top) in Directory::TOP {
             assert!(found.contains(&top.ino()));
             assert_eq!(top.parent(), Directory::Root);

@@ -3,7 +3,7 @@
 use super::directory::Directory;
 use super::{DatabaseVolume, GAME, HEADERS_TSV, MEDIA_NAME, headers_tsv, is_in};
 use crate::cbh::{EntityId, EntityKind, Entry, GameId, Group, RecordKind, Summary, TextLanguage};
-use crate::vfs::volume::{DirEntry, Ino, Listing, Node};
+use crate::vfs::volume::{self, DirEntry, Ino, Listing, Node};
 use crate::vfs::{Error, guiding, names};
 
 /// The cookie of `texts/media/`, before those of the texts.
@@ -54,6 +54,48 @@ impl DatabaseVolume {
             next = following;
             count = (count * 2).min(MOST_RECORDS);
         }
+        Ok(())
+    }
+
+    /// Gives the numbers of `games/`.
+    pub(super) fn page_games(&self, after: u64, page: &mut volume::Page<'_>) -> Result<(), Error> {
+        let last = self.database.last_id();
+        let mut entries = Vec::new();
+        let mut next = first_id(Directory::Games, after);
+        let mut count = FIRST_RECORDS;
+        while next <= last {
+            entries.clear();
+            let wanted = count.min(last - next + 1);
+            let read = self.database.entries(GameId(next), wanted, &mut entries);
+            let mut games = entries
+                .iter()
+                .filter(|entry| is_in(Directory::Games, entry));
+            if !games.all(|entry| page_game(Directory::Games, entry.id, page)) {
+                return Ok(());
+            }
+            // As for a listing.
+            read?;
+            let Some(following) = next.checked_add(wanted) else {
+                break;
+            };
+            next = following;
+            count = (count * 2).min(MOST_RECORDS);
+        }
+        Ok(())
+    }
+
+    /// Gives the numbers of the games of `group`.
+    pub(super) fn page_group(
+        &self,
+        group: Group,
+        after: u64,
+        page: &mut volume::Page<'_>,
+    ) -> Result<(), Error> {
+        let games = self.groups.games(&self.database, group)?;
+        let directory = Directory::Group(group);
+        let before = GameId(first_id(directory, after) - 1);
+        let mut games = games.after(before).iter();
+        games.all(|id| page_game(directory, *id, page));
         Ok(())
     }
 
@@ -278,6 +320,11 @@ impl DatabaseVolume {
             });
         }
     }
+}
+
+fn page_game(directory: Directory, id: GameId, page: &mut volume::Page<'_>) -> bool {
+    let number = Ino::new(GAME, u64::from(id.0));
+    page(number, cookie(directory, id, TextLanguage(0)))
 }
 
 /// Whether one id can have several names in this directory.
