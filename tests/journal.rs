@@ -109,6 +109,8 @@ fn saves() -> Vec<Vec<Change>> {
             Write("base.cba", 20, vec![40; 10]),
             Write("base.cbj", 590, vec![41; 20]),
             Write("base.cbh", 44, vec![42; 4]),
+            // Longer than the first record of before, shorter than all.
+            Write("base.cbg", 100, vec![43; 500]),
         ],
         vec![
             Remove("base.cbj"),
@@ -383,6 +385,30 @@ fn two_failures_leave_what_was_committed_and_nothing_else() {
             assert_eq!(progress.synced, progress.states.len() - 1, "{operation}");
             assert_eq!(&files_of(&directory), progress.states.last().unwrap());
         }
+    }
+}
+
+#[test]
+fn a_sync_after_one_that_failed_keeps_again_what_was_lost() {
+    let fails_once = Fault {
+        errno: libc::EIO,
+        writes_half: false,
+        lasts: false,
+    };
+    for later in 0..20 {
+        let directory = small_base();
+        let mut states = vec![files_of(&directory)];
+        let store = opened(&directory, Access::ReadWrite).unwrap();
+        store.commit(&transaction(&saves()[0])).unwrap();
+        states.push(changed(&states[0], &saves()[0]).unwrap());
+        let progress = Progress { states, synced: 0 };
+        directory.fail_at(directory.operations(), fails_once);
+        store.sync().unwrap_err();
+        directory.fail_at(directory.operations() + later, power_offs()[0]);
+        let least = usize::from(store.sync().is_ok());
+        for_each_power_cut(&directory, 10, 100, |after| {
+            assert!(state_after(&after, &progress) >= least);
+        });
     }
 }
 
