@@ -12,7 +12,7 @@
 //!   pgn   cbh              formats, over &[u8] and &str
 //!     ▼     ▼
 //!   game                   one game as a value (shakmaty has the rules)
-//!   bytes  storage  html   integers and strings  |  where bytes live  |  pages
+//!   bytes  storage  html   integers and strings  |  where bytes live, are saved  |  pages
 //! ```
 //!
 //! | room | may use |

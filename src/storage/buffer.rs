@@ -1,10 +1,18 @@
 //! Memory to read into.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
 /// Files up to this size are read whole when reading ahead.
 const SMALL_FILE_BYTES: u64 = 1 << 18;
 
 /// How much of a larger file is read at once when reading ahead.
 const WINDOW_BYTES: usize = 1 << 16;
+
+/// A number that tells an open file from all others that are.
+pub(super) fn next_file_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Relaxed)
+}
 
 /// Memory that [`Storage::read`](super::Storage::read) fills, reused from
 /// read to read.

@@ -1,14 +1,15 @@
 //! Files on disk.
 
-use std::fs::File;
+use std::ffi::OsStr;
+use std::fs::{self, File, TryLockError};
 use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
-use super::{ReadBuffer, Storage};
+use super::buffer::next_file_number;
+use super::{Directory, ReadBuffer, Stamp, Storage, WritableFile};
 
-/// A file on disk, opened for reading.
+/// A file on disk.
 #[derive(Debug)]
 pub struct DiskFile {
     file: File,
@@ -25,12 +26,14 @@ impl DiskFile {
     ///
     /// The system's.
     pub fn open(path: &Path) -> io::Result<DiskFile> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let file = File::open(path)?;
+        DiskFile::from_file(File::open(path)?)
+    }
+
+    fn from_file(file: File) -> io::Result<DiskFile> {
         Ok(DiskFile {
             opened_len: file.metadata()?.len(),
             file,
-            number: NEXT.fetch_add(1, Relaxed),
+            number: next_file_number(),
         })
     }
 
@@ -75,9 +78,144 @@ impl Storage for DiskFile {
     }
 }
 
+impl WritableFile for DiskFile {
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all_at(bytes, offset)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.file.set_len(len)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+
+    fn stamp(&self) -> io::Result<Stamp> {
+        Ok(stamp_of(&self.file.metadata()?))
+    }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        match self.file.try_lock() {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+/// A folder on disk.
+#[derive(Clone, Debug)]
+pub struct DiskDirectory {
+    path: PathBuf,
+}
+
+impl DiskDirectory {
+    /// The folder at `path`, which need not be there yet.
+    pub fn new(path: impl Into<PathBuf>) -> DiskDirectory {
+        DiskDirectory { path: path.into() }
+    }
+}
+
+impl Directory for DiskDirectory {
+    fn open(&self, name: &OsStr) -> io::Result<Box<dyn Storage>> {
+        Ok(Box::new(DiskFile::open(&self.path.join(name))?))
+    }
+
+    fn open_writable(&self, name: &OsStr) -> io::Result<Box<dyn WritableFile>> {
+        // A pipe under the name must not keep anyone waiting.
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .custom_flags(libc::O_NONBLOCK)
+            .open(self.path.join(name))?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "not a regular file",
+            ));
+        }
+        Ok(Box::new(DiskFile::from_file(file)?))
+    }
+
+    fn create(&self, name: &OsStr) -> io::Result<Box<dyn WritableFile>> {
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(self.path.join(name))?;
+        Ok(Box::new(DiskFile::from_file(file)?))
+    }
+
+    fn remove(&self, name: &OsStr) -> io::Result<()> {
+        fs::remove_file(self.path.join(name))
+    }
+
+    fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        fs::rename(self.path.join(from), self.path.join(to))
+    }
+
+    fn stamp(&self, name: &OsStr) -> io::Result<Option<Stamp>> {
+        match fs::metadata(self.path.join(name)) {
+            Ok(metadata) => Ok(Some(stamp_of(&metadata))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        File::open(&self.path)?.sync_all()
+    }
+}
+
+fn stamp_of(metadata: &fs::Metadata) -> Stamp {
+    Stamp {
+        device: metadata.dev(),
+        inode: metadata.ino(),
+        len: metadata.len(),
+        modified: (metadata.mtime(), metadata.mtime_nsec()),
+        changed: (metadata.ctime(), metadata.ctime_nsec()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_is_locked_once_until_it_is_closed() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = DiskDirectory::new(folder.path());
+        let name = OsStr::new("x");
+        let first = directory.create(name).unwrap();
+        assert!(first.try_lock().unwrap());
+        let second = directory.open_writable(name).unwrap();
+        assert!(!second.try_lock().unwrap());
+        drop(first);
+        assert!(second.try_lock().unwrap());
+    }
+
+    #[test]
+    fn a_stamp_tells_a_file_from_a_changed_or_another_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = DiskDirectory::new(folder.path());
+        let name = OsStr::new("x");
+        assert_eq!(directory.stamp(name).unwrap(), None);
+        let file = directory.create(name).unwrap();
+        let empty = file.stamp().unwrap();
+        assert_eq!(directory.stamp(name).unwrap(), Some(empty));
+        file.write_at(3, b"abc").unwrap();
+        let written = file.stamp().unwrap();
+        assert!(written != empty && written.is_same_file(&empty));
+        assert_eq!(written.len, 6);
+        directory.rename(name, OsStr::new("y")).unwrap();
+        directory.create(name).unwrap();
+        let other = directory.stamp(name).unwrap().unwrap();
+        assert!(!other.is_same_file(&written));
+        directory.sync().unwrap();
+        directory.remove(name).unwrap();
+        assert_eq!(directory.stamp(name).unwrap(), None);
+    }
 
     #[test]
     fn what_was_there_is_told_from_what_never_was() {

@@ -1,0 +1,148 @@
+//! Whether saves of the journal belong on the files beside it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io;
+use std::sync::Arc;
+
+use super::record::{Action, Record};
+use super::{Directory, Error, ReadBuffer, Storage};
+
+/// Bytes that are neither as before nor as after one save, and must be so of
+/// another: no more than these are followed.
+const MAX_DOUBTS: usize = 1 << 20;
+
+/// What the files would be through all saves, if they are those files.
+struct Course {
+    /// The shortest and the longest; the file as it was counts too.
+    shortest: u64,
+    longest: u64,
+    /// Whether it is absent at some time.
+    may_be_absent: bool,
+    /// Whether anything but its removal is to come.
+    matters: bool,
+    len: Option<u64>,
+}
+
+/// Why `records` are not for the files of the directory as they are; `None`
+/// if they are. A part of them, in any order, may have been written already.
+///
+/// # Errors
+///
+/// [`Error::Io`].
+pub(super) fn misfit(
+    directory: &dyn Directory,
+    records: &[Arc<Record>],
+) -> Result<Option<(Box<OsStr>, &'static str)>, Error> {
+    for (name, course) in courses(records) {
+        if !course.matters {
+            continue;
+        }
+        let io = Error::io(name);
+        let file = match directory.open(name) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && course.may_be_absent => {
+                continue;
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Some((name.into(), "is not there")));
+            }
+            Err(error) => return Err(io(error)),
+        };
+        let len = file.len().map_err(&io)?;
+        if !(course.shortest..=course.longest).contains(&len) {
+            return Ok(Some((name.into(), "has another length")));
+        }
+        let is_known = has_known_bytes(file.as_ref(), name, course.shortest, records);
+        if !is_known.map_err(&io)? {
+            return Ok(Some((name.into(), "has other content")));
+        }
+    }
+    Ok(None)
+}
+
+fn courses(records: &[Arc<Record>]) -> BTreeMap<&OsStr, Course> {
+    let mut courses = BTreeMap::new();
+    for record in records {
+        for before in &record.files {
+            courses
+                .entry(before.name.as_os_str())
+                .or_insert_with(|| Course {
+                    shortest: before.len.unwrap_or(0),
+                    longest: before.len.unwrap_or(0),
+                    may_be_absent: before.len.is_none(),
+                    matters: false,
+                    len: before.len,
+                });
+        }
+        for step in &record.steps {
+            let course = record.file(step).and_then(|name| courses.get_mut(name));
+            let Some(course) = course else {
+                continue;
+            };
+            course.len = step.action.advance(course.len).unwrap_or(course.len);
+            course.matters |= step.action != Action::Remove;
+            course.may_be_absent |= course.len.is_none();
+            course.shortest = course.shortest.min(course.len.unwrap_or(0));
+            course.longest = course.longest.max(course.len.unwrap_or(0));
+        }
+    }
+    courses
+}
+
+/// Whether each byte that is to be changed, before `end`, is one that was or
+/// one that will be there.
+fn has_known_bytes(
+    file: &dyn Storage,
+    name: &OsStr,
+    end: u64,
+    records: &[Arc<Record>],
+) -> io::Result<bool> {
+    let mut doubts = BTreeMap::new();
+    for (record, action) in actions_on(name, records) {
+        let Action::Write { offset, new, old } = action else {
+            continue;
+        };
+        let len = (old.len() as u64).min(end.saturating_sub(*offset));
+        let mut buffer = ReadBuffer::default();
+        let present = file.read_up_to(*offset, usize::try_from(len).unwrap_or(0), &mut buffer)?;
+        let known = record.part(new).iter().zip(record.part(old));
+        for (at, (byte, (new, old))) in (*offset..).zip(present.iter().zip(known)) {
+            if byte != new && byte != old {
+                doubts.insert(at, *byte);
+            }
+        }
+        if doubts.len() > MAX_DOUBTS {
+            return Ok(false);
+        }
+    }
+    for (record, action) in actions_on(name, records) {
+        let Action::Write { offset, new, old } = action else {
+            continue;
+        };
+        for bytes in [record.part(new), record.part(old)] {
+            let end = offset.saturating_add(bytes.len() as u64);
+            let byte_at = |at: u64| bytes.get(usize::try_from(at.checked_sub(*offset)?).ok()?);
+            let settled: Vec<u64> = doubts
+                .range(*offset..end)
+                .filter(|(at, byte)| byte_at(**at) == Some(byte))
+                .map(|(at, _)| *at)
+                .collect();
+            for at in settled {
+                doubts.remove(&at);
+            }
+        }
+    }
+    Ok(doubts.is_empty())
+}
+
+fn actions_on<'a>(
+    name: &'a OsStr,
+    records: &'a [Arc<Record>],
+) -> impl Iterator<Item = (&'a Record, &'a Action)> {
+    records.iter().flat_map(move |record| {
+        let steps = record.steps.iter();
+        let of_file = steps.filter(move |step| record.file(step) == Some(name));
+        of_file.map(move |step| (record.as_ref(), &step.action))
+    })
+}

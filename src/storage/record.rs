@@ -1,0 +1,410 @@
+//! One transaction as the journal keeps it; [`journal`](super::journal) has
+//! the layout.
+
+use std::ffi::{OsStr, OsString};
+use std::ops::Range;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::sync::Arc;
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::transaction::Change;
+use super::{Error, Transaction};
+
+/// Bytes before the table of files: checksum, sequence number, length.
+pub(super) const RECORD_HEADER: usize = 24;
+
+/// The longest record.
+pub(super) const MAX_RECORD: u64 = 256 << 20;
+
+/// The system counts bytes of a file by a signed number.
+const MAX_OFFSET: u64 = i64::MAX as u64;
+
+/// A committed transaction, as stored and understood.
+#[derive(Debug)]
+pub(super) struct Record {
+    /// All of it, as it lies in the journal.
+    pub(super) bytes: Arc<[u8]>,
+    /// The files it is about, as they were before.
+    pub(super) files: Vec<Before>,
+    /// What it does, in order.
+    pub(super) steps: Vec<Step>,
+}
+
+/// A file before a transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Before {
+    pub(super) name: OsString,
+    /// Length in bytes; `None` if there was no such file.
+    pub(super) len: Option<u64>,
+}
+
+/// A change of the file `file`, counted in [`Record::files`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Step {
+    pub(super) file: usize,
+    pub(super) action: Action,
+}
+
+/// What is done to a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    Remove,
+    Create,
+    /// `new` and `old` lie in [`Record::bytes`]; `old` are the bytes that
+    /// were at `offset`, as many as the file had.
+    Write {
+        offset: u64,
+        new: Range<usize>,
+        old: Range<usize>,
+    },
+    SetLen(u64),
+}
+
+impl Action {
+    /// The length of a file after this, from that before; `None` is no file.
+    pub(super) fn advance(&self, len: Option<u64>) -> Result<Option<u64>, &'static str> {
+        match (self, len) {
+            (Action::Remove, _) => Ok(None),
+            (Action::Create, None) => Ok(Some(0)),
+            (Action::Create, Some(_)) => Err("is there already"),
+            (_, None) => Err("is not there"),
+            (Action::Write { new, .. }, len) if new.is_empty() => Ok(len),
+            (Action::Write { offset, new, .. }, Some(len)) => offset
+                .checked_add(new.len() as u64)
+                .filter(|end| *end <= MAX_OFFSET)
+                .map(|end| Some(end.max(len)))
+                .ok_or("would become too long"),
+            (Action::SetLen(len), Some(_)) if *len > MAX_OFFSET => Err("would become too long"),
+            (Action::SetLen(len), Some(_)) => Ok(Some(*len)),
+        }
+    }
+}
+
+/// What [`Record::encode`] has to know of the files as they are.
+pub(super) trait Present {
+    /// Length in bytes; `None` if there is no such file.
+    fn len(&self, file: &OsStr) -> Result<Option<u64>, Error>;
+
+    /// Appends the bytes at `offset`.
+    fn append(
+        &self,
+        file: &OsStr,
+        offset: u64,
+        len: usize,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), Error>;
+}
+
+impl Record {
+    /// The record of a transaction; `None` if it comes to nothing, as when
+    /// what it removes is not there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`]; and what `present` says.
+    pub(super) fn encode(
+        transaction: &Transaction,
+        sequence: u64,
+        salt: u64,
+        present: &dyn Present,
+    ) -> Result<Option<Record>, Error> {
+        let mut body = Body {
+            files: Vec::new(),
+            lens: Vec::new(),
+            steps: Vec::new(),
+            count: 0,
+            present,
+        };
+        for file in transaction.removals() {
+            body.remove(file)?;
+        }
+        for change in transaction.changes() {
+            body.change(change)?;
+        }
+        body.finish(sequence, salt)
+    }
+
+    /// Understands a record whose checksum is right.
+    ///
+    /// # Errors
+    ///
+    /// Why it is none.
+    pub(super) fn decode(bytes: Arc<[u8]>) -> Result<Record, &'static str> {
+        let mut reader = Reader {
+            bytes: &bytes,
+            at: RECORD_HEADER,
+        };
+        let mut files = Vec::new();
+        for _ in 0..reader.u32()? {
+            files.push(reader.before()?);
+        }
+        let mut lens: Vec<_> = files.iter().map(|before| before.len).collect();
+        let mut steps = Vec::new();
+        for _ in 0..reader.u32()? {
+            let step = reader.step()?;
+            let len = lens.get_mut(step.file).ok_or("a file is not named")?;
+            *len = step.action.advance(*len)?;
+            steps.push(step);
+        }
+        if reader.at != bytes.len() {
+            return Err("a record is longer than what it holds");
+        }
+        Ok(Record {
+            bytes,
+            files,
+            steps,
+        })
+    }
+
+    /// The checksum of a record, from the bytes after it.
+    pub(super) fn checksum(after: &[u8], salt: u64) -> u64 {
+        xxh3_64_with_seed(after, salt)
+    }
+
+    /// Bytes that a step writes, or that were there before.
+    pub(super) fn part(&self, range: &Range<usize>) -> &[u8] {
+        self.bytes.get(range.clone()).unwrap_or_default()
+    }
+
+    /// The files that it changes.
+    pub(super) fn changed(&self) -> impl Iterator<Item = (usize, &Before)> {
+        let is_changed = |at| self.steps.iter().any(|step| step.file == at);
+        let files = self.files.iter().enumerate();
+        files.filter(move |(at, _)| is_changed(*at))
+    }
+
+    /// The name of the file of a step.
+    pub(super) fn file(&self, step: &Step) -> Option<&OsStr> {
+        self.files.get(step.file).map(|before| before.name.as_ref())
+    }
+}
+
+/// A record in the making.
+struct Body<'a> {
+    files: Vec<Before>,
+    /// Lengths after the steps so far, as `files`.
+    lens: Vec<Option<u64>>,
+    /// The steps as stored.
+    steps: Vec<u8>,
+    count: u32,
+    present: &'a dyn Present,
+}
+
+impl Body<'_> {
+    /// The place of a file in the table.
+    fn place(&mut self, file: &OsStr) -> Result<usize, Error> {
+        if let Some(at) = self.files.iter().position(|before| before.name == file) {
+            return Ok(at);
+        }
+        if !is_plain_name(file) {
+            return Err(invalid(file, "not a name of a file"));
+        }
+        let len = self.present.len(file)?;
+        self.lens.push(len);
+        self.files.push(Before {
+            name: file.to_owned(),
+            len,
+        });
+        Ok(self.files.len() - 1)
+    }
+
+    fn remove(&mut self, file: &OsStr) -> Result<(), Error> {
+        let at = self.place(file)?;
+        if self.lens.get(at).copied().flatten().is_some() {
+            self.advance(at, &Action::Remove)?;
+            self.step(1, at);
+        }
+        Ok(())
+    }
+
+    fn change(&mut self, change: &Change) -> Result<(), Error> {
+        // Writing nothing does not even make a file longer.
+        if matches!(change, Change::Write { bytes, .. } if bytes.is_empty()) {
+            return Ok(());
+        }
+        let at = self.place(change.file())?;
+        match change {
+            Change::Create { .. } => {
+                self.advance(at, &Action::Create)?;
+                self.step(2, at);
+            }
+            Change::Write { offset, bytes, .. } => self.write(at, *offset, bytes)?,
+            Change::SetLen { len, .. } => {
+                self.advance(at, &Action::SetLen(*len))?;
+                self.step(4, at);
+                self.steps.extend(len.to_le_bytes());
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, at: usize, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+        let action = Action::Write {
+            offset,
+            new: 0..bytes.len(),
+            old: 0..0,
+        };
+        self.advance(at, &action)?;
+        let before = self.files.get(at);
+        let name = before.map_or(OsStr::new(""), |before| &before.name);
+        // Of a file that is removed and made anew nothing can be checked.
+        let len = before.and_then(|before| before.len).unwrap_or(0);
+        let old = (len.saturating_sub(offset)).min(bytes.len() as u64);
+        if self.steps.len() as u64 + bytes.len() as u64 + old > MAX_RECORD - (1 << 20) {
+            return Err(invalid(name, "too much to save at once"));
+        }
+        let mut stored = Vec::new();
+        if old > 0 {
+            let old = usize::try_from(old).unwrap_or(0);
+            self.present.append(name, offset, old, &mut stored)?;
+        }
+        self.step(3, at);
+        for number in [offset, bytes.len() as u64, stored.len() as u64] {
+            self.steps.extend(number.to_le_bytes());
+        }
+        self.steps.extend(bytes);
+        self.steps.extend(stored);
+        Ok(())
+    }
+
+    /// Follows the length of a file.
+    fn advance(&mut self, at: usize, action: &Action) -> Result<(), Error> {
+        let name = self
+            .files
+            .get(at)
+            .map(|before| before.name.clone())
+            .unwrap_or_default();
+        if let Some(len) = self.lens.get_mut(at) {
+            *len = action.advance(*len).map_err(|what| invalid(&name, what))?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, kind: u8, file: usize) {
+        self.count += 1;
+        self.steps.push(kind);
+        self.steps.extend(to_u32(file).to_le_bytes());
+    }
+
+    fn finish(self, sequence: u64, salt: u64) -> Result<Option<Record>, Error> {
+        if self.count == 0 {
+            return Ok(None);
+        }
+        let mut bytes = vec![0; RECORD_HEADER];
+        bytes.extend(to_u32(self.files.len()).to_le_bytes());
+        for before in &self.files {
+            bytes.push(u8::from(before.len.is_some()));
+            bytes.extend(before.len.unwrap_or(0).to_le_bytes());
+            let name = before.name.as_bytes();
+            bytes.extend(u16::try_from(name.len()).unwrap_or(0).to_le_bytes());
+            bytes.extend(name);
+        }
+        bytes.extend(self.count.to_le_bytes());
+        bytes.extend(self.steps);
+        let length = bytes.len() as u64;
+        if length > MAX_RECORD {
+            return Err(invalid(OsStr::new("."), "too much to save at once"));
+        }
+        let rest = [sequence.to_le_bytes(), length.to_le_bytes()].concat();
+        bytes.splice(8..RECORD_HEADER, rest);
+        let checksum = Record::checksum(bytes.get(8..).unwrap_or_default(), salt);
+        bytes.splice(..8, checksum.to_le_bytes());
+        let name = self.files.first().map(|before| before.name.clone());
+        Record::decode(bytes.into())
+            .map(Some)
+            .map_err(|what| invalid(&name.unwrap_or_default(), what))
+    }
+}
+
+fn invalid(file: &OsStr, what: &'static str) -> Error {
+    Error::Invalid {
+        file: file.to_owned(),
+        what,
+    }
+}
+
+fn to_u32(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// Whether a name is one of a file right in the folder.
+pub(super) fn is_plain_name(name: &OsStr) -> bool {
+    let bytes = name.as_bytes();
+    (1..=255).contains(&bytes.len())
+        && !bytes.contains(&b'/')
+        && !bytes.contains(&0)
+        && bytes != b"."
+        && bytes != b".."
+}
+
+/// Reads integers of a record, little-endian.
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Reader<'_> {
+    /// The next `len` bytes.
+    fn take(&mut self, len: u64) -> Result<Range<usize>, &'static str> {
+        let short = "a record ends early";
+        let len = usize::try_from(len).map_err(|_| short)?;
+        let end = self.at.checked_add(len).ok_or(short)?;
+        let range = self.at..end;
+        self.bytes.get(range.clone()).ok_or(short)?;
+        self.at = end;
+        Ok(range)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], &'static str> {
+        let range = self.take(N as u64)?;
+        let bytes = self.bytes.get(range).unwrap_or_default();
+        bytes.try_into().map_err(|_| "a record ends early")
+    }
+
+    fn u32(&mut self) -> Result<u32, &'static str> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    fn u64(&mut self) -> Result<u64, &'static str> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    fn before(&mut self) -> Result<Before, &'static str> {
+        let [existed] = self.array()?;
+        let len = self.u64()?;
+        let name_len = self.array().map(u16::from_le_bytes)?;
+        let range = self.take(name_len.into())?;
+        let name = OsString::from_vec(self.bytes.get(range).unwrap_or_default().to_vec());
+        if !is_plain_name(&name) {
+            return Err("a record names a file outside of the folder");
+        }
+        Ok(Before {
+            name,
+            len: (existed != 0).then_some(len),
+        })
+    }
+
+    fn step(&mut self) -> Result<Step, &'static str> {
+        let [kind] = self.array()?;
+        let file = self.u32()? as usize;
+        let action = match kind {
+            1 => Action::Remove,
+            2 => Action::Create,
+            3 => {
+                let (offset, new, old) = (self.u64()?, self.u64()?, self.u64()?);
+                if old > new {
+                    return Err("a record knows more old bytes than new ones");
+                }
+                Action::Write {
+                    offset,
+                    new: self.take(new)?,
+                    old: self.take(old)?,
+                }
+            }
+            4 => Action::SetLen(self.u64()?),
+            _ => return Err("a record has a step of an unknown kind"),
+        };
+        Ok(Step { file, action })
+    }
+}

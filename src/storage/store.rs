@@ -1,0 +1,515 @@
+//! The files of a base, read and saved.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use super::apply::Application;
+use super::fit::misfit;
+use super::journal::Content;
+use super::record::{Action, Present, Record, is_plain_name};
+use super::view::{File, Seen};
+use super::writer::Writer;
+use super::{Directory, Error, Storage, Transaction};
+
+/// With more than so many bytes in the journal the next commit syncs first.
+const MAX_PENDING: u64 = 64 << 20;
+
+/// So often is the journal of a live writer read until it stands still.
+const TRIES: usize = 8;
+
+/// Whether a base is opened to be changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// The base may be changed; one at a time.
+    ReadWrite,
+    /// Nothing on the medium is changed; any number, also beside a writer.
+    ReadOnly,
+}
+
+/// How to open a base.
+#[derive(Clone, Copy)]
+pub struct Opening<'a> {
+    /// The name of its journal.
+    pub journal: &'a OsStr,
+    /// What a second writer is told of this one, as a mountpoint.
+    pub label: &'a str,
+    /// Whether it is to be changed.
+    pub access: Access,
+    /// Whether a file of this name may be one of the base. A journal that
+    /// names another is refused: it comes from whoever made the folder.
+    pub belongs: &'a dyn Fn(&OsStr) -> bool,
+}
+
+impl fmt::Debug for Opening<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Opening")
+            .field("journal", &self.journal)
+            .field("label", &self.label)
+            .field("access", &self.access)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The files of one base with all its saves, also those that are still in
+/// the journal only; [`journal`](super::journal) has its layout.
+///
+/// A save is first appended to the journal ([`commit`](Store::commit)), where
+/// it survives the end of the process, and shown from then on. The files of
+/// the base are touched only after the journal survives a power cut
+/// ([`sync`](Store::sync)); only after they do too is the journal emptied. So
+/// the base can be brought to a whole state at any moment, and is when it is
+/// opened.
+///
+/// Reads take no lock that is held while a medium is waited for. One read of
+/// a file has no half of a transaction; for several reads see
+/// [`epoch`](Store::epoch).
+#[derive(Debug)]
+pub struct Store {
+    directory: Arc<dyn Directory>,
+    journal: OsString,
+    files: RwLock<BTreeMap<OsString, Arc<File>>>,
+    writer: Mutex<Writer>,
+    /// Whose turn it is to sync.
+    turn: Mutex<()>,
+    /// How often what the files show was changed; locked while it is.
+    epoch: Mutex<u64>,
+    /// Bytes of records in the journal.
+    pending: AtomicU64,
+    /// Whether the journal's own name survives a power cut.
+    is_named: AtomicBool,
+}
+
+impl Store {
+    /// Opens the base in `directory`. Saves that a crash left in its journal
+    /// are brought into its files first, or, to read only, laid over them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InUse`] if another has it open for writing;
+    /// [`Error::DoesNotFit`] or [`Error::Unreadable`] if its journal is not
+    /// one to use, and stays; [`Error::Io`].
+    pub fn open(directory: Arc<dyn Directory>, opening: &Opening<'_>) -> Result<Store, Error> {
+        if opening.access == Access::ReadOnly {
+            let store = Store::of(directory, Writer::closed(opening.journal), opening);
+            store.load(opening.belongs)?;
+            return Ok(store);
+        }
+        let mut writer = Writer::open(directory.as_ref(), opening.journal)?;
+        let records = writer.records.clone();
+        ensure_fit(directory.as_ref(), opening, &records)?;
+        writer.take_over(opening.label)?;
+        let store = Store::of(directory, writer, opening);
+        store.publish(&records)?;
+        store.sync()?;
+        Ok(store)
+    }
+
+    fn of(directory: Arc<dyn Directory>, writer: Writer, opening: &Opening<'_>) -> Store {
+        Store {
+            directory,
+            journal: opening.journal.to_owned(),
+            files: RwLock::default(),
+            writer: Mutex::new(writer),
+            turn: Mutex::default(),
+            epoch: Mutex::default(),
+            pending: AtomicU64::new(0),
+            is_named: AtomicBool::new(false),
+        }
+    }
+
+    /// The file `name` as it is now and after each commit; `None` if there is
+    /// none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn file(&self, name: impl AsRef<OsStr>) -> Result<Option<Arc<dyn Storage>>, Error> {
+        let name = name.as_ref();
+        let file = self.watched(name)?;
+        let len = file.len_if_there(self.directory.as_ref());
+        let is_there = len.map_err(Error::io(name))?.is_some();
+        Ok(is_there.then_some(file as Arc<dyn Storage>))
+    }
+
+    /// Saves. When it returns, all files show the transaction, and it
+    /// survives the end of this process; after [`sync`](Store::sync) also a
+    /// power cut. On an error nothing has happened.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ChangedOutside`] if another program changed a file that was
+    /// looked at through this store: [`refresh`](Store::refresh) it and read
+    /// anew; [`Error::Invalid`], [`Error::ReadOnly`]; [`Error::Io`], also if
+    /// there is no room.
+    pub fn commit(&self, transaction: &Transaction) -> Result<(), Error> {
+        for change in transaction.changes() {
+            if is_plain_name(change.file()) {
+                self.watched(change.file())?;
+            }
+        }
+        let mut writer = self.writer();
+        while self.pending() > MAX_PENDING {
+            drop(writer);
+            self.sync()?;
+            writer = self.writer();
+        }
+        writer.file()?;
+        writer.make_ready()?;
+        if let Some(file) = self.changed_files()?.into_iter().next() {
+            return Err(Error::ChangedOutside { file });
+        }
+        let sequence = writer.records.len() as u64 + 1;
+        let Some(record) = Record::encode(transaction, sequence, writer.salt, self)? else {
+            return Ok(());
+        };
+        let record = Arc::new(record);
+        writer.append(Arc::clone(&record))?;
+        self.publish(&[record])
+    }
+
+    /// Returns when every commit before the call survives a power cut; then
+    /// the files of the base have them too. Calls from several threads share
+    /// the work.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ChangedOutside`] if another program changed what is to be
+    /// changed; [`Error::Io`]. All that was committed is still shown and in
+    /// the journal; a later call tries again.
+    pub fn sync(&self) -> Result<(), Error> {
+        let wanted = self.writer().committed;
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let records = {
+            let mut writer = self.writer();
+            writer.make_ready()?;
+            if writer.synced >= wanted {
+                return Ok(());
+            }
+            writer.records.clone()
+        };
+        // Others can commit meanwhile; the little they do is done after.
+        let mut application = Application::new(self.directory.as_ref());
+        let file = self.writer().file()?;
+        let synced = file.sync();
+        let mut writer = self.writer();
+        self.ensure_synced(synced, &mut writer)?;
+        self.claim(&records)?;
+        drop(writer);
+        application.run(&records)?;
+        let mut writer = self.writer();
+        let rest = writer.records.get(records.len()..).unwrap_or_default();
+        if !rest.is_empty() {
+            let rest = rest.to_vec();
+            writer.make_ready()?;
+            let synced = file.sync();
+            self.ensure_synced(synced, &mut writer)?;
+            self.claim(&writer.records)?;
+            application.run(&rest)?;
+        }
+        self.settle(&application, &writer.records)?;
+        writer.forget()
+    }
+
+    /// Syncs, removes the journal and lets others write. Commits are refused
+    /// from then on.
+    ///
+    /// # Errors
+    ///
+    /// As [`sync`](Store::sync): the journal stays for the next who opens the
+    /// base.
+    pub fn close(&self) -> Result<(), Error> {
+        self.sync()?;
+        self.writer().close(self.directory.as_ref())
+    }
+
+    /// Bytes of the journal that may not be in the base.
+    pub fn pending(&self) -> u64 {
+        self.pending.load(Relaxed)
+    }
+
+    /// A number that is another one after each change of what the files show.
+    /// Reads of several files between two equal numbers are of one state.
+    pub fn epoch(&self) -> u64 {
+        *self.epoch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The files that another program changed, made or removed since this
+    /// looked at them; of a base that is open to read only also its journal,
+    /// in which its writer may save.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn changed_outside(&self) -> Result<Vec<OsString>, Error> {
+        let mut changed = self.changed_files()?;
+        let writer = self.writer();
+        if writer.file().is_err() && self.journal_stamp()? != writer.seen {
+            changed.push(self.journal.clone());
+        }
+        Ok(changed)
+    }
+
+    /// Takes note of what other programs changed: the files show it, and can
+    /// be saved to again.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ChangedOutside`] if it contradicts what is in the journal:
+    /// both stay as they are; [`Error::Io`].
+    pub fn refresh(&self) -> Result<(), Error> {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let writer = self.writer();
+        if writer.file().is_err() {
+            drop(writer);
+            return self.load(&|_| true);
+        }
+        if let Some((file, _)) = misfit(self.directory.as_ref(), &writer.records)? {
+            let file = file.into_os_string();
+            return Err(Error::ChangedOutside { file });
+        }
+        let changed = self.changed_files()?;
+        let mut epoch = self.epoch.lock().unwrap_or_else(PoisonError::into_inner);
+        *epoch += 1;
+        for name in changed {
+            let looked = self.known(&name).look(self.directory.as_ref());
+            looked.map_err(Error::io(&name))?;
+        }
+        Ok(())
+    }
+
+    /// Reads the journal to read only, and lays it over the files.
+    fn load(&self, belongs: &dyn Fn(&OsStr) -> bool) -> Result<(), Error> {
+        let opening = Opening {
+            journal: &self.journal,
+            label: "",
+            access: Access::ReadOnly,
+            belongs,
+        };
+        let mut tries = 0;
+        let (seen, records) = loop {
+            tries += 1;
+            let seen = self.journal_stamp()?;
+            let records = self.read_journal(&opening);
+            // A writer that lives may be amid anything.
+            if self.journal_stamp()? == seen || tries == TRIES {
+                break (seen, records?);
+            }
+        };
+        for file in self.known_files() {
+            file.state_mut().forget_pending();
+            if file.state().seen != Seen::Never {
+                let looked = file.look(self.directory.as_ref());
+                looked.map_err(Error::io(&file.name))?;
+            }
+        }
+        self.pending.store(0, Relaxed);
+        self.publish(&records)?;
+        let mut writer = self.writer();
+        writer.seen = seen;
+        Ok(())
+    }
+
+    fn read_journal(&self, opening: &Opening<'_>) -> Result<Vec<Arc<Record>>, Error> {
+        let directory = self.directory.as_ref();
+        if self.journal_stamp()?.is_none() {
+            return Ok(Vec::new());
+        }
+        let io = Error::io(&self.journal);
+        let file = directory.open(&self.journal).map_err(io)?;
+        let content = Content::read(&self.journal, file.as_ref())?;
+        ensure_fit(directory, opening, &content.records)?;
+        Ok(content.records)
+    }
+
+    fn journal_stamp(&self) -> Result<Option<super::Stamp>, Error> {
+        let stamp = self.directory.stamp(&self.journal);
+        stamp.map_err(Error::io(&self.journal))
+    }
+
+    /// Shows what transactions change, each in all files at once for those
+    /// who ask for the epoch.
+    fn publish(&self, records: &[Arc<Record>]) -> Result<(), Error> {
+        for record in records {
+            // Before it is shown, so that nothing of it can fail.
+            let changed = record.steps.iter();
+            for step in changed.filter(|step| step.action != Action::Remove) {
+                if let Some(name) = record.file(step) {
+                    self.watched(name)?;
+                }
+            }
+        }
+        let mut epoch = self.epoch.lock().unwrap_or_else(PoisonError::into_inner);
+        for record in records {
+            *epoch += 1;
+            for (at, before) in record.changed() {
+                self.known(&before.name).state_mut().lay(record, at);
+            }
+            self.pending.fetch_add(record.bytes.len() as u64, Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Takes note of how a sync of the journal went; its name is synced too,
+    /// once.
+    fn ensure_synced(&self, synced: io::Result<()>, writer: &mut Writer) -> Result<(), Error> {
+        if let Err(error) = synced {
+            writer.sync_failed();
+            return Err(Error::io(&self.journal)(error));
+        }
+        if !self.is_named.load(Relaxed) {
+            let synced = self.directory.sync();
+            synced.map_err(Error::io(&self.journal))?;
+            self.is_named.store(true, Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Before files of the base are written: whether they are what the
+    /// records were made for. Their stamps say nothing until they are
+    /// settled.
+    fn claim(&self, records: &[Arc<Record>]) -> Result<(), Error> {
+        let mut files: Vec<Arc<File>> = Vec::new();
+        let mut is_certain = true;
+        for (_, before) in records.iter().flat_map(|record| record.changed()) {
+            let file = self.known(&before.name);
+            if files.iter().any(|other| Arc::ptr_eq(other, &file)) {
+                continue;
+            }
+            let now = self.directory.stamp(&file.name);
+            let now = now.map_err(Error::io(&file.name))?;
+            let seen = file.state().seen;
+            is_certain &= seen == Seen::Never || seen == Seen::As(now);
+            files.push(file);
+        }
+        if !is_certain && let Some((file, _)) = misfit(self.directory.as_ref(), records)? {
+            let file = file.into_os_string();
+            return Err(Error::ChangedOutside { file });
+        }
+        for file in files {
+            let mut state = file.state_mut();
+            if state.seen != Seen::Never {
+                state.seen = Seen::InWork;
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows the files of the base themselves, now that all is in them.
+    fn settle(&self, application: &Application<'_>, records: &[Arc<Record>]) -> Result<(), Error> {
+        let mut settled = BTreeMap::new();
+        for (_, before) in records.iter().flat_map(|record| record.changed()) {
+            let name = before.name.as_os_str();
+            if settled.contains_key(name) {
+                continue;
+            }
+            let stamp = application.stamp(name).map_err(Error::io(name))?;
+            let base = match stamp {
+                Some(_) => {
+                    let opened = self.directory.open(name).map_err(Error::io(name))?;
+                    Some(Arc::from(opened))
+                }
+                None => None,
+            };
+            settled.insert(name, (base, stamp));
+        }
+        for (name, (base, stamp)) in settled {
+            self.known(name).state_mut().settle(base, stamp);
+        }
+        self.pending.store(0, Relaxed);
+        Ok(())
+    }
+
+    fn changed_files(&self) -> Result<Vec<OsString>, Error> {
+        let mut changed = Vec::new();
+        for file in self.known_files() {
+            let Seen::As(seen) = file.state().seen else {
+                continue;
+            };
+            let now = self.directory.stamp(&file.name);
+            if now.map_err(Error::io(&file.name))? != seen {
+                changed.push(file.name.clone());
+            }
+        }
+        Ok(changed)
+    }
+
+    fn known_files(&self) -> Vec<Arc<File>> {
+        let files = self.files.read().unwrap_or_else(PoisonError::into_inner);
+        files.values().cloned().collect()
+    }
+
+    /// What is known of a file.
+    fn known(&self, name: &OsStr) -> Arc<File> {
+        let files = self.files.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = files.get(name) {
+            return Arc::clone(file);
+        }
+        drop(files);
+        let mut files = self.files.write().unwrap_or_else(PoisonError::into_inner);
+        let file = files
+            .entry(name.to_owned())
+            .or_insert_with(|| Arc::new(File::unseen(name)));
+        Arc::clone(file)
+    }
+
+    /// A file whose changes by others are noticed from now on.
+    fn watched(&self, name: &OsStr) -> Result<Arc<File>, Error> {
+        let file = self.known(name);
+        if file.state().seen == Seen::Never {
+            let looked = file.look(self.directory.as_ref());
+            looked.map_err(Error::io(name))?;
+        }
+        Ok(file)
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Present for Store {
+    fn len(&self, name: &OsStr) -> Result<Option<u64>, Error> {
+        let len = self.known(name).len_if_there(self.directory.as_ref());
+        len.map_err(Error::io(name))
+    }
+
+    fn append(
+        &self,
+        name: &OsStr,
+        offset: u64,
+        len: usize,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let mut read = Vec::new();
+        let filled = self.known(name).fill(offset, len, &mut read);
+        filled.map_err(Error::io(name))?;
+        bytes.append(&mut read);
+        Ok(())
+    }
+}
+
+/// Whether records are for the base that is opened.
+fn ensure_fit(
+    directory: &dyn Directory,
+    opening: &Opening<'_>,
+    records: &[Arc<Record>],
+) -> Result<(), Error> {
+    let names = records.iter().flat_map(|record| &record.files);
+    let mut strangers =
+        names.filter(|before| before.name == opening.journal || !(opening.belongs)(&before.name));
+    let reason = match strangers.next() {
+        Some(before) => Some((before.name.clone(), "is not a file of it")),
+        None => misfit(directory, records)?.map(|(name, what)| (name.into_os_string(), what)),
+    };
+    match reason {
+        Some((name, what)) => Err(Error::DoesNotFit {
+            journal: opening.journal.to_owned(),
+            what: format!("{} {what}", name.display()),
+        }),
+        None => Ok(()),
+    }
+}

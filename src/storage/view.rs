@@ -1,0 +1,263 @@
+//! A file as it is with the saves that are still in the journal.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use super::buffer::next_file_number;
+use super::pieces::Pieces;
+use super::record::{Action, Record};
+use super::{Directory, ReadBuffer, Stamp, Storage};
+
+/// So often is a read tried without keeping changes waiting.
+const HASTY_READS: usize = 4;
+
+/// One file of a base, there or not.
+#[derive(Debug)]
+pub(super) struct File {
+    pub(super) name: OsString,
+    /// Tells it from all other open files.
+    number: u64,
+    state: RwLock<State>,
+}
+
+/// What is known of the file that a program sees.
+#[derive(Debug)]
+pub(super) struct State {
+    /// Another one after each change of what follows.
+    edition: u64,
+    /// The file on the medium; `None` if there was none.
+    base: Option<Arc<dyn Storage>>,
+    /// What it was like when last looked at.
+    pub(super) seen: Seen,
+    /// What is to come over it.
+    pending: Option<Pending>,
+}
+
+/// What a file on the medium was like when last looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// Nobody has read it, so it does not matter.
+    Never,
+    /// So, or not there.
+    As(Option<Stamp>),
+    /// Being changed by this process, which leaves no stamp to compare.
+    InWork,
+}
+
+/// Changes in the journal that are not in the file for certain.
+#[derive(Debug)]
+struct Pending {
+    /// Length with them; `None` if they remove the file.
+    len: Option<u64>,
+    /// So many first bytes of the file on the medium still count.
+    kept: u64,
+    pieces: Pieces,
+}
+
+/// What of a read comes from where.
+struct Plan {
+    edition: u64,
+    base: Arc<dyn Storage>,
+    /// Bytes from the file on the medium.
+    from_base: usize,
+    /// Bytes in all; `None` if there are as many as the medium gives.
+    total: Option<usize>,
+}
+
+impl File {
+    /// One that nobody has looked at.
+    pub(super) fn unseen(name: &OsStr) -> File {
+        File {
+            name: name.to_owned(),
+            number: next_file_number(),
+            state: RwLock::new(State {
+                edition: 0,
+                base: None,
+                seen: Seen::Never,
+                pending: None,
+            }),
+        }
+    }
+
+    pub(super) fn state(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn state_mut(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at the file on the medium anew. The stamp is taken first: a
+    /// change in between will be noticed.
+    pub(super) fn look(&self, directory: &dyn Directory) -> io::Result<()> {
+        let stamp = directory.stamp(&self.name)?;
+        let base = match stamp {
+            Some(_) => Some(Arc::from(directory.open(&self.name)?)),
+            None => None,
+        };
+        let mut state = self.state_mut();
+        state.edition += 1;
+        state.base = base;
+        state.seen = Seen::As(stamp);
+        Ok(())
+    }
+
+    /// Length in bytes; `None` if there is no such file.
+    pub(super) fn len_if_there(&self, directory: &dyn Directory) -> io::Result<Option<u64>> {
+        let state = self.state();
+        match (&state.pending, state.seen, &state.base) {
+            (Some(pending), _, _) => Ok(pending.len),
+            (None, Seen::Never, _) => Ok(directory.stamp(&self.name)?.map(|stamp| stamp.len)),
+            (None, _, Some(base)) => base.len().map(Some),
+            (None, _, None) => Ok(None),
+        }
+    }
+
+    /// Makes `bytes` the `len` bytes at `offset`, fewer where the file ends.
+    pub(super) fn fill(&self, offset: u64, len: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
+        for _ in 0..HASTY_READS {
+            let plan = self.state().plan(offset, len)?;
+            plan.read_base(offset, bytes)?;
+            let state = self.state();
+            if state.edition == plan.edition {
+                state.patch(offset, bytes);
+                return Ok(());
+            }
+        }
+        let state = self.state();
+        state.plan(offset, len)?.read_base(offset, bytes)?;
+        state.patch(offset, bytes);
+        Ok(())
+    }
+}
+
+impl Plan {
+    fn read_base(&self, offset: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
+        bytes.clear();
+        if self.from_base > 0 {
+            let mut buffer = ReadBuffer::default();
+            let read = self.base.read_up_to(offset, self.from_base, &mut buffer)?;
+            bytes.extend_from_slice(read);
+        }
+        if let Some(total) = self.total {
+            // Another program cut it short.
+            if bytes.len() < self.from_base {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            bytes.resize(total, 0);
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    /// Lays the changes of one file by a committed transaction over it.
+    pub(super) fn lay(&mut self, record: &Record, file: usize) {
+        let Some(before) = record.files.get(file) else {
+            return;
+        };
+        let pending = self.pending.get_or_insert_with(|| Pending {
+            len: before.len,
+            kept: before.len.unwrap_or(0),
+            pieces: Pieces::default(),
+        });
+        self.edition += 1;
+        for step in record.steps.iter().filter(|step| step.file == file) {
+            pending.len = step.action.advance(pending.len).unwrap_or(pending.len);
+            match &step.action {
+                Action::Remove | Action::Create => pending.cut_at(0),
+                Action::SetLen(len) => pending.cut_at(*len),
+                Action::Write { offset, new, .. } => {
+                    pending.pieces.insert(*offset, &record.bytes, new.clone());
+                }
+            }
+        }
+    }
+
+    /// All that was to come is in the file on the medium, which is `base`.
+    pub(super) fn settle(&mut self, base: Option<Arc<dyn Storage>>, stamp: Option<Stamp>) {
+        self.edition += 1;
+        self.base = base;
+        self.pending = None;
+        if self.seen != Seen::Never {
+            self.seen = Seen::As(stamp);
+        }
+    }
+
+    /// Forgets what was to come.
+    pub(super) fn forget_pending(&mut self) {
+        self.edition += 1;
+        self.pending = None;
+    }
+
+    fn plan(&self, offset: u64, len: usize) -> io::Result<Plan> {
+        let missing = || io::Error::from(io::ErrorKind::NotFound);
+        let Some(pending) = &self.pending else {
+            return Ok(Plan {
+                edition: self.edition,
+                base: self.base.clone().ok_or_else(missing)?,
+                from_base: len,
+                total: None,
+            });
+        };
+        let file_len = pending.len.ok_or_else(missing)?;
+        let upto = |end: u64| {
+            let rest = end.saturating_sub(offset);
+            usize::try_from(rest).unwrap_or(usize::MAX).min(len)
+        };
+        let nothing = || Arc::new(super::MemoryFile::default()) as Arc<dyn Storage>;
+        Ok(Plan {
+            edition: self.edition,
+            base: self.base.clone().unwrap_or_else(nothing),
+            from_base: upto(pending.kept.min(file_len)),
+            total: Some(upto(file_len)),
+        })
+    }
+
+    fn patch(&self, offset: u64, bytes: &mut [u8]) {
+        if let Some(pending) = &self.pending {
+            pending.pieces.patch(offset, bytes);
+        }
+    }
+}
+
+impl Pending {
+    /// Nothing from `len` on counts any more.
+    fn cut_at(&mut self, len: u64) {
+        self.kept = self.kept.min(len);
+        self.pieces.cut(len, u64::MAX);
+    }
+}
+
+impl Storage for File {
+    fn len(&self) -> io::Result<u64> {
+        let state = self.state();
+        let len = match (&state.pending, &state.base) {
+            (Some(pending), _) => pending.len,
+            (None, Some(base)) => return base.len(),
+            (None, None) => None,
+        };
+        len.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn ensure_kept(&self, end: u64) -> io::Result<()> {
+        let state = self.state();
+        match (&state.pending, &state.base) {
+            // Reads of it fail where the medium does not have what counts.
+            (Some(_), _) | (None, None) => Ok(()),
+            (None, Some(base)) => base.ensure_kept(end),
+        }
+    }
+
+    fn read_up_to<'a>(
+        &'a self,
+        offset: u64,
+        len: usize,
+        buffer: &'a mut ReadBuffer,
+    ) -> io::Result<&'a [u8]> {
+        let fill = |offset, len, bytes: &mut Vec<u8>| self.fill(offset, len, bytes);
+        let read = buffer.read(self.number, offset, len, || self.len(), fill)?;
+        Ok(read.get(..len).unwrap_or(read))
+    }
+}
