@@ -9,7 +9,16 @@
 //! attributes and texts for a day, `open` and `opendir` never reach cbfs, and
 //! nobody is asked for extended attributes. What was read once is then read
 //! at the speed of any file in memory.
+//!
+//! When a base changes, the kernel is told to ask again for every name it
+//! knows. The answer has the mark of the file's content as its *generation*:
+//! with the same generation the kernel goes on with the file it has, pages and
+//! all; with another one it begins a new file of the same number, and reading
+//! on in the old one fails. Names too many to be told one by one begin an
+//! *epoch* (Linux 6.16), which makes it forget the files too. An older kernel
+//! may keep names for a second only, and then asks likewise.
 
+mod kernel;
 mod mounts;
 mod session;
 
@@ -28,14 +37,20 @@ use fuser::{
     BsdFileFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation,
     INodeNo, InitFlags, KernelConfig, LockOwner, OpenAccMode, OpenFlags, RenameFlags, ReplyAttr,
     ReplyCreate, ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen,
-    ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
+    ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, Version, WriteFlags,
 };
 
 use crate::vfs::{Attr, Error, Ino, NodeKind, Vfs};
 
-/// How long the kernel may keep what it was told. Nothing changes on a
-/// read-only mount.
+/// How long the kernel may keep what it was told: until it is told otherwise.
 const KEEP: Duration = Duration::from_hours(24);
+
+/// How long it may keep what there are few of (directories) or what may be of
+/// no use soon (that there is no such name).
+const KEEP_BRIEFLY: Duration = Duration::from_secs(1);
+
+/// The first version of the protocol with epochs.
+const EPOCHS: Version = Version(7, 44);
 
 /// For what could not be told: the kernel asks again each time.
 const ASK_AGAIN: Duration = Duration::ZERO;
@@ -50,8 +65,8 @@ const MAX_BACKGROUND: u16 = 64;
 /// Whether the kernel asks for attributes together with names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadDirPlus {
-    /// By the size of the base: always up to 50,000 games, beyond that as the
-    /// kernel sees fit.
+    /// By the size of the largest base: always up to 50,000 games, beyond that
+    /// as the kernel sees fit.
     #[default]
     BySize,
     /// As the kernel sees fit: when it looks as if they were wanted.
@@ -80,6 +95,8 @@ pub(crate) struct Adapter {
     /// Whether the kernel takes "no such call" for "need not be asked".
     can_skip_open: bool,
     can_skip_opendir: bool,
+    /// Whether it can be told to ask again for every name.
+    has_epochs: bool,
 }
 
 impl Adapter {
@@ -90,6 +107,7 @@ impl Adapter {
             readdirplus,
             can_skip_open: false,
             can_skip_opendir: false,
+            has_epochs: false,
         }
     }
 
@@ -118,6 +136,15 @@ impl Adapter {
         }
     }
 
+    /// How long the kernel may keep a name of this, and its attributes.
+    fn keep(&self, kind: NodeKind) -> (Duration, Duration) {
+        match kind {
+            NodeKind::Directory => (KEEP_BRIEFLY, KEEP_BRIEFLY),
+            _ if self.has_epochs => (KEEP, KEEP),
+            _ => (KEEP_BRIEFLY, KEEP),
+        }
+    }
+
     /// Attributes of what cannot be read: they are not kept, so whoever wants
     /// to know is told the error.
     fn unreadable(&self, ino: Ino, kind: NodeKind) -> FileAttr {
@@ -127,6 +154,7 @@ impl Adapter {
             size: 0,
             links: 1,
             modified: SystemTime::UNIX_EPOCH,
+            generation: 0,
         })
     }
 }
@@ -187,6 +215,7 @@ impl Filesystem for Adapter {
         self.can_skip_opendir = config
             .add_capabilities(InitFlags::FUSE_NO_OPENDIR_SUPPORT)
             .is_ok();
+        self.has_epochs = config.kernel_abi() >= EPOCHS;
         // Neither number is refused by fuser.
         let _ = config.set_max_background(MAX_BACKGROUND);
         let _ = config.set_max_write(1 << 20);
@@ -197,13 +226,21 @@ impl Filesystem for Adapter {
         let request = format_args!("lookup of {} in {parent:?}", name.display());
         let attr = answer(request, || {
             match self.vfs.lookup(Ino(parent.0), name.as_bytes()) {
-                // Number 0 says: there is none, and that may be kept.
-                Err(Error::NotFound) => Ok(self.unreadable(Ino(0), NodeKind::Directory)),
-                other => other.map(|attr| self.file_attr(&attr)),
+                Err(Error::NotFound) => Ok(None),
+                other => other.map(Some),
             }
         });
         match attr {
-            Ok(attr) => reply.entry(&KEEP, &attr, Generation(0)),
+            Ok(Some(attr)) => {
+                let (name, attributes) = self.keep(attr.kind);
+                let generation = Generation(attr.generation.into());
+                reply.entry_with_ttls(&attributes, &name, &self.file_attr(&attr), generation);
+            }
+            Ok(None) => {
+                // Number 0 says: there is none, and that may be kept.
+                let none = self.unreadable(Ino(0), NodeKind::Directory);
+                reply.entry(&KEEP_BRIEFLY, &none, Generation(0));
+            }
             Err(errno) => reply.error(errno),
         }
     }
@@ -212,7 +249,7 @@ impl Filesystem for Adapter {
         match answer(format_args!("stat of {ino:?}"), || {
             self.vfs.attr(Ino(ino.0))
         }) {
-            Ok(attr) => reply.attr(&KEEP, &self.file_attr(&attr)),
+            Ok(attr) => reply.attr(&self.keep(attr.kind).1, &self.file_attr(&attr)),
             Err(errno) => reply.error(errno),
         }
     }
@@ -302,16 +339,20 @@ impl Filesystem for Adapter {
                 .list_with_attrs(Ino(ino.0), offset, &mut |entry, attr| {
                     is_empty = false;
                     let number = entry.node.ino;
-                    let (ttl, attr) = match attr {
-                        Ok(attr) => (&KEEP, self.file_attr(&attr)),
+                    let (keep, attr, generation) = match attr {
+                        Ok(attr) => {
+                            let keep = self.keep(attr.kind).0;
+                            (keep, self.file_attr(&attr), attr.generation)
+                        }
                         // The name is there; whoever asks for more is told why not.
                         Err(error) => {
                             log::debug!("{request}: {}: {error}", entry.name);
-                            (&ASK_AGAIN, self.unreadable(number, entry.node.kind))
+                            (ASK_AGAIN, self.unreadable(number, entry.node.kind), 0)
                         }
                     };
                     let number = INodeNo(number.0);
-                    !reply.add(number, entry.cookie, entry.name, ttl, &attr, Generation(0))
+                    let generation = Generation(generation.into());
+                    !reply.add(number, entry.cookie, entry.name, &keep, &attr, generation)
                 })
         });
         match listed {

@@ -80,7 +80,7 @@ impl Tree for Direct {
     }
 }
 
-fn test_vfs(options: Options) -> (Vfs, Arc<Shared>) {
+fn test_vfs(options: &Options) -> (Vfs, Arc<Shared>) {
     let volume = TestVolume::default();
     let shared = Arc::clone(&volume.0);
     (Vfs::new(Box::new(volume), options), shared)
@@ -88,7 +88,7 @@ fn test_vfs(options: Options) -> (Vfs, Arc<Shared>) {
 
 #[test]
 fn it_behaves() {
-    let tree = Direct(test_vfs(Options::default()).0);
+    let tree = Direct(test_vfs(&Options::default()).0);
     for (name, behaviour) in BEHAVIOURS {
         println!("{name}");
         behaviour(&tree);
@@ -97,11 +97,8 @@ fn it_behaves() {
 
 #[test]
 fn it_behaves_without_a_cache() {
-    let options = Options {
-        cache_bytes: 0,
-        ..Options::default()
-    };
-    let tree = Direct(test_vfs(options).0);
+    let options = Options { cache_bytes: 0 };
+    let tree = Direct(test_vfs(&options).0);
     for (name, behaviour) in BEHAVIOURS {
         println!("{name}");
         behaviour(&tree);
@@ -111,11 +108,8 @@ fn it_behaves_without_a_cache() {
 #[test]
 fn it_shows_texts() {
     for cache_bytes in [0, 1 << 20] {
-        let options = Options {
-            cache_bytes,
-            ..Options::default()
-        };
-        let tree = Direct(Vfs::new(Box::new(common::texts::volume()), options));
+        let options = Options { cache_bytes };
+        let tree = Direct(Vfs::new(Box::new(common::texts::volume()), &options));
         for (name, behaviour) in TEXT_BEHAVIOURS {
             println!("{name}");
             behaviour(&tree);
@@ -145,7 +139,7 @@ fn paged(vfs: &Vfs, directory: Ino, room: usize) -> Vec<(String, u64)> {
 
 #[test]
 fn listings_of_texts_continue_from_any_cookie() {
-    let vfs = Vfs::new(Box::new(common::texts::volume()), Options::default());
+    let vfs = Vfs::new(Box::new(common::texts::volume()), &Options::default());
     for path in ["", "games", "deleted", "texts", "texts/media"] {
         let mut ino = Ino::ROOT;
         for name in path.split('/').filter(|name| !name.is_empty()) {
@@ -166,7 +160,7 @@ fn a_base_without_texts_has_no_directory_for_them() {
     let path = common::fixture("cbh/encodings/encodings.cbh");
     let database = Database::open(&path, &DatabaseOptions::default()).unwrap();
     let volume = DatabaseVolume::new(database, "");
-    let tree = Direct(Vfs::new(Box::new(volume), Options::default()));
+    let tree = Direct(Vfs::new(Box::new(volume), &Options::default()));
     let names: Vec<_> = tree
         .list("")
         .unwrap()
@@ -175,7 +169,7 @@ fn a_base_without_texts_has_no_directory_for_them() {
         .collect();
     assert_eq!(names, ["games", "deleted"]);
     assert_eq!(tree.stat("texts"), Err(libc::ENOENT));
-    for number in [4, 5, (16 << 40) + 1, 17 << 40] {
+    for number in [4, 5, (64 << 32) + 1, 17 << 32] {
         let error = tree.0.attr(Ino(number)).unwrap_err();
         assert_eq!(error.errno(), libc::ENOENT);
     }
@@ -192,7 +186,7 @@ fn a_damaged_text_shows_what_is_left_and_the_others_are_whole() {
     let path = directory.path().join("texts.cbh");
     let database = Database::open(&path, &DatabaseOptions::default()).unwrap();
     let volume = DatabaseVolume::new(database, "");
-    let tree = Direct(Vfs::new(Box::new(volume), Options::default()));
+    let tree = Direct(Vfs::new(Box::new(volume), &Options::default()));
     let names: Vec<_> = tree
         .list("texts")
         .unwrap()
@@ -210,7 +204,7 @@ fn a_damaged_text_shows_what_is_left_and_the_others_are_whole() {
 
 #[test]
 fn a_listing_continues_from_any_cookie() {
-    let (vfs, _) = test_vfs(Options::default());
+    let (vfs, _) = test_vfs(&Options::default());
     let mut all = Vec::new();
     vfs.list(GAMES, 0, &mut |entry| {
         all.push((entry.name.to_owned(), entry.cookie));
@@ -229,7 +223,7 @@ fn a_listing_continues_from_any_cookie() {
 
 #[test]
 fn listing_names_renders_nothing() {
-    let (vfs, shared) = test_vfs(Options::default());
+    let (vfs, shared) = test_vfs(&Options::default());
     vfs.list(GAMES, 0, &mut |_| true).unwrap();
     vfs.lookup(Ino::ROOT, b"games").unwrap();
     assert_eq!(shared.renderings.load(Relaxed), 0);
@@ -237,7 +231,7 @@ fn listing_names_renders_nothing() {
 
 #[test]
 fn a_game_is_rendered_once_for_its_size_and_its_text() {
-    let (vfs, shared) = test_vfs(Options::default());
+    let (vfs, shared) = test_vfs(&Options::default());
     let attr = vfs.lookup(GAMES, b"000100.pgn").unwrap();
     assert_eq!(
         vfs.read(attr.ino, 0, u32::MAX).unwrap().len() as u64,
@@ -249,7 +243,7 @@ fn a_game_is_rendered_once_for_its_size_and_its_text() {
 
 #[test]
 fn the_idle_pass_works_out_what_was_not_asked_for() {
-    let (vfs, shared) = test_vfs(Options::default());
+    let (vfs, shared) = test_vfs(&Options::default());
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("fill".to_owned());
         thread.spawn_scoped(scope, || vfs.fill()).unwrap();
@@ -262,7 +256,7 @@ fn the_idle_pass_works_out_what_was_not_asked_for() {
     let rendered = shared.renderings.load(Relaxed);
     for id in 1..=6 {
         let bytes = vfs.read(Ino::new(1, id), 0, u32::MAX).unwrap();
-        assert_eq!(&bytes[..], text_of(u32::try_from(id).unwrap()));
+        assert_eq!(&bytes[..], text_of(id));
     }
     assert_eq!(
         shared.renderings.load(Relaxed),
@@ -273,11 +267,8 @@ fn the_idle_pass_works_out_what_was_not_asked_for() {
 
 #[test]
 fn a_game_that_was_sized_and_is_gone_is_eio() {
-    let options = Options {
-        cache_bytes: 0,
-        ..Options::default()
-    };
-    let (vfs, shared) = test_vfs(options);
+    let options = Options { cache_bytes: 0 };
+    let (vfs, shared) = test_vfs(&options);
     let one = vfs.lookup(GAMES, b"000001.pgn").unwrap();
     let two = vfs.lookup(GAMES, b"000002.pgn").unwrap();
     shared.is_gone.store(true, Relaxed);
@@ -288,9 +279,52 @@ fn a_game_that_was_sized_and_is_gone_is_eio() {
 }
 
 #[test]
+fn what_is_cut_away_from_an_open_base_is_eio() {
+    // All of it, or what comes after the first game.
+    for (file, left, readable) in [
+        ("cbh", 46, 0),
+        ("cbh", 92, 1),
+        ("cbg", 0, 0),
+        ("cbp", 32, 0),
+        ("cbt", 32, 0),
+        ("cbj", 32, 0),
+        ("cbj", 32 + 120, 1),
+    ] {
+        let directory = common::copy_of_base("cbh/sample");
+        let path = directory.path().join("sample.cbh");
+        let database = Database::open(&path, &DatabaseOptions::default()).unwrap();
+        let volume = Box::new(DatabaseVolume::new(database, ""));
+        let tree = Direct(Vfs::new(volume, &Options { cache_bytes: 0 }));
+        let names = tree.list("games").unwrap();
+        let cut = std::fs::File::options()
+            .write(true)
+            .open(path.with_extension(file));
+        cut.unwrap().set_len(left).unwrap();
+        let read = |(name, _): &(String, u64)| tree.read(&format!("games/{name}"));
+        let texts: Vec<_> = names.iter().map(read).collect();
+        assert!(
+            texts
+                .iter()
+                .all(|text| text.is_ok() || *text == Err(libc::EIO))
+        );
+        let count = texts.iter().filter(|text| text.is_ok()).count();
+        assert_eq!(count, readable, "{file} {left}");
+    }
+}
+
+#[test]
 fn nothing_is_at_numbers_that_were_never_given() {
-    let (vfs, _) = test_vfs(Options::default());
-    for number in [0, 4, 63, 1 << 40, (1 << 40) + 301, 2 << 40, u64::MAX] {
+    let (vfs, _) = test_vfs(&Options::default());
+    for number in [
+        0,
+        4,
+        63,
+        1 << 32,
+        (1 << 32) + 301,
+        2 << 32,
+        (1 << 40) + 1,
+        u64::MAX,
+    ] {
         assert_eq!(vfs.attr(Ino(number)).unwrap_err().errno(), libc::ENOENT);
         assert_eq!(
             vfs.read(Ino(number), 0, 1).unwrap_err().errno(),
@@ -314,7 +348,7 @@ fn every_fixture_base_is_shown_without_contradiction() {
         let database = Database::open(&headers, &DatabaseOptions::default()).unwrap();
         let tree = Direct(Vfs::new(
             Box::new(DatabaseVolume::new(database, "")),
-            Options::default(),
+            &Options::default(),
         ));
         let listed = tree.list("games").unwrap();
         let deleted = tree.list("deleted").unwrap();

@@ -1,11 +1,12 @@
 //! What is done beside the requests: read-ahead, lengths not yet asked for,
-//! and their file.
+//! and their file; and watching whether a base has changed.
 //!
 //! No thread is started here. [`Vfs::read_ahead`] and [`Vfs::fill`] are given
 //! one each by whoever runs the mount, and return when [`Background::stop`]
-//! was called.
+//! was called; a third one calls [`Vfs::refresh`] whenever
+//! [`Background::pause`] returns.
 //!
-//! Both render without [`get_or_render`](super::TextCache::get_or_render): a request never waits
+//! The first two render without [`get_or_render`](super::TextCache::get_or_render): a request never waits
 //! for a thread that may be of low priority; at worst one text is rendered
 //! twice.
 
@@ -16,6 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::edition::Edition;
 use super::volume::Renderer;
 use super::{Ino, Vfs};
 
@@ -53,6 +55,8 @@ pub struct Background {
     ahead: Mutex<Ahead>,
     wake: Condvar,
     is_stopping: AtomicBool,
+    /// Whether somebody waits for a change of a base to be noticed.
+    is_hurried: AtomicBool,
     /// The number rendered last because a reader waited for it.
     awaited: AtomicU64,
 }
@@ -63,6 +67,8 @@ struct Ahead {
     /// The stream to give up when another one begins.
     oldest: usize,
     wanted: VecDeque<Range<u64>>,
+    /// Whether there is an edition that nobody works at yet.
+    has_edition: bool,
 }
 
 /// A reader that goes from file to file.
@@ -90,6 +96,41 @@ impl Background {
 
     fn lock(&self) -> MutexGuard<'_, Ahead> {
         self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes [`pause`](Background::pause) return, since a base has changed.
+    pub(super) fn hurry(&self) {
+        if !self.is_hurried.swap(true, Relaxed) {
+            drop(self.lock());
+            self.wake.notify_all();
+        }
+    }
+
+    /// Waits as long as this, or until it is worth looking for changes;
+    /// false if stopped.
+    pub fn pause(&self, longest: Duration) -> bool {
+        let wake = |_: &mut Ahead| !self.is_stopping() && !self.is_hurried.load(Relaxed);
+        drop(self.wake.wait_timeout_while(self.lock(), longest, wake));
+        self.is_hurried.store(false, Relaxed);
+        !self.is_stopping()
+    }
+
+    /// Notes that there is an edition whose lengths are not known.
+    pub(super) fn saw_edition(&self) {
+        self.lock().has_edition = true;
+        self.wake.notify_all();
+    }
+
+    /// Waits until there is such an edition, or it is time to save; false if
+    /// stopped.
+    fn wait_for_edition(&self) -> bool {
+        let wait = |ahead: &mut Ahead| !self.is_stopping() && !ahead.has_edition;
+        let waited = self
+            .wake
+            .wait_timeout_while(self.lock(), SAVE_INTERVAL, wait);
+        let (mut ahead, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        ahead.has_edition = false;
+        !self.is_stopping()
     }
 
     /// Notes that a reader waits for `ino` to be rendered.
@@ -163,95 +204,128 @@ impl Ahead {
 impl Vfs {
     /// Renders what readers are about to ask for, until stopped.
     pub fn read_ahead(&self) {
-        while let Some(range) = self.next_wanted() {
-            let mut renderer = self.volume.renderer();
+        while let Some(range) = self.background().next_wanted() {
+            let slot = Ino(range.start).slot();
+            let mut editions = self.editions().into_iter();
+            let Some(edition) = editions.find(|edition| edition.rendered().0.slot() == slot) else {
+                continue;
+            };
+            let mut renderer = edition.volume.renderer();
             for number in range {
-                if self.background.is_stopping() {
+                if self.background().is_stopping() {
                     return;
                 }
-                self.prepare(Ino(number), true, &mut renderer);
+                edition.prepare(Ino(number), true, &mut renderer);
             }
         }
     }
 
-    fn next_wanted(&self) -> Option<Range<u64>> {
-        let background = &self.background;
-        let mut ahead = background.lock();
-        loop {
-            if background.is_stopping() {
-                return None;
-            }
-            if let Some(range) = ahead.wanted.pop_front() {
-                return Some(range);
-            }
-            ahead = background
-                .wake
-                .wait(ahead)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    /// Works out all lengths, and the texts as long as they fit into the
-    /// cache comfortably; then keeps the file of lengths current. Until
-    /// stopped.
+    /// Works out all lengths of all that is open, and the texts as long as
+    /// they fit into the cache comfortably; then keeps the files of lengths
+    /// current. Until stopped.
     pub fn fill(&self) {
-        if let Err(error) = self.load_sizes() {
-            log::debug!("no lengths from earlier: {error}");
-        }
-        let (first, last) = self.rendered;
-        let comfortable = self.texts.capacity() / 4 * 3;
-        let fits =
-            usize::try_from(self.capacity() * USUAL_BYTES).is_ok_and(|all| all < comfortable);
-        while self.fill_once(first.0..last.0 + 1, fits.then_some(comfortable)) {}
-        if self.background.is_stopping() {
-            return;
-        }
-        log::debug!("all lengths are known");
         loop {
-            self.save_sizes();
-            let ahead = self.background.lock();
-            let until = |_: &mut Ahead| !self.background.is_stopping();
-            drop(
-                self.background
-                    .wake
-                    .wait_timeout_while(ahead, SAVE_INTERVAL, until),
-            );
-            if self.background.is_stopping() {
+            for edition in self.editions() {
+                if !edition.is_filled.swap(true, Relaxed) {
+                    self.fill_edition(&edition);
+                }
+                if self.background().is_stopping() {
+                    return;
+                }
+            }
+            if !self.background().wait_for_edition() {
                 return;
             }
+            self.save_sizes();
         }
+    }
+
+    fn fill_edition(&self, edition: &Edition) {
+        if let Err(error) = edition.load_sizes() {
+            log::debug!("no lengths from earlier: {error}");
+        }
+        let (first, last) = edition.rendered();
+        let comfortable = self.shared.texts.capacity() / 4 * 3;
+        let fits =
+            usize::try_from(edition.capacity() * USUAL_BYTES).is_ok_and(|all| all < comfortable);
+        while self.fill_once(edition, first.0..last.0 + 1, fits.then_some(comfortable)) {}
+        if self.is_current(edition) && !self.background().is_stopping() {
+            log::debug!("all lengths are known");
+            edition.save_sizes();
+        }
+    }
+
+    /// Whether this edition is still what is shown.
+    fn is_current(&self, edition: &Edition) -> bool {
+        let mut editions = self.editions().into_iter();
+        editions.any(|current| current.is(edition))
     }
 
     /// Goes through `numbers`, keeping texts while the cache holds fewer than
     /// `comfortable` bytes; true if some were left out, because a reader was
     /// at the same place and does them itself.
-    fn fill_once(&self, numbers: Range<u64>, comfortable: Option<usize>) -> bool {
+    fn fill_once(
+        &self,
+        edition: &Edition,
+        numbers: Range<u64>,
+        comfortable: Option<usize>,
+    ) -> bool {
         let mut is_incomplete = false;
         let mut number = numbers.start;
-        while number < numbers.end {
-            let mut renderer = self.volume.renderer();
+        while number < numbers.end && self.is_current(edition) {
+            let mut renderer = edition.volume.renderer();
             let end = (number + STRETCH).min(numbers.end);
             while number < end {
-                if self.background.is_stopping() {
+                if self.background().is_stopping() {
                     return false;
                 }
-                if let Some(ahead) = self.background.leap(number) {
+                if let Some(ahead) = self.background().leap(number) {
                     is_incomplete = true;
                     number = ahead;
                     break;
                 }
-                let wants_text = comfortable.is_some_and(|bytes| self.texts.bytes() < bytes);
-                self.prepare(Ino(number), wants_text, &mut renderer);
+                let texts = &self.shared.texts;
+                let wants_text = comfortable.is_some_and(|bytes| texts.bytes() < bytes);
+                edition.prepare(Ino(number), wants_text, &mut renderer);
                 number += 1;
             }
         }
-        is_incomplete
+        is_incomplete && self.is_current(edition)
     }
 
+    /// Writes the lengths for the next mount.
+    pub fn save_sizes(&self) {
+        for edition in self.editions() {
+            edition.save_sizes();
+        }
+    }
+}
+
+impl Background {
+    fn next_wanted(&self) -> Option<Range<u64>> {
+        let mut ahead = self.lock();
+        loop {
+            if self.is_stopping() {
+                return None;
+            }
+            if let Some(range) = ahead.wanted.pop_front() {
+                return Some(range);
+            }
+            ahead = self
+                .wake
+                .wait(ahead)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Edition {
     /// Renders one file ahead of its being asked for, if its length is not
-    /// known, or its text is wanted and not here.
-    fn prepare(&self, ino: Ino, wants_text: bool, renderer: &mut Renderer<'_>) {
-        let is_wanted = wants_text && !self.texts.contains(ino);
+    /// known, or its text is wanted and not here. `number` is that of the
+    /// mount.
+    fn prepare(&self, number: Ino, wants_text: bool, renderer: &mut Renderer<'_>) {
+        let ino = number.within_slot();
+        let is_wanted = wants_text && !self.has_text(ino);
         if !is_wanted && self.sizes.get(ino).is_some() {
             return;
         }
@@ -259,7 +333,7 @@ impl Vfs {
         if let Ok(text) = self.render(ino, renderer)
             && wants_text
         {
-            self.texts.insert(ino, text);
+            self.keep_text(ino, text);
         }
     }
 
@@ -274,7 +348,7 @@ impl Vfs {
 
     /// Writes the lengths for the next mount. That it fails, or that the base
     /// has changed meanwhile, costs time at the next mount and is no error.
-    pub fn save_sizes(&self) {
+    fn save_sizes(&self) {
         let Some((path, fingerprint)) = &self.sizes_file else {
             return;
         };

@@ -16,20 +16,23 @@
 //! one id can have several names: the cookie is `id << 8 | language`, + 2.
 
 mod listing;
+mod source;
+
+pub(super) use source::Base;
+pub use source::{DatabaseSource, Folder};
 
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::Error;
-use super::guiding::{self, GuidingTexts, MEDIA_FILE, Media, TEXT, TextFile};
+use super::guiding::{self, GuidingTexts, MEDIA_FILE, Media, TextFile};
 use super::names;
 use super::volume::{
     Completeness, Ino, Listing, Node, NodeKind, Renderer, Size, Statistics, Volume,
 };
-use crate::cbh::{Database, Decoded, Entry, FileKind, GameId, GuidingText, RecordKind};
+use crate::cbh::{Database, Decoded, Entry, GameId, GuidingText, RecordKind};
 use crate::pgn;
 
 const GAMES: Ino = Ino(2);
@@ -38,7 +41,7 @@ const TEXTS: Ino = Ino(4);
 const MEDIA: Ino = Ino(5);
 
 /// The kind of number that games have.
-const GAME: u16 = 1;
+const GAME: u8 = 1;
 
 /// The directories of the root. Their cookies count from 3.
 const TOP: [(&str, Ino); 3] = [("games", GAMES), ("deleted", DELETED), ("texts", TEXTS)];
@@ -119,7 +122,7 @@ impl DatabaseVolume {
     }
 
     fn game_node(&self, entry: &Entry) -> Node {
-        self.file_node(Ino::new(GAME, u64::from(entry.id.0)), entry)
+        self.file_node(Ino::new(GAME, entry.id.0), entry)
     }
 
     /// The record of a game or text, if there is one of this number.
@@ -135,11 +138,10 @@ impl DatabaseVolume {
 
     /// Record and file of a text's number.
     fn text(&self, ino: Ino) -> Result<(Entry, TextFile), Error> {
-        let (id, language) = guiding::parse_ino(ino).ok_or(Error::NotFound)?;
+        let (id, place) = guiding::parse_ino(ino).ok_or(Error::NotFound)?;
         let entry = self.entry(id, RecordKind::Text)?;
         let mut files = guiding::files_of(&self.database, id).into_iter();
-        let file = files.find(|file| file.language == language);
-        Ok((entry, file.ok_or(Error::NotFound)?))
+        Ok((entry, files.nth(place).ok_or(Error::NotFound)?))
     }
 
     fn lookup_game(&self, directory: Ino, id: GameId) -> Result<Node, Error> {
@@ -160,7 +162,7 @@ impl DatabaseVolume {
         let files = guiding::files_of(&self.database, id);
         let file = files.iter().find(|file| file.name.as_bytes() == name);
         let file = file.ok_or(Error::NotFound)?;
-        Ok(self.file_node(file.ino(id), &entry))
+        Ok(self.file_node(file.ino, &entry))
     }
 
     fn scratch(&self) -> MutexGuard<'_, Vec<Decoded>> {
@@ -179,10 +181,9 @@ impl DatabaseVolume {
     }
 
     fn render_text(&self, ino: Ino, out: &mut Vec<u8>) -> Result<Completeness, Error> {
-        let (id, language) = guiding::parse_ino(ino).ok_or(Error::NotFound)?;
-        let entry = self.entry(id, RecordKind::Text)?;
+        let (entry, TextFile { language, .. }) = self.text(ino)?;
         let mut text = GuidingText::default();
-        self.database.read_text(id, &mut text)?;
+        self.database.read_text(entry.id, &mut text)?;
         let mut rewrite = |address: &str| {
             self.guiding
                 .rewrite(&self.database, address, language, entry.is_deleted)
@@ -226,11 +227,8 @@ fn completeness(is_whole: bool) -> Completeness {
 
 /// The game with this number, if it is one of a game.
 fn game_id(ino: Ino) -> Result<GameId, Error> {
-    if ino.kind() != u64::from(GAME) {
-        return Err(Error::NotFound);
-    }
-    match u32::try_from(ino.index()) {
-        Ok(id) if id > 0 => Ok(GameId(id)),
+    match (ino.kind(), ino.index()) {
+        (GAME, id) if id > 0 => Ok(GameId(id)),
         _ => Err(Error::NotFound),
     }
 }
@@ -261,14 +259,13 @@ impl Volume for DatabaseVolume {
         if self.is_directory(ino) {
             return Ok(self.directory_node(ino));
         }
-        match u16::try_from(ino.kind()) {
-            Ok(GAME) => Ok(self.game_node(&self.entry(game_id(ino)?, RecordKind::Game)?)),
-            Ok(TEXT) => {
+        match ino.kind() {
+            GAME => Ok(self.game_node(&self.entry(game_id(ino)?, RecordKind::Game)?)),
+            MEDIA_FILE => self.media().node(ino),
+            _ => {
                 let (entry, _) = self.text(ino)?;
                 Ok(self.file_node(ino, &entry))
             }
-            Ok(MEDIA_FILE) => self.media().node(ino),
-            _ => Err(Error::NotFound),
         }
     }
 
@@ -300,7 +297,7 @@ impl Volume for DatabaseVolume {
     }
 
     fn render(&self, ino: Ino, text: &mut Vec<u8>) -> Result<Completeness, Error> {
-        if ino.kind() == u64::from(TEXT) {
+        if ino.kind() != GAME {
             return self.render_text(ino, text);
         }
         let mut scratch = self.scratch().pop().unwrap_or_default();
@@ -314,16 +311,20 @@ impl Volume for DatabaseVolume {
     fn renderer(&self) -> Renderer<'_> {
         let mut scratch = Decoded::reading_ahead();
         Box::new(move |ino, text| match ino.kind() {
-            kind if kind == u64::from(TEXT) => self.render_text(ino, text),
-            _ => self.render_with(&mut scratch, ino, text),
+            GAME => self.render_with(&mut scratch, ino, text),
+            _ => self.render_text(ino, text),
         })
     }
 
     fn read(&self, ino: Ino, offset: u64, length: u32, bytes: &mut Vec<u8>) -> Result<(), Error> {
-        if ino.kind() != u64::from(MEDIA_FILE) {
+        if ino.kind() != MEDIA_FILE {
             return Err(Error::NotFound);
         }
         self.media().read(ino, offset, length, bytes)
+    }
+
+    fn is_as_stored(&self, ino: Ino) -> bool {
+        ino.kind() == MEDIA_FILE
     }
 
     fn statistics(&self) -> Statistics {
@@ -334,10 +335,7 @@ impl Volume for DatabaseVolume {
     }
 
     fn rendered(&self) -> (Ino, Ino) {
-        (
-            Ino::new(GAME, 1),
-            Ino::new(GAME, u64::from(self.database.last_id())),
-        )
+        (Ino::new(GAME, 1), Ino::new(GAME, self.database.last_id()))
     }
 
     fn fingerprint(&self) -> Option<String> {
@@ -348,13 +346,7 @@ impl Volume for DatabaseVolume {
             guiding::RENDER_VERSION,
             self.options
         );
-        let family = self.database.family();
-        let files = FileKind::ALL
-            .into_iter()
-            .filter_map(|kind| family.path(kind));
-        // What a text says depends on which pictures there are.
-        let folders = family.media_folders().iter().map(PathBuf::as_path);
-        for path in files.chain(folders) {
+        for path in source::files_of(self.database.family()) {
             let file = fs::metadata(path).ok()?;
             write!(
                 line,

@@ -20,6 +20,9 @@ pub enum Error {
     ReadOnly,
     /// The request makes no sense for this file.
     Invalid,
+    /// What was being read is not there any more: the file has another
+    /// content now, or has gone.
+    Stale,
     /// The text is longer than cbfs shows.
     TooLarge,
     /// What is on disk cannot be read as what it should be; the line says
@@ -51,6 +54,7 @@ impl Error {
             Error::IsADirectory => libc::EISDIR,
             Error::ReadOnly => libc::EROFS,
             Error::Invalid => libc::EINVAL,
+            Error::Stale => libc::ESTALE,
             Error::TooLarge => libc::EFBIG,
             Error::Damaged(_) | Error::Panicked(_) => libc::EIO,
         }

@@ -15,6 +15,7 @@
 )]
 
 pub(crate) mod behaviours;
+pub(crate) mod mounted;
 pub(crate) mod texts;
 pub(crate) mod volume;
 

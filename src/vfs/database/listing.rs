@@ -67,7 +67,7 @@ impl DatabaseVolume {
             RecordKind::Text => {
                 let files = guiding::files_of(&self.database, entry.id);
                 files.iter().all(|file| {
-                    let node = self.file_node(file.ino(entry.id), entry);
+                    let node = self.file_node(file.ino, entry);
                     show(&file.name, node, file.language)
                 })
             }
