@@ -9,7 +9,16 @@
 //! attributes and texts for a day, `open` and `opendir` never reach cbfs, and
 //! nobody is asked for extended attributes unless that is wanted. What was
 //! read once is then read at the speed of any file in memory.
+//!
+//! When a base changes, the kernel is told to ask again for every name it
+//! knows. The answer has the mark of the file's content as its *generation*:
+//! with the same generation the kernel goes on with the file it has, pages and
+//! all; with another one it begins a new file of the same number, and reading
+//! on in the old one fails. Names too many to be told one by one begin an
+//! *epoch* (Linux 6.16), which makes it forget the files too. An older kernel
+//! may keep names for a second only, and then asks likewise.
 
+mod kernel;
 mod mounts;
 mod session;
 
@@ -28,14 +37,20 @@ use fuser::{
     BsdFileFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation,
     INodeNo, InitFlags, KernelConfig, LockOwner, OpenAccMode, OpenFlags, RenameFlags, ReplyAttr,
     ReplyCreate, ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen,
-    ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
+    ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, Version, WriteFlags,
 };
 
 use crate::vfs::{Attr, Error, Ino, NodeKind, Vfs};
 
-/// How long the kernel may keep what it was told. Nothing changes on a
-/// read-only mount.
+/// How long the kernel may keep what it was told: until it is told otherwise.
 const KEEP: Duration = Duration::from_hours(24);
+
+/// How long it may keep what there are few of (directories) or what may be of
+/// no use soon (that there is no such name).
+const KEEP_BRIEFLY: Duration = Duration::from_secs(1);
+
+/// The first version of the protocol with epochs.
+const EPOCHS: Version = Version(7, 44);
 
 /// For what could not be told: the kernel asks again each time.
 const ASK_AGAIN: Duration = Duration::ZERO;
@@ -50,8 +65,8 @@ const MAX_BACKGROUND: u16 = 64;
 /// Whether the kernel asks for attributes together with names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadDirPlus {
-    /// By the size of the base: always up to 50,000 games, beyond that as the
-    /// kernel sees fit.
+    /// By the size of the largest base: always up to 50,000 games, beyond that
+    /// as the kernel sees fit.
     #[default]
     BySize,
     /// As the kernel sees fit: when it looks as if they were wanted.
@@ -79,9 +94,17 @@ pub(crate) struct Adapter {
     pub(crate) readdirplus: ReadDirPlus,
     /// Whether files have extended attributes.
     pub(crate) xattr: bool,
-    /// Whether the kernel takes "no such call" for "need not be asked".
+    abilities: Abilities,
+}
+
+/// What the kernel can do; nothing until it has said so.
+#[derive(Clone, Copy, Debug, Default)]
+struct Abilities {
+    /// Takes "no such call" for "need not be asked".
     can_skip_open: bool,
     can_skip_opendir: bool,
+    /// Can be told to ask again for every name.
+    has_epochs: bool,
 }
 
 impl Adapter {
@@ -91,8 +114,7 @@ impl Adapter {
             ownership,
             readdirplus: options.readdirplus,
             xattr: options.xattr,
-            can_skip_open: false,
-            can_skip_opendir: false,
+            abilities: Abilities::default(),
         }
     }
 
@@ -121,6 +143,15 @@ impl Adapter {
         }
     }
 
+    /// How long the kernel may keep a name of this, and its attributes.
+    fn keep(&self, kind: NodeKind) -> (Duration, Duration) {
+        match kind {
+            NodeKind::Directory => (KEEP_BRIEFLY, KEEP_BRIEFLY),
+            _ if self.abilities.has_epochs => (KEEP, KEEP),
+            _ => (KEEP_BRIEFLY, KEEP),
+        }
+    }
+
     /// Attributes of what cannot be read, or not that quickly: they are not
     /// kept, so whoever wants to know asks.
     fn untold(&self, ino: Ino, kind: NodeKind) -> FileAttr {
@@ -130,6 +161,7 @@ impl Adapter {
             size: 0,
             links: 1,
             modified: SystemTime::UNIX_EPOCH,
+            generation: 0,
         })
     }
 }
@@ -194,12 +226,13 @@ impl Filesystem for Adapter {
                 log::debug!("the kernel has no {missing:?}");
             }
         }
-        self.can_skip_open = config
+        self.abilities.can_skip_open = config
             .add_capabilities(InitFlags::FUSE_NO_OPEN_SUPPORT)
             .is_ok();
-        self.can_skip_opendir = config
+        self.abilities.can_skip_opendir = config
             .add_capabilities(InitFlags::FUSE_NO_OPENDIR_SUPPORT)
             .is_ok();
+        self.abilities.has_epochs = config.kernel_abi() >= EPOCHS;
         // Neither number is refused by fuser.
         let _ = config.set_max_background(MAX_BACKGROUND);
         let _ = config.set_max_write(1 << 20);
@@ -210,13 +243,21 @@ impl Filesystem for Adapter {
         let request = format_args!("lookup of {} in {parent:?}", name.display());
         let attr = answer(request, || {
             match self.vfs.lookup(Ino(parent.0), name.as_bytes()) {
-                // Number 0 says: there is none, and that may be kept.
-                Err(Error::NotFound) => Ok(self.untold(Ino(0), NodeKind::Directory)),
-                other => other.map(|attr| self.file_attr(&attr)),
+                Err(Error::NotFound) => Ok(None),
+                other => other.map(Some),
             }
         });
         match attr {
-            Ok(attr) => reply.entry(&KEEP, &attr, Generation(0)),
+            Ok(Some(attr)) => {
+                let (name, attributes) = self.keep(attr.kind);
+                let generation = Generation(attr.generation.into());
+                reply.entry_with_ttls(&attributes, &name, &self.file_attr(&attr), generation);
+            }
+            Ok(None) => {
+                // Number 0 says: there is none, and that may be kept.
+                let none = self.untold(Ino(0), NodeKind::Directory);
+                reply.entry(&KEEP_BRIEFLY, &none, Generation(0));
+            }
             Err(errno) => reply.error(errno),
         }
     }
@@ -225,7 +266,7 @@ impl Filesystem for Adapter {
         match answer(format_args!("stat of {ino:?}"), || {
             self.vfs.attr(Ino(ino.0))
         }) {
-            Ok(attr) => reply.attr(&KEEP, &self.file_attr(&attr)),
+            Ok(attr) => reply.attr(&self.keep(attr.kind).1, &self.file_attr(&attr)),
             Err(errno) => reply.error(errno),
         }
     }
@@ -242,7 +283,7 @@ impl Filesystem for Adapter {
     fn open(&self, _: &Request, _: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         if flags.acc_mode() != OpenAccMode::O_RDONLY {
             reply.error(Errno::EROFS);
-        } else if self.can_skip_open {
+        } else if self.abilities.can_skip_open {
             reply.error(Errno::ENOSYS);
         } else {
             let flags = FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH;
@@ -269,7 +310,7 @@ impl Filesystem for Adapter {
     }
 
     fn opendir(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        if self.can_skip_opendir {
+        if self.abilities.can_skip_opendir {
             reply.error(Errno::ENOSYS);
         } else {
             let flags = FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_CACHE_DIR;
@@ -315,18 +356,22 @@ impl Filesystem for Adapter {
                 .list_with_attrs(Ino(ino.0), offset, &mut |entry, attr| {
                     is_empty = false;
                     let number = entry.node.ino;
-                    let (ttl, attr) = match attr {
-                        Some(Ok(attr)) => (&KEEP, self.file_attr(&attr)),
+                    let (keep, attr, generation) = match attr {
+                        Some(Ok(attr)) => {
+                            let keep = self.keep(attr.kind).0;
+                            (keep, self.file_attr(&attr), attr.generation)
+                        }
                         // The name is there; whoever asks for more is told then.
                         untold => {
                             if let Some(Err(error)) = untold {
                                 log::debug!("{request}: {}: {error}", entry.name);
                             }
-                            (&ASK_AGAIN, self.untold(number, entry.node.kind))
+                            (ASK_AGAIN, self.untold(number, entry.node.kind), 0)
                         }
                     };
                     let number = INodeNo(number.0);
-                    !reply.add(number, entry.cookie, entry.name, ttl, &attr, Generation(0))
+                    let generation = Generation(generation.into());
+                    !reply.add(number, entry.cookie, entry.name, &keep, &attr, generation)
                 })
         });
         match listed {

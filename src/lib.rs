@@ -40,7 +40,9 @@
 //! 3. Decoders see slices, not files. `vfs` sees no kernel. `game` sees no
 //!    format.
 //! 4. No lock is held while a game is decoded or rendered.
-//! 5. There is no `unsafe`.
+//! 5. A request is answered from one state of a base, and all that is read of
+//!    a file after it was looked up is of one content.
+//! 6. There is no `unsafe`.
 
 pub mod bytes;
 pub mod cbh;

@@ -55,7 +55,7 @@ impl Mount {
         readdirplus: ReadDirPlus,
         source: &str,
     ) -> Mount {
-        let vfs = Arc::new(Vfs::new(volume, Options::default()));
+        let vfs = Arc::new(Vfs::new(volume, &Options::default()));
         let directory = tempfile::tempdir().unwrap();
         let options = fuse::Options {
             source: source.to_owned(),

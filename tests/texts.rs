@@ -93,7 +93,7 @@ fn no_wrong_byte_does_more_than_damage() {
             fs::write(&file, bytes).unwrap();
             let database = Database::open(&path, &Options::default()).unwrap();
             let volume = DatabaseVolume::new(database, "");
-            let vfs = Vfs::new(Box::new(volume), VfsOptions::default());
+            let vfs = Vfs::new(Box::new(volume), &VfsOptions::default());
             files += read_all(&vfs, Ino::ROOT);
         }
         fs::write(&file, whole).unwrap();

@@ -49,7 +49,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show a base as a directory; returns when it can be used
+    /// Show a base, or a directory of bases, as a directory; returns when it can
+    /// be used
     Mount(mount::Args),
     /// End a mount
     #[command(visible_alias = "unmount")]

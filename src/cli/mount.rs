@@ -2,20 +2,20 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
 use nix::sys::signal::{SigSet, Signal};
+use rustix::process::{Resource, getrlimit, setrlimit};
 use sd_notify::NotifyState;
 
 use super::options::{MountOptions, parse_code_page, parse_size};
 use super::{Failure, daemon, signals};
-use crate::cbh::{self, CodePage, Database, FileKind};
+use crate::cbh::{self, CodePage};
 use crate::fuse::{self, Mounted, Outcome, Stopper, mount_at};
-use crate::vfs::{self, DatabaseVolume, Vfs};
+use crate::vfs::{self, DatabaseSource, Folder, Vfs};
 
 /// What `cbfs mount` takes.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -28,7 +28,7 @@ attributes user.cbh.white and so on), and those of mount(8).
 The mount ends with `cbfs umount`, `umount`, `fusermount3 -u`, or when the
 daemon gets SIGTERM or SIGINT; also while it is in use. SIGHUP is ignored.")]
 pub(super) struct Args {
-    /// Any file of the base
+    /// Any file of the base, or a directory of bases
     pub(super) source: PathBuf,
 
     /// An empty directory
@@ -111,34 +111,22 @@ fn serve(args: &Args) -> Result<(), Failure> {
     let source =
         std::path::absolute(&args.source).map_err(|error| Failure::about(&args.source, error))?;
     let log_file = args.log_file.as_deref().map(daemon::open_log).transpose()?;
-    let reading = cbh::Options {
-        code_page: args.codepage.or(options.code_page),
-    };
-    let database = Database::open(&source, &reading).map_err(Failure::new)?;
-    for defect in database.defects() {
-        log::warn!("{}: {defect}", source.display());
-    }
-    let headers = database
-        .family()
-        .path(FileKind::Headers)
-        .unwrap_or(&source)
-        .to_path_buf();
     let vfs_options = vfs::Options {
         cache_bytes: args
             .cache_size
             .or(options.cache_bytes)
             .unwrap_or(vfs::Options::default().cache_bytes),
-        sizes_file: sizes_file(&headers),
     };
-    // Lengths of texts in another page are other lengths.
-    let page = format!("codepage={}", database.code_page().name());
-    let volume = DatabaseVolume::new(database, &page);
-    let vfs = Arc::new(Vfs::new(Box::new(volume), vfs_options));
-    let mounted =
-        Mounted::new(vfs, &args.mountpoint, &outside(&options, &headers)).map_err(Failure::new)?;
+    let reading = cbh::Options {
+        code_page: args.codepage.or(options.code_page),
+    };
+    check_not_covered(&source, &args.mountpoint)?;
+    let (shown, vfs) = open(&source, reading, &vfs_options)?;
+    let outside = outside(&options, &shown);
+    let mounted = Mounted::new(Arc::new(vfs), &args.mountpoint, &outside).map_err(Failure::new)?;
     log::info!(
         "{}: mounted at {}",
-        headers.display(),
+        shown.display(),
         mounted.mountpoint().display()
     );
     if args.as_daemon {
@@ -154,12 +142,42 @@ fn serve(args: &Args) -> Result<(), Failure> {
     }
 }
 
-fn outside(options: &MountOptions, headers: &Path) -> fuse::Options {
+/// What is to be mounted, and its name: that of the `.cbh`, or of a directory
+/// of bases.
+fn open(
+    source: &Path,
+    reading: cbh::Options,
+    options: &vfs::Options,
+) -> Result<(PathBuf, Vfs), Failure> {
+    if source.is_dir() {
+        allow_many_files();
+        let folder = Folder::new(source, reading, caches());
+        let vfs = Vfs::shelf(folder, options).map_err(Failure::new)?;
+        return Ok((source.to_path_buf(), vfs));
+    }
+    let headers = DatabaseSource::new(source, reading, None)
+        .headers()
+        .map_err(Failure::new)?;
+    let base = DatabaseSource::new(&headers, reading, caches());
+    let vfs = Vfs::open(Box::new(base), options).map_err(Failure::new)?;
+    Ok((headers, vfs))
+}
+
+/// Each base that is looked into keeps a dozen files open.
+fn allow_many_files() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    if let Err(error) = setrlimit(Resource::Nofile, limit) {
+        log::debug!("limit of open files: {error}");
+    }
+}
+
+fn outside(options: &MountOptions, shown: &Path) -> fuse::Options {
     fuse::Options {
         source: options
             .source_name
             .clone()
-            .unwrap_or_else(|| headers.to_string_lossy().into_owned()),
+            .unwrap_or_else(|| shown.to_string_lossy().into_owned()),
         access: options.access,
         uid: options
             .uid
@@ -177,7 +195,7 @@ fn outside(options: &MountOptions, headers: &Path) -> fuse::Options {
 fn watch_signals(signals: SigSet, stopper: &Stopper) {
     loop {
         match signals.wait() {
-            Ok(Signal::SIGHUP) => log::info!("SIGHUP: nothing to read anew"),
+            Ok(Signal::SIGHUP) => log::info!("SIGHUP: changes are noticed anyway"),
             Ok(signal) => {
                 log::info!("{signal}: ending");
                 stopper.stop();
@@ -190,24 +208,33 @@ fn watch_signals(signals: SigSet, stopper: &Stopper) {
     }
 }
 
-/// Where the lengths of this base's games are kept for the next mount.
-fn sizes_file(headers: &Path) -> Option<PathBuf> {
+/// Where the lengths of texts are kept for the next mount.
+fn caches() -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     let of_user = variable("XDG_CACHE_HOME")
         .map(PathBuf::from)
         .or_else(|| Some(PathBuf::from(variable("HOME")?).join(".cache")))
         .map(|caches| caches.join("cbfs"));
     // Set by systemd for a unit with CacheDirectory=, and wholly ours.
-    let caches = variable("CACHE_DIRECTORY")
+    variable("CACHE_DIRECTORY")
         .map(PathBuf::from)
         .or(of_user)
-        .filter(|path| path.is_absolute())?;
-    let mut hasher = DefaultHasher::new();
-    headers.hash(&mut hasher);
-    let stem = headers.file_stem()?.to_string_lossy();
-    let stem: String = stem.chars().take(40).collect();
-    let name = format!("{stem}-{:016x}.sizes", hasher.finish());
-    Some(caches.join(name))
+        .filter(|path| path.is_absolute())
+}
+
+/// Changes could not be seen through the mount itself.
+fn check_not_covered(source: &Path, mountpoint: &Path) -> Result<(), Failure> {
+    let Ok(covered) = mountpoint.canonicalize() else {
+        return Ok(());
+    };
+    match source.canonicalize() {
+        Ok(place) if place.starts_with(&covered) => Err(Failure::about(
+            source,
+            "lies in the directory it would be mounted over; name another one",
+        )),
+        // What cannot be found is told of when it is opened.
+        _ => Ok(()),
+    }
 }
 
 fn check_mountpoint(mountpoint: &Path, nonempty: bool) -> Result<(), String> {

@@ -22,6 +22,7 @@ use fuser::{Config, MountOption, Session, SessionACL};
 use nix::errno::Errno;
 use nix::mount::{MntFlags, umount2};
 
+use super::kernel::Kernel;
 use super::mounts::{Mount, mount_at};
 use super::{Adapter, Ownership, ReadDirPlus};
 use crate::vfs::Vfs;
@@ -32,6 +33,12 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// Threads that render ahead of readers, however many processors there are.
 const MOST_READERS_AHEAD: usize = 16;
+
+/// Between two looks whether a base has changed.
+const TICK: Duration = Duration::from_millis(500);
+
+/// Not to look all the time, however much hurry there is.
+const BREATH: Duration = Duration::from_millis(20);
 
 /// Who may look into the mount.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -146,10 +153,13 @@ impl Mounted {
                 Access::Owner | Access::Everybody => 0o777,
             },
         };
-        let background = start_background(&vfs).map_err(|error| failed(error.to_string()))?;
+        let mut background = start_background(&vfs).map_err(|error| failed(error.to_string()))?;
         let adapter = Adapter::new(Arc::clone(&vfs), ownership, options);
         let served = Session::new(adapter, &place, &config(options))
-            .and_then(Session::spawn)
+            .and_then(|session| {
+                background.push(start_watching(&vfs, Kernel::of(&session)?)?);
+                session.spawn()
+            })
             .and_then(|mut session| {
                 let placeholder = thread::Builder::new().spawn(|| Ok(()))?;
                 let serving = mem::replace(&mut session.guard, placeholder);
@@ -265,6 +275,20 @@ fn start_background(vfs: &Arc<Vfs>) -> io::Result<Vec<JoinHandle<()>>> {
 
 fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Lends a thread that notices when what is mounted changes, and tells the
+/// kernel. It answers no requests: the kernel may wait for those.
+fn start_watching(vfs: &Arc<Vfs>, kernel: Kernel) -> io::Result<JoinHandle<()>> {
+    let vfs = Arc::clone(vfs);
+    thread::Builder::new()
+        .name("watch".to_owned())
+        .spawn(move || {
+            while vfs.background().pause(TICK) {
+                kernel.tell(&vfs.refresh());
+                thread::sleep(BREATH);
+            }
+        })
 }
 
 fn stop_background(vfs: &Vfs, threads: Vec<JoinHandle<()>>) {

@@ -1,11 +1,12 @@
 //! What is done beside the requests: read-ahead, lengths not yet asked for,
-//! and their file.
+//! and their file; and watching whether a base has changed.
 //!
 //! No thread is started here. [`Vfs::fill`] is given one by whoever runs the
 //! mount, [`Vfs::read_ahead`] one or more, and they return when
 //! [`Background::stop`] was called. Before, these threads do the first files
 //! together ([`Vfs::hasten`]): a base of usual size is then known when it is
-//! first listed.
+//! first listed. One more thread calls [`Vfs::refresh`] whenever
+//! [`Background::pause`] returns.
 //!
 //! Of single files, all render without [`get_or_render`](super::TextCache::get_or_render): a request never waits
 //! for a thread that may be of low priority; at worst one text is rendered
@@ -15,10 +16,11 @@ use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::concatenation::Job;
+use super::edition::Edition;
 use super::volume::Renderer;
 use super::{Ino, Vfs};
 
@@ -63,12 +65,10 @@ pub struct Background {
     ahead: Mutex<Ahead>,
     wake: Condvar,
     is_stopping: AtomicBool,
+    /// Whether somebody waits for a change of a base to be noticed.
+    is_hurried: AtomicBool,
     /// The number rendered last because a reader waited for it.
     awaited: AtomicU64,
-    /// How many files are done in haste, or taken on.
-    hastened: AtomicU64,
-    /// Whether the lengths of an earlier mount have been read.
-    sizes_loaded: OnceLock<()>,
     /// Threads that read ahead.
     helpers: AtomicUsize,
 }
@@ -86,6 +86,8 @@ struct Ahead {
     /// The stream to give up when another one begins.
     oldest: usize,
     wanted: VecDeque<Range<u64>>,
+    /// Whether there is an edition that nobody works at yet.
+    has_edition: bool,
 }
 
 /// A reader that goes from file to file.
@@ -125,6 +127,40 @@ impl Background {
 
     fn lock(&self) -> MutexGuard<'_, Ahead> {
         self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes [`pause`](Background::pause) return, since a base has changed.
+    pub(super) fn hurry(&self) {
+        if !self.is_hurried.swap(true, Relaxed) {
+            self.wake();
+        }
+    }
+
+    /// Waits as long as this, or until it is worth looking for changes;
+    /// false if stopped.
+    pub fn pause(&self, longest: Duration) -> bool {
+        let wake = |_: &mut Ahead| !self.is_stopping() && !self.is_hurried.load(Relaxed);
+        drop(self.wake.wait_timeout_while(self.lock(), longest, wake));
+        self.is_hurried.store(false, Relaxed);
+        !self.is_stopping()
+    }
+
+    /// Notes that there is an edition whose lengths are not known.
+    pub(super) fn saw_edition(&self) {
+        self.lock().has_edition = true;
+        self.wake.notify_all();
+    }
+
+    /// Waits until there is such an edition, or it is time to save; false if
+    /// stopped.
+    fn wait_for_edition(&self) -> bool {
+        let wait = |ahead: &mut Ahead| !self.is_stopping() && !ahead.has_edition;
+        let waited = self
+            .wake
+            .wait_timeout_while(self.lock(), SAVE_INTERVAL, wait);
+        let (mut ahead, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        ahead.has_edition = false;
+        !self.is_stopping()
     }
 
     /// Notes that a reader waits for `ino` to be rendered.
@@ -215,33 +251,29 @@ impl Vfs {
     /// Renders what readers are about to ask for, until stopped. Several
     /// threads may do so; one for each processor is best.
     pub fn read_ahead(&self) {
-        let _helper = Helper::new(&self.background);
+        let _helper = Helper::new(self.background());
         while let Some(task) = self.next_task() {
-            let range = match task {
-                Task::Files(range) => range,
+            match task {
+                Task::Files(range) => self.prepare_files(range),
                 Task::Job(job) => {
-                    job.run(self.sources());
-                    continue;
+                    let mut editions = self.editions().into_iter();
+                    let edition = editions.find(|edition| edition.serial() == job.edition());
+                    if let Some(edition) = edition {
+                        job.run(edition.sources());
+                    }
                 }
-            };
-            let mut renderer = self.volume.renderer();
-            for number in range {
-                if self.background.is_stopping() {
-                    return;
-                }
-                self.prepare(Ino(number), true, &mut renderer);
             }
         }
     }
 
     fn next_task(&self) -> Option<Task> {
-        let background = &self.background;
+        let background = self.background();
         let mut ahead = background.lock();
         loop {
             if background.is_stopping() {
                 return None;
             }
-            if let Some(job) = self.concatenations.next_job() {
+            if let Some(job) = self.shared.concatenations.next_job() {
                 return Some(Task::Job(job));
             }
             if let Some(range) = ahead.wanted.pop_front() {
@@ -254,102 +286,149 @@ impl Vfs {
         }
     }
 
+    fn prepare_files(&self, numbers: Range<u64>) {
+        let slot = Ino(numbers.start).slot();
+        let mut editions = self.editions().into_iter();
+        let Some(edition) = editions.find(|edition| edition.rendered().0.slot() == slot) else {
+            return;
+        };
+        let mut renderer = edition.volume.renderer();
+        for number in numbers {
+            if self.background().is_stopping() {
+                return;
+            }
+            edition.prepare(Ino(number), true, &mut renderer);
+        }
+    }
+
     /// Works out the lengths of the first files as fast as can be, and keeps
     /// their texts as [`fill`](Vfs::fill) does. Any number of threads share
     /// the work; all return when it is done.
     pub fn hasten(&self) {
-        self.load_sizes_once();
-        let (first, last) = self.rendered;
+        for edition in self.editions() {
+            self.hasten_edition(&edition);
+        }
+    }
+
+    fn hasten_edition(&self, edition: &Edition) {
+        edition.load_sizes_once();
+        let (first, last) = edition.rendered();
         let end = (last.0 + 1).min(first.0 + HASTE);
-        let comfortable = self.comfortable();
-        let mut renderer = self.volume.renderer();
+        let comfortable = self.comfortable(edition);
+        let mut renderer = edition.volume.renderer();
         loop {
-            let begin = first.0 + self.background.hastened.fetch_add(SHARE, Relaxed);
+            let begin = first.0 + edition.hastened.fetch_add(SHARE, Relaxed);
             if begin >= end {
                 return;
             }
             for number in begin..end.min(begin + SHARE) {
-                if self.background.is_stopping() {
+                if self.background().is_stopping() {
                     return;
                 }
-                if self.background.leap(number).is_some() {
+                if self.background().leap(number).is_some() {
                     break;
                 }
-                if self.sizes.get(Ino(number)).is_none() {
-                    self.prepare(Ino(number), self.has_room(comfortable), &mut renderer);
+                if edition.sizes.get(Ino(number).within_slot()).is_none() {
+                    edition.prepare(Ino(number), self.has_room(comfortable), &mut renderer);
                 }
             }
         }
     }
 
-    /// Works out all lengths, and the texts as long as they fit into the
-    /// cache comfortably; then keeps the file of lengths current. Until
-    /// stopped.
+    /// Works out all lengths of all that is open, and the texts as long as
+    /// they fit into the cache comfortably; then keeps the files of lengths
+    /// current. Until stopped.
     pub fn fill(&self) {
-        self.load_sizes_once();
-        let (first, last) = self.rendered;
-        let comfortable = self.comfortable();
-        while self.fill_once(first.0..last.0 + 1, comfortable) {}
-        if self.background.is_stopping() {
-            return;
-        }
-        log::debug!("all lengths are known");
         loop {
-            self.save_sizes();
-            let ahead = self.background.lock();
-            let until = |_: &mut Ahead| !self.background.is_stopping();
-            drop(
-                self.background
-                    .wake
-                    .wait_timeout_while(ahead, SAVE_INTERVAL, until),
-            );
-            if self.background.is_stopping() {
+            for edition in self.editions() {
+                if !edition.is_filled.swap(true, Relaxed) {
+                    self.fill_edition(&edition);
+                }
+                if self.background().is_stopping() {
+                    return;
+                }
+            }
+            if !self.background().wait_for_edition() {
                 return;
             }
+            self.save_sizes();
         }
+    }
+
+    fn fill_edition(&self, edition: &Edition) {
+        edition.load_sizes_once();
+        let (first, last) = edition.rendered();
+        let comfortable = self.comfortable(edition);
+        while self.fill_once(edition, first.0..last.0 + 1, comfortable) {}
+        if self.is_current(edition) && !self.background().is_stopping() {
+            log::debug!("all lengths are known");
+            edition.save_sizes();
+        }
+    }
+
+    /// Whether this edition is still what is shown.
+    fn is_current(&self, edition: &Edition) -> bool {
+        let mut editions = self.editions().into_iter();
+        editions.any(|current| current.is(edition))
     }
 
     /// Goes through `numbers`, keeping texts while the cache holds fewer than
     /// `comfortable` bytes; true if some were left out, because a reader was
     /// at the same place and does them itself.
-    fn fill_once(&self, numbers: Range<u64>, comfortable: Option<usize>) -> bool {
+    fn fill_once(
+        &self,
+        edition: &Edition,
+        numbers: Range<u64>,
+        comfortable: Option<usize>,
+    ) -> bool {
         let mut is_incomplete = false;
         let mut number = numbers.start;
-        while number < numbers.end {
-            let mut renderer = self.volume.renderer();
+        while number < numbers.end && self.is_current(edition) {
+            let mut renderer = edition.volume.renderer();
             let end = (number + STRETCH).min(numbers.end);
             while number < end {
-                if self.background.is_stopping() {
+                if self.background().is_stopping() {
                     return false;
                 }
-                if let Some(ahead) = self.background.leap(number) {
+                if let Some(ahead) = self.background().leap(number) {
                     is_incomplete = true;
                     number = ahead;
                     break;
                 }
-                self.prepare(Ino(number), self.has_room(comfortable), &mut renderer);
+                edition.prepare(Ino(number), self.has_room(comfortable), &mut renderer);
                 number += 1;
             }
         }
-        is_incomplete
+        is_incomplete && self.is_current(edition)
     }
 
     /// How many bytes of texts may be kept unasked: some part of the cache, if
     /// all will probably fit into it.
-    fn comfortable(&self) -> Option<usize> {
-        let comfortable = self.texts.capacity() / 4 * 3;
-        let all = usize::try_from(self.capacity() * USUAL_BYTES).ok()?;
+    fn comfortable(&self, edition: &Edition) -> Option<usize> {
+        let comfortable = self.shared.texts.capacity() / 4 * 3;
+        let all = usize::try_from(edition.capacity() * USUAL_BYTES).ok()?;
         (all < comfortable).then_some(comfortable)
     }
 
     fn has_room(&self, comfortable: Option<usize>) -> bool {
-        comfortable.is_some_and(|bytes| self.texts.bytes() < bytes)
+        comfortable.is_some_and(|bytes| self.shared.texts.bytes() < bytes)
     }
 
+    /// Writes the lengths for the next mount.
+    pub fn save_sizes(&self) {
+        for edition in self.editions() {
+            edition.save_sizes();
+        }
+    }
+}
+
+impl Edition {
     /// Renders one file ahead of its being asked for, if its length is not
-    /// known, or its text is wanted and not here.
-    fn prepare(&self, ino: Ino, wants_text: bool, renderer: &mut Renderer<'_>) {
-        let is_wanted = wants_text && !self.texts.contains(ino);
+    /// known, or its text is wanted and not here. `number` is that of the
+    /// mount.
+    fn prepare(&self, number: Ino, wants_text: bool, renderer: &mut Renderer<'_>) {
+        let ino = number.within_slot();
+        let is_wanted = wants_text && !self.has_text(ino);
         if !is_wanted && self.sizes.get(ino).is_some() {
             return;
         }
@@ -357,12 +436,12 @@ impl Vfs {
         if let Ok(text) = self.render(ino, renderer)
             && wants_text
         {
-            self.texts.insert(ino, text);
+            self.keep_text(ino, text);
         }
     }
 
     fn load_sizes_once(&self) {
-        self.background.sizes_loaded.get_or_init(|| {
+        self.sizes_loaded.get_or_init(|| {
             if let Err(error) = self.load_sizes() {
                 log::debug!("no lengths from earlier: {error}");
             }
@@ -380,7 +459,7 @@ impl Vfs {
 
     /// Writes the lengths for the next mount. That it fails, or that the base
     /// has changed meanwhile, costs time at the next mount and is no error.
-    pub fn save_sizes(&self) {
+    fn save_sizes(&self) {
         let Some((path, fingerprint)) = &self.sizes_file else {
             return;
         };

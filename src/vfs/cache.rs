@@ -4,6 +4,9 @@
 //! its length, once to be read, and again when the kernel was short of memory.
 //! The cache serves the time between the first two, and read-ahead.
 //!
+//! One cache serves a whole mount: a text is that of a number in one
+//! [edition](super::edition) of one base.
+//!
 //! Texts lie in shards by number, each with its own lock, held only to look
 //! up or to insert: never while a text is rendered. One text asked for twice
 //! at once is rendered once, the second request waits for the first; requests
@@ -15,18 +18,21 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 
-use super::{Error, Ino};
+use super::{Error, Ino, Text};
 
 const SHARDS: usize = 16;
 
 /// What an entry takes beside its text, roughly.
 const ENTRY_BYTES: usize = 128;
 
+/// Which text: the number of its edition, and that of its file.
+pub(super) type Key = (u64, Ino);
+
 /// Texts by number, those used least recently leaving first.
 ///
 /// Holds at most `capacity` bytes and the text that came last.
 #[derive(Debug)]
-pub struct TextCache {
+pub(super) struct TextCache {
     shards: [Mutex<Shard>; SHARDS],
     bytes: AtomicUsize,
     capacity: usize,
@@ -34,8 +40,8 @@ pub struct TextCache {
 
 #[derive(Debug)]
 struct Shard {
-    texts: LruCache<Ino, Arc<[u8]>>,
-    flights: HashMap<Ino, Arc<Flight>>,
+    texts: LruCache<Key, Text>,
+    flights: HashMap<Key, Arc<Flight>>,
 }
 
 /// A text that is being rendered.
@@ -47,7 +53,7 @@ struct Flight {
 
 impl TextCache {
     /// An empty cache for `capacity` bytes.
-    pub fn new(capacity: usize) -> TextCache {
+    pub(super) fn new(capacity: usize) -> TextCache {
         TextCache {
             shards: std::array::from_fn(|_| {
                 Mutex::new(Shard {
@@ -61,43 +67,44 @@ impl TextCache {
     }
 
     /// Bytes it holds at present.
-    pub fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.bytes.load(Relaxed)
     }
 
     /// Bytes it may hold.
-    pub fn capacity(&self) -> usize {
+    pub(super) fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// The text of `ino`, if it is here.
-    pub fn get(&self, ino: Ino) -> Option<Arc<[u8]>> {
-        self.shard(ino).texts.get(&ino).cloned()
+    /// The text of `key`, if it is here.
+    #[cfg(test)]
+    fn get(&self, key: Key) -> Option<Text> {
+        self.shard(key).texts.get(&key).cloned()
     }
 
-    /// Whether the text of `ino` is here; does not count as use.
-    pub fn contains(&self, ino: Ino) -> bool {
-        self.shard(ino).texts.contains(&ino)
+    /// Whether the text of `key` is here; does not count as use.
+    pub(super) fn contains(&self, key: Key) -> bool {
+        self.shard(key).texts.contains(&key)
     }
 
-    /// The text of `ino`, rendered if it is not here. If another thread is
+    /// The text of `key`, rendered if it is not here. If another thread is
     /// rendering it, waits for that.
     ///
     /// # Errors
     ///
     /// That of `render`, which is then asked again by who waited for it.
-    pub fn get_or_render(
+    pub(super) fn get_or_render(
         &self,
-        ino: Ino,
-        render: impl FnOnce() -> Result<Arc<[u8]>, Error>,
-    ) -> Result<Arc<[u8]>, Error> {
+        key: Key,
+        render: impl FnOnce() -> Result<Text, Error>,
+    ) -> Result<Text, Error> {
         loop {
-            let mut shard = self.shard(ino);
-            if let Some(text) = shard.texts.get(&ino) {
-                return Ok(Arc::clone(text));
+            let mut shard = self.shard(key);
+            if let Some(text) = shard.texts.get(&key) {
+                return Ok(text.clone());
             }
-            let Some(flight) = shard.flights.get(&ino).map(Arc::clone) else {
-                shard.flights.insert(ino, Arc::default());
+            let Some(flight) = shard.flights.get(&key).map(Arc::clone) else {
+                shard.flights.insert(key, Arc::default());
                 break;
             };
             drop(shard);
@@ -109,30 +116,42 @@ impl TextCache {
             drop(landed);
         }
         // Dropped on every way out, by panic too: nobody waits for ever.
-        let _landing = Landing { cache: self, ino };
+        let _landing = Landing { cache: self, key };
         let text = render()?;
-        self.insert(ino, Arc::clone(&text));
+        self.insert(key, text.clone());
         Ok(text)
     }
 
-    /// Keeps `text` as that of `ino`.
-    pub fn insert(&self, ino: Ino, text: Arc<[u8]>) {
+    /// Keeps `text` as that of `key`.
+    pub(super) fn insert(&self, key: Key, text: Text) {
         let added = text.len() + ENTRY_BYTES;
-        let mut shard = self.shard(ino);
-        let replaced = shard.texts.put(ino, text);
+        let mut shard = self.shard(key);
+        let replaced = shard.texts.put(key, text);
         let removed = replaced.map_or(0, |old| old.len() + ENTRY_BYTES);
         self.bytes.fetch_add(added, Relaxed);
         self.bytes.fetch_sub(removed, Relaxed);
         self.evict(&mut shard, 1);
         drop(shard);
         if self.bytes() > self.capacity {
-            self.evict_elsewhere(ino);
+            self.evict_elsewhere(key);
         }
     }
 
-    /// Makes room in the shards that `ino` is not in, one after the other.
-    fn evict_elsewhere(&self, ino: Ino) {
-        let own = shard_of(ino);
+    /// Gives up the texts of an edition.
+    pub(super) fn forget(&self, edition: u64) {
+        for shard in &self.shards {
+            let mut shard = lock(shard);
+            let all = shard.texts.iter().map(|(key, _)| *key);
+            let keys: Vec<Key> = all.filter(|(of, _)| *of == edition).collect();
+            for text in keys.iter().filter_map(|key| shard.texts.pop(key)) {
+                self.bytes.fetch_sub(text.len() + ENTRY_BYTES, Relaxed);
+            }
+        }
+    }
+
+    /// Makes room in the shards that `key` is not in, one after the other.
+    fn evict_elsewhere(&self, key: Key) {
+        let own = shard_of(key);
         for shard in self.shards.iter().cycle().skip(own + 1).take(SHARDS - 1) {
             if self.bytes() <= self.capacity {
                 return;
@@ -152,14 +171,14 @@ impl TextCache {
         }
     }
 
-    fn shard(&self, ino: Ino) -> MutexGuard<'_, Shard> {
+    fn shard(&self, key: Key) -> MutexGuard<'_, Shard> {
         #[expect(clippy::indexing_slicing, reason = "shard_of is below SHARDS")]
-        lock(&self.shards[shard_of(ino)])
+        lock(&self.shards[shard_of(key)])
     }
 }
 
-fn shard_of(ino: Ino) -> usize {
-    usize::try_from(ino.0 % SHARDS as u64).unwrap_or(0)
+fn shard_of(key: Key) -> usize {
+    usize::try_from(key.1.0 % SHARDS as u64).unwrap_or(0)
 }
 
 fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
@@ -168,12 +187,12 @@ fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
 
 struct Landing<'a> {
     cache: &'a TextCache,
-    ino: Ino,
+    key: Key,
 }
 
 impl Drop for Landing<'_> {
     fn drop(&mut self) {
-        let flight = self.cache.shard(self.ino).flights.remove(&self.ino);
+        let flight = self.cache.shard(self.key).flights.remove(&self.key);
         if let Some(flight) = flight {
             *flight
                 .has_landed
@@ -192,7 +211,11 @@ mod tests {
 
     use super::*;
 
-    fn text(length: usize) -> Arc<[u8]> {
+    fn key(number: u64) -> Key {
+        (1, Ino(number))
+    }
+
+    fn text(length: usize) -> Text {
         vec![b'x'; length].into()
     }
 
@@ -200,23 +223,38 @@ mod tests {
     fn it_holds_no_more_than_its_capacity() {
         let cache = TextCache::new(100_000);
         for number in 0..10_000 {
-            cache.insert(Ino(number), text(1000));
+            cache.insert(key(number), text(1000));
             assert!(cache.bytes() <= 100_000);
         }
         assert!(cache.bytes() > 90_000, "and uses it: {}", cache.bytes());
-        assert!(cache.contains(Ino(9_999)));
-        assert!(!cache.contains(Ino(0)));
+        assert!(cache.contains(key(9_999)));
+        assert!(!cache.contains(key(0)));
+    }
+
+    #[test]
+    fn texts_of_another_edition_are_others() {
+        let cache = TextCache::new(100_000);
+        for number in 0..20 {
+            cache.insert((1, Ino(number)), text(10));
+            cache.insert((2, Ino(number)), text(20));
+        }
+        assert_eq!(cache.get((1, Ino(3))).unwrap().len(), 10);
+        cache.forget(1);
+        assert!(cache.get((1, Ino(3))).is_none());
+        assert_eq!(cache.get((2, Ino(3))).unwrap().len(), 20);
+        cache.forget(2);
+        assert_eq!(cache.bytes(), 0);
     }
 
     #[test]
     fn a_text_larger_than_the_cache_stays_until_the_next_comes() {
         let cache = TextCache::new(1000);
-        cache.insert(Ino(1), text(100));
-        cache.insert(Ino(2), text(5000));
-        assert!(cache.contains(Ino(2)));
-        assert!(!cache.contains(Ino(1)));
-        cache.insert(Ino(3), text(100));
-        assert!(!cache.contains(Ino(2)));
+        cache.insert(key(1), text(100));
+        cache.insert(key(2), text(5000));
+        assert!(cache.contains(key(2)));
+        assert!(!cache.contains(key(1)));
+        cache.insert(key(3), text(100));
+        assert!(!cache.contains(key(2)));
         assert!(cache.bytes() <= 1000);
     }
 
@@ -229,7 +267,7 @@ mod tests {
             for _ in 0..4 {
                 scope.spawn(|| {
                     start.wait();
-                    let text = cache.get_or_render(Ino(7), || {
+                    let text = cache.get_or_render(key(7), || {
                         renderings.fetch_add(1, Relaxed);
                         std::thread::sleep(Duration::from_millis(50));
                         Ok(text(10))
@@ -247,22 +285,22 @@ mod tests {
         let start = Barrier::new(2);
         std::thread::scope(|scope| {
             let first = scope.spawn(|| {
-                cache.get_or_render(Ino(7), || {
+                cache.get_or_render(key(7), || {
                     start.wait();
                     std::thread::sleep(Duration::from_millis(50));
                     panic!("on purpose")
                 })
             });
             start.wait();
-            let second = cache.get_or_render(Ino(7), || Ok(text(10)));
+            let second = cache.get_or_render(key(7), || Ok(text(10)));
             assert_eq!(second.unwrap().len(), 10);
             assert!(first.join().is_err());
         });
         assert!(
             cache
-                .get_or_render(Ino(8), || Err(Error::TooLarge))
+                .get_or_render(key(8), || Err(Error::TooLarge))
                 .is_err()
         );
-        assert!(cache.get_or_render(Ino(8), || Ok(text(1))).is_ok());
+        assert!(cache.get_or_render(key(8), || Ok(text(1))).is_ok());
     }
 }

@@ -39,8 +39,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use lru::LruCache;
 
+use super::cache::Key;
+use super::text::mark;
 use super::volume::Renderer;
-use super::{Background, Bytes, Error, Ino, Measure, Sizes, TextCache, Volume};
+use super::{Background, Bytes, Error, Ino, Measure, Sizes, Text, TextCache, Volume};
 use chunks::{Chunk, Chunks};
 use index::{Index, Segment};
 use measuring::Measuring;
@@ -68,15 +70,26 @@ const FEW_FILES: u32 = 4096;
 /// What concatenations are made from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sources<'a> {
+    /// Number of the edition that all of it belongs to.
+    pub(super) edition: u64,
     pub(super) volume: &'a dyn Volume,
     pub(super) sizes: &'a Sizes,
     pub(super) texts: &'a TextCache,
     pub(super) background: &'a Background,
 }
 
+impl Sources<'_> {
+    fn key(&self, ino: Ino) -> Key {
+        (self.edition, ino)
+    }
+}
+
 /// Work for a thread that was lent.
 #[derive(Debug)]
-pub(super) struct Job(Work);
+pub(super) struct Job {
+    edition: u64,
+    work: Work,
+}
 
 #[derive(Debug)]
 enum Work {
@@ -87,9 +100,14 @@ enum Work {
 }
 
 impl Job {
+    /// Number of the edition it is about.
+    pub(super) fn edition(&self) -> u64 {
+        self.edition
+    }
+
     /// Does it.
     pub(super) fn run(self, sources: Sources<'_>) {
-        match self.0 {
+        match self.work {
             Work::Chunk(chunk) => {
                 if let Some(chunk) = chunk.upgrade() {
                     chunk.render_ahead(sources);
@@ -100,13 +118,14 @@ impl Job {
     }
 }
 
-/// What is known of concatenations, each named by its directory.
+/// What is known of concatenations, each named by its edition and its
+/// directory.
 #[derive(Debug)]
 pub(super) struct Concatenations {
-    indexes: Mutex<LruCache<Ino, Arc<Once<Arc<Index>>>>>,
+    indexes: Mutex<LruCache<Key, Arc<Once<Arc<Index>>>>>,
     /// All lengths that were told: a kernel which is then told otherwise
     /// forgets what it has read.
-    lengths: Mutex<HashMap<Ino, u64>>,
+    lengths: Mutex<HashMap<Key, u64>>,
     reading: Mutex<Reading>,
     jobs: Mutex<VecDeque<Job>>,
 }
@@ -143,7 +162,7 @@ impl Concatenations {
     ///
     /// Those of listing the directory.
     pub(super) fn length(&self, sources: Sources<'_>, directory: Ino) -> Result<u64, Error> {
-        let known = lock(&self.lengths).get(&directory).copied();
+        let known = lock(&self.lengths).get(&sources.key(directory)).copied();
         match known {
             Some(length) => Ok(length),
             None => Ok(self.index(sources, directory)?.length()),
@@ -152,7 +171,7 @@ impl Concatenations {
 
     /// Its length, if that can be told at once.
     pub(super) fn known_length(&self, sources: Sources<'_>, directory: Ino) -> Option<u64> {
-        let known = lock(&self.lengths).get(&directory).copied();
+        let known = lock(&self.lengths).get(&sources.key(directory)).copied();
         if known.is_some() {
             return known;
         }
@@ -188,7 +207,7 @@ impl Concatenations {
         }
         let result = self.read_range(sources, directory, &index, offset..end);
         if matches!(result, Err(Error::Stale)) {
-            self.forget(directory);
+            self.forget(sources.key(directory));
         }
         result
     }
@@ -237,14 +256,15 @@ impl Concatenations {
     ) -> Vec<Option<Arc<Chunk>>> {
         let first = index.chunk_at(range.start);
         let last = index.chunk_at(range.end - 1);
+        let key = sources.key(directory);
         let mut wanted = Vec::new();
         let mut reading = lock(&self.reading);
-        let is_stream = reading.streams.saw(directory, range);
+        let is_stream = reading.streams.saw(key, range);
         let here = (first..=last).map(|number| {
             if !is_stream {
-                return reading.chunks.get(directory, index, number);
+                return reading.chunks.get(key, index, number);
             }
-            let (chunk, is_new) = reading.chunks.get_or_add(directory, index, number)?;
+            let (chunk, is_new) = reading.chunks.get_or_add(key, index, number)?;
             // The first is rendered by who asks.
             if is_new && number != first {
                 wanted.push(Arc::downgrade(&chunk));
@@ -255,22 +275,27 @@ impl Concatenations {
         let helpers = sources.background.helpers();
         if is_stream && helpers > 0 {
             for number in last + 1..=last + reading.chunks.ahead(helpers) {
-                if let Some((chunk, true)) = reading.chunks.get_or_add(directory, index, number) {
+                if let Some((chunk, true)) = reading.chunks.get_or_add(key, index, number) {
                     wanted.push(Arc::downgrade(&chunk));
                 }
             }
         }
         drop(reading);
         if helpers > 0 && !wanted.is_empty() {
-            self.give(sources.background, wanted.into_iter().map(Work::Chunk));
+            self.give(sources, wanted.into_iter().map(Work::Chunk));
         }
         here
     }
 
     /// Lets lent threads do some work.
-    fn give(&self, background: &Background, work: impl Iterator<Item = Work>) {
+    fn give(&self, sources: Sources<'_>, work: impl Iterator<Item = Work>) {
+        let Sources {
+            edition,
+            background,
+            ..
+        } = sources;
         let mut jobs = lock(&self.jobs);
-        jobs.extend(work.map(Job));
+        jobs.extend(work.map(|work| Job { edition, work }));
         let excess = jobs.len().saturating_sub(MOST_JOBS);
         jobs.drain(..excess);
         drop(jobs);
@@ -279,7 +304,8 @@ impl Concatenations {
 
     /// The index of a concatenation; one thread makes it, others wait.
     fn index(&self, sources: Sources<'_>, directory: Ino) -> Result<Arc<Index>, Error> {
-        let once = Arc::clone(lock(&self.indexes).get_or_insert(directory, Arc::default));
+        let key = sources.key(directory);
+        let once = Arc::clone(lock(&self.indexes).get_or_insert(key, Arc::default));
         if let Some(index) = once.get() {
             return Ok(index);
         }
@@ -287,7 +313,7 @@ impl Concatenations {
             let measure = |files| self.measure(sources, files);
             Index::new(sources, directory, measure).map(Arc::new)
         })?;
-        lock(&self.lengths).insert(directory, index.length());
+        lock(&self.lengths).insert(key, index.length());
         self.trim_indexes();
         Ok(index)
     }
@@ -299,7 +325,7 @@ impl Concatenations {
         let useful = helpers.min(measuring.batches().saturating_sub(1));
         if useful > 0 {
             let work = (0..useful).map(|_| Work::Measuring(Arc::clone(&measuring)));
-            self.give(sources.background, work);
+            self.give(sources, work);
         }
         measuring.finish(sources)
     }
@@ -307,19 +333,34 @@ impl Concatenations {
     fn trim_indexes(&self) {
         let mut indexes = lock(&self.indexes);
         let marks =
-            |(_, once): (&Ino, &Arc<Once<Arc<Index>>>)| once.get().map_or(0, |index| index.marks());
+            |(_, once): (&Key, &Arc<Once<Arc<Index>>>)| once.get().map_or(0, |index| index.marks());
         let mut all: usize = indexes.iter().map(marks).sum();
         while indexes.len() > 1 && (indexes.len() > MOST_INDEXES || all > MOST_MARKS) {
             let removed = indexes.pop_lru();
-            all -= removed.map_or(0, |(ino, once)| marks((&ino, &once)));
+            all -= removed.map_or(0, |(key, once)| marks((&key, &once)));
         }
     }
 
     /// Lets go of all that is known of one: it is not true any more.
-    fn forget(&self, directory: Ino) {
-        lock(&self.indexes).pop(&directory);
-        lock(&self.lengths).remove(&directory);
-        lock(&self.reading).chunks.forget(directory);
+    fn forget(&self, key: Key) {
+        lock(&self.indexes).pop(&key);
+        lock(&self.lengths).remove(&key);
+        lock(&self.reading).chunks.forget(|other| other == key);
+    }
+
+    /// Lets go of all that is known of an edition.
+    pub(super) fn forget_edition(&self, edition: u64) {
+        let mut indexes = lock(&self.indexes);
+        let keys: Vec<_> = indexes.iter().map(|(key, _)| *key).collect();
+        for key in keys.iter().filter(|(other, _)| *other == edition) {
+            indexes.pop(key);
+        }
+        drop(indexes);
+        lock(&self.lengths).retain(|(other, _), _| *other != edition);
+        lock(&self.reading)
+            .chunks
+            .forget(|(other, _)| other == edition);
+        lock(&self.jobs).retain(|job| job.edition != edition);
     }
 }
 
@@ -354,10 +395,10 @@ fn append_part(
         Box::new(|ino, text| sources.volume.render(ino, text))
     };
     for (ino, start, bytes) in wanted {
-        let text = sources.texts.get_or_render(ino, || {
+        let text = sources.texts.get_or_render(sources.key(ino), || {
             let mut text = Vec::with_capacity(bytes as usize);
             append_text(&mut renderer, ino, &mut text)?;
-            Ok(text.into())
+            Ok(Text::from(text))
         })?;
         if text.len() != bytes as usize {
             return Err(Error::Stale);
@@ -418,6 +459,7 @@ fn append_text(
             .ok_or(Error::TooLarge)?;
         Ok(Measure {
             bytes,
+            mark: mark(text.get(start..).unwrap_or_default()),
             completeness,
         })
     });

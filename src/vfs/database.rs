@@ -36,12 +36,15 @@ mod file_names;
 mod groups;
 mod headers_tsv;
 mod listing;
+mod source;
 mod whole;
+
+pub(super) use self::source::Base;
+pub use self::source::{DatabaseSource, Folder};
 
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use self::columns::Names;
@@ -49,13 +52,13 @@ use self::directory::{Directory, Whole};
 use self::groups::Groups;
 use self::headers_tsv::HeadersTsv;
 use super::Error;
-use super::guiding::{self, GuidingTexts, MEDIA_FILE, Media, TEXT, TextFile};
+use super::guiding::{self, GuidingTexts, MEDIA_FILE, Media, TextFile};
 use super::names;
 use super::volume::{
     self, Completeness, Ino, Listing, Node, NodeKind, Page, Renderer, Size, Statistics, Volume,
 };
 use crate::cbh::{
-    Database, Decoded, EntityKind, Entry, FileKind, GameId, Group, GuidingText, RecordKind, Summary,
+    Database, Decoded, EntityKind, Entry, GameId, Group, GuidingText, RecordKind, Summary,
 };
 use crate::pgn;
 
@@ -63,7 +66,7 @@ use crate::pgn;
 const HEADERS_TSV: Ino = Ino(64);
 
 /// The kind of number that games have.
-const GAME: u16 = 1;
+const GAME: u8 = 1;
 
 /// The directory in `texts/` that comes before the texts.
 const MEDIA_NAME: &str = "media";
@@ -182,7 +185,7 @@ impl DatabaseVolume {
     fn game_node(&self, entry: &Entry, summary: &Summary) -> Node {
         Node {
             links: self.groups.count_listings(&self.database, summary),
-            ..self.file_node(Ino::new(GAME, u64::from(entry.id.0)), entry)
+            ..self.file_node(Ino::new(GAME, entry.id.0), entry)
         }
     }
 
@@ -208,11 +211,10 @@ impl DatabaseVolume {
 
     /// Record and file of a text's number.
     fn text(&self, ino: Ino) -> Result<(Entry, TextFile), Error> {
-        let (id, language) = guiding::parse_ino(ino).ok_or(Error::NotFound)?;
+        let (id, place) = guiding::parse_ino(ino).ok_or(Error::NotFound)?;
         let entry = self.entry(id, RecordKind::Text)?;
         let mut files = guiding::files_of(&self.database, id).into_iter();
-        let file = files.find(|file| file.language == language);
-        Ok((entry, file.ok_or(Error::NotFound)?))
+        Ok((entry, files.nth(place).ok_or(Error::NotFound)?))
     }
 
     /// What the header of a game says; `None` for what is no game.
@@ -267,7 +269,7 @@ impl DatabaseVolume {
         let files = guiding::files_of(&self.database, id);
         let file = files.iter().find(|file| file.name.as_bytes() == name);
         let file = file.ok_or(Error::NotFound)?;
-        Ok(self.file_node(file.ino(id), &entry))
+        Ok(self.file_node(file.ino, &entry))
     }
 
     fn scratch(&self) -> MutexGuard<'_, Vec<Decoded>> {
@@ -286,10 +288,9 @@ impl DatabaseVolume {
     }
 
     fn render_text(&self, ino: Ino, out: &mut Vec<u8>) -> Result<Completeness, Error> {
-        let (id, language) = guiding::parse_ino(ino).ok_or(Error::NotFound)?;
-        let entry = self.entry(id, RecordKind::Text)?;
+        let (entry, TextFile { language, .. }) = self.text(ino)?;
         let mut text = GuidingText::default();
-        self.database.read_text(id, &mut text)?;
+        self.database.read_text(entry.id, &mut text)?;
         let mut rewrite = |address: &str| {
             self.guiding
                 .rewrite(&self.database, address, language, entry.is_deleted)
@@ -333,11 +334,8 @@ fn completeness(is_whole: bool) -> Completeness {
 
 /// The game with this number, if it is one of a game.
 fn game_id(ino: Ino) -> Result<GameId, Error> {
-    if ino.kind() != u64::from(GAME) {
-        return Err(Error::NotFound);
-    }
-    match u32::try_from(ino.index()) {
-        Ok(id) if id > 0 => Ok(GameId(id)),
+    match (ino.kind(), ino.index()) {
+        (GAME, id) if id > 0 => Ok(GameId(id)),
         _ => Err(Error::NotFound),
     }
 }
@@ -377,13 +375,13 @@ impl Volume for DatabaseVolume {
         if ino == HEADERS_TSV {
             return Ok(self.headers_tsv_node());
         }
-        match u16::try_from(ino.kind()) {
-            Ok(GAME) => self.game(game_id(ino)?, |_| true),
-            Ok(TEXT) => {
+        match ino.kind() {
+            GAME => self.game(game_id(ino)?, |_| true),
+            MEDIA_FILE => self.media().node(ino),
+            _ if guiding::parse_ino(ino).is_some() => {
                 let (entry, _) = self.text(ino)?;
                 Ok(self.file_node(ino, &entry))
             }
-            Ok(MEDIA_FILE) => self.media().node(ino),
             _ => self.whole_file(ino),
         }
     }
@@ -430,7 +428,7 @@ impl Volume for DatabaseVolume {
     }
 
     fn render(&self, ino: Ino, text: &mut Vec<u8>) -> Result<Completeness, Error> {
-        if ino.kind() == u64::from(TEXT) {
+        if ino.kind() != GAME {
             return self.render_text(ino, text);
         }
         let mut scratch = self.scratch().pop().unwrap_or_default();
@@ -444,8 +442,8 @@ impl Volume for DatabaseVolume {
     fn renderer(&self) -> Renderer<'_> {
         let mut scratch = Decoded::reading_ahead();
         Box::new(move |ino, text| match ino.kind() {
-            kind if kind == u64::from(TEXT) => self.render_text(ino, text),
-            _ => self.render_with(&mut scratch, ino, text),
+            GAME => self.render_with(&mut scratch, ino, text),
+            _ => self.render_text(ino, text),
         })
     }
 
@@ -453,7 +451,7 @@ impl Volume for DatabaseVolume {
         if ino == HEADERS_TSV {
             return self.headers_tsv.read(&self.database, offset, length, bytes);
         }
-        if ino.kind() != u64::from(MEDIA_FILE) {
+        if ino.kind() != MEDIA_FILE {
             return Err(Error::NotFound);
         }
         self.media().read(ino, offset, length, bytes)
@@ -481,6 +479,10 @@ impl Volume for DatabaseVolume {
         Ok(())
     }
 
+    fn is_as_stored(&self, ino: Ino) -> bool {
+        ino.kind() == MEDIA_FILE
+    }
+
     fn statistics(&self) -> Statistics {
         Statistics {
             bytes: self.database.size_on_disk(),
@@ -489,10 +491,7 @@ impl Volume for DatabaseVolume {
     }
 
     fn rendered(&self) -> (Ino, Ino) {
-        (
-            Ino::new(GAME, 1),
-            Ino::new(GAME, u64::from(self.database.last_id())),
-        )
+        (Ino::new(GAME, 1), Ino::new(GAME, self.database.last_id()))
     }
 
     fn fingerprint(&self) -> Option<String> {
@@ -503,13 +502,7 @@ impl Volume for DatabaseVolume {
             guiding::RENDER_VERSION,
             self.options
         );
-        let family = self.database.family();
-        let files = FileKind::ALL
-            .into_iter()
-            .filter_map(|kind| family.path(kind));
-        // What a text says depends on which pictures there are.
-        let folders = family.media_folders().iter().map(PathBuf::as_path);
-        for path in files.chain(folders) {
+        for path in source::files_of(self.database.family()) {
             let file = fs::metadata(path).ok()?;
             write!(
                 line,

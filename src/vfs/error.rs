@@ -20,10 +20,11 @@ pub enum Error {
     ReadOnly,
     /// The request makes no sense for this file.
     Invalid,
+    /// What was being read is not there any more: the file has another
+    /// content now, or has gone.
+    Stale,
     /// The text is longer than cbfs shows.
     TooLarge,
-    /// A long file is not any more what it was when its length was told.
-    Stale,
     /// What is on disk cannot be read as what it should be; the line says
     /// file, place and fact.
     Damaged(String),
@@ -53,8 +54,8 @@ impl Error {
             Error::IsADirectory => libc::EISDIR,
             Error::ReadOnly => libc::EROFS,
             Error::Invalid => libc::EINVAL,
-            Error::TooLarge => libc::EFBIG,
             Error::Stale => libc::ESTALE,
+            Error::TooLarge => libc::EFBIG,
             Error::Damaged(_) | Error::Panicked(_) => libc::EIO,
         }
     }

@@ -1,19 +1,22 @@
 //! The filesystem, without the kernel.
 //!
 //! [`Vfs`] answers what a kernel asks of a filesystem (look up a name, say
-//! what a number stands for, list, read) for one [`Volume`], which knows what
+//! what a number stands for, list, read) for a [`Volume`], which knows what
 //! is shown. Between the two lie the texts and lengths that were worked out
 //! once and are wanted again.
 //!
 //! ```text
-//!   Vfs ── texts (cache), lengths (sizes), read-ahead (background),
-//!    │     files made of many (concatenation)
-//!    └─ Volume ── DatabaseVolume
+//!   Vfs ── work beside the requests (background)
+//!    ├─ Shelf           a directory of bases: a slot each
+//!    └─ Slot            one base, opened from its Source, and anew when that changed
+//!        └─ Edition     one state of it: lengths (sizes), texts (cache)
+//!            └─ Volume ── DatabaseVolume
 //! ```
 //!
 //! Words: a **node** is what a number ([`Ino`]) stands for; a **rendered**
-//! file is one whose text is made when it is asked for; a **cookie** is a
-//! place in a listing.
+//! file is one whose text is made when it is asked for; a **mark** tells its
+//! text from others; a **cookie** is a place in a listing; an **edition** is
+//! what is worked out from one state of a base.
 //!
 //! Everything takes `&self` and is called by many threads at once. No lock is
 //! held while a text is rendered. Nothing here starts a thread or reads a
@@ -21,31 +24,43 @@
 //! a thread to be lent.
 
 mod background;
+mod broken;
 mod cache;
 mod concatenation;
 mod database;
+mod edition;
 mod error;
 mod guiding;
 mod names;
+mod readers;
+mod shelf;
 mod sizes;
+mod slot;
+mod source;
+mod text;
+mod told;
 mod volume;
 
 pub use background::Background;
-pub use cache::TextCache;
-pub use database::DatabaseVolume;
+use cache::TextCache;
+pub use database::{DatabaseSource, DatabaseVolume, Folder};
 pub use error::Error;
 pub use names::{format_game, parse_game};
 pub use sizes::{Measure, Sizes};
+pub use source::Source;
+pub use text::Text;
 pub use volume::{
     Completeness, DirEntry, Ino, Listing, Node, NodeKind, Page, Size, Statistics, Volume,
 };
 
 use std::ops::{Deref, Range};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use concatenation::{Concatenations, Sources};
+use concatenation::Concatenations;
+use edition::{Edition, Shared};
+use shelf::Shelf;
+use slot::Slot;
 
 /// The share of the memory for texts that pieces of concatenations take, at
 /// most.
@@ -55,17 +70,14 @@ const MOST_CHUNK_BYTES: usize = 16 << 20;
 /// How a [`Vfs`] works.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Bytes of rendered texts to keep.
+    /// Bytes of rendered texts to keep, of all that is mounted together.
     pub cache_bytes: usize,
-    /// The file that keeps the lengths of texts for the next mount.
-    pub sizes_file: Option<PathBuf>,
 }
 
 impl Default for Options {
     fn default() -> Options {
         Options {
             cache_bytes: 64 << 20,
-            sizes_file: None,
         }
     }
 }
@@ -83,6 +95,22 @@ pub struct Attr {
     pub links: u32,
     /// When its content last changed.
     pub modified: SystemTime,
+    /// What tells the content of a file from others it had; 0 for
+    /// directories.
+    pub generation: u32,
+}
+
+impl Attr {
+    fn of_directory(node: &Node) -> Attr {
+        Attr {
+            ino: node.ino,
+            kind: node.kind,
+            size: 4096,
+            links: node.links,
+            modified: node.modified,
+            generation: 0,
+        }
+    }
 }
 
 /// Bytes of a file: a part of a text that others hold too, or its own.
@@ -112,58 +140,179 @@ impl Deref for Bytes {
 /// it; nothing if finding out takes a while.
 pub type ListingWithAttrs<'a> = dyn FnMut(&DirEntry<'_>, Option<Result<Attr, Error>>) -> bool + 'a;
 
+/// What a kernel has to be told after a [`Vfs::refresh`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changes {
+    /// Directories that may list something else now; none if nothing has
+    /// changed.
+    pub directories: Vec<Ino>,
+    /// Names of files that may stand for something else now, each with its
+    /// directory; `None` if that is any.
+    pub names: Option<Vec<(Ino, Box<[u8]>)>>,
+}
+
 /// The filesystem of one mount.
 #[derive(Debug)]
 pub struct Vfs {
-    volume: Box<dyn Volume>,
-    texts: TextCache,
-    sizes: Sizes,
-    background: Background,
-    concatenations: Concatenations,
-    /// Numbers of the rendered files that are many.
-    rendered: (Ino, Ino),
-    sizes_file: Option<(PathBuf, String)>,
+    mounted: Mounted,
+    shared: Shared,
+}
+
+#[derive(Debug)]
+enum Mounted {
+    One(Arc<Slot>),
+    Many(Box<Shelf>),
+}
+
+/// Where a number leads.
+enum Place {
+    /// To the root of a shelf.
+    ShelfRoot,
+    /// Into a volume, which knows it by this number.
+    Volume(Arc<Slot>, Ino),
+}
+
+impl Shared {
+    fn new(options: &Options) -> Shared {
+        let chunk_bytes = (options.cache_bytes / CHUNKS_SHARE).min(MOST_CHUNK_BYTES);
+        Shared {
+            texts: Arc::new(TextCache::new(options.cache_bytes - chunk_bytes)),
+            concatenations: Arc::new(Concatenations::new(chunk_bytes)),
+            readers: Arc::default(),
+            names: Arc::default(),
+            background: Arc::default(),
+        }
+    }
 }
 
 impl Vfs {
-    /// Shows `volume`.
-    pub fn new(volume: Box<dyn Volume>, options: Options) -> Vfs {
-        let sizes_file = options
-            .sizes_file
-            .and_then(|path| Some((path, volume.fingerprint()?)));
-        let chunk_bytes = (options.cache_bytes / CHUNKS_SHARE).min(MOST_CHUNK_BYTES);
+    /// Shows `volume`, which never changes.
+    pub fn new(volume: Box<dyn Volume>, options: &Options) -> Vfs {
+        let shared = Shared::new(options);
+        let slot = Slot::new(0, None, shared.clone());
+        slot.show(volume);
         Vfs {
-            texts: TextCache::new(options.cache_bytes - chunk_bytes),
-            concatenations: Concatenations::new(chunk_bytes),
-            sizes: Sizes::default(),
-            background: Background::default(),
-            rendered: volume.rendered(),
-            sizes_file,
-            volume,
+            mounted: Mounted::One(Arc::new(slot)),
+            shared,
         }
+    }
+
+    /// Shows what `source` opens, and shows it anew when that has changed.
+    ///
+    /// # Errors
+    ///
+    /// The line that says why it cannot be opened.
+    pub fn open(source: Box<dyn Source>, options: &Options) -> Result<Vfs, String> {
+        let shared = Shared::new(options);
+        let slot = Slot::new(0, Some(source), shared.clone());
+        if let (_, Some(why)) = slot.open() {
+            return Err(why);
+        }
+        Ok(Vfs {
+            mounted: Mounted::One(Arc::new(slot)),
+            shared,
+        })
+    }
+
+    /// Shows the bases that are in `folder`, each as a directory.
+    ///
+    /// # Errors
+    ///
+    /// The line that says why the folder cannot be listed.
+    pub fn shelf(folder: Folder, options: &Options) -> Result<Vfs, String> {
+        let shared = Shared::new(options);
+        Ok(Vfs {
+            mounted: Mounted::Many(Box::new(Shelf::new(folder, shared.clone())?)),
+            shared,
+        })
     }
 
     /// The work that waits for a thread to be lent.
     pub fn background(&self) -> &Background {
-        &self.background
+        &self.shared.background
     }
 
-    /// How many numbers there are for the many files, used or not.
+    /// How many files the largest volume may have, used numbers or not.
     pub fn capacity(&self) -> u64 {
-        (self.rendered.1.0 + 1).saturating_sub(self.rendered.0.0)
+        match &self.mounted {
+            Mounted::One(slot) => slot.edition().capacity(),
+            Mounted::Many(shelf) => shelf.guess(),
+        }
+    }
+
+    fn slots(&self) -> Vec<Arc<Slot>> {
+        match &self.mounted {
+            Mounted::One(slot) => vec![Arc::clone(slot)],
+            Mounted::Many(shelf) => shelf.slots(),
+        }
+    }
+
+    /// The editions of all that was looked into.
+    fn editions(&self) -> Vec<Arc<Edition>> {
+        let slots = self.slots();
+        slots.iter().filter_map(|slot| slot.opened()).collect()
+    }
+
+    fn place(&self, ino: Ino) -> Result<Place, Error> {
+        let inner = ino.within_slot();
+        match &self.mounted {
+            Mounted::One(slot) if ino.slot() == 0 => Ok(Place::Volume(Arc::clone(slot), inner)),
+            Mounted::Many(shelf) if ino.slot() > 0 => {
+                Ok(Place::Volume(shelf.slot(ino.slot())?, inner))
+            }
+            Mounted::Many(_) if ino == Ino::ROOT => Ok(Place::ShelfRoot),
+            _ => Err(Error::NotFound),
+        }
+    }
+
+    fn shelf_root(&self) -> Result<Node, Error> {
+        match &self.mounted {
+            Mounted::Many(shelf) => Ok(shelf.root()),
+            Mounted::One(_) => Err(Error::NotFound),
+        }
+    }
+
+    /// Looks whether what is mounted has changed, and if so shows what it is
+    /// now. To be called again and again; costs little if nothing changed.
+    pub fn refresh(&self) -> Changes {
+        let mut directories = match &self.mounted {
+            Mounted::One(_) => Vec::new(),
+            Mounted::Many(shelf) => shelf.refresh(),
+        };
+        for slot in self.slots().iter().filter(|slot| slot.refresh()) {
+            directories.extend(slot.told_directories());
+        }
+        let names = if directories.is_empty() {
+            Some(Vec::new())
+        } else {
+            self.shared.names.take()
+        };
+        Changes { directories, names }
     }
 
     /// What `name` in `directory` stands for.
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`], [`Error::NotADirectory`], [`Error::Damaged`].
+    /// [`Error::NotFound`], [`Error::NotADirectory`], [`Error::Damaged`],
+    /// [`Error::Stale`].
     pub fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
         match name {
             // Asked by those who serve the mount to others, as NFS.
-            b"." => self.attr(directory),
-            b".." => self.attr(self.volume.parent(directory)?),
-            _ => self.attr_of(&self.volume.lookup(directory, name)?),
+            b"." => return self.attr(directory),
+            b".." => return self.attr(self.parent(directory)?.ino),
+            _ => {}
+        }
+        match (self.place(directory)?, &self.mounted) {
+            (Place::Volume(slot, inner), _) => {
+                let attr = slot.lookup(inner, name)?;
+                if attr.kind != NodeKind::Directory {
+                    self.shared.names.add(directory, name);
+                }
+                Ok(globally(attr, slot.number()))
+            }
+            (Place::ShelfRoot, Mounted::Many(shelf)) => shelf.lookup(name),
+            (Place::ShelfRoot, Mounted::One(_)) => Err(Error::NotFound),
         }
     }
 
@@ -171,40 +320,27 @@ impl Vfs {
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`], [`Error::Damaged`].
+    /// [`Error::NotFound`], [`Error::Damaged`], [`Error::Stale`].
     pub fn attr(&self, ino: Ino) -> Result<Attr, Error> {
-        self.attr_of(&self.volume.node(ino)?)
+        match self.place(ino)? {
+            Place::ShelfRoot => Ok(Attr::of_directory(&self.shelf_root()?)),
+            Place::Volume(slot, inner) => Ok(globally(slot.attr(inner)?, slot.number())),
+        }
     }
 
-    fn attr_of(&self, node: &Node) -> Result<Attr, Error> {
-        let size = match node.kind {
-            NodeKind::Directory => 4096,
-            NodeKind::File(Size::Known(size)) => size,
-            NodeKind::File(Size::Asked) => self.volume.size(node.ino)?,
-            NodeKind::File(Size::Rendered) => self.length(node.ino)?,
-            NodeKind::File(Size::Concatenation(directory)) => {
-                self.concatenations.length(self.sources(), directory)?
+    /// The directory that `directory` lies in; the root lies in itself.
+    fn parent(&self, directory: Ino) -> Result<Node, Error> {
+        match self.place(directory)? {
+            Place::ShelfRoot => self.shelf_root(),
+            Place::Volume(slot, Ino::ROOT) if slot.number() > 0 => self.shelf_root(),
+            Place::Volume(slot, inner) => {
+                let node = slot.parent(inner)?;
+                Ok(Node {
+                    ino: node.ino.in_slot(slot.number()),
+                    ..node
+                })
             }
-            NodeKind::Symlink => self.volume.target(node.ino)?.len() as u64,
-        };
-        Ok(attr(node, size))
-    }
-
-    /// What concatenations are made from.
-    fn sources(&self) -> Sources<'_> {
-        Sources {
-            volume: &*self.volume,
-            sizes: &self.sizes,
-            texts: &self.texts,
-            background: &self.background,
         }
-    }
-
-    fn length(&self, ino: Ino) -> Result<u64, Error> {
-        if let Some(measure) = self.sizes.get(ino) {
-            return Ok(u64::from(measure.bytes));
-        }
-        Ok(self.text(ino)?.len() as u64)
     }
 
     /// Lists `directory` from the first entry whose cookie is greater than
@@ -213,27 +349,52 @@ impl Vfs {
     ///
     /// # Errors
     ///
-    /// [`Error::NotADirectory`], [`Error::NotFound`], [`Error::Damaged`].
+    /// [`Error::NotADirectory`], [`Error::NotFound`], [`Error::Damaged`],
+    /// [`Error::Stale`].
     pub fn list(&self, directory: Ino, after: u64, listing: &mut Listing<'_>) -> Result<(), Error> {
-        for (cookie, name) in [(1, "."), (2, "..")] {
-            if after >= cookie {
-                continue;
+        if !self.list_dots(directory, after, listing)? {
+            return Ok(());
+        }
+        match (self.place(directory)?, &self.mounted) {
+            (Place::Volume(slot, inner), _) => slot.list(inner, after, &mut |entry| {
+                let mut entry = *entry;
+                entry.node.ino = entry.node.ino.in_slot(slot.number());
+                listing(&entry)
+            }),
+            (Place::ShelfRoot, Mounted::Many(shelf)) => {
+                shelf.list(after, listing);
+                Ok(())
             }
-            let ino = if cookie == 1 {
-                directory
-            } else {
-                self.volume.parent(directory)?
+            (Place::ShelfRoot, Mounted::One(_)) => Err(Error::NotFound),
+        }
+    }
+
+    /// Lists `.` and `..`; gives whether there is room for more.
+    fn list_dots(
+        &self,
+        directory: Ino,
+        after: u64,
+        listing: &mut Listing<'_>,
+    ) -> Result<bool, Error> {
+        if after < 1 {
+            let attr = self.attr(directory)?;
+            let node = Node {
+                ino: attr.ino,
+                kind: attr.kind,
+                links: attr.links,
+                modified: attr.modified,
             };
-            let entry = DirEntry {
-                name,
-                node: self.volume.node(ino)?,
-                cookie,
-            };
-            if !listing(&entry) {
-                return Ok(());
+            let (name, cookie) = (".", 1);
+            if !listing(&DirEntry { name, node, cookie }) {
+                return Ok(false);
             }
         }
-        self.volume.list(directory, after, listing)
+        if after < 2 {
+            let (name, cookie) = ("..", 2);
+            let node = self.parent(directory)?;
+            return Ok(listing(&DirEntry { name, node, cookie }));
+        }
+        Ok(true)
     }
 
     /// As [`Vfs::list`], with what `stat` says of each entry.
@@ -247,64 +408,40 @@ impl Vfs {
         after: u64,
         listing: &mut ListingWithAttrs<'_>,
     ) -> Result<(), Error> {
-        // A page of files whose lengths are not known is rendered in one go.
-        let mut renderer = None;
-        self.list(directory, after, &mut |entry| {
-            let ino = entry.node.ino;
-            if matches!(entry.node.kind, NodeKind::File(Size::Rendered))
-                && self.sizes.get(ino).is_none()
-            {
-                let render = renderer.get_or_insert_with(|| self.volume.renderer());
-                self.background.saw_render(ino);
-                // Its error, if any, comes again with the attributes.
-                let _ = self.texts.get_or_render(ino, || self.render(ino, render));
+        let place = self.place(directory)?;
+        let Place::Volume(slot, inner) = place else {
+            return self.list(directory, after, &mut |entry| {
+                listing(entry, Some(Ok(Attr::of_directory(&entry.node))))
+            });
+        };
+        let has_room = self.list_dots(directory, after, &mut |entry| {
+            listing(entry, Some(Ok(Attr::of_directory(&entry.node))))
+        })?;
+        if !has_room {
+            return Ok(());
+        }
+        slot.list_with_attrs(inner, after, &mut |entry, attr| {
+            let mut entry = *entry;
+            entry.node.ino = entry.node.ino.in_slot(slot.number());
+            if entry.node.kind != NodeKind::Directory {
+                self.shared.names.add(directory, entry.name.as_bytes());
             }
-            listing(entry, self.listed_attr(&entry.node))
+            listing(&entry, attr.map(|attr| Ok(globally(attr?, slot.number()))))
         })
     }
 
-    /// What `stat` says, unless finding out takes a while: whoever lists may
-    /// want nothing but names.
-    fn listed_attr(&self, node: &Node) -> Option<Result<Attr, Error>> {
-        match node.kind {
-            NodeKind::File(Size::Asked) => None,
-            NodeKind::File(Size::Concatenation(directory)) => {
-                let known = self.concatenations.known_length(self.sources(), directory);
-                Some(Ok(attr(node, known?)))
-            }
-            _ => Some(self.attr_of(node)),
-        }
-    }
-
-    /// Up to `length` bytes from `offset` on; fewer only at the end.
+    /// Up to `length` bytes from `offset` on; fewer only at the end. All that
+    /// is read of a file after it was looked up is of one content.
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`], [`Error::IsADirectory`], [`Error::Damaged`];
-    /// [`Error::Stale`] for a concatenation.
+    /// [`Error::NotFound`], [`Error::IsADirectory`], [`Error::Damaged`],
+    /// [`Error::Stale`].
     pub fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error> {
-        if !self.is_numerous(ino) {
-            match self.volume.node(ino)?.kind {
-                NodeKind::Directory => return Err(Error::IsADirectory),
-                NodeKind::Symlink => return Err(Error::Invalid),
-                NodeKind::File(Size::Known(_) | Size::Asked) => {
-                    let mut bytes = Vec::new();
-                    self.volume.read(ino, offset, length, &mut bytes)?;
-                    return Ok(Bytes::Own(bytes));
-                }
-                NodeKind::File(Size::Concatenation(directory)) => {
-                    let sources = self.sources();
-                    return self.concatenations.read(sources, directory, offset, length);
-                }
-                NodeKind::File(Size::Rendered) => {}
-            }
+        match self.place(ino)? {
+            Place::ShelfRoot => Err(Error::IsADirectory),
+            Place::Volume(slot, inner) => slot.read(inner, offset, length),
         }
-        let text = self.text(ino)?;
-        let start = usize::try_from(offset)
-            .unwrap_or(usize::MAX)
-            .min(text.len());
-        let end = start.saturating_add(length as usize).min(text.len());
-        Ok(Bytes::Shared(text, start..end))
     }
 
     /// The extended attribute `name` of a file, if it has one.
@@ -313,7 +450,10 @@ impl Vfs {
     ///
     /// [`Error::NotFound`], [`Error::Damaged`].
     pub fn attribute(&self, ino: Ino, name: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        self.volume.attribute(ino, name)
+        match self.place(ino)? {
+            Place::ShelfRoot => Ok(None),
+            Place::Volume(slot, inner) => slot.edition().volume.attribute(inner, name),
+        }
     }
 
     /// Names the extended attributes that a file has.
@@ -322,7 +462,10 @@ impl Vfs {
     ///
     /// [`Error::NotFound`], [`Error::Damaged`].
     pub fn list_attributes(&self, ino: Ino, listing: &mut dyn FnMut(&str)) -> Result<(), Error> {
-        self.volume.list_attributes(ino, listing)
+        match self.place(ino)? {
+            Place::ShelfRoot => Ok(()),
+            Place::Volume(slot, inner) => slot.edition().volume.list_attributes(inner, listing),
+        }
     }
 
     /// Where a symbolic link points.
@@ -331,60 +474,29 @@ impl Vfs {
     ///
     /// [`Error::Invalid`] if it is none, [`Error::NotFound`].
     pub fn target(&self, link: Ino) -> Result<Vec<u8>, Error> {
-        match self.volume.node(link)?.kind {
-            NodeKind::Symlink => self.volume.target(link),
+        let Place::Volume(slot, inner) = self.place(link)? else {
+            return Err(Error::Invalid);
+        };
+        let edition = slot.edition();
+        match edition.volume.node(inner)?.kind {
+            NodeKind::Symlink => edition.volume.target(inner),
             _ => Err(Error::Invalid),
         }
     }
 
     /// How large the whole is.
     pub fn statistics(&self) -> Statistics {
-        self.volume.statistics()
-    }
-
-    /// Whether it is a rendered file by its number alone.
-    fn is_numerous(&self, ino: Ino) -> bool {
-        (self.rendered.0..=self.rendered.1).contains(&ino)
-    }
-
-    /// The text of a rendered file, because someone asked for it.
-    fn text(&self, ino: Ino) -> Result<Arc<[u8]>, Error> {
-        if self.is_numerous(ino) {
-            self.background.saw_request(ino, self.rendered.1);
+        match &self.mounted {
+            Mounted::One(slot) => slot.edition().volume.statistics(),
+            Mounted::Many(shelf) => shelf.statistics(),
         }
-        self.texts.get_or_render(ino, || {
-            self.background.saw_render(ino);
-            self.render(ino, |ino, text| self.volume.render(ino, text))
-        })
-    }
-
-    /// Renders, and remembers the length; holds no lock.
-    fn render(
-        &self,
-        ino: Ino,
-        mut render: impl FnMut(Ino, &mut Vec<u8>) -> Result<Completeness, Error>,
-    ) -> Result<Arc<[u8]>, Error> {
-        let mut text = Vec::with_capacity(2048);
-        let completeness = Error::unless_panic(|| render(ino, &mut text))?;
-        let bytes = u32::try_from(text.len())
-            .ok()
-            .filter(|bytes| *bytes <= Measure::MAX_BYTES)
-            .ok_or(Error::TooLarge)?;
-        let measure = Measure {
-            bytes,
-            completeness,
-        };
-        self.sizes.set(ino, measure);
-        Ok(text.into())
     }
 }
 
-fn attr(node: &Node, size: u64) -> Attr {
+/// What is known of a file in `slot`, as the mount knows it.
+fn globally(attr: Attr, slot: u64) -> Attr {
     Attr {
-        ino: node.ino,
-        kind: node.kind,
-        size,
-        links: node.links,
-        modified: node.modified,
+        ino: attr.ino.in_slot(slot),
+        ..attr
     }
 }

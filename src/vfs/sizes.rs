@@ -1,18 +1,20 @@
-//! Lengths of rendered texts, four bytes each, kept for the next mount.
+//! Lengths and marks of rendered texts, eight bytes each, kept for the next
+//! mount.
 //!
-//! A file's length must be exact before it was ever read, and the only way to
-//! know it is to render it. It is remembered here: for as long as the mount
-//! lives, and in a file of the user's cache directory for the next mount of
-//! the same base.
+//! A file's length must be exact before it was ever read, and the kernel must
+//! be told which of its contents a name stands for; the only way to know both
+//! is to render it. They are remembered here: for as long as the base stays
+//! as it is, and in a file of the user's cache directory for the next mount
+//! of the same base.
 //!
 //! That file:
 //!
 //! | bytes | meaning |
 //! |---|---|
-//! | 13 | `cbfs sizes 1\n` |
+//! | 13 | `cbfs sizes 2\n` |
 //! | 4 | length of the fingerprint |
 //! | … | the fingerprint: what the lengths belong to |
-//! | 8 + 4 × 4096, repeated | number of a block, its lengths |
+//! | 8 + 8 × 2048, repeated | number of a block, its lengths and marks |
 //! | 8 | FNV-1a hash of all before |
 //!
 //! Integers are little-endian. A file that is not exactly so, or belongs to
@@ -22,24 +24,26 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::{Completeness, Ino};
 
 /// Lengths in one block; a block is allocated when its first length is known.
 const BLOCK: u64 = BLOCK_WORDS as u64;
-const BLOCK_WORDS: usize = 4096;
+const BLOCK_WORDS: usize = 2048;
 
-const MAGIC: &[u8; 13] = b"cbfs sizes 1\n";
+const MAGIC: &[u8; 13] = b"cbfs sizes 2\n";
 
-type Block = [AtomicU32; BLOCK_WORDS];
+type Block = [AtomicU64; BLOCK_WORDS];
 
 /// How long a text is, and whether it is whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measure {
     /// Bytes, at most [`Measure::MAX_BYTES`].
     pub bytes: u32,
+    /// The mark of the text, see [`Text`](super::Text).
+    pub mark: u32,
     /// Whether the text is all of the content.
     pub completeness: Completeness,
 }
@@ -48,14 +52,19 @@ impl Measure {
     /// The longest text that is shown.
     pub const MAX_BYTES: u32 = 16 << 20;
 
-    /// `(bytes + 1) << 1`, the lowest bit set if partial; 0 is unknown.
-    fn encode(self) -> u32 {
-        (self.bytes + 1) << 1 | u32::from(self.completeness == Completeness::Partial)
+    /// `mark << 32 | (bytes + 1) << 1`, the lowest bit set if partial; 0 is
+    /// unknown.
+    fn encode(self) -> u64 {
+        u64::from(self.mark) << 32
+            | u64::from(self.bytes + 1) << 1
+            | u64::from(self.completeness == Completeness::Partial)
     }
 
-    fn decode(word: u32) -> Option<Measure> {
+    fn decode(word: u64) -> Option<Measure> {
+        let [low, mark] = [word & u64::from(u32::MAX), word >> 32];
         Some(Measure {
-            bytes: (word >> 1).checked_sub(1)?,
+            bytes: u32::try_from(low >> 1).ok()?.checked_sub(1)?,
+            mark: u32::try_from(mark).ok().filter(|mark| *mark > 0)?,
             completeness: if word & 1 == 0 {
                 Completeness::Whole
             } else {
@@ -68,19 +77,26 @@ impl Measure {
 /// The lengths known so far.
 #[derive(Debug, Default)]
 pub struct Sizes {
-    blocks: RwLock<HashMap<u64, Arc<Block>>>,
+    words: Words,
     is_changed: AtomicBool,
 }
 
-impl Sizes {
-    /// The length of the text of `ino`, if known.
-    pub fn get(&self, ino: Ino) -> Option<Measure> {
+/// A word for each number of a file; 0 where none was set.
+#[derive(Debug, Default)]
+pub(super) struct Words {
+    blocks: RwLock<HashMap<u64, Arc<Block>>>,
+}
+
+impl Words {
+    /// The word of `ino`.
+    pub(super) fn get(&self, ino: Ino) -> u64 {
         let blocks = self.blocks.read().unwrap_or_else(PoisonError::into_inner);
-        Measure::decode(place(blocks.get(&(ino.0 / BLOCK))?, ino).load(Relaxed))
+        let block = blocks.get(&(ino.0 / BLOCK));
+        block.map_or(0, |block| place(block, ino).load(Relaxed))
     }
 
-    /// Remembers the length of the text of `ino`.
-    pub fn set(&self, ino: Ino, measure: Measure) {
+    /// Sets the word of `ino`; gives the one before.
+    pub(super) fn set(&self, ino: Ino, word: u64) -> u64 {
         let number = ino.0 / BLOCK;
         let known = self
             .blocks
@@ -92,8 +108,20 @@ impl Sizes {
             let mut blocks = self.blocks.write().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(blocks.entry(number).or_insert_with(empty_block))
         });
+        place(&block, ino).swap(word, Relaxed)
+    }
+}
+
+impl Sizes {
+    /// Length and mark of the text of `ino`, if known.
+    pub fn get(&self, ino: Ino) -> Option<Measure> {
+        Measure::decode(self.words.get(ino))
+    }
+
+    /// Remembers length and mark of the text of `ino`.
+    pub fn set(&self, ino: Ino, measure: Measure) {
         let word = measure.encode();
-        if place(&block, ino).swap(word, Relaxed) != word {
+        if self.words.set(ino, word) != word {
             self.is_changed.store(true, Relaxed);
         }
     }
@@ -119,7 +147,8 @@ impl Sizes {
             return Ok(false);
         }
         let blocks = read_blocks(&mut file)?;
-        let mut known = self.blocks.write().unwrap_or_else(PoisonError::into_inner);
+        let known = &self.words.blocks;
+        let mut known = known.write().unwrap_or_else(PoisonError::into_inner);
         for (number, block) in blocks {
             // What this mount has measured itself is as right.
             known.entry(number).or_insert(block);
@@ -146,7 +175,8 @@ impl Sizes {
         file.write_all(&length.to_le_bytes())?;
         file.write_all(fingerprint.as_bytes())?;
         let blocks: Vec<(u64, Arc<Block>)> = {
-            let blocks = self.blocks.read().unwrap_or_else(PoisonError::into_inner);
+            let blocks = &self.words.blocks;
+            let blocks = blocks.read().unwrap_or_else(PoisonError::into_inner);
             blocks
                 .iter()
                 .map(|(number, block)| (*number, Arc::clone(block)))
@@ -173,7 +203,7 @@ fn read_blocks(file: &mut Hashing<impl Read>) -> io::Result<Vec<(u64, Arc<Block>
         let hash = file.hash;
         let mut number = [0; 8];
         file.read_exact(&mut number)?;
-        let mut words = vec![0; 4 * BLOCK_WORDS];
+        let mut words = vec![0; 8 * BLOCK_WORDS];
         let mut filled = 0;
         while let Some(rest) = words.get_mut(filled..).filter(|rest| !rest.is_empty()) {
             match file.read(rest)? {
@@ -193,17 +223,17 @@ fn read_blocks(file: &mut Hashing<impl Read>) -> io::Result<Vec<(u64, Arc<Block>
         }
         let block = empty_block();
         for (place, word) in block.iter().zip(words.as_chunks().0) {
-            place.store(u32::from_le_bytes(*word), Relaxed);
+            place.store(u64::from_le_bytes(*word), Relaxed);
         }
         blocks.push((u64::from_le_bytes(number), block));
     }
 }
 
 fn empty_block() -> Arc<Block> {
-    Arc::new([const { AtomicU32::new(0) }; BLOCK_WORDS])
+    Arc::new([const { AtomicU64::new(0) }; BLOCK_WORDS])
 }
 
-fn place(block: &Block, ino: Ino) -> &AtomicU32 {
+fn place(block: &Block, ino: Ino) -> &AtomicU64 {
     #[expect(clippy::indexing_slicing, reason = "the remainder is below BLOCK")]
     &block[usize::try_from(ino.0 % BLOCK).unwrap_or(0)]
 }
@@ -256,6 +286,7 @@ mod tests {
     fn whole(bytes: u32) -> Measure {
         Measure {
             bytes,
+            mark: bytes + 7,
             completeness: Completeness::Whole,
         }
     }
@@ -265,6 +296,7 @@ mod tests {
         let sizes = Sizes::default();
         let partial = Measure {
             bytes: Measure::MAX_BYTES,
+            mark: u32::MAX,
             completeness: Completeness::Partial,
         };
         sizes.set(Ino::new(1, 1), whole(0));

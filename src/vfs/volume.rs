@@ -5,10 +5,11 @@ use std::time::SystemTime;
 
 use super::Error;
 
-/// Number of a file or directory of a mount.
+/// Number of a file or directory: `slot << 40 | kind << 32 | index`.
 ///
-/// A volume computes its numbers as `kind << 40 | index`, so that they need
-/// no table and are the same at the next mount. All stay below 2^53: programs
+/// A volume computes its numbers as `kind << 32 | index`, so that they need
+/// no table and are the same at the next mount; where several volumes are
+/// mounted as one, each has a slot of its own. All stay below 2^53: programs
 /// that hold them in a double, and NFS and Samba, keep them whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ino(pub u64);
@@ -17,20 +18,39 @@ impl Ino {
     /// The root directory of every volume.
     pub const ROOT: Ino = Ino(1);
 
+    /// The last slot.
+    pub const LAST_SLOT: u64 = (1 << 13) - 1;
+
     /// The one with this index among those of its kind; `kind` from 1, since
     /// the numbers of kind 0 are those of what is there once.
-    pub const fn new(kind: u16, index: u64) -> Ino {
-        Ino(((kind as u64) << 40) | index)
+    pub const fn new(kind: u8, index: u32) -> Ino {
+        Ino((kind as u64) << 32 | index as u64)
     }
 
     /// Which kind of thing it is; 0 for what is there once.
-    pub const fn kind(self) -> u64 {
-        self.0 >> 40
+    pub const fn kind(self) -> u8 {
+        self.0.to_le_bytes()[4]
     }
 
     /// Its number among those of its kind.
-    pub const fn index(self) -> u64 {
-        self.0 & ((1 << 40) - 1)
+    pub const fn index(self) -> u32 {
+        let [a, b, c, d, ..] = self.0.to_le_bytes();
+        u32::from_le_bytes([a, b, c, d])
+    }
+
+    /// Which volume of the mount it belongs to.
+    pub const fn slot(self) -> u64 {
+        self.0 >> 40
+    }
+
+    /// As the volume in its slot knows it.
+    pub(super) const fn within_slot(self) -> Ino {
+        Ino(self.0 & ((1 << 40) - 1))
+    }
+
+    /// As the mount knows it, whose volume in `slot` it belongs to.
+    pub(super) const fn in_slot(self, slot: u64) -> Ino {
+        Ino(self.0 | slot << 40)
     }
 }
 
@@ -224,6 +244,14 @@ pub trait Volume: Debug + Send + Sync {
     fn target(&self, link: Ino) -> Result<Vec<u8>, Error> {
         let _ = link;
         Err(Error::NotFound)
+    }
+
+    /// Whether a file of [`Size::Known`] is one of the disk, shown as it is:
+    /// then it is another content exactly when its length or time is another.
+    /// All others count as changed whenever the volume is opened anew.
+    fn is_as_stored(&self, ino: Ino) -> bool {
+        let _ = ino;
+        false
     }
 
     /// How large the whole is.

@@ -16,6 +16,7 @@
 
 pub(crate) mod behaviours;
 pub(crate) mod groups;
+pub(crate) mod mounted;
 pub(crate) mod texts;
 pub(crate) mod volume;
 

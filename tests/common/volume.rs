@@ -66,7 +66,7 @@ fn directory(ino: Ino) -> Node {
 fn game(id: u32) -> Option<Node> {
     (1..=LAST).contains(&id).then_some(())?;
     (id != GAP).then_some(Node {
-        ino: Ino::new(1, u64::from(id)),
+        ino: Ino::new(1, id),
         kind: NodeKind::File(Size::Rendered),
         links: 1,
         modified: time() + Duration::from_secs(u64::from(id)),
@@ -88,10 +88,7 @@ impl Volume for TestVolume {
     fn node(&self, ino: Ino) -> Result<Node, Error> {
         match ino {
             Ino::ROOT | GAMES => Ok(directory(ino)),
-            _ if ino.kind() == 1 => u32::try_from(ino.index())
-                .ok()
-                .and_then(game)
-                .ok_or(Error::NotFound),
+            _ if ino.kind() == 1 => game(ino.index()).ok_or(Error::NotFound),
             _ => Err(Error::NotFound),
         }
     }
@@ -115,7 +112,7 @@ impl Volume for TestVolume {
                 let mut name = String::new();
                 let first = u32::try_from(after.saturating_sub(2)).unwrap() + 1;
                 for node in (first..=LAST).filter_map(game) {
-                    let id = u32::try_from(node.ino.index()).unwrap();
+                    let id = node.ino.index();
                     format_game(GameId(id), &mut name);
                     let entry = DirEntry {
                         name: &name,
@@ -134,7 +131,7 @@ impl Volume for TestVolume {
 
     fn render(&self, ino: Ino, text: &mut Vec<u8>) -> Result<Completeness, Error> {
         let node = self.node(ino)?;
-        let id = u32::try_from(node.ino.index()).unwrap();
+        let id = node.ino.index();
         self.0.renderings.fetch_add(1, Relaxed);
         if id == DAMAGED || self.0.is_gone.load(Relaxed) {
             return Err(Error::Damaged(format!(
@@ -162,7 +159,7 @@ impl Volume for TestVolume {
     }
 
     fn rendered(&self) -> (Ino, Ino) {
-        (Ino::new(1, 1), Ino::new(1, u64::from(LAST)))
+        (Ino::new(1, 1), Ino::new(1, LAST))
     }
 }
 

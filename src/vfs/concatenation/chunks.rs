@@ -9,6 +9,7 @@ use super::index::{CHUNK_BYTES, Index, Segment};
 use super::once::Once;
 use super::streams::STREAMS;
 use super::{MOST_CHUNK_BYTES, Sources, append_text, files_of, length_of, within};
+use crate::vfs::cache::Key;
 use crate::vfs::{Error, Ino};
 
 /// A run of files, and their texts once they are rendered.
@@ -66,7 +67,7 @@ impl Chunk {
 /// Chunks that were wanted last.
 #[derive(Debug)]
 pub(super) struct Chunks {
-    kept: LruCache<(Ino, usize), Arc<Chunk>>,
+    kept: LruCache<(Key, usize), Arc<Chunk>>,
     /// Bytes of all of them, rendered or about to be.
     bytes: u64,
     capacity: u64,
@@ -97,13 +98,8 @@ impl Chunks {
     }
 
     /// A chunk, if it is here.
-    pub(super) fn get(
-        &mut self,
-        directory: Ino,
-        index: &Index,
-        number: usize,
-    ) -> Option<Arc<Chunk>> {
-        let chunk = self.kept.get(&(directory, number))?;
+    pub(super) fn get(&mut self, key: Key, index: &Index, number: usize) -> Option<Arc<Chunk>> {
+        let chunk = self.kept.get(&(key, number))?;
         // Not one of an index that was given up.
         (Some(chunk.run) == index.chunk(number)).then(|| Arc::clone(chunk))
     }
@@ -112,11 +108,11 @@ impl Chunks {
     /// for those too long.
     pub(super) fn get_or_add(
         &mut self,
-        directory: Ino,
+        key: Key,
         index: &Index,
         number: usize,
     ) -> Option<(Arc<Chunk>, bool)> {
-        if let Some(chunk) = self.get(directory, index, number) {
+        if let Some(chunk) = self.get(key, index, number) {
             return Some((chunk, false));
         }
         let run = index.chunk(number)?;
@@ -124,12 +120,12 @@ impl Chunks {
             return None;
         }
         let chunk = Arc::new(Chunk {
-            directory,
+            directory: key.1,
             run,
             text: Once::default(),
         });
         self.bytes += run.end - run.start;
-        let replaced = self.kept.put((directory, number), Arc::clone(&chunk));
+        let replaced = self.kept.put((key, number), Arc::clone(&chunk));
         self.bytes -= replaced.map_or(0, |old| old.run.end - old.run.start);
         while self.bytes > self.capacity && self.kept.len() > 1 {
             if let Some((_, removed)) = self.kept.pop_lru() {
@@ -139,10 +135,10 @@ impl Chunks {
         Some((chunk, true))
     }
 
-    /// Lets go of the chunks of one concatenation.
-    pub(super) fn forget(&mut self, directory: Ino) {
+    /// Lets go of the chunks of these concatenations.
+    pub(super) fn forget(&mut self, is_meant: impl Fn(Key) -> bool) {
         let keys: Vec<_> = self.kept.iter().map(|(key, _)| *key).collect();
-        for key in keys.into_iter().filter(|(ino, _)| *ino == directory) {
+        for key in keys.into_iter().filter(|(key, _)| is_meant(*key)) {
             if let Some(removed) = self.kept.pop(&key) {
                 self.bytes -= removed.run.end - removed.run.start;
             }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::vfs::Ino;
+use crate::vfs::cache::Key;
 
 /// Readers that are told apart.
 pub(super) const STREAMS: usize = 4;
@@ -20,17 +20,17 @@ pub(super) struct Streams {
 
 #[derive(Clone, Copy, Debug)]
 struct Stream {
-    directory: Ino,
+    concatenation: Key,
     /// Up to here it has read.
     position: u64,
 }
 
 impl Streams {
     /// Notes that `range` is read; gives whether a reader went on to it.
-    pub(super) fn saw(&mut self, directory: Ino, range: &Range<u64>) -> bool {
+    pub(super) fn saw(&mut self, concatenation: Key, range: &Range<u64>) -> bool {
         let known = self.streams.iter_mut().flatten();
         let here = |stream: &&mut Stream| {
-            stream.directory == directory && range.start.abs_diff(stream.position) <= NEAR
+            stream.concatenation == concatenation && range.start.abs_diff(stream.position) <= NEAR
         };
         if let Some(stream) = known.into_iter().find(here) {
             stream.position = stream.position.max(range.end);
@@ -38,7 +38,7 @@ impl Streams {
         }
         if let Some(stream) = self.streams.get_mut(self.oldest) {
             *stream = Some(Stream {
-                directory,
+                concatenation,
                 position: range.end,
             });
         }

@@ -65,9 +65,10 @@ impl Volume for Arc<Made> {
     }
 
     fn list(&self, directory: Ino, after: u64, listing: &mut Listing<'_>) -> Result<(), Error> {
-        let numbers: Vec<u64> = match directory {
-            Ino::ROOT => vec![],
-            _ => (0..self.listed as u64).collect(),
+        let listed = u32::try_from(self.listed).unwrap();
+        let numbers = match directory {
+            Ino::ROOT => 0..0,
+            _ => 0..listed,
         };
         if directory == Ino::ROOT {
             let entry = DirEntry {
@@ -82,7 +83,7 @@ impl Volume for Arc<Made> {
                 name: "any",
                 node: node(Ino::new(1, number)),
                 // With gaps, as ids have.
-                cookie: 3 * number + 3,
+                cookie: 3 * u64::from(number) + 3,
             };
             if entry.cookie > after && !listing(&entry) {
                 return Ok(());
@@ -111,7 +112,7 @@ impl Volume for Arc<Made> {
     }
 
     fn rendered(&self) -> (Ino, Ino) {
-        let last = self.texts.lock().unwrap().len() as u64;
+        let last = u32::try_from(self.texts.lock().unwrap().len()).unwrap();
         (Ino::new(1, 0), Ino::new(1, last.saturating_sub(1)))
     }
 }
@@ -150,11 +151,7 @@ fn made() -> Arc<Made> {
 }
 
 fn vfs(made: &Arc<Made>, cache_bytes: usize) -> Vfs {
-    let options = Options {
-        cache_bytes,
-        sizes_file: None,
-    };
-    Vfs::new(Box::new(Arc::clone(made)), options)
+    Vfs::new(Box::new(Arc::clone(made)), &Options { cache_bytes })
 }
 
 /// Runs `check` while `helpers` threads read ahead.
@@ -163,7 +160,7 @@ fn with_helpers(vfs: &Vfs, helpers: usize, check: impl FnOnce()) {
         for _ in 0..helpers {
             scope.spawn(|| vfs.read_ahead());
         }
-        while vfs.background.helpers() < helpers {
+        while vfs.background().helpers() < helpers {
             thread::yield_now();
         }
         let stop = Stop(vfs);
@@ -177,7 +174,7 @@ struct Stop<'a>(&'a Vfs);
 
 impl Drop for Stop<'_> {
     fn drop(&mut self) {
-        self.0.background.stop();
+        self.0.background().stop();
     }
 }
 
@@ -369,13 +366,15 @@ fn memory_for_chunks_and_indexes_is_bounded() {
     let vfs = vfs(&made, 8 << 20);
     vfs.attr(WHOLE).unwrap();
     for directory in 10..200 {
-        let sources = vfs.sources();
-        vfs.concatenations.length(sources, Ino(directory)).unwrap();
+        let editions = vfs.editions();
+        let sources = editions[0].sources();
+        let concatenations = &vfs.shared.concatenations;
+        concatenations.length(sources, Ino(directory)).unwrap();
         for offset in (0..2_000_000).step_by(1 << 16) {
-            let read = vfs.concatenations.read(sources, Ino(directory), offset, 10);
+            let read = concatenations.read(sources, Ino(directory), offset, 10);
             read.unwrap();
         }
-        assert!(lock(&vfs.concatenations.indexes).len() <= MOST_INDEXES);
-        assert!(lock(&vfs.concatenations.reading).chunks.bytes() <= 2 << 20);
+        assert!(lock(&concatenations.indexes).len() <= MOST_INDEXES);
+        assert!(lock(&concatenations.reading).chunks.bytes() <= 2 << 20);
     }
 }

@@ -10,14 +10,14 @@ use EntityKind::{Annotator, Player, Source, Team, Tournament};
 
 /// The kind of number that the directory of the first kind of entity has; the
 /// others follow.
-const FIRST_ENTITY: u16 = 2;
+const FIRST_ENTITY: u8 = 2;
 /// The kinds of numbers that directories of openings and years have.
-const ECO_LETTER: u16 = 7;
-const ECO_CODE: u16 = 8;
-const YEAR: u16 = 9;
+const ECO_LETTER: u8 = 7;
+const ECO_CODE: u8 = 8;
+const YEAR: u8 = 9;
 
 /// The kind of number that `pgn/` and the directories in it have.
-const WHOLE: u16 = 32;
+const WHOLE: u8 = 32;
 
 /// Letters of opening codes, and codes with one letter.
 const LETTERS: u16 = 5;
@@ -86,7 +86,7 @@ impl Whole {
         Some(Whole::ALL.get(usize::from(place))?.1)
     }
 
-    fn index(self) -> u64 {
+    fn index(self) -> u32 {
         let mut places = (2..).zip(Whole::ALL);
         places
             .find(|(_, (_, other))| *other == self)
@@ -114,10 +114,10 @@ impl Directory {
     /// That of this number, if it is one of a directory; what lies in it, or
     /// whether there is such a thing in the base, is not asked.
     pub(super) fn of(ino: Ino) -> Option<Directory> {
-        let index = u32::try_from(ino.index()).ok()?;
+        let index = ino.index();
         let short = u16::try_from(index).ok();
-        let entity = |place: u16| EntityKind::ALL.get(usize::from(place)).copied();
-        Some(match u16::try_from(ino.kind()).ok()? {
+        let entity = |place: u8| EntityKind::ALL.get(usize::from(place)).copied();
+        Some(match ino.kind() {
             0 => match short? {
                 1 => Directory::Root,
                 2 => Directory::Games,
@@ -126,7 +126,7 @@ impl Directory {
                 5 => Directory::Media,
                 11 => Directory::Eco,
                 12 => Directory::Years,
-                index => Directory::Entities(entity(index.checked_sub(6)?)?),
+                index => Directory::Entities(entity(u8::try_from(index.checked_sub(6)?).ok()?)?),
             },
             ECO_LETTER => Directory::EcoLetter(short.filter(|letter| *letter < LETTERS)?),
             ECO_CODE => Directory::Group(Group::Eco(match short? {
@@ -150,15 +150,15 @@ impl Directory {
             Directory::Deleted => (0, 3),
             Directory::Texts => (0, 4),
             Directory::Media => (0, 5),
-            Directory::Entities(kind) => (0, 6 + kind as u64),
+            Directory::Entities(kind) => (0, 6 + kind as u32),
             Directory::Eco => (0, 11),
             Directory::Years => (0, 12),
-            Directory::EcoLetter(letter) => (ECO_LETTER, u64::from(letter)),
+            Directory::EcoLetter(letter) => (ECO_LETTER, u32::from(letter)),
             Directory::Whole(whole) => (WHOLE, whole.index()),
             Directory::Group(group) => match group {
-                Group::Entity(kind, id) => (FIRST_ENTITY + kind as u16, u64::from(id.0)),
-                Group::Eco(eco) => (ECO_CODE, u64::from(eco.map_or(Eco::COUNT, Eco::index))),
-                Group::Year(year) => (YEAR, u64::from(year)),
+                Group::Entity(kind, id) => (FIRST_ENTITY + kind as u8, id.0),
+                Group::Eco(eco) => (ECO_CODE, u32::from(eco.map_or(Eco::COUNT, Eco::index))),
+                Group::Year(year) => (YEAR, u32::from(year)),
             },
         };
         Ino::new(kind, index)
@@ -274,7 +274,6 @@ mod tests {
             assert!(found.contains(&top.ino()));
             assert_eq!(top.parent(), Directory::Root);
         }
-        assert_eq!(Directory::of(Ino::new(2, 1 << 32)), None);
         assert_eq!(Directory::of(Ino(u64::MAX)), None);
     }
 

@@ -175,7 +175,7 @@ impl DatabaseVolume {
         };
         match summary {
             Ok(summary) => self.game_node(entry, &summary),
-            Err(_) => self.file_node(Ino::new(GAME, u64::from(entry.id.0)), entry),
+            Err(_) => self.file_node(Ino::new(GAME, entry.id.0), entry),
         }
     }
 
@@ -191,7 +191,7 @@ impl DatabaseVolume {
         let files = guiding::files_of(&self.database, entry.id);
         files.iter().all(|file| {
             let name = &file.name;
-            let node = self.file_node(file.ino(entry.id), entry);
+            let node = self.file_node(file.ino, entry);
             let cookie = cookie(directory, entry.id, file.language);
             cookie <= after || listing(&DirEntry { name, node, cookie })
         })
@@ -323,7 +323,7 @@ impl DatabaseVolume {
 }
 
 fn page_game(directory: Directory, id: GameId, page: &mut volume::Page<'_>) -> bool {
-    let number = Ino::new(GAME, u64::from(id.0));
+    let number = Ino::new(GAME, id.0);
     page(number, cookie(directory, id, TextLanguage(0)))
 }
 

@@ -20,7 +20,7 @@ const ALL: &str = "all.pgn";
 const ALL_NUMBER: Ino = Ino::new(32, 1);
 
 /// From the kind of number of a directory to that of its file.
-const STEP: u16 = 31;
+const STEP: u8 = 31;
 
 impl DatabaseVolume {
     /// A file in `pgn/`, by its number.
@@ -104,13 +104,11 @@ impl DatabaseVolume {
         listing: &mut Listing<'_>,
     ) -> Result<(), Error> {
         self.list_entities(kind, after, &mut |entry| {
-            let directory = Directory::of(entry.node.ino);
-            let id = u32::try_from(entry.node.ino.index());
-            let (Some(directory), Ok(id)) = (directory, id) else {
+            let Some(directory) = Directory::of(entry.node.ino) else {
                 return true;
             };
             listing(&DirEntry {
-                name: &names::whole(entry.name.to_owned(), id),
+                name: &names::whole(entry.name.to_owned(), entry.node.ino.index()),
                 node: self.whole_node(directory),
                 cookie: entry.cookie,
             })
@@ -153,9 +151,9 @@ impl DatabaseVolume {
 /// The number of the file that stands for `directory`.
 fn file_of(directory: Directory) -> Ino {
     let ino = directory.ino();
-    match u16::try_from(ino.kind()) {
-        Ok(kind) if kind > 0 => Ino::new(kind + STEP, ino.index()),
-        _ => ALL_NUMBER,
+    match ino.kind() {
+        0 => ALL_NUMBER,
+        kind => Ino::new(kind + STEP, ino.index()),
     }
 }
 
@@ -164,7 +162,7 @@ fn directory_of(file: Ino) -> Option<Directory> {
     if file == ALL_NUMBER {
         return Some(Directory::Games);
     }
-    let kind = u16::try_from(file.kind()).ok()?.checked_sub(STEP)?;
+    let kind = file.kind().checked_sub(STEP)?;
     let directory = Directory::of(Ino::new(kind, file.index()))?;
     matches!(directory, Directory::Group(_)).then_some(directory)
 }

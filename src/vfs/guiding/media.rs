@@ -47,7 +47,7 @@ const NOT_IN_PATHS: &AsciiSet = &CONTROLS
 pub(in crate::vfs) struct Media {
     folders: Vec<Folder>,
     files: Vec<MediaFile>,
-    by_number: HashMap<u64, usize>,
+    by_number: HashMap<u32, usize>,
     by_name: HashMap<String, usize>,
     /// By name in lower case, as stored and as shown: Windows does not tell
     /// them apart.
@@ -65,7 +65,7 @@ struct MediaFile {
     folder: usize,
     stored: CString,
     name: String,
-    number: u64,
+    number: u32,
 }
 
 impl Media {
@@ -98,7 +98,7 @@ impl Media {
         let at = self.files.len();
         let mut number = number_of(&name);
         while self.by_number.contains_key(&number) {
-            number = (number + 1) & INDEX_MASK;
+            number = number.wrapping_add(1);
         }
         self.by_number.insert(number, at);
         self.by_name.insert(name.clone(), at);
@@ -305,15 +305,12 @@ fn modified(stat: &FileStat) -> SystemTime {
     }
 }
 
-/// The index of a number has 40 bits.
-const INDEX_MASK: u64 = (1 << 40) - 1;
-
 /// FNV-1a, folded: the number of a file stays while others come and go.
-fn number_of(name: &str) -> u64 {
+fn number_of(name: &str) -> u32 {
     let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
     });
-    (hash ^ (hash >> 40)) & INDEX_MASK
+    u32::try_from((hash ^ (hash >> 32)) & u64::from(u32::MAX)).unwrap_or(0)
 }
 
 fn any_case(name: &str) -> String {

@@ -8,8 +8,8 @@
 //!
 //! | number | what |
 //! |---|---|
-//! | kind 16, index `language << 32 \| id` | a text in a language |
 //! | kind 17, index a hash of the name | a file of `texts/media/` |
+//! | kind 64 + n, index id | the n-th file of a text, by language |
 //!
 //! Which files a text has can only be told by reading it, so each listing
 //! and look-up reads the texts it is about. Texts are few; games are not
@@ -28,11 +28,14 @@ use super::{Ino, names};
 use crate::cbh::{Body, Database, GameId, GuidingText, Link, TextLanguage};
 use links::Links;
 
-/// The kind of number that texts have.
-pub(super) const TEXT: u16 = 16;
+/// The kind of number that the first file of a text has; the next ones follow.
+const FIRST_TEXT: u8 = 64;
+
+/// Files of one text, at most. `ChessBase` knows seven languages.
+const MOST_FILES: usize = 192;
 
 /// The kind of number that files of the media folder have.
-pub(super) const MEDIA_FILE: u16 = 17;
+pub(super) const MEDIA_FILE: u8 = 17;
 
 /// Goes up whenever the same text comes out differently.
 pub(super) const RENDER_VERSION: u32 = 1;
@@ -42,23 +45,16 @@ pub(super) const RENDER_VERSION: u32 = 1;
 pub(super) struct TextFile {
     pub(super) language: TextLanguage,
     pub(super) name: String,
+    /// Its number.
+    pub(super) ino: Ino,
 }
 
-impl TextFile {
-    /// Its number; `id` is that of its text.
-    pub(super) fn ino(&self, id: GameId) -> Ino {
-        Ino::new(TEXT, u64::from(self.language.0) << 32 | u64::from(id.0))
-    }
-}
-
-/// Text and language of a number, if it is one of a text.
-pub(super) fn parse_ino(ino: Ino) -> Option<(GameId, TextLanguage)> {
-    if ino.kind() != u64::from(TEXT) {
-        return None;
-    }
-    let id = u32::try_from(ino.index() & u64::from(u32::MAX)).ok()?;
-    let language = u8::try_from(ino.index() >> 32).ok()?;
-    (id > 0).then_some((GameId(id), TextLanguage(language)))
+/// The text that this is the number of a file of, and which file that is
+/// among those of the text.
+pub(super) fn parse_ino(ino: Ino) -> Option<(GameId, usize)> {
+    let place = ino.kind().checked_sub(FIRST_TEXT)?;
+    let id = GameId(ino.index());
+    (id.0 > 0).then_some((id, usize::from(place)))
 }
 
 /// The files of this text, by language.
@@ -72,30 +68,35 @@ pub(super) fn files_of(database: &Database, id: GameId) -> Vec<TextFile> {
 }
 
 fn files(id: GameId, text: &GuidingText) -> Vec<TextFile> {
-    let file = |language, code: Option<&str>, is_html| TextFile {
-        language,
-        name: names::format_text(id, code, if is_html { "html" } else { "txt" }),
+    let named = |language, code: Option<&str>, is_html| {
+        let extension = if is_html { "html" } else { "txt" };
+        (language, names::format_text(id, code, extension))
     };
     let is_html = |body: &Body| matches!(body, Body::Html(_));
-    match &text.contents[..] {
-        [] => vec![file(TextLanguage::ANY, None, true)],
-        [one] => vec![file(one.language, None, is_html(&one.body))],
-        all => {
-            let mut files: Vec<TextFile> = all
-                .iter()
-                .map(|content| {
-                    let TextLanguage(number) = content.language;
-                    let code = match content.language {
-                        TextLanguage::ANY => None,
-                        known => Some(known.code().map_or(number.to_string(), str::to_owned)),
-                    };
-                    file(content.language, code.as_deref(), is_html(&content.body))
-                })
-                .collect();
-            files.sort_by_key(|file| file.language);
-            files
-        }
-    }
+    let mut files = match &text.contents[..] {
+        [] => vec![named(TextLanguage::ANY, None, true)],
+        [one] => vec![named(one.language, None, is_html(&one.body))],
+        all => all
+            .iter()
+            .map(|content| {
+                let TextLanguage(number) = content.language;
+                let code = match content.language {
+                    TextLanguage::ANY => None,
+                    known => Some(known.code().map_or(number.to_string(), str::to_owned)),
+                };
+                named(content.language, code.as_deref(), is_html(&content.body))
+            })
+            .collect(),
+    };
+    files.sort_by_key(|(language, _)| *language);
+    let numbered = files.into_iter().take(MOST_FILES).zip(FIRST_TEXT..=u8::MAX);
+    numbered
+        .map(|((language, name), kind)| TextFile {
+            language,
+            name,
+            ino: Ino::new(kind, id.0),
+        })
+        .collect()
 }
 
 /// What is known of a base's texts as a whole, worked out when first asked.
@@ -215,15 +216,22 @@ mod tests {
     }
 
     #[test]
-    fn a_number_tells_text_and_language() {
-        let file = TextFile {
-            language: TextLanguage(255),
-            name: String::new(),
+    fn a_number_tells_text_and_file() {
+        let contents = (0..=u8::MAX).map(|language| Content {
+            language: TextLanguage(language),
+            body: Body::Html(String::new()),
+        });
+        let text = GuidingText {
+            contents: contents.collect(),
+            ..GuidingText::default()
         };
-        let ino = file.ino(GameId(u32::MAX));
-        assert!(ino.0 < 1 << 53);
-        assert_eq!(parse_ino(ino), Some((GameId(u32::MAX), TextLanguage(255))));
+        let files = files(GameId(u32::MAX), &text);
+        assert_eq!(files.len(), MOST_FILES);
+        for (place, file) in files.iter().enumerate() {
+            assert!(file.ino.0 < 1 << 40);
+            assert_eq!(parse_ino(file.ino), Some((GameId(u32::MAX), place)));
+        }
         assert_eq!(parse_ino(Ino::new(1, 5)), None);
-        assert_eq!(parse_ino(Ino::new(TEXT, 0)), None);
+        assert_eq!(parse_ino(Ino::new(FIRST_TEXT, 0)), None);
     }
 }

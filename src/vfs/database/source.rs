@@ -1,0 +1,336 @@
+//! Bases on disk: one, and all of a directory.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::fs::{self, Metadata};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::DatabaseVolume;
+use crate::cbh::{Database, Error, Family, FileKind, Options};
+use crate::vfs::volume::Volume;
+use crate::vfs::{Source, names};
+
+/// Bytes of a record of `.cbh`, for guesses only.
+const RECORD_BYTES: u64 = 46;
+
+/// A directory that has changed is listed again so many times: a file system
+/// whose clock ticks slowly may not show a second change by its time.
+const RELISTINGS: u32 = 4;
+
+/// A base on disk.
+#[derive(Debug)]
+pub struct DatabaseSource {
+    path: PathBuf,
+    options: Options,
+    /// Where files of lengths are kept.
+    caches: Option<PathBuf>,
+    known: Mutex<Known>,
+}
+
+/// The files of the base, as the directory listed them last.
+#[derive(Debug, Default)]
+struct Known {
+    family: Option<Result<Family, String>>,
+    directory: Relisting,
+}
+
+impl DatabaseSource {
+    /// The base that `path`, any file of it, belongs to. Lengths of texts are
+    /// kept in the directory `caches`.
+    pub fn new(path: &Path, options: Options, caches: Option<PathBuf>) -> DatabaseSource {
+        DatabaseSource {
+            path: path.to_path_buf(),
+            options,
+            caches,
+            known: Mutex::default(),
+        }
+    }
+
+    /// The `.cbh`.
+    ///
+    /// # Errors
+    ///
+    /// See [`Family::locate`].
+    pub fn headers(&self) -> Result<PathBuf, Error> {
+        Ok(Family::locate(&self.path)?.default_path(FileKind::Headers))
+    }
+
+    fn directory(&self) -> &Path {
+        match self.path.parent() {
+            Some(parent) if parent != Path::new("") => parent,
+            _ => Path::new("."),
+        }
+    }
+}
+
+impl Source for DatabaseSource {
+    fn open(&self) -> Result<Box<dyn Volume>, String> {
+        let database = Database::open(&self.path, &self.options).map_err(|e| e.to_string())?;
+        for defect in database.defects() {
+            log::warn!("{}: {defect}", self.path.display());
+        }
+        // Lengths of texts in another page are other lengths.
+        let page = format!("codepage={}", database.code_page().name());
+        Ok(Box::new(DatabaseVolume::new(database, &page)))
+    }
+
+    fn state(&self) -> String {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.directory.is_due(self.directory()) || known.family.is_none() {
+            let located = Family::locate(&self.path).map_err(|error| error.to_string());
+            known.family = Some(located);
+        }
+        match &known.family {
+            Some(Ok(family)) => {
+                let mut line = String::new();
+                for path in files_of(family) {
+                    let stat = fs::metadata(path);
+                    line.push_str(
+                        &stat.map_or_else(|error| error.to_string(), |stat| identity(&stat)),
+                    );
+                    line.push(' ');
+                }
+                line
+            }
+            Some(Err(why)) => why.clone(),
+            None => String::new(),
+        }
+    }
+
+    fn modified(&self) -> SystemTime {
+        modified(&self.path)
+    }
+
+    fn guess(&self) -> u64 {
+        fs::metadata(&self.path).map_or(0, |stat| stat.len() / RECORD_BYTES)
+    }
+
+    fn sizes_file(&self) -> Option<PathBuf> {
+        let headers = self.headers().ok()?;
+        let mut hasher = DefaultHasher::new();
+        headers.hash(&mut hasher);
+        let stem = headers.file_stem()?.to_string_lossy();
+        let stem: String = stem.chars().take(40).collect();
+        let name = format!("{stem}-{:016x}.sizes", hasher.finish());
+        Some(self.caches.as_ref()?.join(name))
+    }
+}
+
+/// All files and folders that what is shown of a base comes from.
+pub(super) fn files_of(family: &Family) -> impl Iterator<Item = &Path> {
+    let files = FileKind::ALL.into_iter();
+    let files = files.filter_map(|kind| family.path(kind));
+    // What a text says depends on which pictures there are.
+    files.chain(family.media_folders().iter().map(PathBuf::as_path))
+}
+
+/// What is another whenever the content of the file could be.
+fn identity(stat: &Metadata) -> String {
+    let mut line = String::new();
+    // Writing to a string does not fail.
+    let _ = write!(
+        line,
+        "{}:{}:{}:{}.{}:{}.{}",
+        stat.dev(),
+        stat.ino(),
+        stat.size(),
+        stat.mtime(),
+        stat.mtime_nsec(),
+        stat.ctime(),
+        stat.ctime_nsec()
+    );
+    line
+}
+
+fn modified(path: &Path) -> SystemTime {
+    let stat = fs::metadata(path);
+    stat.and_then(|stat| stat.modified()).unwrap_or(UNIX_EPOCH)
+}
+
+/// Whether a directory has to be listed again.
+#[derive(Debug, Default)]
+struct Relisting {
+    identity: String,
+    left: u32,
+}
+
+impl Relisting {
+    fn is_due(&mut self, directory: &Path) -> bool {
+        let identity =
+            fs::metadata(directory).map_or_else(|error| error.to_string(), |stat| identity(&stat));
+        if identity != self.identity {
+            self.identity = identity;
+            self.left = RELISTINGS;
+        }
+        let is_due = self.left > 0;
+        self.left = self.left.saturating_sub(1);
+        is_due
+    }
+}
+
+/// A directory of bases.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    options: Options,
+    caches: Option<PathBuf>,
+    relisting: Mutex<Relisting>,
+}
+
+/// A base in a [`Folder`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::vfs) struct Base {
+    /// As its directory is called: its stem, as a file name. One that several
+    /// would have is that of the first, the others end in ` ~2` and so on.
+    pub(in crate::vfs) name: String,
+    /// Its `.cbh`.
+    pub(in crate::vfs) path: PathBuf,
+}
+
+impl Folder {
+    /// The bases directly in `path`, all read as `options` say. Lengths of
+    /// texts are kept in the directory `caches`.
+    pub fn new(path: &Path, options: Options, caches: Option<PathBuf>) -> Folder {
+        Folder {
+            path: path.to_path_buf(),
+            options,
+            caches,
+            relisting: Mutex::default(),
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// When bases came or went last.
+    pub(in crate::vfs) fn modified(&self) -> SystemTime {
+        modified(&self.path)
+    }
+
+    /// The bases that are there, by name; `None` if they are those that were
+    /// told last.
+    pub(in crate::vfs) fn list_if_changed(&self) -> Result<Option<Vec<Base>>, String> {
+        let is_due = self
+            .relisting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_due(&self.path);
+        if !is_due {
+            return Ok(None);
+        }
+        let told = |error: io::Error| format!("{}: {error}", self.path.display());
+        let mut paths = Vec::new();
+        for entry in fs::read_dir(&self.path).map_err(told)? {
+            let path = entry.map_err(told)?.path();
+            if is_headers(&path) {
+                paths.push(path);
+            }
+        }
+        paths.sort();
+        Ok(Some(named(paths)))
+    }
+
+    /// What opens one of them.
+    pub(in crate::vfs) fn source(&self, path: &Path) -> DatabaseSource {
+        DatabaseSource::new(path, self.options, self.caches.clone())
+    }
+}
+
+/// Whether this is the `.cbh` of a base. Hidden files are none: what macOS
+/// puts beside each file is called so.
+fn is_headers(path: &Path) -> bool {
+    let is_hidden = path
+        .file_name()
+        .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    let extension = path.extension().map(OsStr::to_ascii_lowercase);
+    extension.is_some_and(|extension| extension == FileKind::Headers.extension())
+        && !is_hidden
+        && path.is_file()
+}
+
+fn named(paths: Vec<PathBuf>) -> Vec<Base> {
+    let mut stems = HashSet::new();
+    let mut taken = HashSet::new();
+    let mut bases = Vec::new();
+    for path in paths {
+        let Some(stem) = path.file_stem() else {
+            continue;
+        };
+        // `x.cbh` and `x.CBH` are one base.
+        if !stems.insert(stem.to_os_string()) {
+            continue;
+        }
+        let plain = names::shown(&stem.to_string_lossy());
+        let mut name = plain.clone();
+        let mut number = 1;
+        while !taken.insert(name.clone()) {
+            number += 1;
+            name = names::shown(&format!("{plain} ~{number}"));
+        }
+        bases.push(Base { name, path });
+    }
+    bases.sort_by(|one, other| one.name.cmp(&other.name));
+    bases
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bases_are_named_by_their_stems() {
+        let directory = tempfile::tempdir().unwrap();
+        for name in [
+            "a.cbh",
+            "a.CBH",
+            "B.CbH",
+            "b.cbh",
+            "c.cbg",
+            "cbh",
+            ".d.cbh",
+            "._a.cbh",
+            "e.ctg",
+            "x.cbh.bak",
+        ] {
+            fs::write(directory.path().join(name), "").unwrap();
+        }
+        fs::create_dir(directory.path().join("f.cbh")).unwrap();
+        let folder = Folder::new(directory.path(), Options::default(), None);
+        let bases = folder.list_if_changed().unwrap().unwrap();
+        let names: Vec<&str> = bases.iter().map(|base| base.name.as_str()).collect();
+        assert_eq!(names, ["B", "a", "b"]);
+    }
+
+    #[test]
+    fn names_that_look_alike_are_told_apart() {
+        let paths = ["e\u{301}.cbh", "é.cbh", "é ~2.cbh"].map(PathBuf::from);
+        let names: Vec<String> = named(paths.into())
+            .into_iter()
+            .map(|base| base.name)
+            .collect();
+        assert_eq!(names, ["é", "é ~2", "é ~2 ~2"]);
+    }
+
+    #[test]
+    fn a_directory_is_listed_again_until_its_clock_has_ticked() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut relisting = Relisting::default();
+        let mut due = || {
+            (0..8)
+                .filter(|_| relisting.is_due(directory.path()))
+                .count()
+        };
+        assert_eq!(due(), 4);
+        assert_eq!(due(), 0);
+        fs::write(directory.path().join("x"), "").unwrap();
+        assert_eq!(due(), 4);
+    }
+}

@@ -1,0 +1,321 @@
+//! All that is worked out from one state of a volume.
+//!
+//! When the files below a volume change, it is opened anew, and that is the
+//! next edition. A request takes the edition it finds and answers from it
+//! alone, so that no answer is made of two states; the edition lives as long
+//! as somebody holds it.
+//!
+//! Numbers in here are those of the volume, without its slot.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+use std::time::UNIX_EPOCH;
+
+use super::concatenation::{Concatenations, Sources};
+use super::readers::Readers;
+use super::sizes::{Measure, Sizes};
+use super::text::mark;
+use super::told::Names;
+use super::volume::{Completeness, Ino, Listing, Node, NodeKind, Size, Volume};
+use super::{Attr, Background, Bytes, Error, ListingWithAttrs, Text, TextCache};
+
+/// What all editions of a mount use together.
+#[derive(Clone, Debug)]
+pub(super) struct Shared {
+    pub(super) texts: Arc<TextCache>,
+    pub(super) concatenations: Arc<Concatenations>,
+    pub(super) readers: Arc<Readers>,
+    pub(super) names: Arc<Names>,
+    pub(super) background: Arc<Background>,
+}
+
+/// One state of a volume.
+#[derive(Debug)]
+pub(super) struct Edition {
+    pub(super) volume: Box<dyn Volume>,
+    pub(super) sizes: Sizes,
+    pub(super) sizes_file: Option<(PathBuf, String)>,
+    /// Whether all lengths are known, or somebody is working on it.
+    pub(super) is_filled: AtomicBool,
+    /// Whether the lengths of an earlier mount have been read.
+    pub(super) sizes_loaded: OnceLock<()>,
+    /// How many files are done in haste, or taken on.
+    pub(super) hastened: AtomicU64,
+    slot: u64,
+    /// Counts the editions of a slot, from 1.
+    version: u32,
+    /// Tells it from all others, of all slots.
+    serial: u64,
+    shared: Shared,
+    /// Numbers of the rendered files that are many.
+    rendered: (Ino, Ino),
+}
+
+impl Drop for Edition {
+    fn drop(&mut self) {
+        self.shared.texts.forget(self.serial);
+        self.shared.concatenations.forget_edition(self.serial);
+    }
+}
+
+impl Edition {
+    /// The edition with this `version` in `slot`; lengths are kept for the
+    /// next mount in `sizes_file`.
+    pub(super) fn new(
+        volume: Box<dyn Volume>,
+        slot: u64,
+        version: u32,
+        sizes_file: Option<PathBuf>,
+        shared: Shared,
+    ) -> Edition {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Edition {
+            sizes: Sizes::default(),
+            sizes_file: sizes_file.and_then(|path| Some((path, volume.fingerprint()?))),
+            is_filled: AtomicBool::new(false),
+            sizes_loaded: OnceLock::new(),
+            hastened: AtomicU64::new(0),
+            slot,
+            version,
+            serial: NEXT.fetch_add(1, Relaxed),
+            shared,
+            rendered: volume.rendered(),
+            volume,
+        }
+    }
+
+    /// The numbers of the many files, used or not, as the mount knows them.
+    pub(super) fn rendered(&self) -> (Ino, Ino) {
+        let (first, last) = self.rendered;
+        (first.in_slot(self.slot), last.in_slot(self.slot))
+    }
+
+    /// How many numbers there are for the many files, used or not.
+    pub(super) fn capacity(&self) -> u64 {
+        let (first, last) = self.rendered;
+        (last.0 + 1).saturating_sub(first.0)
+    }
+
+    /// What concatenations are made from.
+    pub(super) fn sources(&self) -> Sources<'_> {
+        Sources {
+            edition: self.serial,
+            volume: &*self.volume,
+            sizes: &self.sizes,
+            texts: &self.shared.texts,
+            background: &self.shared.background,
+        }
+    }
+
+    /// Tells it from all other editions.
+    pub(super) fn serial(&self) -> u64 {
+        self.serial
+    }
+
+    /// Whether this is that edition.
+    pub(super) fn is(&self, other: &Edition) -> bool {
+        self.serial == other.serial
+    }
+
+    /// Whether it is a rendered file by its number alone.
+    fn is_numerous(&self, ino: Ino) -> bool {
+        (self.rendered.0..=self.rendered.1).contains(&ino)
+    }
+
+    /// The file of this number, and how to read it; directories and links are
+    /// errors.
+    pub(super) fn file(&self, ino: Ino) -> Result<Reading, Error> {
+        if self.is_numerous(ino) {
+            return Ok(Reading::Rendered);
+        }
+        let node = self.volume.node(ino)?;
+        match node.kind {
+            NodeKind::Directory => Err(Error::IsADirectory),
+            NodeKind::Symlink => Err(Error::Invalid),
+            NodeKind::File(Size::Rendered) => Ok(Reading::Rendered),
+            NodeKind::File(size) => Ok(Reading::Pieces {
+                size,
+                mark: self.mark_of(&node, self.bytes_of(ino, size)?),
+            }),
+        }
+    }
+
+    pub(super) fn attr_of(&self, node: &Node) -> Result<Attr, Error> {
+        let (size, generation) = match node.kind {
+            NodeKind::Directory => (4096, 0),
+            NodeKind::File(Size::Rendered) => {
+                let measure = self.measure(node.ino)?;
+                (u64::from(measure.bytes), measure.mark)
+            }
+            NodeKind::File(size) => {
+                let bytes = self.bytes_of(node.ino, size)?;
+                (bytes, self.mark_of(node, bytes))
+            }
+            NodeKind::Symlink => {
+                let target = self.volume.target(node.ino)?;
+                (target.len() as u64, mark(&target))
+            }
+        };
+        Ok(Attr {
+            ino: node.ino,
+            kind: node.kind,
+            size,
+            links: node.links,
+            modified: node.modified,
+            generation,
+        })
+    }
+
+    /// How long a file is; what is not known is found out.
+    fn bytes_of(&self, ino: Ino, size: Size) -> Result<u64, Error> {
+        match size {
+            Size::Known(bytes) => Ok(bytes),
+            Size::Asked => self.volume.size(ino),
+            Size::Rendered => Ok(u64::from(self.measure(ino)?.bytes)),
+            Size::Concatenation(directory) => {
+                let concatenations = &self.shared.concatenations;
+                concatenations.length(self.sources(), directory)
+            }
+        }
+    }
+
+    /// Up to `length` bytes from `offset` on of a file that is read in pieces.
+    pub(super) fn read(
+        &self,
+        ino: Ino,
+        size: Size,
+        offset: u64,
+        length: u32,
+    ) -> Result<Bytes, Error> {
+        if let Size::Concatenation(directory) = size {
+            let concatenations = &self.shared.concatenations;
+            return concatenations.read(self.sources(), directory, offset, length);
+        }
+        let mut bytes = Vec::new();
+        self.volume.read(ino, offset, length, &mut bytes)?;
+        Ok(Bytes::Own(bytes))
+    }
+
+    /// What tells the content of a file that is read in pieces from others.
+    fn mark_of(&self, node: &Node, size: u64) -> u32 {
+        let time = node.modified.duration_since(UNIX_EPOCH);
+        let nanoseconds = time.map_or(0, |time| time.as_nanos());
+        let version = if self.volume.is_as_stored(node.ino) {
+            0
+        } else {
+            self.version
+        };
+        let facts = [nanoseconds, u128::from(size), u128::from(version)];
+        mark(facts.map(u128::to_le_bytes).as_flattened())
+    }
+
+    fn measure(&self, ino: Ino) -> Result<Measure, Error> {
+        if let Some(measure) = self.sizes.get(ino) {
+            return Ok(measure);
+        }
+        let text = self.text(ino)?;
+        // Rendering it has made it known; that it is whole matters nowhere.
+        Ok(self.sizes.get(ino).unwrap_or(Measure {
+            bytes: u32::try_from(text.len()).unwrap_or(u32::MAX),
+            mark: text.mark(),
+            completeness: Completeness::Partial,
+        }))
+    }
+
+    /// As [`Volume::list`], with what `stat` says of each entry.
+    pub(super) fn list_with_attrs(
+        &self,
+        directory: Ino,
+        after: u64,
+        listing: &mut ListingWithAttrs<'_>,
+    ) -> Result<(), Error> {
+        // A page of files whose lengths are not known is rendered in one go.
+        let mut renderer = None;
+        let listing: &mut Listing<'_> = &mut |entry| {
+            let ino = entry.node.ino;
+            if matches!(entry.node.kind, NodeKind::File(Size::Rendered))
+                && self.sizes.get(ino).is_none()
+            {
+                let render = renderer.get_or_insert_with(|| self.volume.renderer());
+                self.shared.background.saw_render(ino.in_slot(self.slot));
+                let key = (self.serial, ino);
+                // Its error, if any, comes again with the attributes.
+                let _ = self
+                    .shared
+                    .texts
+                    .get_or_render(key, || self.render(ino, render));
+            }
+            listing(entry, self.listed_attr(&entry.node))
+        };
+        self.volume.list(directory, after, listing)
+    }
+
+    /// What `stat` says, unless finding out takes a while: whoever lists may
+    /// want nothing but names.
+    fn listed_attr(&self, node: &Node) -> Option<Result<Attr, Error>> {
+        match node.kind {
+            NodeKind::File(Size::Asked) => None,
+            NodeKind::File(Size::Concatenation(directory)) => {
+                let concatenations = &self.shared.concatenations;
+                concatenations.known_length(self.sources(), directory)?;
+                Some(self.attr_of(node))
+            }
+            _ => Some(self.attr_of(node)),
+        }
+    }
+
+    /// The text of a rendered file, because someone asked for it.
+    pub(super) fn text(&self, ino: Ino) -> Result<Text, Error> {
+        let background = &self.shared.background;
+        let number = ino.in_slot(self.slot);
+        if self.is_numerous(ino) {
+            background.saw_request(number, self.rendered().1);
+        }
+        self.shared.texts.get_or_render((self.serial, ino), || {
+            background.saw_render(number);
+            self.render(ino, |ino, text| self.volume.render(ino, text))
+        })
+    }
+
+    /// Whether the text is in the cache.
+    pub(super) fn has_text(&self, ino: Ino) -> bool {
+        self.shared.texts.contains((self.serial, ino))
+    }
+
+    /// Puts a text into the cache.
+    pub(super) fn keep_text(&self, ino: Ino, text: Text) {
+        self.shared.texts.insert((self.serial, ino), text);
+    }
+
+    /// Renders, and remembers the length; holds no lock.
+    pub(super) fn render(
+        &self,
+        ino: Ino,
+        mut render: impl FnMut(Ino, &mut Vec<u8>) -> Result<Completeness, Error>,
+    ) -> Result<Text, Error> {
+        let mut text = Vec::with_capacity(2048);
+        let completeness = Error::unless_panic(|| render(ino, &mut text))?;
+        let bytes = u32::try_from(text.len())
+            .ok()
+            .filter(|bytes| *bytes <= Measure::MAX_BYTES)
+            .ok_or(Error::TooLarge)?;
+        let text = Text::from(text);
+        let measure = Measure {
+            bytes,
+            mark: text.mark(),
+            completeness,
+        };
+        self.sizes.set(ino, measure);
+        Ok(text)
+    }
+}
+
+/// How a file is read.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Reading {
+    /// As one text.
+    Rendered,
+    /// Piece by piece; what tells its content from others.
+    Pieces { size: Size, mark: u32 },
+}

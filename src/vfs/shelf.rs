@@ -1,0 +1,238 @@
+//! A directory of bases, mounted as one.
+//!
+//! Each base is a directory in the root, and has a slot of numbers. The
+//! number of a slot comes from the name alone, so that it is the same at the
+//! next mount; where two names want the same, the one first in the alphabet
+//! has it and the other takes the next free one. A base that went away keeps
+//! its number for as long as the mount lives.
+//!
+//! Nothing is opened before somebody looks into it.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::time::UNIX_EPOCH;
+
+use super::database::{Base, Folder};
+use super::edition::Shared;
+use super::slot::Slot;
+use super::source::Source;
+use super::text::mark;
+use super::volume::{DirEntry, Ino, Listing, Node, NodeKind, Statistics};
+use super::{Attr, Error};
+
+/// A directory of bases.
+#[derive(Debug)]
+pub(super) struct Shelf {
+    folder: Folder,
+    shared: Shared,
+    places: RwLock<Places>,
+}
+
+#[derive(Debug, Default)]
+struct Places {
+    /// Those that are there, by number.
+    shown: BTreeMap<u64, Place>,
+    /// Every name that was ever there, and its slot.
+    known: HashMap<String, Arc<Slot>>,
+    has_overflowed: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Place {
+    name: String,
+    slot: Arc<Slot>,
+}
+
+impl Shelf {
+    /// Shows the bases that are in `folder`.
+    pub(super) fn new(folder: Folder, shared: Shared) -> Result<Shelf, String> {
+        let shelf = Shelf {
+            folder,
+            shared,
+            places: RwLock::default(),
+        };
+        let bases = shelf.folder.list_if_changed()?.unwrap_or_default();
+        shelf.arrange(bases);
+        Ok(shelf)
+    }
+
+    fn places(&self) -> RwLockReadGuard<'_, Places> {
+        self.places.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Shows these bases, in the order of their names; gives those that are
+    /// shown no more.
+    fn arrange(&self, bases: Vec<Base>) -> Vec<Arc<Slot>> {
+        let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
+        let mut before = std::mem::take(&mut places.shown);
+        for Base { name, path } in bases {
+            let Some(slot) = self.slot_of(&name, &path, &mut places) else {
+                continue;
+            };
+            before.remove(&slot.number());
+            places.shown.insert(slot.number(), Place { name, slot });
+        }
+        before.into_values().map(|place| place.slot).collect()
+    }
+
+    /// The slot of the base with this name, a new one if need be.
+    fn slot_of(&self, name: &str, path: &Path, places: &mut Places) -> Option<Arc<Slot>> {
+        if let Some(slot) = places.known.get(name) {
+            return Some(Arc::clone(slot));
+        }
+        if let Some(number) = places.free_number(name) {
+            let source = Box::new(self.folder.source(path));
+            let slot = Arc::new(Slot::new(number, Some(source), self.shared.clone()));
+            places.known.insert(name.to_owned(), Arc::clone(&slot));
+            return Some(slot);
+        }
+        if !places.has_overflowed {
+            log::error!(
+                "{}: more than {} bases; {name} and others are not shown",
+                self.folder.path().display(),
+                Ino::LAST_SLOT
+            );
+            places.has_overflowed = true;
+        }
+        None
+    }
+
+    /// Looks which bases there are; gives the directories that list others
+    /// now, or have gone.
+    pub(super) fn refresh(&self) -> Vec<Ino> {
+        let bases = match self.folder.list_if_changed() {
+            Ok(Some(bases)) => bases,
+            Ok(None) => return Vec::new(),
+            // What cannot be listed at the moment has not become empty.
+            Err(why) => {
+                log::debug!("{why}");
+                return Vec::new();
+            }
+        };
+        let before = self.numbers();
+        let mut directories = Vec::new();
+        for gone in self.arrange(bases) {
+            gone.close();
+            directories.extend(gone.told_directories());
+        }
+        if self.numbers() != before {
+            directories.push(Ino::ROOT);
+        }
+        directories
+    }
+
+    fn numbers(&self) -> Vec<u64> {
+        self.places().shown.keys().copied().collect()
+    }
+
+    /// The slot of this number; one that is not shown any more is an error.
+    pub(super) fn slot(&self, number: u64) -> Result<Arc<Slot>, Error> {
+        let places = self.places();
+        match places.shown.get(&number) {
+            Some(place) => Ok(Arc::clone(&place.slot)),
+            None if places.known.values().any(|slot| slot.number() == number) => Err(Error::Stale),
+            None => Err(Error::NotFound),
+        }
+    }
+
+    /// All slots that are shown.
+    pub(super) fn slots(&self) -> Vec<Arc<Slot>> {
+        let places = self.places();
+        let slots = places.shown.values();
+        slots.map(|place| Arc::clone(&place.slot)).collect()
+    }
+
+    /// The root of the mount.
+    pub(super) fn root(&self) -> Node {
+        let count = self.places().shown.len();
+        Node {
+            ino: Ino::ROOT,
+            kind: NodeKind::Directory,
+            links: 2 + u32::try_from(count).unwrap_or(0),
+            modified: self.folder.modified(),
+        }
+    }
+
+    /// The directory of a base, which is not opened for that.
+    pub(super) fn lookup(&self, name: &[u8]) -> Result<Attr, Error> {
+        let name = std::str::from_utf8(name).map_err(|_| Error::NotFound)?;
+        let slot = {
+            let places = self.places();
+            let slot = places.known.get(name).ok_or(Error::NotFound)?;
+            if !places.shown.contains_key(&slot.number()) {
+                return Err(Error::NotFound);
+            }
+            Arc::clone(slot)
+        };
+        slot.tell_directory(Ino::ROOT);
+        Ok(Attr::of_directory(&root_of(&slot)))
+    }
+
+    /// Lists the bases; none is opened for that.
+    pub(super) fn list(&self, after: u64, listing: &mut Listing<'_>) {
+        let from = after.saturating_sub(2) + 1;
+        let places: Vec<Place> = {
+            let places = self.places();
+            let rest = places.shown.range(from..);
+            rest.map(|(_, place)| place.clone()).collect()
+        };
+        for Place { name, slot } in places {
+            let has_room = listing(&DirEntry {
+                name: &name,
+                node: root_of(&slot),
+                cookie: slot.number() + 2,
+            });
+            if !has_room {
+                return;
+            }
+            slot.tell_directory(Ino::ROOT);
+        }
+    }
+
+    /// How large those are that were looked into.
+    pub(super) fn statistics(&self) -> Statistics {
+        let mut all = Statistics::default();
+        for edition in self.slots().iter().filter_map(|slot| slot.opened()) {
+            let one = edition.volume.statistics();
+            all.bytes = all.bytes.saturating_add(one.bytes);
+            all.files = all.files.saturating_add(one.files);
+        }
+        all
+    }
+
+    /// How many files the largest base may have.
+    pub(super) fn guess(&self) -> u64 {
+        let slots = self.slots();
+        let guesses = slots.iter().filter_map(|slot| Some(slot.source()?.guess()));
+        guesses.max().unwrap_or(0)
+    }
+}
+
+impl Places {
+    /// The number for a new name.
+    fn free_number(&self, name: &str) -> Option<u64> {
+        let taken: HashSet<u64> = self.known.values().map(|slot| slot.number()).collect();
+        let wanted = u64::from(mark(name.as_bytes())) % Ino::LAST_SLOT;
+        (0..Ino::LAST_SLOT)
+            .map(|step| (wanted + step) % Ino::LAST_SLOT + 1)
+            .find(|number| !taken.contains(number))
+    }
+}
+
+/// The directory of a base in the root.
+fn root_of(slot: &Slot) -> Node {
+    let opened = slot.opened();
+    let known = opened.and_then(|edition| edition.volume.node(Ino::ROOT).ok());
+    let node = known.unwrap_or_else(|| Node {
+        ino: Ino::ROOT,
+        kind: NodeKind::Directory,
+        // Not known: how many directories there are in it.
+        links: 1,
+        modified: slot.source().map_or(UNIX_EPOCH, Source::modified),
+    });
+    Node {
+        ino: Ino::ROOT.in_slot(slot.number()),
+        ..node
+    }
+}

@@ -1,0 +1,390 @@
+//! A volume of the mount and its editions.
+//!
+//! Nothing stale is ever told, and no reader gets a mixture:
+//!
+//! * Whoever is told of a file (by look-up or listing) is told the **mark** of
+//!   its content with it. The kernel keeps the files of different marks
+//!   apart, whatever their number.
+//! * The kernel's reads do not say which content they are about; it is the
+//!   one that was told last. If the present edition has another, the text
+//!   comes from an earlier edition, or from the texts being read, or the
+//!   read fails.
+//!
+//! Numbers in here are those of the volume, without the slot.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::UNIX_EPOCH;
+
+use super::broken::Broken;
+use super::edition::{Edition, Reading, Shared};
+use super::sizes::Words;
+use super::source::Source;
+use super::volume::{Ino, Listing, Node, NodeKind, Volume};
+use super::{Attr, Bytes, Error, ListingWithAttrs, Text};
+
+/// Editions kept for readers that began with them, and for so many looks at
+/// the source.
+const EARLIER: usize = 4;
+const LOOKS: u32 = 20;
+
+/// One volume of a mount, as it is now and as it was.
+#[derive(Debug)]
+pub(super) struct Slot {
+    number: u64,
+    /// What it is opened from; none if it never changes.
+    source: Option<Box<dyn Source>>,
+    shared: Shared,
+    editions: Mutex<Editions>,
+    /// Held while the source is opened.
+    watch: Mutex<Watch>,
+    /// Mark of the content of each file that was told last.
+    told: Words,
+    /// The directories that somebody was told of.
+    directories: Mutex<BTreeSet<Ino>>,
+}
+
+#[derive(Debug, Default)]
+struct Editions {
+    current: Option<Arc<Edition>>,
+    /// The latest first, and how many looks at the source it is kept for.
+    earlier: VecDeque<(Arc<Edition>, u32)>,
+}
+
+/// What is known of the source.
+#[derive(Debug, Default)]
+struct Watch {
+    /// Its state before the present edition was opened.
+    state: String,
+    /// Whether it was opened once more after the last change: a write within
+    /// the same tick of the file system's clock leaves no other trace.
+    is_settled: bool,
+    /// Why it could not be opened the last time.
+    complaint: Option<String>,
+    /// Whether that is all there is to show.
+    is_broken: bool,
+    version: u32,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Slot {
+    /// A slot whose volume is opened from `source` when first looked into.
+    pub(super) fn new(number: u64, source: Option<Box<dyn Source>>, shared: Shared) -> Slot {
+        Slot {
+            number,
+            source,
+            shared,
+            editions: Mutex::default(),
+            watch: Mutex::default(),
+            told: Words::default(),
+            directories: Mutex::default(),
+        }
+    }
+
+    /// Shows `volume` from now on.
+    fn publish(&self, volume: Box<dyn Volume>, watch: &mut Watch) -> Arc<Edition> {
+        watch.version = watch.version.wrapping_add(1);
+        let sizes_file = self.source.as_ref().and_then(|source| source.sizes_file());
+        let shared = self.shared.clone();
+        let mut edition = Edition::new(volume, self.number, watch.version, sizes_file, shared);
+        let source = self.source.as_ref();
+        if source.is_some_and(|source| source.state() != watch.state) {
+            // It changes right now: nobody could say whose lengths these are.
+            edition.sizes_file = None;
+        }
+        let edition = Arc::new(edition);
+        let mut editions = lock(&self.editions);
+        let before = editions.current.replace(Arc::clone(&edition));
+        let outdated = before.and_then(|before| {
+            editions.earlier.push_front((before, LOOKS));
+            (editions.earlier.len() > EARLIER).then(|| editions.earlier.pop_back())
+        });
+        drop(editions);
+        // It may take a while to be cleared away.
+        drop(outdated);
+        self.shared.background.saw_edition();
+        edition
+    }
+
+    /// Shows a volume that does not change.
+    pub(super) fn show(&self, volume: Box<dyn Volume>) {
+        self.publish(volume, &mut lock(&self.watch));
+    }
+
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(super) fn source(&self) -> Option<&dyn Source> {
+        self.source.as_deref()
+    }
+
+    /// What is shown now, if it was looked into.
+    pub(super) fn opened(&self) -> Option<Arc<Edition>> {
+        lock(&self.editions).current.clone()
+    }
+
+    /// What is shown now.
+    pub(super) fn edition(&self) -> Arc<Edition> {
+        self.opened().unwrap_or_else(|| {
+            let (edition, complaint) = self.open();
+            if let Some(why) = complaint {
+                log::warn!("{why}");
+            }
+            edition
+        })
+    }
+
+    /// Opens the source if that was not done; gives the edition and why it is
+    /// only about an error, if it is.
+    pub(super) fn open(&self) -> (Arc<Edition>, Option<String>) {
+        let mut watch = lock(&self.watch);
+        if let Some(opened) = self.opened() {
+            return (opened, None);
+        }
+        let opened = match &self.source {
+            Some(source) => {
+                watch.state = source.state();
+                open_source(source.as_ref())
+            }
+            None => Err("there is nothing".to_owned()),
+        };
+        let volume = opened.unwrap_or_else(|why| {
+            let broken = self.broken(&why);
+            watch.complaint = Some(why);
+            watch.is_broken = true;
+            broken
+        });
+        watch.is_settled = true;
+        (self.publish(volume, &mut watch), watch.complaint.clone())
+    }
+
+    fn broken(&self, why: &str) -> Box<dyn Volume> {
+        let source = self.source.as_ref();
+        let modified = source.map_or(UNIX_EPOCH, |source| source.modified());
+        Box::new(Broken::new(why, modified))
+    }
+
+    /// Looks whether the source has changed, and if so opens it anew; gives
+    /// whether something else is shown now.
+    pub(super) fn refresh(&self) -> bool {
+        let (Some(source), Some(_)) = (&self.source, self.opened()) else {
+            return false;
+        };
+        self.forget_earlier();
+        let mut watch = lock(&self.watch);
+        let state = source.state();
+        let is_changed = state != watch.state;
+        if !is_changed && watch.is_settled && watch.complaint.is_none() {
+            return false;
+        }
+        let volume = match open_source(source.as_ref()) {
+            Ok(volume) => {
+                watch.complaint = None;
+                watch.is_broken = false;
+                volume
+            }
+            Err(why) => {
+                if watch.complaint.as_ref() == Some(&why) {
+                    return false;
+                }
+                log::warn!("{why}");
+                watch.complaint = Some(why.clone());
+                if !watch.is_broken {
+                    return false;
+                }
+                self.broken(&why)
+            }
+        };
+        watch.is_settled = !is_changed;
+        watch.state = state;
+        self.publish(volume, &mut watch);
+        true
+    }
+
+    fn forget_earlier(&self) {
+        let mut outdated = Vec::new();
+        let mut editions = lock(&self.editions);
+        for (_, looks) in &mut editions.earlier {
+            *looks = looks.saturating_sub(1);
+        }
+        while editions
+            .earlier
+            .back()
+            .is_some_and(|(_, looks)| *looks == 0)
+        {
+            outdated.extend(editions.earlier.pop_back());
+        }
+        drop(editions);
+        drop(outdated);
+    }
+
+    /// Stops showing anything, until looked into again.
+    pub(super) fn close(&self) {
+        let editions = std::mem::take(&mut *lock(&self.editions));
+        drop(editions);
+    }
+
+    /// Notes that the kernel is told of `attr`.
+    fn tell(&self, attr: &Attr) {
+        match attr.kind {
+            NodeKind::Directory => self.tell_directory(attr.ino),
+            _ => {
+                self.told.set(attr.ino, u64::from(attr.generation));
+            }
+        }
+    }
+
+    pub(super) fn tell_directory(&self, ino: Ino) {
+        lock(&self.directories).insert(ino);
+    }
+
+    /// The directories that somebody was told of, by numbers of the mount.
+    pub(super) fn told_directories(&self) -> Vec<Ino> {
+        let directories = lock(&self.directories);
+        let numbers = directories.iter();
+        numbers.map(|ino| ino.in_slot(self.number)).collect()
+    }
+
+    /// Mark of the content that was told last, if one was.
+    fn told(&self, ino: Ino) -> Option<u32> {
+        u32::try_from(self.told.get(ino))
+            .ok()
+            .filter(|mark| *mark > 0)
+    }
+
+    /// See [`Vfs::lookup`](super::Vfs::lookup).
+    pub(super) fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
+        let edition = self.edition();
+        let attr = edition.attr_of(&edition.volume.lookup(directory, name)?)?;
+        self.tell(&attr);
+        Ok(attr)
+    }
+
+    /// See [`Vfs::attr`](super::Vfs::attr).
+    pub(super) fn attr(&self, ino: Ino) -> Result<Attr, Error> {
+        let edition = self.edition();
+        let attr = edition.attr_of(&edition.volume.node(ino)?)?;
+        match self.told(ino) {
+            Some(mark) if mark != attr.generation && attr.kind != NodeKind::Directory => {
+                let earlier = self.earlier(ino, mark).ok_or(Error::Stale)?;
+                earlier.attr_of(&earlier.volume.node(ino)?)
+            }
+            _ => Ok(attr),
+        }
+    }
+
+    /// The directory that this one lies in.
+    pub(super) fn parent(&self, directory: Ino) -> Result<Node, Error> {
+        let edition = self.edition();
+        edition.volume.node(edition.volume.parent(directory)?)
+    }
+
+    /// See [`Vfs::list`](super::Vfs::list); without `.` and `..`.
+    pub(super) fn list(
+        &self,
+        directory: Ino,
+        after: u64,
+        listing: &mut Listing<'_>,
+    ) -> Result<(), Error> {
+        let edition = self.edition();
+        self.tell_directory(directory);
+        edition.volume.list(directory, after, listing)
+    }
+
+    /// As [`Slot::list`], with what `stat` says of each entry.
+    pub(super) fn list_with_attrs(
+        &self,
+        directory: Ino,
+        after: u64,
+        listing: &mut ListingWithAttrs<'_>,
+    ) -> Result<(), Error> {
+        let edition = self.edition();
+        self.tell_directory(directory);
+        edition.list_with_attrs(directory, after, &mut |entry, attr| {
+            let told = attr.as_ref().and_then(|attr| attr.as_ref().ok()).copied();
+            let has_room = listing(entry, attr);
+            if has_room && let Some(attr) = told {
+                self.tell(&attr);
+            }
+            has_room
+        })
+    }
+
+    /// See [`Vfs::read`](super::Vfs::read).
+    pub(super) fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error> {
+        let edition = self.edition();
+        let told = self.told(ino);
+        match edition.file(ino) {
+            Ok(Reading::Pieces { size, mark }) => {
+                if told.is_some_and(|told| told != mark) {
+                    return Err(Error::Stale);
+                }
+                return edition.read(ino, size, offset, length);
+            }
+            // It may have gone; who began to read it goes on.
+            Err(error) if told.is_none() => return Err(error),
+            Err(error @ (Error::IsADirectory | Error::Invalid)) => return Err(error),
+            Ok(Reading::Rendered) | Err(_) => {}
+        }
+        let text = self.text(&edition, ino, told)?;
+        let start = usize::try_from(offset)
+            .unwrap_or(usize::MAX)
+            .min(text.len());
+        let end = start.saturating_add(length as usize).min(text.len());
+        let number = ino.in_slot(self.number);
+        if end < text.len() {
+            self.shared.readers.began(number, &text);
+        } else if offset > 0 {
+            self.shared.readers.ended(number);
+        }
+        Ok(Bytes::Shared(Arc::clone(text.bytes()), start..end))
+    }
+
+    /// The text that was `told`, wherever it still is.
+    fn text(&self, edition: &Edition, ino: Ino, told: Option<u32>) -> Result<Text, Error> {
+        let Some(mark) = told else {
+            return edition.text(ino);
+        };
+        let present = match edition.text(ino) {
+            Ok(text) if text.mark() == mark => return Ok(text),
+            other => other,
+        };
+        if let Some(text) = self.shared.readers.text(ino.in_slot(self.number), mark) {
+            return Ok(text);
+        }
+        let earlier = self.earlier(ino, mark);
+        if let Some(Ok(text)) = earlier.map(|edition| edition.text(ino))
+            && text.mark() == mark
+        {
+            return Ok(text);
+        }
+        // Either the base was changed a moment ago and nobody has looked yet,
+        // or this reader comes too late.
+        self.shared.background.hurry();
+        Err(present.err().unwrap_or(Error::Stale))
+    }
+
+    /// An earlier edition in which `ino` has this mark.
+    fn earlier(&self, ino: Ino, mark: u32) -> Option<Arc<Edition>> {
+        let editions = lock(&self.editions);
+        let has_it = |edition: &&(Arc<Edition>, u32)| {
+            let measure = edition.0.sizes.get(ino);
+            measure.is_some_and(|measure| measure.mark == mark)
+        };
+        editions
+            .earlier
+            .iter()
+            .find(has_it)
+            .map(|(edition, _)| Arc::clone(edition))
+    }
+}
+
+/// Opens `source`; a panic is a defect that stays with it.
+fn open_source(source: &dyn Source) -> Result<Box<dyn Volume>, String> {
+    let opened = Error::unless_panic(|| source.open().map_err(Error::Damaged));
+    opened.map_err(|error| error.to_string())
+}

@@ -1,0 +1,32 @@
+//! Where volumes come from.
+
+use std::fmt::Debug;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use super::Volume;
+
+/// Something on disk that is opened as a volume, and anew when it changed.
+pub trait Source: Debug + Send + Sync {
+    /// Opens it as it is now.
+    ///
+    /// # Errors
+    ///
+    /// The line that says why not, for people.
+    fn open(&self) -> Result<Box<dyn Volume>, String>;
+
+    /// A line that changes whenever opening might give something else.
+    /// Called often; must cost little and open nothing.
+    fn state(&self) -> String;
+
+    /// When it last changed, for who looks at it from outside.
+    fn modified(&self) -> SystemTime;
+
+    /// How many files it may have, guessed without opening it.
+    fn guess(&self) -> u64;
+
+    /// The file that keeps the lengths of texts for the next mount.
+    fn sizes_file(&self) -> Option<PathBuf> {
+        None
+    }
+}

@@ -1,0 +1,67 @@
+//! The names that the kernel was told of and may still know.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+use super::Ino;
+
+/// Names remembered, at most.
+const MOST: usize = 100_000;
+
+/// Names of files, each with its directory.
+#[derive(Debug, Default)]
+pub(super) struct Names(Mutex<Told>);
+
+#[derive(Debug, Default)]
+struct Told {
+    names: HashSet<(Ino, Box<[u8]>)>,
+    are_too_many: bool,
+}
+
+impl Names {
+    /// Notes that the kernel is told of `name` in `directory`.
+    pub(super) fn add(&self, directory: Ino, name: &[u8]) {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.are_too_many {
+            return;
+        }
+        if told.names.len() >= MOST {
+            told.names = HashSet::new();
+            told.are_too_many = true;
+            return;
+        }
+        told.names.insert((directory, name.into()));
+    }
+
+    /// All names told since the last time; `None` if they are too many.
+    pub(super) fn take(&self) -> Option<Vec<(Ino, Box<[u8]>)>> {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Told {
+            names,
+            are_too_many,
+        } = std::mem::take(&mut *told);
+        drop(told);
+        (!are_too_many).then(|| names.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_told_once_and_too_many_are_told_as_such() {
+        let names = Names::default();
+        names.add(Ino(2), b"a");
+        names.add(Ino(2), b"a");
+        names.add(Ino(3), b"a");
+        assert_eq!(names.take().unwrap().len(), 2);
+        assert_eq!(names.take(), Some(Vec::new()));
+        for number in 0..=MOST {
+            names.add(Ino(2), number.to_string().as_bytes());
+        }
+        names.add(Ino(2), b"a");
+        assert_eq!(names.take(), None);
+        assert_eq!(names.take(), Some(Vec::new()));
+    }
+}

@@ -1,0 +1,244 @@
+//! A mount in the process of the test, and a volume that changes under it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant, SystemTime};
+
+use cbfs::cbh::Options as Reading;
+use cbfs::fuse::{self, Access, Mounted, Outcome, ReadDirPlus, Stopper};
+use cbfs::vfs::{
+    Completeness, DatabaseSource, DirEntry, Error, Ino, Listing, Node, NodeKind, Options, Size,
+    Source, Statistics, Vfs, Volume,
+};
+
+/// What must be seen is seen within this time.
+pub const SOON: Duration = Duration::from_secs(2);
+
+/// A mount, ended when dropped.
+pub struct Mount {
+    directory: tempfile::TempDir,
+    stopper: Stopper,
+    running: Option<JoinHandle<Outcome>>,
+}
+
+impl Mount {
+    pub fn new(vfs: Vfs) -> Mount {
+        Mount::listed(vfs, ReadDirPlus::BySize)
+    }
+
+    pub fn listed(vfs: Vfs, readdirplus: ReadDirPlus) -> Mount {
+        let directory = tempfile::tempdir().unwrap();
+        let options = fuse::Options {
+            xattr: false,
+            source: "test".to_owned(),
+            access: Access::Owner,
+            uid: 0,
+            gid: 0,
+            readdirplus,
+            auto_unmount: false,
+            flags: Vec::new(),
+        };
+        let mounted = Mounted::new(Arc::new(vfs), directory.path(), &options).unwrap();
+        Mount {
+            stopper: mounted.stopper(),
+            running: Some(thread::spawn(move || mounted.run())),
+            directory,
+        }
+    }
+
+    /// The base that `path` belongs to.
+    pub fn of_base(path: &Path) -> Mount {
+        Mount::new(open(path))
+    }
+
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.directory.path().join(path)
+    }
+
+    /// What a shell prints that works in the mount.
+    pub fn shell(&self, script: &str) -> String {
+        let output = Command::new("sh")
+            .args(["-c", script])
+            .current_dir(self.directory.path())
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        format!("{}{errors}", String::from_utf8_lossy(&output.stdout))
+            .trim()
+            .to_owned()
+    }
+
+    /// The script prints this before long.
+    pub fn soon_prints(&self, script: &str, expected: &str) {
+        let start = Instant::now();
+        loop {
+            let printed = self.shell(script);
+            if printed == expected {
+                return;
+            }
+            assert!(start.elapsed() < SOON, "{script}: {printed}");
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        self.stopper.stop();
+        if let Some(running) = self.running.take() {
+            let _ = running.join();
+        }
+    }
+}
+
+/// A base as `cbfs mount` shows it.
+pub fn open(path: &Path) -> Vfs {
+    let source = DatabaseSource::new(path, Reading::default(), None);
+    Vfs::open(Box::new(source), &Options::default()).unwrap()
+}
+
+/// A directory `games` with files 1 to 9, whose texts tell in each line which
+/// version they are of: those of odd numbers the present one, the others
+/// always 1. The last file comes and goes with odd versions.
+#[derive(Clone, Debug)]
+pub struct Changing {
+    pub version: Arc<AtomicU64>,
+    /// Whether what is open changes with it, as files written in place do.
+    pub in_place: bool,
+}
+
+/// Longer than the kernel reads at once.
+pub const LONG: u32 = 7;
+
+impl Changing {
+    pub fn new(in_place: bool) -> Changing {
+        Changing {
+            version: Arc::new(AtomicU64::new(1)),
+            in_place,
+        }
+    }
+
+    pub fn vfs(&self) -> Vfs {
+        Vfs::open(Box::new(self.clone()), &Options::default()).unwrap()
+    }
+
+    pub fn change(&self) -> u64 {
+        self.version.fetch_add(1, SeqCst) + 1
+    }
+}
+
+/// The text of a file.
+pub fn text(id: u32, version: u64) -> String {
+    let version = if id % 2 == 1 { version } else { 1 };
+    let lines = if id == LONG { 40_000 } else { 20 };
+    // Neither of the same length.
+    format!("version {version}\n").repeat(lines + usize::try_from(version % 3).unwrap())
+}
+
+impl Source for Changing {
+    fn open(&self) -> Result<Box<dyn Volume>, String> {
+        let version = self.version.load(SeqCst);
+        Ok(Box::new(State {
+            version,
+            live: self.in_place.then(|| Arc::clone(&self.version)),
+        }))
+    }
+
+    fn state(&self) -> String {
+        self.version.load(SeqCst).to_string()
+    }
+
+    fn modified(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH
+    }
+
+    fn guess(&self) -> u64 {
+        9
+    }
+}
+
+#[derive(Debug)]
+struct State {
+    version: u64,
+    live: Option<Arc<AtomicU64>>,
+}
+
+const GAMES: Ino = Ino(2);
+
+impl State {
+    fn version(&self) -> u64 {
+        self.live
+            .as_ref()
+            .map_or(self.version, |live| live.load(SeqCst))
+    }
+
+    fn last(&self) -> u32 {
+        if self.version() % 2 == 1 { 9 } else { 8 }
+    }
+}
+
+impl Volume for State {
+    fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Node, Error> {
+        match directory {
+            Ino::ROOT if name == b"games" => self.node(GAMES),
+            GAMES => {
+                let name = std::str::from_utf8(name).map_err(|_| Error::NotFound)?;
+                let id = name.parse().map_err(|_| Error::NotFound)?;
+                self.node(Ino::new(1, id))
+            }
+            _ => Err(Error::NotFound),
+        }
+    }
+
+    fn node(&self, ino: Ino) -> Result<Node, Error> {
+        let kind = match (ino.kind(), ino.index()) {
+            (0, 1 | 2) => NodeKind::Directory,
+            (1, id) if (1..=self.last()).contains(&id) => NodeKind::File(Size::Rendered),
+            _ => return Err(Error::NotFound),
+        };
+        Ok(Node {
+            ino,
+            kind,
+            links: 1,
+            // Nothing can be told from the time.
+            modified: SystemTime::UNIX_EPOCH,
+        })
+    }
+
+    fn parent(&self, _: Ino) -> Result<Ino, Error> {
+        Ok(Ino::ROOT)
+    }
+
+    fn list(&self, directory: Ino, after: u64, listing: &mut Listing<'_>) -> Result<(), Error> {
+        let numbers = match directory {
+            Ino::ROOT => vec![("games".to_owned(), GAMES)],
+            _ => (1..=self.last())
+                .map(|id| (id.to_string(), Ino::new(1, id)))
+                .collect(),
+        };
+        for ((name, ino), cookie) in numbers.iter().zip(3..) {
+            let node = self.node(*ino)?;
+            if cookie > after && !listing(&DirEntry { name, node, cookie }) {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn render(&self, ino: Ino, out: &mut Vec<u8>) -> Result<Completeness, Error> {
+        self.node(ino)?;
+        out.extend(text(ino.index(), self.version()).bytes());
+        Ok(Completeness::Whole)
+    }
+
+    fn statistics(&self) -> Statistics {
+        Statistics::default()
+    }
+
+    fn rendered(&self) -> (Ino, Ino) {
+        (Ino::new(1, 1), Ino::new(1, self.last()))
+    }
+}
