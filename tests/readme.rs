@@ -23,7 +23,8 @@ fn section(heading: &str) -> String {
 
 #[test]
 fn every_sentence_on_behaviour_names_tests_that_are_there() {
-    let sources = ["cli", "mount", "truth", "vfs"].map(|file| read(&format!("tests/{file}.rs")));
+    let sources =
+        ["check", "cli", "mount", "truth", "vfs"].map(|file| read(&format!("tests/{file}.rs")));
     let section = section("Behaviour");
     let rows = section.lines().filter(|line| line.starts_with("| "));
     let mut count = 0;
