@@ -773,3 +773,105 @@ fn without_xattr_there_are_no_attributes() {
     };
     assert_eq!(printed, "ENOTSUP\nENOTSUP");
 }
+
+fn check(base: &Path) -> Output {
+    cbfs(&["check", base.to_str().unwrap()])
+}
+
+#[test]
+fn a_check_of_a_sound_base_ends_with_0_and_a_summary() {
+    let base = fixture("cbh/sample/sample.cbh");
+    for file in ["sample.cbh", "sample.cbp"] {
+        let output = check(&base.with_file_name(file));
+        assert_eq!(output.status.code(), Some(0));
+        let expected = format!("{}: sound (15 records)\n", base.display());
+        assert_eq!(text(&output.stdout), expected);
+        assert_eq!(text(&output.stderr), "", "there is no bar in a pipe");
+    }
+    let output = cbfs(&["--quiet", "check", base.to_str().unwrap()]);
+    assert_eq!(
+        (output.status.code(), text(&output.stdout)),
+        (Some(0), String::new())
+    );
+}
+
+#[test]
+fn a_check_of_a_damaged_base_ends_with_1_and_a_line_for_each_defect() {
+    let directory = copy_of_base("cbh/sample");
+    let base = directory.path().join("sample.cbh");
+    let mut headers = std::fs::read(&base).unwrap();
+    // The number of moves of the first game.
+    headers[46 + 45] = 200;
+    std::fs::write(&base, headers).unwrap();
+    let moves = base.with_extension("cbg");
+    let bytes = std::fs::read(&moves).unwrap();
+    std::fs::write(&moves, &bytes[..840]).unwrap();
+    let output = check(&base);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(text(&output.stderr), "", "all is said on standard output");
+    let printed = text(&output.stdout);
+    let lines: Vec<&str> = printed.lines().collect();
+    let (summary, lines) = lines.split_last().unwrap();
+    let in_base = |extension| base.with_extension(extension).display().to_string();
+    assert_eq!(lines.len(), 4, "{printed}");
+    for (line, start) in lines.iter().zip([
+        format!(
+            "{} at 0x2: 851 bytes claimed, the file has 840",
+            in_base("cbg")
+        ),
+        format!(
+            "{} at 0xa: 851 bytes claimed, the file has 840",
+            in_base("cbg")
+        ),
+        format!("{} at 0x5b: game 1 claims 200 moves", in_base("cbh")),
+        format!("{} at 0x", in_base("cbg")),
+    ]) {
+        assert!(line.starts_with(&start), "{line}\n{start}");
+    }
+    assert!(lines[3].ends_with("left)"), "{printed}");
+    assert_eq!(
+        *summary,
+        format!("{}: 4 defects (15 records)", in_base("cbh"))
+    );
+    assert_eq!(text(&check(&base).stdout), printed, "each time the same");
+}
+
+#[test]
+fn a_required_file_of_another_format_is_a_defect() {
+    let directory = copy_of_base("cbh/sample");
+    let base = directory.path().join("sample.cbh");
+    std::fs::write(base.with_extension("cbp"), [0; 28]).unwrap();
+    let output = check(&base);
+    assert_eq!(output.status.code(), Some(1));
+    let expected = format!(
+        "{} at 0x8: no entity file: its mark is missing\n",
+        base.with_extension("cbp").display()
+    );
+    assert_eq!(text(&output.stdout), expected);
+}
+
+#[test]
+fn what_cannot_be_checked_ends_with_2_and_one_line() {
+    let directory = copy_of_base("cbh/sample");
+    let base = directory.path().join("sample.cbh");
+    std::fs::remove_file(base.with_extension("cbg")).unwrap();
+    for (source, part) in [
+        (Path::new("/no/such.cbh"), "/no"),
+        (&directory.path().join("other.cbh"), "not found"),
+        (&base, "cannot be read without its moves"),
+        (Path::new("/tmp/x.2cbh"), "2CBH"),
+        (directory.path(), "a directory"),
+    ] {
+        let output = check(source);
+        let errors = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{errors}");
+        assert_eq!(
+            (errors.lines().count(), text(&output.stdout)),
+            (1, String::new())
+        );
+        assert!(
+            errors.starts_with("cbfs: ") && errors.contains(part),
+            "{errors}"
+        );
+    }
+}

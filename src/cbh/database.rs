@@ -1,5 +1,6 @@
 //! A base, opened: its records listed and its games read.
 
+mod check;
 mod find;
 mod lists;
 mod texts;

@@ -9,6 +9,7 @@
 //! | offset | bytes | meaning | if absent |
 //! |---|---|---|---|
 //! | 0 | 4+4 | white team, black team | -1 |
+//! | 12 | 8 | offset of the annotations, 0 none | as `.cbh` |
 //! | 30 | 8 | offset of the moves, for files beyond 4 GiB | as `.cbh` |
 //! | 38 | 16+16 | rating types of White and Black | zeros |
 //! | 80 | 8 | stamp of creation | 0 |
@@ -116,6 +117,12 @@ impl ExtendedRecord {
             let id = i32::from_be_bytes(field(bytes, offset)?);
             u32::try_from(id).ok().map(EntityId)
         })
+    }
+
+    /// The offset in `.cba` and that in `.cbg`, as far as a record of any
+    /// version repeats them.
+    pub(crate) fn offsets(bytes: &[u8]) -> [Option<u64>; 2] {
+        [12, 30].map(|offset| field(bytes, offset).map(u64::from_be_bytes))
     }
 
     /// When the game was last saved, or else made.

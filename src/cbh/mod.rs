@@ -12,7 +12,8 @@
 //!
 //! [`crossref`] tells which games have a player, an event, an opening or a
 //! year in common, [`references`] how often records refer to each entity;
-//! [`Summary`] is a game as its records alone tell it.
+//! [`Summary`] is a game as its records alone tell it, [`GameFacts`] what its
+//! record must say of its moves and remarks.
 //!
 //! The words: a **game id** counts the records of `.cbh` from 1, texts
 //! included; an **entity id** counts the records of one entity file from 0.
@@ -25,6 +26,7 @@ mod date;
 mod entities;
 mod error;
 mod extended;
+mod facts;
 mod family;
 pub mod moves;
 mod record;
@@ -39,6 +41,7 @@ pub use crossref::{Crossref, Group, Grouping};
 pub use database::{Database, Decoded, Options, StoredGame};
 pub use entities::{EntityId, EntityKind, EntityNames};
 pub use error::Error;
+pub use facts::GameFacts;
 pub use family::{Family, FileKind};
 pub use record::{Entry, GameId, RecordKind};
 pub use references::{Reference, References};

@@ -28,6 +28,25 @@ impl TopGames {
         Ok(is_known.map(|()| TopGames { storage }))
     }
 
+    /// Reports it if the file is shorter than its header says.
+    ///
+    /// # Errors
+    ///
+    /// The medium's.
+    pub(super) fn verify(&self, report: &mut dyn FnMut(u64, String)) -> io::Result<()> {
+        let mut buffer = ReadBuffer::default();
+        let mut reader = ByteReader::new(self.storage.read_up_to(4, 4, &mut buffer)?);
+        let words = reader.u32_be().unwrap_or(0);
+        let present = self.storage.len()?.saturating_sub(HEADER_BYTES as u64);
+        if present < 4 * u64::from(words) {
+            report(
+                4,
+                format!("{words} words claimed, {present} bytes are there"),
+            );
+        }
+        Ok(())
+    }
+
     /// Whether game `id` is a top game; false if the file does not tell.
     ///
     /// # Errors

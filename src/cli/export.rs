@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 
 use super::options::parse_code_page;
-use super::{Failure, signals};
+use super::{Failure, progress, signals};
 use crate::cbh::{self, CodePage, Database, Decoded, GameId, RecordKind};
 use crate::pgn;
 
@@ -71,7 +71,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         code_page: args.codepage,
     };
     let database = Database::open(&args.source, &options).map_err(Failure::new)?;
-    let bar = progress(u64::from(database.last_id()), quiet);
+    let bar = progress::bar(database.last_id(), quiet);
     let unreadable = match &args.output {
         None => write_games(&database, &mut io::stdout().lock(), &bar)
             .map_err(|error| Failure::output(&error))?,
@@ -113,18 +113,6 @@ fn write_file<T>(
     temporary.as_file().sync_all()?;
     temporary.persist(&path)?;
     Ok(written)
-}
-
-/// A bar on stderr if that is a terminal.
-fn progress(records: u64, quiet: bool) -> ProgressBar {
-    let target = if quiet {
-        ProgressDrawTarget::hidden()
-    } else {
-        ProgressDrawTarget::stderr()
-    };
-    let style = ProgressStyle::with_template("{wide_bar} {human_pos}/{human_len} games {eta}")
-        .unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::with_draw_target(Some(records), target).with_style(style)
 }
 
 /// Writes the games in order; gives how many could not be read.

@@ -7,16 +7,21 @@
 //! | 2 | the command line makes no sense |
 //! | 141 | whoever read the output went away, as after `| head` |
 //!
+//! `cbfs check` ends with 0 for a sound base, 1 for one that has defects, and
+//! 2 if it could not look.
+//!
 //! Called as `mount.fuse.cbfs` or `mount.cbfs`, the program is the helper of
 //! `mount -t fuse.cbfs` and ends with the codes of mount(8): 0, 1 for a
 //! command line that makes no sense, 32 if it could not be mounted.
 
+mod check;
 mod daemon;
 mod export;
 mod helper;
 mod info;
 mod mount;
 mod options;
+mod progress;
 mod signals;
 mod umount;
 
@@ -59,6 +64,13 @@ enum Command {
     Info(info::Args),
     /// Write all games of a base as one PGN, without mounting it
     Export(export::Args),
+    /// Look for damage: decode all games and hold all files of a base against
+    /// each other
+    ///
+    /// Prints a line for each defect: the file, the offset in it, the fact.
+    /// Nothing is changed. Ends with 0 if the base is sound, with 1 if it has
+    /// defects, with 2 if it could not be checked.
+    Check(check::Args),
     /// Print completions for a shell
     Completions {
         /// The shell
@@ -139,6 +151,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Umount(args) => umount::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Export(args) => export::run(&args, cli.quiet),
+        Command::Check(args) => check::run(&args, cli.quiet),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "cbfs", &mut script);

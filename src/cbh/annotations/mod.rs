@@ -54,10 +54,13 @@ use crate::bytes::{ByteReader, Malformed};
 use crate::game::{Annotation, Game};
 
 /// Bytes before the first remark of a record.
-const HEAD_BYTES: usize = 14;
+pub(super) const HEAD_BYTES: usize = 14;
 
 /// Bytes before the payload of a remark.
 const REMARK_HEAD_BYTES: usize = 6;
+
+/// What follows the game id in a record.
+pub(super) const MARK: [u8; 4] = [0x01, 0x00, 0x0e, 0x0e];
 
 /// A larger record is damage: the largest seen has 45 KB.
 const MAX_RECORD_BYTES: usize = 1 << 24;
@@ -186,7 +189,7 @@ pub(super) fn encode(
     let u24 = |number: u32| number.to_be_bytes().into_iter().skip(1);
     let mut record = Vec::new();
     record.extend(u24(id));
-    record.extend([0x01, 0x00, 0x0e, 0x0e]);
+    record.extend(MARK);
     record.extend(u24(u32::try_from(remarks.len() + 1).unwrap_or(u32::MAX)));
     record.extend([0; 4]);
     for (position, kind, payload) in remarks {

@@ -71,7 +71,7 @@ impl Database {
 
     /// Reads the blob at `offset`; of one that ends past the file, what is
     /// there.
-    fn read_text_body(
+    pub(super) fn read_text_body(
         &self,
         offset: u64,
         buffer: &mut ReadBuffer,

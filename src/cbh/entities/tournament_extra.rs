@@ -4,6 +4,7 @@
 //! 61 lies the last day (u32, big-endian), from version 3 on.
 
 use std::io;
+use std::ops::RangeInclusive;
 
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::date;
@@ -11,6 +12,9 @@ use crate::game::Date;
 use crate::storage::{ReadBuffer, Storage};
 
 const HEADER_BYTES: u64 = 32;
+
+/// Sizes of a record: 61 bytes in version 2, the newest known has 405.
+const RECORD_BYTES: RangeInclusive<u32> = 61..=4096;
 
 /// Where the last day lies in a record, and its size.
 const END_DATE: (u64, usize) = (61, 4);
@@ -34,6 +38,31 @@ impl TournamentExtras {
             storage,
             record_bytes,
         }))
+    }
+
+    /// Reports in what the header cannot be true.
+    ///
+    /// # Errors
+    ///
+    /// The medium's.
+    pub(crate) fn verify(&self, report: &mut dyn FnMut(u64, String)) -> io::Result<()> {
+        let size = self.record_bytes;
+        if !RECORD_BYTES.contains(&size) {
+            report(4, format!("record size {size} is impossible"));
+            return Ok(());
+        }
+        let mut buffer = ReadBuffer::default();
+        let mut reader = ByteReader::new(self.storage.read_up_to(8, 4, &mut buffer)?);
+        let last = reader.i32_le().unwrap_or(-1);
+        let present = self.storage.len()?.saturating_sub(HEADER_BYTES) / u64::from(size);
+        // 0 stands for none as well as for one.
+        if last != 0 && !u64::try_from(last).is_ok_and(|last| last < present) {
+            report(
+                8,
+                format!("record {last} is the last one claimed, {present} are there"),
+            );
+        }
+        Ok(())
     }
 
     /// Last day of tournament `id`, unknown if the file does not tell.

@@ -51,6 +51,12 @@ impl<K: Kind> EntityFile<K> {
                 report(self.offset_of(id), format!("record {id} {fault}"));
             }
         })?;
+        let len = self.storage.len()?;
+        if len < self.records_at {
+            let header_bytes = self.records_at;
+            let what = format!("a header of {header_bytes} bytes claimed, the file has {len}");
+            report(24, what);
+        }
         let present = tree.nodes.len() as u64;
         if u64::from(self.header.capacity) > present {
             let claimed = self.header.capacity;

@@ -9,7 +9,8 @@ use super::setup::{CastlingRooks, StoredSetup};
 use super::word;
 use super::{HEAD_BYTES, MAX_DEPTH, SET_UP};
 use crate::bytes::{ByteReader, Malformed};
-use crate::game::{Branch, Game, Line, Position, Start};
+use crate::cbh::facts::move_count;
+use crate::game::{Branch, Game, Line, PlyId, Position, Start};
 
 /// The size of the blob that begins with `head`, its four bytes included.
 ///
@@ -33,6 +34,19 @@ pub struct MoveDecoder {
     stack: Vec<(Branch, PieceList)>,
     /// The piece numbers of the usual start, from a1 and from h8.
     usual: [PieceList; 2],
+    oddities: Oddities,
+}
+
+/// What in a stream is read over without a loss, but was never written so by
+/// the rules.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::cbh) struct Oddities {
+    /// Where in the blob the first opcode to ignore stands.
+    pub(in crate::cbh) ignored: Option<usize>,
+    /// The game ends with the data, without its last pop.
+    pub(in crate::cbh) lacks_end: bool,
+    /// Bytes after the end of the game.
+    pub(in crate::cbh) surplus: usize,
 }
 
 impl Default for MoveDecoder {
@@ -41,6 +55,7 @@ impl Default for MoveDecoder {
         MoveDecoder {
             stack: Vec::new(),
             usual: [false, true].map(|from_h8| PieceList::new(start.board(), from_h8)),
+            oddities: Oddities::default(),
         }
     }
 }
@@ -64,6 +79,11 @@ enum Stop {
 }
 
 impl MoveDecoder {
+    /// Those of the game that was decoded last, if it was whole.
+    pub(in crate::cbh) fn oddities(&self) -> Oddities {
+        self.oddities
+    }
+
     /// Decodes `blob`, which is exactly one game, into `game`'s start and
     /// tree. `move_count` is the number of moves that the header claims for
     /// the main line; it decides between two readings of Chess960 games.
@@ -166,12 +186,15 @@ impl MoveDecoder {
             count: 0,
             stack: &mut self.stack,
             passed_over: None,
+            oddities: Oddities::default(),
         };
         let read = if encoding.is_compact {
             stream.compact()
         } else {
             stream.simple()
         };
+        stream.oddities.surplus = stream.reader.rest().len();
+        self.oddities = stream.oddities;
         read.map_err(|stop| (stop, stream.fault(stop)))
     }
 }
@@ -179,14 +202,8 @@ impl MoveDecoder {
 /// Whether the main line has as many moves as the header claims; a claim of
 /// 255 means that many or more.
 fn claims_fit(game: &Game, claimed: u8) -> bool {
-    let black_begins = usize::from(game.start.position.turn().is_black());
-    let plies = game.tree.main_line_len();
-    let moves = if plies == 0 {
-        0
-    } else {
-        (plies + 1 + black_begins) / 2
-    };
-    moves.min(255) == usize::from(claimed)
+    let black_begins = game.start.position.turn().is_black();
+    move_count(game.tree.main_line_len(), black_begins) == claimed
 }
 
 /// What an encoding mode means.
@@ -237,6 +254,7 @@ struct Stream<'a, 'g> {
     stack: &'a mut Vec<(Branch, PieceList)>,
     /// The first opcode without a meaning, and its offset.
     passed_over: Option<(usize, u8)>,
+    oddities: Oddities,
 }
 
 impl Stream<'_, '_> {
@@ -266,7 +284,7 @@ impl Stream<'_, '_> {
                 Opcode::CastleLong => self.castle(CastlingSide::QueenSide)?,
                 Opcode::Null => self.null(),
                 Opcode::TwoBytes => self.two_bytes()?,
-                Opcode::Ignore => {}
+                Opcode::Ignore => self.ignore(),
                 Opcode::Push => self.push()?,
                 Opcode::Pop => {
                     if !self.pop() {
@@ -301,9 +319,14 @@ impl Stream<'_, '_> {
     }
 
     /// The data may end without an end marker; but not inside a variation.
-    fn end_of_data(&self) -> Result<(), Stop> {
+    fn end_of_data(&mut self) -> Result<(), Stop> {
         match self.stack.len() {
-            0 => self.end(),
+            0 => {
+                // A game without moves has no bytes in the simple encoding.
+                self.oddities.lacks_end =
+                    self.encoding.is_compact || self.line.at() != PlyId::START;
+                self.end()
+            }
             _ => Err(Stop::InsideVariations),
         }
     }
@@ -314,6 +337,12 @@ impl Stream<'_, '_> {
             None => Ok(()),
             Some(_) => Err(Stop::PassedOver),
         }
+    }
+
+    #[cold]
+    fn ignore(&mut self) {
+        let at = self.reader.position().saturating_sub(1);
+        self.oddities.ignored.get_or_insert(at);
     }
 
     #[cold]

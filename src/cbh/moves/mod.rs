@@ -60,7 +60,7 @@ mod setup;
 mod word;
 
 pub use decode::MoveDecoder;
-pub(super) use decode::blob_size;
+pub(super) use decode::{Oddities, blob_size};
 pub use encode::{EncodeError, Encoded, encode};
 pub(super) use pieces::{number, square};
 pub use sequence::Sequence;
