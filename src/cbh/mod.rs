@@ -37,7 +37,10 @@ mod top_games;
 pub use codepage::CodePage;
 pub use crossref::{Crossref, Group, Grouping};
 pub use database::{Database, Decoded, Options, StoredGame};
-pub use entities::{EntityId, EntityKind, EntityNames};
+pub use entities::{
+    EditError, EncodedEntity, Entity, EntityEditor, EntityId, EntityKind, EntityNames, ExtraChange,
+    ExtraWrites, NameForm, TournamentExtras, Unfit, Write,
+};
 pub use error::Error;
 pub use family::{Family, FileKind};
 pub use record::{Entry, GameId, RecordKind};
