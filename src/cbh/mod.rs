@@ -39,7 +39,7 @@ pub use crossref::{Crossref, Group, Grouping};
 pub use database::{Database, Decoded, Options, StoredGame};
 pub use entities::{
     EditError, EncodedEntity, Entity, EntityEditor, EntityId, EntityKind, EntityNames, ExtraChange,
-    ExtraWrites, NameForm, TournamentExtras, Unfit, Write,
+    ExtraWrites, NameForm, TournamentExtras, TreeOrder, Unfit, Write,
 };
 pub use error::Error;
 pub use family::{Family, FileKind};

@@ -158,6 +158,14 @@ enum Order {
     Damaged,
 }
 
+/// What is known of a file whose tree is sound, so that it need not be checked
+/// again while nobody else changes it.
+#[derive(Clone, Copy, Debug)]
+pub struct TreeOrder {
+    collation: Collation,
+    live_count: u32,
+}
+
 /// Where a key belongs.
 struct Place {
     /// The way to the record that has the key, or to where it would hang.
@@ -417,6 +425,31 @@ impl<'a> EntityEditor<'a> {
     /// How many records there are, deleted ones included: all ids lie below.
     pub fn capacity(&self) -> u32 {
         self.header.capacity
+    }
+
+    /// What is known of the file with all changes so far in it; `None` if its
+    /// tree is damaged.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Io`].
+    pub fn tree_order(&mut self) -> Result<Option<TreeOrder>, EditError> {
+        let order = self.order()?;
+        let live_count = self.header.live_count;
+        Ok(match order {
+            Order::Sound(collation) => Some(TreeOrder {
+                collation,
+                live_count,
+            }),
+            Order::Damaged => None,
+        })
+    }
+
+    /// Takes the word of an earlier editor of the file, whose writes and no
+    /// others it has seen since, instead of checking the tree.
+    pub fn assume(&mut self, known: TreeOrder) {
+        self.order = Some(Order::Sound(known.collation));
+        self.header.live_count = known.live_count;
     }
 
     /// Whether the tree is damaged, as far as it was looked at: then the

@@ -38,7 +38,7 @@ mod tournament_extra;
 mod tree;
 mod verify;
 
-pub use edit::{EditError, EntityEditor, Write};
+pub use edit::{EditError, EntityEditor, TreeOrder, Write};
 pub use entity::{EncodedEntity, Entity};
 pub use fields::{NameForm, Unfit};
 pub use kind::{EntityId, EntityKind};

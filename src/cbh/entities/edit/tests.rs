@@ -561,6 +561,29 @@ fn of_a_large_file_only_a_sample_and_the_ways_are_read() {
 }
 
 #[test]
+fn what_is_known_of_a_file_saves_the_next_check() {
+    let mut file = filled(5000);
+    file.bytes[20..24].fill(0);
+    let before = file.clone();
+    let mut editor = open(&before);
+    editor.insert(&data(b"x")).unwrap();
+    let known = editor.tree_order().unwrap().unwrap();
+    apply(&mut file, &editor.writes().unwrap());
+    let counted = Counted(file, AtomicU64::new(0));
+    let mut editor = EntityEditor::open(FileKind::Players, &counted).unwrap();
+    editor.assume(known);
+    editor.insert(&data(b"y")).unwrap();
+    let writes = editor.writes().unwrap();
+    let read = counted.1.load(Atomic::Relaxed);
+    assert!(read < 5000, "{read}");
+    let mut file = counted.0;
+    apply(&mut file, &writes);
+    assert_eq!(damage(&file), NO_DAMAGE);
+    file.bytes[4..8].fill(0x33);
+    assert!(open(&file).tree_order().unwrap().is_none());
+}
+
+#[test]
 fn a_large_file_whose_tree_is_damaged_is_built_anew() {
     let mut file = filled(20_000);
     file.bytes[4..8].copy_from_slice(&77_i32.to_le_bytes());
