@@ -1,11 +1,14 @@
 //! Reading and writing of integers and strings in byte slices.
 //!
 //! Every decoder of the crate reads through [`ByteReader`], which checks each
-//! length against what is left and says where it stopped.
+//! length against what is left and says where it stopped; encoders of fixed
+//! records write over old bytes through [`BytePatch`].
 
 mod cursor;
+mod patch;
 
 pub use cursor::ByteReader;
+pub use patch::BytePatch;
 
 use std::fmt;
 

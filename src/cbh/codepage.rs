@@ -18,13 +18,16 @@ pub struct CodePage {
 
 impl Default for CodePage {
     fn default() -> CodePage {
-        CodePage {
-            encoding: WINDOWS_1252,
-        }
+        CodePage::WESTERN
     }
 }
 
 impl CodePage {
+    /// Windows-1252, the page of Western Europe and the usual one.
+    pub const WESTERN: CodePage = CodePage {
+        encoding: WINDOWS_1252,
+    };
+
     /// The page of this label: `1252`, `cp1251`, `windows-1250`, `iso-8859-2`
     /// and whatever else the WHATWG standard calls an 8-bit encoding.
     pub fn from_label(label: &str) -> Option<CodePage> {

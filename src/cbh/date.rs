@@ -3,7 +3,11 @@
 //! `.cbh`, `.cbt`, `.cbs` and `.cbtt` hold a date as
 //! `year << 9 | month << 5 | day`, 21 bits; a part of 0 is unknown.
 
+use crate::bytes::Malformed;
 use crate::game::Date;
+
+/// The bits that hold a date.
+pub(crate) const BITS: u32 = 0x1f_ffff;
 
 /// The date of the low 21 bits.
 pub(crate) fn decode(packed: u32) -> Date {
@@ -12,6 +16,19 @@ pub(crate) fn decode(packed: u32) -> Date {
         month: (packed >> 5 & 0xf) as u8,
         day: (packed & 0x1f) as u8,
     }
+}
+
+/// The date in the low 21 bits of `old`, whose other bits stay.
+///
+/// # Errors
+///
+/// [`Malformed`] if a part needs more bits than it has.
+pub(crate) fn encode(date: Date, old: u32) -> Result<u32, Malformed> {
+    let packed = u32::from(date.year) << 9 | u32::from(date.month) << 5 | u32::from(date.day);
+    if decode(packed) != date || packed > BITS {
+        return Err(Malformed::new(0, format!("{date:?} cannot be stored")));
+    }
+    Ok(old & !BITS | packed)
 }
 
 #[cfg(test)]
@@ -23,5 +40,19 @@ mod tests {
         let date = decode(0x000f_c0fa);
         assert_eq!((date.year, date.month, date.day), (2016, 7, 26));
         assert!(decode(0).is_unknown());
+        assert_eq!(encode(date, 0), Ok(0x000f_c0fa));
+        assert_eq!(encode(Date::UNKNOWN, 0x000f_c0fa), Ok(0));
+    }
+
+    #[test]
+    fn bits_beside_a_date_stay_and_a_date_beyond_its_bits_is_refused() {
+        let date = decode(0x000f_c0fa);
+        assert_eq!(encode(date, 0xffff_ffff), Ok(0xffef_c0fa));
+        let too_late = Date { year: 4096, ..date };
+        let no_month = Date { month: 16, ..date };
+        let no_day = Date { day: 32, ..date };
+        for date in [too_late, no_month, no_day] {
+            assert!(encode(date, 0).is_err(), "{date:?}");
+        }
     }
 }

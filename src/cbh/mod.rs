@@ -25,11 +25,11 @@ mod database;
 mod date;
 mod entities;
 mod error;
-mod extended;
+pub mod extended;
 mod facts;
 mod family;
 pub mod moves;
-mod record;
+pub mod record;
 mod references;
 mod rewrite;
 mod summary;
@@ -39,7 +39,10 @@ mod top_games;
 pub use codepage::CodePage;
 pub use crossref::{Crossref, Group, Grouping};
 pub use database::{Database, Decoded, Options, StoredGame};
-pub use entities::{EntityId, EntityKind, EntityNames};
+pub use entities::{
+    EditError, EncodedEntity, Entity, EntityEditor, EntityId, EntityKind, EntityNames, ExtraChange,
+    ExtraWrites, NameForm, TournamentExtras, TreeOrder, Unfit, Write,
+};
 pub use error::Error;
 pub use facts::GameFacts;
 pub use family::{Family, FileKind};
@@ -48,3 +51,4 @@ pub use references::{Reference, References};
 pub use rewrite::{rewrite, write};
 pub use summary::Summary;
 pub use texts::{Body, Content, GameMention, GuidingText, Link, TextLanguage};
+pub use top_games::TopGames;

@@ -42,15 +42,18 @@
 //! | 13 | 3 | annotator: the author |
 //! | 16 | 1+1 | round, subround |
 //! | 18 | 4 | which media it uses |
+//!
+//! What is not named here is written back as it was found.
 
 use std::time::SystemTime;
 
 use super::date;
-use crate::bytes::{ByteReader, Malformed};
-use crate::game::{Date, Eco, GameResult};
+use super::moves::start_number;
+use crate::bytes::{BytePatch, ByteReader, Malformed};
+use crate::game::{Board, Date, Eco, GameResult};
 
 /// Size of the header and of each record.
-pub(crate) const RECORD_BYTES: usize = 46;
+pub const RECORD_BYTES: usize = 46;
 
 /// Number of a game or text in its base, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -80,16 +83,19 @@ pub struct Entry {
 
 /// The `.cbh` header as far as reading needs it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FileHeader {
+pub struct FileHeader {
     /// 1 in nearly all bases.
-    pub(crate) version: u8,
+    pub version: u8,
     /// Number of records + 1.
-    pub(crate) next_id: u32,
+    pub next_id: u32,
 }
+
+/// Bytes of the header in use in old bases, which have the next id once.
+const OLD_HEADER_BYTES: u16 = 36;
 
 impl FileHeader {
     /// Reads the 46 bytes.
-    pub(crate) fn decode(bytes: &[u8]) -> Result<FileHeader, Malformed> {
+    pub fn decode(bytes: &[u8]) -> Result<FileHeader, Malformed> {
         let mut reader = ByteReader::new(bytes);
         reader.skip(3)?;
         let record_bytes = reader.u16_be()?;
@@ -104,10 +110,31 @@ impl FileHeader {
             next_id: reader.u32_be()?,
         })
     }
+
+    /// Writes the next game id over the header of a file, in both its places
+    /// where the file has both; all else stays.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`] if `header` is shorter than 46 bytes.
+    pub fn encode(&self, header: &mut [u8]) -> Result<(), Malformed> {
+        let mut reader = ByteReader::new(header);
+        reader.skip(1)?;
+        let is_old = reader.u16_be()? == OLD_HEADER_BYTES;
+        let mut patch = BytePatch::new(header);
+        patch.skip(6)?;
+        patch.put(self.next_id.to_be_bytes())?;
+        patch.skip(30)?;
+        let again = patch.array()?;
+        if !is_old {
+            *again = self.next_id.to_be_bytes();
+        }
+        patch.skip(2)
+    }
 }
 
 /// Kind and deleted flag of a record; `None` if it is not in use.
-pub(crate) fn decode_kind(bytes: &[u8]) -> Option<(RecordKind, bool)> {
+pub fn decode_kind(bytes: &[u8]) -> Option<(RecordKind, bool)> {
     let first = *bytes.first()?;
     let kind = match first & 0b11 {
         0b01 => RecordKind::Game,
@@ -117,31 +144,78 @@ pub(crate) fn decode_kind(bytes: &[u8]) -> Option<(RecordKind, bool)> {
     Some((kind, first & 0x80 != 0))
 }
 
+/// The deleted flag in the first byte of a record.
+const DELETED: u8 = 0x80;
+
+/// The first byte of a record with the deleted flag set or cleared; its other
+/// bits stay.
+pub fn with_deleted_flag(first: u8, is_deleted: bool) -> u8 {
+    if is_deleted {
+        first | DELETED
+    } else {
+        first & !DELETED
+    }
+}
+
+/// A new game's record before anything is written into it.
+pub const NEW_GAME: [u8; RECORD_BYTES] = new_record(0b01);
+
+/// A new text's record before anything is written into it.
+pub const NEW_TEXT: [u8; RECORD_BYTES] = new_record(0b11);
+
+const fn new_record(kind: u8) -> [u8; RECORD_BYTES] {
+    let mut record = [0; RECORD_BYTES];
+    let [first, ..] = &mut record;
+    *first = kind;
+    record
+}
+
 /// A game's record.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct GameRecord {
-    pub(crate) moves_offset: u32,
-    pub(crate) annotations_offset: u32,
-    pub(crate) white: u32,
-    pub(crate) black: u32,
-    pub(crate) tournament: u32,
-    pub(crate) annotator: u32,
-    pub(crate) source: u32,
-    pub(crate) date: Date,
-    pub(crate) result: u8,
-    pub(crate) line_evaluation: u8,
-    pub(crate) round: u8,
-    pub(crate) subround: u8,
-    pub(crate) white_elo: u16,
-    pub(crate) black_elo: u16,
-    pub(crate) opening: u16,
-    pub(crate) medals: u16,
-    pub(crate) move_count: u8,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GameRecord {
+    /// Offset of the moves in `.cbg`; of a larger file its low 32 bits.
+    pub moves_offset: u32,
+    /// Offset of the remarks in `.cba`, 0 for none.
+    pub annotations_offset: u32,
+    /// White's id.
+    pub white: u32,
+    /// Black's id.
+    pub black: u32,
+    /// The tournament's id.
+    pub tournament: u32,
+    /// The annotator's id.
+    pub annotator: u32,
+    /// The source's id.
+    pub source: u32,
+    /// When it was played.
+    pub date: Date,
+    /// Number of the result, see [`result_of`].
+    pub result: u8,
+    /// A NAG that judges a line.
+    pub line_evaluation: u8,
+    /// Round, 0 if not given.
+    pub round: u8,
+    /// Game within the round.
+    pub subround: u8,
+    /// White's rating.
+    pub white_elo: u16,
+    /// Black's rating.
+    pub black_elo: u16,
+    /// Opening code, see [`eco_of`], or [`chess960_word`].
+    pub opening: u16,
+    /// Medals, a bit each.
+    pub medals: u16,
+    /// Which kinds of annotations there are, a bit each.
+    pub flags: u32,
+    /// How many of them.
+    pub magnitudes: u16,
+    /// Moves of the main line, 255 for all beyond.
+    pub move_count: u8,
 }
 
 impl GameRecord {
     /// Reads the 46 bytes of a game.
-    pub(crate) fn decode(bytes: &[u8]) -> Result<GameRecord, Malformed> {
+    pub fn decode(bytes: &[u8]) -> Result<GameRecord, Malformed> {
         let mut reader = ByteReader::new(bytes);
         reader.skip(1)?;
         let record = GameRecord {
@@ -161,40 +235,88 @@ impl GameRecord {
             black_elo: reader.u16_be()?,
             opening: reader.u16_be()?,
             medals: reader.u16_be()?,
-            move_count: {
-                reader.skip(6)?;
-                reader.u8()?
-            },
+            flags: reader.u32_be()?,
+            magnitudes: reader.u16_be()?,
+            move_count: reader.u8()?,
         };
         Ok(record)
     }
 
+    /// Writes the fields over a record, [`NEW_GAME`] for a new one; the kind
+    /// and whatever no field tells stay.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`] if `record` is shorter than 46 bytes, an id has more
+    /// than 24 bits, or the date cannot be stored.
+    pub fn encode(&self, record: &mut [u8]) -> Result<(), Malformed> {
+        let mut patch = BytePatch::new(record);
+        patch.skip(1)?;
+        patch.put(self.moves_offset.to_be_bytes())?;
+        patch.put(self.annotations_offset.to_be_bytes())?;
+        for id in [
+            self.white,
+            self.black,
+            self.tournament,
+            self.annotator,
+            self.source,
+        ] {
+            patch.u24_be(id)?;
+        }
+        let day = patch.array::<3>()?;
+        let old = ByteReader::new(day).u24_be()?;
+        BytePatch::new(day).u24_be(date::encode(self.date, old)?)?;
+        patch.put([self.result, self.line_evaluation, self.round, self.subround])?;
+        for word in [self.white_elo, self.black_elo, self.opening, self.medals] {
+            patch.put(word.to_be_bytes())?;
+        }
+        patch.put(self.flags.to_be_bytes())?;
+        patch.put(self.magnitudes.to_be_bytes())?;
+        patch.put([self.move_count])
+    }
+
+    /// Changes the opening code; the stored word stays if it says this
+    /// already.
+    pub fn set_eco(&mut self, eco: Option<Eco>) {
+        if self.eco() != eco {
+            self.opening = eco_word(eco);
+        }
+    }
+
     /// The result; `None` for numbers that stand for none.
-    pub(crate) fn result(&self) -> Option<GameResult> {
+    pub fn result(&self) -> Option<GameResult> {
         result_of(self.result)
     }
 
     /// The opening code. In Chess960 games the field holds the number of the
     /// start position instead, which lies beyond all codes.
-    pub(crate) fn eco(&self) -> Option<Eco> {
+    pub fn eco(&self) -> Option<Eco> {
         eco_of(self.opening)
     }
 }
 
 /// A guiding text's record.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TextRecord {
-    pub(crate) offset: u32,
-    pub(crate) tournament: u32,
-    pub(crate) source: u32,
-    pub(crate) annotator: u32,
-    pub(crate) round: u8,
-    pub(crate) subround: u8,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextRecord {
+    /// Offset of the text in `.cbg`.
+    pub offset: u32,
+    /// The tournament's id.
+    pub tournament: u32,
+    /// The source's id.
+    pub source: u32,
+    /// The annotator's id.
+    pub annotator: u32,
+    /// Round, 0 if not given.
+    pub round: u8,
+    /// Game within the round.
+    pub subround: u8,
+    /// Which media it uses, a bit each.
+    pub flags: u32,
 }
 
 impl TextRecord {
     /// Reads the 46 bytes of a text.
-    pub(crate) fn decode(bytes: &[u8]) -> Result<TextRecord, Malformed> {
+    pub fn decode(bytes: &[u8]) -> Result<TextRecord, Malformed> {
         let mut reader = ByteReader::new(bytes);
         reader.skip(1)?;
         let offset = reader.u32_be()?;
@@ -206,12 +328,31 @@ impl TextRecord {
             annotator: reader.u24_be()?,
             round: reader.u8()?,
             subround: reader.u8()?,
+            flags: reader.u32_be()?,
         })
+    }
+
+    /// Writes the fields over a record, [`NEW_TEXT`] for a new one; the kind
+    /// and whatever no field tells stay.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`] if `record` is too short or an id has more than 24 bits.
+    pub fn encode(&self, record: &mut [u8]) -> Result<(), Malformed> {
+        let mut patch = BytePatch::new(record);
+        patch.skip(1)?;
+        patch.put(self.offset.to_be_bytes())?;
+        patch.skip(2)?;
+        patch.u24_be(self.tournament)?;
+        patch.u24_be(self.source)?;
+        patch.u24_be(self.annotator)?;
+        patch.put([self.round, self.subround])?;
+        patch.put(self.flags.to_be_bytes())
     }
 }
 
 /// The result of this number.
-pub(super) fn result_of(number: u8) -> Option<GameResult> {
+pub fn result_of(number: u8) -> Option<GameResult> {
     Some(match number {
         0 => GameResult::BlackWon,
         1 => GameResult::Draw,
@@ -225,9 +366,37 @@ pub(super) fn result_of(number: u8) -> Option<GameResult> {
     })
 }
 
+/// The number of this result.
+pub fn number_of(result: GameResult) -> u8 {
+    match result {
+        GameResult::BlackWon => 0,
+        GameResult::Draw => 1,
+        GameResult::WhiteWon => 2,
+        GameResult::Line => 3,
+        GameResult::BlackWonByForfeit => 4,
+        GameResult::DrawByForfeit => 5,
+        GameResult::WhiteWonByForfeit => 6,
+        GameResult::BothLost => 7,
+    }
+}
+
+/// The word of an opening code, 0 for none.
+pub fn eco_word(eco: Option<Eco>) -> u16 {
+    eco.map_or(0, |eco| (eco.index() + 1) << 7 | u16::from(eco.sub_code()))
+}
+
+/// The word that stands in place of an opening code for start position 0.
+const CHESS960_WORDS: u16 = 64_576;
+
+/// The word that stands in place of an opening code in a game of Chess960:
+/// the number of its start position, beyond all codes.
+pub fn chess960_word(start: &Board) -> u16 {
+    CHESS960_WORDS + start_number(start)
+}
+
 /// The opening code of a stored word: index + 1 in the high nine bits, the
 /// sub-code in the low seven.
-pub(super) fn eco_of(word: u16) -> Option<Eco> {
+pub fn eco_of(word: u16) -> Option<Eco> {
     let index = (word >> 7).checked_sub(1)?;
     Eco::new(index, (word & 0x7f) as u8).or_else(|| Eco::new(index, 0))
 }
@@ -270,6 +439,81 @@ mod tests {
         let ids = (record.tournament, record.source, record.annotator);
         assert_eq!(ids, (1, 2, 3));
         assert_eq!((record.round, record.subround), (4, 5));
+        let mut again = bytes;
+        record.encode(&mut again).unwrap();
+        assert_eq!(again, bytes);
+        let mut new = NEW_TEXT;
+        record.encode(&mut new).unwrap();
+        assert_eq!(new, bytes);
+    }
+
+    #[test]
+    fn a_record_is_written_over_what_it_does_not_tell() {
+        let mut bytes = RECORD;
+        bytes[0] = 0x99;
+        bytes[24] |= 0xe0;
+        let stored = bytes;
+        let mut record = GameRecord::decode(&bytes).unwrap();
+        record.encode(&mut bytes).unwrap();
+        assert_eq!(bytes, stored);
+        record.date.day = 27;
+        record.white = 0x0012_3456;
+        record.flags = 0x0800_0006;
+        record.encode(&mut bytes).unwrap();
+        assert_eq!(GameRecord::decode(&bytes).unwrap(), record);
+        assert_eq!((bytes[0], bytes[24] & 0xe0), (0x99, 0xe0));
+        record.white = 1 << 24;
+        assert!(record.encode(&mut bytes).is_err());
+        let mut new = NEW_GAME;
+        GameRecord::decode(&RECORD)
+            .unwrap()
+            .encode(&mut new)
+            .unwrap();
+        assert_eq!(new, RECORD);
+    }
+
+    #[test]
+    fn the_number_of_games_is_told_twice_except_in_old_headers() {
+        for (used, again) in [(44_u8, 7_u32), (36, 0)] {
+            let mut header = [0; RECORD_BYTES];
+            header[..10].copy_from_slice(&[0, 0, used, 0, 46, 1, 0, 0, 0, 1]);
+            header[16] = 9;
+            let next = FileHeader {
+                next_id: 7,
+                ..FileHeader::decode(&header).unwrap()
+            };
+            let mut wanted = header;
+            wanted[9] = 7;
+            wanted[40..44].copy_from_slice(&again.to_be_bytes());
+            next.encode(&mut header).unwrap();
+            assert_eq!(header, wanted);
+        }
+    }
+
+    #[test]
+    fn results_and_openings_are_the_numbers_they_were_read_from() {
+        for number in 0..8 {
+            assert_eq!(number_of(result_of(number).unwrap()), number);
+        }
+        let mut record = GameRecord::decode(&RECORD).unwrap();
+        let code = record.eco();
+        assert_eq!(eco_word(code), 0x9100);
+        // A sub-code that is none is read as 0, and stays.
+        record.opening = 0x9165;
+        record.set_eco(code);
+        assert_eq!(record.opening, 0x9165);
+        record.set_eco(None);
+        assert_eq!(record.opening, 0);
+        let usual = Board::from(shakmaty::Board::new());
+        assert_eq!(chess960_word(&usual), 64_576 + 518);
+        assert_eq!(eco_of(chess960_word(&usual)), None);
+    }
+
+    #[test]
+    fn the_deleted_flag_is_one_bit() {
+        assert_eq!(with_deleted_flag(0x03, true), 0x83);
+        assert_eq!(with_deleted_flag(0x83, false), 0x03);
+        assert_eq!(with_deleted_flag(0x41, false), 0x41);
     }
 
     #[test]

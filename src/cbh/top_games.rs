@@ -15,13 +15,13 @@ const HEADER_BYTES: usize = 12;
 
 /// The two bits of every game.
 #[derive(Debug)]
-pub(super) struct TopGames {
+pub struct TopGames {
     storage: Box<dyn Storage>,
 }
 
 impl TopGames {
     /// Reads the header.
-    pub(super) fn open(storage: Box<dyn Storage>) -> io::Result<Result<TopGames, Malformed>> {
+    pub fn open(storage: Box<dyn Storage>) -> io::Result<Result<TopGames, Malformed>> {
         let mut buffer = ReadBuffer::default();
         let header = storage.read_up_to(0, HEADER_BYTES, &mut buffer)?;
         let is_known = is_known(header);
@@ -52,11 +52,29 @@ impl TopGames {
     /// # Errors
     ///
     /// The medium's.
-    pub(super) fn is_top_game(&self, id: u32, buffer: &mut ReadBuffer) -> io::Result<bool> {
+    pub fn is_top_game(&self, id: u32, buffer: &mut ReadBuffer) -> io::Result<bool> {
         let bit = 2 * u64::from(id);
         let offset = HEADER_BYTES as u64 + bit / 8;
         let byte = self.storage.read_up_to(offset, 1, buffer)?;
         Ok(byte.first().is_some_and(|byte| byte >> (bit % 8) & 1 != 0))
+    }
+}
+
+impl TopGames {
+    /// Where the bits of game `id` are, and their byte without them: then
+    /// nothing is decided of the game. `None` if that is so already.
+    ///
+    /// # Errors
+    ///
+    /// The medium's.
+    pub fn without(&self, id: u32) -> io::Result<Option<(u64, u8)>> {
+        let bit = 2 * u64::from(id);
+        let offset = HEADER_BYTES as u64 + bit / 8;
+        let mut buffer = ReadBuffer::default();
+        let byte = self.storage.read_up_to(offset, 1, &mut buffer)?;
+        let bits = 0b11 << (bit % 8);
+        let set = byte.first().filter(|&byte| byte & bits != 0);
+        Ok(set.map(|byte| (offset, byte & !bits)))
     }
 }
 
@@ -92,6 +110,14 @@ mod tests {
             })
             .collect();
         assert_eq!(found, [1, 4]);
+        let without = |id| top_games.without(id).unwrap();
+        assert_eq!(without(1), Some((12, 0b0010_0000)));
+        assert_eq!(without(2), Some((12, 0b0000_1100)));
+        assert_eq!(without(4), Some((13, 0)));
+        assert_eq!(
+            (without(3), without(1000), without(u32::MAX)),
+            (None, None, None)
+        );
         bytes[2] = 0x0a;
         let older = TopGames::open(Box::new(MemoryFile::from(bytes))).unwrap();
         assert!(older.is_err());

@@ -296,7 +296,7 @@ pub struct RatingType {
 impl RatingType {
     /// What ChessBase gives every new game, rated or not: an international
     /// rating of FIDE.
-    const USUAL: [u8; 16] = *b"\x00\x01\x00\x01\x00FIDE\0\0\0\0\0\0\0";
+    pub const USUAL: [u8; 16] = *b"\x00\x01\x00\x01\x00FIDE\0\0\0\0\0\0\0";
 
     /// Whether it says no more than that there is a rating.
     pub fn is_usual(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Annotators, `.cbc`: name (45 bytes).
 
-use super::{Kind, read_string};
+use super::{Fields, Kind, read_string};
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::CodePage;
 
@@ -17,5 +17,9 @@ impl Kind for Annotators {
 
     fn decode(data: &[u8], page: CodePage, name: &mut String) -> Result<(), Malformed> {
         read_string(&mut ByteReader::new(data), 45, page, name)
+    }
+
+    fn encode(name: &String, fields: &mut Fields<'_>) -> Result<(), Malformed> {
+        fields.string("name", 45, name)
     }
 }

@@ -21,7 +21,11 @@
 //! garbage.
 
 mod annotator;
+mod balance;
 mod collation;
+mod edit;
+mod entity;
+mod fields;
 mod id_set;
 mod kind;
 mod names;
@@ -34,8 +38,12 @@ mod tournament_extra;
 mod tree;
 mod verify;
 
+pub use edit::{EditError, EntityEditor, TreeOrder, Write};
+pub use entity::{EncodedEntity, Entity};
+pub use fields::{NameForm, Unfit};
 pub use kind::{EntityId, EntityKind};
 pub use names::EntityNames;
+pub use tournament_extra::{ExtraChange, ExtraWrites, TournamentExtras};
 
 pub(super) use annotator::Annotators;
 pub(super) use kind::PerKind;
@@ -44,16 +52,16 @@ pub(super) use source::Sources;
 pub(super) use tag::Tags;
 pub(super) use team::Teams;
 pub(super) use tournament::Tournaments;
-pub(super) use tournament_extra::TournamentExtras;
 
 use std::cmp::Ordering;
 use std::io;
 use std::marker::PhantomData;
 
 use collation::{Collation, compare_strings};
+use fields::Fields;
 
 use super::CodePage;
-use crate::bytes::{ByteReader, Malformed};
+use crate::bytes::{BytePatch, ByteReader, Malformed};
 use crate::storage::{ReadBuffer, Storage};
 
 /// Left child of a deleted record.
@@ -86,6 +94,13 @@ pub(super) trait Kind {
     /// [`Malformed`] if the data are too short.
     fn decode(data: &[u8], page: CodePage, value: &mut Self::Value) -> Result<(), Malformed>;
 
+    /// Writes `value` over the data of a record; what it does not tell stays.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`] if the data are too short, or a date cannot be stored.
+    fn encode(value: &Self::Value, fields: &mut Fields<'_>) -> Result<(), Malformed>;
+
     /// The order of two records, by their data.
     ///
     /// # Errors
@@ -98,7 +113,7 @@ pub(super) trait Kind {
 }
 
 /// The header of an entity file.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileHeader {
     /// Number of records, deleted ones included.
     capacity: u32,
@@ -295,6 +310,18 @@ impl FileHeader {
     }
 }
 
+impl FileHeader {
+    /// Writes the fields that an edit changes over the header of a file.
+    fn encode(&self, header: &mut [u8]) -> Result<(), Malformed> {
+        let mut patch = BytePatch::new(header);
+        patch.put(self.capacity.to_le_bytes())?;
+        patch.put(self.root.to_le_bytes())?;
+        patch.skip(8)?;
+        patch.put(self.first_deleted.to_le_bytes())?;
+        patch.put(self.live_count.to_le_bytes())
+    }
+}
+
 /// Appends the string of a field to `out`, which is emptied before.
 fn read_string(
     reader: &mut ByteReader<'_>,
@@ -305,6 +332,32 @@ fn read_string(
     out.clear();
     page.decode_into(reader.string_field(field_bytes)?, out);
     Ok(())
+}
+
+/// What is wrong with a file of players, games aside.
+#[cfg(test)]
+fn verify_report(storage: Box<dyn Storage>) -> Vec<String> {
+    use super::{GameId, Reference};
+    let file = EntityFile::<Players>::open(storage).unwrap();
+    let mut buffer = ReadBuffer::default();
+    let references: Vec<Reference> = (0..file.count_present().unwrap())
+        .map(|id| {
+            let at = file.offset_of(id);
+            let record = file.storage.read(at, 67, &mut buffer).unwrap();
+            let end = &record[59..];
+            let game = u32::from_le_bytes(end[4..8].try_into().unwrap());
+            Reference {
+                count: u32::from_le_bytes(end[..4].try_into().unwrap()),
+                first: (game != 0).then_some(GameId(game)),
+            }
+        })
+        .collect();
+    let mut found = Vec::new();
+    file.verify(&references, &mut |at, what| {
+        found.push(format!("{at}: {what}"));
+    })
+    .unwrap();
+    found
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Players, `.cbp`: last name (30 bytes), first name (20).
 
-use super::{Kind, read_string};
+use super::{Fields, Kind, read_string};
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::CodePage;
 use crate::game::PlayerName;
@@ -20,5 +20,10 @@ impl Kind for Players {
         let mut reader = ByteReader::new(data);
         read_string(&mut reader, 30, page, &mut name.last)?;
         read_string(&mut reader, 20, page, &mut name.first)
+    }
+
+    fn encode(name: &PlayerName, fields: &mut Fields<'_>) -> Result<(), Malformed> {
+        fields.string("last name", 30, &name.last)?;
+        fields.string("first name", 20, &name.first)
     }
 }

@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use super::collation::{Collation, compare_strings};
-use super::{Kind, read_string};
+use super::{Fields, Kind, read_string};
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::{CodePage, date};
 use crate::game::Source;
@@ -29,6 +29,14 @@ impl Kind for Sources {
         source.version = reader.u8()?;
         source.quality = reader.u8()?;
         Ok(())
+    }
+
+    fn encode(source: &Source, fields: &mut Fields<'_>) -> Result<(), Malformed> {
+        fields.string("title", 25, &source.title)?;
+        fields.string("publisher", 16, &source.publisher)?;
+        fields.date(source.published)?;
+        fields.date(source.version_date)?;
+        fields.patch.put([source.version, source.quality])
     }
 
     /// By title.

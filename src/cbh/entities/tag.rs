@@ -1,7 +1,7 @@
 //! Labels of games, `.cbl`: eight titles of 200 bytes each, in English,
 //! German, French, Spanish, Italian, Dutch and two spare languages.
 
-use super::{Kind, read_string};
+use super::{Fields, Kind, read_string};
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::CodePage;
 use crate::game::GameTag;
@@ -22,5 +22,11 @@ impl Kind for Tags {
         tag.titles
             .iter_mut()
             .try_for_each(|title| read_string(&mut reader, 200, page, title))
+    }
+
+    fn encode(tag: &GameTag, fields: &mut Fields<'_>) -> Result<(), Malformed> {
+        tag.titles
+            .iter()
+            .try_for_each(|title| fields.string("title", 200, title))
     }
 }

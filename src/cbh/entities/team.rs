@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use super::collation::{Collation, compare_strings};
-use super::{Kind, read_string};
+use super::{Fields, Kind, read_string};
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::CodePage;
 use crate::game::{Nation, Team};
@@ -15,6 +15,11 @@ pub(crate) enum Teams {}
 
 /// Stands for "no year" beside 0.
 const NO_YEAR: u32 = 9999;
+
+/// The year that a stored number stands for.
+fn year_of(stored: u32) -> u32 {
+    if stored == NO_YEAR { 0 } else { stored }
+}
 
 impl Kind for Teams {
     type Value = Team;
@@ -28,11 +33,22 @@ impl Kind for Teams {
         read_string(&mut reader, 45, page, &mut team.title)?;
         team.number = reader.u32_le()?;
         team.is_season = reader.u8()? & 1 != 0;
-        let year = reader.u32_le()?;
-        team.year = if year == NO_YEAR { 0 } else { year };
+        team.year = year_of(reader.u32_le()?);
         team.nation = Nation(reader.u8()?);
         team.is_given = true;
         Ok(())
+    }
+
+    fn encode(team: &Team, fields: &mut Fields<'_>) -> Result<(), Malformed> {
+        fields.string("title", 45, &team.title)?;
+        fields.patch.put(team.number.to_le_bytes())?;
+        let [season] = fields.patch.array()?;
+        *season = *season & !1 | u8::from(team.is_season);
+        let year = fields.patch.array()?;
+        if year_of(u32::from_le_bytes(*year)) != team.year {
+            *year = team.year.to_le_bytes();
+        }
+        fields.patch.put([team.nation.0])
     }
 
     /// By title, number, season before year, year, nation.

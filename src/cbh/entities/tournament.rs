@@ -8,7 +8,7 @@
 use std::cmp::{Ordering, Reverse};
 
 use super::collation::{Collation, compare_strings};
-use super::{Kind, read_string};
+use super::{Fields, Kind, read_string};
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::{CodePage, date};
 use crate::game::{Date, EventKind, Nation, Speed, Tournament};
@@ -16,6 +16,9 @@ use crate::game::{Date, EventKind, Nation, Speed, Tournament};
 /// The records of `.cbt`.
 #[derive(Debug)]
 pub(crate) enum Tournaments {}
+
+/// The bits of the type that tell the form of the event.
+const FORM: u8 = 0x1f;
 
 impl Kind for Tournaments {
     type Value = Tournament;
@@ -30,7 +33,7 @@ impl Kind for Tournaments {
         read_string(&mut reader, 30, page, &mut value.place)?;
         value.start = date::decode(reader.u32_le()?);
         let kind = reader.u8()?;
-        value.kind = event_kind(kind & 0x1f);
+        value.kind = event_kind(kind & FORM);
         value.speed = Speed {
             blitz: kind & 0x20 != 0,
             rapid: kind & 0x40 != 0,
@@ -43,6 +46,29 @@ impl Kind for Tournaments {
         reader.skip(1)?;
         value.rounds = reader.u8()?;
         Ok(())
+    }
+
+    fn encode(value: &Tournament, fields: &mut Fields<'_>) -> Result<(), Malformed> {
+        fields.string("title", 40, &value.title)?;
+        fields.string("place", 30, &value.place)?;
+        fields.date(value.start)?;
+        let [kind] = fields.patch.array()?;
+        let form = if event_kind(*kind & FORM) == value.kind {
+            *kind & FORM
+        } else {
+            number_of(value.kind)
+        };
+        *kind = form
+            | u8::from(value.speed.blitz) << 5
+            | u8::from(value.speed.rapid) << 6
+            | u8::from(value.speed.correspondence) << 7;
+        let [team_event] = fields.patch.array()?;
+        *team_event = *team_event & !1 | u8::from(value.is_team_event);
+        fields.patch.put([value.nation.0])?;
+        fields.patch.skip(1)?;
+        fields.patch.put([value.category])?;
+        fields.patch.skip(1)?;
+        fields.patch.put([value.rounds])
     }
 
     /// By year, latest first, title, place, month and day, latest first.
@@ -71,5 +97,20 @@ fn event_kind(number: u8) -> EventKind {
         7 => EventKind::Simultaneous,
         8 => EventKind::Scheveningen,
         _ => EventKind::Unknown,
+    }
+}
+
+/// The number of this kind of event.
+fn number_of(kind: EventKind) -> u8 {
+    match kind {
+        EventKind::Unknown => 0,
+        EventKind::Game => 1,
+        EventKind::Match => 2,
+        EventKind::RoundRobin => 3,
+        EventKind::Swiss => 4,
+        EventKind::Team => 5,
+        EventKind::KnockOut => 6,
+        EventKind::Simultaneous => 7,
+        EventKind::Scheveningen => 8,
     }
 }

@@ -1,36 +1,76 @@
 //! More of each tournament, `.cbtt`. Header of 32 bytes, little-endian:
 //! version i32, record size i32, number of the last record i32, garbage.
-//! Record *i* belongs to tournament *i*; a missing one has all defaults. At
-//! 61 lies the last day (u32, big-endian), from version 3 on.
+//! Record *i* belongs to tournament *i*; a missing one has all defaults.
+//!
+//! Records have 61, 65, 223 or 405 bytes, in versions 2 to 5:
+//!
+//! | offset | bytes | meaning | default |
+//! |---|---|---|---|
+//! | 0 | 8+8 | latitude, longitude: f64, big-endian | 0 |
+//! | 16 | 34 | unknown | zeros, and 7 at 26, 37 and 48 |
+//! | 50 | 10 | rules for ties | 1 each |
+//! | 60 | 1 | number of those | 0 |
+//! | 61 | 4 | last day, u32, big-endian | 0 |
+//! | 65 | | unknown | zeros |
 
+use std::collections::BTreeMap;
 use std::io;
 use std::ops::RangeInclusive;
 
-use crate::bytes::{ByteReader, Malformed};
+use super::Write;
+use super::edit::{EditError, append, difference};
+use crate::bytes::{BytePatch, ByteReader, Malformed};
 use crate::cbh::date;
 use crate::game::Date;
 use crate::storage::{ReadBuffer, Storage};
 
 const HEADER_BYTES: u64 = 32;
 
-/// Sizes of a record: 61 bytes in version 2, the newest known has 405.
+/// Where the number of the last record stands in the header.
+const LAST_RECORD: u64 = 8;
+
+/// The first bytes of a record of which nothing is known.
+const DEFAULT: &[u8; 61] = b"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\
+    \0\0\0\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\0\0\0\0\x07\0\
+    \x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\0";
+
+/// Record sizes that are taken at their word: the largest known is 405.
 const RECORD_BYTES: RangeInclusive<u32> = 61..=4096;
+
+/// No more than this is written to fill the gap before a record.
+const MOST_GAP_BYTES: u64 = 1 << 28;
 
 /// Where the last day lies in a record, and its size.
 const END_DATE: (u64, usize) = (61, 4);
 
+/// What changes in the record of a tournament.
+#[derive(Clone, Copy, Debug)]
+pub struct ExtraChange {
+    /// Whether the tournament is new: then what its id had before goes.
+    pub is_new: bool,
+    /// The last day.
+    pub end: Date,
+}
+
+/// What changes of `.cbtt` come to.
+#[derive(Debug, Default)]
+pub struct ExtraWrites {
+    /// Bytes to be written, and where; records first, last the header.
+    pub writes: Vec<Write>,
+    /// Tournaments whose last day the file has no place for.
+    pub unfit: Vec<u32>,
+}
+
 /// The records of `.cbtt`.
 #[derive(Debug)]
-pub(crate) struct TournamentExtras {
+pub struct TournamentExtras {
     storage: Box<dyn Storage>,
     record_bytes: u32,
 }
 
 impl TournamentExtras {
     /// Reads the header.
-    pub(crate) fn open(
-        storage: Box<dyn Storage>,
-    ) -> io::Result<Result<TournamentExtras, Malformed>> {
+    pub fn open(storage: Box<dyn Storage>) -> io::Result<Result<TournamentExtras, Malformed>> {
         let mut buffer = ReadBuffer::default();
         let mut reader = ByteReader::new(storage.read_up_to(0, 8, &mut buffer)?);
         let record_bytes = reader.skip(4).and_then(|()| reader.u32_le());
@@ -70,7 +110,7 @@ impl TournamentExtras {
     /// # Errors
     ///
     /// The medium's.
-    pub(crate) fn end_date(&self, id: u32, buffer: &mut ReadBuffer) -> io::Result<Date> {
+    pub fn end_date(&self, id: u32, buffer: &mut ReadBuffer) -> io::Result<Date> {
         let (offset, bytes) = END_DATE;
         if u64::from(self.record_bytes) < offset + bytes as u64 {
             return Ok(Date::UNKNOWN);
@@ -82,5 +122,227 @@ impl TournamentExtras {
         }
         let packed = ByteReader::new(field).u32_be().unwrap_or(0);
         Ok(date::decode(packed))
+    }
+
+    /// The writes that bring these changes, by the number of the tournament,
+    /// into the file. Missing records before one are filled with defaults.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Damaged`] if the records have an impossible size, a date
+    /// cannot be stored, or a number is far beyond the file;
+    /// [`EditError::Io`].
+    pub fn writes(&self, changes: &BTreeMap<u32, ExtraChange>) -> Result<ExtraWrites, EditError> {
+        let size = Some(self.record_bytes)
+            .filter(|size| RECORD_BYTES.contains(size))
+            .and_then(|size| usize::try_from(size).ok())
+            .ok_or_else(|| EditError::damaged(4, "impossible record size"))?;
+        let held = self.storage.len()?.saturating_sub(HEADER_BYTES);
+        let mut present = u32::try_from(held / size as u64).unwrap_or(u32::MAX);
+        let mut changed = ExtraWrites::default();
+        for (&id, change) in changes {
+            let has_place = size >= end_of_date();
+            if !has_place && !change.end.is_unknown() {
+                changed.unfit.push(id);
+            }
+            if id < present {
+                let old = self.record(id, size)?;
+                let new = change.apply(if change.is_new {
+                    blank(size)
+                } else {
+                    old.clone()
+                })?;
+                changed
+                    .writes
+                    .extend(difference(self.offset_of(id), &old, &new));
+            } else if has_place && !change.end.is_unknown() {
+                if u64::from(id - present) * size as u64 > MOST_GAP_BYTES {
+                    return Err(EditError::damaged(
+                        4,
+                        format!("there is no tournament {id}"),
+                    ));
+                }
+                for gap in present..id {
+                    let record = self.record(gap, size)?;
+                    append(&mut changed.writes, self.offset_of(gap), &record);
+                }
+                let record = change.apply(blank(size))?;
+                append(&mut changed.writes, self.offset_of(id), &record);
+                present = id + 1;
+            }
+        }
+        self.count_records(present, &mut changed.writes)?;
+        Ok(changed)
+    }
+
+    /// Lets the header name the last of `present` records.
+    fn count_records(&self, present: u32, writes: &mut Vec<Write>) -> Result<(), EditError> {
+        let last = present.saturating_sub(1);
+        let mut buffer = ReadBuffer::default();
+        let old = self.storage.read(LAST_RECORD, 4, &mut buffer)?;
+        if !writes.is_empty() && ByteReader::new(old).u32_le()? < last {
+            writes.push((LAST_RECORD, last.to_le_bytes().to_vec()));
+        }
+        Ok(())
+    }
+
+    fn offset_of(&self, id: u32) -> u64 {
+        HEADER_BYTES + u64::from(id) * u64::from(self.record_bytes)
+    }
+
+    /// A record, with defaults for what of it is missing.
+    fn record(&self, id: u32, size: usize) -> io::Result<Vec<u8>> {
+        let mut buffer = ReadBuffer::default();
+        let held = self
+            .storage
+            .read_up_to(self.offset_of(id), size, &mut buffer)?;
+        let mut record = blank(size);
+        for (place, byte) in record.iter_mut().zip(held) {
+            *place = *byte;
+        }
+        Ok(record)
+    }
+}
+
+impl ExtraChange {
+    /// A record with the last day in it, if there is place for it.
+    fn apply(self, mut record: Vec<u8>) -> Result<Vec<u8>, Malformed> {
+        if record.len() >= end_of_date() {
+            let mut patch = BytePatch::new(&mut record);
+            patch.skip(end_of_date() - END_DATE.1)?;
+            let place = patch.array()?;
+            *place = date::encode(self.end, u32::from_be_bytes(*place))?.to_be_bytes();
+        }
+        Ok(record)
+    }
+}
+
+/// The size of a record that has place for the last day.
+fn end_of_date() -> usize {
+    DEFAULT.len() + END_DATE.1
+}
+
+/// A record of which nothing is known.
+fn blank(size: usize) -> Vec<u8> {
+    let mut record = DEFAULT.to_vec();
+    record.resize(size, 0);
+    record
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::MemoryFile;
+
+    fn file(size: u32, records: u8) -> Vec<u8> {
+        let last = u32::from(records).saturating_sub(1);
+        let mut bytes: Vec<u8> = [3, size, last]
+            .into_iter()
+            .flat_map(u32::to_le_bytes)
+            .collect();
+        bytes.resize(32, 0xdd);
+        for number in 1..=records {
+            bytes.extend(vec![number; size as usize]);
+        }
+        bytes
+    }
+
+    fn changed(bytes: &[u8], changes: &[(u32, bool, u16)]) -> (Vec<u8>, Vec<u32>) {
+        let storage = Box::new(MemoryFile::from(bytes.to_vec()));
+        let extras = TournamentExtras::open(storage).unwrap().unwrap();
+        let change = |&(id, is_new, year): &(u32, bool, u16)| {
+            let end = Date {
+                year,
+                ..Date::UNKNOWN
+            };
+            (id, ExtraChange { is_new, end })
+        };
+        let found = extras
+            .writes(&changes.iter().map(change).collect())
+            .unwrap();
+        let mut bytes = bytes.to_vec();
+        for (offset, write) in found.writes {
+            let (from, to) = (to_usize(offset), to_usize(offset) + write.len());
+            bytes.resize(bytes.len().max(to), 0xcc);
+            bytes[from..to].copy_from_slice(&write);
+        }
+        (bytes, found.unfit)
+    }
+
+    fn to_usize(offset: u64) -> usize {
+        usize::try_from(offset).unwrap()
+    }
+
+    fn end_years(bytes: &[u8], count: u32) -> Vec<u16> {
+        let storage = Box::new(MemoryFile::from(bytes.to_vec()));
+        let extras = TournamentExtras::open(storage).unwrap().unwrap();
+        let mut buffer = ReadBuffer::default();
+        (0..count)
+            .map(|id| extras.end_date(id, &mut buffer).unwrap().year)
+            .collect()
+    }
+
+    #[test]
+    fn records_between_are_filled_with_defaults() {
+        for size in [65, 223, 405] {
+            let old = file(size, 2);
+            let (bytes, unfit) = changed(&old, &[(1, true, 1999), (4, true, 2001), (6, false, 7)]);
+            let size = size as usize;
+            let record = |id: usize| &bytes[32 + id * size..32 + (id + 1) * size];
+            assert_eq!(bytes.len(), 32 + 7 * size);
+            assert_eq!(record(0), vec![1; size]);
+            for id in [2, 3, 5] {
+                assert_eq!(record(id), blank(size));
+            }
+            assert_eq!(end_years(&bytes, 7)[1..], [1999, 0, 0, 2001, 0, 7]);
+            assert_eq!(record(1)[..61], *DEFAULT);
+            assert_eq!(record(6)[65..], vec![0; size - 65]);
+            assert_eq!(bytes[8..12], [6, 0, 0, 0]);
+            assert_eq!((&bytes[12..32], unfit), (&[0xdd; 20][..], vec![]));
+        }
+    }
+
+    #[test]
+    fn an_old_file_has_no_place_for_the_last_day() {
+        let old = file(61, 2);
+        let (bytes, unfit) = changed(&old, &[(0, true, 1999), (1, false, 5), (9, true, 7)]);
+        assert_eq!(unfit, [0, 1, 9]);
+        assert_eq!(bytes[32..93], *DEFAULT);
+        assert_eq!(bytes[93..], old[93..]);
+    }
+
+    #[test]
+    fn a_last_day_changes_four_bytes_and_no_day_beyond_the_file_none() {
+        let old = file(65, 3);
+        let (bytes, _) = changed(&old, &[(2, false, 1999), (9, true, 0)]);
+        let at = 32 + 2 * 65 + 61;
+        assert_eq!(
+            (&bytes[..at], &bytes[at + 4..]),
+            (&old[..at], &old[at + 4..])
+        );
+        assert_eq!(end_years(&bytes, 3)[2], 1999);
+    }
+
+    #[test]
+    fn sizes_and_numbers_that_are_impossible_are_refused() {
+        for (size, id) in [(0, 0), (60, 0), (1 << 20, 0), (405, u32::MAX)] {
+            let mut bytes = file(65, 0);
+            bytes[4..8].copy_from_slice(&u32::to_le_bytes(size));
+            let extras = TournamentExtras::open(Box::new(MemoryFile::from(bytes)));
+            let end = date::decode(0x000f_c0fa);
+            let change = ExtraChange { is_new: true, end };
+            let found = extras
+                .unwrap()
+                .unwrap()
+                .writes(&BTreeMap::from([(id, change)]));
+            assert!(matches!(found, Err(EditError::Damaged(..))), "{size} {id}");
+        }
+    }
+
+    #[test]
+    fn the_default_has_sevens_and_ones_in_their_places() {
+        let places = |byte| (0..61).filter(move |&at| DEFAULT[at] == byte);
+        assert!(places(7).eq([26, 37, 48]));
+        assert!(places(1).eq(50..60));
     }
 }

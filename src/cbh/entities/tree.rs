@@ -3,10 +3,10 @@
 
 use super::id_set::IdSet;
 use super::{DELETED, LINK_BYTES};
-use crate::bytes::{ByteReader, Malformed};
+use crate::bytes::{BytePatch, ByteReader, Malformed};
 
 /// Stands for "no child".
-const NO_CHILD: i32 = -1;
+pub(super) const NO_CHILD: i32 = -1;
 
 /// The links of a record: its first nine bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,9 +31,65 @@ impl Node {
         Ok((node, reader.rest()))
     }
 
+    /// A record without children.
+    pub(super) const LEAF: Node = Node {
+        left: NO_CHILD,
+        right: NO_CHILD,
+        balance: 0,
+    };
+
+    /// Writes the links over those of a record.
+    pub(super) fn encode(self, record: &mut [u8]) -> Result<(), Malformed> {
+        let mut patch = BytePatch::new(record);
+        patch.put(self.left.to_le_bytes())?;
+        patch.put(self.right.to_le_bytes())?;
+        patch.put([self.balance.cast_unsigned()])
+    }
+
+    /// The child on one side.
+    pub(super) fn child(self, side: Side) -> i32 {
+        match side {
+            Side::Left => self.left,
+            Side::Right => self.right,
+        }
+    }
+
+    /// Changes the child on one side.
+    pub(super) fn set_child(&mut self, side: Side, child: i32) {
+        match side {
+            Side::Left => self.left = child,
+            Side::Right => self.right = child,
+        }
+    }
+
     /// Whether the record is deleted.
     pub(super) fn is_deleted(self) -> bool {
         self.left == DELETED
+    }
+}
+
+/// A side of a record in the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Left,
+    Right,
+}
+
+impl Side {
+    /// The other one.
+    pub(super) fn other(self) -> Side {
+        match self {
+            Side::Left => Side::Right,
+            Side::Right => Side::Left,
+        }
+    }
+
+    /// The balance of a record whose side this is the higher one.
+    pub(super) fn weight(self) -> i8 {
+        match self {
+            Side::Left => -1,
+            Side::Right => 1,
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::game::Board;
 const NO_NUMBER: u16 = 253;
 
 /// The number of the position to be stored with it.
-pub(super) fn start_number(board: &Board) -> u16 {
+pub(in crate::cbh) fn start_number(board: &Board) -> u16 {
     number_of(board).unwrap_or(NO_NUMBER)
 }
 

@@ -59,6 +59,7 @@ mod sequence;
 mod setup;
 mod word;
 
+pub(in crate::cbh) use chess960::start_number;
 pub use decode::MoveDecoder;
 pub(super) use decode::{Oddities, blob_size};
 pub use encode::{EncodeError, Encoded, encode};

@@ -1,0 +1,165 @@
+//! Putting records into the tree and taking them out, with exactly the links
+//! that ChessBase writes.
+//!
+//! Everything works over [`Nodes`], which reads only the records that it is
+//! asked for.
+
+use super::edit::EditError;
+use super::tree::{NO_CHILD, Node, Side};
+
+/// The records of a tree, by id.
+pub(super) trait Nodes {
+    /// The links of a record in the tree.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Damaged`] if there is no such record, it is deleted, or
+    /// its balance is none; [`EditError::Io`].
+    fn node(&mut self, link: i32) -> Result<Node, EditError>;
+
+    /// Changes the links of a record that was read before.
+    fn set_node(&mut self, id: i32, node: Node) -> Result<(), EditError>;
+
+    /// Changes the root.
+    fn set_root(&mut self, root: i32);
+}
+
+/// The records from the root down to a place, each with the side taken.
+pub(super) type Way = Vec<(i32, Side)>;
+
+/// No tree of 2^24 records that is balanced is higher: 1.44 times 24, and
+/// some.
+pub(super) const MOST_HEIGHT: usize = 40;
+
+/// Hangs the leaf `new` where `way` ends.
+///
+/// # Errors
+///
+/// [`EditError::Damaged`] if the tree cannot be as its balances say: some
+/// links are changed then.
+pub(super) fn attach(nodes: &mut impl Nodes, mut way: Way, new: i32) -> Result<(), EditError> {
+    nodes.set_node(new, Node::LEAF)?;
+    relink(nodes, way.last(), new)?;
+    while let Some((at, side)) = way.pop() {
+        let mut node = nodes.node(at)?;
+        node.balance += side.weight();
+        match node.balance {
+            0 => return nodes.set_node(at, node),
+            -1 | 1 => nodes.set_node(at, node)?,
+            _ => {
+                let (top, _) = rotate(nodes, at, node, side)?;
+                return relink(nodes, way.last(), top);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Takes record `id`, at which `way` ends, out of the tree. The other records
+/// keep their data: only links change.
+///
+/// # Errors
+///
+/// As [`attach`].
+pub(super) fn detach(nodes: &mut impl Nodes, mut way: Way, id: i32) -> Result<(), EditError> {
+    let node = nodes.node(id)?;
+    if node.left == NO_CHILD || node.right == NO_CHILD {
+        let child = node.left.max(node.right);
+        relink(nodes, way.last(), child)?;
+    } else {
+        replace_by_successor(nodes, &mut way, id, node)?;
+    }
+    while let Some((at, side)) = way.pop() {
+        let mut node = nodes.node(at)?;
+        node.balance -= side.weight();
+        match node.balance {
+            -1 | 1 => return nodes.set_node(at, node),
+            0 => nodes.set_node(at, node)?,
+            _ => {
+                let (top, is_lower) = rotate(nodes, at, node, side.other())?;
+                relink(nodes, way.last(), top)?;
+                if !is_lower {
+                    return Ok(());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Puts the record that follows `id` into its place; `way` leads then to
+/// where that one was.
+fn replace_by_successor(
+    nodes: &mut impl Nodes,
+    way: &mut Way,
+    id: i32,
+    node: Node,
+) -> Result<(), EditError> {
+    let place = way.len();
+    way.push((id, Side::Right));
+    let mut next = node.right;
+    let mut successor = nodes.node(next)?;
+    while successor.left != NO_CHILD {
+        if way.len() > MOST_HEIGHT {
+            return Err(EditError::damaged(0, "the tree is too high"));
+        }
+        way.push((next, Side::Left));
+        next = successor.left;
+        successor = nodes.node(next)?;
+    }
+    relink(nodes, way.get(..place).and_then(<[_]>::last), next)?;
+    nodes.set_node(next, node)?;
+    if let Some(step) = way.get_mut(place) {
+        step.0 = next;
+    }
+    relink(nodes, way.last(), successor.right)
+}
+
+/// Makes `child` what the last step of a way leads to, or the root.
+fn relink(nodes: &mut impl Nodes, step: Option<&(i32, Side)>, child: i32) -> Result<(), EditError> {
+    match step {
+        None => nodes.set_root(child),
+        Some(&(parent, side)) => {
+            let mut node = nodes.node(parent)?;
+            node.set_child(side, child);
+            nodes.set_node(parent, node)?;
+        }
+    }
+    Ok(())
+}
+
+/// Brings the side of `at` up that is higher by two. Gives the new top, and
+/// whether it is lower than the old one was.
+fn rotate(
+    nodes: &mut impl Nodes,
+    at: i32,
+    mut node: Node,
+    heavy: Side,
+) -> Result<(i32, bool), EditError> {
+    let (light, weight) = (heavy.other(), heavy.weight());
+    let child_at = node.child(heavy);
+    let mut child = nodes.node(child_at)?;
+    if child.balance != -weight {
+        node.set_child(heavy, child.child(light));
+        child.set_child(light, at);
+        let is_lower = child.balance == weight;
+        node.balance = if is_lower { 0 } else { weight };
+        child.balance = -node.balance;
+        nodes.set_node(at, node)?;
+        nodes.set_node(child_at, child)?;
+        return Ok((child_at, is_lower));
+    }
+    let inner_at = child.child(light);
+    let mut inner = nodes.node(inner_at)?;
+    child.set_child(light, inner.child(heavy));
+    node.set_child(heavy, inner.child(light));
+    inner.set_child(heavy, child_at);
+    inner.set_child(light, at);
+    node.balance = if inner.balance == weight { -weight } else { 0 };
+    child.balance = if inner.balance == -weight { weight } else { 0 };
+    inner.balance = 0;
+    nodes.set_node(at, node)?;
+    nodes.set_node(child_at, child)?;
+    nodes.set_node(inner_at, inner)?;
+    Ok((inner_at, true))
+}

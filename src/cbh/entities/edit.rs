@@ -1,0 +1,838 @@
+//! Changes to an entity file: records added, removed, renamed and counted
+//! anew, in memory, as a list of writes.
+//!
+//! A file that is small is checked whole before the first change, of a larger
+//! one a sample of records is looked for in the tree, and every record on the
+//! way to a place must lie between those above it. Where the tree is damaged,
+//! names are found by reading all records, and the first change builds the
+//! tree anew from all live records in the order of their ids. No id ever
+//! moves.
+
+mod order;
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::io;
+
+use super::balance::{MOST_HEIGHT, Nodes, Way, attach, detach};
+use super::collation::Collation;
+use super::entity::Entity;
+use super::fields::{NameForm, Room};
+use super::tree::{NO_CHILD, Node, Side};
+use super::{
+    Annotators, DELETED, EntityId, FileHeader, Kind, LINK_BYTES, MOST_RECORDS, Players, Sources,
+    Tags, Teams, Tournaments,
+};
+use crate::bytes::{ByteReader, Malformed};
+use crate::cbh::{CodePage, FileKind};
+use crate::storage::{ReadBuffer, Storage};
+
+/// Bytes to be written, and where.
+pub type Write = (u64, Vec<u8>);
+
+/// Why an entity file cannot be changed so.
+#[derive(Debug)]
+pub enum EditError {
+    /// The medium's reason.
+    Io(io::Error),
+    /// The file does not follow its format: where, and what.
+    Damaged(u64, String),
+    /// Another record has this key.
+    Exists(EntityId),
+    /// No live record has this id.
+    NotThere(EntityId),
+    /// All ids that a game can refer to are taken.
+    Full,
+}
+
+impl EditError {
+    pub(super) fn damaged(offset: u64, what: impl Into<String>) -> EditError {
+        EditError::Damaged(offset, what.into())
+    }
+}
+
+impl fmt::Display for EditError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EditError::Io(source) => write!(f, "{source}"),
+            EditError::Damaged(offset, what) => write!(f, "{what} at {offset:#x}"),
+            EditError::Exists(id) => write!(f, "record {} has this name", id.0),
+            EditError::NotThere(id) => write!(f, "there is no record {}", id.0),
+            EditError::Full => write!(f, "the file holds as many records as it can"),
+        }
+    }
+}
+
+impl std::error::Error for EditError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            EditError::Io(source) => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl From<io::Error> for EditError {
+    fn from(source: io::Error) -> EditError {
+        EditError::Io(source)
+    }
+}
+
+impl From<Malformed> for EditError {
+    fn from(fault: Malformed) -> EditError {
+        EditError::Damaged(fault.offset as u64, fault.what)
+    }
+}
+
+/// How much of a file is read at once when all records are.
+const READ_BYTES: usize = 1 << 18;
+
+/// How many records, evenly spread, tell how the names of a file are written.
+const SAMPLE_RECORDS: u32 = 1024;
+
+/// Records that were read are kept up to this number.
+const MOST_KEPT: usize = 1 << 16;
+
+/// How many records with equal keys are tried when one is looked for.
+const MOST_STEPS: usize = 4096;
+
+/// The order of two records, by their data.
+type Compare = fn(&[u8], &[u8], Collation) -> Result<Ordering, Malformed>;
+
+/// Takes a record and its id.
+type Take<'t> = dyn FnMut(u32, &[u8]) -> Result<(), EditError> + 't;
+
+/// What a kind of file needs to know of its records.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    data_bytes: usize,
+    strings: &'static [usize],
+    compare: Compare,
+    /// How names sort where nothing tells, in files of today.
+    collation: Collation,
+}
+
+impl Layout {
+    fn new<K: Kind>(collation: Collation) -> Layout {
+        Layout {
+            data_bytes: K::DATA_BYTES,
+            strings: K::STRINGS,
+            compare: K::compare,
+            collation,
+        }
+    }
+
+    fn of(file: FileKind) -> Option<Layout> {
+        Some(match file {
+            FileKind::Players => Layout::new::<Players>(Collation::Unsigned),
+            FileKind::Tournaments => Layout::new::<Tournaments>(Collation::Signed),
+            FileKind::Annotators => Layout::new::<Annotators>(Collation::Signed),
+            FileKind::Sources => Layout::new::<Sources>(Collation::Signed),
+            FileKind::Teams => Layout::new::<Teams>(Collation::Unsigned),
+            FileKind::Tags => Layout::new::<Tags>(Collation::Signed),
+            _ => return None,
+        })
+    }
+
+    fn record_bytes(&self) -> usize {
+        LINK_BYTES + self.data_bytes
+    }
+
+    /// The strings that some data begin with.
+    fn strings_of<'d>(&self, data: &'d [u8]) -> impl Iterator<Item = &'d [u8]> {
+        let mut reader = ByteReader::new(data);
+        self.strings
+            .iter()
+            .map_while(move |&size| reader.string_field(size).ok())
+    }
+}
+
+/// What is known of the tree.
+#[derive(Clone, Copy, Debug)]
+enum Order {
+    /// It is sorted so, as far as it was looked at.
+    Sound(Collation),
+    Damaged,
+}
+
+/// What is known of a file whose tree is sound, so that it need not be checked
+/// again while nobody else changes it.
+#[derive(Clone, Copy, Debug)]
+pub struct TreeOrder {
+    collation: Collation,
+    live_count: u32,
+}
+
+/// Where a key belongs.
+struct Place {
+    /// The way to the record that has the key, or to where it would hang.
+    way: Way,
+    found: Option<i32>,
+}
+
+/// Changes to an entity file, all in memory: [`writes`](EntityEditor::writes)
+/// tells what they come to. After an error of the medium it must not be used
+/// any more.
+#[derive(Debug)]
+pub struct EntityEditor<'a> {
+    storage: &'a dyn Storage,
+    layout: Layout,
+    records_at: u64,
+    /// As the file has it.
+    stored: FileHeader,
+    header: FileHeader,
+    /// Records that differ from the file, or did.
+    changed: BTreeMap<u32, Vec<u8>>,
+    /// Records as they are in the file.
+    read: HashMap<u32, Vec<u8>>,
+    order: Option<Order>,
+    /// Whether records were added, removed or hung elsewhere.
+    is_rearranged: bool,
+}
+
+impl<'a> EntityEditor<'a> {
+    /// Reads the header of a file of this kind.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Damaged`] if it is none, or has fewer records than it
+    /// says; [`EditError::Io`].
+    pub fn open(file: FileKind, storage: &'a dyn Storage) -> Result<EntityEditor<'a>, EditError> {
+        let layout =
+            Layout::of(file).ok_or_else(|| EditError::damaged(0, "no file of entities"))?;
+        let mut buffer = ReadBuffer::default();
+        let header = storage.read_up_to(0, 28, &mut buffer)?;
+        let header = FileHeader::decode(header, layout.data_bytes)?;
+        let editor = EntityEditor {
+            storage,
+            layout,
+            records_at: 28 + u64::from(header.further_bytes),
+            stored: header,
+            header,
+            changed: BTreeMap::new(),
+            read: HashMap::new(),
+            order: None,
+            is_rearranged: false,
+        };
+        let (claimed, end) = (header.capacity, editor.offset_of(header.capacity));
+        storage.ensure_kept(end)?;
+        if claimed > 0 && storage.len()? < end {
+            let what = format!("{claimed} records claimed, the file ends before");
+            return Err(EditError::damaged(0, what));
+        }
+        if claimed > MOST_RECORDS || header.further_bytes > 4096 {
+            return Err(EditError::damaged(0, "the header is impossible"));
+        }
+        Ok(editor)
+    }
+
+    /// How new names of the file are to be written: as UTF-8 if one that is
+    /// there is, else in `page`. Of large files a sample is looked at.
+    ///
+    /// # Errors
+    ///
+    /// The medium's.
+    pub fn name_form(&mut self, page: CodePage) -> Result<NameForm, EditError> {
+        let mut is_utf8 = false;
+        for id in self.sample() {
+            self.load(id)?;
+            let (record, layout) = (self.record(id), self.layout);
+            is_utf8 |= !is_deleted(record) && layout.strings_of(data_of(record)).any(is_utf8_name);
+        }
+        Ok(NameForm { page, is_utf8 })
+    }
+
+    /// The live record that has the key of these data.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Damaged`] if `data` are no data of such a file;
+    /// [`EditError::Io`].
+    pub fn find(&mut self, data: &[u8]) -> Result<Option<EntityId>, EditError> {
+        self.begin(Some(data))?;
+        if let Order::Sound(collation) = self.order()? {
+            match self.descend(data, collation, true) {
+                Ok(place) => return Ok(place.found.map(id_of)),
+                Err(EditError::Damaged(..)) => self.order = Some(Order::Damaged),
+                Err(error) => return Err(error),
+            }
+        }
+        self.scan(data)
+    }
+
+    /// The live record that says what `entity` does, whichever way its names
+    /// may be written: in UTF-8 or in the page, with and without a last zero.
+    ///
+    /// # Errors
+    ///
+    /// As [`find`](EntityEditor::find); [`EditError::Damaged`] also if a date
+    /// of the entity cannot be stored.
+    pub fn find_entity(
+        &mut self,
+        entity: &Entity,
+        form: NameForm,
+    ) -> Result<Option<EntityId>, EditError> {
+        let mut tried: Vec<Vec<u8>> = Vec::new();
+        for is_utf8 in [form.is_utf8, !form.is_utf8] {
+            for room in [Room::BeforeZero, Room::Full] {
+                let form = NameForm { is_utf8, ..form };
+                let encoded = entity.encode_into(None, form, room)?;
+                // A name that the other form lacks would find a namesake.
+                let is_first = tried.is_empty();
+                if tried.contains(&encoded.data) || !(is_first || encoded.unfit.is_empty()) {
+                    continue;
+                }
+                if let Some(id) = self.find(&encoded.data)? {
+                    return Ok(Some(id));
+                }
+                tried.push(encoded.data);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The data of a live record, changes included.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::NotThere`]; [`EditError::Io`].
+    pub fn data(&mut self, id: EntityId) -> Result<&[u8], EditError> {
+        self.begin(None)?;
+        self.load_live(id)?;
+        Ok(data_of(self.record(id.0)))
+    }
+
+    /// Adds a record, at the id that was deleted last or else behind all
+    /// others, and gives the id.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Exists`] if a live record has the key;
+    /// [`EditError::Full`]; [`EditError::Damaged`] if `data` are no data of
+    /// such a file; [`EditError::Io`].
+    pub fn insert(&mut self, data: &[u8]) -> Result<EntityId, EditError> {
+        self.begin(Some(data))?;
+        let place = self.place(data)?;
+        if let Some(id) = place.found {
+            return Err(EditError::Exists(id_of(id)));
+        }
+        let id = self.take_id()?;
+        let mut record = vec![0; LINK_BYTES];
+        Node::LEAF.encode(&mut record)?;
+        record.extend_from_slice(data);
+        self.changed.insert(id, record);
+        self.header.live_count = self.header.live_count.saturating_add(1);
+        self.is_rearranged = true;
+        let attached = attach(self, place.way, id.cast_signed());
+        self.mend_after(attached)?;
+        Ok(EntityId(id))
+    }
+
+    /// Deletes a record; its id is free for the next one.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::NotThere`]; [`EditError::Io`].
+    pub fn remove(&mut self, id: EntityId) -> Result<(), EditError> {
+        self.begin(None)?;
+        self.sound_order()?;
+        self.load_live(id)?;
+        let first_deleted = self.chain()?;
+        let detached = self.unhang(id.0);
+        let mut record = self.record(id.0).to_vec();
+        let deleted = Node {
+            left: DELETED,
+            right: first_deleted,
+            balance: 0,
+        };
+        deleted.encode(&mut record)?;
+        set_end(&mut record, 0, 0);
+        self.changed.insert(id.0, record);
+        self.header.first_deleted = id.0.cast_signed();
+        self.header.live_count = self.header.live_count.saturating_sub(1);
+        self.mend_after(detached)
+    }
+
+    /// Gives a record other data; it keeps its id.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Exists`] if another live record has the key;
+    /// [`EditError::NotThere`]; [`EditError::Damaged`] if `data` are no data
+    /// of such a file; [`EditError::Io`].
+    pub fn rename(&mut self, id: EntityId, data: &[u8]) -> Result<(), EditError> {
+        self.begin(Some(data))?;
+        let collation = self.sound_order()?;
+        self.load_live(id)?;
+        let keeps_key = self.compare(data, id.0, collation)? == Ordering::Equal;
+        if !keeps_key && let Some(other) = self.place(data)?.found {
+            return Err(EditError::Exists(id_of(other)));
+        }
+        let detached = if keeps_key { Ok(()) } else { self.unhang(id.0) };
+        let mut record = self.record(id.0).to_vec();
+        record.truncate(LINK_BYTES);
+        record.extend_from_slice(data);
+        self.changed.insert(id.0, record);
+        if keeps_key {
+            return Ok(());
+        }
+        // A tree that was built anew has the record where it belongs.
+        if detached.is_err() {
+            return self.mend_after(detached);
+        }
+        let hung = self
+            .sound_order()
+            .and_then(|collation| self.descend(data, collation, false))
+            .and_then(|place| attach(self, place.way, id.0.cast_signed()));
+        self.mend_after(hung)
+    }
+
+    /// Changes how many references a record has, and from which game on.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::NotThere`]; [`EditError::Io`].
+    pub fn set_references(
+        &mut self,
+        id: EntityId,
+        count: u32,
+        first: u32,
+    ) -> Result<(), EditError> {
+        self.begin(None)?;
+        self.load_live(id)?;
+        let mut record = self.record(id.0).to_vec();
+        set_end(&mut record, count, first);
+        self.changed.insert(id.0, record);
+        Ok(())
+    }
+
+    /// How many references a live record says that it has, and from which
+    /// game on.
+    ///
+    /// # Errors
+    ///
+    /// As [`data`](EntityEditor::data).
+    pub fn references(&mut self, id: EntityId) -> Result<(u32, u32), EditError> {
+        let data = self.data(id)?;
+        let end = data.get(data.len().saturating_sub(8)..).unwrap_or_default();
+        let mut reader = ByteReader::new(end);
+        Ok((reader.u32_le()?, reader.u32_le()?))
+    }
+
+    /// How many records there are, deleted ones included: all ids lie below.
+    pub fn capacity(&self) -> u32 {
+        self.header.capacity
+    }
+
+    /// What is known of the file with all changes so far in it; `None` if its
+    /// tree is damaged.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Io`].
+    pub fn tree_order(&mut self) -> Result<Option<TreeOrder>, EditError> {
+        let order = self.order()?;
+        let live_count = self.header.live_count;
+        Ok(match order {
+            Order::Sound(collation) => Some(TreeOrder {
+                collation,
+                live_count,
+            }),
+            Order::Damaged => None,
+        })
+    }
+
+    /// Takes the word of an earlier editor of the file, whose writes and no
+    /// others it has seen since, instead of checking the tree.
+    pub fn assume(&mut self, known: TreeOrder) {
+        self.order = Some(Order::Sound(known.collation));
+        self.header.live_count = known.live_count;
+    }
+
+    /// Whether the tree is damaged, as far as it was looked at: then the
+    /// first change builds it anew.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Io`].
+    pub fn is_damaged(&mut self) -> Result<bool, EditError> {
+        Ok(matches!(self.order()?, Order::Damaged))
+    }
+
+    /// What all changes come to: bytes that differ from the file's, first
+    /// data, then links, last the header.
+    ///
+    /// # Errors
+    ///
+    /// The medium's.
+    pub fn writes(&self) -> Result<Vec<Write>, EditError> {
+        let (mut writes, mut links) = (Vec::new(), Vec::new());
+        let mut buffer = ReadBuffer::default();
+        let size = self.layout.record_bytes();
+        for (&id, record) in &self.changed {
+            let offset = self.offset_of(id);
+            if id >= self.stored.capacity {
+                append(&mut writes, offset, record);
+                continue;
+            }
+            let old = self.storage.read(offset, size, &mut buffer)?;
+            let parts = (record.split_at_checked(LINK_BYTES)).zip(old.split_at_checked(LINK_BYTES));
+            if let Some(((link, data), (old_link, old_data))) = parts {
+                writes.extend(difference(offset + LINK_BYTES as u64, old_data, data));
+                links.extend(difference(offset, old_link, link));
+            }
+        }
+        writes.append(&mut links);
+        if self.is_rearranged {
+            let header = self.storage.read_up_to(0, 28, &mut buffer)?;
+            let mut new = header.to_vec();
+            self.header.encode(&mut new)?;
+            writes.extend(difference(0, header, &new));
+        }
+        Ok(writes)
+    }
+}
+
+/// What the operations are made of.
+impl EntityEditor<'_> {
+    fn offset_of(&self, id: u32) -> u64 {
+        self.records_at + u64::from(id) * self.layout.record_bytes() as u64
+    }
+
+    /// Checks the data of an operation, and forgets what was read before if
+    /// that has become much.
+    fn begin(&mut self, data: Option<&[u8]>) -> Result<(), EditError> {
+        if self.read.len() > MOST_KEPT {
+            self.read.clear();
+        }
+        let wanted = self.layout.data_bytes;
+        match data {
+            Some(data) if data.len() != wanted => {
+                let what = format!("{} bytes of data, not {wanted}", data.len());
+                Err(EditError::damaged(12, what))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads a record, so that [`record`](EntityEditor::record) has it.
+    fn load(&mut self, id: u32) -> Result<(), EditError> {
+        if id >= self.header.capacity {
+            return Err(EditError::damaged(0, format!("there is no record {id}")));
+        }
+        if !self.changed.contains_key(&id) && !self.read.contains_key(&id) {
+            let mut buffer = ReadBuffer::default();
+            let size = self.layout.record_bytes();
+            let record = self.storage.read(self.offset_of(id), size, &mut buffer)?;
+            self.read.insert(id, record.to_vec());
+        }
+        Ok(())
+    }
+
+    /// A record that was loaded, as it is now.
+    fn record(&self, id: u32) -> &[u8] {
+        let record = self.changed.get(&id).or_else(|| self.read.get(&id));
+        record.map_or(&[], Vec::as_slice)
+    }
+
+    fn load_live(&mut self, id: EntityId) -> Result<(), EditError> {
+        if id.0 >= self.header.capacity {
+            return Err(EditError::NotThere(id));
+        }
+        self.load(id.0)?;
+        if is_deleted(self.record(id.0)) {
+            return Err(EditError::NotThere(id));
+        }
+        Ok(())
+    }
+
+    /// The order of some data and a loaded record.
+    fn compare(&self, data: &[u8], id: u32, collation: Collation) -> Result<Ordering, EditError> {
+        let order = (self.layout.compare)(data, data_of(self.record(id)), collation);
+        Ok(order?)
+    }
+
+    /// The root, if there is any record.
+    fn root(&self) -> i32 {
+        match self.header.capacity {
+            0 => NO_CHILD,
+            _ => self.header.root,
+        }
+    }
+
+    /// Where a key belongs. Where a record has it, either ends there or, if
+    /// not to stop, goes on to its right.
+    fn descend(
+        &mut self,
+        data: &[u8],
+        collation: Collation,
+        stops: bool,
+    ) -> Result<Place, EditError> {
+        let mut way = Way::new();
+        let (mut lower, mut upper) = (None, None);
+        let mut at = self.root();
+        while at != NO_CHILD {
+            let node = self.node(at)?;
+            let id = at.cast_unsigned();
+            if way.len() >= MOST_HEIGHT || !self.is_between(id, lower, upper, collation)? {
+                let what = format!("record {id} is not where it belongs in the tree");
+                return Err(EditError::damaged(self.offset_of(id), what));
+            }
+            let side = match self.compare(data, id, collation)? {
+                Ordering::Less => Side::Left,
+                Ordering::Equal if stops => {
+                    return Ok(Place {
+                        way,
+                        found: Some(at),
+                    });
+                }
+                _ => Side::Right,
+            };
+            *(match side {
+                Side::Left => &mut upper,
+                Side::Right => &mut lower,
+            }) = Some(id);
+            way.push((at, side));
+            at = node.child(side);
+        }
+        Ok(Place { way, found: None })
+    }
+
+    /// Whether a loaded record sorts between two that were loaded.
+    fn is_between(
+        &self,
+        id: u32,
+        lower: Option<u32>,
+        upper: Option<u32>,
+        collation: Collation,
+    ) -> Result<bool, EditError> {
+        let data = data_of(self.record(id));
+        let is_not = |bound: Option<u32>, wrong| match bound {
+            Some(bound) => Ok(self.compare(data, bound, collation)? != wrong),
+            None => Ok::<_, EditError>(true),
+        };
+        Ok(is_not(lower, Ordering::Less)? && is_not(upper, Ordering::Greater)?)
+    }
+
+    /// The way to a loaded record, among others that may have its key.
+    fn way_to(&mut self, id: u32, collation: Collation) -> Result<Way, EditError> {
+        let data = data_of(self.record(id)).to_vec();
+        let mut open = vec![(Way::new(), self.root())];
+        for _ in 0..MOST_STEPS {
+            let Some((way, at)) = open.pop() else {
+                break;
+            };
+            if at == id.cast_signed() {
+                return Ok(way);
+            }
+            if at == NO_CHILD || way.len() >= MOST_HEIGHT {
+                continue;
+            }
+            let node = self.node(at)?;
+            let order = self.compare(&data, at.cast_unsigned(), collation)?;
+            for (side, unless) in [
+                (Side::Left, Ordering::Greater),
+                (Side::Right, Ordering::Less),
+            ] {
+                if order != unless {
+                    let mut way = way.clone();
+                    way.push((at, side));
+                    open.push((way, node.child(side)));
+                }
+            }
+        }
+        let what = format!("record {id} is not where it belongs in the tree");
+        Err(EditError::damaged(self.offset_of(id), what))
+    }
+
+    /// Where a key belongs in a tree that is sound, made so if need be.
+    fn place(&mut self, data: &[u8]) -> Result<Place, EditError> {
+        let collation = self.sound_order()?;
+        match self.descend(data, collation, true) {
+            Err(EditError::Damaged(..)) => {
+                let collation = self.rebuild()?;
+                self.descend(data, collation, true)
+            }
+            place => place,
+        }
+    }
+
+    /// Takes a loaded record out of the tree.
+    fn unhang(&mut self, id: u32) -> Result<(), EditError> {
+        self.is_rearranged = true;
+        let collation = self.sound_order()?;
+        let way = self.way_to(id, collation)?;
+        let data = data_of(self.record(id)).to_vec();
+        detach(self, way, id.cast_signed())?;
+        // Records beside the way may have come up, and were not looked at.
+        self.descend(&data, collation, true).map(drop)
+    }
+
+    /// Builds the tree anew if the last step found it damaged.
+    fn mend_after(&mut self, step: Result<(), EditError>) -> Result<(), EditError> {
+        match step {
+            Err(EditError::Damaged(..)) => self.rebuild().map(drop),
+            step => step,
+        }
+    }
+
+    /// The first deleted record; none if the header leads elsewhere.
+    fn chain(&mut self) -> Result<i32, EditError> {
+        let first = self.header.first_deleted;
+        match u32::try_from(first) {
+            Ok(id) if id < self.header.capacity => {
+                self.load(id)?;
+                let is_chained = is_deleted(self.record(id));
+                Ok(if is_chained { first } else { NO_CHILD })
+            }
+            _ => Ok(NO_CHILD),
+        }
+    }
+
+    /// The id for a new record.
+    fn take_id(&mut self) -> Result<u32, EditError> {
+        let first = self.chain()?;
+        if let Ok(id) = u32::try_from(first) {
+            let (node, _) = Node::decode(self.record(id))?;
+            self.header.first_deleted = node.right;
+            self.header.first_deleted = self.chain()?;
+            return Ok(id);
+        }
+        self.header.first_deleted = NO_CHILD;
+        let id = self.header.capacity;
+        if id >= MOST_RECORDS {
+            return Err(EditError::Full);
+        }
+        self.header.capacity += 1;
+        Ok(id)
+    }
+
+    /// Gives all records to `take`, by ascending id, as they are now.
+    fn for_each(&self, take: &mut Take<'_>) -> Result<(), EditError> {
+        let size = self.layout.record_bytes();
+        let at_once = (READ_BYTES / size).max(1);
+        let mut buffer = ReadBuffer::default();
+        let stored = self.stored.capacity;
+        for first in (0..stored).step_by(at_once) {
+            let count = ((stored - first) as usize).min(at_once);
+            let offset = self.offset_of(first);
+            let bytes = self.storage.read(offset, count * size, &mut buffer)?;
+            for (id, record) in (first..).zip(bytes.chunks_exact(size)) {
+                take(id, self.changed.get(&id).map_or(record, Vec::as_slice))?;
+            }
+        }
+        for (&id, record) in self.changed.range(stored..) {
+            take(id, record)?;
+        }
+        Ok(())
+    }
+
+    /// The first live record of a key, by reading all.
+    fn scan(&self, data: &[u8]) -> Result<Option<EntityId>, EditError> {
+        let mut found = None;
+        self.for_each(&mut |id, record| {
+            let order = (self.layout.compare)(data, data_of(record), Collation::Unsigned)?;
+            if order == Ordering::Equal && !is_deleted(record) {
+                found.get_or_insert(EntityId(id));
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Ids evenly spread over the file, the first and the last among them.
+    fn sample(&self) -> Vec<u32> {
+        let count = self.header.capacity;
+        let last = count.checked_sub(1);
+        let step = (count / SAMPLE_RECORDS).max(1) as usize;
+        let mut ids: Vec<u32> = (0..count).step_by(step).chain(last).collect();
+        ids.dedup();
+        ids
+    }
+}
+
+impl Nodes for EntityEditor<'_> {
+    fn node(&mut self, link: i32) -> Result<Node, EditError> {
+        let id = u32::try_from(link)
+            .map_err(|_| EditError::damaged(0, format!("a link leads to {link}")))?;
+        self.load(id)?;
+        let (node, _) = Node::decode(self.record(id))?;
+        if node.is_deleted() || !(-1..=1).contains(&node.balance) {
+            let what = format!("record {id} cannot be in a tree");
+            return Err(EditError::damaged(self.offset_of(id), what));
+        }
+        Ok(node)
+    }
+
+    fn set_node(&mut self, id: i32, node: Node) -> Result<(), EditError> {
+        let id = id.cast_unsigned();
+        self.load(id)?;
+        let mut record = match self.changed.remove(&id) {
+            Some(record) => record,
+            None => self.record(id).to_vec(),
+        };
+        node.encode(&mut record)?;
+        self.changed.insert(id, record);
+        Ok(())
+    }
+
+    fn set_root(&mut self, root: i32) {
+        self.header.root = root;
+    }
+}
+
+fn id_of(at: i32) -> EntityId {
+    EntityId(at.cast_unsigned())
+}
+
+fn data_of(record: &[u8]) -> &[u8] {
+    record.get(LINK_BYTES..).unwrap_or_default()
+}
+
+fn is_deleted(record: &[u8]) -> bool {
+    Node::decode(record).is_ok_and(|(node, _)| node.is_deleted())
+}
+
+/// Whether a name is UTF-8 and not mere ASCII; its last character may be cut
+/// short.
+fn is_utf8_name(name: &[u8]) -> bool {
+    let whole = match std::str::from_utf8(name) {
+        Ok(_) => name,
+        Err(error) if error.error_len().is_none() => {
+            name.get(..error.valid_up_to()).unwrap_or_default()
+        }
+        Err(_) => &[],
+    };
+    !whole.is_ascii()
+}
+
+/// Writes the count of references and the first game, with which a record
+/// ends.
+fn set_end(record: &mut [u8], count: u32, first: u32) {
+    let [c0, c1, c2, c3] = count.to_le_bytes();
+    let [f0, f1, f2, f3] = first.to_le_bytes();
+    if let Some(end) = record.last_chunk_mut() {
+        *end = [c0, c1, c2, c3, f0, f1, f2, f3];
+    }
+}
+
+/// Appends a write, to the last one if it goes on from there.
+pub(super) fn append(writes: &mut Vec<Write>, offset: u64, bytes: &[u8]) {
+    match writes.last_mut() {
+        Some((at, before)) if *at + before.len() as u64 == offset => {
+            before.extend_from_slice(bytes);
+        }
+        _ => writes.push((offset, bytes.to_vec())),
+    }
+}
+
+/// The bytes from the first to the last that differ.
+pub(super) fn difference(offset: u64, old: &[u8], new: &[u8]) -> Option<Write> {
+    let differs = |at: &usize| old.get(*at) != new.get(*at);
+    let first = (0..new.len()).find(differs)?;
+    let last = (0..new.len()).rfind(differs)?;
+    Some((offset + first as u64, new.get(first..=last)?.to_vec()))
+}

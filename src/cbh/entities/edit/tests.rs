@@ -1,0 +1,660 @@
+use std::sync::atomic::{AtomicU64, Ordering as Atomic};
+
+use super::super::verify_report;
+use super::*;
+use crate::game::PlayerName;
+use crate::storage::MemoryFile;
+
+const NO_DAMAGE: &[String] = &[];
+
+/// An empty file of players with this many header bytes.
+fn empty(header_bytes: usize) -> MemoryFile {
+    let further = i32::try_from(header_bytes).unwrap() - 28;
+    let header = [0, 0, 1_234_567_890, 58, -1, 0, further];
+    let mut bytes: Vec<u8> = header.into_iter().flat_map(i32::to_le_bytes).collect();
+    bytes.resize(header_bytes, 0x77);
+    MemoryFile::from(bytes)
+}
+
+fn data(last: &[u8]) -> Vec<u8> {
+    let mut data = last.to_vec();
+    data.resize(50, 0);
+    data.extend([1, 0, 0, 0, 1, 0, 0, 0]);
+    data
+}
+
+fn open(file: &MemoryFile) -> EntityEditor<'_> {
+    EntityEditor::open(FileKind::Players, file).unwrap()
+}
+
+fn apply(file: &mut MemoryFile, writes: &[Write]) {
+    for (offset, bytes) in writes {
+        let from = usize::try_from(*offset).unwrap();
+        let to = from + bytes.len();
+        file.bytes.resize(file.bytes.len().max(to), 0);
+        file.bytes[from..to].copy_from_slice(bytes);
+    }
+}
+
+fn saved(file: &mut MemoryFile, edit: impl FnOnce(&mut EntityEditor<'_>)) -> Vec<Write> {
+    let mut editor = open(file);
+    edit(&mut editor);
+    let writes = editor.writes().unwrap();
+    apply(file, &writes);
+    writes
+}
+
+/// What the check of a base says of the tree, the chain and the header.
+fn damage(file: &MemoryFile) -> Vec<String> {
+    verify_report(Box::new(file.clone()))
+}
+
+fn record_at(file: &MemoryFile, id: u32) -> usize {
+    let further = i32::from_le_bytes(file.bytes[24..28].try_into().unwrap());
+    28 + usize::try_from(further).unwrap() + id as usize * 67
+}
+
+/// Numbers that look random and are the same each time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % sides
+    }
+
+    /// A name, often one that was there before.
+    fn name(&mut self) -> Vec<u8> {
+        const LETTERS: &[u8] = b"ABab \xe9\xfc\x80";
+        let length = self.roll(5);
+        (0..length)
+            .map(|_| LETTERS[self.roll(LETTERS.len())])
+            .collect()
+    }
+}
+
+/// A file beside what should be in it.
+struct Model {
+    file: MemoryFile,
+    ids: BTreeMap<Vec<u8>, u32>,
+    /// Deleted ids, the last one last.
+    free: Vec<u32>,
+    capacity: u32,
+}
+
+impl Model {
+    fn insert(&mut self, editor: &mut EntityEditor<'_>, name: Vec<u8>) {
+        let inserted = editor.insert(&data(&name));
+        if let Some(&id) = self.ids.get(&name) {
+            assert!(matches!(inserted, Err(EditError::Exists(EntityId(other))) if other == id));
+            return;
+        }
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.capacity += 1;
+            self.capacity - 1
+        });
+        assert_eq!(inserted.unwrap(), EntityId(id));
+        self.ids.insert(name, id);
+    }
+
+    fn remove(&mut self, editor: &mut EntityEditor<'_>, name: &[u8]) {
+        let id = self.ids.remove(name).unwrap();
+        editor.remove(EntityId(id)).unwrap();
+        self.free.push(id);
+    }
+
+    fn rename(&mut self, editor: &mut EntityEditor<'_>, old: &[u8], new: Vec<u8>) {
+        let id = self.ids[old];
+        let renamed = editor.rename(EntityId(id), &data(&new));
+        match self.ids.get(&new) {
+            Some(&other) if other != id => {
+                assert!(
+                    matches!(renamed, Err(EditError::Exists(EntityId(there))) if there == other)
+                );
+            }
+            _ => {
+                renamed.unwrap();
+                self.ids.remove(old);
+                self.ids.insert(new, id);
+            }
+        }
+    }
+
+    fn operate(&mut self, editor: &mut EntityEditor<'_>, dice: &mut Dice) {
+        let name = dice.name();
+        let some = self.ids.len().max(1);
+        let old = self.ids.keys().nth(dice.roll(some)).cloned();
+        match (dice.roll(8), old) {
+            (0..2, Some(old)) => self.remove(editor, &old),
+            (2..4, Some(old)) => self.rename(editor, &old, name),
+            _ => self.insert(editor, name),
+        }
+    }
+
+    /// What is in the file is what should be.
+    fn check(&self) {
+        assert_eq!(damage(&self.file), NO_DAMAGE);
+        let mut editor = open(&self.file);
+        assert_eq!(editor.capacity(), self.capacity);
+        assert_eq!(editor.header.live_count as usize, self.ids.len());
+        for (name, &id) in &self.ids {
+            assert_eq!(editor.find(&data(name)).unwrap(), Some(EntityId(id)));
+            assert_eq!(editor.data(EntityId(id)).unwrap(), data(name));
+        }
+        for &id in &self.free {
+            assert!(matches!(
+                editor.data(EntityId(id)),
+                Err(EditError::NotThere(_))
+            ));
+        }
+        assert!(!editor.is_damaged().unwrap());
+    }
+}
+
+#[test]
+fn thousands_of_changes_leave_what_should_be_there() {
+    for (seed, header_bytes) in [(1, 28), (2, 32), (3, 40), (4, 32)] {
+        let mut dice = Dice(seed);
+        let mut model = Model {
+            file: empty(header_bytes),
+            ids: BTreeMap::new(),
+            free: Vec::new(),
+            capacity: 0,
+        };
+        for _ in 0..500 {
+            let file = model.file.clone();
+            let mut editor = open(&file);
+            for _ in 0..=dice.roll(12) {
+                model.operate(&mut editor, &mut dice);
+            }
+            apply(&mut model.file, &editor.writes().unwrap());
+            model.check();
+        }
+        assert!(model.capacity > 100, "{}", model.capacity);
+        // Down to nothing, and up again.
+        while let Some(name) = model.ids.keys().next().cloned() {
+            let file = model.file.clone();
+            let mut editor = open(&file);
+            model.remove(&mut editor, &name);
+            apply(&mut model.file, &editor.writes().unwrap());
+            model.check();
+        }
+        let file = model.file.clone();
+        let mut editor = open(&file);
+        for name in [&b"one"[..], b"two", b"three"] {
+            model.insert(&mut editor, name.to_vec());
+        }
+        apply(&mut model.file, &editor.writes().unwrap());
+        model.check();
+    }
+}
+
+fn names(count: u32) -> impl Iterator<Item = Vec<u8>> {
+    // In an order that is not theirs.
+    (0..count).map(move |n| format!("{:06}", u64::from(n) * 7919 % u64::from(count)).into_bytes())
+}
+
+fn filled(count: u32) -> MemoryFile {
+    let mut file = empty(32);
+    saved(&mut file, |editor| {
+        for name in names(count) {
+            editor.insert(&data(&name)).unwrap();
+        }
+    });
+    file
+}
+
+#[test]
+fn a_change_writes_what_it_changes_data_first_and_the_header_last() {
+    let mut file = filled(100);
+    let size = file.bytes.len();
+    let writes = saved(&mut file, |editor| {
+        assert!(editor.writes().unwrap().is_empty());
+        assert_eq!(editor.insert(&data(b"x")).unwrap(), EntityId(100));
+        editor.set_references(EntityId(5), 0x0201, 7).unwrap();
+        assert_eq!(editor.references(EntityId(5)).unwrap(), (0x0201, 7));
+    });
+    let places: Vec<(usize, usize)> = writes
+        .iter()
+        .map(|(offset, bytes)| (usize::try_from(*offset).unwrap(), bytes.len()))
+        .collect();
+    assert_eq!(places[..2], [(record_at(&file, 5) + 9 + 51, 4), (size, 67)]);
+    assert_eq!(places.last(), Some(&(0, 21)));
+    assert!(places.iter().map(|(_, length)| length).sum::<usize>() < 67 + 4 + 21 + 70);
+    let same = saved(&mut file, |editor| {
+        editor.set_references(EntityId(5), 0x0201, 7).unwrap();
+        editor.rename(EntityId(100), &data(b"x")).unwrap();
+    });
+    assert_eq!(same, []);
+    assert_eq!(damage(&file), NO_DAMAGE);
+}
+
+#[test]
+fn a_record_keeps_what_a_change_does_not_concern() {
+    let mut file = filled(20);
+    let before = file.bytes.clone();
+    let mut new = data(b"000003\0garbage");
+    new[50..58].copy_from_slice(&[9, 0, 0, 0, 8, 0, 0, 0]);
+    let id = saved_id(&file, b"000003");
+    let writes = saved(&mut file, |editor| editor.rename(id, &new).unwrap());
+    assert_eq!(writes.len(), 1, "the key is the same");
+    assert_eq!(file.bytes[record_at(&file, id.0) + 9..][..58], new);
+    saved(&mut file, |editor| {
+        editor.remove(id).unwrap();
+        assert_eq!(editor.insert(&data(b"000003")).unwrap(), id);
+    });
+    assert_eq!(file.bytes.len(), before.len());
+    assert_eq!(damage(&file), NO_DAMAGE);
+}
+
+fn saved_id(file: &MemoryFile, name: &[u8]) -> EntityId {
+    open(file).find(&data(name)).unwrap().unwrap()
+}
+
+#[test]
+fn a_deleted_record_keeps_its_name_and_leads_to_the_one_before() {
+    let mut file = filled(10);
+    saved(&mut file, |editor| {
+        editor.remove(EntityId(4)).unwrap();
+        editor.remove(EntityId(7)).unwrap();
+    });
+    let record = &file.bytes[record_at(&file, 7)..][..67];
+    assert_eq!(record[..9], [0x19, 0xfc, 0xff, 0xff, 4, 0, 0, 0, 0]);
+    assert_eq!(record[9..15], *b"000003");
+    assert_eq!(record[59..], [0; 8]);
+    let record = &file.bytes[record_at(&file, 4)..][..9];
+    assert_eq!(record[4..8], [0xff; 4]);
+    assert_eq!(file.bytes[16..24], [7, 0, 0, 0, 8, 0, 0, 0]);
+}
+
+#[test]
+fn deleted_records_that_are_not_a_chain_are_left_alone() {
+    for (first, next) in [(4, 4), (4, 2), (4, 99), (2, -1), (99, -1), (-7, -1)] {
+        let mut file = filled(10);
+        saved(&mut file, |editor| editor.remove(EntityId(4)).unwrap());
+        file.bytes[16..20].copy_from_slice(&i32::to_le_bytes(first));
+        let at = record_at(&file, 4) + 4;
+        file.bytes[at..at + 4].copy_from_slice(&i32::to_le_bytes(next));
+        saved(&mut file, |editor| {
+            let ids = [b"x", b"y", b"z"].map(|name| editor.insert(&data(name)).unwrap().0);
+            let wanted = if first == 4 {
+                [4, 10, 11]
+            } else {
+                [10, 11, 12]
+            };
+            assert_eq!(ids, wanted, "{first} {next}");
+        });
+        let left = damage(&file);
+        assert!(
+            left.iter().all(|what| what.contains("on no chain")),
+            "{left:?}"
+        );
+        assert_eq!(left.len(), usize::from(first != 4));
+    }
+}
+
+#[test]
+fn a_wrong_number_of_live_records_is_corrected() {
+    for claimed in [0_i32, 5, 1000, -1] {
+        let mut file = filled(10);
+        file.bytes[20..24].copy_from_slice(&claimed.to_le_bytes());
+        saved(&mut file, |editor| {
+            editor.insert(&data(b"x")).unwrap();
+        });
+        assert_eq!(damage(&file), NO_DAMAGE);
+    }
+}
+
+/// Links that no tree has: record, which link, where to.
+const HOSTILE: &[(&str, u32, usize, i32)] = &[
+    ("to itself", 5, 0, 5),
+    ("to the record above", 9, 4, 0),
+    ("to nowhere", 3, 0, 77_777),
+    ("to a negative record", 3, 4, -2),
+    ("to a record that another leads to", 2, 0, 9),
+    ("root to nowhere", u32::MAX, 0, 77_777),
+    ("root to a leaf", u32::MAX, 0, 19),
+    ("root to none", u32::MAX, 0, -1),
+];
+
+#[test]
+fn a_damaged_tree_is_searched_by_reading_and_built_anew_by_a_change() {
+    for &(what, id, link, to) in HOSTILE {
+        let mut file = filled(20);
+        let at = match id {
+            u32::MAX => 4,
+            id => record_at(&file, id) + link,
+        };
+        file.bytes[at..at + 4].copy_from_slice(&to.to_le_bytes());
+        let before = file.clone();
+        let mut editor = open(&before);
+        assert!(editor.is_damaged().unwrap(), "{what}");
+        for (id, name) in (0..).zip(names(20)) {
+            assert_eq!(editor.find(&data(&name)).unwrap(), Some(EntityId(id)));
+        }
+        assert_eq!(editor.find(&data(b"x")).unwrap(), None);
+        assert_eq!(editor.writes().unwrap(), [], "{what}");
+        for change in 0..3 {
+            file = before.clone();
+            saved(&mut file, |editor| match change {
+                0 => assert_eq!(editor.insert(&data(b"x")).unwrap(), EntityId(20)),
+                1 => editor.remove(EntityId(5)).unwrap(),
+                _ => editor.rename(EntityId(5), &data(b"x")).unwrap(),
+            });
+            assert_eq!(damage(&file), NO_DAMAGE, "{what}");
+            for (id, name) in (0..).zip(names(20)).filter(|(id, _)| *id != 5) {
+                assert_eq!(saved_id(&file, &name), EntityId(id), "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_tree_in_no_order_is_built_anew() {
+    let mut file = filled(50);
+    let at = record_at(&file, 30) + 9;
+    file.bytes[at] = b'Z';
+    saved(&mut file, |editor| {
+        assert!(editor.is_damaged().unwrap());
+        editor.insert(&data(b"x")).unwrap();
+    });
+    assert_eq!(damage(&file), NO_DAMAGE);
+}
+
+#[test]
+fn records_with_the_same_key_are_both_kept() {
+    let mut file = filled(50);
+    for id in 10..15 {
+        let at = record_at(&file, id) + 9;
+        file.bytes[at..at + 6].copy_from_slice(b"000020");
+    }
+    saved(&mut file, |editor| {
+        editor.insert(&data(b"x")).unwrap();
+        editor.remove(EntityId(12)).unwrap();
+        editor.rename(EntityId(13), &data(b"000010a")).unwrap();
+    });
+    let again = file.clone();
+    let mut editor = open(&again);
+    assert!(!editor.is_damaged().unwrap());
+    for id in [10, 11, 14] {
+        editor.remove(EntityId(id)).unwrap();
+    }
+    assert!(editor.find(&data(b"000020")).unwrap().is_some());
+}
+
+#[test]
+fn a_header_that_lies_is_refused() {
+    for (at, number) in [
+        (0, 21),
+        (0, i32::MAX),
+        (8, 5),
+        (12, 59),
+        (24, i32::MAX),
+        (24, 5000),
+    ] {
+        let mut file = filled(20);
+        file.bytes[at..at + 4].copy_from_slice(&i32::to_le_bytes(number));
+        let opened = EntityEditor::open(FileKind::Players, &file);
+        assert!(matches!(opened, Err(EditError::Damaged(..))), "{at}");
+    }
+    assert!(EntityEditor::open(FileKind::Headers, &filled(1)).is_err());
+}
+
+#[test]
+fn what_is_not_there_or_no_record_is_refused() {
+    let file = filled(20);
+    let mut editor = open(&file);
+    for id in [EntityId(20), EntityId(u32::MAX)] {
+        assert!(matches!(editor.remove(id), Err(EditError::NotThere(_))));
+        assert!(matches!(
+            editor.rename(id, &data(b"x")),
+            Err(EditError::NotThere(_))
+        ));
+        assert!(matches!(
+            editor.set_references(id, 1, 1),
+            Err(EditError::NotThere(_))
+        ));
+    }
+    assert!(matches!(
+        editor.insert(b"short"),
+        Err(EditError::Damaged(..))
+    ));
+    assert_eq!(editor.writes().unwrap(), []);
+}
+
+fn player(last: &str) -> Entity {
+    Entity::Player(PlayerName {
+        last: last.to_owned(),
+        first: String::new(),
+    })
+}
+
+#[test]
+fn names_are_found_however_they_are_written() {
+    let stored = [
+        &b"M\xfcller"[..],
+        "Šimák".as_bytes(),
+        b"123456789012345678901234567890",
+    ];
+    let mut file = empty(32);
+    saved(&mut file, |editor| {
+        for name in stored {
+            editor.insert(&data(name)).unwrap();
+        }
+    });
+    let mut editor = open(&file);
+    let form = editor.name_form(CodePage::WESTERN).unwrap();
+    assert!(form.is_utf8);
+    for form in [
+        form,
+        NameForm {
+            is_utf8: false,
+            ..form
+        },
+    ] {
+        for (id, name) in (0..).zip(["Müller", "Šimák", "123456789012345678901234567890"]) {
+            let found = editor.find_entity(&player(name), form).unwrap();
+            assert_eq!(found, Some(EntityId(id)), "{name}");
+        }
+        assert_eq!(editor.find_entity(&player("M?ller"), form).unwrap(), None);
+    }
+}
+
+#[test]
+fn the_names_of_a_file_tell_how_they_are_written() {
+    for (names, is_utf8) in [
+        (&[&b"Carlsen"[..], b"L\xe9k\xf3"][..], false),
+        (&["Lékó".as_bytes(), b"M\xfcller"], true),
+        (&["Lék\u{4e2d}".as_bytes().split_at(6).0], true),
+        (&[b"Andr\xe9"], false),
+        (&[], false),
+    ] {
+        let mut file = empty(32);
+        saved(&mut file, |editor| {
+            for name in names {
+                editor.insert(&data(name)).unwrap();
+            }
+        });
+        let form = open(&file).name_form(CodePage::WESTERN).unwrap();
+        assert_eq!(form.is_utf8, is_utf8, "{names:?}");
+    }
+}
+
+#[test]
+fn the_tree_tells_how_its_names_sort() {
+    for header_bytes in [28, 32] {
+        let mut file = empty(header_bytes);
+        saved(&mut file, |editor| {
+            for name in [&b"Larsen"[..], b"L\xe9k\xf3", b"Karpov", b"M\xfcller"] {
+                editor.insert(&data(name)).unwrap();
+            }
+        });
+        // The header of the other form does not matter where names tell.
+        let mut other = empty(60 - header_bytes);
+        let end = other.bytes.len();
+        other.bytes[..8].copy_from_slice(&file.bytes[..8]);
+        other.bytes[16..24].copy_from_slice(&file.bytes[16..24]);
+        other.bytes.truncate(end);
+        other.bytes.extend(&file.bytes[header_bytes..]);
+        for file in [&mut file, &mut other] {
+            saved(file, |editor| {
+                assert!(!editor.is_damaged().unwrap());
+                editor.insert(&data(b"La\xe9")).unwrap();
+            });
+            assert_eq!(damage(file), NO_DAMAGE);
+        }
+    }
+}
+
+/// A file that counts what is read of it.
+#[derive(Debug)]
+struct Counted(MemoryFile, AtomicU64);
+
+impl Storage for Counted {
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+
+    fn read_up_to<'b>(
+        &'b self,
+        offset: u64,
+        len: usize,
+        buffer: &'b mut ReadBuffer,
+    ) -> io::Result<&'b [u8]> {
+        self.1.fetch_add(len as u64, Atomic::Relaxed);
+        self.0.read_up_to(offset, len, buffer)
+    }
+}
+
+#[test]
+fn of_a_large_file_only_a_sample_and_the_ways_are_read() {
+    let mut file = filled(100_000);
+    for (id, name) in (0..).zip(names(100_000)) {
+        // A third of the names is not ASCII, in an order that is unsigned.
+        if id % 3 == 0 {
+            let at = record_at(&file, id) + 9 + name.len();
+            file.bytes[at] = 0xe9;
+        }
+    }
+    let counted = Counted(file, AtomicU64::new(0));
+    let mut editor = EntityEditor::open(FileKind::Players, &counted).unwrap();
+    assert!(!editor.is_damaged().unwrap());
+    let checked = counted.1.load(Atomic::Relaxed);
+    assert!(checked < 500_000, "{checked}");
+    let id = editor.find(&data(b"007919")).unwrap().unwrap();
+    assert_eq!(id, EntityId(1));
+    editor.remove(id).unwrap();
+    assert_eq!(editor.insert(&data(b"x")).unwrap(), id);
+    editor.rename(EntityId(7), &data(b"a new name")).unwrap();
+    editor.set_references(EntityId(8), 3, 4).unwrap();
+    let writes = editor.writes().unwrap();
+    let read = counted.1.load(Atomic::Relaxed) - checked;
+    assert!(read < 20_000, "{read}");
+    let written: usize = writes.iter().map(|(_, bytes)| bytes.len()).sum();
+    assert!(written < 2000, "{written}");
+    let mut file = counted.0;
+    apply(&mut file, &writes);
+    assert_eq!(damage(&file), NO_DAMAGE);
+}
+
+#[test]
+fn what_is_known_of_a_file_saves_the_next_check() {
+    let mut file = filled(5000);
+    file.bytes[20..24].fill(0);
+    let before = file.clone();
+    let mut editor = open(&before);
+    editor.insert(&data(b"x")).unwrap();
+    let known = editor.tree_order().unwrap().unwrap();
+    apply(&mut file, &editor.writes().unwrap());
+    let counted = Counted(file, AtomicU64::new(0));
+    let mut editor = EntityEditor::open(FileKind::Players, &counted).unwrap();
+    editor.assume(known);
+    editor.insert(&data(b"y")).unwrap();
+    let writes = editor.writes().unwrap();
+    let read = counted.1.load(Atomic::Relaxed);
+    assert!(read < 5000, "{read}");
+    let mut file = counted.0;
+    apply(&mut file, &writes);
+    assert_eq!(damage(&file), NO_DAMAGE);
+    file.bytes[4..8].fill(0x33);
+    assert!(open(&file).tree_order().unwrap().is_none());
+}
+
+#[test]
+fn a_large_file_whose_tree_is_damaged_is_built_anew() {
+    let mut file = filled(20_000);
+    file.bytes[4..8].copy_from_slice(&77_i32.to_le_bytes());
+    saved(&mut file, |editor| {
+        assert!(editor.is_damaged().unwrap());
+        assert_eq!(editor.find(&data(b"007919")).unwrap(), Some(EntityId(1)));
+        editor.insert(&data(b"x")).unwrap();
+    });
+    assert_eq!(damage(&file), NO_DAMAGE);
+}
+
+/// A file of as many deleted records as games can refer to.
+#[derive(Debug)]
+struct Full {
+    header: Vec<u8>,
+    record: Vec<u8>,
+}
+
+impl Storage for Full {
+    fn len(&self) -> io::Result<u64> {
+        Ok(u64::from(MOST_RECORDS) * 67 + 32)
+    }
+
+    fn read_up_to<'b>(
+        &'b self,
+        offset: u64,
+        len: usize,
+        _buffer: &'b mut ReadBuffer,
+    ) -> io::Result<&'b [u8]> {
+        let held = if offset == 0 {
+            &self.header
+        } else {
+            &self.record
+        };
+        Ok(&held[..len.min(held.len())])
+    }
+}
+
+#[test]
+fn no_record_is_added_that_no_game_could_refer_to() {
+    let mut header = empty(32).bytes;
+    header[..4].copy_from_slice(&MOST_RECORDS.to_le_bytes());
+    header[4..8].fill(0xff);
+    let mut record = vec![0; 67];
+    record[..4].copy_from_slice(&DELETED.to_le_bytes());
+    let file = Full { header, record };
+    let mut editor = EntityEditor::open(FileKind::Players, &file).unwrap();
+    let refused = editor.insert(&data(b"x"));
+    assert!(matches!(refused, Err(EditError::Full)), "{refused:?}");
+    assert_eq!(editor.capacity(), MOST_RECORDS);
+}
+
+#[test]
+fn a_link_beside_the_way_that_leads_astray_is_found_when_it_comes_up() {
+    // Large enough not to be checked whole.
+    let mut file = filled(20_000);
+    let mut dice = Dice(5);
+    for _ in 0..2000 {
+        let at = record_at(&file, u32::try_from(dice.roll(20_000)).unwrap()) + 4 * dice.roll(2);
+        let to = i32::try_from(dice.roll(20_000)).unwrap();
+        file.bytes[at..at + 4].copy_from_slice(&to.to_le_bytes());
+    }
+    let mut removed = 0;
+    saved(&mut file, |editor| {
+        // As if the sample had met none of them.
+        editor.order = Some(Order::Sound(Collation::Unsigned));
+        for id in (0..20_000).step_by(50) {
+            editor.remove(EntityId(id)).unwrap();
+            removed += 1;
+        }
+    });
+    assert_eq!(damage(&file), NO_DAMAGE);
+    assert_eq!(open(&file).header.live_count, 20_000 - removed);
+}

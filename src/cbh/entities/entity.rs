@@ -1,0 +1,226 @@
+//! An entity of any kind as a value, and its data in a record.
+
+use super::fields::{Fields, Room};
+use super::{Annotators, Kind, NameForm, Players, Sources, Tags, Teams, Tournaments, Unfit};
+use crate::bytes::Malformed;
+use crate::cbh::{CodePage, FileKind};
+use crate::game::{GameTag, PlayerName, Source, Team, Tournament};
+
+/// What a record of an entity file says.
+#[derive(Clone, Debug)]
+pub enum Entity {
+    /// Of `.cbp`.
+    Player(PlayerName),
+    /// Of `.cbt`; the last day is in `.cbtt`, see
+    /// [`TournamentExtras`](super::TournamentExtras).
+    Tournament(Tournament),
+    /// Of `.cbc`.
+    Annotator(String),
+    /// Of `.cbs`.
+    Source(Source),
+    /// Of `.cbe`.
+    Team(Team),
+    /// Of `.cbl`.
+    Tag(GameTag),
+}
+
+/// The data of an entity's record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EncodedEntity {
+    /// All but the links: fields, count of references, first game.
+    pub data: Vec<u8>,
+    /// The names that could not be stored as they are.
+    pub unfit: Vec<Unfit>,
+}
+
+impl Entity {
+    /// The file that holds entities of this kind.
+    pub fn file(&self) -> FileKind {
+        match self {
+            Entity::Player(_) => FileKind::Players,
+            Entity::Tournament(_) => FileKind::Tournaments,
+            Entity::Annotator(_) => FileKind::Annotators,
+            Entity::Source(_) => FileKind::Sources,
+            Entity::Team(_) => FileKind::Teams,
+            Entity::Tag(_) => FileKind::Tags,
+        }
+    }
+
+    /// What the data of a record of `file` say; `page` is that of names that
+    /// are not UTF-8.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`] if the data are too short or the file holds no entities.
+    pub fn decode(file: FileKind, data: &[u8], page: CodePage) -> Result<Entity, Malformed> {
+        Ok(match file {
+            FileKind::Players => Entity::Player(decode::<Players>(data, page)?),
+            FileKind::Tournaments => Entity::Tournament(decode::<Tournaments>(data, page)?),
+            FileKind::Annotators => Entity::Annotator(decode::<Annotators>(data, page)?),
+            FileKind::Sources => Entity::Source(decode::<Sources>(data, page)?),
+            FileKind::Teams => Entity::Team(decode::<Teams>(data, page)?),
+            FileKind::Tags => Entity::Tag(decode::<Tags>(data, page)?),
+            _ => return Err(Malformed::new(0, "no file of entities")),
+        })
+    }
+
+    /// The data of a record, over those of `old`, if it is no new one: what
+    /// the entity does not tell stays, and so do names that it has already.
+    /// New names are cut to one byte less than their field.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`] if `old` is too short or a date cannot be stored.
+    pub fn encode(&self, old: Option<&[u8]>, form: NameForm) -> Result<EncodedEntity, Malformed> {
+        self.encode_into(old, form, Room::BeforeZero)
+    }
+
+    /// As [`encode`](Entity::encode), with names that may fill their field.
+    pub(super) fn encode_into(
+        &self,
+        old: Option<&[u8]>,
+        form: NameForm,
+        room: Room,
+    ) -> Result<EncodedEntity, Malformed> {
+        match self {
+            Entity::Player(value) => encode::<Players>(value, old, form, room),
+            Entity::Tournament(value) => encode::<Tournaments>(value, old, form, room),
+            Entity::Annotator(value) => encode::<Annotators>(value, old, form, room),
+            Entity::Source(value) => encode::<Sources>(value, old, form, room),
+            Entity::Team(value) => encode::<Teams>(value, old, form, room),
+            Entity::Tag(value) => encode::<Tags>(value, old, form, room),
+        }
+    }
+}
+
+fn decode<K: Kind<Value: Default>>(data: &[u8], page: CodePage) -> Result<K::Value, Malformed> {
+    let mut value = K::Value::default();
+    K::decode(data, page, &mut value)?;
+    Ok(value)
+}
+
+fn encode<K: Kind>(
+    value: &K::Value,
+    old: Option<&[u8]>,
+    form: NameForm,
+    room: Room,
+) -> Result<EncodedEntity, Malformed> {
+    let mut data = old.map_or_else(|| vec![0; K::DATA_BYTES], <[u8]>::to_vec);
+    let mut unfit = Vec::new();
+    K::encode(value, &mut Fields::new(&mut data, form, room, &mut unfit))?;
+    Ok(EncodedEntity { data, unfit })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::{Date, EventKind, Nation, Speed};
+
+    const FORM: NameForm = NameForm {
+        page: CodePage::WESTERN,
+        is_utf8: true,
+    };
+
+    fn again(entity: &Entity, old: Option<&[u8]>) -> (Vec<u8>, Entity) {
+        let encoded = entity.encode(old, FORM).unwrap();
+        assert_eq!(encoded.unfit, []);
+        let decoded = Entity::decode(entity.file(), &encoded.data, FORM.page).unwrap();
+        (encoded.data, decoded)
+    }
+
+    fn tournament() -> Tournament {
+        Tournament {
+            title: "Linares".to_owned(),
+            place: "Jaén".to_owned(),
+            start: Date {
+                year: 1999,
+                month: 2,
+                day: 20,
+            },
+            kind: EventKind::Scheveningen,
+            speed: Speed {
+                blitz: true,
+                rapid: false,
+                correspondence: true,
+            },
+            is_team_event: true,
+            nation: Nation(43),
+            category: 20,
+            rounds: 14,
+            ..Tournament::default()
+        }
+    }
+
+    #[test]
+    fn every_kind_is_read_as_it_was_written() {
+        let entities = [
+            Entity::Player(PlayerName {
+                last: "Müller".to_owned(),
+                first: "K".to_owned(),
+            }),
+            Entity::Tournament(tournament()),
+            Entity::Annotator("Ftacnik".to_owned()),
+            Entity::Source(Source {
+                title: "Informator".to_owned(),
+                publisher: "Beograd".to_owned(),
+                published: tournament().start,
+                version_date: tournament().start,
+                version: 3,
+                quality: 2,
+            }),
+            Entity::Team(Team {
+                is_given: true,
+                title: "Baden".to_owned(),
+                number: 2,
+                is_season: true,
+                year: 2008,
+                nation: Nation(53),
+            }),
+            Entity::Tag(GameTag {
+                titles: std::array::from_fn(|at| format!("title {at}")),
+            }),
+        ];
+        for entity in entities {
+            let (data, decoded) = again(&entity, None);
+            assert_eq!(format!("{decoded:?}"), format!("{entity:?}"));
+            assert!(entity.encode(Some(&data[..20]), FORM).is_err());
+        }
+    }
+
+    #[test]
+    fn what_an_entity_does_not_tell_stays() {
+        let Ok(EncodedEntity { mut data, .. }) =
+            Entity::Tournament(tournament()).encode(None, FORM)
+        else {
+            panic!("a tournament can be stored");
+        };
+        data[73] = 0xff; // beyond the date
+        data[74] = 0x1e; // a kind of event that is none
+        data[75] = 0xfe; // unknown bits
+        data[77] = 0x77;
+        data[79] = 0x05; // flags
+        data[81..].fill(0x33);
+        let read = Entity::decode(FileKind::Tournaments, &data, FORM.page).unwrap();
+        assert_eq!(again(&read, Some(&data)).0, data);
+        let Entity::Tournament(mut edited) = read else {
+            panic!("a tournament was decoded");
+        };
+        edited.place.push('!');
+        edited.kind = EventKind::Swiss;
+        edited.is_team_event = true;
+        let mut wanted = data.clone();
+        wanted[45..47].copy_from_slice(b"!\0");
+        wanted[74] = 4;
+        wanted[75] = 0xff;
+        assert_eq!(again(&Entity::Tournament(edited), Some(&data)).0, wanted);
+    }
+
+    #[test]
+    fn a_team_without_a_year_keeps_its_way_to_say_so() {
+        let mut data = vec![0; 63];
+        data[50..54].copy_from_slice(&9999_u32.to_le_bytes());
+        data[49] = 0xfe;
+        let read = Entity::decode(FileKind::Teams, &data, FORM.page).unwrap();
+        assert_eq!(again(&read, Some(&data)).0, data);
+    }
+}
