@@ -121,6 +121,13 @@ fn broken_by_recipe(base: &str) -> &'static [&'static str] {
             ".cbc at 0x20: record 0 counts 10 references, there are 9",
             ".cbs at 0x20: record 0 counts 10 references, there are 9",
         ],
+        // Several players of one name are what it is for.
+        "namesakes" => &[
+            ".cbp at 0x16f: record 5 does not sort after 4, which it follows",
+            ".cbp at 0x27b: record 9 does not sort after 8, which it follows",
+            ".cbp at 0x3ca: record 14 does not sort after 12, which it follows",
+            ".cbp at 0xa6: record 2 does not sort after 0, which it follows",
+        ],
         _ => &[],
     }
 }
