@@ -201,8 +201,8 @@ fn add_cache(sheet: &mut Sheet, shared: &Shared) {
 
 fn add_progress(sheet: &mut Sheet, edition: &Edition, files: Option<u64>) {
     let known = edition.known_lengths();
-    let of = files.map_or("all".to_owned(), |files| files.to_string());
-    sheet.line("lengths known", format!("{known} of {of}"));
+    let of = files.map_or(NOT_COUNTED.to_owned(), |files| files.to_string());
+    sheet.line("lengths known", format!("{known}, of all: {of}"));
     sheet.value("lengths_known", known);
     sheet.value("lengths", files);
     sheet.both("all games looked at", edition.is_examined());
