@@ -52,7 +52,8 @@ const KEEP_BRIEFLY: Duration = Duration::from_secs(1);
 /// The first version of the protocol with epochs.
 const EPOCHS: Version = Version(7, 44);
 
-/// For what could not be told: the kernel asks again each time.
+/// For what could not be told, or is made anew each second: the kernel asks
+/// again each time.
 const ASK_AGAIN: Duration = Duration::ZERO;
 
 /// Largest base whose directories are always listed with attributes. Listing
@@ -144,8 +145,9 @@ impl Adapter {
     }
 
     /// How long the kernel may keep a name of this, and its attributes.
-    fn keep(&self, kind: NodeKind) -> (Duration, Duration) {
-        match kind {
+    fn keep(&self, attr: &Attr) -> (Duration, Duration) {
+        match attr.kind {
+            _ if attr.is_renewed() => (ASK_AGAIN, ASK_AGAIN),
             NodeKind::Directory => (KEEP_BRIEFLY, KEEP_BRIEFLY),
             _ if self.abilities.has_epochs => (KEEP, KEEP),
             _ => (KEEP_BRIEFLY, KEEP),
@@ -249,7 +251,7 @@ impl Filesystem for Adapter {
         });
         match attr {
             Ok(Some(attr)) => {
-                let (name, attributes) = self.keep(attr.kind);
+                let (name, attributes) = self.keep(&attr);
                 let generation = Generation(attr.generation.into());
                 reply.entry_with_ttls(&attributes, &name, &self.file_attr(&attr), generation);
             }
@@ -266,7 +268,7 @@ impl Filesystem for Adapter {
         match answer(format_args!("stat of {ino:?}"), || {
             self.vfs.attr(Ino(ino.0))
         }) {
-            Ok(attr) => reply.attr(&self.keep(attr.kind).1, &self.file_attr(&attr)),
+            Ok(attr) => reply.attr(&self.keep(&attr).1, &self.file_attr(&attr)),
             Err(errno) => reply.error(errno),
         }
     }
@@ -358,7 +360,7 @@ impl Filesystem for Adapter {
                     let number = entry.node.ino;
                     let (keep, attr, generation) = match attr {
                         Some(Ok(attr)) => {
-                            let keep = self.keep(attr.kind).0;
+                            let keep = self.keep(&attr).0;
                             (keep, self.file_attr(&attr), attr.generation)
                         }
                         // The name is there; whoever asks for more is told then.

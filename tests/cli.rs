@@ -611,7 +611,7 @@ fn systemd_is_told_when_the_mount_can_be_used() {
     };
     assert_eq!(
         printed,
-        "READY=1 ['annotators', 'deleted', 'eco', 'games']\n0"
+        "READY=1 ['.cbfs', 'annotators', 'deleted', 'eco']\n0"
     );
 }
 

@@ -39,6 +39,7 @@ pub struct Options {
 pub struct Database {
     family: Family,
     page: CodePage,
+    is_page_given: bool,
     modified: SystemTime,
     size_on_disk: u64,
     header: record::FileHeader,
@@ -164,6 +165,7 @@ impl Database {
         };
         Ok(Database {
             page,
+            is_page_given: options.code_page.is_some(),
             modified: metadata.modified().unwrap_or(UNIX_EPOCH),
             size_on_disk: files.size_on_disk(),
             header,
@@ -205,6 +207,11 @@ impl Database {
     /// The page of names that are not UTF-8.
     pub fn code_page(&self) -> CodePage {
         self.page
+    }
+
+    /// Whether that page was given, and not told from the names.
+    pub fn is_code_page_given(&self) -> bool {
+        self.is_page_given
     }
 
     /// Bytes of all files of the base together, when it was opened.

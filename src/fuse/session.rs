@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvError, Sender};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
 use fuser::{Config, MountOption, Session, SessionACL};
 use nix::errno::Errno;
@@ -25,7 +25,7 @@ use nix::mount::{MntFlags, umount2};
 use super::kernel::Kernel;
 use super::mounts::{Mount, mount_at};
 use super::{Adapter, Ownership, ReadDirPlus};
-use crate::vfs::Vfs;
+use crate::vfs::{Mounting, Vfs};
 
 /// After detaching, requests of whoever is still inside are answered for this
 /// long.
@@ -153,6 +153,7 @@ impl Mounted {
                 Access::Owner | Access::Everybody => 0o777,
             },
         };
+        vfs.set_mounting(mounting(&place, options));
         let mut background = start_background(&vfs).map_err(|error| failed(error.to_string()))?;
         let adapter = Adapter::new(Arc::clone(&vfs), ownership, options);
         let served = Session::new(adapter, &place, &config(options))
@@ -225,6 +226,43 @@ impl Mounted {
             detach_if_ours(&mountpoint, ours.as_ref());
         }
         outcome
+    }
+}
+
+/// What the mount says of itself.
+fn mounting(mountpoint: &Path, options: &Options) -> Mounting {
+    let access = match options.access {
+        Access::Owner => None,
+        Access::OwnerAndRoot => Some("allow_root".to_owned()),
+        Access::Everybody => Some("allow_other".to_owned()),
+    };
+    let auto_unmount = options.auto_unmount.then(|| "auto_unmount".to_owned());
+    let owner = [
+        format!("uid={}", options.uid),
+        format!("gid={}", options.gid),
+    ];
+    // They are called as mount(8) calls them, but for the case.
+    let flags = options.flags.iter().map(|flag| format!("{flag:?}"));
+    let flags = flags.map(|flag| flag.to_lowercase());
+    Mounting {
+        mountpoint: mountpoint.to_path_buf(),
+        options: access
+            .into_iter()
+            .chain(auto_unmount)
+            .chain(owner)
+            .chain(flags)
+            .collect(),
+        readdirplus: match options.readdirplus {
+            ReadDirPlus::BySize => "by size",
+            ReadDirPlus::Auto => "auto",
+            ReadDirPlus::On => "on",
+            ReadDirPlus::Off => "off",
+        },
+        has_xattr: options.xattr,
+        process: std::process::id(),
+        started: SystemTime::now(),
+        since: Instant::now(),
+        clock: Instant::now,
     }
 }
 

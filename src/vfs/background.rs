@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use super::concatenation::Job;
 use super::edition::Edition;
-use super::volume::Renderer;
+use super::volume::{Completeness, Renderer};
 use super::{Ino, Vfs};
 
 /// Readers that are told apart.
@@ -363,6 +363,7 @@ impl Vfs {
         if self.is_current(edition) && !self.background().is_stopping() {
             log::debug!("all lengths are known");
             edition.save_sizes();
+            edition.examine();
         }
     }
 
@@ -429,8 +430,14 @@ impl Edition {
     fn prepare(&self, number: Ino, wants_text: bool, renderer: &mut Renderer<'_>) {
         let ino = number.within_slot();
         let is_wanted = wants_text && !self.has_text(ino);
-        if !is_wanted && self.sizes.get(ino).is_some() {
-            return;
+        if let Some(measure) = self.sizes.get(ino) {
+            // Another one rendered it, or an earlier mount.
+            if measure.completeness == Completeness::Partial {
+                self.note_faults(ino, None);
+            }
+            if !is_wanted {
+                return;
+            }
         }
         // Unused numbers and damage show when somebody asks.
         if let Ok(text) = self.render(ino, renderer)

@@ -32,6 +32,7 @@
 
 mod columns;
 mod directory;
+mod facts;
 mod file_names;
 mod groups;
 mod headers_tsv;
@@ -49,13 +50,15 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use self::columns::Names;
 use self::directory::{Directory, Whole};
+use self::facts::Counts;
 use self::groups::Groups;
 use self::headers_tsv::HeadersTsv;
 use super::Error;
 use super::guiding::{self, GuidingTexts, MEDIA_FILE, Media, TextFile};
 use super::names;
 use super::volume::{
-    self, Completeness, Ino, Listing, Node, NodeKind, Page, Renderer, Size, Statistics, Volume,
+    self, Completeness, Facts, Fault, Ino, Listing, Node, NodeKind, Page, Renderer, Size,
+    Statistics, Volume,
 };
 use crate::cbh::{
     Database, Decoded, EntityKind, Entry, GameId, Group, GuidingText, RecordKind, Summary,
@@ -82,7 +85,7 @@ pub struct DatabaseVolume {
     options: String,
     /// Memory of decoders, reused by whoever renders next.
     scratch: Mutex<Vec<Decoded>>,
-    games: OnceLock<u64>,
+    counts: OnceLock<Counts>,
     guiding: GuidingTexts,
     groups: Groups,
     headers_tsv: HeadersTsv,
@@ -96,7 +99,7 @@ impl DatabaseVolume {
             database,
             options: options.to_owned(),
             scratch: Mutex::default(),
-            games: OnceLock::new(),
+            counts: OnceLock::new(),
             guiding: GuidingTexts::default(),
             groups: Groups::default(),
             headers_tsv: HeadersTsv::default(),
@@ -300,19 +303,6 @@ impl DatabaseVolume {
         out.extend_from_slice(page.as_bytes());
         Ok(completeness(text.defects.is_empty()))
     }
-
-    /// Counts the games that are not deleted, once.
-    fn count_games(&self) -> u64 {
-        *self.games.get_or_init(|| {
-            let mut count = 0;
-            // Where the records end early, the count does too.
-            let _ = self.list_records(Directory::Games, 0, &mut |_| {
-                count += 1;
-                true
-            });
-            count
-        })
-    }
 }
 
 /// Whether `directory` lists this record.
@@ -486,12 +476,34 @@ impl Volume for DatabaseVolume {
     fn statistics(&self) -> Statistics {
         Statistics {
             bytes: self.database.size_on_disk(),
-            files: self.count_games(),
+            files: self.counts().games,
         }
     }
 
     fn rendered(&self) -> (Ino, Ino) {
         (Ino::new(GAME, 1), Ino::new(GAME, self.database.last_id()))
+    }
+
+    fn facts(&self) -> Facts {
+        self.tell_facts()
+    }
+
+    fn faults(&self, note: &mut dyn FnMut(Fault)) {
+        for defect in self.database.defects() {
+            note(self.fault(0, defect));
+        }
+    }
+
+    fn faults_of(&self, ino: Ino, note: &mut dyn FnMut(Fault)) {
+        match (game_id(ino), guiding::parse_ino(ino)) {
+            (Ok(id), _) => self.faults_of_game(id, note),
+            (Err(_), Some((id, _))) => self.faults_of_text(id, note),
+            (Err(_), None) => {}
+        }
+    }
+
+    fn examine(&self, note: &mut dyn FnMut(Fault)) -> Result<(), Error> {
+        self.examine_whole(note)
     }
 
     fn fingerprint(&self) -> Option<String> {

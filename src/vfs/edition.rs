@@ -12,12 +12,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::UNIX_EPOCH;
 
+use super::about::{Faults, Mounting};
 use super::concatenation::{Concatenations, Sources};
 use super::readers::Readers;
 use super::sizes::{Measure, Sizes};
 use super::text::mark;
 use super::told::Names;
-use super::volume::{Completeness, Ino, Listing, Node, NodeKind, Size, Volume};
+use super::volume::{Completeness, Fault, Ino, Listing, Node, NodeKind, Size, Volume};
 use super::{Attr, Background, Bytes, Error, ListingWithAttrs, Text, TextCache};
 
 /// What all editions of a mount use together.
@@ -28,6 +29,10 @@ pub(super) struct Shared {
     pub(super) readers: Arc<Readers>,
     pub(super) names: Arc<Names>,
     pub(super) background: Arc<Background>,
+    /// How it is mounted, once that was told.
+    pub(super) mounting: Arc<OnceLock<Mounting>>,
+    /// Bytes of texts to keep, at most.
+    pub(super) cache_bytes: usize,
 }
 
 /// One state of a volume.
@@ -42,6 +47,10 @@ pub(super) struct Edition {
     pub(super) sizes_loaded: OnceLock<()>,
     /// How many files are done in haste, or taken on.
     pub(super) hastened: AtomicU64,
+    /// What was found wrong.
+    pub(super) faults: Faults,
+    /// Whether all that could be wrong was looked at.
+    is_examined: AtomicBool,
     slot: u64,
     /// Counts the editions of a slot, from 1.
     version: u32,
@@ -70,12 +79,16 @@ impl Edition {
         shared: Shared,
     ) -> Edition {
         static NEXT: AtomicU64 = AtomicU64::new(1);
+        let faults = Faults::default();
+        volume.faults(&mut |fault| faults.add(fault));
         Edition {
             sizes: Sizes::default(),
             sizes_file: sizes_file.and_then(|path| Some((path, volume.fingerprint()?))),
             is_filled: AtomicBool::new(false),
             sizes_loaded: OnceLock::new(),
             hastened: AtomicU64::new(0),
+            faults,
+            is_examined: AtomicBool::new(false),
             slot,
             version,
             serial: NEXT.fetch_add(1, Relaxed),
@@ -295,11 +308,17 @@ impl Edition {
         mut render: impl FnMut(Ino, &mut Vec<u8>) -> Result<Completeness, Error>,
     ) -> Result<Text, Error> {
         let mut text = Vec::with_capacity(2048);
-        let completeness = Error::unless_panic(|| render(ino, &mut text))?;
-        let bytes = u32::try_from(text.len())
-            .ok()
-            .filter(|bytes| *bytes <= Measure::MAX_BYTES)
-            .ok_or(Error::TooLarge)?;
+        let rendered = Error::unless_panic(|| render(ino, &mut text)).and_then(|completeness| {
+            let bytes = u32::try_from(text.len()).ok();
+            let bytes = bytes.filter(|bytes| *bytes <= Measure::MAX_BYTES);
+            Ok((completeness, bytes.ok_or(Error::TooLarge)?))
+        });
+        match &rendered {
+            Ok((Completeness::Whole, _)) => {}
+            Ok((Completeness::Partial, _)) => self.note_faults(ino, None),
+            Err(error) => self.note_faults(ino, Some(error)),
+        }
+        let (completeness, bytes) = rendered?;
         let text = Text::from(text);
         let measure = Measure {
             bytes,
@@ -308,6 +327,55 @@ impl Edition {
         };
         self.sizes.set(ino, measure);
         Ok(text)
+    }
+
+    /// Notes what is wrong with a file that is not whole, or could not be
+    /// rendered because of `error`; once.
+    pub(super) fn note_faults(&self, ino: Ino, error: Option<&Error>) {
+        if matches!(error, Some(Error::NotFound)) || !self.faults.begin(ino) {
+            return;
+        }
+        let mut count = 0;
+        let asked = Error::unless_panic(|| {
+            self.volume.faults_of(ino, &mut |fault| {
+                count += 1;
+                self.faults.add(fault);
+            });
+            Ok(())
+        });
+        let told = asked.as_ref().err().or(error);
+        if let Some(error) = told.filter(|_| count == 0) {
+            self.faults.add(Fault {
+                record: ino.index(),
+                file: "",
+                offset: 0,
+                line: format!("file {}: {error}", ino.index()),
+            });
+        }
+    }
+
+    /// Looks at all that rendering does not, and notes what is wrong there:
+    /// then all is known of it.
+    pub(super) fn examine(&self) {
+        let asked = Error::unless_panic(|| {
+            let note = &mut |fault| self.faults.add(fault);
+            self.volume.examine(note)
+        });
+        match asked {
+            Ok(()) => self.is_examined.store(true, Relaxed),
+            Err(error) => log::warn!("looking for defects: {error}"),
+        }
+    }
+
+    /// Whether all that could be wrong was looked at.
+    pub(super) fn is_examined(&self) -> bool {
+        self.is_examined.load(Relaxed)
+    }
+
+    /// How many lengths of the many files are known.
+    pub(super) fn known_lengths(&self) -> u64 {
+        let (first, last) = self.rendered;
+        self.sizes.count(first, last)
     }
 }
 

@@ -8,6 +8,7 @@
 //! ```text
 //!   Vfs ── work beside the requests (background)
 //!    ├─ Shelf           a directory of bases: a slot each
+//!    ├─ About           `.cbfs/` of each base and shelf: what is known of it
 //!    └─ Slot            one base, opened from its Source, and anew when that changed
 //!        └─ Edition     one state of it: lengths (sizes), texts (cache)
 //!            └─ Volume ── DatabaseVolume
@@ -21,8 +22,9 @@
 //! Everything takes `&self` and is called by many threads at once. No lock is
 //! held while a text is rendered. Nothing here starts a thread or reads a
 //! clock: what is to be done beside the requests waits in [`Background`] for
-//! a thread to be lent.
+//! a thread to be lent, and who mounts brings a clock ([`Mounting`]).
 
+mod about;
 mod background;
 mod broken;
 mod cache;
@@ -41,6 +43,7 @@ mod text;
 mod told;
 mod volume;
 
+pub use about::Mounting;
 pub use background::Background;
 use cache::TextCache;
 pub use database::{DatabaseSource, DatabaseVolume, Folder};
@@ -50,7 +53,8 @@ pub use sizes::{Measure, Sizes};
 pub use source::Source;
 pub use text::Text;
 pub use volume::{
-    Completeness, DirEntry, Ino, Listing, Node, NodeKind, Page, Size, Statistics, Volume,
+    Completeness, DirEntry, Facts, Fault, Ino, Listing, Node, NodeKind, Page, Size, Statistics,
+    Volume,
 };
 
 use std::ops::{Deref, Range};
@@ -101,6 +105,12 @@ pub struct Attr {
 }
 
 impl Attr {
+    /// Whether it is made anew again and again, so that nothing that was told
+    /// of it is to be kept.
+    pub fn is_renewed(&self) -> bool {
+        about::is_renewed(self.ino)
+    }
+
     fn of_directory(node: &Node) -> Attr {
         Attr {
             ino: node.ino,
@@ -165,9 +175,9 @@ enum Mounted {
 }
 
 /// Where a number leads.
-enum Place {
-    /// To the root of a shelf.
-    ShelfRoot,
+enum Place<'a> {
+    /// To what a shelf has itself: its root, and `.cbfs/`.
+    Shelf(&'a Shelf, Ino),
     /// Into a volume, which knows it by this number.
     Volume(Arc<Slot>, Ino),
 }
@@ -181,6 +191,8 @@ impl Shared {
             readers: Arc::default(),
             names: Arc::default(),
             background: Arc::default(),
+            mounting: Arc::default(),
+            cache_bytes: options.cache_bytes,
         }
     }
 }
@@ -227,6 +239,12 @@ impl Vfs {
         })
     }
 
+    /// Lets it be known how it is mounted, for `.cbfs/status`; the first time
+    /// counts.
+    pub fn set_mounting(&self, mounting: Mounting) {
+        self.shared.mounting.get_or_init(|| mounting);
+    }
+
     /// The work that waits for a thread to be lent.
     pub fn background(&self) -> &Background {
         &self.shared.background
@@ -253,22 +271,17 @@ impl Vfs {
         slots.iter().filter_map(|slot| slot.opened()).collect()
     }
 
-    fn place(&self, ino: Ino) -> Result<Place, Error> {
+    fn place(&self, ino: Ino) -> Result<Place<'_>, Error> {
         let inner = ino.within_slot();
         match &self.mounted {
             Mounted::One(slot) if ino.slot() == 0 => Ok(Place::Volume(Arc::clone(slot), inner)),
             Mounted::Many(shelf) if ino.slot() > 0 => {
                 Ok(Place::Volume(shelf.slot(ino.slot())?, inner))
             }
-            Mounted::Many(_) if ino == Ino::ROOT => Ok(Place::ShelfRoot),
+            Mounted::Many(shelf) if ino == Ino::ROOT || about::holds(ino) => {
+                Ok(Place::Shelf(shelf, ino))
+            }
             _ => Err(Error::NotFound),
-        }
-    }
-
-    fn shelf_root(&self) -> Result<Node, Error> {
-        match &self.mounted {
-            Mounted::Many(shelf) => Ok(shelf.root()),
-            Mounted::One(_) => Err(Error::NotFound),
         }
     }
 
@@ -303,16 +316,15 @@ impl Vfs {
             b".." => return self.attr(self.parent(directory)?.ino),
             _ => {}
         }
-        match (self.place(directory)?, &self.mounted) {
-            (Place::Volume(slot, inner), _) => {
+        match self.place(directory)? {
+            Place::Volume(slot, inner) => {
                 let attr = slot.lookup(inner, name)?;
-                if attr.kind != NodeKind::Directory {
+                if attr.kind != NodeKind::Directory && !attr.is_renewed() {
                     self.shared.names.add(directory, name);
                 }
                 Ok(globally(attr, slot.number()))
             }
-            (Place::ShelfRoot, Mounted::Many(shelf)) => shelf.lookup(name),
-            (Place::ShelfRoot, Mounted::One(_)) => Err(Error::NotFound),
+            Place::Shelf(shelf, inner) => shelf.lookup(inner, name),
         }
     }
 
@@ -323,17 +335,17 @@ impl Vfs {
     /// [`Error::NotFound`], [`Error::Damaged`], [`Error::Stale`].
     pub fn attr(&self, ino: Ino) -> Result<Attr, Error> {
         match self.place(ino)? {
-            Place::ShelfRoot => Ok(Attr::of_directory(&self.shelf_root()?)),
+            Place::Shelf(shelf, inner) => shelf.attr(inner),
             Place::Volume(slot, inner) => Ok(globally(slot.attr(inner)?, slot.number())),
         }
     }
 
     /// The directory that `directory` lies in; the root lies in itself.
     fn parent(&self, directory: Ino) -> Result<Node, Error> {
-        match self.place(directory)? {
-            Place::ShelfRoot => self.shelf_root(),
-            Place::Volume(slot, Ino::ROOT) if slot.number() > 0 => self.shelf_root(),
-            Place::Volume(slot, inner) => {
+        match (self.place(directory)?, &self.mounted) {
+            (Place::Shelf(shelf, inner), _) => shelf.parent(inner),
+            (Place::Volume(_, Ino::ROOT), Mounted::Many(shelf)) => Ok(shelf.root()),
+            (Place::Volume(slot, inner), _) => {
                 let node = slot.parent(inner)?;
                 Ok(Node {
                     ino: node.ino.in_slot(slot.number()),
@@ -355,17 +367,13 @@ impl Vfs {
         if !self.list_dots(directory, after, listing)? {
             return Ok(());
         }
-        match (self.place(directory)?, &self.mounted) {
-            (Place::Volume(slot, inner), _) => slot.list(inner, after, &mut |entry| {
+        match self.place(directory)? {
+            Place::Volume(slot, inner) => slot.list(inner, after, &mut |entry| {
                 let mut entry = *entry;
                 entry.node.ino = entry.node.ino.in_slot(slot.number());
                 listing(&entry)
             }),
-            (Place::ShelfRoot, Mounted::Many(shelf)) => {
-                shelf.list(after, listing);
-                Ok(())
-            }
-            (Place::ShelfRoot, Mounted::One(_)) => Err(Error::NotFound),
+            Place::Shelf(shelf, inner) => shelf.list(inner, after, listing),
         }
     }
 
@@ -409,21 +417,20 @@ impl Vfs {
         listing: &mut ListingWithAttrs<'_>,
     ) -> Result<(), Error> {
         let place = self.place(directory)?;
-        let Place::Volume(slot, inner) = place else {
-            return self.list(directory, after, &mut |entry| {
-                listing(entry, Some(Ok(Attr::of_directory(&entry.node))))
-            });
-        };
         let has_room = self.list_dots(directory, after, &mut |entry| {
             listing(entry, Some(Ok(Attr::of_directory(&entry.node))))
         })?;
         if !has_room {
             return Ok(());
         }
+        let (slot, inner) = match place {
+            Place::Shelf(shelf, inner) => return shelf.list_with_attrs(inner, after, listing),
+            Place::Volume(slot, inner) => (slot, inner),
+        };
         slot.list_with_attrs(inner, after, &mut |entry, attr| {
             let mut entry = *entry;
             entry.node.ino = entry.node.ino.in_slot(slot.number());
-            if entry.node.kind != NodeKind::Directory {
+            if entry.node.kind != NodeKind::Directory && !about::holds(inner) {
                 self.shared.names.add(directory, entry.name.as_bytes());
             }
             listing(&entry, attr.map(|attr| Ok(globally(attr?, slot.number()))))
@@ -439,7 +446,7 @@ impl Vfs {
     /// [`Error::Stale`].
     pub fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error> {
         match self.place(ino)? {
-            Place::ShelfRoot => Err(Error::IsADirectory),
+            Place::Shelf(shelf, inner) => shelf.read(inner, offset, length),
             Place::Volume(slot, inner) => slot.read(inner, offset, length),
         }
     }
@@ -451,7 +458,8 @@ impl Vfs {
     /// [`Error::NotFound`], [`Error::Damaged`].
     pub fn attribute(&self, ino: Ino, name: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         match self.place(ino)? {
-            Place::ShelfRoot => Ok(None),
+            Place::Shelf(..) => Ok(None),
+            Place::Volume(_, inner) if about::holds(inner) => Ok(None),
             Place::Volume(slot, inner) => slot.edition().volume.attribute(inner, name),
         }
     }
@@ -463,7 +471,8 @@ impl Vfs {
     /// [`Error::NotFound`], [`Error::Damaged`].
     pub fn list_attributes(&self, ino: Ino, listing: &mut dyn FnMut(&str)) -> Result<(), Error> {
         match self.place(ino)? {
-            Place::ShelfRoot => Ok(()),
+            Place::Shelf(..) => Ok(()),
+            Place::Volume(_, inner) if about::holds(inner) => Ok(()),
             Place::Volume(slot, inner) => slot.edition().volume.list_attributes(inner, listing),
         }
     }
@@ -477,6 +486,9 @@ impl Vfs {
         let Place::Volume(slot, inner) = self.place(link)? else {
             return Err(Error::Invalid);
         };
+        if about::holds(inner) {
+            return Err(Error::Invalid);
+        }
         let edition = slot.edition();
         match edition.volume.node(inner)?.kind {
             NodeKind::Symlink => edition.volume.target(inner),

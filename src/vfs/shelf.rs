@@ -11,15 +11,16 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::about::{self, About, Mounting, Report, Subject};
 use super::database::{Base, Folder};
 use super::edition::Shared;
 use super::slot::Slot;
 use super::source::Source;
 use super::text::mark;
 use super::volume::{DirEntry, Ino, Listing, Node, NodeKind, Statistics};
-use super::{Attr, Error};
+use super::{Attr, Bytes, Error, ListingWithAttrs};
 
 /// A directory of bases.
 #[derive(Debug)]
@@ -27,6 +28,7 @@ pub(super) struct Shelf {
     folder: Folder,
     shared: Shared,
     places: RwLock<Places>,
+    about: About,
 }
 
 #[derive(Debug, Default)]
@@ -51,6 +53,7 @@ impl Shelf {
             folder,
             shared,
             places: RwLock::default(),
+            about: About::default(),
         };
         let bases = shelf.folder.list_if_changed()?.unwrap_or_default();
         shelf.arrange(bases);
@@ -149,13 +152,20 @@ impl Shelf {
         Node {
             ino: Ino::ROOT,
             kind: NodeKind::Directory,
-            links: 2 + u32::try_from(count).unwrap_or(0),
+            links: about::links_of_root(2 + u32::try_from(count).unwrap_or(0)),
             modified: self.folder.modified(),
         }
     }
 
-    /// The directory of a base, which is not opened for that.
-    pub(super) fn lookup(&self, name: &[u8]) -> Result<Attr, Error> {
+    /// What `name` stands for in the root or in `.cbfs/`. A base is not opened
+    /// for that.
+    pub(super) fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
+        if about::holds(directory) {
+            return self.about.lookup(self, directory, name);
+        }
+        if name == about::NAME.as_bytes() {
+            return self.about.attr(self, about::DIRECTORY);
+        }
         let name = std::str::from_utf8(name).map_err(|_| Error::NotFound)?;
         let slot = {
             let places = self.places();
@@ -169,8 +179,65 @@ impl Shelf {
         Ok(Attr::of_directory(&root_of(&slot)))
     }
 
-    /// Lists the bases; none is opened for that.
-    pub(super) fn list(&self, after: u64, listing: &mut Listing<'_>) {
+    /// What `stat` says of the root, and of what is in `.cbfs/`.
+    pub(super) fn attr(&self, ino: Ino) -> Result<Attr, Error> {
+        match ino {
+            Ino::ROOT => Ok(Attr::of_directory(&self.root())),
+            _ => self.about.attr(self, ino),
+        }
+    }
+
+    /// The directory that this one lies in; the root lies in itself.
+    pub(super) fn parent(&self, directory: Ino) -> Result<Node, Error> {
+        match directory {
+            Ino::ROOT => Ok(self.root()),
+            _ => match about::parent(directory)? {
+                Ino::ROOT => Ok(self.root()),
+                inner => Ok(about::node(self, inner)),
+            },
+        }
+    }
+
+    /// A part of a file in `.cbfs/`.
+    pub(super) fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error> {
+        match ino {
+            Ino::ROOT => Err(Error::IsADirectory),
+            _ => self.about.read(self, ino, offset, length),
+        }
+    }
+
+    /// Lists the root or `.cbfs/`; no base is opened for that.
+    pub(super) fn list(
+        &self,
+        directory: Ino,
+        after: u64,
+        listing: &mut Listing<'_>,
+    ) -> Result<(), Error> {
+        if about::holds(directory) {
+            return about::list(self, directory, after, listing);
+        }
+        self.list_bases(after, listing);
+        Ok(())
+    }
+
+    /// As [`Shelf::list`], with what `stat` says of each entry.
+    pub(super) fn list_with_attrs(
+        &self,
+        directory: Ino,
+        after: u64,
+        listing: &mut ListingWithAttrs<'_>,
+    ) -> Result<(), Error> {
+        if about::holds(directory) {
+            let about = &self.about;
+            return about.list_with_attrs(self, directory, after, listing);
+        }
+        self.list_bases(after, &mut |entry| {
+            listing(entry, Some(Ok(Attr::of_directory(&entry.node))))
+        });
+        Ok(())
+    }
+
+    fn list_bases(&self, after: u64, listing: &mut Listing<'_>) {
         let from = after.saturating_sub(2) + 1;
         let places: Vec<Place> = {
             let places = self.places();
@@ -187,6 +254,9 @@ impl Shelf {
                 return;
             }
             slot.tell_directory(Ino::ROOT);
+        }
+        if after < about::COOKIE {
+            listing(&about::entry(self));
         }
     }
 
@@ -206,6 +276,28 @@ impl Shelf {
         let slots = self.slots();
         let guesses = slots.iter().filter_map(|slot| Some(slot.source()?.guess()));
         guesses.max().unwrap_or(0)
+    }
+}
+
+impl Subject for Shelf {
+    fn modified(&self) -> SystemTime {
+        self.folder.modified()
+    }
+
+    fn mounting(&self) -> Option<&Mounting> {
+        self.shared.mounting.get()
+    }
+
+    fn report(&self) -> Report {
+        let mut places: Vec<Place> = self.places().shown.values().cloned().collect();
+        places.sort_by(|one, other| one.name.cmp(&other.name));
+        let bases = places.into_iter().map(|Place { name, slot }| about::Base {
+            name,
+            edition: slot.opened(),
+            shown: slot.shown(),
+        });
+        let bases: Vec<_> = bases.collect();
+        about::of_shelf(self.folder.path(), &bases, &self.shared)
     }
 }
 
@@ -233,6 +325,7 @@ fn root_of(slot: &Slot) -> Node {
     });
     Node {
         ino: Ino::ROOT.in_slot(slot.number()),
+        links: about::links_of_root(node.links),
         ..node
     }
 }

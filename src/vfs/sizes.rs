@@ -110,12 +110,37 @@ impl Words {
         });
         place(&block, ino).swap(word, Relaxed)
     }
+
+    /// How many words are set from `first` to `last`, both included.
+    fn count(&self, first: Ino, last: Ino) -> u64 {
+        let blocks: Vec<(u64, Arc<Block>)> = {
+            let blocks = self.blocks.read().unwrap_or_else(PoisonError::into_inner);
+            let numbers = first.0 / BLOCK..=last.0 / BLOCK;
+            let inside = blocks.iter().filter(|(number, _)| numbers.contains(number));
+            inside
+                .map(|(number, block)| (*number, Arc::clone(block)))
+                .collect()
+        };
+        let mut count = 0;
+        for (number, block) in blocks {
+            let words = (number * BLOCK..).zip(block.iter());
+            let set = words
+                .filter(|(ino, word)| (first.0..=last.0).contains(ino) && word.load(Relaxed) != 0);
+            count += set.count() as u64;
+        }
+        count
+    }
 }
 
 impl Sizes {
     /// Length and mark of the text of `ino`, if known.
     pub fn get(&self, ino: Ino) -> Option<Measure> {
         Measure::decode(self.words.get(ino))
+    }
+
+    /// How many lengths are known from `first` to `last`, both included.
+    pub(super) fn count(&self, first: Ino, last: Ino) -> u64 {
+        self.words.count(first, last)
     }
 
     /// Remembers length and mark of the text of `ino`.
@@ -305,6 +330,11 @@ mod tests {
         assert_eq!(sizes.get(Ino::new(1, 2)), None);
         assert_eq!(sizes.get(Ino::new(1, 9_999_999)), Some(partial));
         assert_eq!(sizes.get(Ino::new(1, 5_000_000)), None);
+        let count = |first, last| sizes.count(Ino::new(1, first), Ino::new(1, last));
+        assert_eq!(count(1, 9_999_999), 2);
+        assert_eq!(count(2, 9_999_999), 1);
+        assert_eq!(count(2, 9_999_998), 0);
+        assert_eq!(count(1, 0), 0);
     }
 
     #[test]

@@ -14,8 +14,9 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::about::{self, About, Mounting, Report, Subject};
 use super::broken::Broken;
 use super::edition::{Edition, Reading, Shared};
 use super::sizes::Words;
@@ -42,6 +43,21 @@ pub(super) struct Slot {
     told: Words,
     /// The directories that somebody was told of.
     directories: Mutex<BTreeSet<Ino>>,
+    about: About,
+    shown: Mutex<Shown>,
+}
+
+/// What is shown, for who asks how that came.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shown {
+    /// Why the present state cannot be opened, if it cannot.
+    pub(super) complaint: Option<String>,
+    /// Whether that is all there is to show.
+    pub(super) is_broken: bool,
+    /// How many times something else was shown,
+    pub(super) changes: u32,
+    /// and when for the last time.
+    pub(super) changed: Option<SystemTime>,
 }
 
 #[derive(Debug, Default)]
@@ -81,6 +97,25 @@ impl Slot {
             watch: Mutex::default(),
             told: Words::default(),
             directories: Mutex::default(),
+            about: About::default(),
+            shown: Mutex::default(),
+        }
+    }
+
+    /// What is shown, and how that came.
+    pub(super) fn shown(&self) -> Shown {
+        lock(&self.shown).clone()
+    }
+
+    /// Lets it be known what is shown from now on.
+    fn note(&self, watch: &Watch, is_change: bool) {
+        let mut shown = lock(&self.shown);
+        shown.complaint.clone_from(&watch.complaint);
+        shown.is_broken = watch.is_broken;
+        if is_change {
+            shown.changes = shown.changes.saturating_add(1);
+            let mounting = self.shared.mounting.get();
+            shown.changed = mounting.map(Mounting::time).or(shown.changed);
         }
     }
 
@@ -159,6 +194,7 @@ impl Slot {
             broken
         });
         watch.is_settled = true;
+        self.note(&watch, false);
         (self.publish(volume, &mut watch), watch.complaint.clone())
     }
 
@@ -181,6 +217,7 @@ impl Slot {
         if !is_changed && watch.is_settled && watch.complaint.is_none() {
             return false;
         }
+        let was_broken = watch.is_broken;
         let volume = match open_source(source.as_ref()) {
             Ok(volume) => {
                 watch.complaint = None;
@@ -194,11 +231,14 @@ impl Slot {
                 log::warn!("{why}");
                 watch.complaint = Some(why.clone());
                 if !watch.is_broken {
+                    self.note(&watch, false);
                     return false;
                 }
                 self.broken(&why)
             }
         };
+        // Opened once more to be sure, it is no change.
+        self.note(&watch, is_changed || was_broken);
         watch.is_settled = !is_changed;
         watch.state = state;
         self.publish(volume, &mut watch);
@@ -258,6 +298,12 @@ impl Slot {
 
     /// See [`Vfs::lookup`](super::Vfs::lookup).
     pub(super) fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
+        if about::holds(directory) {
+            return self.about.lookup(self, directory, name);
+        }
+        if directory == Ino::ROOT && name == about::NAME.as_bytes() {
+            return self.about.attr(self, about::DIRECTORY);
+        }
         let edition = self.edition();
         let attr = edition.attr_of(&edition.volume.lookup(directory, name)?)?;
         self.tell(&attr);
@@ -266,8 +312,14 @@ impl Slot {
 
     /// See [`Vfs::attr`](super::Vfs::attr).
     pub(super) fn attr(&self, ino: Ino) -> Result<Attr, Error> {
+        if about::holds(ino) {
+            return self.about.attr(self, ino);
+        }
         let edition = self.edition();
-        let attr = edition.attr_of(&edition.volume.node(ino)?)?;
+        let mut attr = edition.attr_of(&edition.volume.node(ino)?)?;
+        if ino == Ino::ROOT {
+            attr.links = about::links_of_root(attr.links);
+        }
         match self.told(ino) {
             Some(mark) if mark != attr.generation && attr.kind != NodeKind::Directory => {
                 let earlier = self.earlier(ino, mark).ok_or(Error::Stale)?;
@@ -279,8 +331,25 @@ impl Slot {
 
     /// The directory that this one lies in.
     pub(super) fn parent(&self, directory: Ino) -> Result<Node, Error> {
+        if about::holds(directory) {
+            return match about::parent(directory)? {
+                Ino::ROOT => self.root(),
+                inner => Ok(about::node(self, inner)),
+            };
+        }
         let edition = self.edition();
-        edition.volume.node(edition.volume.parent(directory)?)
+        match edition.volume.parent(directory)? {
+            Ino::ROOT => self.root(),
+            inner => edition.volume.node(inner),
+        }
+    }
+
+    fn root(&self) -> Result<Node, Error> {
+        let node = self.edition().volume.node(Ino::ROOT)?;
+        Ok(Node {
+            links: about::links_of_root(node.links),
+            ..node
+        })
     }
 
     /// See [`Vfs::list`](super::Vfs::list); without `.` and `..`.
@@ -290,9 +359,20 @@ impl Slot {
         after: u64,
         listing: &mut Listing<'_>,
     ) -> Result<(), Error> {
+        if about::holds(directory) {
+            return about::list(self, directory, after, listing);
+        }
         let edition = self.edition();
         self.tell_directory(directory);
-        edition.volume.list(directory, after, listing)
+        let mut has_room = true;
+        edition.volume.list(directory, after, &mut |entry| {
+            has_room = listing(entry);
+            has_room
+        })?;
+        if directory == Ino::ROOT && has_room && after < about::COOKIE {
+            listing(&about::entry(self));
+        }
+        Ok(())
     }
 
     /// As [`Slot::list`], with what `stat` says of each entry.
@@ -302,20 +382,33 @@ impl Slot {
         after: u64,
         listing: &mut ListingWithAttrs<'_>,
     ) -> Result<(), Error> {
+        if about::holds(directory) {
+            let about = &self.about;
+            return about.list_with_attrs(self, directory, after, listing);
+        }
         let edition = self.edition();
         self.tell_directory(directory);
+        let mut has_room = true;
         edition.list_with_attrs(directory, after, &mut |entry, attr| {
             let told = attr.as_ref().and_then(|attr| attr.as_ref().ok()).copied();
-            let has_room = listing(entry, attr);
+            has_room = listing(entry, attr);
             if has_room && let Some(attr) = told {
                 self.tell(&attr);
             }
             has_room
-        })
+        })?;
+        if directory == Ino::ROOT && has_room && after < about::COOKIE {
+            let entry = about::entry(self);
+            listing(&entry, Some(Ok(Attr::of_directory(&entry.node))));
+        }
+        Ok(())
     }
 
     /// See [`Vfs::read`](super::Vfs::read).
     pub(super) fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error> {
+        if about::holds(ino) {
+            return self.about.read(self, ino, offset, length);
+        }
         let edition = self.edition();
         let told = self.told(ino);
         match edition.file(ino) {
@@ -380,6 +473,22 @@ impl Slot {
             .iter()
             .find(has_it)
             .map(|(edition, _)| Arc::clone(edition))
+    }
+}
+
+impl Subject for Slot {
+    fn modified(&self) -> SystemTime {
+        let root = self.edition().volume.node(Ino::ROOT);
+        root.map_or(UNIX_EPOCH, |root| root.modified)
+    }
+
+    fn mounting(&self) -> Option<&Mounting> {
+        self.shared.mounting.get()
+    }
+
+    fn report(&self) -> Report {
+        let source = self.source().and_then(Source::path);
+        about::of_base(&self.edition(), &self.shown(), source, &self.shared)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where volumes come from.
 
 use std::fmt::Debug;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::Volume;
@@ -24,6 +24,11 @@ pub trait Source: Debug + Send + Sync {
 
     /// How many files it may have, guessed without opening it.
     fn guess(&self) -> u64;
+
+    /// Where it lies.
+    fn path(&self) -> Option<&Path> {
+        None
+    }
 
     /// The file that keeps the lengths of texts for the next mount.
     fn sizes_file(&self) -> Option<PathBuf> {

@@ -131,6 +131,37 @@ pub struct Statistics {
     pub files: u64,
 }
 
+/// What a volume says of itself, for `.cbfs/status`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// What it is, as `database`.
+    pub kind: &'static str,
+    /// What there is in it, and how many of that; `None` if they were not
+    /// counted yet.
+    pub counts: Vec<(&'static str, Option<u64>)>,
+    /// Versions of its files, by their extensions.
+    pub versions: Vec<(&'static str, u32)>,
+    /// Code page of what is not UTF-8, and whether it was given.
+    pub code_page: Option<(&'static str, bool)>,
+    /// Bytes of its files on disk.
+    pub bytes: u64,
+    /// How many of the many files there are; `None` as above.
+    pub rendered: Option<u64>,
+}
+
+/// Something wrong with what is shown, in the order in which they are told.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fault {
+    /// Number of the game or text it was met in; 0 for the whole.
+    pub record: u32,
+    /// Which file, as its extension.
+    pub file: &'static str,
+    /// Where in that file.
+    pub offset: u64,
+    /// File, place and fact, for people.
+    pub line: String,
+}
+
 /// Renders one file after the other.
 pub(super) type Renderer<'v> =
     Box<dyn FnMut(Ino, &mut Vec<u8>) -> Result<Completeness, Error> + 'v>;
@@ -261,6 +292,33 @@ pub trait Volume: Debug + Send + Sync {
     /// of one kind, `first` up to `last`, among which some may be unused.
     /// They are worked out ahead of being asked for; there may be others.
     fn rendered(&self) -> (Ino, Ino);
+
+    /// What it says of itself. Must not take long, however large it is.
+    fn facts(&self) -> Facts {
+        Facts::default()
+    }
+
+    /// Tells what of the whole was found wrong when it was opened.
+    fn faults(&self, note: &mut dyn FnMut(Fault)) {
+        let _ = note;
+    }
+
+    /// Tells what is wrong with a rendered file that is not whole, or cannot
+    /// be rendered.
+    fn faults_of(&self, ino: Ino, note: &mut dyn FnMut(Fault)) {
+        let _ = (ino, note);
+    }
+
+    /// Looks through all that rendering the many files does not, and tells
+    /// what is wrong there. Takes a while.
+    ///
+    /// # Errors
+    ///
+    /// That of reading; what was found before has been told.
+    fn examine(&self, note: &mut dyn FnMut(Fault)) -> Result<(), Error> {
+        let _ = note;
+        Ok(())
+    }
 
     /// A line that changes whenever any rendered text could: what is shown,
     /// in which state, with which options. Lengths of texts are remembered

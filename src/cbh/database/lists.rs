@@ -138,6 +138,18 @@ impl Database {
         }
     }
 
+    /// How many entities of this kind there are, as the head of their file
+    /// says; whether games refer to them is not asked.
+    pub fn entities_claimed(&self, kind: EntityKind) -> u32 {
+        match kind {
+            EntityKind::Player => self.players.live_count(),
+            EntityKind::Tournament => self.tournaments.live_count(),
+            EntityKind::Annotator => self.annotators.live_count(),
+            EntityKind::Source => self.sources.live_count(),
+            EntityKind::Team => self.teams.as_ref().map_or(0, EntityFile::live_count),
+        }
+    }
+
     /// What the records of one game say, deleted or not.
     ///
     /// # Errors

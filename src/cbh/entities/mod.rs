@@ -214,6 +214,11 @@ impl<K: Kind> EntityFile<K> {
         Ok(present.min(self.header.capacity).min(MOST_RECORDS))
     }
 
+    /// How many records are in use, as far as the header knows.
+    pub(super) fn live_count(&self) -> u32 {
+        self.header.live_count.min(self.header.capacity)
+    }
+
     /// Where record `id` begins.
     fn offset_of(&self, id: u32) -> u64 {
         self.records_at + u64::from(id) * (LINK_BYTES + K::DATA_BYTES) as u64

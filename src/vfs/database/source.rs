@@ -111,6 +111,10 @@ impl Source for DatabaseSource {
         fs::metadata(&self.path).map_or(0, |stat| stat.len() / RECORD_BYTES)
     }
 
+    fn path(&self) -> Option<&Path> {
+        Some(&self.path)
+    }
+
     fn sizes_file(&self) -> Option<PathBuf> {
         let headers = self.headers().ok()?;
         let mut hasher = DefaultHasher::new();
