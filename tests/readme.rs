@@ -23,7 +23,9 @@ fn section(heading: &str) -> String {
 
 #[test]
 fn every_sentence_on_behaviour_names_tests_that_are_there() {
-    let files = ["changes", "check", "cli", "mount", "shelf", "truth", "vfs"];
+    let files = [
+        "about", "changes", "check", "cli", "mount", "shelf", "truth", "vfs",
+    ];
     let sources = files.map(|file| read(&format!("tests/{file}.rs")));
     let section = section("Behaviour");
     let rows = section.lines().filter(|line| line.starts_with("| "));
