@@ -260,3 +260,32 @@ fn find_cp_grep_and_tar_walk_over_a_shelf() {
     drop(mount);
     assert_eq!(inodes(&Mount::new(shelf(directory.path()))), before);
 }
+
+#[test]
+fn a_base_keeps_its_name_when_one_of_the_same_name_comes() {
+    let directory = tempfile::tempdir().unwrap();
+    put(directory.path(), "sample", "a");
+    let vfs = shelf(directory.path());
+    let games = |name: &str| {
+        let root = vfs.lookup(Ino::ROOT, name.as_bytes()).unwrap().ino;
+        let games = vfs.lookup(root, b"games").unwrap().ino;
+        let mut count = 0;
+        let counted = vfs.list(games, 2, &mut |_| {
+            count += 1;
+            true
+        });
+        counted.unwrap();
+        (root, count)
+    };
+    let (root, sample) = games("a");
+    // It sorts first, and its blank at the end is not shown.
+    put(directory.path(), "texts", "a ");
+    vfs.refresh();
+    assert_eq!(games("a"), (root, sample));
+    let (other, texts) = games("a ~2");
+    assert!(other != root && texts != sample);
+    take(directory.path(), "a");
+    vfs.refresh();
+    assert!(vfs.lookup(Ino::ROOT, b"a").is_err());
+    assert_eq!(games("a ~2"), (other, texts));
+}

@@ -167,6 +167,10 @@ impl Crossref {
     }
 }
 
+/// Memory is kept ready for no more games than a base can have, whatever it
+/// claims: other files name them with three bytes.
+const MOST_GAMES: u32 = 1 << 24;
+
 /// Collects the groups of all games, four bytes for each that a game may be
 /// in, and sorts the games into them.
 #[derive(Debug)]
@@ -184,7 +188,7 @@ impl CrossrefBuilder {
         CrossrefBuilder {
             grouping,
             group_count: grouping.group_count(entities),
-            keys: Vec::with_capacity(games as usize * sides),
+            keys: Vec::with_capacity(games.min(MOST_GAMES) as usize * sides),
         }
     }
 

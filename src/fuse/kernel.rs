@@ -43,9 +43,6 @@ impl Kernel {
     /// the listings of these directories. The pages it has read of a file it
     /// keeps: the answer says whether the name still leads to that content.
     pub(super) fn tell(&self, changes: &Changes) {
-        if changes.directories.is_empty() {
-            return;
-        }
         match &changes.names {
             Some(names) => names
                 .iter()

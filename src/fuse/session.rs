@@ -363,7 +363,8 @@ fn config(options: &Options) -> Config {
         Access::OwnerAndRoot => SessionACL::RootAndOwner,
         Access::Everybody => SessionACL::All,
     };
-    config.n_threads = Some(cores().clamp(4, 16));
+    // Some may wait for lengths that take long to find out.
+    config.n_threads = Some(cores().clamp(8, 16));
     config
 }
 

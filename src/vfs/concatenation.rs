@@ -127,6 +127,8 @@ pub(super) struct Concatenations {
     /// forgets what it has read.
     lengths: Mutex<HashMap<Key, u64>>,
     reading: Mutex<Reading>,
+    /// Held by who finds out lengths: the next one may find them known.
+    measuring: Mutex<()>,
     jobs: Mutex<VecDeque<Job>>,
 }
 
@@ -146,6 +148,7 @@ impl Concatenations {
                 streams: Streams::default(),
                 chunks: Chunks::new(capacity as u64),
             }),
+            measuring: Mutex::default(),
             jobs: Mutex::default(),
         }
     }
@@ -310,6 +313,7 @@ impl Concatenations {
             return Ok(index);
         }
         let index = once.get_or_work_out(|| {
+            let _turn = lock(&self.measuring);
             let measure = |files| self.measure(sources, files);
             Index::new(sources, directory, measure).map(Arc::new)
         })?;

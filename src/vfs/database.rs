@@ -43,9 +43,7 @@ mod whole;
 pub(super) use self::source::Base;
 pub use self::source::{DatabaseSource, Folder};
 
-use std::fmt::Write as _;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use self::columns::Names;
@@ -516,16 +514,8 @@ impl Volume for DatabaseVolume {
         );
         for path in source::files_of(self.database.family()) {
             let file = fs::metadata(path).ok()?;
-            write!(
-                line,
-                " {}:{}:{}:{}.{}",
-                file.dev(),
-                file.ino(),
-                file.size(),
-                file.mtime(),
-                file.mtime_nsec()
-            )
-            .ok()?;
+            line.push(' ');
+            line.push_str(&source::identity(&file));
         }
         Some(line)
     }

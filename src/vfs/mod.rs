@@ -153,8 +153,7 @@ pub type ListingWithAttrs<'a> = dyn FnMut(&DirEntry<'_>, Option<Result<Attr, Err
 /// What a kernel has to be told after a [`Vfs::refresh`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changes {
-    /// Directories that may list something else now; none if nothing has
-    /// changed.
+    /// Directories that may list something else now.
     pub directories: Vec<Ino>,
     /// Names of files that may stand for something else now, each with its
     /// directory; `None` if that is any.
@@ -295,10 +294,10 @@ impl Vfs {
         for slot in self.slots().iter().filter(|slot| slot.refresh()) {
             directories.extend(slot.told_directories());
         }
-        let names = if directories.is_empty() {
-            Some(Vec::new())
-        } else {
+        let names = if self.shared.names.were_called_back() || !directories.is_empty() {
             self.shared.names.take()
+        } else {
+            Some(Vec::new())
         };
         Changes { directories, names }
     }
@@ -318,9 +317,11 @@ impl Vfs {
         }
         match self.place(directory)? {
             Place::Volume(slot, inner) => {
+                let edition = slot.edition();
                 let attr = slot.lookup(inner, name)?;
                 if attr.kind != NodeKind::Directory && !attr.is_renewed() {
                     self.shared.names.add(directory, name);
+                    self.call_back_unless_current(&slot, &edition);
                 }
                 Ok(globally(attr, slot.number()))
             }
@@ -427,14 +428,26 @@ impl Vfs {
             Place::Shelf(shelf, inner) => return shelf.list_with_attrs(inner, after, listing),
             Place::Volume(slot, inner) => (slot, inner),
         };
-        slot.list_with_attrs(inner, after, &mut |entry, attr| {
+        let edition = slot.edition();
+        let listed = slot.list_with_attrs(inner, after, &mut |entry, attr| {
             let mut entry = *entry;
             entry.node.ino = entry.node.ino.in_slot(slot.number());
             if entry.node.kind != NodeKind::Directory && !about::holds(inner) {
                 self.shared.names.add(directory, entry.name.as_bytes());
             }
             listing(&entry, attr.map(|attr| Ok(globally(attr?, slot.number()))))
-        })
+        });
+        self.call_back_unless_current(&slot, &edition);
+        listed
+    }
+
+    /// What was told of `edition` while another took its place would be kept
+    /// as if it were of that one.
+    fn call_back_unless_current(&self, slot: &Slot, edition: &Edition) {
+        if !slot.edition().is(edition) {
+            self.shared.names.call_back();
+            self.shared.background.hurry();
+        }
     }
 
     /// Up to `length` bytes from `offset` on; fewer only at the end. All that

@@ -9,7 +9,7 @@
 //! Nothing is opened before somebody looks into it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -20,7 +20,7 @@ use super::slot::Slot;
 use super::source::Source;
 use super::text::mark;
 use super::volume::{DirEntry, Ino, Listing, Node, NodeKind, Statistics};
-use super::{Attr, Bytes, Error, ListingWithAttrs};
+use super::{Attr, Bytes, Error, ListingWithAttrs, names};
 
 /// A directory of bases.
 #[derive(Debug)]
@@ -35,8 +35,9 @@ pub(super) struct Shelf {
 struct Places {
     /// Those that are there, by number.
     shown: BTreeMap<u64, Place>,
-    /// Every name that was ever there, and its slot.
-    known: HashMap<String, Arc<Slot>>,
+    /// Every base that was ever there, by its path: it keeps its name and its
+    /// slot.
+    known: HashMap<PathBuf, Place>,
     has_overflowed: bool,
 }
 
@@ -64,31 +65,35 @@ impl Shelf {
         self.places.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Shows these bases, in the order of their names; gives those that are
-    /// shown no more.
+    /// Shows these bases; gives those that are shown no more. Those that are
+    /// known keep their names, new ones get names that are free.
     fn arrange(&self, bases: Vec<Base>) -> Vec<Arc<Slot>> {
         let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
         let mut before = std::mem::take(&mut places.shown);
-        for Base { name, path } in bases {
-            let Some(slot) = self.slot_of(&name, &path, &mut places) else {
-                continue;
-            };
-            before.remove(&slot.number());
-            places.shown.insert(slot.number(), Place { name, slot });
+        let (known, new): (Vec<_>, Vec<_>) = bases
+            .into_iter()
+            .partition(|base| places.known.contains_key(&base.path));
+        for base in known.into_iter().chain(new) {
+            if let Some(place) = self.place_of(base, &mut places) {
+                before.remove(&place.slot.number());
+                places.shown.insert(place.slot.number(), place);
+            }
         }
         before.into_values().map(|place| place.slot).collect()
     }
 
-    /// The slot of the base with this name, a new one if need be.
-    fn slot_of(&self, name: &str, path: &Path, places: &mut Places) -> Option<Arc<Slot>> {
-        if let Some(slot) = places.known.get(name) {
-            return Some(Arc::clone(slot));
+    /// Name and slot of this base, new ones if need be.
+    fn place_of(&self, Base { name, path }: Base, places: &mut Places) -> Option<Place> {
+        if let Some(place) = places.known.get(&path) {
+            return Some(place.clone());
         }
-        if let Some(number) = places.free_number(name) {
-            let source = Box::new(self.folder.source(path));
+        let name = places.free_name(name);
+        if let Some(number) = places.free_number(&name) {
+            let source = Box::new(self.folder.source(&path));
             let slot = Arc::new(Slot::new(number, Some(source), self.shared.clone()));
-            places.known.insert(name.to_owned(), Arc::clone(&slot));
-            return Some(slot);
+            let place = Place { name, slot };
+            places.known.insert(path, place.clone());
+            return Some(place);
         }
         if !places.has_overflowed {
             log::error!(
@@ -134,7 +139,13 @@ impl Shelf {
         let places = self.places();
         match places.shown.get(&number) {
             Some(place) => Ok(Arc::clone(&place.slot)),
-            None if places.known.values().any(|slot| slot.number() == number) => Err(Error::Stale),
+            None if places
+                .known
+                .values()
+                .any(|place| place.slot.number() == number) =>
+            {
+                Err(Error::Stale)
+            }
             None => Err(Error::NotFound),
         }
     }
@@ -169,11 +180,9 @@ impl Shelf {
         let name = std::str::from_utf8(name).map_err(|_| Error::NotFound)?;
         let slot = {
             let places = self.places();
-            let slot = places.known.get(name).ok_or(Error::NotFound)?;
-            if !places.shown.contains_key(&slot.number()) {
-                return Err(Error::NotFound);
-            }
-            Arc::clone(slot)
+            let mut shown = places.shown.values();
+            let place = shown.find(|place| place.name == name);
+            Arc::clone(&place.ok_or(Error::NotFound)?.slot)
         };
         slot.tell_directory(Ino::ROOT);
         Ok(Attr::of_directory(&root_of(&slot)))
@@ -302,9 +311,25 @@ impl Subject for Shelf {
 }
 
 impl Places {
+    /// `name`, or if a base has that, the name followed by a number.
+    fn free_name(&self, name: String) -> String {
+        let taken: HashSet<&str> = self.known.values().map(|place| &*place.name).collect();
+        if !taken.contains(&*name) {
+            return name;
+        }
+        let numbered = |id| {
+            let mut numbered = name.clone();
+            names::append_id(&mut numbered, id);
+            numbered
+        };
+        let mut free = (2..).map(numbered);
+        free.find(|name| !taken.contains(&**name)).unwrap_or(name)
+    }
+
     /// The number for a new name.
     fn free_number(&self, name: &str) -> Option<u64> {
-        let taken: HashSet<u64> = self.known.values().map(|slot| slot.number()).collect();
+        let places = self.known.values();
+        let taken: HashSet<u64> = places.map(|place| place.slot.number()).collect();
         let wanted = u64::from(mark(name.as_bytes())) % Ino::LAST_SLOT;
         (0..Ino::LAST_SLOT)
             .map(|step| (wanted + step) % Ino::LAST_SLOT + 1)

@@ -414,6 +414,7 @@ impl Slot {
         match edition.file(ino) {
             Ok(Reading::Pieces { size, mark }) => {
                 if told.is_some_and(|told| told != mark) {
+                    self.call_back();
                     return Err(Error::Stale);
                 }
                 return edition.read(ino, size, offset, length);
@@ -457,8 +458,14 @@ impl Slot {
         }
         // Either the base was changed a moment ago and nobody has looked yet,
         // or this reader comes too late.
-        self.shared.background.hurry();
+        self.call_back();
         Err(present.err().unwrap_or(Error::Stale))
+    }
+
+    /// Makes the kernel ask again for what it was told, soon.
+    fn call_back(&self) {
+        self.shared.names.call_back();
+        self.shared.background.hurry();
     }
 
     /// An earlier edition in which `ino` has this mark.

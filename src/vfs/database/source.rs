@@ -135,7 +135,7 @@ pub(super) fn files_of(family: &Family) -> impl Iterator<Item = &Path> {
 }
 
 /// What is another whenever the content of the file could be.
-fn identity(stat: &Metadata) -> String {
+pub(super) fn identity(stat: &Metadata) -> String {
     let mut line = String::new();
     // Writing to a string does not fail.
     let _ = write!(
