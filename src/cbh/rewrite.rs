@@ -99,7 +99,7 @@ fn position_of(ply: PlyId) -> i32 {
 }
 
 /// Whether both starts have the same text.
-fn starts_alike(a: &Start, b: &Start) -> bool {
+pub(super) fn starts_alike(a: &Start, b: &Start) -> bool {
     let fen = |start: &Start| {
         let mut fen = Vec::new();
         start.append_fen_to(&mut fen);
