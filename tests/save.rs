@@ -25,7 +25,7 @@ use cbfs::cbh::{
 };
 use cbfs::game::{Game, PlayerName};
 use cbfs::pgn;
-use cbfs::storage::{Access, MemoryDirectory, Opening, Storage, Store};
+use cbfs::storage::{Access, Fault, MemoryDirectory, Opening, Storage, Store};
 
 use common::{fixture_bases, real_bases, text_of};
 
@@ -625,4 +625,132 @@ fn what_does_not_fit_is_refused_or_told() {
         saver.replace(GameId(1), &decoded(&base.text(1)))
     });
     assert!(matches!(twice, Err(SaveError::Again(GameId(1)))));
+}
+
+/// A reproducible stream of numbers (xorshift).
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+}
+
+/// One save of each kind, by name.
+fn kinds_of_saves(base: &Base) -> Vec<(&'static str, Plan)> {
+    let text = base.text(1);
+    let replace = |text: String| {
+        let edited = decoded(&text);
+        let plan = base.plan(|saver| saver.replace(GameId(1), &edited));
+        plan.unwrap()
+    };
+    let edits = edits();
+    let edits = edits
+        .iter()
+        .map(|(what, change)| (*what, replace(change(&text))));
+    let mut saves: Vec<_> = edits.collect();
+    let games = new_games(&base.texts());
+    let append = base.plan(|saver| {
+        games
+            .iter()
+            .try_for_each(|game| saver.append(game).map(drop))
+    });
+    saves.push(("append", append.unwrap()));
+    let delete = base.plan(|saver| saver.set_deleted(GameId(1), true));
+    saves.push(("delete", delete.unwrap()));
+    let name = PlayerName {
+        last: "Zzz".to_owned(),
+        first: "Renamed".to_owned(),
+    };
+    let rename = base.plan(|saver| saver.rename_entity(EntityId(0), &Entity::Player(name)));
+    saves.push(("rename", rename.unwrap()));
+    saves
+}
+
+/// Saves until the power goes at this operation; whether it went.
+fn cut_at(base: &Base, plan: &Plan, operation: u64) -> Option<Base> {
+    let cut = Base {
+        directory: base.directory.after_kill(),
+        cbh: base.cbh.clone(),
+    };
+    let fault = Fault {
+        errno: libc::EIO,
+        writes_half: true,
+        lasts: true,
+    };
+    cut.directory.fail_at(operation, fault);
+    let opening = Opening {
+        journal: OsStr::new(JOURNAL),
+        label: "",
+        access: Access::ReadWrite,
+        belongs: &|_| true,
+    };
+    if let Ok(store) = Store::open(Arc::new(cut.directory.clone()), &opening) {
+        let saved = store.commit(&plan.transaction).and_then(|()| store.close());
+        saved.is_err().then_some(cut)
+    } else {
+        Some(cut)
+    }
+}
+
+fn files_of(base: &Base) -> BTreeMap<OsString, Vec<u8>> {
+    let mut files = base.directory.files();
+    files.remove(OsStr::new(JOURNAL));
+    files
+}
+
+/// Cuts the power amid a save in every prefix of what was not synced, and in
+/// random parts of it: the base is as before the save or as after.
+fn ensure_whole_after_cuts(base: &Base, what: &str, plan: &Plan) {
+    let (old, new) = (files_of(base), files_of(&base.with(plan)));
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let (mut operation, mut outcomes) = (0, BTreeSet::new());
+    while let Some(cut) = cut_at(base, plan, operation) {
+        let count = cut.directory.unsynced();
+        let parts = (0..=count).map(|at| (0..count).map(|other| other < at).collect());
+        let mut parts: Vec<Vec<bool>> = parts.collect();
+        for _ in 0..20 {
+            parts.push((0..count).map(|_| dice.roll() % 2 == 0).collect());
+        }
+        for kept in parts {
+            let after = Base {
+                directory: cut.directory.after_power_cut(|at| kept[at]),
+                cbh: base.cbh.clone(),
+            };
+            after.store().close().unwrap();
+            let files = files_of(&after);
+            assert!(
+                files == old || files == new,
+                "{what}: neither at {operation}"
+            );
+            outcomes.insert(files == new);
+        }
+        operation += 1;
+    }
+    assert!(operation > 10, "{what}: {operation} operations");
+    assert_eq!(
+        outcomes.len(),
+        2,
+        "{what}: the power never went amid the save"
+    );
+}
+
+#[test]
+fn a_power_cut_leaves_the_old_game_or_the_new_one() {
+    for path in ["cbh/sample/sample.cbh", "cbh/oldheaders/oldheaders.cbh"] {
+        let base = Base::fixture(path);
+        let known = base.defects();
+        for (what, plan) in kinds_of_saves(&base) {
+            ensure_whole_after_cuts(&base, what, &plan);
+            let after = base.with(&plan);
+            let new = after
+                .defects()
+                .into_iter()
+                .filter(|defect| !known.contains(defect));
+            assert_eq!(new.collect::<Vec<_>>(), [""; 0], "{what}");
+        }
+    }
 }
