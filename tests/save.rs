@@ -443,8 +443,20 @@ fn search_caches_go_and_top_games_are_to_be_judged_anew() {
         return;
     };
     let base = Base::copy(path);
-    let after = edit(&base, 1, |text| with_tag(&text, "WhiteElo", "2811"));
+    let mut flags = base.directory.files()[OsStr::new("test-annotations.flags")].clone();
+    // The header, then two bits for each game from game 0 on.
+    flags[12] = 0b1111_1100;
+    base.directory.put("test-annotations.flags", flags.clone());
+    assert!(base.text(1).contains("[CbhTopGame \"1\"]"));
+    let without = |text: String| text.replace("[CbhTopGame \"1\"]\n", "");
+    let judged = edit(&base, 1, without);
+    assert_eq!(base.differing(&judged).last().unwrap(), "flags");
+    let after = edit(&base, 1, |text| {
+        with_tag(&without(text), "WhiteElo", "2811")
+    });
     let files = after.directory.files();
+    flags[12] = 0b1111_0000;
+    assert_eq!(files[OsStr::new("test-annotations.flags")], flags);
     for extension in ["cbgi", "cbb", "cit", "cib", "cit2", "cib2"] {
         assert!(!files.contains_key(OsStr::new(&format!("test-annotations.{extension}"))));
     }
@@ -616,15 +628,102 @@ fn what_does_not_fit_is_refused_or_told() {
         "WhiteElo: 5000 does not fit, a rating is at most 4095"
     );
     let long = "A name that is far too long for a field of thirty bytes";
-    let plan = replace(&|text| with_tag(text, "White", long)).unwrap();
-    assert_eq!(plan.unfit[0].whole, long);
+    for (base, name, value) in [
+        ("cbh/sample/sample.cbh", "White", long),
+        ("cbh/sample/sample.cbh", "Annotator", long),
+        ("cbh/names-1251/names-1251.cbh", "Site", "Ürümqi"),
+    ] {
+        let base = Base::fixture(base);
+        let (after, plan) = edit_as(&base, 1, |text| with_tag(&text, name, value));
+        assert_eq!(plan.unfit[0].whole, value);
+        // The whole stands in the text about the game.
+        assert!(after.text(1).contains(&format!("[{name} \"{value}\"]")));
+        let edited = edit_as(&after, 1, |text| with_tag(&text, name, "Short")).0;
+        assert!(!edited.text(1).contains(value));
+    }
     let missing = base.plan(|saver| saver.replace(GameId(10_000), &Game::default()));
     assert!(matches!(missing, Err(SaveError::Base(_))));
+    let texts = Base::fixture("cbh/texts/texts.cbh");
+    let text = texts.plan(|saver| saver.replace(GameId(1), &Game::default()));
+    assert!(matches!(text, Err(SaveError::Base(_))));
+    let damage = Base::fixture("cbh/damage/damage.cbh");
+    let sound = damage.texts();
+    let damaged = (1..100).filter(|id| !sound.contains_key(id));
+    let refused =
+        damaged.map(|id| damage.plan(|saver| saver.replace(GameId(id), &Game::default())));
+    let is_defective =
+        |plan: &Result<Plan, SaveError>| matches!(plan, Err(SaveError::Defective(..)));
+    let refused: Vec<_> = refused.collect();
+    assert!(refused.iter().all(Result::is_err) && refused.iter().any(is_defective));
     let twice = base.plan(|saver| {
         saver.replace(GameId(1), &decoded(&commented(&base.text(1))))?;
         saver.replace(GameId(1), &decoded(&base.text(1)))
     });
     assert!(matches!(twice, Err(SaveError::Again(GameId(1)))));
+}
+
+/// The sample with records of `.cbj` that have teams only.
+fn old_sample() -> Base {
+    let base = Base::fixture("cbh/sample/sample.cbh");
+    let name = OsStr::new("sample.cbj");
+    let bytes = base.directory.files()[name].clone();
+    let mut old: Vec<u8> = [1_u32, 8].into_iter().flat_map(u32::to_le_bytes).collect();
+    old.extend(&bytes[8..32]);
+    for record in bytes[32..].chunks(120) {
+        old.extend(&record[..8]);
+    }
+    base.directory.put(name, old);
+    base
+}
+
+#[test]
+fn records_of_an_old_version_keep_their_size() {
+    let base = old_sample();
+    edit(&base, 1, |text| with_tag(&text, "WhiteTeam", "A new team"));
+    edit(&base, 1, |text| commented(&text));
+    for (name, value) in [
+        ("CbhWhiteEloType", "00020064860000000000000000000000"),
+        ("CbhTag", "Worth a look"),
+    ] {
+        let edited = decoded(&with_tag(&base.text(1), name, value));
+        let refused = base.plan(|saver| saver.replace(GameId(1), &edited));
+        match refused {
+            Err(SaveError::NoPlace { field, .. }) => assert_eq!(field, name),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_game_of_chess960_has_the_number_of_its_start_or_an_opening() {
+    let base = Base::fixture("cbh/sample/sample.cbh");
+    let start = "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 0 1";
+    let usual = base
+        .texts()
+        .into_iter()
+        .find(|(_, (_, text))| !text.contains("[FEN ") && text.contains("[ECO "));
+    let id = usual.unwrap().0;
+    let other = edit(&base, id, |text| {
+        let eco: Vec<_> = text
+            .lines()
+            .filter(|line| !line.contains("ECO ") && !line.contains("SubEco"))
+            .collect();
+        let text = with_moves(&(eco.join("\n") + "\n"), "1. e4");
+        let text = with_tag(&with_tag(&text, "FEN", start), "SetUp", "1");
+        with_tag(&text, "Variant", "Chess960")
+    });
+    // An opening code has no place beside the number.
+    let (_, plan) = edit_as(&other, id, |text| with_tag(&text, "ECO", "B33"));
+    assert_eq!(plan.unfit[0].field, "ECO");
+    edit(&other, id, |text| {
+        let tags = text.lines().filter(|line| {
+            !["[FEN", "[SetUp", "[Variant"]
+                .iter()
+                .any(|tag| line.starts_with(tag))
+        });
+        let text = with_moves(&(tags.collect::<Vec<_>>().join("\n") + "\n"), "1. e4");
+        with_tag(&text, "ECO", "B00")
+    });
 }
 
 /// A reproducible stream of numbers (xorshift).
@@ -713,7 +812,7 @@ fn ensure_whole_after_cuts(base: &Base, what: &str, plan: &Plan) {
         let parts = (0..=count).map(|at| (0..count).map(|other| other < at).collect());
         let mut parts: Vec<Vec<bool>> = parts.collect();
         for _ in 0..20 {
-            parts.push((0..count).map(|_| dice.roll() % 2 == 0).collect());
+            parts.push((0..count).map(|_| dice.roll().is_multiple_of(2)).collect());
         }
         for kept in parts {
             let after = Base {
@@ -751,6 +850,49 @@ fn a_power_cut_leaves_the_old_game_or_the_new_one() {
                 .into_iter()
                 .filter(|defect| !known.contains(defect));
             assert_eq!(new.collect::<Vec<_>>(), [""; 0], "{what}");
+        }
+    }
+}
+
+#[test]
+fn large_bases_are_saved_to() {
+    for path in real_bases() {
+        if fs::metadata(&path).unwrap().len() < 20_000 {
+            continue;
+        }
+        let base = Base::copy(&path);
+        let mut texts = base.texts();
+        let ids: Vec<u32> = texts.keys().copied().collect();
+        let begin = std::time::Instant::now();
+        let mut games = Vec::new();
+        let plan = base.plan(|saver| {
+            for id in ids.iter().step_by(20) {
+                let text = with_tag(&texts[id].1, "White", &format!("Newcomer {id}"));
+                let text = with_tag(&commented(&text), "Event", &format!("Event {id}"));
+                games.push((*id, decoded(&text)));
+                saver.replace(GameId(*id), &games.last().unwrap().1)?;
+            }
+            for id in ids.iter().step_by(10) {
+                let game = decoded(&texts[id].1);
+                games.push((saver.append(&game)?.0, game));
+            }
+            Ok(())
+        });
+        let plan = plan.unwrap();
+        println!(
+            "{}: {} saves in {:?}",
+            base.cbh.display(),
+            games.len(),
+            begin.elapsed()
+        );
+        assert!(plan.unfit.is_empty(), "{:?}", plan.unfit);
+        let after = base.with(&plan);
+        for (id, game) in games {
+            let is_deleted = texts.get(&id).is_some_and(|text| text.0);
+            texts.insert(id, (is_deleted, encoded(&game)));
+        }
+        if plan.kept.is_empty() {
+            ensure_sound(&base, &after, &texts);
         }
     }
 }

@@ -20,7 +20,7 @@ mod blobs;
 mod cast;
 mod error;
 mod headers;
-mod shown;
+pub(super) mod shown;
 
 pub use error::SaveError;
 
@@ -58,8 +58,9 @@ const NEW_EXTENDED: extended::FileHeader = extended::FileHeader {
 pub struct Plan {
     /// What is to be written and removed; empty if nothing changes.
     pub transaction: Transaction,
-    /// Names that their fields cannot hold as they are, and values that have
-    /// no place beside others.
+    /// Names that their fields cannot hold as they are, of which the whole
+    /// stands in the text about the game; and values that have no place
+    /// beside others.
     pub unfit: Vec<Unfit>,
     /// What else was said of a tournament or source that other games share:
     /// it stays as it is for them.
@@ -140,9 +141,6 @@ impl<'a> Saver<'a> {
         }
         let read = &decoded.game;
         let stored = self.database.stored_game(id)?;
-        let edited = &*foreign_tags::lowered(edited);
-        let page = self.database.code_page();
-        let new = rewrite(id, &stored, read, edited, page)?;
         let bytes = self.database.header_bytes(id)?;
         let old_extended = self.database.extended_bytes(id)?;
         let before = Sheet {
@@ -151,6 +149,10 @@ impl<'a> Saver<'a> {
         };
         let mut sheet = before;
         let tells_more = self.set_headers(&mut sheet, Some(read), edited)?;
+        let names = self.names(&sheet, edited)?;
+        let edited = &*foreign_tags::lowered(edited, &names);
+        let page = self.database.code_page();
+        let new = rewrite(id, &stored, read, edited, page)?;
         self.set_content(&mut sheet, &before, (&stored, read), (&new, edited))?;
         let is_top_game_no_more = read.headers.is_top_game && !edited.headers.is_top_game;
         if sheet == before && !tells_more && !is_top_game_no_more {
@@ -179,8 +181,6 @@ impl<'a> Saver<'a> {
             });
         }
         self.ensure_free(id)?;
-        let game = &*foreign_tags::lowered(game);
-        let new = write(id, game, self.database.code_page())?;
         let record_bytes = self.extended.unwrap_or(NEW_EXTENDED).record_bytes as usize;
         let mut created = ExtendedRecord::decode(&ExtendedRecord::new_bytes(record_bytes));
         if self.extended.is_some() {
@@ -192,6 +192,9 @@ impl<'a> Saver<'a> {
         };
         let mut sheet = before;
         self.set_headers(&mut sheet, None, game)?;
+        let names = self.names(&sheet, game)?;
+        let game = &*foreign_tags::lowered(game, &names);
+        let new = write(id, game, self.database.code_page())?;
         sheet.record.moves_offset = self.append_moves(&new.moves)?;
         sheet.record.annotations_offset = self.append_annotations(new.annotations.as_deref())?;
         set_facts(&mut sheet.record, game, &new);
@@ -597,21 +600,32 @@ fn needs_record(before: &ExtendedRecord, after: &ExtendedRecord) -> bool {
 
 /// Writes what is told into a record of any version, if it has the place.
 fn ensure_place(bytes: &mut [u8], told: &ExtendedRecord) -> Result<(), SaveError> {
-    let before = ExtendedRecord::decode(bytes);
     told.encode(bytes);
     let written = ExtendedRecord::decode(bytes);
-    let field = if written.tag.max(-1) != told.tag.max(-1) {
-        "CbhTag"
-    } else if needs_record(&written, told) && needs_record(&before, told) {
-        "CbhWhiteEloType"
-    } else {
-        return Ok(());
+    let no_place = |field, value| {
+        let why = "the records of .cbj are of a version that has no such field";
+        Err(SaveError::NoPlace { field, value, why })
     };
-    Err(SaveError::NoPlace {
-        field,
-        value: "this value".to_owned(),
-        why: "the records of .cbj are of a version that has no such field",
-    })
+    for (field, written, told) in [
+        (
+            "CbhWhiteEloType",
+            written.white_elo_type,
+            told.white_elo_type,
+        ),
+        (
+            "CbhBlackEloType",
+            written.black_elo_type,
+            told.black_elo_type,
+        ),
+    ] {
+        if !told.is_usual() && written != told {
+            return no_place(field, format!("{:02x?}", told.bytes));
+        }
+    }
+    if told.tag >= 0 && written.tag != told.tag {
+        return no_place("CbhTag", "a label".to_owned());
+    }
+    Ok(())
 }
 
 /// Repeats the offsets of a record of `.cbh` in one of `.cbj`.

@@ -110,16 +110,20 @@ impl<'a> Cast<'a> {
     ) -> Result<(u32, bool), SaveError> {
         let file = entity.file();
         let form = self.form(file)?;
-        let encoded = entity.encode(None, form);
-        let mut encoded = encoded.map_err(SaveError::malformed(file))?;
-        unfit.append(&mut encoded.unfit);
+        let (refused, malformed) = (SaveError::entity(file), SaveError::malformed(file));
         let editor = &mut self.roll(file)?.editor;
-        let found = editor.find_entity(entity, form);
-        if let Some(id) = found.map_err(SaveError::entity(file))? {
+        if let Some(id) = editor.find_entity(entity, form).map_err(&refused)? {
+            // One that is there may have the whole of a name that fills its
+            // field.
+            let data = editor.data(id).map_err(&refused)?;
+            let over = entity.encode(Some(data), form).map_err(malformed)?;
+            unfit.extend(over.unfit);
             return Ok((id.0, false));
         }
-        let id = editor.insert(&encoded.data);
-        Ok((id.map_err(SaveError::entity(file))?.0, true))
+        let encoded = entity.encode(None, form).map_err(malformed)?;
+        unfit.extend(encoded.unfit);
+        let id = editor.insert(&encoded.data).map_err(&refused)?;
+        Ok((id.0, true))
     }
 
     /// What the record of an entity says.

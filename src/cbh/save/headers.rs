@@ -352,4 +352,53 @@ impl Saver<'_> {
         let (id, _) = self.find_or_add(&Entity::Tag(new.clone()))?;
         Ok(id.cast_signed())
     }
+
+    /// The names that the entities of a game have, as far as they are to be
+    /// those of `game`.
+    pub(super) fn names(&mut self, sheet: &Sheet, game: &Game) -> Result<Headers, SaveError> {
+        let mut names = Headers::default();
+        let headers = &game.headers;
+        let Sheet { record, extended } = sheet;
+        let players = [
+            (record.white, &mut names.white),
+            (record.black, &mut names.black),
+        ];
+        for (id, name) in players {
+            if let Entity::Player(player) = self.cast.entity((FileKind::Players, id))? {
+                *name = player;
+            }
+        }
+        let tournament = (FileKind::Tournaments, record.tournament);
+        if let Entity::Tournament(tournament) = self.cast.entity(tournament)? {
+            names.tournament = tournament;
+        }
+        let annotator = (FileKind::Annotators, record.annotator);
+        if let Entity::Annotator(annotator) = self.cast.entity(annotator)? {
+            names.annotator = annotator;
+        }
+        if let Entity::Source(source) = self.cast.entity((FileKind::Sources, record.source))? {
+            names.source = source;
+        }
+        let teams = [
+            (
+                extended.white_team,
+                &headers.white_team,
+                &mut names.white_team,
+            ),
+            (
+                extended.black_team,
+                &headers.black_team,
+                &mut names.black_team,
+            ),
+        ];
+        for (id, wanted, name) in teams {
+            let id = u32::try_from(id).ok().filter(|_| is_told(wanted));
+            if let Some(id) = id
+                && let Entity::Team(team) = self.cast.entity((FileKind::Teams, id))?
+            {
+                *name = team;
+            }
+        }
+        Ok(names)
+    }
 }

@@ -8,7 +8,7 @@ use crate::game::{GameTag, Nation, PlayerName, RatingType, Source, Team, Tournam
 
 /// Whether `edited` is what PGN shows of a stored name: control characters
 /// are blanks in it, and edges may lose theirs.
-pub(super) fn shows(stored: &str, edited: &str) -> bool {
+pub(in crate::cbh) fn shows(stored: &str, edited: &str) -> bool {
     if stored == edited {
         return true;
     }
@@ -43,7 +43,7 @@ pub(super) fn shows_source_title(stored: &Source, edited: &Source) -> bool {
 }
 
 /// Whether a team has anything that PGN shows.
-pub(super) fn is_told(team: &Team) -> bool {
+pub(in crate::cbh) fn is_told(team: &Team) -> bool {
     let has_details = team.number != 0 || team.year != 0 || team.is_season;
     team.is_given && (!team.title.is_empty() || team.nation != Nation::NONE || has_details)
 }
