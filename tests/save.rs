@@ -896,3 +896,83 @@ fn large_bases_are_saved_to() {
         }
     }
 }
+
+fn number(bytes: &[u8], at: usize, count: usize) -> u64 {
+    bytes[at..at + count]
+        .iter()
+        .fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+#[test]
+fn what_is_replaced_lies_waste_and_the_files_say_so() {
+    let base = Base::fixture("cbh/sample/sample.cbh");
+    let file = |base: &Base, extension: &str| {
+        let name = format!("sample.{extension}");
+        base.directory.files()[OsStr::new(&name)].clone()
+    };
+    let old = edit(&base, 1, |text| commented(&text));
+    let moved = edit(&old, 1, |text| {
+        with_moves(&text, "1. e4 {One} e5")
+            .replace("[FEN", "[OldFen")
+            .replace("[SetUp", "[OldSetUp")
+    });
+    for (extension, at) in [("cbg", 1), ("cba", 5)] {
+        let (before, after) = (file(&old, extension), file(&moved, extension));
+        let offset = usize::try_from(number(&file(&old, "cbh"), 46 + at, 4)).unwrap();
+        let size = if extension == "cbg" {
+            number(&before, offset + 1, 3)
+        } else {
+            number(&before, offset + 10, 4)
+        };
+        assert_eq!(
+            number(&after, 6, 4),
+            number(&before, 6, 4) + size,
+            "{extension}"
+        );
+        assert_eq!(number(&after, 18, 8), number(&after, 6, 4));
+        assert_eq!(number(&after, 2, 4), after.len() as u64);
+        // What was there is there still.
+        assert_eq!(after[26..before.len()], before[26..]);
+        let moved_to = number(&file(&moved, "cbh"), 46 + at, 4);
+        assert_eq!(moved_to, before.len() as u64);
+    }
+}
+
+#[test]
+fn saves_are_counted_and_stamped_and_creations_are_told_apart() {
+    let base = Base::fixture("cbh/sample/sample.cbh");
+    let record = |base: &Base, id: u32| {
+        let file = base.directory.files()[OsStr::new("sample.cbj")].clone();
+        file[32 + 120 * (id as usize - 1)..][..120].to_vec()
+    };
+    let after = edit(&base, 1, |text| with_tag(&text, "WhiteElo", "2811"));
+    let (before, saved) = (record(&base, 1), record(&after, 1));
+    assert_eq!(number(&saved, 78, 2), number(&before, 78, 2) + 1);
+    assert_eq!(saved[80..88], before[80..88], "the stamp of creation");
+    assert_ne!(number(&saved, 108, 8), number(&before, 108, 8));
+    assert_eq!(saved[20..30], [0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xfe]);
+    let mut ids = Vec::new();
+    let game = decoded(&base.text(1));
+    let plan = base.plan(|saver| {
+        for _ in 0..3 {
+            ids.push(saver.append(&game)?.0);
+        }
+        Ok(())
+    });
+    let after = base.with(&plan.unwrap());
+    let created: BTreeSet<u64> = (1..=*ids.last().unwrap())
+        .map(|id| number(&record(&after, id), 80, 8))
+        .collect();
+    assert!(
+        ids.iter()
+            .all(|id| number(&record(&after, *id), 78, 2) == 1)
+    );
+    assert!(
+        ids.iter()
+            .all(|id| number(&record(&after, *id), 108, 8) == 0)
+    );
+    let known: BTreeSet<u64> = (1..ids[0])
+        .map(|id| number(&record(&base, id), 80, 8))
+        .collect();
+    assert_eq!(created.len(), known.len() + 3);
+}

@@ -92,6 +92,11 @@ pub fn rewrite(
     Ok(StoredGame { moves, annotations })
 }
 
+/// Whether both trees have the same moves, in the same order everywhere.
+pub(super) fn has_same_moves(one: &MoveTree, other: &MoveTree) -> bool {
+    Matched::new(one, other).is_same
+}
+
 /// The position of a ply of a decoded tree, whose ids are in the order of
 /// the stream.
 fn position_of(ply: PlyId) -> i32 {

@@ -34,6 +34,7 @@ use super::entities::{Entity, EntityId, ExtraChange, TournamentExtras, Unfit};
 use super::extended::{self, CreationClock, ExtendedRecord, HEADER_BYTES};
 use super::record::{self, GameRecord, NEW_GAME, RECORD_BYTES};
 use super::references::Reference;
+use super::rewrite::{has_same_moves, starts_alike};
 use super::{
     Database, Decoded, FileKind, GameFacts, GameId, StoredGame, foreign_tags, rewrite, write,
 };
@@ -195,6 +196,7 @@ impl<'a> Saver<'a> {
         let names = self.names(&sheet, game)?;
         let game = &*foreign_tags::lowered(game, &names);
         let new = write(id, game, self.database.code_page())?;
+        self.ensure_reads_back(&new, game)?;
         sheet.record.moves_offset = self.append_moves(&new.moves)?;
         sheet.record.annotations_offset = self.append_annotations(new.annotations.as_deref())?;
         set_facts(&mut sheet.record, game, &new);
@@ -335,6 +337,18 @@ impl Saver<'_> {
         Ok(())
     }
 
+    /// What would be read as another game is not written.
+    fn ensure_reads_back(&self, new: &StoredGame, game: &Game) -> Result<(), SaveError> {
+        let mut again = Game::default();
+        let read = new.decode(self.database.code_page(), &mut again);
+        let is_same = has_same_moves(&game.tree, &again.tree);
+        if read.is_ok() && is_same && starts_alike(&game.start, &again.start) {
+            return Ok(());
+        }
+        let what = "the moves would be read as others".to_owned();
+        Err(SaveError::Damaged(FileKind::Moves, what))
+    }
+
     /// Appends the moves and remarks that changed, and lets the record say
     /// where they are and what follows from them.
     fn set_content(
@@ -345,6 +359,7 @@ impl Saver<'_> {
         (new, edited): (&StoredGame, &Game),
     ) -> Result<(), SaveError> {
         if new.moves != stored.moves {
+            self.ensure_reads_back(new, edited)?;
             sheet.record.moves_offset = self.append_moves(&new.moves)?;
             sheet.extended.moves_offset = sheet.record.moves_offset.into();
             self.blobs(FileKind::Moves)?.waste(stored.moves.len());
