@@ -56,6 +56,25 @@ fn the_next_edition_is_shown_from_the_next_look_up_on() {
 }
 
 #[test]
+fn names_are_called_back_when_a_reader_comes_too_late() {
+    let changing = Changing::new(false);
+    let vfs = changing.vfs();
+    let before = vfs.lookup(GAMES, b"3").unwrap();
+    changing.change();
+    assert_eq!(vfs.refresh().names, Some(vec![(GAMES, b"3"[..].into())]));
+    // As a look-up does that began before the change and took long.
+    for _ in 0..100 {
+        vfs.refresh();
+    }
+    vfs.lookup(GAMES, b"4").unwrap();
+    assert_eq!(vfs.refresh().names, Some(Vec::new()));
+    let late = vfs.read(before.ino, 0, 100).unwrap_err();
+    assert_eq!(late.errno(), libc::ESTALE);
+    assert_eq!(vfs.refresh().names, Some(vec![(GAMES, b"4"[..].into())]));
+    assert_eq!(vfs.refresh().names, Some(Vec::new()));
+}
+
+#[test]
 fn the_directories_that_were_seen_are_told_of() {
     let changing = Changing::new(false);
     let vfs = changing.vfs();

@@ -2,9 +2,9 @@
 
 mod check;
 mod find;
-mod lists;
+pub(super) mod lists;
 mod texts;
-mod verify;
+pub(super) mod verify;
 
 use std::fs;
 use std::io;
@@ -20,7 +20,7 @@ use super::extended::{self, ExtendedRecord};
 use super::moves::{MoveDecoder, blob_size};
 use super::record::{self, GameRecord, RECORD_BYTES};
 use super::top_games::TopGames;
-use super::{CodePage, Entry, Error, Family, FileKind, GameId, RecordKind};
+use super::{CodePage, Entry, Error, Family, FileKind, GameId, RecordKind, foreign_tags};
 use crate::bytes::Malformed;
 use crate::game::{Defect, Game};
 use crate::storage::{DiskFile, MemoryFile, ReadBuffer, Storage};
@@ -42,23 +42,26 @@ pub struct Database {
     is_page_given: bool,
     modified: SystemTime,
     size_on_disk: u64,
-    header: record::FileHeader,
+    pub(super) header: record::FileHeader,
     last_id: u32,
     headers: Box<dyn Storage>,
     moves: Box<dyn Storage>,
     annotations: Box<dyn Storage>,
-    extended: Option<(extended::FileHeader, Box<dyn Storage>)>,
+    pub(super) extended: Option<(extended::FileHeader, Box<dyn Storage>)>,
     players: EntityFile<Players>,
     tournaments: EntityFile<Tournaments>,
     annotators: EntityFile<Annotators>,
     sources: EntityFile<Sources>,
     teams: Option<EntityFile<Teams>>,
     tags: Option<EntityFile<Tags>>,
-    tournament_extras: Option<TournamentExtras>,
-    top_games: Option<TopGames>,
+    pub(super) tournament_extras: Option<TournamentExtras>,
+    pub(super) top_games: Option<TopGames>,
     defects: Vec<Defect>,
     lists: Lists,
 }
+
+/// Opens a file of a base.
+pub type Opener<'a> = dyn Fn(&Path) -> io::Result<Box<dyn Storage>> + 'a;
 
 /// A game as read from a base, with what of it could not be read. The memory
 /// is reused from game to game.
@@ -123,7 +126,9 @@ impl Database {
     /// another format; [`Error::Io`] from the system. A damaged optional file
     /// is left aside and named in [`defects`](Database::defects).
     pub fn open(path: &Path, options: &Options) -> Result<Database, Error> {
-        Database::open_family(Family::locate(path)?, *options, false)
+        Database::open_with(Family::locate(path)?, options, &|path| {
+            Ok(Box::new(DiskFile::open(path)?))
+        })
     }
 
     /// As [`open`](Database::open), with every file read into memory first.
@@ -132,13 +137,25 @@ impl Database {
     ///
     /// As [`open`](Database::open).
     pub fn load(path: &Path, options: &Options) -> Result<Database, Error> {
-        Database::open_family(Family::locate(path)?, *options, true)
+        Database::open_with(Family::locate(path)?, options, &|path| {
+            Ok(Box::new(MemoryFile::from(fs::read(path)?)))
+        })
     }
 
-    fn open_family(family: Family, options: Options, in_memory: bool) -> Result<Database, Error> {
+    /// As [`open`](Database::open), with files that `open` gives, as those of
+    /// a [`Store`](crate::storage::Store).
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Database::open).
+    pub fn open_with(
+        family: Family,
+        options: &Options,
+        open: &Opener<'_>,
+    ) -> Result<Database, Error> {
         let files = Files {
             family: &family,
-            in_memory,
+            open,
         };
         let mut defects = Vec::new();
         let headers = files.required(FileKind::Headers)?;
@@ -154,8 +171,8 @@ impl Database {
         let tags = files.optional_entities(FileKind::Tags)?;
         let extras = files.optional_with(FileKind::TournamentExtras, TournamentExtras::open)?;
         let top_games = files.optional_with(FileKind::TopGames, TopGames::open)?;
-        let metadata = fs::metadata(family.default_path(FileKind::Headers))
-            .map_err(|source| files.io(FileKind::Headers, source))?;
+        let metadata = fs::metadata(family.default_path(FileKind::Headers));
+        let modified = metadata.and_then(|metadata| metadata.modified());
         let tournaments = files.entities(FileKind::Tournaments)?;
         let annotations = files.required(FileKind::Annotations)?;
         let page = match options.code_page {
@@ -166,7 +183,7 @@ impl Database {
         Ok(Database {
             page,
             is_page_given: options.code_page.is_some(),
-            modified: metadata.modified().unwrap_or(UNIX_EPOCH),
+            modified: modified.unwrap_or(UNIX_EPOCH),
             size_on_disk: files.size_on_disk(),
             header,
             last_id,
@@ -319,7 +336,9 @@ impl Database {
         let extended = self.extended_record(id, &mut decoded.buffer)?;
         self.read_headers(id, &record, &extended, decoded)?;
         self.read_moves(&record, &extended, decoded)?;
-        self.read_annotations(&record, decoded)
+        self.read_annotations(&record, decoded)?;
+        foreign_tags::lift(&mut decoded.game);
+        Ok(())
     }
 
     /// What the files store of one game's moves and remarks.
@@ -372,6 +391,49 @@ impl Database {
             .map_err(|source| self.io(kind, source))?
             .map_err(|fault| self.malformed(kind, offset, fault))?;
         Ok(copy)
+    }
+
+    /// The bytes of a record of `.cbh` that is in use.
+    pub(super) fn header_bytes(&self, id: GameId) -> Result<[u8; RECORD_BYTES], Error> {
+        let buffer = &mut ReadBuffer::default();
+        if id.0 == 0 || id.0 > self.last_id {
+            return Err(Error::NotUsed(id));
+        }
+        let bytes = self
+            .headers
+            .read(record_offset(id.0), RECORD_BYTES, buffer)
+            .map_err(|source| self.io(FileKind::Headers, source))?;
+        match (record::decode_kind(bytes), bytes.first_chunk()) {
+            (Some(_), Some(bytes)) => Ok(*bytes),
+            _ => Err(Error::NotUsed(id)),
+        }
+    }
+
+    /// The bytes of a record of `.cbj`; `None` if it has none for the game.
+    pub(super) fn extended_bytes(&self, id: GameId) -> Result<Option<Vec<u8>>, Error> {
+        let buffer = &mut ReadBuffer::default();
+        let end = id.0.saturating_add(1);
+        let bytes = self.kept_extended_records(id.0, end, buffer)?;
+        let is_whole = bytes.len() == self.extended_record_bytes();
+        Ok(Some(bytes.to_vec()).filter(|_| is_whole && self.extended.is_some()))
+    }
+
+    /// A file of the base as it was opened; `None` if it has none, or it was
+    /// left aside.
+    pub(super) fn storage(&self, kind: FileKind) -> Option<&dyn Storage> {
+        match kind {
+            FileKind::Headers => Some(self.headers.as_ref()),
+            FileKind::Moves => Some(self.moves.as_ref()),
+            FileKind::Annotations => Some(self.annotations.as_ref()),
+            FileKind::Players => Some(self.players.storage()),
+            FileKind::Tournaments => Some(self.tournaments.storage()),
+            FileKind::Annotators => Some(self.annotators.storage()),
+            FileKind::Sources => Some(self.sources.storage()),
+            FileKind::Extended => self.extended.as_ref().map(|(_, file)| file.as_ref()),
+            FileKind::Teams => self.teams.as_ref().map(EntityFile::storage),
+            FileKind::Tags => self.tags.as_ref().map(EntityFile::storage),
+            FileKind::TournamentExtras | FileKind::TopGames => None,
+        }
     }
 
     fn game_record(&self, id: GameId, buffer: &mut ReadBuffer) -> Result<GameRecord, Error> {
@@ -592,7 +654,7 @@ impl Database {
         })
     }
 
-    fn io(&self, kind: FileKind, source: io::Error) -> Error {
+    pub(super) fn io(&self, kind: FileKind, source: io::Error) -> Error {
         io_error(&self.family, kind, source)
     }
 
@@ -652,16 +714,12 @@ impl Lookup<'_> {
 /// Opens the files of a base.
 struct Files<'a> {
     family: &'a Family,
-    in_memory: bool,
+    open: &'a Opener<'a>,
 }
 
 impl Files<'_> {
     fn open(&self, kind: FileKind, path: &Path) -> Result<Box<dyn Storage>, Error> {
-        let io = |source| self.io(kind, source);
-        if self.in_memory {
-            return Ok(Box::new(MemoryFile::from(fs::read(path).map_err(io)?)));
-        }
-        Ok(Box::new(DiskFile::open(path).map_err(io)?))
+        (self.open)(path).map_err(|source| self.io(kind, source))
     }
 
     fn required(&self, kind: FileKind) -> Result<Box<dyn Storage>, Error> {

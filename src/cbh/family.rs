@@ -1,13 +1,14 @@
 //! The files of one base: which there are, and where.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::Error;
 
 /// A file of the set, by what it holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum FileKind {
     /// `.cbh`: a record per game or text.
@@ -101,6 +102,10 @@ const COMPANIONS: [&str; 12] = [
     "cbm", "cbgi", "cbb", "cit", "cib", "cit2", "cib2", "ini", "cko", "cpo", "cbi", "ico",
 ];
 
+/// Extensions of what ChessBase keeps to search faster, and makes anew where it
+/// is missing: wrong as soon as a game changes.
+const BOOSTERS: [&str; 6] = ["cbgi", "cbb", "cit", "cib", "cit2", "cib2"];
+
 /// Kinds of files that look like a base and are none that cbfs reads.
 const FOREIGN: [(&str, &str); 6] = [
     (
@@ -139,6 +144,7 @@ pub struct Family {
     directory: PathBuf,
     stem: String,
     paths: [Option<PathBuf>; FileKind::ALL.len()],
+    boosters: Vec<PathBuf>,
     media_folders: Vec<PathBuf>,
 }
 
@@ -152,36 +158,40 @@ impl Family {
     /// if there is no such base or a required file is absent, [`Error::Io`]
     /// if the directory cannot be listed.
     pub fn locate(path: &Path) -> Result<Family, Error> {
-        let (stem, extension) = split_name(path);
         if path.is_dir() {
             return Err(unsupported(path, "a directory; name the .cbh of a base"));
         }
-        if let Some((_, what)) = FOREIGN.iter().find(|(foreign, _)| *foreign == extension) {
-            return Err(unsupported(path, what));
-        }
-        let known = |extension: &str| {
-            FileKind::ALL
-                .iter()
-                .any(|kind| kind.extension() == extension)
-                || COMPANIONS.contains(&extension)
+        let directory = directory_of(path);
+        let io = |source| Error::Io {
+            file: directory.clone(),
+            source,
         };
-        if !known(&extension) {
-            return Err(unsupported(
-                path,
-                "not a file of a ChessBase base; name its .cbh",
-            ));
-        }
-        let directory = match path.parent() {
-            Some(parent) if parent != Path::new("") => parent.to_path_buf(),
-            _ => PathBuf::from("."),
+        let list = || -> io::Result<Vec<OsString>> {
+            let entries = fs::read_dir(&directory)?;
+            entries.map(|entry| Ok(entry?.file_name())).collect()
         };
+        // What is no file of a base is said before the folder is looked at.
+        ensure_known(path)?;
+        Family::among(path, list().map_err(io)?)
+    }
+
+    /// As [`locate`](Family::locate), in a folder that has files of these
+    /// names.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] for files of another kind, [`Error::Missing`]
+    /// if there is no such base or a required file is absent.
+    pub fn among(path: &Path, names: impl IntoIterator<Item = OsString>) -> Result<Family, Error> {
+        ensure_known(path)?;
         let mut family = Family {
             paths: [const { None }; FileKind::ALL.len()],
+            boosters: Vec::new(),
             media_folders: Vec::new(),
-            directory,
-            stem,
+            directory: directory_of(path),
+            stem: split_name(path).0,
         };
-        family.find_members()?;
+        family.find_members(names);
         for kind in FileKind::ALL.into_iter().filter(|kind| kind.is_required()) {
             if family.path(kind).is_none() {
                 return Err(Error::Missing {
@@ -195,16 +205,16 @@ impl Family {
 
     /// Finds what the directory holds of the base; the stem in the same
     /// letter case before others.
-    fn find_members(&mut self) -> Result<(), Error> {
-        let io = |source| Error::Io {
-            file: self.directory.clone(),
-            source,
-        };
+    fn find_members(&mut self, names: impl IntoIterator<Item = OsString>) {
         let mut folders = [const { None }; MEDIA_FOLDERS.len()];
-        for entry in fs::read_dir(&self.directory).map_err(io)? {
-            let path = entry.map_err(io)?.path();
+        for name in names {
+            let path = self.directory.join(name);
             let (stem, extension) = split_name(&path);
             if stem.to_lowercase() != self.stem.to_lowercase() {
+                continue;
+            }
+            if BOOSTERS.contains(&extension.as_str()) {
+                self.boosters.push(path);
                 continue;
             }
             let is_exact = stem == self.stem;
@@ -217,7 +227,20 @@ impl Family {
             }
         }
         self.media_folders = folders.into_iter().flatten().collect();
-        Ok(())
+    }
+
+    /// The search caches of ChessBase that are there, and where those that
+    /// are not would be: to be removed before a game changes.
+    pub fn boosters(&self) -> Vec<PathBuf> {
+        let usual = BOOSTERS.map(|extension| {
+            let name = format!("{}.{extension}", self.stem);
+            self.directory.join(name)
+        });
+        let mut boosters = self.boosters.clone();
+        boosters.extend(usual);
+        boosters.sort();
+        boosters.dedup();
+        boosters
     }
 
     /// Where the pictures of texts are said to lie, if anything is there: a
@@ -251,6 +274,30 @@ impl Family {
     pub fn directory(&self) -> &Path {
         &self.directory
     }
+}
+
+/// The folder that a path names a file of.
+fn directory_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// Refuses what is no file of a base.
+fn ensure_known(path: &Path) -> Result<(), Error> {
+    let (_, extension) = split_name(path);
+    if let Some((_, what)) = FOREIGN.iter().find(|(foreign, _)| *foreign == extension) {
+        return Err(unsupported(path, what));
+    }
+    let mut kinds = FileKind::ALL.iter().map(|kind| kind.extension());
+    if kinds.any(|known| known == extension) || COMPANIONS.contains(&extension.as_str()) {
+        return Ok(());
+    }
+    Err(unsupported(
+        path,
+        "not a file of a ChessBase base; name its .cbh",
+    ))
 }
 
 fn split_name(path: &Path) -> (String, String) {

@@ -13,7 +13,8 @@
 //! [`crossref`] tells which games have a player, an event, an opening or a
 //! year in common, [`references`] how often records refer to each entity;
 //! [`Summary`] is a game as its records alone tell it, [`GameFacts`] what its
-//! record must say of its moves and remarks.
+//! record must say of its moves and remarks. [`save`] plans what a save comes
+//! to.
 //!
 //! The words: a **game id** counts the records of `.cbh` from 1, texts
 //! included; an **entity id** counts the records of one entity file from 0.
@@ -28,17 +29,19 @@ mod error;
 pub mod extended;
 mod facts;
 mod family;
+mod foreign_tags;
 pub mod moves;
 pub mod record;
 mod references;
 mod rewrite;
+mod save;
 mod summary;
 mod texts;
 mod top_games;
 
 pub use codepage::CodePage;
 pub use crossref::{Crossref, Group, Grouping};
-pub use database::{Database, Decoded, Options, StoredGame};
+pub use database::{Database, Decoded, Opener, Options, StoredGame};
 pub use entities::{
     EditError, EncodedEntity, Entity, EntityEditor, EntityId, EntityKind, EntityNames, ExtraChange,
     ExtraWrites, NameForm, TournamentExtras, TreeOrder, Unfit, Write,
@@ -49,6 +52,7 @@ pub use family::{Family, FileKind};
 pub use record::{Entry, GameId, RecordKind};
 pub use references::{Reference, References};
 pub use rewrite::{rewrite, write};
+pub use save::{Plan, SaveError, Saver};
 pub use summary::Summary;
 pub use texts::{Body, Content, GameMention, GuidingText, Link, TextLanguage};
 pub use top_games::TopGames;

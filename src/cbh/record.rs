@@ -386,7 +386,7 @@ pub fn eco_word(eco: Option<Eco>) -> u16 {
 }
 
 /// The word that stands in place of an opening code for start position 0.
-const CHESS960_WORDS: u16 = 64_576;
+pub(super) const CHESS960_WORDS: u16 = 64_576;
 
 /// The word that stands in place of an opening code in a game of Chess960:
 /// the number of its start position, beyond all codes.

@@ -14,7 +14,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    fn add(&mut self, id: GameId) {
+    pub(super) fn add(&mut self, id: GameId) {
         self.count = self.count.saturating_add(1);
         self.first.get_or_insert(id);
     }

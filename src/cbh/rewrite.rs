@@ -92,6 +92,11 @@ pub fn rewrite(
     Ok(StoredGame { moves, annotations })
 }
 
+/// Whether both trees have the same moves, in the same order everywhere.
+pub(super) fn has_same_moves(one: &MoveTree, other: &MoveTree) -> bool {
+    Matched::new(one, other).is_same
+}
+
 /// The position of a ply of a decoded tree, whose ids are in the order of
 /// the stream.
 fn position_of(ply: PlyId) -> i32 {
@@ -99,7 +104,7 @@ fn position_of(ply: PlyId) -> i32 {
 }
 
 /// Whether both starts have the same text.
-fn starts_alike(a: &Start, b: &Start) -> bool {
+pub(super) fn starts_alike(a: &Start, b: &Start) -> bool {
     let fen = |start: &Start| {
         let mut fen = Vec::new();
         start.append_fen_to(&mut fen);

@@ -38,6 +38,7 @@ pub use transaction::Transaction;
 
 use std::fmt::Debug;
 use std::io;
+use std::sync::Arc;
 
 /// One file of bytes, read at any offset by any thread.
 pub trait Storage: Debug + Send + Sync {
@@ -97,4 +98,23 @@ pub trait Storage: Debug + Send + Sync {
         len: usize,
         buffer: &'a mut ReadBuffer,
     ) -> io::Result<&'a [u8]>;
+}
+
+impl<S: Storage + ?Sized> Storage for Arc<S> {
+    fn len(&self) -> io::Result<u64> {
+        self.as_ref().len()
+    }
+
+    fn ensure_kept(&self, end: u64) -> io::Result<()> {
+        self.as_ref().ensure_kept(end)
+    }
+
+    fn read_up_to<'a>(
+        &'a self,
+        offset: u64,
+        len: usize,
+        buffer: &'a mut ReadBuffer,
+    ) -> io::Result<&'a [u8]> {
+        self.as_ref().read_up_to(offset, len, buffer)
+    }
 }

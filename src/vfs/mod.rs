@@ -291,10 +291,12 @@ impl Vfs {
             Mounted::One(_) => Vec::new(),
             Mounted::Many(shelf) => shelf.refresh(),
         };
+        let mut is_changed = !directories.is_empty();
         for slot in self.slots().iter().filter(|slot| slot.refresh()) {
             directories.extend(slot.told_directories());
+            is_changed = true;
         }
-        let names = if self.shared.names.were_called_back() || !directories.is_empty() {
+        let names = if self.shared.names.were_called_back() || is_changed {
             self.shared.names.take()
         } else {
             Some(Vec::new())

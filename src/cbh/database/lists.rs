@@ -50,14 +50,14 @@ impl<T> Kept<T> {
 
 /// The records of a game or text.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Record<'a> {
-    pub(super) id: GameId,
-    pub(super) kind: RecordKind,
-    pub(super) is_deleted: bool,
+pub(in crate::cbh) struct Record<'a> {
+    pub(in crate::cbh) id: GameId,
+    pub(in crate::cbh) kind: RecordKind,
+    pub(in crate::cbh) is_deleted: bool,
     /// That of `.cbh`.
-    pub(super) bytes: &'a [u8],
+    pub(in crate::cbh) bytes: &'a [u8],
     /// That of `.cbj`; empty if there is none or it was not asked for.
-    pub(super) extended: &'a [u8],
+    pub(in crate::cbh) extended: &'a [u8],
 }
 
 impl Database {
@@ -186,7 +186,7 @@ impl Database {
     /// # Errors
     ///
     /// [`Error::Io`], also if a file has become shorter.
-    pub(super) fn scan(
+    pub(in crate::cbh) fn scan(
         &self,
         ids: Range<u32>,
         with_extended: bool,

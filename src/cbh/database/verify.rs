@@ -148,7 +148,7 @@ impl Database {
 }
 
 /// What a record of `.cbh` refers to.
-fn header_references(record: &Record<'_>) -> [Option<(EntityKind, u32)>; 5] {
+pub(in crate::cbh) fn header_references(record: &Record<'_>) -> [Option<(EntityKind, u32)>; 5] {
     let (players, tournament, annotator, source) = match record.kind {
         RecordKind::Game => match GameRecord::decode(record.bytes) {
             Ok(game) => (

@@ -199,6 +199,11 @@ impl<K: Kind> EntityFile<K> {
         Ok(())
     }
 
+    /// The file itself.
+    pub(super) fn storage(&self) -> &dyn Storage {
+        self.storage.as_ref()
+    }
+
     /// How many records there are, deleted ones included: as many as the
     /// header says, but no more than lie in the file or can be referred to.
     ///

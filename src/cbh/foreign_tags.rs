@@ -1,0 +1,353 @@
+//! Tag pairs that a base has no place for, both ways: `[%cbtag Name "value"]`
+//! at the end of the text about the game, in no language.
+//!
+//! A name that its field cannot hold stands there too: what is stored of it
+//! is its begin, with `?` for characters that the page lacks. The tag counts
+//! as long as that is so; of a player it has `last|first`.
+
+use std::borrow::Cow;
+
+use super::save::shown::shows;
+use crate::game::{Annotation, Annotations, Game, Headers, Nation, PlayerName, PlyId, Text};
+
+/// What such a tag pair begins with.
+const MARK: &str = "[%cbtag ";
+
+/// What ends it.
+const END: &str = "\"]";
+
+/// The game with its foreign tags in the text about it, and with its names
+/// that are longer than `stored` has them.
+pub(super) fn lowered<'g>(game: &'g Game, stored: &Headers) -> Cow<'g, Game> {
+    let whole = cut_names(stored, &game.headers);
+    if game.foreign_tags.is_empty() && whole.is_empty() {
+        return Cow::Borrowed(game);
+    }
+    let foreign = game.foreign_tags.iter();
+    let foreign = foreign.map(|(name, value)| spelled(name, value));
+    let whole = whole.iter().map(|(name, value)| spelled(name, value));
+    let pairs: Vec<String> = foreign.chain(whole).collect();
+    let pairs = pairs.join(" ");
+    let mut game = game.clone();
+    game.foreign_tags.clear();
+    let place = last_text(&game.annotations);
+    let edit = |text: &Text| Some(joined(&text.text, &pairs));
+    if place.is_some() {
+        edit_text(&mut game.annotations, place, edit);
+    } else {
+        let text = Text {
+            text: pairs,
+            ..Text::default()
+        };
+        game.annotations
+            .add(PlyId::START, Annotation::TextAfter(text));
+        game.annotations.sort();
+    }
+    Cow::Owned(game)
+}
+
+/// Takes the tag pairs out of the text about the game.
+pub(super) fn lift(game: &mut Game) {
+    let Some(place) = last_text(&game.annotations) else {
+        return;
+    };
+    let text = game.annotations.on(PlyId::START).nth(place);
+    let Some(Annotation::TextAfter(text)) = text else {
+        return;
+    };
+    let (rest, tags) = parted(&text.text);
+    if tags.is_empty() {
+        return;
+    }
+    let rest = rest.to_owned();
+    for (name, value) in tags {
+        if restore_name(&mut game.headers, &name, &value) {
+            continue;
+        }
+        if game.foreign_tags.iter().all(|(other, _)| *other != name) {
+            game.foreign_tags.push((name, value));
+        }
+    }
+    let keeps = !rest.is_empty();
+    edit_text(&mut game.annotations, Some(place), |_| {
+        keeps.then(|| rest.clone())
+    });
+}
+
+/// The players, with the tags of their names.
+const PLAYERS: [&str; 2] = ["White", "Black"];
+
+/// The names in one part, with their tags.
+fn plain_names(headers: &mut Headers) -> [(&'static str, &mut String); 6] {
+    [
+        ("Event", &mut headers.tournament.title),
+        ("Site", &mut headers.tournament.place),
+        ("Annotator", &mut headers.annotator),
+        ("SourceTitle", &mut headers.source.title),
+        ("WhiteTeam", &mut headers.white_team.title),
+        ("BlackTeam", &mut headers.black_team.title),
+    ]
+}
+
+/// The names of which `stored` has a part only.
+fn cut_names(stored: &Headers, whole: &Headers) -> Vec<(&'static str, String)> {
+    let mut cut = Vec::new();
+    let stored_players = [&stored.white, &stored.black];
+    let players = [&whole.white, &whole.black].into_iter().zip(stored_players);
+    for (name, (whole, stored)) in PLAYERS.into_iter().zip(players) {
+        let is_same = shows(&stored.last, &whole.last) && shows(&stored.first, &whole.first);
+        if !is_same && is_cut_player(stored, whole) {
+            cut.push((name, format!("{}|{}", whole.last, whole.first)));
+        }
+    }
+    let (mut stored, mut whole) = (stored.clone(), whole.clone());
+    let names = plain_names(&mut stored)
+        .into_iter()
+        .zip(plain_names(&mut whole));
+    for ((name, stored), (_, whole)) in names {
+        if !shows(stored, whole) && is_cut(stored, whole) {
+            cut.push((name, whole.clone()));
+        }
+    }
+    cut
+}
+
+/// Brings back a name of which the headers have a part; whether the tag is
+/// one for that.
+fn restore_name(headers: &mut Headers, name: &str, value: &str) -> bool {
+    let [white, black] = PLAYERS;
+    let player = match name {
+        _ if name == white => Some(&mut headers.white),
+        _ if name == black => Some(&mut headers.black),
+        _ => None,
+    };
+    if let Some(player) = player {
+        // A name has few bars; a hostile one must not cost more than a few.
+        let splits = value.match_indices('|').take(8).filter_map(|(at, _)| {
+            let (last, first) = value.split_at_checked(at)?;
+            Some(PlayerName {
+                last: last.to_owned(),
+                first: first.strip_prefix('|')?.to_owned(),
+            })
+        });
+        if let Some(whole) = splits
+            .into_iter()
+            .find(|whole| is_cut_player(player, whole))
+        {
+            *player = whole;
+        }
+        return true;
+    }
+    let mut names = plain_names(headers).into_iter();
+    let Some((_, place)) = names.find(|(known, _)| *known == name) else {
+        return false;
+    };
+    if is_cut(place, value) {
+        value.clone_into(place);
+    }
+    true
+}
+
+fn is_cut_player(stored: &PlayerName, whole: &PlayerName) -> bool {
+    is_cut(&stored.last, &whole.last) && is_cut(&stored.first, &whole.first)
+}
+
+/// Whether `stored` is what a field can hold of `whole`.
+fn is_cut(stored: &str, whole: &str) -> bool {
+    let mut whole = whole.chars();
+    stored.chars().all(|stored| match whole.next() {
+        Some(whole) => stored == whole || (stored == '?' && !whole.is_ascii()),
+        None => false,
+    })
+}
+
+/// Which remark about the game is the text that has the tag pairs.
+fn last_text(annotations: &Annotations) -> Option<usize> {
+    let is_plain = |remark: &Annotation| {
+        matches!(remark, Annotation::TextAfter(text)
+            if text.language == Nation::NONE && text.lead == 0)
+    };
+    let remarks = annotations.on(PlyId::START).enumerate();
+    remarks
+        .filter(|(_, remark)| is_plain(remark))
+        .last()
+        .map(|(at, _)| at)
+}
+
+/// Changes the words of a text about the game; takes it out if none are left.
+fn edit_text(
+    annotations: &mut Annotations,
+    place: Option<usize>,
+    edit: impl Fn(&Text) -> Option<String>,
+) {
+    let old = std::mem::take(annotations);
+    for (at, (ply, remark)) in old.iter().enumerate() {
+        // The remarks about the game come first.
+        let is_it = ply == PlyId::START && place == Some(at);
+        match remark {
+            Annotation::TextAfter(text) if is_it => {
+                if let Some(words) = edit(text) {
+                    let text = Text {
+                        text: words,
+                        ..text.clone()
+                    };
+                    annotations.add(ply, Annotation::TextAfter(text));
+                }
+            }
+            remark => annotations.add(ply, remark.clone()),
+        }
+    }
+    for (position, remark) in old.stray() {
+        annotations.add_stray(position, remark.clone());
+    }
+}
+
+fn joined(text: &str, pairs: &str) -> String {
+    if text.is_empty() {
+        return pairs.to_owned();
+    }
+    format!("{text} {pairs}")
+}
+
+/// One tag pair as a command.
+fn spelled(name: &str, value: &str) -> String {
+    let mut out = format!("{MARK}{name} \"");
+    for c in value.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            // Signs of chess and braces have other forms in texts.
+            c if c.is_ascii_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out.push_str(END);
+    out
+}
+
+/// The text before the tag pairs at its end, and these.
+fn parted(text: &str) -> (&str, Vec<(String, String)>) {
+    for (at, _) in text.match_indices(MARK) {
+        let (before, pairs) = text.split_at_checked(at).unwrap_or((text, ""));
+        if let Some(tags) = all_pairs(pairs) {
+            return (before.strip_suffix(' ').unwrap_or(before), tags);
+        }
+        // Each attempt reads on to the end at most.
+        if pairs.len() > MOST_BYTES {
+            break;
+        }
+    }
+    (text, Vec::new())
+}
+
+/// Longer texts are looked at once only.
+const MOST_BYTES: usize = 1 << 16;
+
+/// The tag pairs that a text wholly consists of.
+fn all_pairs(mut text: &str) -> Option<Vec<(String, String)>> {
+    let mut tags = Vec::new();
+    loop {
+        text = text.trim_start();
+        if text.is_empty() {
+            return Some(tags);
+        }
+        let (name, rest) = text.strip_prefix(MARK)?.split_once(" \"")?;
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if name.is_empty() || !name.chars().all(is_name) {
+            return None;
+        }
+        let (value, rest) = unquoted(rest)?;
+        tags.push((name.to_owned(), value));
+        text = rest.strip_prefix(']')?;
+    }
+}
+
+/// A value up to its quotation mark, and what follows.
+fn unquoted(text: &str) -> Option<(String, &str)> {
+    let mut value = String::new();
+    let mut chars = text.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\\' => value.push(chars.next()?.1),
+            '"' => return Some((value, text.get(at + 1..)?)),
+            c => value.push(c),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn game(text: Option<&str>, tags: &[(&str, &str)]) -> Game {
+        let mut game = Game::default();
+        if let Some(text) = text {
+            let text = Text {
+                text: text.to_owned(),
+                ..Text::default()
+            };
+            game.annotations
+                .add(PlyId::START, Annotation::TextAfter(text));
+        }
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        game.foreign_tags = tags.iter().map(owned).collect();
+        game
+    }
+
+    #[test]
+    fn tags_stand_in_the_text_about_the_game_and_come_back() {
+        let tags = [("WhiteFideId", "1503014"), ("Note", "a \"b\" \\ ]c [%x")];
+        for text in [None, Some("A fine game."), Some("With [%cbtag in it")] {
+            let game = game(text, &tags);
+            let mut again = lowered(&game, &game.headers).into_owned();
+            assert!(again.foreign_tags.is_empty());
+            lift(&mut again);
+            assert_eq!(again.foreign_tags, game.foreign_tags);
+            assert_eq!(again.annotations, game.annotations);
+        }
+    }
+
+    #[test]
+    fn names_that_were_cut_are_whole_again() {
+        let player = |last: &str, first: &str| PlayerName {
+            last: last.to_owned(),
+            first: first.to_owned(),
+        };
+        let mut whole = game(Some("A text."), &[]);
+        whole.headers.white = player("Müller|Meier", "Karl-Heinz");
+        whole.headers.tournament.place = "Ürümqi".to_owned();
+        whole.headers.annotator = "Whole".to_owned();
+        let mut stored = whole.headers.clone();
+        stored.white = player("M?ller", "Karl");
+        stored.tournament.place = "?r?m".to_owned();
+        let mut read = lowered(&whole, &stored).into_owned();
+        read.headers = stored.clone();
+        lift(&mut read);
+        assert_eq!(read.headers.white, whole.headers.white);
+        assert_eq!(read.headers.tournament.place, "Ürümqi");
+        assert_eq!(read.annotations, whole.annotations);
+        assert!(read.foreign_tags.is_empty());
+        // The entity has got another name since.
+        let mut renamed = lowered(&whole, &stored).into_owned();
+        renamed.headers.tournament.place = "Kashgar".to_owned();
+        lift(&mut renamed);
+        assert_eq!(renamed.headers.tournament.place, "Kashgar");
+        assert!(renamed.foreign_tags.is_empty());
+    }
+
+    #[test]
+    fn what_is_no_tag_stays_a_text() {
+        for text in [
+            "[%cbtag Name \"value\"] and more",
+            "[%cbtag Name \"value\"",
+            "[%cbtag Na me \"value\"]",
+            "[%cbtag  \"value\"]",
+            "no tag",
+        ] {
+            let mut read = game(Some(text), &[]);
+            lift(&mut read);
+            assert_eq!(read.annotations, game(Some(text), &[]).annotations);
+            assert!(read.foreign_tags.is_empty());
+        }
+    }
+}

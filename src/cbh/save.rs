@@ -1,0 +1,764 @@
+//! What one save of a base comes to: bytes to be written, files to be
+//! removed. Nothing is written here; a [`Store`](crate::storage::Store) makes
+//! the whole of it, or nothing.
+//!
+//! A [`Saver`] is told what to save, and gives the [`Plan`]:
+//!
+//! | change | files |
+//! |---|---|
+//! | moves, remarks | appended to `.cbg`, `.cba`; what they replace lies waste |
+//! | headers | entities are found or added, counted, and removed when unused |
+//! | anything of a game | its records in `.cbh` and `.cbj`, its bits in `.flags` cleared, the search caches removed |
+//! | deleted flag | a bit of `.cbh` |
+//! | name of an entity | its record, and its place in the tree |
+//!
+//! An edited game is held against the stored one, and each part that says the
+//! same, as far as PGN can show it, keeps its bytes. So a game that was not
+//! edited comes to nothing.
+
+mod blobs;
+mod cast;
+mod error;
+mod headers;
+pub(super) mod shown;
+
+pub use error::SaveError;
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::time::SystemTime;
+
+use super::database::lists::Record;
+use super::database::verify::header_references;
+use super::entities::{Entity, EntityId, ExtraChange, TournamentExtras, Unfit};
+use super::extended::{self, CreationClock, ExtendedRecord, HEADER_BYTES};
+use super::record::{self, GameRecord, NEW_GAME, RECORD_BYTES};
+use super::references::Reference;
+use super::rewrite::{has_same_moves, starts_alike};
+use super::{
+    Database, Decoded, FileKind, GameFacts, GameId, StoredGame, foreign_tags, rewrite, write,
+};
+use crate::game::Game;
+use crate::storage::{MemoryFile, Transaction};
+use blobs::BlobFile;
+use cast::{Cast, Name};
+use headers::Sheet;
+
+/// Games beyond have no number that a record of `.cba` can hold.
+const MOST_GAMES: u32 = (1 << 24) - 1;
+
+/// Version and record size of a new `.cbj`.
+const NEW_EXTENDED: extended::FileHeader = extended::FileHeader {
+    version: 11,
+    record_bytes: 120,
+    count: 0,
+};
+
+/// What a save comes to.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// What is to be written and removed; empty if nothing changes.
+    pub transaction: Transaction,
+    /// Names that their fields cannot hold as they are, of which the whole
+    /// stands in the text about the game; and values that have no place
+    /// beside others.
+    pub unfit: Vec<Unfit>,
+    /// What else was said of a tournament or source that other games share:
+    /// it stays as it is for them.
+    pub kept: Vec<Unfit>,
+}
+
+/// Collects what is to be saved at once. After an error it must not be used
+/// any more.
+#[derive(Debug)]
+pub struct Saver<'a> {
+    database: &'a Database,
+    now: SystemTime,
+    moves: Option<BlobFile>,
+    annotations: Option<BlobFile>,
+    cast: Cast<'a>,
+    extras: BTreeMap<u32, ExtraChange>,
+    /// Records of `.cbh` that change.
+    records: BTreeMap<u32, [u8; RECORD_BYTES]>,
+    next_id: u32,
+    /// Header of `.cbj` as it will be, and the records that change.
+    extended: Option<extended::FileHeader>,
+    extended_records: BTreeMap<u32, Vec<u8>>,
+    clock: Option<CreationClock>,
+    /// Bytes of `.flags`.
+    top_games: BTreeMap<u64, u8>,
+    unfit: Vec<Unfit>,
+    kept: Vec<Unfit>,
+    /// Whether search caches may be wrong from now on.
+    is_changed: bool,
+}
+
+/// The name of a file of the base.
+fn file_name(database: &Database, file: FileKind) -> OsString {
+    name_of(&database.family().default_path(file))
+}
+
+fn name_of(path: &std::path::Path) -> OsString {
+    path.file_name().unwrap_or(OsStr::new("")).to_owned()
+}
+
+impl<'a> Saver<'a> {
+    /// Nothing yet; records are stamped as of `now`.
+    pub fn new(database: &'a Database, now: SystemTime) -> Saver<'a> {
+        Saver {
+            database,
+            now,
+            moves: None,
+            annotations: None,
+            cast: Cast::new(database),
+            extras: BTreeMap::new(),
+            records: BTreeMap::new(),
+            next_id: database.last_id().saturating_add(1),
+            extended: database.extended.as_ref().map(|(header, _)| *header),
+            extended_records: BTreeMap::new(),
+            clock: None,
+            top_games: BTreeMap::new(),
+            unfit: Vec::new(),
+            kept: Vec::new(),
+            is_changed: false,
+        }
+    }
+
+    /// Puts `edited` in the place of a game. What of it says the same as what
+    /// is stored keeps its bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError`]: also if the stored game is damaged, or there is none.
+    pub fn replace(&mut self, id: GameId, edited: &Game) -> Result<(), SaveError> {
+        if self.records.contains_key(&id.0) {
+            return Err(SaveError::Again(id));
+        }
+        self.ensure_sound()?;
+        let mut decoded = Decoded::default();
+        self.database.read_game(id, &mut decoded)?;
+        if let Some(defect) = decoded.defects.first() {
+            return Err(SaveError::Defective(id, defect.clone()));
+        }
+        let read = &decoded.game;
+        let stored = self.database.stored_game(id)?;
+        let bytes = self.database.header_bytes(id)?;
+        let old_extended = self.database.extended_bytes(id)?;
+        let before = Sheet {
+            record: decode_record(&bytes)?,
+            extended: ExtendedRecord::decode(old_extended.as_deref().unwrap_or_default()),
+        };
+        let mut sheet = before;
+        let tells_more = self.set_headers(&mut sheet, Some(read), edited)?;
+        let names = self.names(&sheet, edited)?;
+        let edited = &*foreign_tags::lowered(edited, &names);
+        let page = self.database.code_page();
+        let new = rewrite(id, &stored, read, edited, page)?;
+        self.set_content(&mut sheet, &before, (&stored, read), (&new, edited))?;
+        let is_top_game_no_more = read.headers.is_top_game && !edited.headers.is_top_game;
+        if sheet == before && !tells_more && !is_top_game_no_more {
+            return Ok(());
+        }
+        self.is_changed = true;
+        self.cast.recast(id, before.cast(), sheet.cast());
+        self.put_record(id, bytes, &sheet.record)?;
+        self.put_extended(id, &before.extended, &sheet.extended)?;
+        self.clear_top_game(id)
+    }
+
+    /// Adds a game behind all others, and gives its number.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError`].
+    pub fn append(&mut self, game: &Game) -> Result<GameId, SaveError> {
+        self.ensure_sound()?;
+        let id = GameId(self.next_id);
+        if id.0 > MOST_GAMES {
+            return Err(SaveError::DoesNotFit {
+                field: "number of games",
+                value: id.0.to_string(),
+                limit: format!("a base has at most {MOST_GAMES}"),
+            });
+        }
+        self.ensure_free(id)?;
+        let record_bytes = self.extended.unwrap_or(NEW_EXTENDED).record_bytes as usize;
+        let mut created = ExtendedRecord::decode(&ExtendedRecord::new_bytes(record_bytes));
+        if self.extended.is_some() {
+            created.created = self.created()?;
+        }
+        let before = Sheet {
+            record: decode_record(&NEW_GAME)?,
+            extended: created,
+        };
+        let mut sheet = before;
+        self.set_headers(&mut sheet, None, game)?;
+        let names = self.names(&sheet, game)?;
+        let game = &*foreign_tags::lowered(game, &names);
+        let new = write(id, game, self.database.code_page())?;
+        self.ensure_reads_back(&new, game)?;
+        sheet.record.moves_offset = self.append_moves(&new.moves)?;
+        sheet.record.annotations_offset = self.append_annotations(new.annotations.as_deref())?;
+        set_facts(&mut sheet.record, game, &new);
+        self.is_changed = true;
+        self.next_id += 1;
+        self.cast.recast(id, Vec::new(), sheet.cast());
+        self.put_record(id, NEW_GAME, &sheet.record)?;
+        self.put_new_extended(id, &sheet.extended)?;
+        Ok(id)
+    }
+
+    /// Sets or clears the deleted flag of a game or text.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError::Base`].
+    pub fn set_deleted(&mut self, id: GameId, is_deleted: bool) -> Result<(), SaveError> {
+        let mut bytes = match self.records.get(&id.0) {
+            Some(bytes) => *bytes,
+            None => self.database.header_bytes(id)?,
+        };
+        let [first, ..] = &mut bytes;
+        let flagged = record::with_deleted_flag(*first, is_deleted);
+        if *first != flagged {
+            *first = flagged;
+            self.records.insert(id.0, bytes);
+        }
+        Ok(())
+    }
+
+    /// What an entity says.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError::Entity`] if there is none with the number.
+    pub fn entity(&mut self, file: FileKind, id: EntityId) -> Result<Entity, SaveError> {
+        self.cast.entity((file, id.0))
+    }
+
+    /// Lets an entity say something else, in all games that refer to it.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError::Entity`] with
+    /// [`EditError::Exists`](super::EditError::Exists) if another has the name.
+    pub fn rename_entity(&mut self, id: EntityId, entity: &Entity) -> Result<(), SaveError> {
+        self.cast.rename(id.0, entity, &mut self.unfit)
+    }
+
+    /// What all this comes to.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError`].
+    pub fn finish(mut self) -> Result<Plan, SaveError> {
+        let mut transaction = Transaction::new();
+        if self.is_changed {
+            for booster in self.database.family().boosters() {
+                transaction.remove(name_of(&booster));
+            }
+        }
+        let unsure = self.cast.count()?;
+        for (name, found) in self.look_up(unsure)? {
+            self.cast.set(name, found)?;
+        }
+        let database = self.database;
+        let blobs = [
+            (FileKind::Annotations, self.annotations.take()),
+            (FileKind::Moves, self.moves.take()),
+        ];
+        for (file, blobs) in blobs {
+            if let Some(blobs) = blobs {
+                blobs.write(&file_name(database, file), &mut transaction);
+            }
+        }
+        self.cast.write(&mut transaction)?;
+        self.write_extras(&mut transaction)?;
+        self.write_extended(&mut transaction)?;
+        self.write_records(&mut transaction)?;
+        let flags = file_name(database, FileKind::TopGames);
+        for (offset, byte) in self.top_games {
+            transaction.write(&flags, offset, [byte]);
+        }
+        Ok(Plan {
+            transaction,
+            unfit: self.unfit,
+            kept: self.kept,
+        })
+    }
+}
+
+fn decode_record(bytes: &[u8]) -> Result<GameRecord, SaveError> {
+    GameRecord::decode(bytes).map_err(SaveError::malformed(FileKind::Headers))
+}
+
+/// Lets a record say what follows from the moves and remarks, and from the
+/// medals that the headers tell of.
+fn set_facts(record: &mut GameRecord, game: &Game, stored: &StoredGame) {
+    let remarks = stored.annotations.as_deref().unwrap_or_default();
+    let before = GameFacts {
+        medals: game.headers.medals,
+        flags: record.flags,
+        magnitudes: record.magnitudes,
+        move_count: record.move_count,
+    };
+    let facts = GameFacts::of(game, remarks).over(before);
+    record.medals = facts.medals;
+    record.flags = facts.flags;
+    record.magnitudes = facts.magnitudes;
+    record.move_count = facts.move_count;
+}
+
+/// What an edited game is made of.
+impl Saver<'_> {
+    /// A file that was left aside cannot follow the others.
+    fn ensure_sound(&self) -> Result<(), SaveError> {
+        let is_there = self.database.family().path(FileKind::Extended).is_some();
+        if is_there && self.extended.is_none() {
+            let what = "it could not be opened".to_owned();
+            return Err(SaveError::Damaged(FileKind::Extended, what));
+        }
+        Ok(())
+    }
+
+    /// A record in use behind the last one would be lost.
+    fn ensure_free(&self, id: GameId) -> Result<(), SaveError> {
+        let Some(headers) = self.database.storage(FileKind::Headers) else {
+            return Ok(());
+        };
+        let mut buffer = crate::storage::ReadBuffer::default();
+        let bytes = headers
+            .read_up_to(offset_of(id.0), RECORD_BYTES, &mut buffer)
+            .map_err(|source| self.database.io(FileKind::Headers, source))?;
+        if bytes.len() == RECORD_BYTES && record::decode_kind(bytes).is_some() {
+            let what = format!("a record in use follows the last one, {}", id.0 - 1);
+            return Err(SaveError::Damaged(FileKind::Headers, what));
+        }
+        Ok(())
+    }
+
+    /// What would be read as another game is not written.
+    fn ensure_reads_back(&self, new: &StoredGame, game: &Game) -> Result<(), SaveError> {
+        let mut again = Game::default();
+        let read = new.decode(self.database.code_page(), &mut again);
+        let is_same = has_same_moves(&game.tree, &again.tree);
+        if read.is_ok() && is_same && starts_alike(&game.start, &again.start) {
+            return Ok(());
+        }
+        let what = "the moves would be read as others".to_owned();
+        Err(SaveError::Damaged(FileKind::Moves, what))
+    }
+
+    /// Appends the moves and remarks that changed, and lets the record say
+    /// where they are and what follows from them.
+    fn set_content(
+        &mut self,
+        sheet: &mut Sheet,
+        before: &Sheet,
+        (stored, read): (&StoredGame, &Game),
+        (new, edited): (&StoredGame, &Game),
+    ) -> Result<(), SaveError> {
+        if new.moves != stored.moves {
+            self.ensure_reads_back(new, edited)?;
+            sheet.record.moves_offset = self.append_moves(&new.moves)?;
+            sheet.extended.moves_offset = sheet.record.moves_offset.into();
+            self.blobs(FileKind::Moves)?.waste(stored.moves.len());
+        }
+        if new.annotations != stored.annotations {
+            let offset = self.append_annotations(new.annotations.as_deref())?;
+            sheet.record.annotations_offset = offset;
+            sheet.extended.annotations_offset = offset.into();
+            if let Some(old) = &stored.annotations {
+                self.blobs(FileKind::Annotations)?.waste(old.len());
+            }
+        }
+        let extra = |game: &Game, stored: &StoredGame| {
+            let remarks = stored.annotations.as_deref().unwrap_or_default();
+            game.headers.medals & !GameFacts::of(game, remarks).medals
+        };
+        if new != stored || extra(edited, new) != extra(read, stored) {
+            set_facts(&mut sheet.record, edited, new);
+        } else {
+            sheet.record.medals = before.record.medals;
+        }
+        Ok(())
+    }
+
+    fn blobs(&mut self, file: FileKind) -> Result<&mut BlobFile, SaveError> {
+        let place = match file {
+            FileKind::Annotations => &mut self.annotations,
+            _ => &mut self.moves,
+        };
+        match place {
+            Some(blobs) => Ok(blobs),
+            None => Ok(place.insert(BlobFile::open(self.database, file)?)),
+        }
+    }
+
+    fn append_moves(&mut self, blob: &[u8]) -> Result<u32, SaveError> {
+        self.blobs(FileKind::Moves)?.append(blob)
+    }
+
+    fn append_annotations(&mut self, record: Option<&[u8]>) -> Result<u32, SaveError> {
+        match record {
+            Some(record) => self.blobs(FileKind::Annotations)?.append(record),
+            None => Ok(0),
+        }
+    }
+
+    fn put_record(
+        &mut self,
+        id: GameId,
+        mut bytes: [u8; RECORD_BYTES],
+        record: &GameRecord,
+    ) -> Result<(), SaveError> {
+        record
+            .encode(&mut bytes)
+            .map_err(SaveError::malformed(FileKind::Headers))?;
+        self.records.insert(id.0, bytes);
+        Ok(())
+    }
+
+    fn clear_top_game(&mut self, id: GameId) -> Result<(), SaveError> {
+        if let Some(top_games) = &self.database.top_games {
+            let cleared = top_games
+                .without(id.0)
+                .map_err(|source| self.database.io(FileKind::TopGames, source))?;
+            if let Some((offset, byte)) = cleared {
+                let place = self.top_games.entry(offset).or_insert(u8::MAX);
+                *place &= byte;
+            }
+        }
+        Ok(())
+    }
+
+    /// The exact references to some entities, by one reading of all records
+    /// as they will be.
+    fn look_up(&self, names: Vec<Name>) -> Result<BTreeMap<Name, Reference>, SaveError> {
+        let default = Reference::default();
+        let mut found: BTreeMap<Name, Reference> =
+            names.into_iter().map(|name| (name, default)).collect();
+        if found.is_empty() {
+            return Ok(found);
+        }
+        let mut count = |id: GameId, bytes: &[u8], extended: &[u8]| {
+            for name in cast_of(id, bytes, extended) {
+                if let Some(reference) = found.get_mut(&name) {
+                    reference.add(id);
+                }
+            }
+        };
+        self.database.scan(1..u32::MAX, true, &mut |record| {
+            let id = record.id;
+            let bytes = self.records.get(&id.0).map_or(record.bytes, |new| new);
+            let extended = self.extended_records.get(&id.0);
+            count(id, bytes, extended.map_or(record.extended, Vec::as_slice));
+        })?;
+        for (&id, bytes) in self.records.range(self.database.last_id() + 1..) {
+            let extended = self.extended_records.get(&id);
+            count(GameId(id), bytes, extended.map_or(&[], Vec::as_slice));
+        }
+        Ok(found)
+    }
+}
+
+/// What the records of a game or text refer to.
+fn cast_of(id: GameId, bytes: &[u8], extended: &[u8]) -> Vec<Name> {
+    let Some((kind, is_deleted)) = record::decode_kind(bytes) else {
+        return Vec::new();
+    };
+    let headers = header_references(&Record {
+        id,
+        kind,
+        is_deleted,
+        bytes,
+        extended,
+    });
+    let headers = headers.into_iter().flatten();
+    let mut cast: Vec<Name> = headers.map(|(kind, id)| (kind.file(), id)).collect();
+    let extended = ExtendedRecord::decode(extended);
+    for (file, id) in [
+        (FileKind::Teams, extended.white_team),
+        (FileKind::Teams, extended.black_team),
+        (FileKind::Tags, extended.tag),
+    ] {
+        cast.extend(u32::try_from(id).map(|id| (file, id)));
+    }
+    cast
+}
+
+/// The records of `.cbj`.
+impl Saver<'_> {
+    /// A stamp of creation that no game has.
+    fn created(&mut self) -> Result<u64, SaveError> {
+        if self.clock.is_none() {
+            let mut clock = CreationClock::default();
+            self.database.scan(1..u32::MAX, true, &mut |record| {
+                clock.note(ExtendedRecord::decode(record.extended).created);
+            })?;
+            self.clock = Some(clock);
+        }
+        let now = self.now;
+        Ok(self.clock.as_mut().map_or(0, |clock| clock.next(now)))
+    }
+
+    fn put_extended(
+        &mut self,
+        id: GameId,
+        before: &ExtendedRecord,
+        after: &ExtendedRecord,
+    ) -> Result<(), SaveError> {
+        let mut bytes = match self.database.extended_bytes(id)? {
+            Some(bytes) => bytes,
+            None if needs_record(before, after) => {
+                return self.put_new_extended(id, after);
+            }
+            None => return Ok(()),
+        };
+        ensure_place(&mut bytes, after)?;
+        ExtendedRecord::note_save(&mut bytes, self.now);
+        self.extended_records.insert(id.0, bytes);
+        Ok(())
+    }
+
+    fn put_new_extended(&mut self, id: GameId, after: &ExtendedRecord) -> Result<(), SaveError> {
+        let bare = ExtendedRecord::decode(&ExtendedRecord::new_bytes(120));
+        if self.extended.is_none() && !needs_record(&bare, after) {
+            return Ok(());
+        }
+        self.reach(id)?;
+        let mut bytes = self.extended_records.remove(&id.0).unwrap_or_default();
+        let offsets = ExtendedRecord::decode(&bytes);
+        let after = ExtendedRecord {
+            moves_offset: offsets.moves_offset,
+            annotations_offset: offsets.annotations_offset,
+            created: after.created,
+            ..*after
+        };
+        ensure_place(&mut bytes, &after)?;
+        self.extended_records.insert(id.0, bytes);
+        Ok(())
+    }
+
+    /// Lets the file, made if need be, have records up to this one: those
+    /// that are missing are of games of which no more is known.
+    fn reach(&mut self, id: GameId) -> Result<(), SaveError> {
+        let mut header = self.extended.unwrap_or(NEW_EXTENDED);
+        let size = header.record_bytes as usize;
+        let first = header.count.saturating_add(1);
+        let last = match self.extended {
+            Some(_) => id.0,
+            // A new file has a record for each game.
+            None => id.0.max(self.database.last_id()),
+        };
+        for gap in first..=last {
+            let record = ExtendedRecord::new_bytes(size);
+            self.extended_records.insert(gap, record);
+        }
+        let records = &mut self.extended_records;
+        let mut tell = |id: GameId, bytes: &[u8]| {
+            if let Some(record) = records.get_mut(&id.0) {
+                tell_offsets(bytes, record);
+            }
+        };
+        let end = last.saturating_add(1);
+        self.database.scan(first..end, false, &mut |record| {
+            tell(record.id, record.bytes);
+        })?;
+        for (&id, bytes) in self.records.range(first.min(end)..end) {
+            tell(GameId(id), bytes);
+        }
+        header.count = header.count.max(last);
+        self.extended = Some(header);
+        Ok(())
+    }
+
+    fn write_extended(&self, transaction: &mut Transaction) -> Result<(), SaveError> {
+        let Some(header) = self.extended else {
+            return Ok(());
+        };
+        let name = file_name(self.database, FileKind::Extended);
+        let stored = self.database.extended.as_ref().map(|(header, _)| *header);
+        if stored != Some(header) {
+            let mut bytes = [0; HEADER_BYTES];
+            if stored.is_none() {
+                transaction.create(&name);
+            }
+            let encoded = header.encode(&mut bytes);
+            encoded.map_err(SaveError::malformed(FileKind::Extended))?;
+            let changed = if stored.is_none() { HEADER_BYTES } else { 12 };
+            transaction.write(&name, 0, bytes.get(..changed).unwrap_or_default());
+        }
+        let size = u64::from(header.record_bytes);
+        let records = self.extended_records.iter();
+        let records = records.map(|(&id, bytes)| {
+            (
+                HEADER_BYTES as u64 + size * u64::from(id - 1),
+                bytes.as_slice(),
+            )
+        });
+        write_joined(records, &name, transaction);
+        Ok(())
+    }
+}
+
+/// Whether something changes that only a record of `.cbj` can tell.
+fn needs_record(before: &ExtendedRecord, after: &ExtendedRecord) -> bool {
+    let told = |record: &ExtendedRecord| {
+        let types = [record.white_elo_type, record.black_elo_type];
+        let types = types.map(|kind| Some(kind).filter(|kind| !kind.is_usual()));
+        let teams = [record.white_team, record.black_team].map(|team| team.max(-1));
+        (types, teams, record.tag.max(-1))
+    };
+    told(before) != told(after)
+}
+
+/// Writes what is told into a record of any version, if it has the place.
+fn ensure_place(bytes: &mut [u8], told: &ExtendedRecord) -> Result<(), SaveError> {
+    told.encode(bytes);
+    let written = ExtendedRecord::decode(bytes);
+    let no_place = |field, value| {
+        let why = "the records of .cbj are of a version that has no such field";
+        Err(SaveError::NoPlace { field, value, why })
+    };
+    for (field, written, told) in [
+        (
+            "CbhWhiteEloType",
+            written.white_elo_type,
+            told.white_elo_type,
+        ),
+        (
+            "CbhBlackEloType",
+            written.black_elo_type,
+            told.black_elo_type,
+        ),
+    ] {
+        if !told.is_usual() && written != told {
+            return no_place(field, format!("{:02x?}", told.bytes));
+        }
+    }
+    if told.tag >= 0 && written.tag != told.tag {
+        return no_place("CbhTag", "a label".to_owned());
+    }
+    Ok(())
+}
+
+/// Repeats the offsets of a record of `.cbh` in one of `.cbj`.
+fn tell_offsets(header: &[u8], record: &mut [u8]) {
+    let is_text = matches!(
+        record::decode_kind(header),
+        Some((super::RecordKind::Text, _))
+    );
+    let told = match (is_text, GameRecord::decode(header)) {
+        (false, Ok(game)) => (game.moves_offset, game.annotations_offset),
+        (true, _) => match record::TextRecord::decode(header) {
+            Ok(text) => (text.offset, 0),
+            Err(_) => return,
+        },
+        (false, Err(_)) => return,
+    };
+    let mut extended = ExtendedRecord::decode(record);
+    extended.moves_offset = told.0.into();
+    extended.annotations_offset = told.1.into();
+    extended.encode(record);
+}
+
+/// Where a record of `.cbh` lies.
+fn offset_of(id: u32) -> u64 {
+    RECORD_BYTES as u64 * u64::from(id)
+}
+
+/// Writes parts that follow each other as one.
+fn write_joined<'p>(
+    parts: impl Iterator<Item = (u64, &'p [u8])>,
+    file: &OsStr,
+    transaction: &mut Transaction,
+) {
+    let mut joined: Vec<(u64, Vec<u8>)> = Vec::new();
+    for (offset, bytes) in parts {
+        match joined.last_mut() {
+            Some((at, before)) if *at + before.len() as u64 == offset => {
+                before.extend_from_slice(bytes);
+            }
+            _ => joined.push((offset, bytes.to_vec())),
+        }
+    }
+    for (offset, bytes) in joined {
+        transaction.write(file, offset, bytes);
+    }
+}
+
+/// The other files.
+impl Saver<'_> {
+    fn write_records(&self, transaction: &mut Transaction) -> Result<(), SaveError> {
+        let name = file_name(self.database, FileKind::Headers);
+        let records = self.records.iter();
+        let records = records.map(|(&id, bytes)| (offset_of(id), bytes.as_slice()));
+        write_joined(records, &name, transaction);
+        if self.next_id == self.database.last_id().saturating_add(1) {
+            return Ok(());
+        }
+        let Some(headers) = self.database.storage(FileKind::Headers) else {
+            return Ok(());
+        };
+        let mut buffer = crate::storage::ReadBuffer::default();
+        let read = headers.read(0, RECORD_BYTES, &mut buffer);
+        let read = read.map_err(|source| self.database.io(FileKind::Headers, source))?;
+        let mut bytes = read.to_vec();
+        let header = record::FileHeader {
+            next_id: self.next_id,
+            ..self.database.header
+        };
+        let encoded = header.encode(&mut bytes);
+        encoded.map_err(SaveError::malformed(FileKind::Headers))?;
+        transaction.write(&name, 0, bytes);
+        Ok(())
+    }
+
+    /// The last days of tournaments; the file is made if one is known.
+    fn write_extras(&mut self, transaction: &mut Transaction) -> Result<(), SaveError> {
+        if self.extras.is_empty() {
+            return Ok(());
+        }
+        let file = FileKind::TournamentExtras;
+        let refused = SaveError::entity(file);
+        let name = file_name(self.database, file);
+        let is_known = self.extras.values().any(|change| !change.end.is_unknown());
+        let made;
+        let extras = match &self.database.tournament_extras {
+            Some(extras) => extras,
+            None if !is_known => return Ok(()),
+            None if self.database.family().path(file).is_some() => {
+                return Err(SaveError::Damaged(
+                    file,
+                    "it could not be opened".to_owned(),
+                ));
+            }
+            None => {
+                let begin: Vec<u8> = [3, 65, 0, 0, 0, 0, 0, 0]
+                    .into_iter()
+                    .flat_map(u32::to_le_bytes)
+                    .collect();
+                transaction.create(&name);
+                transaction.write(&name, 0, begin.clone());
+                made = TournamentExtras::open(Box::new(MemoryFile::from(begin)))
+                    .map_err(|source| self.database.io(file, source))?
+                    .map_err(SaveError::malformed(file))?;
+                &made
+            }
+        };
+        let changed = extras.writes(&self.extras).map_err(refused)?;
+        for (offset, bytes) in changed.writes {
+            transaction.write(&name, offset, bytes);
+        }
+        for id in changed.unfit {
+            let end = self.extras.get(&id).map(|change| change.end.to_string());
+            self.unfit.push(Unfit {
+                field: "EventEndDate",
+                stored: String::new(),
+                whole: end.unwrap_or_default(),
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,256 @@
+//! The players, tournaments, annotators, sources, teams and labels of the
+//! games that are saved: found or added, counted, and removed when nobody is
+//! left who refers to them.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::LazyLock;
+
+use super::SaveError;
+use crate::cbh::entities::{EditError, Entity, EntityEditor, EntityId, NameForm, Unfit};
+use crate::cbh::references::Reference;
+use crate::cbh::{Database, FileKind, GameId};
+use crate::storage::{MemoryFile, Transaction};
+
+/// An entity by its file and number.
+pub(super) type Name = (FileKind, u32);
+
+/// Headers of new files; the others are there in every base.
+static NO_TEAMS: LazyLock<MemoryFile> = LazyLock::new(|| empty_file(63));
+static NO_LABELS: LazyLock<MemoryFile> = LazyLock::new(|| empty_file(1608));
+
+/// A file of entities without any: capacity, root, mark, size of the data,
+/// first deleted, records in use, further bytes of the header and these.
+fn empty_file(data_bytes: i32) -> MemoryFile {
+    let header = [0, 0, 1_234_567_890, data_bytes, -1, 0, 4, 0];
+    let bytes: Vec<u8> = header.iter().flat_map(|word| word.to_le_bytes()).collect();
+    MemoryFile::from(bytes)
+}
+
+/// One file of entities.
+#[derive(Debug)]
+struct Roll<'a> {
+    editor: EntityEditor<'a>,
+    form: Option<NameForm>,
+    /// What the file begins with, if it is not there yet.
+    begin: Option<&'static MemoryFile>,
+}
+
+/// How the references to one entity change.
+#[derive(Clone, Copy, Debug, Default)]
+struct Use {
+    added: u32,
+    removed: u32,
+    first_added: Option<u32>,
+    first_removed: Option<u32>,
+}
+
+/// All entities of the games that are saved.
+#[derive(Debug)]
+pub(super) struct Cast<'a> {
+    database: &'a Database,
+    rolls: BTreeMap<FileKind, Roll<'a>>,
+    uses: BTreeMap<Name, Use>,
+}
+
+impl<'a> Cast<'a> {
+    pub(super) fn new(database: &'a Database) -> Cast<'a> {
+        Cast {
+            database,
+            rolls: BTreeMap::new(),
+            uses: BTreeMap::new(),
+        }
+    }
+
+    fn roll(&mut self, file: FileKind) -> Result<&mut Roll<'a>, SaveError> {
+        let place = match self.rolls.entry(file) {
+            Entry::Occupied(place) => return Ok(place.into_mut()),
+            Entry::Vacant(place) => place,
+        };
+        let is_left_aside = self.database.family().path(file).is_some();
+        let new = match file {
+            FileKind::Teams => Some(&*NO_TEAMS),
+            FileKind::Tags => Some(&*NO_LABELS),
+            _ => None,
+        };
+        let new = new.filter(|_| !is_left_aside);
+        let (editor, begin) = match (self.database.storage(file), new) {
+            (Some(storage), _) => (EntityEditor::open(file, storage), None),
+            (None, Some(new)) => (EntityEditor::open(file, new), Some(new)),
+            (None, None) => {
+                let what = "it could not be opened".to_owned();
+                return Err(SaveError::Damaged(file, what));
+            }
+        };
+        Ok(place.insert(Roll {
+            editor: editor.map_err(SaveError::entity(file))?,
+            form: None,
+            begin,
+        }))
+    }
+
+    fn form(&mut self, file: FileKind) -> Result<NameForm, SaveError> {
+        let page = self.database.code_page();
+        let roll = self.roll(file)?;
+        if let Some(form) = roll.form {
+            return Ok(form);
+        }
+        let form = roll.editor.name_form(page);
+        let form = form.map_err(SaveError::entity(file))?;
+        roll.form = Some(form);
+        Ok(form)
+    }
+
+    /// The number of an entity, and whether it was added for that. What of
+    /// its names does not fit is noted.
+    pub(super) fn find_or_add(
+        &mut self,
+        entity: &Entity,
+        unfit: &mut Vec<Unfit>,
+    ) -> Result<(u32, bool), SaveError> {
+        let file = entity.file();
+        let form = self.form(file)?;
+        let (refused, malformed) = (SaveError::entity(file), SaveError::malformed(file));
+        let editor = &mut self.roll(file)?.editor;
+        if let Some(id) = editor.find_entity(entity, form).map_err(&refused)? {
+            // One that is there may have the whole of a name that fills its
+            // field.
+            let data = editor.data(id).map_err(&refused)?;
+            let over = entity.encode(Some(data), form).map_err(malformed)?;
+            unfit.extend(over.unfit);
+            return Ok((id.0, false));
+        }
+        let encoded = entity.encode(None, form).map_err(malformed)?;
+        unfit.extend(encoded.unfit);
+        let id = editor.insert(&encoded.data).map_err(&refused)?;
+        Ok((id.0, true))
+    }
+
+    /// What the record of an entity says.
+    pub(super) fn entity(&mut self, (file, id): Name) -> Result<Entity, SaveError> {
+        let page = self.database.code_page();
+        let data = self.roll(file)?.editor.data(EntityId(id));
+        let data = data.map_err(SaveError::entity(file))?;
+        Entity::decode(file, data, page).map_err(SaveError::malformed(file))
+    }
+
+    /// Whether no other game or text refers to the entity.
+    pub(super) fn has_one_reference(&mut self, (file, id): Name) -> Result<bool, SaveError> {
+        let references = self.roll(file)?.editor.references(EntityId(id));
+        let (count, _) = references.map_err(SaveError::entity(file))?;
+        Ok(count == 1 && !self.uses.contains_key(&(file, id)))
+    }
+
+    /// Lets a record say something else, under its number. Its name may be
+    /// that of another record only if it has it already.
+    pub(super) fn rename(
+        &mut self,
+        id: u32,
+        entity: &Entity,
+        unfit: &mut Vec<Unfit>,
+    ) -> Result<(), SaveError> {
+        let file = entity.file();
+        let form = self.form(file)?;
+        let editor = &mut self.roll(file)?.editor;
+        let refused = SaveError::entity(file);
+        let other = editor.find_entity(entity, form).map_err(&refused)?;
+        match other.filter(|other| other.0 != id) {
+            Some(other) => Err(refused(EditError::Exists(other))),
+            None => self.rewrite(id, entity, unfit),
+        }
+    }
+
+    /// As [`rename`](Cast::rename), where no name changes.
+    pub(super) fn rewrite(
+        &mut self,
+        id: u32,
+        entity: &Entity,
+        unfit: &mut Vec<Unfit>,
+    ) -> Result<(), SaveError> {
+        let file = entity.file();
+        let form = self.form(file)?;
+        let editor = &mut self.roll(file)?.editor;
+        let refused = SaveError::entity(file);
+        let old = editor.data(EntityId(id)).map_err(&refused)?.to_vec();
+        let encoded = entity.encode(Some(&old), form);
+        let mut encoded = encoded.map_err(SaveError::malformed(file))?;
+        unfit.append(&mut encoded.unfit);
+        let renamed = editor.rename(EntityId(id), &encoded.data);
+        renamed.map_err(refused)
+    }
+
+    /// Takes note that a game refers to these instead of those.
+    pub(super) fn recast(&mut self, game: GameId, mut old: Vec<Name>, new: Vec<Name>) {
+        for name in new {
+            if let Some(at) = old.iter().position(|other| *other == name) {
+                old.swap_remove(at);
+                continue;
+            }
+            let change = self.uses.entry(name).or_default();
+            change.added += 1;
+            let first = change.first_added.map_or(game.0, |first| first.min(game.0));
+            change.first_added = Some(first);
+        }
+        for name in old {
+            let change = self.uses.entry(name).or_default();
+            change.removed += 1;
+            let first = change
+                .first_removed
+                .map_or(game.0, |first| first.min(game.0));
+            change.first_removed = Some(first);
+        }
+    }
+
+    /// Counts what changed; the entities whose references must be looked up
+    /// in all records, since a first game, or all, may be gone.
+    pub(super) fn count(&mut self) -> Result<Vec<Name>, SaveError> {
+        let mut unsure = Vec::new();
+        for ((file, id), change) in std::mem::take(&mut self.uses) {
+            // Of a file that is not there nothing is known or changed.
+            if self.database.storage(file).is_none() && !self.rolls.contains_key(&file) {
+                continue;
+            }
+            let editor = &mut self.roll(file)?.editor;
+            let refused = SaveError::entity(file);
+            let (count, first) = editor.references(EntityId(id)).map_err(&refused)?;
+            let count = count.saturating_add(change.added);
+            let lost_first = change.first_removed.is_some_and(|removed| removed <= first);
+            if lost_first || count <= change.removed {
+                unsure.push((file, id));
+                continue;
+            }
+            let added = change.first_added.unwrap_or(u32::MAX);
+            let first = if first == 0 { added } else { first.min(added) };
+            editor
+                .set_references(EntityId(id), count - change.removed, first)
+                .map_err(&refused)?;
+        }
+        Ok(unsure)
+    }
+
+    /// Sets what was looked up; an entity that nobody refers to goes.
+    pub(super) fn set(&mut self, (file, id): Name, found: Reference) -> Result<(), SaveError> {
+        let editor = &mut self.roll(file)?.editor;
+        let done = match found.first {
+            Some(first) => editor.set_references(EntityId(id), found.count, first.0),
+            None => editor.remove(EntityId(id)),
+        };
+        done.map_err(SaveError::entity(file))
+    }
+
+    /// The writes that this comes to.
+    pub(super) fn write(&self, transaction: &mut Transaction) -> Result<(), SaveError> {
+        for (file, roll) in &self.rolls {
+            let writes = roll.editor.writes().map_err(SaveError::entity(*file))?;
+            let name = super::file_name(self.database, *file);
+            if let Some(begin) = roll.begin.filter(|_| !writes.is_empty()) {
+                transaction.create(&name);
+                transaction.write(&name, 0, begin.bytes.clone());
+            }
+            for (offset, bytes) in writes {
+                transaction.write(&name, offset, bytes);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,104 @@
+//! Why something cannot be saved.
+
+use std::fmt;
+
+use crate::bytes::Malformed;
+use crate::cbh::entities::EditError;
+use crate::cbh::moves::EncodeError;
+use crate::cbh::{Error, FileKind, GameId};
+use crate::game::Defect;
+
+/// Why something cannot be saved. Nothing has been changed then.
+#[derive(Debug)]
+pub enum SaveError {
+    /// What is stored cannot be read; no game has the number.
+    Base(Error),
+    /// A file of entities cannot be changed so; also a name that another has.
+    Entity(FileKind, EditError),
+    /// The format cannot hold the moves or remarks.
+    Moves(EncodeError),
+    /// The stored game could not be read wholly, so it is not written over.
+    Defective(GameId, Defect),
+    /// A value is beyond what its field can hold.
+    DoesNotFit {
+        /// The field, as PGN calls it.
+        field: &'static str,
+        /// The value.
+        value: String,
+        /// What the field can hold.
+        limit: String,
+    },
+    /// The base has no place for a value.
+    NoPlace {
+        /// The field, as PGN calls it.
+        field: &'static str,
+        /// The value.
+        value: String,
+        /// What is missing.
+        why: &'static str,
+    },
+    /// A file is not as it must be for a change.
+    Damaged(FileKind, String),
+    /// The game has been changed already by the same save.
+    Again(GameId),
+}
+
+impl SaveError {
+    /// Names the file whose entities cannot be changed so.
+    pub(super) fn entity(file: FileKind) -> impl Fn(EditError) -> SaveError {
+        move |error| SaveError::Entity(file, error)
+    }
+
+    /// Names the file that has other bytes than it must.
+    pub(super) fn malformed(file: FileKind) -> impl Fn(Malformed) -> SaveError {
+        move |fault| SaveError::Damaged(file, fault.what)
+    }
+}
+
+impl fmt::Display for SaveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SaveError::Base(error) => write!(f, "{error}"),
+            SaveError::Entity(file, error) => write!(f, ".{}: {error}", file.extension()),
+            SaveError::Moves(error) => write!(f, "{error}"),
+            SaveError::Defective(id, defect) => {
+                write!(f, "game {} is damaged and not written over: {defect}", id.0)
+            }
+            SaveError::DoesNotFit {
+                field,
+                value,
+                limit,
+            } => write!(f, "{field}: {value} does not fit, {limit}"),
+            SaveError::NoPlace { field, value, why } => {
+                write!(f, "{field}: there is no place for {value}: {why}")
+            }
+            SaveError::Damaged(file, what) => {
+                write!(f, ".{} is damaged: {what}", file.extension())
+            }
+            SaveError::Again(id) => write!(f, "game {} is changed twice by one save", id.0),
+        }
+    }
+}
+
+impl std::error::Error for SaveError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            SaveError::Base(error) => Some(error),
+            SaveError::Entity(_, error) => Some(error),
+            SaveError::Moves(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<Error> for SaveError {
+    fn from(error: Error) -> SaveError {
+        SaveError::Base(error)
+    }
+}
+
+impl From<EncodeError> for SaveError {
+    fn from(error: EncodeError) -> SaveError {
+        SaveError::Moves(error)
+    }
+}
