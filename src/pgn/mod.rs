@@ -45,7 +45,7 @@ use crate::game::{Defect, Game};
 
 /// Changes whenever the text of any game would: sizes remembered under
 /// another version are of no use.
-pub const RENDER_VERSION: u32 = 5;
+pub const RENDER_VERSION: u32 = 6;
 
 /// Appends the PGN text of `game` to `out`, ending in an empty line. What
 /// could not be read of it stands in a last comment.
