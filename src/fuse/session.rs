@@ -363,8 +363,7 @@ fn config(options: &Options) -> Config {
         Access::OwnerAndRoot => SessionACL::RootAndOwner,
         Access::Everybody => SessionACL::All,
     };
-    // Some may wait for lengths that take long to find out.
-    config.n_threads = Some(cores().clamp(8, 16));
+    config.n_threads = Some(cores().clamp(4, 16));
     config
 }
 

@@ -9,8 +9,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::Ino;
 
-/// Names remembered, at most.
-const MOST: usize = 100_000;
+/// Names remembered, at most: some 2 MB.
+const MOST: usize = 16_384;
 
 /// Names of files, each with its directory.
 #[derive(Debug, Default)]
