@@ -35,19 +35,33 @@ impl DatabaseVolume {
         after: u64,
         listing: &mut Listing<'_>,
     ) -> Result<(), Error> {
-        let last = self.database.last_id();
         let mut page = Page::default();
-        let mut next = first_id(directory, after);
+        let is_listed = |entry: &Entry| is_in(directory, entry);
+        self.for_each_stretch(first_id(directory, after), |first, count| {
+            let read = self.read_page(first, count, &mut page);
+            let has_room = self.list_page(directory, &mut page, after, is_listed, listing);
+            (has_room, read)
+        })
+    }
+
+    /// Has `read` take all records from `first` on, a stretch after the other,
+    /// each given by its first record and their number, as long as there is
+    /// room. What could be read before the files end counts all the same.
+    fn for_each_stretch(
+        &self,
+        first: u32,
+        mut read: impl FnMut(GameId, u32) -> (bool, Result<(), Error>),
+    ) -> Result<(), Error> {
+        let last = self.database.last_id();
+        let mut next = first;
         let mut count = FIRST_RECORDS;
         while next <= last {
             let wanted = count.min(last - next + 1);
-            let is_listed = |entry: &Entry| is_in(directory, entry);
-            let read = self.read_page(GameId(next), wanted, &mut page);
-            if !self.list_page(directory, &mut page, after, is_listed, listing) {
+            let (has_room, result) = read(GameId(next), wanted);
+            if !has_room {
                 return Ok(());
             }
-            // What could be read before the files end is listed all the same.
-            read?;
+            result?;
             let Some(following) = next.checked_add(wanted) else {
                 break;
             };
@@ -59,29 +73,16 @@ impl DatabaseVolume {
 
     /// Gives the numbers of `games/`.
     pub(super) fn page_games(&self, after: u64, page: &mut volume::Page<'_>) -> Result<(), Error> {
-        let last = self.database.last_id();
         let mut entries = Vec::new();
-        let mut next = first_id(Directory::Games, after);
-        let mut count = FIRST_RECORDS;
-        while next <= last {
+        self.for_each_stretch(first_id(Directory::Games, after), |first, count| {
             entries.clear();
-            let wanted = count.min(last - next + 1);
-            let read = self.database.entries(GameId(next), wanted, &mut entries);
+            let read = self.database.entries(first, count, &mut entries);
             let mut games = entries
                 .iter()
                 .filter(|entry| is_in(Directory::Games, entry));
-            if !games.all(|entry| page_game(Directory::Games, entry.id, page)) {
-                return Ok(());
-            }
-            // As for a listing.
-            read?;
-            let Some(following) = next.checked_add(wanted) else {
-                break;
-            };
-            next = following;
-            count = (count * 2).min(MOST_RECORDS);
-        }
-        Ok(())
+            let has_room = games.all(|entry| page_game(Directory::Games, entry.id, page));
+            (has_room, read.map_err(Error::from))
+        })
     }
 
     /// Gives the numbers of the games of `group`.
