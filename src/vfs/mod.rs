@@ -319,11 +319,11 @@ impl Vfs {
         }
         match self.place(directory)? {
             Place::Volume(slot, inner) => {
-                let edition = slot.edition();
+                let before = slot.opened();
                 let attr = slot.lookup(inner, name)?;
                 if attr.kind != NodeKind::Directory && !attr.is_renewed() {
                     self.shared.names.add(directory, name);
-                    self.call_back_unless_current(&slot, &edition);
+                    self.call_back_if_over(&slot, before.as_deref());
                 }
                 Ok(globally(attr, slot.number()))
             }
@@ -430,7 +430,7 @@ impl Vfs {
             Place::Shelf(shelf, inner) => return shelf.list_with_attrs(inner, after, listing),
             Place::Volume(slot, inner) => (slot, inner),
         };
-        let edition = slot.edition();
+        let before = slot.opened();
         let listed = slot.list_with_attrs(inner, after, &mut |entry, attr| {
             let mut entry = *entry;
             entry.node.ino = entry.node.ino.in_slot(slot.number());
@@ -439,14 +439,15 @@ impl Vfs {
             }
             listing(&entry, attr.map(|attr| Ok(globally(attr?, slot.number()))))
         });
-        self.call_back_unless_current(&slot, &edition);
+        self.call_back_if_over(&slot, before.as_deref());
         listed
     }
 
-    /// What was told of `edition` while another took its place would be kept
-    /// as if it were of that one.
-    fn call_back_unless_current(&self, slot: &Slot, edition: &Edition) {
-        if !slot.edition().is(edition) {
+    /// What was told of the edition `before` while another took its place would
+    /// be kept as if it were of that one.
+    fn call_back_if_over(&self, slot: &Slot, before: Option<&Edition>) {
+        let is_current = |before| slot.opened().is_some_and(|now| now.is(before));
+        if !before.is_none_or(is_current) {
             self.shared.names.call_back();
             self.shared.background.hurry();
         }
