@@ -9,8 +9,8 @@
 //!     ▼
 //!   vfs                    the filesystem, without the kernel
 //!     ▼
-//!   pgn   cbh              formats, over &[u8] and &str
-//!     ▼     ▼
+//!   pgn   cbh   book       formats, over &[u8] and &str
+//!     ▼     ▼     ▼
 //!   game                   one game as a value (shakmaty has the rules)
 //!   bytes  storage  html   integers and strings  |  where bytes live, are saved  |  pages
 //! ```
@@ -23,9 +23,10 @@
 //! | `game` | nothing |
 //! | `pgn` | `game` |
 //! | `cbh` | `game`, `bytes`, `storage`, `html` |
+//! | `book` | `game`, `bytes`, `storage` |
 //! | `vfs` | `pgn`, `cbh`, `game`, `storage`, `html` |
 //! | `fuse` | `vfs` |
-//! | `cli` | `fuse`, `vfs`, `cbh`, `pgn`, `game` |
+//! | `cli` | `fuse`, `vfs`, `cbh`, `pgn`, `book`, `game` |
 //!
 //! Nothing points up: `game` knows no format, `cbh` and `pgn` do not know
 //! each other, `vfs` does not know the kernel. `tests/rooms.rs` holds the
@@ -44,6 +45,7 @@
 //!    a file after it was looked up is of one content.
 //! 6. There is no `unsafe`.
 
+pub mod book;
 pub mod bytes;
 pub mod cbh;
 pub mod cli;

@@ -107,6 +107,12 @@ impl Position {
         self.en_passant_square
     }
 
+    /// Whether the rules allow to take in passing.
+    pub fn can_take_en_passant(&self) -> bool {
+        let square = self.en_passant_square;
+        square.is_some_and(|square| self.mover().can_take_en_passant(square))
+    }
+
     /// The castling move of the side to move, if it has the right.
     pub fn castling_move(&self, side: CastlingSide) -> Option<Move> {
         let king = self.board.king_of(self.turn)?;

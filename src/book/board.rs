@@ -1,0 +1,375 @@
+//! The board as books store it: seen by the side to move.
+//!
+//! Of positions that differ in colour only, or that are each other's mirror
+//! image, a book keeps one:
+//!
+//! 1. If Black is to move, colours are swapped and ranks turned, a1 to a8.
+//! 2. If then nobody may castle and the white king stands on files a to d,
+//!    files are turned, a1 to h1.
+//!
+//! "We" are the side to move, which is White from then on.
+
+use shakmaty::{
+    Bitboard, CastlingMode, CastlingSide, Color, File, Move, Piece, Rank, Role, Setup, Square,
+};
+
+use super::Way;
+use crate::game::{PieceMove, Position};
+
+/// A byte per square, file by file, first rank first: 0 for none, or the
+/// number of the role, from 1, plus 8 if the piece is not ours.
+pub type Squares = [[u8; 8]; 8];
+
+/// Bit of a piece that is not ours.
+const THEIRS: u8 = 8;
+
+/// Our pawns that may take in passing stand here.
+const FIFTH: usize = 4;
+
+/// What is left of castling, a bit each, as books write it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Castling(pub u8);
+
+impl Castling {
+    /// The bit of a right; "us" is the side to move.
+    pub fn bit(is_ours: bool, side: CastlingSide) -> u8 {
+        match (is_ours, side) {
+            (false, CastlingSide::KingSide) => 8,
+            (false, CastlingSide::QueenSide) => 4,
+            (true, CastlingSide::KingSide) => 2,
+            (true, CastlingSide::QueenSide) => 1,
+        }
+    }
+
+    /// All rights, with the side they belong to.
+    fn each() -> impl Iterator<Item = (bool, CastlingSide)> {
+        let sides = [CastlingSide::KingSide, CastlingSide::QueenSide];
+        sides
+            .into_iter()
+            .flat_map(|side| [(false, side), (true, side)])
+    }
+}
+
+/// A board turned as books have it, and how it was turned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CanonicalBoard {
+    files: Squares,
+    en_passant: Option<u8>,
+    castling: Castling,
+    is_black_to_move: bool,
+    is_mirrored: bool,
+}
+
+impl CanonicalBoard {
+    /// The board of a position; `None` for one that no book holds: without
+    /// exactly one king on each side, or with castling that is not the usual.
+    pub fn of(position: &Position) -> Option<CanonicalBoard> {
+        let board = position.board();
+        let mut files = [[0; 8]; 8];
+        for role in Role::ALL {
+            for color in Color::ALL {
+                let theirs = color.fold_wb(0, THEIRS);
+                for square in board.by_piece(role.of(color)) {
+                    *place(&mut files, square)? = role as u8 | theirs;
+                }
+            }
+        }
+        let castling = castling_of(position.castling_rights())?;
+        let stepped = position
+            .en_passant_square()
+            .map(|square| square.file() as u8);
+        let is_black = position.turn().is_black();
+        CanonicalBoard::turned(files, castling, stepped, is_black)
+    }
+
+    /// The board of a FEN, of which the fields up to the en passant square
+    /// are looked at. Quicker than a [`Position`], and asks less of it.
+    pub fn from_fen(fen: &[u8]) -> Option<CanonicalBoard> {
+        let mut fields = fen.split(|&byte| byte == b' ');
+        let files = files_of_fen(fields.next()?)?;
+        let is_black = match fields.next()? {
+            b"w" => false,
+            b"b" => true,
+            _ => return None,
+        };
+        let castling = fields.next()?.iter().try_fold(0, |rights, letter| {
+            Some(match letter {
+                b'K' => rights | 2,
+                b'Q' => rights | 1,
+                b'k' => rights | 8,
+                b'q' => rights | 4,
+                b'-' => rights,
+                _ => return None,
+            })
+        })?;
+        let stepped = match fields.next()? {
+            [file @ b'a'..=b'h', _] => Some(file - b'a'),
+            b"-" => None,
+            _ => return None,
+        };
+        CanonicalBoard::turned(files, castling, stepped, is_black)
+    }
+
+    /// The board that a book stores, which is turned already; `None` for one
+    /// that no position has: without exactly one king on each side, with a
+    /// pawn on the first or last rank, or a capture in passing without a pawn.
+    pub fn stored(
+        files: Squares,
+        en_passant: Option<u8>,
+        castling: Castling,
+    ) -> Option<CanonicalBoard> {
+        the_king(&files, Role::King as u8)?;
+        the_king(&files, Role::King as u8 | THEIRS)?;
+        let is_pawn = |piece: &u8| piece & !THEIRS == Role::Pawn as u8;
+        let mut ends = files
+            .iter()
+            .flat_map(|ranks| ranks.first().into_iter().chain(ranks.last()));
+        if ends.any(is_pawn) || en_passant.is_some_and(|file| file > 7 || !has_taker(&files, file))
+        {
+            return None;
+        }
+        Some(CanonicalBoard {
+            files,
+            en_passant,
+            castling,
+            is_black_to_move: false,
+            is_mirrored: false,
+        })
+    }
+
+    /// Turns a board. `castling` and `files` are as if White were to move;
+    /// `stepped` is the file of a double step just made.
+    fn turned(
+        mut files: Squares,
+        mut castling: u8,
+        stepped: Option<u8>,
+        is_black_to_move: bool,
+    ) -> Option<CanonicalBoard> {
+        if is_black_to_move {
+            files = files.map(with_colors_swapped);
+            castling = (castling & 3) << 2 | castling >> 2;
+        }
+        let king_file = the_king(&files, Role::King as u8)?;
+        the_king(&files, Role::King as u8 | THEIRS)?;
+        let is_mirrored = castling == 0 && king_file < 4;
+        if is_mirrored {
+            files.reverse();
+        }
+        let stepped = stepped.map(|file| if is_mirrored { 7 - file } else { file });
+        Some(CanonicalBoard {
+            en_passant: stepped.filter(|&file| has_taker(&files, file)),
+            files,
+            castling: Castling(castling),
+            is_black_to_move,
+            is_mirrored,
+        })
+    }
+
+    /// A byte per square, file by file, first rank first.
+    pub fn squares(&self) -> &Squares {
+        &self.files
+    }
+
+    /// The file, from 0, of a pawn that has just made its double step, if
+    /// one of ours stands beside it, whether or not it may take.
+    pub fn en_passant(&self) -> Option<u8> {
+        self.en_passant
+    }
+
+    /// The same board after another last move.
+    #[must_use]
+    pub fn without_en_passant(self) -> CanonicalBoard {
+        CanonicalBoard {
+            en_passant: None,
+            ..self
+        }
+    }
+
+    /// What is left of castling.
+    pub fn castling(&self) -> Castling {
+        self.castling
+    }
+
+    /// Whether colours and ranks were turned.
+    pub fn is_black_to_move(&self) -> bool {
+        self.is_black_to_move
+    }
+
+    /// Whether files were turned.
+    pub fn is_mirrored(&self) -> bool {
+        self.is_mirrored
+    }
+
+    /// The position, irregular where the rules forbid it.
+    pub fn to_position(&self) -> Position {
+        let mut setup = Setup::empty();
+        setup.turn = Color::from_white(!self.is_black_to_move);
+        for (square, piece) in self.pieces() {
+            let role = Role::try_from(u32::from(piece & !THEIRS));
+            let color = if piece & THEIRS == 0 {
+                setup.turn
+            } else {
+                !setup.turn
+            };
+            if let Ok(role) = role {
+                setup.board.set_piece_at(square, Piece { color, role });
+            }
+        }
+        for (is_ours, side) in Castling::each() {
+            if self.castling.0 & Castling::bit(is_ours, side) != 0 {
+                let color = if is_ours { setup.turn } else { !setup.turn };
+                let rank = color.fold_wb(Rank::First, Rank::Eighth);
+                let file = if side.is_king_side() {
+                    File::H
+                } else {
+                    File::A
+                };
+                setup.castling_rights.add(Square::from_coords(file, rank));
+            }
+        }
+        setup.ep_square = self.en_passant.and_then(|file| self.real(file, 5));
+        Position::from_setup(setup, CastlingMode::Standard)
+    }
+
+    /// All pieces, where they really stand.
+    fn pieces(&self) -> impl Iterator<Item = (Square, u8)> {
+        let places = (0..8).flat_map(|file| (0..8).map(move |rank| (file, rank)));
+        let pieces = self.files.iter().flatten().zip(places);
+        pieces.filter_map(|(&piece, (file, rank))| {
+            (piece != 0).then_some((self.real(file, rank)?, piece))
+        })
+    }
+
+    /// Where a square of this board really is; files and ranks from 0.
+    fn real(&self, file: u8, rank: u8) -> Option<Square> {
+        let file = if self.is_mirrored { 7 - file } else { file };
+        let rank = if self.is_black_to_move {
+            7 - rank
+        } else {
+            rank
+        };
+        let file = File::try_from(u32::from(file)).ok()?;
+        let rank = Rank::try_from(u32::from(rank)).ok()?;
+        Some(Square::from_coords(file, rank))
+    }
+
+    /// File and rank of the `nth`, from 1, of our pieces of a kind.
+    fn find(&self, role: Role, nth: u8) -> Option<(u8, u8)> {
+        let squares = self.files.iter().flatten().zip(0_u8..64);
+        let mut kind = squares.filter(|&(&piece, _)| piece == role as u8);
+        let (_, at) = kind.nth(usize::from(nth.checked_sub(1)?))?;
+        Some((at / 8, at % 8))
+    }
+
+    /// The move that `way` means in `position`, which this board is of;
+    /// `None` if it means none, or the rules forbid it.
+    pub fn legal_move(&self, position: &Position, way: Way) -> Option<Move> {
+        let (role, nth, files, ranks) = match way {
+            Way::Castle(side) => {
+                let castling = position.castling_move(side)?;
+                return position.is_legal(castling).then_some(castling);
+            }
+            Way::Step {
+                role,
+                nth,
+                files,
+                ranks,
+            } => (role, nth, files, ranks),
+        };
+        let (file, rank) = self.find(role, nth)?;
+        let (to_file, to_rank) = ((file + files) % 8, (rank + ranks) % 8);
+        let (from, to) = (self.real(file, rank)?, self.real(to_file, to_rank)?);
+        let promotes = role == Role::Pawn && to_rank == 7;
+        let wanted = PieceMove {
+            role,
+            file: Some(from.file()),
+            rank: Some(from.rank()),
+            to,
+            promotion: promotes.then_some(Role::Queen),
+        };
+        position.find_move(wanted).ok()
+    }
+}
+
+fn place(files: &mut Squares, square: Square) -> Option<&mut u8> {
+    let file = files.get_mut(square.file() as usize)?;
+    file.get_mut(square.rank() as usize)
+}
+
+/// The rights of rooks in the corners; `None` if others may castle.
+fn castling_of(rooks: Bitboard) -> Option<u8> {
+    let corners = [
+        (Square::H1, 2),
+        (Square::A1, 1),
+        (Square::H8, 8),
+        (Square::A8, 4),
+    ];
+    let known = corners.iter().filter(|(corner, _)| rooks.contains(*corner));
+    let rights = known.clone().fold(0, |rights, (_, bit)| rights | bit);
+    (known.count() == rooks.count()).then_some(rights)
+}
+
+/// One file with its ranks turned and its colours swapped.
+fn with_colors_swapped(file: [u8; 8]) -> [u8; 8] {
+    // Only squares with a piece have one of the low three bits.
+    let pieces = u64::from_be_bytes(file);
+    let low = 0x0101_0101_0101_0101;
+    let occupied = (pieces | pieces >> 1 | pieces >> 2) & low;
+    (pieces ^ occupied << 3).to_le_bytes()
+}
+
+/// The file of the only piece of this kind; `None` if there are several.
+fn the_king(files: &Squares, king: u8) -> Option<usize> {
+    let mut found = None;
+    for (number, file) in files.iter().enumerate() {
+        for _ in file.iter().filter(|&&piece| piece == king) {
+            if found.replace(number).is_some() {
+                return None;
+            }
+        }
+    }
+    found
+}
+
+/// Whether a pawn of ours stands beside one that stepped on `file`.
+fn has_taker(files: &Squares, file: u8) -> bool {
+    let file = usize::from(file);
+    let is_ours = |file: usize| {
+        let rank = files.get(file).and_then(|ranks| ranks.get(FIFTH));
+        rank.is_some_and(|&piece| piece == Role::Pawn as u8)
+    };
+    file.checked_sub(1).is_some_and(is_ours) || is_ours(file + 1)
+}
+
+/// The first field of a FEN.
+fn files_of_fen(field: &[u8]) -> Option<Squares> {
+    let mut files = [[0; 8]; 8];
+    let mut rank = 7_usize;
+    let mut file = 0_usize;
+    for &byte in field {
+        let role = match byte | 0x20 {
+            b'p' => Role::Pawn,
+            b'n' => Role::Knight,
+            b'b' => Role::Bishop,
+            b'r' => Role::Rook,
+            b'q' => Role::Queen,
+            b'k' => Role::King,
+            _ => match byte {
+                b'1'..=b'8' => {
+                    file += usize::from(byte - b'0');
+                    continue;
+                }
+                b'/' if file == 8 => {
+                    rank = rank.checked_sub(1)?;
+                    file = 0;
+                    continue;
+                }
+                _ => return None,
+            },
+        };
+        let theirs = if byte & 0x20 == 0 { 0 } else { THEIRS };
+        *files.get_mut(file)?.get_mut(rank)? = role as u8 | theirs;
+        file += 1;
+    }
+    (rank == 0 && file == 8).then_some(files)
+}

@@ -1,0 +1,179 @@
+//! The bits of a board, most significant first: CTG and Kvetka share them.
+//!
+//! Squares stand in the order a1, a2 … h8. The last bit of a piece is 0 for
+//! the side to move, 1 for the other.
+//!
+//! | empty | pawn | rook | bishop | knight | queen | king |
+//! |---|---|---|---|---|---|---|
+//! | `0` | `11`c | `1011`c | `1010`c | `1001`c | `10001`c | `10000`c |
+//!
+//! What follows the squares is each format's own: en passant and castling.
+
+use shakmaty::Role;
+
+use super::board::Squares;
+
+/// The longest code that either format holds is 240 bits.
+const WORDS: usize = 4;
+
+/// Bits in a row, the first one highest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bits {
+    words: [u64; WORDS],
+    /// The word that is written to, first bit highest.
+    pending: u64,
+    /// How many bits of it are in use, 0 to 63.
+    used: u32,
+    /// How many words are full.
+    full: usize,
+}
+
+impl Bits {
+    /// Appends the `count` low bits of `value`, at most 8; the rest of it is
+    /// zero. `None` if there is no room.
+    #[inline]
+    pub fn push(&mut self, value: u8, count: u32) -> Option<()> {
+        let free = 64 - self.used;
+        let value = u64::from(value);
+        if count < free {
+            self.pending |= value << (free - count);
+            self.used += count;
+            return Some(());
+        }
+        let over = count - free;
+        *self.words.get_mut(self.full)? = self.pending | value >> over;
+        self.full += 1;
+        self.used = over;
+        self.pending = if over == 0 { 0 } else { value << (64 - over) };
+        Some(())
+    }
+
+    /// How many bits there are.
+    pub fn len(&self) -> usize {
+        self.full * 64 + self.used as usize
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bits as bytes, zero bits at the end. What is beyond
+    /// [`len`](Bits::len) is zero.
+    pub fn to_bytes(mut self) -> [u8; WORDS * 8] {
+        if let Some(word) = self.words.get_mut(self.full) {
+            *word = self.pending;
+        }
+        let mut bytes = [0; WORDS * 8];
+        for (word, chunk) in self.words.iter().zip(bytes.chunks_exact_mut(8)) {
+            chunk.copy_from_slice(&word.to_be_bytes());
+        }
+        bytes
+    }
+}
+
+/// Code and length by piece: role from 1, and 8 for the other side's.
+const CODES: [(u8, u32); 16] = {
+    let mut codes = [(0, 1); 16];
+    let roles: [(Role, u8, u32); 6] = [
+        (Role::Pawn, 0b110, 3),
+        (Role::Rook, 0b10110, 5),
+        (Role::Bishop, 0b10100, 5),
+        (Role::Knight, 0b10010, 5),
+        (Role::Queen, 0b10_0010, 6),
+        (Role::King, 0b10_0000, 6),
+    ];
+    let mut at = 0;
+    while at < roles.len() {
+        #[expect(
+            clippy::indexing_slicing,
+            reason = "a constant: wrong indices do not compile"
+        )]
+        {
+            let (role, code, len) = roles[at];
+            codes[role as usize] = (code, len);
+            codes[role as usize + 8] = (code | 1, len);
+        }
+        at += 1;
+    }
+    codes
+};
+
+/// Appends the squares of a board; `None` if there is no room.
+pub fn push_squares(squares: &Squares, bits: &mut Bits) -> Option<()> {
+    for file in squares {
+        for &piece in file {
+            let &(code, len) = CODES.get(usize::from(piece & 15))?;
+            bits.push(code, len)?;
+        }
+    }
+    Some(())
+}
+
+/// Bits of a slice, the highest of the first byte first.
+#[derive(Clone, Debug)]
+pub struct BitReader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    end: usize,
+}
+
+impl<'a> BitReader<'a> {
+    /// Reads the first `len` bits of `bytes`, or what there is.
+    pub fn new(bytes: &'a [u8], len: usize) -> BitReader<'a> {
+        BitReader {
+            bytes,
+            at: 0,
+            end: len.min(bytes.len() * 8),
+        }
+    }
+
+    /// The next bit; `None` at the end.
+    pub fn bit(&mut self) -> Option<u8> {
+        if self.at >= self.end {
+            return None;
+        }
+        let byte = self.bytes.get(self.at / 8)?;
+        let bit = byte >> (7 - self.at % 8) & 1;
+        self.at += 1;
+        Some(bit)
+    }
+
+    /// The next bits as a number; `None` if fewer than `count`, at most 8,
+    /// are left.
+    pub fn bits(&mut self, count: u32) -> Option<u8> {
+        (0..count).try_fold(0, |value, _| Some(value << 1 | self.bit()?))
+    }
+
+    /// How many bits are left.
+    pub fn left(&self) -> usize {
+        self.end - self.at
+    }
+}
+
+/// Reads the squares of a board; `None` if the bits end before.
+pub fn read_squares(bits: &mut BitReader<'_>) -> Option<Squares> {
+    let mut squares = [[0; 8]; 8];
+    for square in squares.iter_mut().flatten() {
+        *square = read_piece(bits)?;
+    }
+    Some(squares)
+}
+
+fn read_piece(bits: &mut BitReader<'_>) -> Option<u8> {
+    if bits.bit()? == 0 {
+        return Some(0);
+    }
+    let role = if bits.bit()? == 1 {
+        Role::Pawn
+    } else {
+        match bits.bits(2)? {
+            0b11 => Role::Rook,
+            0b10 => Role::Bishop,
+            0b01 => Role::Knight,
+            _ if bits.bit()? == 1 => Role::Queen,
+            _ => Role::King,
+        }
+    };
+    Some(role as u8 | bits.bit()? << 3)
+}
