@@ -33,6 +33,9 @@ impl Bits {
     /// zero. `None` if there is no room.
     #[inline]
     pub fn push(&mut self, value: u8, count: u32) -> Option<()> {
+        if count == 0 {
+            return Some(());
+        }
         let free = 64 - self.used;
         let value = u64::from(value);
         if count < free {
@@ -143,6 +146,11 @@ impl<'a> BitReader<'a> {
     /// are left.
     pub fn bits(&mut self, count: u32) -> Option<u8> {
         (0..count).try_fold(0, |value, _| Some(value << 1 | self.bit()?))
+    }
+
+    /// Passes over `count` bits, or what is left.
+    pub fn skip(&mut self, count: usize) {
+        self.at = self.at.saturating_add(count).min(self.end);
     }
 
     /// How many bits are left.

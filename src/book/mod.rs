@@ -9,13 +9,19 @@
 //! | `board_code.rs` | the bits of a board, which CTG and Kvetka share |
 //! | `record.rs` | one record as it is stored, seen by the side to move |
 //! | `entry.rs` | the same as people see it, White's and Black's |
+//! | `ctg/` | ChessBase's books, `.ctg` `.cto` `.ctb` |
+//! | `cache.rs`, `defects.rs` | what back ends keep while they are open |
 //! | `facts.rs` | what a book is: files, pages, header fields |
 //!
 //! A back end is [`Book::find`] and [`Book::scan`]; everything else is made
 //! of those two, once for all formats.
 
+pub mod ctg;
+
 mod board;
 mod board_code;
+mod cache;
+mod defects;
 mod entry;
 mod error;
 mod facts;
@@ -34,6 +40,19 @@ use std::fmt::Debug;
 use std::ops::ControlFlow;
 
 use crate::game::{Defect, Position};
+
+/// A record that a [scan](Book::scan) came to.
+#[derive(Clone, Copy, Debug)]
+pub struct Scanned<'a> {
+    /// The position, with White to move.
+    pub board: &'a CanonicalBoard,
+    /// What is stored of it.
+    pub record: &'a Record,
+    /// The extension of the file it lies in.
+    pub file: &'static str,
+    /// Where it begins there.
+    pub offset: u64,
+}
 
 /// An opening book that is open for reading, by any thread.
 pub trait Book: Debug + Send + Sync {
@@ -64,7 +83,7 @@ pub trait Book: Debug + Send + Sync {
     /// [`Error::Io`].
     fn scan(
         &self,
-        visit: &mut dyn FnMut(&CanonicalBoard, &Record) -> ControlFlow<()>,
+        visit: &mut dyn FnMut(Scanned<'_>) -> ControlFlow<()>,
         defect: &mut dyn FnMut(Defect),
     ) -> Result<(), Error>;
 
@@ -76,7 +95,7 @@ pub trait Book: Debug + Send + Sync {
     ///
     /// [`Error::Io`].
     fn check(&self, defect: &mut dyn FnMut(Defect)) -> Result<(), Error> {
-        self.scan(&mut |_, _| ControlFlow::Continue(()), defect)
+        self.scan(&mut |_| ControlFlow::Continue(()), defect)
     }
 
     /// The position that the book's lines start from. It need not be in the

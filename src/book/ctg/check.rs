@@ -1,0 +1,210 @@
+//! The files of a CTG book, held against each other.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+use super::directory::{Bitmap, Entries, Place};
+use super::hash::hash;
+use super::page::PAGE_BYTES;
+use super::signature::{self, Signature};
+use super::{CtgBook, Page, header, offset_of, on_page};
+use crate::book::{Error, Facts};
+use crate::bytes::Malformed;
+use crate::game::Defect;
+
+/// What can be said when a book is opened: how long its files are.
+pub(super) fn lengths(
+    facts: &Facts,
+    bytes: u64,
+    (entries, bitmap): (Option<&Option<Entries>>, Option<&Option<Bitmap>>),
+    defect: &mut dyn FnMut(Defect),
+) {
+    let mut say = |file, offset, what: String| defect(Defect { file, offset, what });
+    let rest = bytes % PAGE_BYTES as u64;
+    if rest > 0 {
+        let what = format!("the file ends inside a page, {rest} bytes of it are there");
+        say("ctg", bytes - rest, what);
+    }
+    // A book without any page is an empty one.
+    if let Some(named) = header::pages(facts)
+        && named > facts.pages
+        && facts.pages > 0
+    {
+        let what = format!("the header names {named} pages, {} are there", facts.pages);
+        say("ctg", 16, what);
+    }
+    match entries {
+        None => say(
+            "cto",
+            0,
+            "not there; all pages are looked at instead".to_owned(),
+        ),
+        Some(None) => say("cto", 0, "shorter than its header".to_owned()),
+        Some(Some(entries)) if entries.present != entries.announced => {
+            let Entries {
+                present, announced, ..
+            } = entries;
+            let what = format!("the header names {announced} entries, {present} are there");
+            say("cto", 4, what);
+        }
+        Some(Some(_)) => {}
+    }
+    match bitmap {
+        None => say("ctb", 0, "not there; the .cto is asked alone".to_owned()),
+        Some(None) => say("ctb", 0, "shorter than its header".to_owned()),
+        Some(Some(bitmap)) if bitmap.bits() != bitmap.announced => {
+            let (bits, announced) = (bitmap.bits(), bitmap.announced);
+            let what = format!("the header names {announced} bits, {bits} are there");
+            say("ctb", 8, what);
+        }
+        Some(Some(_)) => {}
+    }
+}
+
+/// Goes through all pages and the directory.
+pub(super) fn check(book: &CtgBook, defect: &mut dyn FnMut(Defect)) -> Result<(), Error> {
+    let directory_is_whole = book.entries.is_some();
+    book.each_page(&mut |number, page| {
+        check_page(number, page, defect, &|hash| {
+            // Without a directory nothing is out of place.
+            !directory_is_whole
+                || book
+                    .route(hash)
+                    .is_ok_and(|route| route.page == Some(number))
+        });
+        ControlFlow::Continue(())
+    })?;
+    if let Some(entries) = &book.entries {
+        check_entries(book, entries, defect)?;
+    }
+    Ok(())
+}
+
+/// One page: that its records can be read, each once, and are found here.
+fn check_page(
+    number: u64,
+    page: Page<'_>,
+    defect: &mut dyn FnMut(Defect),
+    leads_here: &dyn Fn(u32) -> bool,
+) {
+    let start = offset_of(number);
+    let mut say = |offset, what: String| defect(on_page(start, Malformed::new(offset, what)));
+    if let Some(fault) = page.fault() {
+        say(fault.offset, fault.what);
+    }
+    let mut seen: HashMap<&[u8], usize> = HashMap::new();
+    for record in page.records() {
+        let record = match record {
+            Ok(record) => record,
+            Err(malformed) => {
+                say(malformed.offset, malformed.what);
+                continue;
+            }
+        };
+        let at = record.offset;
+        if record.is_even {
+            let odd = record.odd_byte();
+            say(odd.offset, odd.what);
+        }
+        let board = match signature::decode(record.signature) {
+            Ok(board) => board,
+            Err(malformed) => {
+                say(at, malformed.what);
+                continue;
+            }
+        };
+        let again = Signature::of(&board);
+        if again.is_none_or(|again| again.as_bytes() != record.signature) {
+            say(
+                at,
+                "the board is not written as books write it, and never found".to_owned(),
+            );
+        } else if !leads_here(hash(record.signature)) {
+            say(
+                at,
+                "the directory leads this position to another page".to_owned(),
+            );
+        }
+        if let Some(first) = seen.insert(record.signature, at) {
+            say(
+                at,
+                format!("the position is on the page already, at {first:#x} of it"),
+            );
+        }
+        let record = record.decode();
+        let (games, decided) = (
+            u64::from(record.games),
+            u64::from(record.wins) + u64::from(record.losses) + u64::from(record.draws),
+        );
+        if decided > games {
+            say(at, format!("{decided} games ended, of {games}"));
+        }
+        if record
+            .score
+            .is_some_and(|score| u64::from(score) > 10 * games)
+        {
+            say(at, format!("more points than {games} games can bring"));
+        }
+    }
+}
+
+/// The `.cto` and `.ctb`: each page is that of one leaf.
+fn check_entries(
+    book: &CtgBook,
+    entries: &Entries,
+    defect: &mut dyn FnMut(Defect),
+) -> Result<(), Error> {
+    let io = |source| book.io(source);
+    let mut say = |file, offset, what: String| defect(Defect { file, offset, what });
+    let pages = usize::try_from(book.pages).unwrap_or(usize::MAX);
+    let mut is_named = vec![false; pages];
+    for node in 0..entries.present {
+        let page = match entries.place(node).map_err(io)? {
+            Place::Page(page) => page,
+            Place::Nowhere => continue,
+            Place::Unknown => {
+                let fault = entries.fault(node);
+                say(fault.file, fault.offset, fault.what);
+                continue;
+            }
+        };
+        let place = usize::try_from(page)
+            .ok()
+            .and_then(|page| is_named.get_mut(page));
+        if place.is_some_and(|is_named| std::mem::replace(is_named, true)) {
+            say(
+                "cto",
+                16 + 4 * node,
+                format!("page {page} is that of another node too"),
+            );
+        }
+        if let Some(bitmap) = &book.bitmap
+            && (bitmap.is_split(node).map_err(io)? || !is_reached(bitmap, node).map_err(io)?)
+        {
+            say(
+                "cto",
+                16 + 4 * node,
+                format!("node {node} has a page and is no leaf of the .ctb"),
+            );
+        }
+    }
+    for (page, _) in (0..).zip(is_named).filter(|(_, is_named)| !is_named) {
+        say(
+            "ctg",
+            offset_of(page),
+            format!("no entry of the .cto leads to page {page}"),
+        );
+    }
+    Ok(())
+}
+
+/// Whether the node above is split.
+fn is_reached(bitmap: &Bitmap, node: u64) -> std::io::Result<bool> {
+    // The mask of the node's level is the largest that is not above it.
+    let Some(level) = (node + 1).checked_ilog2().filter(|&level| level > 0) else {
+        return Ok(true);
+    };
+    let mask = (1_u64 << level) - 1;
+    let above = mask >> 1;
+    bitmap.is_split(((node - mask) & above) + above)
+}

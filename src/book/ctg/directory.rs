@@ -1,0 +1,225 @@
+//! Which page a hash leads to: `.ctb` and `.cto`.
+//!
+//! Pages are the leaves of a binary tree over the low bits of the hash. Node
+//! numbers: the level `k` has the mask `2^k - 1`, and the node of a hash
+//! there is the mask plus the low `k` bits of the hash.
+//!
+//! `.ctb`, the bitmap of the nodes that are split:
+//!
+//! | offset | size | meaning |
+//! |---|---|---|
+//! | 0 | 4 | length of this header, 12; 1 |
+//! | 4 | 4 | all nodes below this one are split |
+//! | 8 | 4 | number of bits |
+//! | 12 | | a bit per node, the lowest of a byte first; 1: split |
+//!
+//! `.cto`, the pages of the leaves:
+//!
+//! | offset | size | meaning |
+//! |---|---|---|
+//! | 0 | 4 | length of this header, 16; 1 |
+//! | 4 | 4 | number of entries |
+//! | 8 | 8 | unknown; the number at 4 of the `.ctb` |
+//! | 16 | 4 each | number of a page; −1 for a node without one |
+
+use std::io;
+
+use super::table::Table;
+use crate::game::Defect;
+
+/// Length of the header of a `.ctb`.
+const BITMAP_AT: u64 = 12;
+
+/// Length of the header of a `.cto`.
+const ENTRIES_AT: u64 = 16;
+
+/// The entry of a node without a page.
+const NO_PAGE: u32 = u32::MAX;
+
+/// What a directory says of a hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The page.
+    Page(u64),
+    /// The book has no position of this hash.
+    Nowhere,
+    /// An entry that is missing or wrong.
+    Unknown,
+}
+
+/// The split bitmap.
+#[derive(Debug)]
+pub(super) struct Bitmap {
+    table: Table,
+    /// Number of bits that are there.
+    bits: u64,
+    /// Number that the header says there are.
+    pub(super) announced: u64,
+}
+
+impl Bitmap {
+    /// Reads the header; `None` if there is none.
+    pub(super) fn open(table: Table) -> io::Result<Option<Bitmap>> {
+        let Some(bits) = table.len().checked_sub(BITMAP_AT) else {
+            return Ok(None);
+        };
+        Ok(Some(Bitmap {
+            bits: bits.saturating_mul(8),
+            announced: table.u32_at(8)?.unwrap_or(0).into(),
+            table,
+        }))
+    }
+
+    /// Whether a node is split; those beyond the bitmap are not.
+    pub(super) fn is_split(&self, node: u64) -> io::Result<bool> {
+        if node >= self.bits {
+            return Ok(false);
+        }
+        let byte = self.table.u8_at(BITMAP_AT + node / 8)?.unwrap_or(0);
+        Ok(byte >> (node % 8) & 1 == 1)
+    }
+
+    /// The leaf of a hash.
+    pub(super) fn leaf(&self, hash: u32) -> io::Result<u64> {
+        for node in nodes(hash) {
+            if !self.is_split(node)? {
+                return Ok(node);
+            }
+        }
+        Ok(u64::MAX)
+    }
+
+    /// Number of bits that are there.
+    pub(super) fn bits(&self) -> u64 {
+        self.bits
+    }
+}
+
+/// A bitmap that does not lead to the page of a node.
+pub(super) fn misled(node: u64) -> Defect {
+    Defect {
+        file: "ctb",
+        offset: BITMAP_AT + node / 8,
+        what: format!("the bits do not lead to node {node}, which has a page"),
+    }
+}
+
+/// The nodes of a hash, from the root.
+pub(super) fn nodes(hash: u32) -> impl Iterator<Item = u64> {
+    (0..=32).map(move |level| {
+        let mask = (1_u64 << level) - 1;
+        (u64::from(hash) & mask) + mask
+    })
+}
+
+/// The pages of the leaves.
+#[derive(Debug)]
+pub(super) struct Entries {
+    table: Table,
+    /// Number of entries that are there.
+    pub(super) present: u64,
+    /// Number that the header says there are.
+    pub(super) announced: u64,
+    /// Number of pages of the book.
+    pages: u64,
+}
+
+impl Entries {
+    /// Reads the header; `None` if there is none.
+    pub(super) fn open(table: Table, pages: u64) -> io::Result<Option<Entries>> {
+        let Some(bytes) = table.len().checked_sub(ENTRIES_AT) else {
+            return Ok(None);
+        };
+        Ok(Some(Entries {
+            present: bytes / 4,
+            announced: table.u32_at(4)?.unwrap_or(0).into(),
+            pages,
+            table,
+        }))
+    }
+
+    /// The page of a node.
+    pub(super) fn place(&self, node: u64) -> io::Result<Place> {
+        if node >= self.present {
+            let is_lost = node < self.announced;
+            return Ok(if is_lost {
+                Place::Unknown
+            } else {
+                Place::Nowhere
+            });
+        }
+        Ok(match self.table.u32_at(ENTRIES_AT + 4 * node)? {
+            Some(NO_PAGE) => Place::Nowhere,
+            Some(page) if u64::from(page) < self.pages => Place::Page(page.into()),
+            _ => Place::Unknown,
+        })
+    }
+
+    /// What is wrong with an entry that leads nowhere.
+    pub(super) fn fault(&self, node: u64) -> Defect {
+        let offset = ENTRIES_AT + 4 * node;
+        let what = if node < self.present {
+            format!("node {node} leads to a page that is not there")
+        } else {
+            format!("the file ends before the entry of node {node}")
+        };
+        Defect {
+            file: "cto",
+            offset,
+            what,
+        }
+    }
+
+    /// Nodes from here on have no page.
+    pub(super) fn end(&self) -> u64 {
+        self.present.max(self.announced)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::MemoryFile;
+
+    fn table(bytes: &[u8]) -> Table {
+        Table::open(Box::new(MemoryFile::from(bytes.to_vec()))).unwrap()
+    }
+
+    #[test]
+    fn a_hash_goes_down_the_bits_to_its_leaf() {
+        // Nodes 0 and 2 are split: the leaves are 1 (…0), 4 (…01), 6 (…11).
+        let bitmap = [&[0, 12, 0, 1, 0, 0, 0, 0, 0, 0, 0, 8][..], &[0b101]].concat();
+        let bitmap = Bitmap::open(table(&bitmap)).unwrap().unwrap();
+        for (hash, leaf) in [(0b00, 1), (0b10, 1), (0b01, 4), (0b11, 6), (u32::MAX, 6)] {
+            assert_eq!(bitmap.leaf(hash).unwrap(), leaf, "{hash:#b}");
+        }
+        assert_eq!((bitmap.bits(), bitmap.announced), (8, 8));
+    }
+
+    #[test]
+    fn a_hash_in_a_bitmap_of_ones_ends_beyond_it() {
+        let bitmap = Bitmap::open(table(&[0xFF; 13])).unwrap().unwrap();
+        assert_eq!(bitmap.leaf(0).unwrap(), 15);
+        assert_eq!(bitmap.leaf(u32::MAX).unwrap(), 14);
+        assert!(Bitmap::open(table(&[0; 11])).unwrap().is_none());
+    }
+
+    #[test]
+    fn an_entry_is_a_page_or_none_or_lost() {
+        let header = [0, 16, 0, 1, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0];
+        let entries = [[0xFF; 4], [0, 0, 0, 1], [0, 0, 0, 2]].concat();
+        let entries = Entries::open(table(&[&header[..], &entries].concat()), 2);
+        let entries = entries.unwrap().unwrap();
+        let places = [
+            Place::Nowhere,
+            Place::Page(1),
+            Place::Unknown,
+            Place::Unknown,
+            Place::Nowhere,
+        ];
+        for (node, place) in (0..).zip(places) {
+            assert_eq!(entries.place(node).unwrap(), place, "{node}");
+        }
+        assert_eq!(entries.end(), 4);
+    }
+}

@@ -1,0 +1,125 @@
+//! The files of one CTG book: which there are, and where.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::book::Error;
+
+/// Extensions of the files that are read: positions, entries, bitmap.
+pub(super) const EXTENSIONS: [&str; 3] = ["ctg", "cto", "ctb"];
+
+/// What these files hold, for messages.
+pub(super) const HOLDS: [&str; 3] = ["positions", "page numbers", "page tree"];
+
+/// The paths of one book's files, in whatever letter case they have.
+#[derive(Clone, Debug)]
+pub struct CtgFiles {
+    pub(super) stem: String,
+    /// In the order of [`EXTENSIONS`]: the path, and whether it is there.
+    pub(super) paths: [(PathBuf, bool); 3],
+}
+
+impl CtgFiles {
+    /// Whether a path names a file of a CTG book, by its extension.
+    pub fn is_one(path: &Path) -> bool {
+        EXTENSIONS.contains(&split_name(path).1.as_str())
+    }
+
+    /// Finds the book that `path` belongs to: any file of the set, in any
+    /// letter case, the extension too.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] for files of another kind, [`Error::Missing`]
+    /// if there is no `.ctg`, [`Error::Io`] if the folder cannot be listed.
+    pub fn locate(path: &Path) -> Result<CtgFiles, Error> {
+        if !CtgFiles::is_one(path) {
+            return Err(Error::Unsupported {
+                file: path.to_path_buf(),
+                what: "not a file of a CTG book; name its .ctg".to_owned(),
+            });
+        }
+        let directory = match path.parent() {
+            Some(parent) if parent != Path::new("") => parent.to_path_buf(),
+            _ => PathBuf::from("."),
+        };
+        let list = || -> io::Result<Vec<OsString>> {
+            let entries = fs::read_dir(&directory)?;
+            entries.map(|entry| Ok(entry?.file_name())).collect()
+        };
+        let names = list().map_err(|source| Error::Io {
+            file: directory.clone(),
+            source,
+        })?;
+        let files = CtgFiles::among(&directory, split_name(path).0, names);
+        match files.paths {
+            [(_, true), ..] => Ok(files),
+            [(file, false), ..] => Err(Error::Missing {
+                file,
+                holds: HOLDS[0],
+            }),
+        }
+    }
+
+    /// What a folder with files of these names has of a book; a stem in the
+    /// same letter case before others.
+    fn among(directory: &Path, stem: String, names: Vec<OsString>) -> CtgFiles {
+        let mut paths = EXTENSIONS.map(|extension| {
+            let name = format!("{stem}.{extension}");
+            (directory.join(name), false)
+        });
+        for name in names {
+            let path = directory.join(name);
+            let (other, extension) = split_name(&path);
+            if other.to_lowercase() != stem.to_lowercase() {
+                continue;
+            }
+            for (known, place) in EXTENSIONS.into_iter().zip(&mut paths) {
+                if known == extension && (other == stem || !place.1) {
+                    *place = (path.clone(), true);
+                }
+            }
+        }
+        CtgFiles { stem, paths }
+    }
+}
+
+fn split_name(path: &Path) -> (String, String) {
+    let text = |part: Option<&OsStr>| {
+        part.map(|part| part.to_string_lossy().into_owned())
+            .unwrap_or_default()
+    };
+    let extension = text(path.extension()).to_lowercase();
+    (text(path.file_stem()), extension)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_book_is_found_by_any_of_its_files_in_any_letter_case() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["Book.CTG", "book.Ctb", "BOOK.cto", "other.cto"] {
+            fs::write(at(name), "").unwrap();
+        }
+        for name in ["Book.CTG", "book.Ctb", "bOOk.cto", "BOOK.ctb"] {
+            let files = CtgFiles::locate(&at(name)).unwrap();
+            let expected = ["Book.CTG", "BOOK.cto", "book.Ctb"].map(|name| (at(name), true));
+            assert_eq!(files.paths, expected, "{name}");
+        }
+        let missing = CtgFiles::locate(&at("other.ctb")).unwrap_err();
+        assert_eq!(
+            missing.to_string(),
+            format!(
+                "{}: not found; a book cannot be read without its positions",
+                at("other.ctg").display()
+            )
+        );
+        let other = CtgFiles::locate(&at("other.pgn")).unwrap_err();
+        assert!(other.to_string().ends_with("name its .ctg"), "{other}");
+    }
+}

@@ -1,0 +1,410 @@
+//! ChessBase's opening books: `X.ctg` with `X.cto` and `X.ctb`.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `files.rs` | which files a book has |
+//! | `header.rs` | the first page of the `.ctg`: what the book says of itself |
+//! | `page.rs` | the other pages, and the records on them |
+//! | `signature.rs` | the board of a record |
+//! | `opcode.rs` | the moves of a record |
+//! | `hash.rs` | the hash of a signature |
+//! | `directory.rs` | `.ctb` and `.cto`: from a hash to a page |
+//! | `table.rs` | those two files, in memory or read in pieces |
+//! | `index.rs` | from a hash to pages without them |
+//! | `check.rs` | the files held against each other |
+//!
+//! The book is a hash file of the classic UNIX dbm kind: a hash goes down the
+//! bits of the `.ctb` to a leaf, the `.cto` says which page that is, and the
+//! record is on that page or nowhere. Where the `.ctb` is missing or wrong,
+//! the `.cto` alone will do, since only leaves have pages. Where that is
+//! missing or wrong too, all pages are read once and indexed.
+
+mod check;
+mod directory;
+mod files;
+mod hash;
+mod header;
+mod index;
+mod opcode;
+mod page;
+mod signature;
+mod table;
+
+pub use files::CtgFiles;
+
+use std::io;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use self::directory::{Bitmap, Entries, Place, nodes};
+use self::files::HOLDS;
+use self::hash::hash;
+use self::index::Index;
+use self::page::{PAGE_BYTES, Page};
+use self::signature::Signature;
+use self::table::Table;
+use super::cache::PageCache;
+use super::defects::Defects;
+use super::{Book, CanonicalBoard, Error, Facts, Format, Member, Record, Scanned};
+use crate::bytes::Malformed;
+use crate::game::Defect;
+use crate::storage::{DiskFile, ReadBuffer, Storage};
+
+/// Pages that are kept: 16 MiB.
+const CACHED_PAGES: usize = 4096;
+
+/// Books with more pages, 4 GiB, are not indexed.
+const MAX_INDEXED_PAGES: u64 = 1 << 20;
+
+/// A CTG book that is open for reading.
+#[derive(Debug)]
+pub struct CtgBook {
+    facts: Facts,
+    path: PathBuf,
+    file: Box<dyn Storage>,
+    pages: u64,
+    cache: PageCache,
+    bitmap: Option<Bitmap>,
+    entries: Option<Entries>,
+    /// Made when it is first needed.
+    index: Mutex<Option<Arc<Index>>>,
+    defects: Defects,
+}
+
+/// Where the directory leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Route {
+    page: Option<u64>,
+    /// Whether no entry on the way was missing or wrong.
+    is_sound: bool,
+}
+
+impl CtgBook {
+    /// Opens the book that the file at `path` belongs to. Little is read, so
+    /// this takes the same time for a book of any size.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`], [`Error::Missing`] if there is no `.ctg`,
+    /// [`Error::Malformed`] if that has no header, [`Error::Io`].
+    pub fn open(path: &Path) -> Result<CtgBook, Error> {
+        CtgBook::open_files(CtgFiles::locate(path)?)
+    }
+
+    fn open_files(files: CtgFiles) -> Result<CtgBook, Error> {
+        let open = |(path, is_there): &(PathBuf, bool)| -> Result<Option<Box<dyn Storage>>, Error> {
+            if !is_there {
+                return Ok(None);
+            }
+            match DiskFile::open(path) {
+                Ok(file) => Ok(Some(Box::new(file))),
+                Err(source) => Err(Error::Io {
+                    file: path.clone(),
+                    source,
+                }),
+            }
+        };
+        let [positions, entries, bitmap] = &files.paths;
+        let opened = [open(positions)?, open(entries)?, open(bitmap)?];
+        CtgBook::from_files(files, opened)
+    }
+
+    /// The book in `[.ctg, .cto, .ctb]`.
+    fn from_files(
+        files: CtgFiles,
+        opened: [Option<Box<dyn Storage>>; 3],
+    ) -> Result<CtgBook, Error> {
+        let [(path, _), (entries_path, _), (bitmap_path, _)] = files.paths.clone();
+        let [file, entries, bitmap] = opened;
+        let Some(file) = file else {
+            return Err(Error::Missing {
+                file: path,
+                holds: HOLDS[0],
+            });
+        };
+        let defects = Defects::default();
+        let io = |path: &Path| {
+            let file = path.to_path_buf();
+            move |source| Error::Io { file, source }
+        };
+        let bytes = file.len().map_err(io(&path))?;
+        let Some(pages) = (bytes / PAGE_BYTES as u64).checked_sub(1) else {
+            return Err(Error::Malformed {
+                file: path,
+                offset: 0,
+                what: format!("a file of {bytes} bytes has no header page and is no book"),
+            });
+        };
+        let table = |file: Option<Box<dyn Storage>>| file.map(Table::open).transpose();
+        let entries = table(entries).map_err(io(&entries_path))?;
+        let bitmap = table(bitmap).map_err(io(&bitmap_path))?;
+        let lengths = [
+            Some(bytes),
+            entries.as_ref().map(Table::len),
+            bitmap.as_ref().map(Table::len),
+        ];
+        let members = files.paths.iter().zip(HOLDS).zip(lengths);
+        let members = members.map(|(((path, _), holds), bytes)| Member {
+            path: path.clone(),
+            holds,
+            bytes,
+        });
+        let entries = entries.map(|table| Entries::open(table, pages));
+        let entries = entries.transpose().map_err(io(&entries_path))?;
+        let bitmap = bitmap.map(Bitmap::open).transpose();
+        let bitmap = bitmap.map_err(io(&bitmap_path))?;
+        let mut facts = Facts {
+            format: Format::Ctg,
+            stem: files.stem,
+            title: None,
+            members: members.collect(),
+            pages,
+            page_bytes: PAGE_BYTES as u64,
+            positions: None,
+            games: None,
+            header: Vec::new(),
+        };
+        let mut buffer = ReadBuffer::default();
+        let first = file.read_up_to(0, PAGE_BYTES, &mut buffer);
+        header::read(first.map_err(io(&path))?, &mut facts);
+        let directory = (entries.as_ref(), bitmap.as_ref());
+        check::lengths(&facts, bytes, directory, &mut |defect| defects.note(defect));
+        Ok(CtgBook {
+            facts,
+            path,
+            file,
+            pages,
+            cache: PageCache::new(CACHED_PAGES, PAGE_BYTES),
+            bitmap: bitmap.flatten(),
+            entries: entries.flatten(),
+            index: Mutex::default(),
+            defects,
+        })
+    }
+
+    fn io(&self, source: io::Error) -> Error {
+        Error::Io {
+            file: self.path.clone(),
+            source,
+        }
+    }
+
+    /// Where the directory leads a hash.
+    fn route(&self, hash: u32) -> io::Result<Route> {
+        let mut is_sound = true;
+        let Some(entries) = &self.entries else {
+            return Ok(Route {
+                page: None,
+                is_sound: false,
+            });
+        };
+        let found = |page, is_sound| Route {
+            page: Some(page),
+            is_sound,
+        };
+        if let Some(bitmap) = &self.bitmap
+            && let Place::Page(page) = entries.place(bitmap.leaf(hash)?)?
+        {
+            return Ok(found(page, true));
+        }
+        for node in nodes(hash).take_while(|&node| node < entries.end()) {
+            match entries.place(node)? {
+                Place::Page(page) => {
+                    if self.bitmap.is_some() {
+                        self.defects.note(directory::misled(node));
+                    }
+                    return Ok(found(page, is_sound));
+                }
+                Place::Nowhere => {}
+                Place::Unknown => {
+                    is_sound = false;
+                    self.defects.note(entries.fault(node));
+                }
+            }
+        }
+        Ok(Route {
+            page: None,
+            is_sound,
+        })
+    }
+
+    /// The record with this signature, if it is on the page.
+    fn search(&self, page: u64, signature: &Signature) -> io::Result<Option<Record>> {
+        let offset = offset_of(page);
+        self.cache.with(self.file.as_ref(), offset, |bytes| {
+            let page = Page::new(bytes);
+            let damage = |malformed| self.defects.note(on_page(offset, malformed));
+            let record = page.find(signature.as_bytes(), damage);
+            if record.is_none()
+                && let Some(fault) = page.fault()
+            {
+                self.defects.note(on_page(offset, fault));
+            }
+            record.map(|record| record.decode())
+        })
+    }
+
+    /// Whether the directory leads the positions of a page to that page.
+    /// Where it does not, it is not that of the pages.
+    fn is_in_place(&self, page: u64) -> io::Result<bool> {
+        let first = |bytes: &[u8]| {
+            let first = Page::new(bytes).records().next();
+            first
+                .and_then(Result::ok)
+                .map(|record| hash(record.signature))
+        };
+        let offset = offset_of(page);
+        let first = self.cache.with(self.file.as_ref(), offset, first)?;
+        let Some(hash) = first else {
+            return Ok(true);
+        };
+        let is_in_place = self.route(hash)?.page == Some(page);
+        if !is_in_place {
+            self.defects.note(on_page(
+                offset,
+                Malformed::new(
+                    0,
+                    "the directory leads the positions of this page elsewhere",
+                ),
+            ));
+        }
+        Ok(is_in_place)
+    }
+
+    fn find_record(&self, signature: &Signature) -> Result<Option<Record>, Error> {
+        let hash = hash(signature.as_bytes());
+        let io = |source| self.io(source);
+        let route = self.route(hash).map_err(io)?;
+        if let Some(page) = route.page {
+            let record = self.search(page, signature).map_err(io)?;
+            if record.is_some() || self.is_in_place(page).map_err(io)? {
+                return Ok(record);
+            }
+        } else if route.is_sound {
+            return Ok(None);
+        }
+        for page in self.index()?.pages(hash) {
+            let record = self.search(page, signature).map_err(io)?;
+            if record.is_some() {
+                return Ok(record);
+            }
+        }
+        Ok(None)
+    }
+
+    fn index(&self) -> Result<Arc<Index>, Error> {
+        if self.pages > MAX_INDEXED_PAGES {
+            return Err(Error::Unsupported {
+                file: self.path.clone(),
+                what: format!(
+                    "its .cto is missing or wrong, and {} pages are too many to look for positions without it",
+                    self.pages
+                ),
+            });
+        }
+        let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = &*index {
+            return Ok(Arc::clone(index));
+        }
+        let mut made = Index::default();
+        self.each_page(&mut |number, page| {
+            let records = page.records().filter_map(Result::ok);
+            let number = u32::try_from(number).unwrap_or(u32::MAX);
+            made.add(number, records.map(|record| hash(record.signature)));
+            ControlFlow::Continue(())
+        })?;
+        made.finish();
+        let made = Arc::new(made);
+        *index = Some(Arc::clone(&made));
+        Ok(made)
+    }
+
+    /// Shows all pages to `look`, in order, until that breaks.
+    fn each_page(
+        &self,
+        look: &mut dyn FnMut(u64, Page<'_>) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        let mut buffer = ReadBuffer::ahead();
+        for number in 0..self.pages {
+            let read = self.file.read(offset_of(number), PAGE_BYTES, &mut buffer);
+            let bytes = read.map_err(|source| self.io(source))?;
+            if look(number, Page::new(bytes)).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Book for CtgBook {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn defects(&self) -> Vec<Defect> {
+        self.defects.list()
+    }
+
+    fn find(&self, board: &CanonicalBoard) -> Result<Option<Record>, Error> {
+        match Signature::of(board) {
+            Some(signature) if self.pages > 0 => self.find_record(&signature),
+            _ => Ok(None),
+        }
+    }
+
+    fn scan(
+        &self,
+        visit: &mut dyn FnMut(Scanned<'_>) -> ControlFlow<()>,
+        defect: &mut dyn FnMut(Defect),
+    ) -> Result<(), Error> {
+        self.each_page(&mut |number, page| {
+            let start = offset_of(number);
+            if let Some(fault) = page.fault() {
+                defect(on_page(start, fault));
+            }
+            for record in page.records() {
+                let decoded = record.and_then(|record| {
+                    let at = |malformed: Malformed| Malformed::new(record.offset, malformed.what);
+                    let board = signature::decode(record.signature).map_err(at)?;
+                    Ok((record, board))
+                });
+                let (record, board) = match decoded {
+                    Ok(decoded) => decoded,
+                    Err(malformed) => {
+                        defect(on_page(start, malformed));
+                        continue;
+                    }
+                };
+                if record.is_even {
+                    defect(on_page(start, record.odd_byte()));
+                }
+                visit(Scanned {
+                    board: &board,
+                    record: &record.decode(),
+                    file: "ctg",
+                    offset: start + record.offset as u64,
+                })?;
+            }
+            ControlFlow::Continue(())
+        })
+    }
+
+    fn check(&self, defect: &mut dyn FnMut(Defect)) -> Result<(), Error> {
+        check::check(self, defect)
+    }
+}
+
+/// Where a page begins.
+fn offset_of(page: u64) -> u64 {
+    (page + 1) * PAGE_BYTES as u64
+}
+
+/// A fault at an offset in the page that begins at `start`.
+fn on_page(start: u64, Malformed { offset, what }: Malformed) -> Defect {
+    Defect {
+        file: "ctg",
+        offset: start + offset as u64,
+        what,
+    }
+}

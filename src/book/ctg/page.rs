@@ -1,0 +1,253 @@
+//! Pages of a `.ctg` and the records on them.
+//!
+//! | offset in page | size | meaning |
+//! |---|---|---|
+//! | 0 | 2 | number of records |
+//! | 2 | 2 | used length, these four bytes included |
+//! | 4 | | records without order or gap; what follows them is garbage |
+//!
+//! A record is a [`signature`](super::signature), a list of moves and
+//! [`DATA_BYTES`]. The list begins with its length in bytes, itself included;
+//! two bytes follow for each move: its [code](super::opcode) and a NAG.
+//!
+//! | offset in data | size | meaning, "we" being the side to move |
+//! |---|---|---|
+//! | 0 | 3 | games |
+//! | 3 | 3 | won by us |
+//! | 6 | 3 | lost by us |
+//! | 9 | 3 | drawn |
+//! | 12 | 4 | our points in tenths, evaluated lines included |
+//! | 16 | 3, 4 | our players: how many with a rating, sum of the ratings |
+//! | 23 | 3, 4 | the same of those who just moved |
+//! | 30 | 1 | flags |
+//! | 31 | 1 | weight, signed |
+//! | 32 | 1 | a NAG, as if we were White |
+//!
+//! All numbers are big-endian.
+
+use super::opcode::{other_way, way};
+use super::signature;
+use crate::book::{RatingSum, Record, StoredMove};
+use crate::bytes::{ByteReader, Malformed};
+
+/// Length of a page.
+pub(super) const PAGE_BYTES: usize = 4096;
+
+/// Length of what precedes the records of a page.
+const HEADER_BYTES: usize = 4;
+
+/// Length of what follows the moves of a record.
+pub(super) const DATA_BYTES: usize = 33;
+
+/// One page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Page<'a> {
+    /// The used part.
+    bytes: &'a [u8],
+    /// How many records it says it has.
+    records: usize,
+    /// The used length as stored.
+    stored_len: usize,
+}
+
+/// A record, not decoded yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RawRecord<'a> {
+    /// Offset in the page.
+    pub(super) offset: usize,
+    pub(super) signature: &'a [u8],
+    /// Pairs of a code and an annotation.
+    moves: &'a [u8],
+    data: &'a [u8],
+    /// Whether the length of the moves is an even number, which leaves one
+    /// byte without meaning.
+    pub(super) is_even: bool,
+}
+
+impl<'a> Page<'a> {
+    /// The page in `bytes`. A used length that no page has is taken for all
+    /// of the page if it is too long, and for nothing if it is too short;
+    /// [`fault`](Page::fault) tells of it.
+    pub(super) fn new(bytes: &'a [u8]) -> Page<'a> {
+        let mut reader = ByteReader::new(bytes);
+        let records = reader.u16_be().unwrap_or(0).into();
+        let stored_len = reader.u16_be().unwrap_or(0).into();
+        Page {
+            bytes: bytes.get(..stored_len).unwrap_or(bytes),
+            records: if stored_len < HEADER_BYTES {
+                0
+            } else {
+                records
+            },
+            stored_len,
+        }
+    }
+
+    /// What is wrong with the header of the page.
+    pub(super) fn fault(&self) -> Option<Malformed> {
+        let len = self.stored_len;
+        (!(HEADER_BYTES..=PAGE_BYTES).contains(&len))
+            .then(|| Malformed::new(2, format!("a page says that {len} of its bytes are used")))
+    }
+
+    /// The records; after an error, no more.
+    pub(super) fn records(&self) -> Records<'a> {
+        Records {
+            bytes: self.bytes,
+            at: HEADER_BYTES,
+            left: self.records,
+            number: self.records,
+            stored_len: self.stored_len,
+        }
+    }
+
+    /// The record with this signature. What is damaged before it is passed
+    /// on to `damage`.
+    pub(super) fn find(
+        &self,
+        signature: &[u8],
+        damage: impl FnOnce(Malformed),
+    ) -> Option<RawRecord<'a>> {
+        for record in self.records() {
+            match record {
+                Ok(record) if record.signature == signature => return Some(record),
+                Ok(_) => {}
+                Err(malformed) => {
+                    damage(malformed);
+                    return None;
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Goes through the records of a page.
+#[derive(Clone, Debug)]
+pub(super) struct Records<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    left: usize,
+    number: usize,
+    stored_len: usize,
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Result<RawRecord<'a>, Malformed>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let at = self.at;
+        if self.left == 0 || at >= self.bytes.len() {
+            return self.end().map(Err);
+        }
+        let record = raw_record(self.bytes, at);
+        if let Some((record, next)) = record {
+            self.at = next;
+            self.left -= 1;
+            return Some(Ok(record));
+        }
+        self.left = 0;
+        self.at = 0;
+        Some(Err(Malformed::new(
+            at,
+            "a record that runs out of its page, or whose lengths are wrong; the rest of the page is lost",
+        )))
+    }
+}
+
+impl Records<'_> {
+    /// Once, whether the records end where the header of the page says.
+    fn end(&mut self) -> Option<Malformed> {
+        let (at, left) = (self.at, std::mem::take(&mut self.left));
+        self.at = 0;
+        let read = self.number - left;
+        if at == 0 || !(HEADER_BYTES..=PAGE_BYTES).contains(&self.stored_len) {
+            return None;
+        }
+        if left > 0 {
+            let what = format!(
+                "a page says that it has {} records and has {read}",
+                self.number
+            );
+            return Some(Malformed::new(0, what));
+        }
+        (at != self.stored_len).then(|| {
+            let what = format!(
+                "the records of a page end at {at}, not at {}",
+                self.stored_len
+            );
+            Malformed::new(2, what)
+        })
+    }
+}
+
+/// The record at `at`, and where it ends.
+#[inline]
+fn raw_record(page: &[u8], at: usize) -> Option<(RawRecord<'_>, usize)> {
+    let signature_len = signature::len(*page.get(at)?);
+    if signature_len < 2 {
+        return None;
+    }
+    let moves_at = at + signature_len;
+    let moves_len = usize::from(*page.get(moves_at)?).checked_sub(1)?;
+    let data_at = moves_at + 1 + moves_len;
+    let next = data_at + DATA_BYTES;
+    let record = RawRecord {
+        offset: at,
+        data: page.get(data_at..next)?,
+        moves: page.get(moves_at + 1..data_at)?,
+        signature: page.get(at..moves_at)?,
+        is_even: moves_len % 2 == 1,
+    };
+    Some((record, next))
+}
+
+impl RawRecord<'_> {
+    /// What the record says.
+    pub(super) fn decode(&self) -> Record {
+        let (pairs, _) = self.moves.as_chunks();
+        let moves = pairs.iter().map(|&[code, annotation]| StoredMove {
+            code,
+            way: way(code),
+            otherwise: other_way(code),
+            annotation,
+        });
+        let mut record = Record {
+            moves: moves.collect(),
+            ..Record::default()
+        };
+        // There are as many bytes as it takes.
+        let _ = self.decode_data(&mut record);
+        record
+    }
+
+    /// What is wrong with a list of moves of an even length.
+    pub(super) fn odd_byte(&self) -> Malformed {
+        let at = self.offset + self.signature.len();
+        let what = format!(
+            "a list of moves of {} bytes, the last one without meaning",
+            self.moves.len() + 1
+        );
+        Malformed::new(at, what)
+    }
+
+    fn decode_data(&self, record: &mut Record) -> Result<(), Malformed> {
+        let mut data = ByteReader::new(self.data);
+        record.games = data.u24_be()?;
+        record.wins = data.u24_be()?;
+        record.losses = data.u24_be()?;
+        record.draws = data.u24_be()?;
+        record.score = Some(data.u32_be()?);
+        for ratings in [&mut record.our_ratings, &mut record.their_ratings] {
+            *ratings = Some(RatingSum {
+                players: data.u24_be()?,
+                sum: data.u32_be()?,
+            });
+        }
+        record.flags = data.u8()?;
+        record.weight = Some(data.u8()?.cast_signed());
+        record.comment = data.u8()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,78 @@
+//! A file of small fields that is asked for a few of them at each look-up.
+
+use std::io;
+
+use crate::book::cache::PageCache;
+use crate::storage::{ReadBuffer, Storage};
+
+/// Files up to this length are kept whole: the directory of a book of 1 GB.
+const KEPT_BYTES: u64 = 1 << 20;
+
+/// Of a longer one, so many pieces are kept.
+const PIECES: usize = 64;
+
+/// Length of a piece.
+const PIECE_BYTES: usize = 4096;
+
+/// The file, or a part of it in memory.
+#[derive(Debug)]
+pub(super) struct Table {
+    len: u64,
+    content: Content,
+}
+
+#[derive(Debug)]
+enum Content {
+    Kept(Vec<u8>),
+    Read(Box<dyn Storage>, PageCache),
+}
+
+impl Table {
+    /// Reads a file, if it is not long.
+    ///
+    /// # Errors
+    ///
+    /// The medium's.
+    pub(super) fn open(file: Box<dyn Storage>) -> io::Result<Table> {
+        let len = file.len()?;
+        let content = match usize::try_from(len) {
+            Ok(bytes) if len <= KEPT_BYTES => {
+                Content::Kept(file.read(0, bytes, &mut ReadBuffer::default())?.to_vec())
+            }
+            _ => Content::Read(file, PageCache::new(PIECES, PIECE_BYTES)),
+        };
+        Ok(Table { len, content })
+    }
+
+    /// Length in bytes when it was opened.
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// The byte at `offset`; `None` beyond the end.
+    pub(super) fn u8_at(&self, offset: u64) -> io::Result<Option<u8>> {
+        Ok(self.at(offset)?.map(|[byte]| byte))
+    }
+
+    /// The big-endian number at `offset`, a multiple of 4; `None` beyond the
+    /// end.
+    pub(super) fn u32_at(&self, offset: u64) -> io::Result<Option<u32>> {
+        Ok(self.at(offset)?.map(u32::from_be_bytes))
+    }
+
+    /// Some bytes that do not reach into another piece.
+    fn at<const N: usize>(&self, offset: u64) -> io::Result<Option<[u8; N]>> {
+        let part = |bytes: &[u8], offset: u64| {
+            let rest = bytes.get(usize::try_from(offset).ok()?..)?;
+            rest.first_chunk().copied()
+        };
+        match &self.content {
+            Content::Kept(bytes) => Ok(part(bytes, offset)),
+            Content::Read(file, cache) => {
+                let within = offset % PIECE_BYTES as u64;
+                let look = |piece: &[u8]| part(piece, within);
+                cache.with(file.as_ref(), offset - within, look)
+            }
+        }
+    }
+}
