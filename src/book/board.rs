@@ -13,6 +13,8 @@ use shakmaty::{
     Bitboard, CastlingMode, CastlingSide, Color, File, Move, Piece, Rank, Role, Setup, Square,
 };
 
+use xxhash_rust::xxh3::xxh3_128;
+
 use super::Way;
 use crate::game::{PieceMove, Position};
 
@@ -198,6 +200,16 @@ impl CanonicalBoard {
     /// Whether files were turned.
     pub fn is_mirrored(&self) -> bool {
         self.is_mirrored
+    }
+
+    /// Tells the board from all others, however it was turned: a hash of 128
+    /// bits.
+    pub fn key(&self) -> u128 {
+        let mut bytes = [0; 66];
+        let (squares, rest) = bytes.split_at_mut(64);
+        squares.copy_from_slice(self.files.as_flattened());
+        rest.copy_from_slice(&[self.en_passant.map_or(0, |file| file + 1), self.castling.0]);
+        xxh3_128(&bytes)
     }
 
     /// The position, irregular where the rules forbid it.

@@ -11,12 +11,24 @@
 //! | `entry.rs` | the same as people see it, White's and Black's |
 //! | `ctg/` | ChessBase's books, `.ctg` `.cto` `.ctb` |
 //! | `cache.rs`, `defects.rs` | what back ends keep while they are open |
+//! | `line.rs` | the moves that lead to a position |
+//! | `choice.rs` | the moves of a position, and where they lead |
+//! | `walk.rs` | all positions from a start |
+//! | `check.rs` | everything held against everything |
+//! | `export/` | PGN, EPD, a table, a Polyglot book |
+//! | `sheet.rs`, `text.rs` | what is said of one position |
 //! | `facts.rs` | what a book is: files, pages, header fields |
 //!
 //! A back end is [`Book::find`] and [`Book::scan`]; everything else is made
 //! of those two, once for all formats.
 
+pub mod check;
+pub mod choice;
 pub mod ctg;
+pub mod export;
+pub mod sheet;
+pub mod text;
+pub mod walk;
 
 mod board;
 mod board_code;
@@ -26,14 +38,16 @@ mod entry;
 mod error;
 mod facts;
 mod games;
+mod line;
 mod record;
 
 pub use board::{CanonicalBoard, Castling, Squares};
 pub use board_code::{BitReader, Bits, push_squares, read_squares};
-pub use entry::{BookMove, Entry, Flags, Rating, RefusedMove, Statistics, turned_nag};
+pub use entry::{BookMove, Entry, Flags, Rating, Refusal, RefusedMove, Statistics, turned_nag};
 pub use error::Error;
 pub use facts::{Facts, Format, HeaderField, Member};
 pub use games::{GameReference, GameSource, ReferencedGame, SourceKind};
+pub use line::{Line, board_fields};
 pub use record::{RatingSum, Record, StoredMove, Way};
 
 use std::fmt::Debug;

@@ -1,0 +1,178 @@
+//! The moves of a position with what the book has of where they lead: which
+//! one is the main line, and how often a program would play each.
+
+use shakmaty::Color;
+
+use super::{Book, BookMove, Entry, Error, Statistics};
+use crate::game::{Position, San};
+
+/// Marks of a move that nobody wants played: `?` and `??`.
+const BAD: [u8; 2] = [2, 4];
+
+/// A move of a position.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// The move as the position has it.
+    pub book_move: BookMove,
+    /// Its notation, check marks included.
+    pub san: San,
+    /// The position after it.
+    pub after: Position,
+    /// What the book has of that, without its moves; `None` if nothing.
+    pub child: Option<Entry>,
+    /// How often a program would play it, beside the others: the weight it
+    /// has in a Polyglot book.
+    pub weight: u16,
+    /// The same in percent of all moves; `None` if no move is ever played.
+    pub share: Option<f64>,
+}
+
+impl Choice {
+    /// How many games went on with the move.
+    pub fn games(&self) -> u32 {
+        self.child
+            .as_ref()
+            .map_or(0, |child| child.statistics.games)
+    }
+
+    /// Whether the book, or who marked its moves, does not want it played.
+    pub fn is_refused(&self) -> bool {
+        BAD.contains(&self.book_move.annotation)
+            || self
+                .child
+                .as_ref()
+                .is_some_and(|child| child.flags.is_red())
+    }
+
+    /// Whether the book recommends it.
+    pub fn is_recommended(&self) -> bool {
+        !self.is_refused()
+            && self
+                .child
+                .as_ref()
+                .is_some_and(|child| child.flags.is_green())
+    }
+
+    /// The average rating of those who made the move.
+    pub fn average(&self) -> Option<f64> {
+        self.statistics()?.average(self.mover())
+    }
+
+    /// How strong those who made the move played: the average rating of
+    /// their opponents, and what their score against them is worth.
+    pub fn performance(&self) -> Option<f64> {
+        let statistics = self.statistics()?;
+        let opponents = statistics.average(!self.mover())?;
+        let score = statistics.white_score()?;
+        let score = self.mover().fold_wb(score, 1.0 - score);
+        Some(opponents + rating_difference(score))
+    }
+
+    fn statistics(&self) -> Option<&Statistics> {
+        self.child.as_ref().map(|child| &child.statistics)
+    }
+
+    fn mover(&self) -> Color {
+        !self.after.turn()
+    }
+}
+
+/// The difference of ratings with which a share of the points is expected,
+/// at most 800 as in FIDE's table.
+fn rating_difference(score: f64) -> f64 {
+    let odds = score / (1.0 - score);
+    (400.0 * odds.log10()).clamp(-800.0, 800.0)
+}
+
+/// The moves of an entry, most games first, else in the order of the book.
+///
+/// # Errors
+///
+/// As [`Book::find`].
+pub fn choices(book: &dyn Book, position: &Position, entry: &Entry) -> Result<Vec<Choice>, Error> {
+    let mut choices = Vec::with_capacity(entry.moves.len());
+    for &book_move in &entry.moves {
+        let mut after = position.clone();
+        // An entry has legal moves only.
+        let Ok(san) = after.play(book_move.m) else {
+            continue;
+        };
+        choices.push(Choice {
+            child: book.without_moves(&after)?,
+            book_move,
+            san,
+            after,
+            weight: 0,
+            share: None,
+        });
+    }
+    choices.sort_by_key(|choice| std::cmp::Reverse(choice.games()));
+    weigh(&mut choices);
+    Ok(choices)
+}
+
+/// Two for a game that the mover won, one for a draw; where that is nothing
+/// for any move, one for each game. Nothing for moves that are not wanted.
+fn weigh(choices: &mut [Choice]) {
+    let points = |choice: &Choice| {
+        choice.statistics().map_or(0, |statistics| {
+            2 * u64::from(statistics.wins_of(choice.mover())) + u64::from(statistics.draws)
+        })
+    };
+    let are_known = choices.iter().any(|choice| points(choice) > 0);
+    let raw = |choice: &Choice| match (choice.is_refused(), are_known) {
+        (true, _) => 0,
+        (false, true) => points(choice),
+        (false, false) => u64::from(choice.games()),
+    };
+    let most = choices.iter().map(raw).max().unwrap_or(0);
+    let sum: u64 = choices.iter().map(raw).sum();
+    for choice in choices {
+        let raw = raw(choice);
+        choice.weight = scaled(raw, most);
+        choice.share = (sum > 0).then(|| percent(raw, sum));
+    }
+}
+
+/// As many sixteenths of a bit as fit, the proportions kept; what is not
+/// nothing stays so.
+fn scaled(raw: u64, most: u64) -> u16 {
+    let all = u64::from(u16::MAX);
+    let scaled = if most > all {
+        (raw * all / most).max(u64::from(raw > 0))
+    } else {
+        raw
+    };
+    u16::try_from(scaled).unwrap_or(u16::MAX)
+}
+
+fn percent(part: u64, whole: u64) -> f64 {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "both are sums of a few counters of 32 bits"
+    )]
+    let (part, whole) = (part as f64, whole as f64);
+    100.0 * part / whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_weights_are_scaled_to_sixteen_bits() {
+        assert_eq!(scaled(65_535, 65_535), 65_535);
+        assert_eq!(scaled(131_070, 131_070), 65_535);
+        assert_eq!(scaled(65_535, 131_070), 32_767);
+        assert_eq!(scaled(1, 50_000_000), 1, "a move that was played stays one");
+        assert_eq!(scaled(0, 50_000_000), 0);
+    }
+
+    #[test]
+    fn half_the_points_are_worth_no_difference_and_all_of_them_800() {
+        assert!(rating_difference(0.5).abs() < 1e-9);
+        assert!((rating_difference(0.75) - 190.848_501_887_865).abs() < 1e-6);
+        assert!((rating_difference(1.0) - 800.0).abs() < 1e-9);
+        assert!((rating_difference(0.0) + 800.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,76 @@
+//! A line of EPD for each position.
+//!
+//! | opcode | meaning |
+//! |---|---|
+//! | `am` | moves that the book does not want played |
+//! | `bm` | moves that it recommends; where it recommends none, the one most played |
+//! | `c0` | games, and White's share of the points in percent |
+
+use std::io::Write;
+
+use super::{ExportError, Exported};
+use crate::book::Book;
+use crate::book::choice::Choice;
+use crate::book::line::board_fields;
+use crate::book::text::{decimal, unmarked};
+use crate::book::walk::{Limits, Visit, Walk};
+
+/// Writes all positions that moves lead to from the start.
+///
+/// # Errors
+///
+/// As [`Book::find`], or the writer's.
+pub fn write_epd(
+    book: &dyn Book,
+    limits: Limits,
+    out: &mut dyn Write,
+) -> Result<Exported, ExportError> {
+    let mut walk = Walk::new(book, &book.start(), limits)?;
+    while let Some(visit) = walk.next_visit()? {
+        writeln!(out, "{}", line(&visit))?;
+    }
+    out.flush()?;
+    Ok(Exported {
+        positions: walk.reached().len() as u64,
+        is_cut: walk.is_cut(),
+    })
+}
+
+fn line(visit: &Visit) -> String {
+    let choices = &visit.choices;
+    let list = |chosen: Vec<&Choice>| -> Vec<String> {
+        chosen
+            .into_iter()
+            .map(|choice| unmarked(choice.san))
+            .collect()
+    };
+    let refused = list(
+        choices
+            .iter()
+            .filter(|choice| choice.is_refused())
+            .collect(),
+    );
+    let mut best: Vec<&Choice> = choices
+        .iter()
+        .filter(|choice| choice.is_recommended())
+        .collect();
+    if best.is_empty() {
+        best = choices
+            .iter()
+            .filter(|choice| !choice.is_refused())
+            .take(1)
+            .collect();
+    }
+    let mut line = board_fields(&visit.position);
+    for (opcode, moves) in [("am", refused), ("bm", list(best))] {
+        if !moves.is_empty() {
+            line = format!("{line} {opcode} {};", moves.join(" "));
+        }
+    }
+    let statistics = &visit.entry.statistics;
+    let mut numbers = format!("games {}", statistics.games);
+    if let Some(score) = statistics.white_score() {
+        numbers = format!("{numbers} score {}", decimal(Some(100.0 * score)));
+    }
+    line + &format!(" c0 \"{numbers}\";")
+}

@@ -1,0 +1,65 @@
+//! A book in other formats, written as it is walked.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `pgn.rs` | one game with variations |
+//! | `epd.rs` | a line of EPD for each position |
+//! | `tsv.rs` | a line of a table for each position |
+//! | `polyglot.rs` | a Polyglot book, for engines and bots |
+
+mod epd;
+mod movetext;
+mod pgn;
+mod polyglot;
+mod tsv;
+
+pub use epd::write_epd;
+pub use pgn::{PgnOptions, write_line, write_pgn};
+pub use polyglot::{polyglot_key, polyglot_move, write_polyglot};
+pub use tsv::write_positions;
+
+use std::fmt;
+use std::io;
+
+use super::Error;
+
+/// What a finished export comes to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Exported {
+    /// Positions in it.
+    pub positions: u64,
+    /// Whether the book has more, beyond the limit.
+    pub is_cut: bool,
+}
+
+/// Why an export ended early.
+#[derive(Debug)]
+pub enum ExportError {
+    /// The book cannot be read.
+    Book(Error),
+    /// The text cannot be written.
+    Write(io::Error),
+}
+
+impl fmt::Display for ExportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ExportError::Book(error) => error.fmt(f),
+            ExportError::Write(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ExportError {}
+
+impl From<Error> for ExportError {
+    fn from(error: Error) -> ExportError {
+        ExportError::Book(error)
+    }
+}
+
+impl From<io::Error> for ExportError {
+    fn from(error: io::Error) -> ExportError {
+        ExportError::Write(error)
+    }
+}

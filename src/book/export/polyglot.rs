@@ -1,0 +1,168 @@
+//! Polyglot books: 16 bytes for each move, sorted by the key of the position.
+//!
+//! | offset | size | meaning |
+//! |---|---|---|
+//! | 0 | 8 | key of the position |
+//! | 8 | 2 | the move |
+//! | 10 | 2 | its weight |
+//! | 12 | 4 | what engines learn, 0 |
+//!
+//! All numbers are big-endian. Castling is written as the king taking the
+//! rook. A key has an en passant file only where a pawn stands beside the
+//! one that stepped. Moves without weight are in the book and never played.
+
+use std::io::Write;
+
+use shakmaty::zobrist::{Zobrist64, ZobristValue};
+use shakmaty::{CastlingSide, Color, File, Move, Role, Square};
+
+use super::{ExportError, Exported};
+use crate::book::walk::{Limits, Walk};
+use crate::book::{Book, CanonicalBoard};
+use crate::game::Position;
+
+/// Writes all moves of all positions that moves lead to from the start. All
+/// entries are in memory while they are sorted.
+///
+/// # Errors
+///
+/// As [`Book::find`], or the writer's.
+pub fn write_polyglot(
+    book: &dyn Book,
+    limits: Limits,
+    out: &mut dyn Write,
+) -> Result<Exported, ExportError> {
+    let mut entries: Vec<(u64, u16, u16)> = Vec::new();
+    let mut walk = Walk::new(book, &book.start(), limits)?;
+    while let Some(visit) = walk.next_visit()? {
+        let key = polyglot_key(&visit.position);
+        let moves = visit.choices.iter().map(|choice| {
+            let m = polyglot_move(choice.book_move.m);
+            (key, u16::MAX - choice.weight, m)
+        });
+        entries.extend(moves);
+    }
+    // The heaviest move of a position first.
+    entries.sort_unstable();
+    for (key, lightness, m) in &entries {
+        let mut entry = [0; 16];
+        let fields = key.to_be_bytes().into_iter();
+        let fields = fields.chain(m.to_be_bytes());
+        let fields = fields.chain((u16::MAX - lightness).to_be_bytes());
+        entry
+            .iter_mut()
+            .zip(fields)
+            .for_each(|(byte, field)| *byte = field);
+        out.write_all(&entry)?;
+    }
+    out.flush()?;
+    Ok(Exported {
+        positions: walk.reached().len() as u64,
+        is_cut: walk.is_cut(),
+    })
+}
+
+/// The key of a position.
+pub fn polyglot_key(position: &Position) -> u64 {
+    let mut key = Zobrist64::default();
+    let board = position.board();
+    for square in board.occupied() {
+        if let Some(piece) = board.piece_at(square) {
+            key ^= Zobrist64::zobrist_for_piece(square, piece);
+        }
+    }
+    let rights = position.castling_rights();
+    for color in Color::ALL {
+        for side in [CastlingSide::KingSide, CastlingSide::QueenSide] {
+            let rank = color.fold_wb(shakmaty::Rank::First, shakmaty::Rank::Eighth);
+            let file = if side.is_king_side() {
+                File::H
+            } else {
+                File::A
+            };
+            if rights.contains(Square::from_coords(file, rank)) {
+                key ^= Zobrist64::zobrist_for_castling_right(color, side);
+            }
+        }
+    }
+    let can_be_taken =
+        CanonicalBoard::of(position).is_some_and(|board| board.en_passant().is_some());
+    if let Some(square) = position.en_passant_square().filter(|_| can_be_taken) {
+        key ^= Zobrist64::zobrist_for_en_passant_file(square.file());
+    }
+    if position.turn().is_white() {
+        key ^= Zobrist64::zobrist_for_white_turn();
+    }
+    key.0
+}
+
+/// A move as Polyglot writes it.
+pub fn polyglot_move(m: Move) -> u16 {
+    let from = m.from().unwrap_or(m.to());
+    // Where the king castles to is the rook's square in shakmaty too.
+    let (from, to) = (u16::from(from), u16::from(m.to()));
+    let promotion = match m.promotion() {
+        Some(Role::Knight) => 1,
+        Some(Role::Bishop) => 2,
+        Some(Role::Rook) => 3,
+        Some(Role::Queen) => 4,
+        _ => 0,
+    };
+    promotion << 12 | from << 6 | to
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_those_that_polyglot_publishes() {
+        for (fen, key) in [
+            (
+                "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+                0x463b_9618_1691_fc9c,
+            ),
+            (
+                "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 0 1",
+                0x823c_9b50_fd11_4196,
+            ),
+            (
+                "rnbqkbnr/ppp1p1pp/8/3pPp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6 0 3",
+                0x22a4_8b5a_8e47_ff78,
+            ),
+            (
+                "rnbq1bnr/ppp1pkpp/8/3pPp2/8/8/PPPPKPPP/RNBQ1BNR w - - 0 4",
+                0x00fd_d303_c946_bdd9,
+            ),
+            (
+                "rnbqkbnr/p1pppppp/8/8/PpP4P/8/1P1PPPP1/RNBQKBNR b KQkq c3 0 3",
+                0x3c81_23ea_7b06_7637,
+            ),
+            (
+                "rnbqkbnr/p1pppppp/8/8/P6P/R1p5/1P1PPPP1/1NBQKBNR b Kkq - 0 4",
+                0x5c3f_9b82_9b27_9560,
+            ),
+        ] {
+            let fen: shakmaty::fen::Fen = fen.parse().unwrap();
+            let position = Position::from_setup(fen.into_setup(), shakmaty::CastlingMode::Standard);
+            assert_eq!(polyglot_key(&position), key);
+        }
+    }
+
+    #[test]
+    fn castling_is_the_king_taking_the_rook() {
+        let castling = Move::Castle {
+            king: Square::E1,
+            rook: Square::H1,
+        };
+        assert_eq!(polyglot_move(castling), 4 << 6 | 7);
+        let promotion = Move::Normal {
+            role: Role::Pawn,
+            from: Square::A7,
+            capture: None,
+            to: Square::A8,
+            promotion: Some(Role::Queen),
+        };
+        assert_eq!(polyglot_move(promotion), 4 << 12 | 48 << 6 | 56);
+    }
+}

@@ -1,0 +1,63 @@
+//! A line of a table for each position.
+
+use std::io::Write;
+
+use shakmaty::Color;
+
+use super::{ExportError, Exported};
+use crate::book::Book;
+use crate::book::line::board_fields;
+use crate::book::text::{decimal, remark, rounded, unmarked};
+use crate::book::walk::{Limits, Visit, Walk};
+
+const COLUMNS: &str = "fen\tply\tgames\twhite\tdraws\tblack\tscore\twhite_avg\tblack_avg\tweight\tflags\tcomment\tmoves";
+
+/// Writes all positions that moves lead to from the start.
+///
+/// # Errors
+///
+/// As [`Book::find`], or the writer's.
+pub fn write_positions(
+    book: &dyn Book,
+    limits: Limits,
+    out: &mut dyn Write,
+) -> Result<Exported, ExportError> {
+    let mut walk = Walk::new(book, &book.start(), limits)?;
+    writeln!(out, "{COLUMNS}")?;
+    while let Some(visit) = walk.next_visit()? {
+        writeln!(out, "{}", line(&visit))?;
+    }
+    out.flush()?;
+    Ok(Exported {
+        positions: walk.reached().len() as u64,
+        is_cut: walk.is_cut(),
+    })
+}
+
+fn line(visit: &Visit) -> String {
+    let entry = &visit.entry;
+    let statistics = &entry.statistics;
+    let moves: Vec<String> = visit
+        .choices
+        .iter()
+        .map(|choice| unmarked(choice.san))
+        .collect();
+    let fields = [
+        board_fields(&visit.position),
+        visit.ply.to_string(),
+        statistics.games.to_string(),
+        statistics.white.to_string(),
+        statistics.draws.to_string(),
+        statistics.black.to_string(),
+        decimal(statistics.white_score().map(|score| 100.0 * score)),
+        rounded(statistics.average(Color::White)),
+        rounded(statistics.average(Color::Black)),
+        entry
+            .weight
+            .map_or(String::new(), |weight| weight.to_string()),
+        entry.flags.to_string(),
+        remark(entry),
+        moves.join(" "),
+    ];
+    fields.join("\t")
+}

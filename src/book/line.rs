@@ -1,0 +1,96 @@
+//! A line of moves from a start position: the way to a position of a book.
+
+use shakmaty::{Move, Role};
+
+use crate::game::{IllegalMove, Position, San, Start};
+
+/// A start and legal moves from there.
+#[derive(Clone, Debug, Default)]
+pub struct Line {
+    start: Start,
+    plies: Vec<(Move, San)>,
+    position: Position,
+    /// Plies without a capture or a pawn's move.
+    quiet_plies: u32,
+}
+
+impl Line {
+    /// The line without moves.
+    pub fn new(start: Start) -> Line {
+        Line {
+            position: start.position.clone(),
+            plies: Vec::new(),
+            start,
+            quiet_plies: 0,
+        }
+    }
+
+    /// The line without moves from a position that has been set up.
+    pub fn set_up(position: Position) -> Line {
+        Line::new(Start {
+            position,
+            is_set_up: true,
+            ..Start::default()
+        })
+    }
+
+    /// Adds a move.
+    ///
+    /// # Errors
+    ///
+    /// [`IllegalMove`] if the rules forbid it; nothing has changed then.
+    pub fn play(&mut self, m: Move) -> Result<San, IllegalMove> {
+        let san = self.position.play(m)?;
+        self.quiet_plies = if m.is_capture() || m.role() == Role::Pawn {
+            0
+        } else {
+            self.quiet_plies.saturating_add(1)
+        };
+        self.plies.push((m, san));
+        Ok(san)
+    }
+
+    /// Where it starts.
+    pub fn start(&self) -> &Start {
+        &self.start
+    }
+
+    /// The moves with their notation, check marks included.
+    pub fn plies(&self) -> &[(Move, San)] {
+        &self.plies
+    }
+
+    /// The position after them.
+    pub fn position(&self) -> &Position {
+        &self.position
+    }
+
+    /// The number of the move that comes next, from 1.
+    pub fn move_number(&self) -> u32 {
+        let half = u32::try_from(self.plies.len()).unwrap_or(u32::MAX);
+        let black_began = u32::from(self.start.position.turn().is_black());
+        let whole = half.saturating_add(black_began) / 2;
+        self.start.first_move_number().saturating_add(whole)
+    }
+
+    /// The FEN of the position after the moves, counters as the line has
+    /// them.
+    pub fn fen(&self) -> String {
+        let board = board_fields(&self.position);
+        format!("{board} {} {}", self.quiet_plies, self.move_number())
+    }
+}
+
+/// The first four fields of a position's FEN, those that EPD has: an en
+/// passant square only if a pawn may take there.
+pub fn board_fields(position: &Position) -> String {
+    let start = Start {
+        position: position.clone(),
+        ..Start::default()
+    };
+    let mut fen = Vec::new();
+    start.append_fen_to(&mut fen);
+    let fen = String::from_utf8_lossy(&fen);
+    let fields: Vec<&str> = fen.split(' ').take(4).collect();
+    fields.join(" ")
+}

@@ -1,0 +1,187 @@
+//! What is to be said of one position, as the files of its directory show it.
+
+use std::io::Write;
+
+use serde_json::{Value, json};
+use shakmaty::{Color, File, Rank, Role, Square};
+
+use super::choice::{Choice, choices};
+use super::export::{ExportError, Exported, PgnOptions, write_line, write_pgn};
+use super::text::{MOVE_COLUMNS, move_line, uci, unmarked};
+use super::walk::Limits;
+use super::{Book, Entry, Error, GameReference, Line, RatingSum, Statistics};
+
+/// How far the game of a position goes on from it.
+pub const BOOK_PLIES: u32 = 12;
+
+/// `position.fen`: one line.
+pub fn position_fen(line: &Line) -> String {
+    line.fen() + "\n"
+}
+
+/// `line.pgn`: the moves that lead to the position.
+pub fn line_pgn(book: &dyn Book, line: &Line) -> String {
+    let mut text = Vec::new();
+    // Writing to memory does not fail.
+    let _ = write_line(book, line, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// `book.pgn`: the moves that lead to the position, and twelve plies of what
+/// the book has after it.
+///
+/// # Errors
+///
+/// As [`Book::find`], or the writer's.
+pub fn book_pgn(
+    book: &dyn Book,
+    line: &Line,
+    positions: u32,
+    out: &mut dyn Write,
+) -> Result<Exported, ExportError> {
+    let options = PgnOptions {
+        limits: Limits {
+            positions,
+            plies: BOOK_PLIES,
+        },
+        has_numbers: true,
+    };
+    write_pgn(book, line, options, out)
+}
+
+/// `board.txt`: the board as White sees it, and who is to move.
+pub fn board_txt(line: &Line) -> String {
+    let position = line.position();
+    let mut text = String::new();
+    for rank in Rank::ALL.into_iter().rev() {
+        text.push(rank.char());
+        for file in File::ALL {
+            let square = Square::from_coords(file, rank);
+            let piece = position.board().piece_at(square);
+            text.push(' ');
+            text.push(piece.map_or('·', |piece| figurine(piece.color, piece.role)));
+        }
+        text.push('\n');
+    }
+    text += "  a b c d e f g h\n";
+    text += position
+        .turn()
+        .fold_wb("White to move\n", "Black to move\n");
+    text
+}
+
+fn figurine(color: Color, role: Role) -> char {
+    let (white, black) = match role {
+        Role::King => ('♔', '♚'),
+        Role::Queen => ('♕', '♛'),
+        Role::Rook => ('♖', '♜'),
+        Role::Bishop => ('♗', '♝'),
+        Role::Knight => ('♘', '♞'),
+        Role::Pawn => ('♙', '♟'),
+    };
+    color.fold_wb(white, black)
+}
+
+/// `moves.tsv`: a line for each move, most games first. Only the names of the
+/// columns for a position that is not in the book.
+///
+/// # Errors
+///
+/// As [`Book::find`].
+pub fn moves_tsv(book: &dyn Book, line: &Line) -> Result<String, Error> {
+    let mut text = MOVE_COLUMNS.to_owned() + "\n";
+    if let Some(entry) = book.look_up(line.position())? {
+        for choice in choices(book, line.position(), &entry)? {
+            text += &move_line(&choice);
+            text.push('\n');
+        }
+    }
+    Ok(text)
+}
+
+/// `stats.json`: all numbers of the position and of its moves, raw ones too.
+///
+/// # Errors
+///
+/// As [`Book::find`].
+pub fn stats_json(book: &dyn Book, line: &Line) -> Result<String, Error> {
+    let position = line.position();
+    let found = book.look_up(position)?;
+    let mut value = json!({
+        "fen": line.fen(),
+        "in_book": found.is_some(),
+        "to_move": position.turn().fold_wb("white", "black"),
+    });
+    if let (Some(entry), Value::Object(fields)) = (found, &mut value) {
+        let choices = choices(book, position, &entry)?;
+        fields.insert("position".to_owned(), entry_json(&entry, position.turn()));
+        let moves = choices
+            .iter()
+            .map(|choice| choice_json(choice, position.turn()));
+        fields.insert("moves".to_owned(), moves.collect());
+        let refused = entry.refused.iter();
+        let refused = refused.map(|refused| {
+            json!({"code": refused.code, "annotation": refused.annotation, "why": refused.to_string()})
+        });
+        fields.insert("no_moves".to_owned(), refused.collect());
+    }
+    Ok(format!("{value:#}\n"))
+}
+
+fn choice_json(choice: &Choice, mover: Color) -> Value {
+    json!({
+        "san": unmarked(choice.san),
+        "uci": uci(&choice.book_move),
+        "code": choice.book_move.code,
+        "annotation": choice.book_move.annotation,
+        "polyglot_weight": choice.weight,
+        "prob": choice.share,
+        "avg": choice.average(),
+        "perf": choice.performance(),
+        "child": choice.child.as_ref().map(|child| entry_json(child, mover)),
+    })
+}
+
+/// An entry; "own" is `side`.
+fn entry_json(entry: &Entry, side: Color) -> Value {
+    let Statistics {
+        games,
+        white,
+        draws,
+        black,
+        score,
+        ratings,
+    } = entry.statistics;
+    let statistics = &entry.statistics;
+    let share = statistics.white_score();
+    json!({
+        "games": games,
+        "white": white,
+        "draws": draws,
+        "black": black,
+        "white_points_tenths": score,
+        "white_score": share,
+        "own_wins": statistics.wins_of(side),
+        "own_losses": statistics.wins_of(!side),
+        "own_score": share.map(|share| side.fold_wb(share, 1.0 - share)),
+        "white_ratings": ratings.map(|ratings| ratings_json(ratings.white)),
+        "black_ratings": ratings.map(|ratings| ratings_json(ratings.black)),
+        "white_avg": statistics.average(Color::White),
+        "black_avg": statistics.average(Color::Black),
+        "flags": entry.flags.0,
+        "recommendation": entry.flags.to_string(),
+        "weight": entry.weight,
+        "comment": entry.comment,
+        "text": entry.text,
+        "last_here": entry.last_here.iter().copied().map(reference_json).collect::<Vec<_>>(),
+        "sample": entry.sample.map(reference_json),
+    })
+}
+
+fn ratings_json(RatingSum { players, sum }: RatingSum) -> Value {
+    json!({"players": players, "sum": sum})
+}
+
+fn reference_json(GameReference { source, game }: GameReference) -> Value {
+    json!({"source": source, "game": game})
+}

@@ -1,0 +1,84 @@
+//! How numbers and words of a book are written.
+
+use super::choice::Choice;
+use super::{BookMove, Entry};
+
+/// The first line of a table of moves.
+pub const MOVE_COLUMNS: &str = "san\tuci\tgames\twhite\tdraws\tblack\tscore\tavg\tperf\tweight\tprob\tflags\tannotation\tcomment\tchild";
+
+/// A move as one line of that table, without a line end. Empty where the book
+/// has no such number.
+pub(super) fn move_line(choice: &Choice) -> String {
+    let child = choice.child.as_ref();
+    let number = |of: fn(&Entry) -> u32| child.map_or(String::new(), |child| of(child).to_string());
+    let score = child.and_then(|child| child.statistics.white_score());
+    let fields = [
+        unmarked(choice.san),
+        uci(&choice.book_move),
+        number(|child| child.statistics.games),
+        number(|child| child.statistics.white),
+        number(|child| child.statistics.draws),
+        number(|child| child.statistics.black),
+        decimal(score.map(|score| 100.0 * score)),
+        rounded(choice.average()),
+        rounded(choice.performance()),
+        child
+            .and_then(|child| child.weight)
+            .map_or(String::new(), |weight| weight.to_string()),
+        decimal(choice.share),
+        child.map_or(String::new(), |child| child.flags.to_string()),
+        choice.book_move.nag().map_or(String::new(), annotation),
+        child.map_or(String::new(), remark),
+        u8::from(child.is_some()).to_string(),
+    ];
+    fields.join("\t")
+}
+
+/// The notation of a move without check and mate marks, as directories are
+/// named.
+pub fn unmarked(san: crate::game::San) -> String {
+    san.to_string().trim_end_matches(['+', '#']).to_owned()
+}
+
+/// A move in the notation of UCI; castling is the king's move.
+pub fn uci(book_move: &BookMove) -> String {
+    book_move
+        .m
+        .to_uci(shakmaty::CastlingMode::Standard)
+        .to_string()
+}
+
+/// A NAG as people know it.
+pub(super) fn annotation(nag: u8) -> String {
+    match nag {
+        1 => "!".to_owned(),
+        2 => "?".to_owned(),
+        3 => "!!".to_owned(),
+        4 => "??".to_owned(),
+        5 => "!?".to_owned(),
+        6 => "?!".to_owned(),
+        other => format!("${other}"),
+    }
+}
+
+/// What is remarked on a position: the NAG, and what is written.
+pub(super) fn remark(entry: &Entry) -> String {
+    let nag = entry.nag().map(|nag| format!("${nag}"));
+    let words = nag.into_iter().chain(entry.text.clone());
+    field(&words.collect::<Vec<_>>().join(" "))
+}
+
+/// Text that may stand in one field of a table.
+pub(super) fn field(text: &str) -> String {
+    text.replace(['\t', '\r', '\n'], " ")
+}
+
+/// One decimal.
+pub(super) fn decimal(number: Option<f64>) -> String {
+    number.map_or(String::new(), |number| format!("{number:.1}"))
+}
+
+/// None.
+pub(super) fn rounded(number: Option<f64>) -> String {
+    number.map_or(String::new(), |number| format!("{number:.0}"))
+}
