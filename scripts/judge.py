@@ -5,6 +5,7 @@
     judge.py load PGN…                 every game loads without an error
     judge.py chessbase EXPORT.pgn PGN  every game has the tags ChessBase wrote
     judge.py copies EXPORT.pgn PGN     every game is one of an export, in turn, but for names
+    judge.py book TSV BIN EPD PGN      the exports of an opening book agree with each other and with the rules
 
 PGN is a file with many games, or a directory of files NNNNNN.pgn. A file holds the games that are not deleted, in the
 order of their numbers; a directory named `deleted` holds those that are. Needs the package `chess`; see scripts/test.
@@ -27,6 +28,7 @@ from pathlib import Path
 
 import chess
 import chess.pgn
+import chess.polyglot
 from pgnsplit import split_games
 
 CHESS960_MODES = (10, 11)
@@ -34,6 +36,8 @@ RESULT_TAGS = {"line": "*", "-:+": "0-1", "=:=": "1/2-1/2", "+:-": "1-0", "0-0":
 # ChessBase says "chess 960", and names the rooks' files in every FEN of Chess960.
 SPELLED_OTHERWISE = {"Variant", "FEN"}
 SHOWN_DIFFERENCES = 20
+# Of a larger book so many positions are judged, and its PGN is only counted.
+JUDGED_POSITIONS = 20_000
 # What ChessBase shows nowhere: languages, places, and where reading ended.
 OUR_COMMANDS = re.compile(r"\[%cb(lang|pre|defect)[^]]*\]")
 # What scripts/multiply changes.
@@ -255,6 +259,79 @@ def judge_copies(export, path):
     return len(copies), problems
 
 
+def judge_book(table, polyglot, epd, pgn):
+    """Hold the Polyglot book, the EPD and the PGN of a book against its table of positions."""
+    names, *lines = [line.split("\t") for line in table.read_text().splitlines()]
+    rows = [dict(zip(names, line, strict=True)) for line in lines]
+    by_board = {row["fen"]: row for row in rows}
+    problems = [] if len(by_board) == len(rows) else [("table", "has a position twice")]
+    step = -(-len(rows) // JUDGED_POSITIONS) or 1
+    entries = 0
+    with chess.polyglot.open_reader(polyglot) as reader:
+        keys = [entry.key for entry in reader]
+        entries = len(keys)
+        if keys != sorted(keys):
+            problems.append(("book.bin", "is not sorted"))
+        for row in rows[::step]:
+            problems += [(row["fen"], what) for what in polyglot_complaints(row, reader, by_board)]
+    listed = sum(len(row["moves"].split()) for row in rows)
+    if entries != listed:
+        problems.append(("book.bin", f"has {entries} moves, the table {listed}"))
+    for line, row in zip_longest(epd.read_text().splitlines()[::step], rows[::step]):
+        board, opcodes = chess.Board.from_epd(line)
+        if board.epd() != row["fen"] or not opcodes["c0"].startswith(f"games {row['games']} "):
+            problems.append((line, "is not the EPD of its row"))
+    problems += [("book.pgn", what) for what in tree_complaints(pgn, rows, listed)]
+    return len(rows), problems
+
+
+def polyglot_complaints(row, reader, by_board):
+    """What is wrong with the entries of one position: they are the moves of its row, weighed by what they led to."""
+    board = chess.Board(f"{row['fen']} 0 1")
+    found = {entry.move: entry.weight for entry in reader.find_all(board, minimum_weight=0)}
+    raw, games, refused = {}, {}, set()
+    for san in row["moves"].split():
+        move = board.parse_san(san.rstrip("!?"))
+        after = board.copy()
+        after.push(move)
+        child = by_board.get(after.epd(), {"white": 0, "draws": 0, "black": 0, "games": 0, "flags": ""})
+        raw[move] = 2 * int(child["white" if board.turn else "black"]) + int(child["draws"])
+        games[move] = int(child["games"])
+        if child["flags"] == "red" or re.search(r"[^!]\?$", san):
+            refused.add(move)
+    wanted = raw if any(raw.values()) else games
+    wanted = {move: 0 if move in refused else weight for move, weight in wanted.items()}
+    if max(wanted.values(), default=0) <= 0xFFFF and found != wanted:
+        yield f"book.bin has {found}, not {wanted}"
+    if list(games.values()) != sorted(games.values(), reverse=True):
+        yield "the moves are not in order"
+
+
+def tree_complaints(pgn, rows, listed):
+    """What is wrong with the book as one game: it has every move of the table once."""
+    if len(rows) > JUDGED_POSITIONS:
+        return
+    with pgn.open() as text:
+        game = chess.pgn.read_game(text)
+        yield from map(str, game.errors)
+        if chess.pgn.read_game(text):
+            yield "has another game"
+    waiting, moves, boards = [(game, game.board())], 0, set()
+    while waiting:
+        node, board = waiting.pop()
+        boards.add(board.epd())
+        for child in node.variations:
+            moves += 1
+            after = board.copy(stack=False)
+            after.push(child.move)
+            waiting.append((child, after))
+    missing = {row["fen"] for row in rows} - boards
+    if missing:
+        yield f"lacks {len(missing)} positions, of them {min(missing)}"
+    if moves != listed:
+        yield f"has {moves} moves, the table {listed}"
+
+
 def annotated_moves(data):
     """Every move of a game with its NAGs and the words of its comments, without our own commands."""
     game = chess.pgn.read_game(io.StringIO(data.decode("utf-8")))
@@ -347,7 +424,13 @@ def main():
     copies = commands.add_parser("copies", help="compare with the export of a base that was multiplied")
     copies.add_argument("export", type=Path)
     copies.add_argument("pgn", type=Path)
+    book = commands.add_parser("book", help="compare the exports of an opening book")
+    for name in ("table", "polyglot", "epd", "tree"):
+        book.add_argument(name, type=Path)
     arguments = parser.parse_args()
+    if arguments.command == "book":
+        count, problems = judge_book(arguments.table, arguments.polyglot, arguments.epd, arguments.tree)
+        finish(count, "positions", problems)
     for program, found in (("pgn-extract", PGN_EXTRACT), ("scid", TKSCID), ("xvfb-run", shutil.which("xvfb-run"))):
         if not found:
             sys.exit(f"judge.py: {program} is not installed")
@@ -360,11 +443,16 @@ def main():
         count, problems = judge_chessbase(arguments.export, arguments.pgn)
     else:
         count, problems = judge_copies(arguments.export, arguments.pgn)
-    for where, what in problems[:SHOWN_DIFFERENCES]:
-        print(f"  {where}: {what}")
+    finish(count, "games", problems)
+
+
+def finish(count, what, problems):
+    """Say what was found, and exit 1 if that is anything."""
+    for where, problem in problems[:SHOWN_DIFFERENCES]:
+        print(f"  {where}: {problem}")
     if len(problems) > SHOWN_DIFFERENCES:
         print(f"  … and {len(problems) - SHOWN_DIFFERENCES} more")
-    print(f"{count} games, {len(problems)} problems")
+    print(f"{count} {what}, {len(problems)} problems")
     sys.exit(1 if problems else 0)
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Make the sample databases under fixtures/cbh, byte for byte as they are committed.
+"""Make the sample databases under fixtures/cbh and the books under fixtures/book, byte for byte as they are committed.
 
 The encoder (scripts/encoder) was written from the layout of the files and shares nothing with cbfs, so that the two
-can judge each other. Each base lies beside `expected.jsonl`: one line per record, saying what a reader must find. That
-comes from the recipe (scripts/recipes), not from decoding the base.
+can judge each other. Each base lies beside `expected.jsonl`, each book beside `*.vectors.tsv`: one line per record,
+saying what a reader must find. That comes from the recipe (scripts/recipes), not from decoding the base.
 
     scripts/make-fixtures.py            write them all
     scripts/make-fixtures.py --check    write nothing; exit 1 where a committed file differs
@@ -15,9 +15,9 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from recipes import annotations, damage, encodings, headers, namesakes, sample, starts, texts  # noqa: E402
+from recipes import annotations, books, damage, encodings, headers, namesakes, sample, starts, texts  # noqa: E402
 
-FIXTURES = Path(__file__).resolve().parent.parent / "fixtures" / "cbh"
+FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
 
 
 def wanted_files():
@@ -25,13 +25,18 @@ def wanted_files():
     files = {}
     for recipe in (sample, annotations, encodings, starts, headers, namesakes, texts, damage):
         for case in recipe.cases():
-            files |= {FIXTURES / case.base.name / name: content for name, content in case.files().items()}
+            folder = FIXTURES / "cbh" / case.base.name
+            files |= {folder / name: content for name, content in case.files().items()}
+    for case in books.cases():
+        folder = FIXTURES / "book" / case.book.name
+        files |= {folder / name: content for name, content in case.files().items()}
     return files
 
 
 def differences(wanted):
     """One line for each file that is missing, different or not ours."""
-    present = {path for path in FIXTURES.rglob("*") if path.is_file()}
+    folders = [FIXTURES / folder for folder in ("cbh", "book")]
+    present = {path for folder in folders for path in folder.rglob("*") if path.is_file()}
     for path in sorted(present | wanted.keys()):
         if path not in present:
             yield f"{path}: missing"

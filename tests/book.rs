@@ -15,13 +15,22 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::ControlFlow;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use cbfs::book::check::{Checked, check};
 use cbfs::book::ctg::CtgBook;
-use cbfs::book::{Book, CanonicalBoard, Entry};
-use cbfs::game::Position;
+use cbfs::book::export::{
+    PgnOptions, polyglot_key, write_epd, write_pgn, write_polyglot, write_positions,
+};
+use cbfs::book::sheet::{board_txt, book_pgn, line_pgn, moves_tsv, position_fen, stats_json};
+use cbfs::book::walk::Limits;
+use cbfs::book::{Book, CanonicalBoard, Entry, Line};
+use cbfs::game::{Defect, Position};
 use shakmaty::fen::Fen;
-use shakmaty::{CastlingMode, Color};
+use shakmaty::uci::UciMove;
+use shakmaty::{CastlingMode, Chess};
 
 fn position(fen: &str) -> Position {
     let fen: Fen = fen.parse().unwrap();
@@ -90,7 +99,7 @@ fn compare(expected: &Expected, position: &Position, entry: &Entry) {
     assert_eq!(entry.weight, Some(weight), "{fen}");
     let comment = cbfs::book::turned_nag(expected.byte("comment"), turn);
     assert_eq!(entry.comment, comment, "{fen}");
-    let moves: Vec<String> = entry.moves.iter().map(written).collect();
+    let moves: Vec<String> = entry.moves.iter().copied().map(written).collect();
     let known: Vec<&str> = expected.fields[MOVES].split_whitespace().collect();
     assert_eq!(moves, known, "{fen}");
     assert_eq!(entry.refused, [], "{fen}");
@@ -98,7 +107,7 @@ fn compare(expected: &Expected, position: &Position, entry: &Entry) {
 
 const MOVES: &str = "moves(uci:code:annotation)";
 
-fn written(book_move: &cbfs::book::BookMove) -> String {
+fn written(book_move: cbfs::book::BookMove) -> String {
     let uci = book_move.m.to_uci(CastlingMode::Standard);
     format!("{uci}:{:02x}:{:02x}", book_move.code, book_move.annotation)
 }
@@ -150,13 +159,422 @@ fn real_and_generated_books_say_what_is_known_to_be_in_them() {
         return;
     };
     let folders = ["real", "generated"].map(|folder| shared.join("books").join(folder));
-    let books: Vec<_> = folders
+    let books = folders
         .iter()
-        .flat_map(|folder| books_with_expectations(folder))
-        .collect();
+        .flat_map(|folder| books_with_expectations(folder));
+    let books: Vec<_> = books.collect();
     assert!(books.len() >= 4, "{books:?}");
     for (book, vectors) in books {
         assert!(agree_with_expectations(&book, &vectors) >= 4);
     }
-    assert_eq!(Color::White, Color::White);
+}
+
+fn fixture_books() -> Vec<(PathBuf, PathBuf)> {
+    let folder = common::fixtures().join("book");
+    let names = ["onepage", "small"];
+    let books = names.map(|name| books_with_expectations(&folder.join(name)));
+    let books = books.concat();
+    assert_eq!(books.len(), names.len());
+    books
+}
+
+#[test]
+fn sample_books_say_what_their_recipes_put_into_them() {
+    for (book, vectors) in fixture_books() {
+        let found = agree_with_expectations(&book, &vectors);
+        assert_eq!(found, expectations(&vectors).len());
+        let book = CtgBook::open(&book).unwrap();
+        assert_eq!(everything_scanned(&book), (found, vec![]));
+        let (checked, defects) = checked(&book);
+        assert_eq!(defects, [] as [String; 0]);
+        assert_eq!(checked.positions, found as u64);
+    }
+}
+
+/// How many records a scan comes to, and what is wrong with them.
+fn everything_scanned(book: &dyn Book) -> (usize, Vec<String>) {
+    let (mut count, mut defects) = (0, Vec::new());
+    let scanned = book.scan(
+        &mut |scanned| {
+            count += 1;
+            assert_eq!(
+                book.find(scanned.board).unwrap().as_ref(),
+                Some(scanned.record)
+            );
+            ControlFlow::Continue(())
+        },
+        &mut |defect| defects.push(defect.to_string()),
+    );
+    scanned.unwrap();
+    (count, defects)
+}
+
+fn checked(book: &dyn Book) -> (Checked, Vec<String>) {
+    let mut defects = Vec::new();
+    let mut add = |defect: Defect| defects.push(defect.to_string());
+    let checked = check(book, Limits::positions(1_000_000), &|_| {}, &mut add);
+    (checked.unwrap(), defects)
+}
+
+#[test]
+fn positions_that_no_moves_lead_to_are_counted_and_scanned() {
+    let book = CtgBook::open(&common::fixtures().join("book/small/small.ctg")).unwrap();
+    let (checked, _) = checked(&book);
+    assert_eq!(checked.unreachable, Some(3));
+    let mirrored = position("3k4/8/8/8/8/8/6P1/5K2 w - - 0 1");
+    let twin = position("2k5/6p1/8/8/8/8/8/4K3 b - - 0 1");
+    let entry = book.look_up(&mirrored).unwrap().unwrap();
+    assert_eq!((entry.statistics.games, entry.statistics.white), (2, 1));
+    assert_eq!(entry.moves[0].m.to_string(), "g2-g4");
+    assert!(book.look_up(&twin).unwrap().is_none());
+}
+
+#[test]
+fn a_comment_is_for_the_side_that_it_is_about() {
+    let book = CtgBook::open(&common::fixtures().join("book/small/small.ctg")).unwrap();
+    let comment = |moves: &[&str]| {
+        let line = line(moves);
+        book.look_up(line.position()).unwrap().unwrap().comment
+    };
+    // Stored as "the opponent is slightly better", and it is Black's turn.
+    assert_eq!(comment(&["e2e4"]), 14);
+    assert_eq!(comment(&["c2c4"]), 19, "the side to move wins: Black");
+    assert_eq!(comment(&["e2e4", "c7c5"]), 14, "White to move: as stored");
+}
+
+fn line(moves: &[&str]) -> Line {
+    let mut line = Line::default();
+    for written in moves {
+        let uci: UciMove = written.parse().unwrap();
+        let board = CanonicalBoard::of(line.position()).unwrap();
+        assert!(!board.is_mirrored());
+        let fen: Fen = line.fen().parse().unwrap();
+        let rules: Chess = fen.into_position(CastlingMode::Standard).unwrap();
+        line.play(uci.to_move(&rules).unwrap()).unwrap();
+    }
+    line
+}
+
+#[test]
+fn a_table_of_moves_has_white_and_black_and_the_most_played_first() {
+    let book = CtgBook::open(&common::fixtures().join("book/small/small.ctg")).unwrap();
+    let table = moves_tsv(&book, &line(&[])).unwrap();
+    let rows: Vec<Vec<&str>> = table.lines().map(|row| row.split('\t').collect()).collect();
+    assert_eq!(rows[0].len(), 15);
+    assert_eq!(
+        rows[1],
+        [
+            "e4", "e2e4", "7", "3", "2", "2", "57.1", "2500", "2580", "99", "100.0", "green", "!",
+            "$14", "1"
+        ]
+    );
+    let red = rows.iter().find(|row| row[0] == "d4").unwrap();
+    assert_eq!((red[10], red[11], red[13]), ("0.0", "red", "$11"));
+    let bad = rows.iter().find(|row| row[0] == "a4").unwrap();
+    assert_eq!((bad[10], bad[12]), ("0.0", "?"));
+    let games: Vec<u32> = rows[1..]
+        .iter()
+        .map(|row| row[2].parse().unwrap())
+        .collect();
+    assert!(games.is_sorted_by(|a, b| a >= b), "{games:?}");
+}
+
+#[test]
+fn what_is_said_of_a_position_fits_the_line_that_led_to_it() {
+    let book = CtgBook::open(&common::fixtures().join("book/small/small.ctg")).unwrap();
+    let ruy = line(&["e2e4", "e7e5", "g1f3", "b8c6", "f1b5"]);
+    assert_eq!(
+        position_fen(&ruy),
+        "r1bqkbnr/pppp1ppp/2n5/1B2p3/4P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3\n"
+    );
+    let board = board_txt(&ruy);
+    assert!(
+        board.starts_with("8 ♜ · ♝ ♛ ♚ ♝ ♞ ♜\n7 ♟ ♟ ♟ ♟ · ♟ ♟ ♟\n"),
+        "{board}"
+    );
+    assert!(
+        board.ends_with("  a b c d e f g h\nBlack to move\n"),
+        "{board}"
+    );
+    let written = line_pgn(&book, &ruy);
+    assert!(
+        written.contains("\n\n1. e4 e5 2. Nf3 Nc6 3. Bb5 *\n"),
+        "{written}"
+    );
+    let stats: serde_json::Value = serde_json::from_str(&stats_json(&book, &ruy).unwrap()).unwrap();
+    assert_eq!(stats["to_move"], "black");
+    assert_eq!(stats["position"]["games"], 3);
+    assert_eq!(stats["position"]["white"], 1);
+    assert_eq!(stats["position"]["own_losses"], 1);
+    let mut text = Vec::new();
+    book_pgn(&book, &ruy, 1000, &mut text).unwrap();
+    let text = String::from_utf8(text).unwrap().replace('\n', " ");
+    assert!(
+        text.contains("3. Bb5 a6 {[%cbfs games=2 w=1 d=1 b=0]} (3... Nf6"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_book_is_one_game_with_its_transpositions_told() {
+    let book = CtgBook::open(&common::fixtures().join("book/small/small.ctg")).unwrap();
+    let mut text = Vec::new();
+    let options = PgnOptions {
+        limits: Limits::positions(1000),
+        has_numbers: false,
+    };
+    let exported = write_pgn(&book, &Line::default(), options, &mut text).unwrap();
+    assert!(!exported.is_cut);
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.lines().all(|line| line.len() < 80), "{text}");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let flat = words.join(" ");
+    assert!(flat.contains("1. e4 $1 $14 (1. Nf3 $146"), "{flat}");
+    assert!(flat.contains("2... Ng8 {-> the start}"), "{flat}");
+    assert!(flat.contains("{-> 1. d4 d5 2. c4 e6 3. Nc3 Nf6}"), "{flat}");
+    assert_eq!(flat.matches('(').count(), flat.matches(')').count());
+    let short = PgnOptions {
+        limits: Limits {
+            positions: 1000,
+            plies: 1,
+        },
+        ..options
+    };
+    let mut text = Vec::new();
+    write_pgn(&book, &Line::default(), short, &mut text).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.contains("1. e4 $1 $14 (1. Nf3 $146)"), "{text}");
+}
+
+#[test]
+fn exports_stop_at_their_limit_and_say_so() {
+    let book = CtgBook::open(&common::fixtures().join("book/small/small.ctg")).unwrap();
+    let limits = Limits::positions(10);
+    for write in [write_epd, write_positions, write_polyglot] {
+        let mut text = Vec::new();
+        let exported = write(&book, limits, &mut text).unwrap();
+        assert_eq!((exported.positions, exported.is_cut), (10, true));
+        let exported = write(&book, Limits::positions(5000), &mut text).unwrap();
+        assert!(!exported.is_cut && exported.positions > 50, "{exported:?}");
+    }
+}
+
+#[test]
+fn a_polyglot_book_is_sorted_and_has_every_move_once() {
+    let book = CtgBook::open(&common::fixtures().join("book/small/small.ctg")).unwrap();
+    let mut bytes = Vec::new();
+    write_polyglot(&book, Limits::positions(1000), &mut bytes).unwrap();
+    let (entries, rest) = bytes.as_chunks::<16>();
+    assert_eq!(rest, [] as [u8; 0]);
+    assert!(entries.is_sorted_by_key(|entry| entry[..8].to_vec()));
+    let start = polyglot_key(&Position::default()).to_be_bytes();
+    let of_start: Vec<_> = entries.iter().filter(|entry| entry[..8] == start).collect();
+    let listed = book.look_up(&Position::default()).unwrap().unwrap();
+    assert_eq!(of_start.len(), listed.moves.len());
+    let weight = |entry: &[u8; 16]| u16::from_be_bytes([entry[10], entry[11]]);
+    // 1. e4: three games won, two drawn; most weight first, red moves none.
+    assert_eq!(of_start[0][8..10], 0x031C_u16.to_be_bytes());
+    assert_eq!(weight(of_start[0]), 8);
+    assert_eq!(weight(of_start.last().unwrap()), 0);
+}
+
+/// A copy of the sample book whose files have been changed.
+fn changed(change: impl FnOnce(&Path)) -> (tempfile::TempDir, CtgBook) {
+    let folder = tempfile::tempdir().unwrap();
+    for extension in ["ctg", "cto", "ctb"] {
+        let from = common::fixtures()
+            .join("book/small/small")
+            .with_extension(extension);
+        // Any letter case will do.
+        fs::copy(
+            from,
+            folder
+                .path()
+                .join(format!("SMALL.{}", extension.to_uppercase())),
+        )
+        .unwrap();
+    }
+    change(folder.path());
+    let book = CtgBook::open(&folder.path().join("small.CTG")).unwrap();
+    (folder, book)
+}
+
+/// What is done to a copy of the sample book.
+type Change<'a> = &'a dyn Fn(&Path);
+
+/// How many of the sample book's positions are found.
+fn found(book: &dyn Book) -> usize {
+    let vectors = common::fixtures().join("book/small/small.vectors.tsv");
+    let expected = expectations(&vectors);
+    let found = expected.iter().filter(|expected| {
+        let position = position(&expected.fen);
+        let entry = book.look_up(&position).unwrap();
+        entry.is_some_and(|entry| entry.statistics.games == expected.number("total"))
+    });
+    found.count()
+}
+
+#[test]
+fn everything_is_found_without_a_directory_or_with_a_wrong_one() {
+    let all = found(&changed(|_| ()).1);
+    assert!(all > 100, "{all}");
+    let zeros = |folder: &Path, name: &str, from: usize| {
+        let path = folder.join(name);
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[from..].fill(0);
+        fs::write(path, bytes).unwrap();
+    };
+    let cut = |folder: &Path, name: &str, len: u64| {
+        let file = fs::File::options()
+            .write(true)
+            .open(folder.join(name))
+            .unwrap();
+        file.set_len(len).unwrap();
+    };
+    let changes: [(&str, Change<'_>); 9] = [
+        ("no .ctb", &|at| {
+            fs::remove_file(at.join("SMALL.CTB")).unwrap();
+        }),
+        ("no .cto", &|at| {
+            fs::remove_file(at.join("SMALL.CTO")).unwrap();
+        }),
+        ("neither", &|at| {
+            fs::remove_file(at.join("SMALL.CTB")).unwrap();
+            fs::remove_file(at.join("SMALL.CTO")).unwrap();
+        }),
+        ("no bits", &|at| zeros(at, "SMALL.CTB", 12)),
+        (".ctb cut", &|at| cut(at, "SMALL.CTB", 13)),
+        (".ctb without a header", &|at| cut(at, "SMALL.CTB", 11)),
+        (".cto cut", &|at| cut(at, "SMALL.CTO", 40)),
+        (".cto without a header", &|at| cut(at, "SMALL.CTO", 0)),
+        ("one page for all", &|at| zeros(at, "SMALL.CTO", 16)),
+    ];
+    for (what, change) in changes {
+        let (_folder, book) = changed(change);
+        assert_eq!(found(&book), all, "{what}");
+        assert!(!book.defects().is_empty(), "{what}");
+        assert!(!checked(&book).1.is_empty(), "{what}");
+    }
+}
+
+#[test]
+fn a_byte_changed_anywhere_is_no_panic_and_costs_one_page_at_most() {
+    let whole = changed(|_| ()).0;
+    let path = whole.path().join("SMALL.CTG");
+    let bytes = fs::read(&path).unwrap();
+    let all = found(&CtgBook::open(&path).unwrap());
+    let (count, _) = everything_scanned(&CtgBook::open(&path).unwrap());
+    for at in (0..bytes.len()).filter(|at| at % 4096 < 500).step_by(61) {
+        for mask in [0xFF, 0x01, 0x80] {
+            let mut changed = bytes.clone();
+            changed[at] ^= mask;
+            fs::write(&path, changed).unwrap();
+            let book = CtgBook::open(&path).unwrap();
+            let mut scanned = 0;
+            let scan = book.scan(
+                &mut |_| {
+                    scanned += 1;
+                    ControlFlow::Continue(())
+                },
+                &mut |_| (),
+            );
+            scan.unwrap();
+            assert!(scanned + 10 >= count, "{at:#x}: {scanned}");
+            let _ = checked(&book);
+        }
+        let book = CtgBook::open(&path).unwrap();
+        let left = found(&book);
+        assert!(left + 10 >= all, "{at:#x}: {left}");
+    }
+}
+
+#[test]
+fn pages_beyond_four_gibibytes_are_read() {
+    const PAGE: u32 = 1_100_000;
+    let folder = tempfile::tempdir().unwrap();
+    let from = |extension: &str| {
+        common::fixtures()
+            .join("book/onepage/onepage")
+            .with_extension(extension)
+    };
+    let at = |extension: &str| folder.path().join("large").with_extension(extension);
+    let ctg = fs::read(from("ctg")).unwrap();
+    let file = fs::File::create(at("ctg")).unwrap();
+    file.write_all_at(&ctg[..4096], 0).unwrap();
+    file.write_all_at(&ctg[4096..], (u64::from(PAGE) + 1) * 4096)
+        .unwrap();
+    assert!(file.metadata().unwrap().len() > 1 << 32);
+    let mut cto = fs::read(from("cto")).unwrap();
+    cto[16..20].copy_from_slice(&PAGE.to_be_bytes());
+    fs::write(at("cto"), cto).unwrap();
+    fs::copy(from("ctb"), at("ctb")).unwrap();
+    let book = CtgBook::open(&at("ctg")).unwrap();
+    let entry = book.look_up(&Position::default()).unwrap().unwrap();
+    assert_eq!(entry.moves.len(), 2);
+    assert_eq!(book.defects(), []);
+    fs::remove_file(at("cto")).unwrap();
+    let book = CtgBook::open(&at("ctg")).unwrap();
+    let refused = book.look_up(&Position::default()).unwrap_err();
+    assert!(refused.to_string().contains("too many"), "{refused}");
+}
+
+/// What of the good book's 159 is found at least in each broken one, and what
+/// is said of it. The move of `move-illegal` is legal there, but leads out of
+/// the book. A list of moves of a wrong length costs the rest of its page.
+const BROKEN: [(&str, usize, &str); 23] = [
+    ("ctb-8-bytes", 159, "shorter than its header"),
+    ("ctb-empty", 159, "shorter than its header"),
+    ("ctb-all-ones", 159, "the bits do not lead"),
+    ("ctb-no-bitmap", 159, "bits"),
+    ("cto-missing", 159, "not there"),
+    ("ctb-missing", 159, "not there"),
+    ("cto-truncated", 159, "entries"),
+    ("cto-page-out-of-range", 159, "a page that is not there"),
+    ("cto-swapped-pages", 159, "elsewhere"),
+    ("page-len-5000", 159, "5000"),
+    ("page-count-65535", 159, "65535"),
+    ("ctg-truncated", 55, "ends inside a page"),
+    ("page-len-2", 142, "2 of its bytes"),
+    ("sig-len-0", 142, "rest of the page is lost"),
+    ("sig-len-31", 142, "runs out of its page"),
+    ("sig-all-ones", 158, "ends before its board"),
+    ("sig-all-zero", 158, "bits follow the board"),
+    ("moves-len-0", 142, "rest of the page is lost"),
+    ("moves-len-even", 143, "without meaning"),
+    ("moves-len-255", 143, "runs out of its page"),
+    ("move-unknown-code", 159, "has no meaning"),
+    ("move-illegal", 159, "is not in the book"),
+    ("stats-inconsistent", 159, "games ended, of 1"),
+];
+
+#[test]
+fn broken_books_are_read_as_far_as_they_go() {
+    let Some(shared) = common::shared() else {
+        return;
+    };
+    let bad = shared.join("books/bad");
+    let vectors = expectations(&shared.join("books/generated/tiny.vectors.tsv"));
+    let vectors: Vec<_> = vectors
+        .iter()
+        .filter(|line| line.is_in_the_book())
+        .collect();
+    let empty = CtgBook::open(&bad.join("ctg-empty.ctg")).unwrap_err();
+    assert!(empty.to_string().contains("is no book"), "{empty}");
+    let header_only = CtgBook::open(&bad.join("ctg-header-only.ctg")).unwrap();
+    assert!(header_only.look_up(&Position::default()).unwrap().is_none());
+    assert_eq!(header_only.defects(), []);
+    for (stem, least, said) in BROKEN {
+        let book = CtgBook::open(&bad.join(stem).with_extension("ctg")).unwrap();
+        let found = vectors
+            .iter()
+            .filter(|line| book.look_up(&position(&line.fen)).unwrap().is_some())
+            .count();
+        let (_, defects) = checked(&book);
+        println!("{stem}: {found} found; {:?}", defects.first());
+        assert!(found >= least, "{stem}: {found}");
+        assert!(
+            defects.iter().any(|defect| defect.contains(said)),
+            "{stem}: {defects:#?}"
+        );
+    }
 }

@@ -332,15 +332,10 @@ fn with_colors_swapped(file: [u8; 8]) -> [u8; 8] {
 
 /// The file of the only piece of this kind; `None` if there are several.
 fn the_king(files: &Squares, king: u8) -> Option<usize> {
-    let mut found = None;
-    for (number, file) in files.iter().enumerate() {
-        for _ in file.iter().filter(|&&piece| piece == king) {
-            if found.replace(number).is_some() {
-                return None;
-            }
-        }
-    }
-    found
+    let squares = files.as_flattened();
+    let at = squares.iter().position(|&piece| piece == king)?;
+    let is_only = !squares.get(at + 1..)?.contains(&king);
+    is_only.then_some(at / 8)
 }
 
 /// Whether a pawn of ours stands beside one that stepped on `file`.
@@ -353,35 +348,139 @@ fn has_taker(files: &Squares, file: u8) -> bool {
     file.checked_sub(1).is_some_and(is_ours) || is_ours(file + 1)
 }
 
+/// By letter, the piece that it stands for; 0 for none.
+#[expect(
+    clippy::indexing_slicing,
+    reason = "a constant: wrong indices do not compile"
+)]
+const LETTERS: [u8; 256] = {
+    let mut letters = [0; 256];
+    letters[b'P' as usize] = Role::Pawn as u8;
+    letters[b'N' as usize] = Role::Knight as u8;
+    letters[b'B' as usize] = Role::Bishop as u8;
+    letters[b'R' as usize] = Role::Rook as u8;
+    letters[b'Q' as usize] = Role::Queen as u8;
+    letters[b'K' as usize] = Role::King as u8;
+    letters[b'p' as usize] = Role::Pawn as u8 | THEIRS;
+    letters[b'n' as usize] = Role::Knight as u8 | THEIRS;
+    letters[b'b' as usize] = Role::Bishop as u8 | THEIRS;
+    letters[b'r' as usize] = Role::Rook as u8 | THEIRS;
+    letters[b'q' as usize] = Role::Queen as u8 | THEIRS;
+    letters[b'k' as usize] = Role::King as u8 | THEIRS;
+    letters
+};
+
 /// The first field of a FEN.
 fn files_of_fen(field: &[u8]) -> Option<Squares> {
     let mut files = [[0; 8]; 8];
-    let mut rank = 7_usize;
-    let mut file = 0_usize;
+    let squares = files.as_flattened_mut();
+    let (mut file, mut rank) = (0_usize, 7_usize);
     for &byte in field {
-        let role = match byte | 0x20 {
-            b'p' => Role::Pawn,
-            b'n' => Role::Knight,
-            b'b' => Role::Bishop,
-            b'r' => Role::Rook,
-            b'q' => Role::Queen,
-            b'k' => Role::King,
-            _ => match byte {
-                b'1'..=b'8' => {
-                    file += usize::from(byte - b'0');
-                    continue;
-                }
-                b'/' if file == 8 => {
-                    rank = rank.checked_sub(1)?;
-                    file = 0;
-                    continue;
-                }
-                _ => return None,
-            },
-        };
-        let theirs = if byte & 0x20 == 0 { 0 } else { THEIRS };
-        *files.get_mut(file)?.get_mut(rank)? = role as u8 | theirs;
-        file += 1;
+        let piece = LETTERS.get(usize::from(byte)).copied().unwrap_or(0);
+        if piece != 0 && file < 8 {
+            *squares.get_mut(8 * file + rank)? = piece;
+            file += 1;
+        } else if matches!(byte, b'1'..=b'8') {
+            file += usize::from(byte - b'0');
+        } else if byte == b'/' && file == 8 {
+            rank = rank.checked_sub(1)?;
+            file = 0;
+        } else {
+            return None;
+        }
     }
     (rank == 0 && file == 8).then_some(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use shakmaty::fen::Fen;
+    use shakmaty::{Chess, EnPassantMode, Position as _};
+
+    use super::*;
+
+    fn position(fen: &str) -> Position {
+        let fen: Fen = fen.parse().unwrap();
+        Position::from_setup(fen.into_setup(), CastlingMode::Standard)
+    }
+
+    #[test]
+    fn colours_are_swapped_square_by_square() {
+        let file = [1, 9, 0, 6, 14, 0, 5, 13];
+        assert_eq!(with_colors_swapped(file), [5, 13, 0, 6, 14, 0, 1, 9]);
+    }
+
+    #[test]
+    fn positions_that_mirror_each_other_have_one_board() {
+        let fens = [
+            "4k3/8/8/8/8/2p5/P7/5K2 w - - 0 1",
+            "3k4/8/8/8/8/5p2/7P/2K5 w - - 0 1",
+            "5k2/p7/2P5/8/8/8/8/4K3 b - - 0 1",
+            "2k5/7p/5P2/8/8/8/8/3K4 b - - 0 1",
+        ];
+        let boards = fens.map(|fen| CanonicalBoard::of(&position(fen)).unwrap());
+        for (board, fen) in boards.iter().zip(fens) {
+            assert_eq!(board.squares(), boards[0].squares(), "{fen}");
+            assert_eq!(board.key(), boards[0].key(), "{fen}");
+            let again = CanonicalBoard::of(&board.to_position());
+            assert_eq!(again.as_ref(), Some(board), "{fen}");
+        }
+        let castling = "r3k3/8/8/8/8/8/8/2K5 w q - 0 1";
+        let board = CanonicalBoard::of(&position(castling)).unwrap();
+        assert!(!board.is_mirrored(), "the other side may castle");
+    }
+
+    #[test]
+    fn a_capture_in_passing_needs_a_pawn_beside_and_no_more() {
+        for (fen, file) in [
+            ("8/8/8/K2pP2r/8/8/8/7k w - d6 0 1", Some(4)), // mirrored
+            ("8/8/8/2KpP2r/8/8/8/7k w - - 0 1", None),
+            ("4k3/8/8/3p1P2/8/8/8/4K3 w - d6 0 1", None),
+            ("4k3/8/8/8/6Pp/8/8/4K3 b - g3 0 1", Some(6)),
+        ] {
+            let board = CanonicalBoard::from_fen(fen.as_bytes()).unwrap();
+            assert_eq!(board.en_passant(), file, "{fen}");
+        }
+    }
+
+    #[test]
+    fn boards_that_no_book_holds_are_none() {
+        for fen in [
+            "8/8/8/8/8/8/8/8 w - - 0 1",
+            "4k3/8/8/8/8/8/8/KK6 w - - 0 1",
+            "4k3/8/8/8/8/8/8/4K2 w - - 0 1",
+            "4k3/8/8/8/8/8/8/9 w - - 0 1",
+            "4k3/8/8/8/8/8/8/8/4K3 w - - 0 1",
+            "4k3/8/8/8/8/8/8/4K3 x - - 0 1",
+            "4k3/8/8/8/8/8/8/4K3 w HA - 0 1",
+            "4k3/8/8/8/8/8/8/4K3",
+            "",
+        ] {
+            assert_eq!(CanonicalBoard::from_fen(fen.as_bytes()), None, "{fen}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        #[test]
+        fn a_board_goes_back_to_its_position(choices in prop::collection::vec(any::<u16>(), 1..120)) {
+            let mut rules = Chess::new();
+            for choice in choices {
+                let legal = rules.legal_moves();
+                if legal.is_empty() {
+                    break;
+                }
+                rules.play_unchecked(legal[usize::from(choice) % legal.len()]);
+                let setup = rules.to_setup(EnPassantMode::Always);
+                let fen = Fen::from_position(&rules, EnPassantMode::PseudoLegal).to_string();
+                let position = Position::from_setup(setup, CastlingMode::Standard);
+                let board = CanonicalBoard::of(&position).unwrap();
+                prop_assert_eq!(CanonicalBoard::from_fen(fen.as_bytes()), Some(board));
+                let again = CanonicalBoard::of(&board.to_position());
+                prop_assert_eq!(again, Some(board), "{}", fen);
+            }
+        }
+    }
 }

@@ -35,6 +35,20 @@ impl Choice {
             .map_or(0, |child| child.statistics.games)
     }
 
+    /// What the book thinks of the move, as it is written after it: `!` and
+    /// the like, or nothing.
+    pub fn mark(&self) -> &'static str {
+        match self.book_move.annotation {
+            1 => "!",
+            2 => "?",
+            3 => "!!",
+            4 => "??",
+            5 => "!?",
+            6 => "?!",
+            _ => "",
+        }
+    }
+
     /// Whether the book, or who marked its moves, does not want it played.
     pub fn is_refused(&self) -> bool {
         BAD.contains(&self.book_move.annotation)

@@ -27,7 +27,7 @@ pub(super) fn move_line(choice: &Choice) -> String {
             .map_or(String::new(), |weight| weight.to_string()),
         decimal(choice.share),
         child.map_or(String::new(), |child| child.flags.to_string()),
-        choice.book_move.nag().map_or(String::new(), annotation),
+        annotation(choice),
         child.map_or(String::new(), remark),
         u8::from(child.is_some()).to_string(),
     ];
@@ -48,16 +48,11 @@ pub fn uci(book_move: &BookMove) -> String {
         .to_string()
 }
 
-/// A NAG as people know it.
-pub(super) fn annotation(nag: u8) -> String {
-    match nag {
-        1 => "!".to_owned(),
-        2 => "?".to_owned(),
-        3 => "!!".to_owned(),
-        4 => "??".to_owned(),
-        5 => "!?".to_owned(),
-        6 => "?!".to_owned(),
-        other => format!("${other}"),
+/// The NAG of a move, if it has one: `!` and the like as they are written.
+fn annotation(choice: &Choice) -> String {
+    match (choice.mark(), choice.book_move.nag()) {
+        ("", Some(nag)) => format!("${nag}"),
+        (mark, _) => mark.to_owned(),
     }
 }
 

@@ -15,6 +15,10 @@ use super::choice::{Choice, choices};
 use super::{Book, CanonicalBoard, Entry, Error};
 use crate::game::Position;
 
+/// How many positions are walked unless something else is asked for: 200 MB
+/// of memory at most.
+pub const DEFAULT_POSITIONS: u32 = 2_000_000;
+
 /// How far a walk goes.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {

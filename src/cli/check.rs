@@ -3,26 +3,35 @@
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 
-use super::{Failure, progress};
+use super::{Failure, book, progress};
+use crate::book::walk::DEFAULT_POSITIONS;
 use crate::cbh::{self, Database, Family, FileKind};
 use crate::game::Defect;
 
 /// The base has defects.
-const DEFECTS: u8 = 1;
+pub(super) const DEFECTS: u8 = 1;
 
 /// It could not be checked.
-const NOT_CHECKED: u8 = 2;
+pub(super) const NOT_CHECKED: u8 = 2;
 
 /// What `cbfs check` takes.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Any file of the base
+    /// Any file of the base or book
     source: PathBuf,
+
+    /// Of an opening book: look for positions that no moves lead to if it has
+    /// at most so many
+    #[arg(long, value_name = "POSITIONS", default_value_t = DEFAULT_POSITIONS)]
+    export_limit: u32,
 }
 
 /// Says what is wrong with a base, each fact when it is found, and how much
 /// that is; unless `quiet`, also if it is nothing.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
+    if let Some(opened) = book::open(&args.source) {
+        return book::check(opened, args.export_limit, quiet);
+    }
     let mut out = BufWriter::new(io::stdout());
     let found = match Database::open(&args.source, &cbh::Options::default()) {
         Ok(database) => check(&database, &mut out, quiet)?,

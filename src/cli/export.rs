@@ -15,7 +15,8 @@ use std::thread;
 use indicatif::ProgressBar;
 
 use super::options::parse_code_page;
-use super::{Failure, progress, signals};
+use super::{Failure, book, progress, signals};
+use crate::book::walk::DEFAULT_POSITIONS;
 use crate::cbh::{self, CodePage, Database, Decoded, GameId, RecordKind};
 use crate::pgn;
 
@@ -31,7 +32,7 @@ const PIECES: usize = 4;
 /// What `cbfs export` takes.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Any file of the base
+    /// Any file of the base or book
     source: PathBuf,
 
     /// Write to this file, whole or not at all; standard output otherwise
@@ -46,12 +47,22 @@ pub(super) struct Args {
     /// What to write
     #[arg(long, value_enum, default_value_t = Format::Pgn)]
     format: Format,
+
+    /// Of an opening book, write at most so many positions
+    #[arg(long, value_name = "POSITIONS", default_value_t = DEFAULT_POSITIONS)]
+    export_limit: u32,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Format {
-    /// Portable Game Notation
+pub(super) enum Format {
+    /// Portable Game Notation; a book is one game with variations
     Pgn,
+    /// Of a book: a line of EPD for each position
+    Epd,
+    /// Of a book: a line of a table for each position
+    Tsv,
+    /// Of a book: a Polyglot book
+    Polyglot,
 }
 
 /// What a core hands over.
@@ -66,7 +77,16 @@ enum Piece {
 
 /// Writes all games that are not deleted.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
-    let Format::Pgn = args.format;
+    if let Some(opened) = book::open(&args.source) {
+        let (book, output) = (opened.map_err(Failure::new)?, args.output.as_deref());
+        return book::export(book.as_ref(), args.format, args.export_limit, output);
+    }
+    if !matches!(args.format, Format::Pgn) {
+        return Err(Failure::about(
+            &args.source,
+            "only opening books are exported in this format; a base is exported as PGN",
+        ));
+    }
     let options = cbh::Options {
         code_page: args.codepage,
     };
@@ -89,7 +109,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
 }
 
 /// Runs `write` on a file that takes the place of `path` when all is in it.
-fn write_file<T>(
+pub(super) fn write_file<T>(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
 ) -> io::Result<T> {

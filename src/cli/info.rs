@@ -8,7 +8,7 @@ use std::time::UNIX_EPOCH;
 use serde_json::json;
 
 use super::options::parse_code_page;
-use super::{Failure, print};
+use super::{Failure, book, print};
 use crate::cbh::{self, CodePage, Database, FileKind, GameId, RecordKind};
 
 /// Records read at once.
@@ -17,7 +17,7 @@ const RECORDS: u32 = 4096;
 /// What `cbfs info` takes.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Any file of the base
+    /// Any file of the base or book
     source: PathBuf,
 
     /// Code page of names and texts that are not UTF-8, as 1251 or cp1250;
@@ -56,6 +56,9 @@ struct Report<'a> {
 
 /// Says what a base is.
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    if let Some(opened) = book::open(&args.source) {
+        return book::info(opened.map_err(Failure::new)?.as_ref(), args.json);
+    }
     let source =
         std::path::absolute(&args.source).map_err(|error| Failure::about(&args.source, error))?;
     let options = cbh::Options {

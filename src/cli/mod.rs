@@ -14,6 +14,7 @@
 //! `mount -t fuse.cbfs` and ends with the codes of mount(8): 0, 1 for a
 //! command line that makes no sense, 32 if it could not be mounted.
 
+mod book;
 mod check;
 mod daemon;
 mod export;
@@ -60,12 +61,13 @@ enum Command {
     /// End a mount
     #[command(visible_alias = "unmount")]
     Umount(umount::Args),
-    /// Say what a base is: its games and its files
+    /// Say what a base or an opening book is: what is in it, and its files
     Info(info::Args),
-    /// Write all games of a base as one PGN, without mounting it
+    /// Write all games of a base as one PGN, or an opening book in another
+    /// format, without mounting it
     Export(export::Args),
-    /// Look for damage: decode all games and hold all files of a base against
-    /// each other
+    /// Look for damage: decode all games and hold all files of a base, or of an
+    /// opening book, against each other
     ///
     /// Prints a line for each defect: the file, the offset in it, the fact.
     /// Nothing is changed. Ends with 0 if the base is sound, with 1 if it has

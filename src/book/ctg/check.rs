@@ -7,7 +7,7 @@ use super::directory::{Bitmap, Entries, Place};
 use super::hash::hash;
 use super::page::PAGE_BYTES;
 use super::signature::{self, Signature};
-use super::{CtgBook, Page, header, offset_of, on_page};
+use super::{CtgBook, Page, Route, header, offset_of, on_page};
 use crate::book::{Error, Facts};
 use crate::bytes::Malformed;
 use crate::game::Defect;
@@ -68,9 +68,7 @@ pub(super) fn check(book: &CtgBook, defect: &mut dyn FnMut(Defect)) -> Result<()
         check_page(number, page, defect, &|hash| {
             // Without a directory nothing is out of place.
             !directory_is_whole
-                || book
-                    .route(hash)
-                    .is_ok_and(|route| route.page == Some(number))
+                || matches!(book.route(hash), Ok(Route::Page { page, .. }) if page == number)
         });
         ControlFlow::Continue(())
     })?;

@@ -74,10 +74,18 @@ pub struct CtgBook {
 
 /// Where the directory leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Route {
-    page: Option<u64>,
-    /// Whether no entry on the way was missing or wrong.
-    is_sound: bool,
+enum Route {
+    /// A page, and the node that it is the page of.
+    Page {
+        page: u64,
+        node: u64,
+        /// Whether `.ctb` and `.cto` agree, as far as they are there.
+        is_sound: bool,
+    },
+    /// A leaf without a page, which no book of ChessBase's has.
+    Nowhere,
+    /// There is no directory, or the entries are missing or wrong.
+    Unknown,
 }
 
 impl CtgBook {
@@ -192,41 +200,40 @@ impl CtgBook {
 
     /// Where the directory leads a hash.
     fn route(&self, hash: u32) -> io::Result<Route> {
-        let mut is_sound = true;
         let Some(entries) = &self.entries else {
-            return Ok(Route {
-                page: None,
-                is_sound: false,
-            });
+            return Ok(Route::Unknown);
         };
-        let found = |page, is_sound| Route {
-            page: Some(page),
-            is_sound,
-        };
-        if let Some(bitmap) = &self.bitmap
-            && let Place::Page(page) = entries.place(bitmap.leaf(hash)?)?
-        {
-            return Ok(found(page, true));
+        if let Some(bitmap) = &self.bitmap {
+            let node = bitmap.leaf(hash)?;
+            if let Place::Page(page) = entries.place(node)? {
+                return Ok(Route::Page {
+                    page,
+                    node,
+                    is_sound: true,
+                });
+            }
         }
+        let mut route = Route::Nowhere;
         for node in nodes(hash).take_while(|&node| node < entries.end()) {
             match entries.place(node)? {
                 Place::Page(page) => {
                     if self.bitmap.is_some() {
                         self.defects.note(directory::misled(node));
                     }
-                    return Ok(found(page, is_sound));
+                    return Ok(Route::Page {
+                        page,
+                        node,
+                        is_sound: self.bitmap.is_none(),
+                    });
                 }
                 Place::Nowhere => {}
                 Place::Unknown => {
-                    is_sound = false;
+                    route = Route::Unknown;
                     self.defects.note(entries.fault(node));
                 }
             }
         }
-        Ok(Route {
-            page: None,
-            is_sound,
-        })
+        Ok(route)
     }
 
     /// The record with this signature, if it is on the page.
@@ -245,29 +252,24 @@ impl CtgBook {
         })
     }
 
-    /// Whether the directory leads the positions of a page to that page.
-    /// Where it does not, it is not that of the pages.
-    fn is_in_place(&self, page: u64) -> io::Result<bool> {
-        let first = |bytes: &[u8]| {
-            let first = Page::new(bytes).records().next();
-            first
-                .and_then(Result::ok)
-                .map(|record| hash(record.signature))
+    /// Whether the directory leads any position of a page to that page, by
+    /// the same node. Where it does not, it is not that of the pages.
+    fn is_in_place(&self, page: u64, node: u64) -> io::Result<bool> {
+        let is_led_here = |signature: &[u8]| {
+            let route = self.route(hash(signature));
+            route.is_ok_and(
+                |route| matches!(route, Route::Page { node: known, .. } if known == node),
+            )
         };
         let offset = offset_of(page);
-        let first = self.cache.with(self.file.as_ref(), offset, first)?;
-        let Some(hash) = first else {
-            return Ok(true);
-        };
-        let is_in_place = self.route(hash)?.page == Some(page);
+        let is_in_place = self.cache.with(self.file.as_ref(), offset, |bytes| {
+            let mut records = Page::new(bytes).records().filter_map(Result::ok).peekable();
+            // An empty page has nothing out of place.
+            records.peek().is_none() || records.any(|record| is_led_here(record.signature))
+        })?;
         if !is_in_place {
-            self.defects.note(on_page(
-                offset,
-                Malformed::new(
-                    0,
-                    "the directory leads the positions of this page elsewhere",
-                ),
-            ));
+            let what = "the directory leads the positions of this page elsewhere";
+            self.defects.note(on_page(offset, Malformed::new(0, what)));
         }
         Ok(is_in_place)
     }
@@ -275,14 +277,19 @@ impl CtgBook {
     fn find_record(&self, signature: &Signature) -> Result<Option<Record>, Error> {
         let hash = hash(signature.as_bytes());
         let io = |source| self.io(source);
-        let route = self.route(hash).map_err(io)?;
-        if let Some(page) = route.page {
-            let record = self.search(page, signature).map_err(io)?;
-            if record.is_some() || self.is_in_place(page).map_err(io)? {
-                return Ok(record);
+        match self.route(hash).map_err(io)? {
+            Route::Page {
+                page,
+                node,
+                is_sound,
+            } => {
+                let record = self.search(page, signature).map_err(io)?;
+                if record.is_some() || is_sound && self.is_in_place(page, node).map_err(io)? {
+                    return Ok(record);
+                }
             }
-        } else if route.is_sound {
-            return Ok(None);
+            Route::Nowhere if self.pages > MAX_INDEXED_PAGES => return Ok(None),
+            Route::Nowhere | Route::Unknown => {}
         }
         for page in self.index()?.pages(hash) {
             let record = self.search(page, signature).map_err(io)?;

@@ -59,6 +59,13 @@ impl<'w> Movetext<'w> {
         self.word(&format!("${nag}"))
     }
 
+    /// A comment that is one command, kept on one line.
+    pub(super) fn command(&mut self, command: &str) -> io::Result<()> {
+        self.word(&format!("{{{command}}}"))?;
+        self.needs_number = true;
+        Ok(())
+    }
+
     /// A comment; what would end it is replaced.
     pub(super) fn comment(&mut self, text: &str) -> io::Result<()> {
         let text = text.replace('{', "(").replace('}', ")");

@@ -153,7 +153,7 @@ impl TreeWriter<'_> {
             return Ok(());
         };
         if self.has_numbers {
-            self.text.comment(&numbers(&child.statistics))?;
+            self.text.command(&numbers(&child.statistics))?;
         }
         if let Some(text) = &child.text {
             self.text.comment(text)?;

@@ -155,7 +155,7 @@ mod tests {
             king: Square::E1,
             rook: Square::H1,
         };
-        assert_eq!(polyglot_move(castling), 4 << 6 | 7);
+        assert_eq!(polyglot_move(castling), 0o407);
         let promotion = Move::Normal {
             role: Role::Pawn,
             from: Square::A7,
@@ -163,6 +163,6 @@ mod tests {
             to: Square::A8,
             promotion: Some(Role::Queen),
         };
-        assert_eq!(polyglot_move(promotion), 4 << 12 | 48 << 6 | 56);
+        assert_eq!(polyglot_move(promotion), 0o4_6070);
     }
 }

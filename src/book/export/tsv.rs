@@ -40,7 +40,7 @@ fn line(visit: &Visit) -> String {
     let moves: Vec<String> = visit
         .choices
         .iter()
-        .map(|choice| unmarked(choice.san))
+        .map(|choice| unmarked(choice.san) + choice.mark())
         .collect();
     let fields = [
         board_fields(&visit.position),

@@ -1,0 +1,274 @@
+//! What the commands do with an opening book.
+
+use std::fmt::Write as _;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::check::{DEFECTS, NOT_CHECKED};
+use super::export::{Format, write_file};
+use super::{Failure, print, progress};
+use crate::book::check::{Checked, check as check_book};
+use crate::book::ctg::{CtgBook, CtgFiles};
+use crate::book::export::{
+    ExportError, Exported, PgnOptions, write_epd, write_pgn, write_polyglot, write_positions,
+};
+use crate::book::walk::Limits;
+use crate::book::{Book, Error, Line, Member};
+use crate::game::Defect;
+
+/// Opens the book that a path names a file of; `None` if its extension is not
+/// that of a book.
+pub(super) fn open(path: &Path) -> Option<Result<Box<dyn Book>, Error>> {
+    if CtgFiles::is_one(path) {
+        return Some(CtgBook::open(path).map(|book| Box::new(book) as Box<dyn Book>));
+    }
+    None
+}
+
+/// Says what a book is.
+pub(super) fn info(book: &dyn Book, as_json: bool) -> Result<(), Failure> {
+    let text = if as_json {
+        json_of(book)
+    } else {
+        text_of(book)
+    };
+    print(text.as_bytes())
+}
+
+fn name_of(member: &Member) -> String {
+    let name = member.path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+fn directory_of(book: &dyn Book) -> String {
+    let member = book.facts().members.first();
+    let directory = member.and_then(|member| member.path.parent());
+    directory.map_or(String::new(), |path| path.display().to_string())
+}
+
+fn text_of(book: &dyn Book) -> String {
+    let facts = book.facts();
+    let directory = directory_of(book);
+    let mut text = format!("{}: {} in {directory}\n", facts.stem, facts.format.name());
+    // Writing to a string does not fail.
+    if let Some(title) = &facts.title {
+        let _ = writeln!(text, "{:>12}  {title}", "title");
+    }
+    let _ = writeln!(
+        text,
+        "{:>12}  pages of {} bytes",
+        facts.pages, facts.page_bytes
+    );
+    if let Some(positions) = facts.positions {
+        let _ = writeln!(text, "{positions:>12}  positions, about");
+    }
+    if let Some(games) = facts.games {
+        let _ = writeln!(text, "{games:>12}  games it was made of");
+    }
+    for member in &facts.members {
+        let (name, holds) = (name_of(member), member.holds);
+        let _ = match member.bytes {
+            Some(bytes) => writeln!(text, "{bytes:>12}  bytes of {holds} in {name}"),
+            None => writeln!(text, "{:>12}  {holds}: no {name}", "-"),
+        };
+    }
+    for defect in book.defects() {
+        let _ = writeln!(text, "{:>12}  {defect}", "defect");
+    }
+    text
+}
+
+fn json_of(book: &dyn Book) -> String {
+    let facts = book.facts();
+    let present = facts.members.iter().filter(|member| member.bytes.is_some());
+    let files: Value = present
+        .map(
+            |member| json!({"name": name_of(member), "bytes": member.bytes, "holds": member.holds}),
+        )
+        .collect();
+    let absent = facts.members.iter().filter(|member| member.bytes.is_none());
+    let header = facts.header.iter();
+    let header: Value = header
+        .map(|field| json!({"file": field.file, "name": field.name, "value": field.value}))
+        .collect();
+    let defects = book.defects();
+    let defects = defects.iter();
+    let defects: Value = defects
+        .map(|Defect { file, offset, what }| json!({"file": file, "offset": offset, "what": what}))
+        .collect();
+    let all = json!({
+        "kind": "book",
+        "format": facts.format.name(),
+        "name": facts.stem,
+        "directory": directory_of(book),
+        "title": facts.title,
+        "pages": facts.pages,
+        "page_bytes": facts.page_bytes,
+        "positions": facts.positions,
+        "games": facts.games,
+        "files": files,
+        "missing": absent.map(name_of).collect::<Vec<_>>(),
+        "header": header,
+        "defects": defects,
+    });
+    format!("{all:#}\n")
+}
+
+/// Writes what is wrong with a book, a line for each defect, and how much
+/// that is.
+pub(super) fn check(
+    opened: Result<Box<dyn Book>, Error>,
+    limit: u32,
+    quiet: bool,
+) -> Result<(), Failure> {
+    let output = |error| Failure::output(&error);
+    let mut out = BufWriter::new(io::stdout());
+    let book = match opened {
+        Ok(book) => book,
+        // Nothing else can be read; but this much is known.
+        Err(error @ Error::Malformed { .. }) => {
+            writeln!(out, "{error}")
+                .and_then(|()| out.flush())
+                .map_err(output)?;
+            return Err(Failure::quiet(DEFECTS));
+        }
+        Err(error) => return Err(not_checked(&error)),
+    };
+    let facts = book.facts();
+    let count = u32::try_from(facts.positions.unwrap_or(0)).unwrap_or(u32::MAX);
+    let bar = progress::bar_of("positions", count, quiet);
+    let mut found: u64 = 0;
+    let mut written = Ok(());
+    let limits = Limits::positions(limit);
+    let checked = check_book(
+        book.as_ref(),
+        limits,
+        &|positions| bar.inc(positions),
+        &mut |defect| {
+            found += 1;
+            if written.is_ok() {
+                written = bar.suspend(|| write_defect(&mut out, book.as_ref(), &defect));
+            }
+        },
+    );
+    bar.finish_and_clear();
+    written.and_then(|()| out.flush()).map_err(output)?;
+    let checked = checked.map_err(|error| not_checked(&error))?;
+    if !quiet {
+        write_summary(&mut out, book.as_ref(), checked, found)
+            .and_then(|()| out.flush())
+            .map_err(output)?;
+    }
+    if found > 0 {
+        return Err(Failure::quiet(DEFECTS));
+    }
+    Ok(())
+}
+
+fn write_defect(out: &mut impl Write, book: &dyn Book, defect: &Defect) -> io::Result<()> {
+    let Defect { file, offset, what } = defect;
+    let member = book.facts().members.iter().find(|member| {
+        let extension = member.path.extension().unwrap_or_default();
+        extension.to_string_lossy().eq_ignore_ascii_case(file)
+    });
+    match member {
+        Some(member) => writeln!(out, "{} at {offset:#x}: {what}", member.path.display()),
+        None => writeln!(out, "{defect}"),
+    }
+}
+
+fn write_summary(
+    out: &mut impl Write,
+    book: &dyn Book,
+    checked: Checked,
+    found: u64,
+) -> io::Result<()> {
+    let Checked {
+        positions,
+        moves,
+        unreachable,
+    } = checked;
+    let summary = match found {
+        0 => "sound".to_owned(),
+        1 => "1 defect".to_owned(),
+        many => format!("{many} defects"),
+    };
+    let unreachable = match unreachable {
+        Some(0) => String::new(),
+        Some(number) => format!(", {number} of the positions unreachable from the start"),
+        None => ", too many to say which are reached from the start".to_owned(),
+    };
+    let stem = &book.facts().stem;
+    writeln!(
+        out,
+        "{stem}: {summary} ({positions} positions, {moves} moves{unreachable})"
+    )
+}
+
+fn not_checked(error: &Error) -> Failure {
+    Failure {
+        code: NOT_CHECKED,
+        ..Failure::new(error)
+    }
+}
+
+/// Writes a book in another format.
+pub(super) fn export(
+    book: &dyn Book,
+    format: Format,
+    limit: u32,
+    output: Option<&Path>,
+) -> Result<(), Failure> {
+    let limits = Limits::positions(limit);
+    let write = |out: &mut dyn Write| -> Result<Exported, ExportError> {
+        let out = &mut BufWriter::new(out);
+        match format {
+            Format::Pgn => {
+                let options = PgnOptions {
+                    limits,
+                    has_numbers: true,
+                };
+                write_pgn(book, &Line::new(starting(book)), options, out)
+            }
+            Format::Epd => write_epd(book, limits, out),
+            Format::Tsv => write_positions(book, limits, out),
+            Format::Polyglot => write_polyglot(book, limits, out),
+        }
+    };
+    let exported = match output {
+        None => write(&mut io::stdout().lock()).map_err(|error| match error {
+            ExportError::Write(error) => Failure::output(&error),
+            ExportError::Book(error) => Failure::new(error),
+        })?,
+        Some(path) => {
+            let mut failed = None;
+            let written = write_file(path, |out| {
+                write(out).map_err(|error| match error {
+                    ExportError::Write(error) => error,
+                    ExportError::Book(error) => {
+                        let message = io::Error::other(error.to_string());
+                        failed = Some(Failure::new(error));
+                        message
+                    }
+                })
+            });
+            written.map_err(|error| failed.unwrap_or_else(|| Failure::about(path, error)))?
+        }
+    };
+    if exported.is_cut {
+        return Err(Failure::new(format_args!(
+            "{}: the book has more than {limit} positions, the output has that many; --export-limit allows more",
+            book.facts().stem
+        )));
+    }
+    Ok(())
+}
+
+fn starting(book: &dyn Book) -> crate::game::Start {
+    crate::game::Start {
+        position: book.start(),
+        ..crate::game::Start::default()
+    }
+}
