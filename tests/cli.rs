@@ -875,3 +875,26 @@ fn what_cannot_be_checked_ends_with_2_and_one_line() {
         );
     }
 }
+
+#[test]
+fn a_book_is_told_of_checked_and_exported_like_a_base() {
+    let book = fixture("book/small/small.ctb");
+    let book = book.to_str().unwrap();
+    let json: serde_json::Value =
+        serde_json::from_slice(&cbfs(&["info", "--json", book]).stdout).unwrap();
+    assert_eq!(json["kind"], "book");
+    assert_eq!(json["pages"], 19);
+    assert_eq!(json["defects"], serde_json::json!([]));
+    let checked = cbfs(&["check", book]);
+    assert_eq!(checked.status.code(), Some(0));
+    assert_eq!(
+        text(&checked.stdout),
+        "small: sound (107 positions, 107 moves, 3 of the positions unreachable from the start)\n"
+    );
+    let epd = cbfs(&["export", book, "--format", "epd"]);
+    assert_eq!(text(&epd.stdout).lines().count(), 104);
+    let cut = ["export", book, "--format", "tsv", "--export-limit", "5"];
+    fails(&cut, 1, &["more than 5 positions", "--export-limit"]);
+    let base = ["export", &sample(), "--format", "polyglot"];
+    fails(&base, 1, &["sample.cbh", "exported as PGN"]);
+}
