@@ -213,18 +213,19 @@ impl<'b> Walk<'b> {
     ///
     /// As [`Book::find`].
     pub fn next_visit(&mut self) -> Result<Option<Visit>, Error> {
-        let Some((number, position)) = self.waiting.pop_front() else {
-            return Ok(None);
-        };
-        let Some(entry) = self.book.look_up(&position)? else {
-            return Ok(None);
-        };
+        while let Some((number, position)) = self.waiting.pop_front() {
+            // A book that changes meanwhile may have lost it.
+            let Some(entry) = self.book.look_up(&position)? else {
+                continue;
+            };
+            return self.visit(number, position, entry).map(Some);
+        }
+        Ok(None)
+    }
+
+    fn visit(&mut self, number: Number, position: Position, entry: Entry) -> Result<Visit, Error> {
         let choices = choices(self.book, &position, &entry)?;
-        let ply = self
-            .reached
-            .ways
-            .get(number as usize)
-            .map_or(0, |way| way.ply);
+        let ply = self.reached.ply(number);
         for choice in choices.iter().filter(|choice| choice.child.is_some()) {
             let way = Way {
                 from: number,
@@ -233,13 +234,13 @@ impl<'b> Walk<'b> {
             };
             self.add(choice.after.clone(), way);
         }
-        Ok(Some(Visit {
+        Ok(Visit {
             number,
             ply,
             position,
             entry,
             choices,
-        }))
+        })
     }
 
     /// Walks to the end; all positions that were reached.
