@@ -10,6 +10,7 @@
 //! | `record.rs` | one record as it is stored, seen by the side to move |
 //! | `entry.rs` | the same as people see it, White's and Black's |
 //! | `ctg/` | ChessBase's books, `.ctg` `.cto` `.ctb` |
+//! | `kvetka/` | Kvetka's books, `.kob` `.kin` `.ksf` |
 //! | `cache.rs`, `defects.rs` | what back ends keep while they are open |
 //! | `facts.rs` | what a book is: files, pages, header fields |
 //!
@@ -17,6 +18,7 @@
 //! of those two, once for all formats.
 
 pub mod ctg;
+pub mod kvetka;
 
 mod board;
 mod board_code;
