@@ -18,10 +18,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use cbfs::book::kvetka::{KvetkaBook, KvetkaOptions};
 use cbfs::book::{Book, CanonicalBoard, Entry, Error, GameReference, SourceKind};
 use cbfs::game::{GameResult, Position};
+use cbfs::vfs::book::{Games, GamesOptions};
 use shakmaty::CastlingMode;
 use shakmaty::fen::Fen;
 
@@ -56,9 +58,9 @@ fn expectations(path: &Path) -> Vec<Expected> {
     let line = |values: std::str::Split<'_, char>| {
         let fields: BTreeMap<&str, &str> = names.iter().copied().zip(values).collect();
         let is_in_the_book = fields["total"] != "MISS";
-        let number = |name: &str| match is_in_the_book {
-            true => fields[name].parse().unwrap(),
-            false => 0,
+        let number = |name: &str| {
+            let stored = is_in_the_book.then(|| fields[name].parse().unwrap());
+            stored.unwrap_or(0)
         };
         let moves = fields.get("moves(uci:code:annotation)").unwrap_or(&"");
         let moves = moves.split_whitespace();
@@ -137,6 +139,178 @@ fn walk(book: &KvetkaBook) -> Walked {
     .unwrap();
     walked.defects = defects;
     walked
+}
+
+#[test]
+fn our_own_books_say_what_their_recipe_put_into_them() {
+    let expectations = expectations(&common::fixture("book/kvetka.vectors.tsv"));
+    assert!(expectations.iter().any(|line| !line.is_in_the_book));
+    let mut both = Vec::new();
+    for name in ["book/kvetka_1.kob", "book/kvetka-le.ksf"] {
+        let book = open(&common::fixture(name)).unwrap();
+        assert_eq!(
+            agree(&book, &expectations),
+            expectations.len() - 1,
+            "{name}"
+        );
+        assert_eq!(book.facts().title.as_deref(), Some("Маленькая книга"));
+        let mut defects = book.defects();
+        book.check(&mut |defect| defects.push(defect)).unwrap();
+        assert_eq!(defects, [], "{name}");
+        both.push((walk(&book), book.sources().unwrap()));
+    }
+    let (walked, sources) = &both[0];
+    assert_eq!(both[0], both[1]);
+    assert_eq!(walked.positions, expectations.len() - 1);
+    let texts = BTreeSet::from(["C20|King's Pawn Game".to_owned()]);
+    assert_eq!(walked.texts, texts);
+    assert_eq!(sources[0].address, "%currentdirkvetka.pgn");
+}
+
+#[test]
+fn a_book_whose_index_is_of_another_book_is_read_without_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let expectations = expectations(&common::fixture("book/kvetka.vectors.tsv"));
+    for name in ["kvetka_0.kob", "kvetka_1.kob", "kvetka.ksf"] {
+        fs::copy(common::fixture("book").join(name), folder.path().join(name)).unwrap();
+    }
+    let kin = fs::read(common::fixture("book/kvetka.kin")).unwrap();
+    let path = folder.path().join("kvetka.kin");
+    let mut middle = kin.clone();
+    middle[22..44].fill(0xB0);
+    let mut early = kin.clone();
+    early[22..44].fill(0x01);
+    for (wrong, is_told) in [
+        (kin.clone(), false),
+        (kin[..44].to_vec(), true),
+        (kin[..60].to_vec(), true),
+        (vec![0; 66], true),
+        (middle, true),
+        (early, true),
+    ] {
+        fs::write(&path, &wrong).unwrap();
+        let book = open(&path).unwrap();
+        assert_eq!(
+            agree(&book, &expectations),
+            expectations.len() - 1,
+            "{wrong:x?}"
+        );
+        let is_kin = |defect: &cbfs::game::Defect| defect.file == "kin";
+        assert_eq!(book.defects().iter().any(is_kin), is_told, "{wrong:x?}");
+    }
+    fs::remove_file(&path).unwrap();
+    let book = open(&folder.path().join("kvetka_0.kob")).unwrap();
+    assert_eq!(agree(&book, &expectations), expectations.len() - 1);
+    assert_eq!(book.defects(), []);
+}
+
+#[test]
+fn a_book_that_is_not_sorted_is_searched_all_the_same_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let expectations = expectations(&common::fixture("book/kvetka.vectors.tsv"));
+    let first = fs::read(common::fixture("book/kvetka_0.kob")).unwrap();
+    let rest = fs::read(common::fixture("book/kvetka_1.kob")).unwrap();
+    let (header, block) = first.split_at(first.len() - 2048);
+    let turned = [header, &rest[2048..], &rest[..2048], block].concat();
+    let path = folder.path().join("turned_0.kob");
+    fs::write(&path, turned).unwrap();
+    let book = open(&path).unwrap();
+    assert_eq!(agree(&book, &expectations), expectations.len() - 1);
+    let defects = book.defects();
+    assert!(
+        defects
+            .iter()
+            .any(|defect| defect.what.contains("not after the one before"))
+    );
+}
+
+fn games(book: &str, maps: &[&str]) -> Games {
+    let book = open(&common::fixture(book)).unwrap();
+    let maps = maps.iter().map(|map| map.parse().unwrap()).collect();
+    let options = GamesOptions {
+        maps,
+        code_page: None,
+    };
+    Games::new(Arc::new(book), options)
+}
+
+fn text(games: &Games, source: u16, game: u32) -> Result<String, String> {
+    let text = games.render(GameReference { source, game });
+    text.map(|text| String::from_utf8(text).unwrap())
+        .map_err(|error| error.to_string())
+}
+
+#[test]
+fn games_of_a_pgn_file_are_as_they_stand_in_it() {
+    let games = games("book/kvetka.kin", &[]);
+    let whole = fs::read_to_string(common::fixture("book/kvetka.pgn")).unwrap();
+    let read: Vec<String> = (0..5).map(|game| text(&games, 0, game).unwrap()).collect();
+    assert_eq!(read.concat(), whole);
+    assert!(text(&games, 0, 5).is_err());
+    assert!(text(&games, 9, 0).is_err());
+    let listed = games.list().unwrap();
+    assert_eq!(listed.len(), 4);
+    assert_eq!(listed[0].source.games, 5);
+    assert_eq!(listed[0].path, Some(common::fixture("book/kvetka.pgn")));
+    let table = games.table().unwrap();
+    assert!(table.contains("\n1\tweb\t1\t1\thttp://www.example.org/live/game1.htm\t\n"));
+    assert_eq!(table.lines().count(), 5);
+}
+
+#[test]
+fn games_of_a_database_and_of_the_web_are_shown() {
+    let folder = common::fixture("cbh/sample").display().to_string();
+    let games = games("book/kvetka.kin", &[&format!("c:/Bases={folder}")]);
+    let database = cbfs::cbh::Database::open(
+        &common::fixture("cbh/sample/sample.cbh"),
+        &cbfs::cbh::Options::default(),
+    );
+    let mut decoded = cbfs::cbh::Decoded::default();
+    let id = cbfs::cbh::GameId(1);
+    database.unwrap().read_game(id, &mut decoded).unwrap();
+    assert_eq!(text(&games, 2, 0).unwrap(), common::text_of(&decoded));
+    let web = text(&games, 1, 0).unwrap();
+    assert!(web.contains("[White \"Корчной\"]"), "{web}");
+    assert!(
+        web.contains("http://www.example.org/live/game1.htm"),
+        "{web}"
+    );
+}
+
+#[test]
+fn a_source_that_is_not_found_says_where_it_was_looked_for() {
+    let games = games("book/kvetka.kin", &["C:\\other=/none"]);
+    let why = text(&games, 2, 0).unwrap_err();
+    let looked = common::fixture("book/sample.cbh").display().to_string();
+    for part in [
+        "source 2: C:\\bases\\sample.cbh is not found",
+        &looked,
+        "--source-map 'C:\\bases=/FOLDER'",
+    ] {
+        assert!(why.contains(part), "{why}");
+    }
+}
+
+#[test]
+fn every_game_of_a_large_source_is_in_its_pgn_file() {
+    let Some(books) = shared_books() else {
+        return;
+    };
+    let book = open(&books.join("generated/kvtwic.kin")).unwrap();
+    let games = Games::new(Arc::new(book), GamesOptions::default());
+    let whole = fs::read_to_string(books.join("generated/twic1134.pgn")).unwrap();
+    let mut at = 0;
+    for game in 0..6117 {
+        let text = text(&games, 0, game).unwrap();
+        let known = games_after(&whole, at);
+        assert!(known.starts_with(text.trim_end()), "{game}");
+        at = whole.len() - known.len() + text.trim_end().len();
+    }
+    assert_eq!(whole[at..].trim(), "");
+}
+
+fn games_after(text: &str, at: usize) -> &str {
+    text[at..].trim_start_matches(['\u{FEFF}', '\n', '\r', ' '])
 }
 
 #[test]
@@ -259,7 +433,7 @@ fn broken_books(bad: &Path) -> Vec<(String, String)> {
         .map(|line| {
             let mut fields = line.split('\t');
             let name = fields.next().unwrap().to_owned();
-            (name, fields.last().unwrap().to_owned())
+            (name, fields.next_back().unwrap().to_owned())
         })
         .collect()
 }
