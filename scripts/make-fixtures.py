@@ -15,9 +15,10 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from recipes import annotations, damage, encodings, headers, namesakes, sample, starts, texts  # noqa: E402
+from recipes import annotations, damage, encodings, headers, kvetka, namesakes, sample, starts, texts  # noqa: E402
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures" / "cbh"
+BOOKS = FIXTURES.parent / "book"
 
 
 def wanted_files():
@@ -26,12 +27,13 @@ def wanted_files():
     for recipe in (sample, annotations, encodings, starts, headers, namesakes, texts, damage):
         for case in recipe.cases():
             files |= {FIXTURES / case.base.name / name: content for name, content in case.files().items()}
+    files |= {BOOKS / name: content for name, content in kvetka.files().items()}
     return files
 
 
 def differences(wanted):
     """One line for each file that is missing, different or not ours."""
-    present = {path for path in FIXTURES.rglob("*") if path.is_file()}
+    present = {path for path in [*FIXTURES.rglob("*"), *BOOKS.glob("kvetka*")] if path.is_file()}
     for path in sorted(present | wanted.keys()):
         if path not in present:
             yield f"{path}: missing"

@@ -26,6 +26,7 @@
 
 mod about;
 mod background;
+pub mod book;
 mod broken;
 mod cache;
 mod concatenation;

@@ -1,0 +1,5 @@
+//! Opening books as directories.
+
+mod games;
+
+pub use games::{Games, GamesOptions, ListedSource, SourceMap};
