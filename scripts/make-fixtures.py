@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from recipes import annotations, books, damage, encodings, headers, namesakes, sample, starts, texts  # noqa: E402
+from recipes import annotations, books, damage, encodings, headers, kvetka, namesakes, sample, starts, texts  # noqa: E402
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
 
@@ -30,6 +30,7 @@ def wanted_files():
     for case in books.cases():
         folder = FIXTURES / "book" / case.book.name
         files |= {folder / name: content for name, content in case.files().items()}
+    files |= {FIXTURES / "book" / name: content for name, content in kvetka.files().items()}
     return files
 
 

@@ -264,6 +264,15 @@ impl Filesystem for Adapter {
         }
     }
 
+    // Forgetting several at once is forgetting one after the other.
+    fn forget(&self, _: &Request, ino: INodeNo, lookups: u64) {
+        // It has no answer, nor an error to tell.
+        let _ = answer(format_args!("forgetting {ino:?}"), || {
+            self.vfs.forget(Ino(ino.0), lookups);
+            Ok(())
+        });
+    }
+
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
         match answer(format_args!("stat of {ino:?}"), || {
             self.vfs.attr(Ino(ino.0))

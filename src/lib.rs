@@ -24,7 +24,7 @@
 //! | `pgn` | `game` |
 //! | `cbh` | `game`, `bytes`, `storage`, `html` |
 //! | `book` | `game`, `bytes`, `storage` |
-//! | `vfs` | `pgn`, `cbh`, `game`, `storage`, `html` |
+//! | `vfs` | `pgn`, `cbh`, `book`, `game`, `storage`, `html` |
 //! | `fuse` | `vfs` |
 //! | `cli` | `fuse`, `vfs`, `cbh`, `pgn`, `book`, `game` |
 //!

@@ -10,6 +10,7 @@
 //! | `record.rs` | one record as it is stored, seen by the side to move |
 //! | `entry.rs` | the same as people see it, White's and Black's |
 //! | `ctg/` | ChessBase's books, `.ctg` `.cto` `.ctb` |
+//! | `kvetka/` | Kvetka's books, `.kob` `.kin` `.ksf` |
 //! | `cache.rs`, `defects.rs` | what back ends keep while they are open |
 //! | `line.rs` | the moves that lead to a position |
 //! | `choice.rs` | the moves of a position, and where they lead |
@@ -26,6 +27,7 @@ pub mod check;
 pub mod choice;
 pub mod ctg;
 pub mod export;
+pub mod kvetka;
 pub mod sheet;
 pub mod text;
 pub mod walk;

@@ -15,7 +15,8 @@ use super::options::{MountOptions, parse_code_page, parse_size};
 use super::{Failure, daemon, signals};
 use crate::cbh::{self, CodePage};
 use crate::fuse::{self, Mounted, Outcome, Stopper, mount_at};
-use crate::vfs::{self, DatabaseSource, Folder, Vfs};
+use crate::vfs::book::{GamesOptions, SourceMap};
+use crate::vfs::{self, BookOptions, BookSource, DatabaseSource, Folder, Vfs};
 
 /// What `cbfs mount` takes.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -28,7 +29,7 @@ attributes user.cbh.white and so on), and those of mount(8).
 The mount ends with `cbfs umount`, `umount`, `fusermount3 -u`, or when the
 daemon gets SIGTERM or SIGINT; also while it is in use. SIGHUP is ignored.")]
 pub(super) struct Args {
-    /// Any file of the base, or a directory of bases
+    /// Any file of the base or opening book, or a directory of them
     pub(super) source: PathBuf,
 
     /// An empty directory
@@ -50,6 +51,15 @@ pub(super) struct Args {
     /// told from the names otherwise
     #[arg(long, value_name = "PAGE", value_parser = parse_code_page)]
     pub(super) codepage: Option<CodePage>,
+
+    /// Positions that an export of a book has, at most
+    #[arg(long, value_name = "N")]
+    pub(super) export_limit: Option<u32>,
+
+    /// Where a folder is on this computer that a book names by its path on
+    /// another one
+    #[arg(long, value_name = "FROM=TO", value_parser = parse_source_map)]
+    pub(super) source_map: Vec<SourceMap>,
 
     /// Where the daemon logs to
     #[arg(long, value_name = "FILE", conflicts_with = "foreground")]
@@ -74,6 +84,15 @@ impl Args {
         }
         if let Some(page) = self.codepage {
             arguments.extend(["--codepage".into(), page.name().into()]);
+        }
+        if let Some(limit) = self.export_limit {
+            arguments.extend(["--export-limit".into(), limit.to_string().into()]);
+        }
+        for map in &self.source_map {
+            let mut pair = OsString::from(&map.from);
+            pair.push("=");
+            pair.push(&map.to);
+            arguments.extend(["--source-map".into(), pair]);
         }
         if let Some(file) = &self.log_file {
             arguments.extend(["--log-file".into(), file.into()]);
@@ -121,7 +140,8 @@ fn serve(args: &Args) -> Result<(), Failure> {
         code_page: args.codepage.or(options.code_page),
     };
     check_not_covered(&source, &args.mountpoint)?;
-    let (shown, vfs) = open(&source, reading, &vfs_options)?;
+    let books = book_options(args, &options);
+    let (shown, vfs) = open(&source, reading, books, &vfs_options)?;
     let outside = outside(&options, &shown);
     let mounted = Mounted::new(Arc::new(vfs), &args.mountpoint, &outside).map_err(Failure::new)?;
     log::info!(
@@ -142,17 +162,45 @@ fn serve(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// What is to be mounted, and its name: that of the `.cbh`, or of a directory
-/// of bases.
+/// `FROM=TO`, `TO` a folder of this computer.
+fn parse_source_map(pair: &str) -> Result<SourceMap, String> {
+    let mut map: SourceMap = pair.parse()?;
+    // The daemon leaves this directory.
+    map.to = std::path::absolute(&map.to).map_err(|error| error.to_string())?;
+    Ok(map)
+}
+
+fn book_options(args: &Args, options: &MountOptions) -> BookOptions {
+    let usual = BookOptions::default();
+    BookOptions {
+        export_limit: args
+            .export_limit
+            .or(options.export_limit)
+            .unwrap_or(usual.export_limit),
+        games: GamesOptions {
+            maps: args.source_map.clone(),
+            code_page: args.codepage.or(options.code_page),
+        },
+    }
+}
+
+/// What is to be mounted, and its name: that of the `.cbh`, of the file of a
+/// book that was named, or of a directory of bases.
 fn open(
     source: &Path,
     reading: cbh::Options,
+    books: BookOptions,
     options: &vfs::Options,
 ) -> Result<(PathBuf, Vfs), Failure> {
     if source.is_dir() {
         allow_many_files();
-        let folder = Folder::new(source, reading, caches());
+        let folder = Folder::new(source, reading, caches()).with_books(books);
         let vfs = Vfs::shelf(folder, options).map_err(Failure::new)?;
+        return Ok((source.to_path_buf(), vfs));
+    }
+    if BookSource::is_one(source) {
+        let book = BookSource::new(source, books);
+        let vfs = Vfs::open(Box::new(book), options).map_err(Failure::new)?;
         return Ok((source.to_path_buf(), vfs));
     }
     let headers = DatabaseSource::new(source, reading, None)

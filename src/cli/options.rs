@@ -57,6 +57,7 @@ pub(super) struct MountOptions {
     pub(super) gid: Option<u32>,
     pub(super) cache_bytes: Option<usize>,
     pub(super) code_page: Option<CodePage>,
+    pub(super) export_limit: Option<u32>,
     pub(super) readdirplus: ReadDirPlus,
     pub(super) xattr: bool,
     pub(super) auto_unmount: bool,
@@ -155,6 +156,11 @@ impl MountOptions {
             "codepage" => {
                 self.code_page =
                     Some(parse_code_page(value).map_err(|why| format!("{key}={value}: {why}"))?);
+            }
+            "export_limit" => {
+                let limit = value.parse();
+                let limit = limit.map_err(|_| format!("{key}={value}: not a number"))?;
+                self.export_limit = Some(limit);
             }
             "readdirplus" => {
                 self.readdirplus = match value {

@@ -61,6 +61,12 @@ impl ReadBuffer {
         }
     }
 
+    /// Keeps `bytes`, which somebody else has read.
+    pub(super) fn put(&mut self, bytes: Vec<u8>) -> &[u8] {
+        self.bytes = bytes;
+        &self.bytes
+    }
+
     /// The `len` bytes at `offset` of the file numbered `file`, fewer where
     /// it ends; `read` fills a vector with a stretch of the file.
     pub(super) fn read<E>(

@@ -40,7 +40,7 @@ mod listing;
 mod source;
 mod whole;
 
-pub(super) use self::source::Base;
+pub(super) use self::source::{Base, Relisting, identity, modified};
 pub use self::source::{DatabaseSource, Folder};
 
 use std::fs;

@@ -11,7 +11,7 @@
 //!    ├─ About           `.cbfs/` of each base and shelf: what is known of it
 //!    └─ Slot            one base, opened from its Source, and anew when that changed
 //!        └─ Edition     one state of it: lengths (sizes), texts (cache)
-//!            └─ Volume ── DatabaseVolume
+//!            └─ Volume ── DatabaseVolume, BookVolume
 //! ```
 //!
 //! Words: a **node** is what a number ([`Ino`]) stands for; a **rendered**
@@ -26,6 +26,7 @@
 
 mod about;
 mod background;
+pub mod book;
 mod broken;
 mod cache;
 mod concatenation;
@@ -33,6 +34,7 @@ mod database;
 mod edition;
 mod error;
 mod guiding;
+mod held;
 mod names;
 mod readers;
 mod shelf;
@@ -45,6 +47,7 @@ mod volume;
 
 pub use about::Mounting;
 pub use background::Background;
+pub use book::{BookOptions, BookSource, BookVolume};
 use cache::TextCache;
 pub use database::{DatabaseSource, DatabaseVolume, Folder};
 pub use error::Error;
@@ -509,6 +512,14 @@ impl Vfs {
         match edition.volume.node(inner)?.kind {
             NodeKind::Symlink => edition.volume.target(inner),
             _ => Err(Error::Invalid),
+        }
+    }
+
+    /// Notes that the kernel, which was told of `ino` by look-ups and listings
+    /// with attributes, has forgotten so many of these.
+    pub fn forget(&self, ino: Ino, lookups: u64) {
+        if let Ok(Place::Volume(slot, inner)) = self.place(ino) {
+            slot.forget(inner, lookups);
         }
     }
 

@@ -89,7 +89,7 @@ impl Shelf {
         }
         let name = places.free_name(name);
         if let Some(number) = places.free_number(&name) {
-            let source = Box::new(self.folder.source(&path));
+            let source = self.folder.source(&path);
             let slot = Arc::new(Slot::new(number, Some(source), self.shared.clone()));
             let place = Place { name, slot };
             places.known.insert(path, place.clone());

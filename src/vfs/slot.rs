@@ -19,6 +19,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::about::{self, About, Mounting, Report, Subject};
 use super::broken::Broken;
 use super::edition::{Edition, Reading, Shared};
+use super::held::Held;
 use super::sizes::Words;
 use super::source::Source;
 use super::volume::{Ino, Listing, Node, NodeKind, Volume};
@@ -43,6 +44,8 @@ pub(super) struct Slot {
     told: Words,
     /// The directories that somebody was told of.
     directories: Mutex<BTreeSet<Ino>>,
+    /// The same for what the volume remembers while the kernel holds it.
+    held: Held,
     about: About,
     shown: Mutex<Shown>,
 }
@@ -97,6 +100,7 @@ impl Slot {
             watch: Mutex::default(),
             told: Words::default(),
             directories: Mutex::default(),
+            held: Held::default(),
             about: About::default(),
             shown: Mutex::default(),
         }
@@ -268,13 +272,22 @@ impl Slot {
         drop(editions);
     }
 
-    /// Notes that the kernel is told of `attr`.
-    fn tell(&self, attr: &Attr) {
+    /// Notes that the kernel is told of `attr`, by a look-up or a listing.
+    fn tell(&self, edition: &Edition, attr: &Attr) {
         match attr.kind {
+            _ if edition.volume.is_held(attr.ino) => self.held.tell(attr.ino, Some(attr)),
             NodeKind::Directory => self.tell_directory(attr.ino),
             _ => {
                 self.told.set(attr.ino, u64::from(attr.generation));
             }
+        }
+    }
+
+    /// Notes that `directory` was listed.
+    fn tell_listed(&self, edition: &Edition, directory: Ino) {
+        // Who lists one that is held was told of it before.
+        if !edition.volume.is_held(directory) {
+            self.tell_directory(directory);
         }
     }
 
@@ -284,16 +297,26 @@ impl Slot {
 
     /// The directories that somebody was told of, by numbers of the mount.
     pub(super) fn told_directories(&self) -> Vec<Ino> {
-        let directories = lock(&self.directories);
-        let numbers = directories.iter();
+        let mut directories = self.held.directories();
+        directories.extend(lock(&self.directories).iter());
+        let numbers = directories.into_iter();
         numbers.map(|ino| ino.in_slot(self.number)).collect()
+    }
+
+    /// See [`Vfs::forget`](super::Vfs::forget).
+    pub(super) fn forget(&self, ino: Ino, lookups: u64) {
+        if self.held.forget(ino, lookups)
+            && let Some(edition) = self.opened()
+        {
+            edition.volume.forget(ino);
+        }
     }
 
     /// Mark of the content that was told last, if one was.
     fn told(&self, ino: Ino) -> Option<u32> {
-        u32::try_from(self.told.get(ino))
-            .ok()
-            .filter(|mark| *mark > 0)
+        let told = u32::try_from(self.told.get(ino)).ok();
+        told.filter(|mark| *mark > 0)
+            .or_else(|| self.held.told(ino))
     }
 
     /// See [`Vfs::lookup`](super::Vfs::lookup).
@@ -306,7 +329,7 @@ impl Slot {
         }
         let edition = self.edition();
         let attr = edition.attr_of(&edition.volume.lookup(directory, name)?)?;
-        self.tell(&attr);
+        self.tell(&edition, &attr);
         Ok(attr)
     }
 
@@ -363,7 +386,7 @@ impl Slot {
             return about::list(self, directory, after, listing);
         }
         let edition = self.edition();
-        self.tell_directory(directory);
+        self.tell_listed(&edition, directory);
         let mut has_room = true;
         edition.volume.list(directory, after, &mut |entry| {
             has_room = listing(entry);
@@ -387,13 +410,18 @@ impl Slot {
             return about.list_with_attrs(self, directory, after, listing);
         }
         let edition = self.edition();
-        self.tell_directory(directory);
+        self.tell_listed(&edition, directory);
         let mut has_room = true;
         edition.list_with_attrs(directory, after, &mut |entry, attr| {
             let told = attr.as_ref().and_then(|attr| attr.as_ref().ok()).copied();
             has_room = listing(entry, attr);
-            if has_room && let Some(attr) = told {
-                self.tell(&attr);
+            match told.filter(|_| has_room) {
+                Some(attr) => self.tell(&edition, &attr),
+                // The kernel takes the number all the same.
+                None if has_room && edition.volume.is_held(entry.node.ino) => {
+                    self.held.tell(entry.node.ino, None);
+                }
+                None => {}
             }
             has_room
         })?;

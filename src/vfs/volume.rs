@@ -285,6 +285,19 @@ pub trait Volume: Debug + Send + Sync {
         false
     }
 
+    /// Whether this number has a meaning only for as long as the volume
+    /// remembers it, which it does while the kernel holds it: then a
+    /// [`forget`](Volume::forget) says when that ends.
+    fn is_held(&self, ino: Ino) -> bool {
+        let _ = ino;
+        false
+    }
+
+    /// The kernel holds this number no more.
+    fn forget(&self, ino: Ino) {
+        let _ = ino;
+    }
+
     /// How large the whole is.
     fn statistics(&self) -> Statistics;
 

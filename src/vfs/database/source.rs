@@ -13,8 +13,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::DatabaseVolume;
 use crate::cbh::{Database, Error, Family, FileKind, Options};
+use crate::vfs::book::stem_of;
 use crate::vfs::volume::Volume;
-use crate::vfs::{Source, names};
+use crate::vfs::{BookOptions, BookSource, Source, names};
 
 /// Bytes of a record of `.cbh`, for guesses only.
 const RECORD_BYTES: u64 = 46;
@@ -135,7 +136,7 @@ pub(super) fn files_of(family: &Family) -> impl Iterator<Item = &Path> {
 }
 
 /// What is another whenever the content of the file could be.
-pub(super) fn identity(stat: &Metadata) -> String {
+pub(in crate::vfs) fn identity(stat: &Metadata) -> String {
     let mut line = String::new();
     // Writing to a string does not fail.
     let _ = write!(
@@ -152,20 +153,22 @@ pub(super) fn identity(stat: &Metadata) -> String {
     line
 }
 
-fn modified(path: &Path) -> SystemTime {
+/// When a file changed last.
+pub(in crate::vfs) fn modified(path: &Path) -> SystemTime {
     let stat = fs::metadata(path);
     stat.and_then(|stat| stat.modified()).unwrap_or(UNIX_EPOCH)
 }
 
 /// Whether a directory has to be listed again.
 #[derive(Debug, Default)]
-struct Relisting {
+pub(in crate::vfs) struct Relisting {
     identity: String,
     left: u32,
 }
 
 impl Relisting {
-    fn is_due(&mut self, directory: &Path) -> bool {
+    /// Whether its names may be others than at the last time.
+    pub(in crate::vfs) fn is_due(&mut self, directory: &Path) -> bool {
         let identity =
             fs::metadata(directory).map_or_else(|error| error.to_string(), |stat| identity(&stat));
         if identity != self.identity {
@@ -178,22 +181,24 @@ impl Relisting {
     }
 }
 
-/// A directory of bases.
+/// A directory of bases and books.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
     options: Options,
+    book_options: BookOptions,
     caches: Option<PathBuf>,
     relisting: Mutex<Relisting>,
 }
 
-/// A base in a [`Folder`].
+/// A base or book in a [`Folder`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::vfs) struct Base {
     /// As its directory is called: its stem, as a file name. One that several
-    /// would have is that of the first, the others end in ` ~2` and so on.
+    /// would have is that of the first; a book then has its extension too, and
+    /// others end in ` ~2` and so on.
     pub(in crate::vfs) name: String,
-    /// Its `.cbh`.
+    /// Its `.cbh`, or the file that stands for the book.
     pub(in crate::vfs) path: PathBuf,
 }
 
@@ -204,8 +209,18 @@ impl Folder {
         Folder {
             path: path.to_path_buf(),
             options,
+            book_options: BookOptions::default(),
             caches,
             relisting: Mutex::default(),
+        }
+    }
+
+    /// The same with books that are read as these options say.
+    #[must_use]
+    pub fn with_books(self, book_options: BookOptions) -> Folder {
+        Folder {
+            book_options,
+            ..self
         }
     }
 
@@ -234,30 +249,42 @@ impl Folder {
         let mut paths = Vec::new();
         for entry in fs::read_dir(&self.path).map_err(told)? {
             let path = entry.map_err(told)?.path();
-            if is_headers(&path) {
+            if is_headers(&path) || is_book(&path) {
                 paths.push(path);
             }
         }
-        paths.sort();
+        // A book has the extension to its name where a base has that.
+        paths.sort_by_key(|path| (BookSource::stands_for_one(path), path.clone()));
         Ok(Some(named(paths)))
     }
 
     /// What opens one of them.
-    pub(in crate::vfs) fn source(&self, path: &Path) -> DatabaseSource {
-        DatabaseSource::new(path, self.options, self.caches.clone())
+    pub(in crate::vfs) fn source(&self, path: &Path) -> Box<dyn Source> {
+        if BookSource::stands_for_one(path) {
+            Box::new(BookSource::new(path, self.book_options.clone()))
+        } else {
+            let caches = self.caches.clone();
+            Box::new(DatabaseSource::new(path, self.options, caches))
+        }
     }
 }
 
-/// Whether this is the `.cbh` of a base. Hidden files are none: what macOS
-/// puts beside each file is called so.
+/// Whether this is the `.cbh` of a base.
 fn is_headers(path: &Path) -> bool {
-    let is_hidden = path
-        .file_name()
-        .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
     let extension = path.extension().map(OsStr::to_ascii_lowercase);
-    extension.is_some_and(|extension| extension == FileKind::Headers.extension())
-        && !is_hidden
-        && path.is_file()
+    extension.is_some_and(|extension| extension == FileKind::Headers.extension()) && is_shown(path)
+}
+
+/// Whether this is the file that stands for a book.
+fn is_book(path: &Path) -> bool {
+    BookSource::stands_for_one(path) && is_shown(path)
+}
+
+/// Whether this is a file, and not hidden: what macOS puts beside each file is
+/// called as that is.
+fn is_shown(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    !name.as_encoded_bytes().starts_with(b".") && path.is_file()
 }
 
 fn named(paths: Vec<PathBuf>) -> Vec<Base> {
@@ -265,14 +292,18 @@ fn named(paths: Vec<PathBuf>) -> Vec<Base> {
     let mut taken = HashSet::new();
     let mut bases = Vec::new();
     for path in paths {
-        let Some(stem) = path.file_stem() else {
+        let (Some(stem), Some(extension)) = (stem_of(&path), path.extension()) else {
             continue;
         };
+        let extension = extension.to_ascii_lowercase();
         // `x.cbh` and `x.CBH` are one base.
-        if !stems.insert(stem.to_os_string()) {
+        if !stems.insert((stem.clone(), extension.clone())) {
             continue;
         }
-        let plain = names::shown(&stem.to_string_lossy());
+        let mut plain = names::shown(&stem);
+        if taken.contains(&plain) && BookSource::stands_for_one(&path) {
+            plain = names::shown(&format!("{plain}.{}", extension.to_string_lossy()));
+        }
         let mut name = plain.clone();
         let mut number = 1;
         while !taken.insert(name.clone()) {
@@ -290,7 +321,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bases_are_named_by_their_stems() {
+    fn bases_and_books_are_named_by_their_stems() {
         let directory = tempfile::tempdir().unwrap();
         for name in [
             "a.cbh",
@@ -301,7 +332,10 @@ mod tests {
             "cbh",
             ".d.cbh",
             "._a.cbh",
-            "e.ctg",
+            "a.ctg",
+            "e.CTG",
+            "e.ctb",
+            ".e.ctg",
             "x.cbh.bak",
         ] {
             fs::write(directory.path().join(name), "").unwrap();
@@ -310,7 +344,7 @@ mod tests {
         let folder = Folder::new(directory.path(), Options::default(), None);
         let bases = folder.list_if_changed().unwrap().unwrap();
         let names: Vec<&str> = bases.iter().map(|base| base.name.as_str()).collect();
-        assert_eq!(names, ["B", "a", "b"]);
+        assert_eq!(names, ["B", "a", "a.ctg", "b", "e"]);
     }
 
     #[test]

@@ -1,0 +1,225 @@
+//! A block of 2048 bytes: its length, then elements one after the other.
+//! What follows them is whatever was there before.
+
+use super::key::{KEY_BYTES, Key};
+use crate::bytes::{ByteReader, Malformed};
+
+/// Length of a block in bytes.
+pub(super) const BLOCK_BYTES: usize = 2048;
+
+/// Length of the field that says how much of a block is in use.
+const LENGTH_BYTES: usize = 2;
+
+/// The shortest element: key, three counters, no moves, no flags.
+const MIN_ELEMENT_BYTES: usize = KEY_BYTES + 3 + 1 + 1;
+
+/// A block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block<'a> {
+    bytes: &'a [u8],
+    claimed: usize,
+    used: usize,
+}
+
+/// A record as it lies in a block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Element<'a> {
+    /// Where it begins in the block, its length included.
+    pub(super) offset: usize,
+    /// The key.
+    pub(super) key: &'a Key,
+    /// What follows the key.
+    pub(super) rest: &'a [u8],
+    /// Where that begins in the block.
+    pub(super) rest_offset: usize,
+}
+
+impl<'a> Block<'a> {
+    /// The block in `bytes`, which may be cut.
+    pub(super) fn new(bytes: &'a [u8]) -> Block<'a> {
+        let claimed = bytes.first_chunk().map_or(0, |&n| u16::from_be_bytes(n));
+        let claimed = usize::from(claimed);
+        let bytes = bytes.get(..BLOCK_BYTES).unwrap_or(bytes);
+        Block {
+            bytes,
+            claimed,
+            used: claimed.max(LENGTH_BYTES).min(bytes.len()),
+        }
+    }
+
+    /// What is wrong with the length of the block.
+    pub(super) fn fault(self) -> Option<Malformed> {
+        let Block { claimed, used, .. } = self;
+        (claimed != used).then(|| {
+            let what = format!("a block of {claimed} bytes, 2 to {BLOCK_BYTES} are possible");
+            Malformed::new(0, what)
+        })
+    }
+
+    /// Its elements, in their order. After an error there are no more: where
+    /// the next one begins nobody knows.
+    pub(super) fn elements(self) -> Elements<'a> {
+        Elements {
+            bytes: self.bytes.get(..self.used).unwrap_or_default(),
+            at: LENGTH_BYTES,
+            // What follows the elements is not told from them here.
+            must_ascend: self.claimed > BLOCK_BYTES,
+            last: None,
+        }
+    }
+
+    /// The key of its first element.
+    pub(super) fn first_key(self) -> Option<&'a Key> {
+        Some(self.elements().next()?.ok()?.key)
+    }
+}
+
+/// See [`Block::elements`].
+#[derive(Clone, Debug)]
+pub(super) struct Elements<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    must_ascend: bool,
+    last: Option<&'a Key>,
+}
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = Result<Element<'a>, Malformed>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.at >= self.bytes.len() {
+            return None;
+        }
+        let element = element_at(self.bytes, self.at);
+        match &element {
+            Ok(element) if self.must_ascend && self.last >= Some(element.key) => {
+                self.at = self.bytes.len();
+                return None;
+            }
+            Ok(element) => {
+                self.at = element.rest_offset + element.rest.len();
+                self.last = Some(element.key);
+            }
+            Err(_) => self.at = self.bytes.len(),
+        }
+        Some(element)
+    }
+}
+
+#[inline]
+fn element_at(bytes: &[u8], offset: usize) -> Result<Element<'_>, Malformed> {
+    let mut reader = ByteReader::new(bytes.get(offset..).unwrap_or_default());
+    let damaged = |what: String| {
+        let what = format!("{what}; the rest of the block cannot be read");
+        Malformed::new(offset, what)
+    };
+    let length = compact(&mut reader).map_err(|malformed| damaged(malformed.what))?;
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    let left = reader.rest().len();
+    let body = reader.rest().get(..length);
+    let parts = body
+        .filter(|_| length >= MIN_ELEMENT_BYTES)
+        .and_then(|body| body.split_first_chunk());
+    let Some((key, rest)) = parts else {
+        let what = format!("an element of {length} bytes, {MIN_ELEMENT_BYTES} to {left} fit");
+        return Err(damaged(what));
+    };
+    Ok(Element {
+        offset,
+        key,
+        rest,
+        rest_offset: offset + reader.position() + KEY_BYTES,
+    })
+}
+
+/// A number in digits to the base of 128, the highest first; all bytes but
+/// the last have their highest bit set.
+///
+/// # Errors
+///
+/// [`Malformed`] if it does not end, or is longer than 32 bits.
+#[inline]
+pub(super) fn compact(reader: &mut ByteReader<'_>) -> Result<u32, Malformed> {
+    let start = reader.position();
+    let mut value: u64 = 0;
+    for _ in 0..5 {
+        let byte = reader.u8()?;
+        value = value << 7 | u64::from(byte & 0x7F);
+        if byte < 0x80 {
+            return u32::try_from(value).map_err(|_| too_long(start));
+        }
+    }
+    Err(too_long(start))
+}
+
+#[cold]
+fn too_long(start: usize) -> Malformed {
+    Malformed::new(start, "a number of more than 32 bits")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(bytes: &[u8]) -> Option<u32> {
+        compact(&mut ByteReader::new(bytes)).ok()
+    }
+
+    #[test]
+    fn numbers_have_up_to_32_bits() {
+        assert_eq!(number(&[0x7F]), Some(127));
+        assert_eq!(number(&[0x81, 0x00]), Some(128));
+        assert_eq!(number(&[0x8F, 0xFF, 0xFF, 0xFF, 0x7F]), Some(u32::MAX));
+        assert_eq!(number(&[0x90, 0x80, 0x80, 0x80, 0x00]), None);
+        assert_eq!(number(&[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x00]), None);
+        assert_eq!(number(&[0x80, 0x80]), None);
+    }
+
+    fn element(first: u8) -> Vec<u8> {
+        let mut key = [0; KEY_BYTES];
+        key[0] = first;
+        [&[27][..], &key, &[0; 5]].concat()
+    }
+
+    fn block(claimed: u16, content: &[u8]) -> Vec<u8> {
+        let mut bytes = [&claimed.to_be_bytes()[..], content].concat();
+        bytes.resize(BLOCK_BYTES, 0);
+        bytes
+    }
+
+    /// First bytes of the keys, and whether all could be read.
+    fn read(bytes: &[u8]) -> (Vec<u8>, bool) {
+        let block = Block::new(bytes);
+        let elements: Vec<_> = block.elements().collect();
+        let keys = elements.iter().flatten().map(|element| element.key[0]);
+        let is_whole = elements.iter().all(Result::is_ok) && block.fault().is_none();
+        (keys.collect(), is_whole)
+    }
+
+    #[test]
+    fn elements_are_read_up_to_the_length_of_the_block() {
+        let three = [element(1), element(2), element(3)].concat();
+        assert_eq!(read(&block(86, &three)), (vec![1, 2, 3], true));
+        assert_eq!(read(&block(58, &three)), (vec![1, 2], true));
+        assert_eq!(read(&block(57, &three)), (vec![1], false));
+        assert_eq!(read(&block(2, &three)), (vec![], true));
+        assert_eq!(read(&block(1, &three)), (vec![], false));
+        assert_eq!(read(&block(5000, &three)), (vec![1, 2, 3], false));
+        assert_eq!(read(&[]), (vec![], false));
+    }
+
+    #[test]
+    fn what_was_there_before_is_no_element() {
+        let old = [element(1), element(5), element(3), element(4)].concat();
+        assert_eq!(read(&block(5000, &old)), (vec![1, 5], false));
+    }
+
+    #[test]
+    fn any_bytes_are_read_to_an_end() {
+        for fill in 0..=255 {
+            let bytes = [fill; BLOCK_BYTES];
+            assert!(read(&bytes).0.len() < BLOCK_BYTES / MIN_ELEMENT_BYTES);
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The files of one Kvetka book: which there are, and where.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::book::Error;
+
+/// Extensions of the files.
+const EXTENSIONS: [&str; 3] = ["kob", "kin", "ksf"];
+
+/// What the files hold, for messages, in that order.
+pub(super) const HOLDS: [&str; 3] = ["positions", "first keys", "sources of games"];
+
+/// More `.kob` files, each of 20 MB, are not kept open.
+const MAX_PARTS: usize = 500;
+
+/// The paths of one book's files, in whatever letter case they have.
+#[derive(Clone, Debug)]
+pub struct KvetkaFiles {
+    pub(super) stem: String,
+    /// `STEM_0.kob`, `STEM_1.kob` … without a gap.
+    pub(super) positions: Vec<PathBuf>,
+    /// The first `.kob` after a gap.
+    pub(super) stray: Option<PathBuf>,
+    /// `.kin` and `.ksf`: the path, and whether it is there.
+    pub(super) others: [(PathBuf, bool); 2],
+}
+
+impl KvetkaFiles {
+    /// Whether a path names a file of a Kvetka book, by its extension.
+    pub fn is_one(path: &Path) -> bool {
+        EXTENSIONS.contains(&split_name(path).1.as_str())
+    }
+
+    /// Finds the book that `path` belongs to: any file of the set, in any
+    /// letter case, the extension too.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] for files of another kind and for a book in too
+    /// many files, [`Error::Missing`] if there is no `_0.kob`, [`Error::Io`]
+    /// if the folder cannot be listed.
+    pub fn locate(path: &Path) -> Result<KvetkaFiles, Error> {
+        let unsupported = |what: String| Error::Unsupported {
+            file: path.to_path_buf(),
+            what,
+        };
+        if !KvetkaFiles::is_one(path) {
+            let what = "not a file of a Kvetka book; name its _0.kob";
+            return Err(unsupported(what.to_owned()));
+        }
+        let stem = match split_name(path) {
+            (stem, extension) if extension == "kob" => {
+                let Some((name, _)) = split_number(&stem) else {
+                    let what = "the .kob of a book is called NAME_0.kob, and this is not";
+                    return Err(unsupported(what.to_owned()));
+                };
+                name.to_owned()
+            }
+            (stem, _) => stem,
+        };
+        let directory = match path.parent() {
+            Some(parent) if parent != Path::new("") => parent.to_path_buf(),
+            _ => PathBuf::from("."),
+        };
+        let list = || -> io::Result<Vec<OsString>> {
+            let entries = fs::read_dir(&directory)?;
+            entries.map(|entry| Ok(entry?.file_name())).collect()
+        };
+        let names = list().map_err(|source| Error::Io {
+            file: directory.clone(),
+            source,
+        })?;
+        let files = KvetkaFiles::among(&directory, stem, names);
+        if files.positions.is_empty() {
+            return Err(Error::Missing {
+                file: directory.join(format!("{}_0.kob", files.stem)),
+                holds: HOLDS[0],
+            });
+        }
+        if files.positions.len() > MAX_PARTS {
+            return Err(unsupported(format!(
+                "a book in {} files; up to {MAX_PARTS} can be read",
+                files.positions.len()
+            )));
+        }
+        Ok(files)
+    }
+
+    /// What a folder with files of these names has of a book; a stem in the
+    /// same letter case before others.
+    fn among(directory: &Path, stem: String, names: Vec<OsString>) -> KvetkaFiles {
+        let mut others = ["kin", "ksf"].map(|extension| {
+            let name = format!("{stem}.{extension}");
+            (directory.join(name), false)
+        });
+        let mut numbered: BTreeMap<u32, PathBuf> = BTreeMap::new();
+        for name in names {
+            let path = directory.join(name);
+            let (other, extension) = split_name(&path);
+            let is_ours = |other: &str| other.to_lowercase() == stem.to_lowercase();
+            match extension.as_str() {
+                "kob" => {
+                    let Some((other, number)) = split_number(&other) else {
+                        continue;
+                    };
+                    if is_ours(other) && (other == stem || !numbered.contains_key(&number)) {
+                        numbered.insert(number, path);
+                    }
+                }
+                "kin" | "ksf" if is_ours(&other) => {
+                    let [kin, ksf] = &mut others;
+                    let place = if extension == "kin" { kin } else { ksf };
+                    if other == stem || !place.1 {
+                        *place = (path, true);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let mut positions = Vec::new();
+        let mut stray = None;
+        for (expected, (number, path)) in (0..).zip(numbered) {
+            if number != expected {
+                stray = Some(path);
+                break;
+            }
+            positions.push(path);
+        }
+        KvetkaFiles {
+            stem,
+            positions,
+            stray,
+            others,
+        }
+    }
+}
+
+/// Stem, and extension in lower case.
+fn split_name(path: &Path) -> (String, String) {
+    let text = |part: Option<&OsStr>| {
+        part.map(|part| part.to_string_lossy().into_owned())
+            .unwrap_or_default()
+    };
+    let extension = text(path.extension()).to_lowercase();
+    (text(path.file_stem()), extension)
+}
+
+/// The name of a book and the number of one of its files: `NAME_12`.
+fn split_number(stem: &str) -> Option<(&str, u32)> {
+    let (name, digits) = stem.rsplit_once('_')?;
+    let number: u32 = digits.parse().ok()?;
+    (number.to_string() == digits).then_some((name, number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_book_is_found_by_any_of_its_files_in_any_letter_case() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in [
+            "My_1_0.KOB",
+            "my_1_1.kob",
+            "my_1_3.kob",
+            "my_1_01.kob",
+            "MY_1.kin",
+            "My_1.Ksf",
+            "My_0.kob",
+        ] {
+            fs::write(at(name), "").unwrap();
+        }
+        for name in ["My_1_0.KOB", "my_1_1.kob", "MY_1.kin", "My_1.KSF"] {
+            let files = KvetkaFiles::locate(&at(name)).unwrap();
+            assert_eq!(
+                files.positions,
+                ["My_1_0.KOB", "my_1_1.kob"].map(at),
+                "{name}"
+            );
+            assert_eq!(files.stray, Some(at("my_1_3.kob")));
+            let others = ["MY_1.kin", "My_1.Ksf"].map(|name| (at(name), true));
+            assert_eq!(files.others, others);
+        }
+        let files = KvetkaFiles::locate(&at("My_0.kob")).unwrap();
+        assert_eq!(files.positions, [at("My_0.kob")]);
+        assert_eq!(files.others[0], (at("My.kin"), false));
+    }
+
+    #[test]
+    fn what_is_no_book_is_refused_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let why = |name: &str| {
+            let path = folder.path().join(name);
+            KvetkaFiles::locate(&path).unwrap_err().to_string()
+        };
+        assert!(why("book.pgn").ends_with("name its _0.kob"));
+        assert!(why("book.kob").contains("NAME_0.kob"));
+        assert!(why("book.kin").contains("book_0.kob: not found"));
+        assert!(why("book_1.kob").contains("book_0.kob: not found"));
+    }
+}

@@ -1,0 +1,246 @@
+//! From a key to its record.
+//!
+//! The blocks and the `.kin` are not believed to be sorted, nor to be those
+//! of each other: a key that is not found is looked for once more, by an
+//! index of the blocks, if anything on the way there says that it may lie
+//! elsewhere.
+
+use std::ops::ControlFlow;
+use std::sync::PoisonError;
+
+use super::KvetkaBook;
+use super::block::{Block, Element};
+use super::index::{Index, MAX_INDEXED_BLOCKS, MAX_SCATTERED_BLOCKS, hash};
+use super::key::Key;
+use super::kin::Kin;
+use crate::book::{Error, Record};
+use crate::bytes::Malformed;
+use crate::game::Defect;
+
+/// Blocks without a readable key that halving passes over at once.
+const MAX_PASSED_OVER: u64 = 64;
+
+/// What a block has of a key.
+struct Searched {
+    record: Option<Record>,
+    first: Option<Key>,
+    /// Whether a later key follows, so that no other block has this one.
+    has_later: bool,
+    is_sorted: bool,
+}
+
+/// Where the `.kin` leads.
+enum Lead {
+    Found(Record),
+    NotInTheBook,
+    /// Nowhere that can be relied on.
+    Misled,
+}
+
+impl KvetkaBook {
+    /// The record of a key.
+    pub(super) fn find_key(&self, key: &Key) -> Result<Option<Record>, Error> {
+        if self.blocks == 0 {
+            return Ok(None);
+        }
+        if self.index.get().is_none()
+            && let Some(kin) = &self.kin
+        {
+            match self.find_by(kin, key)? {
+                Lead::Found(record) => return Ok(Some(record)),
+                Lead::NotInTheBook => return Ok(None),
+                Lead::Misled => {}
+            }
+        }
+        let candidates = match self.index()?.blocks(key) {
+            Some(blocks) => blocks,
+            None => self.halve(key)?.into_iter().collect(),
+        };
+        for block in candidates {
+            if let Some(record) = self.search(block, key)?.record {
+                return Ok(Some(record));
+            }
+        }
+        Ok(None)
+    }
+
+    fn find_by(&self, kin: &Kin, key: &Key) -> Result<Lead, Error> {
+        let last = kin.last_not_after(key, self.blocks);
+        let believed = |block| {
+            let is_in_place = self.is_in_place(kin, block)?;
+            Ok(if is_in_place {
+                Lead::NotInTheBook
+            } else {
+                Lead::Misled
+            })
+        };
+        let Some(block) = last.map_err(|source| self.io(source))? else {
+            return believed(0);
+        };
+        let searched = self.search(block, key)?;
+        if let Some(record) = searched.record {
+            return Ok(Lead::Found(record));
+        }
+        if !searched.is_sorted || !self.is_key_of(kin, block, searched.first)? {
+            return Ok(Lead::Misled);
+        }
+        if searched.has_later || block + 1 == self.blocks {
+            return Ok(Lead::NotInTheBook);
+        }
+        believed(block + 1)
+    }
+
+    /// What a block has of a key. What is wrong with it is noted.
+    fn search(&self, number: u64, key: &Key) -> Result<Searched, Error> {
+        let look = |bytes: &[u8]| {
+            let block = Block::new(bytes);
+            let mut searched = Searched {
+                record: None,
+                first: None,
+                has_later: false,
+                is_sorted: true,
+            };
+            let mut last: Option<Element<'_>> = None;
+            for element in block.elements() {
+                let element = match element {
+                    Ok(element) => element,
+                    Err(malformed) => {
+                        self.note(number, malformed);
+                        break;
+                    }
+                };
+                if element.key == key {
+                    let (record, fault) = element.decode(self.layout);
+                    if let Some(fault) = fault {
+                        self.note(number, fault);
+                    }
+                    searched.record = Some(record);
+                    return searched;
+                }
+                searched.first = searched.first.or(Some(*element.key));
+                searched.has_later |= element.key > key;
+                if last.is_some_and(|last| last.key >= element.key) {
+                    searched.is_sorted = false;
+                    self.note(number, not_sorted(element));
+                }
+                last = Some(element);
+            }
+            if let Some(fault) = block.fault() {
+                self.note(number, fault);
+            }
+            searched
+        };
+        self.with_block(number, look)
+    }
+
+    fn with_block<T>(&self, number: u64, look: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
+        let offset = self.offset_of(number);
+        let seen = self.cache.with(&self.file, offset, look);
+        seen.map_err(|source| self.io(source))
+    }
+
+    fn first_key(&self, number: u64) -> Result<Option<Key>, Error> {
+        self.with_block(number, |bytes| Block::new(bytes).first_key().copied())
+    }
+
+    /// Whether the `.kin` has the first key of a block. Of a block without a
+    /// readable key nothing is known.
+    pub(super) fn is_in_place(&self, kin: &Kin, block: u64) -> Result<bool, Error> {
+        let first = self.first_key(block)?;
+        self.is_key_of(kin, block, first)
+    }
+
+    fn is_key_of(&self, kin: &Kin, block: u64, first: Option<Key>) -> Result<bool, Error> {
+        let said = kin.key(block).map_err(|source| self.io(source))?;
+        let is_so = first.is_none() || said == first;
+        if !is_so {
+            self.defects.note(Defect {
+                file: "kin",
+                offset: block * 22,
+                what: format!("not the first key of block {block}; the .kin is ignored"),
+            });
+        }
+        Ok(is_so)
+    }
+
+    /// What there is without a `.kin`.
+    fn index(&self) -> Result<&Index, Error> {
+        if let Some(index) = self.index.get() {
+            return Ok(index);
+        }
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = self.index.get() {
+            return Ok(index);
+        }
+        let made = self.make_index()?;
+        Ok(self.index.get_or_init(|| made))
+    }
+
+    fn make_index(&self) -> Result<Index, Error> {
+        if self.blocks > MAX_INDEXED_BLOCKS {
+            return Ok(Index::Halving);
+        }
+        let mut firsts: Vec<(Key, u32)> = Vec::new();
+        let mut last: Option<Key> = None;
+        let mut is_sorted = true;
+        self.each_block(&mut |number, block| {
+            let mut is_first = true;
+            for element in block.elements().flatten() {
+                if last.as_ref() >= Some(element.key) {
+                    self.note(number, not_sorted(element));
+                    is_sorted = false;
+                }
+                if is_first {
+                    firsts.push((*element.key, u32::try_from(number).unwrap_or(u32::MAX)));
+                }
+                is_first = false;
+                last = Some(*element.key);
+            }
+            ControlFlow::Continue(())
+        })?;
+        if is_sorted {
+            return Ok(Index::Sorted(firsts));
+        }
+        if self.blocks > MAX_SCATTERED_BLOCKS {
+            return Ok(Index::Halving);
+        }
+        let mut hashes = Vec::new();
+        self.each_block(&mut |number, block| {
+            let number = u32::try_from(number).unwrap_or(u32::MAX);
+            let keys = block.elements().flatten();
+            hashes.extend(keys.map(|element| (hash(element.key), number)));
+            ControlFlow::Continue(())
+        })?;
+        hashes.sort_unstable();
+        Ok(Index::Scattered(hashes))
+    }
+
+    /// The last block that does not begin after `key`, found by halving.
+    fn halve(&self, key: &Key) -> Result<Option<u64>, Error> {
+        let (mut from, mut to) = (0, self.blocks);
+        let mut found = None;
+        while from < to {
+            let middle = from + (to - from) / 2;
+            let end = to.min(middle + MAX_PASSED_OVER);
+            let mut at = middle;
+            let mut first = None;
+            while at < end && first.is_none() {
+                first = self.first_key(at)?;
+                at += 1;
+            }
+            match first {
+                Some(first) if first <= *key => {
+                    found = Some(at - 1);
+                    from = at;
+                }
+                _ => to = middle,
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn not_sorted(element: Element<'_>) -> Malformed {
+    let what = "the key of an element is not after the one before it";
+    Malformed::new(element.offset, what)
+}

@@ -1,0 +1,443 @@
+//! The `.ksf`: sources of games, and what the book knows of each game.
+//!
+//! A table of contents, then the sources, each with its games one after the
+//! other. Games are of any length, so where every 64th lies is remembered
+//! when the first of a source is asked for.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use encoding_rs::Encoding;
+
+use super::strings::{ByteOrder, decode_8_bit, unicode};
+use crate::book::{GameReference, GameSource, ReferencedGame, SourceKind};
+use crate::bytes::{ByteReader, Malformed};
+use crate::game::{Defect, GameResult};
+use crate::storage::{ReadBuffer, Storage};
+
+/// A reference has 16 bits for a source.
+const MAX_SOURCES: u64 = 1 << 16;
+
+/// A path or URL is no longer; neither is a name.
+const MAX_TEXT_BYTES: usize = 1 << 16;
+
+/// Type, mark and length of the address; number of games.
+const SOURCE_BYTES: usize = 1 + 1 + 4 + 4;
+
+/// The shortest record of a game.
+const MIN_GAME_BYTES: u64 = 21;
+
+/// No game is longer than that.
+const MAX_GAME_BYTES: usize = 21 + 2 * MAX_TEXT_BYTES;
+
+/// What is read of a game at first.
+const USUAL_GAME_BYTES: usize = 256;
+
+/// The place of one game in so many is remembered.
+const STRIDE: usize = 64;
+
+/// Places remembered in all, but for those of one source: 8 MiB.
+const MAX_PLACES: usize = 1 << 20;
+
+/// Sources and their games.
+#[derive(Debug)]
+pub(super) struct Ksf {
+    file: Box<dyn Storage>,
+    len: u64,
+    /// Where each source begins; `None` if that is nowhere.
+    offsets: Vec<Option<u64>>,
+    sources: OnceLock<Vec<Source>>,
+    places: Mutex<HashMap<u16, Arc<Vec<u64>>>>,
+}
+
+#[derive(Clone, Debug)]
+struct Source {
+    shown: GameSource,
+    /// Where its games begin.
+    games_at: u64,
+}
+
+/// The record of a game, not decoded.
+struct StoredGame<'a> {
+    address: u32,
+    length: u32,
+    white: &'a [u8],
+    black: &'a [u8],
+    elo: [u16; 2],
+    result: u8,
+    bytes: usize,
+}
+
+/// Why a part of the file cannot be read.
+#[derive(Debug)]
+pub(super) enum Fault {
+    Io(io::Error),
+    /// Where in the file, and what.
+    Malformed(Defect),
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Fault {
+        Fault::Io(error)
+    }
+}
+
+fn fault(offset: u64, what: String) -> Defect {
+    Defect {
+        file: "ksf",
+        offset,
+        what,
+    }
+}
+
+impl Ksf {
+    /// Reads the table of contents.
+    ///
+    /// # Errors
+    ///
+    /// The medium's.
+    pub(super) fn open(file: Box<dyn Storage>, say: &mut dyn FnMut(Defect)) -> io::Result<Ksf> {
+        let len = file.len()?;
+        let mut buffer = ReadBuffer::default();
+        let first = file.read_up_to(0, 4, &mut buffer)?.first_chunk().copied();
+        let mut claimed = u64::from(first.map_or(0, u32::from_be_bytes));
+        let fit = (len / 4).saturating_sub(1);
+        if first.is_none() || claimed > fit {
+            let what = format!("a table of {claimed} sources, {fit} fit; none is read");
+            say(fault(0, what));
+            claimed = 0;
+        }
+        let begin = 4 + 4 * claimed;
+        if claimed > MAX_SOURCES {
+            let what = format!("{claimed} sources; the first {MAX_SOURCES} are read");
+            say(fault(0, what));
+            claimed = MAX_SOURCES;
+        }
+        let bytes = usize::try_from(4 * claimed).unwrap_or(0);
+        let table = file.read(4, bytes, &mut buffer)?.as_chunks::<4>().0;
+        let mut offsets = Vec::with_capacity(table.len());
+        for (number, &offset) in (0_u64..).zip(table) {
+            let offset = u64::from(u32::from_be_bytes(offset));
+            let is_inside = (begin..len).contains(&offset);
+            if !is_inside {
+                let what = format!("source {number} is at {offset:#x}, where no source can be");
+                say(fault(4 + 4 * number, what));
+            }
+            offsets.push(is_inside.then_some(offset));
+        }
+        Ok(Ksf {
+            file,
+            len,
+            offsets,
+            sources: OnceLock::new(),
+            places: Mutex::default(),
+        })
+    }
+
+    /// The addresses of the first sources as they are stored.
+    pub(super) fn addresses(&self, count: usize) -> io::Result<Vec<Vec<u8>>> {
+        let mut addresses = Vec::new();
+        for offset in self.offsets.iter().take(count).flatten() {
+            match self.read_source(0, *offset) {
+                Ok((_, address)) => addresses.push(address),
+                Err(Fault::Io(error)) => return Err(error),
+                Err(Fault::Malformed(_)) => {}
+            }
+        }
+        Ok(addresses)
+    }
+
+    /// The source at an offset, and its address not decoded.
+    fn read_source(&self, number: usize, offset: u64) -> Result<(Source, Vec<u8>), Fault> {
+        let mut buffer = ReadBuffer::default();
+        let most = SOURCE_BYTES + MAX_TEXT_BYTES;
+        let usual = SOURCE_BYTES + USUAL_GAME_BYTES;
+        let mut bytes = self.file.read_up_to(offset, usual, &mut buffer)?;
+        if parse_source(bytes).is_err() {
+            bytes = self.file.read_up_to(offset, most, &mut buffer)?;
+        }
+        let parsed = parse_source(bytes).map_err(|Malformed { offset: at, what }| {
+            let what = format!("source {number}: {what}");
+            Fault::Malformed(fault(offset + at as u64, what))
+        })?;
+        let (mut source, address, length) = parsed;
+        source.games_at = offset + length as u64;
+        Ok((source, address.to_vec()))
+    }
+
+    /// All sources, in their order; one that cannot be read is empty.
+    fn all(&self, order: ByteOrder, say: &mut dyn FnMut(Defect)) -> io::Result<&[Source]> {
+        if let Some(sources) = self.sources.get() {
+            return Ok(sources);
+        }
+        let mut sources = Vec::with_capacity(self.offsets.len());
+        let mut room = self.len;
+        for (number, &offset) in self.offsets.iter().enumerate() {
+            sources.push(self.source(number, offset, order, &mut room, say)?);
+        }
+        Ok(self.sources.get_or_init(|| sources))
+    }
+
+    /// One source; `room` is what addresses may still take in all, since no
+    /// two of them share bytes.
+    fn source(
+        &self,
+        number: usize,
+        offset: Option<u64>,
+        order: ByteOrder,
+        room: &mut u64,
+        say: &mut dyn FnMut(Defect),
+    ) -> io::Result<Source> {
+        let nothing = || Source {
+            shown: GameSource {
+                kind: SourceKind::Empty,
+                is_bad: true,
+                address: String::new(),
+                games: 0,
+            },
+            games_at: self.len,
+        };
+        let Some(offset) = offset else {
+            return Ok(nothing());
+        };
+        let (mut source, address) = match self.read_source(number, offset) {
+            Ok(read) => read,
+            Err(Fault::Io(error)) => return Err(error),
+            Err(Fault::Malformed(defect)) => {
+                say(defect);
+                return Ok(nothing());
+            }
+        };
+        let Some(left) = room.checked_sub(address.len() as u64) else {
+            say(fault(offset, format!("source {number} overlaps others")));
+            return Ok(nothing());
+        };
+        *room = left;
+        source.shown.address = order.decode(&address);
+        let fit = self.len.saturating_sub(source.games_at) / MIN_GAME_BYTES;
+        if u64::from(source.shown.games) > fit {
+            let games = source.shown.games;
+            let what = format!("source {number} has {games} games, {fit} fit");
+            say(fault(source.games_at.saturating_sub(4), what));
+            source.shown.games = u32::try_from(fit).unwrap_or(u32::MAX);
+        }
+        Ok(source)
+    }
+
+    /// The sources, as the book has them.
+    ///
+    /// # Errors
+    ///
+    /// The medium's.
+    pub(super) fn sources(
+        &self,
+        order: ByteOrder,
+        say: &mut dyn FnMut(Defect),
+    ) -> io::Result<Vec<GameSource>> {
+        let sources = self.all(order, say)?.iter();
+        Ok(sources.map(|source| source.shown.clone()).collect())
+    }
+
+    /// What is known of a game; `None` if there is no such game, or it cannot
+    /// be read.
+    ///
+    /// # Errors
+    ///
+    /// The medium's.
+    pub(super) fn game(
+        &self,
+        GameReference { source, game }: GameReference,
+        (order, page): (ByteOrder, &'static Encoding),
+        say: &mut dyn FnMut(Defect),
+    ) -> io::Result<Option<ReferencedGame>> {
+        let known = self.all(order, say)?.get(usize::from(source));
+        let Some(known) = known.filter(|known| game < known.shown.games) else {
+            return Ok(None);
+        };
+        let game = usize::try_from(game).unwrap_or(usize::MAX);
+        match self.read_game(source, known, game, page) {
+            Ok(found) => Ok(found),
+            Err(Fault::Io(error)) => Err(error),
+            Err(Fault::Malformed(defect)) => {
+                say(defect);
+                Ok(None)
+            }
+        }
+    }
+
+    fn read_game(
+        &self,
+        number: u16,
+        source: &Source,
+        game: usize,
+        page: &'static Encoding,
+    ) -> Result<Option<ReferencedGame>, Fault> {
+        let places = self.places(number, source)?;
+        let Some(&near) = places.get(game / STRIDE) else {
+            return Ok(None);
+        };
+        let mut buffer = ReadBuffer::ahead();
+        let mut at = near;
+        for _ in 0..game % STRIDE {
+            at += self.stored_game(at, &mut buffer, |game| game.bytes as u64)?;
+        }
+        self.stored_game(at, &mut buffer, |game| Some(game.decode(page)))
+    }
+
+    /// Where every [`STRIDE`]th game of a source lies, as far as they can be
+    /// read.
+    fn places(&self, number: u16, source: &Source) -> Result<Arc<Vec<u64>>, Fault> {
+        let lock = || self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(places) = lock().get(&number) {
+            return Ok(Arc::clone(places));
+        }
+        let mut places = Vec::new();
+        let mut buffer = ReadBuffer::ahead();
+        let mut at = source.games_at;
+        for game in 0..usize::try_from(source.shown.games).unwrap_or(0) {
+            if game % STRIDE == 0 {
+                places.push(at);
+            }
+            match self.stored_game(at, &mut buffer, |game| game.bytes as u64) {
+                Ok(bytes) => at += bytes,
+                Err(Fault::Malformed(_)) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        let places = Arc::new(places);
+        let mut known = lock();
+        let all: usize = known.values().map(|places| places.len()).sum();
+        if all + places.len() > MAX_PLACES {
+            known.clear();
+        }
+        known.insert(number, Arc::clone(&places));
+        Ok(places)
+    }
+
+    /// Shows the game at an offset to `look`.
+    fn stored_game<T>(
+        &self,
+        at: u64,
+        buffer: &mut ReadBuffer,
+        look: impl Fn(&StoredGame<'_>) -> T,
+    ) -> Result<T, Fault> {
+        let bytes = self.file.read_up_to(at, USUAL_GAME_BYTES, buffer)?;
+        if let Ok(game) = parse_game(bytes) {
+            return Ok(look(&game));
+        }
+        let mut exact = ReadBuffer::default();
+        let bytes = self.file.read_up_to(at, MAX_GAME_BYTES, &mut exact)?;
+        let game = parse_game(bytes).map_err(|Malformed { offset, what }| {
+            let what = format!("a game of a source: {what}");
+            Fault::Malformed(fault(at + offset as u64, what))
+        })?;
+        Ok(look(&game))
+    }
+
+    /// Goes through all sources and their games.
+    ///
+    /// # Errors
+    ///
+    /// The medium's.
+    pub(super) fn check(
+        &self,
+        order: ByteOrder,
+        say: &mut dyn FnMut(Defect),
+    ) -> io::Result<Vec<GameSource>> {
+        // What one look at all sources finds was said at the first.
+        let mut room = self.len;
+        let mut sources = Vec::with_capacity(self.offsets.len());
+        // All games together lie in the file once.
+        let mut left = self.len / MIN_GAME_BYTES;
+        for (number, &offset) in self.offsets.iter().enumerate() {
+            let source = self.source(number, offset, order, &mut room, say)?;
+            let mut buffer = ReadBuffer::ahead();
+            let mut at = source.games_at;
+            for _ in 0..source.shown.games {
+                let Some(fewer) = left.checked_sub(1) else {
+                    say(fault(at, format!("source {number} overlaps others")));
+                    break;
+                };
+                left = fewer;
+                match self.stored_game(at, &mut buffer, |game| game.bytes as u64) {
+                    Ok(bytes) => at += bytes,
+                    Err(Fault::Io(error)) => return Err(error),
+                    Err(Fault::Malformed(defect)) => {
+                        say(defect);
+                        break;
+                    }
+                }
+            }
+            sources.push(source.shown);
+        }
+        Ok(sources)
+    }
+}
+
+impl StoredGame<'_> {
+    fn decode(&self, page: &'static Encoding) -> ReferencedGame {
+        let [white_elo, black_elo] = self.elo;
+        ReferencedGame {
+            address: self.address,
+            length: self.length,
+            white: decode_8_bit(self.white, page),
+            black: decode_8_bit(self.black, page),
+            white_elo,
+            black_elo,
+            result: match self.result {
+                0 => GameResult::BlackWon,
+                1 => GameResult::WhiteWon,
+                2 => GameResult::Draw,
+                _ => GameResult::Line,
+            },
+        }
+    }
+}
+
+/// A source, its address, and the length of all that.
+fn parse_source(bytes: &[u8]) -> Result<(Source, &[u8], usize), Malformed> {
+    let mut reader = ByteReader::new(bytes);
+    let kind = match reader.u8()? {
+        0 => SourceKind::Empty,
+        1 => SourceKind::Pgn,
+        2 => SourceKind::Web,
+        3 => SourceKind::Cbh,
+        other => SourceKind::Other(other),
+    };
+    let is_bad = reader.u8()? != 0;
+    let address = unicode(&mut reader)?;
+    let shown = GameSource {
+        kind,
+        is_bad,
+        address: String::new(),
+        games: reader.u32_be()?,
+    };
+    let source = Source { shown, games_at: 0 };
+    Ok((source, address, reader.position()))
+}
+
+fn parse_game(bytes: &[u8]) -> Result<StoredGame<'_>, Malformed> {
+    let mut reader = ByteReader::new(bytes);
+    let (address, length) = (reader.u32_be()?, reader.u32_be()?);
+    let (white, black) = (name(&mut reader)?, name(&mut reader)?);
+    let elo = [reader.u16_be()?, reader.u16_be()?];
+    Ok(StoredGame {
+        address,
+        length,
+        white,
+        black,
+        elo,
+        result: reader.u8()?,
+        bytes: reader.position(),
+    })
+}
+
+fn name<'a>(reader: &mut ByteReader<'a>) -> Result<&'a [u8], Malformed> {
+    let start = reader.position();
+    let length = usize::try_from(reader.u32_be()?).unwrap_or(usize::MAX);
+    if length > MAX_TEXT_BYTES {
+        return Err(Malformed::new(start, format!("a name of {length} bytes")));
+    }
+    reader.take(length)
+}

@@ -1,0 +1,233 @@
+//! Kvetka's opening books: `X_0.kob`, `X_1.kob` … with `X.kin` and `X.ksf`.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `files.rs` | which files a book has |
+//! | `header.rs` | the start of the first `.kob`: what the book says of itself |
+//! | `block.rs` | the blocks that follow, and the elements in them |
+//! | `element.rs` | what an element says of its position |
+//! | `key.rs` | the board of an element |
+//! | `move_code.rs` | the moves of an element |
+//! | `strings.rs` | titles, comments, names |
+//! | `kin.rs` | from a key to a block |
+//! | `index.rs` | from a key to a block without the `.kin` |
+//! | `ksf.rs` | the games that elements name |
+//! | `open.rs`, `find.rs`, `check.rs` | opening; looking up; the files held against each other |
+//!
+//! The `.kob` files are one stream of blocks, sorted by key. The `.kin` has
+//! the first key of each block, so a look-up halves its way through that and
+//! reads one block. Where the `.kin` is missing or wrong, all blocks are read
+//! once and their first keys remembered.
+
+mod block;
+mod check;
+mod element;
+mod files;
+mod find;
+mod header;
+mod index;
+mod key;
+mod kin;
+mod ksf;
+mod move_code;
+mod open;
+mod strings;
+
+pub use files::KvetkaFiles;
+
+use std::io;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::{Mutex, OnceLock};
+
+use encoding_rs::Encoding;
+
+use self::block::{BLOCK_BYTES, Block};
+use self::element::Layout;
+use self::index::Index;
+use self::key::{board_of, key_of};
+use self::kin::Kin;
+use self::ksf::Ksf;
+use super::cache::PageCache;
+use super::defects::Defects;
+use super::{
+    Book, CanonicalBoard, Error, Facts, GameReference, GameSource, Record, ReferencedGame, Scanned,
+};
+use crate::bytes::Malformed;
+use crate::game::Defect;
+use crate::storage::{JoinedFiles, ReadBuffer, Storage};
+
+/// Blocks that are read at once when all are.
+const BLOCKS_AT_ONCE: u64 = 32;
+
+/// How to open a book.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KvetkaOptions {
+    /// The code page of names that are not UTF-8; Windows-1251 if not given.
+    pub code_page: Option<&'static Encoding>,
+}
+
+/// A Kvetka book that is open for reading.
+#[derive(Debug)]
+pub struct KvetkaBook {
+    facts: Facts,
+    /// The `.kob` files, in order.
+    paths: Vec<PathBuf>,
+    others: [PathBuf; 2],
+    file: JoinedFiles,
+    /// Where the blocks begin.
+    begin: u64,
+    blocks: u64,
+    layout: Layout,
+    page: &'static Encoding,
+    cache: PageCache,
+    kin: Option<Kin>,
+    /// Made when it is first needed; from then on the `.kin` is not asked.
+    index: OnceLock<Index>,
+    making: Mutex<()>,
+    ksf: Option<Ksf>,
+    defects: Defects,
+}
+
+impl KvetkaBook {
+    fn io(&self, source: io::Error) -> Error {
+        let file = self.paths.first().cloned().unwrap_or_default();
+        Error::Io { file, source }
+    }
+
+    fn ksf_io(&self, source: io::Error) -> Error {
+        let [_, file] = self.others.clone();
+        Error::Io { file, source }
+    }
+
+    /// Where a block begins in all `.kob` files together.
+    fn offset_of(&self, block: u64) -> u64 {
+        self.begin + block * BLOCK_BYTES as u64
+    }
+
+    /// Something wrong in a block. Of several `.kob` files it says which.
+    fn in_block(&self, block: u64, Malformed { offset, what }: Malformed) -> Defect {
+        let at = self.offset_of(block) + offset as u64;
+        let (number, offset) = self.file.place(at);
+        let name = self.paths.get(number).and_then(|path| path.file_name());
+        let what = match name.filter(|_| self.paths.len() > 1) {
+            Some(name) => format!("{what} (in {})", name.to_string_lossy()),
+            None => what,
+        };
+        Defect {
+            file: "kob",
+            offset,
+            what,
+        }
+    }
+
+    fn note(&self, block: u64, malformed: Malformed) {
+        self.defects.note(self.in_block(block, malformed));
+    }
+
+    /// Shows all blocks to `look`, in order, until that breaks.
+    fn each_block(
+        &self,
+        look: &mut dyn FnMut(u64, Block<'_>) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        let mut buffer = ReadBuffer::default();
+        let mut next = 0;
+        while next < self.blocks {
+            let count = BLOCKS_AT_ONCE.min(self.blocks - next);
+            let bytes = usize::try_from(count).unwrap_or(0) * BLOCK_BYTES;
+            let read = self.file.read(self.offset_of(next), bytes, &mut buffer);
+            let read = read.map_err(|source| self.io(source))?;
+            for (block, bytes) in (next..).zip(read.chunks_exact(BLOCK_BYTES)) {
+                if look(block, Block::new(bytes)).is_break() {
+                    return Ok(());
+                }
+            }
+            next += count;
+        }
+        Ok(())
+    }
+
+    /// Shows the readable records of a block to `visit`, until that breaks.
+    fn visit_block(
+        &self,
+        number: u64,
+        block: Block<'_>,
+        visit: &mut dyn FnMut(Scanned<'_>) -> ControlFlow<()>,
+        defect: &mut dyn FnMut(Defect),
+    ) -> ControlFlow<()> {
+        if let Some(fault) = block.fault() {
+            defect(self.in_block(number, fault));
+        }
+        for element in block.elements() {
+            let read = element.and_then(|element| match board_of(element.key) {
+                Ok(board) => Ok((element, board)),
+                Err(malformed) => Err(Malformed::new(element.offset, malformed.what)),
+            });
+            let (element, board) = match read {
+                Ok(read) => read,
+                Err(malformed) => {
+                    defect(self.in_block(number, malformed));
+                    continue;
+                }
+            };
+            let (record, fault) = element.decode(self.layout);
+            if let Some(fault) = fault {
+                defect(self.in_block(number, fault));
+            }
+            let at = self.offset_of(number) + element.offset as u64;
+            visit(Scanned {
+                board: &board,
+                record: &record,
+                file: "kob",
+                offset: self.file.place(at).1,
+            })?;
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Book for KvetkaBook {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn defects(&self) -> Vec<Defect> {
+        self.defects.list()
+    }
+
+    fn find(&self, board: &CanonicalBoard) -> Result<Option<Record>, Error> {
+        match key_of(board) {
+            Some(key) => self.find_key(&key),
+            None => Ok(None),
+        }
+    }
+
+    fn scan(
+        &self,
+        visit: &mut dyn FnMut(Scanned<'_>) -> ControlFlow<()>,
+        defect: &mut dyn FnMut(Defect),
+    ) -> Result<(), Error> {
+        self.each_block(&mut |number, block| self.visit_block(number, block, visit, defect))
+    }
+
+    fn check(&self, defect: &mut dyn FnMut(Defect)) -> Result<(), Error> {
+        check::check(self, defect)
+    }
+
+    fn sources(&self) -> Result<Vec<GameSource>, Error> {
+        let Some(ksf) = &self.ksf else {
+            return Ok(Vec::new());
+        };
+        let sources = ksf.sources(self.layout.order, &mut |defect| self.defects.note(defect));
+        sources.map_err(|source| self.ksf_io(source))
+    }
+
+    fn game(&self, reference: GameReference) -> Result<Option<ReferencedGame>, Error> {
+        let Some(ksf) = &self.ksf else {
+            return Ok(None);
+        };
+        let strings = (self.layout.order, self.page);
+        let game = ksf.game(reference, strings, &mut |defect| self.defects.note(defect));
+        game.map_err(|source| self.ksf_io(source))
+    }
+}

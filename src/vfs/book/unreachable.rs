@@ -1,0 +1,91 @@
+//! Positions of the book that no line from its start reaches: what is left of
+//! lines whose first moves were deleted, and of set-up positions.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+use crate::book::{Book, CanonicalBoard, Entry, Error};
+use crate::game::Position;
+
+/// The positions, in the order of their names.
+#[derive(Debug)]
+pub(super) struct Unreachable {
+    /// None, if the book has more positions than are looked at.
+    positions: Option<Vec<(u128, CanonicalBoard)>>,
+}
+
+impl Unreachable {
+    /// Walks the whole book, if it has no more than `limit` positions.
+    pub(super) fn find(book: &dyn Book, limit: u32) -> Result<Unreachable, Error> {
+        let Some(reached) = reached(book, limit)? else {
+            return Ok(Unreachable { positions: None });
+        };
+        let mut positions = Vec::new();
+        let mut seen = 0_u32;
+        let mut visit = |board: &CanonicalBoard| {
+            seen += 1;
+            if !reached.contains(&board.key()) {
+                positions.push((board.key(), *board));
+            }
+            if seen > limit {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        };
+        // What is wrong with the book is told elsewhere.
+        book.scan(&mut |scanned| visit(scanned.board), &mut |_| {})?;
+        positions.sort_by_key(|(key, _)| *key);
+        positions.dedup_by_key(|(key, _)| *key);
+        let is_whole = seen <= limit;
+        Ok(Unreachable {
+            positions: is_whole.then_some(positions),
+        })
+    }
+
+    /// Their names.
+    pub(super) fn names(&self) -> impl Iterator<Item = String> {
+        let positions = self.positions.iter().flatten();
+        positions.map(|(key, _)| name_of(*key))
+    }
+
+    /// The one of this name.
+    pub(super) fn position(&self, name: &str) -> Option<Position> {
+        let positions = self.positions.as_ref()?;
+        let key = u128::from_str_radix(name, 16).ok()?;
+        let place = positions.binary_search_by_key(&key, |(key, _)| *key);
+        let (_, board) = positions.get(place.ok()?)?;
+        // Each has one name only.
+        (name_of(key) == name).then(|| board.to_position())
+    }
+}
+
+/// The keys of all boards that lines from the start reach; `None` if they are
+/// more than `limit`.
+fn reached(book: &dyn Book, limit: u32) -> Result<Option<HashSet<u128>>, Error> {
+    let mut reached = HashSet::new();
+    let mut open = vec![book.start()];
+    while let Some(position) = open.pop() {
+        let Some((board, record)) = book.record(&position)? else {
+            continue;
+        };
+        if !reached.insert(board.key()) {
+            continue;
+        }
+        if reached.len() > limit as usize {
+            return Ok(None);
+        }
+        for known in Entry::new(&position, &board, record).moves {
+            let mut next = position.clone();
+            if next.play(known.m).is_ok() {
+                open.push(next);
+            }
+        }
+    }
+    Ok(Some(reached))
+}
+
+/// The name of a position.
+fn name_of(key: u128) -> String {
+    format!("{key:032x}")
+}

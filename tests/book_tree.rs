@@ -1,0 +1,584 @@
+//! Opening books as directories, on a `Vfs` and through a real mount.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a test says what is wrong by panicking, and what it does by printing"
+)]
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use cbfs::fuse::ReadDirPlus;
+use cbfs::vfs::{
+    Attr, BookOptions, BookSource, BookVolume, Error, Folder, Ino, NodeKind, Options, Vfs,
+};
+use common::behaviours::{Answer, Stat, Tree};
+use common::books::{BOOK_BEHAVIOURS, FILES, LinkedTree, MemoryBook, START, walk};
+use common::mounted::Mount;
+
+fn time() -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000)
+}
+
+fn sample() -> Vfs {
+    let book = Arc::new(MemoryBook::sample());
+    let volume = BookVolume::new(book, BookOptions::default(), time());
+    Vfs::new(Box::new(volume), &Options::default())
+}
+
+/// A `Vfs`, walked as a kernel walks it, which follows no link.
+struct Direct(Vfs);
+
+fn answer<T>(ask: impl FnOnce() -> Result<T, Error>) -> Answer<T> {
+    Error::unless_panic(ask).map_err(|error| error.errno())
+}
+
+impl Direct {
+    fn attr(&self, path: &str) -> Answer<Attr> {
+        let mut attr = answer(|| self.0.attr(Ino::ROOT))?;
+        for name in path.split('/').filter(|name| !name.is_empty()) {
+            attr = answer(|| self.0.lookup(attr.ino, name.as_bytes()))?;
+        }
+        Ok(attr)
+    }
+}
+
+impl Tree for Direct {
+    fn list(&self, path: &str) -> Answer<Vec<(String, u64)>> {
+        let directory = self.attr(path)?.ino;
+        let mut names = Vec::new();
+        answer(|| {
+            self.0.list(directory, 0, &mut |entry| {
+                names.push((entry.name.to_owned(), entry.node.ino.0));
+                true
+            })
+        })?;
+        Ok(names.split_off(2))
+    }
+
+    fn stat(&self, path: &str) -> Answer<Stat> {
+        let attr = self.attr(path)?;
+        let mtime = attr.modified.duration_since(SystemTime::UNIX_EPOCH);
+        Ok(Stat {
+            ino: attr.ino.0,
+            size: attr.size,
+            links: u64::from(attr.links),
+            is_directory: attr.kind == NodeKind::Directory,
+            mtime: mtime.unwrap().as_secs(),
+        })
+    }
+
+    fn read(&self, path: &str) -> Answer<Vec<u8>> {
+        self.read_at(path, 0, u32::MAX)
+    }
+
+    fn read_at(&self, path: &str, offset: u64, length: u32) -> Answer<Vec<u8>> {
+        let ino = self.attr(path)?.ino;
+        answer(|| Ok(self.0.read(ino, offset, length)?.to_vec()))
+    }
+}
+
+impl LinkedTree for Direct {
+    fn target(&self, path: &str) -> Answer<String> {
+        let ino = self.attr(path)?.ino;
+        let target = answer(|| self.0.target(ino))?;
+        Ok(String::from_utf8(target).unwrap())
+    }
+}
+
+/// A mount, through the system.
+struct Through(Mount);
+
+fn through<T>(result: std::io::Result<T>) -> Answer<T> {
+    result.map_err(|error| error.raw_os_error().expect("a number of the system"))
+}
+
+impl Tree for Through {
+    fn list(&self, path: &str) -> Answer<Vec<(String, u64)>> {
+        use std::os::unix::fs::DirEntryExt as _;
+        let entries = through(fs::read_dir(self.0.path(path)))?;
+        let entries = entries.map(|entry| {
+            let entry = through(entry)?;
+            Ok((entry.file_name().into_string().unwrap(), entry.ino()))
+        });
+        entries.collect()
+    }
+
+    fn stat(&self, path: &str) -> Answer<Stat> {
+        let metadata = through(fs::symlink_metadata(self.0.path(path)))?;
+        if !metadata.is_symlink() {
+            assert_eq!(metadata.mode() & 0o222, 0, "writable");
+        }
+        Ok(Stat {
+            ino: metadata.ino(),
+            size: metadata.size(),
+            links: metadata.nlink(),
+            is_directory: metadata.is_dir(),
+            mtime: u64::try_from(metadata.mtime()).unwrap(),
+        })
+    }
+
+    fn read(&self, path: &str) -> Answer<Vec<u8>> {
+        through(fs::read(self.0.path(path)))
+    }
+
+    fn read_at(&self, path: &str, offset: u64, length: u32) -> Answer<Vec<u8>> {
+        let file = through(fs::File::open(self.0.path(path)))?;
+        let mut bytes = vec![0; length as usize];
+        let count = through(file.read_at(&mut bytes, offset))?;
+        bytes.truncate(count);
+        Ok(bytes)
+    }
+}
+
+impl LinkedTree for Through {
+    fn target(&self, path: &str) -> Answer<String> {
+        let target = through(fs::read_link(self.0.path(path)))?;
+        Ok(String::from_utf8(target.as_os_str().as_bytes().into()).unwrap())
+    }
+}
+
+#[test]
+fn a_book_behaves_without_a_kernel() {
+    for (name, behaviour) in BOOK_BEHAVIOURS {
+        println!("{name}");
+        behaviour(&Direct(sample()));
+    }
+}
+
+#[test]
+fn a_book_behaves_however_it_is_listed() {
+    if !common::has_fuse() {
+        return;
+    }
+    for listed in [ReadDirPlus::BySize, ReadDirPlus::Off] {
+        let tree = Through(Mount::listed(sample(), listed));
+        for (name, behaviour) in BOOK_BEHAVIOURS {
+            println!("{name}, {listed:?}");
+            behaviour(&tree);
+        }
+    }
+}
+
+#[test]
+fn programs_walk_a_book_to_its_end_and_agree_on_sizes() {
+    if !common::has_fuse() {
+        return;
+    }
+    let mount = Mount::new(sample());
+    let mut paths = BTreeMap::new();
+    walk(&Direct(sample()), "", &mut paths);
+    let count = paths.len();
+    assert_eq!(
+        mount.shell("find . -mindepth 1 -not -path './.cbfs*' | wc -l"),
+        count.to_string()
+    );
+    let by_stat =
+        "find . -type f -not -path './.cbfs*' -printf '%s\\n' | awk '{n+=$1} END {print n}'";
+    let by_reading = "find . -type f -not -path './.cbfs*' -print0 | xargs -0 cat | wc -c";
+    let by_tar = "tar -cf - --exclude=.cbfs . | tar -xOf - | wc -c";
+    let bytes = mount.shell(by_stat);
+    assert_eq!(mount.shell(by_reading), bytes);
+    assert_eq!(mount.shell(by_tar), bytes);
+    assert_eq!(
+        mount.shell("grep -rl --include=line.pgn 'Qxf7#' tree | wc -l"),
+        "1"
+    );
+    assert_eq!(
+        mount.shell("cd tree/Nf3/Nf6/Ng1/Ng8/e4 && cat position.fen"),
+        mount.shell("cat tree/e4/position.fen")
+    );
+}
+
+#[test]
+fn nothing_can_be_written() {
+    if !common::has_fuse() {
+        return;
+    }
+    let mount = Mount::new(sample());
+    let refused = |result: std::io::Result<()>| {
+        let error = result.unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::EROFS), "{error}");
+    };
+    for path in ["tree/e4/position.fen", "README.txt", "tree/x", "fen/x", "x"] {
+        refused(fs::write(mount.path(path), "x"));
+    }
+    refused(fs::create_dir(mount.path("tree/d4")));
+    refused(fs::remove_file(mount.path("tree/e4/board.txt")));
+    refused(fs::remove_dir(mount.path("tree/e4")));
+    refused(fs::rename(mount.path("tree/e4"), mount.path("tree/d4")));
+}
+
+#[test]
+fn a_number_means_something_while_the_kernel_holds_it() {
+    let tree = Direct(sample());
+    let directory = tree.attr("tree/e4").unwrap().ino;
+    let line = tree.attr("tree/e4/e5").unwrap().ino;
+    let mut listed = 0;
+    tree.0
+        .list_with_attrs(directory, 0, &mut |entry, _| {
+            listed += u32::from(entry.node.ino == line);
+            true
+        })
+        .unwrap();
+    assert_eq!(listed, 1);
+    // Told by a look-up and a listing.
+    tree.0.forget(line, 1);
+    assert!(tree.0.attr(line).is_ok());
+    tree.0.forget(line, 1);
+    assert!(matches!(tree.0.attr(line), Err(Error::Stale)));
+    assert!(matches!(tree.0.lookup(line, b"Nf3"), Err(Error::Stale)));
+    // The same line has the same number again.
+    assert_eq!(tree.attr("tree/e4/e5").unwrap().ino, line);
+    assert!(tree.0.attr(line).is_ok());
+    // What is there once is never forgotten.
+    let once = tree.attr("tree").unwrap().ino;
+    tree.0.forget(once, 100);
+    assert!(tree.0.attr(once).is_ok());
+}
+
+#[test]
+fn a_listing_of_names_looks_up_one_position() {
+    use std::sync::atomic::Ordering::SeqCst;
+    let book = MemoryBook::sample();
+    let finds = Arc::clone(&book.finds);
+    let volume = BookVolume::new(Arc::new(book), BookOptions::default(), time());
+    let tree = Direct(Vfs::new(Box::new(volume), &Options::default()));
+    let directory = tree.attr("tree").unwrap().ino;
+    let before = finds.load(SeqCst);
+    let mut count = 0;
+    for after in [0, 0, 5] {
+        tree.0
+            .list_with_attrs(directory, after, &mut |_, _| {
+                count += 1;
+                true
+            })
+            .unwrap();
+    }
+    assert!(count > 2 * FILES.len());
+    assert_eq!(finds.load(SeqCst) - before, 1);
+}
+
+#[test]
+fn a_listing_goes_on_from_anywhere() {
+    let tree = Direct(sample());
+    for path in [
+        "",
+        "tree",
+        "tree/e4/e5/Nf3/Nc6/Bb5/a6",
+        "unreachable",
+        "fen",
+    ] {
+        let directory = tree.attr(path).unwrap().ino;
+        let whole = tree.list(path).unwrap();
+        let mut found = Vec::new();
+        let mut after = 2;
+        loop {
+            let mut next = None;
+            tree.0
+                .list(directory, after, &mut |entry| {
+                    if next.is_some() {
+                        return false;
+                    }
+                    next = Some((entry.name.to_owned(), entry.node.ino.0, entry.cookie));
+                    true
+                })
+                .unwrap();
+            let Some((name, ino, cookie)) = next else {
+                break;
+            };
+            assert!(cookie > after);
+            after = cookie;
+            found.push((name, ino));
+        }
+        assert_eq!(found, whole, "{path}");
+    }
+}
+
+#[test]
+fn the_number_of_a_directory_is_the_same_at_the_next_mount() {
+    let [one, other] = [Direct(sample()), Direct(sample())];
+    for path in [
+        "tree/e4/e5",
+        "uci/e2e4",
+        "tree/e4/e5/board.txt",
+        &format!("fen/{START}"),
+    ] {
+        assert_eq!(one.attr(path).unwrap().ino, other.attr(path).unwrap().ino);
+    }
+    assert_ne!(
+        one.attr("tree/e4").unwrap().ino,
+        one.attr("uci/e4").unwrap().ino
+    );
+    assert_eq!(one.stat("tree/e4").unwrap().mtime, 1_000_000_000);
+}
+
+#[test]
+fn exports_are_what_the_book_writes_and_say_where_they_are_cut() {
+    use cbfs::book::export::{write_epd, write_polyglot, write_positions};
+    use cbfs::book::walk::Limits;
+    let book = MemoryBook::sample();
+    let mut whole = [Vec::new(), Vec::new(), Vec::new()];
+    let limits = Limits::positions(1000);
+    write_epd(&book, limits, &mut whole[0]).unwrap();
+    write_positions(&book, limits, &mut whole[1]).unwrap();
+    write_polyglot(&book, limits, &mut whole[2]).unwrap();
+    let cut = BookOptions {
+        export_limit: 3,
+        ..BookOptions::default()
+    };
+    let volume = BookVolume::new(Arc::new(MemoryBook::sample()), cut, time());
+    let cut = Direct(Vfs::new(Box::new(volume), &Options::default()));
+    let tree = Direct(sample());
+    for (name, whole) in ["book.epd", "positions.tsv", "book.bin"].iter().zip(&whole) {
+        let path = format!("export/{name}");
+        assert_eq!(tree.read(&path).unwrap(), *whole, "{name}");
+        assert!(cut.read(&path).unwrap().len() < whole.len(), "{name}");
+    }
+    for path in [
+        "export/book.pgn",
+        "export/book.epd",
+        "export/positions.tsv",
+        "tree/e4/book.pgn",
+    ] {
+        let said =
+            "The book has more positions than these 3; mount it with a larger --export-limit\n";
+        let read = |tree: &Direct| String::from_utf8(tree.read(path).unwrap()).unwrap();
+        assert!(read(&cut).ends_with(said), "{path}");
+        assert!(!read(&tree).contains("--export-limit"), "{path}");
+        assert_eq!(cut.stat(path).unwrap().size, read(&cut).len() as u64);
+    }
+    // A walk that was cut cannot tell what no line reaches.
+    assert!(cut.list("unreachable").unwrap().is_empty());
+}
+
+/// Books that are not part of the project.
+fn shared_books() -> Vec<PathBuf> {
+    let Some(shared) = common::shared() else {
+        return Vec::new();
+    };
+    let books = [
+        "real/simple.ctg",
+        "generated/tiny.ctg",
+        "generated/onepage.ctg",
+    ];
+    books.map(|book| shared.join("books").join(book)).into()
+}
+
+/// FEN and moves of each position, of which `None` are those the book has not.
+fn vectors(book: &Path) -> Vec<(String, Option<Vec<String>>)> {
+    let table = fs::read_to_string(book.with_extension("vectors.tsv")).unwrap();
+    let rows = table.lines().skip(1).map(|line| {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let moves = fields[17].split(' ').filter(|known| !known.is_empty());
+        let names = moves.map(|known| known.split(':').next().unwrap().to_owned());
+        (
+            fields[0].to_owned(),
+            (fields[5] != "MISS").then(|| names.collect()),
+        )
+    });
+    rows.collect()
+}
+
+fn open_book(path: &Path) -> Direct {
+    let source = BookSource::new(path, BookOptions::default());
+    Direct(Vfs::open(Box::new(source), &Options::default()).unwrap())
+}
+
+#[test]
+fn each_position_of_a_real_book_is_found_by_its_fen() {
+    for path in shared_books() {
+        let tree = open_book(&path);
+        let mut count = 0;
+        for (fen, moves) in vectors(&path) {
+            let fields: Vec<&str> = fen.split(' ').take(4).collect();
+            let name = fields.join("_").replace('/', ":");
+            let directory = format!("fen/{name}");
+            let stats = tree.read(&format!("{directory}/stats.json")).unwrap();
+            let stats: serde_json::Value = serde_json::from_slice(&stats).unwrap();
+            assert_eq!(stats["in_book"], moves.is_some(), "{fen}");
+            let table = tree.read(&format!("{directory}/moves.tsv")).unwrap();
+            let lines = table.split(|byte| *byte == b'\n').count() - 2;
+            let listed = tree.list(&directory).unwrap().len() - FILES.len();
+            assert_eq!(listed, lines, "{fen}");
+            for name in moves.iter().flatten() {
+                count += usize::from(tree.stat(&format!("{directory}/{name}")).is_ok());
+            }
+            assert!(listed <= moves.map_or(0, |moves| moves.len()), "{fen}");
+        }
+        assert!(count > 0, "{}", path.display());
+    }
+}
+
+#[test]
+fn what_no_line_of_a_real_book_reaches_is_listed() {
+    use cbfs::book::CanonicalBoard;
+    use common::books::{position, uci};
+    let key = |position: &cbfs::game::Position| CanonicalBoard::of(position).unwrap().key();
+    for path in shared_books() {
+        let known = vectors(&path).into_iter();
+        let known: BTreeMap<u128, (String, Vec<String>)> = known
+            .filter_map(|(fen, moves)| Some((key(&position(&fen)), (fen, moves?))))
+            .collect();
+        let mut reached = BTreeSet::new();
+        let mut open = vec![cbfs::game::Position::default()];
+        while let Some(next) = open.pop() {
+            let Some((fen, moves)) = known.get(&key(&next)) else {
+                continue;
+            };
+            if !reached.insert(key(&next)) {
+                continue;
+            }
+            let at = position(fen);
+            for name in moves {
+                let mut after = at.clone();
+                let is_legal = std::panic::catch_unwind(|| uci(&at, name));
+                if let Ok(m) = is_legal
+                    && after.play(m).is_ok()
+                {
+                    open.push(after);
+                }
+            }
+        }
+        let all = known.keys();
+        let expected: Vec<String> = all
+            .filter(|key| !reached.contains(key))
+            .map(|key| format!("{key:032x}"))
+            .collect();
+        let found = open_book(&path).list("unreachable").unwrap().into_iter();
+        let is_told = |name: &String| {
+            let key = u128::from_str_radix(name, 16).unwrap();
+            known.contains_key(&key)
+        };
+        let (found, others): (Vec<String>, Vec<String>) =
+            found.map(|(name, _)| name).partition(is_told);
+        // A capture in passing that a pin forbids has no FEN of its own, so
+        // one position of a set-up game is not among the vectors.
+        assert!(others.len() <= 1, "{others:?}");
+        assert_eq!(found, expected, "{}", path.display());
+    }
+}
+
+fn copy_book(from: &Path, to: &Path) {
+    for extension in ["ctg", "cto", "ctb"] {
+        let source = from.with_extension(extension);
+        // What is shared may be read-only.
+        fs::write(to.with_extension(extension), fs::read(source).unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn a_book_that_is_replaced_is_shown_anew_and_keeps_its_numbers() {
+    let books = shared_books();
+    let [simple, tiny, ..] = &books[..] else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.ctg");
+    copy_book(simple, &path);
+    let tree = open_book(&path);
+    let before = tree.list("tree").unwrap();
+    let number = tree.stat("tree/e4").unwrap().ino;
+    let unchanged = tree.0.refresh();
+    assert!(unchanged.directories.is_empty());
+    copy_book(tiny, &path);
+    let changed = tree.0.refresh();
+    assert!(changed.directories.contains(&Ino(number)));
+    let after = tree.list("tree").unwrap();
+    assert!(after.len() > before.len());
+    assert_eq!(tree.stat("tree/e4").unwrap().ino, number);
+    assert!(tree.stat("tree/e4/d5").unwrap().is_directory);
+}
+
+#[test]
+fn a_book_beside_a_base_has_its_extension() {
+    let books = shared_books();
+    let Some(tiny) = books.get(1) else { return };
+    let folder = common::copy_of_base("cbh/sample");
+    copy_book(tiny, &folder.path().join("sample.ctg"));
+    copy_book(tiny, &folder.path().join("other.ctg"));
+    fs::write(folder.path().join("broken.ctg"), "x").unwrap();
+    let bases = Folder::new(folder.path(), cbfs::cbh::Options::default(), None);
+    let tree = Direct(Vfs::shelf(bases, &Options::default()).unwrap());
+    let mut names: Vec<String> = tree
+        .list("")
+        .unwrap()
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
+    names.sort();
+    assert_eq!(names, [".cbfs", "broken", "other", "sample", "sample.ctg"]);
+    assert!(tree.stat("sample.ctg/tree/e4").unwrap().is_directory);
+    assert!(tree.stat("sample/games").unwrap().is_directory);
+    assert!(tree.read("broken/ERROR").unwrap().starts_with(b"/"));
+    let status = tree.read("other/.cbfs/status").unwrap();
+    assert!(
+        String::from_utf8(status)
+            .unwrap()
+            .contains("ChessBase book (CTG)")
+    );
+    let numbers: Vec<u64> = ["other", "sample.ctg"]
+        .map(|name| tree.stat(&format!("{name}/tree/e4")).unwrap().ino)
+        .into();
+    assert_ne!(numbers[0], numbers[1]);
+    assert!(numbers.iter().all(|number| *number < 1 << 53));
+}
+
+#[test]
+fn the_games_that_a_book_names_are_files() {
+    let Some(shared) = common::shared() else {
+        return;
+    };
+    let tree = open_book(&shared.join("books/generated/kvtiny.kin"));
+    let table = String::from_utf8(tree.read("games/sources.tsv").unwrap()).unwrap();
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .map(|line| line.split('\t').collect())
+        .collect();
+    assert!(rows.len() > 1, "{table}");
+    let mut whole = 0;
+    for row in &rows[1..] {
+        let listed = tree.list(&format!("games/{}", row[0])).unwrap();
+        assert_eq!(listed.len(), row[3].parse::<usize>().unwrap());
+        for (name, ino) in listed {
+            let path = format!("games/{}/{name}", row[0]);
+            let Ok(text) = tree.read(&path) else {
+                continue;
+            };
+            let stat = tree.stat(&path).unwrap();
+            assert_eq!((stat.size, stat.ino), (text.len() as u64, ino), "{path}");
+            assert!(text.starts_with(b"[Event "), "{path}");
+            whole += 1;
+        }
+    }
+    assert!(whole > 0, "{table}");
+    for path in [
+        "games/0/0.pgn",
+        "games/0/999999.pgn",
+        "games/00",
+        "games/99999",
+    ] {
+        assert_eq!(tree.stat(path).unwrap_err(), libc::ENOENT, "{path}");
+    }
+    // What CTG and Kvetka have of the same games are the same lines.
+    let ctg = open_book(&shared.join("books/generated/tiny.ctg"));
+    let names = |tree: &Direct| {
+        let listed = tree.list("tree/e4").unwrap().into_iter();
+        let mut names: Vec<String> = listed.map(|(name, _)| name).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&tree), names(&ctg));
+}
