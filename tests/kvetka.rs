@@ -366,7 +366,7 @@ fn titles_comments_and_names_are_read_in_both_byte_orders() {
     let big = open(&generated.join("kvtiny.kin")).unwrap();
     let little = open(&generated.join("kvtiny-le.kin")).unwrap();
     for book in [&big, &little] {
-        let title = "Дебютная книга cbfs (tiny)";
+        let title = "Тестовая книга cbfs (tiny)";
         assert_eq!(book.facts().title.as_deref(), Some(title));
         let sources = book.sources().unwrap();
         assert_eq!(sources.len(), 4);

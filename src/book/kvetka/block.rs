@@ -49,8 +49,9 @@ impl<'a> Block<'a> {
 
     /// What is wrong with the length of the block.
     pub(super) fn fault(self) -> Option<Malformed> {
-        let Block { claimed, used, .. } = self;
-        (claimed != used).then(|| {
+        let Block { claimed, bytes, .. } = self;
+        let possible = LENGTH_BYTES..=bytes.len();
+        (!possible.contains(&claimed)).then(|| {
             let what = format!("a block of {claimed} bytes, 2 to {BLOCK_BYTES} are possible");
             Malformed::new(0, what)
         })
