@@ -18,6 +18,14 @@ pub enum Error {
     IsADirectory,
     /// The mount cannot be written.
     ReadOnly,
+    /// There is one of that name already.
+    Exists,
+    /// A directory of that name has something in it.
+    NotEmpty,
+    /// This cannot be done to this file, by nobody.
+    NotPermitted,
+    /// There is no room for it.
+    NoSpace,
     /// The request makes no sense for this file.
     Invalid,
     /// What was being read is not there any more: the file has another
@@ -53,6 +61,10 @@ impl Error {
             Error::NotADirectory => libc::ENOTDIR,
             Error::IsADirectory => libc::EISDIR,
             Error::ReadOnly => libc::EROFS,
+            Error::Exists => libc::EEXIST,
+            Error::NotEmpty => libc::ENOTEMPTY,
+            Error::NotPermitted => libc::EPERM,
+            Error::NoSpace => libc::ENOSPC,
             Error::Invalid => libc::EINVAL,
             Error::Stale => libc::ESTALE,
             Error::TooLarge => libc::EFBIG,

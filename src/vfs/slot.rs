@@ -19,6 +19,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::about::{self, About, Mounting, Report, Subject};
 use super::broken::Broken;
 use super::edition::{Edition, Reading, Shared};
+use super::editor::{Refusal, Saved};
+use super::saves::Edit;
 use super::sizes::Words;
 use super::source::Source;
 use super::volume::{Ino, Listing, Node, NodeKind, Volume};
@@ -142,6 +144,18 @@ impl Slot {
         drop(outdated);
         self.shared.background.saw_edition();
         edition
+    }
+
+    /// Saves one edit of what is shown, and shows what is stored then.
+    pub(super) fn save(&self, edit: &mut Edit<'_>) -> Result<Saved, Refusal> {
+        let mut watch = lock(&self.watch);
+        let edition = self.opened().ok_or(Error::Stale)?;
+        let editor = edition.volume.editor().ok_or(Error::ReadOnly)?;
+        let mut saved = edit(editor)?;
+        if let Some(volume) = saved.volume.take() {
+            self.publish(volume, &mut watch);
+        }
+        Ok(saved)
     }
 
     /// Shows a volume that does not change.
