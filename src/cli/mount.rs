@@ -116,6 +116,7 @@ fn serve(args: &Args) -> Result<(), Failure> {
             .cache_size
             .or(options.cache_bytes)
             .unwrap_or(vfs::Options::default().cache_bytes),
+        ..vfs::Options::default()
     };
     let reading = cbh::Options {
         code_page: args.codepage.or(options.code_page),

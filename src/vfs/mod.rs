@@ -44,6 +44,7 @@ mod source;
 mod text;
 mod told;
 mod volume;
+mod writing;
 
 pub use about::Mounting;
 pub use background::Background;
@@ -59,8 +60,10 @@ pub use volume::{
     Completeness, DirEntry, Facts, Fault, Ino, Listing, Node, NodeKind, Page, Size, Statistics,
     Volume,
 };
+pub use writing::{Access, Handle, RenameMode, Written};
 
 use std::ops::{Deref, Range};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -79,12 +82,18 @@ const MOST_CHUNK_BYTES: usize = 16 << 20;
 pub struct Options {
     /// Bytes of rendered texts to keep, of all that is mounted together.
     pub cache_bytes: usize,
+    /// Bytes of drafts and scratch files, at most.
+    pub scratch_bytes: u64,
+    /// The directory in which each base has one for its rejected drafts.
+    pub state: Option<PathBuf>,
 }
 
 impl Default for Options {
     fn default() -> Options {
         Options {
             cache_bytes: 64 << 20,
+            scratch_bytes: 256 << 20,
+            state: None,
         }
     }
 }
