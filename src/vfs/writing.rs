@@ -9,6 +9,7 @@ use super::{Attr, Bytes, Error, Ino, Vfs};
 pub struct Handle(pub u64);
 
 /// What a file is opened for.
+#[expect(clippy::struct_excessive_bools, reason = "they are flags of open(2)")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Access {
     /// Reading.
