@@ -11,7 +11,7 @@ use nix::sys::signal::{SigSet, Signal};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use sd_notify::NotifyState;
 
-use super::options::{MountOptions, parse_code_page, parse_size};
+use super::options::{MountOptions, Writing, parse_code_page, parse_size};
 use super::{Failure, daemon, signals};
 use crate::cbh::{self, CodePage};
 use crate::fuse::{self, Mounted, Outcome, Stopper, mount_at};
@@ -46,6 +46,16 @@ pub(super) struct Args {
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(super) cache_size: Option<usize>,
 
+    /// Room for edits that are not saved yet and for files that editors put
+    /// beside a game, as 256M (the default)
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(super) scratch_size: Option<usize>,
+
+    /// Let go of tags that a base has no field for, instead of keeping them
+    /// in a remark
+    #[arg(long)]
+    pub(super) drop_foreign_tags: bool,
+
     /// Code page of names and texts that are not UTF-8, as 1251 or cp1250;
     /// told from the names otherwise
     #[arg(long, value_name = "PAGE", value_parser = parse_code_page)]
@@ -72,6 +82,10 @@ impl Args {
         if let Some(bytes) = self.cache_size {
             arguments.extend(["--cache-size".into(), bytes.to_string().into()]);
         }
+        if let Some(bytes) = self.scratch_size {
+            arguments.extend(["--scratch-size".into(), bytes.to_string().into()]);
+        }
+        arguments.extend(self.drop_foreign_tags.then(|| "--drop-foreign-tags".into()));
         if let Some(page) = self.codepage {
             arguments.extend(["--codepage".into(), page.name().into()]);
         }
@@ -123,7 +137,8 @@ fn serve(args: &Args) -> Result<(), Failure> {
     };
     check_not_covered(&source, &args.mountpoint)?;
     let (shown, vfs) = open(&source, reading, &vfs_options)?;
-    let outside = outside(&options, &shown);
+    let is_writable = is_writable(&options, &source, &vfs)?;
+    let outside = outside(&options, &shown, is_writable);
     let mounted = Mounted::new(Arc::new(vfs), &args.mountpoint, &outside).map_err(Failure::new)?;
     log::info!(
         "{}: mounted at {}",
@@ -173,13 +188,29 @@ fn allow_many_files() {
     }
 }
 
-fn outside(options: &MountOptions, shown: &Path) -> fuse::Options {
+/// Whether it is mounted to be written: if it can be, unless something else is
+/// wanted. Of a directory each base says so when it is looked into.
+fn is_writable(options: &MountOptions, source: &Path, vfs: &Vfs) -> Result<bool, Failure> {
+    let is_possible = source.is_dir() || vfs.can_be_written();
+    match options.writing {
+        Writing::Off => Ok(false),
+        Writing::IfPossible => Ok(is_possible),
+        Writing::Needed if is_possible => Ok(true),
+        Writing::Needed => Err(Failure::about(
+            source,
+            "cannot be written; mount it with -o ro",
+        )),
+    }
+}
+
+fn outside(options: &MountOptions, shown: &Path, is_writable: bool) -> fuse::Options {
     fuse::Options {
         source: options
             .source_name
             .clone()
             .unwrap_or_else(|| shown.to_string_lossy().into_owned()),
         access: options.access,
+        is_writable,
         uid: options
             .uid
             .unwrap_or_else(|| nix::unistd::getuid().as_raw()),

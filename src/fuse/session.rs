@@ -25,7 +25,7 @@ use nix::mount::{MntFlags, umount2};
 use super::kernel::Kernel;
 use super::mounts::{Mount, mount_at};
 use super::{Adapter, Ownership, ReadDirPlus};
-use crate::vfs::{Mounting, Vfs};
+use crate::vfs::{Mounting, Vfs, Written};
 
 /// After detaching, requests of whoever is still inside are answered for this
 /// long.
@@ -37,12 +37,16 @@ const MOST_READERS_AHEAD: usize = 16;
 /// Between two looks whether a base has changed.
 const TICK: Duration = Duration::from_millis(500);
 
+/// A save survives a power cut so long after it, at the latest, though nobody
+/// asked for that.
+const SYNC_INTERVAL: Duration = Duration::from_secs(2);
+
 /// Not to look all the time, however much hurry there is.
 const BREATH: Duration = Duration::from_millis(20);
 
 /// Who may look into the mount.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Access {
+pub enum Audience {
     /// Who mounted it.
     #[default]
     Owner,
@@ -58,7 +62,9 @@ pub struct Options {
     /// What `findmnt` shows as the source.
     pub source: String,
     /// Who may look into it.
-    pub access: Access,
+    pub access: Audience,
+    /// Whether files can be written.
+    pub is_writable: bool,
     /// Owner of all files.
     pub uid: u32,
     /// Group of all files.
@@ -149,8 +155,8 @@ impl Mounted {
             // The kernel answers from what it keeps without asking who asks,
             // so that others stay outside is up to the modes.
             mask: match options.access {
-                Access::OwnerAndRoot => 0o700,
-                Access::Owner | Access::Everybody => 0o777,
+                Audience::OwnerAndRoot => 0o700,
+                Audience::Owner | Audience::Everybody => 0o777,
             },
         };
         vfs.set_mounting(mounting(&place, options));
@@ -158,7 +164,11 @@ impl Mounted {
         let adapter = Adapter::new(Arc::clone(&vfs), ownership, options);
         let served = Session::new(adapter, &place, &config(options))
             .and_then(|session| {
-                background.push(start_watching(&vfs, Kernel::of(&session)?)?);
+                let kernel = Kernel::of(&session, options.is_writable)?;
+                background.push(start_watching(&vfs, kernel)?);
+                if options.is_writable {
+                    background.push(start_syncing(&vfs)?);
+                }
                 session.spawn()
             })
             .and_then(|mut session| {
@@ -213,10 +223,13 @@ impl Mounted {
         });
         let mut event = events.recv();
         if !matches!(event, Ok(Event::Ended(_))) {
+            // Who waits for the mount to go finds all saves on the disk.
+            end_writing(&vfs);
             detach_if_ours(&mountpoint, ours.as_ref());
             event = events.recv_timeout(GRACE).map_err(|_| RecvError);
         }
         stop_background(&vfs, background);
+        end_writing(&vfs);
         vfs.save_sizes();
         let Ok(Event::Ended(outcome)) = event else {
             log::info!("{}: still in use, ending anyway", mountpoint.display());
@@ -232,9 +245,9 @@ impl Mounted {
 /// What the mount says of itself.
 fn mounting(mountpoint: &Path, options: &Options) -> Mounting {
     let access = match options.access {
-        Access::Owner => None,
-        Access::OwnerAndRoot => Some("allow_root".to_owned()),
-        Access::Everybody => Some("allow_other".to_owned()),
+        Audience::Owner => None,
+        Audience::OwnerAndRoot => Some("allow_root".to_owned()),
+        Audience::Everybody => Some("allow_other".to_owned()),
     };
     let auto_unmount = options.auto_unmount.then(|| "auto_unmount".to_owned());
     let owner = [
@@ -324,9 +337,33 @@ fn start_watching(vfs: &Arc<Vfs>, kernel: Kernel) -> io::Result<JoinHandle<()>> 
         .spawn(move || {
             while vfs.background().pause(TICK) {
                 kernel.tell(&vfs.refresh());
+                if vfs.take_written() != Written::default() {
+                    kernel.begin_epoch();
+                }
                 thread::sleep(BREATH);
             }
         })
+}
+
+/// Lends a thread that brings saves to the disk.
+fn start_syncing(vfs: &Arc<Vfs>) -> io::Result<JoinHandle<()>> {
+    let vfs = Arc::clone(vfs);
+    thread::Builder::new()
+        .name("sync".to_owned())
+        .spawn(move || {
+            while vfs.background().rest(SYNC_INTERVAL) {
+                if let Err(error) = vfs.sync() {
+                    log::error!("saves are not in the base's files yet: {error}");
+                }
+            }
+        })
+}
+
+/// Keeps what was not saved, and brings to the disk what was.
+fn end_writing(vfs: &Vfs) {
+    if let Err(error) = vfs.end() {
+        log::error!("saves are not in the base's files yet, but in its journal: {error}");
+    }
 }
 
 fn stop_background(vfs: &Vfs, threads: Vec<JoinHandle<()>>) {
@@ -346,7 +383,11 @@ fn config(options: &Options) -> Config {
         escape(&options.source)
     };
     let mut mount_options = vec![
-        MountOption::RO,
+        if options.is_writable {
+            MountOption::RW
+        } else {
+            MountOption::RO
+        },
         MountOption::FSName(source),
         MountOption::CUSTOM("subtype=cbfs".to_owned()),
         // The kernel checks modes by itself and asks less.
@@ -359,9 +400,9 @@ fn config(options: &Options) -> Config {
     let mut config = Config::default();
     config.mount_options = mount_options;
     config.acl = match options.access {
-        Access::Owner => SessionACL::Owner,
-        Access::OwnerAndRoot => SessionACL::RootAndOwner,
-        Access::Everybody => SessionACL::All,
+        Audience::Owner => SessionACL::Owner,
+        Audience::OwnerAndRoot => SessionACL::RootAndOwner,
+        Audience::Everybody => SessionACL::All,
     };
     config.n_threads = Some(cores().clamp(4, 16));
     config

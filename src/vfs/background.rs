@@ -145,6 +145,13 @@ impl Background {
         !self.is_stopping()
     }
 
+    /// Waits as long as this; false if stopped.
+    pub fn rest(&self, time: Duration) -> bool {
+        let wake = |_: &mut Ahead| !self.is_stopping();
+        drop(self.wake.wait_timeout_while(self.lock(), time, wake));
+        !self.is_stopping()
+    }
+
     /// Notes that there is an edition whose lengths are not known.
     pub(super) fn saw_edition(&self) {
         self.lock().has_edition = true;

@@ -20,6 +20,21 @@ impl Vfs {
             Place::Shelf(..) => Err(Error::NotPermitted.into()),
         }
     }
+
+    /// Returns when all that was saved survives a power cut.
+    ///
+    /// # Errors
+    ///
+    /// That of the medium; what could be synced was.
+    pub fn sync(&self) -> Result<(), Error> {
+        let mut synced = Ok(());
+        for edition in self.editions() {
+            if let Some(editor) = edition.volume.editor() {
+                synced = editor.sync().and(synced);
+            }
+        }
+        synced
+    }
 }
 
 impl Slot {
