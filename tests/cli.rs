@@ -131,11 +131,6 @@ fn what_cannot_be_mounted_is_refused_in_one_line() {
     fails(&["mount", base, source], 1, &["not empty", "nonempty"]);
     fails(&["mount", "/no/such.cbh", empty], 1, &["/no"]);
     fails(
-        &["mount", "-o", "rw", base, empty],
-        1,
-        &["cannot write", "-o ro"],
-    );
-    fails(
         &["mount", "-o", "lang=de", base, empty],
         1,
         &["unknown mount option", "lang"],

@@ -281,7 +281,6 @@ mod tests {
             ),
             ("codepage=utf-8", "codepage=utf-8: UTF-8 is recognised"),
             ("readdirplus=maybe", "readdirplus=maybe: not auto"),
-            ("rw", "rw: this version of cbfs cannot write"),
             ("auto_unmount", "auto_unmount needs allow_other"),
         ] {
             let error = parse(list).unwrap_err();
