@@ -565,7 +565,7 @@ fn every_way_to_end_a_mount_ends_its_daemon() {
 fn in_the_foreground_it_ends_with_zero_and_hup_does_nothing() {
     in_sample(
         "$cbfs mount -o ro -f $base mnt & p=$!\n\
-         for i in $(seq 200); do test -d mnt/games && break; sleep 0.02; done\n\
+         for i in $(seq 3000); do test -d mnt/games && break; sleep 0.02; done\n\
          kill -HUP $p; sleep 0.1; ls mnt/games > /dev/null\n\
          kill $p; wait $p; ! findmnt $mnt",
     );
@@ -654,9 +654,11 @@ fn a_file_cut_short_while_mounted_is_eio_for_what_is_gone() {
              names=$(cd $mnt; ls games/*); truncate -s {left} ${{base%cbh}}{file}\n\
              for name in $names; do cat $mnt/$name > text 2> error || \
                grep -q 'Input/output\\|No such\\|Stale' error || cat error; done\n\
-             sleep 1.5; read_all() {{ cd $1; for name in $names; do cat $name 2>&1 || true; done; cd ..; }}\n\
+             read_all() {{ cd $1; for name in $names; do cat $name 2>&1 || true; done; cd ..; }}\n\
              if $cbfs mount -o ro $base new 2> /dev/null; then \
-               read_all new > other; read_all $mnt > text; cmp text other; $cbfs umount new; fi\n\
+               read_all new > other; $cbfs umount new\n\
+               for i in $(seq 300); do read_all $mnt > text; cmp -s text other && break; sleep 0.2; done\n\
+               cmp text other; fi\n\
              kill -0 $p; $cbfs umount $mnt; gone $p; echo it lives"
         );
         let Some(printed) = in_namespace(&base.path().join("sample.cbh"), &script) else {
