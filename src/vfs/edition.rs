@@ -235,6 +235,7 @@ impl Edition {
         after: u64,
         listing: &mut ListingWithAttrs<'_>,
     ) -> Result<(), Error> {
+        self.shared.background.saw_listing();
         let mut sizes = self.sizes.in_order();
         // A page of files whose lengths are not known is rendered in one go.
         let mut renderer = None;
