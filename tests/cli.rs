@@ -521,7 +521,8 @@ fn the_base_is_shown_as_the_source_whatever_its_path() {
         }
     }
     let base = odd.join("sample.cbh");
-    let script = "$cbfs mount -o ro \"$base\" $mnt; findmnt -no FSTYPE,SOURCE $mnt; $cbfs umount $mnt";
+    let script =
+        "$cbfs mount -o ro \"$base\" $mnt; findmnt -no FSTYPE,SOURCE $mnt; $cbfs umount $mnt";
     if let Some(printed) = in_namespace(&base, script) {
         assert_eq!(printed, format!("fuse.cbfs {}", base.display()));
     }

@@ -53,7 +53,9 @@ fn variable(name: &str, default: u64) -> u64 {
 
 /// Saves games until the daemon is gone; each game has one writer.
 fn write(game: &std::path::Path, number: u32, mark: &str, saves: &Book) -> bool {
-    let Ok(text) = std::fs::read_to_string(game) else { return false };
+    let Ok(text) = std::fs::read_to_string(game) else {
+        return false;
+    };
     saves.lock().unwrap().entry(number).or_default().begun = Some(mark.to_owned());
     if save(game, &with_tag(&text, "Annotator", mark)).is_err() {
         return false;
@@ -66,7 +68,13 @@ fn write(game: &std::path::Path, number: u32, mark: &str, saves: &Book) -> bool 
 
 /// Lets writers work until so many saves are confirmed, and kills the daemon
 /// amid the next ones.
-fn kill_amid_saves(daemon: &mut Daemon, round: u64, wanted: u64, pause: Duration, book: &Book) -> u64 {
+fn kill_amid_saves(
+    daemon: &mut Daemon,
+    round: u64,
+    wanted: u64,
+    pause: Duration,
+    book: &Book,
+) -> u64 {
     let confirmed = AtomicU64::new(0);
     let is_over = AtomicBool::new(false);
     let games: Vec<_> = (1..=GAMES).map(|number| daemon.game(number)).collect();
@@ -78,7 +86,9 @@ fn kill_amid_saves(daemon: &mut Daemon, round: u64, wanted: u64, pause: Duration
                     let own: Vec<u32> = (1..=GAMES).filter(|n| n % WRITERS == writer).collect();
                     let number = own[step % own.len()];
                     let mark = format!("{round}-{writer}-{step}");
-                    if is_over.load(SeqCst) || !write(&games[number as usize - 1], number, &mark, book) {
+                    if is_over.load(SeqCst)
+                        || !write(&games[number as usize - 1], number, &mark, book)
+                    {
                         return;
                     }
                     confirmed.fetch_add(1, SeqCst);
@@ -105,7 +115,9 @@ fn annotator(text: &str) -> Option<String> {
 
 fn without_annotator(text: &str) -> Vec<&str> {
     let lines = text.lines();
-    lines.filter(|line| !line.starts_with("[Annotator ")).collect()
+    lines
+        .filter(|line| !line.starts_with("[Annotator "))
+        .collect()
 }
 
 #[test]
@@ -136,10 +148,20 @@ fn a_daemon_that_is_killed_amid_saves_loses_none_that_was_confirmed() {
             let mut book = book.lock().unwrap();
             let saves = book.entry(number).or_default();
             let is_one = found == saves.confirmed || (found.is_some() && found == saves.begun);
-            assert!(is_one, "round {round}, game {number}: {found:?} is none of {saves:?}");
+            assert!(
+                is_one,
+                "round {round}, game {number}: {found:?} is none of {saves:?}"
+            );
             let original = &before[number as usize - 1];
-            assert_eq!(without_annotator(&text), without_annotator(original), "game {number}");
-            *saves = Saves { confirmed: found, begun: None };
+            assert_eq!(
+                without_annotator(&text),
+                without_annotator(original),
+                "game {number}"
+            );
+            *saves = Saves {
+                confirmed: found,
+                begun: None,
+            };
         }
     }
     daemon.end();

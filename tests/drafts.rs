@@ -45,8 +45,14 @@ fn assert_annotated(daemon: &mut Daemon, number: u32, annotator: &str) {
     for _ in 0..2 {
         let text = daemon.text(number);
         assert!(text.contains(&line), "{text}");
-        assert!(text.starts_with("[Event "), "not the canonical text: {text}");
-        assert_eq!(fs::metadata(daemon.game(number)).unwrap().len(), text.len() as u64);
+        assert!(
+            text.starts_with("[Event "),
+            "not the canonical text: {text}"
+        );
+        assert_eq!(
+            fs::metadata(daemon.game(number)).unwrap().len(),
+            text.len() as u64
+        );
         daemon.restart();
     }
     daemon.end();
@@ -170,7 +176,13 @@ fn an_emptied_file_is_never_saved() {
 #[test]
 fn files_of_editors_are_theirs_and_go_with_the_mount() {
     let Some(mut daemon) = sample() else { return };
-    for name in ["4913", ".000001.pgn.swp", "#000001.pgn#", "000001.pgn~", "notes.txt"] {
+    for name in [
+        "4913",
+        ".000001.pgn.swp",
+        "#000001.pgn#",
+        "000001.pgn~",
+        "notes.txt",
+    ] {
         let path = daemon.at(&format!("games/{name}"));
         fs::write(&path, name.repeat(3000)).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), name.repeat(3000));
@@ -196,7 +208,10 @@ fn a_new_name_or_the_next_number_is_a_new_game() {
     assert!(daemon.text(15).contains("[Annotator \"Next\"]"));
     assert_eq!(errno(save(&daemon.game(99), &text)), Some(libc::EPERM));
     let two = format!("{text}\n{text}");
-    assert_eq!(errno(save(&daemon.at("games/two.pgn"), &two)), Some(libc::EINVAL));
+    assert_eq!(
+        errno(save(&daemon.at("games/two.pgn"), &two)),
+        Some(libc::EINVAL)
+    );
     assert!(!daemon.game(16).exists());
     assert_annotated(&mut daemon, 14, "New");
     assert!(!daemon.at("games/mine.pgn").exists());
@@ -206,21 +221,33 @@ fn a_new_name_or_the_next_number_is_a_new_game() {
 #[test]
 fn all_games_of_a_file_are_imported_or_none() {
     let Some(mut daemon) = sample() else { return };
-    let three: String = (1..=3).map(|n| edited(&daemon, n, "Imported") + "\n").collect();
+    let three: String = (1..=3)
+        .map(|n| edited(&daemon, n, "Imported") + "\n")
+        .collect();
     save(&daemon.at("import/three.pgn"), &three).unwrap();
     assert_eq!(names(&daemon.at("games")).len(), 16);
-    assert_eq!(fs::read_to_string(daemon.at("import/three.pgn")).unwrap(), three);
+    assert_eq!(
+        fs::read_to_string(daemon.at("import/three.pgn")).unwrap(),
+        three
+    );
     let log = fs::read_to_string(daemon.at("import/three.pgn.log")).unwrap();
     assert!(log.contains('3'), "{log}");
     let broken = format!("{three}\n[Event \"x\"]\n\n1. e5 *\n");
-    assert_eq!(errno(save(&daemon.at("import/broken.pgn"), &broken)), Some(libc::EINVAL));
+    assert_eq!(
+        errno(save(&daemon.at("import/broken.pgn"), &broken)),
+        Some(libc::EINVAL)
+    );
     let log = fs::read_to_string(daemon.at("import/broken.pgn.log")).unwrap();
     assert!(log.contains("e5"), "{log}");
     assert_eq!(names(&daemon.at("games")).len(), 16);
     // A file that comes under another name first.
     save(&daemon.at("import/.rsync.AbC"), &three).unwrap();
     assert_eq!(names(&daemon.at("games")).len(), 16);
-    fs::rename(daemon.at("import/.rsync.AbC"), daemon.at("import/again.pgn")).unwrap();
+    fs::rename(
+        daemon.at("import/.rsync.AbC"),
+        daemon.at("import/again.pgn"),
+    )
+    .unwrap();
     assert_eq!(names(&daemon.at("games")).len(), 19);
     assert_annotated(&mut daemon, 19, "Imported");
     assert!(names(&daemon.at("import")).is_empty());
@@ -233,7 +260,10 @@ fn a_removed_game_is_in_deleted_and_comes_back_from_there() {
     fs::remove_file(daemon.game(7)).unwrap();
     assert!(!daemon.game(7).exists());
     daemon.restart();
-    assert_eq!(fs::read_to_string(daemon.at("deleted/000007.pgn")).unwrap(), text);
+    assert_eq!(
+        fs::read_to_string(daemon.at("deleted/000007.pgn")).unwrap(),
+        text
+    );
     fs::rename(daemon.at("deleted/000007.pgn"), daemon.game(7)).unwrap();
     daemon.restart();
     assert_eq!(daemon.text(7), text);
@@ -245,9 +275,14 @@ fn a_removed_game_is_in_deleted_and_comes_back_from_there() {
 fn a_directory_of_a_player_is_renamed_with_the_player() {
     let Some(mut daemon) = sample() else { return };
     let players = names(&daemon.at("players"));
-    let [first, second, ..] = players.as_slice() else { panic!("{players:?}") };
+    let [first, second, ..] = players.as_slice() else {
+        panic!("{players:?}")
+    };
     let at = |name: &str| daemon.at("players").join(name);
-    assert_eq!(errno(fs::rename(at(first), at(second))), Some(libc::ENOTEMPTY));
+    assert_eq!(
+        errno(fs::rename(at(first), at(second))),
+        Some(libc::ENOTEMPTY)
+    );
     let games = names(&at(first));
     fs::rename(at(first), at("Newname, Nobody")).unwrap();
     assert_eq!(names(&at("Newname, Nobody")), games);
@@ -267,12 +302,18 @@ fn what_nobody_should_do_is_not_permitted() {
     let player = daemon.at("players").join(&names(&daemon.at("players"))[0]);
     let listed = player.join(&names(&player)[0]);
     let refused = [
-        ("a game over another", errno(fs::rename(daemon.game(1), daemon.game(2)))),
+        (
+            "a game over another",
+            errno(fs::rename(daemon.game(1), daemon.game(2))),
+        ),
         ("removal from deleted/", errno(fs::remove_file(&deleted))),
         ("an edit in deleted/", errno(fs::write(&deleted, "x"))),
         ("removal under players/", errno(fs::remove_file(&listed))),
         ("a directory", errno(fs::create_dir(daemon.at("games/new")))),
-        ("a symlink", errno(std::os::unix::fs::symlink("x", daemon.at("games/.#lock")))),
+        (
+            "a symlink",
+            errno(std::os::unix::fs::symlink("x", daemon.at("games/.#lock"))),
+        ),
     ];
     for (what, errno) in refused {
         assert_eq!(errno, Some(libc::EPERM), "{what}");
@@ -287,8 +328,14 @@ fn flags_of_renames_are_honoured() {
     let scratch = daemon.at("games/scratch");
     fs::write(&scratch, edited(&daemon, 1, "Renamed")).unwrap();
     let rename = |flags| renameat2(AT_FDCWD, &scratch, AT_FDCWD, &daemon.game(1), flags);
-    assert_eq!(rename(RenameFlags::RENAME_NOREPLACE), Err(nix::Error::EEXIST));
-    assert_eq!(rename(RenameFlags::RENAME_EXCHANGE), Err(nix::Error::EINVAL));
+    assert_eq!(
+        rename(RenameFlags::RENAME_NOREPLACE),
+        Err(nix::Error::EEXIST)
+    );
+    assert_eq!(
+        rename(RenameFlags::RENAME_EXCHANGE),
+        Err(nix::Error::EINVAL)
+    );
     rename(RenameFlags::empty()).unwrap();
     assert!(daemon.text(1).contains("[Annotator \"Renamed\"]"));
 }
@@ -299,7 +346,10 @@ fn a_link_to_a_file_of_an_editor_is_a_copy() {
     let old = daemon.text(1);
     fs::hard_link(daemon.game(1), daemon.at("games/000001.pgn~")).unwrap();
     save(&daemon.game(1), &edited(&daemon, 1, "After")).unwrap();
-    assert_eq!(fs::read_to_string(daemon.at("games/000001.pgn~")).unwrap(), old);
+    assert_eq!(
+        fs::read_to_string(daemon.at("games/000001.pgn~")).unwrap(),
+        old
+    );
 }
 
 #[test]
@@ -312,7 +362,12 @@ fn attributes_are_accepted_and_change_nothing() {
     fs::set_permissions(&game, Permissions::from_mode(0o600)).unwrap();
     let metadata = fs::metadata(&game).unwrap();
     std::os::unix::fs::chown(&game, Some(metadata.uid()), Some(metadata.gid())).unwrap();
-    File::options().write(true).open(&game).unwrap().set_modified(std::time::SystemTime::now()).unwrap();
+    File::options()
+        .write(true)
+        .open(&game)
+        .unwrap()
+        .set_modified(std::time::SystemTime::now())
+        .unwrap();
     File::open(daemon.at("games")).unwrap().sync_all().unwrap();
     daemon.end();
     assert!(before == daemon.files());
@@ -322,7 +377,10 @@ fn attributes_are_accepted_and_change_nothing() {
 fn a_game_is_edited_wherever_it_is_listed() {
     let Some(mut daemon) = sample() else { return };
     let white = |text: &str| {
-        let line = text.lines().find(|line| line.starts_with("[White ")).unwrap();
+        let line = text
+            .lines()
+            .find(|line| line.starts_with("[White "))
+            .unwrap();
         line.split('"').nth(1).unwrap().to_owned()
     };
     let folder = daemon.at("players").join(white(&daemon.text(9)));
@@ -349,14 +407,24 @@ fn a_text_is_saved_when_it_is_whole_however_it_was_written() {
 
     let text = edited(&daemon, 2, "At offsets");
     let file = File::create(daemon.game(2)).unwrap();
-    for (place, piece) in text.as_bytes().chunks(100).enumerate().collect::<Vec<_>>().iter().rev() {
+    for (place, piece) in text
+        .as_bytes()
+        .chunks(100)
+        .enumerate()
+        .collect::<Vec<_>>()
+        .iter()
+        .rev()
+    {
         file.write_all_at(piece, *place as u64 * 100).unwrap();
     }
     close(file).unwrap();
     assert_annotated(&mut daemon, 2, "At offsets");
 
     let text = edited(&daemon, 3, "Appended");
-    let mut file = OpenOptions::new().append(true).open(daemon.game(3)).unwrap();
+    let mut file = OpenOptions::new()
+        .append(true)
+        .open(daemon.game(3))
+        .unwrap();
     file.set_len(0).unwrap();
     for line in text.split_inclusive('\n') {
         file.write_all(line.as_bytes()).unwrap();
@@ -365,7 +433,11 @@ fn a_text_is_saved_when_it_is_whole_however_it_was_written() {
     assert_annotated(&mut daemon, 3, "Appended");
 
     let text = edited(&daemon, 4, "Read back");
-    let mut file = OpenOptions::new().read(true).write(true).open(daemon.game(4)).unwrap();
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(daemon.game(4))
+        .unwrap();
     file.write_all(text.as_bytes()).unwrap();
     file.set_len(text.len() as u64).unwrap();
     file.seek(SeekFrom::Start(0)).unwrap();
@@ -385,7 +457,10 @@ fn who_reads_goes_on_with_the_text_that_was_opened() {
     save(&daemon.game(1), &edited(&daemon, 1, "Meanwhile")).unwrap();
     let mut whole = String::new();
     reader.read_to_string(&mut whole).unwrap();
-    assert!(whole == old || whole == daemon.text(1), "a mixture: {whole}");
+    assert!(
+        whole == old || whole == daemon.text(1),
+        "a mixture: {whole}"
+    );
 }
 
 #[test]
@@ -407,7 +482,10 @@ fn a_refused_text_is_kept_until_the_game_is_saved() {
         assert_eq!(daemon.text(1), old);
         let kept = daemon.at(".cbfs/rejected");
         assert_eq!(names(&kept), ["000001.pgn", "000001.txt"]);
-        assert_eq!(fs::read_to_string(kept.join("000001.pgn")).unwrap(), refused);
+        assert_eq!(
+            fs::read_to_string(kept.join("000001.pgn")).unwrap(),
+            refused
+        );
         let why = fs::read_to_string(kept.join("000001.txt")).unwrap();
         assert!(why.contains("line") && why.contains("e5"), "{why}");
         ending(&mut daemon);
@@ -416,7 +494,10 @@ fn a_refused_text_is_kept_until_the_game_is_saved() {
     assert!(names(&daemon.at(".cbfs/rejected")).is_empty());
     // Or until it is removed.
     let _ = save(&daemon.game(2), "nonsense");
-    assert_eq!(names(&daemon.at(".cbfs/rejected")), ["000002.pgn", "000002.txt"]);
+    assert_eq!(
+        names(&daemon.at(".cbfs/rejected")),
+        ["000002.pgn", "000002.txt"]
+    );
     fs::remove_file(daemon.at(".cbfs/rejected/000002.pgn")).unwrap();
     daemon.restart();
     assert!(names(&daemon.at(".cbfs/rejected")).is_empty());
@@ -435,7 +516,10 @@ fn a_draft_that_was_not_closed_is_kept_when_the_daemon_is_ended() {
     daemon.assert_sound();
     daemon.start(&["rw"]);
     assert_eq!(daemon.text(1), old);
-    assert_eq!(fs::read_to_string(daemon.at(".cbfs/rejected/000001.pgn")).unwrap(), half);
+    assert_eq!(
+        fs::read_to_string(daemon.at(".cbfs/rejected/000001.pgn")).unwrap(),
+        half
+    );
 }
 
 #[test]
@@ -443,12 +527,18 @@ fn a_second_writer_is_refused_and_told_of_the_first() {
     let Some(daemon) = sample() else { return };
     let elsewhere = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_cbfs"));
-    command.args(["mount", "-o", "rw"]).arg(daemon.base()).arg(elsewhere.path());
+    command
+        .args(["mount", "-o", "rw"])
+        .arg(daemon.base())
+        .arg(elsewhere.path());
     let output = command.output().unwrap();
     assert!(!output.status.success());
     let why = stderr(&output);
     let first = daemon.at("");
-    assert!(why.contains(first.to_str().unwrap().trim_end_matches('/')), "{why}");
+    assert!(
+        why.contains(first.to_str().unwrap().trim_end_matches('/')),
+        "{why}"
+    );
     assert_eq!(why.trim_end().lines().count(), 1, "{why}");
 }
 
@@ -458,19 +548,29 @@ fn a_game_that_could_not_be_read_whole_cannot_be_written() {
         return;
     }
     let base = common::fixture("cbh/damage");
-    let base = fs::read_dir(base).unwrap().map(|entry| entry.unwrap().path());
-    let base = base.filter(|path| path.extension().is_some_and(|kind| kind == "cbh")).next().unwrap();
+    let base = fs::read_dir(base)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let base = base
+        .filter(|path| path.extension().is_some_and(|kind| kind == "cbh"))
+        .next()
+        .unwrap();
     let daemon = Daemon::of_copy(&base);
     let mut refused = 0;
     for name in names(&daemon.at("games")) {
         let path = daemon.at("games").join(name);
-        let Ok(text) = fs::read_to_string(&path) else { continue };
+        let Ok(text) = fs::read_to_string(&path) else {
+            continue;
+        };
         if !text.contains("[%cbdefect") {
             continue;
         }
         refused += 1;
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o444);
-        assert_eq!(errno(OpenOptions::new().write(true).open(&path)), Some(libc::EACCES));
+        assert_eq!(
+            errno(OpenOptions::new().write(true).open(&path)),
+            Some(libc::EACCES)
+        );
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
     }
     assert!(refused > 0);
@@ -486,12 +586,28 @@ fn bad_texts_are_refused_with_the_reason() {
     let two = format!("{old}\n{old}");
     let bad: [(&str, Vec<u8>, &str); 7] = [
         ("binary", (0..=255).cycle().take(10_000).collect(), "line 1"),
-        ("brackets", format!("[Event \"x\"]\n\n1. e4 {} *\n", "(".repeat(1_000_000)).into(), "line 3"),
+        (
+            "brackets",
+            format!("[Event \"x\"]\n\n1. e4 {} *\n", "(".repeat(1_000_000)).into(),
+            "line 3",
+        ),
         ("two games", two.into(), "game"),
-        ("60,000 plies", format!("[Event \"x\"]\n\n{moves} *\n").into(), "long"),
+        (
+            "60,000 plies",
+            format!("[Event \"x\"]\n\n{moves} *\n").into(),
+            "long",
+        ),
         ("Elo", with_tag(&old, "WhiteElo", "99999").into(), "99999"),
-        ("unclosed comment", old.replacen("1. e4", "1. e4 {never", 1).into(), "comment"),
-        ("another result", with_tag(&old, "Result", "0-1").into(), "result"),
+        (
+            "unclosed comment",
+            old.replacen("1. e4", "1. e4 {never", 1).into(),
+            "comment",
+        ),
+        (
+            "another result",
+            with_tag(&old, "Result", "0-1").into(),
+            "result",
+        ),
     ];
     for (what, text, reason) in bad {
         let mut file = File::create(daemon.game(1)).unwrap();
@@ -509,7 +625,10 @@ fn bad_texts_are_refused_with_the_reason() {
         assert_eq!(daemon.text(1), old, "{what}");
         let why = fs::read_to_string(daemon.at(".cbfs/rejected/000001.txt")).unwrap();
         assert!(why.to_lowercase().contains(reason), "{what}: {why}");
-        assert_eq!(fs::read(daemon.at(".cbfs/rejected/000001.pgn")).unwrap(), text);
+        assert_eq!(
+            fs::read(daemon.at(".cbfs/rejected/000001.pgn")).unwrap(),
+            text
+        );
     }
     let mut file = File::create(daemon.game(1)).unwrap();
     let piece = vec![b' '; 1 << 20];
@@ -526,12 +645,32 @@ fn what_a_field_cannot_hold_is_stored_whole_all_the_same() {
     let Some(mut daemon) = sample() else { return };
     let name = format!("{}, Long", "Verylongname".repeat(10));
     save(&daemon.game(1), &with_tag(&daemon.text(1), "White", &name)).unwrap();
-    save(&daemon.game(2), &with_tag(&daemon.text(2), "Black", "Ωmega, 象棋")).unwrap();
-    save(&daemon.game(3), &with_tag(&daemon.text(3), "OurOwnTag", "kept")).unwrap();
+    save(
+        &daemon.game(2),
+        &with_tag(&daemon.text(2), "Black", "Ωmega, 象棋"),
+    )
+    .unwrap();
+    save(
+        &daemon.game(3),
+        &with_tag(&daemon.text(3), "OurOwnTag", "kept"),
+    )
+    .unwrap();
     daemon.restart();
-    assert!(daemon.text(1).contains(&format!("[White \"{name}\"]")), "{}", daemon.text(1));
-    assert!(daemon.text(2).contains("[Black \"Ωmega, 象棋\"]"), "{}", daemon.text(2));
-    assert!(daemon.text(3).contains("[OurOwnTag \"kept\"]"), "{}", daemon.text(3));
+    assert!(
+        daemon.text(1).contains(&format!("[White \"{name}\"]")),
+        "{}",
+        daemon.text(1)
+    );
+    assert!(
+        daemon.text(2).contains("[Black \"Ωmega, 象棋\"]"),
+        "{}",
+        daemon.text(2)
+    );
+    assert!(
+        daemon.text(3).contains("[OurOwnTag \"kept\"]"),
+        "{}",
+        daemon.text(3)
+    );
     daemon.end();
     daemon.assert_sound();
 }
@@ -547,7 +686,9 @@ fn a_full_disk_refuses_a_save_and_keeps_the_base_whole() {
     }
     let disk = tempfile::tempdir().unwrap();
     let mut command = Command::new("mount");
-    command.args(["-t", "tmpfs", "-o", "size=512k", "tmpfs"]).arg(disk.path());
+    command
+        .args(["-t", "tmpfs", "-o", "size=512k", "tmpfs"])
+        .arg(disk.path());
     if !command.status().unwrap().success() {
         eprintln!("*** NOT TESTED: a full disk: no tmpfs can be mounted ***");
         return;
@@ -563,15 +704,23 @@ fn a_full_disk_refuses_a_save_and_keeps_the_base_whole() {
     let refused = loop {
         assert!(saves < 10_000, "the disk does not get full");
         let remark = format!("{{{saves} {}}}", "word ".repeat(2000));
-        let text = daemon.text(1).replacen("1. e4", &format!("{remark} 1. e4"), 1);
-        let text = if saves % 2 == 0 { text } else { edited(&daemon, 1, "Short") };
+        let text = daemon
+            .text(1)
+            .replacen("1. e4", &format!("{remark} 1. e4"), 1);
+        let text = if saves % 2 == 0 {
+            text
+        } else {
+            edited(&daemon, 1, "Short")
+        };
         match save(&daemon.game(1), &text) {
             Ok(()) => expected = daemon.text(1),
             Err(error) => break error,
         }
         saves += 1;
     };
-    assert!([Some(libc::ENOSPC), Some(libc::EIO), Some(libc::EINVAL)].contains(&refused.raw_os_error()));
+    assert!(
+        [Some(libc::ENOSPC), Some(libc::EIO), Some(libc::EINVAL)].contains(&refused.raw_os_error())
+    );
     assert_eq!(daemon.text(1), expected);
     fs::write(disk.path().join("filler"), "").unwrap();
     daemon.end();
@@ -580,7 +729,13 @@ fn a_full_disk_refuses_a_save_and_keeps_the_base_whole() {
     daemon.end();
     daemon.assert_sound();
     drop(daemon);
-    assert!(Command::new("umount").arg(disk.path()).status().unwrap().success());
+    assert!(
+        Command::new("umount")
+            .arg(disk.path())
+            .status()
+            .unwrap()
+            .success()
+    );
 }
 
 #[test]
@@ -599,13 +754,19 @@ fn a_base_that_cannot_be_written_is_mounted_to_be_read() {
     daemon.start(&["defaults"]);
     assert_eq!(errno(fs::write(daemon.game(1), "x")), Some(libc::EROFS));
     let mode = |path| fs::metadata(path).unwrap().mode() & 0o777;
-    assert_eq!((mode(daemon.game(1)), mode(daemon.at("games"))), (0o444, 0o555));
+    assert_eq!(
+        (mode(daemon.game(1)), mode(daemon.at("games"))),
+        (0o444, 0o555)
+    );
     daemon.end();
     for file in &files {
         fs::set_permissions(file, Permissions::from_mode(0o644)).unwrap();
     }
     daemon.start(&["defaults"]);
-    assert_eq!((mode(daemon.game(1)), mode(daemon.at("games"))), (0o644, 0o755));
+    assert_eq!(
+        (mode(daemon.game(1)), mode(daemon.at("games"))),
+        (0o644, 0o755)
+    );
 }
 
 #[test]
@@ -616,7 +777,10 @@ fn the_journal_is_gone_when_a_mount_has_ended() {
     assert!(names(&folder).iter().any(|name| name.ends_with("-journal")));
     daemon.terminate();
     let left = names(&folder);
-    assert!(left.iter().all(|name| name.starts_with("sample.")), "{left:?}");
+    assert!(
+        left.iter().all(|name| name.starts_with("sample.")),
+        "{left:?}"
+    );
     let output = cbfs(["export".into(), daemon.base().to_path_buf()]);
     assert!(String::from_utf8_lossy(&output.stdout).contains("[Annotator \"Once\"]"));
 }

@@ -1,6 +1,7 @@
 //! A base, opened: its records listed and its games read.
 
 mod check;
+mod entries;
 mod find;
 pub(super) mod lists;
 mod texts;
@@ -20,10 +21,11 @@ use super::extended::{self, ExtendedRecord};
 use super::moves::{MoveDecoder, blob_size};
 use super::record::{self, GameRecord, RECORD_BYTES};
 use super::top_games::TopGames;
-use super::{CodePage, Entry, Error, Family, FileKind, GameId, RecordKind, foreign_tags};
+use super::{CodePage, Error, Family, FileKind, GameId, RecordKind, foreign_tags};
 use crate::bytes::Malformed;
 use crate::game::{Defect, Game};
 use crate::storage::{DiskFile, MemoryFile, ReadBuffer, Storage};
+pub use entries::Listed;
 use lists::Lists;
 
 /// How to read a base.
@@ -244,55 +246,6 @@ impl Database {
     /// What is wrong with the base as a whole.
     pub fn defects(&self) -> &[Defect] {
         &self.defects
-    }
-
-    /// Appends the used records among the `count` from `first` on, in order,
-    /// by one read of `.cbh` and one of `.cbj`. `count` bounds the memory.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Io`], also if the files have become shorter: then those that
-    /// are left have been appended.
-    pub fn entries(
-        &self,
-        first: GameId,
-        count: u32,
-        entries: &mut Vec<Entry>,
-    ) -> Result<(), Error> {
-        let first = first.0.max(1);
-        let end = first
-            .saturating_add(count)
-            .min(self.last_id.saturating_add(1));
-        if first >= end {
-            return Ok(());
-        }
-        let length = RECORD_BYTES * (end - first) as usize;
-        let mut buffer = ReadBuffer::default();
-        let records = self
-            .headers
-            .read_up_to(record_offset(first), length, &mut buffer)
-            .map_err(|source| self.io(FileKind::Headers, source))?;
-        let mut extended_buffer = ReadBuffer::default();
-        let extended = self.extended_records(first, end, &mut extended_buffer)?;
-        let size = self.extended_record_bytes();
-        for ((id, at), bytes) in (first..).zip(0..).zip(records.chunks_exact(RECORD_BYTES)) {
-            let Some((kind, is_deleted)) = record::decode_kind(bytes) else {
-                continue;
-            };
-            let modified = extended
-                .get(at * size..(at + 1) * size)
-                .and_then(|bytes| ExtendedRecord::decode(bytes).modified());
-            entries.push(Entry {
-                id: GameId(id),
-                kind,
-                is_deleted,
-                modified,
-            });
-        }
-        if records.len() < length {
-            return Err(self.io(FileKind::Headers, io::ErrorKind::UnexpectedEof.into()));
-        }
-        Ok(())
     }
 
     fn extended_record_bytes(&self) -> usize {

@@ -41,7 +41,7 @@ mod top_games;
 
 pub use codepage::CodePage;
 pub use crossref::{Crossref, Group, Grouping};
-pub use database::{Database, Decoded, Opener, Options, StoredGame};
+pub use database::{Database, Decoded, Listed, Opener, Options, StoredGame};
 pub use entities::{
     EditError, EncodedEntity, Entity, EntityEditor, EntityId, EntityKind, EntityNames, ExtraChange,
     ExtraWrites, NameForm, TournamentExtras, TreeOrder, Unfit, Write,

@@ -34,6 +34,14 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Threads that render ahead of readers, however many processors there are.
 const MOST_READERS_AHEAD: usize = 16;
 
+/// Where lengths are not known from an earlier mount, all processors work on
+/// them for so long before the mount can be used. Who mounts does not notice;
+/// who lists a week of games then finds the lengths of half of them.
+const HEAD_START: Duration = Duration::from_millis(12);
+
+/// What has time begins after the haste, or after so long if that is slow.
+const LATEST_FILL: Duration = Duration::from_secs(1);
+
 /// Between two looks whether a base has changed.
 const TICK: Duration = Duration::from_millis(500);
 
@@ -161,6 +169,7 @@ impl Mounted {
         };
         vfs.set_mounting(mounting(&place, options));
         let mut background = start_background(&vfs).map_err(|error| failed(error.to_string()))?;
+        vfs.background().wait_for_haste(HEAD_START);
         let adapter = Adapter::new(Arc::clone(&vfs), ownership, options);
         let served = Session::new(adapter, &place, &config(options))
             .and_then(|session| {
@@ -304,7 +313,7 @@ fn start_background(vfs: &Arc<Vfs>) -> io::Result<Vec<JoinHandle<()>>> {
         thread::Builder::new()
             .name("fill".to_owned())
             .spawn(move || {
-                filler.hasten();
+                filler.background().wait_for_haste(LATEST_FILL);
                 // On Linux this is the niceness of this thread alone.
                 if let Err(error) = rustix::process::nice(19) {
                     log::debug!("nice: {error}");

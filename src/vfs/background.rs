@@ -3,9 +3,9 @@
 //!
 //! No thread is started here. [`Vfs::fill`] is given one by whoever runs the
 //! mount, [`Vfs::read_ahead`] one or more, and they return when
-//! [`Background::stop`] was called. Before, these threads do the first files
-//! together ([`Vfs::hasten`]): a base of usual size is then known when it is
-//! first listed. One more thread calls [`Vfs::refresh`] whenever
+//! [`Background::stop`] was called. Before they read ahead, these threads do
+//! the first files together ([`Vfs::hasten`]): a base of usual size is then
+//! known when it is first listed. One more thread calls [`Vfs::refresh`] whenever
 //! [`Background::pause`] returns.
 //!
 //! Of single files, all render without [`get_or_render`](super::TextCache::get_or_render): a request never waits
@@ -53,6 +53,10 @@ const SHARE: u64 = 64;
 /// How far the filling leaps ahead of a reader that it meets.
 const LEAP: u64 = 64;
 
+/// How long the filling rests when it sees that somebody lists: longer than
+/// from one page of a listing to the next.
+const REST: Duration = Duration::from_millis(5);
+
 /// Length of a text where none is known, for guesses only.
 const USUAL_BYTES: u64 = 1000;
 
@@ -71,6 +75,8 @@ pub struct Background {
     awaited: AtomicU64,
     /// Threads that read ahead.
     helpers: AtomicUsize,
+    /// Whether somebody was told of files since the filling looked last.
+    is_listed: AtomicBool,
 }
 
 /// What a thread that reads ahead does next.
@@ -88,6 +94,8 @@ struct Ahead {
     wanted: VecDeque<Range<u64>>,
     /// Whether there is an edition that nobody works at yet.
     has_edition: bool,
+    /// Whether the first files are done, or taken on.
+    is_hastened: bool,
 }
 
 /// A reader that goes from file to file.
@@ -168,6 +176,26 @@ impl Background {
         let (mut ahead, _) = waited.unwrap_or_else(PoisonError::into_inner);
         ahead.has_edition = false;
         !self.is_stopping()
+    }
+
+    /// Waits until [`Vfs::hasten`] is done, or as long as this.
+    pub fn wait_for_haste(&self, longest: Duration) {
+        let wait = |ahead: &mut Ahead| !self.is_stopping() && !ahead.is_hastened;
+        drop(self.wake.wait_timeout_while(self.lock(), longest, wait));
+    }
+
+    /// Notes that somebody is told of files, who may want all processors for
+    /// what is done with that.
+    pub(super) fn saw_listing(&self) {
+        self.is_listed.store(true, Relaxed);
+    }
+
+    /// Waits until nobody is told of files any more.
+    fn rest_while_listed(&self) {
+        while self.is_listed.load(Relaxed) && self.is_listed.swap(false, Relaxed) {
+            let wait = |_: &mut Ahead| !self.is_stopping();
+            drop(self.wake.wait_timeout_while(self.lock(), REST, wait));
+        }
     }
 
     /// Notes that a reader waits for `ino` to be rendered.
@@ -315,6 +343,9 @@ impl Vfs {
         for edition in self.editions() {
             self.hasten_edition(&edition);
         }
+        // What others have taken on of it is done in a moment.
+        self.background().lock().is_hastened = true;
+        self.background().wake();
     }
 
     fn hasten_edition(&self, edition: &Edition) {
@@ -403,7 +434,12 @@ impl Vfs {
                     number = ahead;
                     break;
                 }
-                edition.prepare(Ino(number), self.has_room(comfortable), &mut renderer);
+                let keeps_text = self.has_room(comfortable);
+                // A length may be wanted by who lists, a text is not yet.
+                if keeps_text && edition.sizes.get(Ino(number).within_slot()).is_some() {
+                    self.background().rest_while_listed();
+                }
+                edition.prepare(Ino(number), keeps_text, &mut renderer);
                 number += 1;
             }
         }
@@ -488,6 +524,8 @@ impl Edition {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     fn wanted(ahead: &mut Ahead, numbers: impl IntoIterator<Item = u64>) -> Vec<Range<u64>> {
@@ -526,6 +564,33 @@ mod tests {
         let mut ahead = Ahead::default();
         let random = (0..1000).map(|n| n * 7919 % 9973);
         assert_eq!(wanted(&mut ahead, random), []);
+    }
+
+    #[test]
+    fn who_waits_for_the_haste_goes_on_when_it_is_done_or_takes_long() {
+        let background = Background::default();
+        background.wait_for_haste(Duration::from_millis(1));
+        assert!(!background.lock().is_hastened);
+        background.lock().is_hastened = true;
+        background.wait_for_haste(Duration::from_hours(1));
+    }
+
+    #[test]
+    fn the_filling_rests_while_somebody_lists_and_not_when_stopped() {
+        let background = Background::default();
+        let rested = || {
+            let before = Instant::now();
+            background.rest_while_listed();
+            before.elapsed() >= REST
+        };
+        assert!(!background.is_listed.load(Relaxed));
+        background.saw_listing();
+        assert!(rested());
+        assert!(!background.is_listed.load(Relaxed), "it goes on then");
+        background.stop();
+        background.saw_listing();
+        background.rest_while_listed();
+        assert!(!background.is_listed.load(Relaxed));
     }
 
     #[test]

@@ -158,8 +158,7 @@ impl Edition {
         let (size, generation) = match node.kind {
             NodeKind::Directory => (4096, 0),
             NodeKind::File(Size::Rendered) => {
-                let measure = self.measure(node.ino)?;
-                (u64::from(measure.bytes), measure.mark)
+                return Ok(rendered_attr(node, self.measure(node.ino)?));
             }
             NodeKind::File(size) => {
                 let bytes = self.bytes_of(node.ino, size)?;
@@ -170,14 +169,7 @@ impl Edition {
                 (target.len() as u64, mark(&target))
             }
         };
-        Ok(Attr {
-            ino: node.ino,
-            kind: node.kind,
-            size,
-            links: node.links,
-            modified: node.modified,
-            generation,
-        })
+        Ok(attr_with(node, size, generation))
     }
 
     /// How long a file is; what is not known is found out.
@@ -243,23 +235,29 @@ impl Edition {
         after: u64,
         listing: &mut ListingWithAttrs<'_>,
     ) -> Result<(), Error> {
+        self.shared.background.saw_listing();
+        let mut sizes = self.sizes.in_order();
         // A page of files whose lengths are not known is rendered in one go.
         let mut renderer = None;
         let listing: &mut Listing<'_> = &mut |entry| {
-            let ino = entry.node.ino;
-            if matches!(entry.node.kind, NodeKind::File(Size::Rendered))
-                && self.sizes.get(ino).is_none()
-            {
-                let render = renderer.get_or_insert_with(|| self.volume.renderer());
-                self.shared.background.saw_render(ino.in_slot(self.slot));
-                let key = (self.serial, ino);
-                // Its error, if any, comes again with the attributes.
-                let _ = self
-                    .shared
-                    .texts
-                    .get_or_render(key, || self.render(ino, render));
+            let node = &entry.node;
+            if node.kind != NodeKind::File(Size::Rendered) {
+                return listing(entry, self.listed_attr(node));
             }
-            listing(entry, self.listed_attr(&entry.node))
+            if let Some(measure) = sizes.get(node.ino) {
+                return listing(entry, Some(Ok(rendered_attr(node, measure))));
+            }
+            let render = renderer.get_or_insert_with(|| self.volume.renderer());
+            self.shared
+                .background
+                .saw_render(node.ino.in_slot(self.slot));
+            let key = (self.serial, node.ino);
+            // Its error, if any, comes again with the attributes.
+            let _ = self
+                .shared
+                .texts
+                .get_or_render(key, || self.render(node.ino, render));
+            listing(entry, Some(self.attr_of(node)))
         };
         self.volume.list(directory, after, listing)
     }
@@ -376,6 +374,22 @@ impl Edition {
     pub(super) fn known_lengths(&self) -> u64 {
         let (first, last) = self.rendered;
         self.sizes.count(first, last)
+    }
+}
+
+/// What `stat` says of a rendered file of this length.
+fn rendered_attr(node: &Node, measure: Measure) -> Attr {
+    attr_with(node, measure.bytes.into(), measure.mark)
+}
+
+fn attr_with(node: &Node, size: u64, generation: u32) -> Attr {
+    Attr {
+        ino: node.ino,
+        kind: node.kind,
+        size,
+        links: node.links,
+        modified: node.modified,
+        generation,
     }
 }
 

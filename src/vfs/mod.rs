@@ -44,6 +44,7 @@ mod source;
 mod text;
 mod told;
 mod volume;
+mod words;
 mod writing;
 
 pub use about::Mounting;
@@ -443,14 +444,16 @@ impl Vfs {
             Place::Volume(slot, inner) => (slot, inner),
         };
         let before = slot.opened();
+        let mut names = self.shared.names.page(directory);
         let listed = slot.list_with_attrs(inner, after, &mut |entry, attr| {
             let mut entry = *entry;
             entry.node.ino = entry.node.ino.in_slot(slot.number());
             if entry.node.kind != NodeKind::Directory && !about::holds(inner) {
-                self.shared.names.add(directory, entry.name.as_bytes());
+                names.add(entry.name.as_bytes());
             }
             listing(&entry, attr.map(|attr| Ok(globally(attr?, slot.number()))))
         });
+        drop(names);
         self.call_back_if_over(&slot, before.as_deref());
         listed
     }

@@ -20,22 +20,16 @@
 //! Integers are little-endian. A file that is not exactly so, or belongs to
 //! something else, is as good as none.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use super::words::{BLOCK_WORDS, Block, Words, WordsInOrder, empty_block};
 use super::{Completeness, Ino};
 
-/// Lengths in one block; a block is allocated when its first length is known.
-const BLOCK: u64 = BLOCK_WORDS as u64;
-const BLOCK_WORDS: usize = 2048;
-
 const MAGIC: &[u8; 13] = b"cbfs sizes 2\n";
-
-type Block = [AtomicU64; BLOCK_WORDS];
 
 /// How long a text is, and whether it is whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,58 +75,23 @@ pub struct Sizes {
     is_changed: AtomicBool,
 }
 
-/// A word for each number of a file; 0 where none was set.
-#[derive(Debug, Default)]
-pub(super) struct Words {
-    blocks: RwLock<HashMap<u64, Arc<Block>>>,
-}
+/// Lengths of which most are of the file after the one before.
+#[derive(Debug)]
+pub(super) struct SizesInOrder<'s>(WordsInOrder<'s>);
 
-impl Words {
-    /// The word of `ino`.
-    pub(super) fn get(&self, ino: Ino) -> u64 {
-        let blocks = self.blocks.read().unwrap_or_else(PoisonError::into_inner);
-        let block = blocks.get(&(ino.0 / BLOCK));
-        block.map_or(0, |block| place(block, ino).load(Relaxed))
-    }
-
-    /// Sets the word of `ino`; gives the one before.
-    pub(super) fn set(&self, ino: Ino, word: u64) -> u64 {
-        let number = ino.0 / BLOCK;
-        let known = self
-            .blocks
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(&number)
-            .map(Arc::clone);
-        let block = known.unwrap_or_else(|| {
-            let mut blocks = self.blocks.write().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(blocks.entry(number).or_insert_with(empty_block))
-        });
-        place(&block, ino).swap(word, Relaxed)
-    }
-
-    /// How many words are set from `first` to `last`, both included.
-    fn count(&self, first: Ino, last: Ino) -> u64 {
-        let blocks: Vec<(u64, Arc<Block>)> = {
-            let blocks = self.blocks.read().unwrap_or_else(PoisonError::into_inner);
-            let numbers = first.0 / BLOCK..=last.0 / BLOCK;
-            let inside = blocks.iter().filter(|(number, _)| numbers.contains(number));
-            inside
-                .map(|(number, block)| (*number, Arc::clone(block)))
-                .collect()
-        };
-        let mut count = 0;
-        for (number, block) in blocks {
-            let words = (number * BLOCK..).zip(block.iter());
-            let set = words
-                .filter(|(ino, word)| (first.0..=last.0).contains(ino) && word.load(Relaxed) != 0);
-            count += set.count() as u64;
-        }
-        count
+impl SizesInOrder<'_> {
+    /// As [`Sizes::get`].
+    pub(super) fn get(&mut self, ino: Ino) -> Option<Measure> {
+        Measure::decode(self.0.get(ino))
     }
 }
 
 impl Sizes {
+    /// For files of which most come after the one before.
+    pub(super) fn in_order(&self) -> SizesInOrder<'_> {
+        SizesInOrder(self.words.in_order())
+    }
+
     /// Length and mark of the text of `ino`, if known.
     pub fn get(&self, ino: Ino) -> Option<Measure> {
         Measure::decode(self.words.get(ino))
@@ -172,12 +131,8 @@ impl Sizes {
             return Ok(false);
         }
         let blocks = read_blocks(&mut file)?;
-        let known = &self.words.blocks;
-        let mut known = known.write().unwrap_or_else(PoisonError::into_inner);
-        for (number, block) in blocks {
-            // What this mount has measured itself is as right.
-            known.entry(number).or_insert(block);
-        }
+        // What this mount has measured itself is as right.
+        self.words.add_blocks(blocks);
         Ok(true)
     }
 
@@ -199,15 +154,7 @@ impl Sizes {
         let length = u32::try_from(fingerprint.len()).map_err(io::Error::other)?;
         file.write_all(&length.to_le_bytes())?;
         file.write_all(fingerprint.as_bytes())?;
-        let blocks: Vec<(u64, Arc<Block>)> = {
-            let blocks = &self.words.blocks;
-            let blocks = blocks.read().unwrap_or_else(PoisonError::into_inner);
-            blocks
-                .iter()
-                .map(|(number, block)| (*number, Arc::clone(block)))
-                .collect()
-        };
-        for (number, block) in blocks {
+        for (number, block) in self.words.blocks() {
             file.write_all(&number.to_le_bytes())?;
             for word in block.iter() {
                 file.write_all(&word.load(Relaxed).to_le_bytes())?;
@@ -252,15 +199,6 @@ fn read_blocks(file: &mut Hashing<impl Read>) -> io::Result<Vec<(u64, Arc<Block>
         }
         blocks.push((u64::from_le_bytes(number), block));
     }
-}
-
-fn empty_block() -> Arc<Block> {
-    Arc::new([const { AtomicU64::new(0) }; BLOCK_WORDS])
-}
-
-fn place(block: &Block, ino: Ino) -> &AtomicU64 {
-    #[expect(clippy::indexing_slicing, reason = "the remainder is below BLOCK")]
-    &block[usize::try_from(ino.0 % BLOCK).unwrap_or(0)]
 }
 
 /// Hashes what passes through it.

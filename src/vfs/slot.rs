@@ -21,9 +21,9 @@ use super::broken::Broken;
 use super::edition::{Edition, Reading, Shared};
 use super::editor::{Refusal, Saved};
 use super::saves::Edit;
-use super::sizes::Words;
 use super::source::Source;
 use super::volume::{Ino, Listing, Node, NodeKind, Volume};
+use super::words::Words;
 use super::{Attr, Bytes, Error, ListingWithAttrs, Text};
 
 /// Editions kept for readers that began with them, and for so many looks at
@@ -287,7 +287,7 @@ impl Slot {
         match attr.kind {
             NodeKind::Directory => self.tell_directory(attr.ino),
             _ => {
-                self.told.set(attr.ino, u64::from(attr.generation));
+                self.told.set(attr.ino, attr.generation.into());
             }
         }
     }
@@ -403,11 +403,16 @@ impl Slot {
         let edition = self.edition();
         self.tell_directory(directory);
         let mut has_room = true;
+        let mut marks = self.told.in_order();
         edition.list_with_attrs(directory, after, &mut |entry, attr| {
             let told = attr.as_ref().and_then(|attr| attr.as_ref().ok()).copied();
             has_room = listing(entry, attr);
-            if has_room && let Some(attr) = told {
-                self.tell(&attr);
+            match told.filter(|_| has_room) {
+                Some(attr) if attr.kind == NodeKind::Directory => self.tell_directory(attr.ino),
+                Some(attr) => {
+                    marks.set(attr.ino, attr.generation.into());
+                }
+                None => {}
             }
             has_room
         })?;

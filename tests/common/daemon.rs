@@ -221,7 +221,10 @@ impl Daemon {
 impl Drop for Daemon {
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {
-            let _ = cbfs(["umount".into(), self.folder.as_ref().unwrap().path().join("mount")]);
+            let _ = cbfs([
+                "umount".into(),
+                self.folder.as_ref().unwrap().path().join("mount"),
+            ]);
             let start = Instant::now();
             while matches!(child.try_wait(), Ok(None)) && start.elapsed() < PATIENCE {
                 thread::sleep(Duration::from_millis(2));

@@ -228,7 +228,7 @@ impl Database {
 }
 
 /// What the records say, if they are of a game.
-fn summary_of(record: &Record<'_>) -> Option<Summary> {
+pub(super) fn summary_of(record: &Record<'_>) -> Option<Summary> {
     if record.kind != RecordKind::Game {
         return None;
     }
