@@ -121,7 +121,9 @@ impl Vfs {
         access: Access,
         is_exclusive: bool,
     ) -> Result<(Attr, Handle), Error> {
-        self.create_file(directory, name, access, is_exclusive)
+        let answer = self.create_file(directory, name, access, is_exclusive);
+        self.hurry_if_written();
+        answer
     }
 
     /// Opens a file. Who only reads goes on with the content it has now.
@@ -161,7 +163,9 @@ impl Vfs {
     /// Those of [`Vfs::write`]; without a handle, those of [`Vfs::open_file`]
     /// and [`Vfs::flush`].
     pub fn truncate(&self, ino: Ino, handle: Option<Handle>, length: u64) -> Result<Attr, Error> {
-        self.truncate_any(ino, handle, length)
+        let answer = self.truncate_any(ino, handle, length);
+        self.hurry_if_written();
+        answer
     }
 
     /// Sets mode and time (`chmod`, `utimens`). An editor's own file keeps
@@ -187,7 +191,9 @@ impl Vfs {
     ///
     /// [`Error::Refused`]; [`Error::NotOpen`]; that of the medium.
     pub fn flush(&self, handle: Handle) -> Result<(), Error> {
-        self.flush_handle(handle)
+        let answer = self.flush_handle(handle);
+        self.hurry_if_written();
+        answer
     }
 
     /// As [`Vfs::flush`]; all that was saved survives a power cut then.
@@ -196,7 +202,7 @@ impl Vfs {
     ///
     /// As [`Vfs::flush`].
     pub fn fsync(&self, ino: Ino, handle: Option<Handle>) -> Result<(), Error> {
-        let flushed = handle.map_or(Ok(()), |handle| self.flush_handle(handle));
+        let flushed = handle.map_or(Ok(()), |handle| self.flush(handle));
         flushed.and_then(|()| self.sync(ino))
     }
 
@@ -212,6 +218,7 @@ impl Vfs {
     /// Closes a file. Saves nothing: who writes to the end has flushed.
     pub fn release(&self, handle: Handle) {
         self.release_handle(handle);
+        self.hurry_if_written();
     }
 
     /// Renames a file, or what a directory of games stands for. To put a file
@@ -230,7 +237,9 @@ impl Vfs {
         new_name: &[u8],
         mode: RenameMode,
     ) -> Result<(), Error> {
-        self.rename_file((directory, name), (new_directory, new_name), mode)
+        let answer = self.rename_file((directory, name), (new_directory, new_name), mode);
+        self.hurry_if_written();
+        answer
     }
 
     /// Removes a file; a game is deleted, which a new file of its name
@@ -240,7 +249,9 @@ impl Vfs {
     ///
     /// [`Error::NotFound`], [`Error::IsADirectory`], [`Error::NotPermitted`].
     pub fn unlink(&self, directory: Ino, name: &[u8]) -> Result<(), Error> {
-        self.unlink_file(directory, name)
+        let answer = self.unlink_file(directory, name);
+        self.hurry_if_written();
+        answer
     }
 
     /// Makes an editor's own file that is a copy of this one.
@@ -250,7 +261,9 @@ impl Vfs {
     /// [`Error::Exists`]; [`Error::NotPermitted`] if the name is not one for
     /// such a file; [`Error::NoSpace`].
     pub fn link(&self, ino: Ino, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
-        self.copy_file(ino, directory, name)
+        let answer = self.copy_file(ino, directory, name);
+        self.hurry_if_written();
+        answer
     }
 
     /// Makes a directory, a symbolic link or a device, which nobody can.

@@ -146,9 +146,10 @@ impl World {
                 if let Ok(text) = self.mount.read(DIRECTORIES[d], NAMES[n]) {
                     self.offer(&text);
                 }
-                let mode = match is_careful {
-                    true => RenameMode::NoReplace,
-                    false => RenameMode::Plain,
+                let mode = if is_careful {
+                    RenameMode::NoReplace
+                } else {
+                    RenameMode::Plain
                 };
                 let names = (NAMES[n].as_bytes(), NAMES[m].as_bytes());
                 let vfs = &self.mount.vfs;
@@ -168,7 +169,7 @@ impl World {
                 let (directory, name) = (DIRECTORIES[d], NAMES[n]);
                 if let Ok(text) = self.mount.read(directory, name) {
                     let end = usize::try_from(length).unwrap().min(text.len());
-                    self.offer(&text[..end]);
+                    self.offer(text.get(..end).unwrap());
                 }
                 if let Ok(attr) = self.mount.lookup(directory, name) {
                     let _ = self.mount.vfs.truncate(attr.ino, None, length);
@@ -237,7 +238,7 @@ proptest! {
         for handle in std::mem::take(&mut world.open) {
             let _ = world.mount.close(handle);
         }
-        for name in ["tmp", "000001.pgn~", ".x.pgn"] {
+        for name in ["tmp", "000001.pgn~", ".x.pgn", "new.pgn.log"] {
             for directory in [GAMES, PLAYER, IMPORT] {
                 let _ = world.mount.unlink(directory, name);
             }

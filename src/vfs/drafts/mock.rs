@@ -59,7 +59,7 @@ impl Texts {
         found.filter(|_| ino.kind() == 1).ok_or(Error::NotFound)
     }
 
-    fn is_listed(&self, directory: Ino, game: &Game) -> bool {
+    fn is_listed(directory: Ino, game: &Game) -> bool {
         match directory {
             GAMES => !game.is_deleted,
             DELETED => game.is_deleted,
@@ -68,13 +68,14 @@ impl Texts {
         }
     }
 
-    fn node_of(&self, ino: Ino) -> Node {
+    fn node_of(ino: Ino) -> Node {
         let is_directory = ino == Ino::ROOT || DIRECTORIES.iter().any(|(_, it)| *it == ino);
         Node {
             ino,
-            kind: match is_directory {
-                true => NodeKind::Directory,
-                false => NodeKind::File(Size::Rendered),
+            kind: if is_directory {
+                NodeKind::Directory
+            } else {
+                NodeKind::File(Size::Rendered)
             },
             links: 1,
             modified: SystemTime::UNIX_EPOCH,
@@ -157,18 +158,19 @@ impl Volume for Texts {
         if directory == Ino::ROOT {
             let mut all = DIRECTORIES.iter();
             let found = all.find(|(it, _)| it.as_bytes() == name);
-            return Ok(self.node_of(found.ok_or(Error::NotFound)?.1));
+            return Ok(Texts::node_of(found.ok_or(Error::NotFound)?.1));
         }
         let ino = game(parse_game(name).ok_or(Error::NotFound)?.0);
         let found = self.get(ino)?;
-        match self.is_listed(directory, found) {
-            true => Ok(self.node_of(ino)),
-            false => Err(Error::NotFound),
+        if Texts::is_listed(directory, found) {
+            Ok(Texts::node_of(ino))
+        } else {
+            Err(Error::NotFound)
         }
     }
 
     fn node(&self, ino: Ino) -> Result<Node, Error> {
-        let node = self.node_of(ino);
+        let node = Texts::node_of(ino);
         if node.kind != NodeKind::Directory {
             self.get(ino)?;
         }
@@ -176,7 +178,7 @@ impl Volume for Texts {
     }
 
     fn parent(&self, directory: Ino) -> Result<Ino, Error> {
-        match self.node_of(directory).kind {
+        match Texts::node_of(directory).kind {
             NodeKind::Directory => Ok(Ino::ROOT),
             _ => Err(Error::NotADirectory),
         }
@@ -185,7 +187,7 @@ impl Volume for Texts {
     fn list(&self, directory: Ino, after: u64, listing: &mut Listing<'_>) -> Result<(), Error> {
         if directory == Ino::ROOT {
             for (cookie, (name, ino)) in (3..).zip(DIRECTORIES) {
-                let node = self.node_of(ino);
+                let node = Texts::node_of(ino);
                 if cookie > after && !listing(&DirEntry { name, node, cookie }) {
                     return Ok(());
                 }
@@ -197,10 +199,10 @@ impl Volume for Texts {
             format_game(GameId(number), &mut name);
             let entry = DirEntry {
                 name: &name,
-                node: self.node_of(game(number)),
+                node: Texts::node_of(game(number)),
                 cookie,
             };
-            if cookie > after && self.is_listed(directory, found) && !listing(&entry) {
+            if cookie > after && Texts::is_listed(directory, found) && !listing(&entry) {
                 return Ok(());
             }
         }
@@ -210,9 +212,10 @@ impl Volume for Texts {
     fn render(&self, ino: Ino, text: &mut Vec<u8>) -> Result<Completeness, Error> {
         let found = self.get(ino)?;
         text.extend_from_slice(found.text.as_bytes());
-        match found.text.starts_with("partial") {
-            true => Ok(Completeness::Partial),
-            false => Ok(Completeness::Whole),
+        if found.text.starts_with("partial") {
+            Ok(Completeness::Partial)
+        } else {
+            Ok(Completeness::Whole)
         }
     }
 
@@ -232,19 +235,18 @@ impl Volume for Texts {
 impl Editor for Texts {
     fn role(&self, directory: Ino, name: &[u8]) -> Role {
         let name = str::from_utf8(name).unwrap();
-        let is_hidden = name.starts_with('.') || !name.ends_with(".pgn");
+        let is_hidden = name.starts_with('.') || name.strip_suffix(".pgn").is_none();
         let number = parse_game(name.as_bytes()).map(|id| game(id.0));
         let next = game(u32::try_from(self.games.len()).unwrap() + 1);
         match (directory, number) {
             (GAMES | PLAYER, Some(ino)) => match self.get(ino) {
-                Ok(found) if self.is_listed(directory, found) => Role::File(ino),
+                Ok(found) if Texts::is_listed(directory, found) => Role::File(ino),
                 Ok(found) if directory == GAMES && found.is_deleted => Role::Deleted(ino),
                 Err(_) if directory == GAMES && ino == next => Role::New,
                 _ => Role::Refused,
             },
-            (GAMES | PLAYER, None) if is_hidden => Role::Scratch,
+            (GAMES | PLAYER, None) | (IMPORT, _) if is_hidden => Role::Scratch,
             (GAMES, None) => Role::New,
-            (IMPORT, _) if is_hidden => Role::Scratch,
             (IMPORT, _) => Role::Import,
             _ => Role::Refused,
         }

@@ -19,11 +19,12 @@
 //! | [`names`] | names that no volume has |
 //! | [`handles`] | open files |
 //! | [`desk`] | all of these, and the drafts, at a moment |
-//! | [`opening`] | files are made, opened, written, closed |
-//! | [`saving`] | a draft becomes a game, or is refused |
-//! | [`moving`] | files are renamed, removed, copied |
+//! | [`opening`], [`using`] | files are made, opened, read, written, closed |
+//! | [`saving`], [`outcome`] | a draft becomes a game, or is refused |
+//! | [`moving`], [`removing`] | files are renamed, removed, copied |
 //! | [`showing`] | directories with what lies on the desk |
 //! | [`rejected`] | refused drafts, on disk |
+//! | [`ending`] | modes and times, and the end |
 //!
 //! One lock keeps the books ([`State`]) and is held for steps, never while
 //! something is read, written or saved. Another lets one save or renaming
@@ -40,10 +41,13 @@ mod handles;
 mod moving;
 mod names;
 mod opening;
+mod outcome;
 mod pool;
 mod rejected;
+mod removing;
 mod saving;
 mod showing;
+mod using;
 
 #[cfg(test)]
 mod law;
@@ -66,7 +70,7 @@ use self::rejected::Rejected;
 use super::about::Mounting;
 use super::editor::{Editor, Role};
 use super::slot::Slot;
-use super::{Error, Ino, Options, Place, Vfs};
+use super::{Error, Ino, Options, Place, Vfs, Written};
 
 /// The kind of number that drafts with a name of their own have.
 const KIND: u8 = 60;
@@ -164,6 +168,13 @@ fn text_of(name: &[u8]) -> Result<&str, Error> {
 }
 
 impl Vfs {
+    /// Lets the thread that tells the kernel know that there is something.
+    pub(super) fn hurry_if_written(&self) {
+        if !self.desk.is_unused() && self.desk.state().written != Written::default() {
+            self.shared.background.hurry();
+        }
+    }
+
     /// The time, as far as who mounts has brought a clock.
     fn now(&self) -> SystemTime {
         let mounting = self.shared.mounting.get();

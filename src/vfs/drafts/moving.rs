@@ -1,11 +1,12 @@
-//! Files are renamed, removed and copied.
+//! Files are renamed.
 
 use std::sync::Arc;
 
 use super::buffer::Sheet;
 use super::desk::{Draft, Purpose, State};
 use super::names::{Entry, Link, Place};
-use super::saving::{Job, Target, game_name};
+use super::outcome::game_name;
+use super::saving::{Job, Target};
 use super::text_of;
 use crate::vfs::editor::{Refusal, Role};
 use crate::vfs::slot::Slot;
@@ -83,7 +84,7 @@ impl Vfs {
     }
 
     /// What there is under a name.
-    fn present(&self, place: &Place) -> Result<Option<Attr>, Error> {
+    pub(super) fn present(&self, place: &Place) -> Result<Option<Attr>, Error> {
         match self.lookup(place.0, place.1.as_bytes()) {
             Ok(attr) => Ok(Some(attr)),
             Err(Error::NotFound) => Ok(None),
@@ -193,12 +194,11 @@ impl Vfs {
         draft.place = None;
         draft.purpose = purpose;
         let backup_of = draft.backup_of.take();
-        match purpose {
-            Purpose::Game(game) => self.become_game(&mut state, id, game, to),
-            _ => {
-                self.make_way(&mut state, to);
-                state.name(id, to, now);
-            }
+        if let Purpose::Game(game) = purpose {
+            self.become_game(&mut state, id, game, to);
+        } else {
+            self.make_way(&mut state, to);
+            state.name(id, to, now);
         }
         match (backup_of, purpose) {
             // It is the backup still, under another name.
@@ -273,7 +273,7 @@ impl Vfs {
         }
     }
 
-    fn forget_link(&self, place: &Place) {
+    pub(super) fn forget_link(&self, place: &Place) {
         let now = self.now();
         let mut state = self.desk.state();
         state.names.remove(place, now);
@@ -349,138 +349,5 @@ impl Vfs {
         state.names.set(from, gone, now);
         state.tell_name(from);
         Ok(())
-    }
-
-    /// Deletes a game, or brings it back.
-    pub(super) fn set_deleted(
-        &self,
-        slot: &Slot,
-        game: Ino,
-        is_deleted: bool,
-    ) -> Result<(), Error> {
-        let inner = game.within_slot();
-        let saved = slot.edit(&mut |editor| editor.set_deleted(inner, is_deleted))?;
-        self.tell_saved(slot, &saved);
-        self.desk.state().tell_files([game]);
-        Ok(())
-    }
-
-    /// See [`Vfs::unlink`].
-    pub(in crate::vfs) fn unlink_file(&self, directory: Ino, name: &[u8]) -> Result<(), Error> {
-        let slot = self.edited(directory)?;
-        let place: Place = (directory, text_of(name)?.into());
-        if about::holds(directory.within_slot()) {
-            self.lookup(directory, name)?;
-            if directory.within_slot() != about::REJECTED {
-                return Err(Error::NotPermitted);
-            }
-            let rejected = self.desk.rejected(&slot).ok_or(Error::NotFound)?;
-            return rejected.remove(&place.1);
-        }
-        let _one = self.desk.one_at_a_time();
-        let now = self.now();
-        match self.entry(&place) {
-            Some(Entry::File(id)) => {
-                self.remove_log(&place);
-                let mut state = self.desk.state();
-                if let Some(draft) = state.drafts.get_mut(&id) {
-                    // Who writes on writes to nowhere.
-                    draft.purpose = Purpose::Scratch;
-                }
-                state.unname(id, now);
-                return Ok(());
-            }
-            Some(Entry::Link(_)) => {
-                self.forget_link(&place);
-                return Ok(());
-            }
-            Some(Entry::Gone { .. }) => return Err(Error::NotFound),
-            None => {}
-        }
-        let attr = self.lookup(directory, name)?;
-        if attr.kind == NodeKind::Directory {
-            return Err(Error::IsADirectory);
-        }
-        let inner = directory.within_slot();
-        let is_deleted_so = Vfs::ask(&slot, |editor| editor.deletes_in(inner))?;
-        match Vfs::role(&slot, directory, &place.1)? {
-            Role::File(game) if is_deleted_so => {
-                self.set_deleted(&slot, game, true)?;
-                let mut state = self.desk.state();
-                state.leave(game);
-                state.tell_name(&place);
-                Ok(())
-            }
-            _ => Err(Error::NotPermitted),
-        }
-    }
-
-    /// The log of an import goes with it.
-    fn remove_log(&self, place: &Place) {
-        let now = self.now();
-        let name: Box<str> = format!("{}.log", place.1).into();
-        let mut state = self.desk.state();
-        if let Some(Entry::File(log)) = state.names.get(place.0, &name).cloned()
-            && state
-                .drafts
-                .get(&log)
-                .is_some_and(|draft| draft.purpose == Purpose::Log)
-        {
-            state.unname(log, now);
-        }
-    }
-
-    /// See [`Vfs::link`].
-    pub(in crate::vfs) fn copy_file(
-        &self,
-        ino: Ino,
-        directory: Ino,
-        name: &[u8],
-    ) -> Result<Attr, Error> {
-        let slot = self.edited(directory)?;
-        if ino.slot() != directory.slot() {
-            return Err(Error::Elsewhere);
-        }
-        let place: Place = (directory, text_of(name)?.into());
-        if self.present(&place)?.is_some() {
-            return Err(Error::Exists);
-        }
-        if about::holds(directory.within_slot())
-            || Vfs::role(&slot, directory, &place.1)? != Role::Scratch
-        {
-            return Err(Error::NotPermitted);
-        }
-        let bytes = self.whole(ino)?;
-        let sheet = Sheet::of(&self.desk.pool, &bytes)?;
-        let now = self.now();
-        let own = {
-            let mut state = self.desk.open_state()?;
-            state.names.check_room()?;
-            let root = Ino::ROOT.in_slot(slot.number());
-            let id = state.add(Draft::new(sheet, Purpose::Scratch, root, now));
-            state.name(id, &place, now);
-            state.drafts.get(&id).map_or(root, |draft| draft.ino)
-        };
-        self.attr(own)
-    }
-
-    /// All bytes of a small file.
-    fn whole(&self, ino: Ino) -> Result<Vec<u8>, Error> {
-        let sheet = {
-            let state = self.desk.state();
-            let own = state.own(ino).or_else(|| state.shown(ino));
-            own.map(|(_, draft)| Arc::clone(&draft.sheet))
-        };
-        let length = match &sheet {
-            Some(sheet) => sheet.length(),
-            None => self.attr(ino)?.size,
-        };
-        if length > super::MOST_GAME {
-            return Err(Error::NotPermitted);
-        }
-        match sheet {
-            Some(sheet) => Ok(sheet.all()?.0),
-            None => Ok(self.read(ino, 0, u32::MAX)?.to_vec()),
-        }
     }
 }

@@ -177,10 +177,7 @@ fn half_a_text_that_was_saved_is_taken_back_when_the_whole_is_refused() {
 #[test]
 fn a_temporary_file_renamed_over_a_game_is_that_game() {
     let mount = mount();
-    for (number, temporary) in ["sedX1", ".000001.pgn.AbC", "tmp.pgn", FOUR]
-        .iter()
-        .enumerate()
-    {
+    for (number, temporary) in ["sedX1", ".000001.pgn.AbC", "tmp.pgn"].iter().enumerate() {
         let text = format!("text {number} *");
         let old = mount.open(GAMES, ONE, WRITE).unwrap();
         let handle = mount.create(GAMES, temporary, true).unwrap();
@@ -495,7 +492,7 @@ fn what_nobody_can_do_is_refused() {
     assert_eq!(mount.rename((GAMES, ONE), (DELETED, ONE)), Err(libc::EPERM));
     assert_eq!(mount.rename((GAMES, ONE), (PLAYER, ONE)), Ok(()));
     assert_eq!(mount.unlink(PLAYER, ONE), Err(libc::EPERM));
-    assert_eq!(mount.create(PLAYER, "x.pgn", false).is_ok(), false);
+    assert_eq!(mount.create(PLAYER, "000009.pgn", false), Err(libc::EPERM));
     assert_eq!(mount.create(DELETED, "x", false), Err(libc::EPERM));
     assert_eq!(mount.create(Ino::ROOT, "x", false), Err(libc::EPERM));
     assert_eq!(mount.vfs.make(GAMES, b"x").errno(), Err(libc::EPERM));
@@ -699,4 +696,17 @@ fn the_kernel_is_told_what_has_changed() {
     for name in ["tmp", ONE] {
         assert!(written.names.contains(&(GAMES, name.as_bytes().into())));
     }
+}
+
+#[test]
+fn an_empty_file_does_not_hide_the_game_that_got_its_number() {
+    let mount = mount();
+    mount.write(GAMES, FOUR, "").unwrap();
+    let waiting = mount.open(GAMES, FOUR, WRITE).unwrap();
+    mount.write(GAMES, "new.pgn", "new *").unwrap();
+    mount.close(waiting).unwrap();
+    assert_eq!(mount.read(GAMES, FOUR).unwrap(), "new *\n");
+    mount.write(GAMES, "000005.pgn", "").unwrap();
+    mount.write(IMPORT, "a.pgn", "a *").unwrap();
+    assert_eq!(mount.read(GAMES, "000005.pgn").unwrap(), "a *\n");
 }
