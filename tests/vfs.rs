@@ -616,7 +616,13 @@ fn what_is_cut_away_from_an_open_base_is_eio() {
         let path = directory.path().join("sample.cbh");
         let database = Database::open(&path, &DatabaseOptions::default()).unwrap();
         let volume = Box::new(DatabaseVolume::new(database, ""));
-        let tree = Direct(Vfs::new(volume, &Options { cache_bytes: 0 }));
+        let tree = Direct(Vfs::new(
+            volume,
+            &Options {
+                cache_bytes: 0,
+                ..Options::default()
+            },
+        ));
         let names = tree.list("games").unwrap();
         let cut = std::fs::File::options()
             .write(true)

@@ -98,6 +98,19 @@ pub trait Editor {
     /// What `name` in `directory` means.
     fn role(&self, directory: Ino, name: &[u8]) -> Role;
 
+    /// Whether the text of `file`, one of the many, may be replaced where it
+    /// lies; not so if it was deleted.
+    fn is_editable(&self, file: Ino) -> bool {
+        let _ = file;
+        true
+    }
+
+    /// Whether to remove a name from `directory` is to delete the file; where
+    /// it is listed for another reason, it cannot be removed.
+    fn deletes_in(&self, directory: Ino) -> bool {
+        self.role(directory, b"new.pgn") == Role::New
+    }
+
     /// Puts the game that `text` is in the place of `file`, which comes back
     /// if it was deleted.
     ///

@@ -343,6 +343,48 @@ impl Slot {
         }
     }
 
+    /// Whether it can be edited.
+    pub(super) fn is_edited(&self) -> bool {
+        let edition = self.opened();
+        edition.is_some_and(|edition| edition.volume.editor().is_some())
+    }
+
+    /// What `stat` says of the present content, which is told from now on.
+    pub(super) fn present(&self, ino: Ino) -> Result<Attr, Error> {
+        if about::holds(ino) {
+            return self.attr(ino);
+        }
+        let edition = self.edition();
+        let mut attr = edition.attr_of(&edition.volume.node(ino)?)?;
+        if ino == Ino::ROOT {
+            attr.links = about::links_of_root(attr.links);
+        }
+        self.tell(&attr);
+        Ok(attr)
+    }
+
+    /// As [`Slot::read`], of the content with this mark, whatever was told.
+    pub(super) fn read_marked(
+        &self,
+        ino: Ino,
+        mark: u32,
+        offset: u64,
+        length: u32,
+    ) -> Result<Bytes, Error> {
+        let edition = self.edition();
+        match edition.file(ino)? {
+            Reading::Pieces { mark: other, .. } if other != mark => Err(Error::Stale),
+            Reading::Pieces { size, .. } => edition.read(ino, size, offset, length),
+            Reading::Rendered => {
+                let text = self.text(&edition, ino, Some(mark))?;
+                let start = usize::try_from(offset).unwrap_or(usize::MAX);
+                let start = start.min(text.len());
+                let end = start.saturating_add(length as usize).min(text.len());
+                Ok(Bytes::Shared(Arc::clone(text.bytes()), start..end))
+            }
+        }
+    }
+
     /// The directory that this one lies in.
     pub(super) fn parent(&self, directory: Ino) -> Result<Node, Error> {
         if about::holds(directory) {

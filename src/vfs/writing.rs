@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use super::{Attr, Bytes, Error, Ino, Vfs};
+use super::{Attr, Bytes, Error, Ino, NodeKind, Vfs};
 
 /// An open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -78,14 +78,24 @@ impl Vfs {
     ///
     /// [`Error::NotFound`].
     pub fn permissions(&self, attr: &Attr) -> Result<u16, Error> {
-        let _ = attr;
-        Err(Error::NotFound)
+        let write = |bits: u16| if bits == 0o755 { 0o555 } else { 0o444 };
+        let bits = match attr.kind {
+            NodeKind::Directory => 0o755,
+            NodeKind::File(_) => 0o644,
+            NodeKind::Symlink => return Ok(0o777),
+        };
+        if let Some((mode, can_be_written)) = self.mode_on_desk(attr.ino) {
+            let set = mode.map_or(bits, |mode| mode & 0o777);
+            return Ok(if can_be_written { set } else { write(bits) });
+        }
+        let can_be_written = self.is_writable(attr)?;
+        Ok(if can_be_written { bits } else { write(bits) })
     }
 
     /// Whether what `attr` says holds until the kernel is told otherwise;
     /// not so while somebody writes the file.
     pub fn is_settled(&self, attr: &Attr) -> bool {
-        !attr.is_renewed()
+        !attr.is_renewed() && !self.is_on_desk(attr.ino)
     }
 
     /// What the kernel has to be told since this was asked last; never to be
@@ -94,7 +104,7 @@ impl Vfs {
     ///
     /// [`Background::pause`]: super::Background::pause
     pub fn take_written(&self) -> Written {
-        Written::default()
+        self.written()
     }
 
     /// Makes a file and opens it; opens the one that is there, unless that
@@ -111,8 +121,9 @@ impl Vfs {
         access: Access,
         is_exclusive: bool,
     ) -> Result<(Attr, Handle), Error> {
-        let _ = (directory, name, access, is_exclusive);
-        Err(Error::ReadOnly)
+        let answer = self.create_file(directory, name, access, is_exclusive);
+        self.hurry_if_written();
+        answer
     }
 
     /// Opens a file. Who only reads goes on with the content it has now.
@@ -122,8 +133,7 @@ impl Vfs {
     /// [`Error::NotWritable`] for writing what cannot be written,
     /// [`Error::NotPermitted`] for what is deleted; those of [`Vfs::read`].
     pub fn open_file(&self, ino: Ino, access: Access) -> Result<Handle, Error> {
-        let _ = (ino, access);
-        Err(Error::ReadOnly)
+        self.open_any(ino, access)
     }
 
     /// Up to `length` bytes from `offset` on; fewer only at the end.
@@ -132,8 +142,7 @@ impl Vfs {
     ///
     /// [`Error::NotOpen`]; those of [`Vfs::read`].
     pub fn read_open(&self, handle: Handle, offset: u64, length: u32) -> Result<Bytes, Error> {
-        let _ = (handle, offset, length);
-        Err(Error::NotOpen)
+        self.read_handle(handle, offset, length)
     }
 
     /// Writes `bytes` at `offset`; gives how many.
@@ -143,8 +152,7 @@ impl Vfs {
     /// [`Error::NotOpen`]; [`Error::TooLarge`] for a game of more than 16
     /// MiB, [`Error::NoSpace`].
     pub fn write(&self, handle: Handle, offset: u64, bytes: &[u8]) -> Result<u32, Error> {
-        let _ = (handle, offset, bytes);
-        Err(Error::NotOpen)
+        self.write_handle(handle, offset, bytes)
     }
 
     /// Cuts a file, or fills it up with zeros. Without a handle, a game is
@@ -155,8 +163,9 @@ impl Vfs {
     /// Those of [`Vfs::write`]; without a handle, those of [`Vfs::open_file`]
     /// and [`Vfs::flush`].
     pub fn truncate(&self, ino: Ino, handle: Option<Handle>, length: u64) -> Result<Attr, Error> {
-        let _ = (ino, handle, length);
-        Err(Error::ReadOnly)
+        let answer = self.truncate_any(ino, handle, length);
+        self.hurry_if_written();
+        answer
     }
 
     /// Sets mode and time (`chmod`, `utimens`). An editor's own file keeps
@@ -172,8 +181,7 @@ impl Vfs {
         mode: Option<u16>,
         modified: Option<SystemTime>,
     ) -> Result<Attr, Error> {
-        let _ = (ino, mode, modified);
-        Err(Error::ReadOnly)
+        self.set_attributes_of(ino, mode, modified)
     }
 
     /// Saves what was written through `handle`; the file shows what is
@@ -183,8 +191,9 @@ impl Vfs {
     ///
     /// [`Error::Refused`]; [`Error::NotOpen`]; that of the medium.
     pub fn flush(&self, handle: Handle) -> Result<(), Error> {
-        let _ = handle;
-        Err(Error::NotOpen)
+        let answer = self.flush_handle(handle);
+        self.hurry_if_written();
+        answer
     }
 
     /// As [`Vfs::flush`]; all that was saved survives a power cut then.
@@ -193,8 +202,8 @@ impl Vfs {
     ///
     /// As [`Vfs::flush`].
     pub fn fsync(&self, ino: Ino, handle: Option<Handle>) -> Result<(), Error> {
-        let _ = (ino, handle);
-        Err(Error::NotOpen)
+        let flushed = handle.map_or(Ok(()), |handle| self.flush(handle));
+        flushed.and_then(|()| self.sync(ino))
     }
 
     /// Returns when all that was saved survives a power cut.
@@ -203,13 +212,13 @@ impl Vfs {
     ///
     /// That of the medium.
     pub fn fsync_directory(&self, directory: Ino) -> Result<(), Error> {
-        let _ = directory;
-        Err(Error::NotOpen)
+        self.sync(directory)
     }
 
     /// Closes a file. Saves nothing: who writes to the end has flushed.
     pub fn release(&self, handle: Handle) {
-        let _ = handle;
+        self.release_handle(handle);
+        self.hurry_if_written();
     }
 
     /// Renames a file, or what a directory of games stands for. To put a file
@@ -228,8 +237,9 @@ impl Vfs {
         new_name: &[u8],
         mode: RenameMode,
     ) -> Result<(), Error> {
-        let _ = (directory, name, new_directory, new_name, mode);
-        Err(Error::ReadOnly)
+        let answer = self.rename_file((directory, name), (new_directory, new_name), mode);
+        self.hurry_if_written();
+        answer
     }
 
     /// Removes a file; a game is deleted, which a new file of its name
@@ -239,8 +249,9 @@ impl Vfs {
     ///
     /// [`Error::NotFound`], [`Error::IsADirectory`], [`Error::NotPermitted`].
     pub fn unlink(&self, directory: Ino, name: &[u8]) -> Result<(), Error> {
-        let _ = (directory, name);
-        Err(Error::ReadOnly)
+        let answer = self.unlink_file(directory, name);
+        self.hurry_if_written();
+        answer
     }
 
     /// Makes an editor's own file that is a copy of this one.
@@ -250,8 +261,9 @@ impl Vfs {
     /// [`Error::Exists`]; [`Error::NotPermitted`] if the name is not one for
     /// such a file; [`Error::NoSpace`].
     pub fn link(&self, ino: Ino, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
-        let _ = (ino, directory, name);
-        Err(Error::ReadOnly)
+        let answer = self.copy_file(ino, directory, name);
+        self.hurry_if_written();
+        answer
     }
 
     /// Makes a directory, a symbolic link or a device, which nobody can.
@@ -260,8 +272,14 @@ impl Vfs {
     ///
     /// [`Error::Exists`], or else [`Error::NotPermitted`].
     pub fn make(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
-        let _ = (directory, name);
-        Err(Error::ReadOnly)
+        if !self.can_be_written() {
+            return Err(Error::ReadOnly);
+        }
+        match self.lookup(directory, name) {
+            Ok(_) => Err(Error::Exists),
+            Err(Error::NotFound) => Err(Error::NotPermitted),
+            Err(error) => Err(error),
+        }
     }
 
     /// Removes a directory, which nobody can.
@@ -271,8 +289,13 @@ impl Vfs {
     /// [`Error::NotFound`], [`Error::NotADirectory`], or else
     /// [`Error::NotPermitted`].
     pub fn remove_directory(&self, directory: Ino, name: &[u8]) -> Result<(), Error> {
-        let _ = (directory, name);
-        Err(Error::ReadOnly)
+        if !self.can_be_written() {
+            return Err(Error::ReadOnly);
+        }
+        match self.lookup(directory, name)?.kind {
+            NodeKind::Directory => Err(Error::NotPermitted),
+            _ => Err(Error::NotADirectory),
+        }
     }
 
     /// Ends writing, before the mount goes: drafts that were not saved are
@@ -283,6 +306,6 @@ impl Vfs {
     ///
     /// That of the medium.
     pub fn end(&self) -> Result<(), Error> {
-        Ok(())
+        self.end_drafts()
     }
 }
