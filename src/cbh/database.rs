@@ -1,5 +1,6 @@
 //! A base, opened: its records listed and its games read.
 
+mod after;
 mod check;
 mod entries;
 mod find;
@@ -7,9 +8,11 @@ pub(super) mod lists;
 mod texts;
 pub(super) mod verify;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::annotations;
@@ -24,7 +27,8 @@ use super::top_games::TopGames;
 use super::{CodePage, Error, Family, FileKind, GameId, RecordKind, foreign_tags};
 use crate::bytes::Malformed;
 use crate::game::{Defect, Game};
-use crate::storage::{DiskFile, MemoryFile, ReadBuffer, Storage};
+use crate::storage::{self, Access, AsIf, MemoryFile, ReadBuffer, Storage, Store};
+pub use after::{Changes, Effects, GameChange};
 pub use entries::Listed;
 use lists::Lists;
 
@@ -60,6 +64,8 @@ pub struct Database {
     pub(super) top_games: Option<TopGames>,
     defects: Vec<Defect>,
     lists: Lists,
+    /// What the files lie in, and how many saves this one knows.
+    store: Option<(Arc<Store>, u64)>,
 }
 
 /// Opens a file of a base.
@@ -120,7 +126,8 @@ impl Decoded {
 const READ_AHEAD: usize = 1024;
 
 impl Database {
-    /// Opens the base that `path`, any file of it, belongs to.
+    /// Opens the base that `path`, any file of it, belongs to, to read it;
+    /// saves that are still in its journal are laid over its files.
     ///
     /// # Errors
     ///
@@ -128,9 +135,75 @@ impl Database {
     /// another format; [`Error::Io`] from the system. A damaged optional file
     /// is left aside and named in [`defects`](Database::defects).
     pub fn open(path: &Path, options: &Options) -> Result<Database, Error> {
-        Database::open_with(Family::locate(path)?, options, &|path| {
-            Ok(Box::new(DiskFile::open(path)?))
-        })
+        let store = Family::locate(path)?.store(Access::ReadOnly, "")?;
+        Database::open_in(path, options, Arc::new(store))
+    }
+
+    /// As [`open`](Database::open), with the files that `store` shows: it must
+    /// be that of the base.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Database::open).
+    pub fn open_in(path: &Path, options: &Options, store: Arc<Store>) -> Result<Database, Error> {
+        // What is read while something is saved is over from the beginning.
+        let saves = store.saves();
+        let family = Family::in_store(path, &store)?;
+        let open = |path: &Path| open_stored(path, |name| store.file(name));
+        let mut database = Database::open_with(family, options, &open)?;
+        database.store = Some((store, saves));
+        Ok(database)
+    }
+
+    /// The base as its store shows it now, opened as this one was.
+    fn reopened(&self) -> Result<Database, Error> {
+        let Some((store, _)) = &self.store else {
+            return Err(Error::NotUsed(GameId(0)));
+        };
+        let saves = store.saves();
+        let open = |path: &Path| open_stored(path, |name| store.file(name));
+        let is_there = |name: &OsStr| Ok(store.file(name)?.is_some());
+        let mut database = self.with_files(&is_there, &open)?;
+        database.is_page_given = self.is_page_given;
+        // That of a game without a stamp changes only with the game.
+        database.modified = self.modified;
+        database.store = Some((Arc::clone(store), saves));
+        Ok(database)
+    }
+
+    /// The base as it would be after `transaction`, for planning only.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Database::open).
+    pub fn open_as_if(&self, files: &AsIf<'_>) -> Result<Database, Error> {
+        let open = |path: &Path| open_stored(path, |name| files.file(name));
+        self.with_files(&|name| Ok(files.file(name)?.is_some()), &open)
+    }
+
+    fn with_files(
+        &self,
+        is_there: &dyn Fn(&OsStr) -> Result<bool, storage::Error>,
+        open: &Opener<'_>,
+    ) -> Result<Database, Error> {
+        let mut family = self.family.clone();
+        family.keep(is_there)?;
+        let options = Options {
+            code_page: Some(self.page),
+        };
+        Database::open_with(family, &options, open)
+    }
+
+    /// The files that it is read from, if it was opened with its journal.
+    pub fn store(&self) -> Option<&Arc<Store>> {
+        self.store.as_ref().map(|(store, _)| store)
+    }
+
+    /// Whether something was saved since it was opened: what is read of it may
+    /// be of both states.
+    pub fn is_over(&self) -> bool {
+        let store = self.store.as_ref();
+        store.is_some_and(|(store, saves)| store.saves() != *saves)
     }
 
     /// As [`open`](Database::open), with every file read into memory first.
@@ -203,6 +276,7 @@ impl Database {
             players,
             defects,
             lists: Lists::default(),
+            store: None,
             family,
         })
     }
@@ -757,6 +831,19 @@ fn keep<T>(
             });
             Ok(None)
         }
+    }
+}
+
+/// A file of a store, where one was found.
+fn open_stored(
+    path: &Path,
+    file: impl Fn(&OsStr) -> Result<Option<Arc<dyn Storage>>, storage::Error>,
+) -> io::Result<Box<dyn Storage>> {
+    match file(path.file_name().unwrap_or_default()) {
+        Ok(Some(file)) => Ok(Box::new(file)),
+        Ok(None) => Err(io::ErrorKind::NotFound.into()),
+        Err(storage::Error::Io { source, .. }) => Err(source),
+        Err(other) => Err(io::Error::other(other)),
     }
 }
 

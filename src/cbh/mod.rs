@@ -41,7 +41,9 @@ mod top_games;
 
 pub use codepage::CodePage;
 pub use crossref::{Crossref, Group, Grouping};
-pub use database::{Database, Decoded, Listed, Opener, Options, StoredGame};
+pub use database::{
+    Changes, Database, Decoded, Effects, GameChange, Listed, Opener, Options, StoredGame,
+};
 pub use entities::{
     EditError, EncodedEntity, Entity, EntityEditor, EntityId, EntityKind, EntityNames, ExtraChange,
     ExtraWrites, NameForm, TournamentExtras, TreeOrder, Unfit, Write,
@@ -52,7 +54,7 @@ pub use family::{Family, FileKind};
 pub use record::{Entry, GameId, RecordKind};
 pub use references::{Reference, References};
 pub use rewrite::{rewrite, write};
-pub use save::{Plan, SaveError, Saver};
+pub use save::{Knowledge, Plan, SaveError, Saver};
 pub use summary::Summary;
 pub use texts::{Body, Content, GameMention, GuidingText, Link, TextLanguage};
 pub use top_games::TopGames;

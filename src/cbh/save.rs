@@ -30,18 +30,19 @@ use std::time::SystemTime;
 
 use super::database::lists::Record;
 use super::database::verify::header_references;
-use super::entities::{Entity, EntityId, ExtraChange, TournamentExtras, Unfit};
+use super::entities::{Entity, EntityId, EntityKind, ExtraChange, TournamentExtras, Unfit};
 use super::extended::{self, CreationClock, ExtendedRecord, HEADER_BYTES};
 use super::record::{self, GameRecord, NEW_GAME, RECORD_BYTES};
 use super::references::Reference;
 use super::rewrite::{has_same_moves, starts_alike};
 use super::{
-    Database, Decoded, FileKind, GameFacts, GameId, StoredGame, foreign_tags, rewrite, write,
+    Database, Decoded, Effects, FileKind, GameFacts, GameId, StoredGame, foreign_tags, rewrite,
+    write,
 };
 use crate::game::Game;
 use crate::storage::{MemoryFile, Transaction};
 use blobs::BlobFile;
-use cast::{Cast, Name};
+use cast::{Cast, Known, Name};
 use headers::Sheet;
 
 /// Games beyond have no number that a record of `.cba` can hold.
@@ -66,6 +67,27 @@ pub struct Plan {
     /// What else was said of a tournament or source that other games share:
     /// it stays as it is for them.
     pub kept: Vec<Unfit>,
+    /// The games and entities that it concerns.
+    pub effects: Effects,
+    /// What the next save need not find out again, if this one is made and
+    /// nobody else changes the base.
+    pub knowledge: Knowledge,
+}
+
+/// What a save found out of the base as a whole, for the next one.
+#[derive(Clone, Debug, Default)]
+pub struct Knowledge {
+    cast: BTreeMap<FileKind, Known>,
+    clock: Option<CreationClock>,
+}
+
+impl Knowledge {
+    /// What of it holds still when a save was undone.
+    #[must_use]
+    pub fn after_undoing(mut self) -> Knowledge {
+        self.cast.values_mut().for_each(Known::forget_order);
+        self
+    }
 }
 
 /// Collects what is to be saved at once. After an error it must not be used
@@ -105,18 +127,24 @@ fn name_of(path: &std::path::Path) -> OsString {
 impl<'a> Saver<'a> {
     /// Nothing yet; records are stamped as of `now`.
     pub fn new(database: &'a Database, now: SystemTime) -> Saver<'a> {
+        Saver::knowing(Knowledge::default(), database, now)
+    }
+
+    /// As [`new`](Saver::new), with what an earlier save found out, since
+    /// which nobody else has changed the base.
+    pub fn knowing(knowledge: Knowledge, database: &'a Database, now: SystemTime) -> Saver<'a> {
         Saver {
             database,
             now,
             moves: None,
             annotations: None,
-            cast: Cast::new(database),
+            cast: Cast::new(database, knowledge.cast),
             extras: BTreeMap::new(),
             records: BTreeMap::new(),
             next_id: database.last_id().saturating_add(1),
             extended: database.extended.as_ref().map(|(header, _)| *header),
             extended_records: BTreeMap::new(),
-            clock: None,
+            clock: knowledge.clock,
             top_games: BTreeMap::new(),
             unfit: Vec::new(),
             kept: Vec::new(),
@@ -280,10 +308,19 @@ impl<'a> Saver<'a> {
         for (offset, byte) in self.top_games {
             transaction.write(&flags, offset, [byte]);
         }
+        let kind = |(file, id)| Some((EntityKind::of_file(file)?, id));
         Ok(Plan {
             transaction,
             unfit: self.unfit,
             kept: self.kept,
+            effects: Effects {
+                games: self.records.keys().map(|id| GameId(*id)).collect(),
+                entities: self.cast.changed().filter_map(kind).collect(),
+            },
+            knowledge: Knowledge {
+                cast: self.cast.known(),
+                clock: self.clock,
+            },
         })
     }
 }

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
+use std::time::SystemTime;
 
 use nix::sys::signal::{SigSet, Signal};
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -15,7 +16,7 @@ use super::options::{MountOptions, Writing, parse_code_page, parse_size};
 use super::{Failure, daemon, signals};
 use crate::cbh::{self, CodePage};
 use crate::fuse::{self, Mounted, Outcome, Stopper, mount_at};
-use crate::vfs::{self, DatabaseSource, Folder, Vfs};
+use crate::vfs::{self, DatabaseSource, Folder, Vfs, Writer};
 
 /// What `cbfs mount` takes.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -136,7 +137,8 @@ fn serve(args: &Args) -> Result<(), Failure> {
         code_page: args.codepage.or(options.code_page),
     };
     check_not_covered(&source, &args.mountpoint)?;
-    let (shown, vfs) = open(&source, reading, &vfs_options)?;
+    let writer = (options.writing != Writing::Off).then(|| writer(args, &options));
+    let (shown, vfs) = open(&source, reading, writer, &vfs_options)?;
     let is_writable = is_writable(&options, &source, &vfs)?;
     let outside = outside(&options, &shown, is_writable);
     let mounted = Mounted::new(Arc::new(vfs), &args.mountpoint, &outside).map_err(Failure::new)?;
@@ -163,18 +165,19 @@ fn serve(args: &Args) -> Result<(), Failure> {
 fn open(
     source: &Path,
     reading: cbh::Options,
+    writer: Option<Writer>,
     options: &vfs::Options,
 ) -> Result<(PathBuf, Vfs), Failure> {
     if source.is_dir() {
         allow_many_files();
-        let folder = Folder::new(source, reading, caches());
+        let folder = Folder::new(source, reading, caches()).written_by(writer);
         let vfs = Vfs::shelf(folder, options).map_err(Failure::new)?;
         return Ok((source.to_path_buf(), vfs));
     }
     let headers = DatabaseSource::new(source, reading, None)
         .headers()
         .map_err(Failure::new)?;
-    let base = DatabaseSource::new(&headers, reading, caches());
+    let base = DatabaseSource::new(&headers, reading, caches()).written_by(writer);
     let vfs = Vfs::open(Box::new(base), options).map_err(Failure::new)?;
     Ok((headers, vfs))
 }
@@ -240,15 +243,36 @@ fn watch_signals(signals: SigSet, stopper: &Stopper) {
     }
 }
 
+/// Who changes what is mounted.
+fn writer(args: &Args, options: &MountOptions) -> Writer {
+    let place = args.mountpoint.canonicalize();
+    let place = place.unwrap_or_else(|_| args.mountpoint.clone());
+    Writer {
+        label: place.display().to_string(),
+        clock: SystemTime::now,
+        drops_foreign_tags: args.drop_foreign_tags || options.drops_foreign_tags,
+    }
+}
+
 /// Where the lengths of texts are kept for the next mount.
 fn caches() -> Option<PathBuf> {
+    directory_of_user("CACHE_DIRECTORY", "XDG_CACHE_HOME", ".cache")
+}
+
+/// Where drafts are kept that could not be saved.
+fn state() -> Option<PathBuf> {
+    directory_of_user("STATE_DIRECTORY", "XDG_STATE_HOME", ".local/state")
+}
+
+/// The directory that systemd sets aside for a unit that asks for one, wholly
+/// ours; else our part of the user's.
+fn directory_of_user(of_unit: &str, of_user: &str, in_home: &str) -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    let of_user = variable("XDG_CACHE_HOME")
+    let of_user = variable(of_user)
         .map(PathBuf::from)
-        .or_else(|| Some(PathBuf::from(variable("HOME")?).join(".cache")))
-        .map(|caches| caches.join("cbfs"));
-    // Set by systemd for a unit with CacheDirectory=, and wholly ours.
-    variable("CACHE_DIRECTORY")
+        .or_else(|| Some(PathBuf::from(variable("HOME")?).join(in_home)))
+        .map(|directory| directory.join("cbfs"));
+    variable(of_unit)
         .map(PathBuf::from)
         .or(of_user)
         .filter(|path| path.is_absolute())

@@ -45,9 +45,8 @@ const LATEST_FILL: Duration = Duration::from_secs(1);
 /// Between two looks whether a base has changed.
 const TICK: Duration = Duration::from_millis(500);
 
-/// A save survives a power cut so long after it, at the latest, though nobody
-/// asked for that.
-const SYNC_INTERVAL: Duration = Duration::from_secs(2);
+/// Between two looks whether saves are to be brought to the disk.
+const SYNC_TICK: Duration = Duration::from_millis(500);
 
 /// Not to look all the time, however much hurry there is.
 const BREATH: Duration = Duration::from_millis(20);
@@ -240,6 +239,7 @@ impl Mounted {
         stop_background(&vfs, background);
         end_writing(&vfs);
         vfs.save_sizes();
+        vfs.close();
         let Ok(Event::Ended(outcome)) = event else {
             log::info!("{}: still in use, ending anyway", mountpoint.display());
             return Outcome::Unmounted;
@@ -360,10 +360,8 @@ fn start_syncing(vfs: &Arc<Vfs>) -> io::Result<JoinHandle<()>> {
     thread::Builder::new()
         .name("sync".to_owned())
         .spawn(move || {
-            while vfs.background().rest(SYNC_INTERVAL) {
-                if let Err(error) = vfs.sync() {
-                    log::error!("saves are not in the base's files yet: {error}");
-                }
+            while vfs.background().pass(SYNC_TICK) {
+                vfs.sync_if_due(Instant::now());
             }
         })
 }

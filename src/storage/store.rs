@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::apply::Application;
@@ -13,7 +16,7 @@ use super::journal::Content;
 use super::record::{Action, Present, Record, is_plain_name};
 use super::view::{File, Seen};
 use super::writer::Writer;
-use super::{Directory, Error, Storage, Transaction};
+use super::{Committed, Directory, Error, Storage, Transaction};
 
 /// With more than so many bytes in the journal the next commit syncs first.
 const MAX_PENDING: u64 = 64 << 20;
@@ -77,6 +80,8 @@ pub struct Store {
     turn: Mutex<()>,
     /// How often what the files show was changed; locked while it is.
     epoch: Mutex<u64>,
+    /// How often something was saved; another number before it is shown.
+    saves: AtomicU64,
     /// Bytes of records in the journal.
     pending: AtomicU64,
     /// Whether the journal's own name survives a power cut.
@@ -116,6 +121,7 @@ impl Store {
             writer: Mutex::new(writer),
             turn: Mutex::default(),
             epoch: Mutex::default(),
+            saves: AtomicU64::new(0),
             pending: AtomicU64::new(0),
             is_named: AtomicBool::new(false),
         }
@@ -137,7 +143,8 @@ impl Store {
 
     /// Saves. When it returns, all files show the transaction, and it
     /// survives the end of this process; after [`sync`](Store::sync) also a
-    /// power cut. On an error nothing has happened.
+    /// power cut. On an error nothing has happened. Gives what it takes to
+    /// undo it; nothing if it comes to nothing.
     ///
     /// # Errors
     ///
@@ -145,7 +152,7 @@ impl Store {
     /// looked at through this store: [`refresh`](Store::refresh) it and read
     /// anew; [`Error::Invalid`], [`Error::ReadOnly`]; [`Error::Io`], also if
     /// there is no room.
-    pub fn commit(&self, transaction: &Transaction) -> Result<(), Error> {
+    pub fn commit(&self, transaction: &Transaction) -> Result<Option<Committed>, Error> {
         for change in transaction.changes() {
             if is_plain_name(change.file()) {
                 self.watched(change.file())?;
@@ -164,11 +171,12 @@ impl Store {
         }
         let sequence = writer.records.len() as u64 + 1;
         let Some(record) = Record::encode(transaction, sequence, writer.salt, self)? else {
-            return Ok(());
+            return Ok(None);
         };
         let record = Arc::new(record);
         writer.append(Arc::clone(&record))?;
-        self.publish(&[record])
+        self.publish(&[Arc::clone(&record)])?;
+        Ok(Some(Committed::new(record)))
     }
 
     /// Returns when every commit before the call survives a power cut; then
@@ -226,6 +234,11 @@ impl Store {
         self.writer().close(self.directory.as_ref())
     }
 
+    /// Whether it was opened to be changed, and not closed.
+    pub fn is_writable(&self) -> bool {
+        self.writer().file().is_ok()
+    }
+
     /// Bytes of the journal that may not be in the base.
     pub fn pending(&self) -> u64 {
         self.pending.load(Relaxed)
@@ -235,6 +248,13 @@ impl Store {
     /// Reads of several files between two equal numbers are of one state.
     pub fn epoch(&self) -> u64 {
         *self.epoch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A number that is another one as soon as anything of a later save is
+    /// shown: what was read before it was found to be the same is of one
+    /// state.
+    pub fn saves(&self) -> u64 {
+        self.saves.load(Acquire)
     }
 
     /// The files that another program changed, made or removed since this
@@ -345,6 +365,7 @@ impl Store {
         let mut epoch = self.epoch.lock().unwrap_or_else(PoisonError::into_inner);
         for record in records {
             *epoch += 1;
+            self.saves.fetch_add(1, Release);
             for (at, before) in record.changed() {
                 self.known(&before.name).state_mut().lay(record, at);
             }

@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::concatenation::Job;
@@ -59,6 +59,9 @@ const REST: Duration = Duration::from_millis(5);
 
 /// Length of a text where none is known, for guesses only.
 const USUAL_BYTES: u64 = 1000;
+
+/// As long as it takes until what was saved is shown.
+const MOMENT: Duration = Duration::from_millis(1);
 
 /// Between two writes of the file of lengths.
 const SAVE_INTERVAL: Duration = Duration::from_mins(5);
@@ -153,8 +156,13 @@ impl Background {
         !self.is_stopping()
     }
 
+    /// Waits a moment, for a save to be shown.
+    fn rest(&self) {
+        drop(self.wake.wait_timeout(self.lock(), MOMENT));
+    }
+
     /// Waits as long as this; false if stopped.
-    pub fn rest(&self, time: Duration) -> bool {
+    pub fn pass(&self, time: Duration) -> bool {
         let wake = |_: &mut Ahead| !self.is_stopping();
         drop(self.wake.wait_timeout_while(self.lock(), time, wake));
         !self.is_stopping()
@@ -355,7 +363,7 @@ impl Vfs {
         let comfortable = self.comfortable(edition);
         let mut renderer = edition.volume.renderer();
         loop {
-            let begin = first.0 + edition.hastened.fetch_add(SHARE, Relaxed);
+            let begin = first.0 + edition.line.hastened.fetch_add(SHARE, Relaxed);
             if begin >= end {
                 return;
             }
@@ -379,7 +387,7 @@ impl Vfs {
     pub fn fill(&self) {
         loop {
             for edition in self.editions() {
-                if !edition.is_filled.swap(true, Relaxed) {
+                if !edition.line.is_filled.swap(true, Relaxed) {
                     self.fill_edition(&edition);
                 }
                 if self.background().is_stopping() {
@@ -398,22 +406,25 @@ impl Vfs {
         let (first, last) = edition.rendered();
         let comfortable = self.comfortable(edition);
         while self.fill_once(edition, first.0..last.0 + 1, comfortable) {}
-        if self.is_current(edition) && !self.background().is_stopping() {
+        let Some(edition) = self.latest_of(edition) else {
+            return;
+        };
+        if !self.background().is_stopping() {
             log::debug!("all lengths are known");
             edition.save_sizes();
             edition.examine();
         }
     }
 
-    /// Whether this edition is still what is shown.
-    fn is_current(&self, edition: &Edition) -> bool {
+    /// What is shown of this edition now: itself, or what saves made of it.
+    fn latest_of(&self, edition: &Edition) -> Option<Arc<Edition>> {
         let mut editions = self.editions().into_iter();
-        editions.any(|current| current.is(edition))
+        editions.find(|current| current.is_of_line(edition))
     }
 
     /// Goes through `numbers`, keeping texts while the cache holds fewer than
     /// `comfortable` bytes; true if some were left out, because a reader was
-    /// at the same place and does them itself.
+    /// at the same place and does them itself, or something was saved.
     fn fill_once(
         &self,
         edition: &Edition,
@@ -422,10 +433,13 @@ impl Vfs {
     ) -> bool {
         let mut is_incomplete = false;
         let mut number = numbers.start;
-        while number < numbers.end && self.is_current(edition) {
+        while number < numbers.end && !self.background().is_stopping() {
+            let Some(edition) = self.latest_of(edition) else {
+                return false;
+            };
             let mut renderer = edition.volume.renderer();
             let end = (number + STRETCH).min(numbers.end);
-            while number < end {
+            while number < end && !edition.volume.is_over() {
                 if self.background().is_stopping() {
                     return false;
                 }
@@ -440,10 +454,14 @@ impl Vfs {
                     self.background().rest_while_listed();
                 }
                 edition.prepare(Ino(number), keeps_text, &mut renderer);
-                number += 1;
+                // What was saved meanwhile is rendered from the next state.
+                number += u64::from(!edition.volume.is_over());
+            }
+            if edition.volume.is_over() {
+                self.background().rest();
             }
         }
-        is_incomplete && self.is_current(edition)
+        is_incomplete && self.latest_of(edition).is_some()
     }
 
     /// How many bytes of texts may be kept unasked: some part of the cache, if
@@ -491,7 +509,7 @@ impl Edition {
     }
 
     fn load_sizes_once(&self) {
-        self.sizes_loaded.get_or_init(|| {
+        self.line.sizes_loaded.get_or_init(|| {
             if let Err(error) = self.load_sizes() {
                 log::debug!("no lengths from earlier: {error}");
             }
@@ -499,7 +517,7 @@ impl Edition {
     }
 
     fn load_sizes(&self) -> io::Result<()> {
-        let Some((path, fingerprint)) = &self.sizes_file else {
+        let Some((path, fingerprint)) = &self.line.sizes_file else {
             return Ok(());
         };
         let is_same = self.sizes.load(path, fingerprint)?;
@@ -507,16 +525,25 @@ impl Edition {
         Ok(())
     }
 
+    /// Whether this is what saves made of the one it began with.
+    fn is_saved(&self) -> bool {
+        self.is_later() && !self.volume.is_over()
+    }
+
     /// Writes the lengths for the next mount. That it fails, or that the base
     /// has changed meanwhile, costs time at the next mount and is no error.
     fn save_sizes(&self) {
-        let Some((path, fingerprint)) = &self.sizes_file else {
+        let Some((path, fingerprint)) = &self.line.sizes_file else {
             return;
         };
-        if self.volume.fingerprint().as_ref() != Some(fingerprint) {
+        // After a save the lengths belong to something else, once that is in
+        // the files.
+        let present = self.volume.fingerprint();
+        let is_same = present.as_ref() == Some(fingerprint);
+        let Some(present) = present.filter(|_| is_same || self.is_saved()) else {
             return;
-        }
-        if let Err(error) = self.sizes.save(path, fingerprint) {
+        };
+        if let Err(error) = self.sizes.save(path, &present) {
             log::debug!("{}: {error}", path.display());
         }
     }

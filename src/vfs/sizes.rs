@@ -22,11 +22,14 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use super::words::{BLOCK_WORDS, Block, Words, WordsInOrder, empty_block};
+use imbl::OrdMap;
+
+use super::words::{BLOCK, BLOCK_WORDS, Block, Words, WordsInOrder, empty_block};
 use super::{Completeness, Ino};
 
 const MAGIC: &[u8; 13] = b"cbfs sizes 2\n";
@@ -69,43 +72,133 @@ impl Measure {
 }
 
 /// The lengths known so far.
+///
+/// Those after a save share the words of all files that it left as they are.
 #[derive(Debug, Default)]
 pub struct Sizes {
-    words: Words,
-    is_changed: AtomicBool,
+    words: Arc<Words>,
+    is_changed: Arc<AtomicBool>,
+    /// Number of the edition that all this began with.
+    first: u64,
+    /// The files that have been saved since.
+    fresh: OrdMap<Ino, Arc<Fresh>>,
+    /// Numbers of the files that are many, if the others have their own words
+    /// in each edition.
+    many: Option<RangeInclusive<Ino>>,
+    others: Words,
+    /// Number of the edition that these are of.
+    edition: u64,
+}
+
+/// A file that was saved.
+#[derive(Debug)]
+struct Fresh {
+    /// Number of the edition that has shown it so for the first time.
+    edition: u64,
+    word: AtomicU64,
 }
 
 /// Lengths of which most are of the file after the one before.
 #[derive(Debug)]
-pub(super) struct SizesInOrder<'s>(WordsInOrder<'s>);
+pub(super) struct SizesInOrder<'s> {
+    sizes: &'s Sizes,
+    words: WordsInOrder<'s>,
+}
 
 impl SizesInOrder<'_> {
     /// As [`Sizes::get`].
     pub(super) fn get(&mut self, ino: Ino) -> Option<Measure> {
-        Measure::decode(self.0.get(ino))
+        if self.sizes.is_other(ino) || self.sizes.fresh.contains_key(&ino) {
+            return self.sizes.get(ino);
+        }
+        Measure::decode(self.words.get(ino))
     }
 }
 
 impl Sizes {
     /// For files of which most come after the one before.
     pub(super) fn in_order(&self) -> SizesInOrder<'_> {
-        SizesInOrder(self.words.in_order())
+        SizesInOrder {
+            sizes: self,
+            words: self.words.in_order(),
+        }
+    }
+
+    /// None yet, for the edition with this number.
+    pub(super) fn of(edition: u64) -> Sizes {
+        Sizes {
+            first: edition,
+            edition,
+            ..Sizes::default()
+        }
+    }
+
+    /// Those of the next edition, which has other texts in `touched` and, it
+    /// may be, in all files that are not among the `many`.
+    pub(super) fn after(&self, edition: u64, touched: &[Ino], many: (Ino, Ino)) -> Sizes {
+        let mut fresh = self.fresh.clone();
+        for ino in touched {
+            let word = AtomicU64::new(0);
+            fresh.insert(*ino, Arc::new(Fresh { edition, word }));
+        }
+        Sizes {
+            words: Arc::clone(&self.words),
+            is_changed: Arc::clone(&self.is_changed),
+            first: self.first,
+            fresh,
+            many: Some(many.0..=many.1),
+            others: Words::default(),
+            edition,
+        }
+    }
+
+    /// Number of the edition that has shown the present text of `ino` for the
+    /// first time, as far as is known.
+    pub(super) fn origin(&self, ino: Ino) -> u64 {
+        if self.is_other(ino) {
+            return self.edition;
+        }
+        self.fresh
+            .get(&ino)
+            .map_or(self.first, |fresh| fresh.edition)
+    }
+
+    fn is_other(&self, ino: Ino) -> bool {
+        self.many.as_ref().is_some_and(|many| !many.contains(&ino))
     }
 
     /// Length and mark of the text of `ino`, if known.
     pub fn get(&self, ino: Ino) -> Option<Measure> {
-        Measure::decode(self.words.get(ino))
+        Measure::decode(if self.is_other(ino) {
+            self.others.get(ino)
+        } else if let Some(fresh) = self.fresh.get(&ino) {
+            fresh.word.load(Relaxed)
+        } else {
+            self.words.get(ino)
+        })
     }
 
     /// How many lengths are known from `first` to `last`, both included.
     pub(super) fn count(&self, first: Ino, last: Ino) -> u64 {
-        self.words.count(first, last)
+        let mut count = self.words.count(first, last);
+        for (ino, fresh) in self.fresh.range(first..=last) {
+            count -= u64::from(self.words.get(*ino) != 0).min(count);
+            count += u64::from(fresh.word.load(Relaxed) != 0);
+        }
+        count
     }
 
     /// Remembers length and mark of the text of `ino`.
     pub fn set(&self, ino: Ino, measure: Measure) {
         let word = measure.encode();
-        if self.words.set(ino, word) != word {
+        let before = if self.is_other(ino) {
+            self.others.set(ino, word)
+        } else if let Some(fresh) = self.fresh.get(&ino) {
+            fresh.word.swap(word, Relaxed)
+        } else {
+            self.words.set(ino, word)
+        };
+        if before != word {
             self.is_changed.store(true, Relaxed);
         }
     }
@@ -156,8 +249,14 @@ impl Sizes {
         file.write_all(fingerprint.as_bytes())?;
         for (number, block) in self.words.blocks() {
             file.write_all(&number.to_le_bytes())?;
-            for word in block.iter() {
-                file.write_all(&word.load(Relaxed).to_le_bytes())?;
+            for (ino, word) in (number * BLOCK..).map(Ino).zip(block.iter()) {
+                let word = if self.is_other(ino) {
+                    self.others.get(ino)
+                } else {
+                    let fresh = self.fresh.get(&ino);
+                    fresh.map_or(word, |fresh| &fresh.word).load(Relaxed)
+                };
+                file.write_all(&word.to_le_bytes())?;
             }
         }
         let hash = file.hash;

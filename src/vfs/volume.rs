@@ -327,6 +327,12 @@ pub trait Volume: Debug + Send + Sync {
         None
     }
 
+    /// Whether something was saved, so that what its files show is not this
+    /// state any more; then nothing is read of it but [`Error::Stale`].
+    fn is_over(&self) -> bool {
+        false
+    }
+
     /// What saves edits of it, if it can be edited.
     fn editor(&self) -> Option<&dyn Editor> {
         None

@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use super::Ino;
 
 /// Words in one block; a block is allocated when its first word is set.
-const BLOCK: u64 = BLOCK_WORDS as u64;
+pub(super) const BLOCK: u64 = BLOCK_WORDS as u64;
 pub(super) const BLOCK_WORDS: usize = 2048;
 
 /// The words of numbers next to each other.

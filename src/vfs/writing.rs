@@ -203,7 +203,7 @@ impl Vfs {
     /// As [`Vfs::flush`].
     pub fn fsync(&self, ino: Ino, handle: Option<Handle>) -> Result<(), Error> {
         let flushed = handle.map_or(Ok(()), |handle| self.flush(handle));
-        flushed.and_then(|()| self.sync(ino))
+        flushed.and_then(|()| self.sync_base(ino))
     }
 
     /// Returns when all that was saved survives a power cut.
@@ -212,7 +212,7 @@ impl Vfs {
     ///
     /// That of the medium.
     pub fn fsync_directory(&self, directory: Ino) -> Result<(), Error> {
-        self.sync(directory)
+        self.sync_base(directory)
     }
 
     /// Closes a file. Saves nothing: who writes to the end has flushed.

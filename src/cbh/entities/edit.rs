@@ -445,6 +445,23 @@ impl<'a> EntityEditor<'a> {
         })
     }
 
+    /// As [`tree_order`](EntityEditor::tree_order), as far as it was looked
+    /// at; nothing is read for it.
+    pub(in crate::cbh) fn known_order(&self) -> Option<TreeOrder> {
+        match self.order {
+            Some(Order::Sound(collation)) => Some(TreeOrder {
+                collation,
+                live_count: self.header.live_count,
+            }),
+            Some(Order::Damaged) | None => None,
+        }
+    }
+
+    /// The records that differ from the file's, or did.
+    pub(in crate::cbh) fn changed(&self) -> impl Iterator<Item = EntityId> {
+        self.changed.keys().map(|id| EntityId(*id))
+    }
+
     /// Takes the word of an earlier editor of the file, whose writes and no
     /// others it has seen since, instead of checking the tree.
     pub fn assume(&mut self, known: TreeOrder) {

@@ -47,6 +47,7 @@ pub use tournament_extra::{ExtraChange, ExtraWrites, TournamentExtras};
 
 pub(super) use annotator::Annotators;
 pub(super) use kind::PerKind;
+pub(super) use names::{AllNames, Which};
 pub(super) use player::Players;
 pub(super) use source::Sources;
 pub(super) use tag::Tags;

@@ -7,7 +7,7 @@ use std::collections::btree_map::Entry;
 use std::sync::LazyLock;
 
 use super::SaveError;
-use crate::cbh::entities::{EditError, Entity, EntityEditor, EntityId, NameForm, Unfit};
+use crate::cbh::entities::{EditError, Entity, EntityEditor, EntityId, NameForm, TreeOrder, Unfit};
 use crate::cbh::references::Reference;
 use crate::cbh::{Database, FileKind, GameId};
 use crate::storage::{MemoryFile, Transaction};
@@ -36,6 +36,19 @@ struct Roll<'a> {
     begin: Option<&'static MemoryFile>,
 }
 
+/// What an earlier save found out about a file.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Known {
+    order: Option<TreeOrder>,
+    form: Option<NameForm>,
+}
+
+impl Known {
+    pub(super) fn forget_order(&mut self) {
+        self.order = None;
+    }
+}
+
 /// How the references to one entity change.
 #[derive(Clone, Copy, Debug, Default)]
 struct Use {
@@ -49,14 +62,16 @@ struct Use {
 #[derive(Debug)]
 pub(super) struct Cast<'a> {
     database: &'a Database,
+    known: BTreeMap<FileKind, Known>,
     rolls: BTreeMap<FileKind, Roll<'a>>,
     uses: BTreeMap<Name, Use>,
 }
 
 impl<'a> Cast<'a> {
-    pub(super) fn new(database: &'a Database) -> Cast<'a> {
+    pub(super) fn new(database: &'a Database, known: BTreeMap<FileKind, Known>) -> Cast<'a> {
         Cast {
             database,
+            known,
             rolls: BTreeMap::new(),
             uses: BTreeMap::new(),
         }
@@ -82,9 +97,14 @@ impl<'a> Cast<'a> {
                 return Err(SaveError::Damaged(file, what));
             }
         };
+        let mut editor = editor.map_err(SaveError::entity(file))?;
+        let known = self.known.get(&file).copied().unwrap_or_default();
+        if let Some(order) = known.order {
+            editor.assume(order);
+        }
         Ok(place.insert(Roll {
-            editor: editor.map_err(SaveError::entity(file))?,
-            form: None,
+            editor,
+            form: known.form,
             begin,
         }))
     }
@@ -236,6 +256,25 @@ impl<'a> Cast<'a> {
             None => editor.remove(EntityId(id)),
         };
         done.map_err(SaveError::entity(file))
+    }
+
+    /// What the next save need not find out again, once this one is made.
+    pub(super) fn known(&self) -> BTreeMap<FileKind, Known> {
+        let mut known = self.known.clone();
+        for (file, roll) in &self.rolls {
+            let order = roll.editor.known_order();
+            let form = roll.form;
+            known.insert(*file, Known { order, form });
+        }
+        known
+    }
+
+    /// The entities whose records change.
+    pub(super) fn changed(&self) -> impl Iterator<Item = (FileKind, EntityId)> {
+        self.rolls.iter().flat_map(|(file, roll)| {
+            let changed = roll.editor.changed();
+            changed.map(|id| (*file, id))
+        })
     }
 
     /// The writes that this comes to.

@@ -94,8 +94,8 @@ impl DatabaseVolume {
         let games = self.groups.games(&self.database, group)?;
         let directory = Directory::Group(group);
         let before = GameId(first_id(directory, after) - 1);
-        let mut games = games.after(before).iter();
-        games.all(|id| page_game(directory, *id, page));
+        let mut games = games.after(before);
+        games.all(|id| page_game(directory, id, page));
         Ok(())
     }
 
@@ -108,22 +108,22 @@ impl DatabaseVolume {
     ) -> Result<(), Error> {
         let games = self.groups.games(&self.database, group)?;
         let before = first_id(Directory::Group(group), after) - 1;
-        let mut rest = games.after(GameId(before));
+        let mut rest = games.after(GameId(before)).peekable();
         let mut page = Page::default();
-        while let Some(first) = rest.first() {
+        while let Some(first) = rest.peek().copied() {
             let end = first.0.saturating_add(GROUP_RECORDS);
-            let (near, further) = rest.split_at(rest.partition_point(|id| id.0 < end));
+            let near = std::iter::from_fn(|| rest.next_if(|id| id.0 < end));
+            let near: Vec<GameId> = near.collect();
             let count = near.last().map_or(0, |last| last.0 - first.0 + 1);
             let is_listed = |entry: &Entry| {
                 is_in(Directory::Games, entry) && near.binary_search(&entry.id).is_ok()
             };
-            let read = self.read_page(*first, count, &mut page);
+            let read = self.read_page(first, count, &mut page);
             let directory = Directory::Group(group);
             if !self.list_page(directory, &mut page, after, is_listed, listing) {
                 return Ok(());
             }
             read?;
-            rest = further;
         }
         Ok(())
     }

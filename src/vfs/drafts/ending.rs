@@ -58,7 +58,7 @@ impl Vfs {
     }
 
     /// Returns when all that was saved in a base survives a power cut.
-    pub(in crate::vfs) fn sync(&self, ino: Ino) -> Result<(), Error> {
+    pub(in crate::vfs) fn sync_base(&self, ino: Ino) -> Result<(), Error> {
         match self.place(ino)? {
             Place::Volume(slot, _) if slot.is_edited() => Vfs::ask(&slot, |editor| editor.sync())?,
             _ => Ok(()),
