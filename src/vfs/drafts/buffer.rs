@@ -1,7 +1,7 @@
 //! The bytes of a draft.
 
 use std::io::{self, BufRead, Read};
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::pool::{BLOCK, Pool};
@@ -15,6 +15,8 @@ pub(super) struct Sheet {
     length: AtomicU64,
     /// Counts what was done to it.
     version: AtomicU64,
+    /// Whether something that was to be written on it is missing.
+    is_torn: AtomicBool,
 }
 
 impl Sheet {
@@ -24,6 +26,7 @@ impl Sheet {
             buffer: Mutex::new(Buffer::new(Arc::clone(pool))),
             length: AtomicU64::new(0),
             version: AtomicU64::new(0),
+            is_torn: AtomicBool::new(false),
         }
     }
 
@@ -48,6 +51,12 @@ impl Sheet {
         self.version.load(SeqCst)
     }
 
+    /// Whether something that was to be written on it is missing: then it is
+    /// not what anybody wanted to save. An empty one misses nothing.
+    pub(super) fn is_torn(&self) -> bool {
+        self.is_torn.load(SeqCst)
+    }
+
     /// Writes at `offset`, at the end if there is none; not beyond `most`
     /// bytes.
     pub(super) fn write(&self, offset: Option<u64>, bytes: &[u8], most: u64) -> Result<(), Error> {
@@ -69,6 +78,11 @@ impl Sheet {
     fn change(&self, change: impl FnOnce(&mut Buffer) -> Result<(), Error>) -> Result<(), Error> {
         let mut buffer = self.lock();
         let changed = change(&mut buffer);
+        if changed.is_err() {
+            self.is_torn.store(true, SeqCst);
+        } else if buffer.length == 0 {
+            self.is_torn.store(false, SeqCst);
+        }
         // What failed may have been done in part.
         self.length.store(buffer.length, SeqCst);
         self.version.fetch_add(1, SeqCst);

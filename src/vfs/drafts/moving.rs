@@ -41,6 +41,7 @@ impl Vfs {
         mode: RenameMode,
     ) -> Result<(), Error> {
         let slot = self.edited(from.0)?;
+        drop(self.desk.open_state()?);
         if mode == RenameMode::Exchange {
             return Err(Error::Invalid);
         }

@@ -23,6 +23,7 @@ impl Vfs {
         is_exclusive: bool,
     ) -> Result<(Attr, Handle), Error> {
         let slot = self.edited(directory)?;
+        drop(self.desk.open_state()?);
         if about::holds(directory.within_slot()) {
             return match self.lookup(directory, name) {
                 Ok(_) => Err(Error::Exists),

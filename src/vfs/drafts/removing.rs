@@ -29,6 +29,7 @@ impl Vfs {
     /// See [`Vfs::unlink`].
     pub(in crate::vfs) fn unlink_file(&self, directory: Ino, name: &[u8]) -> Result<(), Error> {
         let slot = self.edited(directory)?;
+        drop(self.desk.open_state()?);
         let place: Place = (directory, text_of(name)?.into());
         if about::holds(directory.within_slot()) {
             self.lookup(directory, name)?;

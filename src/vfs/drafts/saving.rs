@@ -199,6 +199,11 @@ impl Vfs {
 
     /// Saves, or refuses and keeps what was refused.
     pub(super) fn run(&self, job: &Job) -> Outcome {
+        if job.sheet.is_torn() {
+            let why = "a part of it could not be written".to_owned();
+            let version = job.sheet.version();
+            return self.refused(job, Some(version), Refusal::Text(why));
+        }
         let is_game = job.target != Target::Import;
         let (text, version) = match job.sheet.length() {
             length if is_game && length > MOST_GAME => {

@@ -8,7 +8,7 @@ use super::names::Entry;
 use super::rejected::{self, Kept};
 use crate::vfs::slot::Slot;
 use crate::vfs::volume::{DirEntry, Node, NodeKind, Size};
-use crate::vfs::{Attr, Error, Ino, ListingWithAttrs, Vfs, about};
+use crate::vfs::{Attr, Error, Ino, ListingWithAttrs, Place, Vfs, about};
 
 /// What `stat` says of a draft with a number of its own.
 fn attr_of(draft: &Draft) -> Attr {
@@ -173,7 +173,9 @@ impl Vfs {
     }
 
     fn attr_of_rejected(&self, ino: Ino) -> Result<Attr, Error> {
-        let slot = self.edited(ino)?;
+        let Place::Volume(slot, _) = self.place(ino)? else {
+            return Err(Error::NotFound);
+        };
         let rejected = self.desk.rejected(&slot).ok_or(Error::NotFound)?;
         let kept = rejected.get(ino.within_slot().index())?;
         Ok(attr_of_kept(&slot, &kept))

@@ -653,7 +653,19 @@ fn drafts_are_bounded() {
     let handle = mount.open(GAMES, ONE, WRITE).unwrap();
     let far = mount.vfs.write(handle, 16 << 20, b"x").errno();
     assert_eq!(far, Err(libc::EFBIG));
-    mount.close(handle).unwrap();
+    // What is not all there is not saved.
+    assert_eq!(mount.close(handle), Err(libc::EINVAL));
+    assert_eq!(mount.games()[0], "new *");
+    let handle = mount.create(IMPORT, "a.pgn", false).unwrap();
+    let text = "a *".repeat(100_000);
+    mount.put(handle, 0, &text);
+    let mut offset = text.len() as u64;
+    while mount.vfs.write(handle, offset, text.as_bytes()).is_ok() {
+        offset += text.len() as u64;
+    }
+    assert_eq!(mount.close(handle), Err(libc::EINVAL));
+    assert_eq!(mount.games().len(), 3);
+    mount.unlink(IMPORT, "a.pgn").unwrap();
     for number in 0..10_000 {
         let handle = mount.create(GAMES, &format!("s{number}"), true).unwrap();
         mount.vfs.release(handle);
