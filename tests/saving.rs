@@ -37,6 +37,7 @@ fn writer() -> Writer {
     Writer {
         label: "/mnt/first".to_owned(),
         clock: SystemTime::now,
+        drops_foreign_tags: false,
     }
 }
 

@@ -76,6 +76,36 @@ impl DatabaseVolume {
         }
     }
 
+    /// The game that a text is, as it is to be stored.
+    fn parse(&self, text: &[u8]) -> Result<Game, Refusal> {
+        let game = pgn::decode(text).map_err(|error| Refusal::Text(error.to_string()))?;
+        Ok(self.without_dropped(game))
+    }
+
+    /// Adds all games of a text.
+    fn append_all(&self, saver: &mut Saver<'_>, text: &[u8]) -> Result<Vec<GameId>, Refusal> {
+        let mut games = Vec::new();
+        for game in pgn::Games::new(text) {
+            let game = game.map_err(|error| Refusal::Text(error.to_string()))?;
+            let game = self.without_dropped(game);
+            games.push(saver.append(&game).map_err(refusal)?);
+        }
+        Ok(games)
+    }
+
+    /// A game without the tags that a base has no field for, if they are not
+    /// to be kept.
+    fn without_dropped(&self, mut game: Game) -> Game {
+        if self
+            .saving
+            .as_ref()
+            .is_some_and(|saving| saving.drops_foreign_tags())
+        {
+            game.foreign_tags.clear();
+        }
+        game
+    }
+
     /// The game of a file that may be edited.
     fn game_of(&self, file: Ino) -> Result<GameId, Refusal> {
         let id = game_id(file).map_err(|_| Error::NotPermitted)?;
@@ -97,9 +127,18 @@ impl Editor for DatabaseVolume {
         }
     }
 
+    fn is_editable(&self, file: Ino) -> bool {
+        let entry = game_id(file).ok().and_then(|id| self.any_entry(id));
+        entry.is_some_and(|entry| is_in(Directory::Games, &entry))
+    }
+
+    fn deletes_in(&self, directory: Ino) -> bool {
+        Directory::of(directory) == Some(Directory::Games)
+    }
+
     fn replace(&self, file: Ino, text: &[u8], instead_of: Option<&Made>) -> Result<Saved, Refusal> {
         let id = self.game_of(file)?;
-        let game = parse(text)?;
+        let game = self.parse(text)?;
         self.change(instead_of, &mut |saver, ground| {
             if let Ground::OnTop(undo) = ground {
                 let others: Vec<GameId> =
@@ -116,7 +155,7 @@ impl Editor for DatabaseVolume {
     }
 
     fn append(&self, text: &[u8], instead_of: Option<&Made>) -> Result<Saved, Refusal> {
-        let game = parse(text)?;
+        let game = self.parse(text)?;
         self.change(instead_of, &mut |saver, ground| {
             // What was made of an earlier part of the text keeps its number.
             let id = match ground {
@@ -153,7 +192,7 @@ impl Editor for DatabaseVolume {
             if let Ground::OnTop(undo) = ground {
                 delete(saver, &undo.new)?;
             }
-            let games = append_all(saver, &bytes)?;
+            let games = self.append_all(saver, &bytes)?;
             Ok(Told {
                 new: games.clone(),
                 games,
@@ -189,20 +228,6 @@ impl Editor for DatabaseVolume {
         let store = self.database.store().ok_or(Error::ReadOnly)?;
         store.sync().map_err(|error| error_of_store(&error))
     }
-}
-
-fn parse(text: &[u8]) -> Result<Game, Refusal> {
-    pgn::decode(text).map_err(|error| Refusal::Text(error.to_string()))
-}
-
-/// Adds all games of a text.
-fn append_all(saver: &mut Saver<'_>, text: &[u8]) -> Result<Vec<GameId>, Refusal> {
-    let mut games = Vec::new();
-    for game in pgn::Games::new(text) {
-        let game = game.map_err(|error| Refusal::Text(error.to_string()))?;
-        games.push(saver.append(&game).map_err(refusal)?);
-    }
-    Ok(games)
 }
 
 /// Whether the name of a file says that it is one of PGN, and not hidden.

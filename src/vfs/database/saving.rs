@@ -3,6 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
+use super::source::Writer;
 use crate::cbh::{Effects, GameId, Knowledge};
 use crate::storage::Committed;
 
@@ -13,16 +14,23 @@ const MOST_UNDO_BYTES: usize = 1 << 20;
 #[derive(Debug)]
 pub(super) struct Saving {
     clock: fn() -> SystemTime,
+    drops_foreign_tags: bool,
     knowledge: Mutex<Knowledge>,
 }
 
 impl Saving {
-    /// Records are stamped as of `clock`.
-    pub(super) fn new(clock: fn() -> SystemTime) -> Saving {
+    /// Saves as `writer` wants it.
+    pub(super) fn new(writer: &Writer) -> Saving {
         Saving {
-            clock,
+            clock: writer.clock,
+            drops_foreign_tags: writer.drops_foreign_tags,
             knowledge: Mutex::default(),
         }
+    }
+
+    /// Whether tags are let go of that a base has no field for.
+    pub(super) fn drops_foreign_tags(&self) -> bool {
+        self.drops_foreign_tags
     }
 
     pub(super) fn now(&self) -> SystemTime {

@@ -44,6 +44,9 @@ pub struct Writer {
     pub label: String,
     /// What tells the time that saves are stamped with.
     pub clock: fn() -> SystemTime,
+    /// Whether tags that a base has no field for are let go of, instead of
+    /// kept in a remark.
+    pub drops_foreign_tags: bool,
 }
 
 /// The files of the base, as the directory listed them last.
@@ -131,7 +134,7 @@ impl DatabaseSource {
         known.store = Some(Arc::clone(&store));
         drop(known);
         let database = Database::open_in(&self.path, &self.options, store)?;
-        Ok(Some((database, Saving::new(writer.clock))))
+        Ok(Some((database, Saving::new(writer))))
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
