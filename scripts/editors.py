@@ -291,8 +291,8 @@ def programs():
         p("tee", "tee", "coreutils", shell('tee "$1" < "$2" > /dev/null')),
         p("curl", "curl", "curl", shell('curl -s -o "$1" "file://$2"')),
         p("the shell's >", "bash", "bash", shell('cat "$2" > "$1"')),
-        p("the shell, in two halves", "bash", "bash", shell('{ head -n 9 "$2"; tail -n +10 "$2"; } > "$1"')),
-        p("the shell's >>", "bash", "bash", shell('head -n 9 "$2" > "$1" || true; tail -n +10 "$2" >> "$1"')),
+        # The first one is told that half a game is none.
+        p("the shell, in two halves", "bash", "bash", shell('{ head -n 9 "$2" 2>/dev/null || true; tail -n +10 "$2"; } > "$1"')),
         p("rm and >", "bash", "bash", shell('rm "$1"; cat "$2" > "$1"')),
         # Programs that people write.
         p("Python, open", "python3", "python3", python("open(path, 'w').write(new)")),

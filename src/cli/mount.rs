@@ -126,12 +126,15 @@ fn serve(args: &Args) -> Result<(), Failure> {
     let source =
         std::path::absolute(&args.source).map_err(|error| Failure::about(&args.source, error))?;
     let log_file = args.log_file.as_deref().map(daemon::open_log).transpose()?;
+    let defaults = vfs::Options::default();
+    let scratch_bytes = args.scratch_size.or(options.scratch_bytes);
     let vfs_options = vfs::Options {
         cache_bytes: args
             .cache_size
             .or(options.cache_bytes)
-            .unwrap_or(vfs::Options::default().cache_bytes),
-        ..vfs::Options::default()
+            .unwrap_or(defaults.cache_bytes),
+        scratch_bytes: scratch_bytes.map_or(defaults.scratch_bytes, |bytes| bytes as u64),
+        state: state(),
     };
     let reading = cbh::Options {
         code_page: args.codepage.or(options.code_page),

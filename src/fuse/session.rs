@@ -238,8 +238,8 @@ impl Mounted {
         }
         stop_background(&vfs, background);
         end_writing(&vfs);
-        vfs.save_sizes();
         vfs.close();
+        vfs.save_sizes();
         let Ok(Event::Ended(outcome)) = event else {
             log::info!("{}: still in use, ending anyway", mountpoint.display());
             return Outcome::Unmounted;
