@@ -18,6 +18,7 @@ mod check;
 mod daemon;
 mod export;
 mod helper;
+mod import;
 mod info;
 mod mount;
 mod options;
@@ -64,6 +65,8 @@ enum Command {
     Info(info::Args),
     /// Write all games of a base as one PGN, without mounting it
     Export(export::Args),
+    /// Append all games of PGN files to a base, or none of them
+    Import(import::Args),
     /// Look for damage: decode all games and hold all files of a base against
     /// each other
     ///
@@ -151,6 +154,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Umount(args) => umount::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Export(args) => export::run(&args, cli.quiet),
+        Command::Import(args) => import::run(&args, cli.quiet),
         Command::Check(args) => check::run(&args, cli.quiet),
         Command::Completions { shell } => {
             let mut script = Vec::new();

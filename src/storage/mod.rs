@@ -22,6 +22,7 @@ mod memory;
 mod memory_directory;
 mod pieces;
 mod record;
+mod stage;
 mod store;
 mod transaction;
 mod view;
@@ -33,6 +34,7 @@ pub use disk::{DiskDirectory, DiskFile};
 pub use error::Error;
 pub use memory::MemoryFile;
 pub use memory_directory::{Fault, MemoryDirectory};
+pub use stage::Stage;
 pub use store::{Access, Opening, Store};
 pub use transaction::Transaction;
 
