@@ -21,6 +21,7 @@
 
 mod annotations;
 mod codepage;
+mod compact;
 mod crossref;
 mod database;
 mod date;
@@ -34,6 +35,7 @@ pub mod moves;
 mod opening;
 pub mod record;
 mod references;
+mod repair;
 mod rewrite;
 mod save;
 mod summary;
@@ -42,6 +44,7 @@ mod top_games;
 mod workshop;
 
 pub use codepage::CodePage;
+pub use compact::{Compacted, compact};
 pub use crossref::{Crossref, Group, Grouping};
 pub use database::{Database, Decoded, Opener, Options, StoredGame};
 pub use entities::{
@@ -54,6 +57,7 @@ pub use family::{Family, FileKind};
 pub use opening::{ChangeError, OpenBase};
 pub use record::{Entry, GameId, RecordKind};
 pub use references::{Reference, References};
+pub use repair::repair;
 pub use rewrite::{rewrite, write};
 pub use save::{Appended, Importer, Plan, PreparedGame, SaveError, Saver};
 pub use summary::Summary;

@@ -91,14 +91,59 @@ impl OpenBase {
                 belongs: &|name| Family::is_file_of(&cbh, Path::new(name)),
             },
         )?;
-        let database = Database::open_with(shown(&family, &store)?, options, &|path| {
-            let name = path.file_name().unwrap_or_default();
-            let file = store.file(name).map_err(io::Error::other)?;
-            let file = file.ok_or(io::ErrorKind::NotFound)?;
-            Ok(Box::new(file) as Box<dyn Storage>)
-        })?;
+        let database = read(&family, &store, options)?;
         Ok(OpenBase { database, store })
     }
+
+    /// As [`open`](OpenBase::open) to read only; before that the base is
+    /// brought to a whole state, if something was left to do and it can be
+    /// changed.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](OpenBase::open).
+    pub fn open_whole(path: &Path, options: &Options) -> Result<OpenBase, ChangeError> {
+        let family = Family::locate(path)?;
+        let left = [family.journal(), storage::stage_note(&family.journal())];
+        if left
+            .iter()
+            .any(|name| family.directory().join(name).exists())
+        {
+            match OpenBase::open(path, options, Access::ReadWrite, "cbfs") {
+                Ok(base) => base.store.close()?,
+                Err(ChangeError::Store(
+                    storage::Error::Io { .. } | storage::Error::InUse { .. },
+                )) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        OpenBase::open(path, options, Access::ReadOnly, "")
+    }
+
+    /// Reads anew what the files say.
+    ///
+    /// # Errors
+    ///
+    /// As [`Database::open_with`].
+    pub fn reopen(&mut self) -> Result<(), ChangeError> {
+        let given = self.database.is_code_page_given();
+        let options = Options {
+            code_page: given.then(|| self.database.code_page()),
+        };
+        self.database = read(self.database.family(), &self.store, &options)?;
+        Ok(())
+    }
+}
+
+fn read(family: &Family, store: &Store, options: &Options) -> Result<Database, ChangeError> {
+    let family = shown(family, store)?;
+    let database = Database::open_with(family, options, &|path| {
+        let name = path.file_name().unwrap_or_default();
+        let file = store.file(name).map_err(io::Error::other)?;
+        let file = file.ok_or(io::ErrorKind::NotFound)?;
+        Ok(Box::new(file) as Box<dyn Storage>)
+    })?;
+    Ok(database)
 }
 
 /// The files of a base that a store shows: a save may have made some.

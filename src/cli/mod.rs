@@ -15,6 +15,7 @@
 //! command line that makes no sense, 32 if it could not be mounted.
 
 mod check;
+mod compact;
 mod daemon;
 mod export;
 mod helper;
@@ -67,6 +68,12 @@ enum Command {
     Export(export::Args),
     /// Append all games of PGN files to a base, or none of them
     Import(import::Args),
+    /// Make a tidy copy of a base: without holes, deleted games and unused
+    /// entities
+    ///
+    /// Games keep their order and get new numbers. The base itself is not
+    /// changed.
+    Compact(compact::Args),
     /// Look for damage: decode all games and hold all files of a base against
     /// each other
     ///
@@ -155,6 +162,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Info(args) => info::run(&args),
         Command::Export(args) => export::run(&args, cli.quiet),
         Command::Import(args) => import::run(&args, cli.quiet),
+        Command::Compact(args) => compact::run(&args, cli.quiet),
         Command::Check(args) => check::run(&args, cli.quiet),
         Command::Completions { shell } => {
             let mut script = Vec::new();

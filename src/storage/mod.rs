@@ -34,7 +34,7 @@ pub use disk::{DiskDirectory, DiskFile};
 pub use error::Error;
 pub use memory::MemoryFile;
 pub use memory_directory::{Fault, MemoryDirectory};
-pub use stage::Stage;
+pub use stage::{Stage, note_name as stage_note};
 pub use store::{Access, Opening, Store};
 pub use transaction::Transaction;
 

@@ -45,8 +45,9 @@ const HEAD_BYTES: usize = 26;
 /// No note is longer.
 const MOST_BYTES: usize = 1 << 16;
 
-/// The name of the note beside a journal.
-pub(super) fn note_name(journal: &OsStr) -> OsString {
+/// The name of the file beside a journal that tells of a
+/// [stage](crate::storage::Stage).
+pub fn note_name(journal: &OsStr) -> OsString {
     let name = journal.as_bytes();
     let stem = name.strip_suffix(b"-journal").unwrap_or(name);
     OsString::from_vec([stem, b"-stage"].concat())
