@@ -31,7 +31,7 @@ fn mended(base: &Path) -> Vec<String> {
     let mut open = OpenBase::open(base, &options, Access::ReadWrite, "test").unwrap();
     let mut found = Vec::new();
     repair(&mut open, &|_| {}, &mut |defect| {
-        found.push(defect.to_string())
+        found.push(defect.to_string());
     })
     .unwrap();
     open.store.close().unwrap();
@@ -80,7 +80,7 @@ fn a_repair_leaves_only_what_cannot_be_mended_and_shows_the_same_games() {
         }
         assert_eq!(
             said.is_empty(),
-            before.len() == left.len(),
+            before == left,
             "{}: {said:?}",
             base.display()
         );

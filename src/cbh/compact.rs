@@ -168,14 +168,13 @@ impl Copy<'_> {
         let Some(numbers) = self.numbers.get(&file) else {
             return id;
         };
-        match numbers.get(id as usize) {
-            Some(number) => number.unwrap_or(id),
-            None => {
-                let kept = numbers.iter().flatten().count();
-                let gone = u32::try_from(numbers.len() - kept).unwrap_or(0);
-                id.saturating_sub(gone)
-            }
+        if let Some(number) = numbers.get(id as usize) {
+            return number.unwrap_or(id);
         }
+        let last = numbers.iter().rev().copied().flatten().next();
+        let kept = last.map_or(0, |last| last + 1);
+        let before = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
+        id.saturating_sub(before - kept)
     }
 
     /// As [`number`](Copy::number), where a negative number is none.

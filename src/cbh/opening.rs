@@ -91,8 +91,26 @@ impl OpenBase {
                 belongs: &|name| Family::is_file_of(&cbh, Path::new(name)),
             },
         )?;
-        let database = read(&family, &store, options)?;
+        let database = read(&family, &store, *options)?;
         Ok(OpenBase { database, store })
+    }
+
+    /// As [`open`](OpenBase::open), to be changed.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](OpenBase::open).
+    pub fn to_change(path: &Path, options: &Options, label: &str) -> Result<OpenBase, ChangeError> {
+        OpenBase::open(path, options, Access::ReadWrite, label)
+    }
+
+    /// As [`open`](OpenBase::open), to read only.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](OpenBase::open).
+    pub fn to_read(path: &Path, options: &Options) -> Result<OpenBase, ChangeError> {
+        OpenBase::open(path, options, Access::ReadOnly, "")
     }
 
     /// As [`open`](OpenBase::open) to read only; before that the base is
@@ -109,7 +127,7 @@ impl OpenBase {
             .iter()
             .any(|name| family.directory().join(name).exists())
         {
-            match OpenBase::open(path, options, Access::ReadWrite, "cbfs") {
+            match OpenBase::to_change(path, options, "cbfs") {
                 Ok(base) => base.store.close()?,
                 Err(ChangeError::Store(
                     storage::Error::Io { .. } | storage::Error::InUse { .. },
@@ -117,7 +135,7 @@ impl OpenBase {
                 Err(error) => return Err(error),
             }
         }
-        OpenBase::open(path, options, Access::ReadOnly, "")
+        OpenBase::to_read(path, options)
     }
 
     /// Reads anew what the files say.
@@ -130,14 +148,14 @@ impl OpenBase {
         let options = Options {
             code_page: given.then(|| self.database.code_page()),
         };
-        self.database = read(self.database.family(), &self.store, &options)?;
+        self.database = read(self.database.family(), &self.store, options)?;
         Ok(())
     }
 }
 
-fn read(family: &Family, store: &Store, options: &Options) -> Result<Database, ChangeError> {
+fn read(family: &Family, store: &Store, options: Options) -> Result<Database, ChangeError> {
     let family = shown(family, store)?;
-    let database = Database::open_with(family, options, &|path| {
+    let database = Database::open_with(family, &options, &|path| {
         let name = path.file_name().unwrap_or_default();
         let file = store.file(name).map_err(io::Error::other)?;
         let file = file.ok_or(io::ErrorKind::NotFound)?;

@@ -31,6 +31,9 @@ use crate::storage::{ReadBuffer, Storage, Transaction};
 /// After so many rounds there is nothing more to be had.
 const MOST_ROUNDS: usize = 4;
 
+/// So many copies of one file are kept at most.
+const MOST_COPIES: u32 = 10_000;
+
 /// Files are compared in blocks of this size.
 const BLOCK_BYTES: usize = 512;
 
@@ -154,8 +157,8 @@ fn keep_copy(base: &OpenBase, file: FileKind) -> Result<(), ChangeError> {
 
 fn copy_beside(path: &Path) -> io::Result<()> {
     let mut source = File::open(path)?;
-    let (name, mut copy) = (1..)
-        .map(|number: u32| {
+    let (name, mut copy) = (1..MOST_COPIES)
+        .map(|number| {
             let name = name_of_copy(path, number);
             let file = File::create_new(&name);
             (name, file)

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use super::{Failure, progress};
 use crate::cbh::{self, ChangeError, Database, Family, FileKind, OpenBase, SaveError};
 use crate::game::Defect;
-use crate::storage::Access;
 
 /// The base has defects.
 const DEFECTS: u8 = 1;
@@ -41,7 +40,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
             writeln!(out, "{error}").map_err(|error| Failure::output(&error))?;
             1
         }
-        Err(error) => return Err(not_checked(error)),
+        Err(error) => return Err(not_opened(args, error)),
     };
     out.flush().map_err(|error| Failure::output(&error))?;
     if found > 0 {
@@ -97,21 +96,9 @@ fn write_defect(out: &mut impl Write, family: &Family, defect: &Defect) -> io::R
 
 /// Mends the base, and says each thing that was wrong.
 fn repair(args: &Args, out: &mut impl Write, quiet: bool) -> Result<(), Failure> {
-    let failed = |error: ChangeError| match error {
-        // Such an error names the file by itself.
-        ChangeError::Save(SaveError::Base(error)) => not_checked(error),
-        error => Failure {
-            code: NOT_CHECKED,
-            ..Failure::about(&args.source, error)
-        },
-    };
+    let failed = |error| not_opened(args, error);
     let options = cbh::Options::default();
-    let base = OpenBase::open(
-        &args.source,
-        &options,
-        Access::ReadWrite,
-        "cbfs check --repair",
-    );
+    let base = OpenBase::to_change(&args.source, &options, "cbfs check --repair");
     let mut base = base.map_err(failed)?;
     let bar = progress::bar(base.database.last_id(), quiet);
     let family = base.database.family().clone();
@@ -131,6 +118,14 @@ fn repair(args: &Args, out: &mut impl Write, quiet: bool) -> Result<(), Failure>
     written
         .and_then(|()| out.flush())
         .map_err(|error| Failure::output(&error))
+}
+
+fn not_opened(args: &Args, error: ChangeError) -> Failure {
+    match error {
+        // Such an error names the file by itself.
+        ChangeError::Save(SaveError::Base(error)) => not_checked(error),
+        error => not_checked(format_args!("{}: {error}", args.source.display())),
+    }
 }
 
 fn not_checked(error: impl std::fmt::Display) -> Failure {

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use super::{Failure, print, progress};
 use crate::cbh::{self, Compacted, OpenBase, Workshop};
-use crate::storage::Access;
 
 /// What `cbfs compact` takes.
 #[derive(Debug, clap::Args)]
@@ -19,7 +18,7 @@ pub(super) struct Args {
 /// Makes the copy, whole or not at all, and says what it came to.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let options = cbh::Options::default();
-    let base = OpenBase::open(&args.base, &options, Access::ReadOnly, "");
+    let base = OpenBase::to_read(&args.base, &options);
     let base = base.map_err(|error| Failure::about(&args.base, error))?;
     let workshop = Workshop::begin(&args.new).map_err(Failure::new)?;
     let bar = progress::bar(base.database.last_id(), quiet);

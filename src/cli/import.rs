@@ -14,7 +14,6 @@ use crate::cbh::{
     self, ChangeError, CodePage, Importer, OpenBase, PreparedGame, SaveError, Workshop,
 };
 use crate::pgn::{self, Prepared, StreamError};
-use crate::storage::Access;
 
 /// As the shell tells of a program that a signal ended: SIGINT is 2.
 const INTERRUPTED: u8 = 128 + 2;
@@ -82,9 +81,9 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         code_page: args.codepage,
     };
     let appended = if args.create {
-        create(&args.base, &options, sources, &bar, &is_ended)?
+        create(&args.base, options, sources, &bar, &is_ended)?
     } else {
-        append(&args.base, &args.base, &options, sources, &bar, &is_ended)?
+        append(&args.base, &args.base, options, sources, &bar, &is_ended)?
     };
     bar.finish_and_clear();
     if quiet {
@@ -102,7 +101,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
 /// Makes the base with all games in it.
 fn create(
     path: &Path,
-    options: &cbh::Options,
+    options: cbh::Options,
     sources: Vec<Source>,
     bar: &ProgressBar,
     is_ended: &AtomicBool,
@@ -120,7 +119,7 @@ fn create(
 fn append(
     path: &Path,
     name: &Path,
-    options: &cbh::Options,
+    options: cbh::Options,
     sources: Vec<Source>,
     bar: &ProgressBar,
     is_ended: &AtomicBool,
@@ -130,7 +129,7 @@ fn append(
         ChangeError::Save(error @ SaveError::Base(_)) => Failure::new(error),
         error => Failure::about(name, error),
     };
-    let base = OpenBase::open(path, options, Access::ReadWrite, "cbfs import").map_err(failed)?;
+    let base = OpenBase::to_change(path, &options, "cbfs import").map_err(failed)?;
     let import = || {
         let importer = Importer::new(&base.database, &base.store, SystemTime::now());
         let mut importer = importer.map_err(failed)?;

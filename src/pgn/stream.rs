@@ -134,7 +134,7 @@ impl<R: BufRead> Sections<R> {
             if !self.read_line()? {
                 self.is_over = true;
                 let text = std::mem::take(&mut self.text);
-                let is_blank = text.iter().all(|byte| byte.is_ascii_whitespace());
+                let is_blank = text.iter().all(u8::is_ascii_whitespace);
                 let line = self.line;
                 return Ok((!is_blank).then_some(Section { line, text }));
             }

@@ -181,7 +181,8 @@ impl Roster {
     }
 
     /// How the records are sorted if the tree is sound: all records in use
-    /// can be reached, it is balanced, and in order.
+    /// can be reached, it is balanced, and in order. Records of one key, which
+    /// there should not be, may stand side by side.
     pub(in crate::cbh) fn sound_collation(&self) -> Option<Collation> {
         let tree = self.tree();
         let walk = tree.walk();
@@ -194,7 +195,7 @@ impl Roster {
         kept.into_iter().find(|&collation| {
             let mut pairs = walk.order.windows(2);
             pairs.all(|pair| match pair {
-                [one, next] => self.compare(*one, *next, collation) == Ordering::Less,
+                [one, next] => self.compare(*one, *next, collation) != Ordering::Greater,
                 _ => false,
             })
         })
