@@ -86,7 +86,7 @@ pub fn compact(
     if let Some(file) = base.store.changed_outside()?.into_iter().next() {
         return Err(storage::Error::ChangedOutside { file }.into());
     }
-    copy.done.bytes = [copy.database.size_on_disk(), size_of(workshop.folder())?];
+    copy.done.bytes = [copy.database.size_on_disk(), size_of(&workshop.path())?];
     Ok(copy.done)
 }
 
@@ -431,20 +431,16 @@ fn write_at(file: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {
     std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
 }
 
-/// Bytes of all files right in a folder.
-fn size_of(folder: &Path) -> Result<u64, Error> {
-    let io = |source| Error::Io {
-        file: folder.to_path_buf(),
-        source,
-    };
+/// Bytes of all files of a base.
+fn size_of(cbh: &Path) -> Result<u64, Error> {
     let mut bytes = 0;
-    for entry in std::fs::read_dir(folder).map_err(io)? {
-        let metadata = entry.and_then(|entry| entry.metadata()).map_err(io)?;
-        bytes += if metadata.is_file() {
-            metadata.len()
-        } else {
-            0
-        };
+    for kind in FileKind::ALL {
+        let file = cbh.with_extension(kind.extension());
+        match std::fs::metadata(&file) {
+            Ok(metadata) => bytes += metadata.len(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(source) => return Err(Error::Io { file, source }),
+        }
     }
     Ok(bytes)
 }

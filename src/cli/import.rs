@@ -1,5 +1,6 @@
 //! `cbfs import`: all games of some PGN files are appended to a base, or none.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -20,6 +21,9 @@ const INTERRUPTED: u8 = 128 + 2;
 
 /// What follows each reason.
 const NOTHING_DONE: &str = "nothing was imported";
+
+/// Of so many names that do not fit it is said without being asked.
+const MOST_TOLD: usize = 100;
 
 /// How much of a text is read at once.
 const READ_BYTES: usize = 1 << 18;
@@ -133,10 +137,11 @@ fn append(
     let import = || {
         let importer = Importer::new(&base.database, &base.store, SystemTime::now());
         let mut importer = importer.map_err(failed)?;
+        let mut told = BTreeSet::new();
         for source in sources {
             let text = source.name.clone();
             bar.set_message(text.clone());
-            let read = read(source, &mut importer, bar, is_ended);
+            let read = read(source, &mut importer, &mut told, bar, is_ended);
             read.map_err(|stop| stop.failure(&text))?;
         }
         importer.commit().map_err(failed)
@@ -152,6 +157,7 @@ fn append(
 fn read(
     source: Source,
     importer: &mut Importer<'_>,
+    told: &mut BTreeSet<String>,
     bar: &ProgressBar,
     is_ended: &AtomicBool,
 ) -> Result<(), Stop> {
@@ -172,7 +178,7 @@ fn read(
                 let appended = game.map_err(ChangeError::from);
                 let appended = appended.and_then(|game| importer.append(game));
                 let appended = appended.map_err(|error| Stop::Game(line, error))?;
-                log(&appended);
+                log(&appended, told);
             }
             bar.inc(section.bytes as u64);
             section
@@ -182,16 +188,20 @@ fn read(
     )
 }
 
-/// Says what of a game is not stored as it stands in the text.
-fn log(appended: &cbh::Appended) {
+/// Says what of a game is not stored as it stands in the text: of each name
+/// once, and of no more than [`MOST_TOLD`].
+fn log(appended: &cbh::Appended, told: &mut BTreeSet<String>) {
     let id = appended.id.0;
     for unfit in &appended.unfit {
-        log::warn!(
-            "game {id}: {} {:?} is stored as {:?}",
-            unfit.field,
-            unfit.whole,
-            unfit.stored
+        let what = format!(
+            "{} {:?} is stored as {:?}",
+            unfit.field, unfit.whole, unfit.stored
         );
+        if told.len() < MOST_TOLD && told.insert(what.clone()) {
+            log::warn!("game {id}: {what}");
+        } else {
+            log::info!("game {id}: {what}");
+        }
     }
     for kept in &appended.kept {
         log::info!(
