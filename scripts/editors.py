@@ -196,6 +196,12 @@ def git_checkout(task):
     task.run([*git, "checkout-index", "-f", task.file.name])
 
 
+def mcedit(task):
+    """It asks about a file with several names."""
+    detach = ["Enter"] if task.file.stat().st_nlink > 1 else []
+    terminal("mcedit {}", "{line}", "Enter", "F2", "Enter", *detach, "F10")(task)
+
+
 EMACS_KEYS = ["{line}", "Enter", "C-x", "C-s", "C-x", "C-c"]
 VI_KEYS = ["i", "{line}", "Enter", "Escape", ":wq", "Enter"]
 ED_COMMANDS = "0a\n{line}\n.\nw\nq\n"
@@ -240,7 +246,7 @@ def programs():
         p("mg", "mg", "mg", terminal("mg {}", *EMACS_KEYS)),
         p("zile", "zile", "zile", terminal("zile -q {}", *EMACS_KEYS)),
         p("ne", "ne", "ne", terminal("ne --no-config {}", "{line}", "Enter", "C-s", "C-q")),
-        p("mcedit", "mcedit", "mc", terminal("mcedit {}", "{line}", "Enter", "F2", "Enter", "F10")),
+        p("mcedit", "mcedit", "mc", mcedit),
         p("vile", "vile", "vile", terminal("vile {}", *VI_KEYS)),
         p("nvi", "nvi", "nvi", terminal("nvi {}", *VI_KEYS)),
         p("vis", "vis", "vis", terminal("vis {}", *VI_KEYS)),

@@ -1,7 +1,7 @@
 //! A base, opened: its records listed and its games read.
 
 mod after;
-mod check;
+pub(super) mod check;
 mod entries;
 mod find;
 pub(super) mod lists;
@@ -669,7 +669,7 @@ impl Database {
     }
 
     /// `.cbh` has 32 bits for the offset; beyond 4 GiB only `.cbj` can tell.
-    fn moves_offset(&self, stored: u32, extended: &ExtendedRecord) -> io::Result<u64> {
+    pub(super) fn moves_offset(&self, stored: u32, extended: &ExtendedRecord) -> io::Result<u64> {
         let offset = u64::from(stored);
         let is_cut = extended.moves_offset != offset
             && extended.moves_offset & u64::from(u32::MAX) == offset

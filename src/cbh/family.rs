@@ -366,6 +366,24 @@ impl Family {
         )
     }
 
+    /// The name of the file beside the base that saves go into first.
+    pub fn journal(&self) -> OsString {
+        let cbh = self.default_path(FileKind::Headers);
+        let mut name = OsString::from(".");
+        name.push(cbh.file_stem().unwrap_or_default());
+        name.push(".cbfs-journal");
+        name
+    }
+
+    /// Whether a file is one of those that a save of the base may change, by
+    /// its name alone.
+    pub fn is_file_of(cbh: &Path, file: &Path) -> bool {
+        let (stem, extension) = split_name(file);
+        let mut kinds = FileKind::ALL.iter().map(|kind| kind.extension());
+        stem.to_lowercase() == split_name(cbh).0.to_lowercase()
+            && (kinds.any(|known| known == extension) || COMPANIONS.contains(&extension.as_str()))
+    }
+
     /// The name that all files of the base share.
     pub fn stem(&self) -> &str {
         &self.stem

@@ -20,9 +20,11 @@ mod blobs;
 mod cast;
 mod error;
 mod headers;
+mod import;
 pub(super) mod shown;
 
 pub use error::SaveError;
+pub use import::{Appended, Importer, PreparedGame};
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -32,12 +34,13 @@ use super::database::lists::Record;
 use super::database::verify::header_references;
 use super::entities::{Entity, EntityId, EntityKind, ExtraChange, TournamentExtras, Unfit};
 use super::extended::{self, CreationClock, ExtendedRecord, HEADER_BYTES};
+use super::moves::{Encoded, MoveDecoder};
 use super::record::{self, GameRecord, NEW_GAME, RECORD_BYTES};
 use super::references::Reference;
-use super::rewrite::{has_same_moves, starts_alike};
+use super::rewrite::{has_same_moves, starts_alike, write_encoded};
 use super::{
-    Database, Decoded, Effects, FileKind, GameFacts, GameId, StoredGame, foreign_tags, rewrite,
-    write,
+    Database, Decoded, Effects, FileKind, GameFacts, GameId, StoredGame, foreign_tags, moves,
+    rewrite,
 };
 use crate::game::Game;
 use crate::storage::{MemoryFile, Transaction};
@@ -102,6 +105,8 @@ pub struct Saver<'a> {
     extras: BTreeMap<u32, ExtraChange>,
     /// Records of `.cbh` that change.
     records: BTreeMap<u32, [u8; RECORD_BYTES]>,
+    /// New records before this one lie in the file already, see [`import`].
+    laid: u32,
     next_id: u32,
     /// Header of `.cbj` as it will be, and the records that change.
     extended: Option<extended::FileHeader>,
@@ -141,6 +146,7 @@ impl<'a> Saver<'a> {
             cast: Cast::new(database, knowledge.cast),
             extras: BTreeMap::new(),
             records: BTreeMap::new(),
+            laid: 0,
             next_id: database.last_id().saturating_add(1),
             extended: database.extended.as_ref().map(|(header, _)| *header),
             extended_records: BTreeMap::new(),
@@ -200,6 +206,13 @@ impl<'a> Saver<'a> {
     ///
     /// [`SaveError`].
     pub fn append(&mut self, game: &Game) -> Result<GameId, SaveError> {
+        let encoded = moves::encode(game)?;
+        ensure_moves_read_back(&encoded, game)?;
+        self.append_encoded(game, encoded)
+    }
+
+    /// As [`append`](Saver::append), of a game whose moves are encoded.
+    fn append_encoded(&mut self, game: &Game, encoded: Encoded) -> Result<GameId, SaveError> {
         self.ensure_sound()?;
         let id = GameId(self.next_id);
         if id.0 > MOST_GAMES {
@@ -223,8 +236,10 @@ impl<'a> Saver<'a> {
         self.set_headers(&mut sheet, None, game)?;
         let names = self.names(&sheet, game)?;
         let game = &*foreign_tags::lowered(game, &names);
-        let new = write(id, game, self.database.code_page())?;
-        self.ensure_reads_back(&new, game)?;
+        let new = write_encoded(id, game, encoded, self.database.code_page())?;
+        if new.annotations.is_some() {
+            self.ensure_reads_back(&new, game)?;
+        }
         sheet.record.moves_offset = self.append_moves(&new.moves)?;
         sheet.record.annotations_offset = self.append_annotations(new.annotations.as_deref())?;
         set_facts(&mut sheet.record, game, &new);
@@ -329,6 +344,22 @@ fn decode_record(bytes: &[u8]) -> Result<GameRecord, SaveError> {
     GameRecord::decode(bytes).map_err(SaveError::malformed(FileKind::Headers))
 }
 
+/// What would be read as other moves is not written.
+fn ensure_moves_read_back(encoded: &Encoded, game: &Game) -> Result<(), SaveError> {
+    let mut again = Game::default();
+    let read = MoveDecoder::default().decode(&encoded.blob, u8::MAX, &mut again);
+    ensure_same(read.is_ok(), game, &again)
+}
+
+fn ensure_same(is_read: bool, game: &Game, again: &Game) -> Result<(), SaveError> {
+    let is_same = is_read && has_same_moves(&game.tree, &again.tree);
+    if is_same && starts_alike(&game.start, &again.start) {
+        return Ok(());
+    }
+    let what = "the moves would be read as others".to_owned();
+    Err(SaveError::Damaged(FileKind::Moves, what))
+}
+
 /// Lets a record say what follows from the moves and remarks, and from the
 /// medals that the headers tell of.
 fn set_facts(record: &mut GameRecord, game: &Game, stored: &StoredGame) {
@@ -378,12 +409,7 @@ impl Saver<'_> {
     fn ensure_reads_back(&self, new: &StoredGame, game: &Game) -> Result<(), SaveError> {
         let mut again = Game::default();
         let read = new.decode(self.database.code_page(), &mut again);
-        let is_same = has_same_moves(&game.tree, &again.tree);
-        if read.is_ok() && is_same && starts_alike(&game.start, &again.start) {
-            return Ok(());
-        }
-        let what = "the moves would be read as others".to_owned();
-        Err(SaveError::Damaged(FileKind::Moves, what))
+        ensure_same(read.is_ok(), game, &again)
     }
 
     /// Appends the moves and remarks that changed, and lets the record say
@@ -500,7 +526,7 @@ impl Saver<'_> {
 }
 
 /// What the records of a game or text refer to.
-fn cast_of(id: GameId, bytes: &[u8], extended: &[u8]) -> Vec<Name> {
+pub(super) fn cast_of(id: GameId, bytes: &[u8], extended: &[u8]) -> Vec<Name> {
     let Some((kind, is_deleted)) = record::decode_kind(bytes) else {
         return Vec::new();
     };
@@ -602,6 +628,8 @@ impl Saver<'_> {
         self.database.scan(first..end, false, &mut |record| {
             tell(record.id, record.bytes);
         })?;
+        let laid = first.max(self.database.last_id().saturating_add(1))..self.laid;
+        import::scan_laid(self.database, laid, &mut tell)?;
         for (&id, bytes) in self.records.range(first.min(end)..end) {
             tell(GameId(id), bytes);
         }
@@ -705,12 +733,8 @@ fn offset_of(id: u32) -> u64 {
     RECORD_BYTES as u64 * u64::from(id)
 }
 
-/// Writes parts that follow each other as one.
-fn write_joined<'p>(
-    parts: impl Iterator<Item = (u64, &'p [u8])>,
-    file: &OsStr,
-    transaction: &mut Transaction,
-) {
+/// Parts that follow each other as one.
+fn joined<'p>(parts: impl Iterator<Item = (u64, &'p [u8])>) -> Vec<(u64, Vec<u8>)> {
     let mut joined: Vec<(u64, Vec<u8>)> = Vec::new();
     for (offset, bytes) in parts {
         match joined.last_mut() {
@@ -720,7 +744,16 @@ fn write_joined<'p>(
             _ => joined.push((offset, bytes.to_vec())),
         }
     }
-    for (offset, bytes) in joined {
+    joined
+}
+
+/// Writes parts that follow each other as one.
+fn write_joined<'p>(
+    parts: impl Iterator<Item = (u64, &'p [u8])>,
+    file: &OsStr,
+    transaction: &mut Transaction,
+) {
+    for (offset, bytes) in joined(parts) {
         transaction.write(file, offset, bytes);
     }
 }

@@ -15,9 +15,11 @@
 //! command line that makes no sense, 32 if it could not be mounted.
 
 mod check;
+mod compact;
 mod daemon;
 mod export;
 mod helper;
+mod import;
 mod info;
 mod mount;
 mod options;
@@ -64,6 +66,14 @@ enum Command {
     Info(info::Args),
     /// Write all games of a base as one PGN, without mounting it
     Export(export::Args),
+    /// Append all games of PGN files to a base, or none of them
+    Import(import::Args),
+    /// Make a tidy copy of a base: without holes, deleted games and unused
+    /// entities
+    ///
+    /// Games keep their order and get new numbers. The base itself is not
+    /// changed.
+    Compact(compact::Args),
     /// Look for damage: decode all games and hold all files of a base against
     /// each other
     ///
@@ -151,6 +161,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Umount(args) => umount::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Export(args) => export::run(&args, cli.quiet),
+        Command::Import(args) => import::run(&args, cli.quiet),
+        Command::Compact(args) => compact::run(&args, cli.quiet),
         Command::Check(args) => check::run(&args, cli.quiet),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -14,6 +14,7 @@ use super::apply::Application;
 use super::fit::misfit;
 use super::journal::Content;
 use super::record::{Action, Present, Record, is_plain_name};
+use super::stage::{self, Stage};
 use super::view::{File, Seen};
 use super::writer::Writer;
 use super::{Committed, Directory, Error, Storage, Transaction};
@@ -105,6 +106,10 @@ impl Store {
         }
         let mut writer = Writer::open(directory.as_ref(), opening.journal)?;
         let records = writer.records.clone();
+        // A stage begins with an empty journal, so what is in it points to one.
+        if records.is_empty() {
+            stage::clean_up(directory.as_ref(), opening.journal, opening.belongs)?;
+        }
         ensure_fit(directory.as_ref(), opening, &records)?;
         writer.take_over(opening.label)?;
         let store = Store::of(directory, writer, opening);
@@ -153,6 +158,22 @@ impl Store {
     /// anew; [`Error::Invalid`], [`Error::ReadOnly`]; [`Error::Io`], also if
     /// there is no room.
     pub fn commit(&self, transaction: &Transaction) -> Result<Option<Committed>, Error> {
+        self.commit_when(transaction, false)
+    }
+
+    /// As [`commit`](Store::commit), of what points to a stage.
+    pub(super) fn commit_staged(
+        &self,
+        transaction: &Transaction,
+    ) -> Result<Option<Committed>, Error> {
+        self.commit_when(transaction, true)
+    }
+
+    fn commit_when(
+        &self,
+        transaction: &Transaction,
+        is_staging: bool,
+    ) -> Result<Option<Committed>, Error> {
         for change in transaction.changes() {
             if is_plain_name(change.file()) {
                 self.watched(change.file())?;
@@ -166,6 +187,9 @@ impl Store {
         }
         writer.file()?;
         writer.make_ready()?;
+        if writer.is_staging != is_staging {
+            return Err(staging());
+        }
         if let Some(file) = self.changed_files()?.into_iter().next() {
             return Err(Error::ChangedOutside { file });
         }
@@ -177,6 +201,63 @@ impl Store {
         writer.append(Arc::clone(&record))?;
         self.publish(&[Arc::clone(&record)])?;
         Ok(Some(Committed::new(record)))
+    }
+
+    /// Begins to lay bytes behind the ends of these files, which must be
+    /// there: more than the journal can hold, and all in one transaction.
+    /// Meanwhile no other can be committed.
+    ///
+    /// # Errors
+    ///
+    /// As [`commit`](Store::commit) and [`sync`](Store::sync);
+    /// [`Error::InUse`] if another stage is open.
+    pub fn stage(&self, names: &[OsString]) -> Result<Stage<'_>, Error> {
+        for name in names {
+            self.watched(name)?;
+        }
+        loop {
+            self.sync()?;
+            let mut writer = self.writer();
+            writer.file()?;
+            if writer.is_staging {
+                return Err(staging());
+            }
+            if !writer.records.is_empty() {
+                continue;
+            }
+            if let Some(file) = self.changed_files()?.into_iter().next() {
+                return Err(Error::ChangedOutside { file });
+            }
+            let stage = Stage::begin(self, names)?;
+            writer.is_staging = true;
+            for name in names {
+                self.known(name).state_mut().seen = Seen::InWork;
+            }
+            return Ok(stage);
+        }
+    }
+
+    /// What was laid behind the ends of these files is there for good, or
+    /// gone.
+    pub(super) fn end_stage<'n>(
+        &self,
+        names: impl Iterator<Item = &'n OsString>,
+    ) -> Result<(), Error> {
+        let mut writer = self.writer();
+        writer.is_staging = false;
+        for name in names {
+            let looked = self.known(name).look(self.directory.as_ref());
+            looked.map_err(Error::io(name))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn directory(&self) -> &dyn Directory {
+        self.directory.as_ref()
+    }
+
+    pub(super) fn journal(&self) -> &OsStr {
+        &self.journal
     }
 
     /// Returns when every commit before the call survives a power cut; then
@@ -513,6 +594,14 @@ impl Present for Store {
     }
 }
 
+/// Somebody else has to wait until an import is over.
+fn staging() -> Error {
+    Error::InUse {
+        pid: Some(std::process::id()),
+        label: "games are being imported".to_owned(),
+    }
+}
+
 /// Whether records are for the base that is opened.
 fn ensure_fit(
     directory: &dyn Directory,
@@ -520,8 +609,10 @@ fn ensure_fit(
     records: &[Arc<Record>],
 ) -> Result<(), Error> {
     let names = records.iter().flat_map(|record| &record.files);
-    let mut strangers =
-        names.filter(|before| before.name == opening.journal || !(opening.belongs)(&before.name));
+    let note = stage::note_name(opening.journal);
+    let mut strangers = names.filter(|before| {
+        before.name == opening.journal || (before.name != note && !(opening.belongs)(&before.name))
+    });
     let reason = match strangers.next() {
         Some(before) => Some((before.name.clone(), "is not a file of it")),
         None => misfit(directory, records)?.map(|(name, what)| (name.into_os_string(), what)),

@@ -15,6 +15,7 @@
 )]
 
 pub(crate) mod behaviours;
+pub(crate) mod command;
 pub(crate) mod daemon;
 pub(crate) mod groups;
 pub(crate) mod mounted;

@@ -2,8 +2,8 @@
 //! games that are saved: found or added, counted, and removed when nobody is
 //! left who refers to them.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 use super::SaveError;
@@ -32,6 +32,8 @@ fn empty_file(data_bytes: i32) -> MemoryFile {
 struct Roll<'a> {
     editor: EntityEditor<'a>,
     form: Option<NameForm>,
+    /// The numbers of entities that were looked for, by their data.
+    found: HashMap<Vec<u8>, u32>,
     /// What the file begins with, if it is not there yet.
     begin: Option<&'static MemoryFile>,
 }
@@ -105,6 +107,7 @@ impl<'a> Cast<'a> {
         Ok(place.insert(Roll {
             editor,
             form: known.form,
+            found: HashMap::new(),
             begin,
         }))
     }
@@ -131,18 +134,30 @@ impl<'a> Cast<'a> {
         let file = entity.file();
         let form = self.form(file)?;
         let (refused, malformed) = (SaveError::entity(file), SaveError::malformed(file));
-        let editor = &mut self.roll(file)?.editor;
+        let roll = self.roll(file)?;
+        let encoded = entity.encode(None, form).map_err(&malformed)?;
+        // A name that is cut says less than it is.
+        let is_whole = encoded.unfit.is_empty();
+        if let Some(&id) = roll.found.get(&encoded.data).filter(|_| is_whole) {
+            return Ok((id, false));
+        }
+        let editor = &mut roll.editor;
         if let Some(id) = editor.find_entity(entity, form).map_err(&refused)? {
             // One that is there may have the whole of a name that fills its
             // field.
             let data = editor.data(id).map_err(&refused)?;
             let over = entity.encode(Some(data), form).map_err(malformed)?;
+            if is_whole && over.unfit.is_empty() {
+                roll.found.insert(encoded.data, id.0);
+            }
             unfit.extend(over.unfit);
             return Ok((id.0, false));
         }
-        let encoded = entity.encode(None, form).map_err(malformed)?;
         unfit.extend(encoded.unfit);
         let id = editor.insert(&encoded.data).map_err(&refused)?;
+        if is_whole {
+            roll.found.insert(encoded.data, id.0);
+        }
         Ok((id.0, true))
     }
 
@@ -189,7 +204,9 @@ impl<'a> Cast<'a> {
     ) -> Result<(), SaveError> {
         let file = entity.file();
         let form = self.form(file)?;
-        let editor = &mut self.roll(file)?.editor;
+        let roll = self.roll(file)?;
+        roll.found.clear();
+        let editor = &mut roll.editor;
         let refused = SaveError::entity(file);
         let old = editor.data(EntityId(id)).map_err(&refused)?.to_vec();
         let encoded = entity.encode(Some(&old), form);
@@ -250,7 +267,9 @@ impl<'a> Cast<'a> {
 
     /// Sets what was looked up; an entity that nobody refers to goes.
     pub(super) fn set(&mut self, (file, id): Name, found: Reference) -> Result<(), SaveError> {
-        let editor = &mut self.roll(file)?.editor;
+        let roll = self.roll(file)?;
+        roll.found.clear();
+        let editor = &mut roll.editor;
         let done = match found.first {
             Some(first) => editor.set_references(EntityId(id), found.count, first.0),
             None => editor.remove(EntityId(id)),
