@@ -32,7 +32,7 @@ use std::fmt;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use fuser::{
@@ -43,6 +43,7 @@ use fuser::{
 };
 
 use crate::vfs::{Access, Attr, Error, Handle, Ino, NodeKind, RenameMode, Vfs};
+use kernel::Kernel;
 use pages::Pages;
 use profile::{ASK_AGAIN, KEEP_BRIEFLY, Profile};
 
@@ -80,11 +81,19 @@ pub(crate) struct Adapter {
     pub(crate) xattr: bool,
     profile: Profile,
     pages: Pages,
+    /// Known once the session has begun.
+    kernel: Arc<OnceLock<Kernel>>,
 }
 
 impl Adapter {
-    pub(crate) fn new(vfs: Arc<Vfs>, ownership: Ownership, options: &Options) -> Adapter {
+    fn new(
+        vfs: Arc<Vfs>,
+        ownership: Ownership,
+        options: &Options,
+        kernel: Arc<OnceLock<Kernel>>,
+    ) -> Adapter {
         Adapter {
+            kernel,
             vfs,
             ownership,
             readdirplus: options.readdirplus,
@@ -151,6 +160,24 @@ impl Adapter {
         }
     }
 
+    /// Answers a request that writes. Names that lead elsewhere after it are
+    /// not to be used any more once it is answered: the kernel itself gives a
+    /// file that was renamed the new name, though it may be another file now.
+    fn answer_writing<T>(
+        &self,
+        request: fmt::Arguments<'_>,
+        handler: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Errno> {
+        let answered = answer(request, || {
+            self.ensure_writable()?;
+            handler()
+        });
+        if self.profile.is_writable && !self.vfs.take_written().names.is_empty() {
+            self.kernel.get().inspect(|kernel| kernel.begin_epoch());
+        }
+        answered
+    }
+
     /// Opens a file; gives its handle, and what the kernel may do with it.
     fn open_file(&self, ino: Ino, access: Access) -> Result<(FileHandle, FopenFlags), Error> {
         let handle = self.vfs.open_file(ino, access)?;
@@ -167,13 +194,7 @@ impl Adapter {
     fn flags_to_read(&self, ino: Ino) -> FopenFlags {
         let attr = self.vfs.attr(ino).ok();
         let attr = attr.filter(|attr| self.vfs.is_settled(attr));
-        let is_known = match attr {
-            Some(attr) => self.pages.open(ino, attr.generation),
-            None => {
-                self.pages.forget(ino);
-                false
-            }
-        };
+        let is_known = attr.is_some_and(|attr| self.pages.open(ino, attr.generation));
         if is_known {
             FopenFlags::FOPEN_NOFLUSH | FopenFlags::FOPEN_KEEP_CACHE
         } else {
@@ -183,7 +204,6 @@ impl Adapter {
 
     /// Sets length, mode, owner and time, as far as they can be set.
     fn set_attributes(&self, ino: Ino, wanted: &Wanted) -> Result<Attr, Error> {
-        self.ensure_writable()?;
         let is_other = |wanted: Option<u32>, owner| wanted.is_some_and(|wanted| wanted != owner);
         if is_other(wanted.uid, self.ownership.uid) || is_other(wanted.gid, self.ownership.gid) {
             return Err(Error::NotPermitted);
@@ -351,7 +371,7 @@ impl Filesystem for Adapter {
             }
         } else if access.write {
             reply.error(Errno::EROFS);
-        } else if self.profile.can_skip_open {
+        } else if self.profile.abilities.can_skip_open {
             reply.error(Errno::ENOSYS);
         } else {
             let flags = FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH;
@@ -385,7 +405,7 @@ impl Filesystem for Adapter {
     }
 
     fn opendir(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        if self.profile.can_skip_opendir {
+        if self.profile.abilities.can_skip_opendir {
             reply.error(Errno::ENOSYS);
         } else if self.profile.is_writable {
             // What a save changes is listed by whoever opens a directory next.
@@ -540,7 +560,7 @@ impl Filesystem for Adapter {
             handle: handle.map(|handle| Handle(handle.0)),
         };
         let request = format_args!("setting attributes of {ino:?}");
-        match answer(request, || self.set_attributes(Ino(ino.0), &wanted)) {
+        match self.answer_writing(request, || self.set_attributes(Ino(ino.0), &wanted)) {
             Ok(attr) => reply.attr(&self.keep(&attr).1, &self.file_attr(&attr)),
             Err(errno) => reply.error(errno),
         }
@@ -559,8 +579,7 @@ impl Filesystem for Adapter {
         let request = format_args!("making of {} in {parent:?}", name.display());
         let access = access_of(OpenFlags(flags));
         let is_exclusive = flags & libc::O_EXCL != 0;
-        let created = answer(request, || {
-            self.ensure_writable()?;
+        let created = self.answer_writing(request, || {
             let directory = Ino(parent.0);
             let (attr, handle) =
                 self.vfs
@@ -604,6 +623,8 @@ impl Filesystem for Adapter {
         let request = format_args!("write to {ino:?} at {offset}");
         let written = answer(request, || {
             self.ensure_writable()?;
+            // The kernel keeps what is written, whatever becomes of it.
+            self.pages.forget(Ino(ino.0));
             self.vfs.write(Handle(handle.0), offset, data)
         });
         match written {
@@ -620,13 +641,12 @@ impl Filesystem for Adapter {
         _: LockOwner,
         reply: ReplyEmpty,
     ) {
-        let flush = || {
-            if self.profile.is_writable {
-                self.vfs.flush(Handle(handle.0))?;
-            }
-            Ok(())
-        };
-        confirm(answer(format_args!("closing of {ino:?}"), flush), reply);
+        let request = format_args!("closing of {ino:?}");
+        if !self.profile.is_writable {
+            return reply.ok();
+        }
+        let flushed = self.answer_writing(request, || self.vfs.flush(Handle(handle.0)));
+        confirm(flushed, reply);
     }
 
     fn release(
@@ -649,13 +669,12 @@ impl Filesystem for Adapter {
     }
 
     fn fsync(&self, _: &Request, ino: INodeNo, handle: FileHandle, _: bool, reply: ReplyEmpty) {
-        let fsync = || {
-            if self.profile.is_writable {
-                self.vfs.fsync(Ino(ino.0), Some(Handle(handle.0)))?;
-            }
-            Ok(())
-        };
-        confirm(answer(format_args!("fsync of {ino:?}"), fsync), reply);
+        let request = format_args!("fsync of {ino:?}");
+        if !self.profile.is_writable {
+            return reply.ok();
+        }
+        let fsync = || self.vfs.fsync(Ino(ino.0), Some(Handle(handle.0)));
+        confirm(self.answer_writing(request, fsync), reply);
     }
 
     fn fsyncdir(&self, _: &Request, ino: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
@@ -670,17 +689,14 @@ impl Filesystem for Adapter {
 
     fn unlink(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let request = format_args!("removal of {} in {parent:?}", name.display());
-        let unlinked = answer(request, || {
-            self.ensure_writable()?;
-            self.vfs.unlink(Ino(parent.0), name.as_bytes())
-        });
+        let unlinked =
+            self.answer_writing(request, || self.vfs.unlink(Ino(parent.0), name.as_bytes()));
         confirm(unlinked, reply);
     }
 
     fn rmdir(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let request = format_args!("removal of {} in {parent:?}", name.display());
-        let removed = answer(request, || {
-            self.ensure_writable()?;
+        let removed = self.answer_writing(request, || {
             self.vfs.remove_directory(Ino(parent.0), name.as_bytes())
         });
         confirm(removed, reply);
@@ -698,8 +714,7 @@ impl Filesystem for Adapter {
     ) {
         let shown = (name.display(), new_name.display());
         let request = format_args!("renaming of {} to {}", shown.0, shown.1);
-        let renamed = answer(request, || {
-            self.ensure_writable()?;
+        let renamed = self.answer_writing(request, || {
             let mode = rename_mode(flags)?;
             let (from, to) = (Ino(parent.0), Ino(new_parent.0));
             self.vfs
@@ -710,8 +725,7 @@ impl Filesystem for Adapter {
 
     fn link(&self, _: &Request, ino: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let request = format_args!("link {} to {ino:?}", name.display());
-        let linked = answer(request, || {
-            self.ensure_writable()?;
+        let linked = self.answer_writing(request, || {
             self.vfs.link(Ino(ino.0), Ino(parent.0), name.as_bytes())
         });
         self.tell_entry(linked, reply);
@@ -759,10 +773,7 @@ impl Adapter {
     /// Answers who wants to make a directory, a link or a device.
     fn make(&self, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let request = format_args!("making of {} in {parent:?}", name.display());
-        let made = answer(request, || {
-            self.ensure_writable()?;
-            self.vfs.make(Ino(parent.0), name.as_bytes())
-        });
+        let made = self.answer_writing(request, || self.vfs.make(Ino(parent.0), name.as_bytes()));
         self.tell_entry(made, reply);
     }
 

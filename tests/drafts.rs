@@ -201,19 +201,19 @@ fn a_new_name_or_the_next_number_is_a_new_game() {
     let Some(mut daemon) = sample() else { return };
     let text = edited(&daemon, 1, "New");
     save(&daemon.at("games/mine.pgn"), &text).unwrap();
-    assert!(daemon.text(14).contains("[Annotator \"New\"]"));
+    assert!(daemon.text(16).contains("[Annotator \"New\"]"));
     let inode = |path| fs::metadata(path).unwrap().ino();
-    assert_eq!(inode(daemon.at("games/mine.pgn")), inode(daemon.game(14)));
-    save(&daemon.game(15), &edited(&daemon, 2, "Next")).unwrap();
-    assert!(daemon.text(15).contains("[Annotator \"Next\"]"));
+    assert_eq!(inode(daemon.at("games/mine.pgn")), inode(daemon.game(16)));
+    save(&daemon.game(17), &edited(&daemon, 2, "Next")).unwrap();
+    assert!(daemon.text(17).contains("[Annotator \"Next\"]"));
     assert_eq!(errno(save(&daemon.game(99), &text)), Some(libc::EPERM));
     let two = format!("{text}\n{text}");
     assert_eq!(
         errno(save(&daemon.at("games/two.pgn"), &two)),
         Some(libc::EINVAL)
     );
-    assert!(!daemon.game(16).exists());
-    assert_annotated(&mut daemon, 14, "New");
+    assert!(!daemon.game(18).exists());
+    assert_annotated(&mut daemon, 16, "New");
     assert!(!daemon.at("games/mine.pgn").exists());
     assert_eq!(names(&daemon.at("games")).len(), 15);
 }
@@ -249,7 +249,7 @@ fn all_games_of_a_file_are_imported_or_none() {
     )
     .unwrap();
     assert_eq!(names(&daemon.at("games")).len(), 19);
-    assert_annotated(&mut daemon, 19, "Imported");
+    assert_annotated(&mut daemon, 21, "Imported");
     assert!(names(&daemon.at("import")).is_empty());
 }
 
@@ -551,9 +551,9 @@ fn a_game_that_could_not_be_read_whole_cannot_be_written() {
     let base = fs::read_dir(base)
         .unwrap()
         .map(|entry| entry.unwrap().path());
+    let mut base = base;
     let base = base
-        .filter(|path| path.extension().is_some_and(|kind| kind == "cbh"))
-        .next()
+        .find(|path| path.extension().is_some_and(|kind| kind == "cbh"))
         .unwrap();
     let daemon = Daemon::of_copy(&base);
     let mut refused = 0;

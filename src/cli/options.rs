@@ -62,6 +62,10 @@ pub(super) enum Writing {
 
 /// What `-o` and its like asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a word that was said or not"
+)]
 pub(super) struct MountOptions {
     pub(super) access: Audience,
     pub(super) writing: Writing,

@@ -22,7 +22,8 @@ const NEW_EPOCH: i32 = 8;
 const EXPIRE_ONLY: u32 = 1;
 
 /// The kernel, told of changes. Only to be used by a thread that answers no
-/// requests and holds no lock: the kernel may wait for an answer first.
+/// requests and holds no lock, since the kernel may wait for an answer first;
+/// but for [`Kernel::begin_epoch`], which waits for nothing.
 #[derive(Debug)]
 pub(super) struct Kernel {
     notifier: Notifier,

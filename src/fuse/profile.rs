@@ -33,13 +33,18 @@ const MAX_BACKGROUND: u16 = 64;
 /// Largest piece that is written at once, in bytes.
 const MAX_WRITE: u32 = 1 << 20;
 
-/// How a mount serves, and what its kernel can do; nothing until it has said
-/// so.
+/// How a mount serves.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Profile {
     /// Whether files can be written. The kernel sees each open then, and keeps
     /// what it has read while that is told to be the same.
     pub(super) is_writable: bool,
+    pub(super) abilities: Abilities,
+}
+
+/// What the kernel can do; nothing until it has said so.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Abilities {
     /// Takes "no such call" for "need not be asked".
     pub(super) can_skip_open: bool,
     pub(super) can_skip_opendir: bool,
@@ -51,9 +56,7 @@ impl Profile {
     pub(super) fn new(is_writable: bool) -> Profile {
         Profile {
             is_writable,
-            can_skip_open: false,
-            can_skip_opendir: false,
-            has_epochs: false,
+            abilities: Abilities::default(),
         }
     }
 
@@ -88,10 +91,10 @@ impl Profile {
         }
         if !self.is_writable {
             let mut can_skip = |flag| config.add_capabilities(flag).is_ok();
-            self.can_skip_open = can_skip(InitFlags::FUSE_NO_OPEN_SUPPORT);
-            self.can_skip_opendir = can_skip(InitFlags::FUSE_NO_OPENDIR_SUPPORT);
+            self.abilities.can_skip_open = can_skip(InitFlags::FUSE_NO_OPEN_SUPPORT);
+            self.abilities.can_skip_opendir = can_skip(InitFlags::FUSE_NO_OPENDIR_SUPPORT);
         }
-        self.has_epochs = config.kernel_abi() >= EPOCHS;
+        self.abilities.has_epochs = config.kernel_abi() >= EPOCHS;
         // Neither number is refused by fuser.
         let _ = config.set_max_background(MAX_BACKGROUND);
         let _ = config.set_max_write(MAX_WRITE);
@@ -99,14 +102,14 @@ impl Profile {
 
     /// How long the kernel may keep a name of this, and its attributes.
     /// `is_settled` says that it stays as it is until somebody changes it.
-    pub(super) fn keep(&self, attr: &Attr, is_settled: bool) -> (Duration, Duration) {
+    pub(super) fn keep(self, attr: &Attr, is_settled: bool) -> (Duration, Duration) {
         match attr.kind {
             _ if !is_settled => (ASK_AGAIN, ASK_AGAIN),
             NodeKind::Directory => (KEEP_BRIEFLY, KEEP_BRIEFLY),
-            // Whoever writes changes more than the kernel knows of, and is not
-            // to wait until that is told.
-            _ if self.is_writable => (KEEP_BRIEFLY, KEEP_BRIEFLY),
-            _ if self.has_epochs => (KEEP, KEEP),
+            // Whoever writes changes more than the kernel knows of.
+            _ if self.is_writable && self.abilities.has_epochs => (KEEP_BRIEFLY, KEEP_BRIEFLY),
+            _ if self.is_writable => (ASK_AGAIN, ASK_AGAIN),
+            _ if self.abilities.has_epochs => (KEEP, KEEP),
             _ => (KEEP_BRIEFLY, KEEP),
         }
     }

@@ -13,8 +13,8 @@ use std::io;
 use std::mem;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvError, Sender};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -25,7 +25,7 @@ use nix::mount::{MntFlags, umount2};
 use super::kernel::Kernel;
 use super::mounts::{Mount, mount_at};
 use super::{Adapter, Ownership, ReadDirPlus};
-use crate::vfs::{Mounting, Vfs, Written};
+use crate::vfs::{Mounting, Vfs};
 
 /// After detaching, requests of whoever is still inside are answered for this
 /// long.
@@ -169,11 +169,13 @@ impl Mounted {
         vfs.set_mounting(mounting(&place, options));
         let mut background = start_background(&vfs).map_err(|error| failed(error.to_string()))?;
         vfs.background().wait_for_haste(HEAD_START);
-        let adapter = Adapter::new(Arc::clone(&vfs), ownership, options);
+        let told = Arc::new(OnceLock::new());
+        let adapter = Adapter::new(Arc::clone(&vfs), ownership, options, Arc::clone(&told));
         let served = Session::new(adapter, &place, &config(options))
             .and_then(|session| {
                 let kernel = Kernel::of(&session, options.is_writable)?;
-                background.push(start_watching(&vfs, kernel)?);
+                let _ = told.set(kernel);
+                background.push(start_watching(&vfs, told)?);
                 if options.is_writable {
                     background.push(start_syncing(&vfs)?);
                 }
@@ -339,16 +341,14 @@ fn cores() -> usize {
 
 /// Lends a thread that notices when what is mounted changes, and tells the
 /// kernel. It answers no requests: the kernel may wait for those.
-fn start_watching(vfs: &Arc<Vfs>, kernel: Kernel) -> io::Result<JoinHandle<()>> {
+fn start_watching(vfs: &Arc<Vfs>, kernel: Arc<OnceLock<Kernel>>) -> io::Result<JoinHandle<()>> {
     let vfs = Arc::clone(vfs);
     thread::Builder::new()
         .name("watch".to_owned())
         .spawn(move || {
+            let Some(kernel) = kernel.get() else { return };
             while vfs.background().pause(TICK) {
                 kernel.tell(&vfs.refresh());
-                if vfs.take_written() != Written::default() {
-                    kernel.begin_epoch();
-                }
                 thread::sleep(BREATH);
             }
         })

@@ -98,11 +98,9 @@ impl Vfs {
         !attr.is_renewed() && !self.is_on_desk(attr.ino)
     }
 
-    /// What the kernel has to be told since this was asked last; never to be
-    /// told by a thread that answers requests. [`Background::pause`] returns
-    /// at once when there is something.
-    ///
-    /// [`Background::pause`]: super::Background::pause
+    /// What the kernel has to be told since this was asked last. To be asked
+    /// before a request that writes is answered, so that whoever waits for the
+    /// answer finds everything as it is then.
     pub fn take_written(&self) -> Written {
         self.written()
     }
@@ -121,9 +119,7 @@ impl Vfs {
         access: Access,
         is_exclusive: bool,
     ) -> Result<(Attr, Handle), Error> {
-        let answer = self.create_file(directory, name, access, is_exclusive);
-        self.hurry_if_written();
-        answer
+        self.create_file(directory, name, access, is_exclusive)
     }
 
     /// Opens a file. Who only reads goes on with the content it has now.
@@ -163,9 +159,7 @@ impl Vfs {
     /// Those of [`Vfs::write`]; without a handle, those of [`Vfs::open_file`]
     /// and [`Vfs::flush`].
     pub fn truncate(&self, ino: Ino, handle: Option<Handle>, length: u64) -> Result<Attr, Error> {
-        let answer = self.truncate_any(ino, handle, length);
-        self.hurry_if_written();
-        answer
+        self.truncate_any(ino, handle, length)
     }
 
     /// Sets mode and time (`chmod`, `utimens`). An editor's own file keeps
@@ -191,9 +185,7 @@ impl Vfs {
     ///
     /// [`Error::Refused`]; [`Error::NotOpen`]; that of the medium.
     pub fn flush(&self, handle: Handle) -> Result<(), Error> {
-        let answer = self.flush_handle(handle);
-        self.hurry_if_written();
-        answer
+        self.flush_handle(handle)
     }
 
     /// As [`Vfs::flush`]; all that was saved survives a power cut then.
@@ -218,7 +210,6 @@ impl Vfs {
     /// Closes a file. Saves nothing: who writes to the end has flushed.
     pub fn release(&self, handle: Handle) {
         self.release_handle(handle);
-        self.hurry_if_written();
     }
 
     /// Renames a file, or what a directory of games stands for. To put a file
@@ -237,9 +228,7 @@ impl Vfs {
         new_name: &[u8],
         mode: RenameMode,
     ) -> Result<(), Error> {
-        let answer = self.rename_file((directory, name), (new_directory, new_name), mode);
-        self.hurry_if_written();
-        answer
+        self.rename_file((directory, name), (new_directory, new_name), mode)
     }
 
     /// Removes a file; a game is deleted, which a new file of its name
@@ -249,9 +238,7 @@ impl Vfs {
     ///
     /// [`Error::NotFound`], [`Error::IsADirectory`], [`Error::NotPermitted`].
     pub fn unlink(&self, directory: Ino, name: &[u8]) -> Result<(), Error> {
-        let answer = self.unlink_file(directory, name);
-        self.hurry_if_written();
-        answer
+        self.unlink_file(directory, name)
     }
 
     /// Makes an editor's own file that is a copy of this one.
@@ -261,9 +248,7 @@ impl Vfs {
     /// [`Error::Exists`]; [`Error::NotPermitted`] if the name is not one for
     /// such a file; [`Error::NoSpace`].
     pub fn link(&self, ino: Ino, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
-        let answer = self.copy_file(ino, directory, name);
-        self.hurry_if_written();
-        answer
+        self.copy_file(ino, directory, name)
     }
 
     /// Makes a directory, a symbolic link or a device, which nobody can.

@@ -78,7 +78,7 @@ impl DatabaseVolume {
 
     /// The game that a text is, as it is to be stored.
     fn parse(&self, text: &[u8]) -> Result<Game, Refusal> {
-        let game = pgn::decode(text).map_err(|error| Refusal::Text(error.to_string()))?;
+        let game = pgn::decode(text).map_err(|error| in_words(&error))?;
         Ok(self.without_dropped(game))
     }
 
@@ -86,7 +86,7 @@ impl DatabaseVolume {
     fn append_all(&self, saver: &mut Saver<'_>, text: &[u8]) -> Result<Vec<GameId>, Refusal> {
         let mut games = Vec::new();
         for game in pgn::Games::new(text) {
-            let game = game.map_err(|error| Refusal::Text(error.to_string()))?;
+            let game = game.map_err(|error| in_words(&error))?;
             let game = self.without_dropped(game);
             games.push(saver.append(&game).map_err(refusal)?);
         }
@@ -228,6 +228,14 @@ impl Editor for DatabaseVolume {
         let store = self.database.store().ok_or(Error::ReadOnly)?;
         store.sync().map_err(|error| error_of_store(&error))
     }
+}
+
+/// Why a text is refused, for who does not know what compilers say.
+fn in_words(error: &pgn::Error) -> Refusal {
+    Refusal::Text(format!(
+        "line {}, column {}: {}; expected {}",
+        error.line, error.column, error.found, error.expected
+    ))
 }
 
 /// Whether the name of a file says that it is one of PGN, and not hidden.

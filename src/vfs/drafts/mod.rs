@@ -70,7 +70,7 @@ use self::rejected::Rejected;
 use super::about::Mounting;
 use super::editor::{Editor, Role};
 use super::slot::Slot;
-use super::{Error, Ino, Options, Place, Vfs, Written};
+use super::{Error, Ino, Options, Place, Vfs};
 
 /// The kind of number that drafts with a name of their own have.
 const KIND: u8 = 60;
@@ -168,13 +168,6 @@ fn text_of(name: &[u8]) -> Result<&str, Error> {
 }
 
 impl Vfs {
-    /// Lets the thread that tells the kernel know that there is something.
-    pub(super) fn hurry_if_written(&self) {
-        if !self.desk.is_unused() && self.desk.state().written != Written::default() {
-            self.shared.background.hurry();
-        }
-    }
-
     /// The time, as far as who mounts has brought a clock.
     fn now(&self) -> SystemTime {
         let mounting = self.shared.mounting.get();
