@@ -132,6 +132,13 @@ fn a_daemon_that_is_killed_amid_saves_loses_none_that_was_confirmed() {
     let mut daemon = Daemon::of_fixture("cbh/sample/sample.cbh");
     let before: Vec<String> = (1..=GAMES).map(|number| daemon.text(number)).collect();
     let book = Book::default();
+    for (number, text) in (1..=GAMES).zip(&before) {
+        let confirmed = annotator(text);
+        let begun = None;
+        book.lock()
+            .unwrap()
+            .insert(number, Saves { confirmed, begun });
+    }
     let mut confirmed = 0;
     for round in 0..kills {
         let wanted = chance.below(60);

@@ -117,8 +117,20 @@ impl Rejected {
         File::open(path).map_err(|error| failed(&error))
     }
 
-    /// Removes a file.
+    /// Removes a draft, and the reason that lies beside it, or a reason alone.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], or that of the medium.
     pub(super) fn remove(&self, name: &str) -> Result<(), Error> {
+        self.remove_one(name)?;
+        match self.remove_one(&reason_of(name)) {
+            Err(Error::NotFound) => Ok(()),
+            removed => removed,
+        }
+    }
+
+    fn remove_one(&self, name: &str) -> Result<(), Error> {
         let path = self.path(name).ok_or(Error::NotFound)?;
         fs::remove_file(path).map_err(|error| failed(&error))
     }
@@ -126,7 +138,7 @@ impl Rejected {
     /// Forgets the draft `name`, since the file was saved.
     pub(super) fn withdraw(&self, name: &str) {
         for name in [name.to_owned(), reason_of(name)] {
-            match self.remove(&name) {
+            match self.remove_one(&name) {
                 Ok(()) | Err(Error::NotFound) => {}
                 Err(error) => log::warn!("rejected/{name}: {error}"),
             }
