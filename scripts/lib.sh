@@ -15,6 +15,13 @@ install_missing() {
     if ((${#packages[@]} > 0)); then install "${packages[@]}"; fi
 }
 
+# install_what_can COMMAND=PACKAGE…: as install_missing, but what cannot be installed is said and left out.
+install_what_can() {
+    local pair
+    if (install_missing "$@"); then return; fi
+    for pair; do (install_missing "$pair") || say "NOT INSTALLED: ${pair#*=}"; done
+}
+
 install() {
     say "Installing $*"
     local as_root=()

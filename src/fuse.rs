@@ -20,48 +20,32 @@
 
 mod kernel;
 mod mounts;
+mod pages;
+mod profile;
 mod session;
 
 pub use mounts::{Mount, canonical, mount_at};
-pub use session::{Access, MountError, Mounted, Options, Outcome, Stopper, detach};
+pub use session::{Audience, MountError, Mounted, Options, Outcome, Stopper, detach};
 
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use fuser::{
     BsdFileFlags, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation,
-    INodeNo, InitFlags, KernelConfig, LockOwner, OpenAccMode, OpenFlags, RenameFlags, ReplyAttr,
-    ReplyCreate, ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen,
-    ReplyStatfs, ReplyWrite, ReplyXattr, Request, TimeOrNow, Version, WriteFlags,
+    INodeNo, KernelConfig, LockOwner, OpenAccMode, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate,
+    ReplyData, ReplyDirectory, ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs,
+    ReplyWrite, ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
 
-use crate::vfs::{Attr, Error, Ino, NodeKind, Vfs};
-
-/// How long the kernel may keep what it was told: until it is told otherwise.
-const KEEP: Duration = Duration::from_hours(24);
-
-/// How long it may keep what there are few of (directories) or what may be of
-/// no use soon (that there is no such name).
-const KEEP_BRIEFLY: Duration = Duration::from_secs(1);
-
-/// The first version of the protocol with epochs.
-const EPOCHS: Version = Version(7, 44);
-
-/// For what could not be told, or is made anew each second: the kernel asks
-/// again each time.
-const ASK_AGAIN: Duration = Duration::ZERO;
-
-/// Largest base whose directories are always listed with attributes. Listing
-/// names alone then costs a length per game, and memory in the kernel.
-const SMALL_BASE: u64 = 50_000;
-
-/// Requests the kernel may have under way for read-ahead.
-const MAX_BACKGROUND: u16 = 64;
+use crate::vfs::{Access, Attr, Error, Handle, Ino, NodeKind, RenameMode, Vfs};
+use kernel::Kernel;
+use pages::Pages;
+use profile::{ASK_AGAIN, KEEP_BRIEFLY, Profile};
 
 /// Whether the kernel asks for attributes together with names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,27 +79,27 @@ pub(crate) struct Adapter {
     pub(crate) readdirplus: ReadDirPlus,
     /// Whether files have extended attributes.
     pub(crate) xattr: bool,
-    abilities: Abilities,
-}
-
-/// What the kernel can do; nothing until it has said so.
-#[derive(Clone, Copy, Debug, Default)]
-struct Abilities {
-    /// Takes "no such call" for "need not be asked".
-    can_skip_open: bool,
-    can_skip_opendir: bool,
-    /// Can be told to ask again for every name.
-    has_epochs: bool,
+    profile: Profile,
+    pages: Pages,
+    /// Known once the session has begun.
+    kernel: Arc<OnceLock<Kernel>>,
 }
 
 impl Adapter {
-    pub(crate) fn new(vfs: Arc<Vfs>, ownership: Ownership, options: &Options) -> Adapter {
+    fn new(
+        vfs: Arc<Vfs>,
+        ownership: Ownership,
+        options: &Options,
+        kernel: Arc<OnceLock<Kernel>>,
+    ) -> Adapter {
         Adapter {
+            kernel,
             vfs,
             ownership,
             readdirplus: options.readdirplus,
             xattr: options.xattr,
-            abilities: Abilities::default(),
+            profile: Profile::new(options.is_writable),
+            pages: Pages::new(),
         }
     }
 
@@ -124,6 +108,11 @@ impl Adapter {
             NodeKind::Directory => (FileType::Directory, 0o555),
             NodeKind::File(_) => (FileType::RegularFile, 0o444),
             NodeKind::Symlink => (FileType::Symlink, 0o777),
+        };
+        let perm = if self.profile.is_writable {
+            self.vfs.permissions(attr).unwrap_or(perm)
+        } else {
+            perm
         };
         FileAttr {
             ino: INodeNo(attr.ino.0),
@@ -146,11 +135,90 @@ impl Adapter {
 
     /// How long the kernel may keep a name of this, and its attributes.
     fn keep(&self, attr: &Attr) -> (Duration, Duration) {
-        match attr.kind {
-            _ if attr.is_renewed() => (ASK_AGAIN, ASK_AGAIN),
-            NodeKind::Directory => (KEEP_BRIEFLY, KEEP_BRIEFLY),
-            _ if self.abilities.has_epochs => (KEEP, KEEP),
-            _ => (KEEP_BRIEFLY, KEEP),
+        self.profile.keep(attr, self.vfs.is_settled(attr))
+    }
+
+    /// What keeps contents of one file apart. A file that can be written is
+    /// one to the kernel whatever its content, since who has it open goes on
+    /// with what becomes of it.
+    fn generation(&self, attr: &Attr) -> Generation {
+        if self.profile.is_writable {
+            Generation(0)
+        } else {
+            Generation(attr.generation.into())
+        }
+    }
+
+    /// Refuses what would change something on a mount that cannot be written.
+    /// The kernel does that by itself, unless somebody remounts it writable
+    /// behind our back.
+    fn ensure_writable(&self) -> Result<(), Error> {
+        if self.profile.is_writable {
+            Ok(())
+        } else {
+            Err(Error::ReadOnly)
+        }
+    }
+
+    /// Answers a request that writes. Names that lead elsewhere after it are
+    /// not to be used any more once it is answered: the kernel itself gives a
+    /// file that was renamed the new name, though it may be another file now.
+    fn answer_writing<T>(
+        &self,
+        request: fmt::Arguments<'_>,
+        handler: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Errno> {
+        let answered = answer(request, || {
+            self.ensure_writable()?;
+            handler()
+        });
+        if self.profile.is_writable && !self.vfs.take_written().names.is_empty() {
+            self.kernel.get().inspect(|kernel| kernel.begin_epoch());
+        }
+        answered
+    }
+
+    /// Opens a file; gives its handle, and what the kernel may do with it.
+    fn open_file(&self, ino: Ino, access: Access) -> Result<(FileHandle, FopenFlags), Error> {
+        let handle = self.vfs.open_file(ino, access)?;
+        let flags = if access.write {
+            self.pages.forget(ino);
+            FopenFlags::empty()
+        } else {
+            self.flags_to_read(ino)
+        };
+        Ok((FileHandle(handle.0), flags))
+    }
+
+    /// What the kernel may do with a file that is opened to be read.
+    fn flags_to_read(&self, ino: Ino) -> FopenFlags {
+        let attr = self.vfs.attr(ino).ok();
+        let attr = attr.filter(|attr| self.vfs.is_settled(attr));
+        let is_known = attr.is_some_and(|attr| self.pages.open(ino, attr.generation));
+        if is_known {
+            FopenFlags::FOPEN_NOFLUSH | FopenFlags::FOPEN_KEEP_CACHE
+        } else {
+            FopenFlags::FOPEN_NOFLUSH
+        }
+    }
+
+    /// Sets length, mode, owner and time, as far as they can be set.
+    fn set_attributes(&self, ino: Ino, wanted: &Wanted) -> Result<Attr, Error> {
+        let is_other = |wanted: Option<u32>, owner| wanted.is_some_and(|wanted| wanted != owner);
+        if is_other(wanted.uid, self.ownership.uid) || is_other(wanted.gid, self.ownership.gid) {
+            return Err(Error::NotPermitted);
+        }
+        let mut attr = None;
+        if let Some(size) = wanted.size {
+            self.pages.forget(ino);
+            attr = Some(self.vfs.truncate(ino, wanted.handle, size)?);
+        }
+        if wanted.mode.is_some() || wanted.modified.is_some() {
+            attr = Some(self.vfs.set_attributes(ino, wanted.mode, wanted.modified)?);
+        }
+        match attr {
+            Some(attr) => Ok(attr),
+            None => self.vfs.attr(ino),
         }
     }
 
@@ -165,6 +233,48 @@ impl Adapter {
             modified: SystemTime::UNIX_EPOCH,
             generation: 0,
         })
+    }
+}
+
+/// What `setattr` asks for.
+#[derive(Debug)]
+struct Wanted {
+    mode: Option<u16>,
+    uid: Option<u32>,
+    gid: Option<u32>,
+    size: Option<u64>,
+    modified: Option<SystemTime>,
+    handle: Option<Handle>,
+}
+
+/// The access that the flags of open(2) ask for.
+fn access_of(flags: OpenFlags) -> Access {
+    let mode = flags.acc_mode();
+    Access {
+        read: mode != OpenAccMode::O_WRONLY,
+        write: mode != OpenAccMode::O_RDONLY,
+        truncate: flags.0 & libc::O_TRUNC != 0,
+        append: flags.0 & libc::O_APPEND != 0,
+    }
+}
+
+fn rename_mode(flags: RenameFlags) -> Result<RenameMode, Error> {
+    if flags.is_empty() {
+        Ok(RenameMode::Plain)
+    } else if flags == RenameFlags::RENAME_NOREPLACE {
+        Ok(RenameMode::NoReplace)
+    } else if flags == RenameFlags::RENAME_EXCHANGE {
+        Ok(RenameMode::Exchange)
+    } else {
+        Err(Error::Invalid)
+    }
+}
+
+/// Answers a request that gives nothing.
+fn confirm(result: Result<(), Errno>, reply: ReplyEmpty) {
+    match result {
+        Ok(()) => reply.ok(),
+        Err(errno) => reply.error(errno),
     }
 }
 
@@ -205,39 +315,8 @@ fn give(bytes: &[u8], room: u32, reply: ReplyXattr) {
 
 impl Filesystem for Adapter {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        let readdirplus = match self.readdirplus {
-            ReadDirPlus::BySize if self.vfs.capacity() <= SMALL_BASE => ReadDirPlus::On,
-            ReadDirPlus::BySize => ReadDirPlus::Auto,
-            chosen => chosen,
-        };
-        let plus = InitFlags::FUSE_DO_READDIRPLUS;
-        let auto = InitFlags::FUSE_READDIRPLUS_AUTO;
-        let mut wanted = vec![
-            InitFlags::FUSE_PARALLEL_DIROPS,
-            InitFlags::FUSE_CACHE_SYMLINKS,
-            InitFlags::FUSE_EXPLICIT_INVAL_DATA,
-        ];
-        match readdirplus {
-            ReadDirPlus::On => wanted.push(plus),
-            ReadDirPlus::Auto | ReadDirPlus::BySize => wanted.push(plus | auto),
-            ReadDirPlus::Off => {}
-        }
-        // A refusal refuses all that was asked for at once.
-        for flags in wanted {
-            if let Err(missing) = config.add_capabilities(flags) {
-                log::debug!("the kernel has no {missing:?}");
-            }
-        }
-        self.abilities.can_skip_open = config
-            .add_capabilities(InitFlags::FUSE_NO_OPEN_SUPPORT)
-            .is_ok();
-        self.abilities.can_skip_opendir = config
-            .add_capabilities(InitFlags::FUSE_NO_OPENDIR_SUPPORT)
-            .is_ok();
-        self.abilities.has_epochs = config.kernel_abi() >= EPOCHS;
-        // Neither number is refused by fuser.
-        let _ = config.set_max_background(MAX_BACKGROUND);
-        let _ = config.set_max_write(1 << 20);
+        let files = self.vfs.capacity();
+        self.profile.negotiate(config, self.readdirplus, files);
         Ok(())
     }
 
@@ -252,7 +331,7 @@ impl Filesystem for Adapter {
         match attr {
             Ok(Some(attr)) => {
                 let (name, attributes) = self.keep(&attr);
-                let generation = Generation(attr.generation.into());
+                let generation = self.generation(&attr);
                 reply.entry_with_ttls(&attributes, &name, &self.file_attr(&attr), generation);
             }
             Ok(None) => {
@@ -291,10 +370,17 @@ impl Filesystem for Adapter {
         }
     }
 
-    fn open(&self, _: &Request, _: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        if flags.acc_mode() != OpenAccMode::O_RDONLY {
+    fn open(&self, _: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+        let access = access_of(flags);
+        if self.profile.is_writable {
+            let request = format_args!("opening of {ino:?}");
+            match answer(request, || self.open_file(Ino(ino.0), access)) {
+                Ok((handle, flags)) => reply.opened(handle, flags),
+                Err(errno) => reply.error(errno),
+            }
+        } else if access.write {
             reply.error(Errno::EROFS);
-        } else if self.abilities.can_skip_open {
+        } else if self.profile.abilities.can_skip_open {
             reply.error(Errno::ENOSYS);
         } else {
             let flags = FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH;
@@ -306,7 +392,7 @@ impl Filesystem for Adapter {
         &self,
         _: &Request,
         ino: INodeNo,
-        _: FileHandle,
+        handle: FileHandle,
         offset: u64,
         size: u32,
         _: OpenFlags,
@@ -314,15 +400,25 @@ impl Filesystem for Adapter {
         reply: ReplyData,
     ) {
         let request = format_args!("read of {ino:?} at {offset}");
-        match answer(request, || self.vfs.read(Ino(ino.0), offset, size)) {
+        let read = || {
+            if self.profile.is_writable {
+                self.vfs.read_open(Handle(handle.0), offset, size)
+            } else {
+                self.vfs.read(Ino(ino.0), offset, size)
+            }
+        };
+        match answer(request, read) {
             Ok(bytes) => reply.data(&bytes),
             Err(errno) => reply.error(errno),
         }
     }
 
     fn opendir(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        if self.abilities.can_skip_opendir {
+        if self.profile.abilities.can_skip_opendir {
             reply.error(Errno::ENOSYS);
+        } else if self.profile.is_writable {
+            // What a save changes is listed by whoever opens a directory next.
+            reply.opened(FileHandle(0), FopenFlags::empty());
         } else {
             let flags = FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_CACHE_DIR;
             reply.opened(FileHandle(0), flags);
@@ -370,18 +466,21 @@ impl Filesystem for Adapter {
                     let (keep, attr, generation) = match attr {
                         Some(Ok(attr)) => {
                             let keep = self.keep(&attr).0;
-                            (keep, self.file_attr(&attr), attr.generation)
+                            (keep, self.file_attr(&attr), self.generation(&attr))
                         }
                         // The name is there; whoever asks for more is told then.
                         untold => {
                             if let Some(Err(error)) = untold {
                                 log::debug!("{request}: {}: {error}", entry.name);
                             }
-                            (ASK_AGAIN, self.untold(number, entry.node.kind), 0)
+                            (
+                                ASK_AGAIN,
+                                self.untold(number, entry.node.kind),
+                                Generation(0),
+                            )
                         }
                     };
                     let number = INodeNo(number.0);
-                    let generation = Generation(generation.into());
                     !reply.add(number, entry.cookie, entry.name, &keep, &attr, generation)
                 })
         });
@@ -440,93 +539,226 @@ impl Filesystem for Adapter {
         }
     }
 
-    // On a read-only mount the kernel refuses what follows by itself; these
-    // are for whoever remounts it writable behind our back.
-
     fn setattr(
         &self,
         _: &Request,
-        _: INodeNo,
-        _: Option<u32>,
-        _: Option<u32>,
-        _: Option<u32>,
-        _: Option<u64>,
+        ino: INodeNo,
+        mode: Option<u32>,
+        uid: Option<u32>,
+        gid: Option<u32>,
+        size: Option<u64>,
         _: Option<TimeOrNow>,
-        _: Option<TimeOrNow>,
+        modified: Option<TimeOrNow>,
         _: Option<SystemTime>,
-        _: Option<FileHandle>,
+        handle: Option<FileHandle>,
         _: Option<SystemTime>,
         _: Option<SystemTime>,
         _: Option<SystemTime>,
         _: Option<BsdFileFlags>,
         reply: ReplyAttr,
     ) {
-        reply.error(Errno::EROFS);
-    }
-
-    fn mknod(&self, _: &Request, _: INodeNo, _: &OsStr, _: u32, _: u32, _: u32, reply: ReplyEntry) {
-        reply.error(Errno::EROFS);
-    }
-
-    fn mkdir(&self, _: &Request, _: INodeNo, _: &OsStr, _: u32, _: u32, reply: ReplyEntry) {
-        reply.error(Errno::EROFS);
-    }
-
-    fn unlink(&self, _: &Request, _: INodeNo, _: &OsStr, reply: ReplyEmpty) {
-        reply.error(Errno::EROFS);
-    }
-
-    fn rmdir(&self, _: &Request, _: INodeNo, _: &OsStr, reply: ReplyEmpty) {
-        reply.error(Errno::EROFS);
-    }
-
-    fn symlink(&self, _: &Request, _: INodeNo, _: &OsStr, _: &Path, reply: ReplyEntry) {
-        reply.error(Errno::EROFS);
-    }
-
-    fn rename(
-        &self,
-        _: &Request,
-        _: INodeNo,
-        _: &OsStr,
-        _: INodeNo,
-        _: &OsStr,
-        _: RenameFlags,
-        reply: ReplyEmpty,
-    ) {
-        reply.error(Errno::EROFS);
-    }
-
-    fn link(&self, _: &Request, _: INodeNo, _: INodeNo, _: &OsStr, reply: ReplyEntry) {
-        reply.error(Errno::EROFS);
+        let wanted = Wanted {
+            mode: mode.and_then(|mode| u16::try_from(mode & 0o7777).ok()),
+            uid,
+            gid,
+            size,
+            modified: modified.map(|time| match time {
+                TimeOrNow::SpecificTime(time) => time,
+                TimeOrNow::Now => SystemTime::now(),
+            }),
+            handle: handle.map(|handle| Handle(handle.0)),
+        };
+        let request = format_args!("setting attributes of {ino:?}");
+        match self.answer_writing(request, || self.set_attributes(Ino(ino.0), &wanted)) {
+            Ok(attr) => reply.attr(&self.keep(&attr).1, &self.file_attr(&attr)),
+            Err(errno) => reply.error(errno),
+        }
     }
 
     fn create(
         &self,
         _: &Request,
-        _: INodeNo,
-        _: &OsStr,
-        _: u32,
-        _: u32,
-        _: i32,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        umask: u32,
+        flags: i32,
         reply: ReplyCreate,
     ) {
-        reply.error(Errno::EROFS);
+        let request = format_args!("making of {} in {parent:?}", name.display());
+        let access = access_of(OpenFlags(flags));
+        let is_exclusive = flags & libc::O_EXCL != 0;
+        let created = self.answer_writing(request, || {
+            let directory = Ino(parent.0);
+            let (attr, handle) =
+                self.vfs
+                    .create(directory, name.as_bytes(), access, is_exclusive)?;
+            self.pages.forget(attr.ino);
+            let mode = u16::try_from(mode & !umask & 0o7777).ok();
+            // A game has the mode it has.
+            let attr = self
+                .vfs
+                .set_attributes(attr.ino, mode, None)
+                .unwrap_or(attr);
+            Ok((attr, handle))
+        });
+        match created {
+            Ok((attr, handle)) => {
+                let (name, attributes) = self.keep(&attr);
+                reply.created(
+                    &name.min(attributes),
+                    &self.file_attr(&attr),
+                    self.generation(&attr),
+                    FileHandle(handle.0),
+                    FopenFlags::empty(),
+                );
+            }
+            Err(errno) => reply.error(errno),
+        }
     }
 
     fn write(
         &self,
         _: &Request,
-        _: INodeNo,
-        _: FileHandle,
-        _: u64,
-        _: &[u8],
+        ino: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        data: &[u8],
         _: WriteFlags,
         _: OpenFlags,
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        reply.error(Errno::EROFS);
+        let request = format_args!("write to {ino:?} at {offset}");
+        let written = answer(request, || {
+            self.ensure_writable()?;
+            // The kernel keeps what is written, whatever becomes of it.
+            self.pages.forget(Ino(ino.0));
+            self.vfs.write(Handle(handle.0), offset, data)
+        });
+        match written {
+            Ok(count) => reply.written(count),
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    fn flush(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        handle: FileHandle,
+        _: LockOwner,
+        reply: ReplyEmpty,
+    ) {
+        let request = format_args!("closing of {ino:?}");
+        if !self.profile.is_writable {
+            return reply.ok();
+        }
+        let flushed = self.answer_writing(request, || self.vfs.flush(Handle(handle.0)));
+        confirm(flushed, reply);
+    }
+
+    fn release(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        handle: FileHandle,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        _: bool,
+        reply: ReplyEmpty,
+    ) {
+        let release = || {
+            if self.profile.is_writable {
+                self.vfs.release(Handle(handle.0));
+            }
+            Ok(())
+        };
+        confirm(answer(format_args!("release of {ino:?}"), release), reply);
+    }
+
+    fn fsync(&self, _: &Request, ino: INodeNo, handle: FileHandle, _: bool, reply: ReplyEmpty) {
+        let request = format_args!("fsync of {ino:?}");
+        if !self.profile.is_writable {
+            return reply.ok();
+        }
+        let fsync = || self.vfs.fsync(Ino(ino.0), Some(Handle(handle.0)));
+        confirm(self.answer_writing(request, fsync), reply);
+    }
+
+    fn fsyncdir(&self, _: &Request, ino: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
+        let fsync = || {
+            if self.profile.is_writable {
+                self.vfs.fsync_directory(Ino(ino.0))?;
+            }
+            Ok(())
+        };
+        confirm(answer(format_args!("fsync of {ino:?}"), fsync), reply);
+    }
+
+    fn unlink(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        let request = format_args!("removal of {} in {parent:?}", name.display());
+        let unlinked =
+            self.answer_writing(request, || self.vfs.unlink(Ino(parent.0), name.as_bytes()));
+        confirm(unlinked, reply);
+    }
+
+    fn rmdir(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        let request = format_args!("removal of {} in {parent:?}", name.display());
+        let removed = self.answer_writing(request, || {
+            self.vfs.remove_directory(Ino(parent.0), name.as_bytes())
+        });
+        confirm(removed, reply);
+    }
+
+    fn rename(
+        &self,
+        _: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        new_parent: INodeNo,
+        new_name: &OsStr,
+        flags: RenameFlags,
+        reply: ReplyEmpty,
+    ) {
+        let shown = (name.display(), new_name.display());
+        let request = format_args!("renaming of {} to {}", shown.0, shown.1);
+        let renamed = self.answer_writing(request, || {
+            let mode = rename_mode(flags)?;
+            let (from, to) = (Ino(parent.0), Ino(new_parent.0));
+            self.vfs
+                .rename(from, name.as_bytes(), to, new_name.as_bytes(), mode)
+        });
+        confirm(renamed, reply);
+    }
+
+    fn link(&self, _: &Request, ino: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let request = format_args!("link {} to {ino:?}", name.display());
+        let linked = self.answer_writing(request, || {
+            self.vfs.link(Ino(ino.0), Ino(parent.0), name.as_bytes())
+        });
+        self.tell_entry(linked, reply);
+    }
+
+    fn mknod(
+        &self,
+        _: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        _: u32,
+        _: u32,
+        _: u32,
+        reply: ReplyEntry,
+    ) {
+        self.make(parent, name, reply);
+    }
+
+    fn mkdir(&self, _: &Request, parent: INodeNo, name: &OsStr, _: u32, _: u32, reply: ReplyEntry) {
+        self.make(parent, name, reply);
+    }
+
+    fn symlink(&self, _: &Request, parent: INodeNo, name: &OsStr, _: &Path, reply: ReplyEntry) {
+        self.make(parent, name, reply);
     }
 
     fn setxattr(
@@ -539,14 +771,29 @@ impl Filesystem for Adapter {
         _: u32,
         reply: ReplyEmpty,
     ) {
-        reply.error(Errno::EROFS);
+        match self.ensure_writable() {
+            Ok(()) => reply.error(Errno::ENOTSUP),
+            Err(_) => reply.error(Errno::EROFS),
+        }
+    }
+}
+
+impl Adapter {
+    /// Answers who wants to make a directory, a link or a device.
+    fn make(&self, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let request = format_args!("making of {} in {parent:?}", name.display());
+        let made = self.answer_writing(request, || self.vfs.make(Ino(parent.0), name.as_bytes()));
+        self.tell_entry(made, reply);
     }
 
-    fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        reply.ok();
-    }
-
-    fn fsyncdir(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        reply.ok();
+    fn tell_entry(&self, attr: Result<Attr, Errno>, reply: ReplyEntry) {
+        match attr {
+            Ok(attr) => {
+                let (name, attributes) = self.keep(&attr);
+                let generation = self.generation(&attr);
+                reply.entry_with_ttls(&attributes, &name, &self.file_attr(&attr), generation);
+            }
+            Err(errno) => reply.error(errno),
+        }
     }
 }

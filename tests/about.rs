@@ -171,7 +171,10 @@ fn defects_are_told_at_the_next_mount_too_without_rendering() {
         let caches = Some(caches.path().to_path_buf());
         let source = DatabaseSource::new(&base, Reading::default(), caches);
         // Without room for texts, so that none is rendered for that.
-        let options = Options { cache_bytes: 0 };
+        let options = Options {
+            cache_bytes: 0,
+            ..Options::default()
+        };
         let vfs = Arc::new(Vfs::open(Box::new(source), &options).unwrap());
         fill(&vfs);
         read(&vfs, ".cbfs/defects.txt")

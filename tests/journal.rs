@@ -820,3 +820,133 @@ fn a_killed_process_leaves_its_saves_and_no_lock() {
     assert_eq!(read(), "012saved89");
     store.close().unwrap();
 }
+
+/// Lays much behind the ends of two files and points to it; whether it was
+/// said to survive a power cut.
+fn run_stage(directory: &MemoryDirectory) -> Result<(), Error> {
+    let store = opened(directory, Access::ReadWrite)?;
+    let names = ["base.cbg", "base.cbh"].map(OsString::from);
+    let mut stage = store.stage(&names)?;
+    for part in 0..3 {
+        stage.write(OsStr::new("base.cbg"), 700 + 400 * part, &[50; 400])?;
+    }
+    stage.write(OsStr::new("base.cbh"), 100, &[51; 46])?;
+    let mut transaction = Transaction::new();
+    transaction.write("base.cbh", 6, [52; 4]);
+    transaction.write("base.cbg", 2, [53; 8]);
+    transaction.remove("base.cit");
+    stage.commit(transaction)?;
+    store.close()
+}
+
+/// The small base before and after that.
+fn states_of_stage() -> [Files; 2] {
+    use Change::{Remove, Write};
+    let before = files_of(&small_base());
+    let after = changed(
+        &before,
+        &[
+            Remove("base.cit"),
+            Write("base.cbg", 700, vec![50; 1200]),
+            Write("base.cbh", 100, vec![51; 46]),
+            Write("base.cbh", 6, vec![52; 4]),
+            Write("base.cbg", 2, vec![53; 8]),
+        ],
+    );
+    [before, after.unwrap()]
+}
+
+#[test]
+fn what_is_laid_behind_files_is_wholly_there_or_gone_whenever_the_power_is_cut() {
+    let states = states_of_stage();
+    let mut found = [0; 2];
+    for fault in power_offs() {
+        for operation in 0.. {
+            let directory = small_base();
+            directory.fail_at(operation, fault);
+            let done = run_stage(&directory);
+            let is_over = directory.operations() <= operation;
+            let check = |after: &MemoryDirectory| {
+                opened(after, Access::ReadWrite).unwrap();
+                let files = files_of(after);
+                let state = states.iter().position(|state| *state == files);
+                let state = state.unwrap_or_else(|| panic!("{operation}: no state"));
+                assert!(done.is_err() || state == 1, "{operation}");
+                state
+            };
+            found[check(&directory.after_kill())] += 1;
+            for_each_power_cut(&directory, 8, 200, |after| found[check(&after)] += 1);
+            if is_over {
+                assert!(operation > 15, "{operation}");
+                break;
+            }
+        }
+    }
+    assert!(found.iter().all(|count| *count > 100), "{found:?}");
+}
+
+#[test]
+fn what_cannot_be_laid_behind_files_leaves_nothing() {
+    let states = states_of_stage();
+    for operation in 0.. {
+        let directory = small_base();
+        directory.fail_at(
+            operation,
+            Fault {
+                errno: libc::ENOSPC,
+                writes_half: true,
+                lasts: false,
+            },
+        );
+        let done = run_stage(&directory);
+        if directory.operations() <= operation {
+            done.unwrap();
+            break;
+        }
+        let after = directory.after_kill();
+        opened(&after, Access::ReadWrite).unwrap();
+        let files = files_of(&after);
+        assert!(states.contains(&files), "{operation}: {done:?}");
+    }
+}
+
+#[test]
+fn while_something_is_laid_behind_files_nothing_else_is_saved() {
+    let directory = small_base();
+    let store = opened(&directory, Access::ReadWrite).unwrap();
+    let names = [OsString::from("base.cbg")];
+    let mut stage = store.stage(&names).unwrap();
+    stage.write(OsStr::new("base.cbg"), 700, &[9; 10]).unwrap();
+    for (file, offset) in [("base.cbg", 699), ("base.cbh", 100)] {
+        assert!(stage.write(OsStr::new(file), offset, &[9]).is_err());
+    }
+    let save = transaction(&[Change::Write("base.cbh", 0, vec![7])]);
+    let error = store.commit(&save).unwrap_err().to_string();
+    assert!(error.contains("games are being imported"), "{error}");
+    assert!(store.stage(&names).is_err());
+    drop(stage);
+    assert_eq!(files_of(&directory), files_of(&small_base()));
+    store.commit(&save).unwrap();
+    store.close().unwrap();
+    assert_eq!(files_of(&directory)[OsStr::new("base.cbh")][0], 7);
+}
+
+#[test]
+fn a_file_that_another_program_changed_after_a_crash_is_not_cut_back() {
+    let directory = small_base();
+    let store = opened(&directory, Access::ReadWrite).unwrap();
+    let names = ["base.cbg", "base.cbh"].map(OsString::from);
+    let mut stage = store.stage(&names).unwrap();
+    stage.write(OsStr::new("base.cbg"), 700, &[9; 10]).unwrap();
+    stage.write(OsStr::new("base.cbh"), 100, &[9; 10]).unwrap();
+    let after = directory.after_kill();
+    let mut longer = after.files()[OsStr::new("base.cbg")].clone();
+    longer[3] = 77;
+    longer.extend([5; 5]);
+    after.put("base.cbg", longer.clone());
+    opened(&after, Access::ReadWrite).unwrap();
+    let files = files_of(&after);
+    assert_eq!(files[OsStr::new("base.cbg")], longer);
+    assert_eq!(files[OsStr::new("base.cbh")].len(), 100);
+    assert!(!files.contains_key(OsStr::new(".base.cbfs-stage")));
+}

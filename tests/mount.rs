@@ -24,7 +24,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use cbfs::cbh::{Database, Options as DatabaseOptions};
-use cbfs::fuse::{self, Access, Mounted, Outcome, ReadDirPlus, Stopper, mount_at};
+use cbfs::fuse::{self, Audience, Mounted, Outcome, ReadDirPlus, Stopper, mount_at};
 use cbfs::vfs::{DatabaseVolume, Options, Vfs, Volume};
 use common::behaviours::{Answer, BEHAVIOURS, Stat, Tree, path};
 use common::groups::{self, GROUP_BEHAVIOURS};
@@ -59,7 +59,8 @@ impl Mount {
         let directory = tempfile::tempdir().unwrap();
         let options = fuse::Options {
             source: source.to_owned(),
-            access: Access::Owner,
+            access: Audience::Owner,
+            is_writable: false,
             uid: 1234,
             gid: 4321,
             readdirplus,

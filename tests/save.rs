@@ -788,7 +788,7 @@ fn cut_at(base: &Base, plan: &Plan, operation: u64) -> Option<Base> {
         belongs: &|_| true,
     };
     if let Ok(store) = Store::open(Arc::new(cut.directory.clone()), &opening) {
-        let saved = store.commit(&plan.transaction).and_then(|()| store.close());
+        let saved = store.commit(&plan.transaction).and_then(|_| store.close());
         saved.is_err().then_some(cut)
     } else {
         Some(cut)

@@ -100,7 +100,10 @@ fn it_behaves() {
 
 #[test]
 fn it_behaves_without_a_cache() {
-    let options = Options { cache_bytes: 0 };
+    let options = Options {
+        cache_bytes: 0,
+        ..Options::default()
+    };
     let tree = Direct(test_vfs(&options).0);
     for (name, behaviour) in BEHAVIOURS {
         println!("{name}");
@@ -111,7 +114,10 @@ fn it_behaves_without_a_cache() {
 #[test]
 fn it_shows_texts() {
     for cache_bytes in [0, 1 << 20] {
-        let options = Options { cache_bytes };
+        let options = Options {
+            cache_bytes,
+            ..Options::default()
+        };
         let tree = Direct(Vfs::new(Box::new(common::texts::volume()), &options));
         for (name, behaviour) in TEXT_BEHAVIOURS {
             println!("{name}");
@@ -123,7 +129,10 @@ fn it_shows_texts() {
 #[test]
 fn it_shows_what_games_have_in_common() {
     for cache_bytes in [0, 1 << 20] {
-        let options = Options { cache_bytes };
+        let options = Options {
+            cache_bytes,
+            ..Options::default()
+        };
         let tree = Direct(Vfs::new(Box::new(groups::volume()), &options));
         for (name, behaviour) in GROUP_BEHAVIOURS {
             println!("{name}");
@@ -577,7 +586,10 @@ fn the_idle_pass_works_out_what_was_not_asked_for() {
 
 #[test]
 fn a_game_that_was_sized_and_is_gone_is_eio() {
-    let options = Options { cache_bytes: 0 };
+    let options = Options {
+        cache_bytes: 0,
+        ..Options::default()
+    };
     let (vfs, shared) = test_vfs(&options);
     let one = vfs.lookup(GAMES, b"000001.pgn").unwrap();
     let two = vfs.lookup(GAMES, b"000002.pgn").unwrap();
@@ -604,7 +616,13 @@ fn what_is_cut_away_from_an_open_base_is_eio() {
         let path = directory.path().join("sample.cbh");
         let database = Database::open(&path, &DatabaseOptions::default()).unwrap();
         let volume = Box::new(DatabaseVolume::new(database, ""));
-        let tree = Direct(Vfs::new(volume, &Options { cache_bytes: 0 }));
+        let tree = Direct(Vfs::new(
+            volume,
+            &Options {
+                cache_bytes: 0,
+                ..Options::default()
+            },
+        ));
         let names = tree.list("games").unwrap();
         let cut = std::fs::File::options()
             .write(true)

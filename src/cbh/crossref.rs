@@ -1,7 +1,11 @@
 //! Which games have something in common: a player, an event, an opening, a
 //! year.
 
-use std::ops::Range;
+use std::borrow::Cow;
+use std::ops::{Bound, Range};
+use std::sync::Arc;
+
+use imbl::OrdMap;
 
 use super::GameId;
 use super::entities::{EntityId, EntityKind};
@@ -38,6 +42,12 @@ impl Group {
             Group::Eco(_) => Grouping::Eco,
             Group::Year(_) => Grouping::Year,
         }
+    }
+
+    /// Whether a game has what those of the group have in common, deleted or
+    /// not.
+    pub fn has(self, game: &Summary) -> bool {
+        self.grouping().keys(game).contains(&self.key())
     }
 
     /// Number of the group in its grouping.
@@ -84,6 +94,11 @@ impl Grouping {
         )
     }
 
+    /// Whether a game refers to this entity.
+    pub(super) fn has(self, game: &Summary, id: EntityId) -> bool {
+        self.keys(game).contains(&id.0)
+    }
+
     /// The groups that a game is in.
     fn keys(self, game: &Summary) -> [u32; 2] {
         let team = |team: Option<EntityId>| team.map_or(NO_KEY, |team| team.0);
@@ -103,10 +118,25 @@ impl Grouping {
 /// none; a game whose player or the like lies beyond the entity file is not
 /// in that group, for there is none.
 ///
-/// It tells what the base was when it was made; a base that changed is opened
-/// anew.
-#[derive(Debug)]
+/// It tells what the base was when it was made; after a save there is another
+/// one, which shares nearly all with it.
+#[derive(Clone, Debug)]
 pub struct Crossref {
+    sorted: Arc<Sorted>,
+    /// Games that came into a group since those were sorted, or left it.
+    changes: OrdMap<(u32, GameId), Change>,
+}
+
+/// A game in a group, or not any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    Came,
+    Left,
+}
+
+/// The games of every group as one reading found them.
+#[derive(Debug)]
+struct Sorted {
     grouping: Grouping,
     /// Where the games of each group begin in `games`, and one more: where
     /// those of the last end.
@@ -118,46 +148,142 @@ pub struct Crossref {
 impl Crossref {
     /// What the games are grouped by.
     pub fn grouping(&self) -> Grouping {
-        self.grouping
+        self.sorted.grouping
     }
 
     /// The games of `group`, ascending: each once, also where a player plays
     /// himself. None for a group of another grouping.
-    pub fn games(&self, group: Group) -> &[GameId] {
-        if group.grouping() != self.grouping {
-            return &[];
-        }
-        self.range(group.key())
-            .and_then(|range| self.games.get(range))
-            .unwrap_or_default()
+    pub fn games(&self, group: Group) -> Cow<'_, [GameId]> {
+        self.games_after(group, GameId(0))
     }
 
     /// As [`games`](Crossref::games), those with a higher id than `after`.
-    pub fn games_after(&self, group: Group, after: GameId) -> &[GameId] {
-        let games = self.games(group);
-        let from = games.partition_point(|&id| id <= after);
-        games.get(from..).unwrap_or_default()
+    pub fn games_after(&self, group: Group, after: GameId) -> Cow<'_, [GameId]> {
+        let sorted = self.sorted.games_after(self.key(group), after);
+        match self.changes_after(group, after).next() {
+            None => sorted.into(),
+            Some(_) => self.iter_after(group, after).collect(),
+        }
+    }
+
+    /// As [`games_after`](Crossref::games_after), one by one.
+    pub fn iter_after(&self, group: Group, after: GameId) -> impl Iterator<Item = GameId> {
+        let mut sorted = self
+            .sorted
+            .games_after(self.key(group), after)
+            .iter()
+            .peekable();
+        let mut changes = self.changes_after(group, after).peekable();
+        std::iter::from_fn(move || {
+            loop {
+                let next = sorted.peek().map(|id| **id);
+                let Some((changed, change)) = changes.peek().copied() else {
+                    return sorted.next().copied();
+                };
+                if next.is_some_and(|next| next < changed) {
+                    return sorted.next().copied();
+                }
+                if next == Some(changed) {
+                    sorted.next();
+                }
+                changes.next();
+                if change == Change::Came {
+                    return Some(changed);
+                }
+            }
+        })
     }
 
     /// Whether `group` has the game.
     pub fn contains(&self, group: Group, id: GameId) -> bool {
-        self.games(group).binary_search(&id).is_ok()
+        let key = self.key(group);
+        let change = key.and_then(|key| self.changes.get(&(key, id)));
+        match change {
+            Some(change) => *change == Change::Came,
+            None => self.sorted.games(key).binary_search(&id).is_ok(),
+        }
+    }
+
+    /// Whether `group` has no game.
+    pub fn is_empty(&self, group: Group) -> bool {
+        self.iter_after(group, GameId(0)).next().is_none()
     }
 
     /// The groups that have games, by ascending id, code (none comes last) or
     /// year (unknown comes first), and how many they have. The record of an
     /// entity among them may be deleted.
     pub fn groups(&self) -> impl Iterator<Item = (Group, usize)> {
-        let keys = 0..u32::try_from(self.starts.len()).unwrap_or(u32::MAX);
-        keys.filter_map(|key| {
-            let range = self.range(key).filter(|range| !range.is_empty())?;
-            Some((self.grouping.group(key), range.len()))
+        let sorted = u32::try_from(self.sorted.starts.len()).unwrap_or(u32::MAX);
+        let last = self.changes.get_max().map_or(0, |((key, _), _)| key + 1);
+        (0..sorted.max(last)).filter_map(|key| {
+            let group = self.grouping().group(key);
+            let count = self.games(group).len();
+            (count > 0).then_some((group, count))
         })
     }
 
-    /// Bytes of memory it takes.
+    /// Bytes of memory it takes, without what changed since it was made.
     pub fn size(&self) -> usize {
-        4 * (self.starts.capacity() + self.games.capacity())
+        4 * (self.sorted.starts.capacity() + self.sorted.games.capacity())
+    }
+
+    /// The same after a save, which made `after` of what was `before`; there
+    /// are `entities` of the kind then.
+    pub(super) fn change(
+        &mut self,
+        before: Option<&Summary>,
+        after: Option<&Summary>,
+        entities: u32,
+    ) {
+        let grouping = self.grouping();
+        let count = grouping.group_count(entities);
+        let keys = |game: Option<&Summary>| {
+            let shown = game.filter(|game| !game.is_deleted);
+            let keys = shown.map_or([NO_KEY; 2], |game| grouping.keys(game));
+            keys.map(|key| if key < count { key } else { NO_KEY })
+        };
+        let (old, new) = (keys(before), keys(after));
+        let id = before.or(after).map_or(GameId(0), |game| game.id);
+        for key in old
+            .iter()
+            .filter(|key| **key != NO_KEY && !new.contains(key))
+        {
+            self.changes.insert((*key, id), Change::Left);
+        }
+        for key in new
+            .iter()
+            .filter(|key| **key != NO_KEY && !old.contains(key))
+        {
+            self.changes.insert((*key, id), Change::Came);
+        }
+    }
+
+    fn key(&self, group: Group) -> Option<u32> {
+        (group.grouping() == self.grouping()).then(|| group.key())
+    }
+
+    fn changes_after(&self, group: Group, after: GameId) -> impl Iterator<Item = (GameId, Change)> {
+        let key = self.key(group);
+        let from = (key.unwrap_or(NO_KEY), after);
+        let changes = self
+            .changes
+            .range((Bound::Excluded(from), Bound::Unbounded));
+        let of_group = changes.take_while(move |((of, _), _)| Some(*of) == key);
+        of_group.map(|((_, id), change)| (*id, *change))
+    }
+}
+
+impl Sorted {
+    fn games(&self, key: Option<u32>) -> &[GameId] {
+        key.and_then(|key| self.range(key))
+            .and_then(|range| self.games.get(range))
+            .unwrap_or_default()
+    }
+
+    fn games_after(&self, key: Option<u32>, after: GameId) -> &[GameId] {
+        let games = self.games(key);
+        let from = games.partition_point(|&id| id <= after);
+        games.get(from..).unwrap_or_default()
     }
 
     fn range(&self, key: u32) -> Option<Range<usize>> {
@@ -237,9 +363,12 @@ impl CrossrefBuilder {
         }
         starts.pop();
         Crossref {
-            grouping: self.grouping,
-            starts,
-            games,
+            sorted: Arc::new(Sorted {
+                grouping: self.grouping,
+                starts,
+                games,
+            }),
+            changes: OrdMap::new(),
         }
     }
 }

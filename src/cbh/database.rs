@@ -1,14 +1,18 @@
 //! A base, opened: its records listed and its games read.
 
-mod check;
+mod after;
+pub(super) mod check;
+mod entries;
 mod find;
 pub(super) mod lists;
 mod texts;
 pub(super) mod verify;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::annotations;
@@ -20,10 +24,12 @@ use super::extended::{self, ExtendedRecord};
 use super::moves::{MoveDecoder, blob_size};
 use super::record::{self, GameRecord, RECORD_BYTES};
 use super::top_games::TopGames;
-use super::{CodePage, Entry, Error, Family, FileKind, GameId, RecordKind, foreign_tags};
+use super::{CodePage, Error, Family, FileKind, GameId, RecordKind, foreign_tags};
 use crate::bytes::Malformed;
 use crate::game::{Defect, Game};
-use crate::storage::{DiskFile, MemoryFile, ReadBuffer, Storage};
+use crate::storage::{self, Access, AsIf, MemoryFile, ReadBuffer, Storage, Store};
+pub use after::{Changes, Effects, GameChange};
+pub use entries::Listed;
 use lists::Lists;
 
 /// How to read a base.
@@ -58,6 +64,8 @@ pub struct Database {
     pub(super) top_games: Option<TopGames>,
     defects: Vec<Defect>,
     lists: Lists,
+    /// What the files lie in, and how many saves this one knows.
+    store: Option<(Arc<Store>, u64)>,
 }
 
 /// Opens a file of a base.
@@ -118,7 +126,8 @@ impl Decoded {
 const READ_AHEAD: usize = 1024;
 
 impl Database {
-    /// Opens the base that `path`, any file of it, belongs to.
+    /// Opens the base that `path`, any file of it, belongs to, to read it;
+    /// saves that are still in its journal are laid over its files.
     ///
     /// # Errors
     ///
@@ -126,9 +135,75 @@ impl Database {
     /// another format; [`Error::Io`] from the system. A damaged optional file
     /// is left aside and named in [`defects`](Database::defects).
     pub fn open(path: &Path, options: &Options) -> Result<Database, Error> {
-        Database::open_with(Family::locate(path)?, options, &|path| {
-            Ok(Box::new(DiskFile::open(path)?))
-        })
+        let store = Family::locate(path)?.store(Access::ReadOnly, "")?;
+        Database::open_in(path, options, Arc::new(store))
+    }
+
+    /// As [`open`](Database::open), with the files that `store` shows: it must
+    /// be that of the base.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Database::open).
+    pub fn open_in(path: &Path, options: &Options, store: Arc<Store>) -> Result<Database, Error> {
+        // What is read while something is saved is over from the beginning.
+        let saves = store.saves();
+        let family = Family::in_store(path, &store)?;
+        let open = |path: &Path| open_stored(path, |name| store.file(name));
+        let mut database = Database::open_with(family, options, &open)?;
+        database.store = Some((store, saves));
+        Ok(database)
+    }
+
+    /// The base as its store shows it now, opened as this one was.
+    fn reopened(&self) -> Result<Database, Error> {
+        let Some((store, _)) = &self.store else {
+            return Err(Error::NotUsed(GameId(0)));
+        };
+        let saves = store.saves();
+        let open = |path: &Path| open_stored(path, |name| store.file(name));
+        let is_there = |name: &OsStr| Ok(store.file(name)?.is_some());
+        let mut database = self.with_files(&is_there, &open)?;
+        database.is_page_given = self.is_page_given;
+        // That of a game without a stamp changes only with the game.
+        database.modified = self.modified;
+        database.store = Some((Arc::clone(store), saves));
+        Ok(database)
+    }
+
+    /// The base as it would be after `transaction`, for planning only.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Database::open).
+    pub fn open_as_if(&self, files: &AsIf<'_>) -> Result<Database, Error> {
+        let open = |path: &Path| open_stored(path, |name| files.file(name));
+        self.with_files(&|name| Ok(files.file(name)?.is_some()), &open)
+    }
+
+    fn with_files(
+        &self,
+        is_there: &dyn Fn(&OsStr) -> Result<bool, storage::Error>,
+        open: &Opener<'_>,
+    ) -> Result<Database, Error> {
+        let mut family = self.family.clone();
+        family.keep(is_there)?;
+        let options = Options {
+            code_page: Some(self.page),
+        };
+        Database::open_with(family, &options, open)
+    }
+
+    /// The files that it is read from, if it was opened with its journal.
+    pub fn store(&self) -> Option<&Arc<Store>> {
+        self.store.as_ref().map(|(store, _)| store)
+    }
+
+    /// Whether something was saved since it was opened: what is read of it may
+    /// be of both states.
+    pub fn is_over(&self) -> bool {
+        let store = self.store.as_ref();
+        store.is_some_and(|(store, saves)| store.saves() != *saves)
     }
 
     /// As [`open`](Database::open), with every file read into memory first.
@@ -201,6 +276,7 @@ impl Database {
             players,
             defects,
             lists: Lists::default(),
+            store: None,
             family,
         })
     }
@@ -244,55 +320,6 @@ impl Database {
     /// What is wrong with the base as a whole.
     pub fn defects(&self) -> &[Defect] {
         &self.defects
-    }
-
-    /// Appends the used records among the `count` from `first` on, in order,
-    /// by one read of `.cbh` and one of `.cbj`. `count` bounds the memory.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Io`], also if the files have become shorter: then those that
-    /// are left have been appended.
-    pub fn entries(
-        &self,
-        first: GameId,
-        count: u32,
-        entries: &mut Vec<Entry>,
-    ) -> Result<(), Error> {
-        let first = first.0.max(1);
-        let end = first
-            .saturating_add(count)
-            .min(self.last_id.saturating_add(1));
-        if first >= end {
-            return Ok(());
-        }
-        let length = RECORD_BYTES * (end - first) as usize;
-        let mut buffer = ReadBuffer::default();
-        let records = self
-            .headers
-            .read_up_to(record_offset(first), length, &mut buffer)
-            .map_err(|source| self.io(FileKind::Headers, source))?;
-        let mut extended_buffer = ReadBuffer::default();
-        let extended = self.extended_records(first, end, &mut extended_buffer)?;
-        let size = self.extended_record_bytes();
-        for ((id, at), bytes) in (first..).zip(0..).zip(records.chunks_exact(RECORD_BYTES)) {
-            let Some((kind, is_deleted)) = record::decode_kind(bytes) else {
-                continue;
-            };
-            let modified = extended
-                .get(at * size..(at + 1) * size)
-                .and_then(|bytes| ExtendedRecord::decode(bytes).modified());
-            entries.push(Entry {
-                id: GameId(id),
-                kind,
-                is_deleted,
-                modified,
-            });
-        }
-        if records.len() < length {
-            return Err(self.io(FileKind::Headers, io::ErrorKind::UnexpectedEof.into()));
-        }
-        Ok(())
     }
 
     fn extended_record_bytes(&self) -> usize {
@@ -642,7 +669,7 @@ impl Database {
     }
 
     /// `.cbh` has 32 bits for the offset; beyond 4 GiB only `.cbj` can tell.
-    fn moves_offset(&self, stored: u32, extended: &ExtendedRecord) -> io::Result<u64> {
+    pub(super) fn moves_offset(&self, stored: u32, extended: &ExtendedRecord) -> io::Result<u64> {
         let offset = u64::from(stored);
         let is_cut = extended.moves_offset != offset
             && extended.moves_offset & u64::from(u32::MAX) == offset
@@ -804,6 +831,19 @@ fn keep<T>(
             });
             Ok(None)
         }
+    }
+}
+
+/// A file of a store, where one was found.
+fn open_stored(
+    path: &Path,
+    file: impl Fn(&OsStr) -> Result<Option<Arc<dyn Storage>>, storage::Error>,
+) -> io::Result<Box<dyn Storage>> {
+    match file(path.file_name().unwrap_or_default()) {
+        Ok(Some(file)) => Ok(Box::new(file)),
+        Ok(None) => Err(io::ErrorKind::NotFound.into()),
+        Err(storage::Error::Io { source, .. }) => Err(source),
+        Err(other) => Err(io::Error::other(other)),
     }
 }
 

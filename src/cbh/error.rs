@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::GameId;
+use crate::storage;
 
 /// Why a base or a record of it cannot be read.
 #[derive(Debug)]
@@ -39,6 +40,14 @@ pub enum Error {
         /// What it is, and what to do.
         what: String,
     },
+    /// The base cannot be opened with the saves in its journal, or not to be
+    /// changed.
+    Store {
+        /// The base.
+        base: PathBuf,
+        /// Why not.
+        source: storage::Error,
+    },
     /// No game or text has this number.
     NotUsed(GameId),
 }
@@ -56,6 +65,7 @@ impl fmt::Display for Error {
                 file.display()
             ),
             Error::Unsupported { file, what } => write!(f, "{}: {what}", file.display()),
+            Error::Store { base, source } => write!(f, "{}: {source}", base.display()),
             Error::NotUsed(id) => write!(f, "no game has the number {}", id.0),
         }
     }
@@ -65,6 +75,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::Io { source, .. } => Some(source),
+            Error::Store { source, .. } => Some(source),
             _ => None,
         }
     }

@@ -156,6 +156,15 @@ impl GameFacts {
         }
     }
 
+    /// The place in a record of `.cbh` and the bytes that say this.
+    pub(super) fn encode(self) -> (usize, Vec<u8>) {
+        let mut bytes = self.medals.to_be_bytes().to_vec();
+        bytes.extend(self.flags.to_be_bytes());
+        bytes.extend(self.magnitudes.to_be_bytes());
+        bytes.push(self.move_count);
+        (AT, bytes)
+    }
+
     /// In what a record that says `stored` is wrong: the place in the record
     /// and the fact.
     pub(super) fn differences(self, stored: GameFacts) -> Vec<(usize, String)> {

@@ -3,9 +3,14 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use nix::unistd::{AccessFlags, access};
 
 use super::Error;
+use crate::storage::{self, Access, DiskDirectory, Opening, Store};
 
 /// A file of the set, by what it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -175,6 +180,38 @@ impl Family {
         Family::among(path, list().map_err(io)?)
     }
 
+    /// As [`locate`](Family::locate), with the files that `store` shows: some
+    /// may be in its journal only.
+    ///
+    /// # Errors
+    ///
+    /// As [`locate`](Family::locate).
+    pub fn in_store(path: &Path, store: &Store) -> Result<Family, Error> {
+        let mut family = Family::locate(path)?;
+        family.keep(|name| Ok(store.file(name)?.is_some()))?;
+        Ok(family)
+    }
+
+    /// Lets it have the files that are there, and no others.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Missing`] if a required one is not; that of `is_there`.
+    pub(super) fn keep(
+        &mut self,
+        is_there: impl Fn(&OsStr) -> Result<bool, storage::Error>,
+    ) -> Result<(), Error> {
+        for kind in FileKind::ALL {
+            let usual = self.default_path(kind);
+            let name = usual.file_name().unwrap_or_default();
+            let is_there = is_there(name).map_err(self.store_error())?;
+            if let Some(place) = self.paths.get_mut(kind as usize) {
+                *place = is_there.then_some(usual);
+            }
+        }
+        self.ensure_complete()
+    }
+
     /// As [`locate`](Family::locate), in a folder that has files of these
     /// names.
     ///
@@ -192,15 +229,79 @@ impl Family {
             stem: split_name(path).0,
         };
         family.find_members(names);
-        for kind in FileKind::ALL.into_iter().filter(|kind| kind.is_required()) {
-            if family.path(kind).is_none() {
-                return Err(Error::Missing {
-                    file: family.default_path(kind),
-                    holds: kind.holds(),
-                });
+        family.ensure_complete()?;
+        Ok(family)
+    }
+
+    fn ensure_complete(&self) -> Result<(), Error> {
+        let mut kinds = FileKind::ALL.into_iter();
+        match kinds.find(|kind| kind.is_required() && self.path(*kind).is_none()) {
+            Some(kind) => Err(Error::Missing {
+                file: self.default_path(kind),
+                holds: kind.holds(),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Opens the files of the base with the saves of its journal; `label` is
+    /// what a second writer is told of this one, as a mountpoint.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`].
+    pub fn store(&self, access: Access, label: &str) -> Result<Store, Error> {
+        let directory = Arc::new(DiskDirectory::new(&self.directory));
+        let opening = Opening {
+            journal: &self.journal_name(),
+            label,
+            access,
+            belongs: &|name| self.owns(name),
+        };
+        Store::open(directory, &opening).map_err(self.store_error())
+    }
+
+    /// Names the base that an error of its store is about.
+    pub(super) fn store_error(&self) -> impl Fn(storage::Error) -> Error {
+        let base = self.default_path(FileKind::Headers);
+        move |error| match error {
+            storage::Error::Io { file, source } => Error::Io {
+                file: base.with_file_name(file),
+                source,
+            },
+            source => Error::Store {
+                base: base.clone(),
+                source,
+            },
+        }
+    }
+
+    /// The name of the journal beside the base.
+    pub fn journal_name(&self) -> OsString {
+        OsString::from(format!(".{}.cbfs-journal", self.stem))
+    }
+
+    /// Whether a file of this name may be one of the base.
+    fn owns(&self, name: &OsStr) -> bool {
+        let (stem, extension) = split_name(Path::new(name));
+        let mut kinds = FileKind::ALL.into_iter();
+        stem.to_lowercase() == self.stem.to_lowercase()
+            && (kinds.any(|kind| kind.extension() == extension)
+                || BOOSTERS.contains(&extension.as_str()))
+    }
+
+    /// Why the base cannot be changed, if it cannot: all its files must be
+    /// writable, by their modes too, and its folder.
+    pub fn read_only_because(&self) -> Option<String> {
+        let files = self.paths.iter().flatten().map(PathBuf::as_path);
+        for path in files.chain([self.directory.as_path()]) {
+            let mode = fs::metadata(path).map(|stat| stat.permissions().mode());
+            let refused = access(path, AccessFlags::W_OK);
+            if mode.is_ok_and(|mode| mode & 0o222 == 0) || refused.is_err() {
+                return Some(format!("{}: cannot be written", path.display()));
             }
         }
-        Ok(family)
+        None
     }
 
     /// Finds what the directory holds of the base; the stem in the same
@@ -263,6 +364,24 @@ impl Family {
             },
             Path::to_path_buf,
         )
+    }
+
+    /// The name of the file beside the base that saves go into first.
+    pub fn journal(&self) -> OsString {
+        let cbh = self.default_path(FileKind::Headers);
+        let mut name = OsString::from(".");
+        name.push(cbh.file_stem().unwrap_or_default());
+        name.push(".cbfs-journal");
+        name
+    }
+
+    /// Whether a file is one of those that a save of the base may change, by
+    /// its name alone.
+    pub fn is_file_of(cbh: &Path, file: &Path) -> bool {
+        let (stem, extension) = split_name(file);
+        let mut kinds = FileKind::ALL.iter().map(|kind| kind.extension());
+        stem.to_lowercase() == split_name(cbh).0.to_lowercase()
+            && (kinds.any(|known| known == extension) || COMPANIONS.contains(&extension.as_str()))
     }
 
     /// The name that all files of the base share.

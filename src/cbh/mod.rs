@@ -21,6 +21,7 @@
 
 mod annotations;
 mod codepage;
+mod compact;
 mod crossref;
 mod database;
 mod date;
@@ -31,17 +32,23 @@ mod facts;
 mod family;
 mod foreign_tags;
 pub mod moves;
+mod opening;
 pub mod record;
 mod references;
+mod repair;
 mod rewrite;
 mod save;
 mod summary;
 mod texts;
 mod top_games;
+mod workshop;
 
 pub use codepage::CodePage;
+pub use compact::{Compacted, compact};
 pub use crossref::{Crossref, Group, Grouping};
-pub use database::{Database, Decoded, Opener, Options, StoredGame};
+pub use database::{
+    Changes, Database, Decoded, Effects, GameChange, Listed, Opener, Options, StoredGame,
+};
 pub use entities::{
     EditError, EncodedEntity, Entity, EntityEditor, EntityId, EntityKind, EntityNames, ExtraChange,
     ExtraWrites, NameForm, TournamentExtras, TreeOrder, Unfit, Write,
@@ -49,10 +56,13 @@ pub use entities::{
 pub use error::Error;
 pub use facts::GameFacts;
 pub use family::{Family, FileKind};
+pub use opening::{ChangeError, OpenBase};
 pub use record::{Entry, GameId, RecordKind};
 pub use references::{Reference, References};
+pub use repair::repair;
 pub use rewrite::{rewrite, write};
-pub use save::{Plan, SaveError, Saver};
+pub use save::{Appended, Importer, Knowledge, Plan, PreparedGame, SaveError, Saver};
 pub use summary::Summary;
 pub use texts::{Body, Content, GameMention, GuidingText, Link, TextLanguage};
 pub use top_games::TopGames;
+pub use workshop::Workshop;

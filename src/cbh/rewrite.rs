@@ -11,7 +11,7 @@ use std::collections::{HashMap, VecDeque};
 use shakmaty::Move;
 
 use super::annotations::{self, StoredRemark};
-use super::moves::{self, EncodeError};
+use super::moves::{self, EncodeError, Encoded};
 use super::{CodePage, GameId, StoredGame};
 use crate::game::{Annotation, Game, MoveTree, PlyId, Start, Text};
 
@@ -21,7 +21,16 @@ use crate::game::{Annotation, Game, MoveTree, PlyId, Start, Text};
 ///
 /// [`EncodeError`] if the format cannot hold it.
 pub fn write(id: GameId, game: &Game, page: CodePage) -> Result<StoredGame, EncodeError> {
-    let encoded = moves::encode(game)?;
+    write_encoded(id, game, moves::encode(game)?, page)
+}
+
+/// As [`write`], of a game whose moves are encoded already.
+pub(super) fn write_encoded(
+    id: GameId,
+    game: &Game,
+    encoded: Encoded,
+    page: CodePage,
+) -> Result<StoredGame, EncodeError> {
     let remarks = game.annotations.iter().map(|(ply, remark)| {
         let position = encoded.sequence.position(ply).unwrap_or(i32::MAX);
         (position, remark)

@@ -20,9 +20,11 @@ mod blobs;
 mod cast;
 mod error;
 mod headers;
+mod import;
 pub(super) mod shown;
 
 pub use error::SaveError;
+pub use import::{Appended, Importer, PreparedGame};
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -30,18 +32,20 @@ use std::time::SystemTime;
 
 use super::database::lists::Record;
 use super::database::verify::header_references;
-use super::entities::{Entity, EntityId, ExtraChange, TournamentExtras, Unfit};
+use super::entities::{Entity, EntityId, EntityKind, ExtraChange, TournamentExtras, Unfit};
 use super::extended::{self, CreationClock, ExtendedRecord, HEADER_BYTES};
+use super::moves::{Encoded, MoveDecoder};
 use super::record::{self, GameRecord, NEW_GAME, RECORD_BYTES};
 use super::references::Reference;
-use super::rewrite::{has_same_moves, starts_alike};
+use super::rewrite::{has_same_moves, starts_alike, write_encoded};
 use super::{
-    Database, Decoded, FileKind, GameFacts, GameId, StoredGame, foreign_tags, rewrite, write,
+    Database, Decoded, Effects, FileKind, GameFacts, GameId, StoredGame, foreign_tags, moves,
+    rewrite,
 };
 use crate::game::Game;
 use crate::storage::{MemoryFile, Transaction};
 use blobs::BlobFile;
-use cast::{Cast, Name};
+use cast::{Cast, Known, Name};
 use headers::Sheet;
 
 /// Games beyond have no number that a record of `.cba` can hold.
@@ -66,6 +70,27 @@ pub struct Plan {
     /// What else was said of a tournament or source that other games share:
     /// it stays as it is for them.
     pub kept: Vec<Unfit>,
+    /// The games and entities that it concerns.
+    pub effects: Effects,
+    /// What the next save need not find out again, if this one is made and
+    /// nobody else changes the base.
+    pub knowledge: Knowledge,
+}
+
+/// What a save found out of the base as a whole, for the next one.
+#[derive(Clone, Debug, Default)]
+pub struct Knowledge {
+    cast: BTreeMap<FileKind, Known>,
+    clock: Option<CreationClock>,
+}
+
+impl Knowledge {
+    /// What of it holds still when a save was undone.
+    #[must_use]
+    pub fn after_undoing(mut self) -> Knowledge {
+        self.cast.values_mut().for_each(Known::forget_order);
+        self
+    }
 }
 
 /// Collects what is to be saved at once. After an error it must not be used
@@ -80,6 +105,8 @@ pub struct Saver<'a> {
     extras: BTreeMap<u32, ExtraChange>,
     /// Records of `.cbh` that change.
     records: BTreeMap<u32, [u8; RECORD_BYTES]>,
+    /// New records before this one lie in the file already, see [`import`].
+    laid: u32,
     next_id: u32,
     /// Header of `.cbj` as it will be, and the records that change.
     extended: Option<extended::FileHeader>,
@@ -105,18 +132,25 @@ fn name_of(path: &std::path::Path) -> OsString {
 impl<'a> Saver<'a> {
     /// Nothing yet; records are stamped as of `now`.
     pub fn new(database: &'a Database, now: SystemTime) -> Saver<'a> {
+        Saver::knowing(Knowledge::default(), database, now)
+    }
+
+    /// As [`new`](Saver::new), with what an earlier save found out, since
+    /// which nobody else has changed the base.
+    pub fn knowing(knowledge: Knowledge, database: &'a Database, now: SystemTime) -> Saver<'a> {
         Saver {
             database,
             now,
             moves: None,
             annotations: None,
-            cast: Cast::new(database),
+            cast: Cast::new(database, knowledge.cast),
             extras: BTreeMap::new(),
             records: BTreeMap::new(),
+            laid: 0,
             next_id: database.last_id().saturating_add(1),
             extended: database.extended.as_ref().map(|(header, _)| *header),
             extended_records: BTreeMap::new(),
-            clock: None,
+            clock: knowledge.clock,
             top_games: BTreeMap::new(),
             unfit: Vec::new(),
             kept: Vec::new(),
@@ -172,6 +206,13 @@ impl<'a> Saver<'a> {
     ///
     /// [`SaveError`].
     pub fn append(&mut self, game: &Game) -> Result<GameId, SaveError> {
+        let encoded = moves::encode(game)?;
+        ensure_moves_read_back(&encoded, game)?;
+        self.append_encoded(game, encoded)
+    }
+
+    /// As [`append`](Saver::append), of a game whose moves are encoded.
+    fn append_encoded(&mut self, game: &Game, encoded: Encoded) -> Result<GameId, SaveError> {
         self.ensure_sound()?;
         let id = GameId(self.next_id);
         if id.0 > MOST_GAMES {
@@ -195,8 +236,10 @@ impl<'a> Saver<'a> {
         self.set_headers(&mut sheet, None, game)?;
         let names = self.names(&sheet, game)?;
         let game = &*foreign_tags::lowered(game, &names);
-        let new = write(id, game, self.database.code_page())?;
-        self.ensure_reads_back(&new, game)?;
+        let new = write_encoded(id, game, encoded, self.database.code_page())?;
+        if new.annotations.is_some() {
+            self.ensure_reads_back(&new, game)?;
+        }
         sheet.record.moves_offset = self.append_moves(&new.moves)?;
         sheet.record.annotations_offset = self.append_annotations(new.annotations.as_deref())?;
         set_facts(&mut sheet.record, game, &new);
@@ -280,16 +323,41 @@ impl<'a> Saver<'a> {
         for (offset, byte) in self.top_games {
             transaction.write(&flags, offset, [byte]);
         }
+        let kind = |(file, id)| Some((EntityKind::of_file(file)?, id));
         Ok(Plan {
             transaction,
             unfit: self.unfit,
             kept: self.kept,
+            effects: Effects {
+                games: self.records.keys().map(|id| GameId(*id)).collect(),
+                entities: self.cast.changed().filter_map(kind).collect(),
+            },
+            knowledge: Knowledge {
+                cast: self.cast.known(),
+                clock: self.clock,
+            },
         })
     }
 }
 
 fn decode_record(bytes: &[u8]) -> Result<GameRecord, SaveError> {
     GameRecord::decode(bytes).map_err(SaveError::malformed(FileKind::Headers))
+}
+
+/// What would be read as other moves is not written.
+fn ensure_moves_read_back(encoded: &Encoded, game: &Game) -> Result<(), SaveError> {
+    let mut again = Game::default();
+    let read = MoveDecoder::default().decode(&encoded.blob, u8::MAX, &mut again);
+    ensure_same(read.is_ok(), game, &again)
+}
+
+fn ensure_same(is_read: bool, game: &Game, again: &Game) -> Result<(), SaveError> {
+    let is_same = is_read && has_same_moves(&game.tree, &again.tree);
+    if is_same && starts_alike(&game.start, &again.start) {
+        return Ok(());
+    }
+    let what = "the moves would be read as others".to_owned();
+    Err(SaveError::Damaged(FileKind::Moves, what))
 }
 
 /// Lets a record say what follows from the moves and remarks, and from the
@@ -341,12 +409,7 @@ impl Saver<'_> {
     fn ensure_reads_back(&self, new: &StoredGame, game: &Game) -> Result<(), SaveError> {
         let mut again = Game::default();
         let read = new.decode(self.database.code_page(), &mut again);
-        let is_same = has_same_moves(&game.tree, &again.tree);
-        if read.is_ok() && is_same && starts_alike(&game.start, &again.start) {
-            return Ok(());
-        }
-        let what = "the moves would be read as others".to_owned();
-        Err(SaveError::Damaged(FileKind::Moves, what))
+        ensure_same(read.is_ok(), game, &again)
     }
 
     /// Appends the moves and remarks that changed, and lets the record say
@@ -463,7 +526,7 @@ impl Saver<'_> {
 }
 
 /// What the records of a game or text refer to.
-fn cast_of(id: GameId, bytes: &[u8], extended: &[u8]) -> Vec<Name> {
+pub(super) fn cast_of(id: GameId, bytes: &[u8], extended: &[u8]) -> Vec<Name> {
     let Some((kind, is_deleted)) = record::decode_kind(bytes) else {
         return Vec::new();
     };
@@ -565,6 +628,8 @@ impl Saver<'_> {
         self.database.scan(first..end, false, &mut |record| {
             tell(record.id, record.bytes);
         })?;
+        let laid = first.max(self.database.last_id().saturating_add(1))..self.laid;
+        import::scan_laid(self.database, laid, &mut tell)?;
         for (&id, bytes) in self.records.range(first.min(end)..end) {
             tell(GameId(id), bytes);
         }
@@ -668,12 +733,8 @@ fn offset_of(id: u32) -> u64 {
     RECORD_BYTES as u64 * u64::from(id)
 }
 
-/// Writes parts that follow each other as one.
-fn write_joined<'p>(
-    parts: impl Iterator<Item = (u64, &'p [u8])>,
-    file: &OsStr,
-    transaction: &mut Transaction,
-) {
+/// Parts that follow each other as one.
+fn joined<'p>(parts: impl Iterator<Item = (u64, &'p [u8])>) -> Vec<(u64, Vec<u8>)> {
     let mut joined: Vec<(u64, Vec<u8>)> = Vec::new();
     for (offset, bytes) in parts {
         match joined.last_mut() {
@@ -683,7 +744,16 @@ fn write_joined<'p>(
             _ => joined.push((offset, bytes.to_vec())),
         }
     }
-    for (offset, bytes) in joined {
+    joined
+}
+
+/// Writes parts that follow each other as one.
+fn write_joined<'p>(
+    parts: impl Iterator<Item = (u64, &'p [u8])>,
+    file: &OsStr,
+    transaction: &mut Transaction,
+) {
+    for (offset, bytes) in joined(parts) {
         transaction.write(file, offset, bytes);
     }
 }

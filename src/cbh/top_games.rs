@@ -61,6 +61,35 @@ impl TopGames {
 }
 
 impl TopGames {
+    /// The two bits of game `id`; none if the file does not tell.
+    pub(super) fn bits(&self, id: u32, buffer: &mut ReadBuffer) -> io::Result<u8> {
+        let bit = 2 * u64::from(id);
+        let byte = self
+            .storage
+            .read_up_to(HEADER_BYTES as u64 + bit / 8, 1, buffer)?;
+        Ok(byte.first().map_or(0, |byte| byte >> (bit % 8) & 0b11))
+    }
+
+    /// Adds the two bits of game `id` to those of all games.
+    pub(super) fn put_bits(all: &mut Vec<u8>, id: u32, bits: u8) {
+        let place = id as usize / 4;
+        all.resize(all.len().max(place + 1), 0);
+        if let Some(byte) = all.get_mut(place) {
+            *byte |= bits << (2 * (id % 4));
+        }
+    }
+
+    /// A file of these bits, padded to 16 words.
+    pub(super) fn file_of(mut bits: Vec<u8>) -> Vec<u8> {
+        bits.resize(bits.len().next_multiple_of(64).max(64), 0);
+        let words = u32::try_from(bits.len() / 4).unwrap_or(u32::MAX);
+        let mut file = vec![0x0f, 0x01, 0x0b, 0x09];
+        file.extend(words.to_be_bytes());
+        file.extend(2_u32.to_be_bytes());
+        file.append(&mut bits);
+        file
+    }
+
     /// Where the bits of game `id` are, and their byte without them: then
     /// nothing is decided of the game. `None` if that is so already.
     ///

@@ -14,6 +14,7 @@ use crate::book::ctg::{CtgBook, CtgFiles};
 use crate::book::export::{
     ExportError, Exported, PgnOptions, write_epd, write_pgn, write_polyglot, write_positions,
 };
+use crate::book::kvetka::{KvetkaBook, KvetkaFiles, KvetkaOptions};
 use crate::book::walk::Limits;
 use crate::book::{Book, Error, Line, Member};
 use crate::game::Defect;
@@ -23,6 +24,10 @@ use crate::game::Defect;
 pub(super) fn open(path: &Path) -> Option<Result<Box<dyn Book>, Error>> {
     if CtgFiles::is_one(path) {
         return Some(CtgBook::open(path).map(|book| Box::new(book) as Box<dyn Book>));
+    }
+    if KvetkaFiles::is_one(path) {
+        let opened = KvetkaBook::open(path, KvetkaOptions::default());
+        return Some(opened.map(|book| Box::new(book) as Box<dyn Book>));
     }
     None
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::{Failure, book, progress};
 use crate::book::walk::DEFAULT_POSITIONS;
-use crate::cbh::{self, Database, Family, FileKind};
+use crate::cbh::{self, ChangeError, Database, Family, FileKind, OpenBase, SaveError};
 use crate::game::Defect;
 
 /// The base has defects.
@@ -24,23 +24,39 @@ pub(super) struct Args {
     /// at most so many
     #[arg(long, value_name = "POSITIONS", default_value_t = DEFAULT_POSITIONS)]
     export_limit: u32,
+
+    /// Mend what can be told from the rest: counts, trees and chains of names,
+    /// lengths in headers, what records say of their games. Each file that
+    /// changes is copied to NAME.before-repair first
+    #[arg(long)]
+    repair: bool,
 }
 
 /// Says what is wrong with a base, each fact when it is found, and how much
 /// that is; unless `quiet`, also if it is nothing.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     if let Some(opened) = book::open(&args.source) {
+        if args.repair {
+            let why = "an opening book cannot be mended; check it without --repair";
+            return Err(Failure {
+                code: NOT_CHECKED,
+                ..Failure::about(&args.source, why)
+            });
+        }
         return book::check(opened, args.export_limit, quiet);
     }
     let mut out = BufWriter::new(io::stdout());
-    let found = match Database::open(&args.source, &cbh::Options::default()) {
-        Ok(database) => check(&database, &mut out, quiet)?,
+    if args.repair {
+        repair(args, &mut out, quiet)?;
+    }
+    let found = match OpenBase::open_whole(&args.source, &cbh::Options::default()) {
+        Ok(base) => check(&base.database, &mut out, quiet)?,
         // Nothing else can be read; but this much is known.
-        Err(error @ cbh::Error::Malformed { .. }) => {
+        Err(ChangeError::Save(SaveError::Base(error @ cbh::Error::Malformed { .. }))) => {
             writeln!(out, "{error}").map_err(|error| Failure::output(&error))?;
             1
         }
-        Err(error) => return Err(not_checked(&error)),
+        Err(error) => return Err(not_opened(args, error)),
     };
     out.flush().map_err(|error| Failure::output(&error))?;
     if found > 0 {
@@ -71,7 +87,7 @@ fn check(database: &Database, out: &mut impl Write, quiet: bool) -> Result<u64, 
     written.map_err(output)?;
     // What was found stands there, though the rest is not known.
     out.flush().map_err(output)?;
-    checked.map_err(|error| not_checked(&error))?;
+    checked.map_err(not_checked)?;
     if !quiet {
         let records = database.last_id();
         let base = family.default_path(FileKind::Headers);
@@ -94,7 +110,41 @@ fn write_defect(out: &mut impl Write, family: &Family, defect: &Defect) -> io::R
     Ok(())
 }
 
-fn not_checked(error: &cbh::Error) -> Failure {
+/// Mends the base, and says each thing that was wrong.
+fn repair(args: &Args, out: &mut impl Write, quiet: bool) -> Result<(), Failure> {
+    let failed = |error| not_opened(args, error);
+    let options = cbh::Options::default();
+    let base = OpenBase::to_change(&args.source, &options, "cbfs check --repair");
+    let mut base = base.map_err(failed)?;
+    let bar = progress::bar(base.database.last_id(), quiet);
+    let family = base.database.family().clone();
+    let mut written = Ok(());
+    let mended = cbh::repair(&mut base, &|records| bar.inc(records), &mut |defect| {
+        if written.is_ok() {
+            written = bar.suspend(|| {
+                write!(out, "mended: ")?;
+                write_defect(out, &family, &defect)
+            });
+        }
+    });
+    bar.finish_and_clear();
+    let closed = base.store.close().map_err(|error| failed(error.into()));
+    mended.map_err(failed)?;
+    closed?;
+    written
+        .and_then(|()| out.flush())
+        .map_err(|error| Failure::output(&error))
+}
+
+fn not_opened(args: &Args, error: ChangeError) -> Failure {
+    match error {
+        // Such an error names the file by itself.
+        ChangeError::Save(SaveError::Base(error)) => not_checked(error),
+        error => not_checked(format_args!("{}: {error}", args.source.display())),
+    }
+}
+
+fn not_checked(error: impl std::fmt::Display) -> Failure {
     Failure {
         code: NOT_CHECKED,
         ..Failure::new(error)

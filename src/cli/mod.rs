@@ -16,9 +16,11 @@
 
 mod book;
 mod check;
+mod compact;
 mod daemon;
 mod export;
 mod helper;
+mod import;
 mod info;
 mod mount;
 mod options;
@@ -66,6 +68,14 @@ enum Command {
     /// Write all games of a base as one PGN, or an opening book in another
     /// format, without mounting it
     Export(export::Args),
+    /// Append all games of PGN files to a base, or none of them
+    Import(import::Args),
+    /// Make a tidy copy of a base: without holes, deleted games and unused
+    /// entities
+    ///
+    /// Games keep their order and get new numbers. The base itself is not
+    /// changed.
+    Compact(compact::Args),
     /// Look for damage: decode all games and hold all files of a base, or of an
     /// opening book, against each other
     ///
@@ -153,6 +163,8 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Command::Umount(args) => umount::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Export(args) => export::run(&args, cli.quiet),
+        Command::Import(args) => import::run(&args, cli.quiet),
+        Command::Compact(args) => compact::run(&args, cli.quiet),
         Command::Check(args) => check::run(&args, cli.quiet),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -6,17 +6,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
+use std::time::SystemTime;
 
 use nix::sys::signal::{SigSet, Signal};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use sd_notify::NotifyState;
 
-use super::options::{MountOptions, parse_code_page, parse_size};
+use super::options::{MountOptions, Writing, parse_code_page, parse_size};
 use super::{Failure, daemon, signals};
 use crate::cbh::{self, CodePage};
 use crate::fuse::{self, Mounted, Outcome, Stopper, mount_at};
 use crate::vfs::book::{GamesOptions, SourceMap};
-use crate::vfs::{self, BookOptions, BookSource, DatabaseSource, Folder, Vfs};
+use crate::vfs::{self, BookOptions, BookSource, DatabaseSource, Folder, Vfs, Writer};
 
 /// What `cbfs mount` takes.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -46,6 +47,16 @@ pub(super) struct Args {
     /// Memory for rendered games, as 64M (the default) or 1G
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(super) cache_size: Option<usize>,
+
+    /// Room for edits that are not saved yet and for files that editors put
+    /// beside a game, as 256M (the default)
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(super) scratch_size: Option<usize>,
+
+    /// Let go of tags that a base has no field for, instead of keeping them
+    /// in a remark
+    #[arg(long)]
+    pub(super) drop_foreign_tags: bool,
 
     /// Code page of names and texts that are not UTF-8, as 1251 or cp1250;
     /// told from the names otherwise
@@ -82,6 +93,10 @@ impl Args {
         if let Some(bytes) = self.cache_size {
             arguments.extend(["--cache-size".into(), bytes.to_string().into()]);
         }
+        if let Some(bytes) = self.scratch_size {
+            arguments.extend(["--scratch-size".into(), bytes.to_string().into()]);
+        }
+        arguments.extend(self.drop_foreign_tags.then(|| "--drop-foreign-tags".into()));
         if let Some(page) = self.codepage {
             arguments.extend(["--codepage".into(), page.name().into()]);
         }
@@ -130,19 +145,25 @@ fn serve(args: &Args) -> Result<(), Failure> {
     let source =
         std::path::absolute(&args.source).map_err(|error| Failure::about(&args.source, error))?;
     let log_file = args.log_file.as_deref().map(daemon::open_log).transpose()?;
+    let defaults = vfs::Options::default();
+    let scratch_bytes = args.scratch_size.or(options.scratch_bytes);
     let vfs_options = vfs::Options {
         cache_bytes: args
             .cache_size
             .or(options.cache_bytes)
-            .unwrap_or(vfs::Options::default().cache_bytes),
+            .unwrap_or(defaults.cache_bytes),
+        scratch_bytes: scratch_bytes.map_or(defaults.scratch_bytes, |bytes| bytes as u64),
+        state: state(),
     };
     let reading = cbh::Options {
         code_page: args.codepage.or(options.code_page),
     };
     check_not_covered(&source, &args.mountpoint)?;
     let books = book_options(args, &options);
-    let (shown, vfs) = open(&source, reading, books, &vfs_options)?;
-    let outside = outside(&options, &shown);
+    let writer = (options.writing != Writing::Off).then(|| writer(args, &options));
+    let (shown, vfs) = open(&source, reading, (books, writer), &vfs_options)?;
+    let is_writable = is_writable(&options, &source, &vfs)?;
+    let outside = outside(&options, &shown, is_writable);
     let mounted = Mounted::new(Arc::new(vfs), &args.mountpoint, &outside).map_err(Failure::new)?;
     log::info!(
         "{}: mounted at {}",
@@ -189,12 +210,13 @@ fn book_options(args: &Args, options: &MountOptions) -> BookOptions {
 fn open(
     source: &Path,
     reading: cbh::Options,
-    books: BookOptions,
+    (books, writer): (BookOptions, Option<Writer>),
     options: &vfs::Options,
 ) -> Result<(PathBuf, Vfs), Failure> {
     if source.is_dir() {
         allow_many_files();
-        let folder = Folder::new(source, reading, caches()).with_books(books);
+        let folder = Folder::new(source, reading, caches());
+        let folder = folder.with_books(books).written_by(writer);
         let vfs = Vfs::shelf(folder, options).map_err(Failure::new)?;
         return Ok((source.to_path_buf(), vfs));
     }
@@ -206,7 +228,7 @@ fn open(
     let headers = DatabaseSource::new(source, reading, None)
         .headers()
         .map_err(Failure::new)?;
-    let base = DatabaseSource::new(&headers, reading, caches());
+    let base = DatabaseSource::new(&headers, reading, caches()).written_by(writer);
     let vfs = Vfs::open(Box::new(base), options).map_err(Failure::new)?;
     Ok((headers, vfs))
 }
@@ -220,13 +242,29 @@ fn allow_many_files() {
     }
 }
 
-fn outside(options: &MountOptions, shown: &Path) -> fuse::Options {
+/// Whether it is mounted to be written: if it can be, unless something else is
+/// wanted. Of a directory each base says so when it is looked into.
+fn is_writable(options: &MountOptions, source: &Path, vfs: &Vfs) -> Result<bool, Failure> {
+    let is_possible = source.is_dir() || vfs.can_be_written();
+    match options.writing {
+        Writing::Off => Ok(false),
+        Writing::IfPossible => Ok(is_possible),
+        Writing::Needed if is_possible => Ok(true),
+        Writing::Needed => Err(Failure::about(
+            source,
+            "cannot be written; mount it with -o ro",
+        )),
+    }
+}
+
+fn outside(options: &MountOptions, shown: &Path, is_writable: bool) -> fuse::Options {
     fuse::Options {
         source: options
             .source_name
             .clone()
             .unwrap_or_else(|| shown.to_string_lossy().into_owned()),
         access: options.access,
+        is_writable,
         uid: options
             .uid
             .unwrap_or_else(|| nix::unistd::getuid().as_raw()),
@@ -256,15 +294,36 @@ fn watch_signals(signals: SigSet, stopper: &Stopper) {
     }
 }
 
+/// Who changes what is mounted.
+fn writer(args: &Args, options: &MountOptions) -> Writer {
+    let place = args.mountpoint.canonicalize();
+    let place = place.unwrap_or_else(|_| args.mountpoint.clone());
+    Writer {
+        label: place.display().to_string(),
+        clock: SystemTime::now,
+        drops_foreign_tags: args.drop_foreign_tags || options.drops_foreign_tags,
+    }
+}
+
 /// Where the lengths of texts are kept for the next mount.
 fn caches() -> Option<PathBuf> {
+    directory_of_user("CACHE_DIRECTORY", "XDG_CACHE_HOME", ".cache")
+}
+
+/// Where drafts are kept that could not be saved.
+fn state() -> Option<PathBuf> {
+    directory_of_user("STATE_DIRECTORY", "XDG_STATE_HOME", ".local/state")
+}
+
+/// The directory that systemd sets aside for a unit that asks for one, wholly
+/// ours; else our part of the user's.
+fn directory_of_user(of_unit: &str, of_user: &str, in_home: &str) -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    let of_user = variable("XDG_CACHE_HOME")
+    let of_user = variable(of_user)
         .map(PathBuf::from)
-        .or_else(|| Some(PathBuf::from(variable("HOME")?).join(".cache")))
-        .map(|caches| caches.join("cbfs"));
-    // Set by systemd for a unit with CacheDirectory=, and wholly ours.
-    variable("CACHE_DIRECTORY")
+        .or_else(|| Some(PathBuf::from(variable("HOME")?).join(in_home)))
+        .map(|directory| directory.join("cbfs"));
+    variable(of_unit)
         .map(PathBuf::from)
         .or(of_user)
         .filter(|path| path.is_absolute())

@@ -3,12 +3,11 @@
 use fuser::MountOption;
 
 use crate::cbh::CodePage;
-use crate::fuse::{Access, ReadDirPlus};
+use crate::fuse::{Audience, ReadDirPlus};
 
 /// Standard options that mean nothing here, or are handled by mount(8).
-const IGNORED: [&str; 26] = [
+const IGNORED: [&str; 25] = [
     "defaults",
-    "ro",
     "auto",
     "noauto",
     "user",
@@ -49,10 +48,29 @@ const IGNORED_PREFIXES: [&str; 9] = [
     "rootcontext=",
 ];
 
+/// Whether a base is to be written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Writing {
+    /// If it can be.
+    #[default]
+    IfPossible,
+    /// It must be possible.
+    Needed,
+    /// Never.
+    Off,
+}
+
 /// What `-o` and its like asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a word that was said or not"
+)]
 pub(super) struct MountOptions {
-    pub(super) access: Access,
+    pub(super) access: Audience,
+    pub(super) writing: Writing,
+    pub(super) scratch_bytes: Option<usize>,
+    pub(super) drops_foreign_tags: bool,
     pub(super) uid: Option<u32>,
     pub(super) gid: Option<u32>,
     pub(super) cache_bytes: Option<usize>,
@@ -76,7 +94,7 @@ impl MountOptions {
                 options.add(&option)?;
             }
         }
-        if options.auto_unmount && options.access == Access::Owner {
+        if options.auto_unmount && options.access == Audience::Owner {
             return Err("auto_unmount needs allow_other or allow_root".to_owned());
         }
         Ok(options)
@@ -118,17 +136,14 @@ impl MountOptions {
 
     fn add_word(&mut self, option: &str) -> Result<(), String> {
         match option {
-            "allow_other" => self.access = Access::Everybody,
-            "allow_root" => self.access = Access::OwnerAndRoot,
+            "allow_other" => self.access = Audience::Everybody,
+            "allow_root" => self.access = Audience::OwnerAndRoot,
             "auto_unmount" => self.auto_unmount = true,
             "nonempty" => self.nonempty = true,
             "xattr" => self.xattr = true,
-            "rw" => {
-                return Err(
-                    "rw: this version of cbfs cannot write to a base; mount it with -o ro"
-                        .to_owned(),
-                );
-            }
+            "ro" => self.writing = Writing::Off,
+            "rw" => self.writing = Writing::Needed,
+            "drop_foreign_tags" => self.drops_foreign_tags = true,
             "remount" => return Err("remount: unmount and mount again instead".to_owned()),
             _ => {
                 return Err(format!(
@@ -145,14 +160,13 @@ impl MountOptions {
                 .parse()
                 .map_err(|_| format!("{key}={value}: not a number"))
         };
+        let size = || parse_size(value).map_err(|why| format!("{key}={value}: {why}"));
         match key {
             "uid" => self.uid = Some(number()?),
             "gid" => self.gid = Some(number()?),
             "fsname" => self.source_name = Some(value.to_owned()),
-            "cache_size" => {
-                self.cache_bytes =
-                    Some(parse_size(value).map_err(|why| format!("{key}={value}: {why}"))?);
-            }
+            "cache_size" => self.cache_bytes = Some(size()?),
+            "scratch_size" => self.scratch_bytes = Some(size()?),
             "codepage" => {
                 self.code_page =
                     Some(parse_code_page(value).map_err(|why| format!("{key}={value}: {why}"))?);
@@ -243,7 +257,7 @@ mod tests {
                     _netdev,x-systemd.automount,comment=mine,default_permissions,auto_unmount";
         let options = parse(list).unwrap();
         assert_eq!((options.uid, options.gid), (Some(1000), Some(100)));
-        assert_eq!(options.access, Access::Everybody);
+        assert_eq!(options.access, Audience::Everybody);
         assert!(options.auto_unmount);
         assert_eq!(
             options.flags,
@@ -277,7 +291,6 @@ mod tests {
             ),
             ("codepage=utf-8", "codepage=utf-8: UTF-8 is recognised"),
             ("readdirplus=maybe", "readdirplus=maybe: not auto"),
-            ("rw", "rw: this version of cbfs cannot write"),
             ("auto_unmount", "auto_unmount needs allow_other"),
         ] {
             let error = parse(list).unwrap_err();

@@ -9,14 +9,29 @@ pub(super) fn bar(records: u32, quiet: bool) -> ProgressBar {
 
 /// A bar of something else.
 pub(super) fn bar_of(what: &str, records: u32, quiet: bool) -> ProgressBar {
-    let target = if quiet {
-        ProgressDrawTarget::hidden()
-    } else {
-        ProgressDrawTarget::stderr()
-    };
     let style = ProgressStyle::with_template(&format!(
         "{{wide_bar}} {{human_pos}}/{{human_len}} {what} {{eta}}"
     ))
     .unwrap_or_else(|_| ProgressStyle::default_bar());
-    ProgressBar::with_draw_target(Some(records.into()), target).with_style(style)
+    ProgressBar::with_draw_target(Some(records.into()), target(quiet)).with_style(style)
+}
+
+/// As [`bar`], over the bytes of a text; without its length if that is not
+/// known.
+pub(super) fn bytes_bar(len: Option<u64>, quiet: bool) -> ProgressBar {
+    let template = match len {
+        Some(_) => "{wide_bar} {msg} {bytes}/{total_bytes} {eta}",
+        None => "{spinner} {msg} {bytes}",
+    };
+    let style = ProgressStyle::with_template(template);
+    ProgressBar::with_draw_target(len, target(quiet))
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+fn target(quiet: bool) -> ProgressDrawTarget {
+    if quiet {
+        ProgressDrawTarget::hidden()
+    } else {
+        ProgressDrawTarget::stderr()
+    }
 }

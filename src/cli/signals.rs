@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
 use nix::sys::signal::{SigSet, Signal, raise};
@@ -44,4 +46,22 @@ pub(super) fn remove_when_ended(signals: SigSet, path: PathBuf) {
             let _ = raise(signal);
         }
     });
+}
+
+/// A mark that the first of the blocked `signals` sets, so that work can be
+/// left undone in order; the second one ends the program as it would have
+/// without being blocked.
+pub(super) fn mark_when_ended(signals: SigSet) -> Arc<AtomicBool> {
+    let mark = Arc::new(AtomicBool::new(false));
+    let set = Arc::clone(&mark);
+    thread::spawn(move || {
+        while let Ok(signal) = signals.wait() {
+            if set.swap(true, Relaxed) {
+                // Neither fails for a signal that exists.
+                let _ = SigSet::from_iter([signal]).thread_unblock();
+                let _ = raise(signal);
+            }
+        }
+    });
+    mark
 }

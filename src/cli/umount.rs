@@ -1,8 +1,9 @@
 //! `cbfs umount`.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,9 @@ use crate::fuse::{Mount, canonical, detach, mount_at};
 
 /// How long to wait for the daemon where nothing was said.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long to wait for saves to be on the disk.
+const SYNC_PATIENCE: Duration = Duration::from_mins(1);
 
 /// What `cbfs umount` takes.
 #[derive(Debug, clap::Args)]
@@ -36,6 +40,8 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if mount.kind != "fuse.cbfs" {
         return Err(failed("not a mount of cbfs; use umount"));
     }
+    let patience = args.wait.map_or(PATIENCE, Duration::from_secs);
+    sync(&place, args.wait.map_or(SYNC_PATIENCE, Duration::from_secs));
     match umount2(&place, MntFlags::UMOUNT_NOFOLLOW) {
         Ok(()) => {}
         Err(Errno::EBUSY | Errno::EPERM) => {
@@ -51,7 +57,6 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let Some(connection) = connection.filter(|path| path.exists()) else {
         return Ok(());
     };
-    let patience = args.wait.map_or(PATIENCE, Duration::from_secs);
     let start = Instant::now();
     while connection.exists() {
         if start.elapsed() >= patience {
@@ -64,6 +69,20 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         thread::sleep(Duration::from_millis(10));
     }
     Ok(())
+}
+
+/// Lets the daemon bring all saves to the disk, which it does in any case; but
+/// once the mount is gone nobody waits for that. A daemon that does not answer
+/// keeps nobody from unmounting.
+fn sync(place: &Path, patience: Duration) {
+    let (done, synced) = mpsc::channel();
+    let place = place.to_path_buf();
+    thread::spawn(move || {
+        // What fails is told by the daemon.
+        let _ = File::open(place).and_then(|root| root.sync_all());
+        let _ = done.send(());
+    });
+    let _ = synced.recv_timeout(patience);
 }
 
 /// The mount at this place, without asking its daemon if that can be avoided.

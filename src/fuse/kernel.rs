@@ -22,18 +22,22 @@ const NEW_EPOCH: i32 = 8;
 const EXPIRE_ONLY: u32 = 1;
 
 /// The kernel, told of changes. Only to be used by a thread that answers no
-/// requests and holds no lock: the kernel may wait for an answer first.
+/// requests and holds no lock, since the kernel may wait for an answer first;
+/// but for [`Kernel::begin_epoch`], which waits for nothing.
 #[derive(Debug)]
 pub(super) struct Kernel {
     notifier: Notifier,
     /// The connection, for what fuser has no call for.
     connection: File,
+    /// Whether files can be written.
+    is_writable: bool,
 }
 
 impl Kernel {
     /// The kernel at the other end of this session.
-    pub(super) fn of<F: Filesystem>(session: &Session<F>) -> io::Result<Kernel> {
+    pub(super) fn of<F: Filesystem>(session: &Session<F>, is_writable: bool) -> io::Result<Kernel> {
         Ok(Kernel {
+            is_writable,
             notifier: session.notifier(),
             connection: File::from(session.as_fd().try_clone_to_owned()?),
         })
@@ -42,7 +46,18 @@ impl Kernel {
     /// Makes it ask again for these names when they are used next, and forget
     /// the listings of these directories. The pages it has read of a file it
     /// keeps: the answer says whether the name still leads to that content.
+    ///
+    /// On a writable mount, where nothing is kept for longer than a second, it
+    /// is told of no single name: it would wait for whoever makes or removes
+    /// something in that directory, and they for a daemon that may have died
+    /// meanwhile.
     pub(super) fn tell(&self, changes: &Changes) {
+        if self.is_writable {
+            if changes.names.as_ref().is_none_or(|names| !names.is_empty()) {
+                self.begin_epoch();
+            }
+            return;
+        }
         match &changes.names {
             Some(names) => names
                 .iter()
@@ -73,7 +88,7 @@ impl Kernel {
     /// All names told until now are to be asked for again, and the files they
     /// lead to are forgotten unless they are in use. Before Linux 6.16 names
     /// are kept for a moment only.
-    fn begin_epoch(&self) {
+    pub(super) fn begin_epoch(&self) {
         self.notify(NEW_EPOCH, &[]);
     }
 

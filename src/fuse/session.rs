@@ -13,8 +13,8 @@ use std::io;
 use std::mem;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvError, Sender};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -34,15 +34,26 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Threads that render ahead of readers, however many processors there are.
 const MOST_READERS_AHEAD: usize = 16;
 
+/// Where lengths are not known from an earlier mount, all processors work on
+/// them for so long before the mount can be used. Who mounts does not notice;
+/// who lists a week of games then finds the lengths of half of them.
+const HEAD_START: Duration = Duration::from_millis(12);
+
+/// What has time begins after the haste, or after so long if that is slow.
+const LATEST_FILL: Duration = Duration::from_secs(1);
+
 /// Between two looks whether a base has changed.
 const TICK: Duration = Duration::from_millis(500);
+
+/// Between two looks whether saves are to be brought to the disk.
+const SYNC_TICK: Duration = Duration::from_millis(500);
 
 /// Not to look all the time, however much hurry there is.
 const BREATH: Duration = Duration::from_millis(20);
 
 /// Who may look into the mount.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Access {
+pub enum Audience {
     /// Who mounted it.
     #[default]
     Owner,
@@ -58,7 +69,9 @@ pub struct Options {
     /// What `findmnt` shows as the source.
     pub source: String,
     /// Who may look into it.
-    pub access: Access,
+    pub access: Audience,
+    /// Whether files can be written.
+    pub is_writable: bool,
     /// Owner of all files.
     pub uid: u32,
     /// Group of all files.
@@ -149,16 +162,23 @@ impl Mounted {
             // The kernel answers from what it keeps without asking who asks,
             // so that others stay outside is up to the modes.
             mask: match options.access {
-                Access::OwnerAndRoot => 0o700,
-                Access::Owner | Access::Everybody => 0o777,
+                Audience::OwnerAndRoot => 0o700,
+                Audience::Owner | Audience::Everybody => 0o777,
             },
         };
         vfs.set_mounting(mounting(&place, options));
         let mut background = start_background(&vfs).map_err(|error| failed(error.to_string()))?;
-        let adapter = Adapter::new(Arc::clone(&vfs), ownership, options);
+        vfs.background().wait_for_haste(HEAD_START);
+        let told = Arc::new(OnceLock::new());
+        let adapter = Adapter::new(Arc::clone(&vfs), ownership, options, Arc::clone(&told));
         let served = Session::new(adapter, &place, &config(options))
             .and_then(|session| {
-                background.push(start_watching(&vfs, Kernel::of(&session)?)?);
+                let kernel = Kernel::of(&session, options.is_writable)?;
+                let _ = told.set(kernel);
+                background.push(start_watching(&vfs, told)?);
+                if options.is_writable {
+                    background.push(start_syncing(&vfs)?);
+                }
                 session.spawn()
             })
             .and_then(|mut session| {
@@ -213,10 +233,14 @@ impl Mounted {
         });
         let mut event = events.recv();
         if !matches!(event, Ok(Event::Ended(_))) {
+            // Who waits for the mount to go finds all saves on the disk.
+            end_writing(&vfs);
             detach_if_ours(&mountpoint, ours.as_ref());
             event = events.recv_timeout(GRACE).map_err(|_| RecvError);
         }
         stop_background(&vfs, background);
+        end_writing(&vfs);
+        vfs.close();
         vfs.save_sizes();
         let Ok(Event::Ended(outcome)) = event else {
             log::info!("{}: still in use, ending anyway", mountpoint.display());
@@ -232,9 +256,9 @@ impl Mounted {
 /// What the mount says of itself.
 fn mounting(mountpoint: &Path, options: &Options) -> Mounting {
     let access = match options.access {
-        Access::Owner => None,
-        Access::OwnerAndRoot => Some("allow_root".to_owned()),
-        Access::Everybody => Some("allow_other".to_owned()),
+        Audience::Owner => None,
+        Audience::OwnerAndRoot => Some("allow_root".to_owned()),
+        Audience::Everybody => Some("allow_other".to_owned()),
     };
     let auto_unmount = options.auto_unmount.then(|| "auto_unmount".to_owned());
     let owner = [
@@ -291,7 +315,7 @@ fn start_background(vfs: &Arc<Vfs>) -> io::Result<Vec<JoinHandle<()>>> {
         thread::Builder::new()
             .name("fill".to_owned())
             .spawn(move || {
-                filler.hasten();
+                filler.background().wait_for_haste(LATEST_FILL);
                 // On Linux this is the niceness of this thread alone.
                 if let Err(error) = rustix::process::nice(19) {
                     log::debug!("nice: {error}");
@@ -317,16 +341,36 @@ fn cores() -> usize {
 
 /// Lends a thread that notices when what is mounted changes, and tells the
 /// kernel. It answers no requests: the kernel may wait for those.
-fn start_watching(vfs: &Arc<Vfs>, kernel: Kernel) -> io::Result<JoinHandle<()>> {
+fn start_watching(vfs: &Arc<Vfs>, kernel: Arc<OnceLock<Kernel>>) -> io::Result<JoinHandle<()>> {
     let vfs = Arc::clone(vfs);
     thread::Builder::new()
         .name("watch".to_owned())
         .spawn(move || {
+            let Some(kernel) = kernel.get() else { return };
             while vfs.background().pause(TICK) {
                 kernel.tell(&vfs.refresh());
                 thread::sleep(BREATH);
             }
         })
+}
+
+/// Lends a thread that brings saves to the disk.
+fn start_syncing(vfs: &Arc<Vfs>) -> io::Result<JoinHandle<()>> {
+    let vfs = Arc::clone(vfs);
+    thread::Builder::new()
+        .name("sync".to_owned())
+        .spawn(move || {
+            while vfs.background().pass(SYNC_TICK) {
+                vfs.sync_if_due(Instant::now());
+            }
+        })
+}
+
+/// Keeps what was not saved, and brings to the disk what was.
+fn end_writing(vfs: &Vfs) {
+    if let Err(error) = vfs.end() {
+        log::error!("saves are not in the base's files yet, but in its journal: {error}");
+    }
 }
 
 fn stop_background(vfs: &Vfs, threads: Vec<JoinHandle<()>>) {
@@ -346,7 +390,11 @@ fn config(options: &Options) -> Config {
         escape(&options.source)
     };
     let mut mount_options = vec![
-        MountOption::RO,
+        if options.is_writable {
+            MountOption::RW
+        } else {
+            MountOption::RO
+        },
         MountOption::FSName(source),
         MountOption::CUSTOM("subtype=cbfs".to_owned()),
         // The kernel checks modes by itself and asks less.
@@ -359,9 +407,9 @@ fn config(options: &Options) -> Config {
     let mut config = Config::default();
     config.mount_options = mount_options;
     config.acl = match options.access {
-        Access::Owner => SessionACL::Owner,
-        Access::OwnerAndRoot => SessionACL::RootAndOwner,
-        Access::Everybody => SessionACL::All,
+        Audience::Owner => SessionACL::Owner,
+        Audience::OwnerAndRoot => SessionACL::RootAndOwner,
+        Audience::Everybody => SessionACL::All,
     };
     config.n_threads = Some(cores().clamp(4, 16));
     config

@@ -14,7 +14,7 @@ use super::tags;
 use crate::game::{Branch, Game, GameResult, Line, NoSuchMove};
 
 /// The longest text of one game.
-const MAX_BYTES: usize = 16 << 20;
+pub(super) const MAX_BYTES: usize = 16 << 20;
 
 /// How deep variations may nest.
 const MAX_DEPTH: usize = 1024;
@@ -54,8 +54,14 @@ pub struct Games<'t> {
 impl<'t> Games<'t> {
     /// Begins at the start of `text`.
     pub fn new(text: &'t [u8]) -> Games<'t> {
+        Games::from_line(text, Place::START.line)
+    }
+
+    /// As [`new`](Games::new), where the first line of `text` is counted as
+    /// `line`.
+    pub fn from_line(text: &'t [u8], line: usize) -> Games<'t> {
         Games {
-            lexer: Lexer::new(text),
+            lexer: Lexer::from_line(text, line),
             has_failed: false,
         }
     }

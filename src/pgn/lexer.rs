@@ -57,13 +57,16 @@ pub(super) struct Lexer<'t> {
 }
 
 impl<'t> Lexer<'t> {
-    /// Begins at the start of `text`. The mark that old systems end their
-    /// files with is no part of it.
-    pub(super) fn new(text: &'t [u8]) -> Lexer<'t> {
+    /// Begins at the start of `text`, whose first line is counted as `line`.
+    /// The mark that old systems end their files with is no part of it.
+    pub(super) fn from_line(text: &'t [u8], line: usize) -> Lexer<'t> {
         let text = text.trim_ascii_end();
         Lexer {
             text: text.strip_suffix(b"\x1a").unwrap_or(text),
-            here: Place::START,
+            here: Place {
+                line,
+                ..Place::START
+            },
             braces: Braces::default(),
             tag_line: TagLine::default(),
         }

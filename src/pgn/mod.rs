@@ -22,6 +22,7 @@
 //! | [`notation`] | words into moves |
 //! | [`remarks`] | comments and NAGs into remarks |
 //! | [`decode`](mod@decode) | tokens into games |
+//! | [`stream`] | texts of any size into games |
 
 mod braces;
 mod command;
@@ -33,12 +34,14 @@ mod movetext;
 mod notation;
 mod place;
 mod remarks;
+mod stream;
 mod tags;
 mod writer;
 
 pub use decode::{Games, decode};
 pub use error::Error;
 pub(crate) use movetext::append_decimal;
+pub use stream::{Prepared, Section, Sections, StreamError, for_each_game, for_each_game_in_order};
 pub(crate) use tags::roman;
 
 use crate::game::{Defect, Game};

@@ -36,22 +36,6 @@ impl DiskFile {
             number: next_file_number(),
         })
     }
-
-    /// Makes `bytes` the `len` bytes at `offset`, fewer where the file ends.
-    fn fill(&self, offset: u64, len: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
-        bytes.resize(len, 0);
-        let mut filled = 0;
-        while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-            match self.file.read_at(rest, offset + filled as u64) {
-                Ok(0) => break,
-                Ok(count) => filled += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        bytes.truncate(filled);
-        Ok(())
-    }
 }
 
 impl Storage for DiskFile {
@@ -75,6 +59,21 @@ impl Storage for DiskFile {
         let fill = |offset, len, bytes: &mut Vec<u8>| self.fill(offset, len, bytes);
         let read = buffer.read(self.number, offset, len, || self.len(), fill)?;
         Ok(read.get(..len).unwrap_or(read))
+    }
+
+    fn fill(&self, offset: u64, len: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
+        bytes.resize(len, 0);
+        let mut filled = 0;
+        while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match self.file.read_at(rest, offset + filled as u64) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        bytes.truncate(filled);
+        Ok(())
     }
 }
 

@@ -23,8 +23,10 @@ mod memory;
 mod memory_directory;
 mod pieces;
 mod record;
+mod stage;
 mod store;
 mod transaction;
+mod undo;
 mod view;
 mod writer;
 
@@ -35,8 +37,10 @@ pub use error::Error;
 pub use joined::JoinedFiles;
 pub use memory::MemoryFile;
 pub use memory_directory::{Fault, MemoryDirectory};
+pub use stage::{Stage, note_name as stage_note};
 pub use store::{Access, Opening, Store};
 pub use transaction::Transaction;
+pub use undo::{AsIf, Committed};
 
 use std::fmt::Debug;
 use std::io;
@@ -100,6 +104,18 @@ pub trait Storage: Debug + Send + Sync {
         len: usize,
         buffer: &'a mut ReadBuffer,
     ) -> io::Result<&'a [u8]>;
+
+    /// Makes `bytes` the `len` bytes at `offset`, fewer where the file ends.
+    ///
+    /// # Errors
+    ///
+    /// The medium's.
+    fn fill(&self, offset: u64, len: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
+        bytes.clear();
+        let mut buffer = ReadBuffer::default();
+        bytes.extend_from_slice(self.read_up_to(offset, len, &mut buffer)?);
+        Ok(())
+    }
 }
 
 impl<S: Storage + ?Sized> Storage for Arc<S> {
@@ -118,5 +134,9 @@ impl<S: Storage + ?Sized> Storage for Arc<S> {
         buffer: &'a mut ReadBuffer,
     ) -> io::Result<&'a [u8]> {
         self.as_ref().read_up_to(offset, len, buffer)
+    }
+
+    fn fill(&self, offset: u64, len: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
+        self.as_ref().fill(offset, len, bytes)
     }
 }

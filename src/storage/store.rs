@@ -4,16 +4,20 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::apply::Application;
 use super::fit::misfit;
 use super::journal::Content;
 use super::record::{Action, Present, Record, is_plain_name};
+use super::stage::{self, Stage};
 use super::view::{File, Seen};
 use super::writer::Writer;
-use super::{Directory, Error, Storage, Transaction};
+use super::{Committed, Directory, Error, Storage, Transaction};
 
 /// With more than so many bytes in the journal the next commit syncs first.
 const MAX_PENDING: u64 = 64 << 20;
@@ -77,6 +81,8 @@ pub struct Store {
     turn: Mutex<()>,
     /// How often what the files show was changed; locked while it is.
     epoch: Mutex<u64>,
+    /// How often something was saved; another number before it is shown.
+    saves: AtomicU64,
     /// Bytes of records in the journal.
     pending: AtomicU64,
     /// Whether the journal's own name survives a power cut.
@@ -100,6 +106,10 @@ impl Store {
         }
         let mut writer = Writer::open(directory.as_ref(), opening.journal)?;
         let records = writer.records.clone();
+        // A stage begins with an empty journal, so what is in it points to one.
+        if records.is_empty() {
+            stage::clean_up(directory.as_ref(), opening.journal, opening.belongs)?;
+        }
         ensure_fit(directory.as_ref(), opening, &records)?;
         writer.take_over(opening.label)?;
         let store = Store::of(directory, writer, opening);
@@ -116,6 +126,7 @@ impl Store {
             writer: Mutex::new(writer),
             turn: Mutex::default(),
             epoch: Mutex::default(),
+            saves: AtomicU64::new(0),
             pending: AtomicU64::new(0),
             is_named: AtomicBool::new(false),
         }
@@ -137,7 +148,8 @@ impl Store {
 
     /// Saves. When it returns, all files show the transaction, and it
     /// survives the end of this process; after [`sync`](Store::sync) also a
-    /// power cut. On an error nothing has happened.
+    /// power cut. On an error nothing has happened. Gives what it takes to
+    /// undo it; nothing if it comes to nothing.
     ///
     /// # Errors
     ///
@@ -145,7 +157,23 @@ impl Store {
     /// looked at through this store: [`refresh`](Store::refresh) it and read
     /// anew; [`Error::Invalid`], [`Error::ReadOnly`]; [`Error::Io`], also if
     /// there is no room.
-    pub fn commit(&self, transaction: &Transaction) -> Result<(), Error> {
+    pub fn commit(&self, transaction: &Transaction) -> Result<Option<Committed>, Error> {
+        self.commit_when(transaction, false)
+    }
+
+    /// As [`commit`](Store::commit), of what points to a stage.
+    pub(super) fn commit_staged(
+        &self,
+        transaction: &Transaction,
+    ) -> Result<Option<Committed>, Error> {
+        self.commit_when(transaction, true)
+    }
+
+    fn commit_when(
+        &self,
+        transaction: &Transaction,
+        is_staging: bool,
+    ) -> Result<Option<Committed>, Error> {
         for change in transaction.changes() {
             if is_plain_name(change.file()) {
                 self.watched(change.file())?;
@@ -159,16 +187,77 @@ impl Store {
         }
         writer.file()?;
         writer.make_ready()?;
+        if writer.is_staging != is_staging {
+            return Err(staging());
+        }
         if let Some(file) = self.changed_files()?.into_iter().next() {
             return Err(Error::ChangedOutside { file });
         }
         let sequence = writer.records.len() as u64 + 1;
         let Some(record) = Record::encode(transaction, sequence, writer.salt, self)? else {
-            return Ok(());
+            return Ok(None);
         };
         let record = Arc::new(record);
         writer.append(Arc::clone(&record))?;
-        self.publish(&[record])
+        self.publish(&[Arc::clone(&record)])?;
+        Ok(Some(Committed::new(record)))
+    }
+
+    /// Begins to lay bytes behind the ends of these files, which must be
+    /// there: more than the journal can hold, and all in one transaction.
+    /// Meanwhile no other can be committed.
+    ///
+    /// # Errors
+    ///
+    /// As [`commit`](Store::commit) and [`sync`](Store::sync);
+    /// [`Error::InUse`] if another stage is open.
+    pub fn stage(&self, names: &[OsString]) -> Result<Stage<'_>, Error> {
+        for name in names {
+            self.watched(name)?;
+        }
+        loop {
+            self.sync()?;
+            let mut writer = self.writer();
+            writer.file()?;
+            if writer.is_staging {
+                return Err(staging());
+            }
+            if !writer.records.is_empty() {
+                continue;
+            }
+            if let Some(file) = self.changed_files()?.into_iter().next() {
+                return Err(Error::ChangedOutside { file });
+            }
+            let stage = Stage::begin(self, names)?;
+            writer.is_staging = true;
+            for name in names {
+                self.known(name).state_mut().seen = Seen::InWork;
+            }
+            return Ok(stage);
+        }
+    }
+
+    /// What was laid behind the ends of these files is there for good, or
+    /// gone.
+    pub(super) fn end_stage<'n>(
+        &self,
+        names: impl Iterator<Item = &'n OsString>,
+    ) -> Result<(), Error> {
+        let mut writer = self.writer();
+        writer.is_staging = false;
+        for name in names {
+            let looked = self.known(name).look(self.directory.as_ref());
+            looked.map_err(Error::io(name))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn directory(&self) -> &dyn Directory {
+        self.directory.as_ref()
+    }
+
+    pub(super) fn journal(&self) -> &OsStr {
+        &self.journal
     }
 
     /// Returns when every commit before the call survives a power cut; then
@@ -226,6 +315,11 @@ impl Store {
         self.writer().close(self.directory.as_ref())
     }
 
+    /// Whether it was opened to be changed, and not closed.
+    pub fn is_writable(&self) -> bool {
+        self.writer().file().is_ok()
+    }
+
     /// Bytes of the journal that may not be in the base.
     pub fn pending(&self) -> u64 {
         self.pending.load(Relaxed)
@@ -235,6 +329,13 @@ impl Store {
     /// Reads of several files between two equal numbers are of one state.
     pub fn epoch(&self) -> u64 {
         *self.epoch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A number that is another one as soon as anything of a later save is
+    /// shown: what was read before it was found to be the same is of one
+    /// state.
+    pub fn saves(&self) -> u64 {
+        self.saves.load(Acquire)
     }
 
     /// The files that another program changed, made or removed since this
@@ -345,6 +446,7 @@ impl Store {
         let mut epoch = self.epoch.lock().unwrap_or_else(PoisonError::into_inner);
         for record in records {
             *epoch += 1;
+            self.saves.fetch_add(1, Release);
             for (at, before) in record.changed() {
                 self.known(&before.name).state_mut().lay(record, at);
             }
@@ -492,6 +594,14 @@ impl Present for Store {
     }
 }
 
+/// Somebody else has to wait until an import is over.
+fn staging() -> Error {
+    Error::InUse {
+        pid: Some(std::process::id()),
+        label: "games are being imported".to_owned(),
+    }
+}
+
 /// Whether records are for the base that is opened.
 fn ensure_fit(
     directory: &dyn Directory,
@@ -499,8 +609,10 @@ fn ensure_fit(
     records: &[Arc<Record>],
 ) -> Result<(), Error> {
     let names = records.iter().flat_map(|record| &record.files);
-    let mut strangers =
-        names.filter(|before| before.name == opening.journal || !(opening.belongs)(&before.name));
+    let note = stage::note_name(opening.journal);
+    let mut strangers = names.filter(|before| {
+        before.name == opening.journal || (before.name != note && !(opening.belongs)(&before.name))
+    });
     let reason = match strangers.next() {
         Some(before) => Some((before.name.clone(), "is not a file of it")),
         None => misfit(directory, records)?.map(|(name, what)| (name.into_os_string(), what)),

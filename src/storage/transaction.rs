@@ -70,6 +70,13 @@ impl Transaction {
         });
     }
 
+    /// This one, then `other`. What `other` removes must not be what this one
+    /// makes or changes.
+    pub fn append(&mut self, other: Transaction) {
+        self.removals.extend(other.removals);
+        self.changes.extend(other.changes);
+    }
+
     /// Whether it changes nothing.
     pub fn is_empty(&self) -> bool {
         self.removals.is_empty() && self.changes.is_empty()

@@ -80,6 +80,23 @@ impl File {
         }
     }
 
+    /// One that lies over `base` as `record` says, in which it is number `at`.
+    pub(super) fn over(
+        name: &OsStr,
+        base: Option<Arc<dyn Storage>>,
+        record: &Record,
+        at: usize,
+    ) -> File {
+        let file = File::unseen(name);
+        {
+            let mut state = file.state_mut();
+            state.base = base;
+            state.seen = Seen::InWork;
+            state.lay(record, at);
+        }
+        file
+    }
+
     pub(super) fn state(&self) -> RwLockReadGuard<'_, State> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -113,32 +130,13 @@ impl File {
             (None, _, None) => Ok(None),
         }
     }
-
-    /// Makes `bytes` the `len` bytes at `offset`, fewer where the file ends.
-    pub(super) fn fill(&self, offset: u64, len: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
-        for _ in 0..HASTY_READS {
-            let plan = self.state().plan(offset, len)?;
-            plan.read_base(offset, bytes)?;
-            let state = self.state();
-            if state.edition == plan.edition {
-                state.patch(offset, bytes);
-                return Ok(());
-            }
-        }
-        let state = self.state();
-        state.plan(offset, len)?.read_base(offset, bytes)?;
-        state.patch(offset, bytes);
-        Ok(())
-    }
 }
 
 impl Plan {
     fn read_base(&self, offset: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
         bytes.clear();
         if self.from_base > 0 {
-            let mut buffer = ReadBuffer::default();
-            let read = self.base.read_up_to(offset, self.from_base, &mut buffer)?;
-            bytes.extend_from_slice(read);
+            self.base.fill(offset, self.from_base, bytes)?;
         }
         if let Some(total) = self.total {
             // Another program cut it short.
@@ -259,5 +257,21 @@ impl Storage for File {
         let fill = |offset, len, bytes: &mut Vec<u8>| self.fill(offset, len, bytes);
         let read = buffer.read(self.number, offset, len, || self.len(), fill)?;
         Ok(read.get(..len).unwrap_or(read))
+    }
+
+    fn fill(&self, offset: u64, len: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
+        for _ in 0..HASTY_READS {
+            let plan = self.state().plan(offset, len)?;
+            plan.read_base(offset, bytes)?;
+            let state = self.state();
+            if state.edition == plan.edition {
+                state.patch(offset, bytes);
+                return Ok(());
+            }
+        }
+        let state = self.state();
+        state.plan(offset, len)?.read_base(offset, bytes)?;
+        state.patch(offset, bytes);
+        Ok(())
     }
 }

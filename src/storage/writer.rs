@@ -29,6 +29,9 @@ pub(super) struct Writer {
     /// power cut.
     pub(super) committed: u64,
     pub(super) synced: u64,
+    /// Whether something is being laid behind the ends of files: meanwhile
+    /// nothing else is committed.
+    pub(super) is_staging: bool,
 }
 
 /// What has to be done before anything else is.
@@ -57,6 +60,7 @@ impl Writer {
             condition: Condition::Ready,
             committed: 0,
             synced: 0,
+            is_staging: false,
         }
     }
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `.cbfs/` | kind 62, index 1 |
 //! | `.cbfs/rejected/` | 2; empty where nothing can be saved |
+//! | what is in it | 16 and on, see [`drafts`](super::drafts) |
 //! | `.cbfs/status`, `status.json` | 3, 4: the same facts |
 //! | `.cbfs/defects.txt` | 5: a line for each defect met |
 //!
@@ -39,8 +40,10 @@ pub(super) const COOKIE: u64 = 1 << 40;
 /// The directory.
 pub(super) const DIRECTORY: Ino = Ino::new(KIND, 1);
 
-const KIND: u8 = 62;
-const REJECTED: Ino = Ino::new(KIND, 2);
+pub(super) const KIND: u8 = 62;
+
+/// The directory of rejected drafts.
+pub(super) const REJECTED: Ino = Ino::new(KIND, 2);
 
 /// Names and numbers of the files, and of the directory before them. Their
 /// cookies count from 3.

@@ -3,9 +3,9 @@
 //!
 //! No thread is started here. [`Vfs::fill`] is given one by whoever runs the
 //! mount, [`Vfs::read_ahead`] one or more, and they return when
-//! [`Background::stop`] was called. Before, these threads do the first files
-//! together ([`Vfs::hasten`]): a base of usual size is then known when it is
-//! first listed. One more thread calls [`Vfs::refresh`] whenever
+//! [`Background::stop`] was called. Before they read ahead, these threads do
+//! the first files together ([`Vfs::hasten`]): a base of usual size is then
+//! known when it is first listed. One more thread calls [`Vfs::refresh`] whenever
 //! [`Background::pause`] returns.
 //!
 //! Of single files, all render without [`get_or_render`](super::TextCache::get_or_render): a request never waits
@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::concatenation::Job;
@@ -53,8 +53,15 @@ const SHARE: u64 = 64;
 /// How far the filling leaps ahead of a reader that it meets.
 const LEAP: u64 = 64;
 
+/// How long the filling rests when it sees that somebody lists: longer than
+/// from one page of a listing to the next.
+const REST: Duration = Duration::from_millis(5);
+
 /// Length of a text where none is known, for guesses only.
 const USUAL_BYTES: u64 = 1000;
+
+/// As long as it takes until what was saved is shown.
+const MOMENT: Duration = Duration::from_millis(1);
 
 /// Between two writes of the file of lengths.
 const SAVE_INTERVAL: Duration = Duration::from_mins(5);
@@ -71,6 +78,8 @@ pub struct Background {
     awaited: AtomicU64,
     /// Threads that read ahead.
     helpers: AtomicUsize,
+    /// Whether somebody was told of files since the filling looked last.
+    is_listed: AtomicBool,
 }
 
 /// What a thread that reads ahead does next.
@@ -88,6 +97,8 @@ struct Ahead {
     wanted: VecDeque<Range<u64>>,
     /// Whether there is an edition that nobody works at yet.
     has_edition: bool,
+    /// Whether the first files are done, or taken on.
+    is_hastened: bool,
 }
 
 /// A reader that goes from file to file.
@@ -145,6 +156,18 @@ impl Background {
         !self.is_stopping()
     }
 
+    /// Waits a moment, for a save to be shown.
+    fn rest(&self) {
+        drop(self.wake.wait_timeout(self.lock(), MOMENT));
+    }
+
+    /// Waits as long as this; false if stopped.
+    pub fn pass(&self, time: Duration) -> bool {
+        let wake = |_: &mut Ahead| !self.is_stopping();
+        drop(self.wake.wait_timeout_while(self.lock(), time, wake));
+        !self.is_stopping()
+    }
+
     /// Notes that there is an edition whose lengths are not known.
     pub(super) fn saw_edition(&self) {
         self.lock().has_edition = true;
@@ -161,6 +184,26 @@ impl Background {
         let (mut ahead, _) = waited.unwrap_or_else(PoisonError::into_inner);
         ahead.has_edition = false;
         !self.is_stopping()
+    }
+
+    /// Waits until [`Vfs::hasten`] is done, or as long as this.
+    pub fn wait_for_haste(&self, longest: Duration) {
+        let wait = |ahead: &mut Ahead| !self.is_stopping() && !ahead.is_hastened;
+        drop(self.wake.wait_timeout_while(self.lock(), longest, wait));
+    }
+
+    /// Notes that somebody is told of files, who may want all processors for
+    /// what is done with that.
+    pub(super) fn saw_listing(&self) {
+        self.is_listed.store(true, Relaxed);
+    }
+
+    /// Waits until nobody is told of files any more.
+    fn rest_while_listed(&self) {
+        while self.is_listed.load(Relaxed) && self.is_listed.swap(false, Relaxed) {
+            let wait = |_: &mut Ahead| !self.is_stopping();
+            drop(self.wake.wait_timeout_while(self.lock(), REST, wait));
+        }
     }
 
     /// Notes that a reader waits for `ino` to be rendered.
@@ -308,6 +351,9 @@ impl Vfs {
         for edition in self.editions() {
             self.hasten_edition(&edition);
         }
+        // What others have taken on of it is done in a moment.
+        self.background().lock().is_hastened = true;
+        self.background().wake();
     }
 
     fn hasten_edition(&self, edition: &Edition) {
@@ -317,7 +363,7 @@ impl Vfs {
         let comfortable = self.comfortable(edition);
         let mut renderer = edition.volume.renderer();
         loop {
-            let begin = first.0 + edition.hastened.fetch_add(SHARE, Relaxed);
+            let begin = first.0 + edition.line.hastened.fetch_add(SHARE, Relaxed);
             if begin >= end {
                 return;
             }
@@ -341,7 +387,7 @@ impl Vfs {
     pub fn fill(&self) {
         loop {
             for edition in self.editions() {
-                if !edition.is_filled.swap(true, Relaxed) {
+                if !edition.line.is_filled.swap(true, Relaxed) {
                     self.fill_edition(&edition);
                 }
                 if self.background().is_stopping() {
@@ -360,22 +406,25 @@ impl Vfs {
         let (first, last) = edition.rendered();
         let comfortable = self.comfortable(edition);
         while self.fill_once(edition, first.0..last.0 + 1, comfortable) {}
-        if self.is_current(edition) && !self.background().is_stopping() {
+        let Some(edition) = self.latest_of(edition) else {
+            return;
+        };
+        if !self.background().is_stopping() {
             log::debug!("all lengths are known");
             edition.save_sizes();
             edition.examine();
         }
     }
 
-    /// Whether this edition is still what is shown.
-    fn is_current(&self, edition: &Edition) -> bool {
+    /// What is shown of this edition now: itself, or what saves made of it.
+    fn latest_of(&self, edition: &Edition) -> Option<Arc<Edition>> {
         let mut editions = self.editions().into_iter();
-        editions.any(|current| current.is(edition))
+        editions.find(|current| current.is_of_line(edition))
     }
 
     /// Goes through `numbers`, keeping texts while the cache holds fewer than
     /// `comfortable` bytes; true if some were left out, because a reader was
-    /// at the same place and does them itself.
+    /// at the same place and does them itself, or something was saved.
     fn fill_once(
         &self,
         edition: &Edition,
@@ -384,10 +433,13 @@ impl Vfs {
     ) -> bool {
         let mut is_incomplete = false;
         let mut number = numbers.start;
-        while number < numbers.end && self.is_current(edition) {
+        while number < numbers.end && !self.background().is_stopping() {
+            let Some(edition) = self.latest_of(edition) else {
+                return false;
+            };
             let mut renderer = edition.volume.renderer();
             let end = (number + STRETCH).min(numbers.end);
-            while number < end {
+            while number < end && !edition.volume.is_over() {
                 if self.background().is_stopping() {
                     return false;
                 }
@@ -396,11 +448,20 @@ impl Vfs {
                     number = ahead;
                     break;
                 }
-                edition.prepare(Ino(number), self.has_room(comfortable), &mut renderer);
-                number += 1;
+                let keeps_text = self.has_room(comfortable);
+                // A length may be wanted by who lists, a text is not yet.
+                if keeps_text && edition.sizes.get(Ino(number).within_slot()).is_some() {
+                    self.background().rest_while_listed();
+                }
+                edition.prepare(Ino(number), keeps_text, &mut renderer);
+                // What was saved meanwhile is rendered from the next state.
+                number += u64::from(!edition.volume.is_over());
+            }
+            if edition.volume.is_over() {
+                self.background().rest();
             }
         }
-        is_incomplete && self.is_current(edition)
+        is_incomplete && self.latest_of(edition).is_some()
     }
 
     /// How many bytes of texts may be kept unasked: some part of the cache, if
@@ -448,7 +509,7 @@ impl Edition {
     }
 
     fn load_sizes_once(&self) {
-        self.sizes_loaded.get_or_init(|| {
+        self.line.sizes_loaded.get_or_init(|| {
             if let Err(error) = self.load_sizes() {
                 log::debug!("no lengths from earlier: {error}");
             }
@@ -456,7 +517,7 @@ impl Edition {
     }
 
     fn load_sizes(&self) -> io::Result<()> {
-        let Some((path, fingerprint)) = &self.sizes_file else {
+        let Some((path, fingerprint)) = &self.line.sizes_file else {
             return Ok(());
         };
         let is_same = self.sizes.load(path, fingerprint)?;
@@ -464,16 +525,25 @@ impl Edition {
         Ok(())
     }
 
+    /// Whether this is what saves made of the one it began with.
+    fn is_saved(&self) -> bool {
+        self.is_later() && !self.volume.is_over()
+    }
+
     /// Writes the lengths for the next mount. That it fails, or that the base
     /// has changed meanwhile, costs time at the next mount and is no error.
     fn save_sizes(&self) {
-        let Some((path, fingerprint)) = &self.sizes_file else {
+        let Some((path, fingerprint)) = &self.line.sizes_file else {
             return;
         };
-        if self.volume.fingerprint().as_ref() != Some(fingerprint) {
+        // After a save the lengths belong to something else, once that is in
+        // the files.
+        let present = self.volume.fingerprint();
+        let is_same = present.as_ref() == Some(fingerprint);
+        let Some(present) = present.filter(|_| is_same || self.is_saved()) else {
             return;
-        }
-        if let Err(error) = self.sizes.save(path, fingerprint) {
+        };
+        if let Err(error) = self.sizes.save(path, &present) {
             log::debug!("{}: {error}", path.display());
         }
     }
@@ -481,6 +551,8 @@ impl Edition {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     fn wanted(ahead: &mut Ahead, numbers: impl IntoIterator<Item = u64>) -> Vec<Range<u64>> {
@@ -519,6 +591,33 @@ mod tests {
         let mut ahead = Ahead::default();
         let random = (0..1000).map(|n| n * 7919 % 9973);
         assert_eq!(wanted(&mut ahead, random), []);
+    }
+
+    #[test]
+    fn who_waits_for_the_haste_goes_on_when_it_is_done_or_takes_long() {
+        let background = Background::default();
+        background.wait_for_haste(Duration::from_millis(1));
+        assert!(!background.lock().is_hastened);
+        background.lock().is_hastened = true;
+        background.wait_for_haste(Duration::from_hours(1));
+    }
+
+    #[test]
+    fn the_filling_rests_while_somebody_lists_and_not_when_stopped() {
+        let background = Background::default();
+        let rested = || {
+            let before = Instant::now();
+            background.rest_while_listed();
+            before.elapsed() >= REST
+        };
+        assert!(!background.is_listed.load(Relaxed));
+        background.saw_listing();
+        assert!(rested());
+        assert!(!background.is_listed.load(Relaxed), "it goes on then");
+        background.stop();
+        background.saw_listing();
+        background.rest_while_listed();
+        assert!(!background.is_listed.load(Relaxed));
     }
 
     #[test]

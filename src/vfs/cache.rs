@@ -137,12 +137,12 @@ impl TextCache {
         }
     }
 
-    /// Gives up the texts of an edition.
-    pub(super) fn forget(&self, edition: u64) {
+    /// Gives up the texts of some editions.
+    pub(super) fn forget(&self, is_over: impl Fn(u64) -> bool) {
         for shard in &self.shards {
             let mut shard = lock(shard);
             let all = shard.texts.iter().map(|(key, _)| *key);
-            let keys: Vec<Key> = all.filter(|(of, _)| *of == edition).collect();
+            let keys: Vec<Key> = all.filter(|(of, _)| is_over(*of)).collect();
             for text in keys.iter().filter_map(|key| shard.texts.pop(key)) {
                 self.bytes.fetch_sub(text.len() + ENTRY_BYTES, Relaxed);
             }
@@ -239,10 +239,10 @@ mod tests {
             cache.insert((2, Ino(number)), text(20));
         }
         assert_eq!(cache.get((1, Ino(3))).unwrap().len(), 10);
-        cache.forget(1);
+        cache.forget(|edition| edition == 1);
         assert!(cache.get((1, Ino(3))).is_none());
         assert_eq!(cache.get((2, Ino(3))).unwrap().len(), 20);
-        cache.forget(2);
+        cache.forget(|edition| edition == 2);
         assert_eq!(cache.bytes(), 0);
     }
 

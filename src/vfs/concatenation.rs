@@ -82,6 +82,19 @@ impl Sources<'_> {
     fn key(&self, ino: Ino) -> Key {
         (self.edition, ino)
     }
+
+    /// The key of the text of a file, which editions may share.
+    fn text_key(&self, ino: Ino) -> Key {
+        (self.sizes.origin(ino), ino)
+    }
+
+    /// What was put together of a state that is over may lack files.
+    fn ensure_present<T>(&self, made: T) -> Result<T, Error> {
+        if self.volume.is_over() {
+            return Err(Error::Stale);
+        }
+        Ok(made)
+    }
 }
 
 /// Work for a thread that was lent.
@@ -125,7 +138,7 @@ pub(super) struct Concatenations {
     indexes: Mutex<LruCache<Key, Arc<Once<Arc<Index>>>>>,
     /// All lengths that were told: a kernel which is then told otherwise
     /// forgets what it has read.
-    lengths: Mutex<HashMap<Key, u64>>,
+    lengths: Mutex<HashMap<u64, HashMap<Ino, u64>>>,
     reading: Mutex<Reading>,
     /// Held by who finds out lengths: the next one may find them known.
     measuring: Mutex<()>,
@@ -165,16 +178,21 @@ impl Concatenations {
     ///
     /// Those of listing the directory.
     pub(super) fn length(&self, sources: Sources<'_>, directory: Ino) -> Result<u64, Error> {
-        let known = lock(&self.lengths).get(&sources.key(directory)).copied();
+        let known = self.told_length(sources.key(directory));
         match known {
             Some(length) => Ok(length),
             None => Ok(self.index(sources, directory)?.length()),
         }
     }
 
+    fn told_length(&self, (edition, directory): Key) -> Option<u64> {
+        let lengths = lock(&self.lengths);
+        lengths.get(&edition)?.get(&directory).copied()
+    }
+
     /// Its length, if that can be told at once.
     pub(super) fn known_length(&self, sources: Sources<'_>, directory: Ino) -> Option<u64> {
-        let known = lock(&self.lengths).get(&sources.key(directory)).copied();
+        let known = self.told_length(sources.key(directory));
         if known.is_some() {
             return known;
         }
@@ -187,7 +205,10 @@ impl Concatenations {
                 .map(|(sum, measure)| sum + u64::from(measure.bytes));
             length.is_some()
         });
-        walked.ok().and(length)
+        walked
+            .ok()
+            .and(length)
+            .filter(|_| !sources.volume.is_over())
     }
 
     /// Up to `length` bytes from `offset` on; fewer only at the end.
@@ -212,7 +233,7 @@ impl Concatenations {
         if matches!(result, Err(Error::Stale)) {
             self.forget(sources.key(directory));
         }
-        result
+        result.and_then(|bytes| sources.ensure_present(bytes))
     }
 
     fn read_range(
@@ -315,9 +336,14 @@ impl Concatenations {
         let index = once.get_or_work_out(|| {
             let _turn = lock(&self.measuring);
             let measure = |files| self.measure(sources, files);
-            Index::new(sources, directory, measure).map(Arc::new)
+            let index = Index::new(sources, directory, measure)?;
+            sources.ensure_present(Arc::new(index))
         })?;
-        lock(&self.lengths).insert(key, index.length());
+        let length = index.length();
+        lock(&self.lengths)
+            .entry(key.0)
+            .or_default()
+            .insert(key.1, length);
         self.trim_indexes();
         Ok(index)
     }
@@ -348,7 +374,9 @@ impl Concatenations {
     /// Lets go of all that is known of one: it is not true any more.
     fn forget(&self, key: Key) {
         lock(&self.indexes).pop(&key);
-        lock(&self.lengths).remove(&key);
+        if let Some(lengths) = lock(&self.lengths).get_mut(&key.0) {
+            lengths.remove(&key.1);
+        }
         lock(&self.reading).chunks.forget(|other| other == key);
     }
 
@@ -360,7 +388,7 @@ impl Concatenations {
             indexes.pop(key);
         }
         drop(indexes);
-        lock(&self.lengths).retain(|(other, _), _| *other != edition);
+        lock(&self.lengths).remove(&edition);
         lock(&self.reading)
             .chunks
             .forget(|(other, _)| other == edition);
@@ -399,7 +427,7 @@ fn append_part(
         Box::new(|ino, text| sources.volume.render(ino, text))
     };
     for (ino, start, bytes) in wanted {
-        let text = sources.texts.get_or_render(sources.key(ino), || {
+        let text = sources.texts.get_or_render(sources.text_key(ino), || {
             let mut text = Vec::with_capacity(bytes as usize);
             append_text(&mut renderer, ino, &mut text)?;
             Ok(Text::from(text))

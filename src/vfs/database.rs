@@ -9,6 +9,7 @@
 //! | `/texts/media/` | 5, if it has a media folder too |
 //! | `/players/`, `tournaments/`, `annotators/`, `sources/`, `teams/` | 6 to 10 |
 //! | `/eco/`, `/years/` | 11, 12 |
+//! | `/import/` | 13, if the base can be changed; nothing lies in it |
 //! | `/headers.tsv` | 64 |
 //! | `/games/000123.pgn`, `/deleted/000123.pgn` | kind 1, index 123 |
 //! | `/players/Carlsen, Magnus/` and the like | kind 2 to 6, index the entity's id |
@@ -30,36 +31,42 @@
 //! one link, which says that nobody counted: to count, all games would have
 //! to be looked at.
 
+mod change;
 mod columns;
 mod directory;
+mod editor;
 mod facts;
 mod file_names;
 mod groups;
 mod headers_tsv;
 mod listing;
+mod rename;
+mod saving;
 mod source;
 mod whole;
 
 pub(super) use self::source::{Base, Relisting, identity, modified};
-pub use self::source::{DatabaseSource, Folder};
+pub use self::source::{DatabaseSource, Folder, Writer};
 
 use std::fs;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::SystemTime;
 
 use self::columns::Names;
 use self::directory::{Directory, Whole};
 use self::facts::Counts;
 use self::groups::Groups;
 use self::headers_tsv::HeadersTsv;
-use super::Error;
+use self::saving::Saving;
 use super::guiding::{self, GuidingTexts, MEDIA_FILE, Media, TextFile};
 use super::names;
 use super::volume::{
     self, Completeness, Facts, Fault, Ino, Listing, Node, NodeKind, Page, Renderer, Size,
     Statistics, Volume,
 };
+use super::{Editor, Error};
 use crate::cbh::{
-    Database, Decoded, EntityKind, Entry, GameId, Group, GuidingText, RecordKind, Summary,
+    Changes, Database, Decoded, EntityKind, Entry, GameId, Group, GuidingText, RecordKind, Summary,
 };
 use crate::pgn;
 
@@ -87,6 +94,10 @@ pub struct DatabaseVolume {
     guiding: GuidingTexts,
     groups: Groups,
     headers_tsv: HeadersTsv,
+    /// When something was last saved, if that was since it was opened.
+    saved: Option<SystemTime>,
+    /// What saves it, if it may be changed.
+    saving: Option<Arc<Saving>>,
 }
 
 impl DatabaseVolume {
@@ -101,7 +112,39 @@ impl DatabaseVolume {
             guiding: GuidingTexts::default(),
             groups: Groups::default(),
             headers_tsv: HeadersTsv::default(),
+            saved: None,
+            saving: None,
         }
+    }
+
+    /// The same, to be changed.
+    fn editable(mut self, saving: Saving) -> DatabaseVolume {
+        self.saving = Some(Arc::new(saving));
+        self
+    }
+
+    /// The next state, after a save at the time `saved`; all that is known of
+    /// the base is brought up to date, or left to be worked out when asked.
+    fn after(&self, database: Database, changes: &Changes, saved: SystemTime) -> DatabaseVolume {
+        let counts = self.counts.get().map(|counts| counts.after(changes));
+        let mut games = changes.games.iter();
+        let keeps_links = games.all(|game| game.before == game.after);
+        DatabaseVolume {
+            database,
+            options: self.options.clone(),
+            scratch: Mutex::default(),
+            counts: counts.map(OnceLock::from).unwrap_or_default(),
+            guiding: self.guiding.after(keeps_links),
+            groups: self.groups.after(changes),
+            headers_tsv: HeadersTsv::default(),
+            saved: Some(saved),
+            saving: self.saving.clone(),
+        }
+    }
+
+    /// When what the directories list was last changed.
+    fn modified(&self) -> SystemTime {
+        self.saved.unwrap_or_else(|| self.database.modified())
     }
 
     /// The directory of this number, if it is there.
@@ -117,6 +160,7 @@ impl DatabaseVolume {
         match directory {
             Directory::Texts => Ok(self.has_texts()),
             Directory::Media => Ok(self.has_media()),
+            Directory::Import => Ok(self.saving.is_some()),
             other => self.groups.has_directory(&self.database, other),
         }
     }
@@ -141,6 +185,7 @@ impl DatabaseVolume {
             Directory::Games
             | Directory::Deleted
             | Directory::Media
+            | Directory::Import
             | Directory::Group(_)
             | Directory::Whole(_) => 2,
         };
@@ -148,7 +193,7 @@ impl DatabaseVolume {
             ino: directory.ino(),
             kind: NodeKind::Directory,
             links,
-            modified: self.database.modified(),
+            modified: self.modified(),
         }
     }
 
@@ -156,7 +201,11 @@ impl DatabaseVolume {
     fn top(&self) -> impl Iterator<Item = (u64, &'static str, Directory)> {
         let all = (3..).zip(Directory::TOP);
         let all = all.map(|(cookie, (name, directory))| (cookie, name, directory));
-        all.filter(|(_, _, directory)| *directory != Directory::Texts || self.has_texts())
+        all.filter(|(_, _, directory)| match directory {
+            Directory::Texts => self.has_texts(),
+            Directory::Import => self.saving.is_some(),
+            _ => true,
+        })
     }
 
     fn media(&self) -> &Media {
@@ -178,7 +227,7 @@ impl DatabaseVolume {
             ino: HEADERS_TSV,
             kind: NodeKind::File(size.map_or(Size::Asked, Size::Known)),
             links: 1,
-            modified: self.database.modified(),
+            modified: self.modified(),
         }
     }
 
@@ -283,15 +332,27 @@ impl DatabaseVolume {
         ino: Ino,
         text: &mut Vec<u8>,
     ) -> Result<Completeness, Error> {
-        self.database.read_game(game_id(ino)?, scratch)?;
+        let read = self.database.read_game(game_id(ino)?, scratch);
+        self.ensure_present()?;
+        read?;
         pgn::encode(&scratch.game, &scratch.defects, text);
         Ok(completeness(scratch.defects.is_empty()))
+    }
+
+    /// What was read while something was saved may be of two states.
+    fn ensure_present(&self) -> Result<(), Error> {
+        if self.database.is_over() {
+            return Err(Error::Stale);
+        }
+        Ok(())
     }
 
     fn render_text(&self, ino: Ino, out: &mut Vec<u8>) -> Result<Completeness, Error> {
         let (entry, TextFile { language, .. }) = self.text(ino)?;
         let mut text = GuidingText::default();
-        self.database.read_text(entry.id, &mut text)?;
+        let read = self.database.read_text(entry.id, &mut text);
+        self.ensure_present()?;
+        read?;
         let mut rewrite = |address: &str| {
             self.guiding
                 .rewrite(&self.database, address, language, entry.is_deleted)
@@ -347,6 +408,7 @@ impl Volume for DatabaseVolume {
                 self.lookup_record(directory, name)
             }
             Directory::Media => self.media().lookup(name),
+            Directory::Import => Err(Error::NotFound),
             Directory::Entities(kind) => self.lookup_entity(kind, name),
             Directory::Eco | Directory::EcoLetter(_) | Directory::Years => {
                 self.node_of(directory.child(name))
@@ -398,6 +460,7 @@ impl Volume for DatabaseVolume {
                 self.list_media(after, listing);
                 Ok(())
             }
+            Directory::Import => Ok(()),
             Directory::Entities(kind) => self.list_entities(kind, after, listing),
             Directory::Eco | Directory::EcoLetter(_) | Directory::Years => {
                 self.list_children(directory, after, listing)
@@ -437,7 +500,9 @@ impl Volume for DatabaseVolume {
 
     fn read(&self, ino: Ino, offset: u64, length: u32, bytes: &mut Vec<u8>) -> Result<(), Error> {
         if ino == HEADERS_TSV {
-            return self.headers_tsv.read(&self.database, offset, length, bytes);
+            let read = self.headers_tsv.read(&self.database, offset, length, bytes);
+            self.ensure_present()?;
+            return read;
         }
         if ino.kind() != MEDIA_FILE {
             return Err(Error::NotFound);
@@ -447,7 +512,11 @@ impl Volume for DatabaseVolume {
 
     fn size(&self, ino: Ino) -> Result<u64, Error> {
         match ino {
-            HEADERS_TSV => self.headers_tsv.size(&self.database),
+            HEADERS_TSV => {
+                let size = self.headers_tsv.size(&self.database);
+                self.ensure_present()?;
+                size
+            }
             _ => Err(Error::NotFound),
         }
     }
@@ -504,7 +573,22 @@ impl Volume for DatabaseVolume {
         self.examine_whole(note)
     }
 
+    fn is_over(&self) -> bool {
+        self.database.is_over()
+    }
+
+    fn editor(&self) -> Option<&dyn Editor> {
+        self.saving.is_some().then_some(self as &dyn Editor)
+    }
+
     fn fingerprint(&self) -> Option<String> {
+        if let Some(store) = self.database.store() {
+            // What is shown is not what lies in the files.
+            let is_stored = || store.changed_outside().is_ok_and(|files| files.is_empty());
+            if store.pending() > 0 || !is_stored() {
+                return None;
+            }
+        }
         let mut line = format!(
             "{} render {} {} options {}",
             env!("CARGO_PKG_VERSION"),

@@ -13,6 +13,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::UNIX_EPOCH;
 
 use super::about::{Faults, Mounting};
+use super::cache::Key;
 use super::concatenation::{Concatenations, Sources};
 use super::readers::Readers;
 use super::sizes::{Measure, Sizes};
@@ -35,11 +36,15 @@ pub(super) struct Shared {
     pub(super) cache_bytes: usize,
 }
 
-/// One state of a volume.
+/// What editions have in common between which there were saves only.
 #[derive(Debug)]
-pub(super) struct Edition {
-    pub(super) volume: Box<dyn Volume>,
-    pub(super) sizes: Sizes,
+pub(super) struct Line {
+    /// Number of the first edition; those of the others differ from it in the
+    /// low half.
+    first: u64,
+    next: AtomicU64,
+    texts: Arc<TextCache>,
+    /// The file of lengths, and what those in it must belong to.
     pub(super) sizes_file: Option<(PathBuf, String)>,
     /// Whether all lengths are known, or somebody is working on it.
     pub(super) is_filled: AtomicBool,
@@ -51,6 +56,50 @@ pub(super) struct Edition {
     pub(super) faults: Faults,
     /// Whether all that could be wrong was looked at.
     is_examined: AtomicBool,
+}
+
+impl Line {
+    /// Numbers of editions, of which each line has so many.
+    const NUMBERS: u64 = 1 << 32;
+
+    fn new(texts: Arc<TextCache>, sizes_file: Option<(PathBuf, String)>) -> Line {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let first = NEXT.fetch_add(1, Relaxed) * Line::NUMBERS;
+        Line {
+            first,
+            next: AtomicU64::new(first),
+            texts,
+            sizes_file,
+            is_filled: AtomicBool::new(false),
+            sizes_loaded: OnceLock::new(),
+            hastened: AtomicU64::new(0),
+            faults: Faults::default(),
+            is_examined: AtomicBool::new(false),
+        }
+    }
+
+    /// The number of the next edition.
+    fn number(&self) -> u64 {
+        self.next.fetch_add(1, Relaxed)
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        let first = self.first;
+        self.texts
+            .forget(|edition| edition / Line::NUMBERS == first / Line::NUMBERS);
+    }
+}
+
+/// One state of a volume.
+#[derive(Debug)]
+pub(super) struct Edition {
+    pub(super) volume: Box<dyn Volume>,
+    pub(super) sizes: Sizes,
+    /// What it has in common with those before and after, between which there
+    /// were saves only.
+    pub(super) line: Arc<Line>,
     slot: u64,
     /// Counts the editions of a slot, from 1.
     version: u32,
@@ -63,7 +112,6 @@ pub(super) struct Edition {
 
 impl Drop for Edition {
     fn drop(&mut self) {
-        self.shared.texts.forget(self.serial);
         self.shared.concatenations.forget_edition(self.serial);
     }
 }
@@ -78,24 +126,51 @@ impl Edition {
         sizes_file: Option<PathBuf>,
         shared: Shared,
     ) -> Edition {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        let faults = Faults::default();
-        volume.faults(&mut |fault| faults.add(fault));
+        let sizes_file = sizes_file.and_then(|path| Some((path, volume.fingerprint()?)));
+        let line = Line::new(Arc::clone(&shared.texts), sizes_file);
+        volume.faults(&mut |fault| line.faults.add(fault));
+        let serial = line.number();
         Edition {
-            sizes: Sizes::default(),
-            sizes_file: sizes_file.and_then(|path| Some((path, volume.fingerprint()?))),
-            is_filled: AtomicBool::new(false),
-            sizes_loaded: OnceLock::new(),
-            hastened: AtomicU64::new(0),
-            faults,
-            is_examined: AtomicBool::new(false),
+            sizes: Sizes::of(serial),
+            line: Arc::new(line),
             slot,
             version,
-            serial: NEXT.fetch_add(1, Relaxed),
+            serial,
             shared,
             rendered: volume.rendered(),
             volume,
         }
+    }
+
+    /// The next one, after a save that made other texts of `touched` and
+    /// maybe of files that are not among the many. All else is shared.
+    pub(super) fn after(&self, volume: Box<dyn Volume>, version: u32, touched: &[Ino]) -> Edition {
+        let serial = self.line.number();
+        let rendered = volume.rendered();
+        Edition {
+            sizes: self.sizes.after(serial, touched, rendered),
+            line: Arc::clone(&self.line),
+            slot: self.slot,
+            version,
+            serial,
+            shared: self.shared.clone(),
+            rendered,
+            volume,
+        }
+    }
+
+    /// Whether there were saves only between this one and the other.
+    pub(super) fn is_of_line(&self, other: &Edition) -> bool {
+        Arc::ptr_eq(&self.line, &other.line)
+    }
+
+    /// Whether it is not the first of its line.
+    pub(super) fn is_later(&self) -> bool {
+        self.serial != self.line.first
+    }
+
+    fn text_key(&self, ino: Ino) -> Key {
+        (self.sizes.origin(ino), ino)
     }
 
     /// The numbers of the many files, used or not, as the mount knows them.
@@ -158,8 +233,7 @@ impl Edition {
         let (size, generation) = match node.kind {
             NodeKind::Directory => (4096, 0),
             NodeKind::File(Size::Rendered) => {
-                let measure = self.measure(node.ino)?;
-                (u64::from(measure.bytes), measure.mark)
+                return Ok(rendered_attr(node, self.measure(node.ino)?));
             }
             NodeKind::File(size) => {
                 let bytes = self.bytes_of(node.ino, size)?;
@@ -170,14 +244,7 @@ impl Edition {
                 (target.len() as u64, mark(&target))
             }
         };
-        Ok(Attr {
-            ino: node.ino,
-            kind: node.kind,
-            size,
-            links: node.links,
-            modified: node.modified,
-            generation,
-        })
+        Ok(attr_with(node, size, generation))
     }
 
     /// How long a file is; what is not known is found out.
@@ -243,23 +310,29 @@ impl Edition {
         after: u64,
         listing: &mut ListingWithAttrs<'_>,
     ) -> Result<(), Error> {
+        self.shared.background.saw_listing();
+        let mut sizes = self.sizes.in_order();
         // A page of files whose lengths are not known is rendered in one go.
         let mut renderer = None;
         let listing: &mut Listing<'_> = &mut |entry| {
-            let ino = entry.node.ino;
-            if matches!(entry.node.kind, NodeKind::File(Size::Rendered))
-                && self.sizes.get(ino).is_none()
-            {
-                let render = renderer.get_or_insert_with(|| self.volume.renderer());
-                self.shared.background.saw_render(ino.in_slot(self.slot));
-                let key = (self.serial, ino);
-                // Its error, if any, comes again with the attributes.
-                let _ = self
-                    .shared
-                    .texts
-                    .get_or_render(key, || self.render(ino, render));
+            let node = &entry.node;
+            if node.kind != NodeKind::File(Size::Rendered) {
+                return listing(entry, self.listed_attr(node));
             }
-            listing(entry, self.listed_attr(&entry.node))
+            if let Some(measure) = sizes.get(node.ino) {
+                return listing(entry, Some(Ok(rendered_attr(node, measure))));
+            }
+            let render = renderer.get_or_insert_with(|| self.volume.renderer());
+            self.shared
+                .background
+                .saw_render(node.ino.in_slot(self.slot));
+            let key = self.text_key(node.ino);
+            // Its error, if any, comes again with the attributes.
+            let _ = self
+                .shared
+                .texts
+                .get_or_render(key, || self.render(node.ino, render));
+            listing(entry, Some(self.attr_of(node)))
         };
         self.volume.list(directory, after, listing)
     }
@@ -285,7 +358,7 @@ impl Edition {
         if self.is_numerous(ino) {
             background.saw_request(number, self.rendered().1);
         }
-        self.shared.texts.get_or_render((self.serial, ino), || {
+        self.shared.texts.get_or_render(self.text_key(ino), || {
             background.saw_render(number);
             self.render(ino, |ino, text| self.volume.render(ino, text))
         })
@@ -293,12 +366,12 @@ impl Edition {
 
     /// Whether the text is in the cache.
     pub(super) fn has_text(&self, ino: Ino) -> bool {
-        self.shared.texts.contains((self.serial, ino))
+        self.shared.texts.contains(self.text_key(ino))
     }
 
     /// Puts a text into the cache.
     pub(super) fn keep_text(&self, ino: Ino, text: Text) {
-        self.shared.texts.insert((self.serial, ino), text);
+        self.shared.texts.insert(self.text_key(ino), text);
     }
 
     /// Renders, and remembers the length; holds no lock.
@@ -332,20 +405,20 @@ impl Edition {
     /// Notes what is wrong with a file that is not whole, or could not be
     /// rendered because of `error`; once.
     pub(super) fn note_faults(&self, ino: Ino, error: Option<&Error>) {
-        if matches!(error, Some(Error::NotFound)) || !self.faults.begin(ino) {
+        if matches!(error, Some(Error::NotFound | Error::Stale)) || !self.line.faults.begin(ino) {
             return;
         }
         let mut count = 0;
         let asked = Error::unless_panic(|| {
             self.volume.faults_of(ino, &mut |fault| {
                 count += 1;
-                self.faults.add(fault);
+                self.line.faults.add(fault);
             });
             Ok(())
         });
         let told = asked.as_ref().err().or(error);
         if let Some(error) = told.filter(|_| count == 0) {
-            self.faults.add(Fault {
+            self.line.faults.add(Fault {
                 record: ino.index(),
                 file: "",
                 offset: 0,
@@ -358,24 +431,40 @@ impl Edition {
     /// then all is known of it.
     pub(super) fn examine(&self) {
         let asked = Error::unless_panic(|| {
-            let note = &mut |fault| self.faults.add(fault);
+            let note = &mut |fault| self.line.faults.add(fault);
             self.volume.examine(note)
         });
         match asked {
-            Ok(()) => self.is_examined.store(true, Relaxed),
+            Ok(()) => self.line.is_examined.store(true, Relaxed),
             Err(error) => log::warn!("looking for defects: {error}"),
         }
     }
 
     /// Whether all that could be wrong was looked at.
     pub(super) fn is_examined(&self) -> bool {
-        self.is_examined.load(Relaxed)
+        self.line.is_examined.load(Relaxed)
     }
 
     /// How many lengths of the many files are known.
     pub(super) fn known_lengths(&self) -> u64 {
         let (first, last) = self.rendered;
         self.sizes.count(first, last)
+    }
+}
+
+/// What `stat` says of a rendered file of this length.
+fn rendered_attr(node: &Node, measure: Measure) -> Attr {
+    attr_with(node, measure.bytes.into(), measure.mark)
+}
+
+fn attr_with(node: &Node, size: u64, generation: u32) -> Attr {
+    Attr {
+        ino: node.ino,
+        kind: node.kind,
+        size,
+        links: node.links,
+        modified: node.modified,
+        generation,
     }
 }
 

@@ -18,6 +18,22 @@ pub enum Error {
     IsADirectory,
     /// The mount cannot be written.
     ReadOnly,
+    /// There is one of that name already.
+    Exists,
+    /// A directory of that name has something in it.
+    NotEmpty,
+    /// This cannot be done to this file, by nobody.
+    NotPermitted,
+    /// The file cannot be written.
+    NotWritable,
+    /// No file is open under this number, or not for this.
+    NotOpen,
+    /// What is to be moved has to be copied instead.
+    Elsewhere,
+    /// What was written is not saved; the line says why.
+    Refused(String),
+    /// There is no room for it.
+    NoSpace,
     /// The request makes no sense for this file.
     Invalid,
     /// What was being read is not there any more: the file has another
@@ -53,7 +69,14 @@ impl Error {
             Error::NotADirectory => libc::ENOTDIR,
             Error::IsADirectory => libc::EISDIR,
             Error::ReadOnly => libc::EROFS,
-            Error::Invalid => libc::EINVAL,
+            Error::Exists => libc::EEXIST,
+            Error::NotEmpty => libc::ENOTEMPTY,
+            Error::NotPermitted => libc::EPERM,
+            Error::NotWritable => libc::EACCES,
+            Error::NotOpen => libc::EBADF,
+            Error::Elsewhere => libc::EXDEV,
+            Error::NoSpace => libc::ENOSPC,
+            Error::Invalid | Error::Refused(_) => libc::EINVAL,
             Error::Stale => libc::ESTALE,
             Error::TooLarge => libc::EFBIG,
             Error::Damaged(_) | Error::Panicked(_) => libc::EIO,
@@ -72,7 +95,7 @@ fn message_of(panic: &(dyn Any + Send)) -> String {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Damaged(what) => f.write_str(what),
+            Error::Damaged(what) | Error::Refused(what) => f.write_str(what),
             Error::Panicked(what) => write!(f, "a defect of cbfs: {what}"),
             other => write!(f, "{}", io::Error::from_raw_os_error(other.errno())),
         }

@@ -31,12 +31,15 @@ mod broken;
 mod cache;
 mod concatenation;
 mod database;
+mod drafts;
 mod edition;
+mod editor;
 mod error;
 mod guiding;
 mod held;
 mod names;
 mod readers;
+mod saves;
 mod shelf;
 mod sizes;
 mod slot;
@@ -44,14 +47,18 @@ mod source;
 mod text;
 mod told;
 mod volume;
+mod words;
+mod writing;
 
 pub use about::Mounting;
 pub use background::Background;
 pub use book::{BookOptions, BookSource, BookVolume};
 use cache::TextCache;
-pub use database::{DatabaseSource, DatabaseVolume, Folder};
+pub use database::{DatabaseSource, DatabaseVolume, Folder, Writer};
+pub use editor::{Editor, Made, Refusal, Role, Saved, Touched};
 pub use error::Error;
 pub use names::{format_game, parse_game};
+pub use saves::Edit;
 pub use sizes::{Measure, Sizes};
 pub use source::Source;
 pub use text::Text;
@@ -59,12 +66,15 @@ pub use volume::{
     Completeness, DirEntry, Facts, Fault, Ino, Listing, Node, NodeKind, Page, Size, Statistics,
     Volume,
 };
+pub use writing::{Access, Handle, RenameMode, Written};
 
 use std::ops::{Deref, Range};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use concatenation::Concatenations;
+use drafts::Desk;
 use edition::{Edition, Shared};
 use shelf::Shelf;
 use slot::Slot;
@@ -79,12 +89,18 @@ const MOST_CHUNK_BYTES: usize = 16 << 20;
 pub struct Options {
     /// Bytes of rendered texts to keep, of all that is mounted together.
     pub cache_bytes: usize,
+    /// Bytes of drafts and scratch files, at most.
+    pub scratch_bytes: u64,
+    /// The directory in which each base has one for its rejected drafts.
+    pub state: Option<PathBuf>,
 }
 
 impl Default for Options {
     fn default() -> Options {
         Options {
             cache_bytes: 64 << 20,
+            scratch_bytes: 256 << 20,
+            state: None,
         }
     }
 }
@@ -168,6 +184,7 @@ pub struct Changes {
 pub struct Vfs {
     mounted: Mounted,
     shared: Shared,
+    desk: Desk,
 }
 
 #[derive(Debug)]
@@ -208,6 +225,7 @@ impl Vfs {
         Vfs {
             mounted: Mounted::One(Arc::new(slot)),
             shared,
+            desk: Desk::new(options),
         }
     }
 
@@ -225,6 +243,7 @@ impl Vfs {
         Ok(Vfs {
             mounted: Mounted::One(Arc::new(slot)),
             shared,
+            desk: Desk::new(options),
         })
     }
 
@@ -238,6 +257,7 @@ impl Vfs {
         Ok(Vfs {
             mounted: Mounted::Many(Box::new(Shelf::new(folder, shared.clone())?)),
             shared,
+            desk: Desk::new(options),
         })
     }
 
@@ -320,15 +340,21 @@ impl Vfs {
             b".." => return self.attr(self.parent(directory)?.ino),
             _ => {}
         }
+        if let Some(found) = self.lookup_on_desk(directory, name) {
+            return found;
+        }
         match self.place(directory)? {
             Place::Volume(slot, inner) => {
+                if let Some(found) = self.lookup_rejected(&slot, inner, name) {
+                    return found;
+                }
                 let before = slot.opened();
                 let attr = slot.lookup(inner, name)?;
                 if attr.kind != NodeKind::Directory && !attr.is_renewed() {
                     self.shared.names.add(directory, name);
                     self.call_back_if_over(&slot, before.as_deref());
                 }
-                Ok(globally(attr, slot.number()))
+                Ok(self.with_draft(globally(attr, slot.number())))
             }
             Place::Shelf(shelf, inner) => shelf.lookup(inner, name),
         }
@@ -340,8 +366,15 @@ impl Vfs {
     ///
     /// [`Error::NotFound`], [`Error::Damaged`], [`Error::Stale`].
     pub fn attr(&self, ino: Ino) -> Result<Attr, Error> {
+        if let Some(known) = self.attr_on_desk(ino) {
+            return known;
+        }
         match self.place(ino)? {
             Place::Shelf(shelf, inner) => shelf.attr(inner),
+            Place::Volume(slot, inner) if slot.is_edited() => {
+                let attr = globally(slot.present(inner)?, slot.number());
+                Ok(self.with_draft(attr))
+            }
             Place::Volume(slot, inner) => Ok(globally(slot.attr(inner)?, slot.number())),
         }
     }
@@ -373,14 +406,22 @@ impl Vfs {
         if !self.list_dots(directory, after, listing)? {
             return Ok(());
         }
-        match self.place(directory)? {
-            Place::Volume(slot, inner) => slot.list(inner, after, &mut |entry| {
-                let mut entry = *entry;
-                entry.node.ino = entry.node.ino.in_slot(slot.number());
-                listing(&entry)
-            }),
-            Place::Shelf(shelf, inner) => shelf.list(inner, after, listing),
+        let (slot, inner) = match self.place(directory)? {
+            Place::Volume(slot, inner) => (slot, inner),
+            Place::Shelf(shelf, inner) => return shelf.list(inner, after, listing),
+        };
+        let overlay = self.overlay(&slot, directory);
+        let mut has_room = true;
+        slot.list(inner, after, &mut |entry| {
+            let mut entry = *entry;
+            entry.node.ino = entry.node.ino.in_slot(slot.number());
+            has_room = overlay.hides(entry.name) || listing(&entry);
+            has_room
+        })?;
+        if has_room {
+            self.list_desk(&slot, &overlay, after, &mut |entry, _| listing(entry));
         }
+        Ok(())
     }
 
     /// Lists `.` and `..`; gives whether there is room for more.
@@ -434,16 +475,29 @@ impl Vfs {
             Place::Volume(slot, inner) => (slot, inner),
         };
         let before = slot.opened();
+        let mut names = self.shared.names.page(directory);
+        let overlay = self.overlay(&slot, directory);
+        let mut has_room = true;
         let listed = slot.list_with_attrs(inner, after, &mut |entry, attr| {
+            if overlay.hides(entry.name) {
+                return true;
+            }
             let mut entry = *entry;
             entry.node.ino = entry.node.ino.in_slot(slot.number());
             if entry.node.kind != NodeKind::Directory && !about::holds(inner) {
-                self.shared.names.add(directory, entry.name.as_bytes());
+                names.add(entry.name.as_bytes());
             }
-            listing(&entry, attr.map(|attr| Ok(globally(attr?, slot.number()))))
+            let told = |attr| self.with_draft(globally(attr, slot.number()));
+            has_room = listing(&entry, attr.map(|attr| Ok(told(attr?))));
+            has_room
         });
+        drop(names);
         self.call_back_if_over(&slot, before.as_deref());
-        listed
+        listed?;
+        if has_room {
+            self.list_desk(&slot, &overlay, after, listing);
+        }
+        Ok(())
     }
 
     /// What was told of the edition `before` while another took its place would
@@ -464,6 +518,9 @@ impl Vfs {
     /// [`Error::NotFound`], [`Error::IsADirectory`], [`Error::Damaged`],
     /// [`Error::Stale`].
     pub fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error> {
+        if let Some(read) = self.read_on_desk(ino, offset, length) {
+            return read;
+        }
         match self.place(ino)? {
             Place::Shelf(shelf, inner) => shelf.read(inner, offset, length),
             Place::Volume(slot, inner) => slot.read(inner, offset, length),

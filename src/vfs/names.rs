@@ -1,7 +1,6 @@
 //! File names, both ways.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -10,8 +9,19 @@ use crate::cbh::GameId;
 /// `000123.pgn`; more digits when the number needs them. `name` is replaced.
 pub fn format_game(id: GameId, name: &mut String) {
     name.clear();
-    // Writing to a string does not fail.
-    let _ = write!(name, "{:06}.pgn", id.0);
+    // Thousands are listed at once, so it is done by hand.
+    let mut digits = [0; 10];
+    let mut rest = id.0;
+    for digit in digits.iter_mut().rev() {
+        *digit = (rest % 10) as u8;
+        rest /= 10;
+    }
+    let (optional, always) = digits.split_at(4);
+    let optional = optional.iter().skip_while(|digit| **digit == 0);
+    for digit in optional.chain(always) {
+        name.push(char::from(b'0' + digit));
+    }
+    name.push_str(PGN);
 }
 
 /// The game of this name; only the one name that [`format_game`] gives is its

@@ -20,22 +20,19 @@
 //! Integers are little-endian. A file that is not exactly so, or belongs to
 //! something else, is as good as none.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::ops::RangeInclusive;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, PoisonError, RwLock};
 
+use imbl::OrdMap;
+
+use super::words::{BLOCK, BLOCK_WORDS, Block, Words, WordsInOrder, empty_block};
 use super::{Completeness, Ino};
 
-/// Lengths in one block; a block is allocated when its first length is known.
-const BLOCK: u64 = BLOCK_WORDS as u64;
-const BLOCK_WORDS: usize = 2048;
-
 const MAGIC: &[u8; 13] = b"cbfs sizes 2\n";
-
-type Block = [AtomicU64; BLOCK_WORDS];
 
 /// How long a text is, and whether it is whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,78 +72,133 @@ impl Measure {
 }
 
 /// The lengths known so far.
+///
+/// Those after a save share the words of all files that it left as they are.
 #[derive(Debug, Default)]
 pub struct Sizes {
-    words: Words,
-    is_changed: AtomicBool,
+    words: Arc<Words>,
+    is_changed: Arc<AtomicBool>,
+    /// Number of the edition that all this began with.
+    first: u64,
+    /// The files that have been saved since.
+    fresh: OrdMap<Ino, Arc<Fresh>>,
+    /// Numbers of the files that are many, if the others have their own words
+    /// in each edition.
+    many: Option<RangeInclusive<Ino>>,
+    others: Words,
+    /// Number of the edition that these are of.
+    edition: u64,
 }
 
-/// A word for each number of a file; 0 where none was set.
-#[derive(Debug, Default)]
-pub(super) struct Words {
-    blocks: RwLock<HashMap<u64, Arc<Block>>>,
+/// A file that was saved.
+#[derive(Debug)]
+struct Fresh {
+    /// Number of the edition that has shown it so for the first time.
+    edition: u64,
+    word: AtomicU64,
 }
 
-impl Words {
-    /// The word of `ino`.
-    pub(super) fn get(&self, ino: Ino) -> u64 {
-        let blocks = self.blocks.read().unwrap_or_else(PoisonError::into_inner);
-        let block = blocks.get(&(ino.0 / BLOCK));
-        block.map_or(0, |block| place(block, ino).load(Relaxed))
-    }
+/// Lengths of which most are of the file after the one before.
+#[derive(Debug)]
+pub(super) struct SizesInOrder<'s> {
+    sizes: &'s Sizes,
+    words: WordsInOrder<'s>,
+}
 
-    /// Sets the word of `ino`; gives the one before.
-    pub(super) fn set(&self, ino: Ino, word: u64) -> u64 {
-        let number = ino.0 / BLOCK;
-        let known = self
-            .blocks
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(&number)
-            .map(Arc::clone);
-        let block = known.unwrap_or_else(|| {
-            let mut blocks = self.blocks.write().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(blocks.entry(number).or_insert_with(empty_block))
-        });
-        place(&block, ino).swap(word, Relaxed)
-    }
-
-    /// How many words are set from `first` to `last`, both included.
-    fn count(&self, first: Ino, last: Ino) -> u64 {
-        let blocks: Vec<(u64, Arc<Block>)> = {
-            let blocks = self.blocks.read().unwrap_or_else(PoisonError::into_inner);
-            let numbers = first.0 / BLOCK..=last.0 / BLOCK;
-            let inside = blocks.iter().filter(|(number, _)| numbers.contains(number));
-            inside
-                .map(|(number, block)| (*number, Arc::clone(block)))
-                .collect()
-        };
-        let mut count = 0;
-        for (number, block) in blocks {
-            let words = (number * BLOCK..).zip(block.iter());
-            let set = words
-                .filter(|(ino, word)| (first.0..=last.0).contains(ino) && word.load(Relaxed) != 0);
-            count += set.count() as u64;
+impl SizesInOrder<'_> {
+    /// As [`Sizes::get`].
+    pub(super) fn get(&mut self, ino: Ino) -> Option<Measure> {
+        if self.sizes.is_other(ino) || self.sizes.fresh.contains_key(&ino) {
+            return self.sizes.get(ino);
         }
-        count
+        Measure::decode(self.words.get(ino))
     }
 }
 
 impl Sizes {
+    /// For files of which most come after the one before.
+    pub(super) fn in_order(&self) -> SizesInOrder<'_> {
+        SizesInOrder {
+            sizes: self,
+            words: self.words.in_order(),
+        }
+    }
+
+    /// None yet, for the edition with this number.
+    pub(super) fn of(edition: u64) -> Sizes {
+        Sizes {
+            first: edition,
+            edition,
+            ..Sizes::default()
+        }
+    }
+
+    /// Those of the next edition, which has other texts in `touched` and, it
+    /// may be, in all files that are not among the `many`.
+    pub(super) fn after(&self, edition: u64, touched: &[Ino], many: (Ino, Ino)) -> Sizes {
+        let mut fresh = self.fresh.clone();
+        for ino in touched {
+            let word = AtomicU64::new(0);
+            fresh.insert(*ino, Arc::new(Fresh { edition, word }));
+        }
+        Sizes {
+            words: Arc::clone(&self.words),
+            is_changed: Arc::clone(&self.is_changed),
+            first: self.first,
+            fresh,
+            many: Some(many.0..=many.1),
+            others: Words::default(),
+            edition,
+        }
+    }
+
+    /// Number of the edition that has shown the present text of `ino` for the
+    /// first time, as far as is known.
+    pub(super) fn origin(&self, ino: Ino) -> u64 {
+        if self.is_other(ino) {
+            return self.edition;
+        }
+        self.fresh
+            .get(&ino)
+            .map_or(self.first, |fresh| fresh.edition)
+    }
+
+    fn is_other(&self, ino: Ino) -> bool {
+        self.many.as_ref().is_some_and(|many| !many.contains(&ino))
+    }
+
     /// Length and mark of the text of `ino`, if known.
     pub fn get(&self, ino: Ino) -> Option<Measure> {
-        Measure::decode(self.words.get(ino))
+        Measure::decode(if self.is_other(ino) {
+            self.others.get(ino)
+        } else if let Some(fresh) = self.fresh.get(&ino) {
+            fresh.word.load(Relaxed)
+        } else {
+            self.words.get(ino)
+        })
     }
 
     /// How many lengths are known from `first` to `last`, both included.
     pub(super) fn count(&self, first: Ino, last: Ino) -> u64 {
-        self.words.count(first, last)
+        let mut count = self.words.count(first, last);
+        for (ino, fresh) in self.fresh.range(first..=last) {
+            count -= u64::from(self.words.get(*ino) != 0).min(count);
+            count += u64::from(fresh.word.load(Relaxed) != 0);
+        }
+        count
     }
 
     /// Remembers length and mark of the text of `ino`.
     pub fn set(&self, ino: Ino, measure: Measure) {
         let word = measure.encode();
-        if self.words.set(ino, word) != word {
+        let before = if self.is_other(ino) {
+            self.others.set(ino, word)
+        } else if let Some(fresh) = self.fresh.get(&ino) {
+            fresh.word.swap(word, Relaxed)
+        } else {
+            self.words.set(ino, word)
+        };
+        if before != word {
             self.is_changed.store(true, Relaxed);
         }
     }
@@ -172,12 +224,8 @@ impl Sizes {
             return Ok(false);
         }
         let blocks = read_blocks(&mut file)?;
-        let known = &self.words.blocks;
-        let mut known = known.write().unwrap_or_else(PoisonError::into_inner);
-        for (number, block) in blocks {
-            // What this mount has measured itself is as right.
-            known.entry(number).or_insert(block);
-        }
+        // What this mount has measured itself is as right.
+        self.words.add_blocks(blocks);
         Ok(true)
     }
 
@@ -199,18 +247,16 @@ impl Sizes {
         let length = u32::try_from(fingerprint.len()).map_err(io::Error::other)?;
         file.write_all(&length.to_le_bytes())?;
         file.write_all(fingerprint.as_bytes())?;
-        let blocks: Vec<(u64, Arc<Block>)> = {
-            let blocks = &self.words.blocks;
-            let blocks = blocks.read().unwrap_or_else(PoisonError::into_inner);
-            blocks
-                .iter()
-                .map(|(number, block)| (*number, Arc::clone(block)))
-                .collect()
-        };
-        for (number, block) in blocks {
+        for (number, block) in self.words.blocks() {
             file.write_all(&number.to_le_bytes())?;
-            for word in block.iter() {
-                file.write_all(&word.load(Relaxed).to_le_bytes())?;
+            for (ino, word) in (number * BLOCK..).map(Ino).zip(block.iter()) {
+                let word = if self.is_other(ino) {
+                    self.others.get(ino)
+                } else {
+                    let fresh = self.fresh.get(&ino);
+                    fresh.map_or(word, |fresh| &fresh.word).load(Relaxed)
+                };
+                file.write_all(&word.to_le_bytes())?;
             }
         }
         let hash = file.hash;
@@ -252,15 +298,6 @@ fn read_blocks(file: &mut Hashing<impl Read>) -> io::Result<Vec<(u64, Arc<Block>
         }
         blocks.push((u64::from_le_bytes(number), block));
     }
-}
-
-fn empty_block() -> Arc<Block> {
-    Arc::new([const { AtomicU64::new(0) }; BLOCK_WORDS])
-}
-
-fn place(block: &Block, ino: Ino) -> &AtomicU64 {
-    #[expect(clippy::indexing_slicing, reason = "the remainder is below BLOCK")]
-    &block[usize::try_from(ino.0 % BLOCK).unwrap_or(0)]
 }
 
 /// Hashes what passes through it.

@@ -14,21 +14,27 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::about::{self, About, Mounting, Report, Subject};
 use super::broken::Broken;
 use super::edition::{Edition, Reading, Shared};
+use super::editor::{Refusal, Saved, Touched};
 use super::held::Held;
-use super::sizes::Words;
+use super::saves::Edit;
 use super::source::Source;
 use super::volume::{Ino, Listing, Node, NodeKind, Volume};
+use super::words::Words;
 use super::{Attr, Bytes, Error, ListingWithAttrs, Text};
 
 /// Editions kept for readers that began with them, and for so many looks at
-/// the source.
+/// the source; of those that share nearly all with the next one, more.
 const EARLIER: usize = 4;
+const SAVED: usize = 64;
 const LOOKS: u32 = 20;
+
+/// So often is a request answered anew because something was saved meanwhile.
+const TRIES: usize = 16;
 
 /// One volume of a mount, as it is now and as it was.
 #[derive(Debug)]
@@ -48,6 +54,18 @@ pub(super) struct Slot {
     held: Held,
     about: About,
     shown: Mutex<Shown>,
+    unsynced: Mutex<Unsynced>,
+}
+
+/// Whether something was saved that a power cut may take.
+#[derive(Clone, Copy, Debug, Default)]
+enum Unsynced {
+    #[default]
+    Nothing,
+    /// Since nobody knows when,
+    Something,
+    /// since then at the latest.
+    Since(Instant),
 }
 
 /// What is shown, for who asks how that came.
@@ -68,6 +86,17 @@ struct Editions {
     current: Option<Arc<Edition>>,
     /// The latest first, and how many looks at the source it is kept for.
     earlier: VecDeque<(Arc<Edition>, u32)>,
+}
+
+impl Editions {
+    /// Whether the oldest one is to go.
+    fn has_too_many(&self) -> bool {
+        let editions = self.current.iter();
+        let editions = editions.chain(self.earlier.iter().map(|(edition, _)| edition));
+        let pairs = editions.clone().zip(editions.skip(1));
+        let lines = pairs.filter(|(one, other)| !one.is_of_line(other)).count();
+        lines > EARLIER || self.earlier.len() > SAVED
+    }
 }
 
 /// What is known of the source.
@@ -103,6 +132,7 @@ impl Slot {
             held: Held::default(),
             about: About::default(),
             shown: Mutex::default(),
+            unsynced: Mutex::default(),
         }
     }
 
@@ -128,24 +158,99 @@ impl Slot {
         watch.version = watch.version.wrapping_add(1);
         let sizes_file = self.source.as_ref().and_then(|source| source.sizes_file());
         let shared = self.shared.clone();
-        let mut edition = Edition::new(volume, self.number, watch.version, sizes_file, shared);
+        // If it changes right now nobody could say whose lengths these are.
         let source = self.source.as_ref();
-        if source.is_some_and(|source| source.state() != watch.state) {
-            // It changes right now: nobody could say whose lengths these are.
-            edition.sizes_file = None;
-        }
+        let is_still = source.is_none_or(|source| source.state() == watch.state);
+        let sizes_file = sizes_file.filter(|_| is_still);
+        let edition = Edition::new(volume, self.number, watch.version, sizes_file, shared);
+        let edition = self.put(edition);
+        self.shared.background.saw_edition();
+        edition
+    }
+
+    /// Lets this edition take the place of the present one.
+    fn put(&self, edition: Edition) -> Arc<Edition> {
         let edition = Arc::new(edition);
         let mut editions = lock(&self.editions);
         let before = editions.current.replace(Arc::clone(&edition));
-        let outdated = before.and_then(|before| {
+        let mut outdated = Vec::new();
+        if let Some(before) = before {
             editions.earlier.push_front((before, LOOKS));
-            (editions.earlier.len() > EARLIER).then(|| editions.earlier.pop_back())
-        });
+            while editions.has_too_many() {
+                outdated.extend(editions.earlier.pop_back());
+            }
+        }
         drop(editions);
         // It may take a while to be cleared away.
         drop(outdated);
-        self.shared.background.saw_edition();
         edition
+    }
+
+    /// Saves one edit of what is shown, and shows what is stored then.
+    pub(super) fn save(&self, edit: &mut Edit<'_>) -> Result<Saved, Refusal> {
+        let mut watch = lock(&self.watch);
+        let edition = self.opened().ok_or(Error::Stale)?;
+        let editor = edition.volume.editor().ok_or(Error::ReadOnly)?;
+        let edited = edit(editor);
+        if edited.is_err() && edition.volume.is_over() {
+            // It is saved, but cannot be shown: it is opened anew, soon.
+            watch.state.clear();
+            self.shared.background.hurry();
+        }
+        let mut saved = edited?;
+        if let Some(volume) = saved.volume.take() {
+            self.note_save();
+            match &saved.touched {
+                Touched::Any => drop(self.publish(volume, &mut watch)),
+                Touched::Files(touched) => {
+                    watch.version = watch.version.wrapping_add(1);
+                    self.put(edition.after(volume, watch.version, touched));
+                }
+            }
+        }
+        Ok(saved)
+    }
+
+    /// Notes that something is to be synced.
+    pub(super) fn note_save(&self) {
+        let mut unsynced = lock(&self.unsynced);
+        if matches!(*unsynced, Unsynced::Nothing) {
+            *unsynced = Unsynced::Something;
+        }
+    }
+
+    /// Notes that all saved so far is being synced.
+    pub(super) fn begin_sync(&self) {
+        *lock(&self.unsynced) = Unsynced::Nothing;
+    }
+
+    /// Whether something was known to be saved `after` so long.
+    pub(super) fn is_sync_due(&self, now: Instant, after: Duration) -> bool {
+        let mut unsynced = lock(&self.unsynced);
+        match *unsynced {
+            Unsynced::Nothing => false,
+            Unsynced::Something => {
+                *unsynced = Unsynced::Since(now);
+                false
+            }
+            Unsynced::Since(since) => now.saturating_duration_since(since) >= after,
+        }
+    }
+
+    /// Answers from what is shown now; if something is saved meanwhile, from
+    /// what is shown then.
+    fn answer<T>(&self, ask: impl Fn(&Arc<Edition>) -> Result<T, Error>) -> Result<T, Error> {
+        let mut edition = self.edition();
+        for _ in 0..TRIES {
+            match ask(&edition) {
+                Err(Error::Stale) if edition.volume.is_over() => {}
+                answered => return answered,
+            }
+            // It is shown when who saves is done.
+            drop(lock(&self.watch));
+            edition = self.edition();
+        }
+        ask(&edition)
     }
 
     /// Shows a volume that does not change.
@@ -278,7 +383,7 @@ impl Slot {
             _ if edition.volume.is_held(attr.ino) => self.held.tell(attr.ino, Some(attr)),
             NodeKind::Directory => self.tell_directory(attr.ino),
             _ => {
-                self.told.set(attr.ino, u64::from(attr.generation));
+                self.told.set(attr.ino, attr.generation.into());
             }
         }
     }
@@ -327,10 +432,11 @@ impl Slot {
         if directory == Ino::ROOT && name == about::NAME.as_bytes() {
             return self.about.attr(self, about::DIRECTORY);
         }
-        let edition = self.edition();
-        let attr = edition.attr_of(&edition.volume.lookup(directory, name)?)?;
-        self.tell(&edition, &attr);
-        Ok(attr)
+        self.answer(|edition| {
+            let attr = edition.attr_of(&edition.volume.lookup(directory, name)?)?;
+            self.tell(edition, &attr);
+            Ok(attr)
+        })
     }
 
     /// See [`Vfs::attr`](super::Vfs::attr).
@@ -338,8 +444,7 @@ impl Slot {
         if about::holds(ino) {
             return self.about.attr(self, ino);
         }
-        let edition = self.edition();
-        let mut attr = edition.attr_of(&edition.volume.node(ino)?)?;
+        let mut attr = self.answer(|edition| edition.attr_of(&edition.volume.node(ino)?))?;
         if ino == Ino::ROOT {
             attr.links = about::links_of_root(attr.links);
         }
@@ -350,6 +455,48 @@ impl Slot {
             }
             _ => Ok(attr),
         }
+    }
+
+    /// Whether it can be edited.
+    pub(super) fn is_edited(&self) -> bool {
+        let edition = self.opened();
+        edition.is_some_and(|edition| edition.volume.editor().is_some())
+    }
+
+    /// What `stat` says of the present content, which is told from now on.
+    pub(super) fn present(&self, ino: Ino) -> Result<Attr, Error> {
+        if about::holds(ino) {
+            return self.attr(ino);
+        }
+        self.answer(|edition| {
+            let mut attr = edition.attr_of(&edition.volume.node(ino)?)?;
+            if ino == Ino::ROOT {
+                attr.links = about::links_of_root(attr.links);
+            }
+            self.tell(edition, &attr);
+            Ok(attr)
+        })
+    }
+
+    /// As [`Slot::read`], of the content with this mark, whatever was told.
+    pub(super) fn read_marked(
+        &self,
+        ino: Ino,
+        mark: u32,
+        offset: u64,
+        length: u32,
+    ) -> Result<Bytes, Error> {
+        self.answer(|edition| match edition.file(ino)? {
+            Reading::Pieces { mark: other, .. } if other != mark => Err(Error::Stale),
+            Reading::Pieces { size, .. } => edition.read(ino, size, offset, length),
+            Reading::Rendered => {
+                let text = self.text(edition, ino, Some(mark))?;
+                let start = usize::try_from(offset).unwrap_or(usize::MAX);
+                let start = start.min(text.len());
+                let end = start.saturating_add(length as usize).min(text.len());
+                Ok(Bytes::Shared(Arc::clone(text.bytes()), start..end))
+            }
+        })
     }
 
     /// The directory that this one lies in.
@@ -412,11 +559,18 @@ impl Slot {
         let edition = self.edition();
         self.tell_listed(&edition, directory);
         let mut has_room = true;
+        let mut marks = self.told.in_order();
         edition.list_with_attrs(directory, after, &mut |entry, attr| {
             let told = attr.as_ref().and_then(|attr| attr.as_ref().ok()).copied();
             has_room = listing(entry, attr);
             match told.filter(|_| has_room) {
-                Some(attr) => self.tell(&edition, &attr),
+                Some(attr) if edition.volume.is_held(attr.ino) => {
+                    self.held.tell(attr.ino, Some(&attr));
+                }
+                Some(attr) if attr.kind == NodeKind::Directory => self.tell_directory(attr.ino),
+                Some(attr) => {
+                    marks.set(attr.ino, attr.generation.into());
+                }
                 // The kernel takes the number all the same.
                 None if has_room && edition.volume.is_held(entry.node.ino) => {
                     self.held.tell(entry.node.ino, None);
@@ -437,7 +591,16 @@ impl Slot {
         if about::holds(ino) {
             return self.about.read(self, ino, offset, length);
         }
-        let edition = self.edition();
+        self.answer(|edition| self.read_from(edition, ino, offset, length))
+    }
+
+    fn read_from(
+        &self,
+        edition: &Edition,
+        ino: Ino,
+        offset: u64,
+        length: u32,
+    ) -> Result<Bytes, Error> {
         let told = self.told(ino);
         match edition.file(ino) {
             Ok(Reading::Pieces { size, mark }) => {
@@ -452,7 +615,7 @@ impl Slot {
             Err(error @ (Error::IsADirectory | Error::Invalid)) => return Err(error),
             Ok(Reading::Rendered) | Err(_) => {}
         }
-        let text = self.text(&edition, ino, told)?;
+        let text = self.text(edition, ino, told)?;
         let start = usize::try_from(offset)
             .unwrap_or(usize::MAX)
             .min(text.len());

@@ -25,6 +25,16 @@ pub trait Source: Debug + Send + Sync {
     /// How many files it may have, guessed without opening it.
     fn guess(&self) -> u64;
 
+    /// Lets go of it: all that was saved survives a power cut then, and others
+    /// may change it.
+    ///
+    /// # Errors
+    ///
+    /// The line that says why not; what was saved is not lost.
+    fn close(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Where it lies.
     fn path(&self) -> Option<&Path> {
         None

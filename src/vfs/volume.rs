@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::time::SystemTime;
 
-use super::Error;
+use super::{Editor, Error};
 
 /// Number of a file or directory: `slot << 40 | kind << 32 | index`.
 ///
@@ -337,6 +337,17 @@ pub trait Volume: Debug + Send + Sync {
     /// in which state, with which options. Lengths of texts are remembered
     /// under it for the next mount; `None` if they shall not be.
     fn fingerprint(&self) -> Option<String> {
+        None
+    }
+
+    /// Whether something was saved, so that what its files show is not this
+    /// state any more; then nothing is read of it but [`Error::Stale`].
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    /// What saves edits of it, if it can be edited.
+    fn editor(&self) -> Option<&dyn Editor> {
         None
     }
 }

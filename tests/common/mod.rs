@@ -16,6 +16,8 @@
 
 pub(crate) mod behaviours;
 pub(crate) mod books;
+pub(crate) mod command;
+pub(crate) mod daemon;
 pub(crate) mod groups;
 pub(crate) mod mounted;
 pub(crate) mod texts;

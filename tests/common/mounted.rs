@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
 use cbfs::cbh::Options as Reading;
-use cbfs::fuse::{self, Access, Mounted, Outcome, ReadDirPlus, Stopper};
+use cbfs::fuse::{self, Audience, Mounted, Outcome, ReadDirPlus, Stopper};
 use cbfs::vfs::{
     Completeness, DatabaseSource, DirEntry, Error, Ino, Listing, Node, NodeKind, Options, Size,
     Source, Statistics, Vfs, Volume,
@@ -34,7 +34,8 @@ impl Mount {
         let options = fuse::Options {
             xattr: false,
             source: "test".to_owned(),
-            access: Access::Owner,
+            access: Audience::Owner,
+            is_writable: false,
             uid: 0,
             gid: 0,
             readdirplus,

@@ -109,7 +109,7 @@ mod tests {
                 let mut key = [0; KEY_BYTES];
                 key[..2].copy_from_slice(&wanted.to_be_bytes());
                 for blocks in [1000, 10] {
-                    let expected = (u64::from(wanted) + 1) / 2;
+                    let expected = u64::from(wanted).div_ceil(2);
                     let expected = expected.min(blocks).checked_sub(1);
                     assert_eq!(kin.last_not_after(&key, blocks).unwrap(), expected);
                 }

@@ -15,7 +15,10 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::{io, thread};
 
 use super::{Database, Error, FileKind};
+use crate::cbh::repair::Mend;
 use crate::game::Defect;
+pub(in crate::cbh) use files::blobs_begin;
+
 use extents::Extents;
 use records::Stretch;
 
@@ -56,6 +59,23 @@ impl Database {
         moves.report_overlaps(report);
         remarks.report_overlaps(report);
         self.verify_entities(report)
+    }
+
+    /// Gives all that can be mended in the records of games and texts to
+    /// `take`, in order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub(in crate::cbh) fn for_each_mend(
+        &self,
+        progress: &dyn Fn(u64),
+        take: &mut dyn FnMut(Mend),
+    ) -> Result<(), Error> {
+        self.check_records(&mut |stretch| {
+            stretch.mends.into_iter().for_each(&mut *take);
+            progress(stretch.records.into());
+        })
     }
 
     /// Gives what is found in each stretch of records to `take`, in order.

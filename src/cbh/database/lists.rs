@@ -9,7 +9,7 @@ use super::{
     Database, Error, FileKind, GameId, RECORD_BYTES, ReadBuffer, RecordKind, record_offset,
 };
 use crate::cbh::crossref::{Crossref, CrossrefBuilder, Grouping};
-use crate::cbh::entities::{EntityFile, EntityKind, EntityNames, PerKind};
+use crate::cbh::entities::{AllNames, EntityFile, EntityKind, EntityNames, PerKind, Which};
 use crate::cbh::record;
 use crate::cbh::summary::Summary;
 
@@ -19,16 +19,16 @@ const RECORDS_AT_ONCE: u32 = 4096;
 /// What was read once and is kept.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
-    names: PerKind<Kept<EntityNames>>,
-    by_entity: PerKind<Kept<Crossref>>,
-    by_eco: Kept<Crossref>,
-    by_year: Kept<Crossref>,
+    pub(super) names: PerKind<Kept<EntityNames>>,
+    pub(super) by_entity: PerKind<Kept<Crossref>>,
+    pub(super) by_eco: Kept<Crossref>,
+    pub(super) by_year: Kept<Crossref>,
 }
 
 /// A value that is made when first asked for. Who asks meanwhile waits; after
 /// an error it is tried again.
 #[derive(Debug)]
-struct Kept<T>(Mutex<Option<Arc<T>>>);
+pub(super) struct Kept<T>(Mutex<Option<Arc<T>>>);
 
 impl<T> Default for Kept<T> {
     fn default() -> Kept<T> {
@@ -45,6 +45,16 @@ impl<T> Kept<T> {
         let value = Arc::new(make()?);
         *kept = Some(Arc::clone(&value));
         Ok(value)
+    }
+
+    /// What was made, if it was.
+    pub(super) fn made(&self) -> Option<Arc<T>> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.clone()
+    }
+
+    pub(super) fn of(made: Option<Arc<T>>) -> Kept<T> {
+        Kept(Mutex::new(made))
     }
 }
 
@@ -68,25 +78,26 @@ impl Database {
     ///
     /// [`Error::Io`].
     pub fn entity_names(&self, kind: EntityKind) -> Result<Arc<EntityNames>, Error> {
-        self.lists.names.of(kind).get(|| self.read_names(kind))
+        let names = self.lists.names.of(kind);
+        names.get(|| Ok(self.read_names(kind, Which::All)?.into()))
     }
 
-    fn read_names(&self, kind: EntityKind) -> Result<EntityNames, Error> {
+    pub(super) fn read_names(&self, kind: EntityKind, which: Which) -> Result<AllNames, Error> {
         let page = self.page;
         let names = match kind {
-            EntityKind::Player => EntityNames::read(&self.players, page, |player, out| {
+            EntityKind::Player => AllNames::read(&self.players, which, page, |player, out| {
                 player.append_to(out);
             }),
-            EntityKind::Tournament => EntityNames::read_tournaments(&self.tournaments, page),
-            EntityKind::Annotator => EntityNames::read(&self.annotators, page, |name, out| {
+            EntityKind::Tournament => AllNames::read_tournaments(&self.tournaments, which, page),
+            EntityKind::Annotator => AllNames::read(&self.annotators, which, page, |name, out| {
                 out.push_str(name);
             }),
-            EntityKind::Source => EntityNames::read(&self.sources, page, |source, out| {
+            EntityKind::Source => AllNames::read(&self.sources, which, page, |source, out| {
                 out.push_str(&source.title);
             }),
             EntityKind::Team => match &self.teams {
-                None => Ok(EntityNames::default()),
-                Some(teams) => EntityNames::read_teams(teams, page),
+                None => Ok(AllNames::default()),
+                Some(teams) => AllNames::read_teams(teams, which, page),
             },
         };
         names.map_err(|source| self.io(kind.file(), source))
@@ -228,7 +239,7 @@ impl Database {
 }
 
 /// What the records say, if they are of a game.
-fn summary_of(record: &Record<'_>) -> Option<Summary> {
+pub(super) fn summary_of(record: &Record<'_>) -> Option<Summary> {
     if record.kind != RecordKind::Game {
         return None;
     }

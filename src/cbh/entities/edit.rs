@@ -100,17 +100,17 @@ const MOST_KEPT: usize = 1 << 16;
 const MOST_STEPS: usize = 4096;
 
 /// The order of two records, by their data.
-type Compare = fn(&[u8], &[u8], Collation) -> Result<Ordering, Malformed>;
+pub(super) type Compare = fn(&[u8], &[u8], Collation) -> Result<Ordering, Malformed>;
 
 /// Takes a record and its id.
 type Take<'t> = dyn FnMut(u32, &[u8]) -> Result<(), EditError> + 't;
 
 /// What a kind of file needs to know of its records.
 #[derive(Clone, Copy, Debug)]
-struct Layout {
-    data_bytes: usize,
+pub(super) struct Layout {
+    pub(super) data_bytes: usize,
     strings: &'static [usize],
-    compare: Compare,
+    pub(super) compare: Compare,
     /// How names sort where nothing tells, in files of today.
     collation: Collation,
 }
@@ -125,7 +125,7 @@ impl Layout {
         }
     }
 
-    fn of(file: FileKind) -> Option<Layout> {
+    pub(super) fn of(file: FileKind) -> Option<Layout> {
         Some(match file {
             FileKind::Players => Layout::new::<Players>(Collation::Unsigned),
             FileKind::Tournaments => Layout::new::<Tournaments>(Collation::Signed),
@@ -137,8 +137,17 @@ impl Layout {
         })
     }
 
-    fn record_bytes(&self) -> usize {
+    pub(super) fn record_bytes(&self) -> usize {
         LINK_BYTES + self.data_bytes
+    }
+
+    /// How names sort where nothing tells, in a file whose header has so many
+    /// bytes more.
+    pub(super) fn usual_collation(&self, further_bytes: u32) -> Collation {
+        match further_bytes {
+            0 => Collation::Signed,
+            _ => self.collation,
+        }
     }
 
     /// The strings that some data begin with.
@@ -443,6 +452,23 @@ impl<'a> EntityEditor<'a> {
             }),
             Order::Damaged => None,
         })
+    }
+
+    /// As [`tree_order`](EntityEditor::tree_order), as far as it was looked
+    /// at; nothing is read for it.
+    pub(in crate::cbh) fn known_order(&self) -> Option<TreeOrder> {
+        match self.order {
+            Some(Order::Sound(collation)) => Some(TreeOrder {
+                collation,
+                live_count: self.header.live_count,
+            }),
+            Some(Order::Damaged) | None => None,
+        }
+    }
+
+    /// The records that differ from the file's, or did.
+    pub(in crate::cbh) fn changed(&self) -> impl Iterator<Item = EntityId> {
+        self.changed.keys().map(|id| EntityId(*id))
     }
 
     /// Takes the word of an earlier editor of the file, whose writes and no
@@ -788,7 +814,7 @@ fn id_of(at: i32) -> EntityId {
     EntityId(at.cast_unsigned())
 }
 
-fn data_of(record: &[u8]) -> &[u8] {
+pub(super) fn data_of(record: &[u8]) -> &[u8] {
     record.get(LINK_BYTES..).unwrap_or_default()
 }
 
@@ -811,7 +837,7 @@ fn is_utf8_name(name: &[u8]) -> bool {
 
 /// Writes the count of references and the first game, with which a record
 /// ends.
-fn set_end(record: &mut [u8], count: u32, first: u32) {
+pub(super) fn set_end(record: &mut [u8], count: u32, first: u32) {
     let [c0, c1, c2, c3] = count.to_le_bytes();
     let [f0, f1, f2, f3] = first.to_le_bytes();
     if let Some(end) = record.last_chunk_mut() {

@@ -31,6 +31,12 @@ impl EntityKind {
         EntityKind::Team,
     ];
 
+    /// The kind that a file holds, if it holds one.
+    pub(in crate::cbh) fn of_file(file: FileKind) -> Option<EntityKind> {
+        let mut kinds = EntityKind::ALL.into_iter();
+        kinds.find(|kind| kind.file() == file)
+    }
+
     /// The file that holds the entities of this kind.
     pub(in crate::cbh) fn file(self) -> FileKind {
         match self {

@@ -30,6 +30,7 @@ mod id_set;
 mod kind;
 mod names;
 mod player;
+mod roster;
 mod source;
 mod tag;
 mod team;
@@ -47,7 +48,9 @@ pub use tournament_extra::{ExtraChange, ExtraWrites, TournamentExtras};
 
 pub(super) use annotator::Annotators;
 pub(super) use kind::PerKind;
+pub(super) use names::{AllNames, Which};
 pub(super) use player::Players;
+pub(super) use roster::Roster;
 pub(super) use source::Sources;
 pub(super) use tag::Tags;
 pub(super) use team::Teams;

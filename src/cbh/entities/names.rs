@@ -1,19 +1,41 @@
 //! The names of all entities of one kind, in one piece of memory.
 
 use std::io;
+use std::sync::Arc;
+
+use imbl::OrdMap;
 
 use super::id_set::IdSet;
-use super::{EntityFile, EntityId, Kind};
+use super::{EntityFile, EntityId, Kind, LookupError};
 use crate::cbh::CodePage;
 use crate::game::Tournament;
+use crate::storage::ReadBuffer;
 
 /// The names of all entities of one kind, deleted ones left out.
 ///
 /// A player is `Last, First`, a tournament `Title (Place) Year` with the
 /// parts it has, an annotator its name, a source or team its title. A name may
 /// be empty, and two entities may have the same.
-#[derive(Debug, Default)]
+///
+/// After a save there are others, which share nearly all with these.
+#[derive(Clone, Debug, Default)]
 pub struct EntityNames {
+    read: Arc<AllNames>,
+    /// Those that are others since all were read.
+    changes: OrdMap<u32, Option<Arc<OneName>>>,
+}
+
+/// What an entity is called now.
+#[derive(Debug)]
+struct OneName {
+    text: String,
+    parts: Option<(u16, u16)>,
+    number: Option<u32>,
+}
+
+/// The names of all entities as one reading found them.
+#[derive(Debug, Default)]
+pub(in crate::cbh) struct AllNames {
     /// All names, one after the other.
     text: String,
     /// Where the name of each id begins in `text`, and one more: where the
@@ -30,40 +52,51 @@ pub struct EntityNames {
 impl EntityNames {
     /// The name of `id`; `None` if there is no such entity.
     pub fn get(&self, id: EntityId) -> Option<&str> {
-        if !self.live.contains(id.0) {
-            return None;
+        match self.changes.get(&id.0) {
+            Some(changed) => changed.as_ref().map(|name| name.text.as_str()),
+            None => self.read.get(id),
         }
-        let at = id.0 as usize;
-        let (from, to) = (*self.starts.get(at)?, *self.starts.get(at + 1)?);
-        self.text.get(from as usize..to as usize)
     }
 
     /// Whether there is such an entity.
     pub fn contains(&self, id: EntityId) -> bool {
-        self.live.contains(id.0)
+        match self.changes.get(&id.0) {
+            Some(changed) => changed.is_some(),
+            None => self.read.live.contains(id.0),
+        }
     }
 
     /// The title of tournament `id`; `None` if there is no such tournament.
     pub fn title(&self, id: EntityId) -> Option<&str> {
-        let (title, _) = self.parts.get(id.0 as usize)?;
-        self.get(id)?.get(..usize::from(*title))
+        let (title, _) = self.parts(id)?;
+        self.get(id)?.get(..usize::from(title))
     }
 
     /// The place of tournament `id`; `None` if there is no such tournament.
     pub fn place(&self, id: EntityId) -> Option<&str> {
-        let (title, place) = self.parts.get(id.0 as usize)?;
-        let name = self.get(id)?.get(usize::from(*title)..)?;
+        let (title, place) = self.parts(id)?;
+        let name = self.get(id)?.get(usize::from(title)..)?;
         let name = name.strip_prefix(' ').unwrap_or(name);
-        match *place {
+        match place {
             0 => Some(""),
             place => name.strip_prefix('(')?.get(..usize::from(place)),
+        }
+    }
+
+    fn parts(&self, id: EntityId) -> Option<(u16, u16)> {
+        match self.changes.get(&id.0) {
+            Some(changed) => changed.as_ref()?.parts,
+            None => self.read.parts.get(id.0 as usize).copied(),
         }
     }
 
     /// Which team of its club team `id` is, 0 if that is not given; `None` if
     /// there is no such team.
     pub fn number(&self, id: EntityId) -> Option<u32> {
-        self.numbers.get(id.0 as usize).copied()
+        match self.changes.get(&id.0) {
+            Some(changed) => changed.as_ref()?.number,
+            None => self.read.numbers.get(id.0 as usize).copied(),
+        }
     }
 
     /// Id and name of every entity, by ascending id.
@@ -74,20 +107,72 @@ impl EntityNames {
 
     /// All ids lie below this.
     pub fn bound(&self) -> u32 {
+        let changed = self.changes.get_max().map_or(0, |(id, _)| id + 1);
+        self.read.bound().max(changed)
+    }
+
+    /// Takes over what entity `id` is called now; `now` has one name or none.
+    /// Whether that is another than before.
+    pub(in crate::cbh) fn change(&mut self, id: EntityId, now: &AllNames) -> bool {
+        let first = EntityId(0);
+        let name = now.get(first).map(|text| OneName {
+            text: text.to_owned(),
+            parts: now.parts.first().copied(),
+            number: now.numbers.first().copied(),
+        });
+        let is_same = match &name {
+            None => !self.contains(id),
+            Some(name) => {
+                self.get(id) == Some(name.text.as_str())
+                    && self.parts(id) == name.parts
+                    && self.number(id) == name.number
+            }
+        };
+        if !is_same {
+            self.changes.insert(id.0, name.map(Arc::new));
+        }
+        !is_same
+    }
+}
+
+impl From<AllNames> for EntityNames {
+    fn from(read: AllNames) -> EntityNames {
+        EntityNames {
+            read: Arc::new(read),
+            changes: OrdMap::new(),
+        }
+    }
+}
+
+impl AllNames {
+    fn get(&self, id: EntityId) -> Option<&str> {
+        if !self.live.contains(id.0) {
+            return None;
+        }
+        let at = id.0 as usize;
+        let (from, to) = (*self.starts.get(at)?, *self.starts.get(at + 1)?);
+        self.text.get(from as usize..to as usize)
+    }
+
+    fn bound(&self) -> u32 {
         u32::try_from(self.starts.len().saturating_sub(1)).unwrap_or(u32::MAX)
     }
 
-    /// Reads the names of a file; `append` writes that of one entity.
+    /// Reads the names of a file, or that of one entity under the number 0;
+    /// `append` writes that of one entity.
     ///
     /// # Errors
     ///
     /// The medium's.
     pub(in crate::cbh) fn read<K: Kind<Value: Default>>(
         file: &EntityFile<K>,
+        which: Which,
         page: CodePage,
         append: impl Fn(&K::Value, &mut String),
-    ) -> io::Result<EntityNames> {
-        EntityNames::read_with(file, page, |value, names| append(value, &mut names.text))
+    ) -> io::Result<AllNames> {
+        AllNames::read_with(file, which, page, |value, names| {
+            append(value, &mut names.text);
+        })
     }
 
     /// Reads the names of the tournaments.
@@ -97,9 +182,10 @@ impl EntityNames {
     /// The medium's.
     pub(in crate::cbh) fn read_tournaments(
         file: &EntityFile<super::Tournaments>,
+        which: Which,
         page: CodePage,
-    ) -> io::Result<EntityNames> {
-        EntityNames::read_with(file, page, |tournament, names| {
+    ) -> io::Result<AllNames> {
+        AllNames::read_with(file, which, page, |tournament, names| {
             names.parts.resize(names.starts.len() - 1, (0, 0));
             let parts = append_tournament(tournament, &mut names.text);
             names.parts.push(parts);
@@ -113,9 +199,10 @@ impl EntityNames {
     /// The medium's.
     pub(in crate::cbh) fn read_teams(
         file: &EntityFile<super::Teams>,
+        which: Which,
         page: CodePage,
-    ) -> io::Result<EntityNames> {
-        EntityNames::read_with(file, page, |team, names| {
+    ) -> io::Result<AllNames> {
+        AllNames::read_with(file, which, page, |team, names| {
             names.numbers.resize(names.starts.len() - 1, 0);
             names.numbers.push(team.number);
             names.text.push_str(&team.title);
@@ -124,20 +211,35 @@ impl EntityNames {
 
     fn read_with<K: Kind<Value: Default>>(
         file: &EntityFile<K>,
+        which: Which,
         page: CodePage,
-        append: impl Fn(&K::Value, &mut EntityNames),
-    ) -> io::Result<EntityNames> {
-        let bound = file.count_present()?;
-        let mut names = EntityNames {
+        append: impl Fn(&K::Value, &mut AllNames),
+    ) -> io::Result<AllNames> {
+        let bound = match which {
+            Which::All => file.count_present()?,
+            Which::One(_) => 1,
+        };
+        let mut names = AllNames {
             starts: Vec::with_capacity(bound as usize + 1),
             live: IdSet::below(bound),
-            ..EntityNames::default()
+            ..AllNames::default()
         };
-        file.for_each(page, |id, value| {
+        let mut take = |id, value: &K::Value| {
             names.begin(id);
             names.live.insert(id);
             append(value, &mut names);
-        })?;
+        };
+        match which {
+            Which::All => file.for_each(page, take)?,
+            Which::One(EntityId(id)) => {
+                let mut value = K::Value::default();
+                match file.read(id, page, &mut ReadBuffer::default(), &mut value) {
+                    Ok(()) => take(0, &value),
+                    Err(LookupError::Fault(..)) => {}
+                    Err(LookupError::Io(error)) => return Err(error),
+                }
+            }
+        }
         names.begin(bound);
         names.text.shrink_to_fit();
         names.parts.shrink_to_fit();
@@ -152,6 +254,13 @@ impl EntityNames {
         let here = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
         self.starts.resize(id as usize + 1, here);
     }
+}
+
+/// The entities whose names are read.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cbh) enum Which {
+    All,
+    One(EntityId),
 }
 
 /// Appends `Title (Place) Year`; gives the lengths of title and place.
@@ -202,9 +311,9 @@ mod tests {
             ("", "", 476, "476"),
             ("", "", 0, ""),
         ];
-        let mut names = EntityNames {
+        let mut names = AllNames {
             live: IdSet::below(100),
-            ..EntityNames::default()
+            ..AllNames::default()
         };
         for (id, (title, place, year, _)) in (0..).zip(cases) {
             let start = Date {
@@ -223,6 +332,7 @@ mod tests {
             names.parts.push(parts);
         }
         names.begin(7);
+        let names = EntityNames::from(names);
         for ((id, name), (title, place, _, wanted)) in names.iter().zip(cases) {
             assert_eq!(name, wanted);
             assert_eq!(names.title(id), Some(title));

@@ -186,6 +186,27 @@ impl TournamentExtras {
         Ok(())
     }
 
+    /// The first bytes of the file.
+    pub(in crate::cbh) fn head(&self, len: usize) -> io::Result<Vec<u8>> {
+        let mut buffer = ReadBuffer::default();
+        let mut head = self.storage.read_up_to(0, len, &mut buffer)?.to_vec();
+        head.resize(len, 0);
+        Ok(head)
+    }
+
+    /// A record as it is stored, if all of it is.
+    pub(in crate::cbh) fn stored(&self, id: u32) -> io::Result<Option<Vec<u8>>> {
+        if !RECORD_BYTES.contains(&self.record_bytes) {
+            return Ok(None);
+        }
+        let size = self.record_bytes as usize;
+        let mut buffer = ReadBuffer::default();
+        let record = self
+            .storage
+            .read_up_to(self.offset_of(id), size, &mut buffer)?;
+        Ok((record.len() == size).then(|| record.to_vec()))
+    }
+
     fn offset_of(&self, id: u32) -> u64 {
         HEADER_BYTES + u64::from(id) * u64::from(self.record_bytes)
     }

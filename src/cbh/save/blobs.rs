@@ -8,10 +8,12 @@
 //! | 10 | 8 | length of the file again |
 //! | 18 | 8 | bytes that lie waste again |
 
+use std::ffi::OsStr;
+
 use super::SaveError;
 use crate::bytes::{BytePatch, ByteReader, Malformed};
 use crate::cbh::{Database, FileKind};
-use crate::storage::{ReadBuffer, Transaction};
+use crate::storage::{Error, ReadBuffer, Stage, Transaction};
 
 /// What is to be appended to a file of blobs.
 #[derive(Debug)]
@@ -20,6 +22,8 @@ pub(super) struct BlobFile {
     header: Vec<u8>,
     /// Length of the file as it is.
     len: u64,
+    /// Bytes behind it that lie in the file already.
+    laid: u64,
     added: Vec<u8>,
     /// Bytes that nobody points to any more.
     wasted: u64,
@@ -53,6 +57,7 @@ impl BlobFile {
             kind,
             header: header.to_vec(),
             len,
+            laid: 0,
             added: Vec::new(),
             wasted: 0,
         })
@@ -60,7 +65,7 @@ impl BlobFile {
 
     /// Appends a blob and tells where it lies.
     pub(super) fn append(&mut self, blob: &[u8]) -> Result<u32, SaveError> {
-        let offset = self.len + self.added.len() as u64;
+        let offset = self.end();
         let end = u32::try_from(offset + blob.len() as u64);
         let offset = u32::try_from(offset).ok().filter(|_| end.is_ok());
         let Some(offset) = offset else {
@@ -74,26 +79,44 @@ impl BlobFile {
         Ok(offset)
     }
 
+    /// How long the file will be.
+    fn end(&self) -> u64 {
+        self.len + self.laid + self.added.len() as u64
+    }
+
+    /// Bytes that were appended and are not in the file.
+    pub(super) fn held(&self) -> usize {
+        self.added.len()
+    }
+
+    /// Lays what was appended so far behind the end of the file.
+    pub(super) fn spill(&mut self, file: &OsStr, stage: &mut Stage<'_>) -> Result<(), Error> {
+        stage.write(file, self.len + self.laid, &self.added)?;
+        self.laid += self.added.len() as u64;
+        self.added.clear();
+        Ok(())
+    }
+
     /// Takes note of a blob that nobody points to any more.
     pub(super) fn waste(&mut self, bytes: usize) {
         self.wasted += bytes as u64;
     }
 
     /// The writes that this comes to.
-    pub(super) fn write(self, file: &std::ffi::OsStr, transaction: &mut Transaction) {
-        if self.added.is_empty() && self.wasted == 0 {
+    pub(super) fn write(self, file: &OsStr, transaction: &mut Transaction) {
+        if self.end() == self.len && self.wasted == 0 {
             return;
         }
         let mut header = self.header.clone();
         // Its length was checked.
         if self.encode_header(&mut header).is_ok() {
-            transaction.write(file, self.len, self.added);
+            transaction.write(file, self.len + self.laid, self.added);
             transaction.write(file, 0, header);
         }
     }
 
     fn encode_header(&self, header: &mut [u8]) -> Result<(), Malformed> {
-        let len = self.len + self.added.len() as u64;
+        let len = self.end();
         let is_old = header.len() < 26;
         let mut patch = BytePatch::new(header);
         patch.skip(2)?;

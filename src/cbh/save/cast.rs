@@ -2,12 +2,12 @@
 //! games that are saved: found or added, counted, and removed when nobody is
 //! left who refers to them.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 use super::SaveError;
-use crate::cbh::entities::{EditError, Entity, EntityEditor, EntityId, NameForm, Unfit};
+use crate::cbh::entities::{EditError, Entity, EntityEditor, EntityId, NameForm, TreeOrder, Unfit};
 use crate::cbh::references::Reference;
 use crate::cbh::{Database, FileKind, GameId};
 use crate::storage::{MemoryFile, Transaction};
@@ -32,8 +32,23 @@ fn empty_file(data_bytes: i32) -> MemoryFile {
 struct Roll<'a> {
     editor: EntityEditor<'a>,
     form: Option<NameForm>,
+    /// The numbers of entities that were looked for, by their data.
+    found: HashMap<Vec<u8>, u32>,
     /// What the file begins with, if it is not there yet.
     begin: Option<&'static MemoryFile>,
+}
+
+/// What an earlier save found out about a file.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Known {
+    order: Option<TreeOrder>,
+    form: Option<NameForm>,
+}
+
+impl Known {
+    pub(super) fn forget_order(&mut self) {
+        self.order = None;
+    }
 }
 
 /// How the references to one entity change.
@@ -49,14 +64,16 @@ struct Use {
 #[derive(Debug)]
 pub(super) struct Cast<'a> {
     database: &'a Database,
+    known: BTreeMap<FileKind, Known>,
     rolls: BTreeMap<FileKind, Roll<'a>>,
     uses: BTreeMap<Name, Use>,
 }
 
 impl<'a> Cast<'a> {
-    pub(super) fn new(database: &'a Database) -> Cast<'a> {
+    pub(super) fn new(database: &'a Database, known: BTreeMap<FileKind, Known>) -> Cast<'a> {
         Cast {
             database,
+            known,
             rolls: BTreeMap::new(),
             uses: BTreeMap::new(),
         }
@@ -82,9 +99,15 @@ impl<'a> Cast<'a> {
                 return Err(SaveError::Damaged(file, what));
             }
         };
+        let mut editor = editor.map_err(SaveError::entity(file))?;
+        let known = self.known.get(&file).copied().unwrap_or_default();
+        if let Some(order) = known.order {
+            editor.assume(order);
+        }
         Ok(place.insert(Roll {
-            editor: editor.map_err(SaveError::entity(file))?,
-            form: None,
+            editor,
+            form: known.form,
+            found: HashMap::new(),
             begin,
         }))
     }
@@ -111,18 +134,30 @@ impl<'a> Cast<'a> {
         let file = entity.file();
         let form = self.form(file)?;
         let (refused, malformed) = (SaveError::entity(file), SaveError::malformed(file));
-        let editor = &mut self.roll(file)?.editor;
+        let roll = self.roll(file)?;
+        let encoded = entity.encode(None, form).map_err(&malformed)?;
+        // A name that is cut says less than it is.
+        let is_whole = encoded.unfit.is_empty();
+        if let Some(&id) = roll.found.get(&encoded.data).filter(|_| is_whole) {
+            return Ok((id, false));
+        }
+        let editor = &mut roll.editor;
         if let Some(id) = editor.find_entity(entity, form).map_err(&refused)? {
             // One that is there may have the whole of a name that fills its
             // field.
             let data = editor.data(id).map_err(&refused)?;
             let over = entity.encode(Some(data), form).map_err(malformed)?;
+            if is_whole && over.unfit.is_empty() {
+                roll.found.insert(encoded.data, id.0);
+            }
             unfit.extend(over.unfit);
             return Ok((id.0, false));
         }
-        let encoded = entity.encode(None, form).map_err(malformed)?;
         unfit.extend(encoded.unfit);
         let id = editor.insert(&encoded.data).map_err(&refused)?;
+        if is_whole {
+            roll.found.insert(encoded.data, id.0);
+        }
         Ok((id.0, true))
     }
 
@@ -169,7 +204,9 @@ impl<'a> Cast<'a> {
     ) -> Result<(), SaveError> {
         let file = entity.file();
         let form = self.form(file)?;
-        let editor = &mut self.roll(file)?.editor;
+        let roll = self.roll(file)?;
+        roll.found.clear();
+        let editor = &mut roll.editor;
         let refused = SaveError::entity(file);
         let old = editor.data(EntityId(id)).map_err(&refused)?.to_vec();
         let encoded = entity.encode(Some(&old), form);
@@ -230,12 +267,33 @@ impl<'a> Cast<'a> {
 
     /// Sets what was looked up; an entity that nobody refers to goes.
     pub(super) fn set(&mut self, (file, id): Name, found: Reference) -> Result<(), SaveError> {
-        let editor = &mut self.roll(file)?.editor;
+        let roll = self.roll(file)?;
+        roll.found.clear();
+        let editor = &mut roll.editor;
         let done = match found.first {
             Some(first) => editor.set_references(EntityId(id), found.count, first.0),
             None => editor.remove(EntityId(id)),
         };
         done.map_err(SaveError::entity(file))
+    }
+
+    /// What the next save need not find out again, once this one is made.
+    pub(super) fn known(&self) -> BTreeMap<FileKind, Known> {
+        let mut known = self.known.clone();
+        for (file, roll) in &self.rolls {
+            let order = roll.editor.known_order();
+            let form = roll.form;
+            known.insert(*file, Known { order, form });
+        }
+        known
+    }
+
+    /// The entities whose records change.
+    pub(super) fn changed(&self) -> impl Iterator<Item = (FileKind, EntityId)> {
+        self.rolls.iter().flat_map(|(file, roll)| {
+            let changed = roll.editor.changed();
+            changed.map(|id| (*file, id))
+        })
     }
 
     /// The writes that this comes to.

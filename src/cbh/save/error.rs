@@ -45,12 +45,12 @@ pub enum SaveError {
 
 impl SaveError {
     /// Names the file whose entities cannot be changed so.
-    pub(super) fn entity(file: FileKind) -> impl Fn(EditError) -> SaveError {
+    pub(in crate::cbh) fn entity(file: FileKind) -> impl Fn(EditError) -> SaveError {
         move |error| SaveError::Entity(file, error)
     }
 
     /// Names the file that has other bytes than it must.
-    pub(super) fn malformed(file: FileKind) -> impl Fn(Malformed) -> SaveError {
+    pub(in crate::cbh) fn malformed(file: FileKind) -> impl Fn(Malformed) -> SaveError {
         move |fault| SaveError::Damaged(file, fault.what)
     }
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::vfs::sizes::Words;
 use crate::vfs::volume::{Fault, Ino};
+use crate::vfs::words::Words;
 
 /// Faults remembered; of more, those that come first.
 const MOST: usize = 10_000;

@@ -81,9 +81,9 @@ pub(in crate::vfs) fn of_base(
     add_cache(&mut sheet, shared);
     add_progress(&mut sheet, edition, facts.rendered);
     add_changes(&mut sheet, shown);
-    add_defects(&mut sheet, edition.faults.count());
+    add_defects(&mut sheet, edition.line.faults.count());
     let mut defects = String::new();
-    edition.faults.write("", &mut defects);
+    edition.line.faults.write("", &mut defects);
     Report {
         status: sheet.as_text(),
         json: sheet.as_json(),
@@ -113,7 +113,10 @@ pub(in crate::vfs) fn of_shelf(folder: &Path, bases: &[Base], shared: &Shared) -
     let bytes = open.clone().map(|edition| edition.volume.facts().bytes);
     add_size(&mut sheet, bytes.fold(0, u64::saturating_add));
     add_cache(&mut sheet, shared);
-    add_defects(&mut sheet, open.map(|edition| edition.faults.count()).sum());
+    add_defects(
+        &mut sheet,
+        open.map(|edition| edition.line.faults.count()).sum(),
+    );
     let mut defects = String::new();
     let mut values: Vec<Value> = Vec::new();
     for Base {
@@ -133,7 +136,10 @@ pub(in crate::vfs) fn of_shelf(folder: &Path, bases: &[Base], shared: &Shared) -
         }));
         sheet.line(format!("base {name}"), state);
         if let Some(edition) = edition {
-            edition.faults.write(&format!("{name}: "), &mut defects);
+            edition
+                .line
+                .faults
+                .write(&format!("{name}: "), &mut defects);
         }
     }
     sheet.value("bases", values);

@@ -151,7 +151,13 @@ fn made() -> Arc<Made> {
 }
 
 fn vfs(made: &Arc<Made>, cache_bytes: usize) -> Vfs {
-    Vfs::new(Box::new(Arc::clone(made)), &Options { cache_bytes })
+    Vfs::new(
+        Box::new(Arc::clone(made)),
+        &Options {
+            cache_bytes,
+            ..Options::default()
+        },
+    )
 }
 
 /// Runs `check` while `helpers` threads read ahead.

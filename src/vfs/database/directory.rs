@@ -51,6 +51,8 @@ pub(super) enum Directory {
     Group(Group),
     /// `pgn/` and the directories in it.
     Whole(Whole),
+    /// `import/`
+    Import,
 }
 
 /// A directory of files that are directories in one piece.
@@ -97,7 +99,7 @@ impl Whole {
 impl Directory {
     /// The directories of the root, with their names. Their cookies count
     /// from 3.
-    pub(super) const TOP: [(&str, Directory); 11] = [
+    pub(super) const TOP: [(&str, Directory); 12] = [
         ("games", Directory::Games),
         ("players", Directory::Entities(Player)),
         ("tournaments", Directory::Entities(Tournament)),
@@ -109,6 +111,7 @@ impl Directory {
         ("pgn", Directory::Whole(Whole::Top)),
         ("texts", Directory::Texts),
         ("deleted", Directory::Deleted),
+        ("import", Directory::Import),
     ];
 
     /// That of this number, if it is one of a directory; what lies in it, or
@@ -126,6 +129,7 @@ impl Directory {
                 5 => Directory::Media,
                 11 => Directory::Eco,
                 12 => Directory::Years,
+                13 => Directory::Import,
                 index => Directory::Entities(entity(u8::try_from(index.checked_sub(6)?).ok()?)?),
             },
             ECO_LETTER => Directory::EcoLetter(short.filter(|letter| *letter < LETTERS)?),
@@ -153,6 +157,7 @@ impl Directory {
             Directory::Entities(kind) => (0, 6 + kind as u32),
             Directory::Eco => (0, 11),
             Directory::Years => (0, 12),
+            Directory::Import => (0, 13),
             Directory::EcoLetter(letter) => (ECO_LETTER, u32::from(letter)),
             Directory::Whole(whole) => (WHOLE, whole.index()),
             Directory::Group(group) => match group {
@@ -269,7 +274,7 @@ mod tests {
         }
         // The root, those in it, texts/media, entities, letters, codes, years,
         // those in pgn/.
-        assert_eq!(found.len(), 1 + 11 + 1 + 5 * 6000 + 5 + 501 + 4096 + 7);
+        assert_eq!(found.len(), 1 + 12 + 1 + 5 * 6000 + 5 + 501 + 4096 + 7);
         for (_, top) in Directory::TOP {
             assert!(found.contains(&top.ino()));
             assert_eq!(top.parent(), Directory::Root);

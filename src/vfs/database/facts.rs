@@ -1,7 +1,7 @@
 //! What a database says of itself, and what is wrong with it.
 
 use super::{DatabaseVolume, Error, Facts, Fault, GuidingText};
-use crate::cbh::{self, Decoded, EntityKind, GameId, RecordKind};
+use crate::cbh::{self, Changes, Decoded, EntityKind, GameId, RecordKind, Summary};
 use crate::game::Defect;
 
 /// Records read at once.
@@ -19,6 +19,29 @@ pub(super) struct Counts {
     pub(super) deleted: u64,
     /// Texts, deleted ones too.
     pub(super) texts: u64,
+}
+
+impl Counts {
+    /// The same after a save of games.
+    pub(super) fn after(mut self, changes: &Changes) -> Counts {
+        for game in &changes.games {
+            if let Some(count) = self.count_of(game.before.as_ref()) {
+                *count = count.saturating_sub(1);
+            }
+            if let Some(count) = self.count_of(game.after.as_ref()) {
+                *count += 1;
+            }
+        }
+        self
+    }
+
+    fn count_of(&mut self, game: Option<&Summary>) -> Option<&mut u64> {
+        Some(if game?.is_deleted {
+            &mut self.deleted
+        } else {
+            &mut self.games
+        })
+    }
 }
 
 impl DatabaseVolume {

@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 use super::directory::Directory;
 use super::file_names::FileNames;
 use crate::cbh::{
-    Crossref, Database, EntityId, EntityKind, EntityNames, GameId, Group, Grouping, Summary,
+    Changes, Crossref, Database, EntityId, EntityKind, EntityNames, GameId, Group, Grouping,
+    Summary,
 };
 use crate::vfs::Error;
 
@@ -21,20 +22,40 @@ struct Entities {
 /// asked.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
-    entities: [OnceLock<Entities>; EntityKind::ALL.len()],
+    entities: [OnceLock<Arc<Entities>>; EntityKind::ALL.len()],
 }
 
 impl Groups {
     /// The entities of a kind. If their file cannot be read there are none:
     /// the games are not to be lost for that.
     fn entities(&self, database: &Database, kind: EntityKind) -> Option<&Entities> {
-        Some(self.entities.get(kind as usize)?.get_or_init(|| Entities {
-            names: database.entity_names(kind).unwrap_or_else(|error| {
+        let entities = self.entities.get(kind as usize)?;
+        Some(entities.get_or_init(|| {
+            let names = database.entity_names(kind).unwrap_or_else(|error| {
                 log::error!("{error}");
                 Arc::default()
-            }),
-            file_names: OnceLock::new(),
+            });
+            Arc::new(Entities {
+                names,
+                file_names: OnceLock::new(),
+            })
         }))
+    }
+
+    /// The same after a save. What the entities of a kind are called is worked
+    /// out anew where one of them came, went or got another name.
+    pub(super) fn after(&self, changes: &Changes) -> Groups {
+        let is_renamed = |kind: EntityKind| changes.renamed.iter().any(|(of, _)| *of == kind);
+        let after = Groups::default();
+        for (kind, (old, new)) in EntityKind::ALL
+            .into_iter()
+            .zip(self.entities.iter().zip(&after.entities))
+        {
+            if let Some(entities) = old.get().filter(|_| !is_renamed(kind)) {
+                new.get_or_init(|| Arc::clone(entities));
+            }
+        }
+        after
     }
 
     /// Those of a kind that are listed, if they have games.
@@ -97,7 +118,7 @@ impl Groups {
         directory: Directory,
     ) -> Result<bool, Error> {
         match directory {
-            Directory::Group(group) => Ok(!self.games(database, group)?.all().is_empty()),
+            Directory::Group(group) => Ok(!self.games(database, group)?.is_empty()),
             Directory::EcoLetter(_) => {
                 let crossref = database.crossref(Grouping::Eco)?;
                 Ok(has_code(&crossref, directory))
@@ -110,9 +131,7 @@ impl Groups {
 /// Whether a letter of the opening codes has games.
 fn has_code(crossref: &Crossref, letter: Directory) -> bool {
     let mut codes = letter.children().into_iter();
-    codes.any(
-        |(_, code)| matches!(code, Directory::Group(group) if !crossref.games(group).is_empty()),
-    )
+    codes.any(|(_, code)| matches!(code, Directory::Group(group) if !crossref.is_empty(group)))
 }
 
 /// The games of one group.
@@ -123,15 +142,15 @@ pub(super) struct Games {
 }
 
 impl Games {
-    /// All of them, ascending.
-    pub(super) fn all(&self) -> &[GameId] {
-        self.after(GameId(0))
+    /// Those with a higher number than `id`, ascending.
+    pub(super) fn after(&self, id: GameId) -> impl Iterator<Item = GameId> {
+        let crossref = self.crossref.iter();
+        crossref.flat_map(move |crossref| crossref.iter_after(self.group, id))
     }
 
-    /// Those with a higher number.
-    pub(super) fn after(&self, id: GameId) -> &[GameId] {
-        let crossref = self.crossref.as_ref();
-        crossref.map_or(&[], |crossref| crossref.games_after(self.group, id))
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.after(GameId(0)).next().is_none()
     }
 
     /// Whether the game is one of them.

@@ -2,15 +2,16 @@
 
 use super::directory::Directory;
 use super::{DatabaseVolume, GAME, HEADERS_TSV, MEDIA_NAME, headers_tsv, is_in};
-use crate::cbh::{EntityId, EntityKind, Entry, GameId, Group, RecordKind, Summary, TextLanguage};
+use crate::cbh::{EntityId, EntityKind, Entry, GameId, Group, Listed, RecordKind, TextLanguage};
 use crate::vfs::volume::{self, DirEntry, Ino, Listing, Node};
 use crate::vfs::{Error, guiding, names};
 
 /// The cookie of `texts/media/`, before those of the texts.
 const MEDIA_COOKIE: u64 = 3;
 
-/// Records read at once while listing: the first time, and at most.
-const FIRST_RECORDS: u32 = 128;
+/// Records read at once while listing: the first time, which is what the
+/// kernel usually has room for with attributes, and at most.
+const FIRST_RECORDS: u32 = 200;
 const MOST_RECORDS: u32 = 2048;
 
 /// Records next to each other that are read at once for a group, which may
@@ -20,9 +21,7 @@ const GROUP_RECORDS: u32 = 128;
 /// What records next to each other say.
 #[derive(Debug, Default)]
 struct Page {
-    entries: Vec<Entry>,
-    /// Those of games.
-    summaries: Vec<Summary>,
+    records: Vec<Listed>,
     /// Memory for a name.
     name: String,
 }
@@ -95,8 +94,8 @@ impl DatabaseVolume {
         let games = self.groups.games(&self.database, group)?;
         let directory = Directory::Group(group);
         let before = GameId(first_id(directory, after) - 1);
-        let mut games = games.after(before).iter();
-        games.all(|id| page_game(directory, *id, page));
+        let mut games = games.after(before);
+        games.all(|id| page_game(directory, id, page));
         Ok(())
     }
 
@@ -109,22 +108,22 @@ impl DatabaseVolume {
     ) -> Result<(), Error> {
         let games = self.groups.games(&self.database, group)?;
         let before = first_id(Directory::Group(group), after) - 1;
-        let mut rest = games.after(GameId(before));
+        let mut rest = games.after(GameId(before)).peekable();
         let mut page = Page::default();
-        while let Some(first) = rest.first() {
+        while let Some(first) = rest.peek().copied() {
             let end = first.0.saturating_add(GROUP_RECORDS);
-            let (near, further) = rest.split_at(rest.partition_point(|id| id.0 < end));
+            let near = std::iter::from_fn(|| rest.next_if(|id| id.0 < end));
+            let near: Vec<GameId> = near.collect();
             let count = near.last().map_or(0, |last| last.0 - first.0 + 1);
             let is_listed = |entry: &Entry| {
                 is_in(Directory::Games, entry) && near.binary_search(&entry.id).is_ok()
             };
-            let read = self.read_page(*first, count, &mut page);
+            let read = self.read_page(first, count, &mut page);
             let directory = Directory::Group(group);
             if !self.list_page(directory, &mut page, after, is_listed, listing) {
                 return Ok(());
             }
             read?;
-            rest = further;
         }
         Ok(())
     }
@@ -132,11 +131,8 @@ impl DatabaseVolume {
     /// Reads `count` records from `first` on; if the files end before, those
     /// that are left.
     fn read_page(&self, first: GameId, count: u32, page: &mut Page) -> Result<(), Error> {
-        page.entries.clear();
-        page.summaries.clear();
-        // What is missing here is asked for again, one by one.
-        let _ = self.database.summaries(first, count, &mut page.summaries);
-        Ok(self.database.entries(first, count, &mut page.entries)?)
+        page.records.clear();
+        Ok(self.database.listed(first, count, &mut page.records)?)
     }
 
     /// Lists those records that `is_listed` has; false if there was no room.
@@ -148,11 +144,15 @@ impl DatabaseVolume {
         is_listed: impl Fn(&Entry) -> bool,
         listing: &mut Listing<'_>,
     ) -> bool {
-        for entry in page.entries.iter().filter(|entry| is_listed(entry)) {
+        for record in &page.records {
+            let entry = &record.entry;
+            if !is_listed(entry) {
+                continue;
+            }
             let has_room = match entry.kind {
                 RecordKind::Game => {
                     names::format_game(entry.id, &mut page.name);
-                    let node = self.listed_game(entry, &page.summaries);
+                    let node = self.listed_game(record);
                     let cookie = cookie(directory, entry.id, TextLanguage(0));
                     let name = &page.name;
                     cookie <= after || listing(&DirEntry { name, node, cookie })
@@ -168,15 +168,11 @@ impl DatabaseVolume {
 
     /// A game of a listing. One of which a record is gone is still listed;
     /// whoever wants more of it is told so.
-    fn listed_game(&self, entry: &Entry, read: &[Summary]) -> Node {
-        let at = read.binary_search_by_key(&entry.id, |summary| summary.id);
-        let summary = match at.ok().and_then(|at| read.get(at)) {
-            Some(summary) => Ok(*summary),
-            None => self.database.summary(entry.id),
-        };
-        match summary {
-            Ok(summary) => self.game_node(entry, &summary),
-            Err(_) => self.file_node(Ino::new(GAME, entry.id.0), entry),
+    fn listed_game(&self, record: &Listed) -> Node {
+        let entry = &record.entry;
+        match &record.summary {
+            Some(summary) => self.game_node(entry, summary),
+            None => self.file_node(Ino::new(GAME, entry.id.0), entry),
         }
     }
 

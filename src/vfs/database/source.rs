@@ -8,11 +8,13 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::DatabaseVolume;
+use super::saving::Saving;
 use crate::cbh::{Database, Error, Family, FileKind, Options};
+use crate::storage::{Access, Store};
 use crate::vfs::book::stem_of;
 use crate::vfs::volume::Volume;
 use crate::vfs::{BookOptions, BookSource, Source, names};
@@ -31,7 +33,21 @@ pub struct DatabaseSource {
     options: Options,
     /// Where files of lengths are kept.
     caches: Option<PathBuf>,
+    /// Who changes it, if it is to be changed.
+    writer: Option<Writer>,
     known: Mutex<Known>,
+}
+
+/// Who changes a base.
+#[derive(Clone, Debug)]
+pub struct Writer {
+    /// What a second one is told of this one, as a mountpoint.
+    pub label: String,
+    /// What tells the time that saves are stamped with.
+    pub clock: fn() -> SystemTime,
+    /// Whether tags that a base has no field for are let go of, instead of
+    /// kept in a remark.
+    pub drops_foreign_tags: bool,
 }
 
 /// The files of the base, as the directory listed them last.
@@ -39,6 +55,37 @@ pub struct DatabaseSource {
 struct Known {
     family: Option<Result<Family, String>>,
     directory: Relisting,
+    /// The files to be changed, once they were opened.
+    store: Option<Arc<Store>>,
+    /// Whether they are not to be changed any more.
+    is_closed: bool,
+    /// What the files were like when another program had changed them.
+    identities: String,
+}
+
+impl Known {
+    /// A line that is another one when another program changed the files.
+    fn state(&mut self, is_written: bool) -> String {
+        let family = match &self.family {
+            Some(Ok(family)) => family,
+            Some(Err(why)) => return why.clone(),
+            None => return String::new(),
+        };
+        let changed = self.store.as_ref().map(|store| store.changed_outside());
+        let is_ours = matches!(changed, Some(Ok(files)) if files.is_empty());
+        if !is_ours {
+            self.identities = identities(family_files(family));
+        }
+        // What is not there, and what is no file of the set, is not ours.
+        let journal = family.directory().join(family.journal_name());
+        let is_read = self.store.is_none()
+            && (!is_written || self.is_closed || family.read_only_because().is_some());
+        let journal = is_read.then_some(journal);
+        let others = family.media_folders().iter().chain(&journal);
+        let others = identities(others.map(PathBuf::as_path));
+        let names = family_files(family).map(|path| format!("{} ", path.display()));
+        format!("{}{}{others}", names.collect::<String>(), self.identities)
+    }
 }
 
 impl DatabaseSource {
@@ -49,8 +96,50 @@ impl DatabaseSource {
             path: path.to_path_buf(),
             options,
             caches,
+            writer: None,
             known: Mutex::default(),
         }
+    }
+
+    /// The same, to be changed by `writer`, if it can be.
+    #[must_use]
+    pub fn written_by(mut self, writer: Option<Writer>) -> DatabaseSource {
+        self.writer = writer;
+        self
+    }
+
+    /// What it is saved with, if it is to be and can be changed.
+    fn open_to_write(&self) -> Result<Option<(Database, Saving)>, Error> {
+        let Some(writer) = &self.writer else {
+            return Ok(None);
+        };
+        let family = Family::locate(&self.path)?;
+        if let Some(why) = family.read_only_because() {
+            log::info!("{why}; the base is shown to read only");
+            return Ok(None);
+        }
+        let mut known = self.known();
+        if known.is_closed {
+            return Ok(None);
+        }
+        let store = match &known.store {
+            Some(store) => {
+                store.refresh().map_err(|source| Error::Store {
+                    base: self.path.clone(),
+                    source,
+                })?;
+                Arc::clone(store)
+            }
+            None => Arc::new(family.store(Access::ReadWrite, &writer.label)?),
+        };
+        known.store = Some(Arc::clone(&store));
+        drop(known);
+        let database = Database::open_in(&self.path, &self.options, store)?;
+        Ok(Some((database, Saving::new(writer))))
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The `.cbh`.
@@ -72,36 +161,42 @@ impl DatabaseSource {
 
 impl Source for DatabaseSource {
     fn open(&self) -> Result<Box<dyn Volume>, String> {
-        let database = Database::open(&self.path, &self.options).map_err(|e| e.to_string())?;
+        let told = |error: Error| error.to_string();
+        let (database, saving) = match self.open_to_write().map_err(told)? {
+            Some((database, saving)) => (database, Some(saving)),
+            None => (
+                Database::open(&self.path, &self.options).map_err(told)?,
+                None,
+            ),
+        };
         for defect in database.defects() {
             log::warn!("{}: {defect}", self.path.display());
         }
         // Lengths of texts in another page are other lengths.
         let page = format!("codepage={}", database.code_page().name());
-        Ok(Box::new(DatabaseVolume::new(database, &page)))
+        let volume = DatabaseVolume::new(database, &page);
+        Ok(Box::new(match saving {
+            Some(saving) => volume.editable(saving),
+            None => volume,
+        }))
     }
 
     fn state(&self) -> String {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known();
         if known.directory.is_due(self.directory()) || known.family.is_none() {
             let located = Family::locate(&self.path).map_err(|error| error.to_string());
             known.family = Some(located);
         }
-        match &known.family {
-            Some(Ok(family)) => {
-                let mut line = String::new();
-                for path in files_of(family) {
-                    let stat = fs::metadata(path);
-                    line.push_str(
-                        &stat.map_or_else(|error| error.to_string(), |stat| identity(&stat)),
-                    );
-                    line.push(' ');
-                }
-                line
-            }
-            Some(Err(why)) => why.clone(),
-            None => String::new(),
-        }
+        known.state(self.writer.is_some())
+    }
+
+    fn close(&self) -> Result<(), String> {
+        let mut known = self.known();
+        known.is_closed = true;
+        let store = known.store.take();
+        drop(known);
+        let closed = store.map_or(Ok(()), |store| store.close());
+        closed.map_err(|error| format!("{}: {error}", self.path.display()))
     }
 
     fn modified(&self) -> SystemTime {
@@ -127,10 +222,26 @@ impl Source for DatabaseSource {
     }
 }
 
+/// The files of the set.
+fn family_files(family: &Family) -> impl Iterator<Item = &Path> {
+    let kinds = FileKind::ALL.into_iter();
+    kinds.filter_map(|kind| family.path(kind))
+}
+
+/// What is another whenever the content of one of the files could be.
+fn identities<'p>(paths: impl Iterator<Item = &'p Path>) -> String {
+    let mut line = String::new();
+    for path in paths {
+        let stat = fs::metadata(path);
+        line.push_str(&stat.map_or_else(|error| error.to_string(), |stat| identity(&stat)));
+        line.push(' ');
+    }
+    line
+}
+
 /// All files and folders that what is shown of a base comes from.
 pub(super) fn files_of(family: &Family) -> impl Iterator<Item = &Path> {
-    let files = FileKind::ALL.into_iter();
-    let files = files.filter_map(|kind| family.path(kind));
+    let files = family_files(family);
     // What a text says depends on which pictures there are.
     files.chain(family.media_folders().iter().map(PathBuf::as_path))
 }
@@ -188,6 +299,7 @@ pub struct Folder {
     options: Options,
     book_options: BookOptions,
     caches: Option<PathBuf>,
+    writer: Option<Writer>,
     relisting: Mutex<Relisting>,
 }
 
@@ -211,8 +323,16 @@ impl Folder {
             options,
             book_options: BookOptions::default(),
             caches,
+            writer: None,
             relisting: Mutex::default(),
         }
+    }
+
+    /// The same, to be changed by `writer`, as far as they can be.
+    #[must_use]
+    pub fn written_by(mut self, writer: Option<Writer>) -> Folder {
+        self.writer = writer;
+        self
     }
 
     /// The same with books that are read as these options say.
@@ -261,11 +381,10 @@ impl Folder {
     /// What opens one of them.
     pub(in crate::vfs) fn source(&self, path: &Path) -> Box<dyn Source> {
         if BookSource::stands_for_one(path) {
-            Box::new(BookSource::new(path, self.book_options.clone()))
-        } else {
-            let caches = self.caches.clone();
-            Box::new(DatabaseSource::new(path, self.options, caches))
+            return Box::new(BookSource::new(path, self.book_options.clone()));
         }
+        let base = DatabaseSource::new(path, self.options, self.caches.clone());
+        Box::new(base.written_by(self.writer.clone()))
     }
 }
 

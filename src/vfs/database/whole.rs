@@ -143,7 +143,7 @@ impl DatabaseVolume {
             ino: file_of(directory),
             kind: NodeKind::File(Size::Concatenation(directory.ino())),
             links: 1,
-            modified: self.database.modified(),
+            modified: self.modified(),
         }
     }
 }

@@ -22,7 +22,7 @@ mod page;
 pub(super) use media::Media;
 pub(super) use page::render;
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::{Ino, names};
 use crate::cbh::{Body, Database, GameId, GuidingText, Link, TextLanguage};
@@ -102,12 +102,27 @@ fn files(id: GameId, text: &GuidingText) -> Vec<TextFile> {
 /// What is known of a base's texts as a whole, worked out when first asked.
 #[derive(Debug, Default)]
 pub(super) struct GuidingTexts {
-    ids: OnceLock<Vec<GameId>>,
-    links: OnceLock<Links>,
-    media: OnceLock<Media>,
+    ids: OnceLock<Arc<[GameId]>>,
+    links: OnceLock<Arc<Links>>,
+    media: OnceLock<Arc<Media>>,
 }
 
 impl GuidingTexts {
+    /// The same after a save of games; where links to games lead is looked up
+    /// anew, if they may lead elsewhere.
+    pub(super) fn after(&self, keeps_links: bool) -> GuidingTexts {
+        let links = if keeps_links {
+            self.links.clone()
+        } else {
+            OnceLock::new()
+        };
+        GuidingTexts {
+            ids: self.ids.clone(),
+            links,
+            media: self.media.clone(),
+        }
+    }
+
     /// The numbers of all texts, deleted ones too, ascending. To find them,
     /// every record is looked at, once.
     pub(super) fn ids(&self, database: &Database) -> &[GameId] {
@@ -116,19 +131,21 @@ impl GuidingTexts {
             if let Err(error) = database.texts(&mut ids) {
                 log::warn!("looking for texts: {error}");
             }
-            ids
+            ids.into()
         })
     }
 
     /// The files of the media folder.
     pub(super) fn media(&self, database: &Database) -> &Media {
-        self.media
-            .get_or_init(|| Media::open(database.family().media_folders(), database.code_page()))
+        self.media.get_or_init(|| {
+            let folders = database.family().media_folders();
+            Arc::new(Media::open(folders, database.code_page()))
+        })
     }
 
     fn links(&self, database: &Database) -> &Links {
         self.links
-            .get_or_init(|| Links::of(database, self.ids(database)))
+            .get_or_init(|| Arc::new(Links::of(database, self.ids(database))))
     }
 
     /// What to write for `address` in a text in `language`, if anything else:

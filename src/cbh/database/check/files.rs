@@ -135,7 +135,7 @@ fn check_blob_header(storage: &dyn Storage, report: &mut Report<'_>) -> io::Resu
 }
 
 /// Where the blobs of `.cbg` or the records of `.cba` begin.
-pub(super) fn blobs_begin(storage: &dyn Storage) -> io::Result<u64> {
+pub(in crate::cbh) fn blobs_begin(storage: &dyn Storage) -> io::Result<u64> {
     let mut buffer = ReadBuffer::default();
     let mut reader = ByteReader::new(storage.read_up_to(0, 2, &mut buffer)?);
     let header_bytes = reader.u16_be().unwrap_or(0);

@@ -10,6 +10,7 @@ use crate::cbh::annotations;
 use crate::cbh::extended::ExtendedRecord;
 use crate::cbh::moves::{Oddities, blob_size};
 use crate::cbh::record::{self, GameRecord, TextRecord};
+use crate::cbh::repair::Mend;
 use crate::cbh::{FileKind, GameFacts, GuidingText, RecordKind};
 use crate::game::Defect;
 use crate::storage::Storage;
@@ -24,6 +25,8 @@ pub(super) struct Stretch {
     pub(super) moves: Vec<Extent>,
     /// Those records of `.cba` that lie in the file.
     pub(super) remarks: Vec<Extent>,
+    /// What of the defects can be mended.
+    pub(super) mends: Vec<Mend>,
 }
 
 impl Stretch {
@@ -125,9 +128,20 @@ impl Checker<'_> {
         };
         // What is in a game that ends early cannot be told.
         if is_whole {
+            let mut told = Vec::new();
             for (offset, what) in facts.differences(stored) {
                 let what = format!("game {id} {what}");
+                told.push(what.clone());
                 self.found.add(FileKind::Headers, at + offset as u64, what);
+            }
+            if !told.is_empty() {
+                let (offset, bytes) = facts.over(stored).encode();
+                self.found.mends.push(Mend {
+                    file: FileKind::Headers,
+                    offset: at + offset as u64,
+                    bytes,
+                    what: told.join("; "),
+                });
             }
         }
         Ok(())
@@ -149,7 +163,13 @@ impl Checker<'_> {
                     "offset of record {id} in .{} is {again:#x}, {should:#x} in .cbh",
                     file.extension()
                 );
-                self.found.add(FileKind::Extended, at + place, what);
+                self.found.add(FileKind::Extended, at + place, what.clone());
+                self.found.mends.push(Mend {
+                    file: FileKind::Extended,
+                    offset: at + place,
+                    bytes: should.to_be_bytes().to_vec(),
+                    what,
+                });
             }
         }
     }

@@ -44,10 +44,7 @@ impl EntityEditor<'_> {
 
     /// How names sort where nothing tells.
     fn usual_collation(&self) -> Collation {
-        match self.header.further_bytes {
-            0 => Collation::Signed,
-            _ => self.layout.collation,
-        }
+        self.layout.usual_collation(self.header.further_bytes)
     }
 
     /// The collation, given which of them the tree keeps.

@@ -271,7 +271,7 @@ mod tests {
         ] {
             assert!(counted.contains(part), "{counted}");
         }
-        known.address = 8 << 26 | 1234;
+        known.address = 8 << 26 | 0x4d2;
         assert!(text(&known).contains("at byte 1234 of the page"));
     }
 }

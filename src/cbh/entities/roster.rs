@@ -1,0 +1,350 @@
+//! All records of an entity file in memory, to be written anew: some of them
+//! left out, the tree built from nothing, counts and chain put right.
+
+use std::cmp::Ordering;
+
+use super::collation::Collation;
+use super::edit::{EditError, Layout, data_of, set_end};
+use super::tree::{NO_CHILD, Node, Tree};
+use super::{DELETED, FileHeader, MOST_RECORDS};
+use crate::cbh::FileKind;
+use crate::cbh::references::Reference;
+use crate::storage::{ReadBuffer, Storage};
+
+/// Longest header that is taken at its word.
+const MOST_HEADER_BYTES: u64 = 4096;
+
+/// How much of a file is read at once.
+const READ_BYTES: u64 = 1 << 20;
+
+/// An entity file, whole.
+#[derive(Clone, Debug)]
+pub(in crate::cbh) struct Roster {
+    layout: Layout,
+    header: FileHeader,
+    /// What the file says of the number of its records, and of the further
+    /// bytes of its header.
+    claimed: u32,
+    stated_further: u32,
+    /// The bytes before the first record.
+    head: Vec<u8>,
+    /// All whole records that lie in the file, also beyond those that the
+    /// header counts.
+    records: Vec<u8>,
+}
+
+impl Roster {
+    /// Reads a file of this kind.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Damaged`] if it is none; [`EditError::Io`].
+    pub(in crate::cbh) fn read(file: FileKind, storage: &dyn Storage) -> Result<Roster, EditError> {
+        let layout =
+            Layout::of(file).ok_or_else(|| EditError::damaged(0, "no file of entities"))?;
+        let mut buffer = ReadBuffer::default();
+        let header = storage.read_up_to(0, 28, &mut buffer)?;
+        let mut header = FileHeader::decode(header, layout.data_bytes)?;
+        let stated_further = header.further_bytes;
+        header.further_bytes = fitting(header, layout.record_bytes() as u64, storage.len()?);
+        let records_at = 28 + u64::from(header.further_bytes);
+        let len = storage.len()?;
+        if records_at > MOST_HEADER_BYTES || records_at > len {
+            return Err(EditError::damaged(24, "the header is impossible"));
+        }
+        let size = layout.record_bytes() as u64;
+        let count = ((len - records_at) / size).min(MOST_RECORDS.into());
+        let end = records_at + count * size;
+        let mut bytes = Vec::new();
+        let mut at = 0;
+        while at < end {
+            let part = usize::try_from((end - at).min(READ_BYTES)).unwrap_or(0);
+            bytes.extend_from_slice(storage.read(at, part, &mut buffer)?);
+            at += part as u64;
+        }
+        let records = bytes.split_off(usize::try_from(records_at).unwrap_or(0));
+        let mut roster = Roster {
+            layout,
+            claimed: header.capacity,
+            stated_further,
+            header,
+            head: bytes,
+            records,
+        };
+        roster.header.capacity = header.capacity.min(roster.present());
+        Ok(roster)
+    }
+
+    /// The number of further bytes of the header that it says it has, if it
+    /// cannot be true.
+    pub(in crate::cbh) fn misfit(&self) -> Option<u32> {
+        Some(self.stated_further).filter(|&stated| stated != self.header.further_bytes)
+    }
+
+    /// What the header says of how many records there are.
+    pub(in crate::cbh) fn claimed(&self) -> u32 {
+        self.claimed
+    }
+
+    /// What the header says of how many are in use.
+    pub(in crate::cbh) fn claimed_live(&self) -> u32 {
+        self.header.live_count
+    }
+
+    /// Where a record lies.
+    pub(in crate::cbh) fn offset_of(&self, id: u32) -> u64 {
+        self.head.len() as u64 + u64::from(id) * self.layout.record_bytes() as u64
+    }
+
+    /// Number of records that lie in the file.
+    pub(in crate::cbh) fn present(&self) -> u32 {
+        u32::try_from(self.records.len() / self.layout.record_bytes()).unwrap_or(u32::MAX)
+    }
+
+    /// Number of records, deleted ones included: all ids lie below.
+    pub(in crate::cbh) fn capacity(&self) -> u32 {
+        self.header.capacity
+    }
+
+    /// Lets more of the records that are present count.
+    pub(in crate::cbh) fn set_capacity(&mut self, capacity: u32) {
+        self.header.capacity = capacity.min(self.present());
+    }
+
+    fn record(&self, id: u32) -> &[u8] {
+        let size = self.layout.record_bytes();
+        let at = id as usize * size;
+        self.records.get(at..at + size).unwrap_or_default()
+    }
+
+    fn record_mut(&mut self, id: u32) -> &mut [u8] {
+        let size = self.layout.record_bytes();
+        let at = id as usize * size;
+        self.records.get_mut(at..at + size).unwrap_or_default()
+    }
+
+    fn node(&self, id: u32) -> Option<Node> {
+        Some(Node::decode(self.record(id)).ok()?.0)
+    }
+
+    fn set_node(&mut self, id: u32, node: Node) {
+        // A record that is there has room for its links.
+        let _ = node.encode(self.record_mut(id));
+    }
+
+    /// Whether a record is there and not deleted.
+    pub(in crate::cbh) fn is_live(&self, id: u32) -> bool {
+        id < self.capacity() && self.node(id).is_some_and(|node| !node.is_deleted())
+    }
+
+    /// Writes the count of references and the first game of a record; tells
+    /// whether it said something else.
+    pub(in crate::cbh) fn set_reference(&mut self, id: u32, reference: Reference) -> bool {
+        let before = self.record(id).to_vec();
+        let first = reference.first.map_or(0, |first| first.0);
+        set_end(self.record_mut(id), reference.count, first);
+        before != self.record(id)
+    }
+
+    /// Deletes a record, whose links [`hang`](Roster::hang) sets.
+    pub(in crate::cbh) fn delete(&mut self, id: u32) {
+        let deleted = Node {
+            left: DELETED,
+            ..Node::LEAF
+        };
+        self.set_node(id, deleted);
+        set_end(self.record_mut(id), 0, 0);
+    }
+
+    /// Takes a deleted record back.
+    pub(in crate::cbh) fn revive(&mut self, id: u32) {
+        self.set_node(id, Node::LEAF);
+    }
+
+    /// Leaves out all records but those that `keeps` wants; gives the new
+    /// numbers of the old ones.
+    pub(in crate::cbh) fn retain(&mut self, keeps: &dyn Fn(u32) -> bool) -> Vec<Option<u32>> {
+        let mut kept = Vec::new();
+        let mut numbers = Vec::new();
+        let mut next = 0;
+        for id in 0..self.capacity() {
+            let number = keeps(id).then_some(next);
+            if number.is_some() {
+                kept.extend_from_slice(self.record(id));
+                next += 1;
+            }
+            numbers.push(number);
+        }
+        self.records = kept;
+        self.header.capacity = next;
+        numbers
+    }
+
+    /// How the records are sorted if the tree is sound: all records in use
+    /// can be reached, it is balanced, and in order. Records of one key, which
+    /// there should not be, may stand side by side.
+    pub(in crate::cbh) fn sound_collation(&self) -> Option<Collation> {
+        let tree = self.tree();
+        let walk = tree.walk();
+        let live = tree.nodes.iter().filter(|node| !node.is_deleted()).count();
+        if !walk.flaws.is_empty() || walk.order.len() != live {
+            return None;
+        }
+        let usual = self.layout.usual_collation(self.header.further_bytes);
+        let kept = [usual, Collation::Unsigned, Collation::Signed];
+        kept.into_iter().find(|&collation| {
+            let mut pairs = walk.order.windows(2);
+            pairs.all(|pair| match pair {
+                [one, next] => self.compare(*one, *next, collation) != Ordering::Greater,
+                _ => false,
+            })
+        })
+    }
+
+    /// Whether the deleted records, and no others, are on their chain.
+    pub(in crate::cbh) fn has_sound_chain(&self) -> bool {
+        let mut left = (0..self.capacity()).filter(|&id| !self.is_live(id)).count();
+        let mut next = self.header.first_deleted;
+        while next != NO_CHILD {
+            let id = u32::try_from(next).ok().filter(|&id| id < self.capacity());
+            let node = id.and_then(|id| self.node(id));
+            match node.filter(|node| node.is_deleted() && left > 0) {
+                Some(node) => next = node.right,
+                None => return false,
+            }
+            left -= 1;
+        }
+        left == 0
+    }
+
+    /// Number of records in use.
+    pub(in crate::cbh) fn live_count(&self) -> u32 {
+        (0..self.capacity()).fold(0, |count, id| count + u32::from(self.is_live(id)))
+    }
+
+    fn tree(&self) -> Tree {
+        let nodes = (0..self.capacity()).filter_map(|id| self.node(id));
+        Tree {
+            root: self.header.root,
+            nodes: nodes.collect(),
+        }
+    }
+
+    fn compare(&self, one: u32, other: u32, collation: Collation) -> Ordering {
+        let (one, other) = (data_of(self.record(one)), data_of(self.record(other)));
+        (self.layout.compare)(one, other, collation).unwrap_or(Ordering::Equal)
+    }
+
+    /// Hangs all records in use into a new tree, sorted so, or as files of
+    /// the kind usually are.
+    pub(in crate::cbh) fn hang(&mut self, collation: Option<Collation>) {
+        let usual = self.layout.usual_collation(self.header.further_bytes);
+        let collation = collation.unwrap_or(usual);
+        let mut order: Vec<u32> = (0..self.capacity())
+            .filter(|&id| self.is_live(id))
+            .collect();
+        order.sort_by(|&one, &other| self.compare(one, other, collation));
+        let (root, nodes) = balanced(&order);
+        for (id, node) in nodes {
+            self.set_node(id, node);
+        }
+        // An empty file has its root at 0.
+        self.header.root = if self.capacity() == 0 { 0 } else { root };
+    }
+
+    /// Puts all deleted records on a new chain.
+    pub(in crate::cbh) fn chain(&mut self) {
+        let mut first = NO_CHILD;
+        for id in (0..self.capacity()).rev() {
+            if !self.is_live(id) {
+                let node = Node {
+                    left: DELETED,
+                    right: first,
+                    balance: 0,
+                };
+                self.set_node(id, node);
+                first = id.cast_signed();
+            }
+        }
+        self.header.first_deleted = first;
+    }
+
+    /// The whole file, its header counting what there is.
+    pub(in crate::cbh) fn into_bytes(mut self) -> Vec<u8> {
+        self.header.live_count = self.live_count();
+        let mut bytes = std::mem::take(&mut self.head);
+        // Its 28 bytes were read.
+        let _ = self.header.encode(&mut bytes);
+        if let Some(place) = bytes.get_mut(24..28) {
+            place.copy_from_slice(&self.header.further_bytes.to_le_bytes());
+        }
+        bytes.append(&mut self.records);
+        bytes
+    }
+}
+
+/// How many further bytes a header has: as many as it says, unless that is a
+/// number nobody has seen, and one of those fits the length of the file.
+fn fitting(header: FileHeader, record_bytes: u64, len: u64) -> u32 {
+    let end = |further: u32| 28 + u64::from(further) + u64::from(header.capacity) * record_bytes;
+    let stated = header.further_bytes;
+    if [0, 4].contains(&stated) || end(stated) == len {
+        return stated;
+    }
+    let fits = [4, 0].into_iter().find(|&further| end(further) == len);
+    fits.unwrap_or(stated)
+}
+
+/// The most balanced tree over records in this order: its root, and the links
+/// of all records. Sides differ by at most one record, so by at most one in
+/// height.
+fn balanced(order: &[u32]) -> (i32, Vec<(u32, Node)>) {
+    let middle = |from: usize, to: usize| from + (to - from) / 2;
+    let id_at = |from: usize, to: usize| match order.get(middle(from, to)) {
+        Some(id) if from < to => id.cast_signed(),
+        _ => NO_CHILD,
+    };
+    let height = |records: usize| (usize::BITS - records.leading_zeros()).cast_signed();
+    let mut nodes = Vec::with_capacity(order.len());
+    let mut open = vec![(0, order.len())];
+    while let Some((from, to)) = open.pop() {
+        let at = middle(from, to);
+        let Some(&id) = order.get(at).filter(|_| from < to) else {
+            continue;
+        };
+        let balance = height(to - at - 1) - height(at - from);
+        nodes.push((
+            id,
+            Node {
+                left: id_at(from, at),
+                right: id_at(at + 1, to),
+                balance: i8::try_from(balance).unwrap_or(0),
+            },
+        ));
+        open.extend([(from, at), (at + 1, to)]);
+    }
+    (id_at(0, order.len()), nodes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_of_any_size_is_balanced_and_in_order() {
+        for count in 0..300 {
+            let order: Vec<u32> = (0..count).rev().collect();
+            let (root, nodes) = balanced(&order);
+            let mut tree = Tree {
+                root,
+                nodes: vec![Node::LEAF; nodes.len()],
+            };
+            for (id, node) in nodes {
+                tree.nodes[id as usize] = node;
+            }
+            let walk = tree.walk();
+            assert_eq!(walk.flaws, [], "{count}");
+            assert_eq!(walk.order, order);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Entities: counts, first games, trees, chains of deleted records.
+
+use super::Plan;
+use crate::cbh::entities::Roster;
+use crate::cbh::references::{Reference, Uses, add_uses};
+use crate::cbh::save::SaveError;
+use crate::cbh::{ChangeError, Database, EditError, FileKind};
+
+/// The files of entities.
+const FILES: [FileKind; 6] = [
+    FileKind::Players,
+    FileKind::Tournaments,
+    FileKind::Annotators,
+    FileKind::Sources,
+    FileKind::Teams,
+    FileKind::Tags,
+];
+
+/// What is to be mended in all files of entities.
+pub(super) fn plan(database: &Database, plan: &mut Plan) -> Result<(), ChangeError> {
+    let mut uses = Uses::new();
+    database.scan(1..u32::MAX, true, &mut |record| {
+        add_uses(&mut uses, record, record.id);
+    })?;
+    for file in FILES {
+        let uses = uses.get(&file).map_or(&[][..], Vec::as_slice);
+        roster(database, file, uses, plan)?;
+    }
+    Ok(())
+}
+
+/// What is to be mended in one file.
+fn roster(
+    database: &Database,
+    file: FileKind,
+    uses: &[Reference],
+    plan: &mut Plan,
+) -> Result<(), ChangeError> {
+    let Some(storage) = database.storage(file) else {
+        return Ok(());
+    };
+    let refused = SaveError::entity(file);
+    let mut roster = match Roster::read(file, storage) {
+        Ok(roster) => roster,
+        // Check says what is wrong with it.
+        Err(EditError::Damaged(..)) => return Ok(()),
+        Err(error) => return Err(refused(error).into()),
+    };
+    let mut found = Vec::new();
+    if let Some(stated) = roster.misfit() {
+        found.push((24, format!("{stated} further bytes of the header claimed")));
+    }
+    let used = u32::try_from(uses.len()).unwrap_or(u32::MAX);
+    let capacity = roster.capacity();
+    if used > capacity && roster.present() > capacity {
+        roster.set_capacity(used);
+        let should = roster.capacity();
+        found.push((0, format!("{capacity} records claimed, {should} are there")));
+    } else if roster.claimed() > capacity {
+        let claimed = roster.claimed();
+        found.push((
+            0,
+            format!("{claimed} records claimed, {capacity} are there"),
+        ));
+    }
+    let collation = roster.sound_collation();
+    let mut is_rearranged = false;
+    for id in 0..roster.capacity() {
+        let uses = uses.get(id as usize).copied().unwrap_or_default();
+        let what = match (roster.is_live(id), uses.first) {
+            (true, None) => {
+                roster.delete(id);
+                is_rearranged = true;
+                "is in use without a game: deleted".to_owned()
+            }
+            (false, Some(game)) => {
+                roster.revive(id);
+                roster.set_reference(id, uses);
+                is_rearranged = true;
+                format!("is deleted, but game {} refers to it: taken back", game.0)
+            }
+            (true, Some(first)) if roster.set_reference(id, uses) => {
+                let count = uses.count;
+                format!(
+                    "has {count} references from game {} on, and said otherwise",
+                    first.0
+                )
+            }
+            _ => continue,
+        };
+        found.push((roster.offset_of(id), format!("record {id} {what}")));
+    }
+    if is_rearranged || collation.is_none() {
+        roster.hang(collation);
+    }
+    if is_rearranged || !roster.has_sound_chain() {
+        roster.chain();
+    }
+    if collation.is_none() {
+        found.push((4, "the tree is damaged: built anew".to_owned()));
+    }
+    let (claimed, live) = (roster.claimed_live(), roster.live_count());
+    if claimed != live {
+        found.push((20, format!("{claimed} records in use claimed, {live} are")));
+    }
+    let is_changed = plan
+        .rewrite(database, file, storage, &roster.into_bytes())
+        .map_err(|source| database.io(file, source))?;
+    if is_changed {
+        if found.is_empty() {
+            found.push((
+                16,
+                "the chain of deleted records is damaged: made anew".to_owned(),
+            ));
+        }
+        for (offset, what) in found {
+            plan.told(file, offset, what);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,45 @@
+//! `cbfs compact`: a tidy copy of a base.
+
+use std::path::PathBuf;
+
+use super::{Failure, print, progress};
+use crate::cbh::{self, Compacted, OpenBase, Workshop};
+
+/// What `cbfs compact` takes.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Any file of the base
+    base: PathBuf,
+
+    /// The `.cbh` of the copy, which must not be there
+    new: PathBuf,
+}
+
+/// Makes the copy, whole or not at all, and says what it came to.
+pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
+    let options = cbh::Options::default();
+    let base = OpenBase::to_read(&args.base, &options);
+    let base = base.map_err(|error| Failure::about(&args.base, error))?;
+    let workshop = Workshop::begin(&args.new).map_err(Failure::new)?;
+    let bar = progress::bar(base.database.last_id(), quiet);
+    let done = cbh::compact(&base, &workshop, &|records| bar.inc(records));
+    let done = done.map_err(|error| Failure::about(&args.base, error))?;
+    workshop.finish().map_err(Failure::new)?;
+    bar.finish_and_clear();
+    if quiet {
+        return Ok(());
+    }
+    let Compacted {
+        kept,
+        dropped,
+        unused,
+        bytes: [before, after],
+    } = done;
+    print(
+        format!(
+            "{kept} games and texts copied, {dropped} left out, {unused} unused names left out; \
+             {before} bytes before, {after} after\n"
+        )
+        .as_bytes(),
+    )
+}

@@ -1,0 +1,138 @@
+//! Reading the games of a text on all cores.
+
+use std::io::BufRead;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use super::{Section, Sections, StreamError};
+use crate::game::Game;
+
+/// So much text is handed to a core at a time.
+const BATCH_BYTES: usize = 1 << 16;
+
+/// Batches that may wait for one core, and that may wait of one.
+const WAITING: usize = 2;
+
+/// What became of one section.
+#[derive(Debug)]
+pub struct Prepared<T> {
+    /// Its games, up to the first error.
+    pub games: Vec<T>,
+    /// What is no PGN in it.
+    pub error: Option<super::Error>,
+    /// Length of its text.
+    pub bytes: usize,
+    /// Where it is no UTF-8: line and column.
+    pub not_utf8: Option<(usize, usize)>,
+}
+
+type Batch = Result<Vec<Section>, StreamError>;
+type Done<T> = Result<Vec<Prepared<T>>, StreamError>;
+
+/// Parses the games of a text on all cores, lets each core `prepare` its
+/// games further, and gives what comes of them to `take` in the order of the
+/// text. The second number that `prepare` gets is the line that the game's
+/// section begins in. Some batches of 64 KiB wait for each core, or one game
+/// that is longer.
+///
+/// # Errors
+///
+/// The first of the medium or a game of more than 16 MiB; or of `take`, which
+/// decides whether a section's error is one.
+pub fn for_each_game_in_order<T: Send, E: From<StreamError>>(
+    reader: impl BufRead + Send,
+    prepare: impl Fn(Game, usize) -> T + Sync,
+    mut take: impl FnMut(Prepared<T>) -> Result<(), E>,
+) -> Result<(), E> {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        let prepare = &prepare;
+        let mut senders = Vec::new();
+        let mut receivers: Vec<Receiver<Done<T>>> = Vec::new();
+        for _ in 0..cores {
+            let (sender, texts) = sync_channel(WAITING);
+            let (games, receiver) = sync_channel(WAITING);
+            senders.push(sender);
+            receivers.push(receiver);
+            scope.spawn(move || parse(&texts, &games, prepare));
+        }
+        scope.spawn(move || split(reader, &senders));
+        // A closed channel is the end of the text.
+        for receiver in receivers.iter().cycle() {
+            let Ok(done) = receiver.recv() else {
+                break;
+            };
+            done?.into_iter().try_for_each(&mut take)?;
+        }
+        Ok(())
+    })
+}
+
+/// Hands out the text, a batch to this core, the next one to the next.
+fn split(reader: impl BufRead, senders: &[SyncSender<Batch>]) {
+    let mut batch = Vec::new();
+    let mut bytes = 0;
+    let mut senders = senders.iter().cycle();
+    // A closed channel: nobody wants more.
+    let mut send = |batch: Batch| {
+        let sent = senders.next().map(|sender| sender.send(batch));
+        sent.is_some_and(|sent| sent.is_ok())
+    };
+    for section in Sections::new(reader) {
+        match section {
+            Ok(section) => {
+                bytes += section.text.len();
+                batch.push(section);
+            }
+            Err(error) => {
+                // What comes before is said first.
+                if send(Ok(std::mem::take(&mut batch))) {
+                    send(Err(error));
+                }
+                return;
+            }
+        }
+        if bytes >= BATCH_BYTES {
+            bytes = 0;
+            if !send(Ok(std::mem::take(&mut batch))) {
+                return;
+            }
+        }
+    }
+    send(Ok(batch));
+}
+
+/// Parses batches until there are no more.
+fn parse<T>(
+    texts: &Receiver<Batch>,
+    games: &SyncSender<Done<T>>,
+    prepare: &impl Fn(Game, usize) -> T,
+) {
+    while let Ok(batch) = texts.recv() {
+        let done = batch.map(|sections| {
+            let sections = sections.iter();
+            sections
+                .map(|section| parse_section(section, prepare))
+                .collect()
+        });
+        if games.send(done).is_err() {
+            return;
+        }
+    }
+}
+
+fn parse_section<T>(section: &Section, prepare: &impl Fn(Game, usize) -> T) -> Prepared<T> {
+    let mut prepared = Prepared {
+        games: Vec::new(),
+        error: None,
+        bytes: section.text.len(),
+        not_utf8: section.not_utf8(),
+    };
+    for game in section.games() {
+        match game {
+            Ok(game) => prepared.games.push(prepare(game, section.line)),
+            Err(error) => prepared.error = Some(error),
+        }
+    }
+    prepared
+}

@@ -1,0 +1,151 @@
+use std::io::{BufReader, Read};
+
+use super::*;
+
+fn sections(text: &[u8], at_once: usize) -> Vec<Section> {
+    let reader = BufReader::with_capacity(at_once, text);
+    Sections::new(reader).map(Result::unwrap).collect()
+}
+
+fn shown(text: &str) -> Vec<(usize, String)> {
+    let whole = sections(text.as_bytes(), 1 << 16);
+    for at_once in [1, 2, 3, 7] {
+        assert_eq!(sections(text.as_bytes(), at_once), whole, "{at_once}");
+    }
+    let joined: Vec<u8> = whole.iter().flat_map(|part| part.text.clone()).collect();
+    assert_eq!(joined, text.as_bytes());
+    whole
+        .into_iter()
+        .map(|part| (part.line, String::from_utf8(part.text).unwrap()))
+        .collect()
+}
+
+fn lines(text: &str) -> Vec<usize> {
+    shown(text).into_iter().map(|(line, _)| line).collect()
+}
+
+const GAME: &str = "[Event \"A\"]\n[Site \"B\"]\n\n1. e4 e5 *\n\n";
+
+#[test]
+fn a_section_begins_with_each_first_tag_pair_after_moves() {
+    let text = GAME.repeat(3);
+    assert_eq!(shown(&text)[1], (6, GAME.to_owned()));
+    assert_eq!(lines(&text), [1, 6, 11]);
+    assert_eq!(lines(&text.replace('\n', "\r\n")), [1, 6, 11]);
+    assert_eq!(lines(&text.replace('\n', "\r")), [1, 6, 11]);
+    assert_eq!(lines(&format!("\u{feff}{text}")), [1, 6, 11]);
+    assert_eq!(lines(text.trim_end()), [1, 6, 11]);
+    assert_eq!(lines(""), [0; 0]);
+    assert_eq!(shown("").len(), 0);
+}
+
+#[test]
+fn what_looks_like_a_tag_pair_in_a_comment_begins_no_game() {
+    for comment in [
+        "{\n[Event \"x\"]\n}",
+        "{ a } {\n[Event \"x\"]}",
+        "; { \n",
+        "[%cal Ge2e4]",
+    ] {
+        let text = format!("[Event \"A\"]\n1. e4 {comment} e5 *\n{GAME}");
+        assert_eq!(lines(&text).len(), 2, "{comment}");
+    }
+}
+
+#[test]
+fn comments_and_escaped_lines_before_the_tags_belong_to_them() {
+    let text = format!("{GAME}{{a}}\n{GAME}");
+    // A comment after the moves ends the game before.
+    assert_eq!(lines(&text), [1, 7]);
+    assert_eq!(lines(&format!("{{a}}\n% 1. e4\n; b\n{GAME}{GAME}")), [1, 9]);
+}
+
+#[test]
+fn games_on_one_line_and_games_without_tags_are_all_read() {
+    let line = "[Event \"A\"] [Site \"{\"] 1. e4 *\n";
+    assert_eq!(lines(&line.repeat(3)), [1, 2, 3]);
+    let text = format!("{GAME}1. d4 *\n\n1. c4 *\n{GAME}");
+    let sections = sections(text.as_bytes(), 100);
+    let games: Vec<usize> = sections.iter().map(|part| part.games().count()).collect();
+    assert_eq!(games, [3, 1]);
+}
+
+#[test]
+fn an_error_has_its_place_in_the_whole_text() {
+    for end in ["\n", "\r\n", "\r"] {
+        let text = format!("{GAME}{GAME}{}", GAME.replace("e5", "Nf33")).replace('\n', end);
+        let sections = sections(text.as_bytes(), 10);
+        let error = sections[2].games().next().unwrap().unwrap_err();
+        assert_eq!((error.line, error.column), (14, 7), "{error}");
+    }
+}
+
+#[test]
+fn it_is_told_where_a_text_is_no_utf8() {
+    let mut text = GAME.repeat(2).replace("1. e4", "1. é4").into_bytes();
+    assert!(
+        sections(&text, 10)
+            .iter()
+            .all(|part| part.not_utf8().is_none())
+    );
+    let at = text.iter().rposition(|&byte| byte == b'4').unwrap();
+    text[at] = 0xe9;
+    let places: Vec<_> = sections(&text, 10).iter().map(Section::not_utf8).collect();
+    assert_eq!(places, [None, Some((9, 5))]);
+}
+
+#[test]
+fn a_game_that_is_too_long_is_refused_with_its_line() {
+    let begin = format!("{GAME}[Event \"A\"]\n1. e4 {{");
+    for filler in [b'x', b'\n'] {
+        let endless = BufReader::new(begin.as_bytes().chain(std::io::repeat(filler)));
+        let mut read = 0;
+        let result = for_each_game(endless, |_| {
+            read += 1;
+            Ok::<(), StreamError>(())
+        });
+        let Err(StreamError::Pgn(error)) = result else {
+            panic!("an endless game was read");
+        };
+        assert_eq!((read, error.line), (1, 6), "{error}");
+    }
+}
+
+#[test]
+fn all_cores_give_the_games_in_order() {
+    let event = |number: usize| GAME.replace("\"A\"", &format!("\"{number}\""));
+    let text: String = (0..5000).map(event).collect();
+    let mut read = Vec::new();
+    for_each_game_in_order::<_, StreamError>(
+        BufReader::new(text.as_bytes()),
+        |game, line| (line, game.headers.tournament.title),
+        |prepared| {
+            assert_eq!(prepared.error, None);
+            read.extend(prepared.games);
+            Ok(())
+        },
+    )
+    .unwrap();
+    let expected: Vec<_> = (0..5000)
+        .map(|number| (1 + 5 * number, number.to_string()))
+        .collect();
+    assert_eq!(read, expected);
+}
+
+#[test]
+fn the_first_error_ends_the_reading_on_all_cores() {
+    let text = GAME.repeat(20_000).replacen("e5", "e5 }", 15_000);
+    let mut games = 0;
+    let result = for_each_game_in_order(
+        BufReader::new(text.as_bytes()),
+        |_, _| (),
+        |prepared| {
+            games += prepared.games.len();
+            prepared.error.map_or(Ok(()), |error| Err(error.into()))
+        },
+    );
+    let Err(StreamError::Pgn(error)) = result else {
+        panic!("nothing was found");
+    };
+    assert_eq!((error.line, games), (4, 0));
+}

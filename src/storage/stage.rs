@@ -1,0 +1,304 @@
+//! What is too much for the journal: bytes laid behind the ends of files,
+//! where nothing points to them until a transaction does.
+//!
+//! Before the first of them is written, a note beside the journal tells how
+//! long the files were. The transaction that points to the bytes removes the
+//! note. So whoever opens the base and finds a note that no transaction in
+//! the journal removes cuts the files back: the base is the old one or the
+//! new one, and nothing is left lying about. Who only reads need not care.
+//!
+//! The note, all integers little-endian:
+//!
+//! ```text
+//!  0   8  "cbfsstag"
+//!  8   4  version of this layout: 1
+//! 12   4  number of files
+//!         for each of them
+//!  0   8    its length
+//!  8   8    checksum of its first 26 bytes, fewer if it is shorter
+//! 16   2    length of its name
+//! 18   …    its name
+//!  …   8  checksum of all before
+//! ```
+//!
+//! Checksums are XXH3 of 64 bits. A file whose first bytes are others now was
+//! changed by another program since, and is not cut. A note that is not whole
+//! was never followed by anything.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::record::is_plain_name;
+use super::{Directory, Error, ReadBuffer, Storage, Store, Transaction, WritableFile};
+
+const MAGIC: &[u8; 8] = b"cbfsstag";
+const VERSION: u32 = 1;
+
+/// The headers of all files of a base that tell how long they are have their
+/// lengths in so many bytes.
+const HEAD_BYTES: usize = 26;
+
+/// No note is longer.
+const MOST_BYTES: usize = 1 << 16;
+
+/// The name of the file beside a journal that tells of a
+/// [stage](crate::storage::Stage).
+pub fn note_name(journal: &OsStr) -> OsString {
+    let name = journal.as_bytes();
+    let stem = name.strip_suffix(b"-journal").unwrap_or(name);
+    OsString::from_vec([stem, b"-stage"].concat())
+}
+
+/// Bytes on their way into a base, behind the ends of its files; see
+/// [`Store::stage`]. Dropped before [`commit`](Stage::commit), it leaves the
+/// base as it was.
+#[derive(Debug)]
+pub struct Stage<'a> {
+    store: &'a Store,
+    files: BTreeMap<OsString, Staged>,
+    is_over: bool,
+}
+
+/// A file that is appended to.
+#[derive(Debug)]
+struct Staged {
+    file: Box<dyn WritableFile>,
+    /// Its length before.
+    len: u64,
+}
+
+/// How a file was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Noted {
+    name: OsString,
+    len: u64,
+    head: u64,
+}
+
+impl<'a> Stage<'a> {
+    /// Opens the files and leaves the note.
+    pub(super) fn begin(store: &'a Store, names: &[OsString]) -> Result<Stage<'a>, Error> {
+        let directory = store.directory();
+        let mut files = BTreeMap::new();
+        let mut noted = Vec::new();
+        for name in names {
+            let io = Error::io(name);
+            let file = directory.open_writable(name).map_err(&io)?;
+            let len = file.len().map_err(&io)?;
+            let head = head_of(file.as_ref()).map_err(&io)?;
+            noted.push(Noted {
+                name: name.clone(),
+                len,
+                head,
+            });
+            files.insert(name.clone(), Staged { file, len });
+        }
+        let note = note_name(store.journal());
+        leave(directory, &note, &encode(&noted)).map_err(Error::io(&note))?;
+        Ok(Stage {
+            store,
+            files,
+            is_over: false,
+        })
+    }
+
+    /// How long a file was when this began; `None` if nothing can be appended
+    /// to it.
+    pub fn begins_at(&self, name: &OsStr) -> Option<u64> {
+        self.files.get(name).map(|staged| staged.len)
+    }
+
+    /// Writes bytes at a place behind the end that the file had.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] for another place, or a file that was not named;
+    /// [`Error::Io`].
+    pub fn write(&mut self, name: &OsStr, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+        let staged = self.files.get(name).filter(|staged| offset >= staged.len);
+        let Some(staged) = staged else {
+            return Err(Error::Invalid {
+                file: name.to_owned(),
+                what: "nothing can be laid there",
+            });
+        };
+        staged.file.write_at(offset, bytes).map_err(Error::io(name))
+    }
+
+    /// Commits the transaction that points to what was written: then all of
+    /// it is part of the base, as after [`Store::commit`]. On an error the
+    /// base is as it was.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::commit`].
+    pub fn commit(mut self, mut transaction: Transaction) -> Result<(), Error> {
+        for (name, staged) in &self.files {
+            staged.file.sync().map_err(Error::io(name))?;
+        }
+        transaction.remove(note_name(self.store.journal()));
+        self.store.commit_staged(&transaction)?;
+        self.is_over = true;
+        self.store.end_stage(self.files.keys())
+    }
+
+    /// Cuts the files back and removes the note.
+    fn undo(&self) -> Result<(), Error> {
+        for (name, staged) in &self.files {
+            let io = Error::io(name);
+            staged.file.set_len(staged.len).map_err(&io)?;
+            staged.file.sync().map_err(&io)?;
+        }
+        let note = note_name(self.store.journal());
+        forget(self.store.directory(), &note).map_err(Error::io(&note))
+    }
+}
+
+impl Drop for Stage<'_> {
+    fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
+        // What cannot be cut back must not be followed by anything.
+        let undone = self.undo();
+        if let Err(error) = undone.and_then(|()| self.store.end_stage(self.files.keys())) {
+            log::warn!("{error}; the base is cut back when it is next opened");
+        }
+    }
+}
+
+/// Cuts back what an import that never came to its end appended. Files that
+/// `belongs` does not know are left alone.
+///
+/// # Errors
+///
+/// [`Error::Io`].
+pub(super) fn clean_up(
+    directory: &dyn Directory,
+    journal: &OsStr,
+    belongs: &dyn Fn(&OsStr) -> bool,
+) -> Result<(), Error> {
+    let note = note_name(journal);
+    let file = match directory.open(&note) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        file => file.map_err(Error::io(&note))?,
+    };
+    let mut buffer = ReadBuffer::default();
+    let bytes = file.read_up_to(0, MOST_BYTES, &mut buffer);
+    let noted = decode(bytes.map_err(Error::io(&note))?).unwrap_or_default();
+    for noted in noted.iter().filter(|noted| belongs(&noted.name)) {
+        cut_back(directory, noted).map_err(Error::io(&noted.name))?;
+    }
+    forget(directory, &note).map_err(Error::io(&note))
+}
+
+fn cut_back(directory: &dyn Directory, noted: &Noted) -> io::Result<()> {
+    let file = match directory.open_writable(&noted.name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        file => file?,
+    };
+    if file.len()? <= noted.len || head_of(file.as_ref())? != noted.head {
+        return Ok(());
+    }
+    file.set_len(noted.len)?;
+    file.sync()
+}
+
+/// Writes the note, so that it survives a power cut.
+fn leave(directory: &dyn Directory, note: &OsStr, bytes: &[u8]) -> io::Result<()> {
+    let file = directory.create(note)?;
+    file.write_at(0, bytes)?;
+    file.sync()?;
+    directory.sync()
+}
+
+fn forget(directory: &dyn Directory, note: &OsStr) -> io::Result<()> {
+    match directory.remove(note) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => directory.sync(),
+    }
+}
+
+fn head_of(file: &(impl Storage + ?Sized)) -> io::Result<u64> {
+    let mut buffer = ReadBuffer::default();
+    Ok(xxh3_64(file.read_up_to(0, HEAD_BYTES, &mut buffer)?))
+}
+
+fn encode(files: &[Noted]) -> Vec<u8> {
+    let mut note = MAGIC.to_vec();
+    note.extend(VERSION.to_le_bytes());
+    note.extend(u32::try_from(files.len()).unwrap_or(0).to_le_bytes());
+    for file in files {
+        let name = file.name.as_bytes();
+        note.extend(file.len.to_le_bytes());
+        note.extend(file.head.to_le_bytes());
+        note.extend(u16::try_from(name.len()).unwrap_or(0).to_le_bytes());
+        note.extend(name);
+    }
+    note.extend(xxh3_64(&note).to_le_bytes());
+    note
+}
+
+/// What a note says; `None` if it is not whole.
+fn decode(note: &[u8]) -> Option<Vec<Noted>> {
+    let (told, checksum) = note.split_at_checked(note.len().checked_sub(8)?)?;
+    if checksum != xxh3_64(told).to_le_bytes() {
+        return None;
+    }
+    let mut rest = told.strip_prefix(MAGIC)?;
+    if take(&mut rest)? != VERSION.to_le_bytes() {
+        return None;
+    }
+    let count = u32::from_le_bytes(take(&mut rest)?);
+    let mut files = Vec::new();
+    for _ in 0..count {
+        let len = u64::from_le_bytes(take(&mut rest)?);
+        let head = u64::from_le_bytes(take(&mut rest)?);
+        let name_len = u16::from_le_bytes(take(&mut rest)?);
+        let (name, after) = rest.split_at_checked(name_len.into())?;
+        rest = after;
+        let name = OsString::from_vec(name.to_vec());
+        if !is_plain_name(&name) {
+            return None;
+        }
+        files.push(Noted { name, len, head });
+    }
+    Some(files)
+}
+
+fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+    let (first, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(*first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_read_as_it_was_written_or_not_at_all() {
+        let files: Vec<Noted> = ["a.cbh", "a.cbg"]
+            .into_iter()
+            .zip(5..)
+            .map(|(name, len)| Noted {
+                name: name.into(),
+                len,
+                head: len * 7,
+            })
+            .collect();
+        let note = encode(&files);
+        assert_eq!(decode(&note), Some(files));
+        for end in 0..note.len() {
+            assert_eq!(decode(&note[..end]), None);
+            let mut other = note.clone();
+            other[end] ^= 1;
+            assert_eq!(decode(&other), None);
+        }
+        assert_eq!(note_name(OsStr::new(".x.cbfs-journal")), ".x.cbfs-stage");
+    }
+}

@@ -1,0 +1,278 @@
+//! One save of a base, from what is to change to the state that is shown
+//! then.
+
+use std::sync::Arc;
+
+use super::saving::{Saving, Undo};
+use super::{DatabaseVolume, GAME};
+use crate::cbh::{EditError, Effects, GameId, Plan, SaveError, Saver, Unfit};
+use crate::storage::{self, AsIf, Committed, Store, Transaction};
+use crate::vfs::{Error, Ino, Made, Refusal, Saved, Touched};
+
+/// What a save is planned upon.
+#[derive(Clone, Copy)]
+pub(super) enum Ground<'m> {
+    /// The base as it is.
+    Present,
+    /// As it was before the save that this one takes the place of.
+    Undone,
+    /// As it is, with that save in it: something was saved on top of it.
+    OnTop(&'m Undo),
+}
+
+/// What is known of the games of a save.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    /// The games that it is about,
+    pub(super) games: Vec<GameId>,
+    /// and those of them that it makes.
+    pub(super) new: Vec<GameId>,
+}
+
+/// Says what is to be saved.
+pub(super) type Tell<'t> = dyn FnMut(&mut Saver<'_>, Ground<'_>) -> Result<Told, Refusal> + 't;
+
+/// A save that was planned.
+struct Planned {
+    transaction: Transaction,
+    plan: Plan,
+    told: Told,
+    effects: Effects,
+    /// To undo it, if it is planned on what is not the present state.
+    undo: Option<Committed>,
+}
+
+impl DatabaseVolume {
+    fn parts(&self) -> Result<(&Arc<Store>, &Saving), Refusal> {
+        let store = self.database.store();
+        let parts = store.zip(self.saving.as_deref());
+        parts.ok_or(Refusal::Failed(Error::ReadOnly))
+    }
+
+    /// Saves what `tell` says, in the place of `instead_of`.
+    pub(super) fn change(
+        &self,
+        instead_of: Option<&Made>,
+        tell: &mut Tell<'_>,
+    ) -> Result<Saved, Refusal> {
+        let (store, _) = self.parts()?;
+        if self.database.is_over() {
+            return Err(Refusal::Outdated);
+        }
+        let planned = self.plan(instead_of, tell);
+        let planned = planned.map_err(|refusal| outdated_or(store, refusal))?;
+        self.commit(planned)
+    }
+
+    fn plan(&self, instead_of: Option<&Made>, tell: &mut Tell<'_>) -> Result<Planned, Refusal> {
+        let (store, saving) = self.parts()?;
+        let knowledge = saving.knowledge().clone();
+        let undo = instead_of.and_then(|made| made.undo.downcast_ref::<Undo>());
+        let inverse = undo.map(|undo| self.inverse(undo)).transpose()?.flatten();
+        let Some((inverse, undo)) = inverse.zip(undo) else {
+            let ground = undo.map_or(Ground::Present, Ground::OnTop);
+            let mut saver = Saver::knowing(knowledge, &self.database, saving.now());
+            let told = tell(&mut saver, ground)?;
+            let mut plan = saver.finish().map_err(refusal)?;
+            return Ok(Planned {
+                transaction: std::mem::take(&mut plan.transaction),
+                effects: plan.effects.clone(),
+                plan,
+                told,
+                undo: None,
+            });
+        };
+        let as_if = store.as_if(&inverse).map_err(refusal_of_store)?;
+        let before = self.database.open_as_if(&as_if).map_err(Error::from)?;
+        let mut saver = Saver::knowing(knowledge.after_undoing(), &before, saving.now());
+        let told = tell(&mut saver, Ground::Undone)?;
+        let plan = saver.finish().map_err(refusal)?;
+        Planned::instead(inverse, undo, plan, told, &as_if)
+    }
+
+    /// What undoes a save, if nothing was saved on top of it.
+    pub(super) fn inverse(&self, undo: &Undo) -> Result<Option<Transaction>, Refusal> {
+        let (store, _) = self.parts()?;
+        match undo.committed() {
+            Some(committed) => store.inverse(committed).map_err(refusal_of_store),
+            None => Ok(None),
+        }
+    }
+
+    fn commit(&self, planned: Planned) -> Result<Saved, Refusal> {
+        let (store, saving) = self.parts()?;
+        let Planned {
+            transaction,
+            plan,
+            told,
+            effects,
+            undo,
+        } = planned;
+        let notes = notes(&told.games, &plan);
+        let before = self.database.summaries_of(&effects.games);
+        let before = before.map_err(Error::from)?;
+        let committed = store.commit(&transaction).map_err(refusal_of_store)?;
+        let Some(committed) = committed else {
+            return Ok(Saved {
+                volume: None,
+                touched: Touched::Files(Vec::new()),
+                made: None,
+                notes,
+            });
+        };
+        *saving.knowledge() = plan.knowledge;
+        let (database, changes) = self
+            .database
+            .after(&effects, &before)
+            .map_err(Error::from)?;
+        let volume = self.after(database, &changes, saving.now());
+        let undo = undo.unwrap_or(committed);
+        let undo = Undo::new(Some(undo), plan.effects, told.new);
+        Ok(Saved {
+            volume: Some(Box::new(volume)),
+            touched: Touched::Files(inos(&effects.games)),
+            made: Some(Made {
+                files: inos(&told.games),
+                undo: Arc::new(undo),
+            }),
+            notes,
+        })
+    }
+
+    /// Undoes a save; what cannot be undone is deleted, as far as it was new.
+    pub(super) fn undo(&self, made: &Made) -> Result<Saved, Refusal> {
+        let undo = made.undo.downcast_ref::<Undo>();
+        let undo = undo.ok_or(Refusal::Failed(Error::Invalid))?;
+        let Some(inverse) = self.inverse(undo)? else {
+            return self.change(None, &mut |saver, _| delete(saver, &undo.new));
+        };
+        let (_, saving) = self.parts()?;
+        if self.database.is_over() {
+            return Err(Refusal::Outdated);
+        }
+        let knowledge = saving.knowledge().clone().after_undoing();
+        self.commit(Planned {
+            transaction: inverse,
+            plan: Plan {
+                knowledge,
+                ..Plan::default()
+            },
+            told: Told::default(),
+            effects: undo.effects.clone(),
+            undo: None,
+        })
+    }
+}
+
+impl Planned {
+    /// `plan`, made for the state that `inverse` leads back to.
+    fn instead(
+        inverse: Transaction,
+        undo: &Undo,
+        mut plan: Plan,
+        told: Told,
+        as_if: &AsIf<'_>,
+    ) -> Result<Planned, Refusal> {
+        let new = std::mem::take(&mut plan.transaction);
+        let undo_new = as_if.commit(&new).map_err(refusal_of_store)?;
+        let mut transaction = inverse;
+        transaction.append(new);
+        let mut effects = undo.effects.clone();
+        effects.games.extend(&plan.effects.games);
+        effects.games.sort_unstable();
+        effects.games.dedup();
+        effects.entities.extend(&plan.effects.entities);
+        Ok(Planned {
+            transaction,
+            plan,
+            told,
+            effects,
+            undo: undo_new,
+        })
+    }
+}
+
+/// What went wrong because another program changed the files is that.
+fn outdated_or(store: &Store, refusal: Refusal) -> Refusal {
+    match store.changed_outside() {
+        Ok(files) if !files.is_empty() => Refusal::Outdated,
+        _ => refusal,
+    }
+}
+
+/// Sets the deleted flag of games.
+pub(super) fn delete(saver: &mut Saver<'_>, games: &[GameId]) -> Result<Told, Refusal> {
+    for id in games {
+        saver.set_deleted(*id, true).map_err(refusal)?;
+    }
+    Ok(Told {
+        games: games.to_vec(),
+        new: Vec::new(),
+    })
+}
+
+pub(super) fn inos(games: &[GameId]) -> Vec<Ino> {
+    games.iter().map(|id| Ino::new(GAME, id.0)).collect()
+}
+
+/// What is stored otherwise than it was written.
+fn notes(games: &[GameId], plan: &Plan) -> Vec<String> {
+    let place = match games {
+        [one] => format!("game {}: ", one.0),
+        _ => String::new(),
+    };
+    let unfit = plan.unfit.iter().map(
+        |Unfit {
+             field,
+             stored,
+             whole,
+         }| {
+            format!("{place}{field}: \"{whole}\" does not fit and is stored as \"{stored}\"")
+        },
+    );
+    let kept = plan.kept.iter().map(
+        |Unfit {
+             field,
+             stored,
+             whole,
+         }| {
+            format!(
+                "{place}{field} stays \"{stored}\" for the games that share it, not \"{whole}\""
+            )
+        },
+    );
+    unfit.chain(kept).collect()
+}
+
+/// Why it is not saved, from why it cannot be planned.
+pub(super) fn refusal(error: SaveError) -> Refusal {
+    match error {
+        SaveError::Base(error) => Refusal::Failed(error.into()),
+        SaveError::Entity(_, EditError::Exists(_)) => Refusal::Failed(Error::NotEmpty),
+        SaveError::Moves(_) | SaveError::DoesNotFit { .. } | SaveError::NoPlace { .. } => {
+            Refusal::Text(error.to_string())
+        }
+        other => Refusal::Failed(Error::Damaged(other.to_string())),
+    }
+}
+
+fn refusal_of_store(error: storage::Error) -> Refusal {
+    match error {
+        storage::Error::ChangedOutside { .. } => Refusal::Outdated,
+        storage::Error::ReadOnly => Refusal::Failed(Error::ReadOnly),
+        other => Refusal::Failed(error_of_store(&other)),
+    }
+}
+
+/// Why something cannot be kept.
+pub(super) fn error_of_store(error: &storage::Error) -> Error {
+    match error {
+        storage::Error::Io { source, .. }
+            if matches!(source.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT)) =>
+        {
+            Error::NoSpace
+        }
+        storage::Error::Invalid { .. } => Error::TooLarge,
+        other => Error::Damaged(other.to_string()),
+    }
+}

@@ -1,0 +1,256 @@
+//! A base as something that is edited: what names mean where, and what each
+//! edit comes to.
+
+use std::io::{BufRead, Read as _};
+
+use super::change::{Ground, Told, delete, error_of_store, refusal};
+use super::directory::Directory;
+use super::{DatabaseVolume, GAME, game_id, is_in};
+use crate::cbh::{Entry, GameId, Group, RecordKind, Saver};
+use crate::game::Game;
+use crate::pgn;
+use crate::vfs::editor::{Editor, Made, Refusal, Role, Saved};
+use crate::vfs::{Error, Ino, names};
+
+/// The longest text that is imported at once.
+const MOST_IMPORT_BYTES: u64 = 256 << 20;
+
+/// What the names of files end in that programs have not finished.
+const UNFINISHED: [&str; 12] = [
+    "~",
+    "#",
+    ".tmp",
+    ".temp",
+    ".part",
+    ".partial",
+    ".crdownload",
+    ".download",
+    ".swp",
+    ".swo",
+    ".swx",
+    ".bak",
+];
+
+impl DatabaseVolume {
+    /// The record of this number, whatever it is.
+    fn any_entry(&self, id: GameId) -> Option<Entry> {
+        let mut entries = Vec::with_capacity(1);
+        self.database.entries(id, 1, &mut entries).ok()?;
+        entries.first().copied()
+    }
+
+    /// What a name in `games/` means.
+    fn role_in_games(&self, name: &[u8]) -> Role {
+        let Some(id) = names::parse_game(name) else {
+            return if is_pgn(name) {
+                Role::New
+            } else {
+                Role::Scratch
+            };
+        };
+        let ino = Ino::new(GAME, id.0);
+        match self.any_entry(id) {
+            Some(entry) if is_in(Directory::Games, &entry) => Role::File(ino),
+            Some(entry) if entry.kind == RecordKind::Game => Role::Deleted(ino),
+            None if id.0 == self.database.last_id().saturating_add(1) => Role::New,
+            _ => Role::Refused,
+        }
+    }
+
+    /// What a name among the games of a group means.
+    fn role_in_group(&self, group: Group, name: &[u8]) -> Role {
+        let Some(id) = names::parse_game(name) else {
+            return Role::Scratch;
+        };
+        let ino = Ino::new(GAME, id.0);
+        let games = self.groups.games(&self.database, group);
+        if games.is_ok_and(|games| games.contains(id)) {
+            return Role::File(ino);
+        }
+        let summary = self.database.summary(id);
+        let is_deleted = summary.is_ok_and(|game| game.is_deleted && group.has(&game));
+        if is_deleted {
+            Role::Deleted(ino)
+        } else {
+            Role::Refused
+        }
+    }
+
+    /// The game that a text is, as it is to be stored.
+    fn parse(&self, text: &[u8]) -> Result<Game, Refusal> {
+        let game = pgn::decode(text).map_err(|error| in_words(&error))?;
+        Ok(self.without_dropped(game))
+    }
+
+    /// Adds all games of a text.
+    fn append_all(&self, saver: &mut Saver<'_>, text: &[u8]) -> Result<Vec<GameId>, Refusal> {
+        let mut games = Vec::new();
+        for game in pgn::Games::new(text) {
+            let game = game.map_err(|error| in_words(&error))?;
+            let game = self.without_dropped(game);
+            games.push(saver.append(&game).map_err(refusal)?);
+        }
+        Ok(games)
+    }
+
+    /// A game without the tags that a base has no field for, if they are not
+    /// to be kept.
+    fn without_dropped(&self, mut game: Game) -> Game {
+        if self
+            .saving
+            .as_ref()
+            .is_some_and(|saving| saving.drops_foreign_tags())
+        {
+            game.foreign_tags.clear();
+        }
+        game
+    }
+
+    /// The game of a file that may be edited.
+    fn game_of(&self, file: Ino) -> Result<GameId, Refusal> {
+        let id = game_id(file).map_err(|_| Error::NotPermitted)?;
+        match self.any_entry(id) {
+            Some(entry) if entry.kind == RecordKind::Game => Ok(id),
+            _ => Err(Error::NotFound.into()),
+        }
+    }
+}
+
+impl Editor for DatabaseVolume {
+    fn role(&self, directory: Ino, name: &[u8]) -> Role {
+        match Directory::of(directory) {
+            Some(Directory::Games) => self.role_in_games(name),
+            Some(Directory::Group(group)) => self.role_in_group(group, name),
+            Some(Directory::Import) if is_unfinished(name) => Role::Scratch,
+            Some(Directory::Import) => Role::Import,
+            _ => Role::Refused,
+        }
+    }
+
+    fn is_editable(&self, file: Ino) -> bool {
+        let entry = game_id(file).ok().and_then(|id| self.any_entry(id));
+        entry.is_some_and(|entry| is_in(Directory::Games, &entry))
+    }
+
+    fn deletes_in(&self, directory: Ino) -> bool {
+        Directory::of(directory) == Some(Directory::Games)
+    }
+
+    fn replace(&self, file: Ino, text: &[u8], instead_of: Option<&Made>) -> Result<Saved, Refusal> {
+        let id = self.game_of(file)?;
+        let game = self.parse(text)?;
+        self.change(instead_of, &mut |saver, ground| {
+            if let Ground::OnTop(undo) = ground {
+                let others: Vec<GameId> =
+                    undo.new.iter().copied().filter(|new| *new != id).collect();
+                delete(saver, &others)?;
+            }
+            saver.replace(id, &game).map_err(refusal)?;
+            saver.set_deleted(id, false).map_err(refusal)?;
+            Ok(Told {
+                games: vec![id],
+                new: Vec::new(),
+            })
+        })
+    }
+
+    fn append(&self, text: &[u8], instead_of: Option<&Made>) -> Result<Saved, Refusal> {
+        let game = self.parse(text)?;
+        self.change(instead_of, &mut |saver, ground| {
+            // What was made of an earlier part of the text keeps its number.
+            let id = match ground {
+                Ground::OnTop(undo) => undo.new.first().copied(),
+                Ground::Present | Ground::Undone => None,
+            };
+            let id = match id {
+                Some(id) => {
+                    saver.replace(id, &game).map_err(refusal)?;
+                    saver.set_deleted(id, false).map_err(refusal)?;
+                    id
+                }
+                None => saver.append(&game).map_err(refusal)?,
+            };
+            Ok(Told {
+                games: vec![id],
+                new: vec![id],
+            })
+        })
+    }
+
+    fn import(
+        &self,
+        text: &mut (dyn BufRead + Send),
+        instead_of: Option<&Made>,
+    ) -> Result<Saved, Refusal> {
+        let mut bytes = Vec::new();
+        let read = text.take(MOST_IMPORT_BYTES + 1).read_to_end(&mut bytes);
+        read.map_err(|error| Error::Damaged(error.to_string()))?;
+        if bytes.len() as u64 > MOST_IMPORT_BYTES {
+            return Err(Error::TooLarge.into());
+        }
+        self.change(instead_of, &mut |saver, ground| {
+            if let Ground::OnTop(undo) = ground {
+                delete(saver, &undo.new)?;
+            }
+            let games = self.append_all(saver, &bytes)?;
+            Ok(Told {
+                new: games.clone(),
+                games,
+            })
+        })
+    }
+
+    fn set_deleted(&self, file: Ino, is_deleted: bool) -> Result<Saved, Refusal> {
+        let id = self.game_of(file)?;
+        self.change(None, &mut |saver, _| {
+            saver.set_deleted(id, is_deleted).map_err(refusal)?;
+            Ok(Told {
+                games: vec![id],
+                new: Vec::new(),
+            })
+        })
+    }
+
+    fn rename(&self, directory: Ino, from: &[u8], to: &[u8]) -> Result<Saved, Refusal> {
+        match Directory::of(directory) {
+            Some(Directory::Entities(kind)) => self.rename_entity(kind, from, to),
+            _ => Err(Error::NotPermitted.into()),
+        }
+    }
+
+    fn take_back(&self, made: &Made) -> Result<Saved, Refusal> {
+        let mut saved = self.undo(made)?;
+        saved.made = None;
+        Ok(saved)
+    }
+
+    fn sync(&self) -> Result<(), Error> {
+        let store = self.database.store().ok_or(Error::ReadOnly)?;
+        store.sync().map_err(|error| error_of_store(&error))
+    }
+}
+
+/// Why a text is refused, for who does not know what compilers say.
+fn in_words(error: &pgn::Error) -> Refusal {
+    Refusal::Text(format!(
+        "line {}, column {}: {}; expected {}",
+        error.line, error.column, error.found, error.expected
+    ))
+}
+
+/// Whether the name of a file says that it is one of PGN, and not hidden.
+fn is_pgn(name: &[u8]) -> bool {
+    let extension = name.len().checked_sub(4).and_then(|at| name.get(at..));
+    let is_pgn = extension.is_some_and(|extension| extension.eq_ignore_ascii_case(b".pgn"));
+    is_pgn && !name.starts_with(b".")
+}
+
+/// Whether a program will give the file another name when it is finished.
+fn is_unfinished(name: &[u8]) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let mut ends = UNFINISHED.iter();
+    name.starts_with(b".")
+        || name.starts_with(b"#")
+        || name == b"4913"
+        || ends.any(|end| lower.ends_with(end.as_bytes()))
+}

@@ -1,0 +1,436 @@
+//! The bytes of a draft.
+
+use std::io::{self, BufRead, Read};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::pool::{BLOCK, Pool};
+use crate::vfs::Error;
+
+/// What is written on, by all who have the draft open.
+#[derive(Debug)]
+pub(super) struct Sheet {
+    buffer: Mutex<Buffer>,
+    /// Its length, for who does not want to wait for a writer.
+    length: AtomicU64,
+    /// Counts what was done to it.
+    version: AtomicU64,
+    /// Whether something that was to be written on it is missing.
+    is_torn: AtomicBool,
+}
+
+impl Sheet {
+    /// An empty one.
+    pub(super) fn new(pool: &Arc<Pool>) -> Sheet {
+        Sheet {
+            buffer: Mutex::new(Buffer::new(Arc::clone(pool))),
+            length: AtomicU64::new(0),
+            version: AtomicU64::new(0),
+            is_torn: AtomicBool::new(false),
+        }
+    }
+
+    /// One with this on it.
+    pub(super) fn of(pool: &Arc<Pool>, bytes: &[u8]) -> Result<Sheet, Error> {
+        let sheet = Sheet::new(pool);
+        sheet.lock().write(0, bytes)?;
+        sheet.length.store(bytes.len() as u64, SeqCst);
+        Ok(sheet)
+    }
+
+    /// Keeps all others from reading and writing it.
+    pub(super) fn lock(&self) -> MutexGuard<'_, Buffer> {
+        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn length(&self) -> u64 {
+        self.length.load(SeqCst)
+    }
+
+    pub(super) fn version(&self) -> u64 {
+        self.version.load(SeqCst)
+    }
+
+    /// Whether something that was to be written on it is missing: then it is
+    /// not what anybody wanted to save. An empty one misses nothing.
+    pub(super) fn is_torn(&self) -> bool {
+        self.is_torn.load(SeqCst)
+    }
+
+    /// Writes at `offset`, at the end if there is none; not beyond `most`
+    /// bytes.
+    pub(super) fn write(&self, offset: Option<u64>, bytes: &[u8], most: u64) -> Result<(), Error> {
+        self.change(|buffer| {
+            let offset = offset.unwrap_or(buffer.length);
+            check_end(offset, bytes.len() as u64, most)?;
+            buffer.write(offset, bytes)
+        })
+    }
+
+    /// Cuts it, or fills it up with zeros; not beyond `most` bytes.
+    pub(super) fn set_length(&self, length: u64, most: u64) -> Result<(), Error> {
+        self.change(|buffer| {
+            check_end(length, 0, most.max(buffer.length))?;
+            buffer.set_length(length)
+        })
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Buffer) -> Result<(), Error>) -> Result<(), Error> {
+        let mut buffer = self.lock();
+        let changed = change(&mut buffer);
+        if changed.is_err() {
+            self.is_torn.store(true, SeqCst);
+        } else if buffer.length == 0 {
+            self.is_torn.store(false, SeqCst);
+        }
+        // What failed may have been done in part.
+        self.length.store(buffer.length, SeqCst);
+        self.version.fetch_add(1, SeqCst);
+        changed
+    }
+
+    /// Up to `length` bytes from `offset` on.
+    pub(super) fn read(&self, offset: u64, length: u32) -> Result<Vec<u8>, Error> {
+        self.lock().read(offset, u64::from(length))
+    }
+
+    /// All of it, and of which version that is.
+    pub(super) fn all(&self) -> Result<(Vec<u8>, u64), Error> {
+        let buffer = self.lock();
+        let all = buffer.read(0, buffer.length)?;
+        Ok((all, self.version()))
+    }
+}
+
+fn check_end(offset: u64, length: u64, most: u64) -> Result<(), Error> {
+    let end = offset.checked_add(length);
+    end.filter(|end| *end <= most).ok_or(Error::TooLarge)?;
+    Ok(())
+}
+
+/// Bytes in memory while they are few, else in blocks of the pool.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    pool: Arc<Pool>,
+    length: u64,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    /// As many bytes are taken of the pool's memory.
+    Memory(Vec<u8>),
+    /// Of a block that is not there all bytes are zero; so are those of the
+    /// last one beyond the end.
+    Blocks(Vec<Option<u32>>),
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        match &self.place {
+            Place::Memory(bytes) => self.pool.give_memory(bytes.len() as u64),
+            Place::Blocks(blocks) => {
+                for block in blocks.iter().flatten() {
+                    self.pool.give_block(*block);
+                }
+            }
+        }
+    }
+}
+
+impl Buffer {
+    fn new(pool: Arc<Pool>) -> Buffer {
+        Buffer {
+            pool,
+            length: 0,
+            place: Place::Memory(Vec::new()),
+        }
+    }
+
+    /// Bytes there are.
+    pub(super) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Up to `length` bytes from `offset` on.
+    pub(super) fn read(&self, offset: u64, length: u64) -> Result<Vec<u8>, Error> {
+        let start = offset.min(self.length);
+        let end = start.saturating_add(length).min(self.length);
+        let blocks = match &self.place {
+            Place::Memory(bytes) => {
+                let range = index(start)?..index(end)?;
+                return Ok(bytes.get(range).unwrap_or_default().to_vec());
+            }
+            Place::Blocks(blocks) => blocks,
+        };
+        let mut bytes = vec![0; index(end - start)?];
+        for part in parts(start, end) {
+            let place = blocks.get(part.block).copied().flatten();
+            let from = index(part.at - start)?;
+            let into = bytes.get_mut(from..from + part.length);
+            if let (Some(block), Some(into)) = (place, into) {
+                self.pool.read(block, part.start, into)?;
+            }
+        }
+        Ok(bytes)
+    }
+
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let before = self.length;
+        let end = offset + bytes.len() as u64;
+        if end > before {
+            self.grow(end)?;
+        }
+        let written = self.put(offset, end, bytes);
+        if written.is_err() && end > before {
+            // What there was no room for is not there.
+            self.set_length(before)?;
+        }
+        written
+    }
+
+    /// Writes where there is something already.
+    fn put(&mut self, start: u64, end: u64, bytes: &[u8]) -> Result<(), Error> {
+        if let Place::Memory(memory) = &mut self.place {
+            let range = index(start)?..index(end)?;
+            if let Some(into) = memory.get_mut(range) {
+                into.copy_from_slice(bytes);
+            }
+            return Ok(());
+        }
+        for part in parts(start, end) {
+            let from = index(part.at - start)?;
+            let piece = bytes.get(from..from + part.length).unwrap_or_default();
+            self.write_into(part.block, part.start, piece)?;
+        }
+        Ok(())
+    }
+
+    /// Writes into a block, which is made if it is not there.
+    fn write_into(&mut self, number: usize, start: usize, bytes: &[u8]) -> Result<(), Error> {
+        let Place::Blocks(blocks) = &mut self.place else {
+            return Ok(());
+        };
+        let Some(place) = blocks.get_mut(number) else {
+            return Err(Error::Stale);
+        };
+        if let Some(block) = *place {
+            return self.pool.write(block, start, bytes);
+        }
+        let mut whole = vec![0; BLOCK];
+        if let Some(into) = whole.get_mut(start..start + bytes.len()) {
+            into.copy_from_slice(bytes);
+        }
+        let block = self.pool.take_block()?;
+        *place = Some(block);
+        self.pool.write(block, 0, &whole)
+    }
+
+    fn set_length(&mut self, length: u64) -> Result<(), Error> {
+        if length > self.length {
+            return self.grow(length);
+        }
+        match &mut self.place {
+            Place::Memory(bytes) => {
+                bytes.truncate(index(length)?);
+                self.pool.give_memory(self.length - length);
+            }
+            Place::Blocks(blocks) => {
+                let kept = index(length.div_ceil(BLOCK as u64))?;
+                for block in blocks.drain(kept.min(blocks.len())..).flatten() {
+                    self.pool.give_block(block);
+                }
+                let rest = index(length % BLOCK as u64)?;
+                if rest > 0
+                    && let Some(block) = blocks.last().copied().flatten()
+                {
+                    self.pool.write(block, rest, &vec![0; BLOCK - rest])?;
+                }
+            }
+        }
+        self.length = length;
+        Ok(())
+    }
+
+    /// Adds zeros.
+    fn grow(&mut self, length: u64) -> Result<(), Error> {
+        if length > self.pool.most() {
+            return Err(Error::NoSpace);
+        }
+        if let Place::Memory(bytes) = &mut self.place {
+            let is_small = length <= BLOCK as u64;
+            if is_small && self.pool.take_memory(length - self.length) {
+                bytes.resize(index(length)?, 0);
+                self.length = length;
+                return Ok(());
+            }
+            self.move_to_blocks()?;
+        }
+        if let Place::Blocks(blocks) = &mut self.place {
+            blocks.resize(index(length.div_ceil(BLOCK as u64))?, None);
+        }
+        self.length = length;
+        Ok(())
+    }
+
+    fn move_to_blocks(&mut self) -> Result<(), Error> {
+        let Place::Memory(bytes) = &mut self.place else {
+            return Ok(());
+        };
+        if bytes.is_empty() {
+            self.place = Place::Blocks(Vec::new());
+            return Ok(());
+        }
+        let mut whole = bytes.clone();
+        whole.resize(BLOCK, 0);
+        let block = self.pool.take_block()?;
+        if let Err(error) = self.pool.write(block, 0, &whole) {
+            self.pool.give_block(block);
+            return Err(error);
+        }
+        self.pool.give_memory(bytes.len() as u64);
+        self.place = Place::Blocks(vec![Some(block)]);
+        Ok(())
+    }
+
+    /// Reads it from beginning to end.
+    pub(super) fn reader(&self) -> BufferReader<'_> {
+        BufferReader {
+            buffer: self,
+            offset: 0,
+            piece: Vec::new(),
+            start: 0,
+        }
+    }
+}
+
+/// A part of one block.
+struct Part {
+    block: usize,
+    /// Where in the block.
+    start: usize,
+    length: usize,
+    /// Where in the whole.
+    at: u64,
+}
+
+/// The parts of blocks from `start` to `end`.
+fn parts(start: u64, end: u64) -> impl Iterator<Item = Part> {
+    let mut at = start;
+    std::iter::from_fn(move || {
+        let rest = end.checked_sub(at).filter(|rest| *rest > 0)?;
+        let inside = at % BLOCK as u64;
+        let length = rest.min(BLOCK as u64 - inside);
+        let part = Part {
+            block: usize::try_from(at / BLOCK as u64).ok()?,
+            start: usize::try_from(inside).ok()?,
+            length: usize::try_from(length).ok()?,
+            at,
+        };
+        at += length;
+        Some(part)
+    })
+}
+
+fn index(offset: u64) -> Result<usize, Error> {
+    usize::try_from(offset).map_err(|_| Error::TooLarge)
+}
+
+/// See [`Buffer::reader`].
+#[derive(Debug)]
+pub(super) struct BufferReader<'a> {
+    buffer: &'a Buffer,
+    offset: u64,
+    piece: Vec<u8>,
+    /// Where in the piece.
+    start: usize,
+}
+
+impl BufRead for BufferReader<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.start >= self.piece.len() {
+            let piece = self.buffer.read(self.offset, 4 * BLOCK as u64);
+            self.piece = piece.map_err(|error| io::Error::other(error.to_string()))?;
+            self.offset += self.piece.len() as u64;
+            self.start = 0;
+        }
+        Ok(self.piece.get(self.start..).unwrap_or_default())
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.start += amount;
+    }
+}
+
+impl Read for BufferReader<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let mut piece = self.fill_buf()?;
+        let length = piece.read(bytes)?;
+        self.consume(length);
+        Ok(length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Against a `Vec`.
+        #[test]
+        fn it_keeps_bytes_as_a_file_does(
+            steps in prop::collection::vec((any::<bool>(), 0..70_000_usize, 0..20_000_usize), 1..12),
+        ) {
+            let pool = Arc::new(Pool::new(1 << 20, None));
+            let sheet = Sheet::new(&pool);
+            let mut model: Vec<u8> = Vec::new();
+            for (number, (is_write, offset, length)) in steps.into_iter().enumerate() {
+                if is_write {
+                    let bytes = vec![u8::try_from(number + 1).unwrap(); length];
+                    sheet.write(Some(offset as u64), &bytes, 1 << 20).unwrap();
+                    if length > 0 {
+                        model.resize(model.len().max(offset + length), 0);
+                        model[offset..offset + length].copy_from_slice(&bytes);
+                    }
+                } else {
+                    sheet.set_length(offset as u64, 1 << 20).unwrap();
+                    model.resize(offset, 0);
+                }
+                prop_assert_eq!(sheet.length(), model.len() as u64);
+                prop_assert!(sheet.all().unwrap().0 == model);
+                let mut read = Vec::new();
+                sheet.lock().reader().read_to_end(&mut read).unwrap();
+                prop_assert!(read == model);
+            }
+            drop(sheet);
+            prop_assert_eq!(pool.bytes(), 0);
+        }
+    }
+
+    #[test]
+    fn there_is_room_for_no_more_than_was_said() {
+        let pool = Arc::new(Pool::new(10 * BLOCK as u64, None));
+        let sheet = Sheet::new(&pool);
+        let block = vec![1; BLOCK];
+        for number in 0..10 {
+            sheet
+                .write(Some(number * BLOCK as u64), &block, u64::MAX)
+                .unwrap();
+        }
+        let full = sheet.write(None, b"x", u64::MAX);
+        assert_eq!(full.unwrap_err().errno(), libc::ENOSPC);
+        let other = Sheet::new(&pool);
+        assert!(other.write(None, b"x", u64::MAX).is_err());
+        assert_eq!(sheet.all().unwrap().0, vec![1; 10 * BLOCK]);
+        let large = sheet.write(Some(100), b"x", 100);
+        assert_eq!(large.unwrap_err().errno(), libc::EFBIG);
+        drop(sheet);
+        other.write(None, b"x", u64::MAX).unwrap();
+        assert_eq!(pool.bytes(), BLOCK as u64);
+    }
+}

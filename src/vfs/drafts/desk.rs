@@ -1,0 +1,306 @@
+//! What is known of drafts, names and open files at a moment.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::KIND;
+use super::buffer::Sheet;
+use super::handles::{Handles, Open};
+use super::names::{Entry, Names, Place};
+use crate::vfs::{Handle, Ino, Made, Written};
+
+/// Numbers of files that became games, at most.
+const MOST_ALIASES: usize = 10_000;
+
+/// What is told to the kernel, at most; then it is told of everything.
+const MOST_WRITTEN: usize = 10_000;
+
+/// What a draft is to become when it is saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Nothing: it is an editor's own file.
+    Scratch,
+    /// This game.
+    Game(Ino),
+    /// A new game.
+    New,
+    /// New games.
+    Import,
+    /// Nothing: it says what became of an import.
+    Log,
+    /// Nothing: its name went to another file.
+    Over,
+}
+
+/// A text that is being written, or was and is still to be read.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub(super) sheet: Arc<Sheet>,
+    pub(super) purpose: Purpose,
+    /// Its number: its own, or that of the game it is of.
+    pub(super) ino: Ino,
+    /// Its name, if it has one of its own.
+    pub(super) place: Option<Place>,
+    /// The name that it had last, which stands for the game it became.
+    pub(super) label: Option<Place>,
+    /// The version of the sheet that was saved or refused last,
+    pub(super) settled: u64,
+    /// and why, if refused.
+    pub(super) refusal: Option<String>,
+    /// What an earlier save of it made.
+    pub(super) made: Option<Made>,
+    /// Mark of the text that it takes the place of.
+    pub(super) base: Option<u32>,
+    /// What tells the text that was imported from others.
+    pub(super) imported: Option<u64>,
+    /// How many have it open, and how many of those for writing.
+    pub(super) open: u32,
+    pub(super) writers: u32,
+    pub(super) mode: Option<u16>,
+    pub(super) modified: SystemTime,
+    /// The name of the game that it is a backup of, if that was renamed.
+    pub(super) backup_of: Option<Place>,
+}
+
+impl Draft {
+    pub(super) fn new(sheet: Sheet, purpose: Purpose, ino: Ino, now: SystemTime) -> Draft {
+        Draft {
+            sheet: Arc::new(sheet),
+            purpose,
+            ino,
+            place: None,
+            label: None,
+            settled: 0,
+            refusal: None,
+            made: None,
+            base: None,
+            imported: None,
+            open: 0,
+            writers: 0,
+            mode: None,
+            modified: now,
+            backup_of: None,
+        }
+    }
+
+    /// Whether something was written that is neither saved nor refused.
+    pub(super) fn is_open_work(&self) -> bool {
+        self.sheet.version() != self.settled
+    }
+
+    /// The game that a save of it made or changed.
+    pub(super) fn game(&self) -> Option<Ino> {
+        match self.purpose {
+            Purpose::Game(game) => Some(game),
+            Purpose::New => {
+                let game = self.made.as_ref()?.files.first()?;
+                Some(game.in_slot(self.ino.slot()))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// All of it; changed in steps, each of which leaves it whole.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    pub(super) drafts: HashMap<u32, Draft>,
+    /// The draft that each game shows at present.
+    pub(super) games: HashMap<Ino, u32>,
+    pub(super) handles: Handles,
+    pub(super) names: Names,
+    /// Which game a file with a number of its own became.
+    aliases: HashMap<Ino, Ino>,
+    oldest_aliases: VecDeque<Ino>,
+    next: u32,
+    pub(super) written: Written,
+    pub(super) is_over: bool,
+}
+
+impl State {
+    /// Puts a draft on the desk. Its own number is that of the draft.
+    pub(super) fn add(&mut self, mut draft: Draft) -> u32 {
+        self.next = self.next.wrapping_add(1).max(1);
+        while self.drafts.contains_key(&self.next) {
+            self.next = self.next.wrapping_add(1).max(1);
+        }
+        let id = self.next;
+        match draft.purpose {
+            Purpose::Game(game) => {
+                self.games.insert(game, id);
+            }
+            Purpose::Over => {}
+            _ => draft.ino = Ino::new(KIND, id).in_slot(draft.ino.slot()),
+        }
+        self.aliases.remove(&draft.ino);
+        self.drafts.insert(id, draft);
+        id
+    }
+
+    /// The draft whose own number this is.
+    pub(super) fn own(&self, ino: Ino) -> Option<(u32, &Draft)> {
+        let id = ino.within_slot().index();
+        let draft = self.drafts.get(&id)?;
+        (ino.within_slot().kind() == KIND && draft.ino == ino).then_some((id, draft))
+    }
+
+    /// The game that the file with this number of its own became.
+    pub(super) fn alias(&self, ino: Ino) -> Option<Ino> {
+        self.aliases.get(&ino).copied()
+    }
+
+    /// What became one game is another now.
+    pub(super) fn move_aliases(&mut self, from: Ino, to: Ino) {
+        for game in self.aliases.values_mut().filter(|game| **game == from) {
+            *game = to;
+        }
+    }
+
+    pub(super) fn add_alias(&mut self, ino: Ino, game: Ino) {
+        if ino == game || self.aliases.insert(ino, game).is_some() {
+            return;
+        }
+        self.oldest_aliases.push_back(ino);
+        if self.oldest_aliases.len() > MOST_ALIASES
+            && let Some(oldest) = self.oldest_aliases.pop_front()
+        {
+            self.aliases.remove(&oldest);
+        }
+    }
+
+    /// The draft that a game shows, if it shows one rather than what is
+    /// stored.
+    pub(super) fn shown(&self, game: Ino) -> Option<(u32, &Draft)> {
+        let id = *self.games.get(&game)?;
+        let draft = self.drafts.get(&id)?;
+        draft.is_open_work().then_some((id, draft))
+    }
+
+    /// Opens a file.
+    pub(super) fn open(&mut self, open: Open) -> Handle {
+        if let Some(draft) = open.draft.and_then(|id| self.drafts.get_mut(&id)) {
+            draft.open += 1;
+            draft.writers += u32::from(open.access.write);
+        }
+        self.handles.add(open)
+    }
+
+    /// Lets all who write a game, and have not begun yet, write to this draft.
+    pub(super) fn join(&mut self, game: Ino, id: u32) {
+        let Some(draft) = self.drafts.get_mut(&id) else {
+            return;
+        };
+        for open in self.handles.idle_writers(game) {
+            open.draft = Some(id);
+            draft.open += 1;
+            draft.writers += 1;
+        }
+    }
+
+    /// Ends all writing of a game: its name goes to another text.
+    pub(super) fn leave(&mut self, game: Ino) {
+        for open in self.handles.idle_writers(game) {
+            open.is_over = true;
+        }
+        if let Some(id) = self.games.remove(&game)
+            && let Some(draft) = self.drafts.get_mut(&id)
+        {
+            draft.purpose = Purpose::Over;
+            self.clear(id);
+        }
+    }
+
+    /// Forgets a draft that nobody has open and that has no name.
+    pub(super) fn clear(&mut self, id: u32) {
+        let Some(draft) = self.drafts.get(&id) else {
+            return;
+        };
+        if draft.open > 0 || draft.place.is_some() {
+            return;
+        }
+        let Some(draft) = self.drafts.remove(&id) else {
+            return;
+        };
+        if let Purpose::Game(game) = draft.purpose
+            && self.games.get(&game) == Some(&id)
+        {
+            self.games.remove(&game);
+        }
+        if let Some(game) = draft.game() {
+            self.add_alias(draft.ino, game);
+        }
+    }
+
+    /// Takes the name from a draft; the game that it is a backup of comes
+    /// back.
+    pub(super) fn unname(&mut self, id: u32, now: SystemTime) {
+        let Some(draft) = self.drafts.get_mut(&id) else {
+            return;
+        };
+        let (place, backup_of) = (draft.place.take(), draft.backup_of.take());
+        if let Some(place) = place {
+            self.names.remove(&place, now);
+            self.tell_name(&place);
+        }
+        if let Some(place) = backup_of {
+            self.come_back(&place, Some(id), now);
+        }
+        self.clear(id);
+    }
+
+    /// Shows a game under its name again, of which `backup` is the backup.
+    pub(super) fn come_back(&mut self, place: &Place, backup: Option<u32>, now: SystemTime) {
+        let Some(Entry::Gone {
+            backup: of, link, ..
+        }) = self.names.get(place.0, &place.1)
+        else {
+            return;
+        };
+        if backup.is_some_and(|backup| backup != *of) {
+            return;
+        }
+        match link.clone() {
+            Some(link) => self.names.set(place, Entry::Link(link), now),
+            None => self.names.remove(place, now),
+        };
+        self.tell_name(place);
+    }
+
+    /// Gives a draft a name.
+    pub(super) fn name(&mut self, id: u32, place: &Place, now: SystemTime) {
+        if let Some(draft) = self.drafts.get_mut(&id) {
+            draft.place = Some(place.clone());
+            draft.label = Some(place.clone());
+            self.names.set(place, Entry::File(id), now);
+            self.tell_name(place);
+        }
+    }
+
+    /// Notes that the kernel has to ask again for a name.
+    pub(super) fn tell_name(&mut self, place: &Place) {
+        let (directory, name) = place;
+        if self.written.names.len() < MOST_WRITTEN {
+            let name = name.as_bytes().into();
+            self.written.names.push((*directory, name));
+        }
+        self.tell_directories([*directory]);
+    }
+
+    pub(super) fn tell_files(&mut self, files: impl IntoIterator<Item = Ino>) {
+        for file in files {
+            if self.written.files.len() < MOST_WRITTEN && !self.written.files.contains(&file) {
+                self.written.files.push(file);
+            }
+        }
+    }
+
+    pub(super) fn tell_directories(&mut self, directories: impl IntoIterator<Item = Ino>) {
+        let known = &mut self.written.directories;
+        for directory in directories {
+            if known.len() < MOST_WRITTEN && !known.contains(&directory) {
+                known.push(directory);
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What remains: modes and times, syncing, the end.
+
+use std::time::SystemTime;
+
+use super::desk::Purpose;
+use super::saving::is_partial;
+use crate::vfs::editor::Role;
+use crate::vfs::{Attr, Error, Ino, NodeKind, Place, Vfs, Written, about};
+
+/// A name that no game and no import has.
+const SCRATCH: &str = ".cbfs~";
+
+impl Vfs {
+    /// See [`Vfs::permissions`].
+    pub(in crate::vfs) fn is_writable(&self, attr: &Attr) -> Result<bool, Error> {
+        let (slot, inner) = match self.place(attr.ino)? {
+            Place::Volume(slot, inner) if slot.is_edited() => (slot, inner),
+            _ => return Ok(false),
+        };
+        if about::holds(inner) {
+            return Ok(inner == about::REJECTED);
+        }
+        if attr.kind == NodeKind::Directory {
+            return Ok(Vfs::role(&slot, attr.ino, SCRATCH)? != Role::Refused);
+        }
+        let (first, last) = slot.edition().rendered();
+        if !(first..=last).contains(&attr.ino) || is_partial(&slot, attr.ino) {
+            return Ok(false);
+        }
+        Vfs::ask(&slot, |editor| editor.is_editable(inner))
+    }
+
+    /// See [`Vfs::set_attributes`].
+    pub(in crate::vfs) fn set_attributes_of(
+        &self,
+        ino: Ino,
+        mode: Option<u16>,
+        modified: Option<SystemTime>,
+    ) -> Result<Attr, Error> {
+        self.edited(ino)?;
+        let attr = self.attr(ino)?;
+        {
+            let mut state = self.desk.state();
+            let own = state.own(ino).map(|(id, _)| id);
+            if let Some(draft) = own.and_then(|id| state.drafts.get_mut(&id)) {
+                draft.mode = mode.or(draft.mode);
+                draft.modified = modified.unwrap_or(draft.modified);
+            }
+        }
+        if attr.kind == NodeKind::Directory || self.became(ino).is_some() {
+            return Ok(attr);
+        }
+        let is_own = self.mode_on_desk(ino).is_some();
+        if is_own || self.is_writable(&attr)? {
+            return self.attr(ino);
+        }
+        Err(Error::NotPermitted)
+    }
+
+    /// Returns when all that was saved in a base survives a power cut.
+    pub(in crate::vfs) fn sync_base(&self, ino: Ino) -> Result<(), Error> {
+        match self.place(ino)? {
+            Place::Volume(slot, _) if slot.is_edited() => Vfs::ask(&slot, |editor| editor.sync())?,
+            _ => Ok(()),
+        }
+    }
+
+    /// What the kernel has to be told since the last time.
+    pub(in crate::vfs) fn written(&self) -> Written {
+        if self.desk.is_unused() {
+            return Written::default();
+        }
+        std::mem::take(&mut self.desk.state().written)
+    }
+
+    /// See [`Vfs::end`].
+    pub(in crate::vfs) fn end_drafts(&self) -> Result<(), Error> {
+        let _one = self.desk.one_at_a_time();
+        let unsaved: Vec<u32> = {
+            let mut state = self.desk.state();
+            state.is_over = true;
+            let drafts = state.drafts.iter();
+            let unsaved = drafts.filter(|(_, draft)| {
+                let is_own = matches!(draft.purpose, Purpose::Scratch | Purpose::Log);
+                !is_own && draft.is_open_work() && draft.sheet.length() > 0
+            });
+            unsaved.map(|(id, _)| *id).collect()
+        };
+        for id in unsaved {
+            self.keep_draft(id, "the mount ended before it was closed");
+            let mut state = self.desk.state();
+            if let Some(draft) = state.drafts.get_mut(&id) {
+                draft.settled = draft.sheet.version();
+            }
+        }
+        let mut synced = Ok(());
+        for slot in self.slots() {
+            if slot.is_edited() {
+                let one = Vfs::ask(&slot, |editor| editor.sync());
+                synced = synced.and(one.and_then(|one| one));
+            }
+        }
+        synced
+    }
+}

@@ -1,0 +1,519 @@
+//! A volume of texts with a simple grammar, and a mount of it.
+//!
+//! A game is a text with one `*`, at its end; it is shown without blanks
+//! around it. Players are letters: `X` plays in each game that has an `X`.
+
+use std::any::Any;
+use std::collections::BTreeSet;
+use std::io::BufRead;
+use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
+
+use crate::cbh::GameId;
+use crate::vfs::editor::{Editor, Made, Refusal, Role, Saved, Touched};
+use crate::vfs::names::{format_game, parse_game};
+use crate::vfs::volume::{DirEntry, Listing, Node, NodeKind, Size, Statistics, Volume};
+use crate::vfs::{Access, Attr, Completeness, Error, Handle, Ino, Options, RenameMode, Vfs};
+
+pub(super) const GAMES: Ino = Ino(2);
+pub(super) const DELETED: Ino = Ino(3);
+pub(super) const PLAYER: Ino = Ino(4);
+pub(super) const IMPORT: Ino = Ino(5);
+const DIRECTORIES: [(&str, Ino); 4] = [
+    ("games", GAMES),
+    ("deleted", DELETED),
+    ("X", PLAYER),
+    ("import", IMPORT),
+];
+
+pub(super) fn game(number: u32) -> Ino {
+    Ino::new(1, number)
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Game {
+    pub(super) text: String,
+    pub(super) is_deleted: bool,
+}
+
+/// What is stored, and all that was stored before.
+#[derive(Debug, Default)]
+pub(super) struct Stored {
+    pub(super) games: Vec<Game>,
+    pub(super) saves: u32,
+    pub(super) syncs: u32,
+    /// The medium fails.
+    pub(super) is_full: bool,
+}
+
+#[derive(Debug)]
+struct Texts {
+    games: Vec<Game>,
+    stored: Arc<Mutex<Stored>>,
+}
+
+impl Texts {
+    fn get(&self, ino: Ino) -> Result<&Game, Error> {
+        let place = usize::try_from(ino.index()).unwrap().checked_sub(1);
+        let found = place.and_then(|place| self.games.get(place));
+        found.filter(|_| ino.kind() == 1).ok_or(Error::NotFound)
+    }
+
+    fn is_listed(directory: Ino, game: &Game) -> bool {
+        match directory {
+            GAMES => !game.is_deleted,
+            DELETED => game.is_deleted,
+            PLAYER => !game.is_deleted && game.text.contains('X'),
+            _ => false,
+        }
+    }
+
+    fn node_of(ino: Ino) -> Node {
+        let is_directory = ino == Ino::ROOT || DIRECTORIES.iter().any(|(_, it)| *it == ino);
+        Node {
+            ino,
+            kind: if is_directory {
+                NodeKind::Directory
+            } else {
+                NodeKind::File(Size::Rendered)
+            },
+            links: 1,
+            modified: SystemTime::UNIX_EPOCH,
+        }
+    }
+
+    /// Stores `games`, and what undoes it.
+    fn store(&self, games: Vec<Game>, files: Vec<Ino>) -> Result<Saved, Refusal> {
+        let mut stored = self.stored.lock().unwrap();
+        if stored.is_full {
+            return Err(Refusal::Failed(Error::NoSpace));
+        }
+        assert_eq!(stored.games, self.games, "an edit of a state that is over");
+        if games == self.games {
+            return Ok(Saved {
+                volume: None,
+                touched: Touched::Files(Vec::new()),
+                made: None,
+                notes: Vec::new(),
+            });
+        }
+        stored.games.clone_from(&games);
+        stored.saves += 1;
+        let undo: Vec<(Ino, Option<Game>)> = files
+            .iter()
+            .map(|ino| (*ino, self.get(*ino).ok().cloned()))
+            .collect();
+        let volume = Texts {
+            games,
+            stored: Arc::clone(&self.stored),
+        };
+        Ok(Saved {
+            volume: Some(Box::new(volume)),
+            touched: Touched::Files(files.clone()),
+            made: Some(Made {
+                files,
+                undo: Arc::new(undo) as Arc<dyn Any + Send + Sync>,
+            }),
+            notes: Vec::new(),
+        })
+    }
+
+    /// The games as they would be without what was `made`.
+    fn without(&self, made: Option<&Made>) -> Vec<Game> {
+        let mut games = self.games.clone();
+        let Some(made) = made else {
+            return games;
+        };
+        let undo = made.undo.downcast_ref::<Vec<(Ino, Option<Game>)>>();
+        for (ino, before) in undo.unwrap().iter().rev() {
+            let place = ino.index() as usize - 1;
+            match before {
+                Some(before) => games[place] = before.clone(),
+                None if place + 1 == games.len() => {
+                    games.pop();
+                }
+                None => games[place].is_deleted = true,
+            }
+        }
+        games
+    }
+}
+
+/// The one game that a text is.
+pub(super) fn parse(text: &str) -> Result<String, Refusal> {
+    let trimmed = text.trim();
+    if trimmed.matches('*').count() != 1 || !trimmed.ends_with('*') || trimmed.contains('\0') {
+        let why = format!("line 1, column {}: found the end, expected *", text.len());
+        return Err(Refusal::Text(why));
+    }
+    Ok(format!("{trimmed}\n"))
+}
+
+fn parse_bytes(text: &[u8]) -> Result<String, Refusal> {
+    parse(&String::from_utf8_lossy(text))
+}
+
+impl Volume for Texts {
+    fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Node, Error> {
+        if directory == Ino::ROOT {
+            let mut all = DIRECTORIES.iter();
+            let found = all.find(|(it, _)| it.as_bytes() == name);
+            return Ok(Texts::node_of(found.ok_or(Error::NotFound)?.1));
+        }
+        let ino = game(parse_game(name).ok_or(Error::NotFound)?.0);
+        let found = self.get(ino)?;
+        if Texts::is_listed(directory, found) {
+            Ok(Texts::node_of(ino))
+        } else {
+            Err(Error::NotFound)
+        }
+    }
+
+    fn node(&self, ino: Ino) -> Result<Node, Error> {
+        let node = Texts::node_of(ino);
+        if node.kind != NodeKind::Directory {
+            self.get(ino)?;
+        }
+        Ok(node)
+    }
+
+    fn parent(&self, directory: Ino) -> Result<Ino, Error> {
+        match Texts::node_of(directory).kind {
+            NodeKind::Directory => Ok(Ino::ROOT),
+            _ => Err(Error::NotADirectory),
+        }
+    }
+
+    fn list(&self, directory: Ino, after: u64, listing: &mut Listing<'_>) -> Result<(), Error> {
+        if directory == Ino::ROOT {
+            for (cookie, (name, ino)) in (3..).zip(DIRECTORIES) {
+                let node = Texts::node_of(ino);
+                if cookie > after && !listing(&DirEntry { name, node, cookie }) {
+                    return Ok(());
+                }
+            }
+        }
+        for (number, found) in (1..).zip(&self.games) {
+            let cookie = u64::from(number) + 2;
+            let mut name = String::new();
+            format_game(GameId(number), &mut name);
+            let entry = DirEntry {
+                name: &name,
+                node: Texts::node_of(game(number)),
+                cookie,
+            };
+            if cookie > after && Texts::is_listed(directory, found) && !listing(&entry) {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn render(&self, ino: Ino, text: &mut Vec<u8>) -> Result<Completeness, Error> {
+        let found = self.get(ino)?;
+        text.extend_from_slice(found.text.as_bytes());
+        if found.text.starts_with("partial") {
+            Ok(Completeness::Partial)
+        } else {
+            Ok(Completeness::Whole)
+        }
+    }
+
+    fn statistics(&self) -> Statistics {
+        Statistics::default()
+    }
+
+    fn rendered(&self) -> (Ino, Ino) {
+        (game(1), game(u32::try_from(self.games.len()).unwrap()))
+    }
+
+    fn editor(&self) -> Option<&dyn Editor> {
+        Some(self)
+    }
+}
+
+impl Editor for Texts {
+    fn role(&self, directory: Ino, name: &[u8]) -> Role {
+        let name = str::from_utf8(name).unwrap();
+        let is_hidden = name.starts_with('.') || name.strip_suffix(".pgn").is_none();
+        let number = parse_game(name.as_bytes()).map(|id| game(id.0));
+        let next = game(u32::try_from(self.games.len()).unwrap() + 1);
+        match (directory, number) {
+            (GAMES | PLAYER, Some(ino)) => match self.get(ino) {
+                Ok(found) if Texts::is_listed(directory, found) => Role::File(ino),
+                Ok(found) if directory == GAMES && found.is_deleted => Role::Deleted(ino),
+                Err(_) if directory == GAMES && ino == next => Role::New,
+                _ => Role::Refused,
+            },
+            (GAMES | PLAYER, None) | (IMPORT, _) if is_hidden => Role::Scratch,
+            (GAMES, None) => Role::New,
+            (IMPORT, _) => Role::Import,
+            _ => Role::Refused,
+        }
+    }
+
+    fn is_editable(&self, file: Ino) -> bool {
+        self.get(file).is_ok_and(|found| !found.is_deleted)
+    }
+
+    fn deletes_in(&self, directory: Ino) -> bool {
+        directory == GAMES
+    }
+
+    fn replace(&self, file: Ino, text: &[u8], instead_of: Option<&Made>) -> Result<Saved, Refusal> {
+        let text = parse_bytes(text)?;
+        let mut games = self.without(instead_of);
+        let is_deleted = false;
+        games[file.index() as usize - 1] = Game { text, is_deleted };
+        self.store(games, vec![file])
+    }
+
+    fn append(&self, text: &[u8], instead_of: Option<&Made>) -> Result<Saved, Refusal> {
+        let mut games = self.without(instead_of);
+        let file = game(u32::try_from(games.len()).unwrap() + 1);
+        let text = parse_bytes(text)?;
+        let is_deleted = false;
+        games.push(Game { text, is_deleted });
+        self.store(games, vec![file])
+    }
+
+    fn import(
+        &self,
+        text: &mut (dyn BufRead + Send),
+        instead_of: Option<&Made>,
+    ) -> Result<Saved, Refusal> {
+        let mut all = String::new();
+        text.read_to_string(&mut all).unwrap();
+        let mut games = self.without(instead_of);
+        let first = games.len();
+        for text in all.trim().split_inclusive('*') {
+            let (text, is_deleted) = (parse(text)?, false);
+            games.push(Game { text, is_deleted });
+        }
+        let files = (first..games.len()).map(|at| game(u32::try_from(at).unwrap() + 1));
+        let files = files.collect();
+        self.store(games, files)
+    }
+
+    fn set_deleted(&self, file: Ino, is_deleted: bool) -> Result<Saved, Refusal> {
+        let mut games = self.games.clone();
+        games[file.index() as usize - 1].is_deleted = is_deleted;
+        self.store(games, vec![file])
+    }
+
+    fn rename(&self, directory: Ino, from: &[u8], to: &[u8]) -> Result<Saved, Refusal> {
+        match (directory, from, to) {
+            (Ino::ROOT, b"X", [letter]) => {
+                let mut games = self.games.clone();
+                let letter = char::from(*letter).to_string();
+                for found in &mut games {
+                    found.text = found.text.replace('X', &letter);
+                }
+                self.store(games, Vec::new())
+            }
+            (Ino::ROOT, b"X", _) => Err(Error::NotEmpty.into()),
+            _ => Err(Error::NotPermitted.into()),
+        }
+    }
+
+    fn take_back(&self, made: &Made) -> Result<Saved, Refusal> {
+        self.store(self.without(Some(made)), made.files.clone())
+    }
+
+    fn sync(&self) -> Result<(), Error> {
+        self.stored.lock().unwrap().syncs += 1;
+        Ok(())
+    }
+}
+
+/// A mount of three games, `one X *`, `two *` and `three X *`.
+pub(super) struct Mount {
+    pub(super) vfs: Vfs,
+    pub(super) stored: Arc<Mutex<Stored>>,
+    pub(super) state: tempfile::TempDir,
+}
+
+pub(super) fn mount() -> Mount {
+    mount_of(&["one X *\n", "two *\n", "three X *\n"])
+}
+
+pub(super) fn mount_of(texts: &[&str]) -> Mount {
+    mount_in(texts, tempfile::tempdir().unwrap(), 1 << 20)
+}
+
+pub(super) fn mount_in(texts: &[&str], state: tempfile::TempDir, scratch_bytes: u64) -> Mount {
+    let games: Vec<Game> = texts
+        .iter()
+        .map(|text| Game {
+            text: (*text).to_owned(),
+            is_deleted: false,
+        })
+        .collect();
+    let stored = Arc::new(Mutex::new(Stored {
+        games: games.clone(),
+        ..Stored::default()
+    }));
+    let volume = Texts {
+        games,
+        stored: Arc::clone(&stored),
+    };
+    let options = Options {
+        scratch_bytes,
+        state: Some(state.path().to_path_buf()),
+        ..Options::default()
+    };
+    Mount {
+        vfs: Vfs::new(Box::new(volume), &options),
+        stored,
+        state,
+    }
+}
+
+pub(super) const WRITE: Access = Access {
+    read: false,
+    write: true,
+    truncate: false,
+    append: false,
+};
+pub(super) const REWRITE: Access = Access {
+    truncate: true,
+    ..WRITE
+};
+pub(super) const UPDATE: Access = Access {
+    read: true,
+    ..WRITE
+};
+
+/// Errors are the system's numbers.
+pub(super) type Answer<T> = Result<T, i32>;
+
+pub(super) trait Errno<T> {
+    fn errno(self) -> Answer<T>;
+}
+
+impl<T> Errno<T> for Result<T, Error> {
+    fn errno(self) -> Answer<T> {
+        self.map_err(|error| error.errno())
+    }
+}
+
+impl Mount {
+    /// What is stored, and `deleted` after what is.
+    pub(super) fn games(&self) -> Vec<String> {
+        let stored = self.stored.lock().unwrap();
+        let texts = stored.games.iter().map(|game| {
+            let mark = if game.is_deleted { " deleted" } else { "" };
+            format!("{}{mark}", game.text.trim())
+        });
+        texts.collect()
+    }
+
+    pub(super) fn lookup(&self, directory: Ino, name: &str) -> Answer<Attr> {
+        self.vfs.lookup(directory, name.as_bytes()).errno()
+    }
+
+    /// As open(2) does.
+    pub(super) fn open(&self, directory: Ino, name: &str, access: Access) -> Answer<Handle> {
+        match self.lookup(directory, name) {
+            Ok(attr) => self.vfs.open_file(attr.ino, access).errno(),
+            Err(libc::ENOENT) if access.write => self.create(directory, name, false),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    pub(super) fn create(&self, directory: Ino, name: &str, is_exclusive: bool) -> Answer<Handle> {
+        let created = self
+            .vfs
+            .create(directory, name.as_bytes(), UPDATE, is_exclusive);
+        created.errno().map(|(_, handle)| handle)
+    }
+
+    pub(super) fn put(&self, handle: Handle, offset: u64, text: &str) {
+        let length = self.vfs.write(handle, offset, text.as_bytes()).unwrap();
+        assert_eq!(length as usize, text.len());
+    }
+
+    /// As close(2) does.
+    pub(super) fn close(&self, handle: Handle) -> Answer<()> {
+        let flushed = self.vfs.flush(handle).errno();
+        self.vfs.release(handle);
+        flushed
+    }
+
+    /// As `> name` does.
+    pub(super) fn write(&self, directory: Ino, name: &str, text: &str) -> Answer<()> {
+        let handle = self.open(directory, name, REWRITE)?;
+        self.put(handle, 0, text);
+        self.close(handle)
+    }
+
+    pub(super) fn read(&self, directory: Ino, name: &str) -> Answer<String> {
+        let attr = self.lookup(directory, name)?;
+        let handle = self.vfs.open_file(attr.ino, Access::READ).errno()?;
+        let bytes = self.vfs.read_open(handle, 0, 1 << 20).errno()?;
+        self.vfs.release(handle);
+        assert_eq!(attr.size, bytes.len() as u64, "{name}");
+        if self.vfs.is_settled(&attr) {
+            let read = self.vfs.read(attr.ino, 0, 1 << 20).unwrap();
+            assert_eq!(read.to_vec(), bytes.to_vec());
+        }
+        assert_eq!(self.vfs.attr(attr.ino).unwrap().size, attr.size);
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    pub(super) fn rename(&self, from: (Ino, &str), to: (Ino, &str)) -> Answer<()> {
+        let mode = RenameMode::Plain;
+        let (name, new) = (from.1.as_bytes(), to.1.as_bytes());
+        self.vfs.rename(from.0, name, to.0, new, mode).errno()
+    }
+
+    pub(super) fn unlink(&self, directory: Ino, name: &str) -> Answer<()> {
+        self.vfs.unlink(directory, name.as_bytes()).errno()
+    }
+
+    /// Names in a directory, asked for one by one; each is there, is listed
+    /// once and with what it stands for.
+    pub(super) fn list(&self, directory: Ino) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut after = 2;
+        loop {
+            let mut found = None;
+            self.vfs
+                .list(directory, after, &mut |entry| {
+                    assert!(entry.cookie > after);
+                    let is_first = found.is_none();
+                    found.get_or_insert((entry.name.to_owned(), entry.node.ino, entry.cookie));
+                    is_first
+                })
+                .unwrap();
+            let Some((name, ino, cookie)) = found else {
+                break;
+            };
+            let mut with_attr = None;
+            self.vfs
+                .list_with_attrs(directory, after, &mut |entry, attr| {
+                    let attr = attr.unwrap().ok();
+                    with_attr.get_or_insert((entry.name.to_owned(), attr));
+                    false
+                })
+                .unwrap();
+            let attr = self.lookup(directory, &name).unwrap();
+            assert_eq!(attr.ino, ino, "{name}");
+            assert_eq!(with_attr, Some((name.clone(), Some(attr))));
+            names.push(name);
+            after = cookie;
+        }
+        let once: BTreeSet<&String> = names.iter().collect();
+        assert_eq!(once.len(), names.len(), "{names:?}");
+        names
+    }
+
+    /// The names in `.cbfs/rejected/`.
+    pub(super) fn rejected(&self) -> Vec<String> {
+        self.list(crate::vfs::about::REJECTED)
+    }
+
+    pub(super) fn rejected_text(&self, name: &str) -> String {
+        self.read(crate::vfs::about::REJECTED, name).unwrap()
+    }
+}

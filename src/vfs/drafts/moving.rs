@@ -1,0 +1,354 @@
+//! Files are renamed.
+
+use std::sync::Arc;
+
+use super::buffer::Sheet;
+use super::desk::{Draft, Purpose, State};
+use super::names::{Entry, Link, Place};
+use super::outcome::game_name;
+use super::saving::{Job, Target};
+use super::text_of;
+use crate::vfs::editor::{Refusal, Role};
+use crate::vfs::slot::Slot;
+use crate::vfs::volume::NodeKind;
+use crate::vfs::{Attr, Error, Ino, RenameMode, Vfs, about};
+
+/// What is renamed.
+enum Source {
+    /// The file of a draft.
+    File(u32),
+    /// A game, under its own name or another.
+    Game(Ino, Option<Link>),
+    /// A directory.
+    Directory,
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Error {
+        match refusal {
+            Refusal::Failed(error) => error,
+            other => Error::Refused(other.to_string()),
+        }
+    }
+}
+
+impl Vfs {
+    /// See [`Vfs::rename`].
+    pub(in crate::vfs) fn rename_file(
+        &self,
+        from: (Ino, &[u8]),
+        to: (Ino, &[u8]),
+        mode: RenameMode,
+    ) -> Result<(), Error> {
+        let slot = self.edited(from.0)?;
+        drop(self.desk.open_state()?);
+        if mode == RenameMode::Exchange {
+            return Err(Error::Invalid);
+        }
+        if from.0.slot() != to.0.slot() || about::holds(from.0.within_slot()) {
+            return Err(Error::Elsewhere);
+        }
+        let from: Place = (from.0, text_of(from.1)?.into());
+        let to: Place = (to.0, text_of(to.1)?.into());
+        let _one = self.desk.one_at_a_time();
+        let source = self.source(&from)?;
+        let present = self.present(&to)?;
+        if mode == RenameMode::NoReplace && present.is_some() {
+            return Err(Error::Exists);
+        }
+        if from == to {
+            return Ok(());
+        }
+        if about::holds(to.0.within_slot()) {
+            return Err(Error::NotPermitted);
+        }
+        match (source, present) {
+            (Source::Directory, _) => self.rename_directory(&slot, &from, &to),
+            (_, Some(present)) if present.kind == NodeKind::Directory => Err(Error::IsADirectory),
+            (Source::File(id), _) => self.rename_draft(&slot, id, &from, &to),
+            (Source::Game(game, link), _) => self.rename_game(&slot, game, link, &from, &to),
+        }
+    }
+
+    fn source(&self, place: &Place) -> Result<Source, Error> {
+        match self.entry(place) {
+            Some(Entry::File(id)) => return Ok(Source::File(id)),
+            Some(Entry::Link(link)) => return Ok(Source::Game(link.game, Some(link))),
+            Some(Entry::Gone { .. }) => return Err(Error::NotFound),
+            None => {}
+        }
+        let attr = self.lookup(place.0, place.1.as_bytes())?;
+        Ok(match attr.kind {
+            NodeKind::Directory => Source::Directory,
+            _ => Source::Game(attr.ino, None),
+        })
+    }
+
+    /// What there is under a name.
+    pub(super) fn present(&self, place: &Place) -> Result<Option<Attr>, Error> {
+        match self.lookup(place.0, place.1.as_bytes()) {
+            Ok(attr) => Ok(Some(attr)),
+            Err(Error::NotFound) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What a name would be, whatever lies on the desk.
+    fn meaning(&self, slot: &Slot, place: &Place) -> Result<Role, Error> {
+        match self.entry(place) {
+            Some(Entry::Link(Link { game, .. }) | Entry::Gone { game, .. }) => {
+                match Vfs::role(slot, place.0, &place.1)? {
+                    Role::Deleted(game) => Ok(Role::Deleted(game)),
+                    _ => Ok(Role::File(game)),
+                }
+            }
+            _ => Vfs::role(slot, place.0, &place.1),
+        }
+    }
+
+    fn rename_directory(&self, slot: &Slot, from: &Place, to: &Place) -> Result<(), Error> {
+        if from.0 != to.0 {
+            return Err(Error::NotPermitted);
+        }
+        let inner = from.0.within_slot();
+        let names = (from.1.as_bytes(), to.1.as_bytes());
+        let saved = slot.edit(&mut |editor| editor.rename(inner, names.0, names.1))?;
+        self.tell_saved(slot, &saved);
+        let mut state = self.desk.state();
+        state.tell_name(from);
+        state.tell_name(to);
+        Ok(())
+    }
+
+    /// Renames the file of a draft, which may be to save it.
+    fn rename_draft(
+        &self,
+        slot: &Arc<Slot>,
+        id: u32,
+        from: &Place,
+        to: &Place,
+    ) -> Result<(), Error> {
+        let (sheet, purpose, made, is_settled) = {
+            let state = self.desk.state();
+            let draft = state.drafts.get(&id).ok_or(Error::NotFound)?;
+            let is_settled = !draft.is_open_work() && draft.refusal.is_none();
+            (
+                Arc::clone(&draft.sheet),
+                draft.purpose,
+                draft.made.clone(),
+                is_settled,
+            )
+        };
+        if purpose == Purpose::Log {
+            return Err(Error::NotPermitted);
+        }
+        let role = self.meaning(slot, to)?;
+        let (target, purpose) = match role {
+            Role::Refused => return Err(Error::NotPermitted),
+            Role::Scratch => (None, Purpose::Scratch),
+            Role::File(game) | Role::Deleted(game) => {
+                (Some(Target::Game(game)), Purpose::Game(game))
+            }
+            Role::New => (Some(Target::New), Purpose::New),
+            Role::Import if purpose == Purpose::Import && is_settled => (None, Purpose::Import),
+            Role::Import => (Some(Target::Import), Purpose::Import),
+        };
+        let is_empty = sheet.length() == 0;
+        if is_empty && matches!(target, Some(Target::Game(_))) {
+            return Err(Error::Refused("there is no game in it".to_owned()));
+        }
+        let Some(target) = target.filter(|_| !is_empty) else {
+            self.move_name(id, from, to, purpose);
+            return Ok(());
+        };
+        let job = Job {
+            slot: Arc::clone(slot),
+            sheet,
+            target,
+            base: None,
+            instead_of: made.filter(|made| made.files.len() == 1 || target == Target::Import),
+            name: match target {
+                Target::Game(game) => game_name(game),
+                Target::New | Target::Import => to.1.to_string(),
+            },
+        };
+        let outcome = self.run(&job);
+        if target == Target::Import {
+            self.log_import(to, &job, &outcome);
+        }
+        if outcome.result.is_ok() {
+            self.move_name(id, from, to, purpose);
+        }
+        self.settle(id, &job, &outcome);
+        outcome.result
+    }
+
+    /// Gives a draft another name and purpose; what had the name gives way.
+    fn move_name(&self, id: u32, from: &Place, to: &Place, purpose: Purpose) {
+        let now = self.now();
+        let mut state = self.desk.state();
+        state.names.remove(from, now);
+        state.tell_name(from);
+        let Some(draft) = state.drafts.get_mut(&id) else {
+            return;
+        };
+        draft.place = None;
+        draft.purpose = purpose;
+        let backup_of = draft.backup_of.take();
+        if let Purpose::Game(game) = purpose {
+            self.become_game(&mut state, id, game, to);
+        } else {
+            self.make_way(&mut state, to);
+            state.name(id, to, now);
+        }
+        match (backup_of, purpose) {
+            // It is the backup still, under another name.
+            (Some(place), Purpose::Scratch) => {
+                if let Some(draft) = state.drafts.get_mut(&id) {
+                    draft.backup_of = Some(place);
+                }
+            }
+            (Some(place), _) => state.come_back(&place, Some(id), now),
+            (None, _) => {}
+        }
+    }
+
+    /// The file at `to` loses its name to another.
+    fn make_way(&self, state: &mut State, to: &Place) {
+        let now = self.now();
+        if let Some(Entry::File(other)) = state.names.get(to.0, &to.1).cloned() {
+            if let Some(draft) = state.drafts.get_mut(&other)
+                && draft.purpose != Purpose::Log
+            {
+                draft.purpose = Purpose::Scratch;
+            }
+            state.unname(other, now);
+        }
+    }
+
+    /// A draft was renamed over a game: it is that now.
+    fn become_game(&self, state: &mut State, id: u32, game: Ino, to: &Place) {
+        let now = self.now();
+        state.leave(game);
+        state.come_back(to, None, now);
+        state.tell_name(to);
+        state.tell_files([game]);
+        state.games.insert(game, id);
+    }
+
+    fn rename_game(
+        &self,
+        slot: &Arc<Slot>,
+        game: Ino,
+        link: Option<Link>,
+        from: &Place,
+        to: &Place,
+    ) -> Result<(), Error> {
+        let own = match Vfs::role(slot, from.0, &from.1)? {
+            Role::File(own) => Some(own),
+            _ => None,
+        };
+        let is_ours = link.is_some() || own == Some(game);
+        match (self.meaning(slot, to)?, link) {
+            (Role::Scratch, link) if is_ours => self.set_aside(slot, game, link, from, to),
+            (Role::File(other), Some(_)) if other == game => {
+                self.forget_link(from);
+                Ok(())
+            }
+            (Role::File(other), None) if other == game => Ok(()),
+            (Role::Deleted(other), None) if other == game => self.set_deleted(slot, game, false),
+            (Role::File(other) | Role::Deleted(other), Some(link)) => {
+                self.replace_by_link(slot, &link, Target::Game(other), from, to)
+            }
+            (Role::New, Some(link)) => {
+                let now = self.now();
+                let mut state = self.desk.state();
+                self.make_way(&mut state, to);
+                state.names.remove(from, now);
+                state.names.set(to, Entry::Link(link), now);
+                state.tell_name(from);
+                state.tell_name(to);
+                Ok(())
+            }
+            _ => Err(Error::NotPermitted),
+        }
+    }
+
+    pub(super) fn forget_link(&self, place: &Place) {
+        let now = self.now();
+        let mut state = self.desk.state();
+        state.names.remove(place, now);
+        state.tell_name(place);
+    }
+
+    /// A file that was taken for a new game takes the place of another: the
+    /// new one is taken back.
+    fn replace_by_link(
+        &self,
+        slot: &Arc<Slot>,
+        link: &Link,
+        target: Target,
+        from: &Place,
+        to: &Place,
+    ) -> Result<(), Error> {
+        let text = slot.edition().text(link.game.within_slot())?;
+        let Target::Game(game) = target else {
+            return Err(Error::NotPermitted);
+        };
+        let job = Job {
+            slot: Arc::clone(slot),
+            sheet: Arc::new(Sheet::of(&self.desk.pool, &text)?),
+            target,
+            base: None,
+            instead_of: link.made.clone(),
+            name: game_name(game),
+        };
+        let outcome = self.run(&job);
+        let now = self.now();
+        let mut state = self.desk.state();
+        if outcome.result.is_ok() {
+            state.leave(game);
+            state.leave(link.game);
+            state.move_aliases(link.game, game);
+            state.come_back(to, None, now);
+            state.names.remove(from, now);
+            state.tell_name(from);
+            state.tell_name(to);
+            state.tell_files([game, link.game]);
+        } else if outcome.made.is_none() && job.instead_of.is_some() {
+            // It was taken back all the same.
+            state.names.remove(from, now);
+            state.tell_name(from);
+        }
+        outcome.result
+    }
+
+    /// A game is renamed to a name that is none of a game: that is a copy,
+    /// and the game is not shown here until a new file comes, or the copy
+    /// goes.
+    fn set_aside(
+        &self,
+        slot: &Slot,
+        game: Ino,
+        link: Option<Link>,
+        from: &Place,
+        to: &Place,
+    ) -> Result<(), Error> {
+        let text = slot.edition().text(game.within_slot())?;
+        let sheet = Sheet::of(&self.desk.pool, &text)?;
+        let now = self.now();
+        let mut state = self.desk.open_state()?;
+        state.names.check_room()?;
+        self.make_way(&mut state, to);
+        let root = Ino::ROOT.in_slot(slot.number());
+        let mut copy = Draft::new(sheet, Purpose::Scratch, root, now);
+        copy.backup_of = Some(from.clone());
+        let backup = state.add(copy);
+        state.name(backup, to, now);
+        state.leave(game);
+        let gone = Entry::Gone { game, backup, link };
+        state.names.set(from, gone, now);
+        state.tell_name(from);
+        Ok(())
+    }
+}

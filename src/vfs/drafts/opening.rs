@@ -1,0 +1,286 @@
+//! Files are made and opened.
+
+use std::sync::Arc;
+
+use super::buffer::Sheet;
+use super::desk::{Draft, Purpose};
+use super::handles::{Open, Pin};
+use super::names::{Entry, Link, Place};
+use super::saving::is_partial;
+use super::{KIND, MOST_GAME, rejected, text_of};
+use crate::vfs::editor::Role;
+use crate::vfs::slot::Slot;
+use crate::vfs::volume::{NodeKind, Size};
+use crate::vfs::{self, Access, Attr, Error, Handle, Ino, Text, Vfs, about};
+
+impl Vfs {
+    /// See [`Vfs::create`].
+    pub(in crate::vfs) fn create_file(
+        &self,
+        directory: Ino,
+        name: &[u8],
+        access: Access,
+        is_exclusive: bool,
+    ) -> Result<(Attr, Handle), Error> {
+        let slot = self.edited(directory)?;
+        drop(self.desk.open_state()?);
+        if about::holds(directory.within_slot()) {
+            return match self.lookup(directory, name) {
+                Ok(_) => Err(Error::Exists),
+                Err(_) => Err(Error::NotPermitted),
+            };
+        }
+        let place = (directory, text_of(name)?.into());
+        let entry = self.entry(&place);
+        let present = match &entry {
+            Some(Entry::Gone { game, link, .. }) => {
+                return self.create_game(&slot, &place, *game, link.clone(), access);
+            }
+            Some(Entry::File(_) | Entry::Link(_)) => self.lookup(directory, name).map(Some)?,
+            None => match self.lookup(directory, name) {
+                Err(Error::NotFound) => None,
+                present => Some(present?),
+            },
+        };
+        if let Some(present) = present {
+            if is_exclusive {
+                return Err(Error::Exists);
+            }
+            let handle = self.open_any(present.ino, access)?;
+            return Ok((self.attr(present.ino)?, handle));
+        }
+        let purpose = match Vfs::role(&slot, directory, &place.1)? {
+            Role::New => Purpose::New,
+            Role::Import => Purpose::Import,
+            Role::Scratch => Purpose::Scratch,
+            Role::Deleted(game) | Role::File(game) => {
+                return self.create_game(&slot, &place, game, None, access);
+            }
+            Role::Refused => return Err(Error::NotPermitted),
+        };
+        self.create_own(&slot, &place, purpose, access)
+    }
+
+    /// What a name on the desk stands for.
+    pub(super) fn entry(&self, place: &Place) -> Option<Entry> {
+        self.desk.state().names.get(place.0, &place.1).cloned()
+    }
+
+    /// Makes a file with a number of its own.
+    fn create_own(
+        &self,
+        slot: &Slot,
+        place: &Place,
+        purpose: Purpose,
+        access: Access,
+    ) -> Result<(Attr, Handle), Error> {
+        let root = Ino::ROOT.in_slot(slot.number());
+        let now = self.now();
+        let (ino, handle) = {
+            let mut state = self.desk.open_state()?;
+            if state.names.get(place.0, &place.1).is_some() {
+                return Err(Error::Exists);
+            }
+            state.names.check_room()?;
+            let sheet = Sheet::new(&self.desk.pool);
+            let id = state.add(Draft::new(sheet, purpose, root, now));
+            state.name(id, place, now);
+            let ino = state.drafts.get(&id).map_or(root, |draft| draft.ino);
+            (
+                ino,
+                state.open(Open::new(ino, access, Some(id), Pin::Present)),
+            )
+        };
+        Ok((self.attr(ino)?, handle))
+    }
+
+    /// Makes a file of the name of a game that was renamed or deleted: what
+    /// is written will be that game.
+    fn create_game(
+        &self,
+        slot: &Slot,
+        place: &Place,
+        game: Ino,
+        link: Option<Link>,
+        access: Access,
+    ) -> Result<(Attr, Handle), Error> {
+        let _one = self.desk.one_at_a_time();
+        if is_partial(slot, game) {
+            return Err(Error::NotWritable);
+        }
+        let is_deleted = matches!(
+            Vfs::role(slot, place.0, &place.1)?,
+            Role::Deleted(deleted) if deleted == game
+        );
+        if is_deleted {
+            self.set_deleted(slot, game, false)?;
+        }
+        let base = slot.edition().text(game.within_slot())?.mark();
+        let sheet = Sheet::new(&self.desk.pool);
+        sheet.set_length(0, MOST_GAME)?;
+        let now = self.now();
+        let handle = {
+            let mut state = self.desk.open_state()?;
+            state.leave(game);
+            match link {
+                Some(link) => state.names.set(place, Entry::Link(link), now),
+                None => state.names.remove(place, now),
+            };
+            state.tell_name(place);
+            let mut draft = Draft::new(sheet, Purpose::Game(game), game, now);
+            draft.base = Some(base);
+            let id = state.add(draft);
+            state.open(Open::new(game, access, Some(id), Pin::Present))
+        };
+        Ok((self.attr(game)?, handle))
+    }
+
+    /// See [`Vfs::open_file`].
+    pub(in crate::vfs) fn open_any(&self, ino: Ino, access: Access) -> Result<Handle, Error> {
+        if let Some(game) = self.became(ino) {
+            return self.open_any(game, access);
+        }
+        let inner = ino.within_slot();
+        if inner.kind() == KIND {
+            return self.open_own(ino, access);
+        }
+        let slot = match self.place(ino)? {
+            vfs::Place::Volume(slot, _) => Some(slot),
+            vfs::Place::Shelf(..) => None,
+        };
+        let is_edited = slot.as_ref().is_some_and(|slot| slot.is_edited());
+        if access.write && !is_edited {
+            return Err(Error::ReadOnly);
+        }
+        let slot = slot.filter(|_| !about::holds(inner) || inner.index() >= rejected::FIRST);
+        let Some(slot) = slot else {
+            if self.attr(ino)?.kind == NodeKind::Directory {
+                return Err(Error::IsADirectory);
+            }
+            let handle = Open::new(ino, access, None, Pin::Present);
+            let handle = (!access.write)
+                .then_some(handle)
+                .ok_or(Error::NotWritable)?;
+            return Ok(self.desk.state().open(handle));
+        };
+        if about::holds(inner) {
+            return self.open_rejected(&slot, ino, access);
+        }
+        self.open_shown(&slot, ino, access)
+    }
+
+    /// The game that a file with a number of its own has become.
+    pub(super) fn became(&self, ino: Ino) -> Option<Ino> {
+        if ino.within_slot().kind() != KIND {
+            return None;
+        }
+        let state = self.desk.state();
+        if let Some(game) = state.alias(ino) {
+            return Some(game);
+        }
+        let (_, draft) = state.own(ino)?;
+        if draft.is_open_work() {
+            return None;
+        }
+        draft.game()
+    }
+
+    fn open_own(&self, ino: Ino, access: Access) -> Result<Handle, Error> {
+        let (handle, sheet) = {
+            let mut state = self.desk.state();
+            let id = state.own(ino).map(|(id, _)| id).ok_or(Error::NotFound)?;
+            let draft = state.drafts.get_mut(&id).ok_or(Error::NotFound)?;
+            if access.write && draft.purpose == Purpose::Log {
+                return Err(Error::NotWritable);
+            }
+            if access.write && draft.writers == 0 {
+                // What was saved stays saved; this is another draft.
+                draft.made = None;
+            }
+            let sheet = Arc::clone(&draft.sheet);
+            (
+                state.open(Open::new(ino, access, Some(id), Pin::Present)),
+                sheet,
+            )
+        };
+        if access.truncate && access.write && sheet.length() > 0 {
+            sheet.set_length(0, u64::MAX)?;
+        }
+        Ok(handle)
+    }
+
+    fn open_rejected(&self, slot: &Slot, ino: Ino, access: Access) -> Result<Handle, Error> {
+        if access.write {
+            return Err(Error::NotWritable);
+        }
+        let rejected = self.desk.rejected(slot).ok_or(Error::NotFound)?;
+        let file = rejected.open(ino.within_slot().index())?;
+        let pin = Pin::Disk(Arc::new(file));
+        Ok(self.desk.state().open(Open::new(ino, access, None, pin)))
+    }
+
+    /// Opens a file that the volume shows.
+    fn open_shown(&self, slot: &Slot, ino: Ino, access: Access) -> Result<Handle, Error> {
+        let inner = ino.within_slot();
+        let kind = slot.edition().volume.node(inner)?.kind;
+        match kind {
+            NodeKind::Directory => return Err(Error::IsADirectory),
+            NodeKind::Symlink => return Err(Error::Invalid),
+            NodeKind::File(_) => {}
+        }
+        if kind != NodeKind::File(Size::Rendered) {
+            if access.write {
+                return Err(Error::NotWritable);
+            }
+            let pin = Pin::Mark(slot.present(inner)?.generation);
+            return Ok(self.desk.state().open(Open::new(ino, access, None, pin)));
+        }
+        // Told: whoever asks for the length now is told the same.
+        slot.present(inner)?;
+        let text = slot.edition().text(inner)?;
+        if !access.write {
+            let mut state = self.desk.state();
+            let draft = state.shown(ino).map(|(id, _)| id);
+            return Ok(state.open(Open::new(ino, access, draft, Pin::Text(text))));
+        }
+        Vfs::check_writable(slot, ino)?;
+        self.open_to_write(ino, access, text)
+    }
+
+    fn check_writable(slot: &Slot, game: Ino) -> Result<(), Error> {
+        let (first, last) = slot.edition().rendered();
+        if !(first..=last).contains(&game) || is_partial(slot, game) {
+            return Err(Error::NotWritable);
+        }
+        let is_editable = Vfs::ask(slot, |editor| editor.is_editable(game.within_slot()))?;
+        is_editable.then_some(()).ok_or(Error::NotPermitted)
+    }
+
+    fn open_to_write(&self, game: Ino, access: Access, text: Text) -> Result<Handle, Error> {
+        let now = self.now();
+        let base = text.mark();
+        let (handle, sheet) = {
+            let mut state = self.desk.open_state()?;
+            let mut draft = state.shown(game).map(|(id, _)| id);
+            if draft.is_none() && access.truncate {
+                let sheet = Sheet::new(&self.desk.pool);
+                let mut new = Draft::new(sheet, Purpose::Game(game), game, now);
+                new.base = Some(base);
+                draft = Some(state.add(new));
+            } else if draft.is_none() {
+                // The one that is settled belongs to those who have it.
+                state.games.remove(&game);
+            }
+            let sheet = draft.and_then(|id| state.drafts.get(&id));
+            let sheet = sheet.map(|draft| Arc::clone(&draft.sheet));
+            let pin = Pin::Text(text);
+            (state.open(Open::new(game, access, draft, pin)), sheet)
+        };
+        if access.truncate
+            && let Some(sheet) = sheet
+        {
+            sheet.set_length(0, MOST_GAME)?;
+        }
+        Ok(handle)
+    }
+}

@@ -1,0 +1,233 @@
+//! What a save comes to is written down: in the books, for the kernel, beside
+//! an import, and on disk if it was refused.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::buffer::Sheet;
+use super::desk::{Draft, Purpose, State};
+use super::names::{Entry, Link, Place};
+use super::saving::{Job, Outcome, Target, digest};
+use super::text_of;
+use crate::cbh::GameId;
+use crate::vfs::editor::{Role, Saved, Touched};
+use crate::vfs::names::{format_game, parse_game};
+use crate::vfs::slot::Slot;
+use crate::vfs::{Error, Ino, Made, Vfs};
+
+/// So many files that changed at once are told one by one.
+const FEW: usize = 1000;
+
+/// Games named in a log, at most.
+const MOST_NAMED: usize = 100;
+
+impl Vfs {
+    /// Writes down what came of a save.
+    pub(super) fn settle(&self, id: u32, job: &Job, outcome: &Outcome) {
+        let imported = match (&outcome.result, job.target) {
+            (Ok(()), Target::Import) => digest(&job.sheet.lock()).ok(),
+            _ => None,
+        };
+        let is_new = outcome.result.is_ok() && job.target == Target::New;
+        let new_name = self.place_of(id).filter(|_| is_new);
+        let role = new_name
+            .as_ref()
+            .map(|place| Vfs::role(&job.slot, place.0, &place.1));
+        let is_given = matches!(role, Some(Ok(Role::File(_))));
+        let now = self.now();
+        let mut state = self.desk.state();
+        let Some(draft) = state.drafts.get_mut(&id) else {
+            return;
+        };
+        if let Some(version) = outcome.settled {
+            draft.settled = version;
+        }
+        draft.refusal = match &outcome.result {
+            Err(Error::Refused(why)) => Some(why.clone()),
+            _ => None,
+        };
+        draft.made.clone_from(&outcome.made);
+        draft.base = outcome.base;
+        draft.imported = imported;
+        let own = draft.ino;
+        state.tell_files([own]);
+        let is_taken_back = job.instead_of.is_some() && outcome.made.is_none();
+        if is_taken_back && outcome.result.is_err() && job.target == Target::New {
+            unlink(&mut state, id, now);
+        }
+        if let Some(place) = new_name {
+            link(&mut state, id, &place, is_given, now);
+        }
+        state.clear(id);
+    }
+
+    /// Keeps a text that is not saved, and says so.
+    pub(super) fn keep(&self, slot: &Slot, name: &str, sheet: &Sheet, why: &str) {
+        if let Some(rejected) = self.desk.rejected(slot) {
+            let kept = rejected.keep(name, &mut sheet.lock().reader(), why);
+            match kept {
+                Ok(()) => log::warn!("{name} is not saved: {why}; kept in .cbfs/rejected/"),
+                Err(error) => {
+                    log::error!("{name} is not saved: {why}; and cannot be kept: {error}");
+                }
+            }
+        } else {
+            log::error!("{name} is not saved: {why}; there is no directory to keep it in");
+        }
+    }
+
+    /// As [`Vfs::keep`], for a draft.
+    pub(super) fn keep_draft(&self, id: u32, why: &str) {
+        let (slot, name, sheet) = {
+            let state = self.desk.state();
+            let Some(draft) = state.drafts.get(&id) else {
+                return;
+            };
+            let Ok(slot) = self.edited(draft.ino) else {
+                return;
+            };
+            (slot, name_of(draft), Arc::clone(&draft.sheet))
+        };
+        self.keep(&slot, &name, &sheet, why);
+    }
+
+    /// Lets the kernel know what a save has changed.
+    pub(super) fn tell_saved(&self, slot: &Slot, saved: &Saved) {
+        let globally = |ino: &Ino| ino.in_slot(slot.number());
+        match &saved.touched {
+            Touched::Files(files) if files.len() <= FEW => {
+                let mut state = self.desk.state();
+                state.tell_files(files.iter().map(globally));
+            }
+            _ => self.shared.names.call_back(),
+        }
+        let directories = slot.told_directories();
+        self.desk.state().tell_directories(directories);
+        self.shared.background.hurry();
+    }
+
+    /// Empty files that wait under the number of a game that there is now give
+    /// way to it.
+    pub(super) fn give_way(&self, slot: &Slot) {
+        let waiting: Vec<(u32, Place)> = {
+            let state = self.desk.state();
+            let drafts = state.drafts.iter();
+            let waiting = drafts.filter_map(|(id, draft)| {
+                let place = draft.place.as_ref()?;
+                let is_idle = draft.purpose == Purpose::New && draft.writers == 0;
+                let is_here = place.0.slot() == slot.number();
+                let is_number = parse_game(place.1.as_bytes()).is_some();
+                (is_idle && is_here && is_number).then(|| (*id, place.clone()))
+            });
+            waiting.collect()
+        };
+        let now = self.now();
+        for (id, place) in waiting {
+            let role = Vfs::role(slot, place.0, &place.1);
+            if matches!(role, Ok(Role::File(_))) {
+                self.desk.state().unname(id, now);
+            }
+        }
+    }
+
+    /// Says beside an import what became of it.
+    pub(super) fn log_import(&self, place: &Place, job: &Job, outcome: &Outcome) {
+        let name = format!("{}.log", place.1);
+        if text_of(name.as_bytes()).is_err() || name.len() > 255 {
+            return;
+        }
+        let text = match &outcome.result {
+            Ok(()) => line_of(&place.1, outcome.made.as_ref()),
+            Err(error) => format!("{}: nothing was imported: {error}\n", place.1),
+        };
+        let Ok(sheet) = Sheet::of(&self.desk.pool, text.as_bytes()) else {
+            return;
+        };
+        let place: Place = (place.0, name.into());
+        let now = self.now();
+        let mut state = self.desk.state();
+        if let Some(Entry::File(before)) = state.names.get(place.0, &place.1).cloned() {
+            state.unname(before, now);
+        }
+        let mut log = Draft::new(sheet, Purpose::Log, job.slot_ino(), now);
+        log.settled = log.sheet.version();
+        let id = state.add(log);
+        state.name(id, &place, now);
+    }
+
+    pub(super) fn place_of(&self, id: u32) -> Option<Place> {
+        self.desk.state().drafts.get(&id)?.place.clone()
+    }
+}
+
+impl Job {
+    /// Any number in the slot.
+    fn slot_ino(&self) -> Ino {
+        Ino::ROOT.in_slot(self.slot.number())
+    }
+}
+
+/// Lets the name of a new game stand for it, unless the volume has given it
+/// that name.
+fn link(state: &mut State, id: u32, place: &Place, is_given: bool, now: SystemTime) {
+    let Some(draft) = state.drafts.get_mut(&id) else {
+        return;
+    };
+    draft.place = None;
+    let Some(game) = draft.game() else {
+        return;
+    };
+    let made = draft.made.clone();
+    if is_given {
+        state.names.remove(place, now);
+    } else {
+        let link = Link { game, made };
+        state.names.set(place, Entry::Link(link), now);
+    }
+    state.tell_name(place);
+    state.tell_files([game]);
+}
+
+/// Gives a draft its name back, which stood for a game that was taken back.
+fn unlink(state: &mut State, id: u32, now: SystemTime) {
+    let Some(draft) = state.drafts.get(&id) else {
+        return;
+    };
+    let Some(place) = draft.label.clone().filter(|_| draft.place.is_none()) else {
+        return;
+    };
+    match state.names.get(place.0, &place.1) {
+        Some(Entry::File(_) | Entry::Gone { .. }) => {}
+        Some(Entry::Link(_)) | None => state.name(id, &place, now),
+    }
+}
+
+/// Under which name a draft is kept if it is refused.
+pub(super) fn name_of(draft: &Draft) -> String {
+    match (&draft.purpose, &draft.label) {
+        (Purpose::Game(game), _) => game_name(*game),
+        (_, Some((_, name))) => name.to_string(),
+        (_, None) => game_name(draft.game().unwrap_or(draft.ino)),
+    }
+}
+
+pub(super) fn game_name(game: Ino) -> String {
+    let mut name = String::new();
+    format_game(GameId(game.within_slot().index()), &mut name);
+    name
+}
+
+/// What was imported, for people.
+fn line_of(name: &str, made: Option<&Made>) -> String {
+    let files = made.map_or(&[][..], |made| &made.files);
+    let mut line = format!("{name}: {} games\n", files.len());
+    for file in files.iter().take(MOST_NAMED) {
+        // Writing to a string does not fail.
+        let _ = writeln!(line, "{}", game_name(*file));
+    }
+    if files.len() > MOST_NAMED {
+        line.push_str("…\n");
+    }
+    line
+}

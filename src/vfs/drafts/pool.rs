@@ -1,0 +1,151 @@
+//! The room that drafts take together: a little memory, and one file without
+//! a name, in blocks.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::vfs::Error;
+
+/// Bytes in a block of the file.
+pub(super) const BLOCK: usize = 16 << 10;
+
+/// Bytes of drafts that are kept in memory, of all together.
+const MOST_MEMORY: u64 = 8 << 20;
+
+/// What drafts take, and what they may take.
+#[derive(Debug)]
+pub(super) struct Pool {
+    /// Bytes in memory and file together.
+    most: u64,
+    /// Where the file is made; else where the system has temporary files.
+    directory: Option<PathBuf>,
+    taken: Mutex<Taken>,
+}
+
+#[derive(Debug, Default)]
+struct Taken {
+    /// Made when the first block is taken.
+    file: Option<Arc<File>>,
+    free: Vec<u32>,
+    /// Blocks that the file has, free ones included.
+    blocks: u32,
+    memory: u64,
+}
+
+impl Taken {
+    fn bytes(&self) -> u64 {
+        let blocks = u64::from(self.blocks) - self.free.len() as u64;
+        blocks * BLOCK as u64 + self.memory
+    }
+}
+
+impl Pool {
+    /// Room for so many bytes.
+    pub(super) fn new(most: u64, directory: Option<PathBuf>) -> Pool {
+        Pool {
+            most,
+            directory,
+            taken: Mutex::default(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes there may be.
+    pub(super) fn most(&self) -> u64 {
+        self.most
+    }
+
+    /// Bytes there are.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> u64 {
+        self.lock().bytes()
+    }
+
+    /// Takes so many bytes of memory; gives whether there is room for them
+    /// in memory.
+    pub(super) fn take_memory(&self, bytes: u64) -> bool {
+        let mut taken = self.lock();
+        let has_room = taken.memory + bytes <= MOST_MEMORY && taken.bytes() + bytes <= self.most;
+        if has_room {
+            taken.memory += bytes;
+        }
+        has_room
+    }
+
+    pub(super) fn give_memory(&self, bytes: u64) {
+        let mut taken = self.lock();
+        taken.memory = taken.memory.saturating_sub(bytes);
+    }
+
+    /// Takes a block; what is in it is not said.
+    pub(super) fn take_block(&self) -> Result<u32, Error> {
+        let mut taken = self.lock();
+        if taken.bytes() + BLOCK as u64 > self.most {
+            return Err(Error::NoSpace);
+        }
+        if let Some(block) = taken.free.pop() {
+            return Ok(block);
+        }
+        if taken.file.is_none() {
+            taken.file = Some(Arc::new(self.make_file().map_err(|e| failed(&e))?));
+        }
+        let block = taken.blocks;
+        taken.blocks = block.checked_add(1).ok_or(Error::NoSpace)?;
+        Ok(block)
+    }
+
+    fn make_file(&self) -> io::Result<File> {
+        let made = self.directory.as_deref().map(|directory| {
+            std::fs::create_dir_all(directory)?;
+            tempfile::tempfile_in(directory)
+        });
+        match made {
+            Some(Ok(file)) => Ok(file),
+            _ => tempfile::tempfile(),
+        }
+    }
+
+    pub(super) fn give_block(&self, block: u32) {
+        let mut taken = self.lock();
+        taken.free.push(block);
+        if taken.free.len() as u64 == u64::from(taken.blocks) {
+            // The disk gets its room back.
+            taken.free = Vec::new();
+            taken.blocks = 0;
+            taken.file = None;
+        }
+    }
+
+    fn file(&self) -> Result<Arc<File>, Error> {
+        self.lock().file.clone().ok_or(Error::Stale)
+    }
+
+    /// Fills `bytes` from a block.
+    pub(super) fn read(&self, block: u32, start: usize, bytes: &mut [u8]) -> Result<(), Error> {
+        let read = self.file()?.read_exact_at(bytes, place(block, start));
+        read.map_err(|error| failed(&error))
+    }
+
+    /// Writes `bytes` into a block.
+    pub(super) fn write(&self, block: u32, start: usize, bytes: &[u8]) -> Result<(), Error> {
+        let written = self.file()?.write_all_at(bytes, place(block, start));
+        written.map_err(|error| failed(&error))
+    }
+}
+
+fn place(block: u32, start: usize) -> u64 {
+    u64::from(block) * BLOCK as u64 + start as u64
+}
+
+fn failed(error: &io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::NoSpace,
+        _ => Error::Damaged(format!("the temporary file of drafts: {error}")),
+    }
+}

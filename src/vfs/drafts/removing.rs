@@ -1,0 +1,148 @@
+//! Files are removed and copied.
+
+use std::sync::Arc;
+
+use super::buffer::Sheet;
+use super::desk::{Draft, Purpose};
+use super::names::{Entry, Place};
+use super::{MOST_GAME, text_of};
+use crate::vfs::editor::Role;
+use crate::vfs::slot::Slot;
+use crate::vfs::volume::NodeKind;
+use crate::vfs::{Attr, Error, Ino, Vfs, about};
+
+impl Vfs {
+    /// Deletes a game, or brings it back.
+    pub(super) fn set_deleted(
+        &self,
+        slot: &Slot,
+        game: Ino,
+        is_deleted: bool,
+    ) -> Result<(), Error> {
+        let inner = game.within_slot();
+        let saved = slot.edit(&mut |editor| editor.set_deleted(inner, is_deleted))?;
+        self.tell_saved(slot, &saved);
+        self.desk.state().tell_files([game]);
+        Ok(())
+    }
+
+    /// See [`Vfs::unlink`].
+    pub(in crate::vfs) fn unlink_file(&self, directory: Ino, name: &[u8]) -> Result<(), Error> {
+        let slot = self.edited(directory)?;
+        drop(self.desk.open_state()?);
+        let place: Place = (directory, text_of(name)?.into());
+        if about::holds(directory.within_slot()) {
+            self.lookup(directory, name)?;
+            if directory.within_slot() != about::REJECTED {
+                return Err(Error::NotPermitted);
+            }
+            let rejected = self.desk.rejected(&slot).ok_or(Error::NotFound)?;
+            return rejected.remove(&place.1);
+        }
+        let _one = self.desk.one_at_a_time();
+        let now = self.now();
+        match self.entry(&place) {
+            Some(Entry::File(id)) => {
+                self.remove_log(&place);
+                let mut state = self.desk.state();
+                if let Some(draft) = state.drafts.get_mut(&id) {
+                    // Who writes on writes to nowhere.
+                    draft.purpose = Purpose::Scratch;
+                }
+                state.unname(id, now);
+                return Ok(());
+            }
+            Some(Entry::Link(_)) => {
+                self.forget_link(&place);
+                return Ok(());
+            }
+            Some(Entry::Gone { .. }) => return Err(Error::NotFound),
+            None => {}
+        }
+        let attr = self.lookup(directory, name)?;
+        if attr.kind == NodeKind::Directory {
+            return Err(Error::IsADirectory);
+        }
+        let inner = directory.within_slot();
+        let is_deleted_so = Vfs::ask(&slot, |editor| editor.deletes_in(inner))?;
+        match Vfs::role(&slot, directory, &place.1)? {
+            Role::File(game) if is_deleted_so => {
+                self.set_deleted(&slot, game, true)?;
+                let mut state = self.desk.state();
+                state.leave(game);
+                state.tell_name(&place);
+                Ok(())
+            }
+            _ => Err(Error::NotPermitted),
+        }
+    }
+
+    /// The log of an import goes with it.
+    fn remove_log(&self, place: &Place) {
+        let now = self.now();
+        let name: Box<str> = format!("{}.log", place.1).into();
+        let mut state = self.desk.state();
+        if let Some(Entry::File(log)) = state.names.get(place.0, &name).cloned()
+            && state
+                .drafts
+                .get(&log)
+                .is_some_and(|draft| draft.purpose == Purpose::Log)
+        {
+            state.unname(log, now);
+        }
+    }
+
+    /// See [`Vfs::link`].
+    pub(in crate::vfs) fn copy_file(
+        &self,
+        ino: Ino,
+        directory: Ino,
+        name: &[u8],
+    ) -> Result<Attr, Error> {
+        let slot = self.edited(directory)?;
+        if ino.slot() != directory.slot() {
+            return Err(Error::Elsewhere);
+        }
+        let place: Place = (directory, text_of(name)?.into());
+        if self.present(&place)?.is_some() {
+            return Err(Error::Exists);
+        }
+        if about::holds(directory.within_slot())
+            || Vfs::role(&slot, directory, &place.1)? != Role::Scratch
+        {
+            return Err(Error::NotPermitted);
+        }
+        let bytes = self.whole(ino)?;
+        let sheet = Sheet::of(&self.desk.pool, &bytes)?;
+        let now = self.now();
+        let own = {
+            let mut state = self.desk.open_state()?;
+            state.names.check_room()?;
+            let root = Ino::ROOT.in_slot(slot.number());
+            let id = state.add(Draft::new(sheet, Purpose::Scratch, root, now));
+            state.name(id, &place, now);
+            state.drafts.get(&id).map_or(root, |draft| draft.ino)
+        };
+        self.attr(own)
+    }
+
+    /// All bytes of a small file.
+    fn whole(&self, ino: Ino) -> Result<Vec<u8>, Error> {
+        let sheet = {
+            let state = self.desk.state();
+            let own = state.own(ino).or_else(|| state.shown(ino));
+            own.map(|(_, draft)| Arc::clone(&draft.sheet))
+        };
+        let length = match &sheet {
+            Some(sheet) => sheet.length(),
+            None => self.attr(ino)?.size,
+        };
+        if length > MOST_GAME {
+            return Err(Error::NotPermitted);
+        }
+        match sheet {
+            Some(sheet) => Ok(sheet.all()?.0),
+            None => Ok(self.read(ino, 0, u32::MAX)?.to_vec()),
+        }
+    }
+}

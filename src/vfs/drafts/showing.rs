@@ -1,0 +1,248 @@
+//! Directories with what lies on the desk.
+
+use std::collections::HashSet;
+
+use super::KIND;
+use super::desk::{Draft, Purpose};
+use super::names::Entry;
+use super::rejected::{self, Kept};
+use crate::vfs::slot::Slot;
+use crate::vfs::volume::{DirEntry, Node, NodeKind, Size};
+use crate::vfs::{Attr, Error, Ino, ListingWithAttrs, Place, Vfs, about};
+
+/// What `stat` says of a draft with a number of its own.
+fn attr_of(draft: &Draft) -> Attr {
+    let size = draft.sheet.length();
+    Attr {
+        ino: draft.ino,
+        kind: NodeKind::File(Size::Known(size)),
+        size,
+        links: u32::from(draft.place.is_some()),
+        modified: draft.modified,
+        generation: 1,
+    }
+}
+
+/// What `stat` says of a rejected draft.
+fn attr_of_kept(slot: &Slot, kept: &Kept) -> Attr {
+    let size = kept.stat.len();
+    let modified = kept.stat.modified();
+    Attr {
+        ino: Ino::new(about::KIND, kept.number).in_slot(slot.number()),
+        kind: NodeKind::File(Size::Known(size)),
+        size,
+        links: 1,
+        modified: modified.unwrap_or(std::time::UNIX_EPOCH),
+        generation: 1,
+    }
+}
+
+fn node_of(attr: &Attr) -> Node {
+    Node {
+        ino: attr.ino,
+        kind: attr.kind,
+        links: attr.links,
+        modified: attr.modified,
+    }
+}
+
+/// What is on the desk of one directory.
+#[derive(Default)]
+pub(in crate::vfs) struct Overlay {
+    entries: Vec<(u64, Box<str>, Entry)>,
+    names: HashSet<Box<str>>,
+    rejected: Vec<Kept>,
+}
+
+impl Overlay {
+    /// Whether what the volume has under this name is not shown.
+    pub(in crate::vfs) fn hides(&self, name: &str) -> bool {
+        !self.names.is_empty() && self.names.contains(name)
+    }
+}
+
+impl Vfs {
+    /// What is on the desk of a directory.
+    pub(in crate::vfs) fn overlay(&self, slot: &Slot, directory: Ino) -> Overlay {
+        let mut overlay = Overlay::default();
+        if directory.within_slot() == about::REJECTED {
+            let rejected = self.desk.rejected(slot);
+            overlay.rejected = rejected.map(|all| all.all()).unwrap_or_default();
+        } else if !self.desk.is_unused() {
+            overlay.entries = self.desk.state().names.of(directory);
+            let names = overlay.entries.iter().map(|(_, name, _)| name.clone());
+            overlay.names = names.collect();
+        }
+        overlay
+    }
+
+    /// Lists what a directory has of the desk: after all that the volume has.
+    pub(in crate::vfs) fn list_desk(
+        &self,
+        slot: &Slot,
+        overlay: &Overlay,
+        after: u64,
+        listing: &mut ListingWithAttrs<'_>,
+    ) {
+        let rest = overlay.rejected.iter().filter_map(|kept| {
+            let cookie = u64::from(kept.number);
+            let attr = (cookie > after).then(|| attr_of_kept(slot, kept))?;
+            Some((cookie, &*kept.name, attr))
+        });
+        let entries = overlay.entries.iter();
+        let entries = entries.filter(|(cookie, ..)| *cookie > after);
+        let rest = rest.chain(entries.filter_map(|(cookie, name, entry)| {
+            let attr = self.attr_of_entry(entry)?;
+            Some((*cookie, &**name, attr))
+        }));
+        for (cookie, name, attr) in rest {
+            let node = node_of(&attr);
+            if !listing(&DirEntry { name, node, cookie }, Some(Ok(attr))) {
+                return;
+            }
+        }
+    }
+
+    /// What `stat` says of a name on the desk, unless nothing is there.
+    fn attr_of_entry(&self, entry: &Entry) -> Option<Attr> {
+        match entry {
+            Entry::File(id) => self.desk.state().drafts.get(id).map(attr_of),
+            Entry::Link(link) => self.attr(link.game).ok(),
+            Entry::Gone { .. } => None,
+        }
+    }
+
+    /// What a name stands for, if the desk knows: what is there, or that
+    /// nothing is.
+    pub(in crate::vfs) fn lookup_on_desk(
+        &self,
+        directory: Ino,
+        name: &[u8],
+    ) -> Option<Result<Attr, Error>> {
+        if self.desk.is_unused() {
+            return None;
+        }
+        let name = std::str::from_utf8(name).ok()?;
+        let entry = {
+            let state = self.desk.state();
+            match state.names.get(directory, name)? {
+                Entry::File(id) => return state.drafts.get(id).map(|draft| Ok(attr_of(draft))),
+                other => other.clone(),
+            }
+        };
+        match entry {
+            Entry::Link(link) => Some(self.attr(link.game)),
+            _ => Some(Err(Error::NotFound)),
+        }
+    }
+
+    /// The rejected draft of this name, if `directory` is where they are
+    /// shown.
+    pub(in crate::vfs) fn lookup_rejected(
+        &self,
+        slot: &Slot,
+        directory: Ino,
+        name: &[u8],
+    ) -> Option<Result<Attr, Error>> {
+        if directory != about::REJECTED {
+            return None;
+        }
+        let find = || {
+            let name = std::str::from_utf8(name).ok()?;
+            let kept = self.desk.rejected(slot)?.find(name)?;
+            Some(attr_of_kept(slot, &kept))
+        };
+        Some(find().ok_or(Error::NotFound))
+    }
+
+    /// What `stat` says of a number that is none of a volume.
+    pub(in crate::vfs) fn attr_on_desk(&self, ino: Ino) -> Option<Result<Attr, Error>> {
+        let inner = ino.within_slot();
+        if about::holds(inner) && inner.index() >= rejected::FIRST {
+            return Some(self.attr_of_rejected(ino));
+        }
+        if inner.kind() != KIND {
+            return None;
+        }
+        if let Some(game) = self.became(ino) {
+            return Some(self.attr(game).map(|attr| Attr { ino, ..attr }));
+        }
+        let state = self.desk.state();
+        let own = state.own(ino).map(|(_, draft)| attr_of(draft));
+        Some(own.ok_or(Error::NotFound))
+    }
+
+    fn attr_of_rejected(&self, ino: Ino) -> Result<Attr, Error> {
+        let Place::Volume(slot, _) = self.place(ino)? else {
+            return Err(Error::NotFound);
+        };
+        let rejected = self.desk.rejected(&slot).ok_or(Error::NotFound)?;
+        let kept = rejected.get(ino.within_slot().index())?;
+        Ok(attr_of_kept(&slot, &kept))
+    }
+
+    /// Bytes of what is on the desk, for who has not opened it.
+    pub(in crate::vfs) fn read_on_desk(
+        &self,
+        ino: Ino,
+        offset: u64,
+        length: u32,
+    ) -> Option<Result<crate::vfs::Bytes, Error>> {
+        let inner = ino.within_slot();
+        let is_rejected = about::holds(inner) && inner.index() >= rejected::FIRST;
+        if inner.kind() != KIND && !is_rejected {
+            return None;
+        }
+        let read = || {
+            let handle = self.open_any(ino, crate::vfs::Access::READ)?;
+            let read = self.read_handle(handle, offset, length);
+            self.release_handle(handle);
+            read
+        };
+        Some(read())
+    }
+
+    /// What is told of a file or directory of a volume, with what lies on the
+    /// desk of it.
+    pub(in crate::vfs) fn with_draft(&self, attr: Attr) -> Attr {
+        if self.desk.is_unused() {
+            return attr;
+        }
+        let state = self.desk.state();
+        if attr.kind == NodeKind::Directory {
+            let modified = state.names.modified(attr.ino);
+            let modified = modified.map_or(attr.modified, |time| time.max(attr.modified));
+            return Attr { modified, ..attr };
+        }
+        match state.shown(attr.ino) {
+            Some((_, draft)) => Attr {
+                size: draft.sheet.length(),
+                modified: draft.modified,
+                ..attr
+            },
+            None => attr,
+        }
+    }
+
+    /// Whether somebody writes it now.
+    pub(in crate::vfs) fn is_on_desk(&self, ino: Ino) -> bool {
+        if self.desk.is_unused() {
+            return false;
+        }
+        if ino.within_slot().kind() == KIND {
+            return true;
+        }
+        self.desk.state().games.contains_key(&ino)
+    }
+
+    /// The mode of what is on the desk with a number of its own, and whether
+    /// it can be written.
+    pub(in crate::vfs) fn mode_on_desk(&self, ino: Ino) -> Option<(Option<u16>, bool)> {
+        if ino.within_slot().kind() != KIND {
+            return None;
+        }
+        let state = self.desk.state();
+        let (_, draft) = state.own(ino)?;
+        Some((draft.mode, draft.purpose != Purpose::Log))
+    }
+}

@@ -1,0 +1,724 @@
+//! What the table of saving says, row by row, and how programs save.
+
+use super::mock::*;
+use crate::vfs::{Access, Ino, NodeKind, RenameMode};
+
+const ONE: &str = "000001.pgn";
+const TWO: &str = "000002.pgn";
+const FOUR: &str = "000004.pgn";
+
+#[test]
+fn what_is_written_in_place_is_saved_when_it_is_closed() {
+    let mount = mount();
+    let before = mount.lookup(GAMES, ONE).unwrap();
+    let handle = mount.open(GAMES, ONE, REWRITE).unwrap();
+    assert_eq!(mount.vfs.attr(before.ino).unwrap().size, 0);
+    mount.put(handle, 0, "  edited ");
+    mount.put(handle, 9, "X *  \n\n");
+    assert_eq!(mount.vfs.attr(before.ino).unwrap().size, 16);
+    assert_eq!(mount.games()[0], "one X *");
+    mount.vfs.flush(handle).unwrap();
+    assert_eq!(mount.games(), ["edited X *", "two *", "three X *"]);
+    // Canonical within the flush.
+    assert_eq!(mount.vfs.attr(before.ino).unwrap().size, 11);
+    mount.vfs.release(handle);
+    assert_eq!(mount.read(GAMES, ONE).unwrap(), "edited X *\n");
+    assert_eq!(mount.read(PLAYER, ONE).unwrap(), "edited X *\n");
+    assert_eq!(mount.lookup(GAMES, ONE).unwrap().ino, before.ino);
+    assert!(mount.rejected().is_empty());
+}
+
+#[test]
+fn what_is_cut_to_its_length_is_saved_when_it_is_closed() {
+    let mount = mount();
+    let handle = mount.open(GAMES, ONE, WRITE).unwrap();
+    mount.put(handle, 0, "ab *\n");
+    let attr = mount.vfs.truncate(game(1), Some(handle), 5).unwrap();
+    assert_eq!(attr.size, 5);
+    mount.close(handle).unwrap();
+    assert_eq!(mount.games()[0], "ab *");
+    // vim's way: cut first, then write.
+    let handle = mount.open(GAMES, TWO, UPDATE).unwrap();
+    mount.vfs.truncate(game(2), Some(handle), 0).unwrap();
+    mount.put(handle, 0, "c *\n");
+    mount.close(handle).unwrap();
+    assert_eq!(mount.games()[1], "c *");
+}
+
+#[test]
+fn some_bytes_of_a_game_can_be_patched_and_others_appended() {
+    let mount = mount();
+    let handle = mount.open(GAMES, ONE, UPDATE).unwrap();
+    mount.put(handle, 0, "ONE");
+    assert_eq!(
+        mount.vfs.read_open(handle, 0, 100).unwrap().to_vec(),
+        b"ONE X *\n"
+    );
+    mount.vfs.fsync(game(1), Some(handle)).unwrap();
+    assert_eq!(mount.games()[0], "ONE X *");
+    assert_eq!(mount.stored.lock().unwrap().syncs, 1);
+    mount.close(handle).unwrap();
+    let append = Access {
+        append: true,
+        ..WRITE
+    };
+    let handle = mount.open(GAMES, ONE, append).unwrap();
+    // The kernel guesses where the end is.
+    mount.put(handle, 3, " ");
+    mount.close(handle).unwrap();
+    assert_eq!(mount.games()[0], "ONE X *");
+    assert_eq!(mount.stored.lock().unwrap().saves, 1, "it says the same");
+}
+
+#[test]
+fn truncating_without_writing_changes_nothing() {
+    let mount = mount();
+    let handle = mount.open(GAMES, ONE, REWRITE).unwrap();
+    assert_eq!(mount.vfs.attr(game(1)).unwrap().size, 0);
+    mount.vfs.flush(handle).unwrap();
+    assert_eq!(mount.vfs.attr(game(1)).unwrap().size, 8);
+    mount.vfs.release(handle);
+    assert_eq!(mount.vfs.truncate(game(1), None, 0).unwrap().size, 8);
+    assert_eq!(mount.read(GAMES, ONE).unwrap(), "one X *\n");
+    assert_eq!(mount.stored.lock().unwrap().saves, 0);
+    assert!(mount.rejected().is_empty());
+}
+
+#[test]
+fn a_game_cut_by_its_name_is_saved_or_refused_at_once() {
+    let mount = mount_of(&["one * \n"]);
+    mount.vfs.truncate(game(1), None, 5).unwrap();
+    assert_eq!(mount.games(), ["one *"]);
+    let refused = mount.vfs.truncate(game(1), None, 3).errno();
+    assert_eq!(refused.unwrap_err(), libc::EINVAL);
+    assert_eq!(mount.games(), ["one *"]);
+    assert_eq!(mount.rejected(), ["000001.pgn", "000001.txt"]);
+}
+
+#[test]
+fn a_refused_save_loses_nothing() {
+    let mut mount = mount();
+    assert_eq!(mount.write(GAMES, ONE, "no end"), Err(libc::EINVAL));
+    assert_eq!(mount.read(GAMES, ONE).unwrap(), "one X *\n");
+    assert_eq!(mount.rejected(), ["000001.pgn", "000001.txt"]);
+    assert_eq!(mount.rejected_text("000001.pgn"), "no end");
+    let why = "line 1, column 6: found the end, expected *\n";
+    assert_eq!(mount.rejected_text("000001.txt"), why);
+    // It survives.
+    mount = mount_in(&["one X *\n", "two *\n"], mount.state, 1 << 20);
+    assert_eq!(mount.rejected_text("000001.pgn"), "no end");
+    let rejected = crate::vfs::about::REJECTED;
+    assert_eq!(mount.open(rejected, ONE, WRITE), Err(libc::EACCES));
+    assert_eq!(mount.create(rejected, "x", false), Err(libc::EPERM));
+    // It goes when the game is saved, or removed.
+    mount.write(GAMES, TWO, "wrong").unwrap_err();
+    mount.write(GAMES, ONE, "right *").unwrap();
+    assert_eq!(mount.rejected(), ["000002.pgn", "000002.txt"]);
+    mount.unlink(rejected, TWO).unwrap();
+    assert_eq!(mount.rejected(), ["000002.txt"]);
+    assert_eq!(mount.unlink(rejected, TWO), Err(libc::ENOENT));
+}
+
+#[test]
+fn a_refusal_is_told_at_fsync_and_again_at_close_until_it_is_right() {
+    let mount = mount();
+    let handle = mount.open(GAMES, ONE, REWRITE).unwrap();
+    mount.put(handle, 0, "no end");
+    let synced = mount.vfs.fsync(game(1), Some(handle)).errno();
+    assert_eq!(synced, Err(libc::EINVAL));
+    assert_eq!(mount.vfs.flush(handle).errno(), Err(libc::EINVAL));
+    assert_eq!(mount.rejected().len(), 2);
+    assert_eq!(mount.read(GAMES, ONE).unwrap(), "one X *\n");
+    mount.put(handle, 6, " *");
+    mount.close(handle).unwrap();
+    assert_eq!(mount.games()[0], "no end *");
+    assert!(mount.rejected().is_empty(), "withdrawn");
+}
+
+#[test]
+fn half_a_text_flushed_early_is_replaced_by_the_whole() {
+    let mount = mount();
+    for (directory, name) in [(GAMES, ONE), (GAMES, "new.pgn"), (IMPORT, "a.pgn")] {
+        let count = mount.games().len();
+        let handle = mount.open(directory, name, REWRITE).unwrap();
+        mount.put(handle, 0, "half * ");
+        mount.vfs.flush(handle).unwrap();
+        assert!(mount.games().contains(&"half *".to_owned()));
+        // At the offset where the writer is, whatever is shown.
+        mount
+            .vfs
+            .truncate(mount.lookup(directory, name).unwrap().ino, Some(handle), 5)
+            .unwrap();
+        mount.put(handle, 5, "whole *");
+        mount.close(handle).unwrap();
+        let games = mount.games();
+        assert!(!games.contains(&"half *".to_owned()), "{games:?}");
+        assert!(games.contains(&"half whole *".to_owned()));
+        assert_eq!(games.len(), count + usize::from(name != ONE));
+    }
+}
+
+#[test]
+fn half_a_text_that_was_saved_is_taken_back_when_the_whole_is_refused() {
+    let mount = mount();
+    for (directory, name) in [(GAMES, ONE), (GAMES, "new.pgn"), (IMPORT, "a.pgn")] {
+        let handle = mount.open(directory, name, REWRITE).unwrap();
+        mount.put(handle, 0, "half *");
+        mount.vfs.flush(handle).unwrap();
+        assert!(mount.games().contains(&"half *".to_owned()));
+        mount.put(handle, 6, " and no end");
+        assert_eq!(mount.close(handle), Err(libc::EINVAL));
+        assert_eq!(mount.games(), ["one X *", "two *", "three X *"]);
+        assert_eq!(mount.rejected_text(name), "half * and no end");
+    }
+    assert_eq!(mount.list(GAMES), [ONE, TWO, "000003.pgn"]);
+}
+
+#[test]
+fn a_temporary_file_renamed_over_a_game_is_that_game() {
+    let mount = mount();
+    for (number, temporary) in ["sedX1", ".000001.pgn.AbC", "tmp.pgn"].iter().enumerate() {
+        let text = format!("text {number} *");
+        let old = mount.open(GAMES, ONE, WRITE).unwrap();
+        let handle = mount.create(GAMES, temporary, true).unwrap();
+        mount.put(handle, 0, &text);
+        let own = mount.lookup(GAMES, temporary).unwrap().ino;
+        let _ = mount.vfs.set_attributes(own, Some(0o600), None).unwrap();
+        mount.close(handle).unwrap();
+        mount.rename((GAMES, temporary), (GAMES, ONE)).unwrap();
+        assert_eq!(mount.lookup(GAMES, ONE).unwrap().ino, game(1));
+        assert_eq!(mount.games(), [&text, "two *", "three X *"]);
+        assert_eq!(mount.read(GAMES, ONE).unwrap(), format!("{text}\n"));
+        assert_eq!(mount.list(GAMES), [ONE, TWO, "000003.pgn"]);
+        // The kernel still knows it by its old number.
+        let size = mount.vfs.attr(own).unwrap().size;
+        assert_eq!(size, 9, "{temporary}");
+        // GLib closes the old one last; it was not written.
+        mount.close(old).unwrap();
+        assert_eq!(mount.games()[0], text);
+    }
+}
+
+#[test]
+fn a_temporary_file_that_is_no_game_is_refused_when_it_is_renamed() {
+    let mount = mount();
+    mount.write(GAMES, "sedX", "no end").unwrap();
+    let renamed = mount.rename((GAMES, "sedX"), (GAMES, ONE));
+    assert_eq!(renamed, Err(libc::EINVAL));
+    assert_eq!(mount.read(GAMES, ONE).unwrap(), "one X *\n");
+    assert_eq!(mount.read(GAMES, "sedX").unwrap(), "no end");
+    assert_eq!(mount.rejected_text(ONE), "no end");
+    mount.write(GAMES, "empty", "").unwrap();
+    let renamed = mount.rename((GAMES, "empty"), (GAMES, ONE));
+    assert_eq!(renamed, Err(libc::EINVAL));
+    assert_eq!(mount.games()[0], "one X *");
+}
+
+#[test]
+fn a_temporary_file_written_on_after_it_was_renamed_is_the_game() {
+    let mount = mount();
+    let handle = mount.create(GAMES, "tmpX", true).unwrap();
+    mount.put(handle, 0, "first *");
+    mount.rename((GAMES, "tmpX"), (GAMES, ONE)).unwrap();
+    assert_eq!(mount.games()[0], "first *");
+    mount.close(handle).unwrap();
+    let handle = mount.create(GAMES, "tmpX", true).unwrap();
+    mount.put(handle, 0, "first *");
+    mount.rename((GAMES, "tmpX"), (GAMES, ONE)).unwrap();
+    mount.put(handle, 0, "other *");
+    mount.close(handle).unwrap();
+    assert_eq!(mount.games()[0], "other *");
+}
+
+#[test]
+fn a_game_renamed_to_a_backup_and_written_anew_is_the_same_game() {
+    let mount = mount();
+    for directory in [GAMES, PLAYER] {
+        // vim
+        let probe = mount.create(directory, "4913", true).unwrap();
+        mount.close(probe).unwrap();
+        mount.unlink(directory, "4913").unwrap();
+        let old = mount.read(directory, ONE).unwrap();
+        mount
+            .rename((directory, ONE), (directory, "000001.pgn~"))
+            .unwrap();
+        assert_eq!(mount.lookup(directory, ONE), Err(libc::ENOENT));
+        assert!(!mount.list(directory).contains(&ONE.to_owned()));
+        assert_eq!(mount.read(directory, "000001.pgn~").unwrap(), old);
+        let handle = mount.create(directory, ONE, false).unwrap();
+        assert_eq!(mount.lookup(directory, ONE).unwrap().ino, game(1));
+        mount.put(handle, 0, "anew X *");
+        mount.vfs.fsync(game(1), Some(handle)).unwrap();
+        mount.close(handle).unwrap();
+        assert_eq!(mount.read(directory, "000001.pgn~").unwrap(), old);
+        mount.unlink(directory, "000001.pgn~").unwrap();
+        assert_eq!(mount.games(), ["anew X *", "two *", "three X *"]);
+        assert!(mount.list(directory).contains(&ONE.to_owned()));
+        mount.write(GAMES, ONE, "one X *").unwrap();
+    }
+}
+
+#[test]
+fn a_game_that_was_renamed_comes_back_with_its_backup_or_without_it() {
+    let mount = mount();
+    let names = mount.list(GAMES);
+    mount.rename((GAMES, ONE), (GAMES, "old")).unwrap();
+    assert_eq!(mount.list(GAMES), [TWO, "000003.pgn", "old"]);
+    assert_eq!(mount.unlink(GAMES, ONE), Err(libc::ENOENT));
+    mount.rename((GAMES, "old"), (GAMES, "older")).unwrap();
+    mount.unlink(GAMES, "older").unwrap();
+    assert_eq!(mount.list(GAMES), names);
+    mount.rename((GAMES, ONE), (GAMES, "old")).unwrap();
+    mount.rename((GAMES, "old"), (GAMES, ONE)).unwrap();
+    assert_eq!(mount.list(GAMES), names);
+    mount.rename((GAMES, ONE), (GAMES, "old")).unwrap();
+    mount.write(GAMES, "tmp", "new *").unwrap();
+    mount.rename((GAMES, "tmp"), (GAMES, ONE)).unwrap();
+    assert_eq!(mount.read(GAMES, "old").unwrap(), "one X *\n");
+    assert_eq!(mount.games(), ["new *", "two *", "three X *"]);
+    // Other names of it are no more affected than those of other files.
+    mount.rename((GAMES, "000003.pgn"), (GAMES, "old")).unwrap();
+    assert!(mount.lookup(PLAYER, "000003.pgn").is_ok());
+    assert_eq!(mount.stored.lock().unwrap().saves, 1);
+}
+
+#[test]
+fn a_refused_text_under_the_name_of_a_renamed_game_leaves_the_game() {
+    let mount = mount();
+    mount.rename((GAMES, ONE), (GAMES, "000001.pgn~")).unwrap();
+    let handle = mount.create(GAMES, ONE, false).unwrap();
+    mount.put(handle, 0, "no end");
+    assert_eq!(mount.close(handle), Err(libc::EINVAL));
+    assert_eq!(mount.read(GAMES, ONE).unwrap(), "one X *\n");
+    // vim puts the backup back.
+    mount.unlink(GAMES, ONE).unwrap();
+    mount.rename((GAMES, "000001.pgn~"), (GAMES, ONE)).unwrap();
+    assert_eq!(mount.games(), ["one X *", "two *", "three X *"]);
+    assert_eq!(mount.list(GAMES), [ONE, TWO, "000003.pgn"]);
+}
+
+#[test]
+fn a_game_removed_and_made_anew_is_the_same_game() {
+    let mount = mount();
+    assert_eq!(mount.create(GAMES, ONE, true), Err(libc::EEXIST));
+    mount.unlink(GAMES, ONE).unwrap();
+    assert_eq!(mount.games()[0], "one X * deleted");
+    assert_eq!(mount.list(DELETED), [ONE]);
+    let handle = mount.create(GAMES, ONE, true).unwrap();
+    assert_eq!(mount.games()[0], "one X *");
+    mount.put(handle, 0, "anew *");
+    mount.close(handle).unwrap();
+    assert_eq!(mount.games(), ["anew *", "two *", "three X *"]);
+    mount.unlink(GAMES, ONE).unwrap();
+    assert_eq!(mount.write(GAMES, ONE, "no end"), Err(libc::EINVAL));
+    assert_eq!(mount.games()[0], "anew *");
+    mount.unlink(GAMES, ONE).unwrap();
+    mount.write(GAMES, "tmp", "renamed *").unwrap();
+    mount.rename((GAMES, "tmp"), (GAMES, ONE)).unwrap();
+    assert_eq!(mount.games()[0], "renamed *");
+}
+
+#[test]
+fn what_is_written_to_a_removed_game_does_not_bring_it_back() {
+    let mount = mount();
+    let handle = mount.open(GAMES, ONE, WRITE).unwrap();
+    let begun = mount.open(GAMES, TWO, REWRITE).unwrap();
+    mount.put(begun, 0, "begun *");
+    mount.unlink(GAMES, ONE).unwrap();
+    mount.unlink(GAMES, TWO).unwrap();
+    mount.put(handle, 0, "ONE");
+    assert_eq!(mount.close(handle), Err(libc::EINVAL));
+    assert_eq!(mount.close(begun), Err(libc::EINVAL));
+    assert_eq!(mount.games()[..2], ["one X * deleted", "two * deleted"]);
+    assert_eq!(mount.rejected_text(TWO), "begun *");
+}
+
+#[test]
+fn any_other_name_is_a_scratch_file() {
+    let mount = mount();
+    for name in [".swp", "4913", "#x#", "x~", "sedXXXX", "1.pgn.tmp"] {
+        mount.write(GAMES, name, "anything").unwrap();
+        assert_eq!(mount.read(GAMES, name).unwrap(), "anything");
+        let attr = mount.lookup(GAMES, name).unwrap();
+        assert_eq!(mount.vfs.permissions(&attr).unwrap(), 0o644);
+        mount
+            .vfs
+            .set_attributes(attr.ino, Some(0o600), None)
+            .unwrap();
+        assert_eq!(mount.vfs.permissions(&attr).unwrap(), 0o600);
+        assert_eq!(mount.vfs.truncate(attr.ino, None, 3).unwrap().size, 3);
+    }
+    assert_eq!(mount.list(GAMES).len(), 9);
+    mount.rename((GAMES, ".swp"), (GAMES, "4913")).unwrap();
+    mount.unlink(GAMES, "x~").unwrap();
+    assert_eq!(mount.list(GAMES).len(), 7);
+    assert_eq!(mount.stored.lock().unwrap().saves, 0);
+    // An open one without a name is still a file.
+    let handle = mount.open(GAMES, "4913", UPDATE).unwrap();
+    mount.unlink(GAMES, "4913").unwrap();
+    mount.put(handle, 0, "x");
+    assert_eq!(mount.vfs.read_open(handle, 0, 1).unwrap().to_vec(), b"x");
+    mount.close(handle).unwrap();
+}
+
+#[test]
+fn a_new_name_or_the_next_number_is_a_new_game() {
+    let mount = mount();
+    mount.write(GAMES, "new.pgn", "new *").unwrap();
+    assert_eq!(mount.games().last().unwrap(), "new *");
+    assert_eq!(mount.list(GAMES), [ONE, TWO, "000003.pgn", FOUR, "new.pgn"]);
+    let link = mount.lookup(GAMES, "new.pgn").unwrap();
+    assert_eq!(link, mount.lookup(GAMES, FOUR).unwrap());
+    mount.write(GAMES, "new.pgn", "edited *").unwrap();
+    assert_eq!(mount.games()[3..], ["edited *"]);
+    mount.write(GAMES, "000005.pgn", "next *").unwrap();
+    assert_eq!(mount.games()[3..], ["edited *", "next *"]);
+    assert_eq!(mount.list(GAMES).len(), 6);
+    assert_eq!(mount.write(GAMES, "000009.pgn", "x *"), Err(libc::EPERM));
+    assert_eq!(mount.write(GAMES, "two.pgn", "a * b *"), Err(libc::EINVAL));
+    assert_eq!(mount.lookup(GAMES, "two.pgn"), Err(libc::ENOENT));
+    assert_eq!(mount.rejected_text("two.pgn"), "a * b *");
+    mount.write(GAMES, "two.pgn", "a *").unwrap();
+    assert!(mount.rejected().is_empty());
+    // Its further name goes, the game stays.
+    mount.unlink(GAMES, "new.pgn").unwrap();
+    assert_eq!(mount.games()[3], "edited *");
+    // touch
+    let handle = mount.create(GAMES, "empty.pgn", false).unwrap();
+    mount.close(handle).unwrap();
+    assert_eq!(mount.read(GAMES, "empty.pgn").unwrap(), "");
+    assert_eq!(mount.games().len(), 6);
+}
+
+#[test]
+fn a_new_game_can_be_renamed_away_and_written_anew() {
+    let mount = mount();
+    mount.write(GAMES, "new.pgn", "new *").unwrap();
+    mount
+        .rename((GAMES, "new.pgn"), (GAMES, "new.pgn~"))
+        .unwrap();
+    assert_eq!(mount.lookup(GAMES, "new.pgn"), Err(libc::ENOENT));
+    let handle = mount.create(GAMES, "new.pgn", false).unwrap();
+    mount.put(handle, 0, "newer *");
+    mount.close(handle).unwrap();
+    mount.unlink(GAMES, "new.pgn~").unwrap();
+    assert_eq!(mount.games()[3..], ["newer *"]);
+    assert_eq!(mount.read(GAMES, "new.pgn").unwrap(), "newer *\n");
+    mount
+        .rename((GAMES, "new.pgn"), (GAMES, "other.pgn"))
+        .unwrap();
+    assert_eq!(mount.read(GAMES, "other.pgn").unwrap(), "newer *\n");
+    mount.rename((GAMES, "other.pgn"), (GAMES, FOUR)).unwrap();
+    assert_eq!(mount.list(GAMES), [ONE, TWO, "000003.pgn", FOUR]);
+}
+
+#[test]
+fn a_temporary_file_renamed_to_a_new_name_is_a_new_game() {
+    let mount = mount();
+    mount.write(GAMES, ".new.pgn.part", "new *").unwrap();
+    assert_eq!(mount.games().len(), 3);
+    mount
+        .rename((GAMES, ".new.pgn.part"), (GAMES, "new.pgn"))
+        .unwrap();
+    assert_eq!(mount.games()[3..], ["new *"]);
+    assert_eq!(mount.read(GAMES, "new.pgn").unwrap(), "new *\n");
+    mount.write(GAMES, ".x", "no end").unwrap();
+    assert_eq!(
+        mount.rename((GAMES, ".x"), (GAMES, "x.pgn")),
+        Err(libc::EINVAL)
+    );
+    assert_eq!(mount.rejected_text("x.pgn"), "no end");
+    assert_eq!(mount.read(GAMES, ".x").unwrap(), "no end");
+}
+
+#[test]
+fn an_import_appends_all_games_or_none() {
+    let mount = mount();
+    mount.write(IMPORT, "a.pgn", "a * b * c *").unwrap();
+    assert_eq!(mount.games()[3..], ["a *", "b *", "c *"]);
+    assert_eq!(mount.read(IMPORT, "a.pgn").unwrap(), "a * b * c *");
+    let log = mount.read(IMPORT, "a.pgn.log").unwrap();
+    assert_eq!(log, "a.pgn: 3 games\n000004.pgn\n000005.pgn\n000006.pgn\n");
+    assert_eq!(mount.open(IMPORT, "a.pgn.log", WRITE), Err(libc::EACCES));
+    assert_eq!(mount.write(IMPORT, "b.pgn", "d * e"), Err(libc::EINVAL));
+    assert_eq!(mount.games().len(), 6);
+    assert!(
+        mount
+            .read(IMPORT, "b.pgn.log")
+            .unwrap()
+            .contains("expected *")
+    );
+    assert_eq!(mount.read(IMPORT, "b.pgn").unwrap(), "d * e");
+    assert_eq!(mount.rejected_text("b.pgn"), "d * e");
+    // The same once more is nothing new; another text is.
+    mount.write(IMPORT, "a.pgn", "a * b * c *").unwrap();
+    assert_eq!(mount.games().len(), 6);
+    mount.write(IMPORT, "a.pgn", "d *").unwrap();
+    assert_eq!(mount.games().len(), 7);
+    mount.write(IMPORT, ".hidden.pgn", "h *").unwrap();
+    assert_eq!(mount.games().len(), 7);
+    mount
+        .rename((IMPORT, ".hidden.pgn"), (IMPORT, "h.pgn"))
+        .unwrap();
+    assert_eq!(mount.games()[7..], ["h *"]);
+    mount.rename((IMPORT, "h.pgn"), (IMPORT, "i.pgn")).unwrap();
+    assert_eq!(mount.games().len(), 8);
+    mount.unlink(IMPORT, "a.pgn").unwrap();
+    assert_eq!(
+        mount.list(IMPORT),
+        ["b.pgn", "b.pgn.log", "h.pgn.log", "i.pgn"]
+    );
+    assert_eq!(mount.games().len(), 8);
+}
+
+#[test]
+fn a_deleted_game_is_brought_back_by_a_rename_and_cannot_be_edited() {
+    let mount = mount();
+    mount.unlink(GAMES, ONE).unwrap();
+    assert_eq!(mount.list(GAMES), [TWO, "000003.pgn"]);
+    assert_eq!(mount.open(DELETED, ONE, WRITE), Err(libc::EPERM));
+    let attr = mount.lookup(DELETED, ONE).unwrap();
+    assert_eq!(mount.vfs.permissions(&attr).unwrap(), 0o444);
+    assert_eq!(mount.unlink(DELETED, ONE), Err(libc::EPERM));
+    mount.rename((DELETED, ONE), (GAMES, ONE)).unwrap();
+    assert_eq!(mount.games()[0], "one X *");
+    assert!(mount.list(DELETED).is_empty());
+}
+
+#[test]
+fn what_nobody_can_do_is_refused() {
+    let mount = mount();
+    assert_eq!(mount.rename((GAMES, ONE), (GAMES, TWO)), Err(libc::EPERM));
+    assert_eq!(mount.rename((GAMES, ONE), (DELETED, ONE)), Err(libc::EPERM));
+    assert_eq!(mount.rename((GAMES, ONE), (PLAYER, ONE)), Ok(()));
+    assert_eq!(mount.unlink(PLAYER, ONE), Err(libc::EPERM));
+    assert_eq!(mount.create(PLAYER, "000009.pgn", false), Err(libc::EPERM));
+    assert_eq!(mount.create(DELETED, "x", false), Err(libc::EPERM));
+    assert_eq!(mount.create(Ino::ROOT, "x", false), Err(libc::EPERM));
+    assert_eq!(mount.vfs.make(GAMES, b"x").errno(), Err(libc::EPERM));
+    assert_eq!(
+        mount.vfs.make(GAMES, ONE.as_bytes()).errno(),
+        Err(libc::EEXIST)
+    );
+    assert_eq!(
+        mount.vfs.remove_directory(Ino::ROOT, b"games").errno(),
+        Err(libc::EPERM)
+    );
+    assert_eq!(mount.unlink(Ino::ROOT, "games"), Err(libc::EISDIR));
+    mount.write(GAMES, "a", "a *").unwrap();
+    for (mode, errno) in [
+        (RenameMode::Exchange, libc::EINVAL),
+        (RenameMode::NoReplace, libc::EEXIST),
+    ] {
+        let renamed = mount.vfs.rename(GAMES, b"a", GAMES, ONE.as_bytes(), mode);
+        assert_eq!(renamed.errno(), Err(errno));
+    }
+    let renamed = mount
+        .vfs
+        .rename(GAMES, b"a", GAMES, b"b", RenameMode::NoReplace);
+    renamed.unwrap();
+    assert_eq!(mount.rename((GAMES, "a"), (GAMES, "c")), Err(libc::ENOENT));
+    assert_eq!(mount.games(), ["one X *", "two *", "three X *"]);
+}
+
+#[test]
+fn a_link_to_a_scratch_name_is_a_copy() {
+    let mount = mount();
+    let attr = mount.vfs.link(game(1), GAMES, b"000001.pgn~").unwrap();
+    assert_eq!(attr.size, 8);
+    mount.write(GAMES, "tmp", "new *").unwrap();
+    mount.rename((GAMES, "tmp"), (GAMES, ONE)).unwrap();
+    assert_eq!(mount.read(GAMES, "000001.pgn~").unwrap(), "one X *\n");
+    assert_eq!(mount.games()[0], "new *");
+    let link = |name: &str| mount.vfs.link(game(1), GAMES, name.as_bytes()).errno();
+    assert_eq!(link("000001.pgn~"), Err(libc::EEXIST));
+    assert_eq!(link("x.pgn"), Err(libc::EPERM));
+}
+
+#[test]
+fn a_directory_is_renamed_by_the_editor() {
+    let mount = mount();
+    let renamed = mount.rename((Ino::ROOT, "X"), (Ino::ROOT, "YY"));
+    assert_eq!(renamed, Err(libc::ENOTEMPTY));
+    mount.rename((Ino::ROOT, "X"), (Ino::ROOT, "Y")).unwrap();
+    assert_eq!(mount.games(), ["one Y *", "two *", "three Y *"]);
+    assert_eq!(
+        mount.rename((Ino::ROOT, "X"), (GAMES, "X")),
+        Err(libc::EPERM)
+    );
+}
+
+#[test]
+fn a_game_that_is_not_whole_cannot_be_written() {
+    let mount = mount_of(&["partial one *\n"]);
+    assert_eq!(mount.open(GAMES, ONE, WRITE), Err(libc::EACCES));
+    assert_eq!(mount.open(GAMES, ONE, REWRITE), Err(libc::EACCES));
+    let attr = mount.lookup(GAMES, ONE).unwrap();
+    assert_eq!(mount.vfs.permissions(&attr).unwrap(), 0o444);
+    mount.write(GAMES, "tmp", "new *").unwrap();
+    let renamed = mount.rename((GAMES, "tmp"), (GAMES, ONE));
+    assert_eq!(renamed, Err(libc::EACCES));
+    assert_eq!(mount.games(), ["partial one *"]);
+}
+
+#[test]
+fn what_another_has_saved_meanwhile_is_not_overwritten() {
+    let mount = mount();
+    let slow = mount.open(GAMES, ONE, UPDATE).unwrap();
+    mount.write(GAMES, ONE, "quick *").unwrap();
+    mount.put(slow, 0, "ONE");
+    assert_eq!(mount.close(slow), Err(libc::EINVAL));
+    assert_eq!(mount.games()[0], "quick *");
+    assert_eq!(mount.rejected_text(ONE), "ONE X *\n");
+    assert!(
+        mount
+            .rejected_text("000001.txt")
+            .contains("another program")
+    );
+}
+
+#[test]
+fn a_reader_goes_on_with_the_text_it_opened() {
+    let mount = mount();
+    let ino = mount.lookup(GAMES, ONE).unwrap().ino;
+    let reader = mount.vfs.open_file(ino, Access::READ).unwrap();
+    mount.write(GAMES, ONE, "quick *").unwrap();
+    assert_eq!(mount.vfs.read_open(reader, 0, 3).unwrap().to_vec(), b"one");
+    mount.unlink(GAMES, ONE).unwrap();
+    assert_eq!(
+        mount.vfs.read_open(reader, 3, 9).unwrap().to_vec(),
+        b" X *\n"
+    );
+    assert_eq!(mount.vfs.write(reader, 0, b"x").errno(), Err(libc::EBADF));
+    assert_eq!(mount.close(reader), Ok(()));
+    assert_eq!(
+        mount.vfs.read_open(reader, 0, 1).errno().unwrap_err(),
+        libc::EBADF
+    );
+    let writer = mount.open(GAMES, TWO, WRITE).unwrap();
+    assert_eq!(
+        mount.vfs.read_open(writer, 0, 1).errno().unwrap_err(),
+        libc::EBADF
+    );
+    mount.close(writer).unwrap();
+}
+
+#[test]
+fn what_was_written_and_never_closed_is_kept() {
+    let mount = mount();
+    let handle = mount.open(GAMES, ONE, UPDATE).unwrap();
+    mount.put(handle, 0, "ONE");
+    mount.vfs.release(handle);
+    assert_eq!(mount.games()[0], "one X *");
+    assert_eq!(mount.rejected_text(ONE), "ONE X *\n");
+    let _open = mount.open(GAMES, TWO, REWRITE).unwrap();
+    let handle = mount.open(GAMES, "new.pgn", REWRITE).unwrap();
+    mount.put(handle, 0, "unfinished");
+    mount.write(GAMES, "scratch", "gone").unwrap();
+    mount.vfs.end().unwrap();
+    assert_eq!(mount.rejected_text("new.pgn"), "unfinished");
+    assert_eq!(mount.rejected().len(), 4);
+    assert_eq!(mount.vfs.write(handle, 0, b"x").errno(), Err(libc::EROFS));
+    assert!(mount.stored.lock().unwrap().syncs > 0);
+}
+
+#[test]
+fn a_medium_that_fails_is_told_and_tried_again() {
+    let mount = mount();
+    mount.stored.lock().unwrap().is_full = true;
+    let handle = mount.open(GAMES, ONE, REWRITE).unwrap();
+    mount.put(handle, 0, "new *");
+    assert_eq!(mount.vfs.flush(handle).errno(), Err(libc::ENOSPC));
+    assert_eq!(mount.rejected_text(ONE), "new *");
+    mount.stored.lock().unwrap().is_full = false;
+    mount.close(handle).unwrap();
+    assert_eq!(mount.games()[0], "new *");
+    assert!(mount.rejected().is_empty());
+}
+
+#[test]
+fn drafts_are_bounded() {
+    let mount = mount();
+    let handle = mount.create(GAMES, "big", false).unwrap();
+    let piece = vec![b'x'; 1 << 20];
+    mount.vfs.write(handle, 0, &piece).unwrap();
+    assert_eq!(
+        mount.vfs.write(handle, 1 << 20, b"x").errno(),
+        Err(libc::ENOSPC)
+    );
+    assert_eq!(mount.write(GAMES, ONE, ""), Ok(()));
+    mount.close(handle).unwrap();
+    mount.unlink(GAMES, "big").unwrap();
+    mount.write(GAMES, ONE, "new *").unwrap();
+    let handle = mount.open(GAMES, ONE, WRITE).unwrap();
+    let far = mount.vfs.write(handle, 16 << 20, b"x").errno();
+    assert_eq!(far, Err(libc::EFBIG));
+    // What is not all there is not saved.
+    assert_eq!(mount.close(handle), Err(libc::EINVAL));
+    assert_eq!(mount.games()[0], "new *");
+    let handle = mount.create(IMPORT, "a.pgn", false).unwrap();
+    let text = "a *".repeat(100_000);
+    mount.put(handle, 0, &text);
+    let mut offset = text.len() as u64;
+    while mount.vfs.write(handle, offset, text.as_bytes()).is_ok() {
+        offset += text.len() as u64;
+    }
+    assert_eq!(mount.close(handle), Err(libc::EINVAL));
+    assert_eq!(mount.games().len(), 3);
+    mount.unlink(IMPORT, "a.pgn").unwrap();
+    for number in 0..10_000 {
+        let handle = mount.create(GAMES, &format!("s{number}"), true).unwrap();
+        mount.vfs.release(handle);
+    }
+    assert_eq!(mount.create(GAMES, "more", true), Err(libc::ENOSPC));
+    mount.unlink(GAMES, "s0").unwrap();
+    mount.write(GAMES, "more", "").unwrap();
+}
+
+#[test]
+fn files_keep_what_is_set_if_they_are_scratch() {
+    let mount = mount();
+    let before = mount.lookup(GAMES, ONE).unwrap();
+    let time = before.modified + std::time::Duration::from_mins(1);
+    let set = mount.vfs.set_attributes(game(1), Some(0o600), Some(time));
+    assert_eq!(set.unwrap(), before);
+    assert_eq!(mount.vfs.permissions(&before).unwrap(), 0o644);
+    mount.write(GAMES, "x", "y").unwrap();
+    let own = mount.lookup(GAMES, "x").unwrap().ino;
+    let set = mount.vfs.set_attributes(own, None, Some(time)).unwrap();
+    assert_eq!(set.modified, time);
+    assert_eq!(mount.lookup(GAMES, "x").unwrap().modified, time);
+    let root = mount.vfs.attr(Ino::ROOT).unwrap();
+    assert_eq!(root.kind, NodeKind::Directory);
+    assert_eq!(mount.vfs.permissions(&root).unwrap(), 0o555);
+    let games = mount.vfs.attr(GAMES).unwrap();
+    assert_eq!(mount.vfs.permissions(&games).unwrap(), 0o755);
+}
+
+#[test]
+fn the_kernel_is_told_what_has_changed() {
+    let mount = mount();
+    mount.vfs.lookup(Ino::ROOT, b"games").unwrap();
+    assert_eq!(mount.vfs.take_written(), crate::vfs::Written::default());
+    mount.write(GAMES, "tmp", "new *").unwrap();
+    mount.rename((GAMES, "tmp"), (GAMES, ONE)).unwrap();
+    let written = mount.vfs.take_written();
+    assert!(written.files.contains(&game(1)));
+    assert!(written.directories.contains(&GAMES));
+    for name in ["tmp", ONE] {
+        assert!(written.names.contains(&(GAMES, name.as_bytes().into())));
+    }
+}
+
+#[test]
+fn an_empty_file_does_not_hide_the_game_that_got_its_number() {
+    let mount = mount();
+    mount.write(GAMES, FOUR, "").unwrap();
+    let waiting = mount.open(GAMES, FOUR, WRITE).unwrap();
+    mount.write(GAMES, "new.pgn", "new *").unwrap();
+    mount.close(waiting).unwrap();
+    assert_eq!(mount.read(GAMES, FOUR).unwrap(), "new *\n");
+    mount.write(GAMES, "000005.pgn", "").unwrap();
+    mount.write(IMPORT, "a.pgn", "a *").unwrap();
+    assert_eq!(mount.read(GAMES, "000005.pgn").unwrap(), "a *\n");
+}

@@ -1,0 +1,295 @@
+//! Open files are read, written and closed.
+
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::MOST_GAME;
+use super::buffer::Sheet;
+use super::desk::{Draft, Purpose, State};
+use super::handles::Pin;
+use crate::vfs::{self, Access, Attr, Bytes, Error, Handle, Ino, Vfs};
+
+/// Why a draft is kept that nobody saved.
+const NOT_SAVED: &str = "it was never closed or synced after it was written";
+
+impl Vfs {
+    /// See [`Vfs::read_open`].
+    pub(in crate::vfs) fn read_handle(
+        &self,
+        handle: Handle,
+        offset: u64,
+        length: u32,
+    ) -> Result<Bytes, Error> {
+        let (ino, pin, sheet) = {
+            let state = self.desk.state();
+            let open = state.handles.get(handle)?;
+            if !open.access.read {
+                return Err(Error::NotOpen);
+            }
+            let draft = open.draft.and_then(|id| state.drafts.get(&id));
+            let sheet = draft.map(|draft| Arc::clone(&draft.sheet));
+            (open.ino, open.pin.clone(), sheet)
+        };
+        if let Some(sheet) = sheet {
+            return Ok(Bytes::Own(sheet.read(offset, length)?));
+        }
+        match pin {
+            Pin::Present => self.read(ino, offset, length),
+            Pin::Text(text) => {
+                let start = usize::try_from(offset)
+                    .unwrap_or(usize::MAX)
+                    .min(text.len());
+                let end = start.saturating_add(length as usize).min(text.len());
+                Ok(Bytes::Shared(Arc::clone(text.bytes()), start..end))
+            }
+            Pin::Mark(mark) => match self.place(ino)? {
+                vfs::Place::Volume(slot, inner) => slot.read_marked(inner, mark, offset, length),
+                vfs::Place::Shelf(..) => Err(Error::Stale),
+            },
+            Pin::Disk(file) => {
+                let mut bytes = vec![0; length as usize];
+                let read = file.read_at(&mut bytes, offset);
+                bytes.truncate(read.map_err(|error| Error::Damaged(error.to_string()))?);
+                Ok(Bytes::Own(bytes))
+            }
+        }
+    }
+
+    /// The draft that a handle writes, begun if need be.
+    fn draft_of(&self, handle: Handle) -> Result<(Arc<Sheet>, u64, bool), Error> {
+        let begun = {
+            let mut state = self.desk.open_state()?;
+            let open = state.handles.get(handle)?;
+            if !open.access.write {
+                return Err(Error::NotOpen);
+            }
+            match open.draft {
+                Some(_) => None,
+                None if !open.is_over && state.shown(open.ino).is_some() => {
+                    let game = open.ino;
+                    let id = state.shown(game).map(|(id, _)| id);
+                    if let Some(id) = id {
+                        state.join(game, id);
+                    }
+                    None
+                }
+                None => Some((open.ino, open.pin.clone())),
+            }
+        };
+        if let Some((game, pin)) = begun {
+            self.begin(handle, game, &pin)?;
+        }
+        self.mark_written(handle)
+    }
+
+    /// Begins a draft with the text that the file had when it was opened.
+    fn begin(&self, handle: Handle, game: Ino, pin: &Pin) -> Result<(), Error> {
+        let (bytes, mark) = match pin {
+            Pin::Text(text) => (text.to_vec(), text.mark()),
+            Pin::Mark(mark) => {
+                let slot = self.edited(game)?;
+                let text = slot.read_marked(game.within_slot(), *mark, 0, u32::MAX)?;
+                (text.to_vec(), *mark)
+            }
+            Pin::Present | Pin::Disk(_) => return Err(Error::NotOpen),
+        };
+        let sheet = Sheet::of(&self.desk.pool, &bytes)?;
+        let now = self.now();
+        let mut state = self.desk.open_state()?;
+        let open = state.handles.get(handle)?;
+        if open.draft.is_some() {
+            return Ok(());
+        }
+        let is_over = open.is_over;
+        let purpose = if is_over {
+            Purpose::Over
+        } else {
+            Purpose::Game(game)
+        };
+        let mut draft = Draft::new(sheet, purpose, game, now);
+        draft.base = Some(mark);
+        let id = state.add(draft);
+        if is_over {
+            state.handles.get_mut(handle)?.draft = Some(id);
+            if let Some(draft) = state.drafts.get_mut(&id) {
+                (draft.open, draft.writers) = (1, 1);
+            }
+        } else {
+            state.join(game, id);
+        }
+        Ok(())
+    }
+
+    /// Notes that something is written through a handle; gives the sheet, how
+    /// much may be on it, and whether it is written at the end.
+    fn mark_written(&self, handle: Handle) -> Result<(Arc<Sheet>, u64, bool), Error> {
+        let now = self.now();
+        let mut state = self.desk.open_state()?;
+        let open = state.handles.get_mut(handle)?;
+        open.is_written = true;
+        let (id, at_end) = (open.draft.ok_or(Error::NotOpen)?, open.access.append);
+        let draft = state.drafts.get_mut(&id).ok_or(Error::NotOpen)?;
+        draft.modified = now;
+        let most = match draft.purpose {
+            Purpose::Game(_) | Purpose::New | Purpose::Over => MOST_GAME,
+            Purpose::Scratch | Purpose::Import | Purpose::Log => u64::MAX,
+        };
+        Ok((Arc::clone(&draft.sheet), most, at_end))
+    }
+
+    /// See [`Vfs::write`].
+    pub(in crate::vfs) fn write_handle(
+        &self,
+        handle: Handle,
+        offset: u64,
+        bytes: &[u8],
+    ) -> Result<u32, Error> {
+        let length = u32::try_from(bytes.len()).map_err(|_| Error::Invalid)?;
+        let (sheet, most, at_end) = self.draft_of(handle)?;
+        sheet.write((!at_end).then_some(offset), bytes, most)?;
+        Ok(length)
+    }
+
+    /// See [`Vfs::truncate`].
+    pub(in crate::vfs) fn truncate_any(
+        &self,
+        ino: Ino,
+        handle: Option<Handle>,
+        length: u64,
+    ) -> Result<Attr, Error> {
+        if let Some(handle) = handle {
+            let (sheet, most, _) = self.draft_of(handle)?;
+            sheet.set_length(length, most)?;
+            return self.attr(ino);
+        }
+        let access = Access {
+            write: true,
+            ..Access::READ
+        };
+        let handle = self.open_any(ino, access)?;
+        let cut = self.truncate_by_name(handle, length);
+        self.release_handle(handle);
+        cut?;
+        self.attr(ino)
+    }
+
+    fn truncate_by_name(&self, handle: Handle, length: u64) -> Result<(), Error> {
+        let is_alone = {
+            let mut state = self.desk.state();
+            let id = state.handles.get(handle)?.draft;
+            let draft = id.and_then(|id| state.drafts.get(&id));
+            let is_own = draft.is_some_and(|draft| draft.place.is_some());
+            let is_alone = draft.is_none_or(|draft| draft.writers <= 1);
+            if let Some(id) = id.filter(|_| !is_alone) {
+                let writers = state.handles.writers_of(id);
+                writers.for_each(|open| open.is_written = true);
+            }
+            is_alone && !is_own
+        };
+        if is_alone && length == 0 {
+            // What follows says what is to become of it.
+            return Ok(());
+        }
+        let (sheet, most, _) = self.draft_of(handle)?;
+        sheet.set_length(length, most)?;
+        if is_alone {
+            return self.flush_handle(handle);
+        }
+        Ok(())
+    }
+
+    /// See [`Vfs::flush`].
+    pub(in crate::vfs) fn flush_handle(&self, handle: Handle) -> Result<(), Error> {
+        let id = {
+            let mut state = self.desk.state();
+            let open = state.handles.get(handle)?;
+            let (id, is_written) = (open.draft, open.is_written || open.access.truncate);
+            let draft = id.and_then(|id| state.drafts.get_mut(&id));
+            let Some(draft) = draft.filter(|_| is_written) else {
+                return Ok(());
+            };
+            if draft.purpose == Purpose::Scratch {
+                return Ok(());
+            }
+            id
+        };
+        let Some(id) = id else {
+            return Ok(());
+        };
+        let _one = self.desk.one_at_a_time();
+        self.save_draft(id)
+    }
+
+    /// See [`Vfs::release`].
+    pub(in crate::vfs) fn release_handle(&self, handle: Handle) {
+        let now = self.now();
+        let unsaved = {
+            let mut state = self.desk.state();
+            let Some(open) = state.handles.remove(handle) else {
+                return;
+            };
+            open.draft
+                .and_then(|id| close(&mut state, id, open.access.write))
+        };
+        let Some((id, is_unsaved)) = unsaved else {
+            return;
+        };
+        if is_unsaved {
+            self.keep_draft(id, NOT_SAVED);
+        }
+        let is_new = self.finish(id, is_unsaved, now);
+        if let Some(slot) = is_new.and_then(|ino| self.edited(ino).ok()) {
+            self.give_way(&slot);
+        }
+    }
+
+    /// Ends what nobody writes any more; gives its number if it was to be a
+    /// new game.
+    fn finish(&self, id: u32, is_unsaved: bool, now: SystemTime) -> Option<Ino> {
+        let mut state = self.desk.state();
+        let draft = state.drafts.get(&id)?;
+        let is_new = draft.purpose == Purpose::New && draft.made.is_none();
+        let new = is_new.then_some(draft.ino);
+        if is_new && (is_unsaved || draft.refusal.is_some()) {
+            state.unname(id, now);
+        }
+        finish(&mut state, id);
+        new
+    }
+}
+
+/// Closes a draft; if it was the last to write it, gives the draft and
+/// whether there is something on it that was neither saved nor refused.
+fn close(state: &mut State, id: u32, is_writer: bool) -> Option<(u32, bool)> {
+    let draft = state.drafts.get_mut(&id)?;
+    draft.open = draft.open.saturating_sub(1);
+    draft.writers = draft.writers.saturating_sub(u32::from(is_writer));
+    if draft.writers > 0 || !is_writer {
+        state.clear(id);
+        return None;
+    }
+    let has_purpose = !matches!(draft.purpose, Purpose::Scratch | Purpose::Log);
+    let is_unsaved = draft.is_open_work() && draft.sheet.length() > 0;
+    Some((id, has_purpose && is_unsaved))
+}
+
+/// Ends what nobody writes any more: the game shows what is stored.
+fn finish(state: &mut State, id: u32) {
+    let Some(draft) = state.drafts.get_mut(&id) else {
+        return;
+    };
+    if draft.writers == 0 {
+        if draft.place.is_none() {
+            draft.settled = draft.sheet.version();
+        }
+        let (ino, game) = (draft.ino, draft.purpose);
+        if let Purpose::Game(game) = game
+            && state.games.get(&game) == Some(&id)
+        {
+            state.games.remove(&game);
+        }
+        state.tell_files([ino]);
+    }
+    state.clear(id);
+}

@@ -1,0 +1,97 @@
+//! Edits of what is mounted, and what is shown after each.
+
+use std::time::{Duration, Instant};
+
+use super::editor::{Editor, Refusal, Saved};
+use super::slot::Slot;
+use super::source::Source;
+use super::{Error, Ino, Place, Vfs};
+
+/// What saves one edit.
+pub type Edit<'a> = dyn FnMut(&dyn Editor) -> Result<Saved, Refusal> + 'a;
+
+/// So long after a save it survives a power cut, at the latest.
+const SYNCED_AFTER: Duration = Duration::from_secs(3);
+
+impl Vfs {
+    /// Saves an edit of the volume that `ino` belongs to; when it returns, the
+    /// mount shows what is stored then. Numbers in it are those of the volume.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`]: nothing has changed.
+    pub fn edit(&self, ino: Ino, edit: &mut Edit<'_>) -> Result<Saved, Refusal> {
+        match self.place(ino)? {
+            Place::Volume(slot, _) => slot.edit(edit),
+            Place::Shelf(..) => Err(Error::NotPermitted.into()),
+        }
+    }
+
+    /// Returns when all that was saved survives a power cut.
+    ///
+    /// # Errors
+    ///
+    /// The first that any base has; the others are synced all the same.
+    pub fn sync(&self) -> Result<(), Error> {
+        let slots = self.slots();
+        let synced = slots.iter().map(|slot| slot.sync());
+        synced.fold(Ok(()), Result::and)
+    }
+
+    /// Syncs what was saved some seconds ago. To be called again and again,
+    /// with the time it is, by a thread that may wait for a medium.
+    pub fn sync_if_due(&self, now: Instant) {
+        for slot in self.slots() {
+            if !slot.is_sync_due(now, SYNCED_AFTER) {
+                continue;
+            }
+            if let Err(error) = slot.sync() {
+                log::error!("what was saved is not safe from a power cut: {error}");
+            }
+        }
+    }
+
+    /// Lets go of all bases: what was saved survives a power cut then, and
+    /// others may change them. Nothing can be saved any more.
+    pub fn close(&self) {
+        for slot in self.slots() {
+            if let Some(Err(why)) = slot.source().map(Source::close) {
+                log::error!("{why}; what was saved comes with the next mount");
+            }
+        }
+    }
+}
+
+impl Slot {
+    /// As [`Vfs::edit`]. An edit of a state that is over is tried once more
+    /// with the present one.
+    pub(super) fn edit(&self, edit: &mut Edit<'_>) -> Result<Saved, Refusal> {
+        let saved = match self.save(edit) {
+            Err(Refusal::Outdated) => {
+                self.refresh();
+                self.save(edit)?
+            }
+            saved => saved?,
+        };
+        for note in &saved.notes {
+            log::warn!("{note}");
+        }
+        Ok(saved)
+    }
+
+    /// As [`Vfs::sync`].
+    pub(super) fn sync(&self) -> Result<(), Error> {
+        let Some(edition) = self.opened() else {
+            return Ok(());
+        };
+        let Some(editor) = edition.volume.editor() else {
+            return Ok(());
+        };
+        self.begin_sync();
+        let synced = editor.sync();
+        if synced.is_err() {
+            self.note_save();
+        }
+        synced
+    }
+}

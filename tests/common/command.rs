@@ -1,0 +1,119 @@
+//! The command, and what it leaves on disk.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use cbfs::cbh::{Database, Decoded, GameId, Options};
+
+use super::text_of;
+
+/// The program that was built.
+pub(crate) const CBFS: &str = env!("CARGO_BIN_EXE_cbfs");
+
+/// Runs the command.
+pub(crate) fn cbfs<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Output {
+    Command::new(CBFS).args(arguments).output().unwrap()
+}
+
+/// What it said.
+pub(crate) fn said(output: &Output) -> String {
+    let [out, errors] = [&output.stdout, &output.stderr].map(|said| String::from_utf8_lossy(said));
+    format!("{out}{errors}")
+}
+
+/// Runs the command, which must succeed; what it printed.
+pub(crate) fn succeeds<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> String {
+    let output = cbfs(arguments);
+    assert!(output.status.success(), "{}", said(&output));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// All files of a folder, by their paths in it.
+pub(crate) fn files_in(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(at) = folders.pop() {
+        for entry in fs::read_dir(at).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let name = path.strip_prefix(folder).unwrap().display().to_string();
+            files.insert(name, fs::read(&path).unwrap());
+        }
+    }
+    files
+}
+
+/// The texts of all games, with their numbers and whether they are deleted.
+pub(crate) fn games_of(cbh: &Path) -> BTreeMap<u32, (bool, String)> {
+    let database = Database::open(cbh, &Options::default()).unwrap();
+    let mut entries = Vec::new();
+    database
+        .entries(GameId(1), database.last_id(), &mut entries)
+        .unwrap();
+    let mut decoded = Decoded::default();
+    let mut games = BTreeMap::new();
+    for entry in entries {
+        if database.read_game(entry.id, &mut decoded).is_ok() {
+            games.insert(entry.id.0, (entry.is_deleted, text_of(&decoded)));
+        }
+    }
+    games
+}
+
+/// What is wrong with a base, a line each, in any order.
+pub(crate) fn defects_of(cbh: &Path) -> Vec<String> {
+    let database = Database::open(cbh, &Options::default()).unwrap();
+    let mut found = Vec::new();
+    database
+        .check(&|_| {}, &mut |defect| found.push(defect.to_string()))
+        .unwrap();
+    found.sort();
+    found
+}
+
+/// A copy of a base, real or not, with all that lies beside it under its name.
+pub(crate) fn copy_of(cbh: &Path) -> tempfile::TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    let stem = cbh.file_stem().unwrap();
+    let mut folders = vec![cbh.parent().unwrap().to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let to = copy
+                .path()
+                .join(path.strip_prefix(cbh.parent().unwrap()).unwrap());
+            let is_inside = folder != cbh.parent().unwrap();
+            if !is_inside && path.file_stem() != Some(stem) {
+                continue;
+            }
+            if path.is_dir() {
+                fs::create_dir(&to).unwrap();
+                folders.push(path);
+            } else {
+                fs::copy(&path, &to).unwrap();
+            }
+        }
+    }
+    copy
+}
+
+/// Fails with the names of those files that are not the same.
+pub(crate) fn assert_same_files(
+    found: &BTreeMap<String, Vec<u8>>,
+    wanted: &BTreeMap<String, Vec<u8>>,
+    about: &str,
+) {
+    let names = found.keys().chain(wanted.keys());
+    let others: Vec<&String> = names
+        .filter(|name| found.get(*name) != wanted.get(*name))
+        .collect();
+    assert!(
+        others.is_empty(),
+        "{about}: not as they should be: {others:?}"
+    );
+}

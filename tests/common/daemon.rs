@@ -1,0 +1,267 @@
+//! The program itself, mounting a copy of a base to be written.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// Longer than anything takes on a machine that has much to do.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// A base in a folder of its own, and where it is mounted.
+#[derive(Debug)]
+pub struct Daemon {
+    folder: Option<tempfile::TempDir>,
+    base: PathBuf,
+    child: Option<Child>,
+}
+
+/// Runs cbfs to its end.
+pub fn cbfs<A: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = A>) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cbfs"));
+    command.args(arguments).stdin(Stdio::null());
+    command.output().unwrap()
+}
+
+/// What a program wrote to stderr.
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+impl Daemon {
+    /// Mounts a copy of the fixture `base`, as `cbh/sample/sample.cbh`.
+    pub fn of_fixture(base: &str) -> Daemon {
+        Daemon::of_copy(&super::fixture(base))
+    }
+
+    /// Mounts a copy of a base.
+    pub fn of_copy(base: &Path) -> Daemon {
+        let mut daemon = Daemon::idle(base);
+        daemon.start(&["rw"]);
+        daemon
+    }
+
+    /// A copy of a base that is not mounted.
+    pub fn idle(base: &Path) -> Daemon {
+        let folder = tempfile::tempdir().unwrap();
+        let copy = folder.path().join("base");
+        fs::create_dir(&copy).unwrap();
+        fs::create_dir(folder.path().join("mount")).unwrap();
+        for entry in fs::read_dir(base.parent().unwrap()).unwrap() {
+            let file = entry.unwrap().path();
+            if file.is_file() && file.file_stem() == base.file_stem() {
+                fs::copy(&file, copy.join(file.file_name().unwrap())).unwrap();
+            }
+        }
+        Daemon {
+            base: copy.join(base.file_name().unwrap()),
+            folder: Some(folder),
+            child: None,
+        }
+    }
+
+    fn folder(&self) -> &Path {
+        self.folder.as_ref().unwrap().path()
+    }
+
+    /// The `.cbh` of the base.
+    pub fn base(&self) -> &Path {
+        &self.base
+    }
+
+    /// The base lies here from now on.
+    pub fn set_base(&mut self, base: PathBuf) {
+        self.base = base;
+    }
+
+    /// The folder of drafts that could not be saved.
+    pub fn state(&self) -> PathBuf {
+        self.folder().join("state")
+    }
+
+    /// A path in the mount; the empty one is its root.
+    pub fn at(&self, path: &str) -> PathBuf {
+        self.folder().join("mount").join(path)
+    }
+
+    /// The file of a game.
+    pub fn game(&self, number: u32) -> PathBuf {
+        self.at(&format!("games/{number:06}.pgn"))
+    }
+
+    /// The text of a game.
+    pub fn text(&self, number: u32) -> String {
+        fs::read_to_string(self.game(number)).unwrap()
+    }
+
+    /// The command that would mount it.
+    pub fn command(&self, options: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cbfs"));
+        command
+            .args(["mount", "-f", "-o", &options.join(",")])
+            .arg(&self.base)
+            .arg(self.at(""))
+            .env("XDG_STATE_HOME", self.state())
+            .env("XDG_CACHE_HOME", self.folder().join("cache"))
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Mounts; returns when the mount can be used.
+    pub fn start(&mut self, options: &[&str]) {
+        assert!(self.child.is_none(), "it is mounted already");
+        let log = fs::File::options()
+            .create(true)
+            .append(true)
+            .open(self.folder().join("log"))
+            .unwrap();
+        let mut child = self.command(options).stderr(log).spawn().unwrap();
+        let start = Instant::now();
+        while !self.is_mounted() {
+            if let Some(status) = child.try_wait().unwrap() {
+                panic!("the daemon ended with {status}: {}", self.log());
+            }
+            assert!(start.elapsed() < PATIENCE, "it does not mount");
+            thread::sleep(Duration::from_millis(2));
+        }
+        self.child = Some(child);
+    }
+
+    /// What the daemons have logged.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.folder().join("log")).unwrap_or_default()
+    }
+
+    fn is_mounted(&self) -> bool {
+        let device = |path: &Path| fs::metadata(path).map(|metadata| metadata.dev());
+        match (device(&self.at("")), device(self.folder())) {
+            (Ok(mount), Ok(folder)) => mount != folder,
+            // A dead mount is one.
+            _ => true,
+        }
+    }
+
+    /// Number of the process.
+    pub fn process(&self) -> u32 {
+        self.child.as_ref().unwrap().id()
+    }
+
+    /// Unmounts; returns when the daemon has ended.
+    pub fn end(&mut self) {
+        let output = cbfs(["umount".into(), self.at("")]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        self.wait();
+    }
+
+    /// Ends it by a signal.
+    pub fn terminate(&mut self) {
+        self.signal(Signal::SIGTERM);
+        self.wait();
+    }
+
+    /// Ends it as a crash does, and takes away what is left of the mount.
+    pub fn kill(&mut self) {
+        self.signal(Signal::SIGKILL);
+        self.wait();
+        let output = Command::new("umount")
+            .arg("-l")
+            .arg(self.at(""))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+    }
+
+    fn signal(&self, signal: Signal) {
+        let process = i32::try_from(self.process()).unwrap();
+        kill(Pid::from_raw(process), signal).unwrap();
+    }
+
+    fn wait(&mut self) {
+        let mut child = self.child.take().unwrap();
+        let start = Instant::now();
+        while child.try_wait().unwrap().is_none() {
+            assert!(start.elapsed() < PATIENCE, "the daemon does not end");
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Mounts it anew.
+    pub fn restart(&mut self) {
+        self.end();
+        self.start(&["rw"]);
+    }
+
+    /// Sees that nothing is wrong with the base, which must not be mounted.
+    pub fn assert_sound(&self) {
+        let output = cbfs(["check".into(), self.base.clone()]);
+        let found = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{found}{}", stderr(&output));
+    }
+
+    /// The files of the base with their bytes.
+    pub fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let folder = self.base.parent().unwrap();
+        let entries = fs::read_dir(folder).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let mut files: Vec<_> = paths
+            .filter(|path| path.is_file())
+            .map(|path| (path.clone(), fs::read(path).unwrap()))
+            .collect();
+        files.sort();
+        files
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = cbfs([
+                "umount".into(),
+                self.folder.as_ref().unwrap().path().join("mount"),
+            ]);
+            let start = Instant::now();
+            while matches!(child.try_wait(), Ok(None)) && start.elapsed() < PATIENCE {
+                thread::sleep(Duration::from_millis(2));
+            }
+            let _ = child.kill();
+        }
+        // To clear the folder away through a mount would delete its games.
+        if self.is_mounted() {
+            std::mem::forget(self.folder.take());
+        }
+    }
+}
+
+/// The text of a game with another tag at its top.
+pub fn with_tag(text: &str, name: &str, value: &str) -> String {
+    let others = text
+        .lines()
+        .filter(|line| !line.starts_with(&format!("[{name} ")));
+    let lines: Vec<&str> = others.collect();
+    format!("[{name} \"{value}\"]\n{}\n", lines.join("\n"))
+}
+
+/// The number that the system gives an error, if it is one.
+pub fn errno<T>(result: io::Result<T>) -> Option<i32> {
+    result.err().and_then(|error| error.raw_os_error())
+}
+
+/// Closes a file and tells what the filesystem says.
+pub fn close(file: fs::File) -> io::Result<()> {
+    use std::os::fd::IntoRawFd;
+    Ok(nix::unistd::close(file.into_raw_fd())?)
+}
+
+/// Writes a file as most programs do, and tells what closing it says.
+pub fn save(path: &Path, text: &str) -> io::Result<()> {
+    use std::io::Write;
+    let mut file = fs::File::create(path)?;
+    file.write_all(text.as_bytes())?;
+    close(file)
+}

@@ -1,0 +1,786 @@
+//! What programs do to the files of a mount, and what becomes of it in the
+//! base: through a real mount, by the program itself.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::string_slice,
+    reason = "a test says what is wrong by panicking, and what it does by printing"
+)]
+
+mod common;
+
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::process::Command;
+
+use common::daemon::{Daemon, cbfs, close, errno, save, stderr, with_tag};
+use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+
+const SAMPLE: &str = "cbh/sample/sample.cbh";
+
+/// The sample, mounted; nothing without FUSE, which is said then.
+fn sample() -> Option<Daemon> {
+    common::has_fuse().then(|| Daemon::of_fixture(SAMPLE))
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    names
+}
+
+/// Sees that a game has this annotator, now and in the base, and that its
+/// size is what it says.
+fn assert_annotated(daemon: &mut Daemon, number: u32, annotator: &str) {
+    let line = format!("[Annotator \"{annotator}\"]\n");
+    for _ in 0..2 {
+        let text = daemon.text(number);
+        assert!(text.contains(&line), "{text}");
+        assert!(
+            text.starts_with("[Event "),
+            "not the canonical text: {text}"
+        );
+        assert_eq!(
+            fs::metadata(daemon.game(number)).unwrap().len(),
+            text.len() as u64
+        );
+        daemon.restart();
+    }
+    daemon.end();
+    daemon.assert_sound();
+    daemon.start(&["rw"]);
+}
+
+fn edited(daemon: &Daemon, number: u32, annotator: &str) -> String {
+    with_tag(&daemon.text(number), "Annotator", annotator)
+}
+
+#[test]
+fn a_file_that_is_written_and_closed_is_saved() {
+    let Some(mut daemon) = sample() else { return };
+    let others: Vec<_> = (2..=13).map(|number| daemon.text(number)).collect();
+    let text = edited(&daemon, 1, "Writer");
+    save(&daemon.game(1), &text).unwrap();
+    assert_annotated(&mut daemon, 1, "Writer");
+    let now: Vec<_> = (2..=13).map(|number| daemon.text(number)).collect();
+    assert_eq!(now, others);
+}
+
+#[test]
+fn saving_what_is_there_changes_no_byte() {
+    let Some(mut daemon) = sample() else { return };
+    daemon.end();
+    let before = daemon.files();
+    daemon.start(&["rw"]);
+    for number in 1..=13 {
+        let text = daemon.text(number);
+        save(&daemon.game(number), &text).unwrap();
+        // As an editor that does not care for line ends and line lengths.
+        save(&daemon.game(number), &text.replace('\n', "\r\n")).unwrap();
+    }
+    daemon.end();
+    assert!(before == daemon.files());
+}
+
+#[test]
+fn a_temporary_that_is_renamed_over_a_game_is_saved_as_that_game() {
+    let Some(mut daemon) = sample() else { return };
+    for (number, name) in [(2, "sedAbCdEf"), (3, ".000003.pgn.XyZ123"), (4, "tmp.pgn")] {
+        let inode = fs::metadata(daemon.game(number)).unwrap().ino();
+        let text = edited(&daemon, number, name);
+        let temporary = daemon.at(&format!("games/{name}"));
+        save(&temporary, &text).unwrap();
+        fs::rename(&temporary, daemon.game(number)).unwrap();
+        assert_eq!(fs::metadata(daemon.game(number)).unwrap().ino(), inode);
+        assert_eq!(names(&daemon.at("games")).len(), 13, "{name}");
+        assert_annotated(&mut daemon, number, name);
+    }
+}
+
+#[test]
+fn a_game_that_is_renamed_away_and_written_anew_is_the_same_game() {
+    let Some(mut daemon) = sample() else { return };
+    let old = daemon.text(5);
+    let text = edited(&daemon, 5, "Backed up");
+    let backup = daemon.at("games/000005.pgn~");
+    fs::rename(daemon.game(5), &backup).unwrap();
+    assert!(!daemon.game(5).exists());
+    save(&daemon.game(5), &text).unwrap();
+    assert_eq!(fs::read_to_string(&backup).unwrap(), old);
+    fs::remove_file(&backup).unwrap();
+    assert_annotated(&mut daemon, 5, "Backed up");
+}
+
+#[test]
+fn a_game_that_was_renamed_away_is_back_when_nothing_takes_its_place() {
+    let Some(mut daemon) = sample() else { return };
+    let old = daemon.text(5);
+    let backup = daemon.at("games/000005.pgn.old");
+    fs::rename(daemon.game(5), &backup).unwrap();
+    fs::remove_file(&backup).unwrap();
+    assert_eq!(daemon.text(5), old);
+    fs::rename(daemon.game(5), &backup).unwrap();
+    fs::rename(&backup, daemon.game(5)).unwrap();
+    assert_eq!(daemon.text(5), old);
+    fs::rename(daemon.game(5), &backup).unwrap();
+    daemon.restart();
+    assert_eq!(daemon.text(5), old);
+    assert!(!backup.exists());
+}
+
+#[test]
+fn a_game_that_is_unlinked_and_created_is_the_same_game() {
+    let Some(mut daemon) = sample() else { return };
+    let text = edited(&daemon, 6, "Unpacked");
+    fs::remove_file(daemon.game(6)).unwrap();
+    assert!(daemon.at("deleted/000006.pgn").exists());
+    let mut file = File::create_new(daemon.game(6)).unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    close(file).unwrap();
+    assert!(!daemon.at("deleted/000006.pgn").exists());
+    assert_annotated(&mut daemon, 6, "Unpacked");
+}
+
+#[test]
+fn a_refused_text_after_unlinking_leaves_the_old_game_undeleted() {
+    let Some(mut daemon) = sample() else { return };
+    let old = daemon.text(6);
+    fs::remove_file(daemon.game(6)).unwrap();
+    assert_eq!(errno(save(&daemon.game(6), "no game")), Some(libc::EINVAL));
+    daemon.restart();
+    assert_eq!(daemon.text(6), old);
+}
+
+#[test]
+fn an_emptied_file_is_never_saved() {
+    let Some(mut daemon) = sample() else { return };
+    let old = daemon.text(1);
+    close(File::create(daemon.game(1)).unwrap()).unwrap();
+    assert_eq!(daemon.text(1), old);
+    let file = OpenOptions::new().write(true).open(daemon.game(1)).unwrap();
+    file.set_len(0).unwrap();
+    close(file).unwrap();
+    daemon.restart();
+    assert_eq!(daemon.text(1), old);
+}
+
+#[test]
+fn files_of_editors_are_theirs_and_go_with_the_mount() {
+    let Some(mut daemon) = sample() else { return };
+    for name in [
+        "4913",
+        ".000001.pgn.swp",
+        "#000001.pgn#",
+        "000001.pgn~",
+        "notes.txt",
+    ] {
+        let path = daemon.at(&format!("games/{name}"));
+        fs::write(&path, name.repeat(3000)).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), name.repeat(3000));
+        assert!(names(&daemon.at("games")).contains(&name.to_owned()));
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+    }
+    daemon.end();
+    daemon.assert_sound();
+    daemon.start(&["rw"]);
+    assert_eq!(names(&daemon.at("games")).len(), 13);
+}
+
+#[test]
+fn a_new_name_or_the_next_number_is_a_new_game() {
+    let Some(mut daemon) = sample() else { return };
+    let text = edited(&daemon, 1, "New");
+    save(&daemon.at("games/mine.pgn"), &text).unwrap();
+    assert!(daemon.text(16).contains("[Annotator \"New\"]"));
+    let inode = |path| fs::metadata(path).unwrap().ino();
+    assert_eq!(inode(daemon.at("games/mine.pgn")), inode(daemon.game(16)));
+    save(&daemon.game(17), &edited(&daemon, 2, "Next")).unwrap();
+    assert!(daemon.text(17).contains("[Annotator \"Next\"]"));
+    assert_eq!(errno(save(&daemon.game(99), &text)), Some(libc::EPERM));
+    let two = format!("{text}\n{text}");
+    assert_eq!(
+        errno(save(&daemon.at("games/two.pgn"), &two)),
+        Some(libc::EINVAL)
+    );
+    assert!(!daemon.game(18).exists());
+    assert_annotated(&mut daemon, 16, "New");
+    assert!(!daemon.at("games/mine.pgn").exists());
+    assert_eq!(names(&daemon.at("games")).len(), 15);
+}
+
+#[test]
+fn all_games_of_a_file_are_imported_or_none() {
+    let Some(mut daemon) = sample() else { return };
+    let three: String = (1..=3)
+        .map(|n| edited(&daemon, n, "Imported") + "\n")
+        .collect();
+    save(&daemon.at("import/three.pgn"), &three).unwrap();
+    assert_eq!(names(&daemon.at("games")).len(), 16);
+    assert_eq!(
+        fs::read_to_string(daemon.at("import/three.pgn")).unwrap(),
+        three
+    );
+    let log = fs::read_to_string(daemon.at("import/three.pgn.log")).unwrap();
+    assert!(log.contains('3'), "{log}");
+    let broken = format!("{three}\n[Event \"x\"]\n\n1. e5 *\n");
+    assert_eq!(
+        errno(save(&daemon.at("import/broken.pgn"), &broken)),
+        Some(libc::EINVAL)
+    );
+    let log = fs::read_to_string(daemon.at("import/broken.pgn.log")).unwrap();
+    assert!(log.contains("e5"), "{log}");
+    assert_eq!(names(&daemon.at("games")).len(), 16);
+    // A file that comes under another name first.
+    save(&daemon.at("import/.rsync.AbC"), &three).unwrap();
+    assert_eq!(names(&daemon.at("games")).len(), 16);
+    fs::rename(
+        daemon.at("import/.rsync.AbC"),
+        daemon.at("import/again.pgn"),
+    )
+    .unwrap();
+    assert_eq!(names(&daemon.at("games")).len(), 19);
+    assert_annotated(&mut daemon, 21, "Imported");
+    assert!(names(&daemon.at("import")).is_empty());
+}
+
+#[test]
+fn a_removed_game_is_in_deleted_and_comes_back_from_there() {
+    let Some(mut daemon) = sample() else { return };
+    let text = daemon.text(7);
+    fs::remove_file(daemon.game(7)).unwrap();
+    assert!(!daemon.game(7).exists());
+    daemon.restart();
+    assert_eq!(
+        fs::read_to_string(daemon.at("deleted/000007.pgn")).unwrap(),
+        text
+    );
+    fs::rename(daemon.at("deleted/000007.pgn"), daemon.game(7)).unwrap();
+    daemon.restart();
+    assert_eq!(daemon.text(7), text);
+    daemon.end();
+    daemon.assert_sound();
+}
+
+#[test]
+fn a_directory_of_a_player_is_renamed_with_the_player() {
+    let Some(mut daemon) = sample() else { return };
+    let players = names(&daemon.at("players"));
+    let [first, second, ..] = players.as_slice() else {
+        panic!("{players:?}")
+    };
+    let at = |name: &str| daemon.at("players").join(name);
+    assert_eq!(
+        errno(fs::rename(at(first), at(second))),
+        Some(libc::ENOTEMPTY)
+    );
+    let games = names(&at(first));
+    fs::rename(at(first), at("Newname, Nobody")).unwrap();
+    assert_eq!(names(&at("Newname, Nobody")), games);
+    assert!(!at(first).exists());
+    daemon.restart();
+    let text = fs::read_to_string(daemon.at("players/Newname, Nobody").join(&games[0])).unwrap();
+    assert!(text.contains(" \"Newname, Nobody\"]"), "{text}");
+    daemon.end();
+    daemon.assert_sound();
+}
+
+#[test]
+fn what_nobody_should_do_is_not_permitted() {
+    let Some(daemon) = sample() else { return };
+    fs::remove_file(daemon.game(8)).unwrap();
+    let deleted = daemon.at("deleted/000008.pgn");
+    let player = daemon.at("players").join(&names(&daemon.at("players"))[0]);
+    let listed = player.join(&names(&player)[0]);
+    let refused = [
+        (
+            "a game over another",
+            errno(fs::rename(daemon.game(1), daemon.game(2))),
+        ),
+        ("removal from deleted/", errno(fs::remove_file(&deleted))),
+        ("an edit in deleted/", errno(fs::write(&deleted, "x"))),
+        ("removal under players/", errno(fs::remove_file(&listed))),
+        ("a directory", errno(fs::create_dir(daemon.at("games/new")))),
+        (
+            "a symlink",
+            errno(std::os::unix::fs::symlink("x", daemon.at("games/.#lock"))),
+        ),
+    ];
+    for (what, errno) in refused {
+        assert_eq!(errno, Some(libc::EPERM), "{what}");
+    }
+    assert_eq!(daemon.text(2).lines().next(), daemon.text(2).lines().next());
+    assert!(listed.exists() && deleted.exists());
+}
+
+#[test]
+fn flags_of_renames_are_honoured() {
+    let Some(daemon) = sample() else { return };
+    let scratch = daemon.at("games/scratch");
+    fs::write(&scratch, edited(&daemon, 1, "Renamed")).unwrap();
+    let rename = |flags| renameat2(AT_FDCWD, &scratch, AT_FDCWD, &daemon.game(1), flags);
+    assert_eq!(
+        rename(RenameFlags::RENAME_NOREPLACE),
+        Err(nix::Error::EEXIST)
+    );
+    assert_eq!(
+        rename(RenameFlags::RENAME_EXCHANGE),
+        Err(nix::Error::EINVAL)
+    );
+    rename(RenameFlags::empty()).unwrap();
+    assert!(daemon.text(1).contains("[Annotator \"Renamed\"]"));
+}
+
+#[test]
+fn a_link_to_a_file_of_an_editor_is_a_copy() {
+    let Some(daemon) = sample() else { return };
+    let old = daemon.text(1);
+    fs::hard_link(daemon.game(1), daemon.at("games/000001.pgn~")).unwrap();
+    save(&daemon.game(1), &edited(&daemon, 1, "After")).unwrap();
+    assert_eq!(
+        fs::read_to_string(daemon.at("games/000001.pgn~")).unwrap(),
+        old
+    );
+}
+
+#[test]
+fn attributes_are_accepted_and_change_nothing() {
+    let Some(mut daemon) = sample() else { return };
+    daemon.end();
+    let before = daemon.files();
+    daemon.start(&["rw"]);
+    let game = daemon.game(1);
+    fs::set_permissions(&game, Permissions::from_mode(0o600)).unwrap();
+    let metadata = fs::metadata(&game).unwrap();
+    std::os::unix::fs::chown(&game, Some(metadata.uid()), Some(metadata.gid())).unwrap();
+    File::options()
+        .write(true)
+        .open(&game)
+        .unwrap()
+        .set_modified(std::time::SystemTime::now())
+        .unwrap();
+    File::open(daemon.at("games")).unwrap().sync_all().unwrap();
+    daemon.end();
+    assert!(before == daemon.files());
+}
+
+#[test]
+fn a_game_is_edited_wherever_it_is_listed() {
+    let Some(mut daemon) = sample() else { return };
+    let white = |text: &str| {
+        let line = text
+            .lines()
+            .find(|line| line.starts_with("[White "))
+            .unwrap();
+        line.split('"').nth(1).unwrap().to_owned()
+    };
+    let folder = daemon.at("players").join(white(&daemon.text(9)));
+    let text = edited(&daemon, 9, "Through players");
+    let temporary = folder.join(".000009.pgn.tmp");
+    save(&temporary, &text).unwrap();
+    fs::rename(&temporary, folder.join("000009.pgn")).unwrap();
+    assert_annotated(&mut daemon, 9, "Through players");
+}
+
+#[test]
+fn a_text_is_saved_when_it_is_whole_however_it_was_written() {
+    let Some(mut daemon) = sample() else { return };
+    let text = edited(&daemon, 1, "In pieces");
+    let (first, second) = text.split_at(text.len() / 2);
+    let mut file = File::create(daemon.game(1)).unwrap();
+    file.write_all(first.as_bytes()).unwrap();
+    // As when a program that inherited the file ends: half a text is flushed.
+    let _ = close(file.try_clone().unwrap());
+    file.write_all(second.as_bytes()).unwrap();
+    close(file).unwrap();
+    assert_annotated(&mut daemon, 1, "In pieces");
+    assert!(names(&daemon.at(".cbfs/rejected")).is_empty());
+
+    let text = edited(&daemon, 2, "At offsets");
+    let file = File::create(daemon.game(2)).unwrap();
+    for (place, piece) in text
+        .as_bytes()
+        .chunks(100)
+        .enumerate()
+        .collect::<Vec<_>>()
+        .iter()
+        .rev()
+    {
+        file.write_all_at(piece, *place as u64 * 100).unwrap();
+    }
+    close(file).unwrap();
+    assert_annotated(&mut daemon, 2, "At offsets");
+
+    let text = edited(&daemon, 3, "Appended");
+    let mut file = OpenOptions::new()
+        .append(true)
+        .open(daemon.game(3))
+        .unwrap();
+    file.set_len(0).unwrap();
+    for line in text.split_inclusive('\n') {
+        file.write_all(line.as_bytes()).unwrap();
+    }
+    close(file).unwrap();
+    assert_annotated(&mut daemon, 3, "Appended");
+
+    let text = edited(&daemon, 4, "Read back");
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(daemon.game(4))
+        .unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    file.set_len(text.len() as u64).unwrap();
+    file.seek(SeekFrom::Start(0)).unwrap();
+    let mut back = String::new();
+    file.read_to_string(&mut back).unwrap();
+    assert_eq!(back, text);
+    file.sync_all().unwrap();
+    close(file).unwrap();
+    assert_annotated(&mut daemon, 4, "Read back");
+}
+
+#[test]
+fn who_reads_goes_on_with_the_text_that_was_opened() {
+    let Some(daemon) = sample() else { return };
+    let old = daemon.text(1);
+    let mut reader = File::open(daemon.game(1)).unwrap();
+    save(&daemon.game(1), &edited(&daemon, 1, "Meanwhile")).unwrap();
+    let mut whole = String::new();
+    reader.read_to_string(&mut whole).unwrap();
+    assert!(
+        whole == old || whole == daemon.text(1),
+        "a mixture: {whole}"
+    );
+}
+
+#[test]
+fn a_refused_text_is_kept_until_the_game_is_saved() {
+    let Some(mut daemon) = sample() else { return };
+    let old = daemon.text(1);
+    let refused = old.replacen("e4", "e5", 1);
+    assert_ne!(refused, old);
+    assert_eq!(errno(save(&daemon.game(1), &refused)), Some(libc::EINVAL));
+    assert_eq!(daemon.text(1), old);
+    let file = File::create(daemon.game(1)).unwrap();
+    file.write_all_at(refused.as_bytes(), 0).unwrap();
+    assert_eq!(errno(file.sync_all()), Some(libc::EINVAL));
+    let _ = close(file);
+    for ending in [Daemon::restart, |daemon: &mut Daemon| {
+        daemon.kill();
+        daemon.start(&["rw"]);
+    }] {
+        assert_eq!(daemon.text(1), old);
+        let kept = daemon.at(".cbfs/rejected");
+        assert_eq!(names(&kept), ["000001.pgn", "000001.txt"]);
+        assert_eq!(
+            fs::read_to_string(kept.join("000001.pgn")).unwrap(),
+            refused
+        );
+        let why = fs::read_to_string(kept.join("000001.txt")).unwrap();
+        assert!(why.contains("line") && why.contains("e5"), "{why}");
+        ending(&mut daemon);
+    }
+    save(&daemon.game(1), &edited(&daemon, 1, "At last")).unwrap();
+    assert!(names(&daemon.at(".cbfs/rejected")).is_empty());
+    // Or until it is removed.
+    let _ = save(&daemon.game(2), "nonsense");
+    assert_eq!(
+        names(&daemon.at(".cbfs/rejected")),
+        ["000002.pgn", "000002.txt"]
+    );
+    fs::remove_file(daemon.at(".cbfs/rejected/000002.pgn")).unwrap();
+    daemon.restart();
+    assert!(names(&daemon.at(".cbfs/rejected")).is_empty());
+}
+
+#[test]
+fn a_draft_that_was_not_closed_is_kept_when_the_daemon_is_ended() {
+    let Some(mut daemon) = sample() else { return };
+    let old = daemon.text(1);
+    let text = edited(&daemon, 1, "Unfinished");
+    let half = &text[..text.len() / 2];
+    let file = File::create(daemon.game(1)).unwrap();
+    file.write_all_at(half.as_bytes(), 0).unwrap();
+    daemon.terminate();
+    drop(file);
+    daemon.assert_sound();
+    daemon.start(&["rw"]);
+    assert_eq!(daemon.text(1), old);
+    assert_eq!(
+        fs::read_to_string(daemon.at(".cbfs/rejected/000001.pgn")).unwrap(),
+        half
+    );
+}
+
+#[test]
+fn a_second_writer_is_refused_and_told_of_the_first() {
+    let Some(daemon) = sample() else { return };
+    let elsewhere = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cbfs"));
+    command
+        .args(["mount", "-o", "rw"])
+        .arg(daemon.base())
+        .arg(elsewhere.path());
+    let output = command.output().unwrap();
+    assert!(!output.status.success());
+    let why = stderr(&output);
+    let first = daemon.at("");
+    assert!(
+        why.contains(first.to_str().unwrap().trim_end_matches('/')),
+        "{why}"
+    );
+    assert_eq!(why.trim_end().lines().count(), 1, "{why}");
+}
+
+#[test]
+fn a_game_that_could_not_be_read_whole_cannot_be_written() {
+    if !common::has_fuse() {
+        return;
+    }
+    let base = common::fixture("cbh/damage");
+    let base = fs::read_dir(base)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut base = base;
+    let base = base
+        .find(|path| path.extension().is_some_and(|kind| kind == "cbh"))
+        .unwrap();
+    let daemon = Daemon::of_copy(&base);
+    let mut refused = 0;
+    for name in names(&daemon.at("games")) {
+        let path = daemon.at("games").join(name);
+        let Ok(text) = fs::read_to_string(&path) else {
+            continue;
+        };
+        if !text.contains("[%cbdefect") {
+            continue;
+        }
+        refused += 1;
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o444);
+        assert_eq!(
+            errno(OpenOptions::new().write(true).open(&path)),
+            Some(libc::EACCES)
+        );
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    }
+    assert!(refused > 0);
+}
+
+/// Texts that are no game, or none that a base can hold as it is: what closing
+/// says, and a word of the reason.
+#[test]
+fn bad_texts_are_refused_with_the_reason() {
+    let Some(mut daemon) = sample() else { return };
+    let old = daemon.text(1);
+    let moves = "Nf3 Nf6 Ng1 Ng8 ".repeat(15_000);
+    let two = format!("{old}\n{old}");
+    let bad: [(&str, Vec<u8>, &str); 7] = [
+        ("binary", (0..=255).cycle().take(10_000).collect(), "line 1"),
+        (
+            "brackets",
+            format!("[Event \"x\"]\n\n1. e4 {} *\n", "(".repeat(1_000_000)).into(),
+            "line 3",
+        ),
+        ("two games", two.into(), "game"),
+        (
+            "60,000 plies",
+            format!("[Event \"x\"]\n\n{moves} *\n").into(),
+            "long",
+        ),
+        ("Elo", with_tag(&old, "WhiteElo", "99999").into(), "99999"),
+        (
+            "unclosed comment",
+            old.replacen("1. e4", "1. e4 {never", 1).into(),
+            "comment",
+        ),
+        (
+            "another result",
+            with_tag(&old, "Result", "0-1").into(),
+            "result",
+        ),
+    ];
+    for (what, text, reason) in bad {
+        let mut file = File::create(daemon.game(1)).unwrap();
+        file.write_all(&text).unwrap();
+        let closed = errno(close(file));
+        let is_stored = closed.is_none();
+        if is_stored {
+            // What can be stored is stored whole.
+            assert_eq!(what, "60,000 plies");
+            assert_eq!(daemon.text(1).matches("Nf3").count(), 15_000);
+            save(&daemon.game(1), &old).unwrap();
+            continue;
+        }
+        assert_eq!(closed, Some(libc::EINVAL), "{what}");
+        assert_eq!(daemon.text(1), old, "{what}");
+        let why = fs::read_to_string(daemon.at(".cbfs/rejected/000001.txt")).unwrap();
+        assert!(why.to_lowercase().contains(reason), "{what}: {why}");
+        assert_eq!(
+            fs::read(daemon.at(".cbfs/rejected/000001.pgn")).unwrap(),
+            text
+        );
+    }
+    let mut file = File::create(daemon.game(1)).unwrap();
+    let piece = vec![b' '; 1 << 20];
+    let written = (0..100).find_map(|_| file.write_all(&piece).err());
+    assert_eq!(written.unwrap().raw_os_error(), Some(libc::EFBIG));
+    let _ = close(file);
+    assert_eq!(daemon.text(1), old);
+    daemon.end();
+    daemon.assert_sound();
+}
+
+#[test]
+fn what_a_field_cannot_hold_is_stored_whole_all_the_same() {
+    let Some(mut daemon) = sample() else { return };
+    let name = format!("{}, Long", "Verylongname".repeat(10));
+    save(&daemon.game(1), &with_tag(&daemon.text(1), "White", &name)).unwrap();
+    save(
+        &daemon.game(2),
+        &with_tag(&daemon.text(2), "Black", "Ωmega, 象棋"),
+    )
+    .unwrap();
+    save(
+        &daemon.game(3),
+        &with_tag(&daemon.text(3), "OurOwnTag", "kept"),
+    )
+    .unwrap();
+    daemon.restart();
+    assert!(
+        daemon.text(1).contains(&format!("[White \"{name}\"]")),
+        "{}",
+        daemon.text(1)
+    );
+    assert!(
+        daemon.text(2).contains("[Black \"Ωmega, 象棋\"]"),
+        "{}",
+        daemon.text(2)
+    );
+    assert!(
+        daemon.text(3).contains("[OurOwnTag \"kept\"]"),
+        "{}",
+        daemon.text(3)
+    );
+    daemon.end();
+    daemon.assert_sound();
+}
+
+#[test]
+fn a_full_disk_refuses_a_save_and_keeps_the_base_whole() {
+    if !common::has_fuse() {
+        return;
+    }
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("*** NOT TESTED: a full disk needs root ***");
+        return;
+    }
+    let disk = tempfile::tempdir().unwrap();
+    let mut command = Command::new("mount");
+    command
+        .args(["-t", "tmpfs", "-o", "size=512k", "tmpfs"])
+        .arg(disk.path());
+    if !command.status().unwrap().success() {
+        eprintln!("*** NOT TESTED: a full disk: no tmpfs can be mounted ***");
+        return;
+    }
+    let mut daemon = Daemon::idle(&common::fixture(SAMPLE));
+    for (file, bytes) in daemon.files() {
+        fs::write(disk.path().join(file.file_name().unwrap()), bytes).unwrap();
+    }
+    daemon.set_base(disk.path().join("sample.cbh"));
+    daemon.start(&["rw"]);
+    let mut expected = daemon.text(1);
+    let mut saves = 0;
+    let refused = loop {
+        assert!(saves < 10_000, "the disk does not get full");
+        let remark = format!("{{{saves} {}}}", "word ".repeat(2000));
+        let text = daemon
+            .text(1)
+            .replacen("1. e4", &format!("{remark} 1. e4"), 1);
+        let text = if saves % 2 == 0 {
+            text
+        } else {
+            edited(&daemon, 1, "Short")
+        };
+        match save(&daemon.game(1), &text) {
+            Ok(()) => expected = daemon.text(1),
+            Err(error) => break error,
+        }
+        saves += 1;
+    };
+    assert!(
+        [Some(libc::ENOSPC), Some(libc::EIO), Some(libc::EINVAL)].contains(&refused.raw_os_error())
+    );
+    assert_eq!(daemon.text(1), expected);
+    fs::write(disk.path().join("filler"), "").unwrap();
+    daemon.end();
+    daemon.start(&["ro"]);
+    assert_eq!(daemon.text(1), expected);
+    daemon.end();
+    daemon.assert_sound();
+    drop(daemon);
+    assert!(
+        Command::new("umount")
+            .arg(disk.path())
+            .status()
+            .unwrap()
+            .success()
+    );
+}
+
+#[test]
+fn a_base_that_cannot_be_written_is_mounted_to_be_read() {
+    if !common::has_fuse() {
+        return;
+    }
+    let mut daemon = Daemon::idle(&common::fixture(SAMPLE));
+    let files: Vec<_> = daemon.files().into_iter().map(|(path, _)| path).collect();
+    for file in &files {
+        fs::set_permissions(file, Permissions::from_mode(0o444)).unwrap();
+    }
+    let output = daemon.command(&["rw"]).output().unwrap();
+    assert!(!output.status.success());
+    assert!(stderr(&output).contains("-o ro"), "{}", stderr(&output));
+    daemon.start(&["defaults"]);
+    assert_eq!(errno(fs::write(daemon.game(1), "x")), Some(libc::EROFS));
+    let mode = |path| fs::metadata(path).unwrap().mode() & 0o777;
+    assert_eq!(
+        (mode(daemon.game(1)), mode(daemon.at("games"))),
+        (0o444, 0o555)
+    );
+    daemon.end();
+    for file in &files {
+        fs::set_permissions(file, Permissions::from_mode(0o644)).unwrap();
+    }
+    daemon.start(&["defaults"]);
+    assert_eq!(
+        (mode(daemon.game(1)), mode(daemon.at("games"))),
+        (0o644, 0o755)
+    );
+}
+
+#[test]
+fn the_journal_is_gone_when_a_mount_has_ended() {
+    let Some(mut daemon) = sample() else { return };
+    save(&daemon.game(1), &edited(&daemon, 1, "Once")).unwrap();
+    let folder = daemon.base().parent().unwrap().to_path_buf();
+    assert!(names(&folder).iter().any(|name| name.ends_with("-journal")));
+    daemon.terminate();
+    let left = names(&folder);
+    assert!(
+        left.iter().all(|name| name.starts_with("sample.")),
+        "{left:?}"
+    );
+    let output = cbfs(["export".into(), daemon.base().to_path_buf()]);
+    assert!(String::from_utf8_lossy(&output.stdout).contains("[Annotator \"Once\"]"));
+}

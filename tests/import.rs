@@ -1,0 +1,463 @@
+//! Importing PGN into bases: all games of all files, or none.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::string_slice,
+    reason = "a test says what is wrong by panicking, and what it does by printing"
+)]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use common::command::{
+    CBFS, assert_same_files, cbfs, copy_of, defects_of, files_in, games_of, said, succeeds,
+};
+use common::{copy_of_base, fixture_bases, real_bases};
+
+/// The games of a base that PGN can carry: not deleted, and without damage.
+fn sound_games(cbh: &Path) -> Vec<String> {
+    let games = games_of(cbh).into_values();
+    games
+        .filter(|(is_deleted, text)| !is_deleted && !text.contains("[%cbdefect"))
+        .map(|(_, text)| text)
+        .collect()
+}
+
+fn text_path(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// Games with new and known names, some with remarks.
+fn many_games(count: usize) -> String {
+    let mut text = String::new();
+    for number in 0..count {
+        let (white, black) = (number % 37, number % 11);
+        write!(
+            text,
+            "[Event \"Open {}\"]\n[Site \"Gent\"]\n[Date \"2020.01.{:02}\"]\n[Round \"{}\"]\n\
+             [White \"White, {white}\"]\n[Black \"Black, {black}\"]\n[Result \"1-0\"]\n\n\
+             1. e4 {{ {number} }} e5 2. Nf3 (2. f4 exf4) 2... Nc6 1-0\n\n",
+            number % 5,
+            1 + number % 28,
+            1 + number % 9,
+        )
+        .unwrap();
+    }
+    text
+}
+
+#[test]
+fn what_is_exported_and_imported_again_is_the_same() {
+    let mut count = 0;
+    for base in fixture_bases().into_iter().chain(real_bases()) {
+        let folder = tempfile::tempdir().unwrap();
+        let games = sound_games(&base);
+        let (pgn, new) = (folder.path().join("all.pgn"), folder.path().join("new.cbh"));
+        fs::write(&pgn, games.concat()).unwrap();
+        let output = cbfs(&["import", "--create", text_path(&new), text_path(&pgn)]);
+        assert!(
+            output.status.success(),
+            "{}: {}",
+            base.display(),
+            said(&output)
+        );
+        let again: Vec<String> = games_of(&new).into_values().map(|(_, text)| text).collect();
+        assert_eq!(again.len(), games.len(), "{}", base.display());
+        for (number, (game, again)) in games.iter().zip(&again).enumerate() {
+            if shared_facts_gone(game) == shared_facts_gone(again) {
+                continue;
+            }
+            panic!("{} {}:\n{game}\n{again}", base.display(), number + 1);
+        }
+        let mut defects = defects_of(&new);
+        // Some games of the fixtures have them, and keep them.
+        defects.retain(|defect| !defect.contains("annotations on moves that the game does not"));
+        assert_eq!(defects, [""; 0], "{}", base.display());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 14);
+        count += games.len();
+    }
+    assert!(count > 50, "{count}");
+}
+
+/// A text without what a base has once for all games of a tournament or
+/// source, and without what ChessBase decides.
+fn shared_facts_gone(text: &str) -> String {
+    let gone = [
+        "[EventEndDate ",
+        "[EventType ",
+        "[EventRounds ",
+        "[EventCountry ",
+        "[EventCategory ",
+        "[Source ",
+        "[SourceDate ",
+        "[SourceVersion ",
+        "[SourceVersionDate ",
+        "[SourceQuality ",
+        "[CbhTopGame ",
+    ];
+    let lines = text.lines();
+    lines
+        .filter(|line| !gone.iter().any(|gone| line.starts_with(gone)))
+        .fold(String::new(), |text, line| text + line + "\n")
+}
+
+#[test]
+fn games_are_appended_behind_those_that_are_there() {
+    let mut bases = fixture_bases();
+    bases.extend(real_bases());
+    for base in bases {
+        let folder = copy_of(&base);
+        let copy = folder.path().join(base.file_name().unwrap());
+        let (before, defects) = (games_of(&copy), defects_of(&copy));
+        let last = cbfs::cbh::Database::open(&copy, &cbfs::cbh::Options::default())
+            .unwrap()
+            .last_id();
+        let pgn = folder.path().join("more.pgn");
+        fs::write(&pgn, many_games(3000)).unwrap();
+        let output = cbfs(&["import", text_path(&copy), text_path(&pgn)]);
+        if !output.status.success() {
+            // A damaged base may refuse, and is as it was then.
+            assert!(!defects.is_empty(), "{}: {}", base.display(), said(&output));
+            assert!(games_of(&copy) == before, "{}", base.display());
+            continue;
+        }
+        let told = format!(
+            "3000 games appended as {}\u{2013}{}\n",
+            last + 1,
+            last + 3000
+        );
+        assert_eq!(String::from_utf8(output.stdout.clone()).unwrap(), told);
+        let mut after = games_of(&copy);
+        let new = after.split_off(&(last + 1));
+        for (id, game) in &before {
+            // What a damaged game refers to may be there now.
+            let is_sound = !game.1.contains("[%cbdefect");
+            assert!(!is_sound || after[id] == *game, "{} {id}", base.display());
+        }
+        assert_eq!((after.len(), new.len()), (before.len(), 3000));
+        for (number, (_, text)) in new.values().enumerate() {
+            assert!(text.contains(&format!("{{{number}}}")), "{text}");
+        }
+        let new_defects: Vec<String> = defects_of(&copy)
+            .into_iter()
+            .filter(|defect| !defects.contains(defect))
+            .collect();
+        if defects.is_empty() {
+            assert_eq!(new_defects, [""; 0], "{}", base.display());
+        }
+    }
+}
+
+#[test]
+fn an_error_in_the_last_game_is_told_with_its_place_and_nothing_is_imported() {
+    let folder = copy_of_base("cbh/sample");
+    let base = folder.path().join("sample.cbh");
+    let good = folder.path().join("good.pgn");
+    let bad = folder.path().join("bad.pgn");
+    fs::write(&good, many_games(2000)).unwrap();
+    let text = many_games(3000);
+    let lines = text.lines().count();
+    fs::write(&bad, text.trim_end().to_owned() + " 3. Ke4\n").unwrap();
+    let before = files_in(folder.path());
+    let (base, good, bad) = (text_path(&base), text_path(&good), text_path(&bad));
+    for files in [vec![bad], vec![good, bad], vec![bad, good]] {
+        let output = cbfs(&[vec!["import", base], files].concat());
+        let errors = String::from_utf8(output.stderr.clone()).unwrap();
+        assert_eq!(
+            (output.status.code(), errors.lines().count()),
+            (Some(1), 1),
+            "{errors}"
+        );
+        let place = format!("cbfs: {bad}:{}:", lines - 1);
+        assert!(errors.starts_with(&place), "{errors} {place}");
+        assert!(errors.ends_with("; nothing was imported\n"), "{errors}");
+        assert_same_files(&files_in(folder.path()), &before, "after");
+    }
+}
+
+#[test]
+fn a_game_that_the_base_cannot_hold_is_told_with_its_line() {
+    let folder = copy_of_base("cbh/sample");
+    let base = folder.path().join("sample.cbh");
+    let before = files_in(folder.path());
+    let text = many_games(2) + "[White \"A\"]\n[WhiteElo \"5000\"]\n\n1. e4 *\n";
+    let output = import_from_stdin(&[text_path(&base)], text.as_bytes());
+    let errors = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.starts_with("cbfs: standard input:2"), "{errors}");
+    assert!(errors.contains("Elo"), "{errors}");
+    assert_same_files(&files_in(folder.path()), &before, "after");
+}
+
+fn import_from_stdin(arguments: &[&str], text: &[u8]) -> std::process::Output {
+    let mut child = start_import(&[arguments, &["-"]].concat());
+    // It may end before it has read all.
+    let _ = child.stdin.take().unwrap().write_all(text);
+    child.wait_with_output().unwrap()
+}
+
+fn start_import(arguments: &[&str]) -> Child {
+    Command::new(CBFS)
+        .arg("import")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn standard_input_marks_line_ends_and_other_encodings_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().join("new.cbh");
+    let text = many_games(1).replace("White, 0", "Hübner, Robert");
+    let mut bytes = b"\xef\xbb\xbf".to_vec();
+    bytes.extend(text.replace('\n', "\r\n").bytes());
+    let output = import_from_stdin(&["--create", text_path(&base)], &bytes);
+    assert_eq!(said(&output), "1 game appended as 1\n");
+    assert!(games_of(&base)[&1].1.contains("[White \"Hübner, Robert\"]"));
+    let western = text.replace('ü', "\u{1}").into_bytes();
+    let western: Vec<u8> = western
+        .into_iter()
+        .map(|byte| if byte == 1 { 0xfc } else { byte })
+        .collect();
+    let output = import_from_stdin(&[text_path(&base)], &western);
+    let told = said(&output);
+    assert!(told.contains("standard input:5:10: not UTF-8"), "{told}");
+    let games = games_of(&base);
+    assert_eq!(games[&1].1, games[&2].1);
+}
+
+#[test]
+fn a_base_is_created_whole_or_not_at_all_and_never_over_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().join("new.cbh");
+    let output = import_from_stdin(&["--create", text_path(&base)], b"no game");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(files_in(folder.path()).is_empty());
+    let output = import_from_stdin(&["--create", text_path(&base)], b"");
+    assert_eq!(said(&output), "0 games appended\n");
+    let empty = files_in(folder.path());
+    assert_eq!(empty.len(), 13);
+    assert_eq!(empty["new.cbh"].len(), 46);
+    assert_eq!(defects_of(&base), [""; 0]);
+    let output = import_from_stdin(&["--create", text_path(&base)], many_games(1).as_bytes());
+    assert!(
+        said(&output).contains("is there already"),
+        "{}",
+        said(&output)
+    );
+    assert_same_files(&files_in(folder.path()), &empty, "after");
+    let missing = folder.path().join("missing.cbh");
+    let output = import_from_stdin(&[text_path(&missing)], many_games(1).as_bytes());
+    assert!(said(&output).contains("not found"), "{}", said(&output));
+}
+
+#[test]
+fn a_text_that_is_not_there_is_told_before_anything_is_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().join("new.cbh");
+    let output = cbfs(&["import", "--create", text_path(&base), "/nowhere.pgn"]);
+    assert!(
+        said(&output).starts_with("cbfs: /nowhere.pgn: "),
+        "{}",
+        said(&output)
+    );
+    assert!(files_in(folder.path()).is_empty());
+}
+
+/// Files of the base, search caches and what others left aside.
+fn base_files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let files = files_in(folder).into_iter();
+    files
+        .filter(|(name, _)| name.starts_with("sample."))
+        .collect()
+}
+
+#[test]
+fn an_import_that_is_killed_leaves_the_old_base_or_the_new_one_and_no_litter() {
+    let text = many_games(4000);
+    let new = {
+        let folder = copy_of_base("cbh/sample");
+        let base = folder.path().join("sample.cbh");
+        import_from_stdin(&[text_path(&base)], text.as_bytes());
+        games_of(&base)
+    };
+    let mut found = [0; 2];
+    for delay in [0, 3, 10, 20, 40, 60, 80, 100, 130, 160, 200, 300, 450] {
+        let folder = copy_of_base("cbh/sample");
+        let base = folder.path().join("sample.cbh");
+        let (old, old_files) = (games_of(&base), base_files(folder.path()));
+        let pgn = folder.path().join("games.pgn");
+        fs::write(&pgn, &text).unwrap();
+        let mut child = start_import(&[text_path(&base), text_path(&pgn)]);
+        thread::sleep(Duration::from_millis(delay));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        recover(&base);
+        let games = games_of(&base);
+        assert!(
+            games == old || games == new,
+            "{delay}: {} games",
+            games.len()
+        );
+        found[usize::from(games == new)] += 1;
+        if games == old {
+            assert_same_files(&base_files(folder.path()), &old_files, "after the kill");
+        }
+        assert_eq!(hidden_files(folder.path()), [""; 0], "{delay}");
+        assert_eq!(defects_of(&base), [""; 0], "{delay}");
+    }
+    println!("killed before the commit and after it: {found:?}");
+}
+
+/// Opens a base to change it, which brings it to a whole state.
+fn recover(base: &Path) {
+    let output = import_from_stdin(&[text_path(base)], b"");
+    assert_eq!(said(&output), "0 games appended\n");
+}
+
+fn hidden_files(folder: &Path) -> Vec<String> {
+    let names = files_in(folder).into_keys();
+    names.filter(|name| name.starts_with('.')).collect()
+}
+
+#[test]
+fn an_import_that_is_killed_amid_its_games_is_undone_when_the_base_is_next_opened() {
+    let folder = copy_of_base("cbh/sample");
+    let base = folder.path().join("sample.cbh");
+    let before = files_in(folder.path());
+    let mut child = start_import(&[text_path(&base), "-"]);
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(many_games(6000).as_bytes()).unwrap();
+    let moves = folder.path().join("sample.cbg");
+    let is_longer = || fs::metadata(&moves).unwrap().len() > before["sample.cbg"].len() as u64;
+    for _ in 0..600 {
+        if is_longer() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert!(is_longer(), "nothing was laid behind the file");
+    assert_eq!(hidden_files(folder.path()).len(), 2);
+    // Whoever reads meanwhile sees the old base.
+    assert_eq!(games_of(&base).len(), 3.max(games_of(&base).len()));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    recover(&base);
+    assert_same_files(&files_in(folder.path()), &before, "after");
+}
+
+#[test]
+fn a_base_being_made_that_is_killed_is_not_there_and_can_be_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().join("new.cbh");
+    let mut child = start_import(&["--create", text_path(&base), "-"]);
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(many_games(3000).as_bytes()).unwrap();
+    for _ in 0..600 {
+        if files_in(folder.path()).len() > 12 {
+            break;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!base.exists());
+    let output = import_from_stdin(&["--create", text_path(&base)], many_games(5).as_bytes());
+    assert_eq!(said(&output), "5 games appended as 1\u{2013}5\n");
+    assert_eq!(files_in(folder.path()).len(), 13);
+}
+
+#[test]
+fn an_import_that_is_interrupted_undoes_itself() {
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+    let folder = copy_of_base("cbh/sample");
+    let base = folder.path().join("sample.cbh");
+    let before = files_in(folder.path());
+    let mut child = start_import(&[text_path(&base), "-"]);
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(many_games(3000).as_bytes()).unwrap();
+    for _ in 0..600 {
+        if files_in(folder.path()).len() > before.len() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    kill(
+        Pid::from_raw(i32::try_from(child.id()).unwrap()),
+        Signal::SIGINT,
+    )
+    .unwrap();
+    thread::sleep(Duration::from_millis(200));
+    let _ = stdin.write_all(many_games(3000).as_bytes());
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", said(&output));
+    assert_eq!(said(&output), "cbfs: interrupted; nothing was imported\n");
+    assert_same_files(&files_in(folder.path()), &before, "after");
+}
+
+#[test]
+fn two_cannot_import_at_once() {
+    let folder = copy_of_base("cbh/sample");
+    let base = folder.path().join("sample.cbh");
+    let mut child = start_import(&[text_path(&base), "-"]);
+    for _ in 0..600 {
+        if !hidden_files(folder.path()).is_empty() {
+            break;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    thread::sleep(Duration::from_millis(100));
+    let output = import_from_stdin(&[text_path(&base)], b"");
+    let errors = said(&output);
+    assert!(
+        errors.contains("has opened the base for writing"),
+        "{errors}"
+    );
+    assert!(errors.contains("cbfs import"), "{errors}");
+    child.stdin.take();
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn an_old_base_without_extended_headers_gets_them_when_a_team_comes() {
+    let old = PathBuf::from("cbh/oldheaders");
+    let folder = copy_of_base(old.to_str().unwrap());
+    let base = folder.path().join("oldheaders.cbh");
+    for extension in ["cbj", "cbe"] {
+        let _ = fs::remove_file(base.with_extension(extension));
+    }
+    let before = games_of(&base);
+    let text = many_games(3000) + "[White \"A\"]\n[WhiteTeam \"Gent\"]\n\n1. e4 *\n";
+    let output = import_from_stdin(&[text_path(&base)], text.as_bytes());
+    assert!(output.status.success(), "{}", said(&output));
+    let after = games_of(&base);
+    assert_eq!(after.len(), before.len() + 3001);
+    assert!(
+        after
+            .last_key_value()
+            .unwrap()
+            .1
+            .1
+            .contains("[WhiteTeam \"Gent\"]")
+    );
+    assert_eq!(defects_of(&base), [""; 0]);
+    let told = succeeds(&["info", text_path(&base)]);
+    assert!(!told.is_empty());
+}

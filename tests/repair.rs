@@ -1,0 +1,279 @@
+//! Mending bases: what can be told from the rest is as it was, and nothing
+//! else is touched.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test says what is wrong by panicking, and what it does by printing"
+)]
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cbfs::cbh::{OpenBase, Options, repair};
+use cbfs::storage::Access;
+use common::command::{
+    assert_same_files, cbfs, copy_of, defects_of, files_in, games_of, said, succeeds,
+};
+use common::{copy_of_base, fixture_bases, real_bases};
+
+fn text_path(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// Mends a base; what it said.
+fn mended(base: &Path) -> Vec<String> {
+    let options = Options::default();
+    let mut open = OpenBase::open(base, &options, Access::ReadWrite, "test").unwrap();
+    let mut found = Vec::new();
+    repair(&mut open, &|_| {}, &mut |defect| {
+        found.push(defect.to_string());
+    })
+    .unwrap();
+    open.store.close().unwrap();
+    found
+}
+
+/// What no repair can mend.
+fn is_beyond_repair(defect: &str) -> bool {
+    let blobs = [".cbg", ".cba"].iter().any(|file| defect.starts_with(file));
+    let rest = [
+        "which is not there",
+        "has no meaning",
+        "is neither game nor text",
+        "does not sort after",
+        "impossible",
+        "of an older kind",
+    ];
+    blobs || rest.iter().any(|known| defect.contains(known))
+}
+
+#[test]
+fn a_repair_leaves_only_what_cannot_be_mended_and_shows_the_same_games() {
+    let mut count = 0;
+    for base in fixture_bases().into_iter().chain(real_bases()) {
+        let folder = copy_of(&base);
+        let copy = folder.path().join(base.file_name().unwrap());
+        let (games, blobs) = (games_of(&copy), blobs_of(&copy));
+        let before = defects_of(&copy);
+        let said = mended(&copy);
+        let left = defects_of(&copy);
+        let more: Vec<_> = left
+            .iter()
+            .filter(|defect| !is_beyond_repair(defect))
+            .collect();
+        assert!(more.is_empty(), "{}: {more:?}", base.display());
+        assert!(blobs_of(&copy) == blobs, "{}", base.display());
+        for (id, game) in games_of(&copy) {
+            // An entity that was taken back may be shown now.
+            let was = &games[&id];
+            let is_sound = !was.1.contains("[%cbdefect");
+            assert!(
+                !is_sound || game == *was,
+                "{} {id}: {game:?} {was:?}",
+                base.display()
+            );
+        }
+        assert_eq!(
+            said.is_empty(),
+            before == left,
+            "{}: {said:?}",
+            base.display()
+        );
+        assert_eq!(mended(&copy), [""; 0], "{}", base.display());
+        count += said.len();
+    }
+    println!("{count} things mended");
+}
+
+/// What `.cbg` and `.cba` hold behind their headers.
+fn blobs_of(base: &Path) -> [Vec<u8>; 2] {
+    ["cbg", "cba"].map(|file| {
+        let bytes = fs::read(base.with_extension(file)).unwrap();
+        bytes.get(26..).unwrap_or_default().to_vec()
+    })
+}
+
+/// A sound base whose files are damaged one byte at a time.
+struct Patient {
+    _folder: tempfile::TempDir,
+    base: PathBuf,
+    games: std::collections::BTreeMap<u32, (bool, String)>,
+}
+
+impl Patient {
+    fn new() -> Patient {
+        let folder = copy_of_base("cbh/sample");
+        let base = folder.path().join("sample.cbh");
+        assert_eq!(defects_of(&base), [""; 0]);
+        let games = games_of(&base);
+        Patient {
+            _folder: folder,
+            base,
+            games,
+        }
+    }
+
+    /// Damages one byte of a file, mends the base and looks at it.
+    fn treat(&self, file: &str, at: usize, change: u8) {
+        let path = self.base.with_extension(file);
+        let sound = fs::read(&path).unwrap();
+        let mut bytes = sound.clone();
+        bytes[at] ^= change;
+        fs::write(&path, &bytes).unwrap();
+        let about = format!(".{file} {at} ^ {change:#04x}");
+        let was_defective = !defects_of(&self.base).is_empty();
+        let told = mended(&self.base);
+        assert_eq!(defects_of(&self.base), [""; 0], "{about}: {told:?}");
+        assert!(games_of(&self.base) == self.games, "{about}: {told:?}");
+        assert!(!was_defective || !told.is_empty(), "{about}");
+        // Other files may have been mended after this one.
+        for entry in fs::read_dir(self.base.parent().unwrap()).unwrap() {
+            let kept = entry.unwrap().path();
+            if kept
+                .extension()
+                .is_some_and(|extension| extension == "before-repair")
+            {
+                fs::rename(&kept, kept.with_extension("")).unwrap();
+            }
+        }
+        fs::write(&path, sound).unwrap();
+        assert_eq!(defects_of(&self.base), [""; 0], "{about}");
+    }
+}
+
+#[test]
+fn each_byte_of_a_header_of_entities_that_is_damaged_is_mended() {
+    let patient = Patient::new();
+    for file in ["cbp", "cbt", "cbc", "cbs", "cbe"] {
+        let places = (0..8).chain(16..24);
+        for at in places {
+            patient.treat(file, at, if at % 2 == 0 { 0x01 } else { 0xff });
+        }
+        patient.treat(file, 24, 0x03);
+    }
+}
+
+#[test]
+fn each_byte_of_a_link_or_count_that_is_damaged_is_mended() {
+    let patient = Patient::new();
+    for (file, size, step) in [
+        ("cbp", 67, 4),
+        ("cbt", 99, 4),
+        ("cbc", 62, 1),
+        ("cbs", 68, 1),
+    ] {
+        let len = fs::metadata(patient.base.with_extension(file))
+            .unwrap()
+            .len();
+        let records = (usize::try_from(len).unwrap() - 32) / size;
+        for record in (0..records).step_by(step) {
+            let begin = 32 + record * size;
+            for at in (begin..begin + 9).chain(begin + size - 8..begin + size) {
+                patient.treat(file, at, if at % 2 == 0 { 0xff } else { 0x01 });
+            }
+        }
+    }
+}
+
+#[test]
+fn each_byte_of_a_length_or_of_what_a_record_says_of_its_game_is_mended() {
+    let patient = Patient::new();
+    for at in (6..10).chain(40..44) {
+        patient.treat("cbh", at, 0x01);
+    }
+    for file in ["cbg", "cba"] {
+        for at in (2..6).chain(10..18) {
+            patient.treat(file, at, 0x01);
+        }
+    }
+    for at in 8..12 {
+        patient.treat("cbj", at, 0x01);
+    }
+    for record in [1, 5] {
+        patient.treat("cbh", 46 * record + 45, 0x07);
+        for at in [14, 19, 33, 37] {
+            patient.treat("cbj", 32 + 120 * (record - 1) + at, 0x01);
+        }
+    }
+}
+
+#[test]
+fn each_file_that_changes_is_kept_as_it_was_and_older_copies_too() {
+    let folder = copy_of_base("cbh/sample");
+    let base = folder.path().join("sample.cbh");
+    let sound = files_in(folder.path());
+    let damage = |at: usize| {
+        let mut bytes = fs::read(base.with_extension("cbp")).unwrap();
+        bytes[at] ^= 0x55;
+        fs::write(base.with_extension("cbp"), &bytes).unwrap();
+        bytes
+    };
+    let first = damage(20);
+    let told = succeeds(&["check", "--repair", text_path(&base)]);
+    assert!(told.starts_with("mended: "), "{told}");
+    assert!(
+        told.ends_with("sound (15 records)\n") || told.contains(": sound ("),
+        "{told}"
+    );
+    assert_eq!(told.lines().count(), 2, "{told}");
+    let second = damage(32);
+    succeeds(&["check", "--repair", text_path(&base)]);
+    let mut files = files_in(folder.path());
+    assert_eq!(files.remove("sample.cbp.before-repair"), Some(first));
+    assert_eq!(files.remove("sample.cbp.before-repair.2"), Some(second));
+    files.remove("sample.cbp");
+    let mut others = sound;
+    others.remove("sample.cbp");
+    assert_same_files(&files, &others, "the other files");
+}
+
+#[test]
+fn a_sound_base_is_not_touched_and_damage_that_stays_is_told() {
+    let folder = copy_of_base("cbh/sample");
+    let base = folder.path().join("sample.cbh");
+    let before = files_in(folder.path());
+    let told = succeeds(&["check", "--repair", text_path(&base)]);
+    assert_eq!(told.lines().count(), 1, "{told}");
+    assert_same_files(&files_in(folder.path()), &before, "a sound base");
+    let mut moves = fs::read(base.with_extension("cbg")).unwrap();
+    moves[40] ^= 0xff;
+    fs::write(base.with_extension("cbg"), moves).unwrap();
+    let output = cbfs(&["check", "--repair", text_path(&base)]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(
+        said(&output).contains("sample.cbg at 0x"),
+        "{}",
+        said(&output)
+    );
+}
+
+#[test]
+fn an_unused_name_is_deleted_and_a_used_one_that_was_deleted_is_taken_back() {
+    let patient = Patient::new();
+    let path = patient.base.with_extension("cbp");
+    let sound = fs::read(&path).unwrap();
+    let mut bytes = sound.clone();
+    // Record 3 is marked as deleted, though games refer to it.
+    bytes[32 + 67 * 3..32 + 67 * 3 + 4].copy_from_slice(&(-999_i32).to_le_bytes());
+    // And one more record is there that no game refers to.
+    let capacity = u32::from_le_bytes(bytes[..4].try_into().unwrap());
+    bytes[..4].copy_from_slice(&(capacity + 1).to_le_bytes());
+    let mut stranger = [0xff; 67];
+    stranger[8..].fill(b'x');
+    bytes.extend(stranger);
+    fs::write(&path, bytes).unwrap();
+    let told = mended(&patient.base);
+    for part in ["taken back", "deleted", "built anew"] {
+        assert!(
+            told.iter().any(|line| line.contains(part)),
+            "{part}: {told:?}"
+        );
+    }
+    assert_eq!(defects_of(&patient.base), [""; 0]);
+    assert!(games_of(&patient.base) == patient.games);
+}

@@ -1,0 +1,649 @@
+//! Saving through a mount, without the kernel: what is shown after each edit
+//! is what a new mount of the same files shows, and the base stays sound.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test says what is wrong by panicking, and what it does by printing"
+)]
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use cbfs::cbh::{Database, GameId, Options as Reading};
+use cbfs::vfs::{
+    DatabaseSource, Editor, Error, Ino, Made, NodeKind, Options, Refusal, Role, Saved, Vfs, Writer,
+    format_game,
+};
+use tempfile::TempDir;
+
+const GAME: &str = "[Event \"Here\"]\n[Site \"There\"]\n[Date \"2024.05.06\"]\n[Round \"3\"]\n\
+    [White \"Nobody, Known\"]\n[Black \"Other, One\"]\n[Result \"1-0\"]\n\n1. e4 {why not} e5 2. Qh5 1-0\n\n";
+
+/// A copy of a base, mounted to be changed.
+struct Mount {
+    folder: TempDir,
+    base: PathBuf,
+    vfs: Vfs,
+}
+
+fn writer() -> Writer {
+    Writer {
+        label: "/mnt/first".to_owned(),
+        clock: SystemTime::now,
+        drops_foreign_tags: false,
+    }
+}
+
+fn open_to_write(base: &Path) -> Result<Vfs, String> {
+    let source = DatabaseSource::new(base, Reading::default(), None).written_by(Some(writer()));
+    Vfs::open(Box::new(source), &Options::default())
+}
+
+impl Mount {
+    fn of(base: &Path) -> Mount {
+        let folder = tempfile::tempdir().unwrap();
+        for entry in fs::read_dir(base.parent().unwrap()).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_file() && path.file_stem() == base.file_stem() {
+                let copy = folder.path().join(path.file_name().unwrap());
+                fs::write(copy, fs::read(&path).unwrap()).unwrap();
+            }
+        }
+        let base = folder.path().join(base.file_name().unwrap());
+        let vfs = open_to_write(&base).unwrap();
+        Mount { folder, base, vfs }
+    }
+
+    fn fixture(path: &str) -> Mount {
+        Mount::of(&common::fixture(path))
+    }
+
+    fn find(&self, path: &str) -> Option<Ino> {
+        find(&self.vfs, path)
+    }
+
+    fn text(&self, path: &str) -> String {
+        text(&self.vfs, self.find(path).unwrap())
+    }
+
+    fn names(&self, path: &str) -> Vec<String> {
+        let listed = list(&self.vfs, self.find(path).unwrap());
+        listed.into_iter().map(|(name, _)| name).collect()
+    }
+
+    fn edit(
+        &self,
+        mut edit: impl FnMut(&dyn Editor) -> Result<Saved, Refusal>,
+    ) -> Result<Saved, Refusal> {
+        self.vfs.edit(Ino::ROOT, &mut edit)
+    }
+
+    fn replace(&self, id: u32, text: &str) -> Result<Saved, Refusal> {
+        self.edit(|editor| editor.replace(game(id), text.as_bytes(), None))
+    }
+
+    fn append(&self, text: &str, instead_of: Option<&Made>) -> Saved {
+        self.edit(|editor| editor.append(text.as_bytes(), instead_of))
+            .unwrap()
+    }
+
+    fn role(&self, path: &str, name: &str) -> Role {
+        let directory = self.find(path).unwrap();
+        let mut role = Role::Refused;
+        let none = self.edit(|editor| {
+            role = editor.role(directory, name.as_bytes());
+            Err(Error::Invalid.into())
+        });
+        assert!(none.is_err());
+        role
+    }
+
+    fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let entries = fs::read_dir(self.folder.path()).unwrap();
+        let files = entries.map(|entry| entry.unwrap().path());
+        let files = files.filter(|path| !path.to_str().unwrap().ends_with("cbfs-journal"));
+        files
+            .map(|path| (path.clone(), fs::read(path).unwrap()))
+            .collect()
+    }
+
+    fn defects(&self) -> BTreeSet<String> {
+        let database = Database::open(&self.base, &Reading::default()).unwrap();
+        let mut defects = BTreeSet::new();
+        database
+            .check(&|_| {}, &mut |defect| {
+                // How long a file is now, or how many a wrong count counts, is
+                // not what is wrong with it.
+                let what = defect.to_string();
+                let what = what.split(", which has").next().unwrap();
+                defects.insert(what.split(" counts ").next().unwrap().to_owned());
+            })
+            .unwrap();
+        defects
+    }
+
+    /// What is shown is what a new mount shows.
+    fn ensure_current(&self, what: &str) {
+        let source = DatabaseSource::new(&self.base, Reading::default(), None);
+        let fresh = Vfs::open(Box::new(source), &Options::default()).unwrap();
+        let (shown, wanted) = (tree(&self.vfs), tree(&fresh));
+        for path in shown.keys().chain(wanted.keys()) {
+            assert_eq!(shown.get(path), wanted.get(path), "{path} after {what}");
+        }
+    }
+}
+
+fn game(id: u32) -> Ino {
+    Ino::new(1, id)
+}
+
+fn number_of(saved: &Saved) -> u32 {
+    saved.made.as_ref().unwrap().files[0].index()
+}
+
+fn name_of(id: u32) -> String {
+    let mut name = String::new();
+    format_game(GameId(id), &mut name);
+    name
+}
+
+fn find(vfs: &Vfs, path: &str) -> Option<Ino> {
+    let mut ino = Ino::ROOT;
+    for name in path.split('/').filter(|name| !name.is_empty()) {
+        ino = vfs.lookup(ino, name.as_bytes()).ok()?.ino;
+    }
+    Some(ino)
+}
+
+fn text(vfs: &Vfs, ino: Ino) -> String {
+    let mut text = Vec::new();
+    loop {
+        let read = vfs.read(ino, text.len() as u64, 1 << 16).unwrap();
+        if read.is_empty() {
+            return String::from_utf8(text).unwrap();
+        }
+        text.extend_from_slice(&read);
+    }
+}
+
+fn list(vfs: &Vfs, directory: Ino) -> Vec<(String, Ino)> {
+    let mut names = Vec::new();
+    vfs.list(directory, 0, &mut |entry| {
+        if !matches!(entry.name, "." | "..") {
+            names.push((entry.name.to_owned(), entry.node.ino));
+        }
+        true
+    })
+    .unwrap();
+    names
+}
+
+/// Everything that is shown but the mount's own directories: the links, length
+/// and text of each file.
+fn tree(vfs: &Vfs) -> BTreeMap<String, (u32, u64, String)> {
+    let mut tree = BTreeMap::new();
+    let mut open = vec![(String::new(), Ino::ROOT)];
+    while let Some((path, directory)) = open.pop() {
+        for (name, _) in list(vfs, directory) {
+            let path = format!("{path}/{name}");
+            if matches!(path.as_str(), "/.cbfs" | "/import") {
+                continue;
+            }
+            let attr = vfs.lookup(directory, name.as_bytes()).unwrap();
+            match attr.kind {
+                NodeKind::Directory => open.push((path, attr.ino)),
+                NodeKind::Symlink => {}
+                NodeKind::File(_) => {
+                    let text = text(vfs, attr.ino);
+                    assert_eq!(attr.size, text.len() as u64, "{path}");
+                    tree.insert(path, (attr.links, attr.size, text));
+                }
+            }
+        }
+    }
+    tree
+}
+
+/// Bases small enough to be looked at as a whole after each edit.
+fn small_bases() -> Vec<PathBuf> {
+    let bases = common::fixture_bases()
+        .into_iter()
+        .chain(common::real_bases());
+    let is_small = |base: &PathBuf| fs::metadata(base).unwrap().len() < 46 * 120;
+    let damaged = ["damage.cbh", "corrupt.cbh"];
+    bases
+        .filter(|base| is_small(base) && !damaged.iter().any(|name| base.ends_with(name)))
+        .collect()
+}
+
+fn first_game(vfs: &Vfs) -> Option<u32> {
+    let games = list(vfs, find(vfs, "games")?);
+    games.first().map(|(_, ino)| ino.index())
+}
+
+/// The text with another White, event and date.
+fn recast(text: &str) -> String {
+    let line = |line: &str| {
+        let line = match line.split(' ').next() {
+            Some("[White") => "[White \"Newcomer, Very\"]",
+            Some("[Event") => "[Event \"A new event\"]",
+            Some("[Date") => "[Date \"1876.??.??\"]",
+            // What names are made of belongs to the old ones.
+            Some("[CbhWhite") => return None,
+            _ => line,
+        };
+        Some(format!("{line}\n"))
+    };
+    text.lines().filter_map(line).collect()
+}
+
+#[test]
+fn what_is_shown_after_any_edit_is_what_a_new_mount_shows() {
+    for base in small_bases() {
+        let mount = Mount::of(&base);
+        let what = |edit: &str| format!("{edit} in {}", base.display());
+        let before = mount.defects();
+        // All lists are worked out, so that they have to be kept current.
+        mount.ensure_current(&what("nothing"));
+        let Some(id) = first_game(&mount.vfs) else {
+            continue;
+        };
+        let name = name_of(id);
+        let original = mount.text(&format!("games/{name}"));
+        match mount.replace(id, &recast(&original)) {
+            Ok(_) => {}
+            // One that cannot be read wholly is not written over.
+            Err(Refusal::Failed(Error::Damaged(_))) => continue,
+            Err(refusal) => panic!("{}: {refusal}\n{original}", base.display()),
+        }
+        mount.ensure_current(&what("other players"));
+        assert!(
+            mount
+                .text(&format!("games/{name}"))
+                .contains("Newcomer, Very")
+        );
+        assert!(mount.names("players/Newcomer, Very").contains(&name));
+        let new = number_of(&mount.append(GAME, None));
+        mount.ensure_current(&what("a new game"));
+        mount
+            .edit(|editor| editor.set_deleted(game(id), true))
+            .unwrap();
+        mount.ensure_current(&what("a deletion"));
+        assert!(mount.find(&format!("games/{name}")).is_none());
+        assert!(mount.find("players/Newcomer, Very").is_none());
+        assert!(mount.find(&format!("deleted/{name}")).is_some());
+        mount
+            .edit(|editor| editor.set_deleted(game(id), false))
+            .unwrap();
+        mount.ensure_current(&what("taking that back"));
+        let players = mount.find("players").unwrap();
+        mount
+            .edit(|editor| editor.rename(players, b"Newcomer, Very", b"Old, Hand"))
+            .unwrap();
+        mount.ensure_current(&what("another name"));
+        assert!(
+            mount
+                .text(&format!("games/{name}"))
+                .contains("[White \"Old, Hand\"]")
+        );
+        mount
+            .replace(new, &GAME.replace("Nobody", "Somebody"))
+            .unwrap();
+        mount.ensure_current(&what("a changed new game"));
+        mount.vfs.sync().unwrap();
+        mount.ensure_current(&what("a sync"));
+        mount.replace(id, &original).unwrap();
+        mount.ensure_current(&what("the text from before"));
+        let after = mount.defects();
+        let new: Vec<_> = after.difference(&before).collect();
+        assert!(new.is_empty(), "{}: {new:#?}", base.display());
+        mount.vfs.close();
+        mount.ensure_current(&what("the end"));
+    }
+}
+
+#[test]
+fn the_text_that_is_stored_changes_no_byte() {
+    for base in small_bases() {
+        let mount = Mount::of(&base);
+        let before = mount.files();
+        for (name, ino) in mount
+            .find("games")
+            .map(|games| list(&mount.vfs, games))
+            .unwrap()
+        {
+            match mount.replace(ino.index(), &text(&mount.vfs, ino)) {
+                Ok(saved) => assert!(saved.volume.is_none() && saved.made.is_none(), "{name}"),
+                Err(Refusal::Failed(Error::Damaged(_)) | Refusal::Text(_)) => {}
+                Err(refusal) => panic!("{name}: {refusal}"),
+            }
+        }
+        mount.vfs.close();
+        assert!(mount.files() == before, "{}", base.display());
+    }
+}
+
+#[test]
+fn a_save_can_be_taken_back_and_takes_the_place_of_another() {
+    let mount = Mount::fixture("cbh/sample/sample.cbh");
+    let before = (mount.files(), tree(&mount.vfs));
+    let made = mount.append(GAME, None).made.unwrap();
+    let again = mount
+        .append(&GAME.replace("Qh5", "Nf3"), Some(&made))
+        .made
+        .unwrap();
+    assert_eq!(made.files, again.files);
+    mount.ensure_current("an append in the place of another");
+    assert!(
+        mount
+            .text(&format!("games/{}", name_of(made.files[0].index())))
+            .contains("Nf3")
+    );
+    // A temporary file that was taken for a new game becomes an old one.
+    let text = mount.text("games/000001.pgn").replace("1. ", "{first} 1. ");
+    let edited = mount
+        .edit(|editor| editor.replace(game(1), text.as_bytes(), Some(&again)))
+        .unwrap();
+    mount.ensure_current("a game in the place of a new one");
+    assert_eq!(
+        mount.find(&format!("games/{}", name_of(made.files[0].index()))),
+        None
+    );
+    mount
+        .edit(|editor| editor.take_back(edited.made.as_ref().unwrap()))
+        .unwrap();
+    mount.ensure_current("taking all back");
+    assert!(tree(&mount.vfs) == before.1);
+    mount.vfs.close();
+    let is_cache = |path: &Path| {
+        let extension = path.extension().unwrap().to_str().unwrap().to_lowercase();
+        ["cbgi", "cbb", "cit", "cib", "cit2", "cib2"].contains(&extension.as_str())
+    };
+    for (path, bytes) in before.0 {
+        assert!(
+            is_cache(&path) || fs::read(&path).unwrap() == bytes,
+            "{}",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn what_something_was_saved_on_top_of_is_deleted_instead() {
+    let mount = Mount::fixture("cbh/sample/sample.cbh");
+    let made = mount.append(GAME, None).made.unwrap();
+    let other = mount
+        .append(&GAME.replace("Qh5", "Nc3"), None)
+        .made
+        .unwrap();
+    let name = name_of(made.files[0].index());
+    // Another text for the first one keeps its number.
+    let again = mount
+        .append(&GAME.replace("Qh5", "Bc4"), Some(&made))
+        .made
+        .unwrap();
+    assert_eq!(again.files, made.files);
+    assert!(mount.text(&format!("games/{name}")).contains("Bc4"));
+    mount.append(&GAME.replace("Qh5", "d4"), None);
+    mount.edit(|editor| editor.take_back(&again)).unwrap();
+    assert!(mount.find(&format!("deleted/{name}")).is_some());
+    assert!(
+        mount
+            .find(&format!("games/{}", name_of(other.files[0].index())))
+            .is_some()
+    );
+    mount.ensure_current("a deletion instead of taking back");
+}
+
+#[test]
+fn an_import_makes_all_games_of_a_text_or_none() {
+    let mount = Mount::fixture("cbh/sample/sample.cbh");
+    let count = mount.names("games").len();
+    let bad = format!("{GAME}{}", GAME.replace("Qh5", "Qh6"));
+    let import = |text: &str, instead_of: Option<&Made>| {
+        mount.edit(|editor| editor.import(&mut text.as_bytes(), instead_of))
+    };
+    let Err(Refusal::Text(why)) = import(&bad, None) else {
+        panic!("a game with an illegal move was imported");
+    };
+    assert!(why.starts_with("19:"), "{why}");
+    assert_eq!(mount.names("games").len(), count);
+    let half = import(GAME, None).unwrap().made.unwrap();
+    let good = format!("{GAME}{}", GAME.replace("Qh5", "Nf3"));
+    let whole = import(&good, Some(&half)).unwrap().made.unwrap();
+    assert_eq!(whole.files.len(), 2);
+    assert_eq!(mount.names("games").len(), count + 2);
+    mount.ensure_current("an import");
+    assert!(mount.find("import").is_some());
+    assert!(mount.names("import").is_empty());
+}
+
+#[test]
+fn names_mean_what_may_be_written_there() {
+    let mount = Mount::fixture("cbh/sample/sample.cbh");
+    let made = mount.append(GAME, None).made.unwrap();
+    let (file, name) = (made.files[0], name_of(made.files[0].index()));
+    let next = name_of(file.index() + 1);
+    assert_eq!(mount.role("games", &name), Role::File(file));
+    assert_eq!(mount.role("games", &next), Role::New);
+    assert_eq!(
+        mount.role("games", &name_of(file.index() + 2)),
+        Role::Refused
+    );
+    for (name, role) in [
+        ("new.pgn", Role::New),
+        ("New.PGN", Role::New),
+        (".new.pgn", Role::Scratch),
+        ("4913", Role::Scratch),
+        ("sedabc", Role::Scratch),
+        ("x.pgn~", Role::Scratch),
+    ] {
+        assert_eq!(mount.role("games", name), role, "{name}");
+    }
+    let group = "players/Nobody, Known";
+    assert_eq!(mount.role(group, &name), Role::File(file));
+    assert_eq!(mount.role(group, "000001.pgn"), Role::Refused);
+    assert_eq!(mount.role(group, &next), Role::Refused);
+    assert_eq!(mount.role(group, "tmp.pgn"), Role::Scratch);
+    for (name, role) in [
+        ("many.pgn", Role::Import),
+        ("games.txt", Role::Import),
+        (".many.pgn", Role::Scratch),
+        ("many.pgn.part", Role::Scratch),
+    ] {
+        assert_eq!(mount.role("import", name), role, "{name}");
+    }
+    mount.edit(|editor| editor.set_deleted(file, true)).unwrap();
+    assert_eq!(mount.role("games", &name), Role::Deleted(file));
+    for place in ["deleted", "", "players", "pgn", "eco"] {
+        assert_eq!(mount.role(place, &name), Role::Refused, "{place}");
+    }
+}
+
+#[test]
+fn a_name_that_another_has_is_refused_and_nothing_else_can_be_renamed() {
+    let mount = Mount::fixture("cbh/sample/sample.cbh");
+    mount.append(GAME, None);
+    let before = tree(&mount.vfs);
+    let rename = |place: &str, from: &str, to: &str| {
+        let directory = mount.find(place).unwrap();
+        mount.edit(|editor| editor.rename(directory, from.as_bytes(), to.as_bytes()))
+    };
+    for (place, from, to, wanted) in [
+        ("players", "Nobody, Known", "Other, One", Error::NotEmpty),
+        ("players", "Not There", "Anybody", Error::NotFound),
+        ("players", "Nobody, Known", "Nobody ~7", Error::Invalid),
+        ("years", "2024", "2025", Error::NotPermitted),
+        ("", "players", "persons", Error::NotPermitted),
+    ] {
+        match rename(place, from, to) {
+            Err(Refusal::Failed(error)) => assert_eq!(error.errno(), wanted.errno(), "{from}"),
+            other => panic!("{from}: {other:?}"),
+        }
+    }
+    assert!(tree(&mount.vfs) == before);
+    rename("tournaments", "Here (There)", "Elsewhere (Far (Away)) 1999").unwrap();
+    mount.ensure_current("another event");
+    assert!(
+        mount
+            .find("tournaments/Elsewhere (Far (Away)) 1999")
+            .is_some()
+    );
+}
+
+#[test]
+fn a_refused_text_says_where_and_changes_nothing() {
+    let mount = Mount::fixture("cbh/sample/sample.cbh");
+    let (files, before) = (mount.files(), tree(&mount.vfs));
+    for (text, place) in [
+        (GAME.replace("Qh5", "Nf33"), "9:"),
+        (format!("{GAME}{GAME}"), "11:"),
+        (String::new(), "1:1"),
+    ] {
+        match mount.replace(1, &text) {
+            Err(Refusal::Text(why)) => assert!(why.starts_with(place), "{why}"),
+            other => panic!("{other:?}"),
+        }
+    }
+    let elo = GAME.replace("[Result", "[WhiteElo \"9999\"]\n[Result");
+    assert!(matches!(mount.replace(1, &elo), Err(Refusal::Text(_))));
+    assert!(matches!(
+        mount.replace(999_999, GAME),
+        Err(Refusal::Failed(Error::NotFound))
+    ));
+    mount.vfs.close();
+    assert!(mount.files() == files && tree(&mount.vfs) == before);
+}
+
+#[test]
+fn the_second_writer_is_told_of_the_first() {
+    let mount = Mount::fixture("cbh/sample/sample.cbh");
+    let why = open_to_write(&mount.base).unwrap_err();
+    assert!(
+        why.contains("/mnt/first") && why.contains("sample.cbh"),
+        "{why}"
+    );
+    mount.append(GAME, None);
+    mount.vfs.close();
+    let second = open_to_write(&mount.base).unwrap();
+    assert!(find(&second, "players/Nobody, Known").is_some());
+    second.close();
+}
+
+#[test]
+fn a_base_that_must_not_be_written_is_shown_to_read_only() {
+    let mount = Mount::fixture("cbh/sample/sample.cbh");
+    mount.vfs.close();
+    let mut mode = fs::metadata(&mount.base).unwrap().permissions();
+    mode.set_readonly(true);
+    fs::set_permissions(&mount.base, mode).unwrap();
+    let vfs = open_to_write(&mount.base).unwrap();
+    assert!(find(&vfs, "import").is_none());
+    let refused = vfs.edit(Ino::ROOT, &mut |editor| {
+        editor.append(GAME.as_bytes(), None)
+    });
+    assert!(matches!(refused, Err(Refusal::Failed(Error::ReadOnly))));
+}
+
+#[test]
+fn what_another_program_changed_is_noticed_and_never_written_over() {
+    let mount = Mount::fixture("cbh/sample/sample.cbh");
+    mount.append(GAME, None);
+    mount.vfs.sync().unwrap();
+    assert_eq!(mount.vfs.refresh().directories, []);
+    // Another one deletes game 1.
+    let flagged = |is_deleted: bool| {
+        let mut bytes = fs::read(&mount.base).unwrap();
+        bytes[46] = if is_deleted {
+            bytes[46] | 0x80
+        } else {
+            bytes[46] & 0x7f
+        };
+        std::thread::sleep(Duration::from_millis(20));
+        fs::write(&mount.base, bytes).unwrap();
+    };
+    flagged(true);
+    let saved = mount.append(&GAME.replace("Qh5", "Nf3"), None);
+    assert!(mount.find("games/000001.pgn").is_none());
+    assert!(mount.find("deleted/000001.pgn").is_some());
+    assert!(
+        mount
+            .find(&format!("games/{}", name_of(number_of(&saved))))
+            .is_some()
+    );
+    mount.vfs.sync().unwrap();
+    flagged(false);
+    assert!(!mount.vfs.refresh().directories.is_empty());
+    assert!(mount.find("games/000001.pgn").is_some());
+    mount.vfs.refresh();
+    assert!(mount.vfs.refresh().directories.is_empty());
+    mount.ensure_current("changes from outside");
+}
+
+#[test]
+fn what_was_saved_is_synced_some_seconds_later_and_is_no_change_from_outside() {
+    let mount = Mount::fixture("cbh/sample/sample.cbh");
+    let before = mount.files();
+    mount.vfs.refresh();
+    let now = Instant::now();
+    mount.append(GAME, None);
+    assert!(mount.files().get(&mount.base) == before.get(&mount.base));
+    for (seconds, is_synced) in [(0, false), (1, false), (5, true)] {
+        mount.vfs.sync_if_due(now + Duration::from_secs(seconds));
+        let is_changed = mount.files().get(&mount.base) != before.get(&mount.base);
+        assert_eq!(is_changed, is_synced, "after {seconds} s");
+        assert_eq!(mount.vfs.refresh().directories, []);
+    }
+}
+
+/// A base of a million games, to be made with `scripts/multiply`, named by the
+/// environment; how long saves of it take.
+#[test]
+#[ignore = "takes a large base and a while"]
+fn a_save_of_a_large_base_takes_no_time() {
+    let Some(base) = std::env::var_os("CBFS_LARGE_BASE") else {
+        println!("NOT CHECKED: CBFS_LARGE_BASE names no base");
+        return;
+    };
+    let mount = Mount::of(Path::new(&base));
+    mount
+        .vfs
+        .lookup(mount.find("players").unwrap(), b"x")
+        .unwrap_err();
+    let mut times = Vec::new();
+    for id in 1000..2000 {
+        let Some(ino) = mount.find(&format!("games/{}", name_of(id))) else {
+            continue;
+        };
+        let text = text(&mount.vfs, ino);
+        let edited = text.replacen("1. ", "{saved} 1. ", 1);
+        let start = Instant::now();
+        if mount.replace(id, &edited).is_err() {
+            continue;
+        }
+        times.push(start.elapsed());
+        mount.vfs.attr(ino).unwrap();
+    }
+    times.sort();
+    let at = |part: usize| times[times.len() * part / 100];
+    println!(
+        "{} saves: median {:?}, 99% {:?}",
+        times.len(),
+        at(50),
+        at(99)
+    );
+    let start = Instant::now();
+    mount.append(GAME, None);
+    println!("first append {:?}", start.elapsed());
+    let start = Instant::now();
+    mount.append(GAME, None);
+    println!("second append {:?}", start.elapsed());
+    assert!(at(50) < Duration::from_millis(2));
+}
