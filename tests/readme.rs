@@ -24,7 +24,23 @@ fn section(heading: &str) -> String {
 #[test]
 fn every_sentence_on_behaviour_names_tests_that_are_there() {
     let files = [
-        "about", "changes", "check", "cli", "mount", "shelf", "truth", "vfs",
+        "about",
+        "book",
+        "book_tree",
+        "changes",
+        "check",
+        "cli",
+        "compact",
+        "crash",
+        "drafts",
+        "import",
+        "kvetka",
+        "mount",
+        "repair",
+        "saving",
+        "shelf",
+        "truth",
+        "vfs",
     ];
     let sources = files.map(|file| read(&format!("tests/{file}.rs")));
     let section = section("Behaviour");
