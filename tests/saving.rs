@@ -413,7 +413,7 @@ fn an_import_makes_all_games_of_a_text_or_none() {
     let Err(Refusal::Text(why)) = import(&bad, None) else {
         panic!("a game with an illegal move was imported");
     };
-    assert!(why.starts_with("19:"), "{why}");
+    assert!(why.starts_with("line 19,"), "{why}");
     assert_eq!(mount.names("games").len(), count);
     let half = import(GAME, None).unwrap().made.unwrap();
     let good = format!("{GAME}{}", GAME.replace("Qh5", "Nf3"));
@@ -503,9 +503,9 @@ fn a_refused_text_says_where_and_changes_nothing() {
     let mount = Mount::fixture("cbh/sample/sample.cbh");
     let (files, before) = (mount.files(), tree(&mount.vfs));
     for (text, place) in [
-        (GAME.replace("Qh5", "Nf33"), "9:"),
-        (format!("{GAME}{GAME}"), "11:"),
-        (String::new(), "1:1"),
+        (GAME.replace("Qh5", "Nf33"), "line 9,"),
+        (format!("{GAME}{GAME}"), "line 11,"),
+        (String::new(), "line 1, column 1:"),
     ] {
         match mount.replace(1, &text) {
             Err(Refusal::Text(why)) => assert!(why.starts_with(place), "{why}"),

@@ -67,9 +67,10 @@ fn each_base_is_a_directory_with_numbers_of_its_own() {
     let vfs = shelf(directory.path());
     let bases = names(&vfs, Ino::ROOT);
     let shown: Vec<&str> = bases.keys().map(String::as_str).collect();
-    assert_eq!(shown, [".", "..", ".cbfs", "Three", "one", "two"]);
+    assert_eq!(shown, [".", "..", ".cbfs", "Three", "book", "one", "two"]);
     let mut numbers = Vec::new();
-    for (name, root) in bases.into_iter().skip(3) {
+    let bases = bases.into_iter().skip(3);
+    for (name, root) in bases.filter(|(name, _)| name != "book") {
         let attr = vfs.lookup(Ino::ROOT, name.as_bytes()).unwrap();
         assert_eq!(attr.ino, root);
         assert_eq!(attr.ino.slot() << 40 | 1, root.0);

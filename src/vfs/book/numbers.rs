@@ -9,7 +9,7 @@
 //! | `/games/sources.tsv` | 32 |
 //! | `/games/0/` and so on | kind 60, index the source |
 //! | games | kind 61, counted through all sources |
-//! | a line and its files | kind 1 to 59: 2^32 + 8 × line + which of them |
+//! | a line and its files | kind 1 to 58: 2^32 + 8 × line + which of them |
 //!
 //! A line, other than the two empty ones, has the hash of its start and moves
 //! for a number, see [`lines`](super::lines).
@@ -17,7 +17,7 @@
 use crate::vfs::Ino;
 
 /// How many numbers there are for lines.
-pub(super) const LINES: u64 = 59 << 29;
+pub(super) const LINES: u64 = 58 << 29;
 
 /// The first number of a line.
 const FIRST: u64 = 1 << 32;
@@ -152,7 +152,7 @@ const ROOT_FILES: u64 = 16;
 const EXPORTS: u64 = 24;
 
 /// The last kind of lines.
-const LAST_KIND: u8 = 59;
+const LAST_KIND: u8 = 58;
 
 impl Thing {
     /// That of this number; whether it is there is not asked.

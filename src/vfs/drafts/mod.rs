@@ -72,8 +72,9 @@ use super::editor::{Editor, Role};
 use super::slot::Slot;
 use super::{Error, Ino, Options, Place, Vfs};
 
-/// The kind of number that drafts with a name of their own have.
-const KIND: u8 = 60;
+/// The kind of number that drafts with a name of their own have; no volume uses
+/// it.
+const KIND: u8 = 59;
 
 /// Names on the desk come after all others in a listing.
 const FIRST_COOKIE: u64 = 1 << 48;

@@ -115,7 +115,7 @@ fn a_refused_save_loses_nothing() {
     mount.write(GAMES, ONE, "right *").unwrap();
     assert_eq!(mount.rejected(), ["000002.pgn", "000002.txt"]);
     mount.unlink(rejected, TWO).unwrap();
-    assert_eq!(mount.rejected(), ["000002.txt"]);
+    assert!(mount.rejected().is_empty());
     assert_eq!(mount.unlink(rejected, TWO), Err(libc::ENOENT));
 }
 
