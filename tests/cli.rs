@@ -360,7 +360,9 @@ fn an_export_that_is_ended_leaves_nothing_behind() {
         std::fs::write(&out, "before").unwrap();
         // As nohup does.
         let ignore = if is_ignored { "trap '' HUP; " } else { "" };
-        let mut export = Command::new("sh")
+        // Whoever runs the tests may ignore it too.
+        let mut export = Command::new("env")
+            .args(["--default-signal=HUP", "sh"])
             .args(["-c", &format!("{ignore}exec \"$@\""), "sh", CBFS, "export"])
             .args([&source, Path::new("-o"), &out])
             .spawn()

@@ -11,7 +11,7 @@
 //! | `README.txt`, `book.json`, `warnings.txt` | about the book |
 //!
 //! A directory is a **line**: a start and the moves from there. It is made
-//! when somebody looks, and has the files of [`LineFile`]. Where a move leads
+//! when somebody looks, and has the files of [`LineFile`](numbers::LineFile). Where a move leads
 //! to a position that was there before, a link to that directory stands in its
 //! place, so every walk ends: no line is longer than the book has positions.
 //!
