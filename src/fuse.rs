@@ -652,7 +652,8 @@ impl Filesystem for Adapter {
     ) {
         let request = format_args!("closing of {ino:?}");
         if !self.profile.is_writable {
-            return reply.ok();
+            // Then the kernel never asks again.
+            return reply.error(Errno::ENOSYS);
         }
         let flushed = self.answer_writing(request, || self.vfs.flush(Handle(handle.0)));
         confirm(flushed, reply);
