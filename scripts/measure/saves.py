@@ -36,7 +36,7 @@ def copy_of(base):
     shutil.rmtree(PLACE, ignore_errors=True)
     PLACE.mkdir(parents=True)
     for path in base.parent.glob(f"{base.stem}.*"):
-        shutil.copy(path, PLACE / path.name)
+        shutil.copyfile(path, PLACE / path.name)
     return PLACE / base.name
 
 
