@@ -230,6 +230,7 @@ impl Family {
         };
         family.find_members(names);
         family.ensure_complete()?;
+        family.stem = split_name(&family.default_path(FileKind::Headers)).0;
         Ok(family)
     }
 
@@ -253,7 +254,7 @@ impl Family {
     pub fn store(&self, access: Access, label: &str) -> Result<Store, Error> {
         let directory = Arc::new(DiskDirectory::new(&self.directory));
         let opening = Opening {
-            journal: &self.journal_name(),
+            journal: &self.journal(),
             label,
             access,
             belongs: &|name| self.owns(name),
@@ -274,11 +275,6 @@ impl Family {
                 source,
             },
         }
-    }
-
-    /// The name of the journal beside the base.
-    pub fn journal_name(&self) -> OsString {
-        OsString::from(format!(".{}.cbfs-journal", self.stem))
     }
 
     /// Whether a file of this name may be one of the base.
@@ -366,13 +362,10 @@ impl Family {
         )
     }
 
-    /// The name of the file beside the base that saves go into first.
+    /// The name of the file beside the base that saves go into first: one and
+    /// the same, in whatever letter case the base was named.
     pub fn journal(&self) -> OsString {
-        let cbh = self.default_path(FileKind::Headers);
-        let mut name = OsString::from(".");
-        name.push(cbh.file_stem().unwrap_or_default());
-        name.push(".cbfs-journal");
-        name
+        OsString::from(format!(".{}.cbfs-journal", self.stem))
     }
 
     /// Whether a file is one of those that a save of the base may change, by
@@ -440,6 +433,20 @@ fn unsupported(path: &Path, what: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_base_has_one_journal_in_whatever_case_it_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        for kind in FileKind::ALL.into_iter().filter(|kind| kind.is_required()) {
+            fs::write(at("Base.").with_extension(kind.extension()), "").unwrap();
+        }
+        for name in ["Base.cbh", "BASE.CBH", "base.cbg"] {
+            let family = Family::locate(&at(name)).unwrap();
+            assert_eq!(family.journal(), ".Base.cbfs-journal", "{name}");
+            assert_eq!(family.default_path(FileKind::Teams), at("Base.cbe"));
+        }
+    }
 
     #[test]
     fn media_folders_are_found_in_any_letter_case() {

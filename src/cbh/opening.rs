@@ -1,12 +1,10 @@
 //! A base opened together with the saves that lie in its journal.
 
-use std::ffi::{OsStr, OsString};
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Database, Error, Family, FileKind, Options, SaveError};
-use crate::storage::{self, Access, DiskDirectory, Opening, Storage, Store};
+use super::{Database, Error, Family, Options, SaveError};
+use crate::storage::{self, Access, Store};
 
 /// Why a base cannot be opened to be changed, or not be changed. It is as it
 /// was.
@@ -60,7 +58,7 @@ pub struct OpenBase {
     /// What the files say.
     pub database: Database,
     /// The files.
-    pub store: Store,
+    pub store: Arc<Store>,
 }
 
 impl OpenBase {
@@ -78,20 +76,8 @@ impl OpenBase {
         access: Access,
         label: &str,
     ) -> Result<OpenBase, ChangeError> {
-        let family = Family::locate(path)?;
-        let directory = DiskDirectory::new(family.directory());
-        let journal = family.journal();
-        let cbh = family.default_path(FileKind::Headers);
-        let store = Store::open(
-            Arc::new(directory),
-            &Opening {
-                journal: &journal,
-                label,
-                access,
-                belongs: &|name| Family::is_file_of(&cbh, Path::new(name)),
-            },
-        )?;
-        let database = read(&family, &store, *options)?;
+        let store = Arc::new(Family::locate(path)?.store(access, label)?);
+        let database = Database::open_in(path, options, Arc::clone(&store))?;
         Ok(OpenBase { database, store })
     }
 
@@ -129,9 +115,7 @@ impl OpenBase {
         {
             match OpenBase::to_change(path, options, "cbfs") {
                 Ok(base) => base.store.close()?,
-                Err(ChangeError::Store(
-                    storage::Error::Io { .. } | storage::Error::InUse { .. },
-                )) => {}
+                Err(ChangeError::Save(SaveError::Base(error))) if cannot_be_changed(&error) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -144,51 +128,18 @@ impl OpenBase {
     ///
     /// As [`Database::open_with`].
     pub fn reopen(&mut self) -> Result<(), ChangeError> {
-        let given = self.database.is_code_page_given();
-        let options = Options {
-            code_page: given.then(|| self.database.code_page()),
-        };
-        self.database = read(self.database.family(), &self.store, options)?;
+        self.database = self.database.reopened()?;
         Ok(())
     }
 }
 
-fn read(family: &Family, store: &Store, options: Options) -> Result<Database, ChangeError> {
-    let family = shown(family, store)?;
-    let database = Database::open_with(family, &options, &|path| {
-        let name = path.file_name().unwrap_or_default();
-        let file = store.file(name).map_err(io::Error::other)?;
-        let file = file.ok_or(io::ErrorKind::NotFound)?;
-        Ok(Box::new(file) as Box<dyn Storage>)
-    })?;
-    Ok(database)
-}
-
-/// The files of a base that a store shows: a save may have made some.
-fn shown(family: &Family, store: &Store) -> Result<Family, ChangeError> {
-    let directory = family.directory();
-    let io = |source| Error::Io {
-        file: directory.to_path_buf(),
-        source,
-    };
-    let mut names: Vec<OsString> = Vec::new();
-    for entry in std::fs::read_dir(directory).map_err(io)? {
-        names.push(entry.map_err(io)?.file_name());
+/// Whether a base may still be read: its files cannot be written, or another
+/// program is at it.
+fn cannot_be_changed(error: &Error) -> bool {
+    let is_in_use = |source: &storage::Error| matches!(source, storage::Error::InUse { .. });
+    match error {
+        Error::Io { .. } => true,
+        Error::Store { source, .. } => is_in_use(source),
+        _ => false,
     }
-    let usual = FileKind::ALL.map(|kind| family.default_path(kind));
-    names.extend(
-        usual
-            .iter()
-            .filter_map(|path| path.file_name())
-            .map(OsStr::to_owned),
-    );
-    let cbh = family.default_path(FileKind::Headers);
-    let mut there = Vec::new();
-    for name in names {
-        let is_file = Family::is_file_of(&cbh, Path::new(&name));
-        if !is_file || store.file(&name)?.is_some() {
-            there.push(name);
-        }
-    }
-    Ok(Family::among(&cbh, there)?)
 }

@@ -77,7 +77,7 @@ impl Known {
             self.identities = identities(family_files(family));
         }
         // What is not there, and what is no file of the set, is not ours.
-        let journal = family.directory().join(family.journal_name());
+        let journal = family.directory().join(family.journal());
         let is_read = self.store.is_none()
             && (!is_written || self.is_closed || family.read_only_because().is_some());
         let journal = is_read.then_some(journal);
