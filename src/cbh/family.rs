@@ -2,7 +2,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +9,9 @@ use std::sync::Arc;
 use nix::unistd::{AccessFlags, access};
 
 use super::Error;
-use crate::storage::{self, Access, DiskDirectory, Opening, Store};
+use crate::storage::{
+    self, Access, DiskDirectory, Opening, Store, folder_of, names_in, split_name,
+};
 
 /// A file of the set, by what it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -166,18 +167,14 @@ impl Family {
         if path.is_dir() {
             return Err(unsupported(path, "a directory; name the .cbh of a base"));
         }
-        let directory = directory_of(path);
-        let io = |source| Error::Io {
-            file: directory.clone(),
-            source,
-        };
-        let list = || -> io::Result<Vec<OsString>> {
-            let entries = fs::read_dir(&directory)?;
-            entries.map(|entry| Ok(entry?.file_name())).collect()
-        };
         // What is no file of a base is said before the folder is looked at.
         ensure_known(path)?;
-        Family::among(path, list().map_err(io)?)
+        let directory = folder_of(path);
+        let names = names_in(directory).map_err(|source| Error::Io {
+            file: directory.to_path_buf(),
+            source,
+        })?;
+        Family::among(path, names)
     }
 
     /// As [`locate`](Family::locate), with the files that `store` shows: some
@@ -225,7 +222,7 @@ impl Family {
             paths: [const { None }; FileKind::ALL.len()],
             boosters: Vec::new(),
             media_folders: Vec::new(),
-            directory: directory_of(path),
+            directory: folder_of(path).to_path_buf(),
             stem: split_name(path).0,
         };
         family.find_members(names);
@@ -388,14 +385,6 @@ impl Family {
     }
 }
 
-/// The folder that a path names a file of.
-fn directory_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if parent != Path::new("") => parent.to_path_buf(),
-        _ => PathBuf::from("."),
-    }
-}
-
 /// Refuses what is no file of a base.
 fn ensure_known(path: &Path) -> Result<(), Error> {
     let (_, extension) = split_name(path);
@@ -410,17 +399,6 @@ fn ensure_known(path: &Path) -> Result<(), Error> {
         path,
         "not a file of a ChessBase base; name its .cbh",
     ))
-}
-
-fn split_name(path: &Path) -> (String, String) {
-    let text = |part: Option<&OsStr>| {
-        part.map(|part| part.to_string_lossy().into_owned())
-            .unwrap_or_default()
-    };
-    (
-        text(path.file_stem()),
-        text(path.extension()).to_lowercase(),
-    )
 }
 
 fn unsupported(path: &Path, what: &str) -> Error {

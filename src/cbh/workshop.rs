@@ -13,6 +13,7 @@ use std::time::SystemTime;
 
 use super::{CodePage, Error, Family, FileKind, date};
 use crate::game::Date;
+use crate::storage::folder_of;
 
 /// Keeps others out of the folder.
 const LOCK: &str = ".lock";
@@ -50,7 +51,7 @@ impl Workshop {
         let mut name = OsStr::new(".").to_owned();
         name.push(stem);
         name.push(".cbfs-new");
-        let folder = directory_of(target).join(name);
+        let folder = folder_of(target).join(name);
         match fs::create_dir(&folder) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             made => made.map_err(about(&folder))?,
@@ -128,7 +129,7 @@ impl Workshop {
         }
         let made = File::create_new(&ready).and_then(|file| file.sync_all());
         made.and_then(|()| File::open(&self.folder)?.sync_all())
-            .and_then(|()| File::open(directory_of(&self.target))?.sync_all())
+            .and_then(|()| File::open(folder_of(&self.target))?.sync_all())
             .map_err(&io)?;
         // From here on it is finished, now or later.
         self.is_over = true;
@@ -138,7 +139,7 @@ impl Workshop {
     /// Moves all files to where they belong, `.cbh` last.
     fn move_out(&self) -> Result<(), Error> {
         let io = about(&self.folder);
-        let directory = directory_of(&self.target);
+        let directory = folder_of(&self.target);
         let cbh = self.path();
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.folder).map_err(&io)? {
@@ -155,7 +156,7 @@ impl Workshop {
             let to = directory.join(file.file_name().unwrap_or_default());
             fs::rename(&file, &to).map_err(about(&to))?;
         }
-        File::open(&directory)
+        File::open(directory)
             .and_then(|directory| directory.sync_all())
             .and_then(|()| fs::remove_dir_all(&self.folder))
             .map_err(&io)
@@ -192,9 +193,9 @@ impl Drop for Workshop {
 
 /// A file that a base of this name has already.
 fn existing(target: &Path) -> Result<Option<PathBuf>, Error> {
-    let directory = directory_of(target);
-    let io = about(&directory);
-    for entry in fs::read_dir(&directory).map_err(&io)? {
+    let directory = folder_of(target);
+    let io = about(directory);
+    for entry in fs::read_dir(directory).map_err(&io)? {
         let path = entry.map_err(&io)?.path();
         if Family::is_file_of(target, &path) {
             return Ok(Some(path));
@@ -277,13 +278,6 @@ fn today(now: SystemTime) -> Date {
         year: u16::try_from(year).unwrap_or(0),
         month: u8::try_from(month).unwrap_or(0),
         day: u8::try_from(day).unwrap_or(0),
-    }
-}
-
-fn directory_of(target: &Path) -> PathBuf {
-    match target.parent() {
-        Some(parent) if parent != Path::new("") => parent.to_path_buf(),
-        _ => PathBuf::from("."),
     }
 }
 

@@ -1,11 +1,10 @@
 //! The files of one CTG book: which there are, and where.
 
-use std::ffi::{OsStr, OsString};
-use std::fs;
-use std::io;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::book::Error;
+use crate::storage::{folder_of, names_in, split_name};
 
 /// Extensions of the files that are read: positions, entries, bitmap.
 pub(super) const EXTENSIONS: [&str; 3] = ["ctg", "cto", "ctb"];
@@ -41,19 +40,12 @@ impl CtgFiles {
                 what: "not a file of a CTG book; name its .ctg".to_owned(),
             });
         }
-        let directory = match path.parent() {
-            Some(parent) if parent != Path::new("") => parent.to_path_buf(),
-            _ => PathBuf::from("."),
-        };
-        let list = || -> io::Result<Vec<OsString>> {
-            let entries = fs::read_dir(&directory)?;
-            entries.map(|entry| Ok(entry?.file_name())).collect()
-        };
-        let names = list().map_err(|source| Error::Io {
-            file: directory.clone(),
+        let directory = folder_of(path);
+        let names = names_in(directory).map_err(|source| Error::Io {
+            file: directory.to_path_buf(),
             source,
         })?;
-        let files = CtgFiles::among(&directory, split_name(path).0, names);
+        let files = CtgFiles::among(directory, split_name(path).0, names);
         match files.paths {
             [(_, true), ..] => Ok(files),
             [(file, false), ..] => Err(Error::Missing {
@@ -86,17 +78,10 @@ impl CtgFiles {
     }
 }
 
-fn split_name(path: &Path) -> (String, String) {
-    let text = |part: Option<&OsStr>| {
-        part.map(|part| part.to_string_lossy().into_owned())
-            .unwrap_or_default()
-    };
-    let extension = text(path.extension()).to_lowercase();
-    (text(path.file_stem()), extension)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -1,12 +1,11 @@
 //! The files of one Kvetka book: which there are, and where.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
-use std::fs;
-use std::io;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::book::Error;
+use crate::storage::{folder_of, names_in, split_name};
 
 /// Extensions of the files.
 const EXTENSIONS: [&str; 3] = ["kob", "kin", "ksf"];
@@ -62,19 +61,12 @@ impl KvetkaFiles {
             }
             (stem, _) => stem,
         };
-        let directory = match path.parent() {
-            Some(parent) if parent != Path::new("") => parent.to_path_buf(),
-            _ => PathBuf::from("."),
-        };
-        let list = || -> io::Result<Vec<OsString>> {
-            let entries = fs::read_dir(&directory)?;
-            entries.map(|entry| Ok(entry?.file_name())).collect()
-        };
-        let names = list().map_err(|source| Error::Io {
-            file: directory.clone(),
+        let directory = folder_of(path);
+        let names = names_in(directory).map_err(|source| Error::Io {
+            file: directory.to_path_buf(),
             source,
         })?;
-        let files = KvetkaFiles::among(&directory, stem, names);
+        let files = KvetkaFiles::among(directory, stem, names);
         if files.positions.is_empty() {
             return Err(Error::Missing {
                 file: directory.join(format!("{}_0.kob", files.stem)),
@@ -139,16 +131,6 @@ impl KvetkaFiles {
     }
 }
 
-/// Stem, and extension in lower case.
-fn split_name(path: &Path) -> (String, String) {
-    let text = |part: Option<&OsStr>| {
-        part.map(|part| part.to_string_lossy().into_owned())
-            .unwrap_or_default()
-    };
-    let extension = text(path.extension()).to_lowercase();
-    (text(path.file_stem()), extension)
-}
-
 /// The name of a book and the number of one of its files: `NAME_12`.
 fn split_number(stem: &str) -> Option<(&str, u32)> {
     let (name, digits) = stem.rsplit_once('_')?;
@@ -158,6 +140,8 @@ fn split_number(stem: &str) -> Option<(&str, u32)> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -6,7 +6,7 @@ use std::io;
 use super::lists::{Record, summary_of};
 use super::{Database, Error, FileKind, GameId, RECORD_BYTES, ReadBuffer, record_offset};
 use crate::cbh::extended::ExtendedRecord;
-use crate::cbh::record::{self, Entry};
+use crate::cbh::record::Entry;
 use crate::cbh::summary::Summary;
 
 /// A record, and if it is of a game, what it says.
@@ -100,20 +100,7 @@ impl Database {
             .map_err(|source| self.io(FileKind::Headers, source))?;
         let mut extended_buffer = ReadBuffer::default();
         let extended = self.extended_records(first, end, &mut extended_buffer)?;
-        let extended = extended.chunks(self.extended_record_bytes());
-        let extended = extended.chain(std::iter::repeat(&[][..]));
-        let records_there = (first..).zip(records.chunks_exact(RECORD_BYTES));
-        for ((id, bytes), extended) in records_there.zip(extended) {
-            if let Some((kind, is_deleted)) = record::decode_kind(bytes) {
-                take(&Record {
-                    id: GameId(id),
-                    kind,
-                    is_deleted,
-                    bytes,
-                    extended,
-                });
-            }
-        }
+        self.for_each_used(first, records, extended, take);
         if records.len() < length {
             return Err(self.io(FileKind::Headers, io::ErrorKind::UnexpectedEof.into()));
         }

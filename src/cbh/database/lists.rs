@@ -218,23 +218,35 @@ impl Database {
             } else {
                 &[]
             };
-            let size = self.extended_record_bytes();
-            let extended = extended.chunks(size).chain(std::iter::repeat(&[][..]));
-            let records = (first..).zip(records.chunks_exact(RECORD_BYTES));
-            for ((id, bytes), extended) in records.zip(extended) {
-                if let Some((kind, is_deleted)) = record::decode_kind(bytes) {
-                    take(&Record {
-                        id: GameId(id),
-                        kind,
-                        is_deleted,
-                        bytes,
-                        extended,
-                    });
-                }
-            }
+            self.for_each_used(first, records, extended, take);
             first = end;
         }
         Ok(())
+    }
+
+    /// Gives those of the records, numbered from `first` on, that are used,
+    /// each with its record of `.cbj`: an empty one where `extended` ends.
+    pub(super) fn for_each_used(
+        &self,
+        first: u32,
+        records: &[u8],
+        extended: &[u8],
+        take: &mut dyn FnMut(&Record<'_>),
+    ) {
+        let extended = extended.chunks(self.extended_record_bytes());
+        let extended = extended.chain(std::iter::repeat(&[][..]));
+        let records = (first..).zip(records.chunks_exact(RECORD_BYTES));
+        for ((id, bytes), extended) in records.zip(extended) {
+            if let Some((kind, is_deleted)) = record::decode_kind(bytes) {
+                take(&Record {
+                    id: GameId(id),
+                    kind,
+                    is_deleted,
+                    bytes,
+                    extended,
+                });
+            }
+        }
     }
 }
 

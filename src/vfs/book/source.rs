@@ -13,6 +13,7 @@ use super::{BookVolume, GamesOptions};
 use crate::book::Book;
 use crate::book::ctg::{CtgBook, CtgFiles};
 use crate::book::kvetka::{KvetkaBook, KvetkaFiles, KvetkaOptions};
+use crate::storage::folder_of;
 use crate::vfs::Source;
 use crate::vfs::database::{Relisting, identity, modified};
 use crate::vfs::volume::Volume;
@@ -80,10 +81,7 @@ impl BookSource {
 
     /// The files of the book that are there.
     fn files(&self) -> Vec<PathBuf> {
-        let directory = match self.path.parent() {
-            Some(parent) if parent != Path::new("") => parent,
-            _ => Path::new("."),
-        };
+        let directory = folder_of(&self.path);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.relisting.is_due(directory) {
             // Where nothing can be listed, the file that was named counts.

@@ -14,7 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::DatabaseVolume;
 use super::saving::Saving;
 use crate::cbh::{Database, Error, Family, FileKind, Options};
-use crate::storage::{Access, Store};
+use crate::storage::{Access, Store, folder_of};
 use crate::vfs::book::stem_of;
 use crate::vfs::volume::Volume;
 use crate::vfs::{BookOptions, BookSource, Source, names};
@@ -150,13 +150,6 @@ impl DatabaseSource {
     pub fn headers(&self) -> Result<PathBuf, Error> {
         Ok(Family::locate(&self.path)?.default_path(FileKind::Headers))
     }
-
-    fn directory(&self) -> &Path {
-        match self.path.parent() {
-            Some(parent) if parent != Path::new("") => parent,
-            _ => Path::new("."),
-        }
-    }
 }
 
 impl Source for DatabaseSource {
@@ -183,7 +176,7 @@ impl Source for DatabaseSource {
 
     fn state(&self) -> String {
         let mut known = self.known();
-        if known.directory.is_due(self.directory()) || known.family.is_none() {
+        if known.directory.is_due(folder_of(&self.path)) || known.family.is_none() {
             let located = Family::locate(&self.path).map_err(|error| error.to_string());
             known.family = Some(located);
         }
