@@ -2,9 +2,10 @@
 
 use std::io;
 
+use super::headers::Lookup;
 use super::{
-    Database, Error, FileKind, GameId, Lookup, RECORD_BYTES, ReadBuffer, RecordKind, blob_size,
-    defect, record_offset,
+    Database, Error, FileKind, GameId, RECORD_BYTES, ReadBuffer, RecordKind, blob_size, defect,
+    record_offset,
 };
 use crate::bytes::Malformed;
 use crate::cbh::record::{self, TextRecord};

@@ -1,0 +1,155 @@
+//! What the records of a game and the entities they name say of it.
+
+use super::{Database, Decoded, record_offset};
+use crate::cbh::entities::{EntityFile, Kind, LookupError};
+use crate::cbh::extended::ExtendedRecord;
+use crate::cbh::record::GameRecord;
+use crate::cbh::{Error, FileKind, GameId};
+use crate::game::Defect;
+use crate::storage::ReadBuffer;
+
+impl Database {
+    /// Reads all but moves and remarks.
+    pub(super) fn read_headers(
+        &self,
+        id: GameId,
+        record: &GameRecord,
+        extended: &ExtendedRecord,
+        decoded: &mut Decoded,
+    ) -> Result<(), Error> {
+        let Decoded {
+            game,
+            defects,
+            buffer,
+            ..
+        } = decoded;
+        let headers = &mut game.headers;
+        headers.date = record.date;
+        headers.round = record.round;
+        headers.subround = record.subround;
+        headers.line_evaluation = record.line_evaluation;
+        headers.eco = record.eco();
+        headers.white_elo = record.white_elo;
+        headers.black_elo = record.black_elo;
+        headers.white_elo_type = extended.white_elo_type;
+        headers.black_elo_type = extended.black_elo_type;
+        headers.medals = record.medals;
+        match record.result() {
+            Some(result) => headers.result = result,
+            None => defects.push(Defect {
+                file: "cbh",
+                offset: record_offset(id.0) + 27,
+                what: format!("result {} has no meaning", record.result),
+            }),
+        }
+        let mut lookup = Lookup {
+            database: self,
+            buffer,
+            defects,
+        };
+        lookup.read(
+            FileKind::Players,
+            &self.players,
+            record.white,
+            &mut headers.white,
+        )?;
+        lookup.read(
+            FileKind::Players,
+            &self.players,
+            record.black,
+            &mut headers.black,
+        )?;
+        let tournament = record.tournament;
+        lookup.read(
+            FileKind::Tournaments,
+            &self.tournaments,
+            tournament,
+            &mut headers.tournament,
+        )?;
+        lookup.read(
+            FileKind::Annotators,
+            &self.annotators,
+            record.annotator,
+            &mut headers.annotator,
+        )?;
+        lookup.read(
+            FileKind::Sources,
+            &self.sources,
+            record.source,
+            &mut headers.source,
+        )?;
+        lookup.read_optional(
+            FileKind::Teams,
+            self.teams.as_ref(),
+            extended.white_team,
+            &mut headers.white_team,
+        )?;
+        lookup.read_optional(
+            FileKind::Teams,
+            self.teams.as_ref(),
+            extended.black_team,
+            &mut headers.black_team,
+        )?;
+        lookup.read_optional(
+            FileKind::Tags,
+            self.tags.as_ref(),
+            extended.tag,
+            &mut headers.tag,
+        )?;
+        if let Some(top_games) = &self.top_games {
+            headers.is_top_game = top_games
+                .is_top_game(id.0, buffer)
+                .map_err(|source| self.io(FileKind::TopGames, source))?;
+        }
+        if let Some(extras) = &self.tournament_extras {
+            headers.tournament.end = extras
+                .end_date(tournament, buffer)
+                .map_err(|source| self.io(FileKind::TournamentExtras, source))?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads entities for one game and notes what is not to be had.
+pub(super) struct Lookup<'a> {
+    pub(super) database: &'a Database,
+    pub(super) buffer: &'a mut ReadBuffer,
+    pub(super) defects: &'a mut Vec<Defect>,
+}
+
+impl Lookup<'_> {
+    pub(super) fn read<K: Kind>(
+        &mut self,
+        kind: FileKind,
+        file: &EntityFile<K>,
+        id: u32,
+        value: &mut K::Value,
+    ) -> Result<(), Error> {
+        match file.read(id, self.database.page, self.buffer, value) {
+            Ok(()) => Ok(()),
+            Err(LookupError::Io(source)) => Err(self.database.io(kind, source)),
+            Err(LookupError::Fault(offset, what)) => {
+                self.defects.push(Defect {
+                    file: kind.extension(),
+                    offset,
+                    what,
+                });
+                Ok(())
+            }
+        }
+    }
+
+    /// A negative id means "none"; without the file, nothing can be said.
+    pub(super) fn read_optional<K: Kind>(
+        &mut self,
+        kind: FileKind,
+        file: Option<&EntityFile<K>>,
+        id: i32,
+        value: &mut K::Value,
+    ) -> Result<(), Error> {
+        match (u32::try_from(id), file) {
+            (Ok(id), Some(file)) => self.read(kind, file, id, value),
+            _ => Ok(()),
+        }
+    }
+}
