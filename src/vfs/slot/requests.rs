@@ -1,0 +1,310 @@
+//! What is asked of a slot, and what the kernel was told of it.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{Slot, lock};
+use crate::vfs::about;
+use crate::vfs::edition::{Edition, Reading};
+use crate::vfs::volume::{Ino, Listing, Node, NodeKind};
+use crate::vfs::{Attr, Bytes, Error, ListingWithAttrs, Text};
+
+impl Slot {
+    /// Notes that the kernel is told of `attr`, by a look-up or a listing.
+    fn tell(&self, edition: &Edition, attr: &Attr) {
+        match attr.kind {
+            _ if edition.volume.is_held(attr.ino) => self.held.tell(attr.ino, Some(attr)),
+            NodeKind::Directory => self.tell_directory(attr.ino),
+            _ => {
+                self.told.set(attr.ino, attr.generation.into());
+            }
+        }
+    }
+
+    /// Notes that `directory` was listed.
+    fn tell_listed(&self, edition: &Edition, directory: Ino) {
+        // Who lists one that is held was told of it before.
+        if !edition.volume.is_held(directory) {
+            self.tell_directory(directory);
+        }
+    }
+
+    pub(in crate::vfs) fn tell_directory(&self, ino: Ino) {
+        lock(&self.directories).insert(ino);
+    }
+
+    /// The directories that somebody was told of, by numbers of the mount.
+    pub(in crate::vfs) fn told_directories(&self) -> Vec<Ino> {
+        let mut directories = self.held.directories();
+        directories.extend(lock(&self.directories).iter());
+        let numbers = directories.into_iter();
+        numbers.map(|ino| ino.in_slot(self.number)).collect()
+    }
+
+    /// See [`Vfs::forget`](crate::vfs::Vfs::forget).
+    pub(in crate::vfs) fn forget(&self, ino: Ino, lookups: u64) {
+        if self.held.forget(ino, lookups)
+            && let Some(edition) = self.opened()
+        {
+            edition.volume.forget(ino);
+        }
+    }
+
+    /// Mark of the content that was told last, if one was.
+    fn told(&self, ino: Ino) -> Option<u32> {
+        let told = u32::try_from(self.told.get(ino)).ok();
+        told.filter(|mark| *mark > 0)
+            .or_else(|| self.held.told(ino))
+    }
+
+    /// See [`Vfs::lookup`](crate::vfs::Vfs::lookup).
+    pub(in crate::vfs) fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
+        if about::holds(directory) {
+            return self.about.lookup(self, directory, name);
+        }
+        if directory == Ino::ROOT && name == about::NAME.as_bytes() {
+            return self.about.attr(self, about::DIRECTORY);
+        }
+        self.answer(|edition| {
+            let attr = edition.attr_of(&edition.volume.lookup(directory, name)?)?;
+            self.tell(edition, &attr);
+            Ok(attr)
+        })
+    }
+
+    /// See [`Vfs::attr`](crate::vfs::Vfs::attr).
+    pub(in crate::vfs) fn attr(&self, ino: Ino) -> Result<Attr, Error> {
+        if about::holds(ino) {
+            return self.about.attr(self, ino);
+        }
+        let mut attr = self.answer(|edition| edition.attr_of(&edition.volume.node(ino)?))?;
+        if ino == Ino::ROOT {
+            attr.links = about::links_of_root(attr.links);
+        }
+        match self.told(ino) {
+            Some(mark) if mark != attr.generation && attr.kind != NodeKind::Directory => {
+                let earlier = self.earlier(ino, mark).ok_or(Error::Stale)?;
+                earlier.attr_of(&earlier.volume.node(ino)?)
+            }
+            _ => Ok(attr),
+        }
+    }
+
+    /// Whether it can be edited.
+    pub(in crate::vfs) fn is_edited(&self) -> bool {
+        let edition = self.opened();
+        edition.is_some_and(|edition| edition.volume.editor().is_some())
+    }
+
+    /// What `stat` says of the present content, which is told from now on.
+    pub(in crate::vfs) fn present(&self, ino: Ino) -> Result<Attr, Error> {
+        if about::holds(ino) {
+            return self.attr(ino);
+        }
+        self.answer(|edition| {
+            let mut attr = edition.attr_of(&edition.volume.node(ino)?)?;
+            if ino == Ino::ROOT {
+                attr.links = about::links_of_root(attr.links);
+            }
+            self.tell(edition, &attr);
+            Ok(attr)
+        })
+    }
+
+    /// As [`Slot::read`], of the content with this mark, whatever was told.
+    pub(in crate::vfs) fn read_marked(
+        &self,
+        ino: Ino,
+        mark: u32,
+        offset: u64,
+        length: u32,
+    ) -> Result<Bytes, Error> {
+        self.answer(|edition| match edition.file(ino)? {
+            Reading::Pieces { mark: other, .. } if other != mark => Err(Error::Stale),
+            Reading::Pieces { size, .. } => edition.read(ino, size, offset, length),
+            Reading::Rendered => {
+                let text = self.text(edition, ino, Some(mark))?;
+                let window = window(&text, offset, length);
+                Ok(Bytes::Shared(Arc::clone(text.bytes()), window))
+            }
+        })
+    }
+
+    /// The directory that this one lies in.
+    pub(in crate::vfs) fn parent(&self, directory: Ino) -> Result<Node, Error> {
+        if about::holds(directory) {
+            return match about::parent(directory)? {
+                Ino::ROOT => self.root(),
+                inner => Ok(about::node(self, inner)),
+            };
+        }
+        let edition = self.edition();
+        match edition.volume.parent(directory)? {
+            Ino::ROOT => self.root(),
+            inner => edition.volume.node(inner),
+        }
+    }
+
+    fn root(&self) -> Result<Node, Error> {
+        let node = self.edition().volume.node(Ino::ROOT)?;
+        Ok(Node {
+            links: about::links_of_root(node.links),
+            ..node
+        })
+    }
+
+    /// See [`Vfs::list`](crate::vfs::Vfs::list); without `.` and `..`.
+    pub(in crate::vfs) fn list(
+        &self,
+        directory: Ino,
+        after: u64,
+        listing: &mut Listing<'_>,
+    ) -> Result<(), Error> {
+        if about::holds(directory) {
+            return about::list(self, directory, after, listing);
+        }
+        let edition = self.edition();
+        self.tell_listed(&edition, directory);
+        let mut has_room = true;
+        edition.volume.list(directory, after, &mut |entry| {
+            has_room = listing(entry);
+            has_room
+        })?;
+        if directory == Ino::ROOT && has_room && after < about::COOKIE {
+            listing(&about::entry(self));
+        }
+        Ok(())
+    }
+
+    /// As [`Slot::list`], with what `stat` says of each entry.
+    pub(in crate::vfs) fn list_with_attrs(
+        &self,
+        directory: Ino,
+        after: u64,
+        listing: &mut ListingWithAttrs<'_>,
+    ) -> Result<(), Error> {
+        if about::holds(directory) {
+            let about = &self.about;
+            return about.list_with_attrs(self, directory, after, listing);
+        }
+        let edition = self.edition();
+        self.tell_listed(&edition, directory);
+        let mut has_room = true;
+        let mut marks = self.told.in_order();
+        edition.list_with_attrs(directory, after, &mut |entry, attr| {
+            let told = attr.as_ref().and_then(|attr| attr.as_ref().ok()).copied();
+            has_room = listing(entry, attr);
+            match told.filter(|_| has_room) {
+                Some(attr) if edition.volume.is_held(attr.ino) => {
+                    self.held.tell(attr.ino, Some(&attr));
+                }
+                Some(attr) if attr.kind == NodeKind::Directory => self.tell_directory(attr.ino),
+                Some(attr) => {
+                    marks.set(attr.ino, attr.generation.into());
+                }
+                // The kernel takes the number all the same.
+                None if has_room && edition.volume.is_held(entry.node.ino) => {
+                    self.held.tell(entry.node.ino, None);
+                }
+                None => {}
+            }
+            has_room
+        })?;
+        if directory == Ino::ROOT && has_room && after < about::COOKIE {
+            let entry = about::entry(self);
+            listing(&entry, Some(Ok(Attr::of_directory(&entry.node))));
+        }
+        Ok(())
+    }
+
+    /// See [`Vfs::read`](crate::vfs::Vfs::read).
+    pub(in crate::vfs) fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error> {
+        if about::holds(ino) {
+            return self.about.read(self, ino, offset, length);
+        }
+        self.answer(|edition| self.read_from(edition, ino, offset, length))
+    }
+
+    fn read_from(
+        &self,
+        edition: &Edition,
+        ino: Ino,
+        offset: u64,
+        length: u32,
+    ) -> Result<Bytes, Error> {
+        let told = self.told(ino);
+        match edition.file(ino) {
+            Ok(Reading::Pieces { size, mark }) => {
+                if told.is_some_and(|told| told != mark) {
+                    self.call_back();
+                    return Err(Error::Stale);
+                }
+                return edition.read(ino, size, offset, length);
+            }
+            // It may have gone; who began to read it goes on.
+            Err(error) if told.is_none() => return Err(error),
+            Err(error @ (Error::IsADirectory | Error::Invalid)) => return Err(error),
+            Ok(Reading::Rendered) | Err(_) => {}
+        }
+        let text = self.text(edition, ino, told)?;
+        let window = window(&text, offset, length);
+        let number = ino.in_slot(self.number);
+        if window.end < text.len() {
+            self.shared.readers.began(number, &text);
+        } else if offset > 0 {
+            self.shared.readers.ended(number);
+        }
+        Ok(Bytes::Shared(Arc::clone(text.bytes()), window))
+    }
+
+    /// The text that was `told`, wherever it still is.
+    fn text(&self, edition: &Edition, ino: Ino, told: Option<u32>) -> Result<Text, Error> {
+        let Some(mark) = told else {
+            return edition.text(ino);
+        };
+        let present = match edition.text(ino) {
+            Ok(text) if text.mark() == mark => return Ok(text),
+            other => other,
+        };
+        if let Some(text) = self.shared.readers.text(ino.in_slot(self.number), mark) {
+            return Ok(text);
+        }
+        let earlier = self.earlier(ino, mark);
+        if let Some(Ok(text)) = earlier.map(|edition| edition.text(ino))
+            && text.mark() == mark
+        {
+            return Ok(text);
+        }
+        // Either the base was changed a moment ago and nobody has looked yet,
+        // or this reader comes too late.
+        self.call_back();
+        Err(present.err().unwrap_or(Error::Stale))
+    }
+
+    /// Makes the kernel ask again for what it was told, soon.
+    fn call_back(&self) {
+        self.shared.names.call_back();
+        self.shared.background.hurry();
+    }
+
+    /// An earlier edition in which `ino` has this mark.
+    fn earlier(&self, ino: Ino, mark: u32) -> Option<Arc<Edition>> {
+        let editions = lock(&self.editions);
+        let has_it = |edition: &&(Arc<Edition>, u32)| {
+            let measure = edition.0.sizes.get(ino);
+            measure.is_some_and(|measure| measure.mark == mark)
+        };
+        editions
+            .earlier
+            .iter()
+            .find(has_it)
+            .map(|(edition, _)| Arc::clone(edition))
+    }
+}
+
+/// The part of a text that a read of `length` bytes at `offset` gets.
+fn window(text: &Text, offset: u64, length: u32) -> Range<usize> {
+    let start = usize::try_from(offset).unwrap_or(usize::MAX);
+    let start = start.min(text.len());
+    start..start.saturating_add(length as usize).min(text.len())
+}
