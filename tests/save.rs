@@ -25,7 +25,7 @@ use cbfs::cbh::{
 };
 use cbfs::game::{Game, PlayerName};
 use cbfs::pgn;
-use cbfs::storage::{Access, Fault, MemoryDirectory, Opening, Storage, Store};
+use cbfs::storage::{Access, Directory, Fault, MemoryDirectory, Opening, Storage, Store};
 
 use common::{fixture_bases, real_bases, text_of};
 
@@ -724,6 +724,131 @@ fn a_game_of_chess960_has_the_number_of_its_start_or_an_opening() {
         let text = with_moves(&(tags.collect::<Vec<_>>().join("\n") + "\n"), "1. e4");
         with_tag(&text, "ECO", "B00")
     });
+}
+
+/// A base with other bytes at a place of one of its files.
+fn patched(base: &Base, extension: &str, at: usize, bytes: &[u8]) -> Base {
+    let name = base.cbh.with_extension(extension);
+    let directory = base.directory.after_kill();
+    let mut file = directory.files()[name.as_os_str()].clone();
+    file[at..at + bytes.len()].copy_from_slice(bytes);
+    directory.put(name, file);
+    Base {
+        directory,
+        cbh: base.cbh.clone(),
+    }
+}
+
+/// What is shown of each game, and whether it is damaged.
+fn shown(base: &Base) -> BTreeMap<u32, (String, bool)> {
+    let store = base.store();
+    let database = base.database(&store);
+    let mut shown = BTreeMap::new();
+    for id in 1..=database.last_id() {
+        let mut decoded = Decoded::default();
+        if database.read_game(GameId(id), &mut decoded).is_ok() {
+            let is_damaged = !decoded.defects.is_empty();
+            shown.insert(id, (encoded(&decoded.game), is_damaged));
+        }
+    }
+    shown
+}
+
+/// Saves a newcomer, and other games are what they were.
+fn ensure_no_other_is_recast(base: &Base, id: u32, name: &str) -> Base {
+    let edited = decoded(&with_tag(&base.text(id), name, "Newcomer, Zoe"));
+    let plan = base.plan(|saver| {
+        saver.append(&edited)?;
+        saver.replace(GameId(id), &edited)
+    });
+    let after = base.with(&plan.unwrap());
+    assert!(after.text(id).contains("Newcomer, Zoe"));
+    let mut now = shown(&after);
+    for (other, was) in shown(base) {
+        let is = now.remove(&other).unwrap();
+        assert!(other == id || is == was, "game {other}: {is:?} {was:?}");
+    }
+    after
+}
+
+#[test]
+fn a_game_whose_player_is_not_there_never_gets_the_next_newcomer() {
+    let base = Base::fixture("cbh/sample/sample.cbh");
+    let count = u32::try_from(players(&base).len()).unwrap();
+    // One that was deleted is used again first.
+    let added = edit(&base, 1, |text| with_tag(&text, "White", "Newcomer, Ann"));
+    let deleted = edit(&added, 1, |text| with_tag(&text, "White", "Newcomer, Bea"));
+    for (base, lost) in [
+        (&base, vec![count]),
+        (&base, vec![count, count + 1, count + 3]),
+        (&base, vec![(1 << 24) - 1]),
+        (&deleted, vec![count]),
+        (&deleted, vec![count, count + 2]),
+    ] {
+        let mut damaged = base.clone();
+        for (game, lost) in (2_usize..).zip(&lost) {
+            damaged = patched(&damaged, "cbh", 46 * game + 9, &lost.to_be_bytes()[1..]);
+        }
+        for name in ["White", "Black"] {
+            let id = u32::try_from(lost.len()).unwrap() + 2;
+            let after = ensure_no_other_is_recast(&damaged, id, name);
+            // Nor later, when what was found out is not known any more.
+            let later = edit_as(&after, id, |text| with_tag(&text, "White", "Newcomer, Dan")).0;
+            for game in 2..id {
+                assert_eq!(shown(&later)[&game], shown(&after)[&game], "{lost:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_game_whose_team_is_not_there_never_gets_a_new_one() {
+    let base = Base::fixture("cbh/sample/sample.cbh");
+    let teams = |base: &Base| {
+        let texts = shown(base).into_values();
+        texts.filter(|(text, _)| text.contains("Team \"")).count()
+    };
+    let base = edit(&base, 1, |text| with_tag(&text, "WhiteTeam", "One"));
+    let base = edit(&base, 2, |text| with_tag(&text, "BlackTeam", "Two"));
+    assert!(teams(&base) > 1);
+    base.directory.remove(OsStr::new("sample.cbe")).unwrap();
+    assert_eq!(teams(&base), 0);
+    // The file may come back, so none is made in its place.
+    for id in [1, 3] {
+        for name in ["WhiteTeam", "CbhTag"] {
+            let edited = decoded(&with_tag(&base.text(id), name, "Newcomers"));
+            let refused = base.plan(|saver| saver.replace(GameId(id), &edited));
+            if name == "CbhTag" {
+                refused.unwrap();
+                continue;
+            }
+            let error = refused.unwrap_err().to_string();
+            assert_eq!(
+                error,
+                "WhiteTeam or BlackTeam: there is no place for Newcomers: games have teams, but \
+                 .cbe, which had them, is missing"
+            );
+        }
+        ensure_no_other_is_recast(&base, id, "White");
+    }
+}
+
+#[test]
+fn what_games_share_stays_for_the_others_though_it_counts_but_one() {
+    let base = Base::fixture("cbh/namesakes/namesakes.cbh");
+    let texts = base.texts();
+    let event = |id: u32| parts(&texts[&id].1).0.lines().take(2).collect::<String>();
+    let is_shared = |id: &&u32| {
+        let mut others = texts.keys().filter(|other| other != id);
+        others.any(|other| event(*other) == event(**id))
+    };
+    let id = *texts.keys().find(is_shared).unwrap();
+    let file = base.directory.files()[OsStr::new("namesakes.cbh")].clone();
+    let tournament = usize::try_from(number(&file, 46 * id as usize + 15, 3)).unwrap();
+    let damaged = patched(&base, "cbt", 32 + 99 * tournament + 91, &[1, 0, 0, 0]);
+    let (after, plan) = edit_as(&damaged, id, |text| with_tag(&text, "EventRounds", "77"));
+    assert_eq!(plan.kept[0].field, "EventRounds");
+    assert_eq!(shown(&after), shown(&damaged));
 }
 
 /// A reproducible stream of numbers (xorshift).
