@@ -33,7 +33,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::record::is_plain_name;
-use super::{Directory, Error, ReadBuffer, Storage, Store, Transaction, WritableFile};
+use super::{Directory, Error, ReadBuffer, Stamp, Storage, Store, Transaction, WritableFile};
 
 const MAGIC: &[u8; 8] = b"cbfsstag";
 const VERSION: u32 = 1;
@@ -69,6 +69,26 @@ struct Staged {
     file: Box<dyn WritableFile>,
     /// Its length before.
     len: u64,
+    /// What it was like after the last write.
+    stamp: Stamp,
+}
+
+impl Staged {
+    /// Whether no other program has changed the file since the last write.
+    fn ensure_ours(&self, directory: &dyn Directory, name: &OsStr) -> Result<(), Error> {
+        let now = directory.stamp(name).map_err(Error::io(name))?;
+        if now != Some(self.stamp) {
+            let file = name.to_owned();
+            return Err(Error::ChangedOutside { file });
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let written = self.file.write_at(offset, bytes);
+        self.stamp = self.file.stamp()?;
+        written
+    }
 }
 
 /// How a file was.
@@ -95,7 +115,8 @@ impl<'a> Stage<'a> {
                 len,
                 head,
             });
-            files.insert(name.clone(), Staged { file, len });
+            let stamp = file.stamp().map_err(&io)?;
+            files.insert(name.clone(), Staged { file, len, stamp });
         }
         let note = note_name(store.journal());
         leave(directory, &note, &encode(&noted)).map_err(Error::io(&note))?;
@@ -117,16 +138,22 @@ impl<'a> Stage<'a> {
     /// # Errors
     ///
     /// [`Error::Invalid`] for another place, or a file that was not named;
+    /// [`Error::ChangedOutside`] if another program changed the file;
     /// [`Error::Io`].
     pub fn write(&mut self, name: &OsStr, offset: u64, bytes: &[u8]) -> Result<(), Error> {
-        let staged = self.files.get(name).filter(|staged| offset >= staged.len);
+        let directory = self.store.directory();
+        let staged = self
+            .files
+            .get_mut(name)
+            .filter(|staged| offset >= staged.len);
         let Some(staged) = staged else {
             return Err(Error::Invalid {
                 file: name.to_owned(),
                 what: "nothing can be laid there",
             });
         };
-        staged.file.write_at(offset, bytes).map_err(Error::io(name))
+        staged.ensure_ours(directory, name)?;
+        staged.write(offset, bytes).map_err(Error::io(name))
     }
 
     /// Commits the transaction that points to what was written: then all of
@@ -138,6 +165,7 @@ impl<'a> Stage<'a> {
     /// As [`Store::commit`].
     pub fn commit(mut self, mut transaction: Transaction) -> Result<(), Error> {
         for (name, staged) in &self.files {
+            staged.ensure_ours(self.store.directory(), name)?;
             staged.file.sync().map_err(Error::io(name))?;
         }
         transaction.remove(note_name(self.store.journal()));
@@ -146,8 +174,12 @@ impl<'a> Stage<'a> {
         self.store.end_stage(self.files.keys())
     }
 
-    /// Cuts the files back and removes the note.
+    /// Cuts the files back and removes the note; nothing of it if another
+    /// program changed one of them.
     fn undo(&self) -> Result<(), Error> {
+        for (name, staged) in &self.files {
+            staged.ensure_ours(self.store.directory(), name)?;
+        }
         for (name, staged) in &self.files {
             let io = Error::io(name);
             staged.file.set_len(staged.len).map_err(&io)?;
