@@ -137,20 +137,6 @@ impl OpenBase {
         }
         OpenBase::to_read(path, options)
     }
-
-    /// Reads anew what the files say.
-    ///
-    /// # Errors
-    ///
-    /// As [`Database::open_with`].
-    pub fn reopen(&mut self) -> Result<(), ChangeError> {
-        let given = self.database.is_code_page_given();
-        let options = Options {
-            code_page: given.then(|| self.database.code_page()),
-        };
-        self.database = read(self.database.family(), &self.store, options)?;
-        Ok(())
-    }
 }
 
 fn read(family: &Family, store: &Store, options: Options) -> Result<Database, ChangeError> {
