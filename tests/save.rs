@@ -20,8 +20,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cbfs::cbh::{
-    Database, Decoded, EditError, Entity, EntityId, Family, FileKind, GameId, Options, Plan,
-    RecordKind, SaveError, Saver,
+    ChangeError, Database, Decoded, EditError, Entity, EntityId, Family, FileKind, GameId,
+    Importer, Options, Plan, PreparedGame, RecordKind, SaveError, Saver,
 };
 use cbfs::game::{Game, PlayerName};
 use cbfs::pgn;
@@ -863,13 +863,29 @@ impl Dice {
     }
 }
 
+/// Makes a save to a base that a store shows; whether it was made.
+type Save = Box<dyn Fn(&Base, &Store) -> bool>;
+
+fn planned(plan: Result<Plan, SaveError>) -> Save {
+    let plan = plan.unwrap();
+    Box::new(move |_, store| store.commit(&plan.transaction).is_ok())
+}
+
+fn import(base: &Base, store: &Store, games: &[Game]) -> Result<(), ChangeError> {
+    let database = base.database(store);
+    let mut importer = Importer::new(&database, store, now())?;
+    for game in games {
+        importer.append(PreparedGame::new(game.clone())?)?;
+    }
+    importer.commit().map(drop)
+}
+
 /// One save of each kind, by name.
-fn kinds_of_saves(base: &Base) -> Vec<(&'static str, Plan)> {
+fn kinds_of_saves(base: &Base) -> Vec<(&'static str, Save)> {
     let text = base.text(1);
     let replace = |text: String| {
         let edited = decoded(&text);
-        let plan = base.plan(|saver| saver.replace(GameId(1), &edited));
-        plan.unwrap()
+        planned(base.plan(|saver| saver.replace(GameId(1), &edited)))
     };
     let edits = edits();
     let edits = edits
@@ -882,42 +898,81 @@ fn kinds_of_saves(base: &Base) -> Vec<(&'static str, Plan)> {
             .iter()
             .try_for_each(|game| saver.append(game).map(drop))
     });
-    saves.push(("append", append.unwrap()));
-    let delete = base.plan(|saver| saver.set_deleted(GameId(1), true));
-    saves.push(("delete", delete.unwrap()));
+    saves.push(("append", planned(append)));
+    let imported: Save = Box::new(move |base, store| import(base, store, &games).is_ok());
+    saves.push(("import", imported));
+    let is_deleted = base.texts()[&1].0;
+    let flag = base.plan(|saver| saver.set_deleted(GameId(1), !is_deleted));
+    saves.push(("delete", planned(flag)));
     let name = PlayerName {
         last: "Zzz".to_owned(),
         first: "Renamed".to_owned(),
     };
     let rename = base.plan(|saver| saver.rename_entity(EntityId(0), &Entity::Player(name)));
-    saves.push(("rename", rename.unwrap()));
+    saves.push(("rename", planned(rename)));
     saves
 }
 
-/// Saves until the power goes at this operation; whether it went.
-fn cut_at(base: &Base, plan: &Plan, operation: u64) -> Option<Base> {
-    let cut = Base {
-        directory: base.directory.after_kill(),
-        cbh: base.cbh.clone(),
+/// Bases in which saves concern other files: of today and old ones, one with
+/// a deleted game, one of which optional files are missing, one whose `.cbj`
+/// is short.
+fn kinds_of_bases() -> Vec<Base> {
+    let sample = Base::fixture("cbh/sample/sample.cbh");
+    let flag = sample.plan(|saver| saver.set_deleted(GameId(1), true));
+    let deleted = sample.with(&flag.unwrap());
+    let bare = Base {
+        directory: MemoryDirectory::new(),
+        cbh: sample.cbh.clone(),
     };
-    let fault = Fault {
-        errno: libc::EIO,
-        writes_half: true,
-        lasts: true,
-    };
-    cut.directory.fail_at(operation, fault);
+    for (name, bytes) in sample.directory.files() {
+        let is_optional = ["cbj", "cbe", "cbl", "cbtt"]
+            .map(|extension| OsString::from(format!("sample.{extension}")))
+            .contains(&name);
+        if !is_optional {
+            bare.directory.put(name, bytes);
+        }
+    }
+    let short = patched(&sample, "cbj", 8, &[4]);
+    let name = OsStr::new("sample.cbj");
+    let whole = short.directory.files()[name].clone();
+    short.directory.put(name, &whole[..32 + 4 * 120]);
+    let old = Base::fixture("cbh/oldheaders/oldheaders.cbh");
+    vec![sample, old, deleted, bare, short]
+}
+
+fn try_to_open(base: &Base) -> Option<Store> {
     let opening = Opening {
         journal: OsStr::new(JOURNAL),
         label: "",
         access: Access::ReadWrite,
         belongs: &|_| true,
     };
-    if let Ok(store) = Store::open(Arc::new(cut.directory.clone()), &opening) {
-        let saved = store.commit(&plan.transaction).and_then(|_| store.close());
-        saved.is_err().then_some(cut)
-    } else {
-        Some(cut)
-    }
+    Store::open(Arc::new(base.directory.clone()), &opening).ok()
+}
+
+/// A base amid or after a save in which an operation failed.
+struct Failed {
+    base: Base,
+    /// Whether the save was said to be made, and all of it to be kept.
+    is_made: bool,
+    is_kept: bool,
+}
+
+/// Saves, and lets one operation fail; `None` if there are fewer.
+fn failed_at(base: &Base, save: &Save, operation: u64, fault: Fault) -> Option<Failed> {
+    let base = Base {
+        directory: base.directory.after_kill(),
+        cbh: base.cbh.clone(),
+    };
+    base.directory.fail_at(operation, fault);
+    let store = try_to_open(&base);
+    let is_made = store.as_ref().is_some_and(|store| save(&base, store));
+    let is_kept = store.is_some_and(|store| store.close().is_ok());
+    (base.directory.operations() > operation).then_some(Failed {
+        base,
+        is_made,
+        is_kept,
+    })
 }
 
 fn files_of(base: &Base) -> BTreeMap<OsString, Vec<u8>> {
@@ -926,55 +981,127 @@ fn files_of(base: &Base) -> BTreeMap<OsString, Vec<u8>> {
     files
 }
 
-/// Cuts the power amid a save in every prefix of what was not synced, and in
-/// random parts of it: the base is as before the save or as after.
-fn ensure_whole_after_cuts(base: &Base, what: &str, plan: &Plan) {
-    let (old, new) = (files_of(base), files_of(&base.with(plan)));
+/// The files before and after a save.
+fn states(base: &Base, save: &Save) -> [BTreeMap<OsString, Vec<u8>>; 2] {
+    let after = Base {
+        directory: base.directory.after_kill(),
+        cbh: base.cbh.clone(),
+    };
+    let store = after.store();
+    assert!(save(&after, &store));
+    store.close().unwrap();
+    [files_of(base), files_of(&after)]
+}
+
+/// What a power cut keeps of so many writes: every prefix, all but one, one
+/// alone, and random parts.
+fn parts_kept(count: usize, dice: &mut Dice) -> Vec<Vec<bool>> {
+    let part = |keeps: &dyn Fn(usize) -> bool| (0..count).map(keeps).collect();
+    let mut parts = Vec::new();
+    for at in 0..=count {
+        parts.push(part(&|other| other < at));
+        parts.push(part(&|other| other != at));
+        parts.push(part(&|other| other == at));
+    }
+    for _ in 0..20 {
+        parts.push((0..count).map(|_| dice.roll().is_multiple_of(2)).collect());
+    }
+    parts
+}
+
+/// Which of the states a base has when it is opened again.
+fn state_of(base: &Base, states: &[BTreeMap<OsString, Vec<u8>>; 2], what: &str) -> usize {
+    base.store().close().unwrap();
+    let files = files_of(base);
+    let state = states.iter().position(|state| *state == files);
+    state.unwrap_or_else(|| panic!("{what}: neither old nor new"))
+}
+
+/// Cuts the power at each operation of a save: the base is as before the save
+/// or as after.
+fn ensure_whole_after_cuts(base: &Base, what: &str, save: &Save) {
+    let states = states(base, save);
+    let fault = Fault {
+        errno: libc::EIO,
+        writes_half: true,
+        lasts: true,
+    };
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
     let (mut operation, mut outcomes) = (0, BTreeSet::new());
-    while let Some(cut) = cut_at(base, plan, operation) {
-        let count = cut.directory.unsynced();
-        let parts = (0..=count).map(|at| (0..count).map(|other| other < at).collect());
-        let mut parts: Vec<Vec<bool>> = parts.collect();
-        for _ in 0..20 {
-            parts.push((0..count).map(|_| dice.roll().is_multiple_of(2)).collect());
-        }
-        for kept in parts {
+    while let Some(failed) = failed_at(base, save, operation, fault) {
+        let directory = &failed.base.directory;
+        for kept in parts_kept(directory.unsynced(), &mut dice) {
             let after = Base {
-                directory: cut.directory.after_power_cut(|at| kept[at]),
+                directory: directory.after_power_cut(|at| kept[at]),
                 cbh: base.cbh.clone(),
             };
-            after.store().close().unwrap();
-            let files = files_of(&after);
-            assert!(
-                files == old || files == new,
-                "{what}: neither at {operation}"
-            );
-            outcomes.insert(files == new);
+            let state = state_of(&after, &states, what);
+            assert!(state == 1 || !failed.is_kept, "{what}: lost at {operation}");
+            outcomes.insert(state);
         }
         operation += 1;
     }
     assert!(operation > 10, "{what}: {operation} operations");
-    assert_eq!(
-        outcomes.len(),
-        2,
-        "{what}: the power never went amid the save"
-    );
+    let amid = "the power never went amid the save";
+    assert_eq!(outcomes.len(), 2, "{what}: {amid}");
+}
+
+/// Lets each operation of a save fail, for once: it was made or not, as was
+/// said.
+fn ensure_whole_after_failures(base: &Base, what: &str, save: &Save) {
+    let states = states(base, save);
+    for (errno, writes_half) in [
+        (libc::ENOSPC, true),
+        (libc::ENOSPC, false),
+        (libc::EIO, true),
+        (libc::EIO, false),
+    ] {
+        let fault = Fault {
+            errno,
+            writes_half,
+            lasts: false,
+        };
+        let mut operation = 0;
+        while let Some(failed) = failed_at(base, save, operation, fault) {
+            let after = Base {
+                directory: failed.base.directory.after_kill(),
+                cbh: base.cbh.clone(),
+            };
+            let is_new = state_of(&after, &states, what) == 1;
+            assert_eq!(is_new, failed.is_made, "{what}: at {operation}");
+            operation += 1;
+        }
+        assert!(operation > 10, "{what}: {operation} operations");
+    }
 }
 
 #[test]
 fn a_power_cut_leaves_the_old_game_or_the_new_one() {
-    for path in ["cbh/sample/sample.cbh", "cbh/oldheaders/oldheaders.cbh"] {
-        let base = Base::fixture(path);
+    for base in kinds_of_bases() {
         let known = base.defects();
-        for (what, plan) in kinds_of_saves(&base) {
-            ensure_whole_after_cuts(&base, what, &plan);
-            let after = base.with(&plan);
+        for (what, save) in kinds_of_saves(&base) {
+            ensure_whole_after_cuts(&base, what, &save);
+            let after = Base {
+                directory: base.directory.after_kill(),
+                cbh: base.cbh.clone(),
+            };
+            let store = after.store();
+            assert!(save(&after, &store));
+            store.close().unwrap();
             let new = after
                 .defects()
                 .into_iter()
                 .filter(|defect| !known.contains(defect));
             assert_eq!(new.collect::<Vec<_>>(), [""; 0], "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_write_that_fails_leaves_the_old_game_or_the_new_one_as_was_said() {
+    for base in kinds_of_bases() {
+        for (what, save) in kinds_of_saves(&base) {
+            ensure_whole_after_failures(&base, what, &save);
         }
     }
 }

@@ -15,7 +15,7 @@
 //! 12   4  number of files
 //!         for each of them
 //!  0   8    its length
-//!  8   8    checksum of its first 26 bytes, fewer if it is shorter
+//!  8   8    checksum of its first 26 bytes, of all if it is shorter
 //! 16   2    length of its name
 //! 18   …    its name
 //!  …   8  checksum of all before
@@ -109,7 +109,7 @@ impl<'a> Stage<'a> {
             let io = Error::io(name);
             let file = directory.open_writable(name).map_err(&io)?;
             let len = file.len().map_err(&io)?;
-            let head = head_of(file.as_ref()).map_err(&io)?;
+            let head = head_of(file.as_ref(), len).map_err(&io)?;
             noted.push(Noted {
                 name: name.clone(),
                 len,
@@ -233,7 +233,7 @@ fn cut_back(directory: &dyn Directory, noted: &Noted) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         file => file?,
     };
-    if file.len()? <= noted.len || head_of(file.as_ref())? != noted.head {
+    if file.len()? <= noted.len || head_of(file.as_ref(), noted.len)? != noted.head {
         return Ok(());
     }
     file.set_len(noted.len)?;
@@ -255,9 +255,11 @@ fn forget(directory: &dyn Directory, note: &OsStr) -> io::Result<()> {
     }
 }
 
-fn head_of(file: &(impl Storage + ?Sized)) -> io::Result<u64> {
+/// The checksum of the first bytes of a file that was so long.
+fn head_of(file: &(impl Storage + ?Sized), len: u64) -> io::Result<u64> {
     let mut buffer = ReadBuffer::default();
-    Ok(xxh3_64(file.read_up_to(0, HEAD_BYTES, &mut buffer)?))
+    let len = usize::try_from(len).unwrap_or(HEAD_BYTES).min(HEAD_BYTES);
+    Ok(xxh3_64(file.read_up_to(0, len, &mut buffer)?))
 }
 
 fn encode(files: &[Noted]) -> Vec<u8> {
