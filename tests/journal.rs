@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use cbfs::storage::{
-    Access, Directory, DiskDirectory, Error, Fault, MemoryDirectory, Opening, ReadBuffer, Storage,
-    Store, Transaction,
+    Access, Directory, DiskDirectory, Error, Fault, MemoryDirectory, Opening, ReadBuffer, Stamp,
+    Storage, Store, Transaction, WritableFile,
 };
 use proptest::prelude::*;
 
@@ -636,6 +636,111 @@ fn what_another_program_changed_is_noticed_and_never_written_over() {
 }
 
 #[test]
+fn what_another_program_appends_where_a_save_is_to_go_is_not_written_over() {
+    // A save that waits, and the same of another program: a record more, and
+    // the head that counts it.
+    let save = [
+        Change::Write("base.cbh", 100, vec![22; 46]),
+        Change::Write("base.cbh", 6, vec![2; 4]),
+    ];
+    for length in [1, 20, 46] {
+        let directory = small_base();
+        let store = opened(&directory, Access::ReadWrite).unwrap();
+        store.commit(&transaction(&save)).unwrap();
+        let mut other = directory.files()[OsStr::new("base.cbh")].clone();
+        other[6..10].fill(2);
+        other.extend(vec![9; length]);
+        directory.put("base.cbh", other.clone());
+        for result in [store.sync(), store.refresh(), store.close()] {
+            let error = result.unwrap_err().to_string();
+            assert_eq!(error, "base.cbh: changed by another program");
+        }
+        assert_eq!(directory.files()[OsStr::new("base.cbh")], other);
+    }
+    // A file that a save is to make.
+    let directory = small_base();
+    let store = opened(&directory, Access::ReadWrite).unwrap();
+    store.commit(&transaction(&saves()[1])).unwrap();
+    directory.put("base.cbj", vec![9; 300]);
+    let error = store.sync().unwrap_err().to_string();
+    assert_eq!(error, "base.cbj: changed by another program");
+    assert_eq!(
+        directory.files()[OsStr::new("base.cbj")],
+        vec![9; 300].as_slice()
+    );
+}
+
+/// A folder in which another program puts a file in the place of one just
+/// when that is opened to be written.
+#[derive(Debug)]
+struct Replacing {
+    folder: MemoryDirectory,
+    by: std::sync::Mutex<Option<Vec<u8>>>,
+}
+
+impl Directory for Replacing {
+    fn open(&self, name: &OsStr) -> std::io::Result<Box<dyn Storage>> {
+        self.folder.open(name)
+    }
+
+    fn open_writable(&self, name: &OsStr) -> std::io::Result<Box<dyn WritableFile>> {
+        let file = self.folder.open_writable(name)?;
+        if name == "base.cbh"
+            && let Some(bytes) = self.by.lock().unwrap().take()
+        {
+            self.folder.put("other", bytes);
+            self.folder.rename(OsStr::new("other"), name)?;
+        }
+        Ok(file)
+    }
+
+    fn create(&self, name: &OsStr) -> std::io::Result<Box<dyn WritableFile>> {
+        self.folder.create(name)
+    }
+
+    fn remove(&self, name: &OsStr) -> std::io::Result<()> {
+        self.folder.remove(name)
+    }
+
+    fn rename(&self, from: &OsStr, to: &OsStr) -> std::io::Result<()> {
+        self.folder.rename(from, to)
+    }
+
+    fn stamp(&self, name: &OsStr) -> std::io::Result<Option<Stamp>> {
+        self.folder.stamp(name)
+    }
+
+    fn sync(&self) -> std::io::Result<()> {
+        self.folder.sync()
+    }
+}
+
+#[test]
+fn a_file_that_is_replaced_amid_a_sync_gets_the_save_too_or_is_left_alone() {
+    let save = [Change::Write("base.cbh", 46, vec![22; 46])];
+    let (old, mut other) = (vec![1; 100], vec![1; 100]);
+    other[50] = 9;
+    for (by, is_taken) in [(old, true), (other, false)] {
+        let directory = Arc::new(Replacing {
+            folder: small_base(),
+            by: std::sync::Mutex::default(),
+        });
+        let shared: Arc<dyn Directory> = directory.clone();
+        let store = opened_in(shared, Access::ReadWrite, "").unwrap();
+        store.commit(&transaction(&save)).unwrap();
+        *directory.by.lock().unwrap() = Some(by.clone());
+        let error = store.sync().unwrap_err().to_string();
+        assert_eq!(error, "base.cbh: changed by another program");
+        assert_eq!(store.sync().is_ok(), is_taken);
+        let mut wanted = by;
+        if is_taken {
+            wanted[46..92].fill(22);
+        }
+        assert_eq!(directory.folder.files()[OsStr::new("base.cbh")], wanted);
+    }
+}
+
+#[test]
 fn a_reader_beside_a_writer_sees_its_saves_when_it_looks_again() {
     let directory = small_base();
     let writer = opened(&directory, Access::ReadWrite).unwrap();
@@ -929,6 +1034,40 @@ fn while_something_is_laid_behind_files_nothing_else_is_saved() {
     store.commit(&save).unwrap();
     store.close().unwrap();
     assert_eq!(files_of(&directory)[OsStr::new("base.cbh")][0], 7);
+}
+
+#[test]
+fn what_another_program_appends_amid_an_import_is_neither_written_over_nor_cut() {
+    for is_early in [true, false] {
+        let directory = small_base();
+        let store = opened(&directory, Access::ReadWrite).unwrap();
+        let names = ["base.cbg", "base.cbh"].map(OsString::from);
+        let mut stage = store.stage(&names).unwrap();
+        if !is_early {
+            stage.write(OsStr::new("base.cbg"), 700, &[9; 10]).unwrap();
+        }
+        // It appends, and says so in the head.
+        let mut other = directory.files()[OsStr::new("base.cbg")].clone();
+        other[3] = 77;
+        other.extend([5; 30]);
+        directory.put("base.cbg", other.clone());
+        let told = if is_early {
+            let told = stage.write(OsStr::new("base.cbg"), 700, &[9; 10]);
+            drop(stage);
+            told
+        } else {
+            let mut transaction = Transaction::new();
+            transaction.write("base.cbh", 6, [52; 4]);
+            stage.commit(transaction)
+        };
+        let error = told.unwrap_err().to_string();
+        assert_eq!(error, "base.cbg: changed by another program");
+        drop(store);
+        assert_eq!(directory.files()[OsStr::new("base.cbg")], other);
+        let after = directory.after_kill();
+        opened(&after, Access::ReadWrite).unwrap();
+        assert_eq!(after.files()[OsStr::new("base.cbg")], other);
+    }
 }
 
 #[test]

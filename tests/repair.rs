@@ -28,9 +28,9 @@ fn text_path(path: &Path) -> &str {
 /// Mends a base; what it said.
 fn mended(base: &Path) -> Vec<String> {
     let options = Options::default();
-    let mut open = OpenBase::open(base, &options, Access::ReadWrite, "test").unwrap();
+    let open = OpenBase::open(base, &options, Access::ReadWrite, "test").unwrap();
     let mut found = Vec::new();
-    repair(&mut open, &|_| {}, &mut |defect| {
+    repair(&open, &|_| {}, &mut |defect| {
         found.push(defect.to_string());
     })
     .unwrap();

@@ -20,12 +20,12 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cbfs::cbh::{
-    Database, Decoded, EditError, Entity, EntityId, Family, FileKind, GameId, Options, Plan,
-    RecordKind, SaveError, Saver,
+    ChangeError, Database, Decoded, EditError, Entity, EntityId, Family, FileKind, GameId,
+    Importer, Options, Plan, PreparedGame, RecordKind, SaveError, Saver,
 };
 use cbfs::game::{Game, PlayerName};
 use cbfs::pgn;
-use cbfs::storage::{Access, Fault, MemoryDirectory, Opening, Storage, Store};
+use cbfs::storage::{Access, Directory, Fault, MemoryDirectory, Opening, Storage, Store};
 
 use common::{fixture_bases, real_bases, text_of};
 
@@ -726,6 +726,131 @@ fn a_game_of_chess960_has_the_number_of_its_start_or_an_opening() {
     });
 }
 
+/// A base with other bytes at a place of one of its files.
+fn patched(base: &Base, extension: &str, at: usize, bytes: &[u8]) -> Base {
+    let name = base.cbh.with_extension(extension);
+    let directory = base.directory.after_kill();
+    let mut file = directory.files()[name.as_os_str()].clone();
+    file[at..at + bytes.len()].copy_from_slice(bytes);
+    directory.put(name, file);
+    Base {
+        directory,
+        cbh: base.cbh.clone(),
+    }
+}
+
+/// What is shown of each game, and whether it is damaged.
+fn shown(base: &Base) -> BTreeMap<u32, (String, bool)> {
+    let store = base.store();
+    let database = base.database(&store);
+    let mut shown = BTreeMap::new();
+    for id in 1..=database.last_id() {
+        let mut decoded = Decoded::default();
+        if database.read_game(GameId(id), &mut decoded).is_ok() {
+            let is_damaged = !decoded.defects.is_empty();
+            shown.insert(id, (encoded(&decoded.game), is_damaged));
+        }
+    }
+    shown
+}
+
+/// Saves a newcomer, and other games are what they were.
+fn ensure_no_other_is_recast(base: &Base, id: u32, name: &str) -> Base {
+    let edited = decoded(&with_tag(&base.text(id), name, "Newcomer, Zoe"));
+    let plan = base.plan(|saver| {
+        saver.append(&edited)?;
+        saver.replace(GameId(id), &edited)
+    });
+    let after = base.with(&plan.unwrap());
+    assert!(after.text(id).contains("Newcomer, Zoe"));
+    let mut now = shown(&after);
+    for (other, was) in shown(base) {
+        let is = now.remove(&other).unwrap();
+        assert!(other == id || is == was, "game {other}: {is:?} {was:?}");
+    }
+    after
+}
+
+#[test]
+fn a_game_whose_player_is_not_there_never_gets_the_next_newcomer() {
+    let base = Base::fixture("cbh/sample/sample.cbh");
+    let count = u32::try_from(players(&base).len()).unwrap();
+    // One that was deleted is used again first.
+    let added = edit(&base, 1, |text| with_tag(&text, "White", "Newcomer, Ann"));
+    let deleted = edit(&added, 1, |text| with_tag(&text, "White", "Newcomer, Bea"));
+    for (base, lost) in [
+        (&base, vec![count]),
+        (&base, vec![count, count + 1, count + 3]),
+        (&base, vec![(1 << 24) - 1]),
+        (&deleted, vec![count]),
+        (&deleted, vec![count, count + 2]),
+    ] {
+        let mut damaged = base.clone();
+        for (game, lost) in (2_usize..).zip(&lost) {
+            damaged = patched(&damaged, "cbh", 46 * game + 9, &lost.to_be_bytes()[1..]);
+        }
+        for name in ["White", "Black"] {
+            let id = u32::try_from(lost.len()).unwrap() + 2;
+            let after = ensure_no_other_is_recast(&damaged, id, name);
+            // Nor later, when what was found out is not known any more.
+            let later = edit_as(&after, id, |text| with_tag(&text, "White", "Newcomer, Dan")).0;
+            for game in 2..id {
+                assert_eq!(shown(&later)[&game], shown(&after)[&game], "{lost:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_game_whose_team_is_not_there_never_gets_a_new_one() {
+    let base = Base::fixture("cbh/sample/sample.cbh");
+    let teams = |base: &Base| {
+        let texts = shown(base).into_values();
+        texts.filter(|(text, _)| text.contains("Team \"")).count()
+    };
+    let base = edit(&base, 1, |text| with_tag(&text, "WhiteTeam", "One"));
+    let base = edit(&base, 2, |text| with_tag(&text, "BlackTeam", "Two"));
+    assert!(teams(&base) > 1);
+    base.directory.remove(OsStr::new("sample.cbe")).unwrap();
+    assert_eq!(teams(&base), 0);
+    // The file may come back, so none is made in its place.
+    for id in [1, 3] {
+        for name in ["WhiteTeam", "CbhTag"] {
+            let edited = decoded(&with_tag(&base.text(id), name, "Newcomers"));
+            let refused = base.plan(|saver| saver.replace(GameId(id), &edited));
+            if name == "CbhTag" {
+                refused.unwrap();
+                continue;
+            }
+            let error = refused.unwrap_err().to_string();
+            assert_eq!(
+                error,
+                "WhiteTeam or BlackTeam: there is no place for Newcomers: games have teams, but \
+                 .cbe, which had them, is missing"
+            );
+        }
+        ensure_no_other_is_recast(&base, id, "White");
+    }
+}
+
+#[test]
+fn what_games_share_stays_for_the_others_though_it_counts_but_one() {
+    let base = Base::fixture("cbh/namesakes/namesakes.cbh");
+    let texts = base.texts();
+    let event = |id: u32| parts(&texts[&id].1).0.lines().take(2).collect::<String>();
+    let is_shared = |id: &&u32| {
+        let mut others = texts.keys().filter(|other| other != id);
+        others.any(|other| event(*other) == event(**id))
+    };
+    let id = *texts.keys().find(is_shared).unwrap();
+    let file = base.directory.files()[OsStr::new("namesakes.cbh")].clone();
+    let tournament = usize::try_from(number(&file, 46 * id as usize + 15, 3)).unwrap();
+    let damaged = patched(&base, "cbt", 32 + 99 * tournament + 91, &[1, 0, 0, 0]);
+    let (after, plan) = edit_as(&damaged, id, |text| with_tag(&text, "EventRounds", "77"));
+    assert_eq!(plan.kept[0].field, "EventRounds");
+    assert_eq!(shown(&after), shown(&damaged));
+}
+
 /// A reproducible stream of numbers (xorshift).
 struct Dice(u64);
 
@@ -738,13 +863,29 @@ impl Dice {
     }
 }
 
+/// Makes a save to a base that a store shows; whether it was made.
+type Save = Box<dyn Fn(&Base, &Store) -> bool>;
+
+fn planned(plan: Result<Plan, SaveError>) -> Save {
+    let plan = plan.unwrap();
+    Box::new(move |_, store| store.commit(&plan.transaction).is_ok())
+}
+
+fn import(base: &Base, store: &Store, games: &[Game]) -> Result<(), ChangeError> {
+    let database = base.database(store);
+    let mut importer = Importer::new(&database, store, now())?;
+    for game in games {
+        importer.append(PreparedGame::new(game.clone())?)?;
+    }
+    importer.commit().map(drop)
+}
+
 /// One save of each kind, by name.
-fn kinds_of_saves(base: &Base) -> Vec<(&'static str, Plan)> {
+fn kinds_of_saves(base: &Base) -> Vec<(&'static str, Save)> {
     let text = base.text(1);
     let replace = |text: String| {
         let edited = decoded(&text);
-        let plan = base.plan(|saver| saver.replace(GameId(1), &edited));
-        plan.unwrap()
+        planned(base.plan(|saver| saver.replace(GameId(1), &edited)))
     };
     let edits = edits();
     let edits = edits
@@ -757,42 +898,81 @@ fn kinds_of_saves(base: &Base) -> Vec<(&'static str, Plan)> {
             .iter()
             .try_for_each(|game| saver.append(game).map(drop))
     });
-    saves.push(("append", append.unwrap()));
-    let delete = base.plan(|saver| saver.set_deleted(GameId(1), true));
-    saves.push(("delete", delete.unwrap()));
+    saves.push(("append", planned(append)));
+    let imported: Save = Box::new(move |base, store| import(base, store, &games).is_ok());
+    saves.push(("import", imported));
+    let is_deleted = base.texts()[&1].0;
+    let flag = base.plan(|saver| saver.set_deleted(GameId(1), !is_deleted));
+    saves.push(("delete", planned(flag)));
     let name = PlayerName {
         last: "Zzz".to_owned(),
         first: "Renamed".to_owned(),
     };
     let rename = base.plan(|saver| saver.rename_entity(EntityId(0), &Entity::Player(name)));
-    saves.push(("rename", rename.unwrap()));
+    saves.push(("rename", planned(rename)));
     saves
 }
 
-/// Saves until the power goes at this operation; whether it went.
-fn cut_at(base: &Base, plan: &Plan, operation: u64) -> Option<Base> {
-    let cut = Base {
-        directory: base.directory.after_kill(),
-        cbh: base.cbh.clone(),
+/// Bases in which saves concern other files: of today and old ones, one with
+/// a deleted game, one of which optional files are missing, one whose `.cbj`
+/// is short.
+fn kinds_of_bases() -> Vec<Base> {
+    let sample = Base::fixture("cbh/sample/sample.cbh");
+    let flag = sample.plan(|saver| saver.set_deleted(GameId(1), true));
+    let deleted = sample.with(&flag.unwrap());
+    let bare = Base {
+        directory: MemoryDirectory::new(),
+        cbh: sample.cbh.clone(),
     };
-    let fault = Fault {
-        errno: libc::EIO,
-        writes_half: true,
-        lasts: true,
-    };
-    cut.directory.fail_at(operation, fault);
+    for (name, bytes) in sample.directory.files() {
+        let is_optional = ["cbj", "cbe", "cbl", "cbtt"]
+            .map(|extension| OsString::from(format!("sample.{extension}")))
+            .contains(&name);
+        if !is_optional {
+            bare.directory.put(name, bytes);
+        }
+    }
+    let short = patched(&sample, "cbj", 8, &[4]);
+    let name = OsStr::new("sample.cbj");
+    let whole = short.directory.files()[name].clone();
+    short.directory.put(name, &whole[..32 + 4 * 120]);
+    let old = Base::fixture("cbh/oldheaders/oldheaders.cbh");
+    vec![sample, old, deleted, bare, short]
+}
+
+fn try_to_open(base: &Base) -> Option<Store> {
     let opening = Opening {
         journal: OsStr::new(JOURNAL),
         label: "",
         access: Access::ReadWrite,
         belongs: &|_| true,
     };
-    if let Ok(store) = Store::open(Arc::new(cut.directory.clone()), &opening) {
-        let saved = store.commit(&plan.transaction).and_then(|_| store.close());
-        saved.is_err().then_some(cut)
-    } else {
-        Some(cut)
-    }
+    Store::open(Arc::new(base.directory.clone()), &opening).ok()
+}
+
+/// A base amid or after a save in which an operation failed.
+struct Failed {
+    base: Base,
+    /// Whether the save was said to be made, and all of it to be kept.
+    is_made: bool,
+    is_kept: bool,
+}
+
+/// Saves, and lets one operation fail; `None` if there are fewer.
+fn failed_at(base: &Base, save: &Save, operation: u64, fault: Fault) -> Option<Failed> {
+    let base = Base {
+        directory: base.directory.after_kill(),
+        cbh: base.cbh.clone(),
+    };
+    base.directory.fail_at(operation, fault);
+    let store = try_to_open(&base);
+    let is_made = store.as_ref().is_some_and(|store| save(&base, store));
+    let is_kept = store.is_some_and(|store| store.close().is_ok());
+    (base.directory.operations() > operation).then_some(Failed {
+        base,
+        is_made,
+        is_kept,
+    })
 }
 
 fn files_of(base: &Base) -> BTreeMap<OsString, Vec<u8>> {
@@ -801,55 +981,127 @@ fn files_of(base: &Base) -> BTreeMap<OsString, Vec<u8>> {
     files
 }
 
-/// Cuts the power amid a save in every prefix of what was not synced, and in
-/// random parts of it: the base is as before the save or as after.
-fn ensure_whole_after_cuts(base: &Base, what: &str, plan: &Plan) {
-    let (old, new) = (files_of(base), files_of(&base.with(plan)));
+/// The files before and after a save.
+fn states(base: &Base, save: &Save) -> [BTreeMap<OsString, Vec<u8>>; 2] {
+    let after = Base {
+        directory: base.directory.after_kill(),
+        cbh: base.cbh.clone(),
+    };
+    let store = after.store();
+    assert!(save(&after, &store));
+    store.close().unwrap();
+    [files_of(base), files_of(&after)]
+}
+
+/// What a power cut keeps of so many writes: every prefix, all but one, one
+/// alone, and random parts.
+fn parts_kept(count: usize, dice: &mut Dice) -> Vec<Vec<bool>> {
+    let part = |keeps: &dyn Fn(usize) -> bool| (0..count).map(keeps).collect();
+    let mut parts = Vec::new();
+    for at in 0..=count {
+        parts.push(part(&|other| other < at));
+        parts.push(part(&|other| other != at));
+        parts.push(part(&|other| other == at));
+    }
+    for _ in 0..20 {
+        parts.push((0..count).map(|_| dice.roll().is_multiple_of(2)).collect());
+    }
+    parts
+}
+
+/// Which of the states a base has when it is opened again.
+fn state_of(base: &Base, states: &[BTreeMap<OsString, Vec<u8>>; 2], what: &str) -> usize {
+    base.store().close().unwrap();
+    let files = files_of(base);
+    let state = states.iter().position(|state| *state == files);
+    state.unwrap_or_else(|| panic!("{what}: neither old nor new"))
+}
+
+/// Cuts the power at each operation of a save: the base is as before the save
+/// or as after.
+fn ensure_whole_after_cuts(base: &Base, what: &str, save: &Save) {
+    let states = states(base, save);
+    let fault = Fault {
+        errno: libc::EIO,
+        writes_half: true,
+        lasts: true,
+    };
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
     let (mut operation, mut outcomes) = (0, BTreeSet::new());
-    while let Some(cut) = cut_at(base, plan, operation) {
-        let count = cut.directory.unsynced();
-        let parts = (0..=count).map(|at| (0..count).map(|other| other < at).collect());
-        let mut parts: Vec<Vec<bool>> = parts.collect();
-        for _ in 0..20 {
-            parts.push((0..count).map(|_| dice.roll().is_multiple_of(2)).collect());
-        }
-        for kept in parts {
+    while let Some(failed) = failed_at(base, save, operation, fault) {
+        let directory = &failed.base.directory;
+        for kept in parts_kept(directory.unsynced(), &mut dice) {
             let after = Base {
-                directory: cut.directory.after_power_cut(|at| kept[at]),
+                directory: directory.after_power_cut(|at| kept[at]),
                 cbh: base.cbh.clone(),
             };
-            after.store().close().unwrap();
-            let files = files_of(&after);
-            assert!(
-                files == old || files == new,
-                "{what}: neither at {operation}"
-            );
-            outcomes.insert(files == new);
+            let state = state_of(&after, &states, what);
+            assert!(state == 1 || !failed.is_kept, "{what}: lost at {operation}");
+            outcomes.insert(state);
         }
         operation += 1;
     }
     assert!(operation > 10, "{what}: {operation} operations");
-    assert_eq!(
-        outcomes.len(),
-        2,
-        "{what}: the power never went amid the save"
-    );
+    let amid = "the power never went amid the save";
+    assert_eq!(outcomes.len(), 2, "{what}: {amid}");
+}
+
+/// Lets each operation of a save fail, for once: it was made or not, as was
+/// said.
+fn ensure_whole_after_failures(base: &Base, what: &str, save: &Save) {
+    let states = states(base, save);
+    for (errno, writes_half) in [
+        (libc::ENOSPC, true),
+        (libc::ENOSPC, false),
+        (libc::EIO, true),
+        (libc::EIO, false),
+    ] {
+        let fault = Fault {
+            errno,
+            writes_half,
+            lasts: false,
+        };
+        let mut operation = 0;
+        while let Some(failed) = failed_at(base, save, operation, fault) {
+            let after = Base {
+                directory: failed.base.directory.after_kill(),
+                cbh: base.cbh.clone(),
+            };
+            let is_new = state_of(&after, &states, what) == 1;
+            assert_eq!(is_new, failed.is_made, "{what}: at {operation}");
+            operation += 1;
+        }
+        assert!(operation > 10, "{what}: {operation} operations");
+    }
 }
 
 #[test]
 fn a_power_cut_leaves_the_old_game_or_the_new_one() {
-    for path in ["cbh/sample/sample.cbh", "cbh/oldheaders/oldheaders.cbh"] {
-        let base = Base::fixture(path);
+    for base in kinds_of_bases() {
         let known = base.defects();
-        for (what, plan) in kinds_of_saves(&base) {
-            ensure_whole_after_cuts(&base, what, &plan);
-            let after = base.with(&plan);
+        for (what, save) in kinds_of_saves(&base) {
+            ensure_whole_after_cuts(&base, what, &save);
+            let after = Base {
+                directory: base.directory.after_kill(),
+                cbh: base.cbh.clone(),
+            };
+            let store = after.store();
+            assert!(save(&after, &store));
+            store.close().unwrap();
             let new = after
                 .defects()
                 .into_iter()
                 .filter(|defect| !known.contains(defect));
             assert_eq!(new.collect::<Vec<_>>(), [""; 0], "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_write_that_fails_leaves_the_old_game_or_the_new_one_as_was_said() {
+    for base in kinds_of_bases() {
+        for (what, save) in kinds_of_saves(&base) {
+            ensure_whole_after_failures(&base, what, &save);
         }
     }
 }

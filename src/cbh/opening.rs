@@ -121,16 +121,6 @@ impl OpenBase {
         }
         OpenBase::to_read(path, options)
     }
-
-    /// Reads anew what the files say.
-    ///
-    /// # Errors
-    ///
-    /// As [`Database::open_with`].
-    pub fn reopen(&mut self) -> Result<(), ChangeError> {
-        self.database = self.database.reopened()?;
-        Ok(())
-    }
 }
 
 /// Whether a base may still be read: its files cannot be written, or another

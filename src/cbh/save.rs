@@ -22,6 +22,7 @@ mod error;
 mod headers;
 mod import;
 pub(super) mod shown;
+mod survey;
 
 pub use error::SaveError;
 pub use import::{Appended, Importer, PreparedGame};
@@ -33,7 +34,7 @@ use std::time::SystemTime;
 use super::database::lists::Record;
 use super::database::verify::header_references;
 use super::entities::{Entity, EntityId, EntityKind, ExtraChange, TournamentExtras, Unfit};
-use super::extended::{self, CreationClock, ExtendedRecord, HEADER_BYTES};
+use super::extended::{self, ExtendedRecord, HEADER_BYTES};
 use super::moves::{Encoded, MoveDecoder};
 use super::record::{self, GameRecord, NEW_GAME, RECORD_BYTES};
 use super::references::Reference;
@@ -47,6 +48,7 @@ use crate::storage::{MemoryFile, Transaction};
 use blobs::BlobFile;
 use cast::{Cast, Known, Name};
 use headers::Sheet;
+use survey::Survey;
 
 /// Games beyond have no number that a record of `.cba` can hold.
 const MOST_GAMES: u32 = (1 << 24) - 1;
@@ -81,7 +83,7 @@ pub struct Plan {
 #[derive(Clone, Debug, Default)]
 pub struct Knowledge {
     cast: BTreeMap<FileKind, Known>,
-    clock: Option<CreationClock>,
+    survey: Option<Survey>,
 }
 
 impl Knowledge {
@@ -111,7 +113,6 @@ pub struct Saver<'a> {
     /// Header of `.cbj` as it will be, and the records that change.
     extended: Option<extended::FileHeader>,
     extended_records: BTreeMap<u32, Vec<u8>>,
-    clock: Option<CreationClock>,
     /// Bytes of `.flags`.
     top_games: BTreeMap<u64, u8>,
     unfit: Vec<Unfit>,
@@ -143,14 +144,13 @@ impl<'a> Saver<'a> {
             now,
             moves: None,
             annotations: None,
-            cast: Cast::new(database, knowledge.cast),
+            cast: Cast::new(database, knowledge.cast, knowledge.survey),
             extras: BTreeMap::new(),
             records: BTreeMap::new(),
             laid: 0,
             next_id: database.last_id().saturating_add(1),
             extended: database.extended.as_ref().map(|(header, _)| *header),
             extended_records: BTreeMap::new(),
-            clock: knowledge.clock,
             top_games: BTreeMap::new(),
             unfit: Vec::new(),
             kept: Vec::new(),
@@ -334,7 +334,7 @@ impl<'a> Saver<'a> {
             },
             knowledge: Knowledge {
                 cast: self.cast.known(),
-                clock: self.clock,
+                survey: self.cast.surveyed(),
             },
         })
     }
@@ -554,15 +554,8 @@ pub(super) fn cast_of(id: GameId, bytes: &[u8], extended: &[u8]) -> Vec<Name> {
 impl Saver<'_> {
     /// A stamp of creation that no game has.
     fn created(&mut self) -> Result<u64, SaveError> {
-        if self.clock.is_none() {
-            let mut clock = CreationClock::default();
-            self.database.scan(1..u32::MAX, true, &mut |record| {
-                clock.note(ExtendedRecord::decode(record.extended).created);
-            })?;
-            self.clock = Some(clock);
-        }
         let now = self.now;
-        Ok(self.clock.as_mut().map_or(0, |clock| clock.next(now)))
+        Ok(self.cast.survey()?.clock.next(now))
     }
 
     fn put_extended(

@@ -115,11 +115,11 @@ fn repair(args: &Args, out: &mut impl Write, quiet: bool) -> Result<(), Failure>
     let failed = |error| not_opened(args, error);
     let options = cbh::Options::default();
     let base = OpenBase::to_change(&args.source, &options, "cbfs check --repair");
-    let mut base = base.map_err(failed)?;
+    let base = base.map_err(failed)?;
     let bar = progress::bar(base.database.last_id(), quiet);
     let family = base.database.family().clone();
     let mut written = Ok(());
-    let mended = cbh::repair(&mut base, &|records| bar.inc(records), &mut |defect| {
+    let mended = cbh::repair(&base, &|records| bar.inc(records), &mut |defect| {
         if written.is_ok() {
             written = bar.suspend(|| {
                 write!(out, "mended: ")?;

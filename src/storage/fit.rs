@@ -22,10 +22,13 @@ struct Course {
     /// Whether anything but its removal is to come.
     matters: bool,
     len: Option<u64>,
+    /// Its length before all saves.
+    before: Option<u64>,
 }
 
 /// Why `records` are not for the files of the directory as they are; `None`
-/// if they are. A part of them, in any order, may have been written already.
+/// if they are. A part of them, in any order, may have been written already,
+/// unless a file `is_untouched`: then it must be as long as it was.
 ///
 /// # Errors
 ///
@@ -33,15 +36,22 @@ struct Course {
 pub(super) fn misfit(
     directory: &dyn Directory,
     records: &[Arc<Record>],
+    is_untouched: &dyn Fn(&OsStr) -> bool,
 ) -> Result<Option<(Box<OsStr>, &'static str)>, Error> {
     for (name, course) in courses(records) {
         if !course.matters {
             continue;
         }
         let io = Error::io(name);
+        let is_untouched = is_untouched(name);
+        let may_be_absent = if is_untouched {
+            course.before.is_none()
+        } else {
+            course.may_be_absent
+        };
         let file = match directory.open(name) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound && course.may_be_absent => {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && may_be_absent => {
                 continue;
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -50,7 +60,12 @@ pub(super) fn misfit(
             Err(error) => return Err(io(error)),
         };
         let len = file.len().map_err(&io)?;
-        if !(course.shortest..=course.longest).contains(&len) {
+        let is_expected = if is_untouched {
+            course.before == Some(len)
+        } else {
+            (course.shortest..=course.longest).contains(&len)
+        };
+        if !is_expected {
             return Ok(Some((name.into(), "has another length")));
         }
         let is_known = has_known_bytes(file.as_ref(), name, course.shortest, records);
@@ -73,6 +88,7 @@ fn courses(records: &[Arc<Record>]) -> BTreeMap<&OsStr, Course> {
                     may_be_absent: before.len.is_none(),
                     matters: false,
                     len: before.len,
+                    before: before.len,
                 });
         }
         for step in &record.steps {

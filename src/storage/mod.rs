@@ -13,6 +13,7 @@
 
 mod apply;
 mod buffer;
+mod copy;
 mod directory;
 mod disk;
 mod error;

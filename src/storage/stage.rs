@@ -15,7 +15,7 @@
 //! 12   4  number of files
 //!         for each of them
 //!  0   8    its length
-//!  8   8    checksum of its first 26 bytes, fewer if it is shorter
+//!  8   8    checksum of its first 26 bytes, of all if it is shorter
 //! 16   2    length of its name
 //! 18   …    its name
 //!  …   8  checksum of all before
@@ -33,7 +33,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::record::is_plain_name;
-use super::{Directory, Error, ReadBuffer, Storage, Store, Transaction, WritableFile};
+use super::{Directory, Error, ReadBuffer, Stamp, Storage, Store, Transaction, WritableFile};
 
 const MAGIC: &[u8; 8] = b"cbfsstag";
 const VERSION: u32 = 1;
@@ -69,6 +69,26 @@ struct Staged {
     file: Box<dyn WritableFile>,
     /// Its length before.
     len: u64,
+    /// What it was like after the last write.
+    stamp: Stamp,
+}
+
+impl Staged {
+    /// Whether no other program has changed the file since the last write.
+    fn ensure_ours(&self, directory: &dyn Directory, name: &OsStr) -> Result<(), Error> {
+        let now = directory.stamp(name).map_err(Error::io(name))?;
+        if now != Some(self.stamp) {
+            let file = name.to_owned();
+            return Err(Error::ChangedOutside { file });
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let written = self.file.write_at(offset, bytes);
+        self.stamp = self.file.stamp()?;
+        written
+    }
 }
 
 /// How a file was.
@@ -89,13 +109,14 @@ impl<'a> Stage<'a> {
             let io = Error::io(name);
             let file = directory.open_writable(name).map_err(&io)?;
             let len = file.len().map_err(&io)?;
-            let head = head_of(file.as_ref()).map_err(&io)?;
+            let head = head_of(file.as_ref(), len).map_err(&io)?;
             noted.push(Noted {
                 name: name.clone(),
                 len,
                 head,
             });
-            files.insert(name.clone(), Staged { file, len });
+            let stamp = file.stamp().map_err(&io)?;
+            files.insert(name.clone(), Staged { file, len, stamp });
         }
         let note = note_name(store.journal());
         leave(directory, &note, &encode(&noted)).map_err(Error::io(&note))?;
@@ -117,16 +138,22 @@ impl<'a> Stage<'a> {
     /// # Errors
     ///
     /// [`Error::Invalid`] for another place, or a file that was not named;
+    /// [`Error::ChangedOutside`] if another program changed the file;
     /// [`Error::Io`].
     pub fn write(&mut self, name: &OsStr, offset: u64, bytes: &[u8]) -> Result<(), Error> {
-        let staged = self.files.get(name).filter(|staged| offset >= staged.len);
+        let directory = self.store.directory();
+        let staged = self
+            .files
+            .get_mut(name)
+            .filter(|staged| offset >= staged.len);
         let Some(staged) = staged else {
             return Err(Error::Invalid {
                 file: name.to_owned(),
                 what: "nothing can be laid there",
             });
         };
-        staged.file.write_at(offset, bytes).map_err(Error::io(name))
+        staged.ensure_ours(directory, name)?;
+        staged.write(offset, bytes).map_err(Error::io(name))
     }
 
     /// Commits the transaction that points to what was written: then all of
@@ -138,6 +165,7 @@ impl<'a> Stage<'a> {
     /// As [`Store::commit`].
     pub fn commit(mut self, mut transaction: Transaction) -> Result<(), Error> {
         for (name, staged) in &self.files {
+            staged.ensure_ours(self.store.directory(), name)?;
             staged.file.sync().map_err(Error::io(name))?;
         }
         transaction.remove(note_name(self.store.journal()));
@@ -146,8 +174,12 @@ impl<'a> Stage<'a> {
         self.store.end_stage(self.files.keys())
     }
 
-    /// Cuts the files back and removes the note.
+    /// Cuts the files back and removes the note; nothing of it if another
+    /// program changed one of them.
     fn undo(&self) -> Result<(), Error> {
+        for (name, staged) in &self.files {
+            staged.ensure_ours(self.store.directory(), name)?;
+        }
         for (name, staged) in &self.files {
             let io = Error::io(name);
             staged.file.set_len(staged.len).map_err(&io)?;
@@ -201,7 +233,7 @@ fn cut_back(directory: &dyn Directory, noted: &Noted) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         file => file?,
     };
-    if file.len()? <= noted.len || head_of(file.as_ref())? != noted.head {
+    if file.len()? <= noted.len || head_of(file.as_ref(), noted.len)? != noted.head {
         return Ok(());
     }
     file.set_len(noted.len)?;
@@ -223,9 +255,11 @@ fn forget(directory: &dyn Directory, note: &OsStr) -> io::Result<()> {
     }
 }
 
-fn head_of(file: &(impl Storage + ?Sized)) -> io::Result<u64> {
+/// The checksum of the first bytes of a file that was so long.
+fn head_of(file: &(impl Storage + ?Sized), len: u64) -> io::Result<u64> {
     let mut buffer = ReadBuffer::default();
-    Ok(xxh3_64(file.read_up_to(0, HEAD_BYTES, &mut buffer)?))
+    let len = usize::try_from(len).unwrap_or(HEAD_BYTES).min(HEAD_BYTES);
+    Ok(xxh3_64(file.read_up_to(0, len, &mut buffer)?))
 }
 
 fn encode(files: &[Noted]) -> Vec<u8> {

@@ -368,10 +368,7 @@ impl Store {
             drop(writer);
             return self.load(&|_| true);
         }
-        if let Some((file, _)) = misfit(self.directory.as_ref(), &writer.records)? {
-            let file = file.into_os_string();
-            return Err(Error::ChangedOutside { file });
-        }
+        self.ensure_unchanged(&writer.records)?;
         let changed = self.changed_files()?;
         let mut epoch = self.epoch.lock().unwrap_or_else(PoisonError::into_inner);
         *epoch += 1;
@@ -487,9 +484,8 @@ impl Store {
             is_certain &= seen == Seen::Never || seen == Seen::As(now);
             files.push(file);
         }
-        if !is_certain && let Some((file, _)) = misfit(self.directory.as_ref(), records)? {
-            let file = file.into_os_string();
-            return Err(Error::ChangedOutside { file });
+        if !is_certain {
+            self.ensure_unchanged(records)?;
         }
         for file in files {
             let mut state = file.state_mut();
@@ -500,6 +496,19 @@ impl Store {
         Ok(())
     }
 
+    /// Whether other programs left alone what the records change.
+    fn ensure_unchanged(&self, records: &[Arc<Record>]) -> Result<(), Error> {
+        let directory = self.directory.as_ref();
+        let is_untouched = |name: &OsStr| matches!(self.known(name).state().seen, Seen::As(_));
+        match misfit(directory, records, &is_untouched)? {
+            Some((file, _)) => {
+                let file = file.into_os_string();
+                Err(Error::ChangedOutside { file })
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Shows the files of the base themselves, now that all is in them.
     fn settle(&self, application: &Application<'_>, records: &[Arc<Record>]) -> Result<(), Error> {
         let mut settled = BTreeMap::new();
@@ -508,9 +517,16 @@ impl Store {
             if settled.contains_key(name) {
                 continue;
             }
-            let stamp = application.stamp(name).map_err(Error::io(name))?;
+            let io = Error::io(name);
+            let stamp = application.stamp(name).map_err(&io)?;
             let base = match stamp {
-                Some(_) => {
+                Some(written) => {
+                    let now = self.directory.stamp(name).map_err(&io)?;
+                    // Another may have been put in its place meanwhile.
+                    if !now.is_some_and(|now| now.is_same_file(&written)) {
+                        let file = name.to_owned();
+                        return Err(Error::ChangedOutside { file });
+                    }
                     let opened = self.directory.open(name).map_err(Error::io(name))?;
                     Some(Arc::from(opened))
                 }
@@ -615,7 +631,8 @@ fn ensure_fit(
     });
     let reason = match strangers.next() {
         Some(before) => Some((before.name.clone(), "is not a file of it")),
-        None => misfit(directory, records)?.map(|(name, what)| (name.into_os_string(), what)),
+        None => misfit(directory, records, &|_| false)?
+            .map(|(name, what)| (name.into_os_string(), what)),
     };
     match reason {
         Some((name, what)) => Err(Error::DoesNotFit {

@@ -53,7 +53,7 @@ impl Database {
     }
 
     /// The base as its store shows it now, opened as this one was.
-    pub(in crate::cbh) fn reopened(&self) -> Result<Database, Error> {
+    pub(super) fn reopened(&self) -> Result<Database, Error> {
         let Some((store, _)) = &self.store else {
             return Err(Error::NotUsed(GameId(0)));
         };

@@ -8,12 +8,13 @@
 //! tree anew from all live records in the order of their ids. No id ever
 //! moves.
 
+mod ids;
 mod order;
 #[cfg(test)]
 mod tests;
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::io;
 
@@ -21,6 +22,7 @@ use super::balance::{MOST_HEIGHT, Nodes, Way, attach, detach};
 use super::collation::Collation;
 use super::entity::Entity;
 use super::fields::{NameForm, Room};
+use super::id_set::IdSet;
 use super::tree::{NO_CHILD, Node, Side};
 use super::{
     Annotators, DELETED, EntityId, FileHeader, Kind, LINK_BYTES, MOST_RECORDS, Players, Sources,
@@ -323,12 +325,28 @@ impl<'a> EntityEditor<'a> {
     /// [`EditError::Full`]; [`EditError::Damaged`] if `data` are no data of
     /// such a file; [`EditError::Io`].
     pub fn insert(&mut self, data: &[u8]) -> Result<EntityId, EditError> {
+        self.insert_beside(data, &BTreeSet::new())
+    }
+
+    /// As [`insert`](EntityEditor::insert), never at an id that is `lost`: one
+    /// that a game refers to though no record has it. The game would be about
+    /// somebody else from then on.
+    ///
+    /// # Errors
+    ///
+    /// As [`insert`](EntityEditor::insert); [`EditError::Damaged`] also if
+    /// too many ids in a row are lost.
+    pub fn insert_beside(
+        &mut self,
+        data: &[u8],
+        lost: &BTreeSet<u32>,
+    ) -> Result<EntityId, EditError> {
         self.begin(Some(data))?;
         let place = self.place(data)?;
         if let Some(id) = place.found {
             return Err(EditError::Exists(id_of(id)));
         }
-        let id = self.take_id()?;
+        let id = self.take_id(lost)?;
         let mut record = vec![0; LINK_BYTES];
         Node::LEAF.encode(&mut record)?;
         record.extend_from_slice(data);
@@ -429,6 +447,22 @@ impl<'a> EntityEditor<'a> {
         let end = data.get(data.len().saturating_sub(8)..).unwrap_or_default();
         let mut reader = ByteReader::new(end);
         Ok((reader.u32_le()?, reader.u32_le()?))
+    }
+
+    /// The ids of all live records, by one reading of the file.
+    ///
+    /// # Errors
+    ///
+    /// The medium's.
+    pub(in crate::cbh) fn live(&self) -> Result<IdSet, EditError> {
+        let mut live = IdSet::below(self.header.capacity);
+        self.for_each(&mut |id, record| {
+            if !is_deleted(record) {
+                live.insert(id);
+            }
+            Ok(())
+        })?;
+        Ok(live)
     }
 
     /// How many records there are, deleted ones included: all ids lie below.
@@ -703,37 +737,6 @@ impl EntityEditor<'_> {
             Err(EditError::Damaged(..)) => self.rebuild().map(drop),
             step => step,
         }
-    }
-
-    /// The first deleted record; none if the header leads elsewhere.
-    fn chain(&mut self) -> Result<i32, EditError> {
-        let first = self.header.first_deleted;
-        match u32::try_from(first) {
-            Ok(id) if id < self.header.capacity => {
-                self.load(id)?;
-                let is_chained = is_deleted(self.record(id));
-                Ok(if is_chained { first } else { NO_CHILD })
-            }
-            _ => Ok(NO_CHILD),
-        }
-    }
-
-    /// The id for a new record.
-    fn take_id(&mut self) -> Result<u32, EditError> {
-        let first = self.chain()?;
-        if let Ok(id) = u32::try_from(first) {
-            let (node, _) = Node::decode(self.record(id))?;
-            self.header.first_deleted = node.right;
-            self.header.first_deleted = self.chain()?;
-            return Ok(id);
-        }
-        self.header.first_deleted = NO_CHILD;
-        let id = self.header.capacity;
-        if id >= MOST_RECORDS {
-            return Err(EditError::Full);
-        }
-        self.header.capacity += 1;
-        Ok(id)
     }
 
     /// Gives all records to `take`, by ascending id, as they are now.

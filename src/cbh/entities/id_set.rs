@@ -2,7 +2,7 @@
 
 /// Ids below a bound, a bit each.
 #[derive(Clone, Debug, Default)]
-pub(super) struct IdSet {
+pub(in crate::cbh) struct IdSet {
     words: Vec<u64>,
 }
 
@@ -26,7 +26,7 @@ impl IdSet {
     }
 
     /// Whether `id` is in the set.
-    pub(super) fn contains(&self, id: u32) -> bool {
+    pub(in crate::cbh) fn contains(&self, id: u32) -> bool {
         let (word, bit) = IdSet::place(id);
         self.words.get(word).is_some_and(|word| word & bit != 0)
     }

@@ -2,13 +2,14 @@
 
 use std::io;
 
-use super::{Mend, Plan};
+use super::Mend;
+use super::work::Work;
 use crate::bytes::ByteReader;
 use crate::cbh::extended::HEADER_BYTES;
 use crate::cbh::record::{self, FileHeader, RECORD_BYTES};
 use crate::cbh::save::SaveError;
-use crate::cbh::{ChangeError, Database, FileKind, OpenBase};
-use crate::storage::{ReadBuffer, Storage};
+use crate::cbh::{ChangeError, Database, FileKind};
+use crate::storage::{AsIf, ReadBuffer, Storage};
 
 /// How long the header of `.cbg` and `.cba` is in old bases, and since.
 const BLOB_HEADERS: [u16; 2] = [10, 26];
@@ -17,19 +18,21 @@ const BLOB_HEADERS: [u16; 2] = [10, 26];
 const RECORDS_AT_ONCE: u64 = 4096;
 
 /// What is to be mended in the headers of all files but those of entities.
-pub(super) fn plan(base: &OpenBase) -> Result<Plan, ChangeError> {
-    let database = &base.database;
-    let mut plan = Plan::default();
-    let last_id = records(database, &mut plan)?;
+pub(super) fn plan(
+    database: &Database,
+    files: &AsIf<'_>,
+    work: &mut Work<'_>,
+) -> Result<(), ChangeError> {
+    let last_id = records(database, work)?;
     for file in [FileKind::Moves, FileKind::Annotations] {
         if let Some(storage) = database.storage(file) {
             let mends = blobs(file, storage);
             for mend in mends.map_err(|source| database.io(file, source))? {
-                plan.mend(database, mend);
+                work.mend(mend)?;
             }
         }
     }
-    extended(database, last_id, &mut plan)?;
+    extended(database, last_id, work)?;
     for file in [FileKind::TournamentExtras, FileKind::TopGames] {
         let is_known = match file {
             FileKind::TopGames => database.top_games.is_some(),
@@ -37,7 +40,7 @@ pub(super) fn plan(base: &OpenBase) -> Result<Plan, ChangeError> {
         };
         let path = database.family().default_path(file);
         let name = path.file_name().unwrap_or_default();
-        let Some(storage) = base.store.file(name)?.filter(|_| is_known) else {
+        let Some(storage) = files.file(name)?.filter(|_| is_known) else {
             continue;
         };
         let mend = match file {
@@ -45,14 +48,14 @@ pub(super) fn plan(base: &OpenBase) -> Result<Plan, ChangeError> {
             _ => extras(storage.as_ref()),
         };
         if let Some(mend) = mend.map_err(|source| database.io(file, source))? {
-            plan.mend(database, mend);
+            work.mend(mend)?;
         }
     }
-    Ok(plan)
+    Ok(())
 }
 
 /// The header of `.cbh`; gives the number of the last record as it should be.
-fn records(database: &Database, plan: &mut Plan) -> Result<u32, ChangeError> {
+fn records(database: &Database, work: &mut Work<'_>) -> Result<u32, ChangeError> {
     let file = FileKind::Headers;
     let io = |source| ChangeError::from(database.io(file, source));
     let Some(storage) = database.storage(file) else {
@@ -86,15 +89,12 @@ fn records(database: &Database, plan: &mut Plan) -> Result<u32, ChangeError> {
             "the next record had the number {claimed} here or another at 0x28, should be {}",
             header.next_id
         );
-        plan.mend(
-            database,
-            Mend {
-                file,
-                offset: 6,
-                bytes: new.get(6..).unwrap_or_default().to_vec(),
-                what,
-            },
-        );
+        work.mend(Mend {
+            file,
+            offset: 6,
+            bytes: new.get(6..).unwrap_or_default().to_vec(),
+            what,
+        })?;
     }
     Ok(last_id)
 }
@@ -169,7 +169,7 @@ fn blobs(file: FileKind, storage: &dyn Storage) -> io::Result<Vec<Mend>> {
 }
 
 /// The header of `.cbj`.
-fn extended(database: &Database, last_id: u32, plan: &mut Plan) -> Result<(), ChangeError> {
+fn extended(database: &Database, last_id: u32, work: &mut Work<'_>) -> Result<(), ChangeError> {
     let file = FileKind::Extended;
     let Some((header, storage)) = &database.extended else {
         return Ok(());
@@ -190,15 +190,12 @@ fn extended(database: &Database, last_id: u32, plan: &mut Plan) -> Result<(), Ch
         let claimed = header.count;
         let what =
             format!("{claimed} records claimed, {present} are there for {last_id} games and texts");
-        plan.mend(
-            database,
-            Mend {
-                file,
-                offset: 8,
-                bytes: count.to_le_bytes().to_vec(),
-                what,
-            },
-        );
+        work.mend(Mend {
+            file,
+            offset: 8,
+            bytes: count.to_le_bytes().to_vec(),
+            what,
+        })?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Entities: counts, first games, trees, chains of deleted records.
 
-use super::Plan;
+use super::work::Work;
 use crate::cbh::entities::Roster;
 use crate::cbh::references::{Reference, Uses, add_uses};
 use crate::cbh::save::SaveError;
@@ -17,14 +17,14 @@ const FILES: [FileKind; 6] = [
 ];
 
 /// What is to be mended in all files of entities.
-pub(super) fn plan(database: &Database, plan: &mut Plan) -> Result<(), ChangeError> {
+pub(super) fn plan(database: &Database, work: &mut Work<'_>) -> Result<(), ChangeError> {
     let mut uses = Uses::new();
     database.scan(1..u32::MAX, true, &mut |record| {
         add_uses(&mut uses, record, record.id);
     })?;
     for file in FILES {
         let uses = uses.get(&file).map_or(&[][..], Vec::as_slice);
-        roster(database, file, uses, plan)?;
+        roster(database, file, uses, work)?;
     }
     Ok(())
 }
@@ -34,7 +34,7 @@ fn roster(
     database: &Database,
     file: FileKind,
     uses: &[Reference],
-    plan: &mut Plan,
+    work: &mut Work<'_>,
 ) -> Result<(), ChangeError> {
     let Some(storage) = database.storage(file) else {
         return Ok(());
@@ -103,10 +103,7 @@ fn roster(
     if claimed != live {
         found.push((20, format!("{claimed} records in use claimed, {live} are")));
     }
-    let is_changed = plan
-        .rewrite(database, file, storage, &roster.into_bytes())
-        .map_err(|source| database.io(file, source))?;
-    if is_changed {
+    if work.rewrite(file, storage, &roster.into_bytes())? {
         if found.is_empty() {
             found.push((
                 16,
@@ -114,7 +111,7 @@ fn roster(
             ));
         }
         for (offset, what) in found {
-            plan.told(file, offset, what);
+            work.told(file, offset, what);
         }
     }
     Ok(())

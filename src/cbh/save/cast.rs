@@ -3,10 +3,11 @@
 //! left who refers to them.
 
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashMap};
-use std::sync::LazyLock;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, LazyLock};
 
 use super::SaveError;
+use super::survey::{Ids, Survey};
 use crate::cbh::entities::{EditError, Entity, EntityEditor, EntityId, NameForm, TreeOrder, Unfit};
 use crate::cbh::references::Reference;
 use crate::cbh::{Database, FileKind, GameId};
@@ -25,6 +26,24 @@ fn empty_file(data_bytes: i32) -> MemoryFile {
     let header = [0, 0, 1_234_567_890, data_bytes, -1, 0, 4, 0];
     let bytes: Vec<u8> = header.iter().flat_map(|word| word.to_le_bytes()).collect();
     MemoryFile::from(bytes)
+}
+
+/// The error that there is no file for an entity, though games refer to some
+/// in it.
+fn no_file(entity: &Entity) -> SaveError {
+    let (field, value, why) = match entity {
+        Entity::Team(team) => (
+            "WhiteTeam or BlackTeam",
+            team.title.clone(),
+            "games have teams, but .cbe, which had them, is missing",
+        ),
+        _ => (
+            "CbhTag",
+            "a label".to_owned(),
+            "games have labels, but .cbl, which had them, is missing",
+        ),
+    };
+    SaveError::NoPlace { field, value, why }
 }
 
 /// One file of entities.
@@ -65,18 +84,36 @@ struct Use {
 pub(super) struct Cast<'a> {
     database: &'a Database,
     known: BTreeMap<FileKind, Known>,
+    survey: Option<Survey>,
     rolls: BTreeMap<FileKind, Roll<'a>>,
     uses: BTreeMap<Name, Use>,
 }
 
 impl<'a> Cast<'a> {
-    pub(super) fn new(database: &'a Database, known: BTreeMap<FileKind, Known>) -> Cast<'a> {
+    pub(super) fn new(
+        database: &'a Database,
+        known: BTreeMap<FileKind, Known>,
+        survey: Option<Survey>,
+    ) -> Cast<'a> {
         Cast {
             database,
             known,
+            survey,
             rolls: BTreeMap::new(),
             uses: BTreeMap::new(),
         }
+    }
+
+    /// What all records tell, of the base as it was before the save.
+    pub(super) fn survey(&mut self) -> Result<&mut Survey, SaveError> {
+        match &mut self.survey {
+            Some(survey) => Ok(survey),
+            place => Ok(place.insert(Survey::of(self.database)?)),
+        }
+    }
+
+    fn lost(&mut self) -> Result<Arc<Ids>, SaveError> {
+        Ok(self.survey()?.lost())
     }
 
     fn roll(&mut self, file: FileKind) -> Result<&mut Roll<'a>, SaveError> {
@@ -154,7 +191,16 @@ impl<'a> Cast<'a> {
             return Ok((id.0, false));
         }
         unfit.extend(encoded.unfit);
-        let id = editor.insert(&encoded.data).map_err(&refused)?;
+        let lost = self.lost()?;
+        let none = BTreeSet::new();
+        let lost = lost.get(&file).unwrap_or(&none);
+        let roll = self.roll(file)?;
+        // A file that was there once may come back.
+        if roll.begin.is_some() && !lost.is_empty() {
+            return Err(no_file(entity));
+        }
+        let id = roll.editor.insert_beside(&encoded.data, lost);
+        let id = id.map_err(&refused)?;
         if is_whole {
             roll.found.insert(encoded.data, id.0);
         }
@@ -169,7 +215,7 @@ impl<'a> Cast<'a> {
         Entity::decode(file, data, page).map_err(SaveError::malformed(file))
     }
 
-    /// Whether no other game or text refers to the entity.
+    /// Whether the record of the entity says that one game or text refers to it.
     pub(super) fn has_one_reference(&mut self, (file, id): Name) -> Result<bool, SaveError> {
         let references = self.roll(file)?.editor.references(EntityId(id));
         let (count, _) = references.map_err(SaveError::entity(file))?;
@@ -249,7 +295,11 @@ impl<'a> Cast<'a> {
             }
             let editor = &mut self.roll(file)?.editor;
             let refused = SaveError::entity(file);
-            let (count, first) = editor.references(EntityId(id)).map_err(&refused)?;
+            let (count, first) = match editor.references(EntityId(id)) {
+                // One that never was there need not go.
+                Err(EditError::NotThere(_)) if change.added == 0 => continue,
+                references => references.map_err(&refused)?,
+            };
             let count = count.saturating_add(change.added);
             let lost_first = change.first_removed.is_some_and(|removed| removed <= first);
             if lost_first || count <= change.removed {
@@ -286,6 +336,11 @@ impl<'a> Cast<'a> {
             known.insert(*file, Known { order, form });
         }
         known
+    }
+
+    /// As [`survey`](Cast::survey), if a save needed it.
+    pub(super) fn surveyed(&self) -> Option<Survey> {
+        self.survey.clone()
     }
 
     /// The entities whose records change.

@@ -253,7 +253,7 @@ impl Saver<'_> {
         if is == wanted {
             return Ok(false);
         }
-        if !self.cast.has_one_reference((FileKind::Tournaments, id))? {
+        if self.is_shared((FileKind::Tournaments, id))? {
             self.kept.extend(refused(is.clone(), wanted, is));
             return Ok(false);
         }
@@ -270,6 +270,16 @@ impl Saver<'_> {
             self.extras.insert(id, ExtraChange { is_new, end });
         }
         Ok(true)
+    }
+
+    /// Whether other games or texts refer to the entity. What its record says
+    /// of that may be wrong, what all games say is not.
+    fn is_shared(&mut self, name: Name) -> Result<bool, SaveError> {
+        if !self.cast.has_one_reference(name)? {
+            return Ok(true);
+        }
+        let found = self.look_up(vec![name])?;
+        Ok(found.get(&name).is_none_or(|found| found.count != 1))
     }
 
     /// The last day of a tournament, as it will be.
@@ -316,7 +326,7 @@ impl Saver<'_> {
         if is == wanted {
             return Ok(false);
         }
-        if !self.cast.has_one_reference((FileKind::Sources, id))? {
+        if self.is_shared((FileKind::Sources, id))? {
             self.kept.extend(refused(is.clone(), wanted, is));
             return Ok(false);
         }

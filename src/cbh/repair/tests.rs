@@ -1,0 +1,146 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::*;
+use crate::cbh::{Family, Options};
+use crate::storage::{Access, Fault, MemoryDirectory, Opening, Storage, Store};
+
+const JOURNAL: &str = ".sample.cbfs-journal";
+
+const POWER_OFF: Fault = Fault {
+    errno: libc::EIO,
+    writes_half: true,
+    lasts: true,
+};
+
+type Files = BTreeMap<OsString, Vec<u8>>;
+
+/// A base with damage in the headers of files, in records and in trees.
+fn damaged() -> MemoryDirectory {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/cbh/sample");
+    let directory = MemoryDirectory::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_owned();
+        let mut bytes = fs::read(&path).unwrap();
+        let places: &[usize] = match path.extension().unwrap().to_str().unwrap() {
+            // The number of the next record, and moves of game 5.
+            "cbh" => &[43, 46 * 5 + 45],
+            "cbg" => &[5, 17],
+            "cbj" => &[8],
+            // Roots, records in use, counts and first games.
+            "cbp" => &[4, 20, 32 + 59, 32 + 67 * 3 + 63],
+            "cbt" => &[20, 32 + 91],
+            _ => &[],
+        };
+        for at in places {
+            bytes[*at] ^= 0x15;
+        }
+        directory.put(name, bytes);
+    }
+    directory.put("sample.CIT", *b"stale");
+    directory
+}
+
+fn opened(directory: &MemoryDirectory) -> Result<OpenBase, ChangeError> {
+    let opening = Opening {
+        journal: OsStr::new(JOURNAL),
+        label: "",
+        access: Access::ReadWrite,
+        belongs: &|_| true,
+    };
+    let store = Arc::new(Store::open(Arc::new(directory.clone()), &opening)?);
+    let names = directory.files().into_keys();
+    let family = Family::among(Path::new("sample.cbh"), names)?;
+    let database = Database::open_with(family, &Options::default(), &|path| {
+        let file = store.file(path.file_name().unwrap()).unwrap().unwrap();
+        Ok(Box::new(file) as Box<dyn Storage>)
+    })?;
+    Ok(OpenBase { database, store })
+}
+
+/// Repairs, and gives what was told.
+fn run(directory: &MemoryDirectory, at_once: usize) -> Result<Vec<String>, ChangeError> {
+    let base = opened(directory)?;
+    let mut told = Vec::new();
+    repair_by_parts(&base, at_once, &|_| {}, &mut |defect| {
+        told.push(defect.to_string());
+    })?;
+    base.store.close()?;
+    Ok(told)
+}
+
+/// The files of the base, and the copies of them.
+fn files_of(directory: &MemoryDirectory) -> (Files, Files) {
+    let mut files = directory.files();
+    files.remove(OsStr::new(JOURNAL));
+    let is_copy = |name: &OsString| name.to_string_lossy().contains(".before-repair");
+    files.into_iter().partition(|(name, _)| !is_copy(name))
+}
+
+/// Cuts the power at each operation of a repair, in every prefix of what was
+/// not synced and in every part that lacks one change.
+fn for_each_cut(at_once: usize, mut check: impl FnMut(&MemoryDirectory)) -> u64 {
+    for operation in 0.. {
+        let directory = damaged();
+        directory.fail_at(operation, POWER_OFF);
+        let done = run(&directory, at_once);
+        let count = directory.unsynced();
+        for at in 0..=count {
+            check(&directory.after_power_cut(|other| other < at));
+            check(&directory.after_power_cut(|other| other != at));
+        }
+        if directory.operations() <= operation {
+            done.unwrap();
+            return operation;
+        }
+    }
+    0
+}
+
+#[test]
+fn a_power_cut_leaves_a_base_as_it_was_or_mended_and_the_copies_of_it() {
+    let whole = damaged();
+    let old = files_of(&whole).0;
+    let told = run(&whole, MOST_AT_ONCE).unwrap();
+    assert!(told.len() > 7, "{told:?}");
+    let new = files_of(&whole).0;
+    assert!(!new.contains_key(OsStr::new("sample.CIT")));
+    let mut outcomes = BTreeSet::new();
+    let operations = for_each_cut(MOST_AT_ONCE, |after| {
+        opened(after).unwrap().store.close().unwrap();
+        let (files, copies) = files_of(after);
+        let is_new = files == new;
+        assert!(is_new || files == old);
+        for name in new.keys().filter(|name| is_new && new[*name] != old[*name]) {
+            let copy = OsString::from(format!("{}.before-repair", name.display()));
+            assert_eq!(copies.get(&copy), old.get(name), "{}", name.display());
+        }
+        outcomes.insert(is_new);
+    });
+    assert!(operations > 30 && outcomes.len() == 2, "{operations}");
+}
+
+#[test]
+fn what_is_too_much_for_one_transaction_is_mended_by_several() {
+    let whole = damaged();
+    let told = run(&whole, MOST_AT_ONCE).unwrap();
+    let new = files_of(&whole).0;
+    for at_once in [1, 300, 2000, 5000] {
+        let parts = damaged();
+        assert_eq!(run(&parts, at_once).unwrap(), told, "{at_once}");
+        assert!(files_of(&parts).0 == new, "{at_once}");
+    }
+    // Wherever it ends, another one goes on.
+    let (old, mut between) = (files_of(&damaged()).0, 0);
+    for_each_cut(3000, |after| {
+        opened(after).unwrap().store.close().unwrap();
+        between += u32::from(![&old, &new].contains(&&files_of(after).0));
+        run(after, MOST_AT_ONCE).unwrap();
+        assert!(files_of(after).0 == new);
+    });
+    assert!(between > 50, "{between}");
+}

@@ -1,0 +1,153 @@
+//! What is to be done to a base, and doing it.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+
+use super::Mend;
+use crate::cbh::{ChangeError, FileKind, OpenBase};
+use crate::game::Defect;
+use crate::storage::{ReadBuffer, Storage, Transaction};
+
+/// So many copies of one file are kept at most.
+const MOST_COPIES: u32 = 10_000;
+
+/// Files are compared in blocks of this size.
+const BLOCK_BYTES: usize = 512;
+
+/// What a write takes in the journal beside its bytes, and more.
+const WRITE_BYTES: usize = 64;
+
+/// A repair that is under way.
+pub(super) struct Work<'b> {
+    base: &'b OpenBase,
+    /// What is to be done.
+    pub(super) transaction: Transaction,
+    /// How many writes there were in all.
+    pub(super) writes: usize,
+    /// Bytes of the journal that it takes, and no more than these at once.
+    size: usize,
+    at_once: usize,
+    /// The files that change,
+    files: BTreeSet<FileKind>,
+    /// and those that were copied.
+    copied: BTreeSet<FileKind>,
+    mended: Vec<Defect>,
+    report: &'b mut dyn FnMut(Defect),
+}
+
+impl<'b> Work<'b> {
+    pub(super) fn new(
+        base: &'b OpenBase,
+        at_once: usize,
+        report: &'b mut dyn FnMut(Defect),
+    ) -> Work<'b> {
+        Work {
+            base,
+            transaction: Transaction::new(),
+            writes: 0,
+            size: 0,
+            at_once,
+            files: BTreeSet::new(),
+            copied: BTreeSet::new(),
+            mended: Vec::new(),
+            report,
+        }
+    }
+
+    fn write(&mut self, file: FileKind, offset: u64, bytes: Vec<u8>) -> Result<(), ChangeError> {
+        let size = WRITE_BYTES + 2 * bytes.len();
+        self.make_room(size)?;
+        self.size += size;
+        self.writes += 1;
+        self.files.insert(file);
+        self.transaction.write(self.name(file), offset, bytes);
+        Ok(())
+    }
+
+    pub(super) fn told(&mut self, file: FileKind, offset: u64, what: String) {
+        self.mended.push(Defect {
+            file: file.extension(),
+            offset,
+            what,
+        });
+    }
+
+    pub(super) fn mend(&mut self, mend: Mend) -> Result<(), ChangeError> {
+        self.write(mend.file, mend.offset, mend.bytes)?;
+        self.told(mend.file, mend.offset, mend.what);
+        Ok(())
+    }
+
+    /// Writes the blocks in which a file is to be another; whether there are
+    /// any. All of them at once, if there are not too many.
+    pub(super) fn rewrite(
+        &mut self,
+        file: FileKind,
+        storage: &dyn Storage,
+        bytes: &[u8],
+    ) -> Result<bool, ChangeError> {
+        let io = |source| self.base.database.io(file, source);
+        let mut buffer = ReadBuffer::ahead();
+        let mut changed = Vec::new();
+        for (at, block) in (0..).step_by(BLOCK_BYTES).zip(bytes.chunks(BLOCK_BYTES)) {
+            let stored = storage.read_up_to(at, block.len(), &mut buffer);
+            if stored.map_err(io)? != block {
+                changed.push((at, block));
+            }
+        }
+        self.make_room(changed.len() * (WRITE_BYTES + 2 * BLOCK_BYTES))?;
+        let is_changed = !changed.is_empty();
+        for (at, block) in changed {
+            self.write(file, at, block.to_vec())?;
+        }
+        Ok(is_changed)
+    }
+
+    /// Does what is to be done so far, if there is no room for so much more.
+    fn make_room(&mut self, size: usize) -> Result<(), ChangeError> {
+        if self.size + size > self.at_once && self.size > 0 {
+            self.commit()?;
+        }
+        Ok(())
+    }
+
+    /// Does what is to be done. Nothing is changed before all files that it
+    /// concerns were copied.
+    pub(super) fn commit(&mut self) -> Result<(), ChangeError> {
+        if self.files.is_empty() {
+            return Ok(());
+        }
+        for file in std::mem::take(&mut self.files) {
+            if !self.copied.contains(&file) {
+                let name = self.name(file);
+                let names = (1..MOST_COPIES).map(|number| name_of_copy(&name, number));
+                self.base.store.copy(&name, names)?;
+                self.copied.insert(file);
+            }
+        }
+        let mut transaction = std::mem::take(&mut self.transaction);
+        for booster in self.base.database.family().boosters() {
+            transaction.remove(booster.file_name().unwrap_or_default());
+        }
+        self.size = 0;
+        self.base.store.commit(&transaction)?;
+        self.base.store.sync()?;
+        self.mended.drain(..).for_each(&mut *self.report);
+        Ok(())
+    }
+
+    fn name(&self, file: FileKind) -> OsString {
+        let path = self.base.database.family().default_path(file);
+        path.file_name().unwrap_or_default().to_owned()
+    }
+}
+
+/// `base.cbp.before-repair`, then `base.cbp.before-repair.2`.
+fn name_of_copy(name: &OsStr, number: u32) -> OsString {
+    let mut copy = name.to_owned();
+    copy.push(".before-repair");
+    if number > 1 {
+        copy.push(format!(".{number}"));
+    }
+    copy
+}

@@ -1,0 +1,57 @@
+//! A copy of a file, for good.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+
+use super::{Error, Storage, Store, WritableFile};
+
+/// So many bytes are copied at once.
+const AT_ONCE: usize = 1 << 20;
+
+impl Store {
+    /// Copies a file as it is shown, under the first of `names` that is free.
+    /// When this returns, the copy survives a power cut.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`]: then there is no copy. `NotFound` if there is no such
+    /// file, `AlreadyExists` if no name is free.
+    pub fn copy(
+        &self,
+        name: &OsStr,
+        names: impl IntoIterator<Item = OsString>,
+    ) -> Result<(), Error> {
+        let missing = || Error::io(name)(io::ErrorKind::NotFound.into());
+        let from = self.file(name)?.ok_or_else(missing)?;
+        for copy in names {
+            let to = match self.directory().create(&copy) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                made => made.map_err(Error::io(&copy))?,
+            };
+            let copied = copy_all(from.as_ref(), to.as_ref());
+            if let Err(error) = copied.and_then(|()| self.directory().sync()) {
+                // What is left of it is no copy.
+                let _ = self.directory().remove(&copy);
+                return Err(Error::io(&copy)(error));
+            }
+            return Ok(());
+        }
+        Err(Error::io(name)(io::ErrorKind::AlreadyExists.into()))
+    }
+}
+
+fn copy_all(from: &dyn Storage, to: &dyn WritableFile) -> io::Result<()> {
+    let len = from.len()?;
+    let (mut at, mut bytes) = (0, Vec::new());
+    while at < len {
+        let part = usize::try_from(len - at).unwrap_or(AT_ONCE).min(AT_ONCE);
+        from.fill(at, part, &mut bytes)?;
+        // Another program cut it short.
+        if bytes.len() < part {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        to.write_at(at, &bytes)?;
+        at += part as u64;
+    }
+    to.sync()
+}
