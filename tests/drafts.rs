@@ -450,6 +450,39 @@ fn a_text_is_saved_when_it_is_whole_however_it_was_written() {
 }
 
 #[test]
+fn what_a_save_changes_elsewhere_is_there_at_once() {
+    let Some(daemon) = sample() else { return };
+    for turn in 0..20 {
+        let (player, year) = (format!("Nobody, Number {turn}"), 1601 + turn);
+        let listed = daemon.at(&format!("players/{player}/000001.pgn"));
+        let dated = daemon.at(&format!("years/{year}/000001.pgn"));
+        let collected = daemon.at(&format!("pgn/players/{player}.pgn"));
+        let (all, headers) = (daemon.at("pgn/all.pgn"), daemon.at("headers.tsv"));
+        // The kernel knows all of it as it is before.
+        for path in [&listed, &dated, &collected] {
+            assert!(!path.exists());
+        }
+        names(&daemon.at("players"));
+        fs::read(&all).unwrap();
+        fs::read(&headers).unwrap();
+        let text = with_tag(&daemon.text(1), "White", &player);
+        let text = with_tag(&text, "Date", &format!("{year}.??.??"));
+        save(&daemon.game(1), &text).unwrap();
+        for path in [&all, &headers, &listed, &dated, &collected] {
+            let size = fs::metadata(path).unwrap().len();
+            let text = fs::read_to_string(path).unwrap();
+            assert_eq!(size, text.len() as u64, "{}", path.display());
+            assert!(text.contains(&player), "{}: {text}", path.display());
+        }
+        assert!(names(&daemon.at("players")).contains(&player));
+        fs::remove_file(daemon.game(2)).unwrap();
+        assert!(daemon.at("deleted/000002.pgn").exists());
+        fs::rename(daemon.at("deleted/000002.pgn"), daemon.game(2)).unwrap();
+        assert!(!daemon.at("deleted/000002.pgn").exists());
+    }
+}
+
+#[test]
 fn who_reads_goes_on_with_the_text_that_was_opened() {
     let Some(daemon) = sample() else { return };
     let old = daemon.text(1);

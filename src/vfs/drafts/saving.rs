@@ -225,7 +225,9 @@ impl Vfs {
             Ok(saved) => saved,
             Err(refusal) => return self.refused(job, Some(version), refusal),
         };
-        self.tell_saved(&job.slot, &saved);
+        if has_changed {
+            self.tell_saved(&job.slot, &saved);
+        }
         if !matches!(job.target, Target::Game(_)) {
             self.give_way(&job.slot);
         }
