@@ -235,7 +235,8 @@ impl Volume for Texts {
 impl Editor for Texts {
     fn role(&self, directory: Ino, name: &[u8]) -> Role {
         let name = str::from_utf8(name).unwrap();
-        let is_hidden = name.starts_with('.') || name.strip_suffix(".pgn").is_none();
+        let is_hidden = name.starts_with('.');
+        let is_scratch = is_hidden || name.strip_suffix(".pgn").is_none();
         let number = parse_game(name.as_bytes()).map(|id| game(id.0));
         let next = game(u32::try_from(self.games.len()).unwrap() + 1);
         match (directory, number) {
@@ -245,7 +246,8 @@ impl Editor for Texts {
                 Err(_) if directory == GAMES && ino == next => Role::New,
                 _ => Role::Refused,
             },
-            (GAMES | PLAYER, None) | (IMPORT, _) if is_hidden => Role::Scratch,
+            (GAMES | PLAYER, None) if is_scratch => Role::Scratch,
+            (IMPORT, _) if is_hidden => Role::Scratch,
             (GAMES, None) => Role::New,
             (IMPORT, _) => Role::Import,
             _ => Role::Refused,

@@ -6,6 +6,7 @@ use super::buffer::Sheet;
 use super::desk::{Draft, Purpose, State};
 use super::names::{Entry, Link, Place};
 use super::outcome::game_name;
+use super::rejected::Origin;
 use super::saving::{Job, Target};
 use super::text_of;
 use crate::vfs::editor::{Refusal, Role};
@@ -167,9 +168,9 @@ impl Vfs {
             target,
             base: None,
             instead_of: made.filter(|made| made.files.len() == 1 || target == Target::Import),
-            name: match target {
-                Target::Game(game) => game_name(game),
-                Target::New | Target::Import => to.1.to_string(),
+            origin: match target {
+                Target::Game(game) => Origin::Game(game_name(game)),
+                Target::New | Target::Import => Origin::file(to),
             },
         };
         let outcome = self.run(&job);
@@ -301,7 +302,7 @@ impl Vfs {
             target,
             base: None,
             instead_of: link.made.clone(),
-            name: game_name(game),
+            origin: Origin::Game(game_name(game)),
         };
         let outcome = self.run(&job);
         let now = self.now();
