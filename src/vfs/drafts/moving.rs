@@ -250,6 +250,13 @@ impl Vfs {
             _ => None,
         };
         let is_ours = link.is_some() || own == Some(game);
+        let inner = to.0.within_slot();
+        if link.is_none() && from.1 == to.1 && Vfs::ask(slot, |editor| editor.lists_deleted(inner))?
+        {
+            self.delete(slot, from)?;
+            self.desk.state().tell_name(to);
+            return Ok(());
+        }
         match (self.meaning(slot, to)?, link) {
             (Role::Scratch, link) if is_ours => self.set_aside(slot, game, link, from, to),
             (Role::File(other), Some(_)) if other == game => {
