@@ -606,6 +606,18 @@ fn a_second_writer_is_refused_and_told_of_the_first() {
 }
 
 #[test]
+fn a_base_is_mounted_again_right_after_umount() {
+    let Some(mut daemon) = sample() else { return };
+    for turn in 0..20 {
+        save(&daemon.game(1), &edited(&daemon, 1, &format!("{turn}"))).unwrap();
+        // The daemon has the base for as long as it takes to end.
+        daemon.detach();
+        daemon.start(&["rw"]);
+        assert_eq!(tag(&daemon.text(1), "Annotator"), turn.to_string());
+    }
+}
+
+#[test]
 fn a_game_that_could_not_be_read_whole_cannot_be_written() {
     if !common::has_fuse() {
         return;
