@@ -84,6 +84,8 @@ impl Texts {
 
     /// Stores `games`, and what undoes it.
     fn store(&self, games: Vec<Game>, files: Vec<Ino>) -> Result<Saved, Refusal> {
+        // Others have their chance meanwhile.
+        std::thread::yield_now();
         let mut stored = self.stored.lock().unwrap();
         if stored.is_full {
             return Err(Refusal::Failed(Error::NoSpace));
@@ -211,6 +213,7 @@ impl Volume for Texts {
 
     fn render(&self, ino: Ino, text: &mut Vec<u8>) -> Result<Completeness, Error> {
         let found = self.get(ino)?;
+        std::thread::yield_now();
         text.extend_from_slice(found.text.as_bytes());
         if found.text.starts_with("partial") {
             Ok(Completeness::Partial)
