@@ -4,10 +4,12 @@
     editors.py CBFS BASE.cbh [NAME…]      all programs, or those of these names; on a copy of the base
     editors.py --plain CBFS BASE.cbh …    on an ordinary directory instead, to see that the programs are driven as they should be
     editors.py --all …                    a program that is missing is a failure
+    editors.py --through players …        edit each game where it is listed under players/, eco/ or the like; programs that remove
+                                          the old file first are refused there, and change nothing
 
 Every program puts one tag at the top of one game and saves as it does by default. Then the game has the tag, whatever reads
-it; the other games have the text they had; the base is sound, also after unmounting and mounting again; and nothing that an
-editor left beside the game is in the base.
+it; the other games have the text they had; the base has no defect that it had not before, also after unmounting and mounting
+again; and nothing that an editor left beside the game is in the base.
 """
 
 import argparse
@@ -216,6 +218,8 @@ class Program:
     command: str
     package: str
     edit: Callable
+    # Whether it removes the old file first: that is refused where a game is listed for another reason than that it is there.
+    removes: bool = False
 
 
 def programs():
@@ -227,6 +231,8 @@ def programs():
         # In a terminal.
         p("vim", "vim", "vim", terminal("vim -u NONE -N {}", *VI_KEYS)),
         p("vim with all backups", "vim", "vim", terminal("vim -u NONE -N -c 'set backup undofile backupcopy=no' {}", *VI_KEYS)),
+        p("vim with all it leaves", "vim", "vim", terminal(
+            "vim -u NONE -N -c 'set backup writebackup undofile backupcopy=auto patchmode=.orig directory=. backupdir=. undodir=.' {}", *VI_KEYS)),
         p("vim that copies", "vim", "vim", terminal("vim -u NONE -N -c 'set backup backupcopy=yes' {}", *VI_KEYS)),
         p("vim without backups", "vim", "vim", terminal("vim -u NONE -N -c 'set nobackup nowritebackup noswapfile' {}", *VI_KEYS)),
         p("nvim", "nvim", "neovim", terminal("nvim -u NONE {}", *VI_KEYS)),
@@ -256,6 +262,8 @@ def programs():
         p("ed", "ed", "ed", ed(ED_COMMANDS)),
         p("ex", "ex", "vim", ex("0a\n{line}\n.\nx\n")),
         p("vim -es", "vim", "vim", lambda task: task.run(["vim", "-u", "NONE", "-es", "-c", f"call append(0, '{task.line}')", "-c", "wq", task.file.name])),
+        p("emacs, auto-saved", "emacs", "emacs-nox", terminal(
+            "emacs -nw -Q --eval '(setq auto-save-interval 20 auto-save-timeout 1 kept-new-versions 9)' {}", "{line}", "Enter", "C-x", "C-s", "C-x", "C-c")),
         p("emacs --batch", "emacs", "emacs-nox", lambda task: task.run(
             ["emacs", "-Q", "--batch", task.file.name, "--eval", f"(progn (insert {lisp(task.line)} \"\\n\") (save-buffer))"])),
         # Filters that write in place.
@@ -269,22 +277,24 @@ def programs():
         p("patch", "patch", "patch", lambda task: task.run(["patch", "-p1", "-i", str(patch_of(task))])),
         p("patch -b", "patch", "patch", lambda task: task.run(["patch", "-b", "-p1", "-i", str(patch_of(task))])),
         p("git apply", "git", "git", git_apply),
-        p("git checkout", "git", "git", git_checkout),
+        p("git checkout", "git", "git", git_checkout, removes=True),
         p("unix2dos and dos2unix", "dos2unix", "dos2unix", shell('cat "$2" > "$1"; unix2dos -q "$1"; dos2unix -q "$1"')),
         # Copies and moves.
         p("cp", "cp", "coreutils", shell('cp "$2" "$1"')),
-        p("cp -a", "cp", "coreutils", shell('cp -a "$2" "$1"')),
+        p("cp -a", "cp", "coreutils", shell('cp -a "$2" "$1"'), removes=True),
         p("cp -b", "cp", "coreutils", shell('cp -b "$2" "$1"')),
-        p("cp --remove-destination", "cp", "coreutils", shell('cp --remove-destination "$2" "$1"')),
-        p("mv", "mv", "coreutils", shell('mv "$2" "$1"')),
+        p("cp --remove-destination", "cp", "coreutils", shell('cp --remove-destination "$2" "$1"'), removes=True),
+        p("mv", "mv", "coreutils", shell('mv "$2" "$1"'), removes=True),
         p("mv within the mount", "mv", "coreutils", shell('cp "$2" "$1.new"; mv "$1.new" "$1"')),
         p("a temporary game, moved", "mv", "coreutils", shell('cp "$2" tmp.pgn; mv tmp.pgn "$1"')),
         p("mv away and cp", "mv", "coreutils", shell('mv "$1" "$1.old"; cp "$2" "$1"; rm "$1.old"')),
-        p("install", "install", "coreutils", shell('install -m 644 "$2" "$1"')),
-        p("tar x", "tar", "tar", archive('tar cf x.tar "$1"', 'tar xf "$2/x.tar"')),
-        p("bsdtar x", "bsdtar", "libarchive-tools", archive('tar cf x.tar "$1"', 'bsdtar xf "$2/x.tar"')),
-        p("cpio", "cpio", "cpio", archive('echo "$1" | cpio -o > x.cpio', 'cpio -iu < "$2/x.cpio"')),
-        p("unzip", "unzip", "unzip", archive('python3 -m zipfile -c x.zip "$1"', 'unzip -qo "$2/x.zip"')),
+        p("install", "install", "coreutils", shell('install -m 644 "$2" "$1"'), removes=True),
+        p("tar x", "tar", "tar", archive('tar cf x.tar "$1"', 'tar xf "$2/x.tar"'), removes=True),
+        p("tar x --overwrite", "tar", "tar", archive('tar cf x.tar "$1"', 'tar xf "$2/x.tar" --overwrite')),
+        p("tar x --unlink-first", "tar", "tar", archive('tar cf x.tar "$1"', 'tar xf "$2/x.tar" --unlink-first'), removes=True),
+        p("bsdtar x", "bsdtar", "libarchive-tools", archive('tar cf x.tar "$1"', 'bsdtar xf "$2/x.tar"'), removes=True),
+        p("cpio", "cpio", "cpio", archive('echo "$1" | cpio -o > x.cpio', 'cpio -iu < "$2/x.cpio"'), removes=True),
+        p("unzip", "unzip", "unzip", archive('python3 -m zipfile -c x.zip "$1"', 'unzip -qo "$2/x.zip"'), removes=True),
         p("rsync", "rsync", "rsync", daemon_rsync("-c")),
         p("rsync -a", "rsync", "rsync", daemon_rsync("-a", "-I")),
         p("rsync --inplace", "rsync", "rsync", daemon_rsync("-c", "--inplace")),
@@ -299,7 +309,7 @@ def programs():
         p("the shell's >", "bash", "bash", shell('cat "$2" > "$1"')),
         # The first one is told that half a game is none.
         p("the shell, in two halves", "bash", "bash", shell('{ head -n 9 "$2" 2>/dev/null || true; tail -n +10 "$2"; } > "$1"')),
-        p("rm and >", "bash", "bash", shell('rm "$1"; cat "$2" > "$1"')),
+        p("rm and >", "bash", "bash", shell('rm "$1"; cat "$2" > "$1"'), removes=True),
         # Programs that people write.
         p("Python, open", "python3", "python3", python("open(path, 'w').write(new)")),
         p("Python, r+", "python3", "python3", python("f = open(path, 'r+')\nf.write(new)\nf.truncate()\nf.close()")),
@@ -309,6 +319,12 @@ def programs():
             "for text in fileinput.input(path, inplace=True, backup='.bak'):\n    if fileinput.isfirstline(): print(line)\n    print(text, end='')")),
         p("Python, mmap", "python3", "python3", python(
             "f = open(path, 'r+b')\nnew = new.encode()\nf.truncate(len(new))\nm = mmap.mmap(f.fileno(), len(new))\nm[:] = new\nm.flush()\nm.close()\nos.fsync(f.fileno())\nf.close()")),
+        p("Python, a few bytes and fsync", "python3", "python3", python(
+            "f = open(path, 'r+b', buffering=0)\nf.write((line + '\\n').encode())\nfor byte in range(0, len(old), 500):\n    f.write(old.encode()[byte:byte + 500])\n"
+            "os.fsync(f.fileno())\nf.close()")),
+        p("Python, copy_file_range", "python3", "python3", python(
+            "old = os.open(path, os.O_RDONLY)\ntemporary = os.open(path + '.new', os.O_RDWR | os.O_CREAT, 0o600)\nos.write(temporary, (line + '\\n').encode())\n"
+            "while os.copy_file_range(old, temporary, 1 << 20): pass\nos.close(temporary)\nos.rename(path + '.new', path)")),
         p("node", "node", "nodejs", lambda task: task.run(
             ["node", "-e", "const fs = require('fs'); fs.writeFileSync(process.argv[1], fs.readFileSync(process.argv[2]))", task.file.name, str(task.write_outside())])),
         p("ruby", "ruby", "ruby", lambda task: task.run(
@@ -356,10 +372,9 @@ def texts(folder):
     return {path.name: path.read_text() for path in sorted(folder.glob("[0-9]*.pgn"))}
 
 
-def edit(program, folder, number):
-    """Lets a program edit a game, and looks at what has become of it and the others."""
+def edit(program, folder, file):
+    """Lets a program edit a game, and looks at what has become of it and of all in `folder`."""
     before = texts(folder)
-    file = folder / f"{number:06}.pgn"
     line = f'[Annotator "{program.name.replace(chr(39), "")}"]'
     with tempfile.TemporaryDirectory() as outside:
         program.edit(Task(file, line, without_annotator(before[file.name]), Path(outside)))
@@ -379,6 +394,18 @@ def edit(program, folder, number):
         raise Failure(f"{file.name} has another size than it says")
 
 
+def refuse(program, folder, file):
+    """Lets a program try to edit a game that it cannot, and sees that nothing has changed."""
+    before = texts(folder)
+    try:
+        edit(program, folder, file)
+    except Failure:
+        if texts(folder) != before:
+            raise Failure("it could not edit the game, and something has changed") from None
+    else:
+        raise Failure(f"{file} could be removed")
+
+
 def without_annotator(text):
     return "".join(line for line in text.splitlines(True) if not line.startswith("[Annotator "))
 
@@ -387,25 +414,33 @@ def strip(text):
     return without_annotator(text).split()
 
 
-def verdicts(chosen, folder, all_needed):
+def listed(root, through):
+    """The files of games that can be written, of each game one."""
+    files = {file.name: file for file in sorted((root / through).rglob("[0-9]*.pgn")) if file.stat().st_mode & 0o200}
+    return [files[name] for name in sorted(files)]
+
+
+def verdicts(chosen, root, through, all_needed):
     """Runs the programs; gives the failures, and the line that each game has last."""
     failures, expected = [], {}
-    count = len(texts(folder))
+    folder, files = root / "games", listed(root, through)
     for place, program in enumerate(chosen):
-        number = place % count + 1
         start = time.monotonic()
         if not shutil.which(program.command, path=ENVIRONMENT["PATH"]):
             print(f"missing       {program.name} (package {program.package})", flush=True)
             if all_needed:
                 failures.append(program.name)
             continue
-        file = folder / f"{number:06}.pgn"
+        file = files[place % len(files)]
         # The line is new to the game in any case.
         text = without_annotator(file.read_text())
         if text != file.read_text():
             file.write_text(text)
         try:
-            edit(program, folder, number)
+            if program.removes and through != "games":
+                refuse(program, folder, file)
+            else:
+                edit(program, folder, file)
             verdict = "ok"
             expected[file.name] = file.read_text()
         except (Failure, OSError, subprocess.SubprocessError) as failure:
@@ -417,9 +452,19 @@ def verdicts(chosen, folder, all_needed):
     return failures, expected
 
 
+def defects(cbfs, base):
+    """What `cbfs check` says of a base."""
+    done = subprocess.run([cbfs, "check", base], capture_output=True, text=True, timeout=4 * PATIENCE_S)
+    if done.returncode not in (0, 1):
+        raise Failure(done.stderr.strip())
+    # The last line counts them.
+    return set(done.stdout.splitlines()[:-1])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--all", action="store_true", help="a missing program is a failure")
+    parser.add_argument("--through", default="games", metavar="DIRECTORY", help="edit in this directory of the mount")
     parser.add_argument("--plain", action="store_true", help="edit in an ordinary directory")
     parser.add_argument("--packages", action="store_true", help="print the packages the programs come from, and end")
     parser.add_argument("cbfs", type=Path, nargs="?")
@@ -442,8 +487,9 @@ def main():
         base = base / args.base.name
         at = Path(tempfile.mkdtemp())
         place = copied if args.plain else mounted
+        before = set() if args.plain else defects(cbfs, base)
         with place(cbfs, base, at) as root:
-            failures, expected = verdicts(chosen, root / "games", args.all)
+            failures, expected = verdicts(chosen, root, args.through, args.all)
         if not args.plain:
             with mounted(cbfs, base, at) as root:
                 found = texts(root / "games")
@@ -453,11 +499,10 @@ def main():
                 left = {path.name for path in (root / "games").iterdir()} - set(found)
                 if left:
                     failures.append(f"left in games/: {', '.join(sorted(left))}")
-            try:
-                run(cbfs, "check", base)
-            except Failure as failure:
-                print(failure)
-                failures.append("the base is not sound")
+            new = defects(cbfs, base) - before
+            if new:
+                print(*sorted(new), sep="\n")
+                failures.append("the base has new defects")
         at.rmdir()
     print(f"{len(chosen)} programs, {len(failures)} failures")
     if failures:

@@ -32,7 +32,7 @@ use std::fmt;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use fuser::{
@@ -45,7 +45,7 @@ use fuser::{
 use crate::vfs::{Access, Attr, Error, Handle, Ino, NodeKind, RenameMode, Vfs};
 use kernel::Kernel;
 use pages::Pages;
-use profile::{ASK_AGAIN, KEEP_BRIEFLY, Profile};
+use profile::{ASK_AGAIN, Profile};
 
 /// Whether the kernel asks for attributes together with names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,6 +83,8 @@ pub(crate) struct Adapter {
     pages: Pages,
     /// Known once the session has begun.
     kernel: Arc<OnceLock<Kernel>>,
+    /// Held while the kernel is told of what was written.
+    telling: Mutex<()>,
 }
 
 impl Adapter {
@@ -100,6 +102,7 @@ impl Adapter {
             xattr: options.xattr,
             profile: Profile::new(options.is_writable),
             pages: Pages::new(),
+            telling: Mutex::default(),
         }
     }
 
@@ -160,9 +163,11 @@ impl Adapter {
         }
     }
 
-    /// Answers a request that writes. Names that lead elsewhere after it are
-    /// not to be used any more once it is answered: the kernel itself gives a
-    /// file that was renamed the new name, though it may be another file now.
+    /// Answers a request that writes. What was told of names, lengths and
+    /// directories before is not to be used any more once it is answered:
+    /// whoever saved a game finds it in all other places at once. And the
+    /// kernel itself gives a file that was renamed the new name, though it may
+    /// be another file now.
     fn answer_writing<T>(
         &self,
         request: fmt::Arguments<'_>,
@@ -172,10 +177,20 @@ impl Adapter {
             self.ensure_writable()?;
             handler()
         });
-        if self.profile.is_writable && !self.vfs.take_written().names.is_empty() {
-            self.kernel.get().inspect(|kernel| kernel.begin_epoch());
+        if self.profile.is_writable {
+            self.tell_written();
         }
         answered
+    }
+
+    /// Lets the kernel ask again for what is another now, if anything is. When
+    /// this returns that has begun, whichever thread let it.
+    fn tell_written(&self) {
+        let _one = self.telling.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = self.vfs.take_written();
+        if !written.names.is_empty() || !written.directories.is_empty() {
+            self.kernel.get().inspect(|kernel| kernel.begin_epoch());
+        }
     }
 
     /// Opens a file; gives its handle, and what the kernel may do with it.
@@ -335,9 +350,9 @@ impl Filesystem for Adapter {
                 reply.entry_with_ttls(&attributes, &name, &self.file_attr(&attr), generation);
             }
             Ok(None) => {
-                // Number 0 says: there is none, and that may be kept.
+                // Number 0 says: there is none, and how long that holds.
                 let none = self.untold(Ino(0), NodeKind::Directory);
-                reply.entry(&KEEP_BRIEFLY, &none, Generation(0));
+                reply.entry(&self.profile.keep_absence(), &none, Generation(0));
             }
             Err(errno) => reply.error(errno),
         }

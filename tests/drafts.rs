@@ -64,6 +64,13 @@ fn edited(daemon: &Daemon, number: u32, annotator: &str) -> String {
     with_tag(&daemon.text(number), "Annotator", annotator)
 }
 
+/// The value of a tag of a game.
+fn tag<'t>(text: &'t str, name: &str) -> &'t str {
+    let start = format!("[{name} \"");
+    let value = text.lines().find_map(|line| line.strip_prefix(&start));
+    value.unwrap().trim_end_matches("\"]")
+}
+
 #[test]
 fn a_file_that_is_written_and_closed_is_saved() {
     let Some(mut daemon) = sample() else { return };
@@ -272,6 +279,36 @@ fn a_removed_game_is_in_deleted_and_comes_back_from_there() {
 }
 
 #[test]
+fn a_game_that_is_moved_to_deleted_is_deleted() {
+    let Some(mut daemon) = sample() else { return };
+    let text = daemon.text(7);
+    let deleted = daemon.at("deleted/000007.pgn");
+    let other = daemon.at("deleted/000008.pgn");
+    assert_eq!(
+        errno(fs::rename(daemon.game(7), other)),
+        Some(libc::EPERM),
+        "it is not that one"
+    );
+    let player = daemon.at("players").join(tag(&text, "White"));
+    assert_eq!(
+        errno(fs::rename(player.join("000007.pgn"), &deleted)),
+        Some(libc::EPERM),
+        "it is deleted in games/ alone"
+    );
+    fs::rename(daemon.game(7), &deleted).unwrap();
+    for _ in 0..2 {
+        assert!(!daemon.game(7).exists());
+        assert_eq!(fs::read_to_string(&deleted).unwrap(), text);
+        assert!(names(&daemon.at("deleted")).contains(&"000007.pgn".to_owned()));
+        daemon.restart();
+    }
+    fs::rename(&deleted, daemon.game(7)).unwrap();
+    assert_eq!(daemon.text(7), text);
+    daemon.end();
+    daemon.assert_sound();
+}
+
+#[test]
 fn a_directory_of_a_player_is_renamed_with_the_player() {
     let Some(mut daemon) = sample() else { return };
     let players = names(&daemon.at("players"));
@@ -376,14 +413,7 @@ fn attributes_are_accepted_and_change_nothing() {
 #[test]
 fn a_game_is_edited_wherever_it_is_listed() {
     let Some(mut daemon) = sample() else { return };
-    let white = |text: &str| {
-        let line = text
-            .lines()
-            .find(|line| line.starts_with("[White "))
-            .unwrap();
-        line.split('"').nth(1).unwrap().to_owned()
-    };
-    let folder = daemon.at("players").join(white(&daemon.text(9)));
+    let folder = daemon.at("players").join(tag(&daemon.text(9), "White"));
     let text = edited(&daemon, 9, "Through players");
     let temporary = folder.join(".000009.pgn.tmp");
     save(&temporary, &text).unwrap();
@@ -447,6 +477,39 @@ fn a_text_is_saved_when_it_is_whole_however_it_was_written() {
     file.sync_all().unwrap();
     close(file).unwrap();
     assert_annotated(&mut daemon, 4, "Read back");
+}
+
+#[test]
+fn what_a_save_changes_elsewhere_is_there_at_once() {
+    let Some(daemon) = sample() else { return };
+    for turn in 0..20 {
+        let (player, year) = (format!("Nobody, Number {turn}"), 1601 + turn);
+        let listed = daemon.at(&format!("players/{player}/000001.pgn"));
+        let dated = daemon.at(&format!("years/{year}/000001.pgn"));
+        let collected = daemon.at(&format!("pgn/players/{player}.pgn"));
+        let (all, headers) = (daemon.at("pgn/all.pgn"), daemon.at("headers.tsv"));
+        // The kernel knows all of it as it is before.
+        for path in [&listed, &dated, &collected] {
+            assert!(!path.exists());
+        }
+        names(&daemon.at("players"));
+        fs::read(&all).unwrap();
+        fs::read(&headers).unwrap();
+        let text = with_tag(&daemon.text(1), "White", &player);
+        let text = with_tag(&text, "Date", &format!("{year}.??.??"));
+        save(&daemon.game(1), &text).unwrap();
+        for path in [&all, &headers, &listed, &dated, &collected] {
+            let size = fs::metadata(path).unwrap().len();
+            let text = fs::read_to_string(path).unwrap();
+            assert_eq!(size, text.len() as u64, "{}", path.display());
+            assert!(text.contains(&player), "{}: {text}", path.display());
+        }
+        assert!(names(&daemon.at("players")).contains(&player));
+        fs::remove_file(daemon.game(2)).unwrap();
+        assert!(daemon.at("deleted/000002.pgn").exists());
+        fs::rename(daemon.at("deleted/000002.pgn"), daemon.game(2)).unwrap();
+        assert!(!daemon.at("deleted/000002.pgn").exists());
+    }
 }
 
 #[test]
@@ -540,6 +603,18 @@ fn a_second_writer_is_refused_and_told_of_the_first() {
         "{why}"
     );
     assert_eq!(why.trim_end().lines().count(), 1, "{why}");
+}
+
+#[test]
+fn a_base_is_mounted_again_right_after_umount() {
+    let Some(mut daemon) = sample() else { return };
+    for turn in 0..20 {
+        save(&daemon.game(1), &edited(&daemon, 1, &format!("{turn}"))).unwrap();
+        // The daemon has the base for as long as it takes to end.
+        daemon.detach();
+        daemon.start(&["rw"]);
+        assert_eq!(tag(&daemon.text(1), "Annotator"), turn.to_string());
+    }
 }
 
 #[test]

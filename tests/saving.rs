@@ -41,6 +41,7 @@ fn writer() -> Writer {
         label: "/mnt/first".to_owned(),
         clock: SystemTime::now,
         drops_foreign_tags: false,
+        is_ending: |_| false,
     }
 }
 

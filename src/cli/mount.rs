@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use nix::sys::signal::{SigSet, Signal};
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -15,9 +15,12 @@ use sd_notify::NotifyState;
 use super::options::{MountOptions, Writing, parse_code_page, parse_size};
 use super::{Failure, daemon, signals};
 use crate::cbh::{self, CodePage};
-use crate::fuse::{self, Mounted, Outcome, Stopper, mount_at};
+use crate::fuse::{self, Mount, Mounted, Outcome, Stopper, mount_at};
 use crate::vfs::book::{GamesOptions, SourceMap};
 use crate::vfs::{self, BookOptions, BookSource, DatabaseSource, Folder, Vfs, Writer};
+
+/// Between two looks whether another daemon has ended.
+const BREATH: Duration = Duration::from_millis(10);
 
 /// What `cbfs mount` takes.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -302,7 +305,21 @@ fn writer(args: &Args, options: &MountOptions) -> Writer {
         label: place.display().to_string(),
         clock: SystemTime::now,
         drops_foreign_tags: args.drop_foreign_tags || options.drops_foreign_tags,
+        is_ending,
     }
+}
+
+/// Whether nothing is mounted any more where another daemon says that it is:
+/// umount(8) does not wait until the daemon has let go of the base. Who says
+/// something else has no mount.
+fn is_ending(told: &str) -> bool {
+    let mountpoint = Path::new(told);
+    let is_cbfs = |mount: Option<Mount>| mount.is_some_and(|mount| mount.kind == "fuse.cbfs");
+    let is_gone = mountpoint.is_absolute() && mount_at(mountpoint).is_ok_and(|m| !is_cbfs(m));
+    if is_gone {
+        thread::sleep(BREATH);
+    }
+    is_gone
 }
 
 /// Where the lengths of texts are kept for the next mount.

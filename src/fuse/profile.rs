@@ -14,7 +14,7 @@ const KEEP: Duration = Duration::from_hours(24);
 /// How long it may keep what there are few of (directories), what may be of
 /// no use soon (that there is no such name), or what others may change while
 /// nobody tells.
-pub(super) const KEEP_BRIEFLY: Duration = Duration::from_secs(1);
+const KEEP_BRIEFLY: Duration = Duration::from_secs(1);
 
 /// For what could not be told, or is another one soon: the kernel asks again
 /// each time.
@@ -111,6 +111,16 @@ impl Profile {
             _ if self.is_writable => (ASK_AGAIN, ASK_AGAIN),
             _ if self.abilities.has_epochs => (KEEP, KEEP),
             _ => (KEEP_BRIEFLY, KEEP),
+        }
+    }
+
+    /// How long the kernel may keep that there is no such name.
+    pub(super) fn keep_absence(self) -> Duration {
+        if self.is_writable && !self.abilities.has_epochs {
+            // A save may make it, and nobody could tell.
+            ASK_AGAIN
+        } else {
+            KEEP_BRIEFLY
         }
     }
 }

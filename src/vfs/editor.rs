@@ -111,6 +111,13 @@ pub trait Editor {
         self.role(directory, b"new.pgn") == Role::New
     }
 
+    /// Whether `directory` lists the files that are deleted: to move one there
+    /// is to delete it.
+    fn lists_deleted(&self, directory: Ino) -> bool {
+        let _ = directory;
+        false
+    }
+
     /// Puts the game that `text` is in the place of `file`, which comes back
     /// if it was deleted.
     ///

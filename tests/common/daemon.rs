@@ -165,6 +165,15 @@ impl Daemon {
         self.assert_no_worse();
     }
 
+    /// Takes the mount away as umount(8) does, which waits for no daemon.
+    pub fn detach(&mut self) {
+        let mut child = self.child.take().unwrap();
+        // It is waited for by nobody but the system.
+        thread::spawn(move || child.wait());
+        let output = Command::new("umount").arg(self.at("")).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+    }
+
     /// Ends it by a signal.
     pub fn terminate(&mut self) {
         self.signal(Signal::SIGTERM);

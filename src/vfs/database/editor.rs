@@ -136,6 +136,10 @@ impl Editor for DatabaseVolume {
         Directory::of(directory) == Some(Directory::Games)
     }
 
+    fn lists_deleted(&self, directory: Ino) -> bool {
+        Directory::of(directory) == Some(Directory::Deleted)
+    }
+
     fn replace(&self, file: Ino, text: &[u8], instead_of: Option<&Made>) -> Result<Saved, Refusal> {
         let id = self.game_of(file)?;
         let game = self.parse(text)?;

@@ -14,7 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::DatabaseVolume;
 use super::saving::Saving;
 use crate::cbh::{Database, Error, Family, FileKind, Options};
-use crate::storage::{Access, Store, folder_of};
+use crate::storage::{self, Access, Store, folder_of};
 use crate::vfs::book::stem_of;
 use crate::vfs::volume::Volume;
 use crate::vfs::{BookOptions, BookSource, Source, names};
@@ -25,6 +25,9 @@ const RECORD_BYTES: u64 = 46;
 /// A directory that has changed is listed again so many times: a file system
 /// whose clock ticks slowly may not show a second change by its time.
 const RELISTINGS: u32 = 4;
+
+/// So many moments another writer is waited for who is about to end.
+const MOST_WAITS: u32 = 500;
 
 /// A base on disk.
 #[derive(Debug)]
@@ -48,6 +51,9 @@ pub struct Writer {
     /// Whether tags that a base has no field for are let go of, instead of
     /// kept in a remark.
     pub drops_foreign_tags: bool,
+    /// Whether another one, which has the base and told this of itself, is
+    /// about to let go of it. Takes a moment if so.
+    pub is_ending: fn(&str) -> bool,
 }
 
 /// The files of the base, as the directory listed them last.
@@ -130,7 +136,7 @@ impl DatabaseSource {
                 })?;
                 Arc::clone(store)
             }
-            None => Arc::new(family.store(Access::ReadWrite, &writer.label)?),
+            None => Arc::new(take(&family, writer)?),
         };
         known.store = Some(Arc::clone(&store));
         drop(known);
@@ -149,6 +155,24 @@ impl DatabaseSource {
     /// See [`Family::locate`].
     pub fn headers(&self) -> Result<PathBuf, Error> {
         Ok(Family::locate(&self.path)?.default_path(FileKind::Headers))
+    }
+}
+
+/// Takes a base to change it; waits for one who is about to let go of it.
+fn take(family: &Family, writer: &Writer) -> Result<Store, Error> {
+    let mut waits = 0..MOST_WAITS;
+    loop {
+        let taken = family.store(Access::ReadWrite, &writer.label);
+        let is_waiting = match &taken {
+            Err(Error::Store {
+                source: storage::Error::InUse { label, .. },
+                ..
+            }) => waits.next().is_some() && (writer.is_ending)(label),
+            _ => false,
+        };
+        if !is_waiting {
+            return taken;
+        }
     }
 }
 

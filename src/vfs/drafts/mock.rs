@@ -84,6 +84,8 @@ impl Texts {
 
     /// Stores `games`, and what undoes it.
     fn store(&self, games: Vec<Game>, files: Vec<Ino>) -> Result<Saved, Refusal> {
+        // Others have their chance meanwhile.
+        std::thread::yield_now();
         let mut stored = self.stored.lock().unwrap();
         if stored.is_full {
             return Err(Refusal::Failed(Error::NoSpace));
@@ -211,6 +213,7 @@ impl Volume for Texts {
 
     fn render(&self, ino: Ino, text: &mut Vec<u8>) -> Result<Completeness, Error> {
         let found = self.get(ino)?;
+        std::thread::yield_now();
         text.extend_from_slice(found.text.as_bytes());
         if found.text.starts_with("partial") {
             Ok(Completeness::Partial)
@@ -235,7 +238,8 @@ impl Volume for Texts {
 impl Editor for Texts {
     fn role(&self, directory: Ino, name: &[u8]) -> Role {
         let name = str::from_utf8(name).unwrap();
-        let is_hidden = name.starts_with('.') || name.strip_suffix(".pgn").is_none();
+        let is_hidden = name.starts_with('.');
+        let is_scratch = is_hidden || name.strip_suffix(".pgn").is_none();
         let number = parse_game(name.as_bytes()).map(|id| game(id.0));
         let next = game(u32::try_from(self.games.len()).unwrap() + 1);
         match (directory, number) {
@@ -245,7 +249,8 @@ impl Editor for Texts {
                 Err(_) if directory == GAMES && ino == next => Role::New,
                 _ => Role::Refused,
             },
-            (GAMES | PLAYER, None) | (IMPORT, _) if is_hidden => Role::Scratch,
+            (GAMES | PLAYER, None) if is_scratch => Role::Scratch,
+            (IMPORT, _) if is_hidden => Role::Scratch,
             (GAMES, None) => Role::New,
             (IMPORT, _) => Role::Import,
             _ => Role::Refused,

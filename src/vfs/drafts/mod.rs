@@ -50,6 +50,8 @@ mod showing;
 mod using;
 
 #[cfg(test)]
+mod crowd;
+#[cfg(test)]
 mod law;
 #[cfg(test)]
 mod mock;

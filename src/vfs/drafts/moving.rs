@@ -6,6 +6,7 @@ use super::buffer::Sheet;
 use super::desk::{Draft, Purpose, State};
 use super::names::{Entry, Link, Place};
 use super::outcome::game_name;
+use super::rejected::Origin;
 use super::saving::{Job, Target};
 use super::text_of;
 use crate::vfs::editor::{Refusal, Role};
@@ -167,9 +168,9 @@ impl Vfs {
             target,
             base: None,
             instead_of: made.filter(|made| made.files.len() == 1 || target == Target::Import),
-            name: match target {
-                Target::Game(game) => game_name(game),
-                Target::New | Target::Import => to.1.to_string(),
+            origin: match target {
+                Target::Game(game) => Origin::Game(game_name(game)),
+                Target::New | Target::Import => Origin::file(to),
             },
         };
         let outcome = self.run(&job);
@@ -249,6 +250,13 @@ impl Vfs {
             _ => None,
         };
         let is_ours = link.is_some() || own == Some(game);
+        let inner = to.0.within_slot();
+        if link.is_none() && from.1 == to.1 && Vfs::ask(slot, |editor| editor.lists_deleted(inner))?
+        {
+            self.delete(slot, from)?;
+            self.desk.state().tell_name(to);
+            return Ok(());
+        }
         match (self.meaning(slot, to)?, link) {
             (Role::Scratch, link) if is_ours => self.set_aside(slot, game, link, from, to),
             (Role::File(other), Some(_)) if other == game => {
@@ -301,7 +309,7 @@ impl Vfs {
             target,
             base: None,
             instead_of: link.made.clone(),
-            name: game_name(game),
+            origin: Origin::Game(game_name(game)),
         };
         let outcome = self.run(&job);
         let now = self.now();

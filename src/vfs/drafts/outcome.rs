@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use super::buffer::Sheet;
 use super::desk::{Draft, Purpose, State};
 use super::names::{Entry, Link, Place};
+use super::rejected::Origin;
 use super::saving::{Job, Outcome, Target, digest};
 use super::text_of;
 use crate::cbh::GameId;
@@ -63,11 +64,13 @@ impl Vfs {
     }
 
     /// Keeps a text that is not saved, and says so.
-    pub(super) fn keep(&self, slot: &Slot, name: &str, sheet: &Sheet, why: &str) {
+    pub(super) fn keep(&self, slot: &Slot, origin: &Origin, sheet: &Sheet, why: &str) {
+        let name = origin.name();
         if let Some(rejected) = self.desk.rejected(slot) {
-            let kept = rejected.keep(name, &mut sheet.lock().reader(), why);
-            match kept {
-                Ok(()) => log::warn!("{name} is not saved: {why}; kept in .cbfs/rejected/"),
+            match rejected.keep(origin, &mut sheet.lock().reader(), why) {
+                Ok(kept) => {
+                    log::warn!("{name} is not saved: {why}; kept as .cbfs/rejected/{kept}");
+                }
                 Err(error) => {
                     log::error!("{name} is not saved: {why}; and cannot be kept: {error}");
                 }
@@ -79,7 +82,7 @@ impl Vfs {
 
     /// As [`Vfs::keep`], for a draft.
     pub(super) fn keep_draft(&self, id: u32, why: &str) {
-        let (slot, name, sheet) = {
+        let (slot, origin, sheet) = {
             let state = self.desk.state();
             let Some(draft) = state.drafts.get(&id) else {
                 return;
@@ -87,9 +90,9 @@ impl Vfs {
             let Ok(slot) = self.edited(draft.ino) else {
                 return;
             };
-            (slot, name_of(draft), Arc::clone(&draft.sheet))
+            (slot, origin_of(draft), Arc::clone(&draft.sheet))
         };
-        self.keep(&slot, &name, &sheet, why);
+        self.keep(&slot, &origin, &sheet, why);
     }
 
     /// Lets the kernel know what a save has changed.
@@ -203,12 +206,12 @@ fn unlink(state: &mut State, id: u32, now: SystemTime) {
     }
 }
 
-/// Under which name a draft is kept if it is refused.
-pub(super) fn name_of(draft: &Draft) -> String {
+/// Whose draft this is, if it is refused.
+pub(super) fn origin_of(draft: &Draft) -> Origin {
     match (&draft.purpose, &draft.label) {
-        (Purpose::Game(game), _) => game_name(*game),
-        (_, Some((_, name))) => name.to_string(),
-        (_, None) => game_name(draft.game().unwrap_or(draft.ino)),
+        (Purpose::Game(game), _) => Origin::Game(game_name(*game)),
+        (_, Some(place)) => Origin::file(place),
+        (_, None) => Origin::Game(game_name(draft.game().unwrap_or(draft.ino))),
     }
 }
 

@@ -4,6 +4,10 @@
 //! Each is a file with the name of what it was to become, and beside it one
 //! ending in `.txt` that says why it was refused. They lie in a directory of
 //! the user's for each base, and are shown as `.cbfs/rejected/`.
+//!
+//! A game has one draft at most, the latest. Any other name may be that of
+//! several files, in `games/` and in `import/`, on this mount and on an
+//! earlier one: each gets a name that no other has, as `new ~2.pgn`.
 
 use std::collections::HashMap;
 use std::fs::{self, File, Metadata};
@@ -11,7 +15,9 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::names::Place;
 use crate::vfs::Error;
+use crate::vfs::names::parse_game;
 
 /// Files kept, at most: two for each draft,
 const MOST_FILES: usize = 2000;
@@ -25,10 +31,42 @@ pub(super) const FIRST: u32 = 16;
 /// What a name begins with while its file is being written.
 const UNFINISHED: &str = ".unfinished";
 
+/// The longest name of a file, in bytes.
+const MOST_NAME: usize = 255;
+
+/// Whose draft it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Origin {
+    /// That of the game whose file has this name.
+    Game(String),
+    /// That of a file which was to become something else.
+    File(Place),
+}
+
+impl Origin {
+    /// Of the file at `place`.
+    pub(super) fn file(place: &Place) -> Origin {
+        match parse_game(place.1.as_bytes()) {
+            Some(_) => Origin::Game(place.1.to_string()),
+            None => Origin::File(place.clone()),
+        }
+    }
+
+    /// The name of the file.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Origin::Game(name) => name,
+            Origin::File((_, name)) => name,
+        }
+    }
+}
+
 /// The rejected drafts of one base.
 #[derive(Debug)]
 pub(super) struct Rejected {
     directory: PathBuf,
+    /// Under which names drafts of this mount are kept that are of no game.
+    files: Mutex<HashMap<Place, String>>,
     /// The names that were told, each at its number.
     numbers: Mutex<Numbers>,
 }
@@ -69,6 +107,7 @@ impl Rejected {
     pub(super) fn new(directory: PathBuf) -> Rejected {
         Rejected {
             directory,
+            files: Mutex::default(),
             numbers: Mutex::default(),
         }
     }
@@ -135,9 +174,14 @@ impl Rejected {
         fs::remove_file(path).map_err(|error| failed(&error))
     }
 
-    /// Forgets the draft `name`, since the file was saved.
-    pub(super) fn withdraw(&self, name: &str) {
-        for name in [name.to_owned(), reason_of(name)] {
+    /// Forgets the draft of `origin`, since that was saved.
+    pub(super) fn withdraw(&self, origin: &Origin) {
+        let name = match origin {
+            Origin::Game(name) => Some(name.clone()),
+            Origin::File(place) => self.files().remove(place),
+        };
+        let Some(name) = name else { return };
+        for name in [reason_of(&name), name] {
             match self.remove_one(&name) {
                 Ok(()) | Err(Error::NotFound) => {}
                 Err(error) => log::warn!("rejected/{name}: {error}"),
@@ -145,14 +189,25 @@ impl Rejected {
         }
     }
 
-    /// Keeps a draft that was refused, and `why`. It survives a power cut.
-    pub(super) fn keep(&self, name: &str, text: &mut dyn Read, why: &str) -> io::Result<()> {
-        let no_name = || io::Error::from(io::ErrorKind::InvalidInput);
-        let path = self.path(name).ok_or_else(no_name)?;
-        let reason = self.path(&reason_of(name)).ok_or_else(no_name)?;
+    fn files(&self) -> MutexGuard<'_, HashMap<Place, String>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a draft that was refused, and `why`; gives its name here. It
+    /// survives a power cut.
+    pub(super) fn keep(
+        &self,
+        origin: &Origin,
+        text: &mut dyn Read,
+        why: &str,
+    ) -> io::Result<String> {
         fs::create_dir_all(&self.directory)?;
+        let name = self.name_for(origin)?;
+        let no_name = || io::Error::from(io::ErrorKind::InvalidInput);
+        let path = self.path(&name).ok_or_else(no_name)?;
+        let reason = self.path(&reason_of(&name)).ok_or_else(no_name)?;
         let others = self.all();
-        let is_other = |kept: &&Kept| kept.name != name && kept.name != reason_of(name);
+        let is_other = |kept: &&Kept| kept.name != name && kept.name != reason_of(&name);
         let others = others.iter().filter(is_other);
         let (count, bytes) = others.fold((0, 0), |(count, bytes), kept| {
             (count + 1, bytes + kept.stat.len())
@@ -166,7 +221,28 @@ impl Rejected {
         }
         self.write(&path, text)?;
         self.write(&reason, &mut format!("{}\n", why.trim_end()).as_bytes())?;
-        File::open(&self.directory)?.sync_all()
+        File::open(&self.directory)?.sync_all()?;
+        Ok(name)
+    }
+
+    /// The name of the draft of `origin`: that which it has, or a free one.
+    fn name_for(&self, origin: &Origin) -> io::Result<String> {
+        let place = match origin {
+            Origin::Game(name) => return Ok(name.clone()),
+            Origin::File(place) => place,
+        };
+        let is_there = |name: &str| self.find(name).is_some();
+        let mut files = self.files();
+        // Some were removed by hand.
+        files.retain(|_, name| is_there(name));
+        if let Some(name) = files.get(place) {
+            return Ok(name.clone());
+        }
+        let mut names = (1..=MOST_FILES).map(|number| numbered(&place.1, number));
+        let name = names.find(|name| !is_there(name) && !is_there(&reason_of(name)));
+        let name = name.ok_or(io::ErrorKind::StorageFull)?;
+        files.insert(place.clone(), name.clone());
+        Ok(name)
     }
 
     /// Writes a file so that it is there whole or not at all.
@@ -192,13 +268,23 @@ impl Rejected {
 /// `000123.txt` for `000123.pgn`.
 fn reason_of(name: &str) -> String {
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    // A name of the greatest length has room for three more letters only if
-    // it ends in as many.
-    let mut stem = stem.to_owned();
-    while stem.len() > 251 {
+    format!("{stem}.txt")
+}
+
+/// `new.pgn`, or `new ~2.pgn`; it ends in `.pgn` whatever the name does, so
+/// that the reason has another.
+fn numbered(name: &str, number: usize) -> String {
+    let is_pgn = |(_, kind): &(&str, &str)| kind.eq_ignore_ascii_case("pgn");
+    let stem = name.rsplit_once('.').filter(is_pgn);
+    let mut stem = stem.map_or(name, |(stem, _)| stem).to_owned();
+    let ending = match number {
+        1 => ".pgn".to_owned(),
+        number => format!(" ~{number}.pgn"),
+    };
+    while stem.len() + ending.len() > MOST_NAME {
         stem.pop();
     }
-    stem + ".txt"
+    stem + &ending
 }
 
 fn failed(error: &io::Error) -> Error {

@@ -63,14 +63,19 @@ impl Vfs {
         if attr.kind == NodeKind::Directory {
             return Err(Error::IsADirectory);
         }
-        let inner = directory.within_slot();
-        let is_deleted_so = Vfs::ask(&slot, |editor| editor.deletes_in(inner))?;
-        match Vfs::role(&slot, directory, &place.1)? {
+        self.delete(&slot, &place)
+    }
+
+    /// Deletes the game of this name, where that is what removing it means.
+    pub(super) fn delete(&self, slot: &Slot, place: &Place) -> Result<(), Error> {
+        let inner = place.0.within_slot();
+        let is_deleted_so = Vfs::ask(slot, |editor| editor.deletes_in(inner))?;
+        match Vfs::role(slot, place.0, &place.1)? {
             Role::File(game) if is_deleted_so => {
-                self.set_deleted(&slot, game, true)?;
+                self.set_deleted(slot, game, true)?;
                 let mut state = self.desk.state();
                 state.leave(game);
-                state.tell_name(&place);
+                state.tell_name(place);
                 Ok(())
             }
             _ => Err(Error::NotPermitted),

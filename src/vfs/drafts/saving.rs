@@ -7,7 +7,8 @@ use xxhash_rust::xxh3::Xxh3;
 use super::MOST_GAME;
 use super::buffer::{Buffer, Sheet};
 use super::desk::{Draft, Purpose};
-use super::outcome::name_of;
+use super::outcome::origin_of;
+use super::rejected::Origin;
 use crate::vfs::editor::{Editor, Refusal, Saved};
 use crate::vfs::slot::Slot;
 use crate::vfs::{Completeness, Error, Ino, Made, Vfs};
@@ -21,8 +22,8 @@ pub(super) struct Job {
     pub(super) base: Option<u32>,
     /// What is taken back when this is saved.
     pub(super) instead_of: Option<Made>,
-    /// Under which name it is kept if it is refused.
-    pub(super) name: String,
+    /// Whose draft it is, if it is refused.
+    pub(super) origin: Origin,
 }
 
 /// What a text is saved as; numbers are those of the mount.
@@ -146,7 +147,7 @@ impl Vfs {
             target,
             base: draft.base,
             instead_of: draft.made.clone(),
-            name: name_of(draft),
+            origin: origin_of(draft),
             slot,
         })
     }
@@ -225,12 +226,14 @@ impl Vfs {
             Ok(saved) => saved,
             Err(refusal) => return self.refused(job, Some(version), refusal),
         };
-        self.tell_saved(&job.slot, &saved);
+        if has_changed {
+            self.tell_saved(&job.slot, &saved);
+        }
         if !matches!(job.target, Target::Game(_)) {
             self.give_way(&job.slot);
         }
         if let Some(rejected) = self.desk.rejected(&job.slot) {
-            rejected.withdraw(&job.name);
+            rejected.withdraw(&job.origin);
         }
         let before = job.instead_of.clone().filter(|_| !has_changed);
         let made = saved.made.or(before);
@@ -264,7 +267,7 @@ impl Vfs {
             // What failed may be tried again.
             Refusal::Failed(error) => (error, None),
         };
-        self.keep(&job.slot, &job.name, &job.sheet, &why);
+        self.keep(&job.slot, &job.origin, &job.sheet, &why);
         let is_text = settled.is_some();
         let (mut made, mut base) = (job.instead_of.clone(), job.base);
         if is_text && let Some(early) = &job.instead_of {
@@ -278,7 +281,10 @@ impl Vfs {
                     made = None;
                     base = Vfs::mark_of(job, None);
                 }
-                Err(error) => log::error!("{}: cannot be taken back: {error}", job.name),
+                Err(error) => {
+                    let name = job.origin.name();
+                    log::error!("{name}: cannot be taken back: {error}");
+                }
             }
         }
         Outcome {

@@ -623,6 +623,58 @@ fn what_was_written_and_never_closed_is_kept() {
 }
 
 #[test]
+fn refused_drafts_of_different_files_do_not_take_each_others_place() {
+    let mount = mount();
+    let refuse = |directory, name: &str, text: &str| {
+        assert_eq!(mount.write(directory, name, text), Err(libc::EINVAL));
+    };
+    refuse(GAMES, "x.pgn", "a game");
+    refuse(IMPORT, "x.pgn", "an import");
+    assert_eq!(mount.rejected_text("x.pgn"), "a game");
+    assert_eq!(mount.rejected_text("x ~2.pgn"), "an import");
+    // Once more the same.
+    refuse(IMPORT, "x.pgn", "an import, edited");
+    assert_eq!(mount.rejected_text("x ~2.pgn"), "an import, edited");
+    assert_eq!(mount.rejected().len(), 4);
+    mount.write(IMPORT, "x.pgn", "an * import *").unwrap();
+    assert_eq!(mount.rejected(), ["x.pgn", "x.txt"]);
+    // One of an earlier mount may be of anything.
+    let mount = mount_in(&["one X *\n"], mount.state, 1 << 20);
+    assert_eq!(mount.write(GAMES, "x.pgn", "other"), Err(libc::EINVAL));
+    assert_eq!(mount.rejected_text("x.pgn"), "a game");
+    assert_eq!(mount.rejected_text("x ~2.pgn"), "other");
+    mount.write(GAMES, "x.pgn", "other *").unwrap();
+    assert_eq!(mount.rejected(), ["x.pgn", "x.txt"]);
+}
+
+#[test]
+fn a_refused_draft_of_any_name_has_its_reason_beside_it() {
+    let mount = mount();
+    let long = format!("{}.pgn", "é".repeat(125));
+    for name in ["list.txt", "list", &long] {
+        let text = format!("refused: {name}");
+        for directory in [IMPORT, GAMES] {
+            if directory == IMPORT || name == long {
+                assert_eq!(mount.write(directory, name, &text), Err(libc::EINVAL));
+            }
+        }
+    }
+    let second = format!("{} ~2", "é".repeat(124));
+    let expected = [
+        ("list.txt.pgn", "list.txt.txt", "list.txt"),
+        ("list.pgn", "list.txt", "list"),
+        (&long, &long.replace(".pgn", ".txt"), &long),
+        (&format!("{second}.pgn"), &format!("{second}.txt"), &long),
+    ];
+    for (draft, reason, name) in expected {
+        assert_eq!(mount.rejected_text(draft), format!("refused: {name}"));
+        let why = mount.rejected_text(reason);
+        assert!(!why.contains("refused: "), "{reason}: {why}");
+    }
+    assert_eq!(mount.rejected().len(), 2 * expected.len());
+}
+
+#[test]
 fn a_medium_that_fails_is_told_and_tried_again() {
     let mount = mount();
     mount.stored.lock().unwrap().is_full = true;
