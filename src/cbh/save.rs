@@ -24,7 +24,7 @@ mod import;
 pub(super) mod shown;
 
 pub use error::SaveError;
-pub use import::{Appended, Importer, PreparedGame};
+pub use import::{Appended, Imported, Importer, PreparedGame};
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

@@ -33,7 +33,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::record::is_plain_name;
-use super::{Directory, Error, ReadBuffer, Storage, Store, Transaction, WritableFile};
+use super::{Committed, Directory, Error, ReadBuffer, Storage, Store, Transaction, WritableFile};
 
 const MAGIC: &[u8; 8] = b"cbfsstag";
 const VERSION: u32 = 1;
@@ -69,6 +69,8 @@ struct Staged {
     file: Box<dyn WritableFile>,
     /// Its length before.
     len: u64,
+    /// Whether something was laid behind that.
+    has_more: bool,
 }
 
 /// How a file was.
@@ -95,7 +97,15 @@ impl<'a> Stage<'a> {
                 len,
                 head,
             });
-            files.insert(name.clone(), Staged { file, len });
+            let has_more = false;
+            files.insert(
+                name.clone(),
+                Staged {
+                    file,
+                    len,
+                    has_more,
+                },
+            );
         }
         let note = note_name(store.journal());
         leave(directory, &note, &encode(&noted)).map_err(Error::io(&note))?;
@@ -119,31 +129,35 @@ impl<'a> Stage<'a> {
     /// [`Error::Invalid`] for another place, or a file that was not named;
     /// [`Error::Io`].
     pub fn write(&mut self, name: &OsStr, offset: u64, bytes: &[u8]) -> Result<(), Error> {
-        let staged = self.files.get(name).filter(|staged| offset >= staged.len);
-        let Some(staged) = staged else {
+        let staged = self.files.get_mut(name);
+        let Some(staged) = staged.filter(|staged| offset >= staged.len) else {
             return Err(Error::Invalid {
                 file: name.to_owned(),
                 what: "nothing can be laid there",
             });
         };
+        staged.has_more |= !bytes.is_empty();
         staged.file.write_at(offset, bytes).map_err(Error::io(name))
     }
 
     /// Commits the transaction that points to what was written: then all of
     /// it is part of the base, as after [`Store::commit`]. On an error the
-    /// base is as it was.
+    /// base is as it was. To undo it is to cut the files back, too.
     ///
     /// # Errors
     ///
     /// As [`Store::commit`].
-    pub fn commit(mut self, mut transaction: Transaction) -> Result<(), Error> {
+    pub fn commit(mut self, mut transaction: Transaction) -> Result<Option<Committed>, Error> {
         for (name, staged) in &self.files {
             staged.file.sync().map_err(Error::io(name))?;
         }
         transaction.remove(note_name(self.store.journal()));
-        self.store.commit_staged(&transaction)?;
+        let committed = self.store.commit_staged(&transaction)?;
         self.is_over = true;
-        self.store.end_stage(self.files.keys())
+        self.store.end_stage(self.files.keys())?;
+        let lens = self.files.iter().filter(|(_, staged)| staged.has_more);
+        let lens = lens.map(|(name, staged)| (name.clone(), staged.len));
+        Ok(committed.map(|committed| committed.behind(lens.collect())))
     }
 
     /// Cuts the files back and removes the note.
