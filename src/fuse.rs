@@ -33,6 +33,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use fuser::{
@@ -72,7 +73,7 @@ pub(crate) struct Ownership {
 }
 
 /// One mount, as fuser sees it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Adapter {
     pub(crate) vfs: Arc<Vfs>,
     pub(crate) ownership: Ownership,
@@ -80,11 +81,11 @@ pub(crate) struct Adapter {
     /// Whether files have extended attributes.
     pub(crate) xattr: bool,
     profile: Profile,
-    pages: Pages,
+    pages: Arc<Pages>,
     /// Known once the session has begun.
     kernel: Arc<OnceLock<Kernel>>,
     /// Held while the kernel is told of what was written.
-    telling: Mutex<()>,
+    telling: Arc<Mutex<()>>,
 }
 
 impl Adapter {
@@ -101,8 +102,8 @@ impl Adapter {
             readdirplus: options.readdirplus,
             xattr: options.xattr,
             profile: Profile::new(options.is_writable),
-            pages: Pages::new(),
-            telling: Mutex::default(),
+            pages: Arc::new(Pages::new()),
+            telling: Arc::default(),
         }
     }
 
@@ -193,6 +194,27 @@ impl Adapter {
         }
     }
 
+    /// Has a request answered that saves `ino`, or what is called `name` in it.
+    /// If that may take long a thread of its own does it: those that answer all
+    /// other requests are few.
+    fn answer_save(
+        &self,
+        ino: INodeNo,
+        name: Option<&OsStr>,
+        answer: impl FnOnce(&Adapter) + Send + 'static,
+    ) {
+        let name = name.map(OsStr::as_bytes);
+        if !self.profile.is_writable || !self.vfs.may_take_long(Ino(ino.0), name) {
+            return answer(self);
+        }
+        let adapter = self.clone();
+        let thread = thread::Builder::new().name("save".to_owned());
+        // fuser answers with an error what nobody answers.
+        if let Err(error) = thread.spawn(move || answer(&adapter)) {
+            log::error!("nothing can be saved: {error}");
+        }
+    }
+
     /// Opens a file; gives its handle, and what the kernel may do with it.
     fn open_file(&self, ino: Ino, access: Access) -> Result<(FileHandle, FopenFlags), Error> {
         let handle = self.vfs.open_file(ino, access)?;
@@ -203,6 +225,23 @@ impl Adapter {
             self.flags_to_read(ino)
         };
         Ok((FileHandle(handle.0), flags))
+    }
+
+    /// Makes a file and opens it.
+    fn create_file(
+        &self,
+        directory: Ino,
+        name: &OsStr,
+        access: Access,
+        is_exclusive: bool,
+        mode: Option<u16>,
+    ) -> Result<(Attr, Handle), Error> {
+        let name = name.as_bytes();
+        let (attr, handle) = self.vfs.create(directory, name, access, is_exclusive)?;
+        self.pages.forget(attr.ino);
+        // A game has the mode it has.
+        let with_mode = self.vfs.set_attributes(attr.ino, mode, None);
+        Ok((with_mode.unwrap_or(attr), handle))
     }
 
     /// What the kernel may do with a file that is opened to be read.
@@ -583,11 +622,15 @@ impl Filesystem for Adapter {
             }),
             handle: handle.map(|handle| Handle(handle.0)),
         };
-        let request = format_args!("setting attributes of {ino:?}");
-        match self.answer_writing(request, || self.set_attributes(Ino(ino.0), &wanted)) {
-            Ok(attr) => reply.attr(&self.keep(&attr).1, &self.file_attr(&attr)),
-            Err(errno) => reply.error(errno),
-        }
+        // Without a handle it is saved at once.
+        self.answer_save(ino, None, move |adapter| {
+            let request = format_args!("setting attributes of {ino:?}");
+            let ino = Ino(ino.0);
+            match adapter.answer_writing(request, || adapter.set_attributes(ino, &wanted)) {
+                Ok(attr) => reply.attr(&adapter.keep(&attr).1, &adapter.file_attr(&attr)),
+                Err(errno) => reply.error(errno),
+            }
+        });
     }
 
     fn create(
@@ -600,36 +643,29 @@ impl Filesystem for Adapter {
         flags: i32,
         reply: ReplyCreate,
     ) {
-        let request = format_args!("making of {} in {parent:?}", name.display());
         let access = access_of(OpenFlags(flags));
         let is_exclusive = flags & libc::O_EXCL != 0;
-        let created = self.answer_writing(request, || {
-            let directory = Ino(parent.0);
-            let (attr, handle) =
-                self.vfs
-                    .create(directory, name.as_bytes(), access, is_exclusive)?;
-            self.pages.forget(attr.ino);
-            let mode = u16::try_from(mode & !umask & 0o7777).ok();
-            // A game has the mode it has.
-            let attr = self
-                .vfs
-                .set_attributes(attr.ino, mode, None)
-                .unwrap_or(attr);
-            Ok((attr, handle))
-        });
-        match created {
-            Ok((attr, handle)) => {
-                let (name, attributes) = self.keep(&attr);
-                reply.created(
-                    &name.min(attributes),
-                    &self.file_attr(&attr),
-                    self.generation(&attr),
-                    FileHandle(handle.0),
-                    FopenFlags::empty(),
-                );
+        let mode = u16::try_from(mode & !umask & 0o7777).ok();
+        let own = name.to_owned();
+        self.answer_save(parent, Some(name), move |adapter| {
+            let request = format_args!("making of {} in {parent:?}", own.display());
+            let created = adapter.answer_writing(request, || {
+                adapter.create_file(Ino(parent.0), &own, access, is_exclusive, mode)
+            });
+            match created {
+                Ok((attr, handle)) => {
+                    let (name, attributes) = adapter.keep(&attr);
+                    reply.created(
+                        &name.min(attributes),
+                        &adapter.file_attr(&attr),
+                        adapter.generation(&attr),
+                        FileHandle(handle.0),
+                        FopenFlags::empty(),
+                    );
+                }
+                Err(errno) => reply.error(errno),
             }
-            Err(errno) => reply.error(errno),
-        }
+        });
     }
 
     fn write(
@@ -665,13 +701,15 @@ impl Filesystem for Adapter {
         _: LockOwner,
         reply: ReplyEmpty,
     ) {
-        let request = format_args!("closing of {ino:?}");
         if !self.profile.is_writable {
             // Then the kernel never asks again.
             return reply.error(Errno::ENOSYS);
         }
-        let flushed = self.answer_writing(request, || self.vfs.flush(Handle(handle.0)));
-        confirm(flushed, reply);
+        self.answer_save(ino, None, move |adapter| {
+            let request = format_args!("closing of {ino:?}");
+            let flush = || adapter.vfs.flush(Handle(handle.0));
+            confirm(adapter.answer_writing(request, flush), reply);
+        });
     }
 
     fn release(
@@ -694,12 +732,14 @@ impl Filesystem for Adapter {
     }
 
     fn fsync(&self, _: &Request, ino: INodeNo, handle: FileHandle, _: bool, reply: ReplyEmpty) {
-        let request = format_args!("fsync of {ino:?}");
         if !self.profile.is_writable {
             return reply.ok();
         }
-        let fsync = || self.vfs.fsync(Ino(ino.0), Some(Handle(handle.0)));
-        confirm(self.answer_writing(request, fsync), reply);
+        self.answer_save(ino, None, move |adapter| {
+            let request = format_args!("fsync of {ino:?}");
+            let fsync = || adapter.vfs.fsync(Ino(ino.0), Some(Handle(handle.0)));
+            confirm(adapter.answer_writing(request, fsync), reply);
+        });
     }
 
     fn fsyncdir(&self, _: &Request, ino: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
@@ -713,10 +753,12 @@ impl Filesystem for Adapter {
     }
 
     fn unlink(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let request = format_args!("removal of {} in {parent:?}", name.display());
-        let unlinked =
-            self.answer_writing(request, || self.vfs.unlink(Ino(parent.0), name.as_bytes()));
-        confirm(unlinked, reply);
+        let own = name.to_owned();
+        self.answer_save(parent, Some(name), move |adapter| {
+            let request = format_args!("removal of {} in {parent:?}", own.display());
+            let unlink = || adapter.vfs.unlink(Ino(parent.0), own.as_bytes());
+            confirm(adapter.answer_writing(request, unlink), reply);
+        });
     }
 
     fn rmdir(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
@@ -737,15 +779,19 @@ impl Filesystem for Adapter {
         flags: RenameFlags,
         reply: ReplyEmpty,
     ) {
-        let shown = (name.display(), new_name.display());
-        let request = format_args!("renaming of {} to {}", shown.0, shown.1);
-        let renamed = self.answer_writing(request, || {
-            let mode = rename_mode(flags)?;
-            let (from, to) = (Ino(parent.0), Ino(new_parent.0));
-            self.vfs
-                .rename(from, name.as_bytes(), to, new_name.as_bytes(), mode)
+        let names = (name.to_owned(), new_name.to_owned());
+        self.answer_save(parent, Some(name), move |adapter| {
+            let (name, new_name) = &names;
+            let shown = (name.display(), new_name.display());
+            let request = format_args!("renaming of {} to {}", shown.0, shown.1);
+            let renamed = adapter.answer_writing(request, || {
+                let mode = rename_mode(flags)?;
+                let (from, to) = (Ino(parent.0), Ino(new_parent.0));
+                let names = (name.as_bytes(), new_name.as_bytes());
+                adapter.vfs.rename(from, names.0, to, names.1, mode)
+            });
+            confirm(renamed, reply);
         });
-        confirm(renamed, reply);
     }
 
     fn link(&self, _: &Request, ino: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {

@@ -13,7 +13,6 @@
 mod common;
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -24,6 +23,7 @@ use std::time::Duration;
 use common::command::{
     CBFS, assert_same_files, cbfs, copy_of, defects_of, files_in, games_of, said, succeeds,
 };
+use common::games::{bad_texts, many_games};
 use common::{copy_of_base, fixture_bases, real_bases};
 
 /// The games of a base that PGN can carry: not deleted, and without damage.
@@ -37,25 +37,6 @@ fn sound_games(cbh: &Path) -> Vec<String> {
 
 fn text_path(path: &Path) -> &str {
     path.to_str().unwrap()
-}
-
-/// Games with new and known names, some with remarks.
-fn many_games(count: usize) -> String {
-    let mut text = String::new();
-    for number in 0..count {
-        let (white, black) = (number % 37, number % 11);
-        write!(
-            text,
-            "[Event \"Open {}\"]\n[Site \"Gent\"]\n[Date \"2020.01.{:02}\"]\n[Round \"{}\"]\n\
-             [White \"White, {white}\"]\n[Black \"Black, {black}\"]\n[Result \"1-0\"]\n\n\
-             1. e4 {{ {number} }} e5 2. Nf3 (2. f4 exf4) 2... Nc6 1-0\n\n",
-            number % 5,
-            1 + number % 28,
-            1 + number % 9,
-        )
-        .unwrap();
-    }
-    text
 }
 
 #[test]
@@ -199,6 +180,24 @@ fn a_game_that_the_base_cannot_hold_is_told_with_its_line() {
     assert!(errors.starts_with("cbfs: standard input:2"), "{errors}");
     assert!(errors.contains("Elo"), "{errors}");
     assert_same_files(&files_in(folder.path()), &before, "after");
+}
+
+#[test]
+fn what_is_no_game_is_refused_with_its_place_and_what_is_one_is_stored_whole() {
+    let folder = copy_of_base("cbh/sample");
+    let base = folder.path().join("sample.cbh");
+    let before = files_in(folder.path());
+    for bad in bad_texts() {
+        let text = [many_games(3).as_bytes(), &bad.text].concat();
+        let output = import_from_stdin(&[text_path(&base)], &text);
+        let errors = said(&output);
+        assert_eq!(output.status.code(), Some(1), "{}: {errors}", bad.what);
+        let is_told = errors.to_lowercase().contains(bad.reason);
+        assert!(is_told, "{}: {errors}", bad.what);
+        let place = errors.strip_prefix("cbfs: standard input:").unwrap();
+        assert!(place.starts_with(|c: char| c.is_ascii_digit()), "{errors}");
+        assert_same_files(&files_in(folder.path()), &before, bad.what);
+    }
 }
 
 fn import_from_stdin(arguments: &[&str], text: &[u8]) -> std::process::Output {

@@ -1058,7 +1058,7 @@ fn what_another_program_appends_amid_an_import_is_neither_written_over_nor_cut()
         } else {
             let mut transaction = Transaction::new();
             transaction.write("base.cbh", 6, [52; 4]);
-            stage.commit(transaction)
+            stage.commit(transaction).map(drop)
         };
         let error = told.unwrap_err().to_string();
         assert_eq!(error, "base.cbg: changed by another program");

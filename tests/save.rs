@@ -871,9 +871,10 @@ fn planned(plan: Result<Plan, SaveError>) -> Save {
     Box::new(move |_, store| store.commit(&plan.transaction).is_ok())
 }
 
-fn import(base: &Base, store: &Store, games: &[Game]) -> Result<(), ChangeError> {
+/// Imports games, of which so many are held in memory.
+fn import(base: &Base, store: &Store, games: &[Game], held: usize) -> Result<(), ChangeError> {
     let database = base.database(store);
-    let mut importer = Importer::new(&database, store, now())?;
+    let mut importer = Importer::new(&database, store, now()).holding(held);
     for game in games {
         importer.append(PreparedGame::new(game.clone())?)?;
     }
@@ -899,8 +900,11 @@ fn kinds_of_saves(base: &Base) -> Vec<(&'static str, Save)> {
             .try_for_each(|game| saver.append(game).map(drop))
     });
     saves.push(("append", planned(append)));
-    let imported: Save = Box::new(move |base, store| import(base, store, &games).is_ok());
-    saves.push(("import", imported));
+    for (what, held) in [("import", usize::MAX), ("import of many", 1)] {
+        let games = games.clone();
+        let imported = move |base: &Base, store: &Store| import(base, store, &games, held).is_ok();
+        saves.push((what, Box::new(imported)));
+    }
     let is_deleted = base.texts()[&1].0;
     let flag = base.plan(|saver| saver.set_deleted(GameId(1), !is_deleted));
     saves.push(("delete", planned(flag)));

@@ -21,6 +21,7 @@ use cbfs::vfs::{
     DatabaseSource, Editor, Error, Ino, Made, NodeKind, Options, Refusal, Role, Saved, Vfs, Writer,
     format_game,
 };
+use common::games::many_games;
 use tempfile::TempDir;
 
 const GAME: &str = "[Event \"Here\"]\n[Site \"There\"]\n[Date \"2024.05.06\"]\n[Round \"3\"]\n\
@@ -422,22 +423,92 @@ fn an_import_makes_all_games_of_a_text_or_none() {
     let mount = Mount::fixture("cbh/sample/sample.cbh");
     let count = mount.names("games").len();
     let bad = format!("{GAME}{}", GAME.replace("Qh5", "Qh6"));
-    let import = |text: &str, instead_of: Option<&Made>| {
-        mount.edit(|editor| editor.import(&mut text.as_bytes(), instead_of))
-    };
-    let Err(Refusal::Text(why)) = import(&bad, None) else {
+    let import = |text: &str| mount.edit(|editor| editor.import(&mut text.as_bytes()));
+    let Err(Refusal::Text(why)) = import(&bad) else {
         panic!("a game with an illegal move was imported");
     };
     assert!(why.starts_with("line 19,"), "{why}");
     assert_eq!(mount.names("games").len(), count);
-    let half = import(GAME, None).unwrap().made.unwrap();
     let good = format!("{GAME}{}", GAME.replace("Qh5", "Nf3"));
-    let whole = import(&good, Some(&half)).unwrap().made.unwrap();
-    assert_eq!(whole.files.len(), 2);
+    let made = import(&good).unwrap().made.unwrap();
+    assert_eq!(made.files.len(), 2);
     assert_eq!(mount.names("games").len(), count + 2);
     mount.ensure_current("an import");
     assert!(mount.find("import").is_some());
     assert!(mount.names("import").is_empty());
+}
+
+/// So many games are laid behind the ends of the files.
+const STAGED: usize = 2500;
+
+#[test]
+fn an_import_of_many_games_can_be_taken_back() {
+    // More than are followed one by one, and fewer.
+    for count in [STAGED, 12_000] {
+        let mount = Mount::fixture("cbh/sample/sample.cbh");
+        let before = tree(&mount.vfs);
+        mount.vfs.sync().unwrap();
+        // What can be made again goes with the first change.
+        let made = mount.append(GAME, None).made.unwrap();
+        mount.edit(|editor| editor.take_back(&made)).unwrap();
+        mount.vfs.sync().unwrap();
+        let files = mount.files();
+        let text = many_games(count);
+        let import = || mount.edit(|editor| editor.import(&mut text.as_bytes()));
+        let made = import().unwrap().made.unwrap();
+        assert_eq!(made.files.len(), count);
+        mount.ensure_current("an import of many games");
+        let first = made.files[0].index();
+        let last = made.files[count - 1].index();
+        assert_eq!(last - first + 1, u32::try_from(count).unwrap());
+        let text_of = |id| mount.text(&format!("games/{}", name_of(id)));
+        assert!(text_of(first).contains("{0}"));
+        assert!(text_of(last).contains(&format!("{{{}}}", count - 1)));
+        mount.edit(|editor| editor.take_back(&made)).unwrap();
+        assert!(tree(&mount.vfs) == before);
+        // And once more, under the same numbers.
+        let again = import().unwrap().made.unwrap();
+        assert_eq!(again.files, made.files);
+        mount.vfs.sync().unwrap();
+        mount.ensure_current("another import");
+        mount.edit(|editor| editor.take_back(&again)).unwrap();
+        mount.ensure_current("taking it back");
+        mount.vfs.close();
+        for (path, bytes) in files {
+            let is_same = fs::read(&path).unwrap() == bytes;
+            assert!(is_same, "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn to_take_back_an_import_takes_nothing_that_was_saved_after_it() {
+    let with_remarks = many_games(STAGED);
+    let without = with_remarks.lines().map(|line| match line.split_once('{') {
+        Some((moves, _)) => format!("{moves}*\n"),
+        None => format!("{}\n", line.replace("1-0", "*")),
+    });
+    for text in [without.collect(), with_remarks.clone()] {
+        let mount = Mount::fixture("cbh/sample/sample.cbh");
+        let made = mount
+            .edit(|editor| editor.import(&mut text.as_bytes()))
+            .unwrap()
+            .made
+            .unwrap();
+        let first = mount.text("games/000001.pgn");
+        let edited = first.replacen("1. ", "{much later} 1. ", 1);
+        mount.replace(1, &edited).unwrap();
+        mount.edit(|editor| editor.take_back(&made)).unwrap();
+        assert!(mount.text("games/000001.pgn").contains("{much later}"));
+        mount.ensure_current("taking back what something was saved upon");
+        assert_eq!(
+            mount.find(&format!("games/{}", name_of(made.files[7].index()))),
+            None
+        );
+        mount.vfs.close();
+        let defects = defects_of(&mount.base);
+        assert!(defects.is_empty(), "{defects:?}");
+    }
 }
 
 #[test]

@@ -61,7 +61,7 @@ pub use record::{Entry, GameId, RecordKind};
 pub use references::{Reference, References};
 pub use repair::repair;
 pub use rewrite::{rewrite, write};
-pub use save::{Appended, Importer, Knowledge, Plan, PreparedGame, SaveError, Saver};
+pub use save::{Appended, Imported, Importer, Knowledge, Plan, PreparedGame, SaveError, Saver};
 pub use summary::Summary;
 pub use texts::{Body, Content, GameMention, GuidingText, Link, TextLanguage};
 pub use top_games::TopGames;

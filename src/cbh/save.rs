@@ -25,7 +25,7 @@ pub(super) mod shown;
 mod survey;
 
 pub use error::SaveError;
-pub use import::{Appended, Importer, PreparedGame};
+pub use import::{Appended, Imported, Importer, PreparedGame};
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

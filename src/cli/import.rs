@@ -12,7 +12,7 @@ use indicatif::ProgressBar;
 use super::options::parse_code_page;
 use super::{Failure, print, progress, signals};
 use crate::cbh::{
-    self, ChangeError, CodePage, Importer, OpenBase, PreparedGame, SaveError, Workshop,
+    self, ChangeError, CodePage, Importer, OpenBase, PreparedGame, SaveError, Unfit, Workshop,
 };
 use crate::pgn::{self, Prepared, StreamError};
 
@@ -135,8 +135,7 @@ fn append(
     };
     let base = OpenBase::to_change(path, &options, "cbfs import").map_err(failed)?;
     let import = || {
-        let importer = Importer::new(&base.database, &base.store, SystemTime::now());
-        let mut importer = importer.map_err(failed)?;
+        let mut importer = Importer::new(&base.database, &base.store, SystemTime::now());
         let mut told = BTreeSet::new();
         for source in sources {
             let text = source.name.clone();
@@ -144,7 +143,11 @@ fn append(
             let read = read(source, &mut importer, &mut told, bar, is_ended);
             read.map_err(|stop| stop.failure(&text))?;
         }
-        importer.commit().map_err(failed)
+        let imported = importer.commit().map_err(failed)?;
+        for unfit in &imported.unfit {
+            log::warn!("{}", not_stored_whole(unfit));
+        }
+        Ok(imported.games)
     };
     let appended = import();
     let closed = base.store.close().map_err(|error| failed(error.into()));
@@ -193,10 +196,7 @@ fn read(
 fn log(appended: &cbh::Appended, told: &mut BTreeSet<String>) {
     let id = appended.id.0;
     for unfit in &appended.unfit {
-        let what = format!(
-            "{} {:?} is stored as {:?}",
-            unfit.field, unfit.whole, unfit.stored
-        );
+        let what = not_stored_whole(unfit);
         if told.len() < MOST_TOLD && told.insert(what.clone()) {
             log::warn!("game {id}: {what}");
         } else {
@@ -211,6 +211,15 @@ fn log(appended: &cbh::Appended, told: &mut BTreeSet<String>) {
             kept.whole
         );
     }
+}
+
+fn not_stored_whole(unfit: &Unfit) -> String {
+    let Unfit {
+        field,
+        stored,
+        whole,
+    } = unfit;
+    format!("{field} {whole:?} is stored as {stored:?}")
 }
 
 impl Stop {

@@ -33,7 +33,9 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::record::is_plain_name;
-use super::{Directory, Error, ReadBuffer, Stamp, Storage, Store, Transaction, WritableFile};
+use super::{
+    Committed, Directory, Error, ReadBuffer, Stamp, Storage, Store, Transaction, WritableFile,
+};
 
 const MAGIC: &[u8; 8] = b"cbfsstag";
 const VERSION: u32 = 1;
@@ -71,6 +73,8 @@ struct Staged {
     len: u64,
     /// What it was like after the last write.
     stamp: Stamp,
+    /// Whether something was laid behind that.
+    has_more: bool,
 }
 
 impl Staged {
@@ -85,6 +89,7 @@ impl Staged {
     }
 
     fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.has_more |= !bytes.is_empty();
         let written = self.file.write_at(offset, bytes);
         self.stamp = self.file.stamp()?;
         written
@@ -116,7 +121,15 @@ impl<'a> Stage<'a> {
                 head,
             });
             let stamp = file.stamp().map_err(&io)?;
-            files.insert(name.clone(), Staged { file, len, stamp });
+            files.insert(
+                name.clone(),
+                Staged {
+                    file,
+                    len,
+                    stamp,
+                    has_more: false,
+                },
+            );
         }
         let note = note_name(store.journal());
         leave(directory, &note, &encode(&noted)).map_err(Error::io(&note))?;
@@ -142,11 +155,8 @@ impl<'a> Stage<'a> {
     /// [`Error::Io`].
     pub fn write(&mut self, name: &OsStr, offset: u64, bytes: &[u8]) -> Result<(), Error> {
         let directory = self.store.directory();
-        let staged = self
-            .files
-            .get_mut(name)
-            .filter(|staged| offset >= staged.len);
-        let Some(staged) = staged else {
+        let staged = self.files.get_mut(name);
+        let Some(staged) = staged.filter(|staged| offset >= staged.len) else {
             return Err(Error::Invalid {
                 file: name.to_owned(),
                 what: "nothing can be laid there",
@@ -158,20 +168,23 @@ impl<'a> Stage<'a> {
 
     /// Commits the transaction that points to what was written: then all of
     /// it is part of the base, as after [`Store::commit`]. On an error the
-    /// base is as it was.
+    /// base is as it was. To undo it is to cut the files back, too.
     ///
     /// # Errors
     ///
     /// As [`Store::commit`].
-    pub fn commit(mut self, mut transaction: Transaction) -> Result<(), Error> {
+    pub fn commit(mut self, mut transaction: Transaction) -> Result<Option<Committed>, Error> {
         for (name, staged) in &self.files {
             staged.ensure_ours(self.store.directory(), name)?;
             staged.file.sync().map_err(Error::io(name))?;
         }
         transaction.remove(note_name(self.store.journal()));
-        self.store.commit_staged(&transaction)?;
+        let committed = self.store.commit_staged(&transaction)?;
         self.is_over = true;
-        self.store.end_stage(self.files.keys())
+        self.store.end_stage(self.files.keys())?;
+        let lens = self.files.iter().filter(|(_, staged)| staged.has_more);
+        let lens = lens.map(|(name, staged)| (name.clone(), staged.len));
+        Ok(committed.map(|committed| committed.behind(lens.collect())))
     }
 
     /// Cuts the files back and removes the note; nothing of it if another

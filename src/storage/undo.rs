@@ -1,6 +1,6 @@
 //! Undoing what was committed, and the files as they would be then.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::sync::Arc;
 
 use super::pieces::Pieces;
@@ -12,11 +12,22 @@ use super::{Error, Storage, Store, Transaction};
 #[derive(Clone, Debug)]
 pub struct Committed {
     record: Arc<Record>,
+    /// The lengths of files behind whose ends it laid bytes by a stage, from
+    /// before that.
+    staged: Vec<(OsString, u64)>,
 }
 
 impl Committed {
     pub(super) fn new(record: Arc<Record>) -> Committed {
-        Committed { record }
+        Committed {
+            record,
+            staged: Vec::new(),
+        }
+    }
+
+    /// The same, with bytes laid behind these lengths of files.
+    pub(super) fn behind(self, staged: Vec<(OsString, u64)>) -> Committed {
+        Committed { staged, ..self }
     }
 
     /// Bytes of memory that it takes.
@@ -44,6 +55,13 @@ impl Store {
                 return Ok(None);
             }
             undo(record, at, before, &mut inverse);
+        }
+        for (name, len) in &committed.staged {
+            // Nobody would have noticed what else was laid there.
+            if !record.changed().any(|(_, before)| before.name == *name) {
+                return Ok(None);
+            }
+            inverse.set_len(name, *len);
         }
         Ok(Some(inverse))
     }
@@ -196,7 +214,6 @@ fn undo(record: &Record, at: usize, before: &Before, inverse: &mut Transaction) 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
-    use std::ffi::OsString;
 
     use super::*;
     use crate::storage::{Access, MemoryDirectory, Opening};

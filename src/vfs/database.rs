@@ -39,6 +39,7 @@ mod facts;
 mod file_names;
 mod groups;
 mod headers_tsv;
+mod import;
 mod listing;
 mod rename;
 mod saving;
@@ -139,6 +140,17 @@ impl DatabaseVolume {
             headers_tsv: HeadersTsv::default(),
             saved: Some(saved),
             saving: self.saving.clone(),
+        }
+    }
+
+    /// As [`after`](DatabaseVolume::after), where nothing is known of what has
+    /// changed but that it is no text.
+    fn anew(&self, database: Database, saved: SystemTime) -> DatabaseVolume {
+        DatabaseVolume {
+            guiding: self.guiding.after(false),
+            saved: Some(saved),
+            saving: self.saving.clone(),
+            ..DatabaseVolume::new(database, &self.options)
         }
     }
 

@@ -81,6 +81,18 @@ pub struct Saved {
     pub notes: Vec<String>,
 }
 
+impl Saved {
+    /// What is stored says the same.
+    pub(super) fn nothing(notes: Vec<String>) -> Saved {
+        Saved {
+            volume: None,
+            touched: Touched::Files(Vec::new()),
+            made: None,
+            notes,
+        }
+    }
+}
+
 /// Whose text a save made another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Touched {
@@ -133,16 +145,14 @@ pub trait Editor {
     /// [`Refusal`].
     fn append(&self, text: &[u8], instead_of: Option<&Made>) -> Result<Saved, Refusal>;
 
-    /// Makes new files of all games in `text`, or none.
+    /// Makes new files of all games in `text`, or none. It is read once, and
+    /// may be long.
     ///
     /// # Errors
     ///
-    /// [`Refusal`].
-    fn import(
-        &self,
-        text: &mut (dyn BufRead + Send),
-        instead_of: Option<&Made>,
-    ) -> Result<Saved, Refusal>;
+    /// [`Refusal`]; [`Refusal::Failed`] with [`Error::Damaged`] if it cannot be
+    /// read.
+    fn import(&self, text: &mut (dyn BufRead + Send)) -> Result<Saved, Refusal>;
 
     /// Deletes `file`, or brings it back.
     ///

@@ -315,7 +315,7 @@ impl Vfs {
             Mounted::Many(shelf) => shelf.refresh(),
         };
         let mut is_changed = !directories.is_empty();
-        for slot in self.slots().iter().filter(|slot| slot.refresh()) {
+        for slot in self.slots().iter().filter(|slot| slot.refresh_if_idle()) {
             directories.extend(slot.told_directories());
             is_changed = true;
         }

@@ -15,7 +15,7 @@
 mod requests;
 
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::Error;
@@ -46,7 +46,10 @@ pub(super) struct Slot {
     source: Option<Box<dyn Source>>,
     shared: Shared,
     editions: Mutex<Editions>,
-    /// Held while the source is opened.
+    /// Held while something is saved, renamed or removed, from when it is known
+    /// what that is until it is written down what came of it.
+    saving: Mutex<()>,
+    /// Held while the source is opened, or something saved into it.
     watch: Mutex<Watch>,
     /// Mark of the content of each file that was told last.
     told: Words,
@@ -128,6 +131,7 @@ impl Slot {
             source,
             shared,
             editions: Mutex::default(),
+            saving: Mutex::default(),
             watch: Mutex::default(),
             told: Words::default(),
             directories: Mutex::default(),
@@ -211,6 +215,16 @@ impl Slot {
             }
         }
         Ok(saved)
+    }
+
+    /// Lets nobody else save, rename or remove something in here.
+    pub(super) fn one_at_a_time(&self) -> MutexGuard<'_, ()> {
+        lock(&self.saving)
+    }
+
+    /// Whether somebody does now.
+    pub(super) fn is_saving(&self) -> bool {
+        matches!(self.saving.try_lock(), Err(TryLockError::WouldBlock))
     }
 
     /// Notes that something is to be synced.
@@ -318,11 +332,24 @@ impl Slot {
     /// Looks whether the source has changed, and if so opens it anew; gives
     /// whether something else is shown now.
     pub(super) fn refresh(&self) -> bool {
+        self.refresh_holding(&mut lock(&self.watch))
+    }
+
+    /// As [`refresh`](Slot::refresh), but for now if something is saved, which
+    /// may take a while; who saves notices by himself what has changed.
+    pub(super) fn refresh_if_idle(&self) -> bool {
+        match self.watch.try_lock() {
+            Ok(mut watch) => self.refresh_holding(&mut watch),
+            Err(TryLockError::Poisoned(watch)) => self.refresh_holding(&mut watch.into_inner()),
+            Err(TryLockError::WouldBlock) => false,
+        }
+    }
+
+    fn refresh_holding(&self, watch: &mut Watch) -> bool {
         let (Some(source), Some(_)) = (&self.source, self.opened()) else {
             return false;
         };
         self.forget_earlier();
-        let mut watch = lock(&self.watch);
         let state = source.state();
         let is_changed = state != watch.state;
         if !is_changed && watch.is_settled && watch.complaint.is_none() {
@@ -342,17 +369,17 @@ impl Slot {
                 log::warn!("{why}");
                 watch.complaint = Some(why.clone());
                 if !watch.is_broken {
-                    self.note(&watch, false);
+                    self.note(watch, false);
                     return false;
                 }
                 self.broken(&why)
             }
         };
         // Opened once more to be sure, it is no change.
-        self.note(&watch, is_changed || was_broken);
+        self.note(watch, is_changed || was_broken);
         watch.is_settled = !is_changed;
         watch.state = state;
-        self.publish(volume, &mut watch);
+        self.publish(volume, watch);
         true
     }
 

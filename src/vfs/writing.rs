@@ -61,8 +61,8 @@ pub struct Written {
 /// A save happens in [`Vfs::flush`], [`Vfs::fsync`], [`Vfs::rename`] and
 /// nowhere else; what is not saved is told as [`Error::Refused`] and kept in
 /// `.cbfs/rejected/`. These, [`Vfs::create`], [`Vfs::unlink`] and
-/// [`Vfs::truncate`] may take a while; no other request waits for them unless
-/// it is one of them, or of the same file.
+/// [`Vfs::truncate`] may take a while ([`Vfs::may_take_long`]); no other request
+/// waits for them unless it is one of them, in the same base.
 impl Vfs {
     /// Whether something in it can be written.
     pub fn can_be_written(&self) -> bool {
@@ -103,6 +103,13 @@ impl Vfs {
     /// answer finds everything as it is then.
     pub fn take_written(&self) -> Written {
         self.written()
+    }
+
+    /// Whether a request that writes `ino`, or what is called `name` in it, may
+    /// take longer than others can wait for: because it is a long text, or
+    /// somebody else is saving into the same base.
+    pub fn may_take_long(&self, ino: Ino, name: Option<&[u8]>) -> bool {
+        self.is_busy(ino) || self.has_long_draft(ino, name)
     }
 
     /// Makes a file and opens it; opens the one that is there, unless that

@@ -18,6 +18,7 @@ pub(crate) mod behaviours;
 pub(crate) mod books;
 pub(crate) mod command;
 pub(crate) mod daemon;
+pub(crate) mod games;
 pub(crate) mod groups;
 pub(crate) mod mounted;
 pub(crate) mod texts;

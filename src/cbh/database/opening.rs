@@ -53,7 +53,11 @@ impl Database {
     }
 
     /// The base as its store shows it now, opened as this one was.
-    pub(super) fn reopened(&self) -> Result<Database, Error> {
+    ///
+    /// # Errors
+    ///
+    /// As [`open_in`](Database::open_in).
+    pub fn reopened(&self) -> Result<Database, Error> {
         let Some((store, _)) = &self.store else {
             return Err(Error::NotUsed(GameId(0)));
         };

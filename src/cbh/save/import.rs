@@ -1,23 +1,24 @@
 //! Appending any number of games, all or none.
 //!
 //! What grows with the games, their records, moves and remarks, is laid behind
-//! the ends of the files as it comes, by a [`Stage`]; nothing points there
-//! until the one transaction that also has the entities, their counts and the
-//! headers of the files. So memory grows with the distinct entities only.
+//! the ends of the files as it comes, by a [`Stage`], once there is much of it;
+//! nothing points there until the one transaction that also has the entities,
+//! their counts and the headers of the files. So memory grows with the distinct
+//! entities only.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::ops::Range;
 use std::time::SystemTime;
 
-use super::{SaveError, Saver, ensure_moves_read_back, file_name, joined, offset_of};
+use super::{Knowledge, SaveError, Saver, ensure_moves_read_back, file_name, joined, offset_of};
 use crate::cbh::entities::Unfit;
 use crate::cbh::extended::HEADER_BYTES;
 use crate::cbh::moves::{self, Encoded};
 use crate::cbh::record::RECORD_BYTES;
-use crate::cbh::{ChangeError, Database, FileKind, GameId};
+use crate::cbh::{ChangeError, Database, Effects, FileKind, GameId};
 use crate::game::Game;
-use crate::storage::{self, ReadBuffer, Stage, Store};
+use crate::storage::{self, Committed, ReadBuffer, Stage, Store};
 
 /// So many games are appended before what they come to is laid into the files.
 const GAMES_AT_ONCE: usize = 1024;
@@ -59,40 +60,65 @@ pub struct Appended {
     pub kept: Vec<Unfit>,
 }
 
+/// What an import came to.
+#[derive(Debug)]
+pub struct Imported {
+    /// The numbers of the games.
+    pub games: Range<u32>,
+    /// The games and entities that it concerns.
+    pub effects: Effects,
+    /// As [`Plan::unfit`](super::Plan::unfit), of tournaments.
+    pub unfit: Vec<Unfit>,
+    /// As [`Plan::knowledge`](super::Plan::knowledge).
+    pub knowledge: Knowledge,
+    /// What it takes to undo it; nothing if it comes to nothing.
+    pub committed: Option<Committed>,
+}
+
 /// Appends games to a base. Until [`commit`](Importer::commit) nobody sees
 /// any of them; dropped before, it leaves the base as it was.
+///
+/// A few games are one transaction of the journal like any other save. When
+/// there are more a [`Stage`] begins.
 #[derive(Debug)]
 pub struct Importer<'a> {
+    store: &'a Store,
     saver: Saver<'a>,
-    stage: Stage<'a>,
+    stage: Option<Stage<'a>>,
+    games_at_once: usize,
 }
 
 impl<'a> Importer<'a> {
     /// Begins to append to `database`, whose files `store` shows; new games
-    /// are stamped as of `now`. Nothing else can be saved meanwhile.
-    ///
-    /// # Errors
-    ///
-    /// As [`Store::stage`].
-    pub fn new(
+    /// are stamped as of `now`. Nothing else may be saved meanwhile.
+    pub fn new(database: &'a Database, store: &'a Store, now: SystemTime) -> Importer<'a> {
+        Importer::knowing(Knowledge::default(), database, store, now)
+    }
+
+    /// As [`new`](Importer::new), with what an earlier save found out, since
+    /// which nobody else has changed the base.
+    pub fn knowing(
+        knowledge: Knowledge,
         database: &'a Database,
         store: &'a Store,
         now: SystemTime,
-    ) -> Result<Importer<'a>, ChangeError> {
-        let grows = [
-            FileKind::Headers,
-            FileKind::Moves,
-            FileKind::Annotations,
-            FileKind::Extended,
-        ];
-        let grows = grows
-            .into_iter()
-            .filter(|&kind| database.storage(kind).is_some());
-        let names: Vec<OsString> = grows.map(|kind| file_name(database, kind)).collect();
-        Ok(Importer {
-            saver: Saver::new(database, now),
-            stage: store.stage(&names)?,
-        })
+    ) -> Importer<'a> {
+        Importer {
+            store,
+            saver: Saver::knowing(knowledge, database, now),
+            stage: None,
+            games_at_once: GAMES_AT_ONCE,
+        }
+    }
+
+    /// The same that holds no more than so many games in memory before they
+    /// are laid into the files.
+    #[must_use]
+    pub fn holding(self, games_at_once: usize) -> Importer<'a> {
+        Importer {
+            games_at_once,
+            ..self
+        }
     }
 
     /// Adds a game behind all others. After an error this must not be used
@@ -100,12 +126,16 @@ impl<'a> Importer<'a> {
     ///
     /// # Errors
     ///
-    /// [`ChangeError`].
+    /// [`ChangeError`]; those of [`Store::stage`].
     pub fn append(&mut self, game: PreparedGame) -> Result<Appended, ChangeError> {
         let PreparedGame { game, moves } = game;
         let id = self.saver.append_encoded(&game, moves)?;
-        if self.saver.holds_much() {
-            self.saver.spill(&mut self.stage)?;
+        if self.saver.holds_much(self.games_at_once) {
+            let stage = match &mut self.stage {
+                Some(stage) => stage,
+                none => none.insert(self.saver.begin_stage(self.store)?),
+            };
+            self.saver.spill(stage)?;
         }
         Ok(Appended {
             id,
@@ -114,25 +144,56 @@ impl<'a> Importer<'a> {
         })
     }
 
-    /// Makes all of it part of the base, and gives the numbers of the games.
+    /// Makes all of it part of the base.
     ///
     /// # Errors
     ///
     /// [`ChangeError`]: then none is.
-    pub fn commit(mut self) -> Result<Range<u32>, ChangeError> {
-        let ids = self.saver.database.last_id().saturating_add(1)..self.saver.next_id;
-        self.saver.spill(&mut self.stage)?;
+    pub fn commit(mut self) -> Result<Imported, ChangeError> {
+        let games = self.saver.database.last_id().saturating_add(1)..self.saver.next_id;
+        if let Some(stage) = &mut self.stage {
+            self.saver.spill(stage)?;
+        }
         let plan = self.saver.finish()?;
-        self.stage.commit(plan.transaction)?;
-        Ok(ids)
+        let committed = match self.stage {
+            Some(stage) => stage.commit(plan.transaction)?,
+            None => self.store.commit(&plan.transaction)?,
+        };
+        let effects = Effects {
+            games: games.clone().map(GameId).collect(),
+            ..plan.effects
+        };
+        Ok(Imported {
+            games,
+            effects,
+            unfit: plan.unfit,
+            knowledge: plan.knowledge,
+            committed,
+        })
     }
 }
 
-impl Saver<'_> {
+impl<'a> Saver<'a> {
+    /// Begins to lay bytes behind the ends of the files that grow with games.
+    fn begin_stage(&self, store: &'a Store) -> Result<Stage<'a>, storage::Error> {
+        let grows = [
+            FileKind::Headers,
+            FileKind::Moves,
+            FileKind::Annotations,
+            FileKind::Extended,
+        ];
+        let database = self.database;
+        let grows = grows
+            .into_iter()
+            .filter(|&kind| database.storage(kind).is_some());
+        let names: Vec<OsString> = grows.map(|kind| file_name(database, kind)).collect();
+        store.stage(&names)
+    }
+
     /// Whether it is time to lay something into the files.
-    fn holds_much(&self) -> bool {
+    fn holds_much(&self, games: usize) -> bool {
         let blobs = [&self.moves, &self.annotations].into_iter().flatten();
-        self.records.len() >= GAMES_AT_ONCE
+        self.records.len() >= games
             || blobs.map(super::BlobFile::held).sum::<usize>() >= BYTES_AT_ONCE
     }
 

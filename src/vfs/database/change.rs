@@ -5,9 +5,13 @@ use std::sync::Arc;
 
 use super::saving::{Saving, Undo};
 use super::{DatabaseVolume, GAME};
-use crate::cbh::{EditError, Effects, GameId, Plan, SaveError, Saver, Unfit};
+use crate::cbh::{EditError, Effects, GameId, Plan, SaveError, Saver, Summary, Unfit};
 use crate::storage::{self, AsIf, Committed, Store, Transaction};
-use crate::vfs::{Error, Ino, Made, Refusal, Saved, Touched};
+use crate::vfs::{Error, Ino, Made, Refusal, Saved, Touched, Volume};
+
+/// Of a save of more games it is not followed what it changes of all that is
+/// known: that is worked out anew, when somebody asks.
+const MOST_FOLLOWED: usize = 10_000;
 
 /// What a save is planned upon.
 #[derive(Clone, Copy)]
@@ -43,7 +47,8 @@ struct Planned {
 }
 
 impl DatabaseVolume {
-    fn parts(&self) -> Result<(&Arc<Store>, &Saving), Refusal> {
+    /// The files, and what saves them.
+    pub(super) fn parts(&self) -> Result<(&Arc<Store>, &Saving), Refusal> {
         let store = self.database.store();
         let parts = store.zip(self.saving.as_deref());
         parts.ok_or(Refusal::Failed(Error::ReadOnly))
@@ -109,34 +114,49 @@ impl DatabaseVolume {
             undo,
         } = planned;
         let notes = notes(&told.games, &plan);
-        let before = self.database.summaries_of(&effects.games);
-        let before = before.map_err(Error::from)?;
+        let before = if is_followed(&effects) {
+            let before = self.database.summaries_of(&effects.games);
+            before.map_err(Error::from)?
+        } else {
+            Vec::new()
+        };
         let committed = store.commit(&transaction).map_err(refusal_of_store)?;
         let Some(committed) = committed else {
-            return Ok(Saved {
-                volume: None,
-                touched: Touched::Files(Vec::new()),
-                made: None,
-                notes,
-            });
+            return Ok(Saved::nothing(notes));
         };
         *saving.knowledge() = plan.knowledge;
-        let (database, changes) = self
-            .database
-            .after(&effects, &before)
-            .map_err(Error::from)?;
-        let volume = self.after(database, &changes, saving.now());
+        let (volume, touched) = self.next(&effects, &before)?;
         let undo = undo.unwrap_or(committed);
         let undo = Undo::new(Some(undo), plan.effects, told.new);
         Ok(Saved {
-            volume: Some(Box::new(volume)),
-            touched: Touched::Files(inos(&effects.games)),
+            volume: Some(volume),
+            touched,
             made: Some(Made {
                 files: inos(&told.games),
                 undo: Arc::new(undo),
             }),
             notes,
         })
+    }
+
+    /// The state after a save that concerned no more than `effects`, where
+    /// the games were as `before` says if it is followed; and whose texts are
+    /// others.
+    pub(super) fn next(
+        &self,
+        effects: &Effects,
+        before: &[Option<Summary>],
+    ) -> Result<(Box<dyn Volume>, Touched), Refusal> {
+        let (_, saving) = self.parts()?;
+        if !is_followed(effects) {
+            let database = self.database.reopened().map_err(Error::from)?;
+            let volume = self.anew(database, saving.now());
+            return Ok((Box::new(volume), Touched::Any));
+        }
+        let after = self.database.after(effects, before);
+        let (database, changes) = after.map_err(Error::from)?;
+        let volume = self.after(database, &changes, saving.now());
+        Ok((Box::new(volume), Touched::Files(inos(&effects.games))))
     }
 
     /// Undoes a save; what cannot be undone is deleted, as far as it was new.
@@ -192,8 +212,13 @@ impl Planned {
     }
 }
 
+/// Whether what a save changes of all that is known is brought up to date.
+pub(super) fn is_followed(effects: &Effects) -> bool {
+    effects.games.len() <= MOST_FOLLOWED
+}
+
 /// What went wrong because another program changed the files is that.
-fn outdated_or(store: &Store, refusal: Refusal) -> Refusal {
+pub(super) fn outdated_or(store: &Store, refusal: Refusal) -> Refusal {
     match store.changed_outside() {
         Ok(files) if !files.is_empty() => Refusal::Outdated,
         _ => refusal,
@@ -221,27 +246,32 @@ fn notes(games: &[GameId], plan: &Plan) -> Vec<String> {
         [one] => format!("game {}: ", one.0),
         _ => String::new(),
     };
-    let unfit = plan.unfit.iter().map(
-        |Unfit {
-             field,
-             stored,
-             whole,
-         }| {
-            format!("{place}{field}: \"{whole}\" does not fit and is stored as \"{stored}\"")
-        },
-    );
-    let kept = plan.kept.iter().map(
-        |Unfit {
-             field,
-             stored,
-             whole,
-         }| {
-            format!(
-                "{place}{field} stays \"{stored}\" for the games that share it, not \"{whole}\""
-            )
-        },
-    );
-    unfit.chain(kept).collect()
+    let unfit = plan.unfit.iter().map(note_of);
+    let kept = plan.kept.iter().map(note_of_kept);
+    unfit
+        .chain(kept)
+        .map(|note| place.clone() + &note)
+        .collect()
+}
+
+/// What is said of a name that does not fit.
+pub(super) fn note_of(unfit: &Unfit) -> String {
+    let Unfit {
+        field,
+        stored,
+        whole,
+    } = unfit;
+    format!("{field}: \"{whole}\" does not fit and is stored as \"{stored}\"")
+}
+
+/// What is said of a value that others share.
+pub(super) fn note_of_kept(kept: &Unfit) -> String {
+    let Unfit {
+        field,
+        stored,
+        whole,
+    } = kept;
+    format!("{field} stays \"{stored}\" for the games that share it, not \"{whole}\"")
 }
 
 /// Why it is not saved, from why it cannot be planned.
@@ -256,7 +286,7 @@ pub(super) fn refusal(error: SaveError) -> Refusal {
     }
 }
 
-fn refusal_of_store(error: storage::Error) -> Refusal {
+pub(super) fn refusal_of_store(error: storage::Error) -> Refusal {
     match error {
         storage::Error::ChangedOutside { .. } => Refusal::Outdated,
         storage::Error::ReadOnly => Refusal::Failed(Error::ReadOnly),

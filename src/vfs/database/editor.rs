@@ -1,19 +1,16 @@
 //! A base as something that is edited: what names mean where, and what each
 //! edit comes to.
 
-use std::io::{BufRead, Read as _};
+use std::io::BufRead;
 
 use super::change::{Ground, Told, delete, error_of_store, refusal};
 use super::directory::Directory;
 use super::{DatabaseVolume, GAME, game_id, is_in};
-use crate::cbh::{Entry, GameId, Group, RecordKind, Saver};
+use crate::cbh::{Entry, GameId, Group, RecordKind};
 use crate::game::Game;
 use crate::pgn;
 use crate::vfs::editor::{Editor, Made, Refusal, Role, Saved};
 use crate::vfs::{Error, Ino, names};
-
-/// The longest text that is imported at once.
-const MOST_IMPORT_BYTES: u64 = 256 << 20;
 
 /// What the names of files end in that programs have not finished.
 const UNFINISHED: [&str; 12] = [
@@ -82,20 +79,9 @@ impl DatabaseVolume {
         Ok(self.without_dropped(game))
     }
 
-    /// Adds all games of a text.
-    fn append_all(&self, saver: &mut Saver<'_>, text: &[u8]) -> Result<Vec<GameId>, Refusal> {
-        let mut games = Vec::new();
-        for game in pgn::Games::new(text) {
-            let game = game.map_err(|error| in_words(&error))?;
-            let game = self.without_dropped(game);
-            games.push(saver.append(&game).map_err(refusal)?);
-        }
-        Ok(games)
-    }
-
     /// A game without the tags that a base has no field for, if they are not
     /// to be kept.
-    fn without_dropped(&self, mut game: Game) -> Game {
+    pub(super) fn without_dropped(&self, mut game: Game) -> Game {
         if self
             .saving
             .as_ref()
@@ -181,27 +167,8 @@ impl Editor for DatabaseVolume {
         })
     }
 
-    fn import(
-        &self,
-        text: &mut (dyn BufRead + Send),
-        instead_of: Option<&Made>,
-    ) -> Result<Saved, Refusal> {
-        let mut bytes = Vec::new();
-        let read = text.take(MOST_IMPORT_BYTES + 1).read_to_end(&mut bytes);
-        read.map_err(|error| Error::Damaged(error.to_string()))?;
-        if bytes.len() as u64 > MOST_IMPORT_BYTES {
-            return Err(Error::TooLarge.into());
-        }
-        self.change(instead_of, &mut |saver, ground| {
-            if let Ground::OnTop(undo) = ground {
-                delete(saver, &undo.new)?;
-            }
-            let games = self.append_all(saver, &bytes)?;
-            Ok(Told {
-                new: games.clone(),
-                games,
-            })
-        })
+    fn import(&self, text: &mut (dyn BufRead + Send)) -> Result<Saved, Refusal> {
+        self.import_all(text)
     }
 
     fn set_deleted(&self, file: Ino, is_deleted: bool) -> Result<Saved, Refusal> {
@@ -235,7 +202,7 @@ impl Editor for DatabaseVolume {
 }
 
 /// Why a text is refused, for who does not know what compilers say.
-fn in_words(error: &pgn::Error) -> Refusal {
+pub(super) fn in_words(error: &pgn::Error) -> Refusal {
     Refusal::Text(format!(
         "line {}, column {}: {}; expected {}",
         error.line, error.column, error.found, error.expected

@@ -7,7 +7,8 @@ use super::source::Writer;
 use crate::cbh::{Effects, GameId, Knowledge};
 use crate::storage::Committed;
 
-/// What takes more memory is not kept to be undone.
+/// What takes more memory is not kept to be undone. Of single games, that is:
+/// many of them may be.
 const MOST_UNDO_BYTES: usize = 1 << 20;
 
 /// What saves a base.
@@ -56,8 +57,18 @@ pub(super) struct Undo {
 
 impl Undo {
     pub(super) fn new(committed: Option<Committed>, effects: Effects, new: Vec<GameId>) -> Undo {
+        Undo::within(MOST_UNDO_BYTES, committed, effects, new)
+    }
+
+    /// As [`new`](Undo::new), if it takes no more memory than this.
+    pub(super) fn within(
+        bytes: usize,
+        committed: Option<Committed>,
+        effects: Effects,
+        new: Vec<GameId>,
+    ) -> Undo {
         Undo {
-            committed: committed.filter(|committed| committed.size() <= MOST_UNDO_BYTES),
+            committed: committed.filter(|committed| committed.size() <= bytes),
             effects,
             new,
         }

@@ -1,8 +1,13 @@
 //! The bytes of a draft.
 
 use std::io::{self, BufRead, Read};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{
+    AtomicBool, AtomicU64,
+    Ordering::{Relaxed, SeqCst},
+};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use xxhash_rust::xxh3::Xxh3;
 
 use super::pool::{BLOCK, Pool};
 use crate::vfs::Error;
@@ -94,6 +99,27 @@ impl Sheet {
         self.lock().read(offset, u64::from(length))
     }
 
+    /// Reads it from beginning to end, while others may read it too; fails if
+    /// somebody writes on it meanwhile, or when `is_over` is set.
+    pub(super) fn reader<'a>(&'a self, is_over: &'a AtomicBool) -> SheetReader<'a> {
+        SheetReader {
+            sheet: self,
+            version: self.version(),
+            is_over,
+            offset: 0,
+            piece: Vec::new(),
+            start: 0,
+            hasher: Xxh3::new(),
+        }
+    }
+
+    /// What tells what is on it from others.
+    pub(super) fn digest(&self, is_over: &AtomicBool) -> io::Result<u64> {
+        let mut reader = self.reader(is_over);
+        io::copy(&mut reader, &mut io::sink())?;
+        Ok(reader.digest())
+    }
+
     /// All of it, and of which version that is.
     pub(super) fn all(&self) -> Result<(Vec<u8>, u64), Error> {
         let buffer = self.lock();
@@ -145,11 +171,6 @@ impl Buffer {
             length: 0,
             place: Place::Memory(Vec::new()),
         }
-    }
-
-    /// Bytes there are.
-    pub(super) fn length(&self) -> u64 {
-        self.length
     }
 
     /// Up to `length` bytes from `offset` on.
@@ -366,6 +387,66 @@ impl BufRead for BufferReader<'_> {
 }
 
 impl Read for BufferReader<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let mut piece = self.fill_buf()?;
+        let length = piece.read(bytes)?;
+        self.consume(length);
+        Ok(length)
+    }
+}
+
+/// See [`Sheet::reader`].
+pub(super) struct SheetReader<'a> {
+    sheet: &'a Sheet,
+    version: u64,
+    is_over: &'a AtomicBool,
+    offset: u64,
+    piece: Vec<u8>,
+    /// Where in the piece.
+    start: usize,
+    /// Of all that was read.
+    hasher: Xxh3,
+}
+
+impl SheetReader<'_> {
+    /// Bytes read at once.
+    const PIECE: u32 = 1 << 18;
+
+    /// What tells the text from others, when all of it was read.
+    pub(super) fn digest(&self) -> u64 {
+        self.hasher.digest()
+    }
+
+    fn next_piece(&mut self) -> io::Result<()> {
+        if self.is_over.load(Relaxed) {
+            return Err(io::Error::other("the mount ends"));
+        }
+        let piece = self.sheet.read(self.offset, SheetReader::PIECE);
+        self.piece = piece.map_err(|error| io::Error::other(error.to_string()))?;
+        if self.sheet.version() != self.version {
+            return Err(io::Error::other("it is being written"));
+        }
+        self.hasher.update(&self.piece);
+        self.offset += self.piece.len() as u64;
+        self.start = 0;
+        Ok(())
+    }
+}
+
+impl BufRead for SheetReader<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.start >= self.piece.len() {
+            self.next_piece()?;
+        }
+        Ok(self.piece.get(self.start..).unwrap_or_default())
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.start += amount;
+    }
+}
+
+impl Read for SheetReader<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let mut piece = self.fill_buf()?;
         let length = piece.read(bytes)?;

@@ -115,7 +115,6 @@ pub(super) struct State {
     oldest_aliases: VecDeque<Ino>,
     next: u32,
     pub(super) written: Written,
-    pub(super) is_over: bool,
 }
 
 impl State {

@@ -1,5 +1,6 @@
 //! What remains: modes and times, syncing, the end.
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::SystemTime;
 
 use super::desk::Purpose;
@@ -75,10 +76,12 @@ impl Vfs {
 
     /// See [`Vfs::end`].
     pub(in crate::vfs) fn end_drafts(&self) -> Result<(), Error> {
-        let _one = self.desk.one_at_a_time();
+        // What is being imported is not waited for.
+        self.desk.is_over.store(true, Relaxed);
+        let slots = self.slots();
+        let _all: Vec<_> = slots.iter().map(|slot| slot.one_at_a_time()).collect();
         let unsaved: Vec<u32> = {
-            let mut state = self.desk.state();
-            state.is_over = true;
+            let state = self.desk.state();
             let drafts = state.drafts.iter();
             let unsaved = drafts.filter(|(_, draft)| {
                 let is_own = matches!(draft.purpose, Purpose::Scratch | Purpose::Log);
@@ -94,9 +97,9 @@ impl Vfs {
             }
         }
         let mut synced = Ok(());
-        for slot in self.slots() {
+        for slot in &slots {
             if slot.is_edited() {
-                let one = Vfs::ask(&slot, |editor| editor.sync());
+                let one = Vfs::ask(slot, |editor| editor.sync());
                 synced = synced.and(one.and_then(|one| one));
             }
         }

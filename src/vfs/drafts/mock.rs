@@ -6,6 +6,7 @@
 use std::any::Any;
 use std::collections::BTreeSet;
 use std::io::BufRead;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
@@ -44,6 +45,8 @@ pub(super) struct Stored {
     pub(super) syncs: u32,
     /// The medium fails.
     pub(super) is_full: bool,
+    /// Where the next import tells that it has begun, and waits.
+    pub(super) pause: Option<(Sender<()>, Receiver<()>)>,
 }
 
 #[derive(Debug)]
@@ -282,14 +285,16 @@ impl Editor for Texts {
         self.store(games, vec![file])
     }
 
-    fn import(
-        &self,
-        text: &mut (dyn BufRead + Send),
-        instead_of: Option<&Made>,
-    ) -> Result<Saved, Refusal> {
+    fn import(&self, text: &mut (dyn BufRead + Send)) -> Result<Saved, Refusal> {
+        let pause = self.stored.lock().unwrap().pause.take();
+        if let Some((begun, go_on)) = pause {
+            begun.send(()).unwrap();
+            go_on.recv().unwrap();
+        }
         let mut all = String::new();
-        text.read_to_string(&mut all).unwrap();
-        let mut games = self.without(instead_of);
+        let read = text.read_to_string(&mut all);
+        read.map_err(|error| Error::Damaged(error.to_string()))?;
+        let mut games = self.games.clone();
         let first = games.len();
         for text in all.trim().split_inclusive('*') {
             let (text, is_deleted) = (parse(text)?, false);
@@ -403,6 +408,15 @@ impl<T> Errno<T> for Result<T, Error> {
 }
 
 impl Mount {
+    /// Lets the next import begin and wait: where that is told, and what lets
+    /// it go on.
+    pub(super) fn pause_import(&self) -> (Receiver<()>, Sender<()>) {
+        let (begun, is_begun) = channel();
+        let (go_on, is_to_go_on) = channel();
+        self.stored.lock().unwrap().pause = Some((begun, is_to_go_on));
+        (is_begun, go_on)
+    }
+
     /// What is stored, and `deleted` after what is.
     pub(super) fn games(&self) -> Vec<String> {
         let stored = self.stored.lock().unwrap();

@@ -27,8 +27,8 @@
 //! | [`ending`] | modes and times, and the end |
 //!
 //! One lock keeps the books ([`State`]) and is held for steps, never while
-//! something is read, written or saved. Another lets one save or renaming
-//! happen after the other. A save goes through these steps: the text is read
+//! something is read, written or saved. Another, of each base, lets one save or
+//! renaming in it happen after the other. A save goes through these steps: the text is read
 //! from its sheet, the editor saves it while nobody waits but other saves,
 //! and the books say that the draft is settled. What failed in between leaves
 //! the draft where it was; so nothing is lost that is on the desk, and what
@@ -89,10 +89,10 @@ const MOST_GAME: u64 = 16 << 20;
 pub(super) struct Desk {
     pool: Arc<Pool>,
     state: Mutex<State>,
-    /// Held while something is saved, renamed or removed.
-    saving: Mutex<()>,
     /// Whether anything was ever put on it.
     is_used: AtomicBool,
+    /// Whether the mount ends, and nothing more can be written.
+    is_over: AtomicBool,
     /// Where rejected drafts are kept,
     directory: Option<PathBuf>,
     /// by slot.
@@ -105,8 +105,8 @@ impl Desk {
         Desk {
             pool: Arc::new(Pool::new(options.scratch_bytes, options.state.clone())),
             state: Mutex::default(),
-            saving: Mutex::default(),
             is_used: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
             directory: options.state.clone(),
             rejected: Mutex::default(),
         }
@@ -120,14 +120,10 @@ impl Desk {
     fn open_state(&self) -> Result<MutexGuard<'_, State>, Error> {
         self.is_used.store(true, Relaxed);
         let state = self.state();
-        if state.is_over {
+        if self.is_over.load(Relaxed) {
             return Err(Error::ReadOnly);
         }
         Ok(state)
-    }
-
-    fn one_at_a_time(&self) -> MutexGuard<'_, ()> {
-        self.saving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether there is nothing on the desk, and never was.

@@ -51,7 +51,7 @@ impl Vfs {
         }
         let from: Place = (from.0, text_of(from.1)?.into());
         let to: Place = (to.0, text_of(to.1)?.into());
-        let _one = self.desk.one_at_a_time();
+        let _one = slot.one_at_a_time();
         let source = self.source(&from)?;
         let present = self.present(&to)?;
         if mode == RenameMode::NoReplace && present.is_some() {
@@ -129,7 +129,7 @@ impl Vfs {
         from: &Place,
         to: &Place,
     ) -> Result<(), Error> {
-        let (sheet, purpose, made, is_settled) = {
+        let (sheet, purpose, made, is_imported) = {
             let state = self.desk.state();
             let draft = state.drafts.get(&id).ok_or(Error::NotFound)?;
             let is_settled = !draft.is_open_work() && draft.refusal.is_none();
@@ -137,7 +137,7 @@ impl Vfs {
                 Arc::clone(&draft.sheet),
                 draft.purpose,
                 draft.made.clone(),
-                is_settled,
+                is_settled && draft.imported.is_some(),
             )
         };
         if purpose == Purpose::Log {
@@ -151,7 +151,7 @@ impl Vfs {
                 (Some(Target::Game(game)), Purpose::Game(game))
             }
             Role::New => (Some(Target::New), Purpose::New),
-            Role::Import if purpose == Purpose::Import && is_settled => (None, Purpose::Import),
+            Role::Import if is_imported => (None, Purpose::Import),
             Role::Import => (Some(Target::Import), Purpose::Import),
         };
         let is_empty = sheet.length() == 0;
@@ -162,7 +162,7 @@ impl Vfs {
             self.move_name(id, from, to, purpose);
             return Ok(());
         };
-        let job = Job {
+        let mut job = Job {
             slot: Arc::clone(slot),
             sheet,
             target,
@@ -173,7 +173,7 @@ impl Vfs {
                 Target::New | Target::Import => Origin::file(to),
             },
         };
-        let outcome = self.run(&job);
+        let outcome = self.run(&mut job);
         if target == Target::Import {
             self.log_import(to, &job, &outcome);
         }
@@ -303,7 +303,7 @@ impl Vfs {
         let Target::Game(game) = target else {
             return Err(Error::NotPermitted);
         };
-        let job = Job {
+        let mut job = Job {
             slot: Arc::clone(slot),
             sheet: Arc::new(Sheet::of(&self.desk.pool, &text)?),
             target,
@@ -311,7 +311,7 @@ impl Vfs {
             instead_of: link.made.clone(),
             origin: Origin::Game(game_name(game)),
         };
-        let outcome = self.run(&job);
+        let outcome = self.run(&mut job);
         let now = self.now();
         let mut state = self.desk.state();
         if outcome.result.is_ok() {

@@ -104,7 +104,7 @@ impl Vfs {
         link: Option<Link>,
         access: Access,
     ) -> Result<(Attr, Handle), Error> {
-        let _one = self.desk.one_at_a_time();
+        let _one = slot.one_at_a_time();
         if is_partial(slot, game) {
             return Err(Error::NotWritable);
         }

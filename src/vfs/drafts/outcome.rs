@@ -1,7 +1,6 @@
 //! What a save comes to is written down: in the books, for the kernel, beside
 //! an import, and on disk if it was refused.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -9,7 +8,7 @@ use super::buffer::Sheet;
 use super::desk::{Draft, Purpose, State};
 use super::names::{Entry, Link, Place};
 use super::rejected::Origin;
-use super::saving::{Job, Outcome, Target, digest};
+use super::saving::{Job, Outcome, Target};
 use super::text_of;
 use crate::cbh::GameId;
 use crate::vfs::editor::{Role, Saved, Touched};
@@ -20,16 +19,9 @@ use crate::vfs::{Error, Ino, Made, Vfs};
 /// So many files that changed at once are told one by one.
 const FEW: usize = 1000;
 
-/// Games named in a log, at most.
-const MOST_NAMED: usize = 100;
-
 impl Vfs {
     /// Writes down what came of a save.
     pub(super) fn settle(&self, id: u32, job: &Job, outcome: &Outcome) {
-        let imported = match (&outcome.result, job.target) {
-            (Ok(()), Target::Import) => digest(&job.sheet.lock()).ok(),
-            _ => None,
-        };
         let is_new = outcome.result.is_ok() && job.target == Target::New;
         let new_name = self.place_of(id).filter(|_| is_new);
         let role = new_name
@@ -50,7 +42,7 @@ impl Vfs {
         };
         draft.made.clone_from(&outcome.made);
         draft.base = outcome.base;
-        draft.imported = imported;
+        draft.imported = outcome.imported;
         let own = draft.ino;
         state.tell_files([own]);
         let is_taken_back = job.instead_of.is_some() && outcome.made.is_none();
@@ -140,10 +132,14 @@ impl Vfs {
         if text_of(name.as_bytes()).is_err() || name.len() > 255 {
             return;
         }
-        let text = match &outcome.result {
+        let mut text = match &outcome.result {
             Ok(()) => line_of(&place.1, outcome.made.as_ref()),
             Err(error) => format!("{}: nothing was imported: {error}\n", place.1),
         };
+        for note in &outcome.notes {
+            text.push_str(note);
+            text.push('\n');
+        }
         let Ok(sheet) = Sheet::of(&self.desk.pool, text.as_bytes()) else {
             return;
         };
@@ -221,16 +217,15 @@ pub(super) fn game_name(game: Ino) -> String {
     name
 }
 
-/// What was imported, for people.
+/// What was imported, for people; games of an import follow each other.
 fn line_of(name: &str, made: Option<&Made>) -> String {
     let files = made.map_or(&[][..], |made| &made.files);
-    let mut line = format!("{name}: {} games\n", files.len());
-    for file in files.iter().take(MOST_NAMED) {
-        // Writing to a string does not fail.
-        let _ = writeln!(line, "{}", game_name(*file));
+    match files {
+        [] => format!("{name}: no games\n"),
+        [one] => format!("{name}: 1 game: {}\n", game_name(*one)),
+        [first, .., last] => {
+            let (first, last) = (game_name(*first), game_name(*last));
+            format!("{name}: {} games: {first} to {last}\n", files.len())
+        }
     }
-    if files.len() > MOST_NAMED {
-        line.push_str("…\n");
-    }
-    line
 }

@@ -39,7 +39,7 @@ impl Vfs {
             let rejected = self.desk.rejected(&slot).ok_or(Error::NotFound)?;
             return rejected.remove(&place.1);
         }
-        let _one = self.desk.one_at_a_time();
+        let _one = slot.one_at_a_time();
         let now = self.now();
         match self.entry(&place) {
             Some(Entry::File(id)) => {

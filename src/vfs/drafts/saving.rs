@@ -1,17 +1,17 @@
 //! A draft becomes a game, or is refused.
 
 use std::sync::Arc;
-
-use xxhash_rust::xxh3::Xxh3;
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::MOST_GAME;
-use super::buffer::{Buffer, Sheet};
+use super::buffer::Sheet;
 use super::desk::{Draft, Purpose};
+use super::names::Entry;
 use super::outcome::origin_of;
 use super::rejected::Origin;
 use crate::vfs::editor::{Editor, Refusal, Saved};
 use crate::vfs::slot::Slot;
-use crate::vfs::{Completeness, Error, Ino, Made, Vfs};
+use crate::vfs::{self, Completeness, Error, Ino, Made, Vfs};
 
 /// What is to be saved, and as what.
 pub(super) struct Job {
@@ -40,6 +40,10 @@ pub(super) struct Outcome {
     pub(super) settled: Option<u64>,
     pub(super) made: Option<Made>,
     pub(super) base: Option<u32>,
+    /// What tells the text that was imported from others.
+    pub(super) imported: Option<u64>,
+    /// What is stored otherwise than it was written.
+    pub(super) notes: Vec<String>,
     pub(super) result: Result<(), Error>,
 }
 
@@ -72,13 +76,13 @@ impl Job {
         Ok(())
     }
 
+    /// Saves the one game that `text` is.
     fn save(&self, editor: &dyn Editor, text: &[u8]) -> Result<Saved, Refusal> {
         self.check()?;
         let instead_of = self.instead_of.as_ref();
         match self.target {
             Target::Game(game) => editor.replace(game.within_slot(), text, instead_of),
-            Target::New => editor.append(text, instead_of),
-            Target::Import => editor.import(&mut self.sheet.lock().reader(), instead_of),
+            Target::New | Target::Import => editor.append(text, instead_of),
         }
     }
 }
@@ -89,19 +93,30 @@ pub(super) fn is_partial(slot: &Slot, game: Ino) -> bool {
     measure.is_some_and(|measure| measure.completeness == Completeness::Partial)
 }
 
-/// What tells the content from others.
-pub(super) fn digest(buffer: &Buffer) -> Result<u64, Error> {
-    let mut hasher = Xxh3::new();
-    let mut offset = 0;
-    while offset < buffer.length() {
-        let piece = buffer.read(offset, 1 << 16)?;
-        hasher.update(&piece);
-        offset += piece.len() as u64;
-    }
-    Ok(hasher.digest())
-}
+/// A text of more bytes takes a while.
+const LONG: u64 = 1 << 20;
 
 impl Vfs {
+    /// Whether somebody is saving into the base that `ino` belongs to.
+    pub(in crate::vfs) fn is_busy(&self, ino: Ino) -> bool {
+        let place = self.place(ino);
+        matches!(place, Ok(vfs::Place::Volume(slot, _)) if slot.is_saving())
+    }
+
+    /// Whether a file, or that of this name in a directory, is a long draft.
+    pub(in crate::vfs) fn has_long_draft(&self, ino: Ino, name: Option<&[u8]>) -> bool {
+        let state = self.desk.state();
+        let draft = match name.map(str::from_utf8) {
+            None => state.own(ino).map(|(_, draft)| draft),
+            Some(Ok(name)) => match state.names.get(ino, name) {
+                Some(Entry::File(id)) => state.drafts.get(id),
+                _ => None,
+            },
+            Some(Err(_)) => None,
+        };
+        draft.is_some_and(|draft| draft.sheet.length() > LONG)
+    }
+
     /// Saves a draft if it is open work; who saves has let all others wait.
     pub(super) fn save_draft(&self, id: u32) -> Result<(), Error> {
         let (job, settled) = {
@@ -135,7 +150,7 @@ impl Vfs {
             }
         };
         match job {
-            Some(job) => self.save_job(id, &job),
+            Some(job) => self.save_job(id, job),
             None => self.refuse_over(id, settled),
         }
     }
@@ -152,18 +167,18 @@ impl Vfs {
         })
     }
 
-    fn save_job(&self, id: u32, job: &Job) -> Result<(), Error> {
-        if job.target == Target::Import && self.is_imported(id, job)? {
+    fn save_job(&self, id: u32, mut job: Job) -> Result<(), Error> {
+        if job.target == Target::Import && self.is_imported(id, &job) {
             return Ok(());
         }
-        let outcome = self.run(job);
+        let outcome = self.run(&mut job);
         if job.target == Target::Import {
             let place = self.place_of(id);
             if let Some(place) = place {
-                self.log_import(&place, job, &outcome);
+                self.log_import(&place, &job, &outcome);
             }
         }
-        self.settle(id, job, &outcome);
+        self.settle(id, &job, &outcome);
         outcome.result
     }
 
@@ -181,40 +196,47 @@ impl Vfs {
     }
 
     /// Whether just that was imported from this file already.
-    fn is_imported(&self, id: u32, job: &Job) -> Result<bool, Error> {
-        let (digest, version) = {
-            let buffer = job.sheet.lock();
-            (digest(&buffer)?, job.sheet.version())
+    fn is_imported(&self, id: u32, job: &Job) -> bool {
+        let imported = {
+            let state = self.desk.state();
+            state.drafts.get(&id).and_then(|draft| draft.imported)
         };
-        let mut state = self.desk.state();
-        let Some(draft) = state.drafts.get_mut(&id) else {
-            return Ok(false);
+        let version = job.sheet.version();
+        let is_same = |before| {
+            let digest = job.sheet.digest(&self.desk.is_over);
+            digest.is_ok_and(|digest| digest == before)
         };
-        if draft.imported != Some(digest) {
-            return Ok(false);
+        if !imported.is_some_and(is_same) {
+            return false;
         }
-        draft.settled = version;
-        draft.refusal = None;
-        Ok(true)
+        let mut state = self.desk.state();
+        if let Some(draft) = state.drafts.get_mut(&id) {
+            draft.settled = version;
+            draft.refusal = None;
+        }
+        true
     }
 
     /// Saves, or refuses and keeps what was refused.
-    pub(super) fn run(&self, job: &Job) -> Outcome {
+    pub(super) fn run(&self, job: &mut Job) -> Outcome {
         if job.sheet.is_torn() {
             let why = "a part of it could not be written".to_owned();
             let version = job.sheet.version();
             return self.refused(job, Some(version), Refusal::Text(why));
         }
-        let is_game = job.target != Target::Import;
-        let (text, version) = match job.sheet.length() {
-            length if is_game && length > MOST_GAME => {
-                return self.refused(job, None, Error::TooLarge.into());
-            }
-            _ if !is_game => (Vec::new(), job.sheet.version()),
-            _ => match job.sheet.all() {
-                Ok(all) => all,
-                Err(error) => return self.refused(job, None, error.into()),
-            },
+        match job.target {
+            Target::Import => self.import(job),
+            Target::Game(_) | Target::New => self.save_game(job),
+        }
+    }
+
+    fn save_game(&self, job: &Job) -> Outcome {
+        if job.sheet.length() > MOST_GAME {
+            return self.refused(job, None, Error::TooLarge.into());
+        }
+        let (text, version) = match job.sheet.all() {
+            Ok(all) => all,
+            Err(error) => return self.refused(job, None, error.into()),
         };
         let mut has_changed = false;
         let saved = job.slot.edit(&mut |editor| {
@@ -222,26 +244,68 @@ impl Vfs {
             has_changed = saved.volume.is_some();
             Ok(saved)
         });
-        let saved = match saved {
-            Ok(saved) => saved,
-            Err(refusal) => return self.refused(job, Some(version), refusal),
-        };
-        if has_changed {
-            self.tell_saved(&job.slot, &saved);
+        match saved {
+            Ok(saved) => {
+                if has_changed {
+                    self.tell_saved(&job.slot, &saved);
+                }
+                self.saved(job, version, saved, None)
+            }
+            Err(refusal) => self.refused(job, Some(version), refusal),
         }
+    }
+
+    /// Imports all games of a text, which may be long: it is read from its
+    /// sheet as they come. What was made of an earlier part of it goes first.
+    fn import(&self, job: &mut Job) -> Outcome {
+        if let Some(early) = &job.instead_of {
+            if let Err(refusal) = self.take_back(job, early) {
+                return self.refused(job, None, refusal);
+            }
+            job.instead_of = None;
+        }
+        let version = job.sheet.version();
+        let mut digest = None;
+        let imported = job.slot.edit(&mut |editor| {
+            let mut text = job.sheet.reader(&self.desk.is_over);
+            let saved = editor.import(&mut text)?;
+            digest = Some(text.digest());
+            Ok(saved)
+        });
+        let refusal = match imported {
+            Ok(saved) => {
+                self.tell_saved(&job.slot, &saved);
+                return self.saved(job, version, saved, digest);
+            }
+            Err(refusal) => refusal,
+        };
+        let refusal = if job.sheet.version() != version {
+            Refusal::Text("it was written while it was imported".to_owned())
+        } else if self.desk.is_over.load(Relaxed) {
+            Refusal::Text("the mount ended before all of it was imported".to_owned())
+        } else {
+            refusal
+        };
+        self.refused(job, Some(version), refusal)
+    }
+
+    fn saved(&self, job: &Job, version: u64, saved: Saved, imported: Option<u64>) -> Outcome {
         if !matches!(job.target, Target::Game(_)) {
             self.give_way(&job.slot);
         }
         if let Some(rejected) = self.desk.rejected(&job.slot) {
             rejected.withdraw(&job.origin);
         }
-        let before = job.instead_of.clone().filter(|_| !has_changed);
-        let made = saved.made.or(before);
+        // Nothing has changed: what was made before is there still.
+        let before = || job.instead_of.clone();
+        let made = saved.made.or_else(before);
         let base = Vfs::mark_of(job, made.as_ref());
         Outcome {
             settled: Some(version),
             made,
             base,
+            imported,
+            notes: saved.notes,
             result: Ok(()),
         }
     }
@@ -271,13 +335,8 @@ impl Vfs {
         let is_text = settled.is_some();
         let (mut made, mut base) = (job.instead_of.clone(), job.base);
         if is_text && let Some(early) = &job.instead_of {
-            let taken = job.slot.edit(&mut |editor| {
-                job.check()?;
-                editor.take_back(early)
-            });
-            match taken {
-                Ok(saved) => {
-                    self.tell_saved(&job.slot, &saved);
+            match self.take_back(job, early) {
+                Ok(()) => {
                     made = None;
                     base = Vfs::mark_of(job, None);
                 }
@@ -291,7 +350,19 @@ impl Vfs {
             settled,
             made,
             base,
+            imported: None,
+            notes: Vec::new(),
             result: Err(error),
         }
+    }
+
+    /// Takes back what an earlier save of the same draft made.
+    fn take_back(&self, job: &Job, early: &Made) -> Result<(), Refusal> {
+        let saved = job.slot.edit(&mut |editor| {
+            job.check()?;
+            editor.take_back(early)
+        })?;
+        self.tell_saved(&job.slot, &saved);
+        Ok(())
     }
 }

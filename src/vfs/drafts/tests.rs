@@ -1,5 +1,7 @@
 //! What the table of saving says, row by row, and how programs save.
 
+use std::thread;
+
 use super::mock::*;
 use crate::vfs::{Access, Ino, NodeKind, RenameMode};
 
@@ -438,7 +440,7 @@ fn an_import_appends_all_games_or_none() {
     assert_eq!(mount.games()[3..], ["a *", "b *", "c *"]);
     assert_eq!(mount.read(IMPORT, "a.pgn").unwrap(), "a * b * c *");
     let log = mount.read(IMPORT, "a.pgn.log").unwrap();
-    assert_eq!(log, "a.pgn: 3 games\n000004.pgn\n000005.pgn\n000006.pgn\n");
+    assert_eq!(log, "a.pgn: 3 games: 000004.pgn to 000006.pgn\n");
     assert_eq!(mount.open(IMPORT, "a.pgn.log", WRITE), Err(libc::EACCES));
     assert_eq!(mount.write(IMPORT, "b.pgn", "d * e"), Err(libc::EINVAL));
     assert_eq!(mount.games().len(), 6);
@@ -469,6 +471,89 @@ fn an_import_appends_all_games_or_none() {
         ["b.pgn", "b.pgn.log", "h.pgn.log", "i.pgn"]
     );
     assert_eq!(mount.games().len(), 8);
+}
+
+#[test]
+fn a_later_flush_of_an_import_takes_the_place_of_an_early_one() {
+    let mount = mount();
+    let handle = mount.create(IMPORT, "a.pgn", true).unwrap();
+    for (text, made) in [("a * b *", 2), (" c *", 3), (" d", 0), (" *", 4), ("\n", 4)] {
+        let attr = mount.lookup(IMPORT, "a.pgn").unwrap();
+        mount.put(handle, attr.size, text);
+        let flushed = mount.vfs.flush(handle).errno();
+        assert_eq!(flushed.is_ok(), made > 0, "{text}");
+        assert_eq!(mount.games().len(), 3 + made, "{text}");
+        assert_eq!(mount.rejected().is_empty(), made > 0, "{text}");
+    }
+    mount.close(handle).unwrap();
+    assert_eq!(mount.games()[3..], ["a *", "b *", "c *", "d *"]);
+    // Whatever it is called from now on, it is imported.
+    mount.rename((IMPORT, "a.pgn"), (IMPORT, ".a")).unwrap();
+    mount.rename((IMPORT, ".a"), (IMPORT, "b.pgn")).unwrap();
+    assert_eq!(mount.games().len(), 7);
+}
+
+#[test]
+fn a_text_that_is_written_while_it_is_imported_is_imported_when_it_is_whole() {
+    let mount = mount();
+    let handle = mount.create(IMPORT, "a.pgn", true).unwrap();
+    mount.put(handle, 0, "a * b *");
+    let (is_begun, go_on) = mount.pause_import();
+    thread::scope(|scope| {
+        let flush = scope.spawn(|| mount.vfs.flush(handle).errno());
+        is_begun.recv().unwrap();
+        mount.put(handle, 7, " c *");
+        go_on.send(()).unwrap();
+        assert_eq!(flush.join().unwrap(), Err(libc::EINVAL));
+    });
+    assert_eq!(mount.games().len(), 3);
+    mount.close(handle).unwrap();
+    assert_eq!(mount.games()[3..], ["a *", "b *", "c *"]);
+    assert!(mount.rejected().is_empty());
+}
+
+#[test]
+fn others_go_on_while_something_is_imported() {
+    let mount = mount();
+    let (is_begun, go_on) = mount.pause_import();
+    thread::scope(|scope| {
+        let import = scope.spawn(|| mount.write(IMPORT, "a.pgn", "a * b *"));
+        is_begun.recv().unwrap();
+        assert_eq!(mount.read(GAMES, ONE).unwrap(), "one X *\n");
+        assert_eq!(mount.read(IMPORT, "a.pgn").unwrap(), "a * b *");
+        assert_eq!(mount.list(GAMES), [ONE, TWO, "000003.pgn"]);
+        mount.write(GAMES, ".x.swp", "of an editor").unwrap();
+        assert!(mount.vfs.refresh().directories.is_empty());
+        // Who saves waits.
+        assert!(mount.vfs.may_take_long(game(1), None));
+        let save = scope.spawn(|| mount.write(GAMES, ONE, "uno *"));
+        go_on.send(()).unwrap();
+        import.join().unwrap().unwrap();
+        save.join().unwrap().unwrap();
+    });
+    assert!(!mount.vfs.may_take_long(game(1), None));
+    assert_eq!(mount.games()[0], "uno *");
+    assert_eq!(mount.games()[3..], ["a *", "b *"]);
+}
+
+#[test]
+fn an_import_is_given_up_when_the_mount_ends() {
+    let mount = mount();
+    let (is_begun, go_on) = mount.pause_import();
+    thread::scope(|scope| {
+        let import = scope.spawn(|| mount.write(IMPORT, "a.pgn", "a * b *"));
+        is_begun.recv().unwrap();
+        let end = scope.spawn(|| mount.vfs.end().errno());
+        // Nothing can be made any more.
+        while mount.create(GAMES, ".y", false) != Err(libc::EROFS) {
+            thread::yield_now();
+        }
+        go_on.send(()).unwrap();
+        assert_eq!(import.join().unwrap(), Err(libc::EINVAL));
+        end.join().unwrap().unwrap();
+    });
+    assert_eq!(mount.games().len(), 3);
+    assert_eq!(mount.rejected_text("a.pgn"), "a * b *");
 }
 
 #[test]

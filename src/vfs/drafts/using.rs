@@ -201,7 +201,7 @@ impl Vfs {
 
     /// See [`Vfs::flush`].
     pub(in crate::vfs) fn flush_handle(&self, handle: Handle) -> Result<(), Error> {
-        let id = {
+        let (id, ino) = {
             let mut state = self.desk.state();
             let open = state.handles.get(handle)?;
             let (id, is_written) = (open.draft, open.is_written || open.access.truncate);
@@ -212,12 +212,12 @@ impl Vfs {
             if draft.purpose == Purpose::Scratch {
                 return Ok(());
             }
-            id
+            (id, draft.ino)
         };
-        let Some(id) = id else {
+        let (Some(id), vfs::Place::Volume(slot, _)) = (id, self.place(ino)?) else {
             return Ok(());
         };
-        let _one = self.desk.one_at_a_time();
+        let _one = slot.one_at_a_time();
         self.save_draft(id)
     }
 
@@ -283,6 +283,8 @@ fn finish(state: &mut State, id: u32) {
         if draft.place.is_none() {
             draft.settled = draft.sheet.version();
         }
+        // Nobody takes back many games any more; that would need much memory.
+        draft.made.take_if(|made| made.files.len() > 1);
         let (ino, game) = (draft.ino, draft.purpose);
         if let Purpose::Game(game) = game
             && state.games.get(&game) == Some(&id)
