@@ -456,7 +456,10 @@ impl Filesystem for Adapter {
         let request = format_args!("read of {ino:?} at {offset}");
         let read = || {
             if self.profile.is_writable {
-                self.vfs.read_open(Handle(handle.0), offset, size)
+                let handle = Handle(handle.0);
+                // Before the answer makes a page of it.
+                self.pages.read(Ino(ino.0), self.vfs.content_of(handle));
+                self.vfs.read_open(handle, offset, size)
             } else {
                 self.vfs.read(Ino(ino.0), offset, size)
             }

@@ -527,6 +527,21 @@ fn who_reads_goes_on_with_the_text_that_was_opened() {
 }
 
 #[test]
+fn who_reads_on_in_the_old_text_does_not_show_it_to_others() {
+    let Some(daemon) = sample() else { return };
+    for turn in 0..5 {
+        let mut reader = File::open(daemon.game(1)).unwrap();
+        let name = format!("Meanwhile {turn}");
+        save(&daemon.game(1), &edited(&daemon, 1, &name)).unwrap();
+        // The kernel may keep what is read from now on.
+        drop(File::open(daemon.game(1)).unwrap());
+        let mut whole = String::new();
+        reader.read_to_string(&mut whole).unwrap();
+        assert_eq!(tag(&daemon.text(1), "Annotator"), name);
+    }
+}
+
+#[test]
 fn a_refused_text_is_kept_until_the_game_is_saved() {
     let Some(mut daemon) = sample() else { return };
     let old = daemon.text(1);

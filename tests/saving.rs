@@ -14,12 +14,14 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use cbfs::cbh::{Database, GameId, Options as Reading};
 use cbfs::vfs::{
-    DatabaseSource, Editor, Error, Ino, Made, NodeKind, Options, Refusal, Role, Saved, Vfs, Writer,
-    format_game,
+    Access, DatabaseSource, Editor, Error, Ino, Made, NodeKind, Options, Refusal, RenameMode, Role,
+    Saved, Vfs, Writer, format_game,
 };
 use common::games::many_games;
 use tempfile::TempDir;
@@ -47,12 +49,20 @@ fn writer() -> Writer {
 }
 
 fn open_to_write(base: &Path) -> Result<Vfs, String> {
+    open_to_write_with(base, &Options::default())
+}
+
+fn open_to_write_with(base: &Path, options: &Options) -> Result<Vfs, String> {
     let source = DatabaseSource::new(base, Reading::default(), None).written_by(Some(writer()));
-    Vfs::open(Box::new(source), &Options::default())
+    Vfs::open(Box::new(source), options)
 }
 
 impl Mount {
     fn of(base: &Path) -> Mount {
+        Mount::with(base, &Options::default())
+    }
+
+    fn with(base: &Path, options: &Options) -> Mount {
         let folder = tempfile::tempdir().unwrap();
         for entry in fs::read_dir(base.parent().unwrap()).unwrap() {
             let path = entry.unwrap().path();
@@ -64,7 +74,7 @@ impl Mount {
         let base = folder.path().join(base.file_name().unwrap());
         let is_small = fs::metadata(&base).unwrap().len() < 1 << 20;
         let known = is_small.then(|| defects_of(&base));
-        let vfs = open_to_write(&base).unwrap();
+        let vfs = open_to_write_with(&base, options).unwrap();
         Mount {
             folder,
             base,
@@ -687,6 +697,84 @@ fn what_was_saved_is_synced_some_seconds_later_and_is_no_change_from_outside() {
         assert_eq!(is_changed, is_synced, "after {seconds} s");
         assert_eq!(mount.vfs.refresh().directories, []);
     }
+}
+/// Opens a game in each way that a program does before it saves, and closes it
+/// as it was; gives what was refused.
+fn open_in_all_ways(vfs: &Vfs, id: u32) -> Result<(), String> {
+    let games = find(vfs, "games").unwrap();
+    let name = name_of(id);
+    let told = |what: &'static str| move |error: Error| format!("{what}: {error}");
+    let attr = vfs
+        .lookup(games, name.as_bytes())
+        .map_err(told("look-up"))?;
+    let mode = vfs.permissions(&attr).map_err(told("mode"))?;
+    if mode != 0o644 {
+        return Err(format!("mode {mode:o}"));
+    }
+    for write in [false, true] {
+        let access = Access {
+            write,
+            ..Access::READ
+        };
+        let handle = vfs.open_file(attr.ino, access).map_err(told("open"))?;
+        vfs.read_open(handle, 0, 1 << 20).map_err(told("read"))?;
+        vfs.flush(handle).map_err(told("close"))?;
+        vfs.release(handle);
+    }
+    let (temporary, backup) = (format!(".{id}.tmp"), format!("{name}~"));
+    let made = vfs.create(games, temporary.as_bytes(), Access::READ, true);
+    vfs.release(made.map_err(told("temporary"))?.1);
+    vfs.unlink(games, temporary.as_bytes())
+        .map_err(told("removal"))?;
+    let rename = |from: &str, to: &str| {
+        let mode = RenameMode::NoReplace;
+        vfs.rename(games, from.as_bytes(), games, to.as_bytes(), mode)
+    };
+    rename(&name, &backup).map_err(told("backup"))?;
+    rename(&backup, &name).map_err(told("and back"))?;
+    rename(&name, &backup).map_err(told("backup"))?;
+    let made = vfs.create(games, name.as_bytes(), Access::READ, true);
+    vfs.release(made.map_err(told("new file"))?.1);
+    vfs.unlink(games, backup.as_bytes())
+        .map_err(told("removal"))
+}
+
+#[test]
+fn saves_of_other_games_disturb_nobody() {
+    // All that is asked for is read anew.
+    let options = Options {
+        cache_bytes: 0,
+        ..Options::default()
+    };
+    let mount = Mount::with(&common::fixture("cbh/sample/sample.cbh"), &options);
+    let texts = [2, 3].map(|id| mount.text(&format!("games/{}", name_of(id))));
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let (mount, is_over) = (&mount, &is_over);
+        for id in [4, 9] {
+            scope.spawn(move || {
+                let mut ways = Ok(());
+                for step in 0.. {
+                    if is_over.load(SeqCst) || ways.is_err() {
+                        break;
+                    }
+                    ways = open_in_all_ways(&mount.vfs, id + step % 5);
+                }
+                is_over.store(true, SeqCst);
+                ways.unwrap();
+            });
+        }
+        for turn in 0..400 {
+            if is_over.load(SeqCst) {
+                break;
+            }
+            for (id, text) in [2, 3].into_iter().zip(&texts) {
+                let text = format!("[Annotator \"{turn}\"]\n{text}");
+                mount.replace(id, &text).unwrap();
+            }
+        }
+        is_over.store(true, SeqCst);
+    });
 }
 
 /// A base of a million games, to be made with `scripts/multiply`, named by the

@@ -29,6 +29,16 @@ impl Pages {
         before == Some(mark)
     }
 
+    /// Notes that a page of this content is read, by who opened the file when
+    /// it was that. The pages are the same for all who have it open: if others
+    /// are of another content, none is kept for who opens it next.
+    pub(super) fn read(&self, ino: Ino, mark: Option<u32>) {
+        let mut marks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if marks.peek(&ino).copied() != mark {
+            marks.pop(&ino);
+        }
+    }
+
     /// Notes that there may be pages of something else.
     pub(super) fn forget(&self, ino: Ino) {
         let mut marks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -49,5 +59,19 @@ mod tests {
         assert!(!pages.open(game, 6));
         pages.forget(game);
         assert!(!pages.open(game, 6));
+    }
+
+    #[test]
+    fn pages_of_another_content_are_not_kept_for_who_opens_next() {
+        let pages = Pages::new();
+        let game = Ino::new(1, 7);
+        pages.open(game, 5);
+        pages.open(game, 6);
+        pages.read(game, Some(6));
+        assert!(pages.open(game, 6));
+        for other in [Some(5), None] {
+            pages.read(game, other);
+            assert!(!pages.open(game, 6));
+        }
     }
 }

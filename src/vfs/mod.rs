@@ -536,7 +536,7 @@ impl Vfs {
         match self.place(ino)? {
             Place::Shelf(..) => Ok(None),
             Place::Volume(_, inner) if about::holds(inner) => Ok(None),
-            Place::Volume(slot, inner) => slot.edition().volume.attribute(inner, name),
+            Place::Volume(slot, inner) => slot.ask(|edition| edition.volume.attribute(inner, name)),
         }
     }
 

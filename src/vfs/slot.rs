@@ -18,7 +18,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::Error;
+use super::{Error, Text};
 use super::about::{self, About, Mounting, Report, Subject};
 use super::broken::Broken;
 use super::edition::{Edition, Shared};
@@ -267,6 +267,24 @@ impl Slot {
             edition = self.edition();
         }
         ask(&edition)
+    }
+
+    /// As [`Slot::answer`], where a state that is over may be answered from as
+    /// if less were there.
+    pub(super) fn ask<T>(&self, ask: impl Fn(&Edition) -> Result<T, Error>) -> Result<T, Error> {
+        self.answer(|edition| {
+            let answer = ask(edition);
+            if edition.volume.is_over() {
+                return Err(Error::Stale);
+            }
+            answer
+        })
+    }
+
+    /// The text of a rendered file as it is now. Not for who is saving: they
+    /// have the state that they save on top of.
+    pub(super) fn present_text(&self, ino: Ino) -> Result<Text, Error> {
+        self.answer(|edition| edition.text(ino))
     }
 
     /// Shows a volume that does not change.

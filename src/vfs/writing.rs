@@ -148,6 +148,12 @@ impl Vfs {
         self.read_handle(handle, offset, length)
     }
 
+    /// Mark of the content that is read through a handle; none if that is a
+    /// draft, or whatever there is.
+    pub fn content_of(&self, handle: Handle) -> Option<u32> {
+        self.content_of_handle(handle)
+    }
+
     /// Writes `bytes` at `offset`; gives how many.
     ///
     /// # Errors

@@ -82,8 +82,9 @@ impl Index {
             }
             match listed {
                 Err(error) if walk.last == 0 => return Err(error),
+                // Nothing is made of a state that is over.
+                Err(Error::Stale) | Ok(()) => {}
                 Err(error) => log::warn!("a listing of {directory:?} breaks off: {error}"),
-                Ok(()) => {}
             }
             return Ok(Index {
                 marks: walk.marks,

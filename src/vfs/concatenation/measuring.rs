@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::{Sources, append_text, lock};
-use crate::vfs::Ino;
+use crate::vfs::{Error, Ino};
 
 /// Files rendered in one go at most: what the renderer keeps of the base gets
 /// no older than that.
@@ -82,6 +82,8 @@ impl Measuring {
             text.clear();
             match append_text(&mut renderer, *ino, &mut text) {
                 Ok(measure) => sources.sizes.set(*ino, measure),
+                // Nothing is made of a state that is over.
+                Err(Error::Stale) => {}
                 Err(error) => log::warn!("{ino:?} is left out of concatenations: {error}"),
             }
         }

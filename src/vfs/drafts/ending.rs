@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use super::desk::Purpose;
 use super::saving::is_partial;
 use crate::vfs::editor::Role;
+use crate::vfs::slot::Slot;
 use crate::vfs::{Attr, Error, Ino, NodeKind, Place, Vfs, Written, about};
 
 /// A name that no game and no import has.
@@ -61,7 +62,7 @@ impl Vfs {
     /// Returns when all that was saved in a base survives a power cut.
     pub(in crate::vfs) fn sync_base(&self, ino: Ino) -> Result<(), Error> {
         match self.place(ino)? {
-            Place::Volume(slot, _) if slot.is_edited() => Vfs::ask(&slot, |editor| editor.sync())?,
+            Place::Volume(slot, _) if slot.is_edited() => sync(&slot),
             _ => Ok(()),
         }
     }
@@ -99,10 +100,16 @@ impl Vfs {
         let mut synced = Ok(());
         for slot in &slots {
             if slot.is_edited() {
-                let one = Vfs::ask(slot, |editor| editor.sync());
-                synced = synced.and(one.and_then(|one| one));
+                synced = synced.and(sync(slot));
             }
         }
         synced
     }
+}
+
+/// Syncs what was saved in a base. All its states have that in common.
+fn sync(slot: &Slot) -> Result<(), Error> {
+    let edition = slot.edition();
+    let editor = edition.volume.editor().ok_or(Error::ReadOnly)?;
+    editor.sync()
 }

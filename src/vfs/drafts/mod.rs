@@ -181,11 +181,12 @@ impl Vfs {
         }
     }
 
-    /// Asks the editor of a base.
-    fn ask<T>(slot: &Slot, ask: impl FnOnce(&dyn Editor) -> T) -> Result<T, Error> {
-        let edition = slot.edition();
-        let editor = edition.volume.editor().ok_or(Error::ReadOnly)?;
-        Ok(ask(editor))
+    /// Asks the editor of a base what holds at present.
+    fn ask<T>(slot: &Slot, ask: impl Fn(&dyn Editor) -> T) -> Result<T, Error> {
+        slot.ask(|edition| {
+            let editor = edition.volume.editor().ok_or(Error::ReadOnly)?;
+            Ok(ask(editor))
+        })
     }
 
     /// What a name means; files by their numbers in the mount.

@@ -299,7 +299,7 @@ impl Vfs {
         from: &Place,
         to: &Place,
     ) -> Result<(), Error> {
-        let text = slot.edition().text(link.game.within_slot())?;
+        let text = slot.present_text(link.game.within_slot())?;
         let Target::Game(game) = target else {
             return Err(Error::NotPermitted);
         };
@@ -342,7 +342,7 @@ impl Vfs {
         from: &Place,
         to: &Place,
     ) -> Result<(), Error> {
-        let text = slot.edition().text(game.within_slot())?;
+        let text = slot.present_text(game.within_slot())?;
         let sheet = Sheet::of(&self.desk.pool, &text)?;
         let now = self.now();
         let mut state = self.desk.open_state()?;

@@ -115,7 +115,7 @@ impl Vfs {
         if is_deleted {
             self.set_deleted(slot, game, false)?;
         }
-        let base = slot.edition().text(game.within_slot())?.mark();
+        let base = slot.present_text(game.within_slot())?.mark();
         let sheet = Sheet::new(&self.desk.pool);
         sheet.set_length(0, MOST_GAME)?;
         let now = self.now();
@@ -222,7 +222,7 @@ impl Vfs {
     /// Opens a file that the volume shows.
     fn open_shown(&self, slot: &Slot, ino: Ino, access: Access) -> Result<Handle, Error> {
         let inner = ino.within_slot();
-        let kind = slot.edition().volume.node(inner)?.kind;
+        let kind = slot.ask(|edition| edition.volume.node(inner))?.kind;
         match kind {
             NodeKind::Directory => return Err(Error::IsADirectory),
             NodeKind::Symlink => return Err(Error::Invalid),
@@ -237,7 +237,7 @@ impl Vfs {
         }
         // Told: whoever asks for the length now is told the same.
         slot.present(inner)?;
-        let text = slot.edition().text(inner)?;
+        let text = slot.present_text(inner)?;
         if !access.write {
             let mut state = self.desk.state();
             let draft = state.shown(ino).map(|(id, _)| id);

@@ -56,6 +56,18 @@ impl Vfs {
         }
     }
 
+    /// See [`Vfs::content_of`].
+    pub(in crate::vfs) fn content_of_handle(&self, handle: Handle) -> Option<u32> {
+        let state = self.desk.state();
+        let open = state.handles.get(handle).ok()?;
+        match &open.pin {
+            _ if open.draft.is_some() => None,
+            Pin::Text(text) => Some(text.mark()),
+            Pin::Mark(mark) => Some(*mark),
+            Pin::Present | Pin::Disk(_) => None,
+        }
+    }
+
     /// The draft that a handle writes, begun if need be.
     fn draft_of(&self, handle: Handle) -> Result<(Arc<Sheet>, u64, bool), Error> {
         let begun = {
