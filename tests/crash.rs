@@ -23,7 +23,7 @@ const GAMES: u32 = 13;
 const WRITERS: u32 = 3;
 
 /// How often the daemon is killed, if `CBFS_KILLS` does not say.
-const KILLS: u64 = 20;
+const KILLS: u64 = 200;
 
 /// A generator of numbers that are good enough to choose by.
 struct Chance(u64);

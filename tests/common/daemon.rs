@@ -1,5 +1,6 @@
 //! The program itself, mounting a copy of a base to be written.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -20,6 +21,8 @@ pub struct Daemon {
     folder: Option<tempfile::TempDir>,
     base: PathBuf,
     child: Option<Child>,
+    /// What was wrong with the base from the beginning.
+    known: BTreeSet<String>,
 }
 
 /// Runs cbfs to its end.
@@ -59,8 +62,10 @@ impl Daemon {
                 fs::copy(&file, copy.join(file.file_name().unwrap())).unwrap();
             }
         }
+        let base = copy.join(base.file_name().unwrap());
         Daemon {
-            base: copy.join(base.file_name().unwrap()),
+            known: defects_of(&base),
+            base,
             folder: Some(folder),
             child: None,
         }
@@ -157,12 +162,24 @@ impl Daemon {
         let output = cbfs(["umount".into(), self.at("")]);
         assert!(output.status.success(), "{}", stderr(&output));
         self.wait();
+        self.assert_no_worse();
     }
 
     /// Ends it by a signal.
     pub fn terminate(&mut self) {
         self.signal(Signal::SIGTERM);
         self.wait();
+        self.assert_no_worse();
+    }
+
+    /// Sees that nothing is wrong with the base that was not from the
+    /// beginning.
+    fn assert_no_worse(&self) {
+        let new: Vec<_> = defects_of(&self.base)
+            .into_iter()
+            .filter(|defect| !self.known.contains(defect))
+            .collect();
+        assert!(new.is_empty(), "{new:#?}");
     }
 
     /// Ends it as a crash does, and takes away what is left of the mount.
@@ -236,6 +253,20 @@ impl Drop for Daemon {
             std::mem::forget(self.folder.take());
         }
     }
+}
+
+/// What `cbfs check` says is wrong with a base that is not mounted; where,
+/// and how many a wrong count counts, is not what is wrong.
+fn defects_of(base: &Path) -> BTreeSet<String> {
+    let output = cbfs(["check".as_ref(), base.as_os_str()]);
+    let is_checked = matches!(output.status.code(), Some(0 | 1));
+    assert!(is_checked, "{}", stderr(&output));
+    let found = String::from_utf8_lossy(&output.stdout).into_owned();
+    let defects = found.lines().filter_map(|line| {
+        let (_, what) = line.split_once(" at 0x")?.1.split_once(": ")?;
+        Some(what.split(" counts ").next()?.to_owned())
+    });
+    defects.collect()
 }
 
 /// The text of a game with another tag at its top.
