@@ -25,7 +25,9 @@ use cbfs::cbh::{
 };
 use cbfs::game::{Game, PlayerName};
 use cbfs::pgn;
-use cbfs::storage::{Access, Directory, Fault, MemoryDirectory, Opening, Storage, Store};
+use cbfs::storage::{
+    Access, Directory, Fault, MemoryDirectory, MemoryFile, Opening, Storage, Store,
+};
 
 use common::{fixture_bases, real_bases, text_of};
 
@@ -1021,10 +1023,51 @@ fn state_of(base: &Base, states: &[BTreeMap<OsString, Vec<u8>>; 2], what: &str) 
     state.unwrap_or_else(|| panic!("{what}: neither old nor new"))
 }
 
+/// The texts of the games that a reader finds who knows nothing of journals;
+/// damaged ones too.
+fn texts_without_journal(base: &Base) -> BTreeMap<u32, String> {
+    let files = base.directory.files();
+    let family = Family::among(&base.cbh, files.keys().cloned()).unwrap();
+    let database = Database::open_with(family, &Options::default(), &|path| {
+        let bytes = files[path.file_name().unwrap()].clone();
+        Ok(Box::new(MemoryFile::from(bytes)) as Box<dyn Storage>)
+    })
+    .unwrap();
+    let mut texts = BTreeMap::new();
+    let mut decoded = Decoded::default();
+    for id in 1..=database.last_id() {
+        if database.read_game(GameId(id), &mut decoded).is_ok() {
+            texts.insert(id, text_of(&decoded));
+        }
+    }
+    texts
+}
+
+/// Whoever knows nothing of journals opens the base too, and finds all games
+/// that were not edited as they were, or as they are.
+fn ensure_others_untouched(after: &Base, texts: &[BTreeMap<u32, String>; 2], what: &str) {
+    let found = texts_without_journal(after);
+    for (id, old) in texts[0].iter().filter(|(id, _)| **id != 1) {
+        let is = found.get(id);
+        assert!(
+            is == Some(old) || is == texts[1].get(id),
+            "{what}: game {id}: {is:?} {old:?}"
+        );
+    }
+}
+
 /// Cuts the power at each operation of a save: the base is as before the save
 /// or as after.
 fn ensure_whole_after_cuts(base: &Base, what: &str, save: &Save) {
     let states = states(base, save);
+    let texts = states.each_ref().map(|files| {
+        let directory = MemoryDirectory::new();
+        for (name, bytes) in files {
+            directory.put(name, bytes.clone());
+        }
+        let cbh = base.cbh.clone();
+        texts_without_journal(&Base { directory, cbh })
+    });
     let fault = Fault {
         errno: libc::EIO,
         writes_half: true,
@@ -1039,6 +1082,11 @@ fn ensure_whole_after_cuts(base: &Base, what: &str, save: &Save) {
                 directory: directory.after_power_cut(|at| kept[at]),
                 cbh: base.cbh.clone(),
             };
+            ensure_others_untouched(
+                &after,
+                &texts,
+                &format!("{what} {} at {operation}", base.cbh.display()),
+            );
             let state = state_of(&after, &states, what);
             assert!(state == 1 || !failed.is_kept, "{what}: lost at {operation}");
             outcomes.insert(state);

@@ -631,21 +631,15 @@ impl Saver<'_> {
         Ok(())
     }
 
+    /// The records come before the header that counts them.
     fn write_extended(&self, transaction: &mut Transaction) -> Result<(), SaveError> {
         let Some(header) = self.extended else {
             return Ok(());
         };
         let name = file_name(self.database, FileKind::Extended);
         let stored = self.database.extended.as_ref().map(|(header, _)| *header);
-        if stored != Some(header) {
-            let mut bytes = [0; HEADER_BYTES];
-            if stored.is_none() {
-                transaction.create(&name);
-            }
-            let encoded = header.encode(&mut bytes);
-            encoded.map_err(SaveError::malformed(FileKind::Extended))?;
-            let changed = if stored.is_none() { HEADER_BYTES } else { 12 };
-            transaction.write(&name, 0, bytes.get(..changed).unwrap_or_default());
+        if stored.is_none() {
+            transaction.create(&name);
         }
         let size = u64::from(header.record_bytes);
         let records = self.extended_records.iter();
@@ -656,6 +650,13 @@ impl Saver<'_> {
             )
         });
         write_joined(records, &name, transaction);
+        if stored != Some(header) {
+            let mut bytes = [0; HEADER_BYTES];
+            let encoded = header.encode(&mut bytes);
+            encoded.map_err(SaveError::malformed(FileKind::Extended))?;
+            let changed = if stored.is_none() { HEADER_BYTES } else { 12 };
+            transaction.write(&name, 0, bytes.get(..changed).unwrap_or_default());
+        }
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Files on disk.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -24,9 +24,19 @@ impl DiskFile {
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// `InvalidInput` if it is none, as a folder or a pipe; else the system's.
     pub fn open(path: &Path) -> io::Result<DiskFile> {
-        DiskFile::from_file(File::open(path)?)
+        DiskFile::open_as(File::options().read(true), path)
+    }
+
+    fn open_as(options: &mut OpenOptions, path: &Path) -> io::Result<DiskFile> {
+        // A pipe under the name must not keep anyone waiting.
+        let file = options.custom_flags(libc::O_NONBLOCK).open(path)?;
+        if !file.metadata()?.is_file() {
+            let error = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
+            return Err(error);
+        }
+        DiskFile::from_file(file)
     }
 
     fn from_file(file: File) -> io::Result<DiskFile> {
@@ -122,19 +132,9 @@ impl Directory for DiskDirectory {
     }
 
     fn open_writable(&self, name: &OsStr) -> io::Result<Box<dyn WritableFile>> {
-        // A pipe under the name must not keep anyone waiting.
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .custom_flags(libc::O_NONBLOCK)
-            .open(self.path.join(name))?;
-        if !file.metadata()?.is_file() {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "not a regular file",
-            ));
-        }
-        Ok(Box::new(DiskFile::from_file(file)?))
+        let path = self.path.join(name);
+        let file = DiskFile::open_as(File::options().read(true).write(true), &path)?;
+        Ok(Box::new(file))
     }
 
     fn create(&self, name: &OsStr) -> io::Result<Box<dyn WritableFile>> {
@@ -214,6 +214,20 @@ mod tests {
         directory.sync().unwrap();
         directory.remove(name).unwrap();
         assert_eq!(directory.stamp(name).unwrap(), None);
+    }
+
+    #[test]
+    fn what_is_no_file_is_refused_and_keeps_nobody_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let mode = nix::sys::stat::Mode::S_IRWXU;
+        nix::unistd::mkfifo(&folder.path().join("pipe"), mode).unwrap();
+        fs::create_dir(folder.path().join("folder")).unwrap();
+        let directory = DiskDirectory::new(folder.path());
+        for name in ["pipe", "folder"] {
+            let opened = directory.open(OsStr::new(name)).unwrap_err();
+            assert_eq!(opened.kind(), io::ErrorKind::InvalidInput, "{name}");
+            assert!(directory.open_writable(OsStr::new(name)).is_err());
+        }
     }
 
     #[test]

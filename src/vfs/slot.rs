@@ -18,7 +18,6 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::{Error, Text};
 use super::about::{self, About, Mounting, Report, Subject};
 use super::broken::Broken;
 use super::edition::{Edition, Shared};
@@ -28,6 +27,7 @@ use super::saves::Edit;
 use super::source::Source;
 use super::volume::{Ino, Volume};
 use super::words::Words;
+use super::{Error, Text};
 
 /// Editions kept for readers that began with them, and for so many looks at
 /// the source; of those that share nearly all with the next one, more.
