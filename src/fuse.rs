@@ -20,7 +20,9 @@
 
 mod kernel;
 mod mounts;
+mod names;
 mod pages;
+mod patience;
 mod profile;
 mod session;
 
@@ -45,7 +47,8 @@ use fuser::{
 use crate::vfs::{Access, Attr, Error, Handle, Ino, NodeKind, RenameMode, Vfs};
 use kernel::Kernel;
 use pages::Pages;
-use profile::{ASK_AGAIN, KEEP_BRIEFLY, Profile};
+use patience::Patience;
+use profile::Profile;
 
 /// Whether the kernel asks for attributes together with names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,7 +75,7 @@ pub(crate) struct Ownership {
 }
 
 /// One mount, as fuser sees it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Adapter {
     pub(crate) vfs: Arc<Vfs>,
     pub(crate) ownership: Ownership,
@@ -80,7 +83,8 @@ pub(crate) struct Adapter {
     /// Whether files have extended attributes.
     pub(crate) xattr: bool,
     profile: Profile,
-    pages: Pages,
+    pages: Arc<Pages>,
+    patience: Patience,
     /// Known once the session has begun.
     kernel: Arc<OnceLock<Kernel>>,
 }
@@ -99,7 +103,8 @@ impl Adapter {
             readdirplus: options.readdirplus,
             xattr: options.xattr,
             profile: Profile::new(options.is_writable),
-            pages: Pages::new(),
+            pages: Arc::new(Pages::new()),
+            patience: Patience::default(),
         }
     }
 
@@ -229,6 +234,7 @@ impl Adapter {
             ino,
             kind,
             size: 0,
+            is_sized: false,
             links: 1,
             modified: SystemTime::UNIX_EPOCH,
             generation: 0,
@@ -321,26 +327,12 @@ impl Filesystem for Adapter {
     }
 
     fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let request = format_args!("lookup of {} in {parent:?}", name.display());
-        let attr = answer(request, || {
-            match self.vfs.lookup(Ino(parent.0), name.as_bytes()) {
-                Err(Error::NotFound) => Ok(None),
-                other => other.map(Some),
-            }
+        let directory = Ino(parent.0);
+        let work = self.vfs.long_work(directory, Some(name.as_bytes()));
+        let name = name.to_owned();
+        self.in_time(work, move |this| {
+            this.tell_name(directory, &name, reply);
         });
-        match attr {
-            Ok(Some(attr)) => {
-                let (name, attributes) = self.keep(&attr);
-                let generation = self.generation(&attr);
-                reply.entry_with_ttls(&attributes, &name, &self.file_attr(&attr), generation);
-            }
-            Ok(None) => {
-                // Number 0 says: there is none, and that may be kept.
-                let none = self.untold(Ino(0), NodeKind::Directory);
-                reply.entry(&KEEP_BRIEFLY, &none, Generation(0));
-            }
-            Err(errno) => reply.error(errno),
-        }
     }
 
     // Forgetting several at once is forgetting one after the other.
@@ -353,12 +345,15 @@ impl Filesystem for Adapter {
     }
 
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        match answer(format_args!("stat of {ino:?}"), || {
-            self.vfs.attr(Ino(ino.0))
-        }) {
-            Ok(attr) => reply.attr(&self.keep(&attr).1, &self.file_attr(&attr)),
-            Err(errno) => reply.error(errno),
-        }
+        let work = self.vfs.long_work(Ino(ino.0), None);
+        self.in_time(work, move |this| {
+            match answer(format_args!("stat of {ino:?}"), || {
+                this.vfs.attr(Ino(ino.0))
+            }) {
+                Ok(attr) => reply.attr(&this.keep(&attr).1, &this.file_attr(&attr)),
+                Err(errno) => reply.error(errno),
+            }
+        });
     }
 
     fn readlink(&self, _: &Request, ino: INodeNo, reply: ReplyData) {
@@ -373,11 +368,14 @@ impl Filesystem for Adapter {
     fn open(&self, _: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         let access = access_of(flags);
         if self.profile.is_writable {
-            let request = format_args!("opening of {ino:?}");
-            match answer(request, || self.open_file(Ino(ino.0), access)) {
-                Ok((handle, flags)) => reply.opened(handle, flags),
-                Err(errno) => reply.error(errno),
-            }
+            let work = self.vfs.long_work(Ino(ino.0), None);
+            self.in_time(work, move |this| {
+                let request = format_args!("opening of {ino:?}");
+                match answer(request, || this.open_file(Ino(ino.0), access)) {
+                    Ok((handle, flags)) => reply.opened(handle, flags),
+                    Err(errno) => reply.error(errno),
+                }
+            });
         } else if access.write {
             reply.error(Errno::EROFS);
         } else if self.profile.abilities.can_skip_open {
@@ -399,18 +397,21 @@ impl Filesystem for Adapter {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        let request = format_args!("read of {ino:?} at {offset}");
-        let read = || {
-            if self.profile.is_writable {
-                self.vfs.read_open(Handle(handle.0), offset, size)
-            } else {
-                self.vfs.read(Ino(ino.0), offset, size)
+        let work = self.vfs.long_work(Ino(ino.0), None);
+        self.in_time(work, move |this| {
+            let request = format_args!("read of {ino:?} at {offset}");
+            let read = || {
+                if this.profile.is_writable {
+                    this.vfs.read_open(Handle(handle.0), offset, size)
+                } else {
+                    this.vfs.read(Ino(ino.0), offset, size)
+                }
+            };
+            match answer(request, read) {
+                Ok(bytes) => reply.data(&bytes),
+                Err(errno) => reply.error(errno),
             }
-        };
-        match answer(request, read) {
-            Ok(bytes) => reply.data(&bytes),
-            Err(errno) => reply.error(errno),
-        }
+        });
     }
 
     fn opendir(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
@@ -431,21 +432,12 @@ impl Filesystem for Adapter {
         ino: INodeNo,
         _: FileHandle,
         offset: u64,
-        mut reply: ReplyDirectory,
+        reply: ReplyDirectory,
     ) {
-        let mut is_empty = true;
-        let listed = answer(format_args!("listing of {ino:?} from {offset}"), || {
-            self.vfs.list(Ino(ino.0), offset, &mut |entry| {
-                is_empty = false;
-                let number = INodeNo(entry.node.ino.0);
-                !reply.add(number, entry.cookie, file_type(entry.node.kind), entry.name)
-            })
+        let work = self.vfs.long_work(Ino(ino.0), None);
+        self.in_time(work, move |this| {
+            this.tell_names(Ino(ino.0), offset, reply);
         });
-        match listed {
-            // What follows the last one is asked for next, and told then.
-            Err(errno) if is_empty => reply.error(errno),
-            _ => reply.ok(),
-        }
     }
 
     fn readdirplus(
@@ -454,40 +446,12 @@ impl Filesystem for Adapter {
         ino: INodeNo,
         _: FileHandle,
         offset: u64,
-        mut reply: ReplyDirectoryPlus,
+        reply: ReplyDirectoryPlus,
     ) {
-        let request = format_args!("listing of {ino:?} from {offset}");
-        let mut is_empty = true;
-        let listed = answer(request, || {
-            self.vfs
-                .list_with_attrs(Ino(ino.0), offset, &mut |entry, attr| {
-                    is_empty = false;
-                    let number = entry.node.ino;
-                    let (keep, attr, generation) = match attr {
-                        Some(Ok(attr)) => {
-                            let keep = self.keep(&attr).0;
-                            (keep, self.file_attr(&attr), self.generation(&attr))
-                        }
-                        // The name is there; whoever asks for more is told then.
-                        untold => {
-                            if let Some(Err(error)) = untold {
-                                log::debug!("{request}: {}: {error}", entry.name);
-                            }
-                            (
-                                ASK_AGAIN,
-                                self.untold(number, entry.node.kind),
-                                Generation(0),
-                            )
-                        }
-                    };
-                    let number = INodeNo(number.0);
-                    !reply.add(number, entry.cookie, entry.name, &keep, &attr, generation)
-                })
+        let work = self.vfs.long_work(Ino(ino.0), None);
+        self.in_time(work, move |this| {
+            this.tell_entries(Ino(ino.0), offset, reply);
         });
-        match listed {
-            Err(errno) if is_empty => reply.error(errno),
-            _ => reply.ok(),
-        }
     }
 
     fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
@@ -785,16 +749,5 @@ impl Adapter {
         let request = format_args!("making of {} in {parent:?}", name.display());
         let made = self.answer_writing(request, || self.vfs.make(Ino(parent.0), name.as_bytes()));
         self.tell_entry(made, reply);
-    }
-
-    fn tell_entry(&self, attr: Result<Attr, Errno>, reply: ReplyEntry) {
-        match attr {
-            Ok(attr) => {
-                let (name, attributes) = self.keep(&attr);
-                let generation = self.generation(&attr);
-                reply.entry_with_ttls(&attributes, &name, &self.file_attr(&attr), generation);
-            }
-            Err(errno) => reply.error(errno),
-        }
     }
 }

@@ -17,7 +17,8 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
 use cbfs::fuse::ReadDirPlus;
@@ -25,7 +26,7 @@ use cbfs::vfs::{
     Attr, BookOptions, BookSource, BookVolume, Error, Folder, Ino, NodeKind, Options, Vfs,
 };
 use common::behaviours::{Answer, Stat, Tree};
-use common::books::{BOOK_BEHAVIOURS, FILES, LinkedTree, MemoryBook, START, walk};
+use common::books::{BOOK_BEHAVIOURS, FILES, Gate, GatedBook, LinkedTree, MemoryBook, START, walk};
 use common::mounted::Mount;
 
 fn time() -> SystemTime {
@@ -200,6 +201,113 @@ fn programs_walk_a_book_to_its_end_and_agree_on_sizes() {
         mount.shell("cd tree/Nf3/Nf6/Ng1/Ng8/e4 && cat position.fen"),
         mount.shell("cat tree/e4/position.fen")
     );
+}
+
+/// More requests than threads that answer requests.
+const MANY: usize = 24;
+
+/// A mount of a book whose walks wait at a gate, and threads of which each
+/// has asked for something that takes a walk.
+fn asked_for_walks() -> (Through, Opener, Vec<JoinHandle<()>>) {
+    let (book, gate) = GatedBook::sample();
+    let volume = BookVolume::new(Arc::new(book), BookOptions::default(), time());
+    let tree = Through(Mount::new(Vfs::new(Box::new(volume), &Options::default())));
+    let wanted = [
+        "export/book.pgn",
+        "export/book.epd",
+        "export/positions.tsv",
+        "export/book.bin",
+        "tree/e4/book.pgn",
+        "uci/e2e4/book.pgn",
+        "unreachable/x",
+        "warnings.txt",
+    ];
+    let paths = wanted.iter().cycle().take(MANY);
+    let asking = paths.map(|path| {
+        let path = tree.0.path(path);
+        thread::spawn(move || {
+            // The length, before it is read, and as it is read.
+            if let (Ok(stat), Ok(text)) = (fs::metadata(&path), fs::read(&path)) {
+                assert_eq!(stat.len(), text.len() as u64);
+            }
+        })
+    });
+    let asking = asking.collect();
+    // All work has begun that will begin.
+    gate.wait_for(4);
+    (tree, Opener(gate), asking)
+}
+
+/// Opens a gate at the latest when a test fails.
+struct Opener(Arc<Gate>);
+
+impl Drop for Opener {
+    fn drop(&mut self) {
+        self.0.open();
+    }
+}
+
+#[test]
+fn nobody_waits_for_exports_that_others_want() {
+    if !common::has_fuse() {
+        return;
+    }
+    let (tree, gate, asking) = asked_for_walks();
+    let (answered, answers) = mpsc::channel();
+    let place = tree.0.path("");
+    thread::spawn(move || {
+        // Names, attributes and texts, none of which the kernel knows yet.
+        let moves = fs::read(place.join("tree/e4/Nf6/e5/moves.tsv")).unwrap();
+        assert!(moves.starts_with(b"san\t"), "{moves:?}");
+        assert_eq!(fs::read_dir(place.join("export")).unwrap().count(), 4);
+        assert!(fs::metadata(place.join("uci/g1f3")).unwrap().is_dir());
+        assert!(!place.join("tree/d4").exists());
+        answered.send(()).unwrap();
+    });
+    // Who waits for the gate would wait for ever.
+    answers.recv_timeout(Duration::from_mins(1)).unwrap();
+    assert!(asking.iter().any(|thread| !thread.is_finished()));
+    drop(gate);
+    for thread in asking {
+        thread.join().unwrap();
+    }
+    let direct = Direct(sample());
+    for path in ["export/book.bin", "export/book.epd", "tree/e4/book.pgn"] {
+        assert_eq!(tree.read(path), direct.read(path), "{path}");
+    }
+}
+
+#[test]
+fn a_mount_ends_while_exports_are_being_made() {
+    if !common::has_fuse() {
+        return;
+    }
+    let (tree, gate, asking) = asked_for_walks();
+    // It returns when the mount has ended.
+    drop(tree);
+    assert!(asking.iter().any(|thread| !thread.is_finished()));
+    drop(gate);
+    for thread in asking {
+        thread.join().unwrap();
+    }
+}
+
+#[test]
+fn who_reads_a_file_may_go_on_while_others_list() {
+    if !common::has_fuse() {
+        return;
+    }
+    let mount = Mount::new(sample());
+    for path in ["tree/e4/moves.tsv", "export/book.epd", "warnings.txt"] {
+        let file = fs::File::open(mount.path(path)).unwrap();
+        let listed = mount.path(path).parent().unwrap().to_path_buf();
+        assert!(fs::read_dir(&listed).unwrap().count() > 3);
+        assert!(fs::metadata(mount.path(path)).is_ok());
+        let text = fs::read(mount.path(path)).unwrap();
+        let mut bytes = vec![0; text.len()];
+        file.read_exact_at(&mut bytes, 0).unwrap();
+        assert_eq!(bytes, text, "{path}");
+    }
 }
 
 #[test]

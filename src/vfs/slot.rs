@@ -424,7 +424,7 @@ impl Slot {
             .or_else(|| self.held.told(ino))
     }
 
-    /// See [`Vfs::lookup`](super::Vfs::lookup).
+    /// See [`Vfs::lookup_at_once`](super::Vfs::lookup_at_once).
     pub(super) fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
         if about::holds(directory) {
             return self.about.lookup(self, directory, name);
@@ -433,7 +433,7 @@ impl Slot {
             return self.about.attr(self, about::DIRECTORY);
         }
         self.answer(|edition| {
-            let attr = edition.attr_of(&edition.volume.lookup(directory, name)?)?;
+            let attr = edition.attr_at_once(&edition.volume.lookup(directory, name)?)?;
             self.tell(edition, &attr);
             Ok(attr)
         })

@@ -95,7 +95,7 @@ impl Vfs {
     /// Whether what `attr` says holds until the kernel is told otherwise;
     /// not so while somebody writes the file.
     pub fn is_settled(&self, attr: &Attr) -> bool {
-        !attr.is_renewed() && !self.is_on_desk(attr.ino)
+        attr.is_sized && !attr.is_renewed() && !self.is_on_desk(attr.ino)
     }
 
     /// What the kernel has to be told since this was asked last. To be asked
