@@ -380,6 +380,20 @@ fn a_listing_of_names_looks_up_one_position() {
 }
 
 #[test]
+fn the_start_is_looked_at_before_anybody_asks() {
+    use std::sync::atomic::Ordering::SeqCst;
+    let book = MemoryBook::sample();
+    let finds = Arc::clone(&book.finds);
+    let volume = BookVolume::new(Arc::new(book), BookOptions::default(), time());
+    let tree = Direct(Vfs::new(Box::new(volume), &Options::default()));
+    tree.0.hasten();
+    let before = finds.load(SeqCst);
+    assert!(before > 0);
+    assert!(tree.read("tree/moves.tsv").unwrap().starts_with(b"san\t"));
+    assert_eq!(finds.load(SeqCst), before);
+}
+
+#[test]
 fn a_listing_goes_on_from_anywhere() {
     let tree = Direct(sample());
     for path in [

@@ -301,6 +301,10 @@ pub trait Volume: Debug + Send + Sync {
         false
     }
 
+    /// Looks at what is asked for first, so that it is in memory then. Takes a
+    /// moment.
+    fn look_ahead(&self) {}
+
     /// Whether no file gets another content while the volume is open. Then
     /// contents are told from others without their lengths.
     fn is_constant(&self) -> bool {

@@ -308,6 +308,15 @@ impl Volume for BookVolume {
         (is_asked && self.is_to_be_walked(thing)).then_some(ino)
     }
 
+    fn look_ahead(&self) {
+        let members = &self.book.facts().members;
+        // A book without its directory would be searched from end to end.
+        if members.iter().all(|member| member.bytes.is_some()) {
+            // Its error, if any, comes again when somebody looks.
+            let _ = self.size(LineFile::Moves.ino(LineId::TREE));
+        }
+    }
+
     fn is_constant(&self) -> bool {
         true
     }
