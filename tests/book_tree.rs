@@ -593,6 +593,72 @@ fn what_no_line_of_a_real_book_reaches_is_listed() {
     }
 }
 
+/// Names in a tree and all below, without links; each file is as long as it
+/// says.
+fn count_names(tree: &Direct, path: &str) -> usize {
+    let mut count = 0;
+    for (name, _) in tree.list(path).unwrap() {
+        let path = format!("{path}/{name}");
+        count += 1;
+        if tree.target(&path).is_ok() {
+            continue;
+        }
+        let stat = tree.stat(&path).unwrap();
+        if stat.is_directory {
+            count += count_names(tree, &path);
+        } else {
+            assert_eq!(tree.read(&path).unwrap().len() as u64, stat.size, "{path}");
+        }
+    }
+    count
+}
+
+#[test]
+fn broken_books_are_mounted_as_their_list_says() {
+    let Some(shared) = common::shared() else {
+        return;
+    };
+    let bad = shared.join("books/bad");
+    let list = fs::read_to_string(bad.join("MANIFEST.tsv")).unwrap();
+    let lines = list.lines().filter(|line| line.contains('\t'));
+    let mut count = 0;
+    for line in lines {
+        let mut fields = line.split('\t');
+        let (name, promise) = (fields.next().unwrap(), fields.next_back().unwrap());
+        let member = if name.starts_with("kv-") {
+            "_0.kob"
+        } else {
+            ".ctg"
+        };
+        let path = bad.join(format!("{name}{member}"));
+        count += 1;
+        let source = BookSource::new(&path, BookOptions::default());
+        let opened = Vfs::open(Box::new(source), &Options::default());
+        assert_eq!(opened.is_err(), promise.starts_with("refuse"), "{name}");
+        let Ok(vfs) = opened else { continue };
+        let tree = Direct(vfs);
+        let warnings = tree.read("warnings.txt").unwrap();
+        let is_silent = promise.contains("silent");
+        let text = String::from_utf8(warnings).unwrap();
+        assert_eq!(text.is_empty(), is_silent, "{name}: {text}");
+        for path in ["tree", "unreachable", "export"] {
+            count_names(&tree, path);
+        }
+        let table = String::from_utf8(tree.read("export/positions.tsv").unwrap()).unwrap();
+        let reached = table.lines().count() - 1;
+        let others = tree.list("unreachable").unwrap().len();
+        // What a scan finds is all there, and of the rest most is.
+        let least = match promise {
+            _ if promise.contains("mounts empty") => 0,
+            _ if promise.contains("found") => 137 + 35,
+            _ if promise.contains("whole") => 50,
+            _ => 100,
+        };
+        assert!(reached + others >= least, "{name}: {reached} and {others}");
+    }
+    assert_eq!(count, 40);
+}
+
 fn copy_book(from: &Path, to: &Path) {
     for extension in ["ctg", "cto", "ctb"] {
         let source = from.with_extension(extension);
