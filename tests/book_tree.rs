@@ -23,7 +23,8 @@ use std::time::{Duration, SystemTime};
 
 use cbfs::fuse::ReadDirPlus;
 use cbfs::vfs::{
-    Attr, BookOptions, BookSource, BookVolume, Error, Folder, Ino, NodeKind, Options, Vfs,
+    Access, Attr, BookOptions, BookSource, BookVolume, Error, Folder, Ino, NodeKind, Options,
+    RenameMode, Vfs, Writer,
 };
 use common::behaviours::{Answer, Stat, Tree};
 use common::books::{BOOK_BEHAVIOURS, FILES, Gate, GatedBook, LinkedTree, MemoryBook, START, walk};
@@ -722,6 +723,42 @@ fn a_book_beside_a_base_has_its_extension() {
         .into();
     assert_ne!(numbers[0], numbers[1]);
     assert!(numbers.iter().all(|number| *number < 1 << 53));
+}
+
+#[test]
+fn a_book_beside_a_base_that_is_written_stays_as_it_is() {
+    let books = shared_books();
+    let Some(tiny) = books.get(1) else { return };
+    let folder = common::copy_of_base("cbh/sample");
+    copy_book(tiny, &folder.path().join("sample.ctg"));
+    let writer = Writer {
+        label: "here".to_owned(),
+        clock: time,
+        drops_foreign_tags: false,
+    };
+    let bases = Folder::new(folder.path(), cbfs::cbh::Options::default(), None);
+    let bases = bases.written_by(Some(writer));
+    let tree = Direct(Vfs::shelf(bases, &Options::default()).unwrap());
+    assert!(tree.stat("sample/games").unwrap().is_directory);
+    assert!(tree.0.can_be_written());
+    let e4 = tree.attr("sample.ctg/tree/e4").unwrap().ino;
+    let above = tree.attr("sample.ctg/tree").unwrap().ino;
+    let file = tree.attr("sample.ctg/tree/e4/moves.tsv").unwrap().ino;
+    let write = Access {
+        write: true,
+        ..Access::default()
+    };
+    for refused in [
+        tree.0.make(e4, b"d9").map(|_| ()),
+        tree.0.remove_directory(above, b"e4"),
+        tree.0.unlink(e4, b"moves.tsv"),
+        tree.0.rename(e4, b"moves.tsv", e4, b"x", RenameMode::Plain),
+        tree.0.link(file, e4, b"x").map(|_| ()),
+        tree.0.create(e4, b"x", write, false).map(|_| ()),
+        tree.0.open_file(file, write).map(|_| ()),
+    ] {
+        assert!(matches!(refused, Err(Error::ReadOnly)), "{refused:?}");
+    }
 }
 
 #[test]

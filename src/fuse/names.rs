@@ -10,7 +10,9 @@ use super::{Adapter, answer, file_type};
 use crate::vfs::{Attr, Error, Ino, NodeKind};
 
 impl Adapter {
-    /// Answers who looks up a name.
+    /// Answers who looks up a name. A length that takes long to find out is
+    /// left open: the kernel asks for it when it checks the mode of a file that
+    /// is opened, and at a `stat`.
     pub(super) fn tell_name(&self, directory: Ino, name: &OsStr, reply: ReplyEntry) {
         let request = format_args!("lookup of {} in {directory:?}", name.display());
         let attr = answer(request, || {

@@ -255,11 +255,10 @@ impl Vfs {
     ///
     /// # Errors
     ///
+    /// [`Error::ReadOnly`] but in a base that can be written, there
     /// [`Error::Exists`], or else [`Error::NotPermitted`].
     pub fn make(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
-        if !self.can_be_written() {
-            return Err(Error::ReadOnly);
-        }
+        self.edited(directory)?;
         match self.lookup(directory, name) {
             Ok(_) => Err(Error::Exists),
             Err(Error::NotFound) => Err(Error::NotPermitted),
@@ -271,12 +270,11 @@ impl Vfs {
     ///
     /// # Errors
     ///
+    /// [`Error::ReadOnly`] but in a base that can be written, there
     /// [`Error::NotFound`], [`Error::NotADirectory`], or else
     /// [`Error::NotPermitted`].
     pub fn remove_directory(&self, directory: Ino, name: &[u8]) -> Result<(), Error> {
-        if !self.can_be_written() {
-            return Err(Error::ReadOnly);
-        }
+        self.edited(directory)?;
         match self.lookup(directory, name)?.kind {
             NodeKind::Directory => Err(Error::NotPermitted),
             _ => Err(Error::NotADirectory),
