@@ -165,4 +165,23 @@ mod tests {
         }
         assert_eq!(count, 4);
     }
+
+    #[test]
+    fn texts_leave_when_there_are_too_many_bytes() {
+        let spools = Spools::new(9, 10);
+        let write = |number| {
+            let write = |out: &mut BufWriter<File>| {
+                out.write_all(b"4 + 4 by").unwrap();
+                Ok(())
+            };
+            spools.get(key(number), write).unwrap()
+        };
+        let first = write(1);
+        assert_eq!(spools.known_bytes(key(1)), Some(8));
+        write(2);
+        assert_eq!(spools.known_bytes(key(1)), None);
+        assert_eq!(spools.known_bytes(key(2)), Some(8));
+        // Who has it may read on.
+        assert_eq!(first.read(6, 9).unwrap(), b"by");
+    }
 }
