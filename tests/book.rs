@@ -563,6 +563,7 @@ fn broken_books_are_read_as_far_as_they_go() {
     let header_only = CtgBook::open(&bad.join("ctg-header-only.ctg")).unwrap();
     assert!(header_only.look_up(&Position::default()).unwrap().is_none());
     assert_eq!(header_only.defects(), []);
+    assert_eq!(checked(&header_only).1, Vec::<String>::new());
     for (stem, least, said) in BROKEN {
         let book = CtgBook::open(&bad.join(stem).with_extension("ctg")).unwrap();
         let found = vectors

@@ -17,15 +17,17 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 
 use cbfs::fuse::ReadDirPlus;
 use cbfs::vfs::{
-    Attr, BookOptions, BookSource, BookVolume, Error, Folder, Ino, NodeKind, Options, Vfs,
+    Access, Attr, BookOptions, BookSource, BookVolume, Error, Folder, Ino, NodeKind, Options,
+    RenameMode, Vfs, Writer,
 };
 use common::behaviours::{Answer, Stat, Tree};
-use common::books::{BOOK_BEHAVIOURS, FILES, LinkedTree, MemoryBook, START, walk};
+use common::books::{BOOK_BEHAVIOURS, FILES, Gate, GatedBook, LinkedTree, MemoryBook, START, walk};
 use common::mounted::Mount;
 
 fn time() -> SystemTime {
@@ -202,6 +204,113 @@ fn programs_walk_a_book_to_its_end_and_agree_on_sizes() {
     );
 }
 
+/// More requests than threads that answer requests.
+const MANY: usize = 24;
+
+/// A mount of a book whose walks wait at a gate, and threads of which each
+/// has asked for something that takes a walk.
+fn asked_for_walks() -> (Through, Opener, Vec<JoinHandle<()>>) {
+    let (book, gate) = GatedBook::sample();
+    let volume = BookVolume::new(Arc::new(book), BookOptions::default(), time());
+    let tree = Through(Mount::new(Vfs::new(Box::new(volume), &Options::default())));
+    let wanted = [
+        "export/book.pgn",
+        "export/book.epd",
+        "export/positions.tsv",
+        "export/book.bin",
+        "tree/e4/book.pgn",
+        "uci/e2e4/book.pgn",
+        "unreachable/x",
+        "warnings.txt",
+    ];
+    let paths = wanted.iter().cycle().take(MANY);
+    let asking = paths.map(|path| {
+        let path = tree.0.path(path);
+        thread::spawn(move || {
+            // The length, before it is read, and as it is read.
+            if let (Ok(stat), Ok(text)) = (fs::metadata(&path), fs::read(&path)) {
+                assert_eq!(stat.len(), text.len() as u64);
+            }
+        })
+    });
+    let asking = asking.collect();
+    // All work has begun that will begin.
+    gate.wait_for(4);
+    (tree, Opener(gate), asking)
+}
+
+/// Opens a gate at the latest when a test fails.
+struct Opener(Arc<Gate>);
+
+impl Drop for Opener {
+    fn drop(&mut self) {
+        self.0.open();
+    }
+}
+
+#[test]
+fn nobody_waits_for_exports_that_others_want() {
+    if !common::has_fuse() {
+        return;
+    }
+    let (tree, gate, asking) = asked_for_walks();
+    let (answered, answers) = mpsc::channel();
+    let place = tree.0.path("");
+    thread::spawn(move || {
+        // Names, attributes and texts, none of which the kernel knows yet.
+        let moves = fs::read(place.join("tree/e4/Nf6/e5/moves.tsv")).unwrap();
+        assert!(moves.starts_with(b"san\t"), "{moves:?}");
+        assert_eq!(fs::read_dir(place.join("export")).unwrap().count(), 4);
+        assert!(fs::metadata(place.join("uci/g1f3")).unwrap().is_dir());
+        assert!(!place.join("tree/d4").exists());
+        answered.send(()).unwrap();
+    });
+    // Who waits for the gate would wait for ever.
+    answers.recv_timeout(Duration::from_mins(1)).unwrap();
+    assert!(asking.iter().any(|thread| !thread.is_finished()));
+    drop(gate);
+    for thread in asking {
+        thread.join().unwrap();
+    }
+    let direct = Direct(sample());
+    for path in ["export/book.bin", "export/book.epd", "tree/e4/book.pgn"] {
+        assert_eq!(tree.read(path), direct.read(path), "{path}");
+    }
+}
+
+#[test]
+fn a_mount_ends_while_exports_are_being_made() {
+    if !common::has_fuse() {
+        return;
+    }
+    let (tree, gate, asking) = asked_for_walks();
+    // It returns when the mount has ended.
+    drop(tree);
+    assert!(asking.iter().any(|thread| !thread.is_finished()));
+    drop(gate);
+    for thread in asking {
+        thread.join().unwrap();
+    }
+}
+
+#[test]
+fn who_reads_a_file_may_go_on_while_others_list() {
+    if !common::has_fuse() {
+        return;
+    }
+    let mount = Mount::new(sample());
+    for path in ["tree/e4/moves.tsv", "export/book.epd", "warnings.txt"] {
+        let file = fs::File::open(mount.path(path)).unwrap();
+        let listed = mount.path(path).parent().unwrap().to_path_buf();
+        assert!(fs::read_dir(&listed).unwrap().count() > 3);
+        assert!(fs::metadata(mount.path(path)).is_ok());
+        let text = fs::read(mount.path(path)).unwrap();
+        let mut bytes = vec![0; text.len()];
+        file.read_exact_at(&mut bytes, 0).unwrap();
+        assert_eq!(bytes, text, "{path}");
+    }
+}
+
 #[test]
 fn nothing_can_be_written() {
     if !common::has_fuse() {
@@ -269,6 +378,20 @@ fn a_listing_of_names_looks_up_one_position() {
     }
     assert!(count > 2 * FILES.len());
     assert_eq!(finds.load(SeqCst) - before, 1);
+}
+
+#[test]
+fn the_start_is_looked_at_before_anybody_asks() {
+    use std::sync::atomic::Ordering::SeqCst;
+    let book = MemoryBook::sample();
+    let finds = Arc::clone(&book.finds);
+    let volume = BookVolume::new(Arc::new(book), BookOptions::default(), time());
+    let tree = Direct(Vfs::new(Box::new(volume), &Options::default()));
+    tree.0.hasten();
+    let before = finds.load(SeqCst);
+    assert!(before > 0);
+    assert!(tree.read("tree/moves.tsv").unwrap().starts_with(b"san\t"));
+    assert_eq!(finds.load(SeqCst), before);
 }
 
 #[test]
@@ -471,6 +594,72 @@ fn what_no_line_of_a_real_book_reaches_is_listed() {
     }
 }
 
+/// Names in a tree and all below, without links; each file is as long as it
+/// says.
+fn count_names(tree: &Direct, path: &str) -> usize {
+    let mut count = 0;
+    for (name, _) in tree.list(path).unwrap() {
+        let path = format!("{path}/{name}");
+        count += 1;
+        if tree.target(&path).is_ok() {
+            continue;
+        }
+        let stat = tree.stat(&path).unwrap();
+        if stat.is_directory {
+            count += count_names(tree, &path);
+        } else {
+            assert_eq!(tree.read(&path).unwrap().len() as u64, stat.size, "{path}");
+        }
+    }
+    count
+}
+
+#[test]
+fn broken_books_are_mounted_as_their_list_says() {
+    let Some(shared) = common::shared() else {
+        return;
+    };
+    let bad = shared.join("books/bad");
+    let list = fs::read_to_string(bad.join("MANIFEST.tsv")).unwrap();
+    let lines = list.lines().filter(|line| line.contains('\t'));
+    let mut count = 0;
+    for line in lines {
+        let mut fields = line.split('\t');
+        let (name, promise) = (fields.next().unwrap(), fields.next_back().unwrap());
+        let member = if name.starts_with("kv-") {
+            "_0.kob"
+        } else {
+            ".ctg"
+        };
+        let path = bad.join(format!("{name}{member}"));
+        count += 1;
+        let source = BookSource::new(&path, BookOptions::default());
+        let opened = Vfs::open(Box::new(source), &Options::default());
+        assert_eq!(opened.is_err(), promise.starts_with("refuse"), "{name}");
+        let Ok(vfs) = opened else { continue };
+        let tree = Direct(vfs);
+        let warnings = tree.read("warnings.txt").unwrap();
+        let is_silent = promise.contains("silent");
+        let text = String::from_utf8(warnings).unwrap();
+        assert_eq!(text.is_empty(), is_silent, "{name}: {text}");
+        for path in ["tree", "unreachable", "export"] {
+            count_names(&tree, path);
+        }
+        let table = String::from_utf8(tree.read("export/positions.tsv").unwrap()).unwrap();
+        let reached = table.lines().count() - 1;
+        let others = tree.list("unreachable").unwrap().len();
+        // What a scan finds is all there, and of the rest most is.
+        let least = match promise {
+            _ if promise.contains("mounts empty") => 0,
+            _ if promise.contains("found") => 137 + 35,
+            _ if promise.contains("whole") => 50,
+            _ => 100,
+        };
+        assert!(reached + others >= least, "{name}: {reached} and {others}");
+    }
+    assert_eq!(count, 40);
+}
+
 fn copy_book(from: &Path, to: &Path) {
     for extension in ["ctg", "cto", "ctb"] {
         let source = from.with_extension(extension);
@@ -534,6 +723,43 @@ fn a_book_beside_a_base_has_its_extension() {
         .into();
     assert_ne!(numbers[0], numbers[1]);
     assert!(numbers.iter().all(|number| *number < 1 << 53));
+}
+
+#[test]
+fn a_book_beside_a_base_that_is_written_stays_as_it_is() {
+    let books = shared_books();
+    let Some(tiny) = books.get(1) else { return };
+    let folder = common::copy_of_base("cbh/sample");
+    copy_book(tiny, &folder.path().join("sample.ctg"));
+    let writer = Writer {
+        label: "here".to_owned(),
+        clock: time,
+        drops_foreign_tags: false,
+        is_ending: |_| false,
+    };
+    let bases = Folder::new(folder.path(), cbfs::cbh::Options::default(), None);
+    let bases = bases.written_by(Some(writer));
+    let tree = Direct(Vfs::shelf(bases, &Options::default()).unwrap());
+    assert!(tree.stat("sample/games").unwrap().is_directory);
+    assert!(tree.0.can_be_written());
+    let e4 = tree.attr("sample.ctg/tree/e4").unwrap().ino;
+    let above = tree.attr("sample.ctg/tree").unwrap().ino;
+    let file = tree.attr("sample.ctg/tree/e4/moves.tsv").unwrap().ino;
+    let write = Access {
+        write: true,
+        ..Access::default()
+    };
+    for refused in [
+        tree.0.make(e4, b"d9").map(|_| ()),
+        tree.0.remove_directory(above, b"e4"),
+        tree.0.unlink(e4, b"moves.tsv"),
+        tree.0.rename(e4, b"moves.tsv", e4, b"x", RenameMode::Plain),
+        tree.0.link(file, e4, b"x").map(|_| ()),
+        tree.0.create(e4, b"x", write, false).map(|_| ()),
+        tree.0.open_file(file, write).map(|_| ()),
+    ] {
+        assert!(matches!(refused, Err(Error::ReadOnly)), "{refused:?}");
+    }
 }
 
 #[test]

@@ -70,15 +70,15 @@ def mount_cbfs(base):
     return Mount(["env", f"XDG_CACHE_HOME={CACHE}", CBFS, "mount", "-f", "-o", "ro", base, None])
 
 
-def milliseconds_to_start(base, rounds, before=lambda: None):
-    """How long `cbfs mount` takes until the first game can be opened: the least, and the median."""
+def milliseconds_to_start(base, rounds, before=lambda: None, first="games/000001.pgn"):
+    """How long `cbfs mount` takes until the first file can be opened: the least, and the median."""
     times = []
     for _ in range(rounds):
         before()
         directory = tempfile.mkdtemp(prefix="cbfs-bench-")
         start = time.perf_counter()
         run("env", f"XDG_CACHE_HOME={CACHE}", CBFS, "mount", "-o", "ro", base, directory)
-        os.stat(f"{directory}/games/000001.pgn")
+        os.stat(f"{directory}/{first}")
         times.append((time.perf_counter() - start) * 1e3)
         run(CBFS, "umount", directory)
         os.rmdir(directory)

@@ -12,7 +12,7 @@ use nix::sys::signal::{SigSet, Signal};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use sd_notify::NotifyState;
 
-use super::options::{MountOptions, Writing, parse_code_page, parse_size};
+use super::options::{MountOptions, Writing, parse_code_page, parse_size, parse_source_map};
 use super::{Failure, daemon, signals};
 use crate::cbh::{self, CodePage};
 use crate::fuse::{self, Mount, Mounted, Outcome, Stopper, mount_at};
@@ -25,10 +25,12 @@ const BREATH: Duration = Duration::from_millis(10);
 /// What `cbfs mount` takes.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(after_help = "\
-Options of -o: ro (the default; this version cannot write), allow_other,
-allow_root, auto_unmount, nonempty, uid=N, gid=N, cache_size=SIZE,
-codepage=PAGE, readdirplus=auto|on|off, fsname=NAME, xattr (games have extended
-attributes user.cbh.white and so on), and those of mount(8).
+Options of -o: ro, rw (by itself a mount can be written where the base can),
+allow_other, allow_root, auto_unmount, nonempty, uid=N, gid=N, cache_size=SIZE,
+scratch_size=SIZE, codepage=PAGE, drop_foreign_tags, export_limit=N,
+source_map=FROM=TO, readdirplus=auto|on|off, fsname=NAME, xattr (games have
+extended attributes user.cbh.white and so on), and those of mount(8). A comma
+in a value is written \\, and a backslash before a comma or another one \\\\.
 
 The mount ends with `cbfs umount`, `umount`, `fusermount3 -u`, or when the
 daemon gets SIGTERM or SIGINT; also while it is in use. SIGHUP is ignored.")]
@@ -186,14 +188,6 @@ fn serve(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// `FROM=TO`, `TO` a folder of this computer.
-fn parse_source_map(pair: &str) -> Result<SourceMap, String> {
-    let mut map: SourceMap = pair.parse()?;
-    // The daemon leaves this directory.
-    map.to = std::path::absolute(&map.to).map_err(|error| error.to_string())?;
-    Ok(map)
-}
-
 fn book_options(args: &Args, options: &MountOptions) -> BookOptions {
     let usual = BookOptions::default();
     BookOptions {
@@ -202,7 +196,7 @@ fn book_options(args: &Args, options: &MountOptions) -> BookOptions {
             .or(options.export_limit)
             .unwrap_or(usual.export_limit),
         games: GamesOptions {
-            maps: args.source_map.clone(),
+            maps: [&args.source_map[..], &options.source_maps].concat(),
             code_page: args.codepage.or(options.code_page),
         },
     }

@@ -4,6 +4,7 @@ use fuser::MountOption;
 
 use crate::cbh::CodePage;
 use crate::fuse::{Audience, ReadDirPlus};
+use crate::vfs::book::SourceMap;
 
 /// Standard options that mean nothing here, or are handled by mount(8).
 const IGNORED: [&str; 25] = [
@@ -76,6 +77,7 @@ pub(super) struct MountOptions {
     pub(super) cache_bytes: Option<usize>,
     pub(super) code_page: Option<CodePage>,
     pub(super) export_limit: Option<u32>,
+    pub(super) source_maps: Vec<SourceMap>,
     pub(super) readdirplus: ReadDirPlus,
     pub(super) xattr: bool,
     pub(super) auto_unmount: bool,
@@ -176,6 +178,11 @@ impl MountOptions {
                 let limit = limit.map_err(|_| format!("{key}={value}: not a number"))?;
                 self.export_limit = Some(limit);
             }
+            "source_map" => {
+                let map = parse_source_map(value);
+                let map = map.map_err(|why| format!("{key}={value}: {why}"))?;
+                self.source_maps.push(map);
+            }
             "readdirplus" => {
                 self.readdirplus = match value {
                     "auto" => ReadDirPlus::Auto,
@@ -223,7 +230,16 @@ pub(super) fn parse_code_page(label: &str) -> Result<CodePage, String> {
     })
 }
 
-/// Splits at commas that no backslash stands before.
+/// `FROM=TO`, `TO` a folder of this computer.
+pub(super) fn parse_source_map(pair: &str) -> Result<SourceMap, String> {
+    let mut map: SourceMap = pair.parse()?;
+    // The daemon leaves this directory.
+    map.to = std::path::absolute(&map.to).map_err(|error| error.to_string())?;
+    Ok(map)
+}
+
+/// Splits at commas that no backslash stands before. Before anything but a
+/// comma and a backslash, a backslash is one: paths of Windows have many.
 fn split(list: &str) -> Vec<String> {
     let mut options = vec![String::new()];
     let mut characters = list.chars();
@@ -232,12 +248,13 @@ fn split(list: &str) -> Vec<String> {
             options.push(String::new());
             continue;
         }
-        let literal = match character {
-            '\\' => characters.next(),
-            _ => Some(character),
+        let escaped = characters.clone().next();
+        let literal = match escaped.filter(|next| character == '\\' && matches!(next, ',' | '\\')) {
+            Some(_) => characters.next().unwrap_or(character),
+            None => character,
         };
         if let Some(option) = options.last_mut() {
-            option.extend(literal);
+            option.push(literal);
         }
     }
     options
@@ -290,6 +307,7 @@ mod tests {
                 "codepage=klingon: not an 8-bit code page",
             ),
             ("codepage=utf-8", "codepage=utf-8: UTF-8 is recognised"),
+            ("source_map=/only", "source_map=/only: not FROM=TO"),
             ("readdirplus=maybe", "readdirplus=maybe: not auto"),
             ("auto_unmount", "auto_unmount needs allow_other"),
         ] {
@@ -303,6 +321,21 @@ mod tests {
         let options = parse(r"fsname=/a\,b\\c,uid=7").unwrap();
         assert_eq!(options.source_name.as_deref(), Some(r"/a,b\c"));
         assert_eq!(options.uid, Some(7));
+    }
+
+    #[test]
+    fn folders_of_another_computer_keep_their_backslashes() {
+        let options = parse(r"source_map=C:\Bases\a\,b=/x=y,ro,source_map=\\\\host\d=/z").unwrap();
+        let maps = options.source_maps.iter();
+        let maps: Vec<_> = maps
+            .map(|map| (map.from.as_str(), map.to.as_path()))
+            .collect();
+        let path = std::path::Path::new;
+        assert_eq!(
+            maps,
+            [(r"C:\Bases\a,b", path("/x=y")), (r"\\host\d", path("/z"))]
+        );
+        assert_eq!(options.writing, Writing::Off);
     }
 
     #[test]

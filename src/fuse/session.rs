@@ -335,7 +335,7 @@ fn start_background(vfs: &Arc<Vfs>) -> io::Result<Vec<JoinHandle<()>>> {
     Ok(threads)
 }
 
-fn cores() -> usize {
+pub(super) fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 

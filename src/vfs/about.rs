@@ -151,6 +151,7 @@ impl Snapshot {
             ino,
             kind: NodeKind::File(Size::Rendered),
             size: text.len() as u64,
+            is_sized: true,
             links: 1,
             modified: *modified,
             generation: text.mark(),

@@ -77,8 +77,7 @@ impl TextCache {
     }
 
     /// The text of `key`, if it is here.
-    #[cfg(test)]
-    fn get(&self, key: Key) -> Option<Text> {
+    pub(super) fn get(&self, key: Key) -> Option<Text> {
         self.shard(key).texts.get(&key).cloned()
     }
 

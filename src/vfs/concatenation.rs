@@ -28,7 +28,6 @@
 mod chunks;
 mod index;
 mod measuring;
-mod once;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -40,13 +39,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use lru::LruCache;
 
 use super::cache::Key;
+use super::once::Once;
 use super::text::mark;
 use super::volume::Renderer;
 use super::{Background, Bytes, Error, Ino, Measure, Sizes, Text, TextCache, Volume};
 use chunks::{Chunk, Chunks};
 use index::{Index, Segment};
 use measuring::Measuring;
-use once::Once;
 use streams::Streams;
 
 /// Indexes kept; those used least recently leave first.

@@ -229,6 +229,24 @@ impl Edition {
         }
     }
 
+    /// As [`attr_of`](Edition::attr_of), but for a length that takes long to
+    /// find out.
+    pub(super) fn attr_at_once(&self, node: &Node) -> Result<Attr, Error> {
+        let is_long = || self.volume.long_work(node.ino, None).is_some();
+        if node.kind == NodeKind::File(Size::Asked) && is_long() {
+            return Ok(self.unsized_attr(node));
+        }
+        self.attr_of(node)
+    }
+
+    /// All but the length, which no mark depends on.
+    fn unsized_attr(&self, node: &Node) -> Attr {
+        Attr {
+            is_sized: false,
+            ..attr_with(node, 0, self.mark_of(node, 0))
+        }
+    }
+
     pub(super) fn attr_of(&self, node: &Node) -> Result<Attr, Error> {
         let (size, generation) = match node.kind {
             NodeKind::Directory => (4096, 0),
@@ -279,6 +297,7 @@ impl Edition {
 
     /// What tells the content of a file that is read in pieces from others.
     fn mark_of(&self, node: &Node, size: u64) -> u32 {
+        let size = if self.volume.is_constant() { 0 } else { size };
         let time = node.modified.duration_since(UNIX_EPOCH);
         let nanoseconds = time.map_or(0, |time| time.as_nanos());
         let version = if self.volume.is_as_stored(node.ino) {
@@ -341,6 +360,15 @@ impl Edition {
     /// want nothing but names.
     fn listed_attr(&self, node: &Node) -> Option<Result<Attr, Error>> {
         match node.kind {
+            NodeKind::File(Size::Asked) if self.volume.is_constant() => {
+                let attr = self.unsized_attr(node);
+                let known = self.volume.known_size(node.ino);
+                Some(Ok(Attr {
+                    size: known.unwrap_or(attr.size),
+                    is_sized: known.is_some(),
+                    ..attr
+                }))
+            }
             NodeKind::File(Size::Asked) => None,
             NodeKind::File(Size::Concatenation(directory)) => {
                 let concatenations = &self.shared.concatenations;
@@ -462,6 +490,7 @@ fn attr_with(node: &Node, size: u64, generation: u32) -> Attr {
         ino: node.ino,
         kind: node.kind,
         size,
+        is_sized: true,
         links: node.links,
         modified: node.modified,
         generation,

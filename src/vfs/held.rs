@@ -91,6 +91,7 @@ mod tests {
             ino: Ino(7),
             kind: NodeKind::Directory,
             size: 0,
+            is_sized: true,
             links: 1,
             modified: UNIX_EPOCH,
             generation,

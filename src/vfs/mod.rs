@@ -38,6 +38,7 @@ mod error;
 mod guiding;
 mod held;
 mod names;
+mod once;
 mod readers;
 mod saves;
 mod shelf;
@@ -114,6 +115,9 @@ pub struct Attr {
     pub kind: NodeKind,
     /// Exact length in bytes.
     pub size: u64,
+    /// Whether the length is known. If not, it is 0 here, nothing that was told
+    /// of it is to be kept, and [`Vfs::attr`] finds it out.
+    pub is_sized: bool,
     /// How many names it has.
     pub links: u32,
     /// When its content last changed.
@@ -135,6 +139,7 @@ impl Attr {
             ino: node.ino,
             kind: node.kind,
             size: 4096,
+            is_sized: true,
             links: node.links,
             modified: node.modified,
             generation: 0,
@@ -334,6 +339,23 @@ impl Vfs {
     /// [`Error::NotFound`], [`Error::NotADirectory`], [`Error::Damaged`],
     /// [`Error::Stale`].
     pub fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
+        let attr = self.lookup_at_once(directory, name)?;
+        if attr.is_sized {
+            return Ok(attr);
+        }
+        Ok(Attr {
+            generation: attr.generation,
+            ..self.attr(attr.ino)?
+        })
+    }
+
+    /// As [`Vfs::lookup`], but leaves a length open that takes long to find
+    /// out: meanwhile the kernel lets nobody list that directory.
+    ///
+    /// # Errors
+    ///
+    /// As [`Vfs::lookup`].
+    pub fn lookup_at_once(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
         match name {
             // Asked by those who serve the mount to others, as NFS.
             b"." => return self.attr(directory),
@@ -377,6 +399,18 @@ impl Vfs {
             }
             Place::Volume(slot, inner) => Ok(globally(slot.attr(inner)?, slot.number())),
         }
+    }
+
+    /// What has to be worked out before `name` can be looked up in this
+    /// directory, or without a name, before it can be listed, or attributes and
+    /// text of this file be told. It takes so long that a thread which others
+    /// wait for should not do it; `None` if there is nothing of that kind.
+    pub fn long_work(&self, ino: Ino, name: Option<&[u8]>) -> Option<Ino> {
+        let Place::Volume(slot, inner) = self.place(ino).ok()? else {
+            return None;
+        };
+        let work = slot.opened()?.volume.long_work(inner, name)?;
+        Some(work.in_slot(slot.number()))
     }
 
     /// The directory that `directory` lies in; the root lies in itself.

@@ -236,6 +236,12 @@ pub trait Volume: Debug + Send + Sync {
         Err(Error::NotFound)
     }
 
+    /// As [`size`](Volume::size), if that can be told at once.
+    fn known_size(&self, ino: Ino) -> Option<u64> {
+        let _ = ino;
+        None
+    }
+
     /// Appends up to `length` bytes from `offset` on of a file of
     /// [`Size::Known`] or [`Size::Asked`] to `bytes`; fewer at its end only.
     ///
@@ -277,11 +283,31 @@ pub trait Volume: Debug + Send + Sync {
         Err(Error::NotFound)
     }
 
+    /// The file or directory that has to be worked out before `name` can be
+    /// looked up in this directory, or without a name, before it can be
+    /// listed, or length and text of this file be told; `None` if there is
+    /// nothing that takes so long that nobody else shall wait for it. Must be
+    /// said at once. Only a [constant](Volume::is_constant) volume has any.
+    fn long_work(&self, ino: Ino, name: Option<&[u8]>) -> Option<Ino> {
+        let _ = (ino, name);
+        None
+    }
+
     /// Whether a file of [`Size::Known`] is one of the disk, shown as it is:
     /// then it is another content exactly when its length or time is another.
     /// All others count as changed whenever the volume is opened anew.
     fn is_as_stored(&self, ino: Ino) -> bool {
         let _ = ino;
+        false
+    }
+
+    /// Looks at what is asked for first, so that it is in memory then. Takes a
+    /// moment.
+    fn look_ahead(&self) {}
+
+    /// Whether no file gets another content while the volume is open. Then
+    /// contents are told from others without their lengths.
+    fn is_constant(&self) -> bool {
         false
     }
 

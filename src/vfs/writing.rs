@@ -95,7 +95,7 @@ impl Vfs {
     /// Whether what `attr` says holds until the kernel is told otherwise;
     /// not so while somebody writes the file.
     pub fn is_settled(&self, attr: &Attr) -> bool {
-        !attr.is_renewed() && !self.is_on_desk(attr.ino)
+        attr.is_sized && !attr.is_renewed() && !self.is_on_desk(attr.ino)
     }
 
     /// What the kernel has to be told since this was asked last. To be asked
@@ -268,11 +268,10 @@ impl Vfs {
     ///
     /// # Errors
     ///
+    /// [`Error::ReadOnly`] but in a base that can be written, there
     /// [`Error::Exists`], or else [`Error::NotPermitted`].
     pub fn make(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
-        if !self.can_be_written() {
-            return Err(Error::ReadOnly);
-        }
+        self.edited(directory)?;
         match self.lookup(directory, name) {
             Ok(_) => Err(Error::Exists),
             Err(Error::NotFound) => Err(Error::NotPermitted),
@@ -284,12 +283,11 @@ impl Vfs {
     ///
     /// # Errors
     ///
+    /// [`Error::ReadOnly`] but in a base that can be written, there
     /// [`Error::NotFound`], [`Error::NotADirectory`], or else
     /// [`Error::NotPermitted`].
     pub fn remove_directory(&self, directory: Ino, name: &[u8]) -> Result<(), Error> {
-        if !self.can_be_written() {
-            return Err(Error::ReadOnly);
-        }
+        self.edited(directory)?;
         match self.lookup(directory, name)?.kind {
             NodeKind::Directory => Err(Error::NotPermitted),
             _ => Err(Error::NotADirectory),

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Condvar, Mutex};
 
 use cbfs::book::{
     Book, CanonicalBoard, Error, Facts, Format, Record, Scanned, Squares, StoredMove, Way,
@@ -206,6 +206,85 @@ impl Book for MemoryBook {
             }
         }
         Ok(())
+    }
+}
+
+/// A book one position of which is not found before somebody says so, so that
+/// walks of the whole book take as long as one likes.
+#[derive(Debug)]
+pub struct GatedBook {
+    book: MemoryBook,
+    stop: Key,
+    gate: Arc<Gate>,
+}
+
+/// What walks wait at.
+#[derive(Debug, Default)]
+pub struct Gate {
+    state: Mutex<(u32, bool)>,
+    changed: Condvar,
+}
+
+impl Gate {
+    /// Waits until so many have come here.
+    pub fn wait_for(&self, count: u32) {
+        let state = self.state.lock().unwrap();
+        let waited = self
+            .changed
+            .wait_while(state, |(waiting, _)| *waiting < count);
+        drop(waited.unwrap());
+    }
+
+    pub fn open(&self) {
+        self.state.lock().unwrap().1 = true;
+        self.changed.notify_all();
+    }
+
+    fn pass(&self) {
+        let mut state = self.state.lock().unwrap();
+        state.0 += 1;
+        self.changed.notify_all();
+        let passed = self.changed.wait_while(state, |(_, is_open)| !*is_open);
+        drop(passed.unwrap());
+    }
+}
+
+impl GatedBook {
+    /// [`MemoryBook::sample`] with a gate before what comes after `1. e4 e5`.
+    pub fn sample() -> (GatedBook, Arc<Gate>) {
+        let after = position("rnbqkbnr/pppp1ppp/8/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R b KQkq - 0 1");
+        let gate = Arc::new(Gate::default());
+        let book = GatedBook {
+            book: MemoryBook::sample(),
+            stop: key(&CanonicalBoard::of(&after).unwrap()),
+            gate: Arc::clone(&gate),
+        };
+        (book, gate)
+    }
+}
+
+impl Book for GatedBook {
+    fn facts(&self) -> &Facts {
+        self.book.facts()
+    }
+
+    fn defects(&self) -> Vec<Defect> {
+        self.book.defects()
+    }
+
+    fn find(&self, board: &CanonicalBoard) -> Result<Option<Record>, Error> {
+        if key(board) == self.stop {
+            self.gate.pass();
+        }
+        self.book.find(board)
+    }
+
+    fn scan(
+        &self,
+        visit: &mut dyn FnMut(Scanned<'_>) -> ControlFlow<()>,
+        defect: &mut dyn FnMut(Defect),
+    ) -> Result<(), Error> {
+        self.book.scan(visit, defect)
     }
 }
 

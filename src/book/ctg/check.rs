@@ -72,7 +72,8 @@ pub(super) fn check(book: &CtgBook, defect: &mut dyn FnMut(Defect)) -> Result<()
         });
         ControlFlow::Continue(())
     })?;
-    if let Some(entries) = &book.entries {
+    // Into an empty book nothing can lead.
+    if let Some(entries) = book.entries.as_ref().filter(|_| book.facts.pages > 0) {
         check_entries(book, entries, defect)?;
     }
     Ok(())

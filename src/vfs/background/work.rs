@@ -93,6 +93,7 @@ impl Vfs {
 
     fn hasten_edition(&self, edition: &Edition) {
         edition.load_sizes_once();
+        edition.volume.look_ahead();
         let (first, last) = edition.rendered();
         let end = (last.0 + 1).min(first.0 + HASTE);
         let comfortable = self.comfortable(edition);

@@ -132,7 +132,8 @@ impl BookVolume {
 
     fn list_unreachable(&self, after: u64, listing: &mut Listing<'_>) -> Result<(), Error> {
         let first = after.saturating_sub(2);
-        let names = self.unreachable()?.names();
+        let known = self.unreachable()?;
+        let names = known.names();
         let skipped = usize::try_from(first).unwrap_or(usize::MAX);
         for (name, cookie) in names.skip(skipped).zip(first + 3..) {
             let line = self

@@ -11,7 +11,7 @@
 //! | `README.txt`, `book.json`, `warnings.txt` | about the book |
 //!
 //! A directory is a **line**: a start and the moves from there. It is made
-//! when somebody looks, and has the files of [`LineFile`](numbers::LineFile). Where a move leads
+//! when somebody looks, and has the files of [`LineFile`]. Where a move leads
 //! to a position that was there before, a link to that directory stands in its
 //! place, so every walk ends: no line is longer than the book has positions.
 //!
@@ -45,27 +45,29 @@ pub use games::{Games, GamesOptions, ListedSource, SourceMap};
 pub(super) use source::stem_of;
 pub use source::{BookOptions, BookSource};
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use self::game_files::GameFiles;
 use self::lines::{Lines, Origin};
-use self::numbers::{Export, LineId, Thing, Top};
+use self::numbers::{Export, LineFile, LineId, RootFile, Thing, Top};
 use self::spool::Spools;
 use self::standing::{Standing, Standings};
 use self::unreachable::Unreachable;
+use super::once::Once;
 use super::volume::{
     Completeness, Facts, Fault, Ino, Listing, Node, NodeKind, Size, Statistics, Volume,
 };
-use super::{Error, TextCache};
+use super::{Error, Text, TextCache};
 use crate::book::{self, Book};
 
 /// Memory for texts of small files, which the kernel asks for twice: for the
 /// length and for the text.
 const TEXT_BYTES: usize = 1 << 20;
 
-/// Large texts of lines that are kept, in files.
+/// Large texts of lines that are kept, in files; and their bytes, together.
 const LINES_SPOOLED: usize = 64;
+const LINES_SPOOLED_BYTES: u64 = 256 << 20;
 
 /// A book as directories.
 #[derive(Debug)]
@@ -80,7 +82,8 @@ pub struct BookVolume {
     /// Large texts of lines, those longest untouched leaving first.
     spools: Spools,
     exports: Spools,
-    unreachable: OnceLock<Unreachable>,
+    unreachable: Once<Arc<Unreachable>>,
+    warnings: Once<Text>,
     games: GameFiles,
 }
 
@@ -109,9 +112,10 @@ impl BookVolume {
             lines,
             standings: Standings::default(),
             texts: TextCache::new(TEXT_BYTES),
-            spools: Spools::new(LINES_SPOOLED),
-            exports: Spools::new(Export::ALL.len()),
-            unreachable: OnceLock::new(),
+            spools: Spools::new(LINES_SPOOLED, LINES_SPOOLED_BYTES),
+            exports: Spools::new(Export::ALL.len(), u64::MAX),
+            unreachable: Once::default(),
+            warnings: Once::default(),
         }
     }
 
@@ -153,12 +157,23 @@ impl BookVolume {
         Ok(Standing::new(origin, position.ok_or(Error::Stale)?))
     }
 
-    fn unreachable(&self) -> Result<&Unreachable, Error> {
-        if let Some(known) = self.unreachable.get() {
-            return Ok(known);
+    fn unreachable(&self) -> Result<Arc<Unreachable>, Error> {
+        self.unreachable.get_or_work_out(|| {
+            let limit = self.options.export_limit;
+            Ok(Arc::new(Unreachable::find(&*self.book, limit)?))
+        })
+    }
+
+    /// Whether this can only be told once the whole book, or all of a line,
+    /// has been walked.
+    fn is_to_be_walked(&self, thing: Thing) -> bool {
+        match thing {
+            Thing::Export(_)
+            | Thing::LineFile(_, LineFile::Pgn)
+            | Thing::RootFile(RootFile::Warnings) => self.known_length(thing).is_none(),
+            Thing::Top(Top::Unreachable) => self.unreachable.get().is_none(),
+            _ => false,
         }
-        let found = Unreachable::find(&*self.book, self.options.export_limit)?;
-        Ok(self.unreachable.get_or_init(|| found))
     }
 
     fn file_node(&self, ino: Ino) -> Node {
@@ -277,6 +292,33 @@ impl Volume for BookVolume {
         // It lies in the directory of the move before it.
         let up = (standing.ply - 1).saturating_sub(earlier);
         Ok(vec![".."; up].join("/").into_bytes())
+    }
+
+    fn known_size(&self, ino: Ino) -> Option<u64> {
+        self.known_length(Thing::of(ino)?)
+    }
+
+    fn long_work(&self, ino: Ino, name: Option<&[u8]>) -> Option<Ino> {
+        let thing = Thing::of(ino)?;
+        let is_asked = match name {
+            None => true,
+            // All other names are looked up without their lengths.
+            Some(_) => thing == Thing::Top(Top::Unreachable),
+        };
+        (is_asked && self.is_to_be_walked(thing)).then_some(ino)
+    }
+
+    fn look_ahead(&self) {
+        let members = &self.book.facts().members;
+        // A book without its directory would be searched from end to end.
+        if members.iter().all(|member| member.bytes.is_some()) {
+            // Its error, if any, comes again when somebody looks.
+            let _ = self.size(LineFile::Moves.ino(LineId::TREE));
+        }
+    }
+
+    fn is_constant(&self) -> bool {
+        true
     }
 
     fn is_held(&self, ino: Ino) -> bool {

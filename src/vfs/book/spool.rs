@@ -5,12 +5,13 @@ use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::num::NonZeroUsize;
 use std::os::unix::fs::FileExt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 
 use super::lines::Key;
 use crate::vfs::Error;
+use crate::vfs::once::Once;
 
 /// A text in a file.
 #[derive(Debug)]
@@ -57,18 +58,34 @@ pub(super) fn slice(text: &[u8], offset: u64, length: u32) -> &[u8] {
 }
 
 /// A text that somebody writes, or has written.
-type Slot = Arc<Mutex<Option<Arc<Spool>>>>;
+type Slot = Arc<Once<Arc<Spool>>>;
 
 /// Large texts by what they are of, those longest untouched leaving
 /// first. Each is written once; who asks meanwhile waits.
 #[derive(Debug)]
-pub(super) struct Spools(Mutex<LruCache<Key, Slot>>);
+pub(super) struct Spools {
+    slots: Mutex<LruCache<Key, Slot>>,
+    /// Room for all of them but the last.
+    most_bytes: u64,
+}
 
 impl Spools {
-    /// With room for so many.
-    pub(super) fn new(most: usize) -> Spools {
+    /// With room for so many, and for so many bytes.
+    pub(super) fn new(most: usize, most_bytes: u64) -> Spools {
         let most = NonZeroUsize::new(most).unwrap_or(NonZeroUsize::MIN);
-        Spools(Mutex::new(LruCache::new(most)))
+        Spools {
+            slots: Mutex::new(LruCache::new(most)),
+            most_bytes,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, LruCache<Key, Slot>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The length of the text of `key`, if that is written.
+    pub(super) fn known_bytes(&self, key: Key) -> Option<u64> {
+        Some(self.lock().peek(&key)?.get()?.bytes())
     }
 
     /// The text of `key`, which `write` writes if it is not there.
@@ -77,18 +94,25 @@ impl Spools {
         key: Key,
         write: impl FnOnce(&mut BufWriter<File>) -> Result<(), Error>,
     ) -> Result<Arc<Spool>, Error> {
-        let slot = {
-            let mut spools = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(spools.get_or_insert(key, Slot::default))
-        };
-        let mut written = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(spool) = &*written {
-            return Ok(Arc::clone(spool));
+        let slot = Arc::clone(self.lock().get_or_insert(key, Slot::default));
+        if let Some(spool) = slot.get() {
+            return Ok(spool);
         }
         // What fails is tried again by who asks next.
-        let spool = Arc::new(Spool::new(write)?);
-        *written = Some(Arc::clone(&spool));
+        let spool = slot.get_or_work_out(|| Ok(Arc::new(Spool::new(write)?)))?;
+        self.trim();
         Ok(spool)
+    }
+
+    /// Makes room for bytes.
+    fn trim(&self) {
+        let mut slots = self.lock();
+        let bytes = |slot: &Slot| slot.get().map_or(0, |spool| spool.bytes());
+        let mut all: u64 = slots.iter().map(|(_, slot)| bytes(slot)).sum();
+        while slots.len() > 1 && all > self.most_bytes {
+            let removed = slots.pop_lru();
+            all -= removed.map_or(0, |(_, slot)| bytes(&slot));
+        }
     }
 }
 
@@ -103,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_text_is_written_once_and_read_in_pieces() {
-        let spools = Spools::new(2);
+        let spools = Spools::new(2, 1 << 20);
         let failed = spools.get(key(7), |_| Err(Error::NotFound));
         assert!(failed.is_err());
         let mut text = Vec::new();
@@ -130,7 +154,7 @@ mod tests {
 
     #[test]
     fn those_longest_untouched_leave_first() {
-        let spools = Spools::new(2);
+        let spools = Spools::new(2, 1 << 20);
         let mut count = 0;
         for ino in [1, 2, 1, 3, 1, 2] {
             let write = |_: &mut BufWriter<File>| {
@@ -140,5 +164,24 @@ mod tests {
             spools.get(key(ino), write).unwrap();
         }
         assert_eq!(count, 4);
+    }
+
+    #[test]
+    fn texts_leave_when_there_are_too_many_bytes() {
+        let spools = Spools::new(9, 10);
+        let write = |number| {
+            let write = |out: &mut BufWriter<File>| {
+                out.write_all(b"4 + 4 by").unwrap();
+                Ok(())
+            };
+            spools.get(key(number), write).unwrap()
+        };
+        let first = write(1);
+        assert_eq!(spools.known_bytes(key(1)), Some(8));
+        write(2);
+        assert_eq!(spools.known_bytes(key(1)), None);
+        assert_eq!(spools.known_bytes(key(2)), Some(8));
+        // Who has it may read on.
+        assert_eq!(first.read(6, 9).unwrap(), b"by");
     }
 }

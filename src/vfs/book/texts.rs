@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::Arc;
 
-use super::lines::Origin;
+use super::lines::{Key, Origin};
 use super::numbers::{Export, LineFile, LineId, RootFile, Thing};
 use super::spool::{Spool, slice};
 use super::{BookVolume, about};
@@ -18,15 +18,14 @@ use crate::vfs::{Error, Ino, Text};
 impl BookVolume {
     /// The text of a small file.
     fn text(&self, thing: Thing) -> Result<Text, Error> {
-        let hash = match thing {
-            Thing::LineFile(line, _) => self.lines.key(line)?.0,
-            _ => 0,
-        };
-        self.texts.get_or_render((hash, thing.ino()), || {
+        if thing == Thing::RootFile(RootFile::Warnings) {
+            // Too much work for being done again.
+            return self.warnings();
+        }
+        self.texts.get_or_render(self.text_key(thing)?, || {
             let text = match thing {
                 Thing::RootFile(RootFile::Readme) => about::readme(self).into_bytes(),
                 Thing::RootFile(RootFile::Json) => about::json(self).into_bytes(),
-                Thing::RootFile(RootFile::Warnings) => about::warnings(self)?.into_bytes(),
                 Thing::LineFile(line, file) => self.sheet(line, file)?.into_bytes(),
                 Thing::Sources => self.games.table()?.into_bytes(),
                 Thing::Game(index) => self.games.render(index)?,
@@ -34,6 +33,33 @@ impl BookVolume {
             };
             Ok(Text::from(text))
         })
+    }
+
+    /// Under what the text of a small file is kept.
+    fn text_key(&self, thing: Thing) -> Result<(u64, Ino), Error> {
+        let hash = match thing {
+            Thing::LineFile(line, _) => self.lines.key(line)?.0,
+            _ => 0,
+        };
+        Ok((hash, thing.ino()))
+    }
+
+    /// The length of a file whose text is there.
+    pub(super) fn known_length(&self, thing: Thing) -> Option<u64> {
+        let text = match thing {
+            Thing::Export(export) => return self.exports.known_bytes(export_key(export)),
+            Thing::LineFile(line, LineFile::Pgn) => {
+                return self.spools.known_bytes(self.lines.key(line).ok()?);
+            }
+            Thing::RootFile(RootFile::Warnings) => self.warnings.get(),
+            thing => self.texts.get(self.text_key(thing).ok()?),
+        };
+        text.map(|text| text.len() as u64)
+    }
+
+    fn warnings(&self) -> Result<Text, Error> {
+        self.warnings
+            .get_or_work_out(|| Ok(Text::from(about::warnings(self)?.into_bytes())))
     }
 
     /// A small file of a position.
@@ -86,8 +112,7 @@ impl BookVolume {
     }
 
     fn export(&self, export: Export) -> Result<Arc<Spool>, Error> {
-        let key = (export as u64, LineId::TREE);
-        self.exports.get(key, |out| {
+        self.exports.get(export_key(export), |out| {
             let book = &*self.book;
             let limits = Limits::positions(self.options.export_limit);
             let (written, mark) = match export {
@@ -155,6 +180,11 @@ impl BookVolume {
             |spool| spool.read(offset, length),
         )
     }
+}
+
+/// Under what an export is kept.
+fn export_key(export: Export) -> Key {
+    (export as u64, LineId::TREE)
 }
 
 impl From<ExportError> for Error {

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use lru::LruCache;
 
 use super::index::{CHUNK_BYTES, Index, Segment};
-use super::once::Once;
 use super::streams::STREAMS;
 use super::{MOST_CHUNK_BYTES, Sources, append_text, files_of, length_of, within};
 use crate::vfs::cache::Key;
+use crate::vfs::once::Once;
 use crate::vfs::{Error, Ino};
 
 /// A run of files, and their texts once they are rendered.

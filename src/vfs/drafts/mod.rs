@@ -174,7 +174,7 @@ impl Vfs {
     }
 
     /// The base that a number belongs to, if it can be edited.
-    fn edited(&self, ino: Ino) -> Result<Arc<Slot>, Error> {
+    pub(super) fn edited(&self, ino: Ino) -> Result<Arc<Slot>, Error> {
         match self.place(ino)? {
             Place::Volume(slot, _) if slot.is_edited() => Ok(slot),
             _ => Err(Error::ReadOnly),

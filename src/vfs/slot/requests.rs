@@ -57,7 +57,7 @@ impl Slot {
             .or_else(|| self.held.told(ino))
     }
 
-    /// See [`Vfs::lookup`](crate::vfs::Vfs::lookup).
+    /// See [`Vfs::lookup_at_once`](crate::vfs::Vfs::lookup_at_once).
     pub(in crate::vfs) fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
         if about::holds(directory) {
             return self.about.lookup(self, directory, name);
@@ -66,7 +66,7 @@ impl Slot {
             return self.about.attr(self, about::DIRECTORY);
         }
         self.answer(|edition| {
-            let attr = edition.attr_of(&edition.volume.lookup(directory, name)?)?;
+            let attr = edition.attr_at_once(&edition.volume.lookup(directory, name)?)?;
             self.tell(edition, &attr);
             Ok(attr)
         })

@@ -1,9 +1,8 @@
 //! What one thread works out while others wait for it.
 
-use std::sync::{Condvar, Mutex};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::lock;
-use crate::vfs::Error;
+use super::Error;
 
 /// A value that is worked out by the first thread that needs it.
 #[derive(Debug)]
@@ -51,7 +50,7 @@ impl<T: Clone> Once<T> {
         let mut state = self
             .landing
             .wait_while(state, |state| matches!(state, State::UnderWay))
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+            .unwrap_or_else(PoisonError::into_inner);
         if let State::Done(value) = &*state {
             return Ok(value.clone());
         }
@@ -75,6 +74,10 @@ impl<T: Clone> Once<T> {
             let _ = self.get_or_work_out(work);
         }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct Flight<'a, T> {

@@ -1,0 +1,501 @@
+//! The requests of the kernel, one after the other.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::time::SystemTime;
+
+use fuser::{
+    BsdFileFlags, Errno, FileHandle, Filesystem, FopenFlags, INodeNo, KernelConfig, LockOwner,
+    OpenAccMode, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory,
+    ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr,
+    Request, TimeOrNow, WriteFlags,
+};
+
+use super::{Adapter, Wanted, answer};
+use crate::vfs::{Access, Error, Handle, Ino, RenameMode};
+
+impl Filesystem for Adapter {
+    fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        let files = self.vfs.capacity();
+        self.profile.negotiate(config, self.readdirplus, files);
+        Ok(())
+    }
+
+    fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let directory = Ino(parent.0);
+        let work = self.vfs.long_work(directory, Some(name.as_bytes()));
+        let name = name.to_owned();
+        self.in_time(work, move |this| {
+            this.tell_name(directory, &name, reply);
+        });
+    }
+
+    // Forgetting several at once is forgetting one after the other.
+    fn forget(&self, _: &Request, ino: INodeNo, lookups: u64) {
+        // It has no answer, nor an error to tell.
+        let _ = answer(format_args!("forgetting {ino:?}"), || {
+            self.vfs.forget(Ino(ino.0), lookups);
+            Ok(())
+        });
+    }
+
+    fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        let work = self.vfs.long_work(Ino(ino.0), None);
+        self.in_time(work, move |this| {
+            match answer(format_args!("stat of {ino:?}"), || {
+                this.vfs.attr(Ino(ino.0))
+            }) {
+                Ok(attr) => reply.attr(&this.keep(&attr).1, &this.file_attr(&attr)),
+                Err(errno) => reply.error(errno),
+            }
+        });
+    }
+
+    fn readlink(&self, _: &Request, ino: INodeNo, reply: ReplyData) {
+        match answer(format_args!("readlink of {ino:?}"), || {
+            self.vfs.target(Ino(ino.0))
+        }) {
+            Ok(target) => reply.data(&target),
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    fn open(&self, _: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+        let access = access_of(flags);
+        if self.profile.is_writable {
+            let work = self.vfs.long_work(Ino(ino.0), None);
+            self.in_time(work, move |this| {
+                let request = format_args!("opening of {ino:?}");
+                match answer(request, || this.open_file(Ino(ino.0), access)) {
+                    Ok((handle, flags)) => reply.opened(handle, flags),
+                    Err(errno) => reply.error(errno),
+                }
+            });
+        } else if access.write {
+            reply.error(Errno::EROFS);
+        } else if self.profile.abilities.can_skip_open {
+            reply.error(Errno::ENOSYS);
+        } else {
+            let flags = FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH;
+            reply.opened(FileHandle(0), flags);
+        }
+    }
+
+    fn read(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        size: u32,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        let work = self.vfs.long_work(Ino(ino.0), None);
+        self.in_time(work, move |this| {
+            let request = format_args!("read of {ino:?} at {offset}");
+            let read = || {
+                if this.profile.is_writable {
+                    let handle = Handle(handle.0);
+                    // Before the answer makes a page of it.
+                    this.pages.read(Ino(ino.0), this.vfs.content_of(handle));
+                    this.vfs.read_open(handle, offset, size)
+                } else {
+                    this.vfs.read(Ino(ino.0), offset, size)
+                }
+            };
+            match answer(request, read) {
+                Ok(bytes) => reply.data(&bytes),
+                Err(errno) => reply.error(errno),
+            }
+        });
+    }
+
+    fn opendir(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        if self.profile.abilities.can_skip_opendir {
+            reply.error(Errno::ENOSYS);
+        } else if self.profile.is_writable {
+            // What a save changes is listed by whoever opens a directory next.
+            reply.opened(FileHandle(0), FopenFlags::empty());
+        } else {
+            let flags = FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_CACHE_DIR;
+            reply.opened(FileHandle(0), flags);
+        }
+    }
+
+    fn readdir(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        reply: ReplyDirectory,
+    ) {
+        let work = self.vfs.long_work(Ino(ino.0), None);
+        self.in_time(work, move |this| {
+            this.tell_names(Ino(ino.0), offset, reply);
+        });
+    }
+
+    fn readdirplus(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        reply: ReplyDirectoryPlus,
+    ) {
+        let work = self.vfs.long_work(Ino(ino.0), None);
+        self.in_time(work, move |this| {
+            this.tell_entries(Ino(ino.0), offset, reply);
+        });
+    }
+
+    fn statfs(&self, _: &Request, _: INodeNo, reply: ReplyStatfs) {
+        const BLOCK: u32 = 4096;
+        match answer(format_args!("statfs"), || Ok(self.vfs.statistics())) {
+            Ok(all) => {
+                let blocks = all.bytes.div_ceil(u64::from(BLOCK));
+                reply.statfs(blocks, 0, 0, all.files, 0, BLOCK, 255, BLOCK);
+            }
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    // Where there are no extended attributes, the kernel asks once and never
+    // again on this mount.
+
+    fn getxattr(&self, _: &Request, ino: INodeNo, name: &OsStr, room: u32, reply: ReplyXattr) {
+        let request = format_args!("attribute {} of {ino:?}", name.display());
+        let name = name.as_bytes();
+        if !self.xattr {
+            reply.error(Errno::ENOSYS);
+        } else if !name.starts_with(b"user.") {
+            reply.error(Errno::ENOTSUP);
+        } else {
+            match answer(request, || self.vfs.attribute(Ino(ino.0), name)) {
+                Ok(Some(value)) => give(&value, room, reply),
+                Ok(None) => reply.error(Errno::ENODATA),
+                Err(errno) => reply.error(errno),
+            }
+        }
+    }
+
+    fn listxattr(&self, _: &Request, ino: INodeNo, room: u32, reply: ReplyXattr) {
+        if !self.xattr {
+            reply.error(Errno::ENOSYS);
+            return;
+        }
+        // Each name ends in a zero byte.
+        let mut names = Vec::new();
+        let listed = answer(format_args!("attributes of {ino:?}"), || {
+            self.vfs.list_attributes(Ino(ino.0), &mut |name| {
+                names.extend_from_slice(name.as_bytes());
+                names.push(0);
+            })
+        });
+        match listed {
+            Ok(()) => give(&names, room, reply),
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    fn setattr(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        mode: Option<u32>,
+        uid: Option<u32>,
+        gid: Option<u32>,
+        size: Option<u64>,
+        _: Option<TimeOrNow>,
+        modified: Option<TimeOrNow>,
+        _: Option<SystemTime>,
+        handle: Option<FileHandle>,
+        _: Option<SystemTime>,
+        _: Option<SystemTime>,
+        _: Option<SystemTime>,
+        _: Option<BsdFileFlags>,
+        reply: ReplyAttr,
+    ) {
+        let wanted = Wanted {
+            mode: mode.and_then(|mode| u16::try_from(mode & 0o7777).ok()),
+            uid,
+            gid,
+            size,
+            modified: modified.map(|time| match time {
+                TimeOrNow::SpecificTime(time) => time,
+                TimeOrNow::Now => SystemTime::now(),
+            }),
+            handle: handle.map(|handle| Handle(handle.0)),
+        };
+        // Without a handle it is saved at once.
+        self.answer_save(ino, None, move |adapter| {
+            let request = format_args!("setting attributes of {ino:?}");
+            let ino = Ino(ino.0);
+            match adapter.answer_writing(request, || adapter.set_attributes(ino, &wanted)) {
+                Ok(attr) => reply.attr(&adapter.keep(&attr).1, &adapter.file_attr(&attr)),
+                Err(errno) => reply.error(errno),
+            }
+        });
+    }
+
+    fn create(
+        &self,
+        _: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        mode: u32,
+        umask: u32,
+        flags: i32,
+        reply: ReplyCreate,
+    ) {
+        let access = access_of(OpenFlags(flags));
+        let is_exclusive = flags & libc::O_EXCL != 0;
+        let mode = u16::try_from(mode & !umask & 0o7777).ok();
+        let own = name.to_owned();
+        self.answer_save(parent, Some(name), move |adapter| {
+            let request = format_args!("making of {} in {parent:?}", own.display());
+            let created = adapter.answer_writing(request, || {
+                adapter.create_file(Ino(parent.0), &own, access, is_exclusive, mode)
+            });
+            match created {
+                Ok((attr, handle)) => {
+                    let (name, attributes) = adapter.keep(&attr);
+                    reply.created(
+                        &name.min(attributes),
+                        &adapter.file_attr(&attr),
+                        adapter.generation(&attr),
+                        FileHandle(handle.0),
+                        FopenFlags::empty(),
+                    );
+                }
+                Err(errno) => reply.error(errno),
+            }
+        });
+    }
+
+    fn write(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        handle: FileHandle,
+        offset: u64,
+        data: &[u8],
+        _: WriteFlags,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        let request = format_args!("write to {ino:?} at {offset}");
+        let written = answer(request, || {
+            self.ensure_writable()?;
+            // The kernel keeps what is written, whatever becomes of it.
+            self.pages.forget(Ino(ino.0));
+            self.vfs.write(Handle(handle.0), offset, data)
+        });
+        match written {
+            Ok(count) => reply.written(count),
+            Err(errno) => reply.error(errno),
+        }
+    }
+
+    fn flush(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        handle: FileHandle,
+        _: LockOwner,
+        reply: ReplyEmpty,
+    ) {
+        if !self.profile.is_writable {
+            // Then the kernel never asks again.
+            return reply.error(Errno::ENOSYS);
+        }
+        self.answer_save(ino, None, move |adapter| {
+            let request = format_args!("closing of {ino:?}");
+            let flush = || adapter.vfs.flush(Handle(handle.0));
+            confirm(adapter.answer_writing(request, flush), reply);
+        });
+    }
+
+    fn release(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        handle: FileHandle,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        _: bool,
+        reply: ReplyEmpty,
+    ) {
+        let release = || {
+            if self.profile.is_writable {
+                self.vfs.release(Handle(handle.0));
+            }
+            Ok(())
+        };
+        confirm(answer(format_args!("release of {ino:?}"), release), reply);
+    }
+
+    fn fsync(&self, _: &Request, ino: INodeNo, handle: FileHandle, _: bool, reply: ReplyEmpty) {
+        if !self.profile.is_writable {
+            return reply.ok();
+        }
+        self.answer_save(ino, None, move |adapter| {
+            let request = format_args!("fsync of {ino:?}");
+            let fsync = || adapter.vfs.fsync(Ino(ino.0), Some(Handle(handle.0)));
+            confirm(adapter.answer_writing(request, fsync), reply);
+        });
+    }
+
+    fn fsyncdir(&self, _: &Request, ino: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
+        let fsync = || {
+            if self.profile.is_writable {
+                self.vfs.fsync_directory(Ino(ino.0))?;
+            }
+            Ok(())
+        };
+        confirm(answer(format_args!("fsync of {ino:?}"), fsync), reply);
+    }
+
+    fn unlink(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        let own = name.to_owned();
+        self.answer_save(parent, Some(name), move |adapter| {
+            let request = format_args!("removal of {} in {parent:?}", own.display());
+            let unlink = || adapter.vfs.unlink(Ino(parent.0), own.as_bytes());
+            confirm(adapter.answer_writing(request, unlink), reply);
+        });
+    }
+
+    fn rmdir(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
+        let request = format_args!("removal of {} in {parent:?}", name.display());
+        let removed = self.answer_writing(request, || {
+            self.vfs.remove_directory(Ino(parent.0), name.as_bytes())
+        });
+        confirm(removed, reply);
+    }
+
+    fn rename(
+        &self,
+        _: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        new_parent: INodeNo,
+        new_name: &OsStr,
+        flags: RenameFlags,
+        reply: ReplyEmpty,
+    ) {
+        let names = (name.to_owned(), new_name.to_owned());
+        self.answer_save(parent, Some(name), move |adapter| {
+            let (name, new_name) = &names;
+            let shown = (name.display(), new_name.display());
+            let request = format_args!("renaming of {} to {}", shown.0, shown.1);
+            let renamed = adapter.answer_writing(request, || {
+                let mode = rename_mode(flags)?;
+                let (from, to) = (Ino(parent.0), Ino(new_parent.0));
+                let names = (name.as_bytes(), new_name.as_bytes());
+                adapter.vfs.rename(from, names.0, to, names.1, mode)
+            });
+            confirm(renamed, reply);
+        });
+    }
+
+    fn link(&self, _: &Request, ino: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let request = format_args!("link {} to {ino:?}", name.display());
+        let linked = self.answer_writing(request, || {
+            self.vfs.link(Ino(ino.0), Ino(parent.0), name.as_bytes())
+        });
+        self.tell_entry(linked, reply);
+    }
+
+    fn mknod(
+        &self,
+        _: &Request,
+        parent: INodeNo,
+        name: &OsStr,
+        _: u32,
+        _: u32,
+        _: u32,
+        reply: ReplyEntry,
+    ) {
+        self.make(parent, name, reply);
+    }
+
+    fn mkdir(&self, _: &Request, parent: INodeNo, name: &OsStr, _: u32, _: u32, reply: ReplyEntry) {
+        self.make(parent, name, reply);
+    }
+
+    fn symlink(&self, _: &Request, parent: INodeNo, name: &OsStr, _: &Path, reply: ReplyEntry) {
+        self.make(parent, name, reply);
+    }
+
+    fn setxattr(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: &OsStr,
+        _: &[u8],
+        _: i32,
+        _: u32,
+        reply: ReplyEmpty,
+    ) {
+        match self.ensure_writable() {
+            Ok(()) => reply.error(Errno::ENOTSUP),
+            Err(_) => reply.error(Errno::EROFS),
+        }
+    }
+}
+
+impl Adapter {
+    /// Answers who wants to make a directory, a link or a device.
+    fn make(&self, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        let request = format_args!("making of {} in {parent:?}", name.display());
+        let made = self.answer_writing(request, || self.vfs.make(Ino(parent.0), name.as_bytes()));
+        self.tell_entry(made, reply);
+    }
+}
+
+/// The access that the flags of open(2) ask for.
+fn access_of(flags: OpenFlags) -> Access {
+    let mode = flags.acc_mode();
+    Access {
+        read: mode != OpenAccMode::O_WRONLY,
+        write: mode != OpenAccMode::O_RDONLY,
+        truncate: flags.0 & libc::O_TRUNC != 0,
+        append: flags.0 & libc::O_APPEND != 0,
+    }
+}
+
+fn rename_mode(flags: RenameFlags) -> Result<RenameMode, Error> {
+    if flags.is_empty() {
+        Ok(RenameMode::Plain)
+    } else if flags == RenameFlags::RENAME_NOREPLACE {
+        Ok(RenameMode::NoReplace)
+    } else if flags == RenameFlags::RENAME_EXCHANGE {
+        Ok(RenameMode::Exchange)
+    } else {
+        Err(Error::Invalid)
+    }
+}
+
+/// Answers a request that gives nothing.
+fn confirm(result: Result<(), Errno>, reply: ReplyEmpty) {
+    match result {
+        Ok(()) => reply.ok(),
+        Err(errno) => reply.error(errno),
+    }
+}
+
+/// Gives `bytes` to a caller who has `room` for so many; without any room
+/// only their number was asked for.
+fn give(bytes: &[u8], room: u32, reply: ReplyXattr) {
+    match (u32::try_from(bytes.len()), room) {
+        (Ok(length), 0) => reply.size(length),
+        (Ok(length), room) if length <= room => reply.data(bytes),
+        _ => reply.error(Errno::ERANGE),
+    }
+}
