@@ -11,6 +11,7 @@ mod records;
 mod texts;
 pub(super) mod verify;
 
+use std::fs;
 use std::io;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -47,7 +48,6 @@ pub struct Database {
     page: CodePage,
     is_page_given: bool,
     modified: SystemTime,
-    size_on_disk: u64,
     pub(super) header: record::FileHeader,
     last_id: u32,
     headers: Box<dyn Storage>,
@@ -161,9 +161,10 @@ impl Database {
         self.is_page_given
     }
 
-    /// Bytes of all files of the base together, when it was opened.
+    /// Bytes of all files of the base together, as they are now.
     pub fn size_on_disk(&self) -> u64 {
-        self.size_on_disk
+        let size = |kind| Some(fs::metadata(self.family.path(kind)?).ok()?.len());
+        FileKind::ALL.into_iter().filter_map(size).sum()
     }
 
     /// When `.cbh` was last changed.

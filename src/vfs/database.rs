@@ -253,11 +253,16 @@ impl DatabaseVolume {
 
     /// The game of this number, if `is_listed` has it.
     fn game(&self, id: GameId, is_listed: impl Fn(&Entry) -> bool) -> Result<Node, Error> {
-        let entry = self.entry(id, RecordKind::Game)?;
-        if !is_listed(&entry) {
-            return Err(Error::NotFound);
+        let mut records = Vec::with_capacity(1);
+        self.database.listed(id, 1, &mut records)?;
+        let is_one = |entry: &Entry| entry.kind == RecordKind::Game && is_listed(entry);
+        let record = records.first().filter(|record| is_one(&record.entry));
+        let record = record.ok_or(Error::NotFound)?;
+        match &record.summary {
+            Some(summary) => Ok(self.game_node(&record.entry, summary)),
+            // Why not is said by who reads nothing else.
+            None => Ok(self.game_node(&record.entry, &self.database.summary(id)?)),
         }
-        Ok(self.game_node(&entry, &self.database.summary(id)?))
     }
 
     /// The record of a game or text, if there is one of this number.

@@ -148,7 +148,6 @@ impl Database {
             page,
             is_page_given: options.code_page.is_some(),
             modified: modified.unwrap_or(UNIX_EPOCH),
-            size_on_disk: files.size_on_disk(),
             header,
             last_id,
             moves: files.required(FileKind::Moves)?,
@@ -235,11 +234,6 @@ impl Files<'_> {
                 what,
             },
         }
-    }
-
-    fn size_on_disk(&self) -> u64 {
-        let size = |kind| Some(fs::metadata(self.family.path(kind)?).ok()?.len());
-        FileKind::ALL.into_iter().filter_map(size).sum()
     }
 }
 
