@@ -15,7 +15,7 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
@@ -23,12 +23,13 @@ use std::time::{Duration, SystemTime};
 
 use cbfs::fuse::ReadDirPlus;
 use cbfs::vfs::{
-    Access, Attr, BookOptions, BookSource, BookVolume, Error, Folder, Ino, NodeKind, Options,
-    RenameMode, Vfs, Writer,
+    Access, BookOptions, BookSource, BookVolume, Error, Folder, Ino, Options, RenameMode, Vfs,
+    Writer,
 };
-use common::behaviours::{Answer, Stat, Tree};
+use common::behaviours::{Answer, Tree};
 use common::books::{BOOK_BEHAVIOURS, FILES, Gate, GatedBook, LinkedTree, MemoryBook, START, walk};
 use common::mounted::Mount;
+use common::trees::{Direct, OnDisk, answer, system};
 
 fn time() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000)
@@ -38,58 +39,6 @@ fn sample() -> Vfs {
     let book = Arc::new(MemoryBook::sample());
     let volume = BookVolume::new(book, BookOptions::default(), time());
     Vfs::new(Box::new(volume), &Options::default())
-}
-
-/// A `Vfs`, walked as a kernel walks it, which follows no link.
-struct Direct(Vfs);
-
-fn answer<T>(ask: impl FnOnce() -> Result<T, Error>) -> Answer<T> {
-    Error::unless_panic(ask).map_err(|error| error.errno())
-}
-
-impl Direct {
-    fn attr(&self, path: &str) -> Answer<Attr> {
-        let mut attr = answer(|| self.0.attr(Ino::ROOT))?;
-        for name in path.split('/').filter(|name| !name.is_empty()) {
-            attr = answer(|| self.0.lookup(attr.ino, name.as_bytes()))?;
-        }
-        Ok(attr)
-    }
-}
-
-impl Tree for Direct {
-    fn list(&self, path: &str) -> Answer<Vec<(String, u64)>> {
-        let directory = self.attr(path)?.ino;
-        let mut names = Vec::new();
-        answer(|| {
-            self.0.list(directory, 0, &mut |entry| {
-                names.push((entry.name.to_owned(), entry.node.ino.0));
-                true
-            })
-        })?;
-        Ok(names.split_off(2))
-    }
-
-    fn stat(&self, path: &str) -> Answer<Stat> {
-        let attr = self.attr(path)?;
-        let mtime = attr.modified.duration_since(SystemTime::UNIX_EPOCH);
-        Ok(Stat {
-            ino: attr.ino.0,
-            size: attr.size,
-            links: u64::from(attr.links),
-            is_directory: attr.kind == NodeKind::Directory,
-            mtime: mtime.unwrap().as_secs(),
-        })
-    }
-
-    fn read(&self, path: &str) -> Answer<Vec<u8>> {
-        self.read_at(path, 0, u32::MAX)
-    }
-
-    fn read_at(&self, path: &str, offset: u64, length: u32) -> Answer<Vec<u8>> {
-        let ino = self.attr(path)?.ino;
-        answer(|| Ok(self.0.read(ino, offset, length)?.to_vec()))
-    }
 }
 
 impl LinkedTree for Direct {
@@ -103,51 +52,15 @@ impl LinkedTree for Direct {
 /// A mount, through the system.
 struct Through(Mount);
 
-fn through<T>(result: std::io::Result<T>) -> Answer<T> {
-    result.map_err(|error| error.raw_os_error().expect("a number of the system"))
-}
-
-impl Tree for Through {
-    fn list(&self, path: &str) -> Answer<Vec<(String, u64)>> {
-        use std::os::unix::fs::DirEntryExt as _;
-        let entries = through(fs::read_dir(self.0.path(path)))?;
-        let entries = entries.map(|entry| {
-            let entry = through(entry)?;
-            Ok((entry.file_name().into_string().unwrap(), entry.ino()))
-        });
-        entries.collect()
-    }
-
-    fn stat(&self, path: &str) -> Answer<Stat> {
-        let metadata = through(fs::symlink_metadata(self.0.path(path)))?;
-        if !metadata.is_symlink() {
-            assert_eq!(metadata.mode() & 0o222, 0, "writable");
-        }
-        Ok(Stat {
-            ino: metadata.ino(),
-            size: metadata.size(),
-            links: metadata.nlink(),
-            is_directory: metadata.is_dir(),
-            mtime: u64::try_from(metadata.mtime()).unwrap(),
-        })
-    }
-
-    fn read(&self, path: &str) -> Answer<Vec<u8>> {
-        through(fs::read(self.0.path(path)))
-    }
-
-    fn read_at(&self, path: &str, offset: u64, length: u32) -> Answer<Vec<u8>> {
-        let file = through(fs::File::open(self.0.path(path)))?;
-        let mut bytes = vec![0; length as usize];
-        let count = through(file.read_at(&mut bytes, offset))?;
-        bytes.truncate(count);
-        Ok(bytes)
+impl OnDisk for Through {
+    fn place(&self, path: &str) -> PathBuf {
+        self.0.path(path)
     }
 }
 
 impl LinkedTree for Through {
     fn target(&self, path: &str) -> Answer<String> {
-        let target = through(fs::read_link(self.0.path(path)))?;
+        let target = system(fs::read_link(self.0.path(path)))?;
         Ok(String::from_utf8(target.as_os_str().as_bytes().into()).unwrap())
     }
 }

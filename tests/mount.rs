@@ -13,9 +13,9 @@
 
 mod common;
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io;
-use std::os::unix::fs::{DirEntryExt, FileExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
@@ -26,9 +26,10 @@ use std::time::{Duration, Instant};
 use cbfs::cbh::{Database, Options as DatabaseOptions};
 use cbfs::fuse::{self, Audience, Mounted, Outcome, ReadDirPlus, Stopper, mount_at};
 use cbfs::vfs::{DatabaseVolume, Options, Vfs, Volume};
-use common::behaviours::{Answer, BEHAVIOURS, Stat, Tree, path};
+use common::behaviours::{BEHAVIOURS, path};
 use common::groups::{self, GROUP_BEHAVIOURS};
 use common::texts::TEXT_BEHAVIOURS;
+use common::trees::OnDisk;
 use common::volume::{LAST, LONG, Shared, TestVolume, text_of};
 use nix::dir::Dir;
 use nix::fcntl::OFlag;
@@ -102,48 +103,17 @@ impl Drop for Mount {
     }
 }
 
-fn answer<T>(result: io::Result<T>) -> Answer<T> {
-    result.map_err(|error| error.raw_os_error().expect("a number of the system"))
-}
-
-impl Tree for Mount {
-    fn list(&self, path: &str) -> Answer<Vec<(String, u64)>> {
-        let entries = answer(fs::read_dir(self.path(path)))?;
-        entries
-            .map(|entry| {
-                let entry = answer(entry)?;
-                Ok((entry.file_name().into_string().unwrap(), entry.ino()))
-            })
-            .collect()
+impl OnDisk for Mount {
+    fn place(&self, path: &str) -> PathBuf {
+        self.path(path)
     }
 
-    fn stat(&self, path: &str) -> Answer<Stat> {
-        let metadata = answer(fs::symlink_metadata(self.path(path)))?;
+    fn examine(&self, metadata: &Metadata) {
         assert_eq!((metadata.uid(), metadata.gid()), (1234, 4321));
-        assert_eq!(metadata.mode() & 0o222, 0, "writable");
         if metadata.is_file() {
             assert_eq!(metadata.blocks(), metadata.size().div_ceil(512));
         }
         assert_eq!(metadata.blksize(), 4096);
-        Ok(Stat {
-            ino: metadata.ino(),
-            size: metadata.size(),
-            links: metadata.nlink(),
-            is_directory: metadata.is_dir(),
-            mtime: u64::try_from(metadata.mtime()).unwrap(),
-        })
-    }
-
-    fn read(&self, path: &str) -> Answer<Vec<u8>> {
-        answer(fs::read(self.path(path)))
-    }
-
-    fn read_at(&self, path: &str, offset: u64, length: u32) -> Answer<Vec<u8>> {
-        let file = answer(File::open(self.path(path)))?;
-        let mut bytes = vec![0; length as usize];
-        let count = answer(file.read_at(&mut bytes, offset))?;
-        bytes.truncate(count);
-        Ok(bytes)
     }
 }
 

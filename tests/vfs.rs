@@ -17,71 +17,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::SystemTime;
 
 use cbfs::cbh::{Database, GameId, Options as DatabaseOptions, RecordKind};
-use cbfs::vfs::{Attr, DatabaseVolume, DirEntry, Error, Ino, NodeKind, Options, Vfs};
-use common::behaviours::{Answer, BEHAVIOURS, Stat, Tree};
+use cbfs::vfs::{Attr, DatabaseVolume, DirEntry, Error, Ino, Options, Vfs};
+use common::behaviours::{BEHAVIOURS, Tree};
 use common::groups::{self, GROUP_BEHAVIOURS};
 use common::texts::TEXT_BEHAVIOURS;
+use common::trees::Direct;
 use common::volume::{GAMES, LAST, Shared, TestVolume, text_of};
-
-/// A `Vfs`, walked as a kernel walks it.
-struct Direct(Vfs);
-
-fn answer<T>(ask: impl FnOnce() -> Result<T, Error>) -> Answer<T> {
-    Error::unless_panic(ask).map_err(|error| error.errno())
-}
-
-impl Direct {
-    fn attr(&self, path: &str) -> Answer<Attr> {
-        let mut attr = answer(|| self.0.attr(Ino::ROOT))?;
-        for name in path.split('/').filter(|name| !name.is_empty()) {
-            attr = answer(|| self.0.lookup(attr.ino, name.as_bytes()))?;
-        }
-        Ok(attr)
-    }
-}
-
-impl Tree for Direct {
-    fn list(&self, path: &str) -> Answer<Vec<(String, u64)>> {
-        let directory = self.attr(path)?.ino;
-        let mut names = Vec::new();
-        answer(|| {
-            self.0.list(directory, 0, &mut |entry| {
-                names.push((entry.name.to_owned(), entry.node.ino.0));
-                true
-            })
-        })?;
-        assert_eq!(names[0].0, ".");
-        assert_eq!(names[1].0, "..");
-        Ok(names.split_off(2))
-    }
-
-    fn stat(&self, path: &str) -> Answer<Stat> {
-        let attr = self.attr(path)?;
-        let mtime = attr
-            .modified
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .unwrap();
-        Ok(Stat {
-            ino: attr.ino.0,
-            size: attr.size,
-            links: u64::from(attr.links),
-            is_directory: attr.kind == NodeKind::Directory,
-            mtime: mtime.as_secs(),
-        })
-    }
-
-    fn read(&self, path: &str) -> Answer<Vec<u8>> {
-        self.read_at(path, 0, u32::MAX)
-    }
-
-    fn read_at(&self, path: &str, offset: u64, length: u32) -> Answer<Vec<u8>> {
-        let ino = self.attr(path)?.ino;
-        answer(|| self.0.read(ino, offset, length)).map(|bytes| bytes.to_vec())
-    }
-}
 
 fn test_vfs(options: &Options) -> (Vfs, Arc<Shared>) {
     let volume = TestVolume::default();

@@ -7,6 +7,7 @@
 )]
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::print_stdout,
     clippy::print_stderr,
     clippy::indexing_slicing,
@@ -22,6 +23,7 @@ pub(crate) mod games;
 pub(crate) mod groups;
 pub(crate) mod mounted;
 pub(crate) mod texts;
+pub(crate) mod trees;
 pub(crate) mod volume;
 
 use std::fs;
