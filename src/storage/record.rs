@@ -86,14 +86,8 @@ pub(super) trait Present {
     /// Length in bytes; `None` if there is no such file.
     fn len(&self, file: &OsStr) -> Result<Option<u64>, Error>;
 
-    /// Appends the bytes at `offset`.
-    fn append(
-        &self,
-        file: &OsStr,
-        offset: u64,
-        len: usize,
-        bytes: &mut Vec<u8>,
-    ) -> Result<(), Error>;
+    /// The bytes at `offset`; fewer where the file ends.
+    fn read(&self, file: &OsStr, offset: u64, len: usize) -> Result<Vec<u8>, Error>;
 }
 
 impl Record {
@@ -254,11 +248,10 @@ impl Body<'_> {
         if self.steps.len() as u64 + bytes.len() as u64 + old > MAX_RECORD - (1 << 20) {
             return Err(invalid(name, "too much to save at once"));
         }
-        let mut stored = Vec::new();
-        if old > 0 {
-            let old = usize::try_from(old).unwrap_or(0);
-            self.present.append(name, offset, old, &mut stored)?;
-        }
+        let stored = match usize::try_from(old).unwrap_or(0) {
+            0 => Vec::new(),
+            old => self.present.read(name, offset, old)?,
+        };
         self.step(3, at);
         for number in [offset, bytes.len() as u64, stored.len() as u64] {
             self.steps.extend(number.to_le_bytes());

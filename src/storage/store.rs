@@ -595,18 +595,11 @@ impl Present for Store {
         len.map_err(Error::io(name))
     }
 
-    fn append(
-        &self,
-        name: &OsStr,
-        offset: u64,
-        len: usize,
-        bytes: &mut Vec<u8>,
-    ) -> Result<(), Error> {
-        let mut read = Vec::new();
-        let filled = self.known(name).fill(offset, len, &mut read);
+    fn read(&self, name: &OsStr, offset: u64, len: usize) -> Result<Vec<u8>, Error> {
+        let mut bytes = Vec::new();
+        let filled = self.known(name).fill(offset, len, &mut bytes);
         filled.map_err(Error::io(name))?;
-        bytes.append(&mut read);
-        Ok(())
+        Ok(bytes)
     }
 }
 

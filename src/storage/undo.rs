@@ -131,19 +131,13 @@ impl Present for AsIf<'_> {
         len.map_err(Error::io(name))
     }
 
-    fn append(
-        &self,
-        name: &OsStr,
-        offset: u64,
-        len: usize,
-        bytes: &mut Vec<u8>,
-    ) -> Result<(), Error> {
-        let mut read = Vec::new();
+    fn read(&self, name: &OsStr, offset: u64, len: usize) -> Result<Vec<u8>, Error> {
+        let mut bytes = Vec::new();
         if let Some(file) = self.file(name)? {
-            file.fill(offset, len, &mut read).map_err(Error::io(name))?;
+            let filled = file.fill(offset, len, &mut bytes);
+            filled.map_err(Error::io(name))?;
         }
-        bytes.append(&mut read);
-        Ok(())
+        Ok(bytes)
     }
 }
 
@@ -177,11 +171,8 @@ impl After {
         if present.len(name)? != self.len {
             return Ok(false);
         }
-        let mut read = Vec::new();
         for (offset, bytes) in self.pieces.iter() {
-            read.clear();
-            present.append(name, offset, bytes.len(), &mut read)?;
-            if read != bytes {
+            if present.read(name, offset, bytes.len())? != bytes {
                 return Ok(false);
             }
         }

@@ -8,12 +8,12 @@
 
 use std::io::Write;
 
-use super::{ExportError, Exported};
+use super::{ExportError, Exported, write_lines};
 use crate::book::Book;
 use crate::book::choice::Choice;
 use crate::book::line::board_fields;
 use crate::book::text::{decimal, unmarked};
-use crate::book::walk::{Limits, Visit, Walk};
+use crate::book::walk::{Limits, Visit};
 
 /// Writes all positions that moves lead to from the start.
 ///
@@ -25,15 +25,7 @@ pub fn write_epd(
     limits: Limits,
     out: &mut dyn Write,
 ) -> Result<Exported, ExportError> {
-    let mut walk = Walk::new(book, &book.start(), limits)?;
-    while let Some(visit) = walk.next_visit()? {
-        writeln!(out, "{}", line(&visit))?;
-    }
-    out.flush()?;
-    Ok(Exported {
-        positions: walk.reached().len() as u64,
-        is_cut: walk.is_cut(),
-    })
+    write_lines(book, limits, out, line)
 }
 
 fn line(visit: &Visit) -> String {

@@ -19,9 +19,10 @@ pub use polyglot::{polyglot_key, polyglot_move, write_polyglot};
 pub use tsv::write_positions;
 
 use std::fmt;
-use std::io;
+use std::io::{self, Write};
 
-use super::Error;
+use super::walk::{Limits, Visit, Walk};
+use super::{Book, Error};
 
 /// What a finished export comes to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,6 +31,28 @@ pub struct Exported {
     pub positions: u64,
     /// Whether the book has more, beyond the limit.
     pub is_cut: bool,
+}
+
+/// Writes a line for each position that moves lead to from the start.
+///
+/// # Errors
+///
+/// As [`Book::find`], or the writer's.
+fn write_lines(
+    book: &dyn Book,
+    limits: Limits,
+    out: &mut dyn Write,
+    line: impl Fn(&Visit) -> String,
+) -> Result<Exported, ExportError> {
+    let mut walk = Walk::new(book, &book.start(), limits)?;
+    while let Some(visit) = walk.next_visit()? {
+        writeln!(out, "{}", line(&visit))?;
+    }
+    out.flush()?;
+    Ok(Exported {
+        positions: walk.reached().len() as u64,
+        is_cut: walk.is_cut(),
+    })
 }
 
 /// Why an export ended early.

@@ -4,11 +4,11 @@ use std::io::Write;
 
 use shakmaty::Color;
 
-use super::{ExportError, Exported};
+use super::{ExportError, Exported, write_lines};
 use crate::book::Book;
 use crate::book::line::board_fields;
 use crate::book::text::{decimal, remark, rounded, unmarked};
-use crate::book::walk::{Limits, Visit, Walk};
+use crate::book::walk::{Limits, Visit};
 
 const COLUMNS: &str = "fen\tply\tgames\twhite\tdraws\tblack\tscore\twhite_avg\tblack_avg\tweight\tflags\tcomment\tmoves";
 
@@ -22,16 +22,8 @@ pub fn write_positions(
     limits: Limits,
     out: &mut dyn Write,
 ) -> Result<Exported, ExportError> {
-    let mut walk = Walk::new(book, &book.start(), limits)?;
     writeln!(out, "{COLUMNS}")?;
-    while let Some(visit) = walk.next_visit()? {
-        writeln!(out, "{}", line(&visit))?;
-    }
-    out.flush()?;
-    Ok(Exported {
-        positions: walk.reached().len() as u64,
-        is_cut: walk.is_cut(),
-    })
+    write_lines(book, limits, out, line)
 }
 
 fn line(visit: &Visit) -> String {
