@@ -19,10 +19,12 @@
 mod blobs;
 mod cast;
 mod error;
+mod extended;
 mod headers;
 mod import;
 pub(super) mod shown;
 mod survey;
+mod writing;
 
 pub use error::SaveError;
 pub use import::{Appended, Imported, Importer, PreparedGame};
@@ -33,8 +35,8 @@ use std::time::SystemTime;
 
 use super::database::lists::Record;
 use super::database::verify::header_references;
-use super::entities::{Entity, EntityId, EntityKind, ExtraChange, TournamentExtras, Unfit};
-use super::extended::{self, ExtendedRecord, HEADER_BYTES};
+use super::entities::{Entity, EntityId, EntityKind, ExtraChange, Unfit};
+use super::extended::{ExtendedRecord, FileHeader as ExtendedHeader};
 use super::moves::{Encoded, MoveDecoder};
 use super::record::{self, GameRecord, NEW_GAME, RECORD_BYTES};
 use super::references::Reference;
@@ -44,21 +46,16 @@ use super::{
     rewrite,
 };
 use crate::game::Game;
-use crate::storage::{MemoryFile, Transaction};
+use crate::storage::Transaction;
 use blobs::BlobFile;
 use cast::{Cast, Known, Name};
+use extended::NEW_EXTENDED;
 use headers::Sheet;
 use survey::Survey;
+use writing::offset_of;
 
 /// Games beyond have no number that a record of `.cba` can hold.
 const MOST_GAMES: u32 = (1 << 24) - 1;
-
-/// Version and record size of a new `.cbj`.
-const NEW_EXTENDED: extended::FileHeader = extended::FileHeader {
-    version: 11,
-    record_bytes: 120,
-    count: 0,
-};
 
 /// What a save comes to.
 #[derive(Debug, Default)]
@@ -111,7 +108,7 @@ pub struct Saver<'a> {
     laid: u32,
     next_id: u32,
     /// Header of `.cbj` as it will be, and the records that change.
-    extended: Option<extended::FileHeader>,
+    extended: Option<ExtendedHeader>,
     extended_records: BTreeMap<u32, Vec<u8>>,
     /// Bytes of `.flags`.
     top_games: BTreeMap<u64, u8>,
@@ -548,281 +545,4 @@ pub(super) fn cast_of(id: GameId, bytes: &[u8], extended: &[u8]) -> Vec<Name> {
         cast.extend(u32::try_from(id).map(|id| (file, id)));
     }
     cast
-}
-
-/// The records of `.cbj`.
-impl Saver<'_> {
-    /// A stamp of creation that no game has.
-    fn created(&mut self) -> Result<u64, SaveError> {
-        let now = self.now;
-        Ok(self.cast.survey()?.clock.next(now))
-    }
-
-    fn put_extended(
-        &mut self,
-        id: GameId,
-        before: &ExtendedRecord,
-        after: &ExtendedRecord,
-    ) -> Result<(), SaveError> {
-        let mut bytes = match self.database.extended_bytes(id)? {
-            Some(bytes) => bytes,
-            None if needs_record(before, after) => {
-                return self.put_new_extended(id, after);
-            }
-            None => return Ok(()),
-        };
-        ensure_place(&mut bytes, after)?;
-        ExtendedRecord::note_save(&mut bytes, self.now);
-        self.extended_records.insert(id.0, bytes);
-        Ok(())
-    }
-
-    fn put_new_extended(&mut self, id: GameId, after: &ExtendedRecord) -> Result<(), SaveError> {
-        let bare = ExtendedRecord::decode(&ExtendedRecord::new_bytes(120));
-        if self.extended.is_none() && !needs_record(&bare, after) {
-            return Ok(());
-        }
-        self.reach(id)?;
-        let mut bytes = self.extended_records.remove(&id.0).unwrap_or_default();
-        let offsets = ExtendedRecord::decode(&bytes);
-        let after = ExtendedRecord {
-            moves_offset: offsets.moves_offset,
-            annotations_offset: offsets.annotations_offset,
-            created: after.created,
-            ..*after
-        };
-        ensure_place(&mut bytes, &after)?;
-        self.extended_records.insert(id.0, bytes);
-        Ok(())
-    }
-
-    /// Lets the file, made if need be, have records up to this one: those
-    /// that are missing are of games of which no more is known.
-    fn reach(&mut self, id: GameId) -> Result<(), SaveError> {
-        let mut header = self.extended.unwrap_or(NEW_EXTENDED);
-        let size = header.record_bytes as usize;
-        let first = header.count.saturating_add(1);
-        let last = match self.extended {
-            Some(_) => id.0,
-            // A new file has a record for each game.
-            None => id.0.max(self.database.last_id()),
-        };
-        for gap in first..=last {
-            let record = ExtendedRecord::new_bytes(size);
-            self.extended_records.insert(gap, record);
-        }
-        let records = &mut self.extended_records;
-        let mut tell = |id: GameId, bytes: &[u8]| {
-            if let Some(record) = records.get_mut(&id.0) {
-                tell_offsets(bytes, record);
-            }
-        };
-        let end = last.saturating_add(1);
-        self.database.scan(first..end, false, &mut |record| {
-            tell(record.id, record.bytes);
-        })?;
-        let laid = first.max(self.database.last_id().saturating_add(1))..self.laid;
-        import::scan_laid(self.database, laid, &mut tell)?;
-        for (&id, bytes) in self.records.range(first.min(end)..end) {
-            tell(GameId(id), bytes);
-        }
-        header.count = header.count.max(last);
-        self.extended = Some(header);
-        Ok(())
-    }
-
-    /// The records come before the header that counts them.
-    fn write_extended(&self, transaction: &mut Transaction) -> Result<(), SaveError> {
-        let Some(header) = self.extended else {
-            return Ok(());
-        };
-        let name = file_name(self.database, FileKind::Extended);
-        let stored = self.database.extended.as_ref().map(|(header, _)| *header);
-        if stored.is_none() {
-            transaction.create(&name);
-        }
-        let size = u64::from(header.record_bytes);
-        let records = self.extended_records.iter();
-        let records = records.map(|(&id, bytes)| {
-            (
-                HEADER_BYTES as u64 + size * u64::from(id - 1),
-                bytes.as_slice(),
-            )
-        });
-        write_joined(records, &name, transaction);
-        if stored != Some(header) {
-            let mut bytes = [0; HEADER_BYTES];
-            let encoded = header.encode(&mut bytes);
-            encoded.map_err(SaveError::malformed(FileKind::Extended))?;
-            let changed = if stored.is_none() { HEADER_BYTES } else { 12 };
-            transaction.write(&name, 0, bytes.get(..changed).unwrap_or_default());
-        }
-        Ok(())
-    }
-}
-
-/// Whether something changes that only a record of `.cbj` can tell.
-fn needs_record(before: &ExtendedRecord, after: &ExtendedRecord) -> bool {
-    let told = |record: &ExtendedRecord| {
-        let types = [record.white_elo_type, record.black_elo_type];
-        let types = types.map(|kind| Some(kind).filter(|kind| !kind.is_usual()));
-        let teams = [record.white_team, record.black_team].map(|team| team.max(-1));
-        (types, teams, record.tag.max(-1))
-    };
-    told(before) != told(after)
-}
-
-/// Writes what is told into a record of any version, if it has the place.
-fn ensure_place(bytes: &mut [u8], told: &ExtendedRecord) -> Result<(), SaveError> {
-    told.encode(bytes);
-    let written = ExtendedRecord::decode(bytes);
-    let no_place = |field, value| {
-        let why = "the records of .cbj are of a version that has no such field";
-        Err(SaveError::NoPlace { field, value, why })
-    };
-    for (field, written, told) in [
-        (
-            "CbhWhiteEloType",
-            written.white_elo_type,
-            told.white_elo_type,
-        ),
-        (
-            "CbhBlackEloType",
-            written.black_elo_type,
-            told.black_elo_type,
-        ),
-    ] {
-        if !told.is_usual() && written != told {
-            return no_place(field, format!("{:02x?}", told.bytes));
-        }
-    }
-    if told.tag >= 0 && written.tag != told.tag {
-        return no_place("CbhTag", "a label".to_owned());
-    }
-    Ok(())
-}
-
-/// Repeats the offsets of a record of `.cbh` in one of `.cbj`.
-fn tell_offsets(header: &[u8], record: &mut [u8]) {
-    let is_text = matches!(
-        record::decode_kind(header),
-        Some((super::RecordKind::Text, _))
-    );
-    let told = match (is_text, GameRecord::decode(header)) {
-        (false, Ok(game)) => (game.moves_offset, game.annotations_offset),
-        (true, _) => match record::TextRecord::decode(header) {
-            Ok(text) => (text.offset, 0),
-            Err(_) => return,
-        },
-        (false, Err(_)) => return,
-    };
-    let mut extended = ExtendedRecord::decode(record);
-    extended.moves_offset = told.0.into();
-    extended.annotations_offset = told.1.into();
-    extended.encode(record);
-}
-
-/// Where a record of `.cbh` lies.
-fn offset_of(id: u32) -> u64 {
-    RECORD_BYTES as u64 * u64::from(id)
-}
-
-/// Parts that follow each other as one.
-fn joined<'p>(parts: impl Iterator<Item = (u64, &'p [u8])>) -> Vec<(u64, Vec<u8>)> {
-    let mut joined: Vec<(u64, Vec<u8>)> = Vec::new();
-    for (offset, bytes) in parts {
-        match joined.last_mut() {
-            Some((at, before)) if *at + before.len() as u64 == offset => {
-                before.extend_from_slice(bytes);
-            }
-            _ => joined.push((offset, bytes.to_vec())),
-        }
-    }
-    joined
-}
-
-/// Writes parts that follow each other as one.
-fn write_joined<'p>(
-    parts: impl Iterator<Item = (u64, &'p [u8])>,
-    file: &OsStr,
-    transaction: &mut Transaction,
-) {
-    for (offset, bytes) in joined(parts) {
-        transaction.write(file, offset, bytes);
-    }
-}
-
-/// The other files.
-impl Saver<'_> {
-    fn write_records(&self, transaction: &mut Transaction) -> Result<(), SaveError> {
-        let name = file_name(self.database, FileKind::Headers);
-        let records = self.records.iter();
-        let records = records.map(|(&id, bytes)| (offset_of(id), bytes.as_slice()));
-        write_joined(records, &name, transaction);
-        if self.next_id == self.database.last_id().saturating_add(1) {
-            return Ok(());
-        }
-        let Some(headers) = self.database.storage(FileKind::Headers) else {
-            return Ok(());
-        };
-        let mut buffer = crate::storage::ReadBuffer::default();
-        let read = headers.read(0, RECORD_BYTES, &mut buffer);
-        let read = read.map_err(|source| self.database.io(FileKind::Headers, source))?;
-        let mut bytes = read.to_vec();
-        let header = record::FileHeader {
-            next_id: self.next_id,
-            ..self.database.header
-        };
-        let encoded = header.encode(&mut bytes);
-        encoded.map_err(SaveError::malformed(FileKind::Headers))?;
-        transaction.write(&name, 0, bytes);
-        Ok(())
-    }
-
-    /// The last days of tournaments; the file is made if one is known.
-    fn write_extras(&mut self, transaction: &mut Transaction) -> Result<(), SaveError> {
-        if self.extras.is_empty() {
-            return Ok(());
-        }
-        let file = FileKind::TournamentExtras;
-        let refused = SaveError::entity(file);
-        let name = file_name(self.database, file);
-        let is_known = self.extras.values().any(|change| !change.end.is_unknown());
-        let made;
-        let extras = match &self.database.tournament_extras {
-            Some(extras) => extras,
-            None if !is_known => return Ok(()),
-            None if self.database.family().path(file).is_some() => {
-                return Err(SaveError::Damaged(
-                    file,
-                    "it could not be opened".to_owned(),
-                ));
-            }
-            None => {
-                let begin: Vec<u8> = [3, 65, 0, 0, 0, 0, 0, 0]
-                    .into_iter()
-                    .flat_map(u32::to_le_bytes)
-                    .collect();
-                transaction.create(&name);
-                transaction.write(&name, 0, begin.clone());
-                made = TournamentExtras::open(Box::new(MemoryFile::from(begin)))
-                    .map_err(|source| self.database.io(file, source))?
-                    .map_err(SaveError::malformed(file))?;
-                &made
-            }
-        };
-        let changed = extras.writes(&self.extras).map_err(refused)?;
-        for (offset, bytes) in changed.writes {
-            transaction.write(&name, offset, bytes);
-        }
-        for id in changed.unfit {
-            let end = self.extras.get(&id).map(|change| change.end.to_string());
-            self.unfit.push(Unfit {
-                field: "EventEndDate",
-                stored: String::new(),
-                whole: end.unwrap_or_default(),
-            });
-        }
-        Ok(())
-    }
 }

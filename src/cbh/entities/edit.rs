@@ -8,158 +8,32 @@
 //! tree anew from all live records in the order of their ids. No id ever
 //! moves.
 
+mod error;
 mod ids;
+mod layout;
 mod order;
 #[cfg(test)]
 mod tests;
+mod walk;
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt;
-use std::io;
 
-use super::balance::{MOST_HEIGHT, Nodes, Way, attach, detach};
+use super::balance::attach;
 use super::collation::Collation;
 use super::entity::Entity;
 use super::fields::{NameForm, Room};
 use super::id_set::IdSet;
-use super::tree::{NO_CHILD, Node, Side};
-use super::{
-    Annotators, DELETED, EntityId, FileHeader, Kind, LINK_BYTES, MOST_RECORDS, Players, Sources,
-    Tags, Teams, Tournaments,
-};
-use crate::bytes::{ByteReader, Malformed};
+use super::tree::Node;
+use super::{DELETED, EntityId, FileHeader, LINK_BYTES, MOST_RECORDS};
+use crate::bytes::ByteReader;
 use crate::cbh::{CodePage, FileKind};
 use crate::storage::{ReadBuffer, Storage};
+pub use error::EditError;
+pub(super) use layout::Layout;
 
 /// Bytes to be written, and where.
 pub type Write = (u64, Vec<u8>);
-
-/// Why an entity file cannot be changed so.
-#[derive(Debug)]
-pub enum EditError {
-    /// The medium's reason.
-    Io(io::Error),
-    /// The file does not follow its format: where, and what.
-    Damaged(u64, String),
-    /// Another record has this key.
-    Exists(EntityId),
-    /// No live record has this id.
-    NotThere(EntityId),
-    /// All ids that a game can refer to are taken.
-    Full,
-}
-
-impl EditError {
-    pub(super) fn damaged(offset: u64, what: impl Into<String>) -> EditError {
-        EditError::Damaged(offset, what.into())
-    }
-}
-
-impl fmt::Display for EditError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            EditError::Io(source) => write!(f, "{source}"),
-            EditError::Damaged(offset, what) => write!(f, "{what} at {offset:#x}"),
-            EditError::Exists(id) => write!(f, "record {} has this name", id.0),
-            EditError::NotThere(id) => write!(f, "there is no record {}", id.0),
-            EditError::Full => write!(f, "the file holds as many records as it can"),
-        }
-    }
-}
-
-impl std::error::Error for EditError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            EditError::Io(source) => Some(source),
-            _ => None,
-        }
-    }
-}
-
-impl From<io::Error> for EditError {
-    fn from(source: io::Error) -> EditError {
-        EditError::Io(source)
-    }
-}
-
-impl From<Malformed> for EditError {
-    fn from(fault: Malformed) -> EditError {
-        EditError::Damaged(fault.offset as u64, fault.what)
-    }
-}
-
-/// How much of a file is read at once when all records are.
-const READ_BYTES: usize = 1 << 18;
-
-/// How many records, evenly spread, tell how the names of a file are written.
-const SAMPLE_RECORDS: u32 = 1024;
-
-/// Records that were read are kept up to this number.
-const MOST_KEPT: usize = 1 << 16;
-
-/// How many records with equal keys are tried when one is looked for.
-const MOST_STEPS: usize = 4096;
-
-/// The order of two records, by their data.
-pub(super) type Compare = fn(&[u8], &[u8], Collation) -> Result<Ordering, Malformed>;
-
-/// Takes a record and its id.
-type Take<'t> = dyn FnMut(u32, &[u8]) -> Result<(), EditError> + 't;
-
-/// What a kind of file needs to know of its records.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Layout {
-    pub(super) data_bytes: usize,
-    strings: &'static [usize],
-    pub(super) compare: Compare,
-    /// How names sort where nothing tells, in files of today.
-    collation: Collation,
-}
-
-impl Layout {
-    fn new<K: Kind>(collation: Collation) -> Layout {
-        Layout {
-            data_bytes: K::DATA_BYTES,
-            strings: K::STRINGS,
-            compare: K::compare,
-            collation,
-        }
-    }
-
-    pub(super) fn of(file: FileKind) -> Option<Layout> {
-        Some(match file {
-            FileKind::Players => Layout::new::<Players>(Collation::Unsigned),
-            FileKind::Tournaments => Layout::new::<Tournaments>(Collation::Signed),
-            FileKind::Annotators => Layout::new::<Annotators>(Collation::Signed),
-            FileKind::Sources => Layout::new::<Sources>(Collation::Signed),
-            FileKind::Teams => Layout::new::<Teams>(Collation::Unsigned),
-            FileKind::Tags => Layout::new::<Tags>(Collation::Signed),
-            _ => return None,
-        })
-    }
-
-    pub(super) fn record_bytes(&self) -> usize {
-        LINK_BYTES + self.data_bytes
-    }
-
-    /// How names sort where nothing tells, in a file whose header has so many
-    /// bytes more.
-    pub(super) fn usual_collation(&self, further_bytes: u32) -> Collation {
-        match further_bytes {
-            0 => Collation::Signed,
-            _ => self.collation,
-        }
-    }
-
-    /// The strings that some data begin with.
-    fn strings_of<'d>(&self, data: &'d [u8]) -> impl Iterator<Item = &'d [u8]> {
-        let mut reader = ByteReader::new(data);
-        self.strings
-            .iter()
-            .map_while(move |&size| reader.string_field(size).ok())
-    }
-}
 
 /// What is known of the tree.
 #[derive(Clone, Copy, Debug)]
@@ -175,13 +49,6 @@ enum Order {
 pub struct TreeOrder {
     collation: Collation,
     live_count: u32,
-}
-
-/// Where a key belongs.
-struct Place {
-    /// The way to the record that has the key, or to where it would hang.
-    way: Way,
-    found: Option<i32>,
 }
 
 /// Changes to an entity file, all in memory: [`writes`](EntityEditor::writes)
@@ -553,263 +420,6 @@ impl<'a> EntityEditor<'a> {
             writes.extend(difference(0, header, &new));
         }
         Ok(writes)
-    }
-}
-
-/// What the operations are made of.
-impl EntityEditor<'_> {
-    fn offset_of(&self, id: u32) -> u64 {
-        self.records_at + u64::from(id) * self.layout.record_bytes() as u64
-    }
-
-    /// Checks the data of an operation, and forgets what was read before if
-    /// that has become much.
-    fn begin(&mut self, data: Option<&[u8]>) -> Result<(), EditError> {
-        if self.read.len() > MOST_KEPT {
-            self.read.clear();
-        }
-        let wanted = self.layout.data_bytes;
-        match data {
-            Some(data) if data.len() != wanted => {
-                let what = format!("{} bytes of data, not {wanted}", data.len());
-                Err(EditError::damaged(12, what))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Reads a record, so that [`record`](EntityEditor::record) has it.
-    fn load(&mut self, id: u32) -> Result<(), EditError> {
-        if id >= self.header.capacity {
-            return Err(EditError::damaged(0, format!("there is no record {id}")));
-        }
-        if !self.changed.contains_key(&id) && !self.read.contains_key(&id) {
-            let mut buffer = ReadBuffer::default();
-            let size = self.layout.record_bytes();
-            let record = self.storage.read(self.offset_of(id), size, &mut buffer)?;
-            self.read.insert(id, record.to_vec());
-        }
-        Ok(())
-    }
-
-    /// A record that was loaded, as it is now.
-    fn record(&self, id: u32) -> &[u8] {
-        let record = self.changed.get(&id).or_else(|| self.read.get(&id));
-        record.map_or(&[], Vec::as_slice)
-    }
-
-    fn load_live(&mut self, id: EntityId) -> Result<(), EditError> {
-        if id.0 >= self.header.capacity {
-            return Err(EditError::NotThere(id));
-        }
-        self.load(id.0)?;
-        if is_deleted(self.record(id.0)) {
-            return Err(EditError::NotThere(id));
-        }
-        Ok(())
-    }
-
-    /// The order of some data and a loaded record.
-    fn compare(&self, data: &[u8], id: u32, collation: Collation) -> Result<Ordering, EditError> {
-        let order = (self.layout.compare)(data, data_of(self.record(id)), collation);
-        Ok(order?)
-    }
-
-    /// The root, if there is any record.
-    fn root(&self) -> i32 {
-        match self.header.capacity {
-            0 => NO_CHILD,
-            _ => self.header.root,
-        }
-    }
-
-    /// Where a key belongs. Where a record has it, either ends there or, if
-    /// not to stop, goes on to its right.
-    fn descend(
-        &mut self,
-        data: &[u8],
-        collation: Collation,
-        stops: bool,
-    ) -> Result<Place, EditError> {
-        let mut way = Way::new();
-        let (mut lower, mut upper) = (None, None);
-        let mut at = self.root();
-        while at != NO_CHILD {
-            let node = self.node(at)?;
-            let id = at.cast_unsigned();
-            if way.len() >= MOST_HEIGHT || !self.is_between(id, lower, upper, collation)? {
-                let what = format!("record {id} is not where it belongs in the tree");
-                return Err(EditError::damaged(self.offset_of(id), what));
-            }
-            let side = match self.compare(data, id, collation)? {
-                Ordering::Less => Side::Left,
-                Ordering::Equal if stops => {
-                    return Ok(Place {
-                        way,
-                        found: Some(at),
-                    });
-                }
-                _ => Side::Right,
-            };
-            *(match side {
-                Side::Left => &mut upper,
-                Side::Right => &mut lower,
-            }) = Some(id);
-            way.push((at, side));
-            at = node.child(side);
-        }
-        Ok(Place { way, found: None })
-    }
-
-    /// Whether a loaded record sorts between two that were loaded.
-    fn is_between(
-        &self,
-        id: u32,
-        lower: Option<u32>,
-        upper: Option<u32>,
-        collation: Collation,
-    ) -> Result<bool, EditError> {
-        let data = data_of(self.record(id));
-        let is_not = |bound: Option<u32>, wrong| match bound {
-            Some(bound) => Ok(self.compare(data, bound, collation)? != wrong),
-            None => Ok::<_, EditError>(true),
-        };
-        Ok(is_not(lower, Ordering::Less)? && is_not(upper, Ordering::Greater)?)
-    }
-
-    /// The way to a loaded record, among others that may have its key.
-    fn way_to(&mut self, id: u32, collation: Collation) -> Result<Way, EditError> {
-        let data = data_of(self.record(id)).to_vec();
-        let mut open = vec![(Way::new(), self.root())];
-        for _ in 0..MOST_STEPS {
-            let Some((way, at)) = open.pop() else {
-                break;
-            };
-            if at == id.cast_signed() {
-                return Ok(way);
-            }
-            if at == NO_CHILD || way.len() >= MOST_HEIGHT {
-                continue;
-            }
-            let node = self.node(at)?;
-            let order = self.compare(&data, at.cast_unsigned(), collation)?;
-            for (side, unless) in [
-                (Side::Left, Ordering::Greater),
-                (Side::Right, Ordering::Less),
-            ] {
-                if order != unless {
-                    let mut way = way.clone();
-                    way.push((at, side));
-                    open.push((way, node.child(side)));
-                }
-            }
-        }
-        let what = format!("record {id} is not where it belongs in the tree");
-        Err(EditError::damaged(self.offset_of(id), what))
-    }
-
-    /// Where a key belongs in a tree that is sound, made so if need be.
-    fn place(&mut self, data: &[u8]) -> Result<Place, EditError> {
-        let collation = self.sound_order()?;
-        match self.descend(data, collation, true) {
-            Err(EditError::Damaged(..)) => {
-                let collation = self.rebuild()?;
-                self.descend(data, collation, true)
-            }
-            place => place,
-        }
-    }
-
-    /// Takes a loaded record out of the tree.
-    fn unhang(&mut self, id: u32) -> Result<(), EditError> {
-        self.is_rearranged = true;
-        let collation = self.sound_order()?;
-        let way = self.way_to(id, collation)?;
-        let data = data_of(self.record(id)).to_vec();
-        detach(self, way, id.cast_signed())?;
-        // Records beside the way may have come up, and were not looked at.
-        self.descend(&data, collation, true).map(drop)
-    }
-
-    /// Builds the tree anew if the last step found it damaged.
-    fn mend_after(&mut self, step: Result<(), EditError>) -> Result<(), EditError> {
-        match step {
-            Err(EditError::Damaged(..)) => self.rebuild().map(drop),
-            step => step,
-        }
-    }
-
-    /// Gives all records to `take`, by ascending id, as they are now.
-    fn for_each(&self, take: &mut Take<'_>) -> Result<(), EditError> {
-        let size = self.layout.record_bytes();
-        let at_once = (READ_BYTES / size).max(1);
-        let mut buffer = ReadBuffer::default();
-        let stored = self.stored.capacity;
-        for first in (0..stored).step_by(at_once) {
-            let count = ((stored - first) as usize).min(at_once);
-            let offset = self.offset_of(first);
-            let bytes = self.storage.read(offset, count * size, &mut buffer)?;
-            for (id, record) in (first..).zip(bytes.chunks_exact(size)) {
-                take(id, self.changed.get(&id).map_or(record, Vec::as_slice))?;
-            }
-        }
-        for (&id, record) in self.changed.range(stored..) {
-            take(id, record)?;
-        }
-        Ok(())
-    }
-
-    /// The first live record of a key, by reading all.
-    fn scan(&self, data: &[u8]) -> Result<Option<EntityId>, EditError> {
-        let mut found = None;
-        self.for_each(&mut |id, record| {
-            let order = (self.layout.compare)(data, data_of(record), Collation::Unsigned)?;
-            if order == Ordering::Equal && !is_deleted(record) {
-                found.get_or_insert(EntityId(id));
-            }
-            Ok(())
-        })?;
-        Ok(found)
-    }
-
-    /// Ids evenly spread over the file, the first and the last among them.
-    fn sample(&self) -> Vec<u32> {
-        let count = self.header.capacity;
-        let last = count.checked_sub(1);
-        let step = (count / SAMPLE_RECORDS).max(1) as usize;
-        let mut ids: Vec<u32> = (0..count).step_by(step).chain(last).collect();
-        ids.dedup();
-        ids
-    }
-}
-
-impl Nodes for EntityEditor<'_> {
-    fn node(&mut self, link: i32) -> Result<Node, EditError> {
-        let id = u32::try_from(link)
-            .map_err(|_| EditError::damaged(0, format!("a link leads to {link}")))?;
-        self.load(id)?;
-        let (node, _) = Node::decode(self.record(id))?;
-        if node.is_deleted() || !(-1..=1).contains(&node.balance) {
-            let what = format!("record {id} cannot be in a tree");
-            return Err(EditError::damaged(self.offset_of(id), what));
-        }
-        Ok(node)
-    }
-
-    fn set_node(&mut self, id: i32, node: Node) -> Result<(), EditError> {
-        let id = id.cast_unsigned();
-        self.load(id)?;
-        let mut record = match self.changed.remove(&id) {
-            Some(record) => record,
-            None => self.record(id).to_vec(),
-        };
-        node.encode(&mut record)?;
-        self.changed.insert(id, record);
-        Ok(())
-    }
-
-    fn set_root(&mut self, root: i32) {
-        self.header.root = root;
     }
 }
 

@@ -11,7 +11,8 @@ use std::ffi::{OsStr, OsString};
 use std::ops::Range;
 use std::time::SystemTime;
 
-use super::{Knowledge, SaveError, Saver, ensure_moves_read_back, file_name, joined, offset_of};
+use super::writing::{joined, offset_of};
+use super::{Knowledge, SaveError, Saver, ensure_moves_read_back, file_name};
 use crate::cbh::entities::Unfit;
 use crate::cbh::extended::HEADER_BYTES;
 use crate::cbh::moves::{self, Encoded};

@@ -1,3 +1,4 @@
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering as Atomic};
 
 use super::super::verify_report;

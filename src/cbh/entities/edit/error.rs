@@ -1,0 +1,61 @@
+//! Why an entity file cannot be changed.
+
+use std::fmt;
+use std::io;
+
+use crate::bytes::Malformed;
+use crate::cbh::EntityId;
+
+/// Why an entity file cannot be changed so.
+#[derive(Debug)]
+pub enum EditError {
+    /// The medium's reason.
+    Io(io::Error),
+    /// The file does not follow its format: where, and what.
+    Damaged(u64, String),
+    /// Another record has this key.
+    Exists(EntityId),
+    /// No live record has this id.
+    NotThere(EntityId),
+    /// All ids that a game can refer to are taken.
+    Full,
+}
+
+impl EditError {
+    pub(in crate::cbh::entities) fn damaged(offset: u64, what: impl Into<String>) -> EditError {
+        EditError::Damaged(offset, what.into())
+    }
+}
+
+impl fmt::Display for EditError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EditError::Io(source) => write!(f, "{source}"),
+            EditError::Damaged(offset, what) => write!(f, "{what} at {offset:#x}"),
+            EditError::Exists(id) => write!(f, "record {} has this name", id.0),
+            EditError::NotThere(id) => write!(f, "there is no record {}", id.0),
+            EditError::Full => write!(f, "the file holds as many records as it can"),
+        }
+    }
+}
+
+impl std::error::Error for EditError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            EditError::Io(source) => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl From<io::Error> for EditError {
+    fn from(source: io::Error) -> EditError {
+        EditError::Io(source)
+    }
+}
+
+impl From<Malformed> for EditError {
+    fn from(fault: Malformed) -> EditError {
+        EditError::Damaged(fault.offset as u64, fault.what)
+    }
+}

@@ -1,0 +1,68 @@
+//! What a kind of entity file needs to know of its records.
+
+use std::cmp::Ordering;
+
+use crate::bytes::{ByteReader, Malformed};
+use crate::cbh::FileKind;
+use crate::cbh::entities::collation::Collation;
+use crate::cbh::entities::{
+    Annotators, Kind, LINK_BYTES, Players, Sources, Tags, Teams, Tournaments,
+};
+
+/// The order of two records, by their data.
+pub(in crate::cbh::entities) type Compare =
+    fn(&[u8], &[u8], Collation) -> Result<Ordering, Malformed>;
+
+/// What a kind of file needs to know of its records.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cbh::entities) struct Layout {
+    pub(in crate::cbh::entities) data_bytes: usize,
+    pub(super) strings: &'static [usize],
+    pub(in crate::cbh::entities) compare: Compare,
+    /// How names sort where nothing tells, in files of today.
+    pub(super) collation: Collation,
+}
+
+impl Layout {
+    fn new<K: Kind>(collation: Collation) -> Layout {
+        Layout {
+            data_bytes: K::DATA_BYTES,
+            strings: K::STRINGS,
+            compare: K::compare,
+            collation,
+        }
+    }
+
+    pub(in crate::cbh::entities) fn of(file: FileKind) -> Option<Layout> {
+        Some(match file {
+            FileKind::Players => Layout::new::<Players>(Collation::Unsigned),
+            FileKind::Tournaments => Layout::new::<Tournaments>(Collation::Signed),
+            FileKind::Annotators => Layout::new::<Annotators>(Collation::Signed),
+            FileKind::Sources => Layout::new::<Sources>(Collation::Signed),
+            FileKind::Teams => Layout::new::<Teams>(Collation::Unsigned),
+            FileKind::Tags => Layout::new::<Tags>(Collation::Signed),
+            _ => return None,
+        })
+    }
+
+    pub(in crate::cbh::entities) fn record_bytes(&self) -> usize {
+        LINK_BYTES + self.data_bytes
+    }
+
+    /// How names sort where nothing tells, in a file whose header has so many
+    /// bytes more.
+    pub(in crate::cbh::entities) fn usual_collation(&self, further_bytes: u32) -> Collation {
+        match further_bytes {
+            0 => Collation::Signed,
+            _ => self.collation,
+        }
+    }
+
+    /// The strings that some data begin with.
+    pub(super) fn strings_of<'d>(&self, data: &'d [u8]) -> impl Iterator<Item = &'d [u8]> {
+        let mut reader = ByteReader::new(data);
+        self.strings
+            .iter()
+            .map_while(move |&size| reader.string_field(size).ok())
+    }
+}

@@ -1,0 +1,294 @@
+//! What the operations on an entity file are made of: its records read, and
+//! the ways through its tree.
+
+use std::cmp::Ordering;
+
+use super::{EditError, EntityEditor, data_of, is_deleted};
+use crate::cbh::EntityId;
+use crate::cbh::entities::balance::{MOST_HEIGHT, Nodes, Way, detach};
+use crate::cbh::entities::collation::Collation;
+use crate::cbh::entities::tree::{NO_CHILD, Node, Side};
+use crate::storage::ReadBuffer;
+
+/// How much of a file is read at once when all records are.
+const READ_BYTES: usize = 1 << 18;
+
+/// How many records, evenly spread, tell how the names of a file are written.
+const SAMPLE_RECORDS: u32 = 1024;
+
+/// Records that were read are kept up to this number.
+const MOST_KEPT: usize = 1 << 16;
+
+/// How many records with equal keys are tried when one is looked for.
+const MOST_STEPS: usize = 4096;
+
+/// Takes a record and its id.
+pub(super) type Take<'t> = dyn FnMut(u32, &[u8]) -> Result<(), EditError> + 't;
+
+/// Where a key belongs.
+pub(super) struct Place {
+    /// The way to the record that has the key, or to where it would hang.
+    pub(super) way: Way,
+    pub(super) found: Option<i32>,
+}
+
+impl EntityEditor<'_> {
+    pub(super) fn offset_of(&self, id: u32) -> u64 {
+        self.records_at + u64::from(id) * self.layout.record_bytes() as u64
+    }
+
+    /// Checks the data of an operation, and forgets what was read before if
+    /// that has become much.
+    pub(super) fn begin(&mut self, data: Option<&[u8]>) -> Result<(), EditError> {
+        if self.read.len() > MOST_KEPT {
+            self.read.clear();
+        }
+        let wanted = self.layout.data_bytes;
+        match data {
+            Some(data) if data.len() != wanted => {
+                let what = format!("{} bytes of data, not {wanted}", data.len());
+                Err(EditError::damaged(12, what))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads a record, so that [`record`](EntityEditor::record) has it.
+    pub(super) fn load(&mut self, id: u32) -> Result<(), EditError> {
+        if id >= self.header.capacity {
+            return Err(EditError::damaged(0, format!("there is no record {id}")));
+        }
+        if !self.changed.contains_key(&id) && !self.read.contains_key(&id) {
+            let mut buffer = ReadBuffer::default();
+            let size = self.layout.record_bytes();
+            let record = self.storage.read(self.offset_of(id), size, &mut buffer)?;
+            self.read.insert(id, record.to_vec());
+        }
+        Ok(())
+    }
+
+    /// A record that was loaded, as it is now.
+    pub(super) fn record(&self, id: u32) -> &[u8] {
+        let record = self.changed.get(&id).or_else(|| self.read.get(&id));
+        record.map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn load_live(&mut self, id: EntityId) -> Result<(), EditError> {
+        if id.0 >= self.header.capacity {
+            return Err(EditError::NotThere(id));
+        }
+        self.load(id.0)?;
+        if is_deleted(self.record(id.0)) {
+            return Err(EditError::NotThere(id));
+        }
+        Ok(())
+    }
+
+    /// The order of some data and a loaded record.
+    pub(super) fn compare(
+        &self,
+        data: &[u8],
+        id: u32,
+        collation: Collation,
+    ) -> Result<Ordering, EditError> {
+        let order = (self.layout.compare)(data, data_of(self.record(id)), collation);
+        Ok(order?)
+    }
+
+    /// The root, if there is any record.
+    pub(super) fn root(&self) -> i32 {
+        match self.header.capacity {
+            0 => NO_CHILD,
+            _ => self.header.root,
+        }
+    }
+
+    /// Where a key belongs. Where a record has it, either ends there or, if
+    /// not to stop, goes on to its right.
+    pub(super) fn descend(
+        &mut self,
+        data: &[u8],
+        collation: Collation,
+        stops: bool,
+    ) -> Result<Place, EditError> {
+        let mut way = Way::new();
+        let (mut lower, mut upper) = (None, None);
+        let mut at = self.root();
+        while at != NO_CHILD {
+            let node = self.node(at)?;
+            let id = at.cast_unsigned();
+            if way.len() >= MOST_HEIGHT || !self.is_between(id, lower, upper, collation)? {
+                let what = format!("record {id} is not where it belongs in the tree");
+                return Err(EditError::damaged(self.offset_of(id), what));
+            }
+            let side = match self.compare(data, id, collation)? {
+                Ordering::Less => Side::Left,
+                Ordering::Equal if stops => {
+                    return Ok(Place {
+                        way,
+                        found: Some(at),
+                    });
+                }
+                _ => Side::Right,
+            };
+            *(match side {
+                Side::Left => &mut upper,
+                Side::Right => &mut lower,
+            }) = Some(id);
+            way.push((at, side));
+            at = node.child(side);
+        }
+        Ok(Place { way, found: None })
+    }
+
+    /// Whether a loaded record sorts between two that were loaded.
+    pub(super) fn is_between(
+        &self,
+        id: u32,
+        lower: Option<u32>,
+        upper: Option<u32>,
+        collation: Collation,
+    ) -> Result<bool, EditError> {
+        let data = data_of(self.record(id));
+        let is_not = |bound: Option<u32>, wrong| match bound {
+            Some(bound) => Ok(self.compare(data, bound, collation)? != wrong),
+            None => Ok::<_, EditError>(true),
+        };
+        Ok(is_not(lower, Ordering::Less)? && is_not(upper, Ordering::Greater)?)
+    }
+
+    /// The way to a loaded record, among others that may have its key.
+    pub(super) fn way_to(&mut self, id: u32, collation: Collation) -> Result<Way, EditError> {
+        let data = data_of(self.record(id)).to_vec();
+        let mut open = vec![(Way::new(), self.root())];
+        for _ in 0..MOST_STEPS {
+            let Some((way, at)) = open.pop() else {
+                break;
+            };
+            if at == id.cast_signed() {
+                return Ok(way);
+            }
+            if at == NO_CHILD || way.len() >= MOST_HEIGHT {
+                continue;
+            }
+            let node = self.node(at)?;
+            let order = self.compare(&data, at.cast_unsigned(), collation)?;
+            for (side, unless) in [
+                (Side::Left, Ordering::Greater),
+                (Side::Right, Ordering::Less),
+            ] {
+                if order != unless {
+                    let mut way = way.clone();
+                    way.push((at, side));
+                    open.push((way, node.child(side)));
+                }
+            }
+        }
+        let what = format!("record {id} is not where it belongs in the tree");
+        Err(EditError::damaged(self.offset_of(id), what))
+    }
+
+    /// Where a key belongs in a tree that is sound, made so if need be.
+    pub(super) fn place(&mut self, data: &[u8]) -> Result<Place, EditError> {
+        let collation = self.sound_order()?;
+        match self.descend(data, collation, true) {
+            Err(EditError::Damaged(..)) => {
+                let collation = self.rebuild()?;
+                self.descend(data, collation, true)
+            }
+            place => place,
+        }
+    }
+
+    /// Takes a loaded record out of the tree.
+    pub(super) fn unhang(&mut self, id: u32) -> Result<(), EditError> {
+        self.is_rearranged = true;
+        let collation = self.sound_order()?;
+        let way = self.way_to(id, collation)?;
+        let data = data_of(self.record(id)).to_vec();
+        detach(self, way, id.cast_signed())?;
+        // Records beside the way may have come up, and were not looked at.
+        self.descend(&data, collation, true).map(drop)
+    }
+
+    /// Builds the tree anew if the last step found it damaged.
+    pub(super) fn mend_after(&mut self, step: Result<(), EditError>) -> Result<(), EditError> {
+        match step {
+            Err(EditError::Damaged(..)) => self.rebuild().map(drop),
+            step => step,
+        }
+    }
+
+    /// Gives all records to `take`, by ascending id, as they are now.
+    pub(super) fn for_each(&self, take: &mut Take<'_>) -> Result<(), EditError> {
+        let size = self.layout.record_bytes();
+        let at_once = (READ_BYTES / size).max(1);
+        let mut buffer = ReadBuffer::default();
+        let stored = self.stored.capacity;
+        for first in (0..stored).step_by(at_once) {
+            let count = ((stored - first) as usize).min(at_once);
+            let offset = self.offset_of(first);
+            let bytes = self.storage.read(offset, count * size, &mut buffer)?;
+            for (id, record) in (first..).zip(bytes.chunks_exact(size)) {
+                take(id, self.changed.get(&id).map_or(record, Vec::as_slice))?;
+            }
+        }
+        for (&id, record) in self.changed.range(stored..) {
+            take(id, record)?;
+        }
+        Ok(())
+    }
+
+    /// The first live record of a key, by reading all.
+    pub(super) fn scan(&self, data: &[u8]) -> Result<Option<EntityId>, EditError> {
+        let mut found = None;
+        self.for_each(&mut |id, record| {
+            let order = (self.layout.compare)(data, data_of(record), Collation::Unsigned)?;
+            if order == Ordering::Equal && !is_deleted(record) {
+                found.get_or_insert(EntityId(id));
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Ids evenly spread over the file, the first and the last among them.
+    pub(super) fn sample(&self) -> Vec<u32> {
+        let count = self.header.capacity;
+        let last = count.checked_sub(1);
+        let step = (count / SAMPLE_RECORDS).max(1) as usize;
+        let mut ids: Vec<u32> = (0..count).step_by(step).chain(last).collect();
+        ids.dedup();
+        ids
+    }
+}
+
+impl Nodes for EntityEditor<'_> {
+    fn node(&mut self, link: i32) -> Result<Node, EditError> {
+        let id = u32::try_from(link)
+            .map_err(|_| EditError::damaged(0, format!("a link leads to {link}")))?;
+        self.load(id)?;
+        let (node, _) = Node::decode(self.record(id))?;
+        if node.is_deleted() || !(-1..=1).contains(&node.balance) {
+            let what = format!("record {id} cannot be in a tree");
+            return Err(EditError::damaged(self.offset_of(id), what));
+        }
+        Ok(node)
+    }
+
+    fn set_node(&mut self, id: i32, node: Node) -> Result<(), EditError> {
+        let id = id.cast_unsigned();
+        self.load(id)?;
+        let mut record = match self.changed.remove(&id) {
+            Some(record) => record,
+            None => self.record(id).to_vec(),
+        };
+        node.encode(&mut record)?;
+        self.changed.insert(id, record);
+        Ok(())
+    }
+
+    fn set_root(&mut self, root: i32) {
+        self.header.root = root;
+    }
+}

@@ -1,0 +1,187 @@
+//! What a save comes to in `.cbj`.
+
+use super::writing::write_joined;
+use super::{SaveError, Saver, file_name, import};
+use crate::cbh::extended::{ExtendedRecord, FileHeader, HEADER_BYTES};
+use crate::cbh::record::{self, GameRecord};
+use crate::cbh::{FileKind, GameId, RecordKind};
+use crate::storage::Transaction;
+
+/// Version and record size of a new `.cbj`.
+pub(super) const NEW_EXTENDED: FileHeader = FileHeader {
+    version: 11,
+    record_bytes: 120,
+    count: 0,
+};
+
+impl Saver<'_> {
+    /// A stamp of creation that no game has.
+    pub(super) fn created(&mut self) -> Result<u64, SaveError> {
+        let now = self.now;
+        Ok(self.cast.survey()?.clock.next(now))
+    }
+
+    pub(super) fn put_extended(
+        &mut self,
+        id: GameId,
+        before: &ExtendedRecord,
+        after: &ExtendedRecord,
+    ) -> Result<(), SaveError> {
+        let mut bytes = match self.database.extended_bytes(id)? {
+            Some(bytes) => bytes,
+            None if needs_record(before, after) => {
+                return self.put_new_extended(id, after);
+            }
+            None => return Ok(()),
+        };
+        ensure_place(&mut bytes, after)?;
+        ExtendedRecord::note_save(&mut bytes, self.now);
+        self.extended_records.insert(id.0, bytes);
+        Ok(())
+    }
+
+    pub(super) fn put_new_extended(
+        &mut self,
+        id: GameId,
+        after: &ExtendedRecord,
+    ) -> Result<(), SaveError> {
+        let bare = ExtendedRecord::decode(&ExtendedRecord::new_bytes(120));
+        if self.extended.is_none() && !needs_record(&bare, after) {
+            return Ok(());
+        }
+        self.reach(id)?;
+        let mut bytes = self.extended_records.remove(&id.0).unwrap_or_default();
+        let offsets = ExtendedRecord::decode(&bytes);
+        let after = ExtendedRecord {
+            moves_offset: offsets.moves_offset,
+            annotations_offset: offsets.annotations_offset,
+            created: after.created,
+            ..*after
+        };
+        ensure_place(&mut bytes, &after)?;
+        self.extended_records.insert(id.0, bytes);
+        Ok(())
+    }
+
+    /// Lets the file, made if need be, have records up to this one: those
+    /// that are missing are of games of which no more is known.
+    fn reach(&mut self, id: GameId) -> Result<(), SaveError> {
+        let mut header = self.extended.unwrap_or(NEW_EXTENDED);
+        let size = header.record_bytes as usize;
+        let first = header.count.saturating_add(1);
+        let last = match self.extended {
+            Some(_) => id.0,
+            // A new file has a record for each game.
+            None => id.0.max(self.database.last_id()),
+        };
+        for gap in first..=last {
+            let record = ExtendedRecord::new_bytes(size);
+            self.extended_records.insert(gap, record);
+        }
+        let records = &mut self.extended_records;
+        let mut tell = |id: GameId, bytes: &[u8]| {
+            if let Some(record) = records.get_mut(&id.0) {
+                tell_offsets(bytes, record);
+            }
+        };
+        let end = last.saturating_add(1);
+        self.database.scan(first..end, false, &mut |record| {
+            tell(record.id, record.bytes);
+        })?;
+        let laid = first.max(self.database.last_id().saturating_add(1))..self.laid;
+        import::scan_laid(self.database, laid, &mut tell)?;
+        for (&id, bytes) in self.records.range(first.min(end)..end) {
+            tell(GameId(id), bytes);
+        }
+        header.count = header.count.max(last);
+        self.extended = Some(header);
+        Ok(())
+    }
+
+    /// The records come before the header that counts them.
+    pub(super) fn write_extended(&self, transaction: &mut Transaction) -> Result<(), SaveError> {
+        let Some(header) = self.extended else {
+            return Ok(());
+        };
+        let name = file_name(self.database, FileKind::Extended);
+        let stored = self.database.extended.as_ref().map(|(header, _)| *header);
+        if stored.is_none() {
+            transaction.create(&name);
+        }
+        let size = u64::from(header.record_bytes);
+        let records = self.extended_records.iter();
+        let records = records.map(|(&id, bytes)| {
+            (
+                HEADER_BYTES as u64 + size * u64::from(id - 1),
+                bytes.as_slice(),
+            )
+        });
+        write_joined(records, &name, transaction);
+        if stored != Some(header) {
+            let mut bytes = [0; HEADER_BYTES];
+            let encoded = header.encode(&mut bytes);
+            encoded.map_err(SaveError::malformed(FileKind::Extended))?;
+            let changed = if stored.is_none() { HEADER_BYTES } else { 12 };
+            transaction.write(&name, 0, bytes.get(..changed).unwrap_or_default());
+        }
+        Ok(())
+    }
+}
+
+/// Whether something changes that only a record of `.cbj` can tell.
+fn needs_record(before: &ExtendedRecord, after: &ExtendedRecord) -> bool {
+    let told = |record: &ExtendedRecord| {
+        let types = [record.white_elo_type, record.black_elo_type];
+        let types = types.map(|kind| Some(kind).filter(|kind| !kind.is_usual()));
+        let teams = [record.white_team, record.black_team].map(|team| team.max(-1));
+        (types, teams, record.tag.max(-1))
+    };
+    told(before) != told(after)
+}
+
+/// Writes what is told into a record of any version, if it has the place.
+fn ensure_place(bytes: &mut [u8], told: &ExtendedRecord) -> Result<(), SaveError> {
+    told.encode(bytes);
+    let written = ExtendedRecord::decode(bytes);
+    let no_place = |field, value| {
+        let why = "the records of .cbj are of a version that has no such field";
+        Err(SaveError::NoPlace { field, value, why })
+    };
+    for (field, written, told) in [
+        (
+            "CbhWhiteEloType",
+            written.white_elo_type,
+            told.white_elo_type,
+        ),
+        (
+            "CbhBlackEloType",
+            written.black_elo_type,
+            told.black_elo_type,
+        ),
+    ] {
+        if !told.is_usual() && written != told {
+            return no_place(field, format!("{:02x?}", told.bytes));
+        }
+    }
+    if told.tag >= 0 && written.tag != told.tag {
+        return no_place("CbhTag", "a label".to_owned());
+    }
+    Ok(())
+}
+
+/// Repeats the offsets of a record of `.cbh` in one of `.cbj`.
+fn tell_offsets(header: &[u8], record: &mut [u8]) {
+    let is_text = matches!(record::decode_kind(header), Some((RecordKind::Text, _)));
+    let told = match (is_text, GameRecord::decode(header)) {
+        (false, Ok(game)) => (game.moves_offset, game.annotations_offset),
+        (true, _) => match record::TextRecord::decode(header) {
+            Ok(text) => (text.offset, 0),
+            Err(_) => return,
+        },
+        (false, Err(_)) => return,
+    };
+    let mut extended = ExtendedRecord::decode(record);
+    extended.moves_offset = told.0.into();
+    extended.annotations_offset = told.1.into();
+    extended.encode(record);
+}
