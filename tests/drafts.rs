@@ -568,6 +568,9 @@ fn a_refused_text_is_kept_until_the_game_is_saved() {
         assert!(why.contains("line") && why.contains("e5"), "{why}");
         ending(&mut daemon);
     }
+    // An editor that was refused may put back what was there.
+    save(&daemon.game(1), &old).unwrap();
+    assert_eq!(names(&daemon.at(".cbfs/rejected")).len(), 2);
     save(&daemon.game(1), &edited(&daemon, 1, "At last")).unwrap();
     assert!(names(&daemon.at(".cbfs/rejected")).is_empty());
     // Or until it is removed.
@@ -579,6 +582,32 @@ fn a_refused_text_is_kept_until_the_game_is_saved() {
     fs::remove_file(daemon.at(".cbfs/rejected/000002.pgn")).unwrap();
     daemon.restart();
     assert!(names(&daemon.at(".cbfs/rejected")).is_empty());
+}
+
+#[test]
+fn a_new_game_where_games_are_only_listed_is_kept() {
+    let Some(mut daemon) = sample() else { return };
+    let player = daemon.at("players").join(tag(&daemon.text(1), "White"));
+    let kept = daemon.at(".cbfs/rejected");
+    let listed = player.join("mine.pgn");
+    let text = edited(&daemon, 1, "Mine");
+    // What a program gives another name, or removes, was its own file.
+    save(&listed, &text).unwrap();
+    assert_eq!(names(&kept), ["mine.pgn", "mine.txt"]);
+    fs::rename(&listed, player.join("000001.pgn")).unwrap();
+    assert!(names(&kept).is_empty());
+    assert_annotated(&mut daemon, 1, "Mine");
+    save(&listed, &text).unwrap();
+    fs::remove_file(&listed).unwrap();
+    assert!(names(&kept).is_empty());
+    save(&listed, &text).unwrap();
+    assert_eq!(fs::read_to_string(&listed).unwrap(), text);
+    daemon.kill();
+    daemon.start(&["rw"]);
+    assert!(!listed.exists());
+    assert_eq!(fs::read_to_string(kept.join("mine.pgn")).unwrap(), text);
+    let why = fs::read_to_string(kept.join("mine.txt")).unwrap();
+    assert!(why.contains("games/ or import/"), "{why}");
 }
 
 #[test]

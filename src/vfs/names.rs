@@ -142,6 +142,13 @@ pub(super) fn ends_in_id(name: &str) -> bool {
     stem.len() < name.len() && stem.ends_with(" ~")
 }
 
+/// Whether the name of a file says that it is one of PGN, and not hidden.
+pub(super) fn is_pgn(name: &[u8]) -> bool {
+    let extension = name.len().checked_sub(4).and_then(|at| name.get(at..));
+    let is_pgn = extension.is_some_and(|extension| extension.eq_ignore_ascii_case(b".pgn"));
+    is_pgn && !name.starts_with(b".")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

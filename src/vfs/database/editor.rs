@@ -39,7 +39,7 @@ impl DatabaseVolume {
     /// What a name in `games/` means.
     fn role_in_games(&self, name: &[u8]) -> Role {
         let Some(id) = names::parse_game(name) else {
-            return if is_pgn(name) {
+            return if names::is_pgn(name) {
                 Role::New
             } else {
                 Role::Scratch
@@ -207,13 +207,6 @@ pub(super) fn in_words(error: &pgn::Error) -> Refusal {
         "line {}, column {}: {}; expected {}",
         error.line, error.column, error.found, error.expected
     ))
-}
-
-/// Whether the name of a file says that it is one of PGN, and not hidden.
-fn is_pgn(name: &[u8]) -> bool {
-    let extension = name.len().checked_sub(4).and_then(|at| name.get(at..));
-    let is_pgn = extension.is_some_and(|extension| extension.eq_ignore_ascii_case(b".pgn"));
-    is_pgn && !name.starts_with(b".")
 }
 
 /// Whether a program will give the file another name when it is finished.

@@ -8,6 +8,7 @@ use super::KIND;
 use super::buffer::Sheet;
 use super::handles::{Handles, Open};
 use super::names::{Entry, Names, Place};
+use crate::vfs::names::is_pgn;
 use crate::vfs::{Handle, Ino, Made, Written};
 
 /// Numbers of files that became games, at most.
@@ -87,6 +88,14 @@ impl Draft {
     /// Whether something was written that is neither saved nor refused.
     pub(super) fn is_open_work(&self) -> bool {
         self.sheet.version() != self.settled
+    }
+
+    /// Whether it looks like a new game, where only those are listed that are
+    /// there for another reason.
+    pub(super) fn is_stray(&self) -> bool {
+        let is_own = self.purpose == Purpose::Scratch && self.backup_of.is_none();
+        let place = self.place.as_ref().filter(|_| is_own);
+        place.is_some_and(|(_, name)| is_pgn(name.as_bytes())) && self.sheet.length() > 0
     }
 
     /// The game that a save of it made or changed.

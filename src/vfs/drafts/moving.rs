@@ -129,7 +129,7 @@ impl Vfs {
         from: &Place,
         to: &Place,
     ) -> Result<(), Error> {
-        let (sheet, purpose, made, is_imported) = {
+        let (sheet, purpose, made, is_imported, is_stray) = {
             let state = self.desk.state();
             let draft = state.drafts.get(&id).ok_or(Error::NotFound)?;
             let is_settled = !draft.is_open_work() && draft.refusal.is_none();
@@ -138,6 +138,7 @@ impl Vfs {
                 draft.purpose,
                 draft.made.clone(),
                 is_settled && draft.imported.is_some(),
+                draft.is_stray(),
             )
         };
         if purpose == Purpose::Log {
@@ -162,6 +163,9 @@ impl Vfs {
             self.move_name(id, from, to, purpose);
             return Ok(());
         };
+        if is_stray {
+            self.withdraw(slot, &Origin::file(from));
+        }
         let mut job = Job {
             slot: Arc::clone(slot),
             sheet,
@@ -172,6 +176,7 @@ impl Vfs {
                 Target::Game(game) => Origin::Game(game_name(game)),
                 Target::New | Target::Import => Origin::file(to),
             },
+            was_refused: false,
         };
         let outcome = self.run(&mut job);
         if target == Target::Import {
@@ -310,6 +315,7 @@ impl Vfs {
             base: None,
             instead_of: link.made.clone(),
             origin: Origin::Game(game_name(game)),
+            was_refused: false,
         };
         let outcome = self.run(&mut job);
         let now = self.now();

@@ -72,6 +72,13 @@ impl Vfs {
         }
     }
 
+    /// Lets go of what was kept.
+    pub(super) fn withdraw(&self, slot: &Slot, origin: &Origin) {
+        if let Some(rejected) = self.desk.rejected(slot) {
+            rejected.withdraw(origin);
+        }
+    }
+
     /// As [`Vfs::keep`], for a draft.
     pub(super) fn keep_draft(&self, id: u32, why: &str) {
         let (slot, origin, sheet) = {

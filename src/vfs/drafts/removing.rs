@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::buffer::Sheet;
 use super::desk::{Draft, Purpose};
 use super::names::{Entry, Place};
+use super::rejected::Origin;
 use super::{MOST_GAME, text_of};
 use crate::vfs::editor::Role;
 use crate::vfs::slot::Slot;
@@ -45,6 +46,9 @@ impl Vfs {
             Some(Entry::File(id)) => {
                 self.remove_log(&place);
                 let mut state = self.desk.state();
+                if state.drafts.get(&id).is_some_and(Draft::is_stray) {
+                    self.withdraw(&slot, &Origin::file(&place));
+                }
                 if let Some(draft) = state.drafts.get_mut(&id) {
                     // Who writes on writes to nowhere.
                     draft.purpose = Purpose::Scratch;

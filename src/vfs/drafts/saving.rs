@@ -24,6 +24,8 @@ pub(super) struct Job {
     pub(super) instead_of: Option<Made>,
     /// Whose draft it is, if it is refused.
     pub(super) origin: Origin,
+    /// Whether an earlier part of the same draft was refused.
+    pub(super) was_refused: bool,
 }
 
 /// What a text is saved as; numbers are those of the mount.
@@ -163,6 +165,7 @@ impl Vfs {
             base: draft.base,
             instead_of: draft.made.clone(),
             origin: origin_of(draft),
+            was_refused: draft.refusal.is_some(),
             slot,
         })
     }
@@ -249,6 +252,11 @@ impl Vfs {
                 if has_changed {
                     self.tell_saved(&job.slot, &saved);
                 }
+                // An editor that was refused puts back what was there before:
+                // what it could not save is not settled by that.
+                if has_changed || job.was_refused {
+                    self.withdraw(&job.slot, &job.origin);
+                }
                 self.saved(job, version, saved, None)
             }
             Err(refusal) => self.refused(job, Some(version), refusal),
@@ -275,6 +283,7 @@ impl Vfs {
         let refusal = match imported {
             Ok(saved) => {
                 self.tell_saved(&job.slot, &saved);
+                self.withdraw(&job.slot, &job.origin);
                 return self.saved(job, version, saved, digest);
             }
             Err(refusal) => refusal,
@@ -292,9 +301,6 @@ impl Vfs {
     fn saved(&self, job: &Job, version: u64, saved: Saved, imported: Option<u64>) -> Outcome {
         if !matches!(job.target, Target::Game(_)) {
             self.give_way(&job.slot);
-        }
-        if let Some(rejected) = self.desk.rejected(&job.slot) {
-            rejected.withdraw(&job.origin);
         }
         // Nothing has changed: what was made before is there still.
         let before = || job.instead_of.clone();

@@ -13,6 +13,10 @@ use crate::vfs::{self, Access, Attr, Bytes, Error, Handle, Ino, Vfs};
 /// Why a draft is kept that nobody saved.
 const NOT_SAVED: &str = "it was never closed or synced after it was written";
 
+/// Why a new game is none where it is.
+const STRAY: &str =
+    "a new game goes into games/ or import/; here it is in no database, and gone with the mount";
+
 impl Vfs {
     /// See [`Vfs::read_open`].
     pub(in crate::vfs) fn read_handle(
@@ -221,7 +225,13 @@ impl Vfs {
             let Some(draft) = draft.filter(|_| is_written) else {
                 return Ok(());
             };
+            let is_stray = draft.is_stray() && draft.is_open_work();
             if draft.purpose == Purpose::Scratch {
+                draft.settled = draft.sheet.version();
+                drop(state);
+                if let Some(id) = id.filter(|_| is_stray) {
+                    self.keep_draft(id, STRAY);
+                }
                 return Ok(());
             }
             (id, draft.ino)
