@@ -522,6 +522,30 @@ fn to_take_back_an_import_takes_nothing_that_was_saved_after_it() {
 }
 
 #[test]
+fn the_date_of_a_game_moves_with_its_text_whether_its_record_has_a_stamp() {
+    for base in ["cbh/oldheaders/oldheaders.cbh", "cbh/sample/sample.cbh"] {
+        let mount = Mount::fixture(base);
+        let modified = |id: u32| {
+            let ino = mount.find(&format!("games/{id:06}.pgn")).unwrap();
+            mount.vfs.attr(ino).unwrap().modified
+        };
+        let before = [modified(1), modified(2)];
+        let begun = SystemTime::now() - Duration::from_secs(2);
+        let text = mount.text("games/000001.pgn");
+        mount.replace(1, &text).unwrap();
+        assert_eq!(
+            [modified(1), modified(2)],
+            before,
+            "{base}: nothing is another"
+        );
+        let edited = text.replacen("1. ", "{now} 1. ", 1);
+        mount.replace(1, &edited).unwrap();
+        assert!(modified(1) >= begun, "{base}: {:?}", modified(1));
+        assert_eq!(modified(2), before[1], "{base}");
+    }
+}
+
+#[test]
 fn names_mean_what_may_be_written_there() {
     let mount = Mount::fixture("cbh/sample/sample.cbh");
     let made = mount.append(GAME, None).made.unwrap();

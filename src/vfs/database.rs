@@ -229,8 +229,16 @@ impl DatabaseVolume {
             ino,
             kind: NodeKind::File(Size::Rendered),
             links: 1,
-            modified: entry.modified.unwrap_or_else(|| self.database.modified()),
+            modified: self.changed(entry),
         }
+    }
+
+    /// When what is shown of a record became another.
+    fn changed(&self, entry: &Entry) -> SystemTime {
+        let stamp = entry.modified.unwrap_or_else(|| self.database.modified());
+        let saving = self.saving.as_ref();
+        let changed = saving.and_then(|saving| saving.changed(entry.id));
+        changed.map_or(stamp, |changed| changed.max(stamp))
     }
 
     fn headers_tsv_node(&self) -> Node {

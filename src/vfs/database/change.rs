@@ -155,7 +155,12 @@ impl DatabaseVolume {
         }
         let after = self.database.after(effects, before);
         let (database, changes) = after.map_err(Error::from)?;
-        let volume = self.after(database, &changes, saving.now());
+        let now = saving.now();
+        let volume = self.after(database, &changes, now);
+        for &id in &effects.games {
+            let entry = volume.any_entry(id);
+            saving.note(id, entry.and_then(|entry| entry.modified), now);
+        }
         Ok((Box::new(volume), Touched::Files(inos(&effects.games))))
     }
 

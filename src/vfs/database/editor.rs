@@ -30,7 +30,7 @@ const UNFINISHED: [&str; 12] = [
 
 impl DatabaseVolume {
     /// The record of this number, whatever it is.
-    fn any_entry(&self, id: GameId) -> Option<Entry> {
+    pub(super) fn any_entry(&self, id: GameId) -> Option<Entry> {
         let mut entries = Vec::with_capacity(1);
         self.database.entries(id, 1, &mut entries).ok()?;
         entries.first().copied()
