@@ -332,6 +332,24 @@ fn a_directory_of_a_player_is_renamed_with_the_player() {
 }
 
 #[test]
+fn a_directory_that_cannot_be_renamed_so_says_why_in_the_log() {
+    let Some(mut daemon) = sample() else { return };
+    save(
+        &daemon.at("games/new.pgn"),
+        "[Event \"Open\"]\n[Site \"Graz\"]\n[EventDate \"2016.07.01\"]\n\
+         [White \"Nobody\"]\n[Result \"*\"]\n\n*\n",
+    )
+    .unwrap();
+    let rename = |from: &str, to: &str| errno(fs::rename(daemon.at(from), daemon.at(to)));
+    let long = format!("players/{}", "x".repeat(40));
+    assert_eq!(rename("players/Nobody", &long), Some(libc::ENAMETOOLONG));
+    assert!(daemon.at("players/Nobody").exists());
+    daemon.end();
+    let line = "Nobody is not renamed: ";
+    assert!(daemon.log().contains(line), "{}", daemon.log());
+}
+
+#[test]
 fn what_nobody_should_do_is_not_permitted() {
     let Some(daemon) = sample() else { return };
     fs::remove_file(daemon.game(8)).unwrap();
