@@ -343,10 +343,19 @@ fn a_directory_that_cannot_be_renamed_so_says_why_in_the_log() {
     let rename = |from: &str, to: &str| errno(fs::rename(daemon.at(from), daemon.at(to)));
     let long = format!("players/{}", "x".repeat(40));
     assert_eq!(rename("players/Nobody", &long), Some(libc::ENAMETOOLONG));
+    assert_eq!(
+        rename("tournaments/Open (Graz) 2016", "tournaments/Open"),
+        Some(libc::EINVAL)
+    );
     assert!(daemon.at("players/Nobody").exists());
+    assert!(daemon.at("tournaments/Open (Graz) 2016").exists());
     daemon.end();
-    let line = "Nobody is not renamed: ";
-    assert!(daemon.log().contains(line), "{}", daemon.log());
+    for line in [
+        "Nobody is not renamed: ",
+        "Open (Graz) 2016 is not renamed: ",
+    ] {
+        assert!(daemon.log().contains(line), "{}", daemon.log());
+    }
 }
 
 #[test]

@@ -684,6 +684,48 @@ fn a_name_that_its_fields_cannot_hold_is_given_to_nothing() {
 }
 
 #[test]
+fn a_tournament_keeps_its_place_and_its_date() {
+    let mount = Mount::fixture("cbh/sample/sample.cbh");
+    mount.append(CAST, None);
+    let before = tree(&mount.vfs);
+    let directory = mount.find("tournaments").unwrap();
+    let rename = |from: &str, to: &str| {
+        mount.edit(|editor| editor.rename(directory, from.as_bytes(), to.as_bytes()))
+    };
+    for (to, lacks) in [
+        ("Championship", "place and year"),
+        ("Championship 2024", "place"),
+        ("Championship (There)", "year"),
+        ("Championship (There) 024", "place and year"),
+        ("(There) 2024", "title"),
+    ] {
+        match rename("Here (There) 2024", to) {
+            Err(Refusal::Text(why)) => {
+                assert!(why.contains("Title (Place) Year"), "{why}");
+                assert!(why.ends_with(&format!("no {lacks}")), "{why}");
+            }
+            other => panic!("{to}: {other:?}"),
+        }
+    }
+    assert!(tree(&mount.vfs) == before);
+    let game = |name: &str| {
+        let folder = format!("tournaments/{name}");
+        mount.text(&format!("{folder}/{}", mount.names(&folder)[0]))
+    };
+    for (from, to, day) in [
+        ("Here (There) 2024", "Other (Place) 2024", "2024.02.29"),
+        ("Other (Place) 2024", "Other (Place) 2020", "2020.02.29"),
+        ("Other (Place) 2020", "Other (Place) 2019", "2019.??.??"),
+    ] {
+        rename(from, to).unwrap();
+        mount.ensure_current(to);
+        let text = game(to);
+        assert!(text.contains("[Site \"Place\"]"), "{text}");
+        assert!(text.contains(&format!("[EventDate \"{day}\"]")), "{text}");
+    }
+}
+
+#[test]
 fn a_refused_text_says_where_and_changes_nothing() {
     let mount = Mount::fixture("cbh/sample/sample.cbh");
     let (files, before) = (mount.files(), tree(&mount.vfs));
