@@ -2,8 +2,8 @@
 //! from what other programs write.
 //!
 //! A value that a header cannot hold stays a foreign tag, if our own text
-//! would have no tag of that name: nothing is lost. Where it would (`Date`),
-//! the value is read as "unknown". A number that is too large is an error.
+//! would have no tag of that name: nothing is lost. A number that is too large
+//! is an error, and so is a date that is none.
 
 use std::collections::HashMap;
 
@@ -30,8 +30,8 @@ use crate::pgn::remarks::Remarks;
 ///
 /// # Errors
 ///
-/// A number that does not fit its header, a FEN that is no position, a result
-/// that is none.
+/// A number that does not fit its header, a date, a FEN or a result that is
+/// none.
 pub(in crate::pgn) fn decode(
     text: &[u8],
     pairs: Vec<TagPair<'_>>,
@@ -214,7 +214,6 @@ impl Tags<'_> {
         headers.tournament.title = self.text_or_unknown("Event");
         headers.tournament.place = self.text_or_unknown("Site");
         headers.date = self.date("Date")?;
-        self.take("Date");
         headers.white = self.player("White", "CbhWhite");
         headers.black = self.player("Black", "CbhBlack");
         Ok(())

@@ -122,6 +122,28 @@ fn of_two_tags_with_one_name_the_last_counts() {
 }
 
 #[test]
+fn a_date_that_is_none_is_an_error() {
+    for name in [
+        "Date",
+        "EventDate",
+        "EventEndDate",
+        "SourceDate",
+        "SourceVersionDate",
+    ] {
+        let text = |value: &str| format!("[X \"1\"]\n [{name} \"{value}\"]\n\n*");
+        for value in ["yesterday", "26.07.2016", "2016.07.26 18:00"] {
+            let error = pgn::decode(text(value).as_bytes()).unwrap_err();
+            assert_eq!((error.line, error.column), (2, name.len() + 5), "{error}");
+            assert!(error.found.contains(value), "{error}");
+        }
+        for value in ["", "?", "-", "????.??.??", " ????.??.?? "] {
+            let game = pgn::decode(text(value).as_bytes()).unwrap();
+            assert_eq!(game.foreign_tags.len(), 1, "{name} {value}");
+        }
+    }
+}
+
+#[test]
 fn a_position_may_be_set_up() {
     let chess960 = "bnrkrbnq/pppppppp/8/8/8/8/PPPPPPPP/BNRKRBNQ w";
     for (tags, fen, is_chess960) in [
