@@ -734,6 +734,7 @@ fn a_refused_text_says_where_and_changes_nothing() {
         (format!("{GAME}{GAME}"), "line 11,"),
         (String::new(), "line 1, column 1:"),
         (GAME.replace("2024.05.06", "yesterday"), "line 3,"),
+        (GAME.replace("[Round", "[White \"Dup\"]\n[Round"), "line 6,"),
     ] {
         match mount.replace(1, &text) {
             Err(Refusal::Text(why)) => assert!(why.starts_with(place), "{why}"),

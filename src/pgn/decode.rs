@@ -29,7 +29,8 @@ const MOVE_OR_RESULT: &str = "a move, a comment or the result";
 /// column: an unknown word, an illegal or ambiguous move, a comment, variation
 /// or tag pair without end, a result that contradicts the Result tag or is
 /// missing, a FEN that is no position, a date that is none, a number that does
-/// not fit, a second game, no game at all, more than 16 MiB.
+/// not fit, a second tag of those that say who played whom, where and when, a
+/// second game, no game at all, more than 16 MiB.
 pub fn decode(text: &[u8]) -> Result<Game, Error> {
     let mut games = Games::new(text);
     let Some(game) = games.next() else {

@@ -31,14 +31,14 @@ use crate::pgn::remarks::Remarks;
 /// # Errors
 ///
 /// A number that does not fit its header, a date, a FEN or a result that is
-/// none.
+/// none, a second tag of [`ONCE`].
 pub(in crate::pgn) fn decode(
     text: &[u8],
     pairs: Vec<TagPair<'_>>,
     game: &mut Game,
     remarks: &mut Remarks,
 ) -> Result<Option<GameResult>, Error> {
-    let mut tags = Tags::new(text, pairs);
+    let mut tags = Tags::new(text, pairs)?;
     tags.start(&mut game.start)?;
     let headers = &mut game.headers;
     tags.roster(headers)?;
@@ -58,6 +58,10 @@ pub(in crate::pgn) fn decode(
     Ok(result)
 }
 
+/// What a game says once: of two of these none can be dropped. Of two results
+/// one has to agree with the end of the game.
+const ONCE: [&str; 6] = ["Event", "Site", "Date", "Round", "White", "Black"];
+
 /// The tag pairs of one game that no header has taken yet.
 struct Tags<'t> {
     text: &'t [u8],
@@ -66,14 +70,19 @@ struct Tags<'t> {
 }
 
 impl<'t> Tags<'t> {
-    /// Of tags with one name the last counts, as in other programs.
-    fn new(text: &'t [u8], pairs: Vec<TagPair<'t>>) -> Tags<'t> {
+    /// Of tags with one name the last counts, as in other programs; but those
+    /// of [`ONCE`] have no second.
+    fn new(text: &'t [u8], pairs: Vec<TagPair<'t>>) -> Result<Tags<'t>, Error> {
         let mut tags = Tags {
             text,
             pairs: Vec::with_capacity(pairs.len()),
             index: HashMap::with_capacity(pairs.len()),
         };
         for pair in pairs {
+            if ONCE.contains(&pair.name) && tags.index.contains_key(pair.name) {
+                let found = format!("a second tag {}", pair.name);
+                return Err(Error::new(text, pair.place, found, "one of this name"));
+            }
             if let Some(earlier) = tags.index.insert(pair.name, tags.pairs.len())
                 && let Some(place) = tags.pairs.get_mut(earlier)
             {
@@ -81,7 +90,7 @@ impl<'t> Tags<'t> {
             }
             tags.pairs.push(Some(pair));
         }
-        tags
+        Ok(tags)
     }
 
     fn get(&self, name: &str) -> Option<&TagPair<'t>> {
