@@ -220,6 +220,11 @@ fn a_new_name_or_the_next_number_is_a_new_game() {
         Some(libc::EINVAL)
     );
     assert!(!daemon.game(18).exists());
+    assert!(
+        daemon
+            .log()
+            .contains("; import/ takes files of several games")
+    );
     assert_annotated(&mut daemon, 16, "New");
     assert!(!daemon.at("games/mine.pgn").exists());
     assert_eq!(names(&daemon.at("games")).len(), 15);

@@ -19,6 +19,10 @@ pub(super) const MAX_BYTES: usize = 16 << 20;
 /// How deep variations may nest.
 const MAX_DEPTH: usize = 1024;
 
+/// What [`decode`] expects behind a game; that this is missing tells a text of
+/// several games.
+pub const END_OF_ONE_GAME: &str = "the end of the text after one game";
+
 const MOVE_OR_RESULT: &str = "a move, a comment or the result";
 
 /// Reads the text of exactly one game.
@@ -41,7 +45,7 @@ pub fn decode(text: &[u8]) -> Result<Game, Error> {
         return Ok(game);
     }
     games.lexer.skip_blanks();
-    Err(games.lexer.unexpected("the end of the text after one game"))
+    Err(games.lexer.unexpected(END_OF_ONE_GAME))
 }
 
 /// The games of a text, one after the other; none after the first error.
