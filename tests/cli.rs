@@ -334,6 +334,8 @@ fn export_replaces_a_file_whole_or_not_at_all() {
         1,
         &["no/such/out.pgn"],
     );
+    let output = cbfs(&["export", &sample(), "-o", nowhere.to_str().unwrap()]);
+    assert!(!text(&output.stderr).contains("cbfs-export"), "{output:?}");
     fails(
         &["export", "/no/such.cbh", "-o", out.to_str().unwrap()],
         1,

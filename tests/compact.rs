@@ -202,11 +202,8 @@ fn a_copy_is_made_over_nothing_and_leaves_nothing_when_it_cannot_be_made() {
     let base = folder.path().join("sample.cbh");
     let before = files_in(folder.path());
     let output = cbfs(&["compact", text_path(&base), text_path(&base)]);
-    assert!(
-        said(&output).contains("is there already"),
-        "{}",
-        said(&output)
-    );
+    let advice = "sample.cbh: a base of this name is there already; choose another name";
+    assert!(said(&output).contains(advice), "{}", said(&output));
     let new = folder.path().join("new.pgn");
     let output = cbfs(&["compact", text_path(&base), text_path(&new)]);
     assert_eq!(output.status.code(), Some(1));

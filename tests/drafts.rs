@@ -220,6 +220,11 @@ fn a_new_name_or_the_next_number_is_a_new_game() {
         Some(libc::EINVAL)
     );
     assert!(!daemon.game(18).exists());
+    assert!(
+        daemon
+            .log()
+            .contains("; import/ takes files of several games")
+    );
     assert_annotated(&mut daemon, 16, "New");
     assert!(!daemon.at("games/mine.pgn").exists());
     assert_eq!(names(&daemon.at("games")).len(), 15);
@@ -329,6 +334,33 @@ fn a_directory_of_a_player_is_renamed_with_the_player() {
     assert!(text.contains(" \"Newname, Nobody\"]"), "{text}");
     daemon.end();
     daemon.assert_sound();
+}
+
+#[test]
+fn a_directory_that_cannot_be_renamed_so_says_why_in_the_log() {
+    let Some(mut daemon) = sample() else { return };
+    save(
+        &daemon.at("games/new.pgn"),
+        "[Event \"Open\"]\n[Site \"Graz\"]\n[EventDate \"2016.07.01\"]\n\
+         [White \"Nobody\"]\n[Result \"*\"]\n\n*\n",
+    )
+    .unwrap();
+    let rename = |from: &str, to: &str| errno(fs::rename(daemon.at(from), daemon.at(to)));
+    let long = format!("players/{}", "x".repeat(40));
+    assert_eq!(rename("players/Nobody", &long), Some(libc::ENAMETOOLONG));
+    assert_eq!(
+        rename("tournaments/Open (Graz) 2016", "tournaments/Open"),
+        Some(libc::EINVAL)
+    );
+    assert!(daemon.at("players/Nobody").exists());
+    assert!(daemon.at("tournaments/Open (Graz) 2016").exists());
+    daemon.end();
+    for line in [
+        "Nobody is not renamed: ",
+        "Open (Graz) 2016 is not renamed: ",
+    ] {
+        assert!(daemon.log().contains(line), "{}", daemon.log());
+    }
 }
 
 #[test]

@@ -254,15 +254,36 @@ fn a_base_is_created_whole_or_not_at_all_and_never_over_another() {
     assert_eq!(empty["new.cbh"].len(), 46);
     assert_eq!(defects_of(&base), [""; 0]);
     let output = import_from_stdin(&["--create", text_path(&base)], many_games(1).as_bytes());
+    let advice = "new.cbh: a base of this name is there already; choose another name";
+    assert!(said(&output).contains(advice), "{}", said(&output));
+    assert_same_files(&files_in(folder.path()), &empty, "after");
+}
+
+#[test]
+fn who_imports_into_no_base_is_told_how_to_make_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing.cbh");
+    let output = import_from_stdin(&[text_path(&missing)], many_games(1).as_bytes());
+    let said_of_missing = said(&output);
     assert!(
-        said(&output).contains("is there already"),
+        said_of_missing.contains("missing.cbh: not found"),
+        "{said_of_missing}"
+    );
+    assert!(
+        said_of_missing
+            .trim_end()
+            .ends_with("; --create makes a new base"),
+        "{said_of_missing}"
+    );
+    let nowhere = folder.path().join("nowhere");
+    let base = nowhere.join("new.cbh");
+    let output = import_from_stdin(&["--create", text_path(&base)], many_games(1).as_bytes());
+    let folder_first = format!("cbfs: {}: No such file", nowhere.display());
+    assert!(
+        said(&output).starts_with(&folder_first),
         "{}",
         said(&output)
     );
-    assert_same_files(&files_in(folder.path()), &empty, "after");
-    let missing = folder.path().join("missing.cbh");
-    let output = import_from_stdin(&[text_path(&missing)], many_games(1).as_bytes());
-    assert!(said(&output).contains("not found"), "{}", said(&output));
 }
 
 #[test]

@@ -618,6 +618,137 @@ fn a_name_that_another_has_is_refused_and_nothing_else_can_be_renamed() {
     );
 }
 
+/// A game with an entity of each kind.
+const CAST: &str = "[Event \"Here\"]\n[Site \"There\"]\n[Date \"2024.05.06\"]\n\
+    [White \"Nobody, Known\"]\n[Black \"Other, One\"]\n[Result \"1-0\"]\n[Annotator \"Critic\"]\n\
+    [EventDate \"2024.02.29\"]\n[SourceTitle \"Magazine\"]\n[WhiteTeam \"Club\"]\n\n1. e4 1-0\n\n";
+
+#[test]
+fn a_name_that_its_fields_cannot_hold_is_given_to_nothing() {
+    let mount = Mount::fixture("cbh/names-1252/names-1252.cbh");
+    mount.append(CAST, None);
+    let before = tree(&mount.vfs);
+    let long = "x".repeat(31);
+    let page = "the base has not all of its characters";
+    let field = "is longer than its field";
+    for (place, from, to, errno, wanted) in [
+        (
+            "players",
+            "Nobody, Known",
+            long.clone(),
+            libc::ENAMETOOLONG,
+            field,
+        ),
+        (
+            "players",
+            "Nobody, Known",
+            format!("Lee, {long}"),
+            libc::ENAMETOOLONG,
+            field,
+        ),
+        (
+            "players",
+            "Nobody, Known",
+            "\u{4e2d}".to_owned(),
+            libc::EINVAL,
+            page,
+        ),
+        (
+            "annotators",
+            "Critic",
+            "x".repeat(46),
+            libc::ENAMETOOLONG,
+            field,
+        ),
+        (
+            "annotators",
+            "Critic",
+            "\u{141}".to_owned(),
+            libc::EINVAL,
+            page,
+        ),
+        (
+            "sources",
+            "Magazine",
+            long.clone(),
+            libc::ENAMETOOLONG,
+            field,
+        ),
+        (
+            "sources",
+            "Magazine",
+            "\u{3b1}".to_owned(),
+            libc::EINVAL,
+            page,
+        ),
+        ("teams", "Club", "x".repeat(46), libc::ENAMETOOLONG, field),
+        ("teams", "Club", "\u{3b1}".to_owned(), libc::EINVAL, page),
+        (
+            "tournaments",
+            "Here (There) 2024",
+            format!("Here ({long}) 2024"),
+            libc::ENAMETOOLONG,
+            field,
+        ),
+        (
+            "tournaments",
+            "Here (There) 2024",
+            "\u{3b1} (There) 2024".to_owned(),
+            libc::EINVAL,
+            page,
+        ),
+    ] {
+        let directory = mount.find(place).unwrap();
+        let renamed = mount.edit(|editor| editor.rename(directory, from.as_bytes(), to.as_bytes()));
+        let refusal = renamed.expect_err(&to);
+        assert!(refusal.to_string().contains(wanted), "{refusal}");
+        assert_eq!(Error::from(refusal).errno(), errno, "{to}");
+    }
+    assert!(tree(&mount.vfs) == before);
+}
+
+#[test]
+fn a_tournament_keeps_its_place_and_its_date() {
+    let mount = Mount::fixture("cbh/sample/sample.cbh");
+    mount.append(CAST, None);
+    let before = tree(&mount.vfs);
+    let directory = mount.find("tournaments").unwrap();
+    let rename = |from: &str, to: &str| {
+        mount.edit(|editor| editor.rename(directory, from.as_bytes(), to.as_bytes()))
+    };
+    for (to, lacks) in [
+        ("Championship", "place and year"),
+        ("Championship 2024", "place"),
+        ("Championship (There)", "year"),
+        ("Championship (There) 024", "place and year"),
+        ("(There) 2024", "title"),
+    ] {
+        match rename("Here (There) 2024", to) {
+            Err(Refusal::Text(why)) => {
+                assert!(why.contains("Title (Place) Year"), "{why}");
+                assert!(why.ends_with(&format!("no {lacks}")), "{why}");
+            }
+            other => panic!("{to}: {other:?}"),
+        }
+    }
+    assert!(tree(&mount.vfs) == before);
+    let game = |name: &str| {
+        let folder = format!("tournaments/{name}");
+        mount.text(&format!("{folder}/{}", mount.names(&folder)[0]))
+    };
+    for (from, to, day) in [
+        ("Here (There) 2024", "Other (Place) 2024", "2024.02.29"),
+        ("Other (Place) 2024", "Other (Place) 2020", "2020.02.29"),
+        ("Other (Place) 2020", "Other (Place) 2019", "2019.??.??"),
+    ] {
+        rename(from, to).unwrap();
+        mount.ensure_current(to);
+        let text = game(to);
+        assert!(text.contains("[Site \"Place\"]"), "{text}");
+        assert!(text.contains(&format!("[EventDate \"{day}\"]")), "{text}");
+    }
+}
+
 #[test]
 fn a_refused_text_says_where_and_changes_nothing() {
     let mount = Mount::fixture("cbh/sample/sample.cbh");
@@ -626,6 +757,8 @@ fn a_refused_text_says_where_and_changes_nothing() {
         (GAME.replace("Qh5", "Nf33"), "line 9,"),
         (format!("{GAME}{GAME}"), "line 11,"),
         (String::new(), "line 1, column 1:"),
+        (GAME.replace("2024.05.06", "yesterday"), "line 3,"),
+        (GAME.replace("[Round", "[White \"Dup\"]\n[Round"), "line 6,"),
     ] {
         match mount.replace(1, &text) {
             Err(Refusal::Text(why)) => assert!(why.starts_with(place), "{why}"),

@@ -281,9 +281,10 @@ impl<'a> Saver<'a> {
     /// # Errors
     ///
     /// [`SaveError::Entity`] with
-    /// [`EditError::Exists`](super::EditError::Exists) if another has the name.
+    /// [`EditError::Exists`](super::EditError::Exists) if another has the name;
+    /// [`SaveError::Name`] if it cannot be stored as it is.
     pub fn rename_entity(&mut self, id: EntityId, entity: &Entity) -> Result<(), SaveError> {
-        self.cast.rename(id.0, entity, &mut self.unfit)
+        self.cast.rename(id.0, entity)
     }
 
     /// What all this comes to.

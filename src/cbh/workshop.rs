@@ -54,7 +54,8 @@ impl Workshop {
         let folder = folder_of(target).join(name);
         match fs::create_dir(&folder) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            made => made.map_err(about(&folder))?,
+            // The folder in the making is nothing that anybody named.
+            made => made.map_err(about(folder_of(target)))?,
         }
         let lock = File::options()
             .create(true)
@@ -78,13 +79,18 @@ impl Workshop {
         if workshop.folder.join(READY).exists() {
             workshop.is_over = true;
             workshop.move_out()?;
-            return Err(refused(target, "is there already"));
+            return Err(taken(target, target));
         }
         workshop.clear().map_err(about(&workshop.folder))?;
         if let Some(file) = existing(target)? {
-            return Err(refused(&file, "is there already"));
+            return Err(taken(target, &file));
         }
         Ok(workshop)
+    }
+
+    /// Whether there is no file of a base whose `.cbh` would be `target`.
+    pub fn is_free(target: &Path) -> bool {
+        existing(target).is_ok_and(|file| file.is_none())
     }
 
     /// The `.cbh` that is being made.
@@ -125,7 +131,7 @@ impl Workshop {
         let ready = self.folder.join(READY);
         sync_all(&self.folder).map_err(&io)?;
         if let Some(file) = existing(&self.target)? {
-            return Err(refused(&file, "is there already"));
+            return Err(taken(&self.target, &file));
         }
         let made = File::create_new(&ready).and_then(|file| file.sync_all());
         made.and_then(|()| File::open(&self.folder)?.sync_all())
@@ -289,6 +295,18 @@ fn about(file: &Path) -> impl Fn(io::Error) -> Error {
     }
 }
 
+/// The error that `file` is one of a base that has the name of `target`.
+fn taken(target: &Path, file: &Path) -> Error {
+    let advice = "choose another name";
+    if target.exists() {
+        let what = format!("a base of this name is there already; {advice}");
+        return refused(target, &what);
+    }
+    let name = file.file_name().unwrap_or_default().display();
+    let what = format!("a file of a base of this name, {name}, is there already; {advice}");
+    refused(target, &what)
+}
+
 fn refused(file: &Path, what: &str) -> Error {
     Error::Unsupported {
         file: file.to_path_buf(),
@@ -325,8 +343,24 @@ mod tests {
         workshop.finish().unwrap();
         assert_eq!(names(folder.path()).len(), 13);
         let error = Workshop::begin(&target).unwrap_err().to_string();
-        assert!(error.ends_with("is there already"), "{error}");
+        assert!(
+            error.contains("a base of this name is there already"),
+            "{error}"
+        );
         assert_eq!(names(folder.path()).len(), 13);
+    }
+
+    #[test]
+    fn a_file_that_is_left_of_a_base_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("new.cbh");
+        assert!(Workshop::is_free(&target));
+        fs::write(target.with_extension("cbt"), "").unwrap();
+        assert!(!Workshop::is_free(&target));
+        let error = Workshop::begin(&target).unwrap_err().to_string();
+        let wanted = "new.cbh: a file of a base of this name, new.cbt, is there already";
+        assert!(error.contains(wanted), "{error}");
+        assert_eq!(names(folder.path()), ["new.cbt"]);
     }
 
     #[test]
@@ -351,7 +385,10 @@ mod tests {
         // The lock of a process that is gone is gone too.
         fs::remove_file(left.join(LOCK)).unwrap();
         let error = Workshop::begin(&target).unwrap_err().to_string();
-        assert!(error.ends_with("is there already"), "{error}");
+        assert!(
+            error.contains("a base of this name is there already"),
+            "{error}"
+        );
         assert_eq!(names(folder.path()).len(), 13);
     }
 

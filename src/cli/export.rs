@@ -5,9 +5,9 @@
 //! order. A core that is ahead waits when [`PIECES`] pieces of its own have
 //! not been written, so memory is bounded however long the games are.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
@@ -126,8 +126,13 @@ pub(super) fn write_file<T>(
     let ending = signals::block_unless_ignored()?;
     let mut temporary = tempfile::Builder::new()
         .prefix(".cbfs-export-")
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(directory)?;
+        // An error of ours does not name the temporary file, as one of
+        // `tempfile_in` would.
+        .make_in(directory, |path| {
+            let mut options = File::options();
+            options.read(true).write(true).create_new(true).mode(0o666);
+            options.open(path)
+        })?;
     signals::remove_when_ended(ending, temporary.path().to_path_buf());
     let written = write(temporary.as_file_mut())?;
     temporary.as_file().sync_all()?;

@@ -129,6 +129,11 @@ fn append(
     is_ended: &AtomicBool,
 ) -> Result<std::ops::Range<u32>, Failure> {
     let failed = |error: ChangeError| match error {
+        ChangeError::Save(SaveError::Base(error @ cbh::Error::Missing { .. }))
+            if Workshop::is_free(path) =>
+        {
+            Failure::new(format_args!("{error}; --create makes a new base"))
+        }
         // Such an error names the file by itself.
         ChangeError::Save(error @ SaveError::Base(_)) => Failure::new(error),
         error => Failure::about(name, error),

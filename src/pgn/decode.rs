@@ -19,6 +19,10 @@ pub(super) const MAX_BYTES: usize = 16 << 20;
 /// How deep variations may nest.
 const MAX_DEPTH: usize = 1024;
 
+/// What [`decode`] expects behind a game; that this is missing tells a text of
+/// several games.
+pub const END_OF_ONE_GAME: &str = "the end of the text after one game";
+
 const MOVE_OR_RESULT: &str = "a move, a comment or the result";
 
 /// Reads the text of exactly one game.
@@ -28,8 +32,9 @@ const MOVE_OR_RESULT: &str = "a move, a comment or the result";
 /// The first thing in the text that PGN has no place for, with line and
 /// column: an unknown word, an illegal or ambiguous move, a comment, variation
 /// or tag pair without end, a result that contradicts the Result tag or is
-/// missing, a FEN that is no position, a number that does not fit, a second
-/// game, no game at all, more than 16 MiB.
+/// missing, a FEN that is no position, a date that is none, a number that does
+/// not fit, a second tag of those that say who played whom, where and when, a
+/// second game, no game at all, more than 16 MiB.
 pub fn decode(text: &[u8]) -> Result<Game, Error> {
     let mut games = Games::new(text);
     let Some(game) = games.next() else {
@@ -40,7 +45,7 @@ pub fn decode(text: &[u8]) -> Result<Game, Error> {
         return Ok(game);
     }
     games.lexer.skip_blanks();
-    Err(games.lexer.unexpected("the end of the text after one game"))
+    Err(games.lexer.unexpected(END_OF_ONE_GAME))
 }
 
 /// The games of a text, one after the other; none after the first error.

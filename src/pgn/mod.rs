@@ -38,7 +38,7 @@ mod stream;
 mod tags;
 mod writer;
 
-pub use decode::{Games, decode};
+pub use decode::{END_OF_ONE_GAME, Games, decode};
 pub use error::Error;
 pub(crate) use movetext::append_decimal;
 pub use stream::{Prepared, Section, Sections, StreamError, for_each_game, for_each_game_in_order};

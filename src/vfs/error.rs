@@ -32,6 +32,8 @@ pub enum Error {
     Elsewhere,
     /// What was written is not saved; the line says why.
     Refused(String),
+    /// A name is longer than what it names can have; the line says so.
+    NameTooLong(String),
     /// There is no room for it.
     NoSpace,
     /// The request makes no sense for this file.
@@ -75,6 +77,7 @@ impl Error {
             Error::NotWritable => libc::EACCES,
             Error::NotOpen => libc::EBADF,
             Error::Elsewhere => libc::EXDEV,
+            Error::NameTooLong(_) => libc::ENAMETOOLONG,
             Error::NoSpace => libc::ENOSPC,
             Error::Invalid | Error::Refused(_) => libc::EINVAL,
             Error::Stale => libc::ESTALE,
@@ -95,7 +98,9 @@ fn message_of(panic: &(dyn Any + Send)) -> String {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Damaged(what) | Error::Refused(what) => f.write_str(what),
+            Error::Damaged(what) | Error::Refused(what) | Error::NameTooLong(what) => {
+                f.write_str(what)
+            }
             Error::Panicked(what) => write!(f, "a defect of cbfs: {what}"),
             other => write!(f, "{}", io::Error::from_raw_os_error(other.errno())),
         }

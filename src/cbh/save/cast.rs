@@ -223,21 +223,23 @@ impl<'a> Cast<'a> {
     }
 
     /// Lets a record say something else, under its number. Its name may be
-    /// that of another record only if it has it already.
-    pub(super) fn rename(
-        &mut self,
-        id: u32,
-        entity: &Entity,
-        unfit: &mut Vec<Unfit>,
-    ) -> Result<(), SaveError> {
+    /// that of another record only if it has it already. One that its fields
+    /// cannot hold is refused: no game asked for it that could have the whole.
+    pub(super) fn rename(&mut self, id: u32, entity: &Entity) -> Result<(), SaveError> {
         let file = entity.file();
         let form = self.form(file)?;
         let editor = &mut self.roll(file)?.editor;
         let refused = SaveError::entity(file);
+        let old = editor.data(EntityId(id)).map_err(&refused)?;
+        let encoded = entity.encode(Some(old), form);
+        let encoded = encoded.map_err(SaveError::malformed(file))?;
+        if let Some(unfit) = encoded.unfit.into_iter().next() {
+            return Err(SaveError::Name(unfit));
+        }
         let other = editor.find_entity(entity, form).map_err(&refused)?;
         match other.filter(|other| other.0 != id) {
             Some(other) => Err(refused(EditError::Exists(other))),
-            None => self.rewrite(id, entity, unfit),
+            None => self.rewrite(id, entity, &mut Vec::new()),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::bytes::Malformed;
-use crate::cbh::entities::EditError;
+use crate::cbh::entities::{EditError, Unfit};
 use crate::cbh::moves::EncodeError;
 use crate::cbh::{Error, FileKind, GameId};
 use crate::game::Defect;
@@ -28,6 +28,8 @@ pub enum SaveError {
         /// What the field can hold.
         limit: String,
     },
+    /// A field cannot hold a name as it is.
+    Name(Unfit),
     /// The base has no place for a value.
     NoPlace {
         /// The field, as PGN calls it.
@@ -47,6 +49,11 @@ impl SaveError {
     /// Names the file whose entities cannot be changed so.
     pub(in crate::cbh) fn entity(file: FileKind) -> impl Fn(EditError) -> SaveError {
         move |error| SaveError::Entity(file, error)
+    }
+
+    /// Whether it is that a name is longer than its field.
+    pub fn is_too_long(&self) -> bool {
+        matches!(self, SaveError::Name(unfit) if unfit.whole.starts_with(&unfit.stored))
     }
 
     /// Names the file that has other bytes than it must.
@@ -69,6 +76,18 @@ impl fmt::Display for SaveError {
                 value,
                 limit,
             } => write!(f, "{field}: {value} does not fit, {limit}"),
+            SaveError::Name(Unfit { field, whole, .. }) if self.is_too_long() => {
+                write!(f, "{field}: \"{whole}\" is longer than its field")
+            }
+            SaveError::Name(unfit) => {
+                let Unfit {
+                    field,
+                    stored,
+                    whole,
+                } = unfit;
+                let why = "the base has not all of its characters";
+                write!(f, "{field}: \"{whole}\" would be \"{stored}\": {why}")
+            }
             SaveError::NoPlace { field, value, why } => {
                 write!(f, "{field}: there is no place for {value}: {why}")
             }

@@ -2,8 +2,8 @@
 //! from what other programs write.
 //!
 //! A value that a header cannot hold stays a foreign tag, if our own text
-//! would have no tag of that name: nothing is lost. Where it would (`Date`),
-//! the value is read as "unknown". A number that is too large is an error.
+//! would have no tag of that name: nothing is lost. A number that is too large
+//! is an error, and so is a date that is none.
 
 use std::collections::HashMap;
 
@@ -30,15 +30,15 @@ use crate::pgn::remarks::Remarks;
 ///
 /// # Errors
 ///
-/// A number that does not fit its header, a FEN that is no position, a result
-/// that is none.
+/// A number that does not fit its header, a date, a FEN or a result that is
+/// none, a second tag of [`ONCE`].
 pub(in crate::pgn) fn decode(
     text: &[u8],
     pairs: Vec<TagPair<'_>>,
     game: &mut Game,
     remarks: &mut Remarks,
 ) -> Result<Option<GameResult>, Error> {
-    let mut tags = Tags::new(text, pairs);
+    let mut tags = Tags::new(text, pairs)?;
     tags.start(&mut game.start)?;
     let headers = &mut game.headers;
     tags.roster(headers)?;
@@ -58,6 +58,10 @@ pub(in crate::pgn) fn decode(
     Ok(result)
 }
 
+/// What a game says once: of two of these none can be dropped. Of two results
+/// one has to agree with the end of the game.
+const ONCE: [&str; 6] = ["Event", "Site", "Date", "Round", "White", "Black"];
+
 /// The tag pairs of one game that no header has taken yet.
 struct Tags<'t> {
     text: &'t [u8],
@@ -66,14 +70,19 @@ struct Tags<'t> {
 }
 
 impl<'t> Tags<'t> {
-    /// Of tags with one name the last counts, as in other programs.
-    fn new(text: &'t [u8], pairs: Vec<TagPair<'t>>) -> Tags<'t> {
+    /// Of tags with one name the last counts, as in other programs; but those
+    /// of [`ONCE`] have no second.
+    fn new(text: &'t [u8], pairs: Vec<TagPair<'t>>) -> Result<Tags<'t>, Error> {
         let mut tags = Tags {
             text,
             pairs: Vec::with_capacity(pairs.len()),
             index: HashMap::with_capacity(pairs.len()),
         };
         for pair in pairs {
+            if ONCE.contains(&pair.name) && tags.index.contains_key(pair.name) {
+                let found = format!("a second tag {}", pair.name);
+                return Err(Error::new(text, pair.place, found, "one of this name"));
+            }
             if let Some(earlier) = tags.index.insert(pair.name, tags.pairs.len())
                 && let Some(place) = tags.pairs.get_mut(earlier)
             {
@@ -81,7 +90,7 @@ impl<'t> Tags<'t> {
             }
             tags.pairs.push(Some(pair));
         }
-        tags
+        Ok(tags)
     }
 
     fn get(&self, name: &str) -> Option<&TagPair<'t>> {
@@ -214,7 +223,6 @@ impl Tags<'_> {
         headers.tournament.title = self.text_or_unknown("Event");
         headers.tournament.place = self.text_or_unknown("Site");
         headers.date = self.date("Date")?;
-        self.take("Date");
         headers.white = self.player("White", "CbhWhite");
         headers.black = self.player("Black", "CbhBlack");
         Ok(())

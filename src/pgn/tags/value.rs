@@ -9,7 +9,8 @@ pub(super) enum Value<T> {
     Known(T),
     /// Nothing that a header could hold.
     Unknown,
-    /// A number that is too large for its header.
+    /// What must not be dropped and its header cannot hold: a number that is
+    /// too large, a date that is none.
     DoesNotFit,
 }
 
@@ -42,30 +43,31 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// `2004.02.24`, also with `-` or `/` between. What is no number is unknown.
+/// `2004.02.24`, also with `-` or `/` between; with question marks, or
+/// nothing, for what is unknown.
 pub(super) fn date(text: &str) -> Value<Date> {
+    if !text.contains(char::is_alphanumeric) {
+        return Value::Known(Date::UNKNOWN);
+    }
     let mut parts = text.split(['.', '-', '/']);
     // Bases have twelve bits for a year, and hold months up to 15.
     let year = date_part(parts.next(), 4095);
     let [month, day] = [15, 31].map(|greatest| date_part(parts.next(), greatest));
-    let (Some(year), Some(month), Some(day)) = (year, month, day) else {
-        return Value::DoesNotFit;
-    };
-    let date = Date { year, month, day };
-    if date.is_unknown() && text.contains(char::is_alphanumeric) {
-        return Value::Unknown;
+    match (year, month, day, parts.next()) {
+        (Some(year), Some(month), Some(day), None) => Value::Known(Date { year, month, day }),
+        _ => Value::DoesNotFit,
     }
-    Value::Known(date)
 }
 
-/// A part of a date, 0 if it is no number; `None` if it is too large.
+/// A part of a date, 0 if it is unknown; `None` if it is too large or none.
 fn date_part<N: TryFrom<u64> + Copy + PartialOrd + Default>(
     part: Option<&str>,
     greatest: N,
 ) -> Option<N> {
-    match part.map_or(Value::Unknown, number) {
+    let part = part.unwrap_or_default().trim();
+    match number(part) {
         Value::Known(number) if number <= greatest => Some(number),
-        Value::Unknown => Some(N::default()),
+        Value::Unknown if part.bytes().all(|byte| byte == b'?') => Some(N::default()),
         _ => None,
     }
 }
@@ -215,7 +217,15 @@ mod tests {
             ("????.05.01", known(0, 5, 1)),
             ("????.??.??", known(0, 0, 0)),
             ("?", known(0, 0, 0)),
-            ("summer", Value::Unknown),
+            ("", known(0, 0, 0)),
+            ("--.--.----", known(0, 0, 0)),
+            ("2004.??.", known(2004, 0, 0)),
+            ("2004/ 2/24", known(2004, 2, 24)),
+            ("summer", Value::DoesNotFit),
+            ("2004.Aug.05", Value::DoesNotFit),
+            ("2004.02.24 18:00", Value::DoesNotFit),
+            ("2004.02.24.1", Value::DoesNotFit),
+            ("200?.??.??", Value::DoesNotFit),
             ("24.02.2004", Value::DoesNotFit),
             ("9999.01.01", Value::DoesNotFit),
             ("2004.99.01", Value::DoesNotFit),

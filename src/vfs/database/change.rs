@@ -284,9 +284,11 @@ pub(super) fn refusal(error: SaveError) -> Refusal {
     match error {
         SaveError::Base(error) => Refusal::Failed(error.into()),
         SaveError::Entity(_, EditError::Exists(_)) => Refusal::Failed(Error::NotEmpty),
-        SaveError::Moves(_) | SaveError::DoesNotFit { .. } | SaveError::NoPlace { .. } => {
-            Refusal::Text(error.to_string())
-        }
+        error if error.is_too_long() => Refusal::Failed(Error::NameTooLong(error.to_string())),
+        SaveError::Moves(_)
+        | SaveError::DoesNotFit { .. }
+        | SaveError::Name(_)
+        | SaveError::NoPlace { .. } => Refusal::Text(error.to_string()),
         other => Refusal::Failed(Error::Damaged(other.to_string())),
     }
 }

@@ -75,7 +75,12 @@ impl DatabaseVolume {
 
     /// The game that a text is, as it is to be stored.
     fn parse(&self, text: &[u8]) -> Result<Game, Refusal> {
-        let game = pgn::decode(text).map_err(|error| in_words(&error))?;
+        let game = pgn::decode(text).map_err(|error| match in_words(&error) {
+            Refusal::Text(why) if error.expected == pgn::END_OF_ONE_GAME => {
+                Refusal::Text(why + "; import/ takes files of several games")
+            }
+            refusal => refusal,
+        })?;
         Ok(self.without_dropped(game))
     }
 

@@ -113,7 +113,14 @@ impl Vfs {
         }
         let inner = from.0.within_slot();
         let names = (from.1.as_bytes(), to.1.as_bytes());
-        let saved = slot.edit(&mut |editor| editor.rename(inner, names.0, names.1))?;
+        let saved = slot.edit(&mut |editor| editor.rename(inner, names.0, names.1));
+        let saved = saved.map_err(|refusal| {
+            let error = Error::from(refusal);
+            if let Error::Refused(why) | Error::NameTooLong(why) = &error {
+                log::warn!("{} is not renamed: {why}", from.1);
+            }
+            error
+        })?;
         self.tell_saved(slot, &saved);
         let mut state = self.desk.state();
         state.tell_name(from);

@@ -116,9 +116,41 @@ fn what_no_header_holds_stays_a_tag() {
 
 #[test]
 fn of_two_tags_with_one_name_the_last_counts() {
-    let game = game(r#"[White "A"] [X "1"] [White "B"] [X "2"]"#);
-    assert_eq!(game.headers.white.last, "B");
+    let game = game(r#"[WhiteElo "1"] [X "1"] [WhiteElo "2"] [X "2"] [Result "1-0"] [Result "*"]"#);
+    assert_eq!(game.headers.white_elo, 2);
     assert_eq!(game.foreign_tags, [("X".to_owned(), "2".to_owned())]);
+}
+
+#[test]
+fn who_played_whom_and_where_is_said_once() {
+    for name in ["Event", "Site", "Date", "Round", "White", "Black"] {
+        let tags = format!("[{name} \"1\"]\n[X \"1\"]\n [{name} \"1\"]\n\n*");
+        let error = pgn::decode(tags.as_bytes()).unwrap_err();
+        assert_eq!((error.line, error.column), (3, name.len() + 5), "{error}");
+        assert!(error.found.contains(name), "{error}");
+    }
+}
+
+#[test]
+fn a_date_that_is_none_is_an_error() {
+    for name in [
+        "Date",
+        "EventDate",
+        "EventEndDate",
+        "SourceDate",
+        "SourceVersionDate",
+    ] {
+        let text = |value: &str| format!("[X \"1\"]\n [{name} \"{value}\"]\n\n*");
+        for value in ["yesterday", "26.07.2016", "2016.07.26 18:00"] {
+            let error = pgn::decode(text(value).as_bytes()).unwrap_err();
+            assert_eq!((error.line, error.column), (2, name.len() + 5), "{error}");
+            assert!(error.found.contains(value), "{error}");
+        }
+        for value in ["", "?", "-", "????.??.??", " ????.??.?? "] {
+            let game = pgn::decode(text(value).as_bytes()).unwrap();
+            assert_eq!(game.foreign_tags.len(), 1, "{name} {value}");
+        }
+    }
 }
 
 #[test]
