@@ -565,6 +565,25 @@ fn every_way_to_end_a_mount_ends_its_daemon() {
 }
 
 #[test]
+fn umount_ends_the_daemon_though_somebody_stands_in_the_mount_and_writes() {
+    let base = copy_of_base("cbh/sample");
+    let script = "export XDG_STATE_HOME=$PWD/state\n\
+         $cbfs mount -o rw $base $mnt; p=$(daemon); test -n \"$p\"\n\
+         (cd $mnt/games; exec sleep 600) > /dev/null 2>&1 & s=$!\n\
+         trap \"kill $s\" EXIT\n\
+         for i in $(seq 3000); do \
+           test \"$(readlink /proc/$s/cwd)\" = $mnt/games && break; sleep 0.02; done\n\
+         exec 5>> $mnt/games/000001.pgn; printf '{not yet' >&5\n\
+         $cbfs umount $mnt\n\
+         if grep -qs '^State:.[^Z]' /proc/$p/status; then echo \"$p lives on\"; fi\n\
+         $cbfs mount -o rw $base $mnt; ls $mnt/.cbfs/rejected\n\
+         tail -c 8 $mnt/.cbfs/rejected/000001.pgn; exec 5>&-; $cbfs umount $mnt";
+    if let Some(printed) = in_namespace(&base.path().join("sample.cbh"), script) {
+        assert_eq!(printed, "000001.pgn\n000001.txt\n{not yet");
+    }
+}
+
+#[test]
 fn in_the_foreground_it_ends_with_zero_and_hup_does_nothing() {
     in_sample(
         "$cbfs mount -o ro -f $base mnt & p=$!\n\
