@@ -584,6 +584,18 @@ fn umount_ends_the_daemon_though_somebody_stands_in_the_mount_and_writes() {
 }
 
 #[test]
+fn a_rejected_draft_is_there_at_once_though_it_was_looked_for_before() {
+    let base = copy_of_base("cbh/sample");
+    let script = "export XDG_STATE_HOME=$PWD/state; $cbfs mount -o rw $base $mnt\n\
+         if cat $mnt/.cbfs/rejected/000001.txt 2> /dev/null; then echo too early; fi\n\
+         printf '[Event ' > $mnt/games/000001.pgn 2> /dev/null || true\n\
+         cat $mnt/.cbfs/rejected/000001.txt; $cbfs umount $mnt";
+    if let Some(printed) = in_namespace(&base.path().join("sample.cbh"), script) {
+        assert!(printed.contains("line 1"), "{printed}");
+    }
+}
+
+#[test]
 fn in_the_foreground_it_ends_with_zero_and_hup_does_nothing() {
     in_sample(
         "$cbfs mount -o ro -f $base mnt & p=$!\n\
