@@ -596,6 +596,34 @@ fn a_rejected_draft_is_there_at_once_though_it_was_looked_for_before() {
 }
 
 #[test]
+fn the_status_says_whether_it_can_be_written_and_what_was_asked_for() {
+    let base = copy_of_base("cbh/sample");
+    let status = "grep -E '^(read only|options):' $mnt/.cbfs/status; \
+         grep read_only $mnt/.cbfs/status.json; $cbfs umount $mnt";
+    let script = format!(
+        "$cbfs mount -o rw --drop-foreign-tags $base $mnt; {status}\n\
+         $cbfs mount -o ro,codepage=1251,scratch_size=2M,fsname=mine $base $mnt; {status}\n\
+         $cbfs mount ${{base%/*}} $mnt; ls $mnt/sample > /dev/null; \
+         grep -h read_only $mnt/.cbfs/status.json $mnt/sample/.cbfs/status.json; $cbfs umount $mnt"
+    );
+    let Some(printed) = in_namespace(&base.path().join("sample.cbh"), &script) else {
+        return;
+    };
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lines: Vec<String> = printed.lines().map(words).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let [rw, rw_options, rw_json, ro, ro_options, ro_json, rest @ ..] = &lines[..] else {
+        panic!("{printed}");
+    };
+    assert_eq!((*rw, *rw_json), ("read only: no", "\"read_only\": false,"));
+    assert_eq!((*ro, *ro_json), ("read only: yes", "\"read_only\": true,"));
+    assert!(rw_options.ends_with(",drop_foreign_tags"), "{rw_options}");
+    let asked = ",codepage=windows-1251,scratch_size=2097152,fsname=mine";
+    assert!(ro_options.ends_with(asked), "{ro_options}");
+    assert_eq!(rest, ["\"read_only\": false,"; 2]);
+}
+
+#[test]
 fn in_the_foreground_it_ends_with_zero_and_hup_does_nothing() {
     in_sample(
         "$cbfs mount -o ro -f $base mnt & p=$!\n\
