@@ -624,6 +624,25 @@ fn the_status_says_whether_it_can_be_written_and_what_was_asked_for() {
 }
 
 #[test]
+fn a_mount_can_be_archived_right_after_a_save() {
+    // A base, and a directory of bases.
+    for (source, root) in [("$base", "$mnt"), ("${base%/*}", "$mnt/sample")] {
+        let base = copy_of_base("cbh/sample");
+        let script = format!(
+            "$cbfs mount -o rw {source} $mnt; game={root}/games/000001.pgn\n\
+             root() {{ stat -c '%.Y %.Z %s' $mnt {root}; }}\n\
+             sed 's/^\\[Event \"/&X/' $game > new; root > before; cp new $game\n\
+             tar cf new.tar -C $mnt . 2>&1; root > after; cmp before after\n\
+             grep -c '^\\[Event \"X' $game; $cbfs umount $mnt"
+        );
+        let Some(printed) = in_namespace(&base.path().join("sample.cbh"), &script) else {
+            return;
+        };
+        assert_eq!(printed, "1", "{source}");
+    }
+}
+
+#[test]
 fn in_the_foreground_it_ends_with_zero_and_hup_does_nothing() {
     in_sample(
         "$cbfs mount -o ro -f $base mnt & p=$!\n\
