@@ -643,6 +643,24 @@ fn a_mount_can_be_archived_right_after_a_save() {
 }
 
 #[test]
+fn a_source_of_a_book_that_is_not_found_is_told_and_not_listed() {
+    let folder = fixture("cbh/sample").display().to_string();
+    let script = format!(
+        "look() {{ ls -l $mnt/games/2 | grep -c pgn || true; \
+           grep -c 'source 2: .*is not found.*--source-map' $mnt/warnings.txt || true; \
+           sed -n 's/^2\tcbh\t\\(.\\).*/\\1/p' $mnt/games/sources.tsv; \
+           head -c 6 $mnt/games/2/000000.pgn 2>&1 | tail -c 6; echo; $cbfs umount $mnt; }}\n\
+         $cbfs mount $base $mnt; look; $cbfs mount --source-map 'C:\\bases={folder}' $base $mnt; look"
+    );
+    if let Some(printed) = in_namespace(&fixture("book/kvetka.kin"), &script) {
+        let lines = printed.lines().filter(|line| !line.is_empty());
+        let lines: Vec<&str> = lines.collect();
+        let expected = ["0", "1", "0", "ctory", "1", "0", "1", "[Event"];
+        assert_eq!(lines, expected);
+    }
+}
+
+#[test]
 fn in_the_foreground_it_ends_with_zero_and_hup_does_nothing() {
     in_sample(
         "$cbfs mount -o ro -f $base mnt & p=$!\n\
