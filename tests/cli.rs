@@ -661,6 +661,17 @@ fn a_source_of_a_book_that_is_not_found_is_told_and_not_listed() {
 }
 
 #[test]
+fn a_directory_without_bases_says_so() {
+    let empty = tempfile::tempdir().unwrap();
+    std::fs::create_dir(empty.path().join("deeper")).unwrap();
+    let script = "$cbfs mount $base $mnt 2>&1; $cbfs umount $mnt";
+    if let Some(printed) = in_namespace(empty.path(), script) {
+        assert_eq!(printed.lines().count(), 1, "{printed}");
+        assert!(printed.contains("no base or opening book"), "{printed}");
+    }
+}
+
+#[test]
 fn in_the_foreground_it_ends_with_zero_and_hup_does_nothing() {
     in_sample(
         "$cbfs mount -o ro -f $base mnt & p=$!\n\

@@ -215,6 +215,12 @@ fn open(
         let folder = Folder::new(source, reading, caches());
         let folder = folder.with_books(books).written_by(writer);
         let vfs = Vfs::shelf(folder, options).map_err(Failure::new)?;
+        if !vfs.has_bases() {
+            log::warn!(
+                "{}: no base or opening book lies directly in it, so nothing is shown yet",
+                source.display()
+            );
+        }
         return Ok((source.to_path_buf(), vfs));
     }
     if BookSource::is_one(source) {
