@@ -554,7 +554,9 @@ fn broken_books_are_mounted_as_their_list_says() {
         let warnings = tree.read("warnings.txt").unwrap();
         let is_silent = promise.contains("silent");
         let text = String::from_utf8(warnings).unwrap();
-        assert_eq!(text.is_empty(), is_silent, "{name}: {text}");
+        // Where the sources of its games lie is no matter of the book.
+        let mut of_book = text.lines().filter(|line| !line.contains("--source-map"));
+        assert_eq!(of_book.next().is_none(), is_silent, "{name}: {text}");
         for path in ["tree", "unreachable", "export"] {
             count_names(&tree, path);
         }
@@ -690,7 +692,9 @@ fn the_games_that_a_book_names_are_files() {
     let mut whole = 0;
     for row in &rows[1..] {
         let listed = tree.list(&format!("games/{}", row[0])).unwrap();
-        assert_eq!(listed.len(), row[3].parse::<usize>().unwrap());
+        let is_there = row[1] == "web" || !row[5].is_empty();
+        let games = row[3].parse::<usize>().unwrap();
+        assert_eq!(listed.len(), if is_there { games } else { 0 });
         for (name, ino) in listed {
             let path = format!("games/{}/{name}", row[0]);
             let Ok(text) = tree.read(&path) else {

@@ -567,6 +567,113 @@ fn every_way_to_end_a_mount_ends_its_daemon() {
 }
 
 #[test]
+fn umount_ends_the_daemon_though_somebody_stands_in_the_mount_and_writes() {
+    let base = copy_of_base("cbh/sample");
+    let script = "export XDG_STATE_HOME=$PWD/state\n\
+         $cbfs mount -o rw $base $mnt; p=$(daemon); test -n \"$p\"\n\
+         (cd $mnt/games; exec sleep 600) > /dev/null 2>&1 & s=$!\n\
+         trap \"kill $s\" EXIT\n\
+         for i in $(seq 3000); do \
+           test \"$(readlink /proc/$s/cwd)\" = $mnt/games && break; sleep 0.02; done\n\
+         exec 5>> $mnt/games/000001.pgn; printf '{not yet' >&5\n\
+         $cbfs umount $mnt\n\
+         if grep -qs '^State:.[^Z]' /proc/$p/status; then echo \"$p lives on\"; fi\n\
+         $cbfs mount -o rw $base $mnt; ls $mnt/.cbfs/rejected\n\
+         tail -c 8 $mnt/.cbfs/rejected/000001.pgn; exec 5>&-; $cbfs umount $mnt";
+    if let Some(printed) = in_namespace(&base.path().join("sample.cbh"), script) {
+        assert_eq!(printed, "000001.pgn\n000001.txt\n{not yet");
+    }
+}
+
+#[test]
+fn a_rejected_draft_is_there_at_once_though_it_was_looked_for_before() {
+    let base = copy_of_base("cbh/sample");
+    let script = "export XDG_STATE_HOME=$PWD/state; $cbfs mount -o rw $base $mnt\n\
+         if cat $mnt/.cbfs/rejected/000001.txt 2> /dev/null; then echo too early; fi\n\
+         printf '[Event ' > $mnt/games/000001.pgn 2> /dev/null || true\n\
+         cat $mnt/.cbfs/rejected/000001.txt; $cbfs umount $mnt";
+    if let Some(printed) = in_namespace(&base.path().join("sample.cbh"), script) {
+        assert!(printed.contains("line 1"), "{printed}");
+    }
+}
+
+#[test]
+fn the_status_says_whether_it_can_be_written_and_what_was_asked_for() {
+    let base = copy_of_base("cbh/sample");
+    let status = "grep -E '^(read only|options):' $mnt/.cbfs/status; \
+         grep read_only $mnt/.cbfs/status.json; $cbfs umount $mnt";
+    let script = format!(
+        "$cbfs mount -o rw --drop-foreign-tags $base $mnt; {status}\n\
+         $cbfs mount -o ro,codepage=1251,scratch_size=2M,fsname=mine $base $mnt; {status}\n\
+         $cbfs mount ${{base%/*}} $mnt; ls $mnt/sample > /dev/null; \
+         grep -h read_only $mnt/.cbfs/status.json $mnt/sample/.cbfs/status.json; $cbfs umount $mnt"
+    );
+    let Some(printed) = in_namespace(&base.path().join("sample.cbh"), &script) else {
+        return;
+    };
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lines: Vec<String> = printed.lines().map(words).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let [rw, rw_options, rw_json, ro, ro_options, ro_json, rest @ ..] = &lines[..] else {
+        panic!("{printed}");
+    };
+    assert_eq!((*rw, *rw_json), ("read only: no", "\"read_only\": false,"));
+    assert_eq!((*ro, *ro_json), ("read only: yes", "\"read_only\": true,"));
+    assert!(rw_options.ends_with(",drop_foreign_tags"), "{rw_options}");
+    let asked = ",codepage=windows-1251,scratch_size=2097152,fsname=mine";
+    assert!(ro_options.ends_with(asked), "{ro_options}");
+    assert_eq!(rest, ["\"read_only\": false,"; 2]);
+}
+
+#[test]
+fn a_mount_can_be_archived_right_after_a_save() {
+    // A base, and a directory of bases.
+    for (source, root) in [("$base", "$mnt"), ("${base%/*}", "$mnt/sample")] {
+        let base = copy_of_base("cbh/sample");
+        let script = format!(
+            "$cbfs mount -o rw {source} $mnt; game={root}/games/000001.pgn\n\
+             root() {{ stat -c '%.Y %.Z %s' $mnt {root}; }}\n\
+             sed 's/^\\[Event \"/&X/' $game > new; root > before; cp new $game\n\
+             tar cf new.tar -C $mnt . 2>&1; root > after; cmp before after\n\
+             grep -c '^\\[Event \"X' $game; $cbfs umount $mnt"
+        );
+        let Some(printed) = in_namespace(&base.path().join("sample.cbh"), &script) else {
+            return;
+        };
+        assert_eq!(printed, "1", "{source}");
+    }
+}
+
+#[test]
+fn a_source_of_a_book_that_is_not_found_is_told_and_not_listed() {
+    let folder = fixture("cbh/sample").display().to_string();
+    let script = format!(
+        "look() {{ ls -l $mnt/games/2 | grep -c pgn || true; \
+           grep -c 'source 2: .*is not found.*--source-map' $mnt/warnings.txt || true; \
+           sed -n 's/^2\tcbh\t\\(.\\).*/\\1/p' $mnt/games/sources.tsv; \
+           head -c 6 $mnt/games/2/000000.pgn 2>&1 | tail -c 6; echo; $cbfs umount $mnt; }}\n\
+         $cbfs mount $base $mnt; look; $cbfs mount --source-map 'C:\\bases={folder}' $base $mnt; look"
+    );
+    if let Some(printed) = in_namespace(&fixture("book/kvetka.kin"), &script) {
+        let lines = printed.lines().filter(|line| !line.is_empty());
+        let lines: Vec<&str> = lines.collect();
+        let expected = ["0", "1", "0", "ctory", "1", "0", "1", "[Event"];
+        assert_eq!(lines, expected);
+    }
+}
+
+#[test]
+fn a_directory_without_bases_says_so() {
+    let empty = tempfile::tempdir().unwrap();
+    std::fs::create_dir(empty.path().join("deeper")).unwrap();
+    let script = "$cbfs mount $base $mnt 2>&1; $cbfs umount $mnt";
+    if let Some(printed) = in_namespace(empty.path(), script) {
+        assert_eq!(printed.lines().count(), 1, "{printed}");
+        assert!(printed.contains("no base or opening book"), "{printed}");
+    }
+}
+
+#[test]
 fn in_the_foreground_it_ends_with_zero_and_hup_does_nothing() {
     in_sample(
         "$cbfs mount -o ro -f $base mnt & p=$!\n\

@@ -68,6 +68,7 @@ impl Mount {
             xattr: false,
             auto_unmount: false,
             flags: Vec::new(),
+            others: Vec::new(),
         };
         let mounted = Mounted::new(vfs, directory.path(), &options).unwrap();
         Mount {

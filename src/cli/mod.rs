@@ -25,6 +25,7 @@ mod info;
 mod mount;
 mod options;
 mod progress;
+mod server;
 mod signals;
 mod umount;
 

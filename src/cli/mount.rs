@@ -168,7 +168,7 @@ fn serve(args: &Args) -> Result<(), Failure> {
     let writer = (options.writing != Writing::Off).then(|| writer(args, &options));
     let (shown, vfs) = open(&source, reading, (books, writer), &vfs_options)?;
     let is_writable = is_writable(&options, &source, &vfs)?;
-    let outside = outside(&options, &shown, is_writable);
+    let outside = outside(args, &options, &shown, is_writable);
     let mounted = Mounted::new(Arc::new(vfs), &args.mountpoint, &outside).map_err(Failure::new)?;
     log::info!(
         "{}: mounted at {}",
@@ -215,6 +215,12 @@ fn open(
         let folder = Folder::new(source, reading, caches());
         let folder = folder.with_books(books).written_by(writer);
         let vfs = Vfs::shelf(folder, options).map_err(Failure::new)?;
+        if !vfs.has_bases() {
+            log::warn!(
+                "{}: no base or opening book lies directly in it, so nothing is shown yet",
+                source.display()
+            );
+        }
         return Ok((source.to_path_buf(), vfs));
     }
     if BookSource::is_one(source) {
@@ -254,7 +260,7 @@ fn is_writable(options: &MountOptions, source: &Path, vfs: &Vfs) -> Result<bool,
     }
 }
 
-fn outside(options: &MountOptions, shown: &Path, is_writable: bool) -> fuse::Options {
+fn outside(args: &Args, options: &MountOptions, shown: &Path, is_writable: bool) -> fuse::Options {
     fuse::Options {
         source: options
             .source_name
@@ -272,7 +278,24 @@ fn outside(options: &MountOptions, shown: &Path, is_writable: bool) -> fuse::Opt
         xattr: options.xattr,
         auto_unmount: options.auto_unmount,
         flags: options.flags.clone(),
+        others: told_options(args, options),
     }
+}
+
+/// Options that nothing else in `.cbfs/status` tells of, those that were given
+/// only, as `-o` takes them.
+fn told_options(args: &Args, options: &MountOptions) -> Vec<String> {
+    let page = args.codepage.or(options.code_page);
+    let scratch = args.scratch_size.or(options.scratch_bytes);
+    let name = options.source_name.as_deref();
+    let drops = args.drop_foreign_tags || options.drops_foreign_tags;
+    let told = [
+        page.map(|page| format!("codepage={}", page.name())),
+        drops.then(|| "drop_foreign_tags".to_owned()),
+        scratch.map(|bytes| format!("scratch_size={bytes}")),
+        name.map(|name| format!("fsname={name}")),
+    ];
+    told.into_iter().flatten().collect()
 }
 
 fn watch_signals(signals: SigSet, stopper: &Stopper) {

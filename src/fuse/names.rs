@@ -26,7 +26,12 @@ impl Adapter {
         }
         // Number 0 says: there is none, and how long that holds.
         let none = self.untold(Ino(0), NodeKind::Directory);
-        reply.entry(&self.profile.keep_absence(), &none, Generation(0));
+        let keep = if self.vfs.may_appear(directory) {
+            ASK_AGAIN
+        } else {
+            self.profile.keep_absence()
+        };
+        reply.entry(&keep, &none, Generation(0));
     }
 
     /// Answers with what was found or made.

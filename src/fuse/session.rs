@@ -84,6 +84,8 @@ pub struct Options {
     pub auto_unmount: bool,
     /// Flags of mount(8): noexec, noatime and so on.
     pub flags: Vec<MountOption>,
+    /// Other options that were given, as the mount tells them of itself.
+    pub others: Vec<String>,
 }
 
 /// Why it could not be mounted.
@@ -270,11 +272,13 @@ fn mounting(mountpoint: &Path, options: &Options) -> Mounting {
     let flags = flags.map(|flag| flag.to_lowercase());
     Mounting {
         mountpoint: mountpoint.to_path_buf(),
+        is_writable: options.is_writable,
         options: access
             .into_iter()
             .chain(auto_unmount)
             .chain(owner)
             .chain(flags)
+            .chain(options.others.iter().cloned())
             .collect(),
         readdirplus: match options.readdirplus {
             ReadDirPlus::BySize => "by size",

@@ -333,6 +333,7 @@ mod tests {
                 reports: Mutex::new(0),
                 mounting: Mounting {
                     mountpoint: PathBuf::from("/mnt"),
+                    is_writable: false,
                     options: Vec::new(),
                     readdirplus: "auto",
                     has_xattr: false,

@@ -154,7 +154,16 @@ impl DatabaseVolume {
         }
     }
 
-    /// When what the directories list was last changed.
+    /// When what this directory lists was last changed. The root lists the same
+    /// whatever is saved.
+    fn listed(&self, directory: Directory) -> SystemTime {
+        match directory {
+            Directory::Root => self.database.modified(),
+            _ => self.modified(),
+        }
+    }
+
+    /// When anything was last changed.
     fn modified(&self) -> SystemTime {
         self.saved.unwrap_or_else(|| self.database.modified())
     }
@@ -205,7 +214,7 @@ impl DatabaseVolume {
             ino: directory.ino(),
             kind: NodeKind::Directory,
             links,
-            modified: self.modified(),
+            modified: self.listed(directory),
         }
     }
 

@@ -285,6 +285,11 @@ impl Vfs {
         }
     }
 
+    /// Whether there is any base, looked into or not.
+    pub fn has_bases(&self) -> bool {
+        !self.slots().is_empty()
+    }
+
     fn slots(&self) -> Vec<Arc<Slot>> {
         match &self.mounted {
             Mounted::One(slot) => vec![Arc::clone(slot)],

@@ -39,6 +39,9 @@ struct Places {
     /// slot.
     known: HashMap<PathBuf, Place>,
     has_overflowed: bool,
+    /// When other bases were found than before. What the folder itself says
+    /// moves with each journal that comes and goes in it.
+    modified: Option<SystemTime>,
 }
 
 #[derive(Clone, Debug)]
@@ -70,6 +73,7 @@ impl Shelf {
     fn arrange(&self, bases: Vec<Base>) -> Vec<Arc<Slot>> {
         let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
         let mut before = std::mem::take(&mut places.shown);
+        let count = before.len();
         let (known, new): (Vec<_>, Vec<_>) = bases
             .into_iter()
             .partition(|base| places.known.contains_key(&base.path));
@@ -79,7 +83,16 @@ impl Shelf {
                 places.shown.insert(place.slot.number(), place);
             }
         }
+        if places.modified.is_none() || !before.is_empty() || places.shown.len() != count {
+            places.modified = Some(self.folder.modified());
+        }
         before.into_values().map(|place| place.slot).collect()
+    }
+
+    /// When what the root lists was last changed.
+    fn listed(&self) -> SystemTime {
+        let listed = self.places().modified;
+        listed.unwrap_or_else(|| self.folder.modified())
     }
 
     /// Name and slot of this base, new ones if need be.
@@ -160,11 +173,12 @@ impl Shelf {
     /// The root of the mount.
     pub(super) fn root(&self) -> Node {
         let count = self.places().shown.len();
+        let modified = self.listed();
         Node {
             ino: Ino::ROOT,
             kind: NodeKind::Directory,
             links: about::links_of_root(2 + u32::try_from(count).unwrap_or(0)),
-            modified: self.folder.modified(),
+            modified,
         }
     }
 
@@ -290,7 +304,7 @@ impl Shelf {
 
 impl Subject for Shelf {
     fn modified(&self) -> SystemTime {
-        self.folder.modified()
+        self.listed()
     }
 
     fn mounting(&self) -> Option<&Mounting> {

@@ -98,6 +98,12 @@ impl Vfs {
         attr.is_sized && !attr.is_renewed() && !self.is_on_desk(attr.ino)
     }
 
+    /// Whether a name that is not in this directory may come to be there without
+    /// the kernel being told: that a draft was refused, for one.
+    pub fn may_appear(&self, directory: Ino) -> bool {
+        super::about::holds(directory.within_slot())
+    }
+
     /// What the kernel has to be told since this was asked last. To be asked
     /// before a request that writes is answered, so that whoever waits for the
     /// answer finds everything as it is then.

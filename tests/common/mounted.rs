@@ -41,6 +41,7 @@ impl Mount {
             readdirplus,
             auto_unmount: false,
             flags: Vec::new(),
+            others: Vec::new(),
         };
         let mounted = Mounted::new(Arc::new(vfs), directory.path(), &options).unwrap();
         Mount {

@@ -16,6 +16,8 @@ use crate::vfs::slot::Shown;
 pub struct Mounting {
     /// Where.
     pub mountpoint: PathBuf,
+    /// Whether files can be written, where the base can.
+    pub is_writable: bool,
     /// With which options, as `-o` takes them.
     pub options: Vec<String>,
     /// When names are listed with attributes, in a word.
@@ -56,7 +58,7 @@ pub(in crate::vfs) fn of_base(
 ) -> Report {
     let mut sheet = Sheet::default();
     let facts = edition.volume.facts();
-    add_mount(&mut sheet, shared);
+    add_mount(&mut sheet, shared, edition.volume.editor().is_some());
     add_source(&mut sheet, source, facts.kind);
     sheet.line("state", state(shown));
     sheet.value("error", shown.complaint.clone());
@@ -104,7 +106,8 @@ pub(in crate::vfs) struct Base {
 pub(in crate::vfs) fn of_shelf(folder: &Path, bases: &[Base], shared: &Shared) -> Report {
     let mut sheet = Sheet::default();
     let open = bases.iter().filter_map(|base| base.edition.as_deref());
-    add_mount(&mut sheet, shared);
+    // Each base says it of itself.
+    add_mount(&mut sheet, shared, true);
     add_source(&mut sheet, Some(folder), "directory of bases");
     let all = bases.len();
     let looked_into = open.clone().count();
@@ -158,7 +161,8 @@ fn state(shown: &Shown) -> String {
     }
 }
 
-fn add_mount(sheet: &mut Sheet, shared: &Shared) {
+/// `is_writable` says whether that which is mounted can be written.
+fn add_mount(sheet: &mut Sheet, shared: &Shared, is_writable: bool) {
     sheet.both("cbfs", env!("CARGO_PKG_VERSION"));
     let Some(mounting) = shared.mounting.get() else {
         return;
@@ -170,7 +174,7 @@ fn add_mount(sheet: &mut Sheet, shared: &Shared) {
     sheet.value("started", unix(mounting.started));
     sheet.line("uptime", duration(uptime));
     sheet.value("uptime", uptime.as_secs());
-    sheet.both("read only", true);
+    sheet.both("read only", !(mounting.is_writable && is_writable));
     let options = mounting.options.join(",");
     sheet.line(
         "options",

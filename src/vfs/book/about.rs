@@ -88,20 +88,25 @@ fn header(facts: &Facts) -> Value {
     files.into()
 }
 
-/// `warnings.txt`: all that `cbfs check` finds, a line each; of a book too
-/// large to be looked through by the way, what was met so far.
+/// `warnings.txt`: sources of games that are not found, and all that `cbfs
+/// check` finds, a line each; of a book too large to be looked through by the
+/// way, what was met so far.
 pub(super) fn warnings(volume: &BookVolume) -> Result<String, Error> {
     let book = &*volume.book;
     let limit = volume.options.export_limit;
     let mut lines = BTreeSet::new();
     let mut text = String::new();
-    let mut note = |defect: Defect| {
-        let line = defect.to_string();
+    let mut add = |line: String| {
         if lines.len() < MOST_WARNINGS && lines.insert(line.clone()) {
             text += &line;
             text.push('\n');
         }
     };
+    match volume.games.obstacles() {
+        Ok(lines) => lines.into_iter().for_each(&mut add),
+        Err(error) => add(error.to_string()),
+    }
+    let mut note = |defect: Defect| add(defect.to_string());
     if book.facts().pages > u64::from(limit) {
         book.defects().into_iter().for_each(&mut note);
         text += "The book was not looked through, being larger than --export-limit; `cbfs check` does that.\n";

@@ -42,6 +42,22 @@ impl GameFiles {
         self.sources().is_ok_and(|sources| !sources.is_empty())
     }
 
+    /// As [`source`](GameFiles::source), but where no game of a source can be
+    /// read, it has none: a name whose text cannot be had would break the
+    /// listing.
+    pub(super) fn readable(&self, number: u16) -> Result<(u32, u32), Error> {
+        let (first, count) = self.source(number)?;
+        match self.games.obstacle(number)? {
+            Some(_) => Ok((first, 0)),
+            None => Ok((first, count)),
+        }
+    }
+
+    /// Why games that the book names cannot be read, a line for each source.
+    pub(super) fn obstacles(&self) -> Result<Vec<String>, Error> {
+        self.games.obstacles()
+    }
+
     /// The index of a source's first game, and how many it has.
     pub(super) fn source(&self, number: u16) -> Result<(u32, u32), Error> {
         let source = self.sources()?.get(usize::from(number));
@@ -58,7 +74,7 @@ impl GameFiles {
 
     /// The index of a game by its name.
     pub(super) fn named(&self, source: u16, wanted: &[u8]) -> Result<u32, Error> {
-        let (first, count) = self.source(source)?;
+        let (first, count) = self.readable(source)?;
         let digits = wanted.strip_suffix(b".pgn").ok_or(Error::NotFound)?;
         let digits = std::str::from_utf8(digits).map_err(|_| Error::NotFound)?;
         let game = digits.parse().map_err(|_| Error::NotFound)?;

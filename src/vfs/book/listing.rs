@@ -171,7 +171,7 @@ impl BookVolume {
         listing: &mut Listing<'_>,
     ) -> Result<(), Error> {
         let first = after.saturating_sub(2);
-        let (start, count) = self.games.source(source)?;
+        let (start, count) = self.games.readable(source)?;
         for game in u32::try_from(first).unwrap_or(count)..count {
             let node = self.file_node(Thing::Game(start + game).ino());
             let (name, cookie) = (&game_files::name(game), u64::from(game) + 3);

@@ -99,6 +99,44 @@ impl Games {
         Ok(listed.collect())
     }
 
+    /// Why no game of a source can be read; `None` if nothing is known to be in
+    /// the way.
+    ///
+    /// # Errors
+    ///
+    /// As [`list`](Games::list); [`Error::NotFound`] if there is no such source.
+    pub fn obstacle(&self, number: u16) -> Result<Option<String>, Error> {
+        let sources = self.book.sources().map_err(damaged)?;
+        let source = sources.get(usize::from(number)).ok_or(Error::NotFound)?;
+        Ok(self.obstacle_of(number, source))
+    }
+
+    fn obstacle_of(&self, number: u16, source: &GameSource) -> Option<String> {
+        match source.kind {
+            SourceKind::Pgn | SourceKind::Cbh => {
+                let missing = self.file_of(number, source).err()?;
+                Some(missing.to_string())
+            }
+            SourceKind::Web => None,
+            SourceKind::Empty => Some(format!("source {number} is empty")),
+            SourceKind::Other(kind) => Some(unknown(number, kind)),
+        }
+    }
+
+    /// Why games that the book names cannot be read, a line for each source.
+    ///
+    /// # Errors
+    ///
+    /// As [`list`](Games::list).
+    pub fn obstacles(&self) -> Result<Vec<String>, Error> {
+        let sources = self.book.sources().map_err(damaged)?;
+        let named = (0..=u16::MAX).zip(sources);
+        let named = named.filter(|(_, source)| source.games > 0);
+        Ok(named
+            .filter_map(|(number, source)| self.obstacle_of(number, &source))
+            .collect())
+    }
+
     /// All sources as a table: a line of names, then one for each.
     ///
     /// # Errors
@@ -112,6 +150,7 @@ impl Games {
             path,
         } in self.list()?
         {
+            let is_there = path.is_some() || source.kind == SourceKind::Web;
             let kind = match source.kind {
                 SourceKind::Empty => "empty".to_owned(),
                 SourceKind::Pgn => "pgn".to_owned(),
@@ -122,7 +161,7 @@ impl Games {
             let fields = [
                 number.to_string(),
                 kind,
-                u8::from(!source.is_bad).to_string(),
+                u8::from(is_there && !source.is_bad).to_string(),
                 source.games.to_string(),
                 source.address,
                 path.map_or_else(String::new, |path| path.display().to_string()),
@@ -157,8 +196,7 @@ impl Games {
             SourceKind::Web => from_the_web(&source.address, &game),
             SourceKind::Empty => return Err(Error::NotFound),
             SourceKind::Other(kind) => {
-                let what = format!("source {number} is of kind {kind}, which cbfs does not read");
-                return Err(Error::Damaged(what));
+                return Err(Error::Damaged(unknown(number, kind)));
             }
         };
         if text.len() > MAX_GAME_BYTES {
@@ -199,6 +237,10 @@ impl Games {
         pgn::encode(&decoded.game, &decoded.defects, &mut text);
         Ok(text)
     }
+}
+
+fn unknown(number: u16, kind: u8) -> String {
+    format!("source {number} is of kind {kind}, which cbfs does not read")
 }
 
 /// Without tabs and line breaks.
