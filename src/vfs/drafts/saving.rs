@@ -223,7 +223,8 @@ impl Vfs {
     /// Saves, or refuses and keeps what was refused.
     pub(super) fn run(&self, job: &mut Job) -> Outcome {
         if job.sheet.is_torn() {
-            let why = "a part of it could not be written".to_owned();
+            let why = "a part of it could not be written: a game takes up to 16 MiB, and all drafts as much as --scratch-size says";
+            let why = why.to_owned();
             let version = job.sheet.version();
             return self.refused(job, Some(version), Refusal::Text(why));
         }
