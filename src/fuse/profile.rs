@@ -6,7 +6,7 @@ use std::time::Duration;
 use fuser::{InitFlags, KernelConfig, Version};
 
 use super::ReadDirPlus;
-use crate::vfs::{Attr, NodeKind};
+use crate::vfs::{Attr, NodeKind, Size};
 
 /// How long the kernel may keep what it was told: until it is told otherwise.
 const KEEP: Duration = Duration::from_hours(24);
@@ -106,6 +106,10 @@ impl Profile {
         match attr.kind {
             _ if !is_settled => (ASK_AGAIN, ASK_AGAIN),
             NodeKind::Directory => (KEEP_BRIEFLY, KEEP_BRIEFLY),
+            // Another length with each save of a game that is in it.
+            NodeKind::File(size) if self.is_writable && size != Size::Rendered => {
+                (KEEP_BRIEFLY, ASK_AGAIN)
+            }
             // Whoever writes changes more than the kernel knows of.
             _ if self.is_writable && self.abilities.has_epochs => (KEEP_BRIEFLY, KEEP_BRIEFLY),
             _ if self.is_writable => (ASK_AGAIN, ASK_AGAIN),

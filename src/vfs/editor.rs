@@ -98,6 +98,8 @@ impl Saved {
 pub enum Touched {
     /// That of these files.
     Files(Vec<Ino>),
+    /// That of these files, and all directories list what they did before.
+    Texts(Vec<Ino>),
     /// That of files which would take long to find out.
     Any,
 }

@@ -208,7 +208,7 @@ impl Slot {
             self.note_save();
             match &saved.touched {
                 Touched::Any => drop(self.publish(volume, &mut watch)),
-                Touched::Files(touched) => {
+                Touched::Files(touched) | Touched::Texts(touched) => {
                     watch.version = watch.version.wrapping_add(1);
                     self.put(edition.after(volume, watch.version, touched));
                 }

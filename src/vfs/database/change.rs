@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::saving::{Saving, Undo};
 use super::{DatabaseVolume, GAME};
-use crate::cbh::{EditError, Effects, GameId, Plan, SaveError, Saver, Summary, Unfit};
+use crate::cbh::{
+    Changes, EditError, Effects, GameChange, GameId, Plan, SaveError, Saver, Summary, Unfit,
+};
 use crate::storage::{self, AsIf, Committed, Store, Transaction};
 use crate::vfs::{Error, Ino, Made, Refusal, Saved, Touched, Volume};
 
@@ -161,7 +163,13 @@ impl DatabaseVolume {
             let entry = volume.any_entry(id);
             saving.note(id, entry.and_then(|entry| entry.modified), now);
         }
-        Ok((Box::new(volume), Touched::Files(inos(&effects.games))))
+        let files = inos(&effects.games);
+        let touched = if are_listed_alike(&changes) {
+            Touched::Texts(files)
+        } else {
+            Touched::Files(files)
+        };
+        Ok((Box::new(volume), touched))
     }
 
     /// Undoes a save; what cannot be undone is deleted, as far as it was new.
@@ -215,6 +223,21 @@ impl Planned {
             undo: undo_new,
         })
     }
+}
+
+/// Whether all directories list what they did before.
+fn are_listed_alike(changes: &Changes) -> bool {
+    let place = |game: &Summary| {
+        let people = (game.white, game.black, game.annotator);
+        let teams = (game.white_team, game.black_team);
+        let rest = (game.tournament, game.source, game.date, game.eco);
+        (game.is_deleted, people, teams, rest)
+    };
+    let is_alike = |game: &GameChange| match (&game.before, &game.after) {
+        (Some(before), Some(after)) => place(before) == place(after),
+        _ => false,
+    };
+    changes.renamed.is_empty() && changes.games.iter().all(is_alike)
 }
 
 /// Whether what a save changes of all that is known is brought up to date.

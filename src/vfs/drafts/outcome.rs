@@ -98,14 +98,16 @@ impl Vfs {
     pub(super) fn tell_saved(&self, slot: &Slot, saved: &Saved) {
         let globally = |ino: &Ino| ino.in_slot(slot.number());
         match &saved.touched {
-            Touched::Files(files) if files.len() <= FEW => {
+            Touched::Files(files) | Touched::Texts(files) if files.len() <= FEW => {
                 let mut state = self.desk.state();
                 state.tell_files(files.iter().map(globally));
             }
             _ => self.shared.names.call_back(),
         }
-        let directories = slot.told_directories();
-        self.desk.state().tell_directories(directories);
+        if !matches!(saved.touched, Touched::Texts(_)) {
+            let directories = slot.told_directories();
+            self.desk.state().tell_directories(directories);
+        }
         self.shared.background.hurry();
     }
 
