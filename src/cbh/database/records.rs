@@ -15,33 +15,29 @@ impl Database {
         end: u32,
         buffer: &'b mut ReadBuffer,
     ) -> Result<&'b [u8], Error> {
-        let Some((header, storage)) = &self.extended else {
+        let Some((storage, offset, length)) = self.extended_stretch(first, end) else {
             return Ok(&[]);
         };
-        let Some(offset) = header.offset_of(first) else {
-            return Ok(&[]);
-        };
-        let count = (end - first).min(header.count - (first - 1));
-        let length = header.record_bytes as usize * count as usize;
         storage
             .read_up_to(offset, length, buffer)
             .map_err(|source| self.io(FileKind::Extended, source))
     }
 
+    /// Where in `.cbj` the records from `first` to before `end` lie, as far as
+    /// its header counts them: the file, the offset, and the bytes.
+    fn extended_stretch(&self, first: u32, end: u32) -> Option<(&dyn Storage, u64, usize)> {
+        let (header, storage) = self.extended.as_ref()?;
+        let offset = header.offset_of(first)?;
+        let count = (end - first).min(header.count - (first - 1));
+        let length = header.record_bytes as usize * count as usize;
+        Some((storage.as_ref(), offset, length))
+    }
+
     /// The bytes of a record of `.cbh` that is in use.
     pub(in crate::cbh) fn header_bytes(&self, id: GameId) -> Result<[u8; RECORD_BYTES], Error> {
         let buffer = &mut ReadBuffer::default();
-        if id.0 == 0 || id.0 > self.last_id {
-            return Err(Error::NotUsed(id));
-        }
-        let bytes = self
-            .headers
-            .read(record_offset(id.0), RECORD_BYTES, buffer)
-            .map_err(|source| self.io(FileKind::Headers, source))?;
-        match (record::decode_kind(bytes), bytes.first_chunk()) {
-            (Some(_), Some(bytes)) => Ok(*bytes),
-            _ => Err(Error::NotUsed(id)),
-        }
+        let (_, bytes) = self.used_record(id, buffer)?;
+        bytes.first_chunk().copied().ok_or(Error::NotUsed(id))
     }
 
     /// The bytes of a record of `.cbj`; `None` if it has none for the game.
@@ -87,6 +83,18 @@ impl Database {
         wanted: RecordKind,
         buffer: &'b mut ReadBuffer,
     ) -> Result<&'b [u8], Error> {
+        match self.used_record(id, buffer)? {
+            (kind, bytes) if kind == wanted => Ok(bytes),
+            _ => Err(Error::NotUsed(id)),
+        }
+    }
+
+    /// The bytes of a record that is in use, and what it is of.
+    fn used_record<'b>(
+        &'b self,
+        id: GameId,
+        buffer: &'b mut ReadBuffer,
+    ) -> Result<(RecordKind, &'b [u8]), Error> {
         if id.0 == 0 || id.0 > self.last_id {
             return Err(Error::NotUsed(id));
         }
@@ -95,8 +103,8 @@ impl Database {
             .read(record_offset(id.0), RECORD_BYTES, buffer)
             .map_err(|source| self.io(FileKind::Headers, source))?;
         match record::decode_kind(bytes) {
-            Some((kind, _)) if kind == wanted => Ok(bytes),
-            _ => Err(Error::NotUsed(id)),
+            Some((kind, _)) => Ok((kind, bytes)),
+            None => Err(Error::NotUsed(id)),
         }
     }
 
@@ -118,16 +126,12 @@ impl Database {
         buffer: &'b mut ReadBuffer,
     ) -> Result<&'b [u8], Error> {
         let bytes = self.extended_records(first, end, buffer)?;
-        if let Some((header, storage)) = &self.extended
-            && let Some(offset) = header.offset_of(first)
+        if let Some((storage, offset, length)) = self.extended_stretch(first, end)
+            && bytes.len() < length
         {
-            let count = (end - first).min(header.count - (first - 1));
-            let length = u64::from(header.record_bytes) * u64::from(count);
-            if (bytes.len() as u64) < length {
-                storage
-                    .ensure_kept(offset + length)
-                    .map_err(|source| self.io(FileKind::Extended, source))?;
-            }
+            storage
+                .ensure_kept(offset + length as u64)
+                .map_err(|source| self.io(FileKind::Extended, source))?;
         }
         Ok(bytes)
     }
