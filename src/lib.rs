@@ -13,20 +13,22 @@
 //!     ▼     ▼     ▼
 //!   game                   one game as a value (shakmaty has the rules)
 //!   bytes  storage  html   integers and strings  |  where bytes live, are saved  |  pages
+//!   escape                 messages without control characters
 //! ```
 //!
 //! | room | may use |
 //! |---|---|
 //! | `bytes` | nothing |
 //! | `html` | nothing |
+//! | `escape` | nothing |
 //! | `storage` | nothing |
 //! | `game` | nothing |
 //! | `pgn` | `game` |
 //! | `cbh` | `game`, `bytes`, `storage`, `html` |
 //! | `book` | `game`, `bytes`, `storage` |
-//! | `vfs` | `pgn`, `cbh`, `book`, `game`, `storage`, `html` |
+//! | `vfs` | `pgn`, `cbh`, `book`, `game`, `storage`, `html`, `escape` |
 //! | `fuse` | `vfs` |
-//! | `cli` | `fuse`, `vfs`, `cbh`, `pgn`, `book`, `game` |
+//! | `cli` | `fuse`, `vfs`, `cbh`, `pgn`, `book`, `game`, `escape` |
 //!
 //! Nothing points up: `game` knows no format, `cbh` and `pgn` do not know
 //! each other, `vfs` does not know the kernel. `tests/rooms.rs` holds the
@@ -49,6 +51,7 @@ pub mod book;
 pub mod bytes;
 pub mod cbh;
 pub mod cli;
+pub mod escape;
 pub mod fuse;
 pub mod game;
 pub mod html;

@@ -3,5 +3,6 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    cbfs::cli::main(std::env::args_os().collect())
+    let arguments: Vec<_> = std::env::args_os().collect();
+    cbfs::cli::main(&arguments)
 }

@@ -17,12 +17,13 @@
 mod common;
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 
+use common::daemon::Daemon;
 use common::{copy_of_base, fixture, has_fuse, long_base};
 
 const CBFS: &str = env!("CARGO_BIN_EXE_cbfs");
@@ -156,6 +157,124 @@ fn what_cannot_be_mounted_is_refused_in_one_line() {
     if Path::new("/proc").exists() {
         fails(&["umount", "/proc"], 1, &["not a mount of cbfs"]);
     }
+}
+
+/// A name with what terminals and logs must not get, and as it is to be shown.
+const HOSTILE: &str = "a\u{1b}[31m\nb\u{9b}\u{202e}";
+const VISIBLE: &str = "a\\u{1b}[31m\\nb\\u{9b}\\u{202e}";
+
+/// A copy of the sample base with that name, in a folder with that name.
+fn hostile_base(directory: &Path) -> PathBuf {
+    let folder = directory.join(HOSTILE);
+    std::fs::create_dir(&folder).unwrap();
+    for file in std::fs::read_dir(fixture("cbh/sample")).unwrap() {
+        let file = file.unwrap().path();
+        let extension = file.extension().unwrap().to_str().unwrap();
+        std::fs::copy(&file, folder.join(format!("{HOSTILE}.{extension}"))).unwrap();
+    }
+    folder.join(format!("{HOSTILE}.cbh"))
+}
+
+/// Nothing in it moves a cursor, ends a line or turns text around.
+fn assert_visible(what: &str, shown: &str) {
+    let is_control =
+        |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let lines: Vec<&str> = shown.lines().collect();
+    assert!(!lines.concat().contains(is_control), "{what}: {shown:?}");
+}
+
+#[test]
+fn messages_show_control_characters_instead_of_sending_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let base = hostile_base(directory.path());
+    let file = |extension: &str| base.with_extension(extension).to_str().unwrap().to_owned();
+    let (base, new, other) = (file("cbh"), file("new.cbh"), file("pgn"));
+    std::fs::write(&other, "[White \"x\"]\n\n1. e5 *\n").unwrap();
+    // One count is wrong.
+    let mut players = std::fs::read(file("cbp")).unwrap();
+    players[20] ^= 1;
+    std::fs::write(file("cbp"), players).unwrap();
+    for (arguments, lines) in [
+        (&["info", &base][..], 0..50),
+        (&["info", "--json", &base], 0..200),
+        (&["check", &base], 2..3),
+        (&["check", "--repair", &base], 2..3),
+        (&["compact", &base, &base], 1..2),
+        (&["export", &new], 1..2),
+        (&["import", &base, &other], 1..2),
+        (&["import", "--create", &base, &other], 1..2),
+        (&["mount", &base, &new], 1..2),
+        (&["mount", &base, directory.path().to_str().unwrap()], 1..2),
+        (&["mount", "-o", HOSTILE, &base, &new], 1..2),
+        (&["umount", &new], 1..2),
+        (&[HOSTILE], 1..9),
+        (&["check", &base, HOSTILE], 1..9),
+        (&["check", &format!("--{HOSTILE}"), &base], 1..9),
+        (&["info", "--codepage", HOSTILE, &base], 1..9),
+    ] {
+        let output = cbfs(arguments);
+        let shown = text(&output.stdout) + &text(&output.stderr);
+        assert_visible(&format!("{arguments:?}"), &shown);
+        assert!(lines.contains(&shown.lines().count()), "{shown}");
+        let is_json = arguments.contains(&"--json");
+        let visible = shown.contains(VISIBLE) || shown.contains("not empty");
+        assert!(is_json || visible, "{arguments:?}: {shown}");
+    }
+    let json = cbfs(&["info", "--json", &base]).stdout;
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    assert_eq!(json["name"], HOSTILE);
+}
+
+#[test]
+fn what_a_mount_says_shows_control_characters_instead_of_sending_them() {
+    if !has_fuse() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let base = hostile_base(directory.path());
+    let mut daemon = Daemon::idle(&base);
+    daemon.start(&["rw"]);
+    let draft = daemon.at(&format!("games/{HOSTILE}.pgn"));
+    let refused = common::daemon::save(&draft, "[White \"\u{1b}\"]\n\n1. e5 *\n");
+    assert!(refused.is_err());
+    let import = daemon.at(&format!("import/{HOSTILE}.pgn"));
+    assert!(common::daemon::save(&import, "[Event \"\u{9b}\"]\n\n1. \u{9b}5 *\n").is_err());
+    let import = daemon.at(&format!("import/{HOSTILE}~.pgn"));
+    common::daemon::save(&import, "[Event \"x\"]\n\n1. e4 *\n").unwrap();
+    let kept = std::fs::read_dir(daemon.at(".cbfs/rejected")).unwrap();
+    let reasons = kept.map(|kept| kept.unwrap().path());
+    let reasons = reasons.filter(|path| path.extension().is_some_and(|e| e == "txt"));
+    let logs = std::fs::read_dir(daemon.at("import")).unwrap();
+    let logs = logs.map(|log| log.unwrap().path());
+    let logs = logs.filter(|path| path.extension().is_some_and(|e| e == "log"));
+    let told = [".cbfs/status", ".cbfs/status.json"].map(|name| daemon.at(name));
+    let files: Vec<PathBuf> = told.into_iter().chain(reasons).chain(logs).collect();
+    assert!(files.len() >= 6, "{files:?}");
+    for file in files {
+        let shown = std::fs::read_to_string(&file).unwrap();
+        assert_visible(&format!("{file:?}"), &shown);
+    }
+    assert!(
+        std::fs::read_to_string(daemon.at(".cbfs/status"))
+            .unwrap()
+            .contains(VISIBLE)
+    );
+    daemon.end();
+    let log = daemon.log();
+    assert_visible("log", &log);
+    assert!(log.contains(VISIBLE), "{log}");
+}
+
+#[test]
+fn a_base_that_cannot_be_opened_is_told_of_without_control_characters() {
+    let Some(printed) = in_sample(
+        "mkdir shelf; name=$(printf 'a\\033[31m\\nb'); echo nonsense > \"shelf/$name.cbh\"\n\
+         $cbfs mount -o ro shelf $mnt; cat $mnt/*/ERROR $mnt/.cbfs/status; $cbfs umount $mnt",
+    ) else {
+        return;
+    };
+    assert_visible("shelf", &printed);
+    assert!(printed.contains("a\\u{1b}[31m\\nb.cbg"), "{printed}");
 }
 
 #[test]

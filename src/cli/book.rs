@@ -1,6 +1,6 @@
 //! What the commands do with an opening book.
 
-use std::fmt::Write as _;
+use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -17,6 +17,7 @@ use crate::book::export::{
 use crate::book::kvetka::{KvetkaBook, KvetkaFiles, KvetkaOptions};
 use crate::book::walk::Limits;
 use crate::book::{Book, Error, Line, Member};
+use crate::escape::{self, Escaped, push_line};
 use crate::game::Defect;
 
 /// Opens the book that a path names a file of; `None` if its extension is not
@@ -56,31 +57,30 @@ fn directory_of(book: &dyn Book) -> String {
 fn text_of(book: &dyn Book) -> String {
     let facts = book.facts();
     let directory = directory_of(book);
-    let mut text = format!("{}: {} in {directory}\n", facts.stem, facts.format.name());
-    // Writing to a string does not fail.
+    let mut text = String::new();
+    let mut line = |message: fmt::Arguments<'_>| push_line(&mut text, message);
+    let (stem, format) = (&facts.stem, facts.format.name());
+    line(format_args!("{stem}: {format} in {directory}"));
     if let Some(title) = &facts.title {
-        let _ = writeln!(text, "{:>12}  {title}", "title");
+        line(format_args!("{:>12}  {title}", "title"));
     }
-    let _ = writeln!(
-        text,
-        "{:>12}  pages of {} bytes",
-        facts.pages, facts.page_bytes
-    );
+    let (pages, bytes) = (facts.pages, facts.page_bytes);
+    line(format_args!("{pages:>12}  pages of {bytes} bytes"));
     if let Some(positions) = facts.positions {
-        let _ = writeln!(text, "{positions:>12}  positions, about");
+        line(format_args!("{positions:>12}  positions, about"));
     }
     if let Some(games) = facts.games {
-        let _ = writeln!(text, "{games:>12}  games it was made of");
+        line(format_args!("{games:>12}  games it was made of"));
     }
     for member in &facts.members {
         let (name, holds) = (name_of(member), member.holds);
-        let _ = match member.bytes {
-            Some(bytes) => writeln!(text, "{bytes:>12}  bytes of {holds} in {name}"),
-            None => writeln!(text, "{:>12}  {holds}: no {name}", "-"),
-        };
+        match member.bytes {
+            Some(bytes) => line(format_args!("{bytes:>12}  bytes of {holds} in {name}")),
+            None => line(format_args!("{:>12}  {holds}: no {name}", "-")),
+        }
     }
     for defect in book.defects() {
-        let _ = writeln!(text, "{:>12}  {defect}", "defect");
+        line(format_args!("{:>12}  {defect}", "defect"));
     }
     text
 }
@@ -118,7 +118,7 @@ fn json_of(book: &dyn Book) -> String {
         "header": header,
         "defects": defects,
     });
-    format!("{all:#}\n")
+    escape::json(&format!("{all:#}\n"))
 }
 
 /// Writes what is wrong with a book, a line for each defect, and how much
@@ -134,7 +134,7 @@ pub(super) fn check(
         Ok(book) => book,
         // Nothing else can be read; but this much is known.
         Err(error @ Error::Malformed { .. }) => {
-            writeln!(out, "{error}")
+            writeln!(out, "{}", Escaped(error))
                 .and_then(|()| out.flush())
                 .map_err(output)?;
             return Err(Failure::quiet(DEFECTS));
@@ -179,8 +179,12 @@ fn write_defect(out: &mut impl Write, book: &dyn Book, defect: &Defect) -> io::R
         extension.to_string_lossy().eq_ignore_ascii_case(file)
     });
     match member {
-        Some(member) => writeln!(out, "{} at {offset:#x}: {what}", member.path.display()),
-        None => writeln!(out, "{defect}"),
+        Some(member) => {
+            let path = member.path.display();
+            let line = format_args!("{path} at {offset:#x}: {what}");
+            writeln!(out, "{}", Escaped(line))
+        }
+        None => writeln!(out, "{}", Escaped(defect)),
     }
 }
 
@@ -205,7 +209,7 @@ fn write_summary(
         Some(number) => format!(", {number} of the positions unreachable from the start"),
         None => ", too many to say which are reached from the start".to_owned(),
     };
-    let stem = &book.facts().stem;
+    let stem = Escaped(&book.facts().stem);
     writeln!(
         out,
         "{stem}: {summary} ({positions} positions, {moves} moves{unreachable})"

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::{Failure, book, progress};
 use crate::book::walk::DEFAULT_POSITIONS;
 use crate::cbh::{self, ChangeError, Database, Family, FileKind, OpenBase, SaveError};
+use crate::escape::Escaped;
 use crate::game::Defect;
 
 /// The base has defects.
@@ -53,7 +54,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         Ok(base) => check(&base.database, &mut out, quiet)?,
         // Nothing else can be read; but this much is known.
         Err(ChangeError::Save(SaveError::Base(error @ cbh::Error::Malformed { .. }))) => {
-            writeln!(out, "{error}").map_err(|error| Failure::output(&error))?;
+            writeln!(out, "{}", Escaped(error)).map_err(|error| Failure::output(&error))?;
             1
         }
         Err(error) => return Err(not_opened(args, error)),
@@ -91,7 +92,8 @@ fn check(database: &Database, out: &mut impl Write, quiet: bool) -> Result<u64, 
     if !quiet {
         let records = database.last_id();
         let base = family.default_path(FileKind::Headers);
-        writeln!(out, "{}: {summary} ({records} records)", base.display()).map_err(output)?;
+        let line = format_args!("{}: {summary} ({records} records)", base.display());
+        writeln!(out, "{}", Escaped(line)).map_err(output)?;
     }
     Ok(found)
 }
@@ -102,7 +104,8 @@ fn write_defect(out: &mut impl Write, family: &Family, defect: &Defect) -> io::R
         .into_iter()
         .find(|kind| kind.extension() == *file);
     let path = family.default_path(kind.unwrap_or(FileKind::Headers));
-    writeln!(out, "{} at {offset:#x}: {what}", path.display())?;
+    let line = format_args!("{} at {offset:#x}: {what}", path.display());
+    writeln!(out, "{}", Escaped(line))?;
     // Between two pictures of the bar, not under one.
     if io::stdout().is_terminal() {
         out.flush()?;

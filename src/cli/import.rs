@@ -14,6 +14,7 @@ use super::{Failure, print, progress, signals};
 use crate::cbh::{
     self, ChangeError, CodePage, Importer, OpenBase, PreparedGame, SaveError, Unfit, Workshop,
 };
+use crate::escape::Escaped;
 use crate::pgn::{self, Prepared, StreamError};
 
 /// As the shell tells of a program that a signal ended: SIGINT is 2.
@@ -144,7 +145,7 @@ fn append(
         let mut told = BTreeSet::new();
         for source in sources {
             let text = source.name.clone();
-            bar.set_message(text.clone());
+            bar.set_message(Escaped(&text).to_string());
             let read = read(source, &mut importer, &mut told, bar, is_ended);
             read.map_err(|stop| stop.failure(&text))?;
         }

@@ -1,15 +1,15 @@
 //! `cbfs info`.
 
-use std::fmt::Write as _;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
+use std::{fmt, fs};
 
 use serde_json::json;
 
 use super::options::parse_code_page;
 use super::{Failure, book, print};
 use crate::cbh::{self, CodePage, Database, FileKind, GameId, RecordKind};
+use crate::escape::{self, push_line};
 
 /// Records read at once.
 const RECORDS: u32 = 4096;
@@ -133,38 +133,42 @@ fn as_text(report: &Report<'_>) -> String {
     let Report {
         database, counts, ..
     } = report;
-    let mut text = format!(
-        "{}: ChessBase database in {}\n",
-        database.family().stem(),
-        database.family().directory().display()
-    );
+    let (stem, directory) = (database.family().stem(), database.family().directory());
+    let directory = directory.display();
+    let mut text = String::new();
+    let mut line = |message: fmt::Arguments<'_>| push_line(&mut text, message);
+    line(format_args!("{stem}: ChessBase database in {directory}"));
     let numbers = [
         ("games", counts.games),
         ("deleted", counts.deleted),
         ("texts", counts.texts),
     ];
     for (what, number) in numbers {
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{number:>12}  {what}");
+        line(format_args!("{number:>12}  {what}"));
     }
     let (headers, extended) = database.versions();
-    let _ = writeln!(text, "{headers:>12}  version of .cbh");
+    line(format_args!("{headers:>12}  version of .cbh"));
     if let Some(extended) = extended {
-        let _ = writeln!(text, "{extended:>12}  version of .cbj");
+        line(format_args!("{extended:>12}  version of .cbj"));
     }
     let page = database.code_page().name();
-    let _ = writeln!(text, "{page:>12}  code page, {}", report.page_is);
+    line(format_args!("{page:>12}  code page, {}", report.page_is));
     for Member { kind, present } in &report.members {
         let holds = kind.holds();
-        let _ = match present {
+        match present {
             Some((path, bytes)) => {
-                writeln!(text, "{bytes:>12}  bytes of {holds} in {}", file_name(path))
+                let name = file_name(path);
+                line(format_args!("{bytes:>12}  bytes of {holds} in {name}"));
             }
-            None => writeln!(text, "{:>12}  {holds}: no .{}", "-", kind.extension()),
-        };
+            None => line(format_args!(
+                "{:>12}  {holds}: no .{}",
+                "-",
+                kind.extension()
+            )),
+        }
     }
     for defect in database.defects() {
-        let _ = writeln!(text, "{:>12}  {defect}", "defect");
+        line(format_args!("{:>12}  {defect}", "defect"));
     }
     text
 }
@@ -219,5 +223,5 @@ fn as_json(report: &Report<'_>) -> String {
         "missing": missing,
         "defects": defects,
     });
-    format!("{all:#}\n")
+    escape::json(&format!("{all:#}\n"))
 }

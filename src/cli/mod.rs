@@ -37,6 +37,8 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use crate::escape::Escaped;
+
 /// As the shell tells of a program that a closed pipe ended.
 const BROKEN_PIPE: u8 = 128 + 13;
 
@@ -108,8 +110,7 @@ struct Failure {
 impl Failure {
     fn new(message: impl Display) -> Failure {
         Failure {
-            // One line, whatever the system or a helper program said.
-            message: Some(message.to_string().trim().replace('\n', "; ")),
+            message: Some(message.to_string()),
             code: 1,
         }
     }
@@ -137,11 +138,11 @@ impl Failure {
 }
 
 /// Runs the command that `arguments`, the program's own name first, ask for.
-pub fn main(arguments: Vec<OsString>) -> ExitCode {
-    if helper::is_called_so(&arguments) {
-        return finish(helper::run(&arguments));
+pub fn main(arguments: &[OsString]) -> ExitCode {
+    if helper::is_called_so(arguments) {
+        return finish(helper::run(arguments));
     }
-    match Cli::try_parse_from(arguments) {
+    match parse(arguments) {
         Ok(cli) => {
             start_log(cli.verbose, cli.quiet);
             finish(run(cli))
@@ -156,6 +157,16 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
             }
         }
     }
+}
+
+/// Understands the command line. An error, which quotes it, has no control
+/// characters.
+fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    Cli::try_parse_from(arguments).map_err(|error| {
+        let arguments = arguments.iter();
+        let visible = arguments.map(|argument| Escaped(argument.to_string_lossy()).to_string());
+        Cli::try_parse_from(visible).err().unwrap_or(error)
+    })
 }
 
 fn run(cli: Cli) -> Result<(), Failure> {
@@ -191,7 +202,7 @@ fn finish(result: Result<(), Failure>) -> ExitCode {
         Err(Failure { message, code }) => {
             if let Some(message) = message {
                 // If this fails too there is nobody to tell.
-                let _ = writeln!(io::stderr(), "cbfs: {message}");
+                let _ = writeln!(io::stderr(), "cbfs: {}", Escaped(message.trim()));
             }
             ExitCode::from(code)
         }
@@ -205,7 +216,8 @@ fn print(text: &[u8]) -> Result<(), Failure> {
         .map_err(|error| Failure::output(&error))
 }
 
-/// What is logged goes to stderr; a daemon turns that into its log file.
+/// What is logged goes to stderr, a line for each record; a daemon turns that
+/// into its log file.
 fn start_log(verbose: u8, quiet: bool) {
     use log::LevelFilter::{Debug, Error, Info, Off, Warn};
     let (own, fuser) = match (quiet, verbose) {
@@ -220,7 +232,7 @@ fn start_log(verbose: u8, quiet: bool) {
         .filter_module("cbfs", own)
         .filter_module("fuser", fuser)
         .parse_default_env()
-        .format(|line, record| writeln!(line, "cbfs: {}", record.args()));
+        .format(|line, record| writeln!(line, "cbfs: {}", Escaped(record.args())));
     // Only fails if there is one already.
     let _ = builder.try_init();
 }

@@ -509,7 +509,7 @@ fn fusermount(mountpoint: &Path) -> io::Result<()> {
         return Ok(());
     }
     let message = String::from_utf8_lossy(&output.stderr);
-    Err(io::Error::other(message.trim().to_owned()))
+    Err(io::Error::other(message.trim().replace('\n', "; ")))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::Error;
 use super::volume::{
     Completeness, DirEntry, Ino, Listing, Node, NodeKind, Size, Statistics, Volume,
 };
+use crate::escape::push_line;
 
 const NAME: &str = "ERROR";
 
@@ -22,10 +23,9 @@ pub(super) struct Broken {
 impl Broken {
     /// Says `why`.
     pub(super) fn new(why: &str, modified: SystemTime) -> Broken {
-        Broken {
-            text: format!("{why}\n"),
-            modified,
-        }
+        let mut text = String::new();
+        push_line(&mut text, why);
+        Broken { text, modified }
     }
 }
 

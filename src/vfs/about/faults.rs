@@ -1,9 +1,9 @@
 //! What was found wrong, each fault once.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::escape::push_line;
 use crate::vfs::volume::{Fault, Ino};
 use crate::vfs::words::Words;
 
@@ -56,15 +56,10 @@ impl Faults {
     pub(in crate::vfs) fn write(&self, before: &str, lines: &mut String) {
         let list = self.lock();
         for fault in &list.faults {
-            lines.push_str(before);
-            // A name in it could have any character.
-            let line = fault.line.chars();
-            lines.extend(line.map(|c| if c.is_control() { ' ' } else { c }));
-            lines.push('\n');
+            push_line(lines, format_args!("{before}{}", fault.line));
         }
         if list.more > 0 {
-            // Writing to a string does not fail.
-            let _ = writeln!(lines, "{before}and {} more", list.more);
+            push_line(lines, format_args!("{before}and {} more", list.more));
         }
     }
 }
@@ -103,8 +98,8 @@ mod tests {
         assert_eq!(
             lines(&faults),
             "twic.cbp at 0x4: c\n\
-             game 9: twic.cbg at 0x0: a b\n\
-             game 10: twic.cbg at 0x0: a b\n"
+             game 9: twic.cbg at 0x0: a\\nb\n\
+             game 10: twic.cbg at 0x0: a\\nb\n"
         );
         assert!(faults.begin(Ino(7)));
         assert!(!faults.begin(Ino(7)));

@@ -1,9 +1,10 @@
 //! Facts, for people and for programs at once.
 
-use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value};
+
+use crate::escape::{self, push_line};
 
 /// Facts one by one, each said in words and as a value.
 #[derive(Debug, Default)]
@@ -43,9 +44,8 @@ impl Sheet {
         let width = widths.max().unwrap_or(0) + 2;
         let mut text = String::new();
         for (what, shown) in &self.lines {
-            let shown = shown.replace(|c: char| c.is_control(), " ");
-            // Writing to a string does not fail.
-            let _ = writeln!(text, "{:width$}{shown}", format!("{what}:"));
+            let what = format!("{what}:");
+            push_line(&mut text, format_args!("{what:width$}{shown}"));
         }
         text
     }
@@ -54,7 +54,8 @@ impl Sheet {
     pub(super) fn as_json(&self) -> String {
         // It has no floats and no keys but strings, so writing cannot fail.
         let text = serde_json::to_string_pretty(&self.values);
-        text.map(|text| text + "\n").unwrap_or_default()
+        text.map(|text| escape::json(&text) + "\n")
+            .unwrap_or_default()
     }
 }
 
@@ -150,7 +151,7 @@ mod tests {
             sheet.as_text(),
             "pid:       12\n\
              read only: yes\n\
-             source:    /a b\n"
+             source:    /a\\nb\n"
         );
         let json: Value = serde_json::from_str(&sheet.as_json()).unwrap();
         assert_eq!(

@@ -1,7 +1,6 @@
 //! The files in the root, which are about the book as a whole.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
@@ -9,6 +8,7 @@ use super::BookVolume;
 use crate::book::Facts;
 use crate::book::check::check;
 use crate::book::walk::Limits;
+use crate::escape::{self, push_line};
 use crate::game::Defect;
 use crate::vfs::Error;
 use crate::vfs::volume::Fault;
@@ -19,9 +19,13 @@ const MOST_WARNINGS: usize = 10_000;
 /// `README.txt`
 pub(super) fn readme(volume: &BookVolume) -> String {
     let facts = volume.book.facts();
-    let mut text = format!("{}: {}\n", facts.stem, facts.format.name());
+    let mut text = String::new();
+    push_line(
+        &mut text,
+        format_args!("{}: {}", facts.stem, facts.format.name()),
+    );
     if let Some(title) = &facts.title {
-        let _ = writeln!(text, "{title}");
+        push_line(&mut text, title);
     }
     text.push_str(
         "
@@ -73,7 +77,7 @@ pub(super) fn json(volume: &BookVolume) -> String {
         "header": header(facts),
         "options": { "export_limit": volume.options.export_limit },
     });
-    format!("{all:#}\n")
+    escape::json(&format!("{all:#}\n"))
 }
 
 /// The fields of each file's header.
@@ -98,8 +102,7 @@ pub(super) fn warnings(volume: &BookVolume) -> Result<String, Error> {
     let mut text = String::new();
     let mut add = |line: String| {
         if lines.len() < MOST_WARNINGS && lines.insert(line.clone()) {
-            text += &line;
-            text.push('\n');
+            push_line(&mut text, line);
         }
     };
     match volume.games.obstacles() {

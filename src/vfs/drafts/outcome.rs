@@ -11,6 +11,7 @@ use super::rejected::Origin;
 use super::saving::{Job, Outcome, Target};
 use super::text_of;
 use crate::cbh::GameId;
+use crate::escape::push_line;
 use crate::vfs::editor::{Role, Saved, Touched};
 use crate::vfs::names::{format_game, parse_game};
 use crate::vfs::slot::Slot;
@@ -141,13 +142,14 @@ impl Vfs {
         if text_of(name.as_bytes()).is_err() || name.len() > 255 {
             return;
         }
-        let mut text = match &outcome.result {
+        let line = match &outcome.result {
             Ok(()) => line_of(&place.1, outcome.made.as_ref()),
-            Err(error) => format!("{}: nothing was imported: {error}\n", place.1),
+            Err(error) => format!("{}: nothing was imported: {error}", place.1),
         };
+        let mut text = String::new();
+        push_line(&mut text, line);
         for note in &outcome.notes {
-            text.push_str(note);
-            text.push('\n');
+            push_line(&mut text, note);
         }
         let Ok(sheet) = Sheet::of(&self.desk.pool, text.as_bytes()) else {
             return;
@@ -230,11 +232,11 @@ pub(super) fn game_name(game: Ino) -> String {
 fn line_of(name: &str, made: Option<&Made>) -> String {
     let files = made.map_or(&[][..], |made| &made.files);
     match files {
-        [] => format!("{name}: no games\n"),
-        [one] => format!("{name}: 1 game: {}\n", game_name(*one)),
+        [] => format!("{name}: no games"),
+        [one] => format!("{name}: 1 game: {}", game_name(*one)),
         [first, .., last] => {
             let (first, last) = (game_name(*first), game_name(*last));
-            format!("{name}: {} games: {first} to {last}\n", files.len())
+            format!("{name}: {} games: {first} to {last}", files.len())
         }
     }
 }

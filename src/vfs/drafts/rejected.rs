@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::names::Place;
+use crate::escape::push_line;
 use crate::vfs::Error;
 use crate::vfs::names::parse_game;
 
@@ -220,7 +221,9 @@ impl Rejected {
             return Err(io::Error::new(io::ErrorKind::StorageFull, full));
         }
         self.write(&path, text)?;
-        self.write(&reason, &mut format!("{}\n", why.trim_end()).as_bytes())?;
+        let mut line = String::new();
+        push_line(&mut line, why.trim_end());
+        self.write(&reason, &mut line.as_bytes())?;
         File::open(&self.directory)?.sync_all()?;
         Ok(name)
     }
