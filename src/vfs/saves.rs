@@ -69,7 +69,7 @@ impl Slot {
         let saved = match self.save(edit) {
             Err(Refusal::Outdated) => {
                 self.refresh();
-                self.save(edit)?
+                self.save(edit).map_err(|refusal| self.or_gone(refusal))?
             }
             saved => saved?,
         };
@@ -77,6 +77,17 @@ impl Slot {
             log::warn!("{note}");
         }
         Ok(saved)
+    }
+
+    /// The refusal, or why the base cannot be opened any more if a file of it
+    /// is gone.
+    fn or_gone(&self, refusal: Refusal) -> Refusal {
+        match (refusal, self.shown().complaint) {
+            (Refusal::Outdated, Some(why)) if self.source().is_some_and(Source::is_gone) => {
+                Refusal::Failed(Error::Damaged(why))
+            }
+            (refusal, _) => refusal,
+        }
     }
 
     /// As [`Vfs::sync`].

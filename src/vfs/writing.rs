@@ -213,8 +213,12 @@ impl Vfs {
     ///
     /// As [`Vfs::flush`].
     pub fn fsync(&self, ino: Ino, handle: Option<Handle>) -> Result<(), Error> {
-        let flushed = handle.map_or(Ok(()), |handle| self.flush(handle));
-        flushed.and_then(|()| self.sync_base(ino))
+        handle.map_or(Ok(()), |handle| self.flush(handle))?;
+        self.sync_base(ino)?;
+        if let Some(handle) = handle {
+            self.confirm_handle(handle);
+        }
+        Ok(())
     }
 
     /// Returns when all that was saved survives a power cut.

@@ -228,6 +228,10 @@ impl Source for DatabaseSource {
         Some(&self.path)
     }
 
+    fn is_gone(&self) -> bool {
+        Family::locate(&self.path).is_err()
+    }
+
     fn sizes_file(&self) -> Option<PathBuf> {
         let headers = self.headers().ok()?;
         let mut hasher = DefaultHasher::new();

@@ -20,8 +20,9 @@ pub(super) struct Sheet {
     length: AtomicU64,
     /// Counts what was done to it.
     version: AtomicU64,
-    /// Whether something that was to be written on it is missing.
-    is_torn: AtomicBool,
+    /// Why something that was to be written on it is missing, if so: the
+    /// first reason.
+    gap: Mutex<Option<String>>,
 }
 
 impl Sheet {
@@ -31,7 +32,7 @@ impl Sheet {
             buffer: Mutex::new(Buffer::new(Arc::clone(pool))),
             length: AtomicU64::new(0),
             version: AtomicU64::new(0),
-            is_torn: AtomicBool::new(false),
+            gap: Mutex::default(),
         }
     }
 
@@ -56,10 +57,11 @@ impl Sheet {
         self.version.load(SeqCst)
     }
 
-    /// Whether something that was to be written on it is missing: then it is
-    /// not what anybody wanted to save. An empty one misses nothing.
-    pub(super) fn is_torn(&self) -> bool {
-        self.is_torn.load(SeqCst)
+    /// Why something that was to be written on it is missing, if so: then it
+    /// is not what anybody wanted to save. An empty one misses nothing.
+    pub(super) fn gap(&self) -> Option<String> {
+        let gap = self.gap.lock().unwrap_or_else(PoisonError::into_inner);
+        gap.clone()
     }
 
     /// Writes at `offset`, at the end if there is none; not beyond `most`
@@ -83,11 +85,13 @@ impl Sheet {
     fn change(&self, change: impl FnOnce(&mut Buffer) -> Result<(), Error>) -> Result<(), Error> {
         let mut buffer = self.lock();
         let changed = change(&mut buffer);
-        if changed.is_err() {
-            self.is_torn.store(true, SeqCst);
-        } else if buffer.length == 0 {
-            self.is_torn.store(false, SeqCst);
+        let mut gap = self.gap.lock().unwrap_or_else(PoisonError::into_inner);
+        match &changed {
+            Err(error) => drop(gap.get_or_insert_with(|| reason_of_gap(error))),
+            Ok(()) if buffer.length == 0 => *gap = None,
+            Ok(()) => {}
         }
+        drop(gap);
         // What failed may have been done in part.
         self.length.store(buffer.length, SeqCst);
         self.version.fetch_add(1, SeqCst);
@@ -126,6 +130,18 @@ impl Sheet {
         let all = buffer.read(0, buffer.length)?;
         Ok((all, self.version()))
     }
+}
+
+/// What is said of a part that could not be written.
+fn reason_of_gap(error: &Error) -> String {
+    let why = match error {
+        Error::TooLarge => "a game takes up to 16 MiB".to_owned(),
+        Error::NoSpace => {
+            "drafts take as much as --scratch-size says and their disk has room for".to_owned()
+        }
+        other => other.to_string(),
+    };
+    format!("a part of it could not be written: {why}")
 }
 
 fn check_end(offset: u64, length: u64, most: u64) -> Result<(), Error> {

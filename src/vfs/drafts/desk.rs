@@ -34,6 +34,38 @@ pub(super) enum Purpose {
     Over,
 }
 
+/// Why a text was not saved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Rejection {
+    /// The version of the sheet that was refused.
+    pub(super) version: u64,
+    /// The first reason that kept this version from being saved.
+    pub(super) reason: String,
+    /// Whether the same text may be saved later, as after a full disk.
+    pub(super) may_retry: bool,
+    /// Whether the text is in `rejected/`.
+    pub(super) is_kept: bool,
+}
+
+impl Rejection {
+    /// That of `version` because of `why`; if `before` is of the same
+    /// version, its reason stays.
+    pub(super) fn after(
+        before: Option<Rejection>,
+        version: u64,
+        why: &str,
+        may_retry: bool,
+    ) -> Rejection {
+        let before = before.filter(|before| before.version == version);
+        Rejection {
+            version,
+            reason: before.map_or_else(|| why.to_owned(), |before| before.reason),
+            may_retry,
+            is_kept: false,
+        }
+    }
+}
+
 /// A text that is being written, or was and is still to be read.
 #[derive(Debug)]
 pub(super) struct Draft {
@@ -45,12 +77,17 @@ pub(super) struct Draft {
     pub(super) place: Option<Place>,
     /// The name that it had last, which stands for the game it became.
     pub(super) label: Option<Place>,
-    /// The version of the sheet that was saved or refused last,
+    /// The version of the sheet that was saved or refused last.
     pub(super) settled: u64,
-    /// and why, if refused.
-    pub(super) refusal: Option<String>,
-    /// What an earlier save of it made.
+    /// Why the last attempt to save it failed; none after a save.
+    pub(super) rejection: Option<Rejection>,
+    /// What an earlier save of it made,
     pub(super) made: Option<Made>,
+    /// through which handle,
+    pub(super) made_by: Option<Handle>,
+    /// and whether that stays if a later text is refused: `fsync` or a
+    /// `close` confirmed it to a program.
+    pub(super) is_confirmed: bool,
     /// Mark of the text that it takes the place of.
     pub(super) base: Option<u32>,
     /// What tells the text that was imported from others.
@@ -73,8 +110,10 @@ impl Draft {
             place: None,
             label: None,
             settled: 0,
-            refusal: None,
+            rejection: None,
             made: None,
+            made_by: None,
+            is_confirmed: false,
             base: None,
             imported: None,
             open: 0,
@@ -88,6 +127,22 @@ impl Draft {
     /// Whether something was written that is neither saved nor refused.
     pub(super) fn is_open_work(&self) -> bool {
         self.sheet.version() != self.settled
+    }
+
+    /// Whether its text is neither stored nor in `rejected/`, and would be
+    /// lost with the draft.
+    pub(super) fn is_unkept(&self) -> bool {
+        let has_purpose = !matches!(self.purpose, Purpose::Scratch | Purpose::Log);
+        let rejection = self.rejection.as_ref();
+        let is_unkept = self.is_open_work() || rejection.is_some_and(|it| !it.is_kept);
+        has_purpose && is_unkept && self.sheet.length() > 0
+    }
+
+    /// Forgets what an earlier save made: what follows is another text.
+    pub(super) fn begin_anew(&mut self) {
+        self.made = None;
+        self.made_by = None;
+        self.is_confirmed = false;
     }
 
     /// Whether it looks like a new game, where only those are listed that are

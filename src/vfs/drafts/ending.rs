@@ -3,7 +3,6 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::SystemTime;
 
-use super::desk::Purpose;
 use super::saving::is_partial;
 use crate::vfs::editor::Role;
 use crate::vfs::slot::Slot;
@@ -84,18 +83,11 @@ impl Vfs {
         let unsaved: Vec<u32> = {
             let state = self.desk.state();
             let drafts = state.drafts.iter();
-            let unsaved = drafts.filter(|(_, draft)| {
-                let is_own = matches!(draft.purpose, Purpose::Scratch | Purpose::Log);
-                !is_own && draft.is_open_work() && draft.sheet.length() > 0
-            });
+            let unsaved = drafts.filter(|(_, draft)| draft.is_unkept());
             unsaved.map(|(id, _)| *id).collect()
         };
         for id in unsaved {
             self.keep_draft(id, "the mount ended before it was closed");
-            let mut state = self.desk.state();
-            if let Some(draft) = state.drafts.get_mut(&id) {
-                draft.settled = draft.sheet.version();
-            }
         }
         let mut synced = Ok(());
         for slot in &slots {

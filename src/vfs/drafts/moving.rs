@@ -28,7 +28,8 @@ impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Error {
         match refusal {
             Refusal::Failed(error) => error,
-            other => Error::Refused(other.to_string()),
+            Refusal::Outdated => Error::Stale,
+            Refusal::Text(why) => Error::Refused(why),
         }
     }
 }
@@ -139,7 +140,7 @@ impl Vfs {
         let (sheet, purpose, made, is_imported, is_stray) = {
             let state = self.desk.state();
             let draft = state.drafts.get(&id).ok_or(Error::NotFound)?;
-            let is_settled = !draft.is_open_work() && draft.refusal.is_none();
+            let is_settled = !draft.is_open_work() && draft.rejection.is_none();
             (
                 Arc::clone(&draft.sheet),
                 draft.purpose,
@@ -183,7 +184,9 @@ impl Vfs {
                 Target::Game(game) => Origin::Game(game_name(game)),
                 Target::New | Target::Import => Origin::file(to),
             },
-            was_refused: false,
+            keeps_early: true,
+            handle: None,
+            rejection: None,
         };
         let outcome = self.run(&mut job);
         if target == Target::Import {
@@ -322,7 +325,9 @@ impl Vfs {
             base: None,
             instead_of: link.made.clone(),
             origin: Origin::Game(game_name(game)),
-            was_refused: false,
+            keeps_early: true,
+            handle: None,
+            rejection: None,
         };
         let outcome = self.run(&mut job);
         let now = self.now();
@@ -336,10 +341,6 @@ impl Vfs {
             state.tell_name(from);
             state.tell_name(to);
             state.tell_files([game, link.game]);
-        } else if outcome.made.is_none() && job.instead_of.is_some() {
-            // It was taken back all the same.
-            state.names.remove(from, now);
-            state.tell_name(from);
         }
         outcome.result
     }

@@ -193,9 +193,8 @@ impl Vfs {
             if access.write && draft.purpose == Purpose::Log {
                 return Err(Error::NotWritable);
             }
-            if access.write && draft.writers == 0 {
-                // What was saved stays saved; this is another draft.
-                draft.made = None;
+            if access.write && (draft.writers == 0 || access.truncate) {
+                draft.begin_anew();
             }
             let sheet = Arc::clone(&draft.sheet);
             (

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::buffer::Sheet;
-use super::desk::{Draft, Purpose, State};
+use super::desk::{Draft, Purpose, Rejection, State};
 use super::names::{Entry, Link, Place};
 use super::rejected::Origin;
 use super::saving::{Job, Outcome, Target};
@@ -15,7 +15,7 @@ use crate::escape::push_line;
 use crate::vfs::editor::{Role, Saved, Touched};
 use crate::vfs::names::{format_game, parse_game};
 use crate::vfs::slot::Slot;
-use crate::vfs::{Error, Ino, Made, Vfs};
+use crate::vfs::{Ino, Made, Vfs};
 
 /// So many files that changed at once are told one by one.
 const FEW: usize = 1000;
@@ -34,43 +34,43 @@ impl Vfs {
         let Some(draft) = state.drafts.get_mut(&id) else {
             return;
         };
-        if let Some(version) = outcome.settled {
-            draft.settled = version;
-        }
-        draft.refusal = match &outcome.result {
-            Err(Error::Refused(why)) => Some(why.clone()),
-            _ => None,
-        };
+        draft.settled = outcome.settled;
+        draft.rejection.clone_from(&outcome.rejection);
         draft.made.clone_from(&outcome.made);
+        if outcome.result.is_ok() {
+            draft.made_by = job.handle;
+        }
         draft.base = outcome.base;
-        draft.imported = outcome.imported;
+        if outcome.result.is_ok() || outcome.made.is_none() {
+            draft.imported = outcome.imported;
+        }
         let own = draft.ino;
         state.tell_files([own]);
-        let is_taken_back = job.instead_of.is_some() && outcome.made.is_none();
-        if is_taken_back && outcome.result.is_err() && job.target == Target::New {
-            unlink(&mut state, id, now);
-        }
         if let Some(place) = new_name {
             link(&mut state, id, &place, is_given, now);
         }
         state.clear(id);
     }
 
-    /// Keeps a text that is not saved, and says so.
-    pub(super) fn keep(&self, slot: &Slot, origin: &Origin, sheet: &Sheet, why: &str) {
+    /// Keeps a text that is not saved, and says so; gives whether it is kept.
+    pub(super) fn keep(&self, slot: &Slot, origin: &Origin, sheet: &Sheet, why: &str) -> bool {
         let name = origin.name();
-        if let Some(rejected) = self.desk.rejected(slot) {
-            match rejected.keep(origin, &mut sheet.lock().reader(), why) {
-                Ok(kept) => {
-                    log::warn!("{name} is not saved: {why}; kept as .cbfs/rejected/{kept}");
-                }
-                Err(error) => {
-                    log::error!("{name} is not saved: {why}; and cannot be kept: {error}");
-                }
-            }
-        } else {
+        let Some(rejected) = self.desk.rejected(slot) else {
             log::error!("{name} is not saved: {why}; there is no directory to keep it in");
+            return false;
+        };
+        let kept = rejected.keep(origin, &mut sheet.lock().reader(), why);
+        match &kept {
+            Ok(kept) => {
+                let place = rejected.directory().join(kept);
+                let place = place.display();
+                log::warn!("{name} is not saved: {why}; kept as .cbfs/rejected/{kept}, {place}");
+            }
+            Err(error) => {
+                log::error!("{name} is not saved: {why}; and cannot be kept: {error}");
+            }
         }
+        kept.is_ok()
     }
 
     /// Lets go of what was kept.
@@ -80,9 +80,10 @@ impl Vfs {
         }
     }
 
-    /// As [`Vfs::keep`], for a draft.
+    /// As [`Vfs::keep`], for a draft; the reason is `why`, unless there is an
+    /// earlier one for the same text. The draft is settled by that.
     pub(super) fn keep_draft(&self, id: u32, why: &str) {
-        let (slot, origin, sheet) = {
+        let (slot, origin, sheet, before) = {
             let state = self.desk.state();
             let Some(draft) = state.drafts.get(&id) else {
                 return;
@@ -90,9 +91,16 @@ impl Vfs {
             let Ok(slot) = self.edited(draft.ino) else {
                 return;
             };
-            (slot, origin_of(draft), Arc::clone(&draft.sheet))
+            let before = draft.rejection.clone();
+            (slot, origin_of(draft), Arc::clone(&draft.sheet), before)
         };
-        self.keep(&slot, &origin, &sheet, why);
+        let mut rejection = Rejection::after(before, sheet.version(), why, false);
+        rejection.is_kept = self.keep(&slot, &origin, &sheet, &rejection.reason);
+        let mut state = self.desk.state();
+        if let Some(draft) = state.drafts.get_mut(&id) {
+            draft.settled = rejection.version;
+            draft.rejection = Some(rejection);
+        }
     }
 
     /// Lets the kernel know what a save has changed.
@@ -197,20 +205,6 @@ fn link(state: &mut State, id: u32, place: &Place, is_given: bool, now: SystemTi
     }
     state.tell_name(place);
     state.tell_files([game]);
-}
-
-/// Gives a draft its name back, which stood for a game that was taken back.
-fn unlink(state: &mut State, id: u32, now: SystemTime) {
-    let Some(draft) = state.drafts.get(&id) else {
-        return;
-    };
-    let Some(place) = draft.label.clone().filter(|_| draft.place.is_none()) else {
-        return;
-    };
-    match state.names.get(place.0, &place.1) {
-        Some(Entry::File(_) | Entry::Gone { .. }) => {}
-        Some(Entry::Link(_)) | None => state.name(id, &place, now),
-    }
 }
 
 /// Whose draft this is, if it is refused.

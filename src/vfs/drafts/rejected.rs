@@ -113,6 +113,11 @@ impl Rejected {
         }
     }
 
+    /// Where they lie.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     fn numbers(&self) -> MutexGuard<'_, Numbers> {
         self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
     }

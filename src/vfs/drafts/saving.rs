@@ -5,13 +5,13 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::MOST_GAME;
 use super::buffer::Sheet;
-use super::desk::{Draft, Purpose};
+use super::desk::{Draft, Purpose, Rejection};
 use super::names::Entry;
 use super::outcome::origin_of;
 use super::rejected::Origin;
 use crate::vfs::editor::{Editor, Refusal, Saved};
 use crate::vfs::slot::Slot;
-use crate::vfs::{self, Completeness, Error, Ino, Made, Vfs};
+use crate::vfs::{self, Completeness, Error, Handle, Ino, Made, Vfs};
 
 /// What is to be saved, and as what.
 pub(super) struct Job {
@@ -20,12 +20,17 @@ pub(super) struct Job {
     pub(super) target: Target,
     /// Mark of the text that the draft began with, or that a save of it made.
     pub(super) base: Option<u32>,
-    /// What is taken back when this is saved.
+    /// What an earlier save of the same draft made, which this one replaces.
     pub(super) instead_of: Option<Made>,
+    /// Whether that stays if this one is refused. Of games it always does; of
+    /// an import only if it was confirmed.
+    pub(super) keeps_early: bool,
+    /// Through which handle it is saved, if through one.
+    pub(super) handle: Option<Handle>,
     /// Whose draft it is, if it is refused.
     pub(super) origin: Origin,
-    /// Whether an earlier part of the same draft was refused.
-    pub(super) was_refused: bool,
+    /// Why an earlier attempt failed.
+    pub(super) rejection: Option<Rejection>,
 }
 
 /// What a text is saved as; numbers are those of the mount.
@@ -38,8 +43,10 @@ pub(super) enum Target {
 
 /// What came of it.
 pub(super) struct Outcome {
-    /// The version that was saved or refused; none if it could be neither.
-    pub(super) settled: Option<u64>,
+    /// The version that was saved or refused.
+    pub(super) settled: u64,
+    /// Why, if it was refused.
+    pub(super) rejection: Option<Rejection>,
     pub(super) made: Option<Made>,
     pub(super) base: Option<u32>,
     /// What tells the text that was imported from others.
@@ -119,17 +126,21 @@ impl Vfs {
         draft.is_some_and(|draft| draft.sheet.length() > LONG)
     }
 
-    /// Saves a draft if it is open work; who saves has let all others wait.
-    pub(super) fn save_draft(&self, id: u32) -> Result<(), Error> {
-        let (job, settled) = {
+    /// Saves a draft if it is open work, or if it could not be saved the last
+    /// time for a reason that may have gone. The caller has let all other
+    /// saves wait.
+    pub(super) fn save_draft(&self, id: u32, handle: Handle) -> Result<(), Error> {
+        let job = {
             let mut state = self.desk.state();
             let Some(draft) = state.drafts.get_mut(&id) else {
                 return Ok(());
             };
             let version = draft.sheet.version();
-            if version == draft.settled {
-                let refusal = draft.refusal.clone();
-                return refusal.map_or(Ok(()), |why| Err(Error::Refused(why)));
+            match &draft.rejection {
+                _ if version != draft.settled => {}
+                None => return Ok(()),
+                Some(rejection) if rejection.may_retry => {}
+                Some(rejection) => return Err(Error::Refused(rejection.reason.clone())),
             }
             let target = match draft.purpose {
                 Purpose::Scratch | Purpose::Log => None,
@@ -144,28 +155,30 @@ impl Vfs {
             match target {
                 None if !is_over => {
                     draft.settled = version;
-                    draft.refusal = None;
+                    draft.rejection = None;
                     return Ok(());
                 }
-                None => (None, version),
-                Some(target) => (Some(self.job(draft, target)?), draft.settled),
+                None => None,
+                Some(target) => Some(self.job(draft, target, handle)?),
             }
         };
         match job {
             Some(job) => self.save_job(id, job),
-            None => self.refuse_over(id, settled),
+            None => self.refuse_over(id),
         }
     }
 
-    fn job(&self, draft: &Draft, target: Target) -> Result<Job, Error> {
+    fn job(&self, draft: &Draft, target: Target, handle: Handle) -> Result<Job, Error> {
         let slot = self.edited(draft.ino)?;
         Ok(Job {
             sheet: Arc::clone(&draft.sheet),
             target,
             base: draft.base,
             instead_of: draft.made.clone(),
+            keeps_early: target != Target::Import || draft.is_confirmed,
+            handle: Some(handle),
             origin: origin_of(draft),
-            was_refused: draft.refusal.is_some(),
+            rejection: draft.rejection.clone(),
             slot,
         })
     }
@@ -187,15 +200,10 @@ impl Vfs {
 
     /// What was written to a file whose name went to another has no place to
     /// go.
-    fn refuse_over(&self, id: u32, version: u64) -> Result<(), Error> {
-        let why = "the file was replaced or removed while this draft was written".to_owned();
-        self.keep_draft(id, &why);
-        let mut state = self.desk.state();
-        if let Some(draft) = state.drafts.get_mut(&id) {
-            draft.settled = version;
-            draft.refusal = Some(why.clone());
-        }
-        Err(Error::Refused(why))
+    fn refuse_over(&self, id: u32) -> Result<(), Error> {
+        let why = "the file was replaced or removed while this draft was written";
+        self.keep_draft(id, why);
+        Err(Error::Refused(why.to_owned()))
     }
 
     /// Whether just that was imported from this file already.
@@ -215,18 +223,24 @@ impl Vfs {
         let mut state = self.desk.state();
         if let Some(draft) = state.drafts.get_mut(&id) {
             draft.settled = version;
-            draft.refusal = None;
+            draft.rejection = None;
         }
         true
     }
 
     /// Saves, or refuses and keeps what was refused.
     pub(super) fn run(&self, job: &mut Job) -> Outcome {
-        if job.sheet.is_torn() {
-            let why = "a part of it could not be written: a game takes up to 16 MiB, and all drafts as much as --scratch-size says";
-            let why = why.to_owned();
-            let version = job.sheet.version();
-            return self.refused(job, Some(version), Refusal::Text(why));
+        let version = job.sheet.version();
+        if !job.keeps_early
+            && let Some(early) = &job.instead_of
+        {
+            if let Err(refusal) = self.take_back(job, early) {
+                return self.refused(job, version, refusal);
+            }
+            job.instead_of = None;
+        }
+        if let Some(why) = job.sheet.gap() {
+            return self.refused(job, version, Refusal::Text(why));
         }
         match job.target {
             Target::Import => self.import(job),
@@ -235,12 +249,13 @@ impl Vfs {
     }
 
     fn save_game(&self, job: &Job) -> Outcome {
+        let version = job.sheet.version();
         if job.sheet.length() > MOST_GAME {
-            return self.refused(job, None, Error::TooLarge.into());
+            return self.refused(job, version, Error::TooLarge.into());
         }
         let (text, version) = match job.sheet.all() {
             Ok(all) => all,
-            Err(error) => return self.refused(job, None, error.into()),
+            Err(error) => return self.refused(job, version, error.into()),
         };
         let mut has_changed = false;
         let saved = job.slot.edit(&mut |editor| {
@@ -255,24 +270,19 @@ impl Vfs {
                 }
                 // An editor that was refused puts back what was there before:
                 // what it could not save is not settled by that.
-                if has_changed || job.was_refused {
+                if has_changed || job.rejection.is_some() {
                     self.withdraw(&job.slot, &job.origin);
                 }
                 self.saved(job, version, saved, None)
             }
-            Err(refusal) => self.refused(job, Some(version), refusal),
+            Err(refusal) => self.refused(job, version, refusal),
         }
     }
 
     /// Imports all games of a text, which may be long: it is read from its
-    /// sheet as they come. What was made of an earlier part of it goes first.
-    fn import(&self, job: &mut Job) -> Outcome {
-        if let Some(early) = &job.instead_of {
-            if let Err(refusal) = self.take_back(job, early) {
-                return self.refused(job, None, refusal);
-            }
-            job.instead_of = None;
-        }
+    /// sheet as they come. What was confirmed of an earlier part goes when
+    /// the whole is there.
+    fn import(&self, job: &Job) -> Outcome {
         let version = job.sheet.version();
         let mut digest = None;
         let imported = job.slot.edit(&mut |editor| {
@@ -282,9 +292,15 @@ impl Vfs {
             Ok(saved)
         });
         let refusal = match imported {
-            Ok(saved) => {
+            Ok(mut saved) => {
                 self.tell_saved(&job.slot, &saved);
                 self.withdraw(&job.slot, &job.origin);
+                if let Some(early) = job.instead_of.as_ref().filter(|_| saved.made.is_some())
+                    && let Err(refusal) = self.take_back(job, early)
+                {
+                    let note = "the games of an earlier part of this text are there twice";
+                    saved.notes.push(format!("{note}: {refusal}"));
+                }
                 return self.saved(job, version, saved, digest);
             }
             Err(refusal) => refusal,
@@ -296,7 +312,7 @@ impl Vfs {
         } else {
             refusal
         };
-        self.refused(job, Some(version), refusal)
+        self.refused(job, version, refusal)
     }
 
     fn saved(&self, job: &Job, version: u64, saved: Saved, imported: Option<u64>) -> Outcome {
@@ -308,7 +324,8 @@ impl Vfs {
         let made = saved.made.or_else(before);
         let base = Vfs::mark_of(job, made.as_ref());
         Outcome {
-            settled: Some(version),
+            settled: version,
+            rejection: None,
             made,
             base,
             imported,
@@ -328,35 +345,22 @@ impl Vfs {
         Some(attr.generation)
     }
 
-    /// Keeps what was refused, and takes back what an earlier save of the
-    /// same draft made.
-    fn refused(&self, job: &Job, version: Option<u64>, refusal: Refusal) -> Outcome {
+    /// Keeps what was refused. What an earlier save of the same draft made
+    /// stays as it is.
+    fn refused(&self, job: &Job, version: u64, refusal: Refusal) -> Outcome {
         let why = refusal.to_string();
-        let (error, settled) = match refusal {
-            Refusal::Text(why) => (Error::Refused(why), version),
-            Refusal::Outdated => (Error::Refused(why.clone()), version),
-            // What failed may be tried again.
-            Refusal::Failed(error) => (error, None),
+        let (error, may_retry) = match refusal {
+            Refusal::Text(_) => (Error::Refused(why.clone()), false),
+            Refusal::Outdated => (Error::Stale, true),
+            Refusal::Failed(error) => (error, true),
         };
-        self.keep(&job.slot, &job.origin, &job.sheet, &why);
-        let is_text = settled.is_some();
-        let (mut made, mut base) = (job.instead_of.clone(), job.base);
-        if is_text && let Some(early) = &job.instead_of {
-            match self.take_back(job, early) {
-                Ok(()) => {
-                    made = None;
-                    base = Vfs::mark_of(job, None);
-                }
-                Err(error) => {
-                    let name = job.origin.name();
-                    log::error!("{name}: cannot be taken back: {error}");
-                }
-            }
-        }
+        let mut rejection = Rejection::after(job.rejection.clone(), version, &why, may_retry);
+        rejection.is_kept = self.keep(&job.slot, &job.origin, &job.sheet, &rejection.reason);
         Outcome {
-            settled,
-            made,
-            base,
+            settled: version,
+            rejection: Some(rejection),
+            made: job.instead_of.clone(),
+            base: job.base,
             imported: None,
             notes: Vec::new(),
             result: Err(error),

@@ -161,18 +161,121 @@ fn half_a_text_flushed_early_is_replaced_by_the_whole() {
 }
 
 #[test]
-fn half_a_text_that_was_saved_is_taken_back_when_the_whole_is_refused() {
+fn a_refused_later_flush_leaves_what_an_early_one_saved() {
     let mount = mount();
-    for (directory, name) in [(GAMES, ONE), (GAMES, "new.pgn"), (IMPORT, "a.pgn")] {
+    for (directory, name) in [(GAMES, ONE), (GAMES, "new.pgn")] {
         let handle = mount.open(directory, name, REWRITE).unwrap();
         mount.put(handle, 0, "half *");
         mount.vfs.flush(handle).unwrap();
-        assert!(mount.games().contains(&"half *".to_owned()));
         mount.put(handle, 6, " and no end");
         assert_eq!(mount.close(handle), Err(libc::EINVAL));
-        assert_eq!(mount.games(), ["one X *", "two *", "three X *"]);
         assert_eq!(mount.rejected_text(name), "half * and no end");
+        assert_eq!(mount.read(directory, name).unwrap(), "half *\n");
     }
+    assert_eq!(mount.games(), ["half *", "two *", "three X *", "half *"]);
+    assert_eq!(mount.list(GAMES), [ONE, TWO, "000003.pgn", FOUR, "new.pgn"]);
+}
+
+#[test]
+fn a_refused_later_flush_withdraws_an_import() {
+    let mount = mount();
+    let handle = mount.open(IMPORT, "a.pgn", REWRITE).unwrap();
+    mount.put(handle, 0, "half *");
+    mount.vfs.flush(handle).unwrap();
+    assert_eq!(mount.games()[3..], ["half *"]);
+    mount.put(handle, 6, " and no end");
+    assert_eq!(mount.close(handle), Err(libc::EINVAL));
+    assert_eq!(mount.games(), ["one X *", "two *", "three X *"]);
+    assert_eq!(mount.rejected_text("a.pgn"), "half * and no end");
+}
+
+#[test]
+fn fsync_confirms_an_import() {
+    let mount = mount();
+    let handle = mount.open(IMPORT, "a.pgn", REWRITE).unwrap();
+    mount.put(handle, 0, "a * b *");
+    mount.vfs.fsync(IMPORT, Some(handle)).unwrap();
+    mount.put(handle, 7, " no end");
+    assert_eq!(mount.vfs.flush(handle).errno(), Err(libc::EINVAL));
+    assert_eq!(mount.games()[3..], ["a *", "b *"]);
+    assert_eq!(mount.rejected_text("a.pgn"), "a * b * no end");
+    mount.stored.lock().unwrap().is_full = true;
+    mount.put(handle, 14, " *");
+    assert_eq!(mount.vfs.flush(handle).errno(), Err(libc::ENOSPC));
+    assert_eq!(mount.games()[3..], ["a *", "b *"]);
+    mount.stored.lock().unwrap().is_full = false;
+    // The whole is there before what it replaces goes.
+    mount.close(handle).unwrap();
+    let expected = ["a * deleted", "b * deleted", "a *", "b *", "no end *"];
+    assert_eq!(mount.games()[3..], expected);
+    assert!(mount.rejected().is_empty());
+}
+
+#[test]
+fn close_confirms_an_import_to_the_program_that_closed() {
+    let mount = mount();
+    let first = mount.open(IMPORT, "a.pgn", REWRITE).unwrap();
+    let second = mount.open(IMPORT, "a.pgn", WRITE).unwrap();
+    mount.put(first, 0, "a *");
+    mount.close(first).unwrap();
+    mount.put(second, 3, " no end");
+    assert_eq!(mount.close(second), Err(libc::EINVAL));
+    assert_eq!(mount.games()[3..], ["a *"]);
+    assert_eq!(mount.rejected_text("a.pgn"), "a * no end");
+}
+
+#[test]
+fn a_save_that_another_program_confirmed_stays_when_this_one_is_refused() {
+    for is_synced in [false, true] {
+        let mount = mount();
+        let first = mount.open(GAMES, ONE, REWRITE).unwrap();
+        mount.put(first, 0, "first text of it *");
+        if is_synced {
+            mount.vfs.fsync(game(1), Some(first)).unwrap();
+        }
+        let second = mount.open(GAMES, ONE, REWRITE).unwrap();
+        mount.put(second, 0, "second *");
+        if is_synced {
+            mount.vfs.fsync(game(1), Some(second)).unwrap();
+        }
+        mount.close(second).unwrap();
+        mount.put(first, 18, "oops");
+        assert_eq!(mount.close(first), Err(libc::EINVAL));
+        assert_eq!(mount.games(), ["second *", "two *", "three X *"]);
+        assert_eq!(mount.read(GAMES, ONE).unwrap(), "second *\n");
+    }
+}
+
+#[test]
+fn a_writer_that_is_killed_takes_back_nothing_that_fsync_confirmed() {
+    for (directory, name, at) in [(GAMES, ONE, 0), (GAMES, "new.pgn", 3), (IMPORT, "a.pgn", 3)] {
+        let mount = mount();
+        let handle = mount.open(directory, name, REWRITE).unwrap();
+        mount.put(handle, 0, "confirmed *");
+        mount.vfs.fsync(game(1), Some(handle)).unwrap();
+        mount.put(handle, 11, " half");
+        // The system flushes and releases what a killed program had open.
+        assert_eq!(mount.close(handle), Err(libc::EINVAL));
+        assert_eq!(mount.games()[at], "confirmed *");
+        assert_eq!(mount.rejected_text(name), "confirmed * half");
+    }
+}
+
+#[test]
+fn a_rename_moves_a_confirmed_append_or_leaves_it() {
+    let mount = mount();
+    let handle = mount.open(GAMES, "tmp.pgn", REWRITE).unwrap();
+    mount.put(handle, 0, "appended *");
+    mount.vfs.fsync(game(1), Some(handle)).unwrap();
+    mount.close(handle).unwrap();
+    assert_eq!(mount.games()[3..], ["appended *"]);
+    mount.stored.lock().unwrap().is_full = true;
+    let renamed = mount.rename((GAMES, "tmp.pgn"), (GAMES, ONE));
+    assert_eq!(renamed, Err(libc::ENOSPC));
+    assert_eq!(mount.read(GAMES, "tmp.pgn").unwrap(), "appended *\n");
+    mount.stored.lock().unwrap().is_full = false;
+    mount.rename((GAMES, "tmp.pgn"), (GAMES, ONE)).unwrap();
+    assert_eq!(mount.games(), ["appended *", "two *", "three X *"]);
     assert_eq!(mount.list(GAMES), [ONE, TWO, "000003.pgn"]);
 }
 
@@ -771,6 +874,43 @@ fn a_medium_that_fails_is_told_and_tried_again() {
     mount.close(handle).unwrap();
     assert_eq!(mount.games()[0], "new *");
     assert!(mount.rejected().is_empty());
+}
+
+#[test]
+fn a_save_refused_for_a_full_disk_is_never_shown_and_the_first_reason_stays() {
+    let mount = mount();
+    mount.stored.lock().unwrap().is_full = true;
+    for (directory, name) in [(GAMES, ONE), (GAMES, "new.pgn")] {
+        let handle = mount.open(directory, name, REWRITE).unwrap();
+        mount.put(handle, 0, "new *");
+        assert_eq!(mount.vfs.flush(handle).errno(), Err(libc::ENOSPC));
+        // Before the handle is released, and after.
+        assert_eq!(mount.read(GAMES, ONE).unwrap(), "one X *\n");
+        mount.vfs.release(handle);
+        assert_eq!(mount.read(GAMES, ONE).unwrap(), "one X *\n");
+        assert_eq!(mount.rejected_text(name), "new *");
+        let reason = mount.rejected_text(&name.replace(".pgn", ".txt"));
+        assert_eq!(reason, "No space left on device (os error 28)\n");
+    }
+    assert_eq!(mount.list(GAMES), [ONE, TWO, "000003.pgn"]);
+    // An import stays readable, and is given up once.
+    assert_eq!(mount.write(IMPORT, "a.pgn", "a *"), Err(libc::ENOSPC));
+    mount.vfs.end().unwrap();
+    let reason = mount.rejected_text("a.txt");
+    assert_eq!(reason, "No space left on device (os error 28)\n");
+}
+
+#[test]
+fn another_reason_takes_the_place_of_the_first_when_the_text_is_another() {
+    let mount = mount();
+    mount.stored.lock().unwrap().is_full = true;
+    let handle = mount.open(GAMES, ONE, REWRITE).unwrap();
+    mount.put(handle, 0, "new *");
+    assert_eq!(mount.vfs.flush(handle).errno(), Err(libc::ENOSPC));
+    mount.stored.lock().unwrap().is_full = false;
+    mount.put(handle, 5, "x");
+    assert_eq!(mount.close(handle), Err(libc::EINVAL));
+    assert!(mount.rejected_text("000001.txt").contains("expected *"));
 }
 
 #[test]

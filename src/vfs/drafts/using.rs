@@ -225,6 +225,10 @@ impl Vfs {
             let Some(draft) = draft.filter(|_| is_written) else {
                 return Ok(());
             };
+            if draft.made_by.is_some_and(|by| by != handle) {
+                // It is another program's by now.
+                draft.is_confirmed = true;
+            }
             let is_stray = draft.is_stray() && draft.is_open_work();
             if draft.purpose == Purpose::Scratch {
                 draft.settled = draft.sheet.version();
@@ -240,7 +244,18 @@ impl Vfs {
             return Ok(());
         };
         let _one = slot.one_at_a_time();
-        self.save_draft(id)
+        self.save_draft(id, handle)
+    }
+
+    /// Notes that what was saved through a handle survives a power cut, and
+    /// that the program was told so.
+    pub(in crate::vfs) fn confirm_handle(&self, handle: Handle) {
+        let mut state = self.desk.state();
+        let open = state.handles.get(handle).ok();
+        let id = open.and_then(|open| open.draft);
+        if let Some(draft) = id.and_then(|id| state.drafts.get_mut(&id)) {
+            draft.is_confirmed |= draft.made.is_some();
+        }
     }
 
     /// See [`Vfs::release`].
@@ -252,7 +267,7 @@ impl Vfs {
                 return;
             };
             open.draft
-                .and_then(|id| close(&mut state, id, open.access.write))
+                .and_then(|id| close(&mut state, id, handle, open.access.write))
         };
         let Some((id, is_unsaved)) = unsaved else {
             return;
@@ -273,7 +288,7 @@ impl Vfs {
         let draft = state.drafts.get(&id)?;
         let is_new = draft.purpose == Purpose::New && draft.made.is_none();
         let new = is_new.then_some(draft.ino);
-        if is_new && (is_unsaved || draft.refusal.is_some()) {
+        if is_new && (is_unsaved || draft.rejection.is_some()) {
             state.unname(id, now);
         }
         finish(&mut state, id);
@@ -281,19 +296,18 @@ impl Vfs {
     }
 }
 
-/// Closes a draft; if it was the last to write it, gives the draft and
-/// whether there is something on it that was neither saved nor refused.
-fn close(state: &mut State, id: u32, is_writer: bool) -> Option<(u32, bool)> {
+/// Closes a draft; if `handle` was the last to write it, gives the draft and
+/// whether its text would be lost with it.
+fn close(state: &mut State, id: u32, handle: Handle, is_writer: bool) -> Option<(u32, bool)> {
     let draft = state.drafts.get_mut(&id)?;
+    draft.is_confirmed |= draft.made_by == Some(handle);
     draft.open = draft.open.saturating_sub(1);
     draft.writers = draft.writers.saturating_sub(u32::from(is_writer));
     if draft.writers > 0 || !is_writer {
         state.clear(id);
         return None;
     }
-    let has_purpose = !matches!(draft.purpose, Purpose::Scratch | Purpose::Log);
-    let is_unsaved = draft.is_open_work() && draft.sheet.length() > 0;
-    Some((id, has_purpose && is_unsaved))
+    Some((id, draft.is_unkept()))
 }
 
 /// Ends what nobody writes any more: the game shows what is stored.
