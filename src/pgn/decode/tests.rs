@@ -195,6 +195,12 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "a position in six fields",
     ),
     (
+        "[Event \"x\"]\n[FEN \"8/8/8/8/8/8/8/8 w - - 0 1\"] *",
+        "2:7",
+        "\"8/8/8/8/8/8/8/8 w - - 0 1\" as FEN",
+        "a position with pieces",
+    ),
+    (
         "[Result \"2-0\"] *",
         "1:10",
         "\"2-0\" as Result",

@@ -211,6 +211,9 @@ impl Tags<'_> {
             return Err(self.misfit(&pair, "a position in six fields"));
         };
         let setup = fen.into_setup();
+        if setup.board.occupied().is_empty() {
+            return Err(self.misfit(&pair, "a position with pieces"));
+        }
         let Ok(move_number) = u16::try_from(setup.fullmoves.get()) else {
             return Err(self.misfit(&pair, "a move number up to 65535"));
         };
