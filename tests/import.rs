@@ -481,3 +481,82 @@ fn an_old_base_without_extended_headers_gets_them_when_a_team_comes() {
     let told = succeeds(&["info", text_path(&base)]);
     assert!(!told.is_empty());
 }
+
+/// Appends a game without players, an event or anything.
+fn import_nameless(base: &Path) {
+    let output = import_from_stdin(&[text_path(base)], b"1. e4 e5 *\n");
+    assert!(output.status.success(), "{}", said(&output));
+}
+
+#[test]
+fn a_damaged_record_that_a_new_game_refers_to_is_counted_anew() {
+    let folder = copy_of_base("cbh/sample");
+    let base = folder.path().join("sample.cbh");
+    import_nameless(&base);
+    let players = base.with_extension("cbp");
+    let sound = fs::read(&players).unwrap();
+    let records = sound[32..].chunks_exact(67);
+    let nameless = records
+        .clone()
+        .position(|record| record[9] == 0 && record[39] == 0);
+    let at = 32 + 67 * nameless.unwrap() + 59;
+    assert_eq!(sound[at..at + 8], [2, 0, 0, 0, 16, 0, 0, 0]);
+    for damage in [
+        [0x18, 0x3d, 0x37, 0x06, 0xff, 0xff, 0xff, 0xff],
+        [200, 0, 0, 0, 16, 0, 0, 0],
+        [2, 0, 0, 0, 0, 0, 0, 0],
+        [0xff, 0xff, 0xff, 0xff, 16, 0, 0, 0],
+    ] {
+        let folder = copy_of(&base);
+        let base = folder.path().join("sample.cbh");
+        let players = base.with_extension("cbp");
+        let mut bytes = sound.clone();
+        bytes[at..at + 8].copy_from_slice(&damage);
+        fs::write(&players, bytes).unwrap();
+        assert_eq!(defects_of(&base).len(), 1);
+        import_nameless(&base);
+        assert_eq!(defects_of(&base), [""; 0], "{damage:?}");
+        let now = fs::read(&players).unwrap();
+        assert_eq!(now[at..at + 8], [4, 0, 0, 0, 16, 0, 0, 0]);
+    }
+}
+
+#[test]
+fn games_without_a_player_add_no_defect_to_a_damaged_base() {
+    let Some(shared) = common::shared() else {
+        return;
+    };
+    let folder = copy_of(&shared.join("bases/linares/linares.cbh"));
+    let base = folder.path().join("linares.cbh");
+    let known = defects_of(&base);
+    import_nameless(&base);
+    let left = defects_of(&base);
+    assert!(
+        left.iter().all(|defect| known.contains(defect)),
+        "{left:#?}"
+    );
+    assert!(
+        !left.iter().any(|defect| defect.contains("record 73")),
+        "{left:#?}"
+    );
+}
+
+#[test]
+fn an_empty_board_is_no_position_and_one_without_kings_is() {
+    let folder = copy_of_base("cbh/sample");
+    let base = folder.path().join("sample.cbh");
+    let before = files_in(folder.path());
+    let of = |fen: &str| format!("[Event \"x\"]\n[SetUp \"1\"]\n[FEN \"{fen}\"]\n\n*\n");
+    let empty = of("8/8/8/8/8/8/8/8 w - - 0 1");
+    let output = import_from_stdin(&[text_path(&base)], empty.as_bytes());
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(
+        said(&output).contains("standard input:3:7: "),
+        "{}",
+        said(&output)
+    );
+    assert_same_files(&files_in(folder.path()), &before, "an empty board");
+    let pawns = of("8/8/3p4/8/8/4P3/8/8 w - - 0 1");
+    let output = import_from_stdin(&[text_path(&base)], pawns.as_bytes());
+    assert!(output.status.success(), "{}", said(&output));
+}

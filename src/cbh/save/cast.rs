@@ -287,8 +287,10 @@ impl<'a> Cast<'a> {
     }
 
     /// Counts what changed; the entities whose references must be looked up
-    /// in all records, since a first game, or all, may be gone.
+    /// in all records, since a first game, or all, may be gone, or since what
+    /// their records say cannot be.
     pub(super) fn count(&mut self) -> Result<Vec<Name>, SaveError> {
+        let last_id = self.database.last_id();
         let mut unsure = Vec::new();
         for ((file, id), change) in std::mem::take(&mut self.uses) {
             // Of a file that is not there nothing is known or changed.
@@ -302,9 +304,13 @@ impl<'a> Cast<'a> {
                 Err(EditError::NotThere(_)) if change.added == 0 => continue,
                 references => references.map_err(&refused)?,
             };
+            let stated = u64::from(count);
             let count = count.saturating_add(change.added);
             let lost_first = change.first_removed.is_some_and(|removed| removed <= first);
-            if lost_first || count <= change.removed {
+            let is_possible = stated <= 2 * u64::from(last_id)
+                && first <= last_id
+                && (stated == 0) == (first == 0);
+            if lost_first || count <= change.removed || !is_possible {
                 unsure.push((file, id));
                 continue;
             }
