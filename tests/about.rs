@@ -208,6 +208,48 @@ fn a_real_base_has_the_defects_that_are_known_of_it() {
     );
 }
 
+/// What `cbfs info --json` says is wrong with a base, as lines of
+/// `defects.txt`.
+fn defects_by_info(base: &Path) -> Vec<String> {
+    let output = common::command::cbfs(&["info", "--json", base.to_str().unwrap()]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["games_looked_at"], true);
+    let stem = base.file_stem().unwrap().to_str().unwrap();
+    let line = |defect: &Value| {
+        let of = match defect["game"].as_u64() {
+            None => String::new(),
+            Some(number) => format!("game {number}: "),
+        };
+        let (file, what) = (&defect["file"], &defect["what"]);
+        let (file, what) = (file.as_str().unwrap(), what.as_str().unwrap());
+        let offset = defect["offset"].as_u64().unwrap();
+        format!("{of}{stem}.{file} at {offset:#x}: {what}")
+    };
+    report["defects"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(line)
+        .collect()
+}
+
+#[test]
+fn info_and_defects_txt_tell_the_same() {
+    let mut count = 0;
+    for base in common::fixture_bases()
+        .into_iter()
+        .chain(common::real_bases())
+    {
+        let mut told = defects_of(&base);
+        let mut by_info = defects_by_info(&base);
+        told.sort();
+        by_info.sort();
+        assert_eq!(told, by_info, "{}", base.display());
+        count += told.len();
+    }
+    assert!(count > 15, "{count}");
+}
+
 #[test]
 fn what_cannot_be_shown_at_all_is_told_too() {
     let shared: Arc<Shared> = Arc::default();

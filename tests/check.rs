@@ -406,3 +406,29 @@ fn a_base_with_any_byte_changed_is_checked_to_the_end() {
         }
     }
 }
+
+#[test]
+fn a_damaged_first_page_of_entities_is_told_with_all_else_and_the_games_stay() {
+    for extension in ["cbp", "cbt", "cbc", "cbs", "cbe", "cbl"] {
+        for (len, fill) in [(28, 0), (32, 0xff), (4096, 0)] {
+            let directory = copy_of_base("cbh/sample");
+            let base = directory.path().join("sample.cbh");
+            let file = base.with_extension(extension);
+            let len = len.min(usize::try_from(fs::metadata(&file).unwrap().len()).unwrap());
+            put(&file, 0, &vec![fill; len]);
+            put(&base, 46 + 45, &[200]);
+            let about = format!("{extension} {len}");
+            let defects = check(&base);
+            let told = |part: &str| defects.iter().filter(|line| line.contains(part)).count();
+            let place = format!(".{extension} at 0x8: no entity file: its mark is missing");
+            assert_eq!(told(&place), 1, "{about}: {defects:#?}");
+            assert_eq!(told("game 1 claims 200 moves"), 1, "{about}: {defects:#?}");
+            let is_whole_lost = len > 32;
+            assert!(defects.len() == 2 || is_whole_lost, "{about}: {defects:#?}");
+            let games = common::command::games_of(&base);
+            assert_eq!(games.len(), 14, "{about}");
+            let sound = common::command::games_of(&common::fixture("cbh/sample/sample.cbh"));
+            assert!(games == sound || is_whole_lost, "{about}");
+        }
+    }
+}

@@ -1065,15 +1065,17 @@ fn a_check_of_a_damaged_base_ends_with_1_and_a_line_for_each_defect() {
 }
 
 #[test]
-fn a_required_file_of_another_format_is_a_defect() {
+fn a_required_file_of_another_format_is_one_defect() {
     let directory = copy_of_base("cbh/sample");
     let base = directory.path().join("sample.cbh");
     std::fs::write(base.with_extension("cbp"), [0; 28]).unwrap();
     let output = check(&base);
     assert_eq!(output.status.code(), Some(1));
     let expected = format!(
-        "{} at 0x8: no entity file: its mark is missing\n",
-        base.with_extension("cbp").display()
+        "{} at 0x8: no entity file: its mark is missing; no record of it is read\n\
+         {}: 1 defect (15 records)\n",
+        base.with_extension("cbp").display(),
+        base.display()
     );
     assert_eq!(text(&output.stdout), expected);
 }

@@ -235,3 +235,36 @@ fn saves_that_lie_in_the_journal_are_in_the_copy_and_the_base_is_not_touched() {
     let kept = games.values().filter(|game| !game.0).count();
     assert_eq!(games_of(&new).len(), kept);
 }
+
+#[test]
+fn a_damaged_header_of_entities_does_not_keep_the_games_from_being_copied() {
+    let games = kept_games(&common::fixture("cbh/sample/sample.cbh"));
+    for extension in ["cbp", "cbt", "cbc", "cbs", "cbe", "cbl"] {
+        let folder = copy_of_base("cbh/sample");
+        let base = folder.path().join("sample.cbh");
+        let file = base.with_extension(extension);
+        let mut bytes = fs::read(&file).unwrap();
+        bytes[..28].fill(0);
+        fs::write(&file, &bytes).unwrap();
+        let (_kept, new) = compacted(&base);
+        assert_eq!(defects_of(&new), [""; 0], "{extension}");
+        assert!(kept_games(&new) == games, "{extension}");
+    }
+    // The names of some players are lost, and nothing else.
+    let folder = copy_of_base("cbh/sample");
+    let base = folder.path().join("sample.cbh");
+    let file = base.with_extension("cbp");
+    let mut bytes = fs::read(&file).unwrap();
+    bytes[..400].fill(0);
+    fs::write(&file, &bytes).unwrap();
+    let new = folder.path().join("tidy.cbh");
+    let output = cbfs(&["compact", text_path(&base), text_path(&new)]);
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(
+        said(&output).contains("it is copied as it is"),
+        "{}",
+        said(&output)
+    );
+    assert_eq!(fs::read(new.with_extension("cbp")).unwrap(), bytes);
+    assert_eq!(kept_games(&new).len(), games.len());
+}

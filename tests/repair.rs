@@ -67,7 +67,15 @@ fn a_repair_leaves_only_what_cannot_be_mended_and_shows_the_same_games() {
             .filter(|defect| !is_beyond_repair(defect))
             .collect();
         assert!(more.is_empty(), "{}: {more:?}", base.display());
-        assert!(blobs_of(&copy) == blobs, "{}", base.display());
+        // But for the numbers of their games, remarks are as they were.
+        let is_renumbered = said
+            .iter()
+            .any(|line| line.contains("record is that of game"));
+        let remarks_of = |[_, remarks]: &[Vec<u8>; 2]| remarks.len();
+        let now = blobs_of(&copy);
+        assert_eq!(now[0], blobs[0], "{}", base.display());
+        assert_eq!(remarks_of(&now), remarks_of(&blobs), "{}", base.display());
+        assert!(now == blobs || is_renumbered, "{}", base.display());
         for (id, game) in games_of(&copy) {
             // An entity that was taken back may be shown now.
             let was = &games[&id];
@@ -276,4 +284,125 @@ fn an_unused_name_is_deleted_and_a_used_one_that_was_deleted_is_taken_back() {
     }
     assert_eq!(defects_of(&patient.base), [""; 0]);
     assert!(games_of(&patient.base) == patient.games);
+}
+
+#[test]
+fn a_header_of_entities_that_is_gone_is_made_again_from_the_records() {
+    for base in fixture_bases().into_iter().chain(real_bases()) {
+        for extension in ["cbp", "cbt", "cbc", "cbs", "cbe", "cbl"] {
+            let folder = copy_of(&base);
+            let copy = folder.path().join(base.file_name().unwrap());
+            let file = copy.with_extension(extension);
+            let about = format!("{} {extension}", base.display());
+            mended(&copy);
+            let Ok(sound) = fs::read(&file) else {
+                continue;
+            };
+            let (games, left) = (games_of(&copy), defects_of(&copy));
+            // An empty file has another root, as ChessBase makes it.
+            let is_empty = sound.len() <= 32;
+            for fill in [0, 0xff, 0x20] {
+                let mut bytes = sound.clone();
+                bytes[..28].fill(fill);
+                fs::write(&file, bytes).unwrap();
+                let told = mended(&copy);
+                let header = told
+                    .iter()
+                    .any(|line| line.contains("the header is made anew"));
+                assert!(header, "{about}: {told:?}");
+                assert_eq!(defects_of(&copy), left, "{about}: {told:?}");
+                assert!(games_of(&copy) == games, "{about}");
+                assert!(is_empty || fs::read(&file).unwrap() == sound, "{about}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_of_entities_whose_records_are_gone_too_stays_and_the_others_are_mended() {
+    let folder = copy_of_base("cbh/sample");
+    let base = folder.path().join("sample.cbh");
+    let (players, tournaments) = (base.with_extension("cbp"), base.with_extension("cbt"));
+    let mut lost = fs::read(&players).unwrap();
+    lost[..400].fill(0);
+    fs::write(&players, &lost).unwrap();
+    let sound = fs::read(&tournaments).unwrap();
+    let mut bytes = sound.clone();
+    bytes[20] ^= 1;
+    fs::write(&tournaments, bytes).unwrap();
+    let output = cbfs(&["check", "--repair", text_path(&base)]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let told = said(&output);
+    assert_eq!(told.matches("it stays as it is").count(), 1, "{told}");
+    assert!(told.contains("sample.cbp at 0x8: no entity file"), "{told}");
+    assert_eq!(fs::read(&tournaments).unwrap(), sound);
+    assert_eq!(fs::read(&players).unwrap(), lost);
+    // A save that needs a name says why it cannot be.
+    let text = folder.path().join("new.pgn");
+    fs::write(&text, "[White \"New, Name\"]\n\n1. e4 *\n").unwrap();
+    let output = cbfs(&["import", text_path(&base), text_path(&text)]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(
+        said(&output).contains("mark is missing"),
+        "{}",
+        said(&output)
+    );
+    assert_eq!(fs::read(&players).unwrap(), lost);
+}
+
+/// Where the record of remarks of a game lies.
+fn remarks_at(base: &Path, game: usize) -> usize {
+    let headers = fs::read(base).unwrap();
+    let at = 46 * game + 5;
+    u32::from_be_bytes(headers[at..at + 4].try_into().unwrap()) as usize
+}
+
+#[test]
+fn remarks_that_name_another_game_than_the_one_that_has_them_are_mended() {
+    let folder = copy_of_base("cbh/annotations");
+    let base = folder.path().join("annotations.cbh");
+    let remarks = base.with_extension("cba");
+    let (sound, known) = (fs::read(&remarks).unwrap(), defects_of(&base));
+    let annotated = (1..=3).filter(|game| remarks_at(&base, *game) != 0);
+    let annotated: Vec<usize> = annotated.collect();
+    assert!(annotated.len() > 1);
+    let mut bytes = sound.clone();
+    for game in &annotated {
+        let at = remarks_at(&base, *game);
+        bytes[at..at + 3].copy_from_slice(&[0x12, 0, 0x34]);
+    }
+    fs::write(&remarks, &bytes).unwrap();
+    let told = succeeds_or_told(&["check", "--repair", text_path(&base)]);
+    let mends = told.matches("mended: ").count();
+    assert_eq!(mends, annotated.len(), "{told}");
+    assert_eq!(fs::read(&remarks).unwrap(), sound);
+    assert_eq!(defects_of(&base), known);
+    let kept = folder.path().join("annotations.cba.before-repair");
+    assert_eq!(fs::read(kept).unwrap(), bytes);
+}
+
+/// What a check says of a base that has defects of another kind or none.
+fn succeeds_or_told(arguments: &[&str]) -> String {
+    let output = cbfs(arguments);
+    assert!(output.status.code().is_some_and(|code| code < 2));
+    said(&output)
+}
+
+#[test]
+fn remarks_that_two_games_have_are_of_neither() {
+    let folder = copy_of_base("cbh/annotations");
+    let base = folder.path().join("annotations.cbh");
+    let remarks = base.with_extension("cba");
+    let mut headers = fs::read(&base).unwrap();
+    let at = |game: usize| 46 * game + 5;
+    let first = headers[at(1)..at(1) + 4].to_vec();
+    assert!(remarks_at(&base, 1) != 0);
+    headers[at(2)..at(2) + 4].copy_from_slice(&first);
+    fs::write(&base, headers).unwrap();
+    let mut bytes = fs::read(&remarks).unwrap();
+    let place = remarks_at(&base, 1);
+    bytes[place..place + 3].copy_from_slice(&[0, 0, 99]);
+    fs::write(&remarks, &bytes).unwrap();
+    mended(&base);
+    assert_eq!(fs::read(&remarks).unwrap(), bytes);
 }

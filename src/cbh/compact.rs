@@ -28,7 +28,8 @@ use super::extended::{ExtendedRecord, HEADER_BYTES};
 use super::record::{self, GameRecord, RECORD_BYTES, TextRecord};
 use super::references::{Uses, add_uses};
 use super::{
-    ChangeError, Database, Error, FileKind, GameId, OpenBase, RecordKind, SaveError, Workshop,
+    ChangeError, Database, EditError, Error, FileKind, GameId, OpenBase, RecordKind, SaveError,
+    Workshop,
 };
 use crate::storage::{self, ReadBuffer, Storage};
 use blobs::Blobs;
@@ -137,7 +138,19 @@ impl Copy<'_> {
         let Some(storage) = self.database.storage(file) else {
             return self.copy_as_it_is(file);
         };
-        let mut roster = Roster::read(file, storage).map_err(SaveError::entity(file))?;
+        let mut roster = match Roster::read(file, storage) {
+            Ok(roster) => roster,
+            Err(EditError::Damaged(offset, what)) => {
+                let Some(roster) = self.rescued(file, storage)? else {
+                    let path = self.database.family().default_path(file);
+                    let path = path.display();
+                    log::warn!("{path} at {offset:#x}: {what}; it is copied as it is");
+                    return self.copy_as_it_is(file);
+                };
+                roster
+            }
+            Err(error) => return Err(SaveError::entity(file)(error).into()),
+        };
         let uses = uses.get(&file).map_or(&[][..], Vec::as_slice);
         let references = |id: u32| uses.get(id as usize).copied().unwrap_or_default();
         let before = roster.capacity();
@@ -160,6 +173,22 @@ impl Copy<'_> {
             self.numbers.insert(file, numbers);
         }
         self.write(file, &roster.into_bytes())
+    }
+
+    /// The entities of a file whose header is damaged, if they agree with the
+    /// games as they are.
+    fn rescued(
+        &self,
+        file: FileKind,
+        storage: &dyn Storage,
+    ) -> Result<Option<Roster>, ChangeError> {
+        let mut uses = Uses::new();
+        self.database.scan(1..u32::MAX, true, &mut |record| {
+            add_uses(&mut uses, record, record.id);
+        })?;
+        let uses = uses.get(&file).map_or(&[][..], Vec::as_slice);
+        let rescued = Roster::rescue(file, storage, uses);
+        Ok(rescued.map_err(SaveError::entity(file))?)
     }
 
     /// The new number of an entity. One that is not there stays so: it lies

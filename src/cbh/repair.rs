@@ -6,9 +6,10 @@
 //! |---|---|---|
 //! | `.cbh` | number of the next record; flags, magnitudes, medals and number of moves of a game | the records; its moves and remarks, if both can be read wholly |
 //! | `.cbg` `.cba` | lengths in the header | the file |
+//! | `.cba` | the game that a record of remarks is of | the one game that has it |
 //! | `.cbj` | number of records; offsets | `.cbh` |
 //! | `.cbtt` `.flags` | number of records | the file |
-//! | entities | all but the names | the records of games and texts that refer to them |
+//! | entities | all but the names | the records of games and texts that refer to them; a damaged header also from the length of the file, if the records agree with the games |
 //!
 //! An entity that nobody refers to is deleted, and a deleted one that somebody
 //! refers to is taken back. First come the headers of files, then what can be
@@ -79,7 +80,7 @@ fn repair_by_parts(
             break;
         }
     }
-    work.commit()
+    work.finish()
 }
 
 /// What is to be mended in the records of games.

@@ -8,11 +8,15 @@ use serde_json::json;
 
 use super::options::parse_code_page;
 use super::{Failure, book, print};
-use crate::cbh::{self, CodePage, Database, FileKind, GameId, RecordKind};
+use crate::cbh::{self, CodePage, Database, Decoded, FileKind, GameId, GuidingText, RecordKind};
 use crate::escape::{self, push_line};
+use crate::game::Defect;
 
 /// Records read at once.
 const RECORDS: u32 = 4096;
+
+/// Games are looked at in bases that have no more records than this: a moment.
+const FEW_RECORDS: u32 = 1 << 14;
 
 /// What `cbfs info` takes.
 #[derive(Debug, clap::Args)]
@@ -45,9 +49,19 @@ struct Member {
     present: Option<(PathBuf, u64)>,
 }
 
+/// What is wrong with a base, as `.cbfs/defects.txt` of a mount tells it.
+#[derive(Debug, Default)]
+struct Defects {
+    /// Each with the number of its game or text, 0 for that of the whole.
+    found: Vec<(u32, Defect)>,
+    /// Whether games and texts were looked at.
+    with_games: bool,
+}
+
 /// All that is said of a base.
 struct Report<'a> {
     database: &'a Database,
+    defects: Defects,
     counts: Counts,
     members: Vec<Member>,
     /// How the code page came to be known.
@@ -67,6 +81,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let database = Database::open(&source, &options).map_err(Failure::new)?;
     let report = Report {
         counts: count(&database).map_err(Failure::new)?,
+        defects: find_defects(&database).map_err(Failure::new)?,
         members: members(&database),
         page_is: if args.codepage.is_some() {
             "given"
@@ -104,6 +119,45 @@ fn count(database: &Database) -> Result<Counts, cbh::Error> {
         next = following;
     }
     Ok(counts)
+}
+
+fn find_defects(database: &Database) -> Result<Defects, cbh::Error> {
+    let mut found: Vec<(u32, Defect)> = Vec::new();
+    let whole = database.defects().iter().cloned();
+    found.extend(whole.map(|defect| (0, defect)));
+    database.check_whole(&mut |defect| found.push((0, defect)))?;
+    let with_games = database.last_id() <= FEW_RECORDS;
+    if with_games {
+        look_at_games(database, &mut found)?;
+    }
+    Ok(Defects { found, with_games })
+}
+
+/// Decodes all games and texts.
+fn look_at_games(database: &Database, found: &mut Vec<(u32, Defect)>) -> Result<(), cbh::Error> {
+    let (mut decoded, mut text) = (Decoded::reading_ahead(), GuidingText::default());
+    for number in 1..=database.last_id() {
+        let id = GameId(number);
+        let mut read = database
+            .read_game(id, &mut decoded)
+            .map(|()| &decoded.defects);
+        if let Err(cbh::Error::NotUsed(_)) = read {
+            read = database.read_text(id, &mut text).map(|()| &text.defects);
+        }
+        match read {
+            Ok(defects) => found.extend(defects.iter().map(|defect| (number, defect.clone()))),
+            Err(cbh::Error::NotUsed(_)) => {}
+            Err(cbh::Error::Malformed { file, offset, what }) => {
+                let extension = file.extension().unwrap_or_default();
+                let is_it = |kind: &FileKind| extension.eq_ignore_ascii_case(kind.extension());
+                let kind = FileKind::ALL.into_iter().find(is_it);
+                let file = kind.unwrap_or(FileKind::Headers).extension();
+                found.push((number, Defect { file, offset, what }));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 fn members(database: &Database) -> Vec<Member> {
@@ -167,8 +221,16 @@ fn as_text(report: &Report<'_>) -> String {
             )),
         }
     }
-    for defect in database.defects() {
-        line(format_args!("{:>12}  {defect}", "defect"));
+    for (number, defect) in &report.defects.found {
+        let of = match number {
+            0 => String::new(),
+            number => format!("game {number}: "),
+        };
+        line(format_args!("{:>12}  {of}{defect}", "defect"));
+    }
+    if !report.defects.with_games {
+        let advice = "games were not looked at; `cbfs check` looks at every game";
+        line(format_args!("{:>12}  {advice}", "-"));
     }
     text
 }
@@ -190,11 +252,11 @@ fn as_json(report: &Report<'_>) -> String {
         .collect();
     let absent = report.members.iter().filter(|file| file.present.is_none());
     let missing: Vec<_> = absent.map(|file| file.kind.extension()).collect();
-    let defects: Vec<_> = database
-        .defects()
-        .iter()
-        .map(|defect| {
+    let defects = report.defects.found.iter();
+    let defects: Vec<_> = defects
+        .map(|(number, defect)| {
             json!({
+                "game": (*number > 0).then_some(number),
                 "file": defect.file,
                 "offset": defect.offset,
                 "what": defect.what,
@@ -222,6 +284,7 @@ fn as_json(report: &Report<'_>) -> String {
         "files": files,
         "missing": missing,
         "defects": defects,
+        "games_looked_at": report.defects.with_games,
     });
     escape::json(&format!("{all:#}\n"))
 }

@@ -20,7 +20,7 @@ use crate::game::Defect;
 pub(in crate::cbh) use files::blobs_begin;
 
 use extents::Extents;
-use records::Stretch;
+use records::{Misnamed, Stretch};
 
 /// Records looked at by one core at a time.
 const STRETCH: u32 = 256;
@@ -72,10 +72,31 @@ impl Database {
         progress: &dyn Fn(u64),
         take: &mut dyn FnMut(Mend),
     ) -> Result<(), Error> {
+        let mut remarks = Extents::new(FileKind::Annotations, 0);
+        let mut misnamed = Vec::new();
         self.check_records(&mut |stretch| {
             stretch.mends.into_iter().for_each(&mut *take);
+            remarks.extend(stretch.remarks);
+            misnamed.extend(stretch.misnamed);
             progress(stretch.records.into());
-        })
+        })?;
+        // What two games have is of neither.
+        let shared = remarks.overlapping();
+        let misnamed = misnamed.into_iter();
+        let own = misnamed.filter(|found| shared.binary_search(&found.record).is_err());
+        own.filter_map(Misnamed::mend).for_each(take);
+        Ok(())
+    }
+
+    /// Reports everything that is wrong with the base but its games: the
+    /// headers of its files, and the entities.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`]; what was found before has been reported.
+    pub fn check_whole(&self, report: &mut dyn FnMut(Defect)) -> Result<(), Error> {
+        self.check_files(report)?;
+        self.verify_entities(report)
     }
 
     /// Gives what is found in each stretch of records to `take`, in order.
@@ -87,11 +108,13 @@ impl Database {
                 .map(|core| {
                     let (sender, receiver) = sync_channel(WAITING);
                     scope.spawn(move || {
-                        let mine = (0..stretches).skip(core).step_by(cores);
-                        // A closed channel: nobody wants to know any more.
-                        mine.map(|stretch| sender.send(self.check_stretch(1 + stretch * STRETCH)))
-                            .take_while(Result::is_ok)
-                            .for_each(drop);
+                        for stretch in (0..stretches).skip(core).step_by(cores) {
+                            let found = self.check_stretch(1 + stretch * STRETCH);
+                            // A closed channel: nobody wants to know any more.
+                            if sender.send(found).is_err() {
+                                break;
+                            }
+                        }
                     });
                     receiver
                 })

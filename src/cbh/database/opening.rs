@@ -28,9 +28,10 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// See [`Family::locate`]; [`Error::Malformed`] if a required file is of
-    /// another format; [`Error::Io`] from the system. A damaged optional file
-    /// is left aside and named in [`defects`](Database::defects).
+    /// See [`Family::locate`]; [`Error::Malformed`] if `.cbh` is of another
+    /// format; [`Error::Io`] from the system. A damaged optional file is left
+    /// aside, and one of entities without its header is read as far as that
+    /// can be done: both are named in [`defects`](Database::defects).
     pub fn open(path: &Path, options: &Options) -> Result<Database, Error> {
         let store = Family::locate(path)?.store(Access::ReadOnly, "")?;
         Database::open_in(path, options, Arc::new(store))
@@ -126,18 +127,18 @@ impl Database {
         let header = read_header(&family, headers.as_ref())?;
         let last_id = last_id(header, headers.as_ref(), &mut defects)
             .map_err(|source| files.io(FileKind::Headers, source))?;
-        let players = files.entities(FileKind::Players)?;
+        let players = files.entities(FileKind::Players, &mut defects)?;
         let extended = files
             .optional(FileKind::Extended)?
             .map(|storage| open_extended(storage).map_err(|fault| (FileKind::Extended, fault)));
         let extended = keep(extended, &files, &mut defects)?;
-        let teams = files.optional_entities(FileKind::Teams)?;
-        let tags = files.optional_entities(FileKind::Tags)?;
+        let teams = files.optional_entities(FileKind::Teams, &mut defects)?;
+        let tags = files.optional_entities(FileKind::Tags, &mut defects)?;
         let extras = files.optional_with(FileKind::TournamentExtras, TournamentExtras::open)?;
         let top_games = files.optional_with(FileKind::TopGames, TopGames::open)?;
         let metadata = fs::metadata(family.default_path(FileKind::Headers));
         let modified = metadata.and_then(|metadata| metadata.modified());
-        let tournaments = files.entities(FileKind::Tournaments)?;
+        let tournaments = files.entities(FileKind::Tournaments, &mut defects)?;
         let annotations = files.required(FileKind::Annotations)?;
         let page = match options.code_page {
             Some(page) => page,
@@ -153,10 +154,10 @@ impl Database {
             moves: files.required(FileKind::Moves)?,
             annotations,
             tournaments,
-            annotators: files.entities(FileKind::Annotators)?,
-            sources: files.entities(FileKind::Sources)?,
-            teams: keep(teams, &files, &mut defects)?,
-            tags: keep(tags, &files, &mut defects)?,
+            annotators: files.entities(FileKind::Annotators, &mut defects)?,
+            sources: files.entities(FileKind::Sources, &mut defects)?,
+            teams,
+            tags,
             tournament_extras: keep(extras, &files, &mut defects)?,
             top_games: keep(top_games, &files, &mut defects)?,
             headers,
@@ -195,16 +196,39 @@ impl Files<'_> {
             .transpose()
     }
 
-    fn entities<K: Kind>(&self, kind: FileKind) -> Result<EntityFile<K>, Error> {
-        EntityFile::open(self.required(kind)?).map_err(|error| self.error(kind, error))
+    /// Opens a file of entities; one whose header is damaged is noted.
+    fn entities<K: Kind>(
+        &self,
+        kind: FileKind,
+        defects: &mut Vec<Defect>,
+    ) -> Result<EntityFile<K>, Error> {
+        self.opened(kind, self.required(kind)?, defects)
     }
 
     fn optional_entities<K: Kind>(
         &self,
         kind: FileKind,
-    ) -> Result<Option<Result<EntityFile<K>, Fault>>, Error> {
-        let opened = |storage| EntityFile::open(storage).map_err(|error| (kind, error));
-        Ok(self.optional(kind)?.map(opened))
+        defects: &mut Vec<Defect>,
+    ) -> Result<Option<EntityFile<K>>, Error> {
+        let storage = self.optional(kind)?;
+        storage
+            .map(|storage| self.opened(kind, storage, defects))
+            .transpose()
+    }
+
+    fn opened<K: Kind>(
+        &self,
+        kind: FileKind,
+        storage: Box<dyn Storage>,
+        defects: &mut Vec<Defect>,
+    ) -> Result<EntityFile<K>, Error> {
+        let file = EntityFile::open(storage).map_err(|source| self.io(kind, source))?;
+        defects.extend(file.fault().map(|fault| Defect {
+            file: kind.extension(),
+            offset: fault.offset as u64,
+            what: fault.what,
+        }));
+        Ok(file)
     }
 
     /// An optional file that `open` reads the header of.
@@ -223,17 +247,6 @@ impl Files<'_> {
 
     fn io(&self, kind: FileKind, source: io::Error) -> Error {
         io_error(self.family, kind, source)
-    }
-
-    fn error(&self, kind: FileKind, error: LookupError) -> Error {
-        match error {
-            LookupError::Io(source) => self.io(kind, source),
-            LookupError::Fault(offset, what) => Error::Malformed {
-                file: self.family.default_path(kind),
-                offset,
-                what,
-            },
-        }
     }
 }
 

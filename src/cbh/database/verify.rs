@@ -50,7 +50,12 @@ impl Database {
     ///
     /// [`Error::Io`]; what was found before has been reported.
     pub fn verify_entities(&self, report: &mut dyn FnMut(Defect)) -> Result<(), Error> {
-        let references = self.count_references(&mut |dangling| report(dangling.defect()))?;
+        let references = self.count_references(&mut |dangling| {
+            // That its header is damaged is a defect of its own.
+            if !self.is_headless(dangling.file) {
+                report(dangling.defect());
+            }
+        })?;
         let of = |kind| references.kinds.of(kind).as_slice();
         let players = of(EntityKind::Player);
         self.verify_file(FileKind::Players, &self.players, players, report)?;
@@ -72,6 +77,19 @@ impl Database {
             self.verify_file(FileKind::Tags, file, &references.tags, report)?;
         }
         Ok(())
+    }
+
+    /// Whether the header of a file of entities is damaged.
+    fn is_headless(&self, file: FileKind) -> bool {
+        match file {
+            FileKind::Players => self.players.is_headless(),
+            FileKind::Tournaments => self.tournaments.is_headless(),
+            FileKind::Annotators => self.annotators.is_headless(),
+            FileKind::Sources => self.sources.is_headless(),
+            FileKind::Teams => self.teams.as_ref().is_some_and(EntityFile::is_headless),
+            FileKind::Tags => self.tags.as_ref().is_some_and(EntityFile::is_headless),
+            _ => false,
+        }
     }
 
     fn verify_file<K: Kind>(

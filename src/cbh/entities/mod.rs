@@ -67,6 +67,9 @@ use super::CodePage;
 use crate::bytes::{BytePatch, ByteReader, Malformed};
 use crate::storage::{ReadBuffer, Storage};
 
+/// What a header has at 8.
+const MARK: i32 = 1_234_567_890;
+
 /// Left child of a deleted record.
 const DELETED: i32 = -999;
 
@@ -137,6 +140,8 @@ pub(super) struct EntityFile<K> {
     /// Where record 0 begins.
     records_at: u64,
     header: FileHeader,
+    /// What is wrong with the header of the file, which then is made up.
+    fault: Option<Malformed>,
     kind: PhantomData<K>,
 }
 
@@ -156,23 +161,45 @@ impl From<Malformed> for LookupError {
 }
 
 impl<K: Kind> EntityFile<K> {
-    /// Reads the header.
+    /// Reads the header. Where that is no header of the kind, the length of
+    /// the file tells where its records lie; if not even that does, there are
+    /// none.
     ///
     /// # Errors
     ///
-    /// [`LookupError::Fault`] if this is no entity file of the kind.
-    pub(super) fn open(storage: Box<dyn Storage>) -> Result<EntityFile<K>, LookupError> {
+    /// The medium's.
+    pub(super) fn open(storage: Box<dyn Storage>) -> io::Result<EntityFile<K>> {
         let mut buffer = ReadBuffer::default();
-        let header = storage
-            .read_up_to(0, 28, &mut buffer)
-            .map_err(LookupError::Io)?;
-        let header = FileHeader::decode(header, K::DATA_BYTES)?;
+        let header = storage.read_up_to(0, 28, &mut buffer)?;
+        let (header, fault) = match FileHeader::decode(header, K::DATA_BYTES) {
+            Ok(header) => (header, None),
+            Err(fault) => {
+                let made_up = FileHeader::of_length(storage.len()?, K::DATA_BYTES);
+                (made_up.unwrap_or(FileHeader::EMPTY), Some(fault))
+            }
+        };
         Ok(EntityFile {
             records_at: 28 + u64::from(header.further_bytes),
             header,
+            fault,
             storage,
             kind: PhantomData,
         })
+    }
+
+    /// Whether the header of the file is damaged.
+    pub(super) fn is_headless(&self) -> bool {
+        self.fault.is_some()
+    }
+
+    /// What is wrong with the header of the file, and what is done instead.
+    pub(super) fn fault(&self) -> Option<Malformed> {
+        let Malformed { offset, what } = self.fault.clone()?;
+        let instead = match self.header.capacity {
+            0 => "no record of it is read",
+            _ => "its records are read as the length of the file tells",
+        };
+        Some(Malformed::new(offset, format!("{what}; {instead}")))
     }
 
     /// Appends the strings of the first records, as far as they lie in
@@ -297,12 +324,39 @@ impl<K: Kind<Value: Default>> EntityFile<K> {
 }
 
 impl FileHeader {
+    /// That of a file without records.
+    const EMPTY: FileHeader = FileHeader {
+        capacity: 0,
+        root: tree::NO_CHILD,
+        first_deleted: tree::NO_CHILD,
+        live_count: 0,
+        further_bytes: 4,
+    };
+
+    /// What the header of a file of `len` bytes must say of where its records
+    /// lie; `None` if they would not be whole ones.
+    fn of_length(len: u64, data_bytes: usize) -> Option<FileHeader> {
+        let record_bytes = (LINK_BYTES + data_bytes) as u64;
+        // A record has more than four bytes, so one of them fits at most.
+        let further = [4, 0].into_iter().find(|further| {
+            let records = len.checked_sub(28 + further);
+            records.is_some_and(|bytes| bytes % record_bytes == 0)
+        })?;
+        let capacity = u32::try_from((len - 28 - further) / record_bytes).ok()?;
+        Some(FileHeader {
+            capacity,
+            live_count: capacity,
+            further_bytes: u32::try_from(further).ok()?,
+            ..FileHeader::EMPTY
+        })
+    }
+
     /// Reads the first 28 bytes.
     fn decode(header: &[u8], data_bytes: usize) -> Result<FileHeader, Malformed> {
         let mut reader = ByteReader::new(header);
         let capacity = reader.i32_le()?;
         let root = reader.i32_le()?;
-        if reader.i32_le()? != 1_234_567_890 {
+        if reader.i32_le()? != MARK {
             return Err(Malformed::new(8, "no entity file: its mark is missing"));
         }
         let size = reader.i32_le()?;
@@ -332,6 +386,18 @@ impl FileHeader {
         patch.skip(8)?;
         patch.put(self.first_deleted.to_le_bytes())?;
         patch.put(self.live_count.to_le_bytes())
+    }
+
+    /// Writes all 28 bytes.
+    fn encode_whole(&self, data_bytes: usize, header: &mut [u8]) -> Result<(), Malformed> {
+        self.encode(header)?;
+        let size = u32::try_from(data_bytes).unwrap_or(0);
+        let mut patch = BytePatch::new(header);
+        patch.skip(8)?;
+        patch.put(MARK.to_le_bytes())?;
+        patch.put(size.to_le_bytes())?;
+        patch.skip(8)?;
+        patch.put(self.further_bytes.to_le_bytes())
     }
 }
 
@@ -454,10 +520,27 @@ mod tests {
     }
 
     #[test]
-    fn other_files_are_refused() {
-        for bytes in [header(0, 5, 58), header(0, 1_234_567_890, 59), vec![0; 20]] {
-            let file = EntityFile::<Players>::open(Box::new(MemoryFile::from(bytes)));
-            assert!(matches!(file, Err(LookupError::Fault(..))));
+    fn records_of_a_file_without_its_header_are_found_by_the_length_of_the_file() {
+        let records = [player(-1, b"One", b""), player(-1, b"Two", b"")].concat();
+        let of = |head: &[u8], tail: &[u8]| {
+            let bytes = [head, &records, tail].concat();
+            EntityFile::<Players>::open(Box::new(MemoryFile::from(bytes))).unwrap()
+        };
+        for head in [
+            &header(0, 5, 58)[..],
+            &header(i32::MAX, 1_234_567_890, 59),
+            &[0; 32],
+            &[0xff; 28],
+        ] {
+            let file = of(head, b"");
+            assert!(file.fault().is_some());
+            assert_eq!(file.count_present().unwrap(), 2);
+            assert_eq!(read(&file, 1).unwrap().last, "Two");
         }
+        for file in [of(&[0; 32], b"x"), of(&[], b"")] {
+            assert_eq!(file.count_present().unwrap(), 0);
+            assert!(read(&file, 0).is_err());
+        }
+        assert!(of(&header(2, 1_234_567_890, 58), b"").fault().is_none());
     }
 }

@@ -5,8 +5,10 @@ use std::cmp::Ordering;
 
 use super::collation::Collation;
 use super::edit::{EditError, Layout, data_of, set_end};
+use super::id_set::IdSet;
 use super::tree::{NO_CHILD, Node, Tree};
 use super::{DELETED, FileHeader, MOST_RECORDS};
+use crate::bytes::ByteReader;
 use crate::cbh::FileKind;
 use crate::cbh::references::Reference;
 use crate::storage::{ReadBuffer, Storage};
@@ -40,13 +42,53 @@ impl Roster {
     ///
     /// [`EditError::Damaged`] if it is none; [`EditError::Io`].
     pub(in crate::cbh) fn read(file: FileKind, storage: &dyn Storage) -> Result<Roster, EditError> {
-        let layout =
-            Layout::of(file).ok_or_else(|| EditError::damaged(0, "no file of entities"))?;
+        let layout = layout_of(file)?;
         let mut buffer = ReadBuffer::default();
         let header = storage.read_up_to(0, 28, &mut buffer)?;
         let mut header = FileHeader::decode(header, layout.data_bytes)?;
         let stated_further = header.further_bytes;
         header.further_bytes = fitting(header, layout.record_bytes() as u64, storage.len()?);
+        let roster = Roster::load(layout, header, storage)?;
+        Ok(Roster {
+            stated_further,
+            ..roster
+        })
+    }
+
+    /// As [`read`](Roster::read), of a file whose header is damaged: another
+    /// one is made, if the length of the file is that of whole records, all
+    /// that games refer to may be entities, and most of these say the same of
+    /// the games as `uses`.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Io`].
+    pub(in crate::cbh) fn rescue(
+        file: FileKind,
+        storage: &dyn Storage,
+        uses: &[Reference],
+    ) -> Result<Option<Roster>, EditError> {
+        let layout = layout_of(file)?;
+        let Some(header) = FileHeader::of_length(storage.len()?, layout.data_bytes) else {
+            return Ok(None);
+        };
+        let mut roster = Roster::load(layout, header, storage)?;
+        if !roster.agrees_with(uses) {
+            return Ok(None);
+        }
+        let is_live = |node: Node| !node.is_deleted();
+        roster.header.root = roster.head_of(is_live, |node| [node.left, node.right]);
+        roster.header.first_deleted = roster.head_of(Node::is_deleted, |node| [node.right; 2]);
+        roster.header.live_count = roster.live_count();
+        Ok(Some(roster))
+    }
+
+    fn load(
+        layout: Layout,
+        header: FileHeader,
+        storage: &dyn Storage,
+    ) -> Result<Roster, EditError> {
+        let mut buffer = ReadBuffer::default();
         let records_at = 28 + u64::from(header.further_bytes);
         let len = storage.len()?;
         if records_at > MOST_HEADER_BYTES || records_at > len {
@@ -66,7 +108,7 @@ impl Roster {
         let mut roster = Roster {
             layout,
             claimed: header.capacity,
-            stated_further,
+            stated_further: header.further_bytes,
             header,
             head: bytes,
             records,
@@ -121,6 +163,54 @@ impl Roster {
         let size = self.layout.record_bytes();
         let at = id as usize * size;
         self.records.get_mut(at..at + size).unwrap_or_default()
+    }
+
+    /// Whether all records that `uses` counts may be entities, and most of
+    /// them say the same as it.
+    fn agrees_with(&self, uses: &[Reference]) -> bool {
+        let (mut used, mut agreeing) = (0, 0);
+        for (id, reference) in (0..).zip(uses) {
+            let Some(first) = reference.first.filter(|_| id < self.capacity()) else {
+                continue;
+            };
+            let Some(says) = self.plausible_reference(id) else {
+                return false;
+            };
+            used += 1;
+            agreeing += usize::from(says == (reference.count, first.0));
+        }
+        2 * agreeing >= used
+    }
+
+    /// The count of references and the first game that a record states, if
+    /// its links and these are possible.
+    fn plausible_reference(&self, id: u32) -> Option<(u32, u32)> {
+        let (node, data) = Node::decode(self.record(id)).ok()?;
+        let is_link = |to: i32| {
+            to == NO_CHILD || u32::try_from(to).is_ok_and(|to| to < self.capacity() && to != id)
+        };
+        let is_twice = node.left == node.right && node.left != NO_CHILD;
+        let is_balanced = (-1..=1).contains(&node.balance);
+        let (count, first) = end_of(data)?;
+        let is_counted = [count, first].iter().all(|&n| 0 < n && n.cast_signed() > 0);
+        let is_plausible =
+            is_link(node.left) && is_link(node.right) && !is_twice && is_balanced && is_counted;
+        is_plausible.then_some((count, first))
+    }
+
+    /// The one of some records that none of them links to.
+    fn head_of(&self, is_one: impl Fn(Node) -> bool, links: impl Fn(Node) -> [i32; 2]) -> i32 {
+        let nodes = (0..self.capacity()).filter_map(|id| Some((id, self.node(id)?)));
+        let ones = || nodes.clone().filter(|(_, node)| is_one(*node));
+        let mut linked = IdSet::below(self.capacity());
+        for to in ones().flat_map(|(_, node)| links(node)) {
+            linked.insert(to.cast_unsigned());
+        }
+        let mut heads = ones().filter(|(id, _)| !linked.contains(*id));
+        match (heads.next(), heads.next()) {
+            (Some((head, _)), None) => head.cast_signed(),
+            _ => NO_CHILD,
+        }
     }
 
     fn node(&self, id: u32) -> Option<Node> {
@@ -274,13 +364,21 @@ impl Roster {
         self.header.live_count = self.live_count();
         let mut bytes = std::mem::take(&mut self.head);
         // Its 28 bytes were read.
-        let _ = self.header.encode(&mut bytes);
-        if let Some(place) = bytes.get_mut(24..28) {
-            place.copy_from_slice(&self.header.further_bytes.to_le_bytes());
-        }
+        let _ = self.header.encode_whole(self.layout.data_bytes, &mut bytes);
         bytes.append(&mut self.records);
         bytes
     }
+}
+
+fn layout_of(file: FileKind) -> Result<Layout, EditError> {
+    Layout::of(file).ok_or_else(|| EditError::damaged(0, "no file of entities"))
+}
+
+/// The number of references and the first game, with which the data of a
+/// record end.
+fn end_of(data: &[u8]) -> Option<(u32, u32)> {
+    let mut reader = ByteReader::new(data.get(data.len().checked_sub(8)?..)?);
+    Some((reader.u32_le().ok()?, reader.u32_le().ok()?))
 }
 
 /// How many further bytes a header has: as many as it says, unless that is a

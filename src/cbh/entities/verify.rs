@@ -51,6 +51,10 @@ impl<K: Kind> EntityFile<K> {
                 report(self.offset_of(id), format!("record {id} {fault}"));
             }
         })?;
+        // All else is told by the header.
+        if self.is_headless() {
+            return Ok(());
+        }
         let len = self.storage.len()?;
         if len < self.records_at {
             let header_bytes = self.records_at;

@@ -5,6 +5,7 @@ use crate::cbh::entities::Roster;
 use crate::cbh::references::{Reference, Uses, add_uses};
 use crate::cbh::save::SaveError;
 use crate::cbh::{ChangeError, Database, EditError, FileKind};
+use crate::storage::Storage;
 
 /// The files of entities.
 const FILES: [FileKind; 6] = [
@@ -29,6 +30,29 @@ pub(super) fn plan(database: &Database, work: &mut Work<'_>) -> Result<(), Chang
     Ok(())
 }
 
+/// Reads a file. If its header is damaged, that is put into `found`, or the
+/// file is left as it is.
+fn read(
+    file: FileKind,
+    storage: &dyn Storage,
+    uses: &[Reference],
+    found: &mut Vec<(u64, String)>,
+    work: &mut Work<'_>,
+) -> Result<Option<Roster>, ChangeError> {
+    let refused = SaveError::entity(file);
+    let (offset, what) = match Roster::read(file, storage) {
+        Ok(roster) => return Ok(Some(roster)),
+        Err(EditError::Damaged(offset, what)) => (offset, what),
+        Err(error) => return Err(refused(error).into()),
+    };
+    let rescued = Roster::rescue(file, storage, uses).map_err(refused)?;
+    match &rescued {
+        Some(_) => found.push((offset, format!("{what}: the header is made anew"))),
+        None => work.leave(file, offset, what),
+    }
+    Ok(rescued)
+}
+
 /// What is to be mended in one file.
 fn roster(
     database: &Database,
@@ -39,14 +63,10 @@ fn roster(
     let Some(storage) = database.storage(file) else {
         return Ok(());
     };
-    let refused = SaveError::entity(file);
-    let mut roster = match Roster::read(file, storage) {
-        Ok(roster) => roster,
-        // Check says what is wrong with it.
-        Err(EditError::Damaged(..)) => return Ok(()),
-        Err(error) => return Err(refused(error).into()),
-    };
     let mut found = Vec::new();
+    let Some(mut roster) = read(file, storage, uses, &mut found, work)? else {
+        return Ok(());
+    };
     if let Some(stated) = roster.misfit() {
         found.push((24, format!("{stated} further bytes of the header claimed")));
     }

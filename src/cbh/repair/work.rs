@@ -1,6 +1,6 @@
 //! What is to be done to a base, and doing it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 
 use super::Mend;
@@ -32,6 +32,8 @@ pub(super) struct Work<'b> {
     /// and those that were copied.
     copied: BTreeSet<FileKind>,
     mended: Vec<Defect>,
+    /// Damaged files that cannot be mended, with what is wrong, and where.
+    left: BTreeMap<FileKind, (u64, String)>,
     report: &'b mut dyn FnMut(Defect),
 }
 
@@ -50,6 +52,7 @@ impl<'b> Work<'b> {
             files: BTreeSet::new(),
             copied: BTreeSet::new(),
             mended: Vec::new(),
+            left: BTreeMap::new(),
             report,
         }
     }
@@ -70,6 +73,25 @@ impl<'b> Work<'b> {
             offset,
             what,
         });
+    }
+
+    /// Notes that a file cannot be mended.
+    pub(super) fn leave(&mut self, file: FileKind, offset: u64, what: String) {
+        self.left.insert(file, (offset, what));
+    }
+
+    /// Does the rest, and says which files cannot be mended.
+    pub(super) fn finish(mut self) -> Result<(), ChangeError> {
+        self.commit()?;
+        for (file, (offset, what)) in &self.left {
+            let path = self.base.database.family().default_path(*file);
+            let path = path.display();
+            log::warn!(
+                "{path} at {offset:#x}: {what}; it stays as it is, since its records do not \
+                 agree with the games either"
+            );
+        }
+        Ok(())
     }
 
     pub(super) fn mend(&mut self, mend: Mend) -> Result<(), ChangeError> {

@@ -154,7 +154,7 @@ impl DatabaseVolume {
             self.faults_of_text(*id, note);
         }
         let report = &mut |defect: Defect| note(self.fault(0, &defect));
-        Ok(self.database.verify_entities(report)?)
+        Ok(self.database.check_whole(report)?)
     }
 }
 

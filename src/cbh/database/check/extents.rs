@@ -40,7 +40,31 @@ impl Extents {
 
     /// Reports each one that begins before another, which lies before it, has
     /// ended.
-    pub(super) fn report_overlaps(mut self, report: &mut dyn FnMut(Defect)) {
+    pub(super) fn report_overlaps(self, report: &mut dyn FnMut(Defect)) {
+        let file = self.file.extension();
+        self.for_each_overlap(&mut |extent, furthest| {
+            report(Defect {
+                file,
+                offset: extent.offset,
+                what: format!(
+                    "the blob of record {} overlaps that of record {}",
+                    extent.record, furthest.record
+                ),
+            });
+        });
+    }
+
+    /// The records whose extents overlap others, ascending.
+    pub(super) fn overlapping(self) -> Vec<u32> {
+        let mut records = Vec::new();
+        self.for_each_overlap(&mut |one, other| records.extend([one.record, other.record]));
+        records.sort_unstable();
+        records.dedup();
+        records
+    }
+
+    /// Gives each one that begins before another has ended, and that one.
+    fn for_each_overlap(mut self, take: &mut dyn FnMut(Extent, Extent)) {
         self.extents.sort_unstable();
         let mut extents = self.extents.into_iter();
         let Some(mut furthest) = extents.next() else {
@@ -48,14 +72,7 @@ impl Extents {
         };
         for extent in extents {
             if extent.offset < furthest.end() {
-                report(Defect {
-                    file: self.file.extension(),
-                    offset: extent.offset,
-                    what: format!(
-                        "the blob of record {} overlaps that of record {}",
-                        extent.record, furthest.record
-                    ),
-                });
+                take(extent, furthest);
             }
             if extent.end() > furthest.end() {
                 furthest = extent;
@@ -102,6 +119,17 @@ mod tests {
             ]
         );
         assert_eq!(overlaps(&[(26, 5), (26, 5)]).len(), 1);
+        let mut all = Extents::new(FileKind::Annotations, 0);
+        all.extend(
+            [(30, 1), (20, 2), (30, 3), (40, 4)]
+                .map(|(offset, record)| Extent {
+                    offset,
+                    size: 10,
+                    record,
+                })
+                .to_vec(),
+        );
+        assert_eq!(all.overlapping(), [1, 3]);
         assert_eq!(
             overlaps(&[(u64::MAX - 9, u32::MAX), (u64::MAX - 5, 1)]).len(),
             1

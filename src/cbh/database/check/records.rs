@@ -27,6 +27,35 @@ pub(super) struct Stretch {
     pub(super) remarks: Vec<Extent>,
     /// What of the defects can be mended.
     pub(super) mends: Vec<Mend>,
+    /// Records of remarks that are of another game than the one that has
+    /// them.
+    pub(super) misnamed: Vec<Misnamed>,
+}
+
+/// A record of `.cba` that names another game than the one that has it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Misnamed {
+    pub(super) offset: u64,
+    /// The game that has it.
+    pub(super) record: u32,
+    /// The one that it names.
+    pub(super) names: u32,
+}
+
+impl Misnamed {
+    /// The right number, if it has place for it.
+    pub(super) fn mend(self) -> Option<Mend> {
+        let [0, number @ ..] = self.record.to_be_bytes() else {
+            return None;
+        };
+        let (record, names) = (self.record, self.names);
+        Some(Mend {
+            file: FileKind::Annotations,
+            offset: self.offset,
+            bytes: number.to_vec(),
+            what: format!("game {record}: the record is that of game {names}"),
+        })
+    }
 }
 
 impl Stretch {
@@ -267,9 +296,10 @@ impl Checker<'_> {
         let database = self.database;
         let Decoded { game, buffer, .. } = &mut self.decoded;
         let plies = is_whole.then(|| game.tree.len());
-        let mut seen = None;
+        let (mut seen, mut named) = (None, None);
         let look = |bytes: &[u8]| {
             let (faults, is_whole) = remark_faults(id, bytes, plies);
+            named = other_name(id, bytes).filter(|_| is_whole);
             seen = Some((
                 bytes.len(),
                 faults,
@@ -290,6 +320,11 @@ impl Checker<'_> {
         for fault in faults {
             self.fault(id, FileKind::Annotations, offset, &fault);
         }
+        self.found.misnamed.extend(named.map(|names| Misnamed {
+            offset,
+            record: id,
+            names,
+        }));
         Ok(facts)
     }
 
@@ -337,6 +372,14 @@ impl Checker<'_> {
             record,
         }));
     }
+}
+
+/// The game that a record of remarks with the mark of one names, if it is
+/// another than `id`.
+fn other_name(id: u32, bytes: &[u8]) -> Option<u32> {
+    let mut reader = ByteReader::new(bytes);
+    let (game_id, mark) = (reader.u24_be().ok()?, reader.array().ok()?);
+    (game_id != id && mark == annotations::MARK).then_some(game_id)
 }
 
 /// What is wrong with a record of remarks, and whether all of it could be
