@@ -158,8 +158,15 @@ impl Filesystem for Adapter {
         const BLOCK: u32 = 4096;
         match answer(format_args!("statfs"), || Ok(self.vfs.statistics())) {
             Ok(all) => {
-                let blocks = all.bytes.div_ceil(u64::from(BLOCK));
-                reply.statfs(blocks, 0, 0, all.files, 0, BLOCK, 255, BLOCK);
+                let used = all.bytes.div_ceil(u64::from(BLOCK));
+                let free = if self.profile.is_writable {
+                    self.vfs.free_bytes() / u64::from(BLOCK)
+                } else {
+                    0
+                };
+                // What is used is what there is less what is free.
+                let blocks = used.saturating_add(free);
+                reply.statfs(blocks, free, free, all.files, 0, BLOCK, 255, BLOCK);
             }
             Err(errno) => reply.error(errno),
         }

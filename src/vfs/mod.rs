@@ -70,9 +70,11 @@ pub use volume::{
 pub use writing::{Access, Handle, RenameMode, Written};
 
 use std::ops::{Deref, Range};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
+
+use nix::sys::statvfs::statvfs;
 
 use concatenation::Concatenations;
 use drafts::Desk;
@@ -624,6 +626,26 @@ impl Vfs {
         match &self.mounted {
             Mounted::One(slot) => slot.edition().volume.statistics(),
             Mounted::Many(shelf) => shelf.statistics(),
+        }
+    }
+
+    /// Bytes that the disk has free on which the base lies, or the directory of
+    /// bases.
+    pub fn free_bytes(&self) -> u64 {
+        let free_at = |path: &Path| {
+            let places = [Some(path), path.parent()];
+            let mut found = places.into_iter().flatten().map(statvfs);
+            let found = found.find_map(Result::ok);
+            found.map_or(0, |disk| {
+                disk.blocks_available().saturating_mul(disk.fragment_size())
+            })
+        };
+        match &self.mounted {
+            Mounted::One(slot) => {
+                let path = slot.source().and_then(Source::path);
+                path.map_or(0, free_at)
+            }
+            Mounted::Many(shelf) => free_at(shelf.path()),
         }
     }
 }

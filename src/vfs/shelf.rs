@@ -9,7 +9,7 @@
 //! Nothing is opened before somebody looks into it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -292,6 +292,11 @@ impl Shelf {
             all.files = all.files.saturating_add(one.files);
         }
         all
+    }
+
+    /// The directory of bases.
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
     }
 
     /// How many files the largest base may have.
