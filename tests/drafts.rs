@@ -850,30 +850,33 @@ fn a_full_disk_refuses_a_save_and_keeps_the_base_whole() {
     }
     daemon.set_base(disk.path().join("sample.cbh"));
     daemon.start(&["rw"]);
-    let mut expected = daemon.text(1);
-    let mut saves = 0;
-    let refused = loop {
-        assert!(saves < 10_000, "the disk does not get full");
-        let remark = format!("{{{saves} {}}}", "word ".repeat(2000));
-        let text = daemon
-            .text(1)
-            .replacen("1. e4", &format!("{remark} 1. e4"), 1);
-        let text = if saves % 2 == 0 {
-            text
-        } else {
-            edited(&daemon, 1, "Short")
-        };
-        match save(&daemon.game(1), &text) {
-            Ok(()) => expected = daemon.text(1),
-            Err(error) => break error,
-        }
-        saves += 1;
-    };
-    assert!(
-        [Some(libc::ENOSPC), Some(libc::EIO), Some(libc::EINVAL)].contains(&refused.raw_os_error())
-    );
+    let free = free_bytes(&daemon.at(""));
+    assert_eq!(free, free_bytes(disk.path()), "the disk of the base");
+    save(&daemon.game(1), &edited(&daemon, 1, "Before")).unwrap();
+    let expected = daemon.text(1);
+    let mut filler = File::create(disk.path().join("filler")).unwrap();
+    while filler.write_all(&[0; 4096]).is_ok() {}
+    let remark = format!("{{{}}} 1. e4", "word ".repeat(4000));
+    let mut file = File::create(daemon.game(1)).unwrap();
+    file.write_all(expected.replacen("1. e4", &remark, 1).as_bytes())
+        .unwrap();
+    let refused = close(file.try_clone().unwrap()).unwrap_err();
+    assert_eq!(refused.raw_os_error(), Some(libc::ENOSPC));
+    // Not even while the file is still open, which shows nothing of it later.
+    for _ in 0..3 {
+        assert_eq!(daemon.text(1), expected);
+    }
+    assert_eq!(errno(close(file)), Some(libc::ENOSPC));
     assert_eq!(daemon.text(1), expected);
-    fs::write(disk.path().join("filler"), "").unwrap();
+    let reason = fs::read_to_string(daemon.at(".cbfs/rejected/000001.txt")).unwrap();
+    assert!(reason.contains("No space left on device"), "{reason}");
+    let status = fs::read_to_string(daemon.at(".cbfs/status")).unwrap();
+    assert!(
+        status.contains("000001.pgn is not saved: No space"),
+        "{status}"
+    );
+    drop(filler);
+    fs::remove_file(disk.path().join("filler")).unwrap();
     daemon.end();
     daemon.start(&["ro"]);
     assert_eq!(daemon.text(1), expected);
@@ -904,6 +907,11 @@ fn a_base_that_cannot_be_written_is_mounted_to_be_read() {
     assert!(stderr(&output).contains("-o ro"), "{}", stderr(&output));
     daemon.start(&["defaults"]);
     assert_eq!(errno(fs::write(daemon.game(1), "x")), Some(libc::EROFS));
+    assert_eq!(free_bytes(&daemon.at("")), 0);
+    let status = fs::read_to_string(daemon.at(".cbfs/status")).unwrap();
+    let is_why = |line: &&str| line.starts_with("read only because:");
+    let why = status.lines().find(is_why).unwrap_or(&status);
+    assert!(why.contains("sample.cb"), "{why}");
     let mode = |path| fs::metadata(path).unwrap().mode() & 0o777;
     assert_eq!(
         (mode(daemon.game(1)), mode(daemon.at("games"))),
@@ -935,3 +943,136 @@ fn the_journal_is_gone_when_a_mount_has_ended() {
     let output = cbfs(["export".into(), daemon.base().to_path_buf()]);
     assert!(String::from_utf8_lossy(&output.stdout).contains("[Annotator \"Once\"]"));
 }
+
+/// Bytes that a filesystem says are free.
+fn free_bytes(path: &Path) -> u64 {
+    let disk = nix::sys::statvfs::statvfs(path).unwrap();
+    disk.blocks_available() * disk.fragment_size()
+}
+
+#[test]
+fn what_fsync_confirmed_stays_whatever_is_written_after_it() {
+    let Some(mut daemon) = sample() else { return };
+    let text = edited(&daemon, 3, "Confirmed");
+    let mut file = File::create(daemon.game(3)).unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    file.sync_all().unwrap();
+    file.write_all(b"1. e4 garbage (").unwrap();
+    assert_eq!(errno(close(file)), Some(libc::EINVAL));
+    assert_annotated(&mut daemon, 3, "Confirmed");
+    // A program that is killed.
+    let text = edited(&daemon, 4, "Killed");
+    let mut child = Command::new("python3")
+        .args(["-c", WRITER])
+        .args([daemon.game(4).as_os_str(), text.as_ref()])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut synced = [0];
+    child
+        .stdout
+        .take()
+        .unwrap()
+        .read_exact(&mut synced)
+        .unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_annotated(&mut daemon, 4, "Killed");
+    // Another program that has the same game open.
+    let texts = [edited(&daemon, 5, "First"), edited(&daemon, 5, "Second")];
+    let mut first = File::create(daemon.game(5)).unwrap();
+    first.write_all(texts[0].as_bytes()).unwrap();
+    first.sync_all().unwrap();
+    let mut second = File::create(daemon.game(5)).unwrap();
+    second.write_all(texts[1].as_bytes()).unwrap();
+    second.sync_all().unwrap();
+    close(second).unwrap();
+    first.write_all(b"oops (").unwrap();
+    assert_eq!(errno(close(first)), Some(libc::EINVAL));
+    assert_annotated(&mut daemon, 5, "Second");
+}
+
+/// Writes and syncs a file, says so, writes on and waits to be killed.
+const WRITER: &str = "import os, sys, time
+file = os.open(sys.argv[1], os.O_WRONLY | os.O_TRUNC)
+os.write(file, sys.argv[2].encode())
+os.fsync(file)
+os.write(file, b'half (')
+print('x', end='', flush=True)
+time.sleep(100)
+";
+
+#[test]
+fn an_import_that_fsync_confirmed_is_not_withdrawn() {
+    let Some(mut daemon) = sample() else { return };
+    let count = names(&daemon.at("games")).len();
+    let games = [daemon.text(1), daemon.text(2)].concat();
+    let mut file = File::create(daemon.at("import/a.pgn")).unwrap();
+    file.write_all(games.as_bytes()).unwrap();
+    file.sync_all().unwrap();
+    assert_eq!(names(&daemon.at("games")).len(), count + 2);
+    file.write_all(b"no game (").unwrap();
+    assert_eq!(errno(close(file)), Some(libc::EINVAL));
+    assert_eq!(names(&daemon.at("games")).len(), count + 2);
+    daemon.end();
+    daemon.assert_sound();
+}
+
+#[test]
+fn a_save_into_a_base_whose_headers_are_gone_is_an_error_of_the_medium() {
+    let Some(mut daemon) = sample() else { return };
+    let text = edited(&daemon, 1, "Late");
+    let kept = daemon.base().with_extension("away");
+    fs::rename(daemon.base(), &kept).unwrap();
+    assert_eq!(errno(save(&daemon.game(1), &text)), Some(libc::EIO));
+    assert_eq!(errno(fs::remove_file(daemon.game(2))), Some(libc::EIO));
+    assert!(daemon.at(".cbfs/rejected/000001.pgn").exists());
+    fs::rename(&kept, daemon.base()).unwrap();
+    save(&daemon.game(1), &text).unwrap();
+    assert_annotated(&mut daemon, 1, "Late");
+}
+
+#[test]
+fn without_a_home_a_refused_text_is_kept_in_the_directory_of_the_system() {
+    if !common::has_fuse() {
+        return;
+    }
+    let is_private = ["unshare", "-m", "--propagation", "private"];
+    let mut probe = Command::new(is_private[0]);
+    if !probe
+        .args(&is_private[1..])
+        .arg("true")
+        .status()
+        .is_ok_and(|it| it.success())
+    {
+        eprintln!("*** NOT TESTED: a mount at boot needs root and unshare(1) ***");
+        return;
+    }
+    let daemon = Daemon::idle(&common::fixture(SAMPLE));
+    let mut command = Command::new(is_private[0]);
+    command
+        .args(&is_private[1..])
+        .args(["sh", "-c", AT_BOOT, "sh"]);
+    command.args([
+        Path::new(env!("CARGO_BIN_EXE_cbfs")),
+        daemon.base(),
+        &daemon.at(""),
+    ]);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", stderr(&output));
+    let expected = "no game\n700 /var/lib/cbfs\n700 /var/lib/cbfs/B\n700 /var/lib/cbfs/B/rejected\n\
+                    600 /var/lib/cbfs/B/rejected/000001.pgn\n600 /var/lib/cbfs/B/rejected/000001.txt\n";
+    assert_eq!(said, expected);
+}
+
+/// Mounts as mount(8) does at boot, where nothing of this stays.
+const AT_BOOT: &str = r#"
+mount -t tmpfs tmpfs /var/lib || exit 1
+cd /var/lib && ln -s "$1" mount.fuse.cbfs && echo "no game" > text || exit 1
+env -i PATH="$PATH" /var/lib/mount.fuse.cbfs "$2" "$3" -o rw || exit 1
+cp text "$3/games/000001.pgn" 2> /dev/null && exit 1
+cat "$3/.cbfs/rejected/000001.pgn"
+find /var/lib/cbfs | sort | xargs stat -c '%a %n' | sed 's|sample-[0-9a-f]*|B|'
+"$1" umount "$3"
+"#;

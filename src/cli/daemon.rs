@@ -75,7 +75,7 @@ pub(super) fn open_log(path: &Path) -> Result<File, Failure> {
 }
 
 /// Leaves the terminal and the directory it was started from, says that the
-/// mount can be used, and logs to `log` from now on.
+/// mount can be used, and logs to `log` from now on, or to the system's log.
 pub(super) fn detach(log: Option<&File>) -> Result<(), Failure> {
     nix::unistd::setsid().map_err(Failure::new)?;
     nix::unistd::chdir("/").map_err(Failure::new)?;
@@ -90,5 +90,9 @@ pub(super) fn detach(log: Option<&File>) -> Result<(), Failure> {
     let _ = output.flush();
     nix::unistd::dup2_stdin(&null).map_err(Failure::new)?;
     nix::unistd::dup2_stdout(&null).map_err(Failure::new)?;
-    nix::unistd::dup2_stderr(log.unwrap_or(&null)).map_err(Failure::new)
+    nix::unistd::dup2_stderr(log.unwrap_or(&null)).map_err(Failure::new)?;
+    if log.is_none() {
+        super::logging::use_system();
+    }
+    Ok(())
 }

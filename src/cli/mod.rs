@@ -22,8 +22,10 @@ mod export;
 mod helper;
 mod import;
 mod info;
+mod logging;
 mod mount;
 mod options;
+mod places;
 mod progress;
 mod server;
 mod signals;
@@ -34,10 +36,12 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::escape::Escaped;
+use crate::vfs::Messages;
 
 /// As the shell tells of a program that a closed pipe ended.
 const BROKEN_PIPE: u8 = 128 + 13;
@@ -144,8 +148,8 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
     }
     match parse(arguments) {
         Ok(cli) => {
-            start_log(cli.verbose, cli.quiet);
-            finish(run(cli))
+            let messages = logging::start(cli.verbose, cli.quiet);
+            finish(run(cli, messages))
         }
         Err(error) => {
             // Help and version are no errors and come here too.
@@ -169,9 +173,9 @@ fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     })
 }
 
-fn run(cli: Cli) -> Result<(), Failure> {
+fn run(cli: Cli, messages: Arc<Messages>) -> Result<(), Failure> {
     match cli.command {
-        Command::Mount(args) => mount::run(&args, cli.verbose, cli.quiet),
+        Command::Mount(args) => mount::run(&args, messages, (cli.verbose, cli.quiet)),
         Command::Umount(args) => umount::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Export(args) => export::run(&args, cli.quiet),
@@ -214,25 +218,4 @@ fn print(text: &[u8]) -> Result<(), Failure> {
     out.write_all(text)
         .and_then(|()| out.flush())
         .map_err(|error| Failure::output(&error))
-}
-
-/// What is logged goes to stderr, a line for each record; a daemon turns that
-/// into its log file.
-fn start_log(verbose: u8, quiet: bool) {
-    use log::LevelFilter::{Debug, Error, Info, Off, Warn};
-    let (own, fuser) = match (quiet, verbose) {
-        (true, _) => (Error, Off),
-        (false, 0) => (Warn, Off),
-        (false, 1) => (Info, Off),
-        (false, 2) => (Debug, Warn),
-        (false, _) => (Debug, Debug),
-    };
-    let mut builder = env_logger::Builder::new();
-    builder
-        .filter_module("cbfs", own)
-        .filter_module("fuser", fuser)
-        .parse_default_env()
-        .format(|line, record| writeln!(line, "cbfs: {}", Escaped(record.args())));
-    // Only fails if there is one already.
-    let _ = builder.try_init();
 }

@@ -13,11 +13,11 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use sd_notify::NotifyState;
 
 use super::options::{MountOptions, Writing, parse_code_page, parse_size, parse_source_map};
-use super::{Failure, daemon, signals};
+use super::{Failure, daemon, places, signals};
 use crate::cbh::{self, CodePage};
 use crate::fuse::{self, Mount, Mounted, Outcome, Stopper, mount_at};
 use crate::vfs::book::{GamesOptions, SourceMap};
-use crate::vfs::{self, BookOptions, BookSource, DatabaseSource, Folder, Vfs, Writer};
+use crate::vfs::{self, BookOptions, BookSource, DatabaseSource, Folder, Messages, Vfs, Writer};
 
 /// Between two looks whether another daemon has ended.
 const BREATH: Duration = Duration::from_millis(10);
@@ -77,7 +77,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FROM=TO", value_parser = parse_source_map)]
     pub(super) source_map: Vec<SourceMap>,
 
-    /// Where the daemon logs to
+    /// Where the daemon logs to, instead of the system's log
     #[arg(long, value_name = "FILE", conflicts_with = "foreground")]
     pub(super) log_file: Option<PathBuf>,
 
@@ -126,9 +126,13 @@ impl Args {
 
 /// Mounts; returns when the mount can be used, or in the foreground when it
 /// has ended.
-pub(super) fn run(args: &Args, verbose: u8, quiet: bool) -> Result<(), Failure> {
+pub(super) fn run(
+    args: &Args,
+    messages: Arc<Messages>,
+    (verbose, quiet): (u8, bool),
+) -> Result<(), Failure> {
     if args.foreground || args.as_daemon {
-        return serve(args);
+        return serve(args, messages);
     }
     // What is wrong with the options is told without starting anything.
     MountOptions::parse(&args.options).map_err(Failure::new)?;
@@ -143,7 +147,7 @@ pub(super) fn check(args: &Args) -> Result<MountOptions, Failure> {
     Ok(options)
 }
 
-fn serve(args: &Args) -> Result<(), Failure> {
+fn serve(args: &Args, messages: Arc<Messages>) -> Result<(), Failure> {
     let signals = signals::block().map_err(Failure::new)?;
     let options = check(args)?;
     // The daemon leaves this directory.
@@ -158,7 +162,8 @@ fn serve(args: &Args) -> Result<(), Failure> {
             .or(options.cache_bytes)
             .unwrap_or(defaults.cache_bytes),
         scratch_bytes: scratch_bytes.map_or(defaults.scratch_bytes, |bytes| bytes as u64),
-        state: state(),
+        state: places::state(),
+        messages,
     };
     let reading = cbh::Options {
         code_page: args.codepage.or(options.code_page),
@@ -184,7 +189,12 @@ fn serve(args: &Args) -> Result<(), Failure> {
     thread::spawn(move || watch_signals(signals, &stopper));
     match mounted.run() {
         Outcome::Unmounted => Ok(()),
-        Outcome::Failed(why) => Err(Failure::about(&args.mountpoint, why)),
+        Outcome::Failed(why) => {
+            if args.as_daemon {
+                log::error!("{}: {why}", args.mountpoint.display());
+            }
+            Err(Failure::about(&args.mountpoint, why))
+        }
     }
 }
 
@@ -212,7 +222,7 @@ fn open(
 ) -> Result<(PathBuf, Vfs), Failure> {
     if source.is_dir() {
         allow_many_files();
-        let folder = Folder::new(source, reading, caches());
+        let folder = Folder::new(source, reading, places::cache());
         let folder = folder.with_books(books).written_by(writer);
         let vfs = Vfs::shelf(folder, options).map_err(Failure::new)?;
         if !vfs.has_bases() {
@@ -231,7 +241,7 @@ fn open(
     let headers = DatabaseSource::new(source, reading, None)
         .headers()
         .map_err(Failure::new)?;
-    let base = DatabaseSource::new(&headers, reading, caches()).written_by(writer);
+    let base = DatabaseSource::new(&headers, reading, places::cache()).written_by(writer);
     let vfs = Vfs::open(Box::new(base), options).map_err(Failure::new)?;
     Ok((headers, vfs))
 }
@@ -337,30 +347,6 @@ fn is_ending(told: &str) -> bool {
         thread::sleep(BREATH);
     }
     is_gone
-}
-
-/// Where the lengths of texts are kept for the next mount.
-fn caches() -> Option<PathBuf> {
-    directory_of_user("CACHE_DIRECTORY", "XDG_CACHE_HOME", ".cache")
-}
-
-/// Where drafts are kept that could not be saved.
-fn state() -> Option<PathBuf> {
-    directory_of_user("STATE_DIRECTORY", "XDG_STATE_HOME", ".local/state")
-}
-
-/// The directory that systemd sets aside for a unit that asks for one, wholly
-/// ours; else our part of the user's.
-fn directory_of_user(of_unit: &str, of_user: &str, in_home: &str) -> Option<PathBuf> {
-    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    let of_user = variable(of_user)
-        .map(PathBuf::from)
-        .or_else(|| Some(PathBuf::from(variable("HOME")?).join(in_home)))
-        .map(|directory| directory.join("cbfs"));
-    variable(of_unit)
-        .map(PathBuf::from)
-        .or(of_user)
-        .filter(|path| path.is_absolute())
 }
 
 /// Changes could not be seen through the mount itself.

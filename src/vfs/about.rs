@@ -18,10 +18,12 @@
 //! told is about to read it.
 
 mod faults;
+mod messages;
 mod report;
 mod sheet;
 
 pub(super) use faults::Faults;
+pub use messages::Messages;
 pub use report::Mounting;
 pub(super) use report::{Base, of_base, of_shelf};
 

@@ -97,8 +97,10 @@ pub struct DatabaseVolume {
     headers_tsv: HeadersTsv,
     /// When something was last saved, if that was since it was opened.
     saved: Option<SystemTime>,
-    /// What saves it, if it may be changed.
+    /// What saves it, if it may be changed,
     saving: Option<Arc<Saving>>,
+    /// else why it may not, where that was told.
+    read_only_because: Option<String>,
 }
 
 impl DatabaseVolume {
@@ -115,12 +117,19 @@ impl DatabaseVolume {
             headers_tsv: HeadersTsv::default(),
             saved: None,
             saving: None,
+            read_only_because: None,
         }
     }
 
     /// The same, to be changed.
     fn editable(mut self, saving: Saving) -> DatabaseVolume {
         self.saving = Some(Arc::new(saving));
+        self
+    }
+
+    /// The same, not to be changed because of `why`.
+    fn read_only_because(mut self, why: String) -> DatabaseVolume {
+        self.read_only_because = Some(why);
         self
     }
 
@@ -140,6 +149,7 @@ impl DatabaseVolume {
             headers_tsv: HeadersTsv::default(),
             saved: Some(saved),
             saving: self.saving.clone(),
+            read_only_because: None,
         }
     }
 

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::UNIX_EPOCH;
 
-use super::about::{Faults, Mounting};
+use super::about::{Faults, Messages, Mounting};
 use super::cache::Key;
 use super::concatenation::{Concatenations, Sources};
 use super::readers::Readers;
@@ -34,6 +34,8 @@ pub(super) struct Shared {
     pub(super) mounting: Arc<OnceLock<Mounting>>,
     /// Bytes of texts to keep, at most.
     pub(super) cache_bytes: usize,
+    /// The latest warnings and errors.
+    pub(super) messages: Arc<Messages>,
 }
 
 /// What editions have in common between which there were saves only.

@@ -51,7 +51,7 @@ mod volume;
 mod words;
 mod writing;
 
-pub use about::Mounting;
+pub use about::{Messages, Mounting};
 pub use background::Background;
 pub use book::{BookOptions, BookSource, BookVolume};
 use cache::TextCache;
@@ -94,8 +94,11 @@ pub struct Options {
     pub cache_bytes: usize,
     /// Bytes of drafts and scratch files, at most.
     pub scratch_bytes: u64,
-    /// The directory in which each base has one for its rejected drafts.
-    pub state: Option<PathBuf>,
+    /// Directories in which each base has one for its rejected drafts; a draft
+    /// goes to the first that can take it.
+    pub state: Vec<PathBuf>,
+    /// The latest warnings and errors, added by whoever logs.
+    pub messages: Arc<Messages>,
 }
 
 impl Default for Options {
@@ -103,7 +106,8 @@ impl Default for Options {
         Options {
             cache_bytes: 64 << 20,
             scratch_bytes: 256 << 20,
-            state: None,
+            state: Vec::new(),
+            messages: Arc::default(),
         }
     }
 }
@@ -219,6 +223,7 @@ impl Shared {
             background: Arc::default(),
             mounting: Arc::default(),
             cache_bytes: options.cache_bytes,
+            messages: Arc::clone(&options.messages),
         }
     }
 }

@@ -42,11 +42,9 @@ impl Vfs {
     /// with the time it is, by a thread that may wait for a medium.
     pub fn sync_if_due(&self, now: Instant) {
         for slot in self.slots() {
-            if !slot.is_sync_due(now, SYNCED_AFTER) {
-                continue;
-            }
-            if let Err(error) = slot.sync() {
-                log::error!("what was saved is not safe from a power cut: {error}");
+            if slot.is_sync_due(now, SYNCED_AFTER) {
+                // It is told in the log and in `.cbfs/status`, and tried again.
+                let _ = slot.sync();
             }
         }
     }
@@ -90,7 +88,8 @@ impl Slot {
         }
     }
 
-    /// As [`Vfs::sync`].
+    /// As [`Vfs::sync`]; why it fails is logged once, and stands in
+    /// `.cbfs/status` until it succeeds.
     pub(super) fn sync(&self) -> Result<(), Error> {
         let Some(edition) = self.opened() else {
             return Ok(());
@@ -100,9 +99,46 @@ impl Slot {
         };
         self.begin_sync();
         let synced = editor.sync();
-        if synced.is_err() {
-            self.note_save();
-        }
+        self.tell_synced(&synced);
         synced
     }
+
+    fn tell_synced(&self, synced: &Result<(), Error>) {
+        let name = || {
+            let path = self.source().and_then(Source::path);
+            path.map_or("the base".to_owned(), |path| path.display().to_string())
+        };
+        match synced {
+            Ok(()) => {
+                if self.note_problem(None) {
+                    log::warn!("{}: all saves are on the disk now", name());
+                }
+            }
+            Err(error) => {
+                self.note_save();
+                let problem = problem_of(error);
+                if self.note_problem(Some(problem.clone())) {
+                    log::error!("{}: {problem}", name());
+                }
+            }
+        }
+    }
+}
+
+/// What is wrong if saves cannot be brought into the files of a base, what is
+/// safe, and what to do.
+fn problem_of(error: &Error) -> String {
+    let (why, advice) = match error {
+        Error::NoSpace => ("the disk is full".to_owned(), "free some space on it"),
+        Error::Stale => (
+            "another program changed the files under them".to_owned(),
+            "put its files back as they were, or unmount and move the journal away to go on \
+             without these saves",
+        ),
+        other => (other.to_string(), "see to the disk it lies on"),
+    };
+    format!(
+        "saves are not in the files of the base yet: {why}. They are in its journal and survive \
+         a crash of cbfs, but perhaps no power cut; {advice}. It is tried again every few seconds"
+    )
 }

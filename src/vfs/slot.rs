@@ -80,6 +80,8 @@ pub(super) struct Shown {
     pub(super) complaint: Option<String>,
     /// Whether that is all there is to show.
     pub(super) is_broken: bool,
+    /// What is wrong with saving: what is safe, and what to do.
+    pub(super) problem: Option<String>,
     /// How many times something else was shown,
     pub(super) changes: u32,
     /// and when for the last time.
@@ -145,6 +147,15 @@ impl Slot {
     /// What is shown, and how that came.
     pub(super) fn shown(&self) -> Shown {
         lock(&self.shown).clone()
+    }
+
+    /// Notes what is wrong with saving, if anything; gives whether that is
+    /// another thing than before.
+    pub(super) fn note_problem(&self, problem: Option<String>) -> bool {
+        let mut shown = lock(&self.shown);
+        let is_other = shown.problem != problem;
+        shown.problem = problem;
+        is_other
     }
 
     /// Lets it be known what is shown from now on.

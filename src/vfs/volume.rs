@@ -147,6 +147,8 @@ pub struct Facts {
     pub bytes: u64,
     /// How many of the many files there are; `None` as above.
     pub rendered: Option<u64>,
+    /// Why it cannot be changed, if it cannot.
+    pub read_only_because: Option<String>,
 }
 
 /// Something wrong with what is shown, in the order in which they are told.

@@ -59,9 +59,16 @@ pub(in crate::vfs) fn of_base(
     let mut sheet = Sheet::default();
     let facts = edition.volume.facts();
     add_mount(&mut sheet, shared, edition.volume.editor().is_some());
+    if let Some(why) = facts.read_only_because {
+        sheet.both("read only because", why);
+    }
     add_source(&mut sheet, source, facts.kind);
     sheet.line("state", state(shown));
     sheet.value("error", shown.complaint.clone());
+    if let Some(problem) = &shown.problem {
+        sheet.line("PROBLEM", problem);
+    }
+    sheet.value("problem", shown.problem.clone());
     for (what, count) in facts.counts {
         sheet.line(
             what,
@@ -84,6 +91,7 @@ pub(in crate::vfs) fn of_base(
     add_progress(&mut sheet, edition, facts.rendered);
     add_changes(&mut sheet, shown);
     add_defects(&mut sheet, edition.line.faults.count());
+    add_messages(&mut sheet, shared);
     let mut defects = String::new();
     edition.line.faults.write("", &mut defects);
     Report {
@@ -120,6 +128,7 @@ pub(in crate::vfs) fn of_shelf(folder: &Path, bases: &[Base], shared: &Shared) -
         &mut sheet,
         open.map(|edition| edition.line.faults.count()).sum(),
     );
+    add_messages(&mut sheet, shared);
     let mut defects = String::new();
     let mut values: Vec<Value> = Vec::new();
     for Base {
@@ -128,13 +137,17 @@ pub(in crate::vfs) fn of_shelf(folder: &Path, bases: &[Base], shared: &Shared) -
         shown,
     } in bases
     {
-        let state = edition
+        let mut state = edition
             .as_ref()
             .map_or("not looked into".into(), |_| state(shown));
+        if let Some(problem) = &shown.problem {
+            state = format!("{state}; PROBLEM {problem}");
+        }
         values.push(json!({
             "name": name,
             "is_open": edition.is_some() && !shown.is_broken,
             "error": shown.complaint,
+            "problem": shown.problem,
             "changes": shown.changes,
         }));
         sheet.line(format!("base {name}"), state);
@@ -232,4 +245,25 @@ fn add_defects(sheet: &mut Sheet, count: u64) {
     };
     sheet.line("defects met", shown);
     sheet.value("defects", count);
+}
+
+fn add_messages(sheet: &mut Sheet, shared: &Shared) {
+    let messages = shared.messages.all();
+    for message in &messages {
+        let times = match message.times {
+            1 => String::new(),
+            times => format!(" ({times} times)"),
+        };
+        let line = format!("{} {}: {}", date(message.time), message.level, message.text);
+        sheet.line("message", line + &times);
+    }
+    let values = messages.into_iter().map(|message| {
+        json!({
+            "time": unix(message.time),
+            "level": message.level,
+            "text": message.text,
+            "times": message.times,
+        })
+    });
+    sheet.value("messages", values.collect::<Vec<Value>>());
 }

@@ -333,6 +333,7 @@ pub(super) fn error_of_store(error: &storage::Error) -> Error {
             Error::NoSpace
         }
         storage::Error::Invalid { .. } => Error::TooLarge,
+        storage::Error::ChangedOutside { .. } => Error::Stale,
         other => Error::Damaged(other.to_string()),
     }
 }

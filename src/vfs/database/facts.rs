@@ -102,6 +102,7 @@ impl DatabaseVolume {
             code_page: Some((database.code_page().name(), database.is_code_page_given())),
             bytes: database.size_on_disk(),
             rendered: counts.map(|counts| counts.games + counts.deleted),
+            read_only_because: self.read_only_because.clone(),
         }
     }
 

@@ -114,19 +114,19 @@ impl DatabaseSource {
         self
     }
 
-    /// What it is saved with, if it is to be and can be changed.
-    fn open_to_write(&self) -> Result<Option<(Database, Saving)>, Error> {
+    /// What it is saved with, or why it is not to be changed or cannot be.
+    fn open_to_write(&self) -> Result<Result<(Database, Saving), String>, Error> {
         let Some(writer) = &self.writer else {
-            return Ok(None);
+            return Ok(Err("it was mounted so".to_owned()));
         };
         let family = Family::locate(&self.path)?;
         if let Some(why) = family.read_only_because() {
             log::info!("{why}; the base is shown to read only");
-            return Ok(None);
+            return Ok(Err(why));
         }
         let mut known = self.known();
         if known.is_closed {
-            return Ok(None);
+            return Ok(Err("the mount ends".to_owned()));
         }
         let store = match &known.store {
             Some(store) => {
@@ -141,7 +141,7 @@ impl DatabaseSource {
         known.store = Some(Arc::clone(&store));
         drop(known);
         let database = Database::open_in(&self.path, &self.options, store)?;
-        Ok(Some((database, Saving::new(writer))))
+        Ok(Ok((database, Saving::new(writer))))
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -180,10 +180,10 @@ impl Source for DatabaseSource {
     fn open(&self) -> Result<Box<dyn Volume>, String> {
         let told = |error: Error| error.to_string();
         let (database, saving) = match self.open_to_write().map_err(told)? {
-            Some((database, saving)) => (database, Some(saving)),
-            None => (
+            Ok((database, saving)) => (database, Ok(saving)),
+            Err(why) => (
                 Database::open(&self.path, &self.options).map_err(told)?,
-                None,
+                Err(why),
             ),
         };
         for defect in database.defects() {
@@ -193,8 +193,8 @@ impl Source for DatabaseSource {
         let page = format!("codepage={}", database.code_page().name());
         let volume = DatabaseVolume::new(database, &page);
         Ok(Box::new(match saving {
-            Some(saving) => volume.editable(saving),
-            None => volume,
+            Ok(saving) => volume.editable(saving),
+            Err(why) => volume.read_only_because(why),
         }))
     }
 

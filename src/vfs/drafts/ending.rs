@@ -5,7 +5,6 @@ use std::time::SystemTime;
 
 use super::saving::is_partial;
 use crate::vfs::editor::Role;
-use crate::vfs::slot::Slot;
 use crate::vfs::{Attr, Error, Ino, NodeKind, Place, Vfs, Written, about};
 
 /// A name that no game and no import has.
@@ -61,7 +60,7 @@ impl Vfs {
     /// Returns when all that was saved in a base survives a power cut.
     pub(in crate::vfs) fn sync_base(&self, ino: Ino) -> Result<(), Error> {
         match self.place(ino)? {
-            Place::Volume(slot, _) if slot.is_edited() => sync(&slot),
+            Place::Volume(slot, _) if slot.is_edited() => slot.sync(),
             _ => Ok(()),
         }
     }
@@ -92,16 +91,9 @@ impl Vfs {
         let mut synced = Ok(());
         for slot in &slots {
             if slot.is_edited() {
-                synced = synced.and(sync(slot));
+                synced = synced.and(slot.sync());
             }
         }
         synced
     }
-}
-
-/// Syncs what was saved in a base. All its states have that in common.
-fn sync(slot: &Slot) -> Result<(), Error> {
-    let edition = slot.edition();
-    let editor = edition.volume.editor().ok_or(Error::ReadOnly)?;
-    editor.sync()
 }

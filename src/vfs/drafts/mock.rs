@@ -45,6 +45,7 @@ pub(super) struct Stored {
     pub(super) syncs: u32,
     /// The medium fails.
     pub(super) is_full: bool,
+    pub(super) is_sync_failing: bool,
     /// Where the next import tells that it has begun, and waits.
     pub(super) pause: Option<(Sender<()>, Receiver<()>)>,
 }
@@ -331,7 +332,11 @@ impl Editor for Texts {
     }
 
     fn sync(&self) -> Result<(), Error> {
-        self.stored.lock().unwrap().syncs += 1;
+        let mut stored = self.stored.lock().unwrap();
+        stored.syncs += 1;
+        if stored.is_sync_failing {
+            return Err(Error::NoSpace);
+        }
         Ok(())
     }
 }
@@ -369,7 +374,7 @@ pub(super) fn mount_in(texts: &[&str], state: tempfile::TempDir, scratch_bytes: 
     };
     let options = Options {
         scratch_bytes,
-        state: Some(state.path().to_path_buf()),
+        state: vec![state.path().to_path_buf()],
         ..Options::default()
     };
     Mount {

@@ -23,7 +23,7 @@
 //! | [`saving`], [`outcome`] | a draft becomes a game, or is refused |
 //! | [`moving`], [`removing`] | files are renamed, removed, copied |
 //! | [`showing`] | directories with what lies on the desk |
-//! | [`rejected`] | refused drafts, on disk |
+//! | [`rejected`], [`private`] | refused drafts, on disk |
 //! | [`ending`] | modes and times, and the end |
 //!
 //! One lock keeps the books ([`State`]) and is held for steps, never while
@@ -43,6 +43,7 @@ mod names;
 mod opening;
 mod outcome;
 mod pool;
+mod private;
 mod rejected;
 mod removing;
 mod saving;
@@ -93,21 +94,24 @@ pub(super) struct Desk {
     is_used: AtomicBool,
     /// Whether the mount ends, and nothing more can be written.
     is_over: AtomicBool,
-    /// Where rejected drafts are kept,
-    directory: Option<PathBuf>,
-    /// by slot.
-    rejected: Mutex<HashMap<u64, Option<Arc<Rejected>>>>,
+    /// Where rejected drafts are kept: in the first that can take one.
+    directories: Vec<PathBuf>,
+    /// The rejected drafts of each slot.
+    rejected: Mutex<HashMap<u64, Arc<Rejected>>>,
 }
 
 impl Desk {
     /// An empty desk.
     pub(super) fn new(options: &Options) -> Desk {
         Desk {
-            pool: Arc::new(Pool::new(options.scratch_bytes, options.state.clone())),
+            pool: Arc::new(Pool::new(
+                options.scratch_bytes,
+                options.state.first().cloned(),
+            )),
             state: Mutex::default(),
             is_used: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
-            directory: options.state.clone(),
+            directories: options.state.clone(),
             rejected: Mutex::default(),
         }
     }
@@ -133,14 +137,18 @@ impl Desk {
 
     /// Where the rejected drafts of a base lie, if they are kept.
     fn rejected(&self, slot: &Slot) -> Option<Arc<Rejected>> {
-        let directory = self.directory.as_ref()?;
+        if self.directories.is_empty() {
+            return None;
+        }
         let known = self.rejected.lock();
         let mut known = known.unwrap_or_else(PoisonError::into_inner);
         let rejected = known.entry(slot.number()).or_insert_with(|| {
-            let directory = directory.join(name_of(slot)).join("rejected");
-            Some(Arc::new(Rejected::new(directory)))
+            let of_base = name_of(slot);
+            let directories = self.directories.iter();
+            let directories = directories.map(|directory| directory.join(&of_base));
+            Arc::new(Rejected::new(directories.collect()))
         });
-        rejected.clone()
+        Some(Arc::clone(rejected))
     }
 }
 

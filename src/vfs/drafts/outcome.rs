@@ -59,12 +59,13 @@ impl Vfs {
             log::error!("{name} is not saved: {why}; there is no directory to keep it in");
             return false;
         };
-        let kept = rejected.keep(origin, &mut sheet.lock().reader(), why);
+        let buffer = sheet.lock();
+        let kept = rejected.keep(origin, &|| buffer.reader(), why);
+        drop(buffer);
         match &kept {
-            Ok(kept) => {
-                let place = rejected.directory().join(kept);
-                let place = place.display();
-                log::warn!("{name} is not saved: {why}; kept as .cbfs/rejected/{kept}, {place}");
+            Ok((kept, path)) => {
+                let path = path.display();
+                log::warn!("{name} is not saved: {why}; kept as .cbfs/rejected/{kept}, {path}");
             }
             Err(error) => {
                 log::error!("{name} is not saved: {why}; and cannot be kept: {error}");

@@ -102,7 +102,7 @@ impl Pool {
 
     fn make_file(&self) -> io::Result<File> {
         let made = self.directory.as_deref().map(|directory| {
-            std::fs::create_dir_all(directory)?;
+            super::private::make(directory)?;
             tempfile::tempfile_in(directory)
         });
         match made {

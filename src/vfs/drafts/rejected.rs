@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::names::Place;
+use super::private;
 use crate::escape::push_line;
 use crate::vfs::Error;
 use crate::vfs::names::parse_game;
@@ -28,6 +29,9 @@ const MOST_BYTES: u64 = 1 << 30;
 
 /// Numbers of the files begin here.
 pub(super) const FIRST: u32 = 16;
+
+/// The name of the directory.
+const NAME: &str = "rejected";
 
 /// What a name begins with while its file is being written.
 const UNFINISHED: &str = ".unfinished";
@@ -65,7 +69,8 @@ impl Origin {
 /// The rejected drafts of one base.
 #[derive(Debug)]
 pub(super) struct Rejected {
-    directory: PathBuf,
+    /// Where they lie: the first directory that can take one has it.
+    directories: Vec<PathBuf>,
     /// Under which names drafts of this mount are kept that are of no game.
     files: Mutex<HashMap<Place, String>>,
     /// The names that were told, each at its number.
@@ -101,21 +106,18 @@ pub(super) struct Kept {
     pub(super) name: String,
     pub(super) number: u32,
     pub(super) stat: Metadata,
+    path: PathBuf,
 }
 
 impl Rejected {
-    /// Those in `directory`, which need not be there.
-    pub(super) fn new(directory: PathBuf) -> Rejected {
+    /// Those of a base that has these directories, which need not be there.
+    pub(super) fn new(of_base: Vec<PathBuf>) -> Rejected {
+        let directories = of_base.into_iter();
         Rejected {
-            directory,
+            directories: directories.map(|of_base| of_base.join(NAME)).collect(),
             files: Mutex::default(),
             numbers: Mutex::default(),
         }
-    }
-
-    /// Where they lie.
-    pub(super) fn directory(&self) -> &Path {
-        &self.directory
     }
 
     fn numbers(&self) -> MutexGuard<'_, Numbers> {
@@ -124,15 +126,16 @@ impl Rejected {
 
     /// All files, in the order of their numbers.
     pub(super) fn all(&self) -> Vec<Kept> {
-        let Ok(entries) = fs::read_dir(&self.directory) else {
-            return Vec::new();
-        };
+        let directories = self.directories.iter();
+        let entries = directories.filter_map(|directory| fs::read_dir(directory).ok());
         let mut names: Vec<String> = entries
+            .flatten()
             .flatten()
             .filter_map(|entry| entry.file_name().into_string().ok())
             .filter(|name| !name.starts_with(UNFINISHED))
             .collect();
         names.sort();
+        names.dedup();
         let mut all: Vec<Kept> = names.iter().filter_map(|name| self.find(name)).collect();
         all.sort_by_key(|kept| kept.number);
         all
@@ -140,12 +143,15 @@ impl Rejected {
 
     /// The file of this name.
     pub(super) fn find(&self, name: &str) -> Option<Kept> {
-        let path = self.path(name)?;
-        let stat = fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;
+        let (path, stat) = self.paths(name).find_map(|path| {
+            let stat = fs::symlink_metadata(&path).ok();
+            Some((path, stat.filter(Metadata::is_file)?))
+        })?;
         Some(Kept {
             name: name.to_owned(),
             number: self.numbers().of(name)?,
             stat,
+            path,
         })
     }
 
@@ -158,8 +164,7 @@ impl Rejected {
 
     /// Opens the file of this number for reading.
     pub(super) fn open(&self, number: u32) -> Result<File, Error> {
-        let path = self.path(&self.get(number)?.name).ok_or(Error::NotFound)?;
-        File::open(path).map_err(|error| failed(&error))
+        private::open(&self.get(number)?.path).map_err(|error| failed(&error))
     }
 
     /// Removes a draft, and the reason that lies beside it, or a reason alone.
@@ -176,8 +181,14 @@ impl Rejected {
     }
 
     fn remove_one(&self, name: &str) -> Result<(), Error> {
-        let path = self.path(name).ok_or(Error::NotFound)?;
-        fs::remove_file(path).map_err(|error| failed(&error))
+        let mut removed = Err(Error::NotFound);
+        for path in self.paths(name) {
+            match fs::remove_file(path).map_err(|error| failed(&error)) {
+                Err(Error::NotFound) => {}
+                result => removed = result,
+            }
+        }
+        removed
     }
 
     /// Forgets the draft of `origin`, since that was saved.
@@ -199,38 +210,57 @@ impl Rejected {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a draft that was refused, and `why`; gives its name here. It
-    /// survives a power cut.
-    pub(super) fn keep(
+    /// Keeps a draft that was refused, and `why`; gives its name here, and
+    /// where it lies. It survives a power cut.
+    ///
+    /// # Errors
+    ///
+    /// That of the first directory, if none can take it.
+    pub(super) fn keep<R: Read>(
         &self,
         origin: &Origin,
-        text: &mut dyn Read,
+        text: &dyn Fn() -> R,
         why: &str,
-    ) -> io::Result<String> {
-        fs::create_dir_all(&self.directory)?;
+    ) -> io::Result<(String, PathBuf)> {
         let name = self.name_for(origin)?;
-        let no_name = || io::Error::from(io::ErrorKind::InvalidInput);
-        let path = self.path(&name).ok_or_else(no_name)?;
-        let reason = self.path(&reason_of(&name)).ok_or_else(no_name)?;
+        self.check_room(&name)?;
+        let mut failed = None;
+        for directory in &self.directories {
+            match keep_in(directory, &name, &mut text(), why) {
+                Ok(path) => {
+                    self.remove_outdated(directory, &name);
+                    return Ok((name, path));
+                }
+                Err(error) => drop(failed.get_or_insert(error)),
+            }
+        }
+        Err(failed.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
+    }
+
+    /// Sees that there is room for a draft of this name.
+    fn check_room(&self, name: &str) -> io::Result<()> {
         let others = self.all();
-        let is_other = |kept: &&Kept| kept.name != name && kept.name != reason_of(&name);
+        let is_other = |kept: &&Kept| kept.name != name && kept.name != reason_of(name);
         let others = others.iter().filter(is_other);
         let (count, bytes) = others.fold((0, 0), |(count, bytes), kept| {
             (count + 1, bytes + kept.stat.len())
         });
         if count + 2 > MOST_FILES || bytes >= MOST_BYTES {
-            let full = format!(
-                "{} is full; remove what is not needed",
-                self.directory.display()
-            );
+            let full = ".cbfs/rejected/ is full; remove what is not needed";
             return Err(io::Error::new(io::ErrorKind::StorageFull, full));
         }
-        self.write(&path, text)?;
-        let mut line = String::new();
-        push_line(&mut line, why.trim_end());
-        self.write(&reason, &mut line.as_bytes())?;
-        File::open(&self.directory)?.sync_all()?;
-        Ok(name)
+        Ok(())
+    }
+
+    /// Removes what another directory than `directory` has of this name.
+    fn remove_outdated(&self, directory: &Path, name: &str) {
+        let others = self.directories.iter().filter(|other| *other != directory);
+        for other in others {
+            for name in [name, &reason_of(name)] {
+                // It is hidden by the other one, or not there.
+                let _ = fs::remove_file(other.join(name));
+            }
+        }
     }
 
     /// The name of the draft of `origin`: that which it has, or a free one.
@@ -253,24 +283,47 @@ impl Rejected {
         Ok(name)
     }
 
-    /// Writes a file so that it is there whole or not at all.
-    fn write(&self, path: &Path, bytes: &mut dyn Read) -> io::Result<()> {
-        let mut file = tempfile::Builder::new()
-            .prefix(UNFINISHED)
-            .tempfile_in(&self.directory)?;
-        io::copy(bytes, &mut file)?;
-        file.flush()?;
-        file.as_file().sync_all()?;
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(())
+    /// Where a file of this name may lie; names of elsewhere lie nowhere.
+    fn paths(&self, name: &str) -> impl Iterator<Item = PathBuf> {
+        let directories = self.directories.iter().filter(|_| is_plain(name));
+        directories.map(move |directory| directory.join(name))
     }
+}
 
-    /// Where the file of this name lies; names of elsewhere lie nowhere.
-    fn path(&self, name: &str) -> Option<PathBuf> {
-        let is_plain = !name.is_empty() && !name.contains(['/', '\0']);
-        let is_ours = !name.starts_with(UNFINISHED) && name != "." && name != "..";
-        (is_plain && is_ours).then(|| self.directory.join(name))
+fn is_plain(name: &str) -> bool {
+    let is_plain = !name.is_empty() && !name.contains(['/', '\0']);
+    is_plain && !name.starts_with(UNFINISHED) && name != "." && name != ".."
+}
+
+/// Keeps a draft in `directory`, made if need be; gives where it lies.
+fn keep_in(directory: &Path, name: &str, text: &mut dyn Read, why: &str) -> io::Result<PathBuf> {
+    if !is_plain(name) {
+        return Err(io::ErrorKind::InvalidInput.into());
     }
+    if let Some(of_base) = directory.parent() {
+        private::make(of_base)?;
+    }
+    private::make(directory)?;
+    let path = directory.join(name);
+    write(directory, &path, text)?;
+    let mut line = String::new();
+    push_line(&mut line, why.trim_end());
+    let reason = directory.join(reason_of(name));
+    write(directory, &reason, &mut line.as_bytes())?;
+    File::open(directory)?.sync_all()?;
+    Ok(path)
+}
+
+/// Writes a file so that it is there whole or not at all, for its owner alone.
+fn write(directory: &Path, path: &Path, bytes: &mut dyn Read) -> io::Result<()> {
+    let mut file = tempfile::Builder::new()
+        .prefix(UNFINISHED)
+        .tempfile_in(directory)?;
+    io::copy(bytes, &mut file)?;
+    file.flush()?;
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
 }
 
 /// `000123.txt` for `000123.pgn`.

@@ -999,3 +999,24 @@ fn an_empty_file_does_not_hide_the_game_that_got_its_number() {
     mount.write(IMPORT, "a.pgn", "a *").unwrap();
     assert_eq!(mount.read(GAMES, "000005.pgn").unwrap(), "a *\n");
 }
+
+#[test]
+fn saves_that_cannot_be_synced_are_told_until_they_are() {
+    let mount = mount();
+    mount.write(GAMES, ONE, "new *").unwrap();
+    let status = || {
+        let about = mount.vfs.lookup(Ino::ROOT, b".cbfs").unwrap().ino;
+        mount.read(about, "status").unwrap()
+    };
+    assert!(!status().contains("PROBLEM"));
+    mount.stored.lock().unwrap().is_sync_failing = true;
+    assert_eq!(mount.vfs.fsync_directory(GAMES).errno(), Err(libc::ENOSPC));
+    let told = status();
+    assert!(
+        told.contains("PROBLEM:") && told.contains("free some space"),
+        "{told}"
+    );
+    mount.stored.lock().unwrap().is_sync_failing = false;
+    mount.vfs.fsync_directory(GAMES).unwrap();
+    assert!(!status().contains("PROBLEM"));
+}

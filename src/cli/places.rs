@@ -1,0 +1,121 @@
+//! Where the daemon keeps what is not in the base.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use nix::unistd::{AccessFlags, access, getuid};
+
+/// Where drafts are kept if there is no home, as when mount(8) mounts at boot.
+const SYSTEM_STATE: &str = "/var/lib/cbfs";
+
+/// Where the lengths of texts are kept for the next mount.
+pub(super) fn cache() -> Option<PathBuf> {
+    let of_unit = absolute(&variable, "CACHE_DIRECTORY");
+    of_unit.or_else(|| of_user(&variable, "XDG_CACHE_HOME", ".cache"))
+}
+
+/// Where drafts are kept that could not be saved: the directories that can be
+/// used, the best one first.
+pub(super) fn state() -> Vec<PathBuf> {
+    let all = state_directories(&variable, getuid().as_raw());
+    all.into_iter().filter(|path| can_be_used(path)).collect()
+}
+
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
+type Variables<'v> = dyn Fn(&str) -> Option<OsString> + 'v;
+
+/// The directory that systemd sets aside for a unit that asks for one, our
+/// part of the user's, that of the system, and our part of what lasts until
+/// the user logs out.
+fn state_directories(variables: &Variables<'_>, uid: u32) -> Vec<PathBuf> {
+    let runtime = absolute(variables, "XDG_RUNTIME_DIR");
+    let runtime = runtime.unwrap_or_else(|| PathBuf::from(format!("/run/user/{uid}")));
+    let all = [
+        absolute(variables, "STATE_DIRECTORY"),
+        of_user(variables, "XDG_STATE_HOME", ".local/state"),
+        Some(PathBuf::from(SYSTEM_STATE)),
+        Some(runtime.join("cbfs")),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn of_user(variables: &Variables<'_>, name: &str, in_home: &str) -> Option<PathBuf> {
+    let home = || Some(absolute(variables, "HOME")?.join(in_home));
+    let directory = absolute(variables, name).or_else(home);
+    directory.map(|directory| directory.join("cbfs"))
+}
+
+fn absolute(variables: &Variables<'_>, name: &str) -> Option<PathBuf> {
+    let path = variables(name).map(PathBuf::from);
+    path.filter(|path| path.is_absolute())
+}
+
+/// Whether this is a directory of ours that can be written, or can be made in
+/// one that is ours or the system's. What belongs to another user may lead
+/// anywhere.
+fn can_be_used(path: &Path) -> bool {
+    let above = path
+        .ancestors()
+        .find(|path| path.symlink_metadata().is_ok());
+    let Some((above, stat)) = above.and_then(|above| Some((above, fs::metadata(above).ok()?)))
+    else {
+        return false;
+    };
+    let ours = getuid().as_raw();
+    let is_ours = stat.uid() == ours || (stat.uid() == 0 && above != path);
+    let needed = AccessFlags::W_OK | AccessFlags::X_OK;
+    stat.is_dir() && is_ours && access(above, needed).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directories(variables: &[(&str, &str)]) -> Vec<String> {
+        let value = |name: &str| {
+            let found = variables.iter().find(|(it, _)| *it == name);
+            found.map(|(_, value)| OsString::from(value))
+        };
+        let all = state_directories(&value, 7);
+        all.iter().map(|path| path.display().to_string()).collect()
+    }
+
+    #[test]
+    fn drafts_are_kept_with_or_without_a_home() {
+        let none = ["/var/lib/cbfs", "/run/user/7/cbfs"];
+        assert_eq!(directories(&[]), none);
+        assert_eq!(directories(&[("HOME", ""), ("XDG_STATE_HOME", "x")]), none);
+        let home = directories(&[("HOME", "/h"), ("XDG_RUNTIME_DIR", "/r")]);
+        assert_eq!(home, ["/h/.local/state/cbfs", "/var/lib/cbfs", "/r/cbfs"]);
+        let unit = [
+            ("HOME", "/h"),
+            ("XDG_STATE_HOME", "/s"),
+            ("STATE_DIRECTORY", "/u"),
+        ];
+        assert_eq!(directories(&unit)[..2], ["/u", "/s/cbfs"]);
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_made_or_is_anothers_is_not_used() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(can_be_used(&folder.path().join("a/b")));
+        assert!(can_be_used(folder.path()));
+        fs::write(folder.path().join("file"), "").unwrap();
+        assert!(!can_be_used(&folder.path().join("file/b")));
+        std::os::unix::fs::symlink("nowhere", folder.path().join("link")).unwrap();
+        assert!(!can_be_used(&folder.path().join("link/b")));
+        assert!(!can_be_used(Path::new("")));
+        if getuid().is_root() {
+            let others = folder.path().join("others");
+            fs::create_dir(&others).unwrap();
+            std::os::unix::fs::chown(&others, Some(12_345), None).unwrap();
+            assert!(!can_be_used(&others));
+            assert!(!can_be_used(&others.join("b")));
+        }
+    }
+}

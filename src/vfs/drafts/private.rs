@@ -1,0 +1,71 @@
+//! Directories that only their owner can look into.
+
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+use nix::unistd::geteuid;
+
+/// Modes of such a directory.
+const MODE: u32 = 0o700;
+
+/// Makes `directory` and those above it that are missing, for the caller alone.
+/// One that is there must be a directory of the caller, and no link: else
+/// another user could have prepared it to lead elsewhere.
+///
+/// # Errors
+///
+/// That of the system, or [`io::ErrorKind::PermissionDenied`].
+pub(super) fn make(directory: &Path) -> io::Result<()> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(MODE)
+        .create(directory)?;
+    let stat = fs::symlink_metadata(directory)?;
+    if !stat.is_dir() || stat.uid() != geteuid().as_raw() {
+        let what = format!("{}: not a directory of this user", directory.display());
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
+    }
+    if stat.mode() & 0o777 != MODE {
+        fs::set_permissions(directory, Permissions::from_mode(MODE))?;
+    }
+    Ok(())
+}
+
+/// Opens a plain file to read it; a link is not followed.
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true);
+    options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    let file = options.open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_owner_can_look_into_it_and_links_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let (inner, link) = (folder.path().join("a/b"), folder.path().join("link"));
+        make(&inner).unwrap();
+        fs::set_permissions(&inner, Permissions::from_mode(0o755)).unwrap();
+        make(&inner).unwrap();
+        for directory in [folder.path().join("a"), inner.clone()] {
+            assert_eq!(fs::metadata(directory).unwrap().mode() & 0o777, MODE);
+        }
+        std::os::unix::fs::symlink(&inner, &link).unwrap();
+        let refused = make(&link).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
+        fs::write(inner.join("file"), "x").unwrap();
+        std::os::unix::fs::symlink(inner.join("file"), inner.join("to")).unwrap();
+        assert!(open(&inner.join("file")).is_ok());
+        assert!(open(&inner.join("to")).is_err());
+        assert!(open(&inner).is_err());
+    }
+}
