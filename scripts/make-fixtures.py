@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from recipes import annotations, books, damage, encodings, headers, kvetka, namesakes, sample, starts, texts  # noqa: E402
+from recipes import annotations, books, damage, encodings, headers, kvetka, namesakes, remarks, sample, starts, texts  # noqa: E402
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
 
@@ -23,7 +23,7 @@ FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
 def wanted_files():
     """Every file of every case by its path."""
     files = {}
-    for recipe in (sample, annotations, encodings, starts, headers, namesakes, texts, damage):
+    for recipe in (sample, annotations, remarks, encodings, starts, headers, namesakes, texts, damage):
         for case in recipe.cases():
             folder = FIXTURES / "cbh" / case.base.name
             files |= {folder / name: content for name, content in case.files().items()}

@@ -25,6 +25,7 @@ mod compact;
 mod crossref;
 mod database;
 mod date;
+mod diff;
 mod entities;
 mod error;
 pub mod extended;

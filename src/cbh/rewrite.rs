@@ -6,14 +6,17 @@
 //! held against the one the bytes were read as, part by part, and each part
 //! that says the same keeps its bytes.
 
-use std::collections::{HashMap, VecDeque};
+mod matched;
+mod merge;
 
-use shakmaty::Move;
+use std::ops::Range;
 
 use super::annotations::{self, StoredRemark};
 use super::moves::{self, EncodeError, Encoded};
 use super::{CodePage, GameId, StoredGame};
-use crate::game::{Annotation, Game, MoveTree, PlyId, Start, Text};
+use crate::game::{Annotation, Game, MoveTree, PlyId, Start};
+use matched::Matched;
+use merge::{Merge, says_the_same};
 
 /// The bytes of a new game.
 ///
@@ -77,25 +80,23 @@ pub fn rewrite(
     };
     let record = stored.annotations.as_deref().unwrap_or_default();
     let old = OldRemarks::new(record, &read.tree, page);
-    let mut remarks = Vec::new();
+    let mut merge = Merge::new(&old.remarks, page);
     for index in 0..=edited.tree.len() {
-        let Some(ply) = edited.tree.place(index) else {
-            continue;
-        };
-        let kept = matched.read_of(ply).map_or(&[][..], |read| old.on(read));
-        let merged = merge(kept, edited.annotations.on(ply), page);
-        let at = position(ply);
-        remarks.extend(
-            merged
-                .into_iter()
-                .map(|(kind, payload)| (at, kind, payload)),
-        );
+        if let Some(ply) = edited.tree.place(index) {
+            let kept = matched.read_of(ply).map_or(0..0, |read| old.on(read));
+            merge.ply(position(ply), kept, edited.annotations.on(ply));
+        }
     }
+    let mut remarks = merge.finish();
     merge_stray(&old, edited, page, &mut remarks);
-    remarks.sort_by_key(|(position, ..)| *position);
+    remarks.sort_by_key(|remark| remark.position);
     let annotations = if old.are(&remarks) {
         stored.annotations.clone()
     } else {
+        if keeps_moves {
+            remarks = old.in_record_order(remarks);
+        }
+        let remarks: Vec<Remark> = remarks.into_iter().map(MergedRemark::stored).collect();
         annotations::encode(id.0, &remarks)?
     };
     Ok(StoredGame { moves, annotations })
@@ -122,77 +123,34 @@ pub(super) fn starts_alike(a: &Start, b: &Start) -> bool {
     a.is_set_up == b.is_set_up && a.is_chess960 == b.is_chess960 && fen(a) == fen(b)
 }
 
-/// Which ply of the game that was read each ply of the edited one was.
-struct Matched {
-    /// By index of the edited ply; the start is matched with the start.
-    read: Vec<Option<PlyId>>,
-    /// The same moves, in the same order everywhere.
-    is_same: bool,
-}
-
-impl Matched {
-    /// Matches plies that are reached by the same moves; of equal
-    /// alternatives the first with the first.
-    fn new(read: &MoveTree, edited: &MoveTree) -> Matched {
-        let mut matched = Matched {
-            read: vec![None; edited.len() + 1],
-            is_same: read.len() == edited.len(),
-        };
-        let mut open = vec![(PlyId::START, PlyId::START)];
-        while let Some((old, new)) = open.pop() {
-            if let Some(place) = matched.read.get_mut(new.index()) {
-                *place = Some(old);
-            }
-            let mut left = children_by_move(read, old);
-            for (at, child) in children(edited, new).enumerate() {
-                let same_move = left.get_mut(&move_of(edited, child));
-                match same_move.and_then(VecDeque::pop_front) {
-                    Some((place, was)) => {
-                        matched.is_same &= place == at;
-                        open.push((was, child));
-                    }
-                    None => matched.is_same = false,
-                }
-            }
-        }
-        matched
-    }
-
-    fn read_of(&self, edited: PlyId) -> Option<PlyId> {
-        *self.read.get(edited.index())?
-    }
-}
-
-fn children(tree: &MoveTree, parent: PlyId) -> impl Iterator<Item = PlyId> + '_ {
-    std::iter::successors(tree.first_child(parent), |&child| tree.next_sibling(child))
-}
-
-fn move_of(tree: &MoveTree, ply: PlyId) -> Option<Move> {
-    tree.ply(ply)?.mv
-}
-
-/// The children of a ply, with their place among them, by their move.
-fn children_by_move(
-    tree: &MoveTree,
-    parent: PlyId,
-) -> HashMap<Option<Move>, VecDeque<(usize, PlyId)>> {
-    let mut by_move: HashMap<_, VecDeque<_>> = HashMap::new();
-    for (at, child) in children(tree, parent).enumerate() {
-        by_move
-            .entry(move_of(tree, child))
-            .or_default()
-            .push_back((at, child));
-    }
-    by_move
-}
-
 /// A remark to be stored: position, kind, payload.
 type Remark = (i32, u8, Vec<u8>);
+
+/// A remark of the edited game.
+struct MergedRemark {
+    position: i32,
+    kind: u8,
+    payload: Vec<u8>,
+    /// The index of the stored remark whose place it has.
+    was: Option<usize>,
+}
+
+impl MergedRemark {
+    fn stored(self) -> Remark {
+        (self.position, self.kind, self.payload)
+    }
+}
+
+/// A remark as stored, and what it says.
+type OldRemark<'a> = (StoredRemark<'a>, Annotation);
 
 /// The remarks of the stored record, with what they say.
 struct OldRemarks<'a> {
     /// In order of their positions; those of one position as stored.
-    remarks: Vec<(StoredRemark<'a>, Annotation)>,
+    remarks: Vec<OldRemark<'a>>,
+    /// The place of each in the record, where not all are in the order of
+    /// their positions.
+    places: Option<Vec<usize>>,
     /// Number of plies of the game.
     plies: usize,
 }
@@ -209,19 +167,19 @@ impl<'a> OldRemarks<'a> {
         remarks.sort_by_key(|(remark, _)| remark.position);
         OldRemarks {
             remarks,
+            places: places(record),
             plies: tree.len(),
         }
     }
 
     /// Those of one ply.
-    fn on(&self, ply: PlyId) -> &[(StoredRemark<'a>, Annotation)] {
+    fn on(&self, ply: PlyId) -> Range<usize> {
         let position = position_of(ply);
         let before = |limit| {
             self.remarks
                 .partition_point(move |(remark, _)| remark.position < limit)
         };
-        let range = before(position)..before(position.saturating_add(1));
-        self.remarks.get(range).unwrap_or_default()
+        before(position)..before(position.saturating_add(1))
     }
 
     /// Those at positions without a ply.
@@ -234,118 +192,52 @@ impl<'a> OldRemarks<'a> {
     }
 
     /// Whether these are the remarks, byte for byte.
-    fn are(&self, remarks: &[Remark]) -> bool {
+    fn are(&self, remarks: &[MergedRemark]) -> bool {
         let old = self.remarks.iter().map(|(remark, _)| remark);
         old.map(|remark| (remark.position, remark.kind, remark.payload))
             .eq(remarks
                 .iter()
-                .map(|(position, kind, payload)| (*position, *kind, payload.as_slice())))
+                .map(|remark| (remark.position, remark.kind, remark.payload.as_slice())))
+    }
+
+    /// Remarks in the order of the record; new ones stay behind those that they
+    /// follow.
+    fn in_record_order(&self, remarks: Vec<MergedRemark>) -> Vec<MergedRemark> {
+        let Some(places) = &self.places else {
+            return remarks;
+        };
+        let mut last = 0;
+        let with_place = |remark: MergedRemark| {
+            let place = remark.was.and_then(|was| places.get(was));
+            last = place.copied().unwrap_or(last);
+            (last, remark)
+        };
+        let mut remarks: Vec<_> = remarks.into_iter().map(with_place).collect();
+        remarks.sort_by_key(|(place, _)| *place);
+        remarks.into_iter().map(|(_, remark)| remark).collect()
     }
 }
 
-/// The remarks of one ply: stored ones that the edit left, in their order,
-/// with their bytes; then the others, each where ChessBase has its kind.
-fn merge<'e>(
-    old: &[(StoredRemark<'_>, Annotation)],
-    edited: impl Iterator<Item = &'e Annotation>,
-    page: CodePage,
-) -> Vec<(u8, Vec<u8>)> {
-    let mut keeps = vec![false; old.len()];
-    let mut added = Vec::new();
-    for remark in edited {
-        let same = unchanged(old, &keeps, remark, page);
-        if same.is_empty() {
-            added.push(annotations::encode_remark(remark, page));
-        }
-        for at in same {
-            if let Some(keep) = keeps.get_mut(at) {
-                *keep = true;
-            }
-        }
+/// The place in the record of each remark, these in order of their positions;
+/// `None` if they are so in the record.
+fn places(record: &[u8]) -> Option<Vec<usize>> {
+    let stored = annotations::remarks(record).map_while(Result::ok);
+    let positions: Vec<i32> = stored.map(|remark| remark.position).collect();
+    if positions.is_sorted() {
+        return None;
     }
-    let kept = old.iter().zip(&keeps).filter(|(_, keep)| **keep);
-    let mut merged: Vec<_> = kept
-        .map(|((remark, _), _)| (remark.kind, remark.payload.to_vec()))
-        .collect();
-    for remark in added {
-        let after = merged
-            .iter()
-            .rposition(|(kind, _)| rank(*kind) <= rank(remark.0));
-        merged.insert(after.map_or(0, |at| at + 1), remark);
-    }
-    merged
-}
-
-/// Which stored remarks, not taken yet, say together what `remark` says:
-/// one, or texts of one language, which are one text to a reader.
-fn unchanged(
-    old: &[(StoredRemark<'_>, Annotation)],
-    taken: &[bool],
-    remark: &Annotation,
-    page: CodePage,
-) -> Vec<usize> {
-    let free = || {
-        let all = old.iter().zip(taken).enumerate();
-        all.filter(|(_, (_, taken))| !**taken)
-            .map(|(at, ((_, value), _))| (at, value))
-    };
-    if let Some((at, _)) = free().find(|(_, value)| says_the_same(value, remark, page)) {
-        return vec![at];
-    }
-    let Some(text) = text_of(remark) else {
-        return Vec::new();
-    };
-    let is_part = |value: &Annotation| {
-        std::mem::discriminant(value) == std::mem::discriminant(remark)
-            && text_of(value).is_some_and(|part| part.language == text.language)
-    };
-    let parts: Vec<_> = free().filter(|(_, value)| is_part(value)).collect();
-    let joined: Vec<&str> = parts
-        .iter()
-        .filter_map(|(_, value)| Some(text_of(value)?.text.as_str()))
-        .collect();
-    let whole = Text {
-        text: joined.join(" "),
-        ..text.clone()
-    };
-    if whole.shows_the_same(text) {
-        parts.into_iter().map(|(at, _)| at).collect()
-    } else {
-        Vec::new()
-    }
-}
-
-fn text_of(remark: &Annotation) -> Option<&Text> {
-    match remark {
-        Annotation::TextAfter(text) | Annotation::TextBefore(text) => Some(text),
-        _ => None,
-    }
-}
-
-fn says_the_same(old: &Annotation, new: &Annotation, page: CodePage) -> bool {
-    match (old, new) {
-        (Annotation::TextAfter(old), Annotation::TextAfter(new))
-        | (Annotation::TextBefore(old), Annotation::TextBefore(new)) => old.shows_the_same(new),
-        _ => {
-            old == new
-                || annotations::encode_remark(old, page) == annotations::encode_remark(new, page)
-        }
-    }
-}
-
-/// The usual order of kinds on one ply: text before, symbols, text after,
-/// the rest.
-fn rank(kind: u8) -> u8 {
-    match kind {
-        0x82 => 0,
-        0x03 => 1,
-        0x02 => 2,
-        _ => 3,
-    }
+    let mut places: Vec<usize> = (0..positions.len()).collect();
+    places.sort_by_key(|&place| positions.get(place));
+    Some(places)
 }
 
 /// Remarks at positions without a ply stay at their positions.
-fn merge_stray(old: &OldRemarks<'_>, edited: &Game, page: CodePage, remarks: &mut Vec<Remark>) {
+fn merge_stray(
+    old: &OldRemarks<'_>,
+    edited: &Game,
+    page: CodePage,
+    remarks: &mut Vec<MergedRemark>,
+) {
     let mut left: Vec<_> = old.stray().collect();
     for (position, remark) in edited.annotations.stray() {
         let same = left.iter().position(|(old, value)| {
@@ -355,6 +247,11 @@ fn merge_stray(old: &OldRemarks<'_>, edited: &Game, page: CodePage, remarks: &mu
             Some((old, _)) => (old.kind, old.payload.to_vec()),
             None => annotations::encode_remark(remark, page),
         };
-        remarks.push((position, kind, payload));
+        remarks.push(MergedRemark {
+            position,
+            kind,
+            payload,
+            was: None,
+        });
     }
 }

@@ -7,7 +7,7 @@
 
 use shakmaty::{Color, Square};
 
-use super::{Nation, PlyId};
+use super::{Nation, PlyId, shown_words};
 
 /// One remark.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,42 +85,13 @@ pub struct Text {
 }
 
 impl Text {
-    /// Whether both say the same as far as a PGN comment can show it: blanks
-    /// and line breaks count as one blank, braces as parentheses, and no word
-    /// is longer than [`MAX_WORD_BYTES`].
+    /// Whether both say the same as far as a PGN comment can show it, see
+    /// [`shown_words`].
     pub fn shows_the_same(&self, other: &Text) -> bool {
+        let words = |text| shown_words(text).map(|word| word.word);
         (self.language, self.lead) == (other.language, other.lead)
-            && shown(&self.text) == shown(&other.text)
+            && words(&self.text).eq(words(&other.text))
     }
-}
-
-/// The most bytes that stand together in a comment without a blank: some
-/// programs fail on words of a thousand.
-pub const MAX_WORD_BYTES: usize = 200;
-
-/// The words of a text as a comment can show them.
-fn shown(text: &str) -> Vec<String> {
-    let plain: String = text
-        .chars()
-        .map(|c| match c {
-            '{' => '(',
-            '}' => ')',
-            c if c.is_control() => ' ',
-            c => c,
-        })
-        .collect();
-    let plain = plain.replace("[ %", "[%");
-    let words = plain.split_whitespace().flat_map(word_parts);
-    words.map(str::to_owned).collect()
-}
-
-/// A word in parts of at most [`MAX_WORD_BYTES`], cut between characters.
-pub fn word_parts(mut word: &str) -> impl Iterator<Item = &str> {
-    std::iter::from_fn(move || {
-        let (part, rest) = word.split_at_checked(word.floor_char_boundary(MAX_WORD_BYTES))?;
-        word = rest;
-        Some(part).filter(|part| !part.is_empty())
-    })
 }
 
 /// A square and its colour: 2 green, 3 yellow, 4 red; others occur.

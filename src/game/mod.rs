@@ -26,12 +26,13 @@ mod nation;
 mod position;
 mod result;
 mod san;
+mod shown;
 mod start;
 mod tree;
 
 pub use annotation::{
-    Annotation, Annotations, Answer, Arrow, ColoredSquare, Evaluation, MAX_WORD_BYTES, Phase,
-    ProfilePoint, Quotation, Stage, Text, TimeSpent, Training, VariationColor, word_parts,
+    Annotation, Annotations, Answer, Arrow, ColoredSquare, Evaluation, Phase, ProfilePoint,
+    Quotation, Stage, Text, TimeSpent, Training, VariationColor,
 };
 pub use board::Board;
 pub use date::Date;
@@ -46,6 +47,7 @@ pub use nation::Nation;
 pub use position::{IllegalMove, Position};
 pub use result::GameResult;
 pub use san::San;
+pub use shown::{MAX_WORD_BYTES, ShownWord, shown_characters, shown_words, word_parts};
 pub use start::Start;
 pub use tree::{Branch, Line, MoveTree, Ply, PlyId};
 

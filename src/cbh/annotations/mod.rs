@@ -41,11 +41,13 @@
 //! To add a kind: a variant in `game/annotation.rs`, an arm each in
 //! [`decode`] and [`encode`], its spelling in `pgn/command.rs`, a row here.
 
+mod edited;
 mod payload;
 mod quotation;
 mod text;
 mod training;
 
+pub(super) use edited::{divide, encode_edited};
 pub(super) use text::CommentText;
 
 use super::CodePage;

@@ -76,24 +76,7 @@ impl CommentText for CodePage {
             return std::str::from_utf8(bytes).unwrap_or_default().to_owned();
         }
         let mut text = String::with_capacity(bytes.len());
-        match std::str::from_utf8(bytes) {
-            Ok(unicode) => unicode.chars().for_each(|c| push_sign(c, &mut text)),
-            Err(_) if self.has_chess_signs() => {
-                for &byte in bytes {
-                    match SIGNS.iter().find(|(sign, ..)| *sign == byte) {
-                        Some((_, _, unicode)) => text.push(*unicode),
-                        None if byte == DIAGRAM_BYTE => text.push_str(DIAGRAM),
-                        None if byte.is_ascii() => push_sign(char::from(byte), &mut text),
-                        None => self.decode_into(&[byte], &mut text),
-                    }
-                }
-            }
-            Err(_) => {
-                let mut page = String::new();
-                self.decode_page_into(bytes, &mut page);
-                page.chars().for_each(|c| push_sign(c, &mut text));
-            }
-        }
+        self.decode_characters(bytes, &mut text, |_, _| {});
         if text.contains('\r') {
             text = text.replace("\r\n", "\n").replace('\r', "\n");
         }
@@ -101,21 +84,65 @@ impl CommentText for CodePage {
     }
 
     fn encode_comment(self, text: &str) -> Vec<u8> {
-        let text = text.replace('\n', "\r\n");
         if text.is_ascii() {
-            return text.into_bytes();
+            return text.replace('\n', "\r\n").into_bytes();
         }
-        let encoded: Option<Vec<u8>> = if self.has_chess_signs() {
-            text.chars().map(|c| self.sign_or_letter(c)).collect()
-        } else {
-            self.encode_exactly(&text)
-        };
         // Bytes that happen to be UTF-8 would be read as that.
         let is_read_back =
             |bytes: &Vec<u8>| self.decode_comment(bytes) == self.decode_comment(text.as_bytes());
-        encoded
+        self.encode_in_page(text)
             .filter(is_read_back)
-            .unwrap_or_else(|| private_signs(&text).into_bytes())
+            .unwrap_or_else(|| encode_in_utf8(text))
+    }
+}
+
+impl CodePage {
+    /// Appends the characters of a stored text as they are shown, line breaks
+    /// as they are; after each calls `after` with the number of bytes read, and
+    /// with the length of the text.
+    pub(super) fn decode_characters(
+        self,
+        bytes: &[u8],
+        text: &mut String,
+        mut after: impl FnMut(usize, usize),
+    ) {
+        if let Ok(unicode) = std::str::from_utf8(bytes) {
+            for (at, c) in unicode.char_indices() {
+                push_sign(c, text);
+                after(at + c.len_utf8(), text.len());
+            }
+        } else if self.has_chess_signs() {
+            for (at, &byte) in bytes.iter().enumerate() {
+                match SIGNS.iter().find(|(sign, ..)| *sign == byte) {
+                    Some((_, _, unicode)) => text.push(*unicode),
+                    None if byte == DIAGRAM_BYTE => text.push_str(DIAGRAM),
+                    None if byte.is_ascii() => push_sign(char::from(byte), text),
+                    None => self.decode_into(&[byte], text),
+                }
+                after(at + 1, text.len());
+            }
+        } else {
+            let mut page = String::new();
+            self.decode_page_into(bytes, &mut page);
+            for (at, c) in page.chars().enumerate() {
+                push_sign(c, text);
+                after(at + 1, text.len());
+            }
+        }
+    }
+
+    /// The bytes of a piece of text in this page; `None` if it lacks a
+    /// character.
+    pub(super) fn encode_in_page(self, text: &str) -> Option<Vec<u8>> {
+        let text = text.replace('\n', "\r\n");
+        if text.is_ascii() {
+            return Some(text.into_bytes());
+        }
+        if self.has_chess_signs() {
+            text.chars().map(|c| self.sign_or_letter(c)).collect()
+        } else {
+            self.encode_exactly(&text)
+        }
     }
 }
 
@@ -148,13 +175,25 @@ fn push_sign(c: char, out: &mut String) {
     }
 }
 
-/// Chess signs as the private characters that UTF-8 texts of ChessBase have.
-fn private_signs(text: &str) -> String {
+/// The bytes of a piece of text in UTF-8, where ChessBase has private
+/// characters for chess signs.
+pub(super) fn encode_in_utf8(text: &str) -> Vec<u8> {
     let private = |c| match SIGNS.iter().find(|(_, _, unicode)| *unicode == c) {
         Some((_, private, _)) => *private,
         None => c,
     };
-    text.chars().map(private).collect()
+    let text = text.replace('\n', "\r\n");
+    text.chars().map(private).collect::<String>().into_bytes()
+}
+
+/// The bytes in UTF-8 of one character of a text in the page, which is shown
+/// as `shown`.
+pub(super) fn page_to_utf8(byte: u8, shown: &str) -> Vec<u8> {
+    match byte {
+        byte if byte.is_ascii() => vec![byte],
+        DIAGRAM_BYTE if shown == DIAGRAM => DIAGRAM_PRIVATE.to_string().into_bytes(),
+        _ => encode_in_utf8(shown),
+    }
 }
 
 /// A text's payload → its value; `None` if the payload is too short, or has

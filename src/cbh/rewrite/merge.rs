@@ -1,0 +1,425 @@
+//! The remarks of an edited game with the stored ones: which one each was, and
+//! its place among the others.
+//!
+//! On each ply an edited remark is one of the stored ones that no other is:
+//! first one that says the same; then one of the same kind, a text in the same
+//! language; then a text of the same kind in another language. It has that
+//! one's place, and of a text the words that were not touched keep their
+//! bytes. A text that was moved from one ply to another keeps its bytes too.
+//!
+//! Texts of one language side by side are one text to a reader, and are parted
+//! again.
+
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+
+use super::{MergedRemark, OldRemark};
+use crate::cbh::CodePage;
+use crate::cbh::annotations::{divide, encode_edited, encode_remark};
+use crate::game::{Annotation, Text, shown_words};
+
+/// Collects the remarks of an edited game.
+pub(super) struct Merge<'m> {
+    old: &'m [OldRemark<'m>],
+    page: CodePage,
+    /// By stored remark: whether an edited one has its place.
+    is_taken: Vec<bool>,
+    merged: Vec<MergedRemark>,
+    /// Added texts, by their index in `merged`.
+    added: Vec<(usize, &'m Text)>,
+}
+
+/// One edited remark, and the stored ones that it is.
+struct Pair<'m> {
+    edited: &'m Annotation,
+    old: Vec<usize>,
+    is_same: bool,
+}
+
+/// How far a stored and an edited remark must agree to be one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Likeness {
+    /// In all that is shown.
+    Same,
+    /// In kind and language.
+    Language,
+    /// In kind.
+    Kind,
+}
+
+/// What two remarks have in common that are alike: kind, whether they are
+/// texts, the rest by [`Likeness`].
+type Key = (u8, bool, Vec<u8>);
+
+/// The place of a remark on its ply: a stored remark, at, before or behind
+/// which it stands; added ones in their order.
+type Place = (usize, Side, usize);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Side {
+    Before,
+    At,
+    Behind,
+}
+
+impl<'m> Merge<'m> {
+    pub(super) fn new(old: &'m [OldRemark<'m>], page: CodePage) -> Merge<'m> {
+        Merge {
+            old,
+            page,
+            is_taken: vec![false; old.len()],
+            merged: Vec::new(),
+            added: Vec::new(),
+        }
+    }
+
+    /// Adds the edited remarks of a ply, which had `old`.
+    pub(super) fn ply(
+        &mut self,
+        position: i32,
+        old: Range<usize>,
+        edited: impl Iterator<Item = &'m Annotation>,
+    ) {
+        let pair = |edited| Pair {
+            edited,
+            old: Vec::new(),
+            is_same: false,
+        };
+        let mut pairs: Vec<Pair<'m>> = edited.map(pair).collect();
+        if !pairs.is_empty() && !old.is_empty() {
+            let mut free = self.units(old.clone());
+            for likeness in [Likeness::Same, Likeness::Language, Likeness::Kind] {
+                self.pair(&mut free, &mut pairs, likeness);
+            }
+        }
+        let mut kept = Vec::new();
+        for is_before in [false, true] {
+            let is_such = |pair: &&Pair<'_>| {
+                matches!(pair.edited, Annotation::TextBefore(_)) == is_before
+                    && text_of(pair.edited).is_some()
+            };
+            self.keep_texts(pairs.iter().filter(is_such), &mut kept);
+        }
+        self.keep_others(&pairs, &mut kept);
+        let mut placed = self.places_of_added(old.start, &pairs, &kept);
+        placed.extend(kept.into_iter().map(|(at, kind, payload)| {
+            let remark = MergedRemark {
+                position,
+                kind,
+                payload,
+                was: Some(at),
+            };
+            ((at, Side::At, 0), remark, None)
+        }));
+        placed.sort_by_key(|(place, ..)| *place);
+        for (_, mut remark, text) in placed {
+            remark.position = position;
+            if let Some(taken) = remark.was.and_then(|at| self.is_taken.get_mut(at)) {
+                *taken = true;
+            }
+            self.added
+                .extend(text.map(|text| (self.merged.len(), text)));
+            self.merged.push(remark);
+        }
+    }
+
+    /// All remarks, ply by ply.
+    pub(super) fn finish(mut self) -> Vec<MergedRemark> {
+        let mut moved = self.moved_texts();
+        if moved.is_empty() {
+            return self.merged;
+        }
+        for (at, text) in std::mem::take(&mut self.added) {
+            let from = moved.get_mut(&words([text]));
+            let from = from.and_then(VecDeque::pop_front);
+            let stored = from.and_then(|from| self.old.get(from)?.0.payload.get(2..));
+            if let (Some(stored), Some(remark)) = (stored, self.merged.get_mut(at)) {
+                remark.payload.truncate(2);
+                remark.payload.extend(stored);
+            }
+        }
+        self.merged
+    }
+
+    /// Stored texts that are gone from their ply, by their words.
+    fn moved_texts(&self) -> HashMap<String, VecDeque<usize>> {
+        let mut moved: HashMap<String, VecDeque<usize>> = HashMap::new();
+        if self.added.is_empty() {
+            return moved;
+        }
+        for (at, ((_, value), is_taken)) in self.old.iter().zip(&self.is_taken).enumerate() {
+            if let Some(text) = text_of(value).filter(|_| !is_taken) {
+                moved.entry(words([text])).or_default().push_back(at);
+            }
+        }
+        moved
+    }
+
+    fn value(&self, at: usize) -> Option<&'m Annotation> {
+        self.old.get(at).map(|(_, value)| value)
+    }
+
+    fn text(&self, at: usize) -> Option<&'m Text> {
+        self.value(at).and_then(text_of)
+    }
+
+    /// The stored remarks as a reader takes them: texts of one kind and
+    /// language with no other text of the kind between them are one.
+    fn units(&self, old: Range<usize>) -> Vec<Vec<usize>> {
+        let mut units: Vec<Vec<usize>> = Vec::new();
+        let mut last: HashMap<u8, usize> = HashMap::new();
+        for at in old {
+            let Some((stored, value)) = self.old.get(at) else {
+                continue;
+            };
+            if let Some(text) = text_of(value) {
+                let unit = last.get(&stored.kind).and_then(|unit| units.get_mut(*unit));
+                let joins = |unit: &&mut Vec<usize>| {
+                    let first = unit.first().and_then(|at| self.text(*at));
+                    first.is_some_and(|first| first.language == text.language)
+                };
+                if let Some(unit) = unit.filter(joins) {
+                    unit.push(at);
+                    continue;
+                }
+                last.insert(stored.kind, units.len());
+            }
+            units.push(vec![at]);
+        }
+        units
+    }
+
+    /// What remarks, which are one to a reader, must have in common with
+    /// another to be that far alike; `None` if they never are.
+    fn key<'a>(
+        &self,
+        mut remarks: impl Iterator<Item = &'a Annotation> + Clone,
+        likeness: Likeness,
+    ) -> Option<Key> {
+        let texts: Vec<&Text> = remarks.clone().filter_map(text_of).collect();
+        let first = remarks.next()?;
+        let Some(text) = texts.first() else {
+            let (kind, payload) = encode_remark(first, self.page);
+            return match likeness {
+                Likeness::Same => Some((kind, false, payload)),
+                Likeness::Language => Some((kind, false, Vec::new())),
+                Likeness::Kind => None,
+            };
+        };
+        let mut key = Vec::new();
+        if likeness != Likeness::Kind {
+            key.push(text.language.0);
+        }
+        if likeness == Likeness::Same {
+            key.push(text.lead);
+            key.extend(words(texts).into_bytes());
+        }
+        Some((kind_of_text(first), true, key))
+    }
+
+    /// Pairs what is that far alike, the first with the first. Where a text is
+    /// the last one edited in its language, all that are left belong to it.
+    fn pair(&self, free: &mut Vec<Vec<usize>>, pairs: &mut [Pair<'m>], likeness: Likeness) {
+        let mut by_key: HashMap<Key, VecDeque<Vec<usize>>> = HashMap::new();
+        let mut left = Vec::new();
+        for unit in free.drain(..) {
+            let values = unit.iter().filter_map(|at| self.value(*at));
+            match self.key(values, likeness) {
+                Some(key) => by_key.entry(key).or_default().push_back(unit),
+                None => left.push(unit),
+            }
+        }
+        let mut last = HashMap::new();
+        for (index, pair) in pairs.iter_mut().enumerate() {
+            if by_key.is_empty() || !pair.old.is_empty() {
+                continue;
+            }
+            let Some(key) = self.key(std::iter::once(pair.edited), likeness) else {
+                continue;
+            };
+            if let Some(unit) = by_key.get_mut(&key).and_then(VecDeque::pop_front) {
+                pair.old = unit;
+                pair.is_same = likeness == Likeness::Same;
+                last.insert(key, index);
+            }
+        }
+        for (key, units) in by_key {
+            let owner = last.get(&key).and_then(|index| pairs.get_mut(*index));
+            let is_whole = likeness == Likeness::Language;
+            match owner.filter(|owner| is_whole && text_of(owner.edited).is_some()) {
+                Some(owner) => owner.old.extend(units.into_iter().flatten()),
+                None => left.extend(units),
+            }
+        }
+        left.sort_unstable();
+        *free = left;
+    }
+
+    /// Adds the texts of one kind that were stored ones, in the order in which
+    /// they are now, at the places that they have.
+    fn keep_texts<'p>(
+        &self,
+        texts: impl Iterator<Item = &'p Pair<'m>>,
+        kept: &mut Vec<(usize, u8, Vec<u8>)>,
+    ) where
+        'm: 'p,
+    {
+        let (mut places, mut payloads) = (Vec::new(), Vec::new());
+        for pair in texts {
+            for (at, payload) in self.text_payloads(pair) {
+                places.push(at);
+                payloads.push((kind_of_text(pair.edited), payload));
+            }
+        }
+        places.sort_unstable();
+        let remarks = places.into_iter().zip(payloads);
+        kept.extend(remarks.map(|(at, (kind, payload))| (at, kind, payload)));
+    }
+
+    /// The payloads of the stored texts that an edited one is.
+    fn text_payloads(&self, pair: &Pair<'m>) -> Vec<(usize, Vec<u8>)> {
+        let Some(edited) = text_of(pair.edited) else {
+            return Vec::new();
+        };
+        let stored = |at: usize| Some(self.old.get(at)?.0.payload);
+        if pair.is_same {
+            let all = pair.old.iter();
+            return all
+                .filter_map(|&at| Some((at, stored(at)?.to_vec())))
+                .collect();
+        }
+        let parts: Vec<&Text> = pair.old.iter().filter_map(|at| self.text(*at)).collect();
+        let shares = match parts.as_slice() {
+            [_] => vec![edited.text.clone()],
+            parts => {
+                let parts: Vec<&str> = parts.iter().map(|part| part.text.as_str()).collect();
+                divide(&parts, &edited.text)
+            }
+        };
+        let mut payloads = Vec::new();
+        let is_empty = shares.iter().all(String::is_empty);
+        for ((&at, part), text) in pair.old.iter().zip(parts).zip(shares) {
+            let is_first = payloads.is_empty();
+            if let Some(stored) = stored(at).filter(|_| !text.is_empty() || (is_empty && is_first))
+            {
+                let text = Text {
+                    text,
+                    language: edited.language,
+                    lead: if is_first { edited.lead } else { part.lead },
+                };
+                payloads.push((at, encode_edited(stored, &text, self.page)));
+            }
+        }
+        payloads
+    }
+
+    /// Adds the other remarks that were stored ones.
+    fn keep_others(&self, pairs: &[Pair<'m>], kept: &mut Vec<(usize, u8, Vec<u8>)>) {
+        for pair in pairs.iter().filter(|pair| text_of(pair.edited).is_none()) {
+            let stored = pair
+                .old
+                .first()
+                .and_then(|at| Some((*at, self.old.get(*at)?)));
+            if let Some((at, (stored, _))) = stored {
+                let (kind, payload) = if pair.is_same {
+                    (stored.kind, stored.payload.to_vec())
+                } else {
+                    encode_remark(pair.edited, self.page)
+                };
+                kept.push((at, kind, payload));
+            }
+        }
+    }
+
+    /// The remarks that were none of the stored ones, with their places: behind
+    /// the one of their kind before them, or before the one behind them, else
+    /// where ChessBase has their kind.
+    fn places_of_added(
+        &self,
+        start: usize,
+        pairs: &[Pair<'m>],
+        kept: &[(usize, u8, Vec<u8>)],
+    ) -> Vec<(Place, MergedRemark, Option<&'m Text>)> {
+        let mut beside: HashMap<u8, (usize, Side)> = HashMap::new();
+        for (at, kind, _) in kept {
+            let place = beside.entry(*kind).or_insert((*at, Side::Before));
+            place.0 = place.0.min(*at);
+        }
+        let mut added = Vec::new();
+        for (index, pair) in pairs.iter().enumerate() {
+            if let Some(last) = pair.old.iter().max() {
+                beside.insert(kind_of(pair.edited, self.page), (*last, Side::Behind));
+                continue;
+            }
+            let (kind, payload) = encode_remark(pair.edited, self.page);
+            let usual = || {
+                let before = kept
+                    .iter()
+                    .filter(|(_, other, _)| rank(*other) <= rank(kind));
+                let last = before.map(|(at, ..)| *at).max();
+                last.map_or((start, Side::Before), |at| (at, Side::Behind))
+            };
+            let (at, side) = *beside.entry(kind).or_insert_with(usual);
+            let remark = MergedRemark {
+                position: 0,
+                kind,
+                payload,
+                was: None,
+            };
+            added.push(((at, side, index), remark, text_of(pair.edited)));
+        }
+        added
+    }
+}
+
+pub(super) fn text_of(remark: &Annotation) -> Option<&Text> {
+    match remark {
+        Annotation::TextAfter(text) | Annotation::TextBefore(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn kind_of_text(text: &Annotation) -> u8 {
+    match text {
+        Annotation::TextBefore(_) => 0x82,
+        _ => 0x02,
+    }
+}
+
+fn kind_of(remark: &Annotation, page: CodePage) -> u8 {
+    match text_of(remark) {
+        Some(_) => kind_of_text(remark),
+        None => encode_remark(remark, page).0,
+    }
+}
+
+/// The words of texts that are one to a reader.
+fn words<'t>(texts: impl IntoIterator<Item = &'t Text>) -> String {
+    let mut words = String::new();
+    for text in texts {
+        for word in shown_words(&text.text) {
+            words.push_str(&word.word);
+            words.push(' ');
+        }
+    }
+    words
+}
+
+pub(super) fn says_the_same(old: &Annotation, new: &Annotation, page: CodePage) -> bool {
+    match (old, new) {
+        (Annotation::TextAfter(old), Annotation::TextAfter(new))
+        | (Annotation::TextBefore(old), Annotation::TextBefore(new)) => old.shows_the_same(new),
+        _ => old == new || encode_remark(old, page) == encode_remark(new, page),
+    }
+}
+
+/// The usual order of kinds on one ply: text before, symbols, text after,
+/// the rest.
+fn rank(kind: u8) -> u8 {
+    match kind {
+        0x82 => 0,
+        0x03 => 1,
+        0x02 => 2,
+        _ => 3,
+    }
+}

@@ -1,0 +1,144 @@
+//! A text as the words that a PGN comment can show of it.
+//!
+//! Blanks, line breaks and control characters are one blank, or none at the
+//! ends; braces are parentheses; a word has at most [`MAX_WORD_BYTES`]; and a
+//! blank between `[` and `%`, which keeps words from being taken for a command,
+//! is none.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// The most bytes that stand together in a comment without a blank: some
+/// programs fail on words of a thousand.
+pub const MAX_WORD_BYTES: usize = 200;
+
+/// A word of a text as a comment shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShownWord<'t> {
+    /// The word as shown.
+    pub word: Cow<'t, str>,
+    /// The bytes of the text that it shows.
+    pub range: Range<usize>,
+}
+
+/// The words of a text, in order.
+pub fn shown_words(text: &str) -> impl Iterator<Item = ShownWord<'_>> {
+    let mut at = 0;
+    let words = std::iter::from_fn(move || {
+        let word = whole_word(text, at)?;
+        at = word.end;
+        Some(word)
+    });
+    words.flat_map(|word| parts(text, word))
+}
+
+/// The characters of a part of a text as a comment shows them, each with its
+/// offset in the part; blanks are left out.
+pub fn shown_characters(part: &str) -> impl Iterator<Item = (usize, char)> {
+    let characters = part.char_indices().filter(|(_, c)| !is_blank(*c));
+    characters.map(|(at, c)| match c {
+        '{' => (at, '('),
+        '}' => (at, ')'),
+        c => (at, c),
+    })
+}
+
+/// A word in parts of at most [`MAX_WORD_BYTES`], cut between characters.
+pub fn word_parts(mut word: &str) -> impl Iterator<Item = &str> {
+    std::iter::from_fn(move || {
+        let (part, rest) = word.split_at_checked(word.floor_char_boundary(MAX_WORD_BYTES))?;
+        word = rest;
+        Some(part).filter(|part| !part.is_empty())
+    })
+}
+
+/// Whether a comment has a blank for this character.
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() || c.is_control()
+}
+
+/// The first word from `from` on, however long, with what follows a blank
+/// between `[` and `%`.
+fn whole_word(text: &str, from: usize) -> Option<Range<usize>> {
+    let mut word = next_word(text, from)?;
+    while text.get(word.clone())?.ends_with('[') {
+        match next_word(text, word.end) {
+            Some(next) if text.get(next.start..)?.starts_with('%') => word.end = next.end,
+            _ => break,
+        }
+    }
+    Some(word)
+}
+
+/// The first stretch without blanks from `from` on.
+fn next_word(text: &str, from: usize) -> Option<Range<usize>> {
+    let rest = text.get(from..)?;
+    let start = from + rest.find(|c| !is_blank(c))?;
+    let len = text.get(start..)?.find(is_blank);
+    Some(start..len.map_or(text.len(), |len| start + len))
+}
+
+fn parts(text: &str, word: Range<usize>) -> impl Iterator<Item = ShownWord<'_>> {
+    let Range { mut start, end } = word;
+    std::iter::from_fn(move || {
+        let rest = text.get(start..end).filter(|rest| !rest.is_empty())?;
+        let mut shown = String::new();
+        let mut len = rest.len();
+        for (at, c) in shown_characters(rest) {
+            if shown.len() + c.len_utf8() > MAX_WORD_BYTES {
+                len = at;
+                break;
+            }
+            shown.push(c);
+        }
+        let range = start..start + len;
+        start = range.end;
+        let plain = rest.get(..len).filter(|plain| *plain == shown);
+        let word = plain.map_or(Cow::Owned(shown), Cow::Borrowed);
+        Some(ShownWord { word, range })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        shown_words(text)
+            .map(|word| word.word.into_owned())
+            .collect()
+    }
+
+    #[test]
+    fn a_comment_shows_words() {
+        for (text, expected) in [
+            ("", &[][..]),
+            ("  \r\n", &[]),
+            (" two  words\r\n", &["two", "words"]),
+            ("a\u{1}b\u{a0}c", &["a", "b", "c"]),
+            ("{a} b}", &["(a)", "b)"]),
+            ("x [ %csl Ge4] [%csl", &["x", "[%csl", "Ge4]", "[%csl"]),
+            ("[  % [ a [", &["[%", "[", "a", "["]),
+        ] {
+            assert_eq!(words(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_word_knows_its_place() {
+        let text = "  {a}\u{2}[ %b] ёж";
+        let ranges = shown_words(text).map(|word| &text[word.range]);
+        assert_eq!(ranges.collect::<Vec<_>>(), ["{a}", "[ %b]", "ёж"]);
+    }
+
+    #[test]
+    fn a_long_word_has_parts() {
+        let long = "ж".repeat(150);
+        let found: Vec<_> = shown_words(&long).collect();
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0].range, 0..200);
+        assert_eq!(found[1].range, 200..300);
+        let parts: Vec<&str> = word_parts(&long).collect();
+        assert_eq!(parts, [&found[0].word, &found[1].word]);
+    }
+}

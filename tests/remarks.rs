@@ -1,0 +1,339 @@
+//! An edited remark keeps the bytes of the words that were not touched, and
+//! its place among the others.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::string_slice,
+    reason = "a test says what is wrong by panicking, and what it does by printing"
+)]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
+
+use cbfs::cbh::{Database, Decoded, GameId, Options, RecordKind, Saver, StoredGame, rewrite};
+use cbfs::game::Game;
+use cbfs::pgn;
+
+use common::{fixture_bases, real_bases, text_of};
+
+/// A stored remark: position, kind, payload.
+type Remark = (i32, u8, Vec<u8>);
+
+/// The remarks of a record, read by the layout alone.
+fn remarks(record: &[u8]) -> Vec<Remark> {
+    let mut rest = &record[14..];
+    let mut remarks = Vec::new();
+    while !rest.is_empty() {
+        let position = i32::from_be_bytes([rest[0], rest[1], rest[2], 0]) >> 8;
+        let size = usize::from(u16::from_be_bytes([rest[4], rest[5]]));
+        remarks.push((position, rest[3], rest[6..size].to_vec()));
+        rest = &rest[size..];
+    }
+    remarks
+}
+
+fn remarks_of(stored: &StoredGame) -> Vec<Remark> {
+    stored.annotations.as_deref().map_or(Vec::new(), remarks)
+}
+
+/// Numbers that follow from a seed.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        usize::try_from(self.0 >> 33).unwrap() % limit
+    }
+}
+
+/// The words of the comments of a text, commands left out.
+fn words(text: &str) -> Vec<std::ops::Range<usize>> {
+    let moves = text.find("\n\n").unwrap();
+    let (mut words, mut word, mut is_comment, mut brackets) = (Vec::new(), None, false, 0_usize);
+    for (at, c) in text.char_indices().skip_while(|(at, _)| *at < moves) {
+        let is_end = c.is_whitespace() || matches!(c, '{' | '}');
+        if is_end && let Some(start) = word.take() {
+            words.push(start..at);
+        }
+        match c {
+            '{' => is_comment = true,
+            '}' => is_comment = false,
+            '[' if text[at..].starts_with("[%") => {
+                brackets = 1;
+                word = None;
+            }
+            ']' => brackets = 0,
+            c if is_comment && brackets == 0 && !c.is_whitespace() && word.is_none() => {
+                word = Some(at);
+            }
+            _ => {}
+        }
+    }
+    words.retain(|word| !text[word.clone()].contains(['[', ']', '%']));
+    words
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Edit {
+    Replace,
+    Insert,
+    Remove,
+}
+
+const NEW: &str = "Qzx7";
+
+impl Edit {
+    /// Edits a word, and breaks the lines of the text elsewhere.
+    fn apply(self, text: &str, word: &std::ops::Range<usize>) -> String {
+        let (before, old, after) = (&text[..word.start], &text[word.clone()], &text[word.end..]);
+        let edited = match self {
+            Edit::Replace => NEW.to_owned(),
+            Edit::Insert => format!("{old}\n  {NEW}"),
+            Edit::Remove => String::new(),
+        };
+        let (tags, moves) = before.split_once("\n\n").unwrap();
+        let moves = moves.replace('\n', " ");
+        format!("{tags}\n\n{moves}{edited}{after}")
+    }
+}
+
+/// The payloads without what they have in common at both ends.
+fn difference<'a>(old: &'a [u8], new: &'a [u8]) -> (&'a [u8], &'a [u8]) {
+    let start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+    let (old, new) = (&old[start..], &new[start..]);
+    let end = old
+        .iter()
+        .rev()
+        .zip(new.iter().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
+    (&old[..old.len() - end], &new[..new.len() - end])
+}
+
+/// Whether only the word was touched, in one remark.
+fn ensure_only_word(edit: Edit, word: &str, old: &[Remark], new: &[Remark]) -> Result<(), String> {
+    if old.len() > new.len() {
+        // The remark had this word only.
+        let gone = old.iter().filter(|remark| !new.contains(remark)).count();
+        let is_one = gone == 1 && matches!(edit, Edit::Remove);
+        return is_one
+            .then_some(())
+            .ok_or_else(|| format!("{gone} remarks are gone"));
+    }
+    if old.len() < new.len() {
+        return Err("a remark was added".to_owned());
+    }
+    let mut differing = old.iter().zip(new).filter(|(old, new)| old != new);
+    let Some((old, new)) = differing.next() else {
+        return Err("nothing changed".to_owned());
+    };
+    if differing.next().is_some() || (old.0, old.1) != (new.0, new.1) {
+        return Err("more than one remark changed".to_owned());
+    }
+    let (was, is) = difference(&old.2, &new.2);
+    let is_control = |bytes: &[u8]| bytes.iter().any(|byte| *byte < b' ');
+    let is_good = match edit {
+        Edit::Replace => was.len() <= word.len() && is.len() <= NEW.len() && !is_control(was),
+        Edit::Insert => was.is_empty() && is.len() == NEW.len() + 1,
+        // A word goes with what separates it from one neighbour.
+        Edit::Remove => is.is_empty() && was.len() <= word.len() + 4,
+    };
+    let [was, is] = [was, is].map(|bytes| bytes.escape_ascii().to_string());
+    is_good
+        .then_some(())
+        .ok_or_else(|| format!("\"{was}\" became \"{is}\""))
+}
+
+fn for_each_game(base: &Path, mut with: impl FnMut(&Database, GameId, &StoredGame, &Decoded)) {
+    let database = Database::open(base, &Options::default()).unwrap();
+    let mut entries = Vec::new();
+    database
+        .entries(GameId(1), database.last_id(), &mut entries)
+        .unwrap();
+    let mut decoded = Decoded::default();
+    for entry in entries {
+        let is_game = entry.kind == RecordKind::Game;
+        if is_game
+            && database.read_game(entry.id, &mut decoded).is_ok()
+            && decoded.defects.is_empty()
+        {
+            let stored = database.stored_game(entry.id).unwrap();
+            with(&database, entry.id, &stored, &decoded);
+        }
+    }
+}
+
+/// Every comment of every base is edited at some words.
+#[test]
+fn editing_a_word_touches_no_other_byte() {
+    let (mut edits, mut lost) = (BTreeMap::<String, usize>::new(), Vec::new());
+    for base in real_bases().into_iter().chain(fixture_bases()) {
+        let name = base.file_stem().unwrap().to_string_lossy().into_owned();
+        let is_small = std::fs::metadata(&base).unwrap().len() < 5_000;
+        for_each_game(&base, |database, id, stored, decoded| {
+            if stored.annotations.is_none() {
+                return;
+            }
+            let text = text_of(decoded);
+            let words = words(&text);
+            let mut numbers = Numbers(u64::from(id.0));
+            let tries = words.len().min(if is_small { 60 } else { 9 });
+            for count in 0..tries {
+                let word = &words[numbers.below(words.len())];
+                let edit = [Edit::Replace, Edit::Insert, Edit::Remove][count % 3];
+                let edited = edit.apply(&text, word);
+                let edited = pgn::decode(edited.as_bytes()).unwrap();
+                let page = database.code_page();
+                let new = rewrite(id, stored, &decoded.game, &edited, page).unwrap();
+                assert_eq!(new.moves, stored.moves);
+                ensure_says(&new, database, &edited);
+                let (old, new) = (remarks_of(stored), remarks_of(&new));
+                *edits.entry(name.clone()).or_default() += 1;
+                if let Err(why) = ensure_only_word(edit, &text[word.clone()], &old, &new) {
+                    lost.push(format!(
+                        "{name} {} {edit:?} {}: {why}",
+                        id.0,
+                        &text[word.clone()]
+                    ));
+                }
+            }
+        });
+    }
+    println!("edits: {edits:?}, of which {} lose bytes", lost.len());
+    assert!(lost.is_empty(), "{lost:#?}");
+    assert!(edits.values().sum::<usize>() > 500, "{edits:?}");
+}
+
+/// What is stored now says what was edited.
+fn ensure_says(stored: &StoredGame, database: &Database, edited: &Game) {
+    let mut again = Game {
+        headers: edited.headers.clone(),
+        foreign_tags: edited.foreign_tags.clone(),
+        ..Game::default()
+    };
+    stored.decode(database.code_page(), &mut again).unwrap();
+    let [again, edited] = [&again, edited].map(|game| {
+        let mut text = Vec::new();
+        pgn::encode(game, &[], &mut text);
+        let text = String::from_utf8(text).unwrap();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    });
+    assert_eq!(again, edited);
+}
+
+/// A game of a sample base after an edit of its text, as the saver stores it.
+fn edited(base: &str, id: u32, edit: impl Fn(&str) -> String) -> (Vec<Remark>, Vec<Remark>) {
+    let path = common::fixture(&format!("cbh/{base}/{base}.cbh"));
+    let database = Database::open(&path, &Options::default()).unwrap();
+    let id = GameId(id);
+    let mut decoded = Decoded::default();
+    database.read_game(id, &mut decoded).unwrap();
+    let stored = database.stored_game(id).unwrap();
+    let text = edit(&in_one_line(&text_of(&decoded)));
+    let game = pgn::decode(text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let new = rewrite(id, &stored, &decoded.game, &game, database.code_page()).unwrap();
+    let mut saver = Saver::new(&database, UNIX_EPOCH + Duration::from_hours(500_000));
+    saver.replace(id, &game).unwrap();
+    let record = new.annotations.clone().unwrap();
+    let plan = saver.finish().unwrap();
+    let written = format!("{:?}", plan.transaction);
+    assert!(!written.is_empty() && !record.is_empty());
+    (remarks_of(&stored), remarks_of(&new))
+}
+
+/// A text with its moves in one line.
+fn in_one_line(text: &str) -> String {
+    let (tags, moves) = text.split_once("\n\n").unwrap();
+    format!("{tags}\n\n{}", moves.replace('\n', " "))
+}
+
+fn replaced(text: &str, old: &str, new: &str) -> String {
+    assert!(text.contains(old), "{old} in {text}");
+    text.replacen(old, new, 1)
+}
+
+#[test]
+fn an_edited_remark_keeps_its_place() {
+    for base in ["remarks-1251", "remarks-1252"] {
+        for (old_word, new_word) in [("The opening", "An opening"), ("$1", "$2"), ("Ge4", "Ge5")] {
+            let (old, new) = edited(base, 1, |text| replaced(text, old_word, new_word));
+            let heads = |remarks: &[Remark]| -> Vec<(i32, u8, Option<u8>)> {
+                let head = |(position, kind, payload): &Remark| {
+                    let language = payload.get(1).filter(|_| matches!(kind, 0x02 | 0x82));
+                    (*position, *kind, language.copied())
+                };
+                remarks.iter().map(head).collect()
+            };
+            assert_eq!(heads(&old), heads(&new));
+            let changed = old.iter().zip(&new).filter(|(old, new)| old != new).count();
+            assert_eq!(changed, 1, "{old_word}");
+        }
+    }
+}
+
+#[test]
+fn another_language_and_another_order_keep_the_words() {
+    let (old, new) = edited("remarks-1252", 1, |text| {
+        replaced(text, "[%cblang en] The opening", "[%cblang fr] The opening")
+    });
+    let differing: Vec<_> = old
+        .iter()
+        .zip(&new)
+        .filter(|(old, new)| old != new)
+        .collect();
+    let [(was, is)] = differing[..] else {
+        panic!("{differing:?}");
+    };
+    assert_eq!((was.2[1], is.2[1]), (42, 49));
+    assert_eq!(was.2[2..], is.2[2..]);
+}
+
+#[test]
+fn remarks_behind_an_edited_move_keep_their_bytes() {
+    for base in ["remarks-1251", "remarks-1252"] {
+        for (old_moves, new_moves) in [
+            ("1. e4", "1. e3"),
+            ("1... e5", "1... e6"),
+            ("a6", "a6 {[%cblang it] poi} 4. h3 h6"),
+        ] {
+            for id in [1, 2] {
+                let (old, new) = edited(base, id, |text| text.replacen(old_moves, new_moves, 1));
+                let payloads = |remarks: &[Remark]| -> Vec<(u8, Vec<u8>)> {
+                    let all = remarks
+                        .iter()
+                        .map(|(_, kind, payload)| (*kind, payload.clone()));
+                    all.filter(|(_, payload)| !payload.ends_with(b"poi"))
+                        .collect()
+                };
+                assert_eq!(payloads(&old), payloads(&new), "{base} {id} {new_moves}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_remark_that_moves_keeps_its_bytes() {
+    let (old, new) = edited("remarks-1252", 3, |text| {
+        let start = text.find("{See").unwrap();
+        let end = start + text[start..].find('}').unwrap() + 1;
+        let remark = &text[start..end];
+        let moved = format!("1... e5 {remark}");
+        format!(
+            "{}{}",
+            &text[..start],
+            replaced(&text[end..], "1... e5", &moved)
+        )
+    });
+    assert_eq!((old[0].0, new[0].0), (0, 1));
+    assert_eq!(old[0].2, new[0].2);
+    assert_eq!(old[1], new[1]);
+}
