@@ -8,6 +8,7 @@
 //!     │  fuse              fuser adapter: unwrap the request, call, reply
 //!     ▼
 //!   vfs                    the filesystem, without the kernel
+//!     │  import            files of games into a base
 //!     ▼
 //!   pgn   cbh   book       formats, over &[u8] and &str
 //!     ▼     ▼     ▼
@@ -26,9 +27,10 @@
 //! | `pgn` | `game` |
 //! | `cbh` | `game`, `bytes`, `storage`, `html` |
 //! | `book` | `game`, `bytes`, `storage` |
-//! | `vfs` | `pgn`, `cbh`, `book`, `game`, `storage`, `html`, `escape` |
+//! | `import` | `pgn`, `cbh`, `game` |
+//! | `vfs` | `import`, `pgn`, `cbh`, `book`, `game`, `storage`, `html`, `escape` |
 //! | `fuse` | `vfs` |
-//! | `cli` | `fuse`, `vfs`, `cbh`, `pgn`, `book`, `game`, `escape` |
+//! | `cli` | `fuse`, `vfs`, `import`, `cbh`, `pgn`, `book`, `game`, `escape` |
 //!
 //! Nothing points up: `game` knows no format, `cbh` and `pgn` do not know
 //! each other, `vfs` does not know the kernel. `tests/rooms.rs` holds the
@@ -55,6 +57,7 @@ pub mod escape;
 pub mod fuse;
 pub mod game;
 pub mod html;
+pub mod import;
 pub mod pgn;
 pub mod storage;
 pub mod vfs;

@@ -24,6 +24,7 @@ use common::command::{
     CBFS, assert_same_files, cbfs, copy_of, defects_of, files_in, games_of, said, succeeds,
 };
 use common::games::{bad_texts, many_games};
+use common::pack::{bzip2, gzip, utf16, zip, zstd};
 use common::{copy_of_base, fixture_bases, real_bases};
 
 /// The games of a base that PGN can carry: not deleted, and without damage.
@@ -238,6 +239,119 @@ fn standard_input_marks_line_ends_and_other_encodings_are_read() {
     assert!(told.contains("standard input:5:10: not UTF-8"), "{told}");
     let games = games_of(&base);
     assert_eq!(games[&1].1, games[&2].1);
+}
+
+#[test]
+fn packed_files_and_every_member_of_an_archive_are_imported() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = many_games(40);
+    let file = |name: &str, bytes: Vec<u8>| {
+        let file = folder.path().join(name);
+        fs::write(&file, bytes).unwrap();
+        file
+    };
+    let files = [
+        file("a.pgn.gz", gzip(&text)),
+        file("b.pgn.bz2", bzip2(&text)),
+        file("c.pgn.zst", zstd(&text)),
+        file(
+            "d.zip",
+            zip(&[("x/1.pgn", &text), ("2.txt", "no"), ("3.pgn", &text)]),
+        ),
+        file("e.pgn", utf16(&text)),
+    ];
+    let base = folder.path().join("new.cbh");
+    let arguments: Vec<&str> = ["import", "--create", text_path(&base)]
+        .into_iter()
+        .chain(files.iter().map(|file| text_path(file)))
+        .collect();
+    let output = cbfs(&arguments);
+    let told = said(&output);
+    assert!(told.contains("e.pgn: read as UTF-16"), "{told}");
+    assert!(
+        told.contains("240 games appended as 1\u{2013}240\n"),
+        "{told}"
+    );
+    let games = games_of(&base);
+    for (number, (_, game)) in games.values().enumerate() {
+        let remark = format!("{{{}}}", number % 40);
+        assert!(game.contains(&remark), "{number}: {game}");
+    }
+    // An archive comes through no pipe; all else does.
+    for (file, count) in files.iter().zip([40, 40, 40, 0, 40]) {
+        let output = import_from_stdin(&[text_path(&base)], &fs::read(file).unwrap());
+        let told = said(&output);
+        assert_eq!(output.status.success(), count > 0, "{told}");
+        assert!(count > 0 || told.contains("must be a file"), "{told}");
+    }
+}
+
+#[test]
+fn what_is_wrong_in_a_packed_file_is_told_with_its_place() {
+    let folder = copy_of_base("cbh/sample");
+    let base = folder.path().join("sample.cbh");
+    let text = many_games(3000);
+    let bad = text.clone() + "1. e5 *\n";
+    let line = bad.lines().count();
+    let cut = |mut packed: Vec<u8>| {
+        packed.truncate(packed.len() - 3);
+        packed
+    };
+    let elsewhere = tempfile::tempdir().unwrap();
+    for (name, bytes, expected) in [
+        ("a.pgn.gz", gzip(&bad), format!("a.pgn.gz:{line}:4: \"e5\"")),
+        (
+            "a.zip",
+            zip(&[("b.pgn", &text), ("c.pgn", &bad)]),
+            format!("a.zip: c.pgn:{line}:4: "),
+        ),
+        (
+            "a.zip",
+            zip(&[("b.txt", &text)]),
+            "a.zip: no member of this zip archive".to_owned(),
+        ),
+        (
+            "a.pgn.gz",
+            cut(gzip(&text)),
+            "a.pgn.gz: gzip data damaged or cut short".to_owned(),
+        ),
+        (
+            "a.pgn.bz2",
+            cut(bzip2(&text)),
+            "a.pgn.bz2: bzip2 data damaged or cut short".to_owned(),
+        ),
+        (
+            "a.pgn.zst",
+            cut(zstd(&text)),
+            "a.pgn.zst: Zstandard data damaged".to_owned(),
+        ),
+    ] {
+        let file = elsewhere.path().join(name);
+        fs::write(&file, bytes).unwrap();
+        let before = files_in(folder.path());
+        let output = cbfs(&["import", text_path(&base), text_path(&file)]);
+        let told = said(&output);
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert!(told.contains(&expected), "{told} {expected}");
+        assert!(told.ends_with("; nothing was imported\n"), "{told}");
+        assert_same_files(&files_in(folder.path()), &before, name);
+    }
+}
+
+/// Many blanks in few bytes: a game has 16 MiB at most, however it is packed.
+#[test]
+fn a_decompression_bomb_is_refused_in_little_memory() {
+    let folder = copy_of_base("cbh/sample");
+    let base = folder.path().join("sample.cbh");
+    let bomb = folder.path().join("bomb.pgn.gz");
+    fs::write(&bomb, gzip(&" ".repeat(200 << 20))).unwrap();
+    let output = Command::new("sh")
+        .args(["-c", "ulimit -v 1000000; exec \"$@\"", "sh", CBFS, "import"])
+        .args([text_path(&base), text_path(&bomb)])
+        .output()
+        .unwrap();
+    let told = said(&output);
+    assert!(told.contains("more than 16 MiB"), "{told}");
 }
 
 #[test]

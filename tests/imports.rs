@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use common::daemon::{Daemon, close, errno, save, with_tag};
 use common::games::{bad_texts, many_games};
+use common::pack::{gzip, utf16, zip};
 
 const SAMPLE: &str = "cbh/sample/sample.cbh";
 
@@ -81,6 +82,49 @@ fn a_long_text_is_imported_whole_or_not_at_all() {
     daemon.restart();
     assert_eq!(count(&daemon, "games"), before + MANY);
     assert_eq!(count(&daemon, "import"), 0);
+    daemon.end();
+    daemon.assert_sound();
+}
+
+#[test]
+fn packed_files_are_imported_and_stay_as_they_were_written() {
+    let Some(mut daemon) = sample() else { return };
+    let before = count(&daemon, "games");
+    let text = many_games(20);
+    let archive = zip(&[("1.pgn", &text), ("2.txt", "no"), ("3.pgn", &text)]);
+    for (name, bytes, new) in [
+        ("a.pgn.gz", gzip(&text), 20),
+        ("b.zip", archive.clone(), 40),
+        ("c.pgn", utf16(&text), 20),
+    ] {
+        let before = count(&daemon, "games");
+        fs::write(daemon.at(&format!("import/{name}")), &bytes).unwrap();
+        assert!(log_of(&daemon, name).contains(&format!("{new} games: ")));
+        assert_eq!(count(&daemon, "games"), before + new, "{name}");
+        assert!(fs::read(daemon.at(&format!("import/{name}"))).unwrap() == bytes);
+    }
+    for (name, bytes, why) in [
+        (
+            "cut.zip",
+            archive[..archive.len() / 2].to_vec(),
+            "zip archive",
+        ),
+        (
+            "bad.zip",
+            zip(&[("1.pgn", &text), ("2.pgn", "1. e5 *")]),
+            "2.pgn: line 1, column 4",
+        ),
+    ] {
+        let mut file = File::create(daemon.at(&format!("import/{name}"))).unwrap();
+        file.write_all(&bytes).unwrap();
+        assert_eq!(errno(close(file)), Some(libc::EINVAL), "{name}");
+        let log = log_of(&daemon, name);
+        assert!(
+            log.contains("nothing was imported") && log.contains(why),
+            "{log}"
+        );
+    }
+    assert_eq!(count(&daemon, "games"), before + 80);
     daemon.end();
     daemon.assert_sound();
 }

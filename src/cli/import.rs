@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::SystemTime;
@@ -15,6 +15,7 @@ use crate::cbh::{
     self, ChangeError, CodePage, Importer, OpenBase, PreparedGame, SaveError, Unfit, Workshop,
 };
 use crate::escape::Escaped;
+use crate::import::{Input, Text, for_each_text};
 use crate::pgn::{self, Prepared, StreamError};
 
 /// As the shell tells of a program that a signal ended: SIGINT is 2.
@@ -35,7 +36,7 @@ pub(super) struct Args {
     /// Any file of the base
     base: PathBuf,
 
-    /// PGN files; `-` is standard input
+    /// PGN files, also packed as .gz, .zst, .bz2 or .zip; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
@@ -49,12 +50,10 @@ pub(super) struct Args {
     codepage: Option<CodePage>,
 }
 
-/// A text to be read.
+/// A file to be read.
 struct Source {
     name: String,
-    reader: Box<dyn Read + Send>,
-    /// Bytes, if that can be known.
-    len: Option<u64>,
+    input: Box<dyn Input>,
 }
 
 /// A prepared game, with the line of its section.
@@ -68,6 +67,12 @@ enum Stop {
     Interrupted,
 }
 
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Stop {
+        Stop::Text(error.into())
+    }
+}
+
 impl From<StreamError> for Stop {
     fn from(error: StreamError) -> Stop {
         Stop::Text(error)
@@ -76,12 +81,12 @@ impl From<StreamError> for Stop {
 
 /// Appends, and says which numbers the games have.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
+    let bar = bar(&args.files, quiet);
     let sources: Vec<Source> = (args.files.iter())
-        .map(|file| Source::open(file))
+        .map(|file| Source::open(file, &bar))
         .collect::<Result<_, _>>()?;
     let ending = signals::block_unless_ignored().map_err(Failure::new)?;
     let is_ended = signals::mark_when_ended(ending);
-    let bar = bar(&sources, quiet);
     let options = cbh::Options {
         code_page: args.codepage,
     };
@@ -144,10 +149,8 @@ fn append(
         let mut importer = Importer::new(&base.database, &base.store, SystemTime::now());
         let mut told = BTreeSet::new();
         for source in sources {
-            let text = source.name.clone();
-            bar.set_message(Escaped(&text).to_string());
-            let read = read(source, &mut importer, &mut told, bar, is_ended);
-            read.map_err(|stop| stop.failure(&text))?;
+            bar.set_message(Escaped(&source.name).to_string());
+            read_all(source, &mut importer, &mut told, is_ended)?;
         }
         let imported = importer.commit().map_err(failed)?;
         for unfit in &imported.unfit {
@@ -162,18 +165,39 @@ fn append(
     Ok(appended)
 }
 
-/// Appends the games of one text.
-fn read(
+/// Appends the games of all texts in a file.
+fn read_all(
     source: Source,
     importer: &mut Importer<'_>,
     told: &mut BTreeSet<String>,
-    bar: &ProgressBar,
+    is_ended: &AtomicBool,
+) -> Result<(), Failure> {
+    let Source { name, mut input } = source;
+    let mut at = name.clone();
+    let read = for_each_text(Path::new(&name), &mut *input, &mut |text| {
+        at = match &text.member {
+            Some(member) => format!("{name}: {member}"),
+            None => name.clone(),
+        };
+        read(text, &at, importer, told, is_ended)
+    });
+    read.map_err(|stop: Stop| stop.failure(&at))
+}
+
+/// Appends the games of one text.
+fn read(
+    text: Text<'_>,
+    name: &str,
+    importer: &mut Importer<'_>,
+    told: &mut BTreeSet<String>,
     is_ended: &AtomicBool,
 ) -> Result<(), Stop> {
-    let Source { name, reader, .. } = source;
+    if text.was_utf16 {
+        log::warn!("{name}: read as UTF-16");
+    }
     let mut is_foreign = false;
     pgn::for_each_game_in_order(
-        BufReader::with_capacity(READ_BYTES, reader),
+        text.reader,
         |game, line| (PreparedGame::new(game), line),
         |section: Prepared<Game>| {
             if is_ended.load(Relaxed) {
@@ -189,7 +213,6 @@ fn read(
                 let appended = appended.map_err(|error| Stop::Game(line, error))?;
                 log(&appended, told);
             }
-            bar.inc(section.bytes as u64);
             section
                 .error
                 .map_or(Ok(()), |error| Err(Stop::Text(error.into())))
@@ -250,27 +273,45 @@ impl Stop {
 }
 
 impl Source {
-    fn open(file: &Path) -> Result<Source, Failure> {
+    fn open(file: &Path, bar: &ProgressBar) -> Result<Source, Failure> {
         if file == Path::new("-") {
             return Ok(Source {
                 name: "standard input".to_owned(),
-                reader: Box::new(io::stdin()),
-                len: None,
+                input: buffered(bar.wrap_read(Pipe(io::stdin()))),
             });
         }
         let opened = File::open(file).map_err(|error| Failure::about(file, error))?;
-        let metadata = opened.metadata().ok();
-        let len = metadata.filter(std::fs::Metadata::is_file);
         Ok(Source {
             name: file.display().to_string(),
-            reader: Box::new(opened),
-            len: len.map(|metadata| metadata.len()),
+            input: buffered(bar.wrap_read(opened)),
         })
     }
 }
 
-/// A bar over all texts.
-fn bar(sources: &[Source], quiet: bool) -> ProgressBar {
-    let len = sources.iter().map(|source| source.len).sum();
-    progress::bytes_bar(len, quiet)
+fn buffered(reader: impl Read + Seek + Send + 'static) -> Box<dyn Input> {
+    Box::new(BufReader::with_capacity(READ_BYTES, reader))
+}
+
+/// What is read once, from its begin to its end.
+struct Pipe<R>(R);
+
+impl<R: Read> Read for Pipe<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.0.read(bytes)
+    }
+}
+
+impl<R> Seek for Pipe<R> {
+    fn seek(&mut self, _: SeekFrom) -> io::Result<u64> {
+        Err(io::ErrorKind::NotSeekable.into())
+    }
+}
+
+/// A bar over the bytes of all files; without an end if one is a pipe.
+fn bar(files: &[PathBuf], quiet: bool) -> ProgressBar {
+    let len = |file: &PathBuf| {
+        let metadata = file.metadata().ok()?;
+        metadata.is_file().then_some(metadata.len())
+    };
+    progress::bytes_bar(files.iter().map(len).sum(), quiet)
 }

@@ -6,10 +6,10 @@
 
 use std::any::Any;
 use std::fmt;
-use std::io::BufRead;
 use std::sync::Arc;
 
 use super::{Error, Ino, Volume};
+use crate::import::Input;
 
 /// What a name means in a directory, for who would write there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,14 +147,14 @@ pub trait Editor {
     /// [`Refusal`].
     fn append(&self, text: &[u8], instead_of: Option<&Made>) -> Result<Saved, Refusal>;
 
-    /// Makes new files of all games in `text`, or none. It is read once, and
-    /// may be long.
+    /// Makes new files of all games in `text`, or none. It may be long, and
+    /// packed.
     ///
     /// # Errors
     ///
     /// [`Refusal`]; [`Refusal::Failed`] with [`Error::Damaged`] if it cannot be
     /// read.
-    fn import(&self, text: &mut (dyn BufRead + Send)) -> Result<Saved, Refusal>;
+    fn import(&self, text: &mut dyn Input) -> Result<Saved, Refusal>;
 
     /// Deletes `file`, or brings it back.
     ///

@@ -20,8 +20,6 @@ pub struct Prepared<T> {
     pub games: Vec<T>,
     /// What is no PGN in it.
     pub error: Option<super::Error>,
-    /// Length of its text.
-    pub bytes: usize,
     /// Where it is no UTF-8: line and column.
     pub not_utf8: Option<(usize, usize)>,
 }
@@ -125,7 +123,6 @@ fn parse_section<T>(section: &Section, prepare: &impl Fn(Game, usize) -> T) -> P
     let mut prepared = Prepared {
         games: Vec::new(),
         error: None,
-        bytes: section.text.len(),
         not_utf8: section.not_utf8(),
     };
     for game in section.games() {

@@ -1,13 +1,12 @@
 //! A base as something that is edited: what names mean where, and what each
 //! edit comes to.
 
-use std::io::BufRead;
-
 use super::change::{Ground, Told, delete, error_of_store, refusal};
 use super::directory::Directory;
 use super::{DatabaseVolume, GAME, game_id, is_in};
 use crate::cbh::{Entry, GameId, Group, RecordKind};
 use crate::game::Game;
+use crate::import::Input;
 use crate::pgn;
 use crate::vfs::editor::{Editor, Made, Refusal, Role, Saved};
 use crate::vfs::{Error, Ino, names};
@@ -172,7 +171,7 @@ impl Editor for DatabaseVolume {
         })
     }
 
-    fn import(&self, text: &mut (dyn BufRead + Send)) -> Result<Saved, Refusal> {
+    fn import(&self, text: &mut dyn Input) -> Result<Saved, Refusal> {
         self.import_all(text)
     }
 

@@ -1,10 +1,11 @@
 //! A text of any number of games into a base: all of them, or none.
 //!
-//! The text is read once, from wherever it lies; its games are parsed on all
-//! cores and laid into the files as they come, so memory is bounded whatever
+//! The text is read once, unpacked if need be, from wherever it lies; its games
+//! are parsed on all cores and laid into the files as they come, so memory is bounded whatever
 //! the length, but for sixteen bytes for each game.
 
-use std::io::BufRead;
+use std::io::{self, ErrorKind};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::DatabaseVolume;
@@ -14,6 +15,7 @@ use super::change::{
 use super::editor::in_words;
 use super::saving::Undo;
 use crate::cbh::{Appended, ChangeError, Imported, Importer, PreparedGame, SaveError};
+use crate::import::{Input, Text, for_each_text};
 use crate::pgn::{self, Prepared, StreamError};
 use crate::vfs::{Error, Made, Refusal, Saved};
 
@@ -30,7 +32,17 @@ impl From<StreamError> for Refusal {
     fn from(error: StreamError) -> Refusal {
         match error {
             StreamError::Pgn(error) => in_words(&error),
-            StreamError::Io(error) => Refusal::Failed(Error::Damaged(error.to_string())),
+            StreamError::Io(error) => error.into(),
+        }
+    }
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Refusal {
+        let why = error.to_string();
+        match error.kind() {
+            ErrorKind::InvalidData => Refusal::Text(why),
+            _ => Refusal::Failed(Error::Damaged(why)),
         }
     }
 }
@@ -82,12 +94,12 @@ impl Notes {
 }
 
 impl DatabaseVolume {
-    /// Makes new games of all that `text` has.
+    /// Makes new games of all that a file has.
     ///
     /// # Errors
     ///
     /// [`Refusal`]; with the place of the first game that is none.
-    pub(super) fn import_all(&self, text: &mut (dyn BufRead + Send)) -> Result<Saved, Refusal> {
+    pub(super) fn import_all(&self, file: &mut dyn Input) -> Result<Saved, Refusal> {
         let (store, saving) = self.parts()?;
         if self.database.is_over() {
             return Err(Refusal::Outdated);
@@ -95,7 +107,7 @@ impl DatabaseVolume {
         let knowledge = saving.knowledge().clone();
         let importer = Importer::knowing(knowledge, &self.database, store, saving.now());
         let mut notes = Notes::default();
-        let imported = self.append_all(text, importer, &mut notes);
+        let imported = self.append_all(file, importer, &mut notes);
         let imported = imported.map_err(|refusal| outdated_or(store, refusal))?;
         for unfit in &imported.unfit {
             notes.add(note_of(unfit));
@@ -105,12 +117,29 @@ impl DatabaseVolume {
 
     fn append_all(
         &self,
-        text: &mut (dyn BufRead + Send),
+        file: &mut dyn Input,
         mut importer: Importer<'_>,
         notes: &mut Notes,
     ) -> Result<Imported, Refusal> {
+        for_each_text(Path::new(""), file, &mut |text| {
+            let member = text.member.clone();
+            let appended = self.append_text(text, &mut importer, notes);
+            appended.map_err(|refusal| in_member(member.as_deref(), refusal))
+        })?;
+        importer.commit().map_err(refused)
+    }
+
+    fn append_text(
+        &self,
+        text: Text<'_>,
+        importer: &mut Importer<'_>,
+        notes: &mut Notes,
+    ) -> Result<(), Refusal> {
+        if text.was_utf16 {
+            notes.add("read as UTF-16".to_owned());
+        }
         pgn::for_each_game_in_order(
-            text,
+            text.reader,
             |game, line| (PreparedGame::new(self.without_dropped(game)), line),
             |section: Prepared<Game>| {
                 notes.add_foreign(section.not_utf8);
@@ -121,8 +150,7 @@ impl DatabaseVolume {
                 }
                 section.error.map_or(Ok(()), |error| Err(in_words(&error)))
             },
-        )?;
-        importer.commit().map_err(refused)
+        )
     }
 
     /// What an import comes to for who shows it.
@@ -153,6 +181,14 @@ impl DatabaseVolume {
             }),
             notes,
         })
+    }
+}
+
+/// Says in which member of an archive a text is at fault.
+fn in_member(member: Option<&str>, refusal: Refusal) -> Refusal {
+    match (member, refusal) {
+        (Some(member), Refusal::Text(why)) => Refusal::Text(format!("{member}: {why}")),
+        (_, refusal) => refusal,
     }
 }
 

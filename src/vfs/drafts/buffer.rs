@@ -1,6 +1,6 @@
 //! The bytes of a draft.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, Read, Seek, SeekFrom};
 use std::sync::atomic::{
     AtomicBool, AtomicU64,
     Ordering::{Relaxed, SeqCst},
@@ -113,15 +113,13 @@ impl Sheet {
             offset: 0,
             piece: Vec::new(),
             start: 0,
-            hasher: Xxh3::new(),
+            hasher: Some(Xxh3::new()),
         }
     }
 
     /// What tells what is on it from others.
     pub(super) fn digest(&self, is_over: &AtomicBool) -> io::Result<u64> {
-        let mut reader = self.reader(is_over);
-        io::copy(&mut reader, &mut io::sink())?;
-        Ok(reader.digest())
+        self.reader(is_over).digest()
     }
 
     /// All of it, and of which version that is.
@@ -420,17 +418,21 @@ pub(super) struct SheetReader<'a> {
     piece: Vec<u8>,
     /// Where in the piece.
     start: usize,
-    /// Of all that was read.
-    hasher: Xxh3,
+    /// Of all that was read, from the begin on; none after a seek.
+    hasher: Option<Xxh3>,
 }
 
 impl SheetReader<'_> {
     /// Bytes read at once.
     const PIECE: u32 = 1 << 18;
 
-    /// What tells the text from others, when all of it was read.
-    pub(super) fn digest(&self) -> u64 {
-        self.hasher.digest()
+    /// What tells the text from others; reads what was not read yet.
+    pub(super) fn digest(mut self) -> io::Result<u64> {
+        io::copy(&mut self, &mut io::sink())?;
+        match self.hasher {
+            Some(hasher) => Ok(hasher.digest()),
+            None => self.sheet.digest(self.is_over),
+        }
     }
 
     fn next_piece(&mut self) -> io::Result<()> {
@@ -442,7 +444,9 @@ impl SheetReader<'_> {
         if self.sheet.version() != self.version {
             return Err(io::Error::other("it is being written"));
         }
-        self.hasher.update(&self.piece);
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(&self.piece);
+        }
         self.offset += self.piece.len() as u64;
         self.start = 0;
         Ok(())
@@ -459,6 +463,25 @@ impl BufRead for SheetReader<'_> {
 
     fn consume(&mut self, amount: usize) {
         self.start += amount;
+    }
+}
+
+impl Seek for SheetReader<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let here = self.offset - self.piece.len().saturating_sub(self.start) as u64;
+        let to = match to {
+            SeekFrom::Start(offset) => Some(offset),
+            SeekFrom::Current(by) => here.checked_add_signed(by),
+            SeekFrom::End(by) => self.sheet.length().checked_add_signed(by),
+        };
+        let to = to.ok_or(io::ErrorKind::InvalidInput)?;
+        if to != here {
+            self.hasher = None;
+            self.offset = to;
+            self.piece.clear();
+            self.start = 0;
+        }
+        Ok(to)
     }
 }
 

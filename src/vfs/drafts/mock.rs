@@ -5,12 +5,13 @@
 
 use std::any::Any;
 use std::collections::BTreeSet;
-use std::io::BufRead;
+
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use crate::cbh::GameId;
+use crate::import::Input;
 use crate::vfs::editor::{Editor, Made, Refusal, Role, Saved, Touched};
 use crate::vfs::names::{format_game, parse_game};
 use crate::vfs::volume::{DirEntry, Listing, Node, NodeKind, Size, Statistics, Volume};
@@ -286,7 +287,7 @@ impl Editor for Texts {
         self.store(games, vec![file])
     }
 
-    fn import(&self, text: &mut (dyn BufRead + Send)) -> Result<Saved, Refusal> {
+    fn import(&self, text: &mut dyn Input) -> Result<Saved, Refusal> {
         let pause = self.stored.lock().unwrap().pause.take();
         if let Some((begun, go_on)) = pause {
             begun.send(()).unwrap();

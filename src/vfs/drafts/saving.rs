@@ -288,7 +288,7 @@ impl Vfs {
         let imported = job.slot.edit(&mut |editor| {
             let mut text = job.sheet.reader(&self.desk.is_over);
             let saved = editor.import(&mut text)?;
-            digest = Some(text.digest());
+            digest = text.digest().ok();
             Ok(saved)
         });
         let refusal = match imported {

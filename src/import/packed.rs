@@ -1,0 +1,382 @@
+//! What a file of games is packed in: gzip, Zstandard, bzip2 or zip, told
+//! from its first bytes.
+//!
+//! Nothing is unpacked ahead of being read, so memory is that of the decoder:
+//! its window, which a Zstandard frame may ask 128 MiB for.
+
+use std::fmt::{self, Display};
+use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use bzip2::bufread::MultiBzDecoder;
+use flate2::bufread::MultiGzDecoder;
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use zip::ZipArchive;
+use zip::read::ZipFile;
+
+use super::utf16::{Utf16, Utf16Reader};
+
+/// A file of games. Only a zip archive needs [`Seek`], which may fail.
+pub trait Input: BufRead + Seek + Send {}
+
+impl<I: BufRead + Seek + Send> Input for I {}
+
+/// A text of games.
+pub struct Text<'a> {
+    /// The member of an archive that it is.
+    pub member: Option<String>,
+    /// Whether it was UTF-16 before.
+    pub was_utf16: bool,
+    /// Its bytes: UTF-8, or Windows-1252, or both.
+    pub reader: Box<dyn BufRead + Send + 'a>,
+}
+
+impl fmt::Debug for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Text")
+            .field("member", &self.member)
+            .field("was_utf16", &self.was_utf16)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The first bytes of a file say what it is; so many are looked at.
+const HEAD_BYTES: u64 = 512;
+
+/// So much unpacked text is read at once.
+const READ_BYTES: usize = 1 << 16;
+
+/// What a file can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Plain,
+    Gzip,
+    Zstandard,
+    Bzip2,
+    Zip,
+    /// Packed by what is not read here.
+    Foreign(&'static str),
+}
+
+/// Gives each text in a file to `take`: the file itself, or every member of a
+/// zip archive whose name ends in `.pgn`, in order. `name` is that of the
+/// file.
+///
+/// # Errors
+///
+/// The first of `take`; that of the medium; [`ErrorKind::InvalidData`] for a
+/// file that is not what it says it is, and later from a text's reader for
+/// packed data that is damaged or cut short, with its offset in the file.
+pub fn for_each_text<E: From<io::Error>>(
+    name: &Path,
+    input: &mut dyn Input,
+    take: &mut dyn FnMut(Text<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut head = Vec::new();
+    (&mut *input).take(HEAD_BYTES).read_to_end(&mut head)?;
+    let format = format_of(&head, name)?;
+    if format == Format::Zip {
+        return for_each_member(input, take);
+    }
+    let tally = Arc::new(Tally::default());
+    let input = Tallied {
+        inner: Cursor::new(head).chain(input),
+        tally: Arc::clone(&tally),
+    };
+    let unpacked: Box<dyn Read + Send + '_> = match format {
+        Format::Gzip => Box::new(MultiGzDecoder::new(input)),
+        Format::Bzip2 => Box::new(MultiBzDecoder::new(input)),
+        Format::Zstandard => Box::new(ZstdDecoder::new(input)),
+        _ => return take(Text::new(None, input.inner)?),
+    };
+    let unpacked = Unpacked {
+        inner: unpacked,
+        format: format.name(),
+        tally,
+    };
+    let reader = BufReader::with_capacity(READ_BYTES, unpacked);
+    take(Text::new(None, reader)?)
+}
+
+impl Format {
+    fn name(self) -> &'static str {
+        match self {
+            Format::Plain => "PGN",
+            Format::Gzip => "gzip",
+            Format::Zstandard => "Zstandard",
+            Format::Bzip2 => "bzip2",
+            Format::Zip => "zip",
+            Format::Foreign(name) => name,
+        }
+    }
+}
+
+/// What a file is, by its first bytes; one whose name promises something else
+/// may still be plain text, which programs that load files leave unpacked.
+fn format_of(head: &[u8], name: &Path) -> io::Result<Format> {
+    let told = match head {
+        [0x1f, 0x8b, ..] => Format::Gzip,
+        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Format::Zstandard,
+        [b'B', b'Z', b'h', b'1'..=b'9', ..] => Format::Bzip2,
+        [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] | [b'P', b'K', 7, 8, ..] => Format::Zip,
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Format::Foreign("an xz file"),
+        [b'7', b'z', 0xbc, 0xaf, ..] => Format::Foreign("a 7-Zip archive"),
+        [b'R', b'a', b'r', b'!', 0x1a, ..] => Format::Foreign("a RAR archive"),
+        _ => Format::Plain,
+    };
+    if let Format::Foreign(name) = told {
+        return Err(invalid(format_args!(
+            "this is {name}, which cbfs does not unpack; unpack it first"
+        )));
+    }
+    let promised = format_of_name(name);
+    let is_text = !head.is_empty() && !head.contains(&0);
+    match promised.filter(|_| told == Format::Plain && !is_text) {
+        Some(promised) => Err(invalid(format_args!(
+            "the name says {}, but there is no {} data at offset 0",
+            promised.name(),
+            promised.name()
+        ))),
+        None => Ok(told),
+    }
+}
+
+fn format_of_name(name: &Path) -> Option<Format> {
+    let extension = name.extension()?.to_str()?.to_ascii_lowercase();
+    Some(match extension.as_str() {
+        "gz" => Format::Gzip,
+        "zst" => Format::Zstandard,
+        "bz2" => Format::Bzip2,
+        "zip" => Format::Zip,
+        _ => return None,
+    })
+}
+
+/// Gives every `.pgn` of a zip archive to `take`.
+fn for_each_member<E: From<io::Error>>(
+    input: &mut dyn Input,
+    take: &mut dyn FnMut(Text<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    if input.seek(SeekFrom::Start(0)).is_err() {
+        let what = "a zip archive is read from its end and must be a file, not a pipe";
+        return Err(invalid(what).into());
+    }
+    let damaged = |error: zip::result::ZipError| invalid_zip(&error);
+    let mut archive = ZipArchive::new(input).map_err(damaged)?;
+    let mut count = 0;
+    for index in 0..archive.len() {
+        // What cannot be read must not be passed over.
+        let name = match archive.name_for_index(index) {
+            Some(name) => name.map_err(damaged)?.into_owned(),
+            None => continue,
+        };
+        if !is_pgn(&name) {
+            continue;
+        }
+        count += 1;
+        let about = |error: &dyn Display| invalid(format_args!("{name}: {error}"));
+        let member = archive.by_index(index);
+        let member = member.map_err(|error| about(&error))?;
+        if !member.is_file() {
+            return Err(about(&"this member is no plain file").into());
+        }
+        take(Text::of_member(name.clone(), member)?)?;
+    }
+    if count == 0 {
+        return Err(invalid("no member of this zip archive is a .pgn").into());
+    }
+    Ok(())
+}
+
+/// Whether a member is a text of games: `._x.pgn` is what macOS knows of
+/// `x.pgn`.
+fn is_pgn(member: &str) -> bool {
+    let name = member.rsplit('/').next().unwrap_or(member);
+    let extension = Path::new(name).extension();
+    extension.is_some_and(|extension| extension.eq_ignore_ascii_case("pgn"))
+        && !name.starts_with("._")
+}
+
+fn invalid(what: impl Display) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, what.to_string())
+}
+
+fn invalid_zip(error: &zip::result::ZipError) -> io::Error {
+    match error {
+        zip::result::ZipError::Io(source) if source.kind() != ErrorKind::UnexpectedEof => {
+            io::Error::new(source.kind(), source.to_string())
+        }
+        error => invalid(format_args!("damaged zip archive: {error}")),
+    }
+}
+
+impl<'a> Text<'a> {
+    /// Looks whether the bytes are UTF-16.
+    fn new(member: Option<String>, mut reader: impl BufRead + Send + 'a) -> io::Result<Text<'a>> {
+        let mut head = Vec::new();
+        reader.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
+        let utf16 = Utf16::of(&head);
+        let reader = Cursor::new(head).chain(reader);
+        Ok(Text {
+            member,
+            was_utf16: utf16.is_some(),
+            reader: match utf16 {
+                Some(utf16) => Box::new(BufReader::new(Utf16Reader::new(utf16, reader))),
+                None => Box::new(reader),
+            },
+        })
+    }
+
+    fn of_member<R: Read + Send>(name: String, member: ZipFile<'a, R>) -> io::Result<Text<'a>> {
+        let unpacked = Unpacked {
+            tally: Arc::new(Tally {
+                bytes: AtomicU64::new(member.data_start().unwrap_or_default()),
+                ..Tally::default()
+            }),
+            inner: Box::new(member),
+            format: "zip",
+        };
+        Text::new(Some(name), BufReader::with_capacity(READ_BYTES, unpacked))
+    }
+}
+
+/// How far a packed file was read.
+#[derive(Debug, Default)]
+struct Tally {
+    bytes: AtomicU64,
+    /// Whether the medium, not the data, is at fault.
+    has_failed: AtomicBool,
+}
+
+/// Counts what is read.
+struct Tallied<R> {
+    inner: R,
+    tally: Arc<Tally>,
+}
+
+impl<R: BufRead> Read for Tallied<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let mut available = self.fill_buf()?;
+        let length = available.read(bytes)?;
+        self.consume(length);
+        Ok(length)
+    }
+}
+
+impl<R: BufRead> BufRead for Tallied<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        let filled = self.inner.fill_buf();
+        if let Err(error) = &filled
+            && error.kind() != ErrorKind::Interrupted
+        {
+            self.tally.has_failed.store(true, Relaxed);
+        }
+        filled
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.tally.bytes.fetch_add(amount as u64, Relaxed);
+        self.inner.consume(amount);
+    }
+}
+
+/// What a decoder gives; its errors have their place.
+struct Unpacked<'a> {
+    inner: Box<dyn Read + Send + 'a>,
+    format: &'static str,
+    tally: Arc<Tally>,
+}
+
+impl Read for Unpacked<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.inner.read(bytes).map_err(|error| {
+            if self.tally.has_failed.load(Relaxed) || error.kind() == ErrorKind::Interrupted {
+                return error;
+            }
+            let at = self.tally.bytes.load(Relaxed);
+            let format = self.format;
+            invalid(format_args!(
+                "{format} data damaged or cut short, read up to offset {at}: {error}"
+            ))
+        })
+    }
+}
+
+/// All frames of a Zstandard file, one after the other, as one text.
+struct ZstdDecoder<R> {
+    source: R,
+    decoder: FrameDecoder,
+    is_in_frame: bool,
+}
+
+impl<R: BufRead> ZstdDecoder<R> {
+    fn new(source: R) -> ZstdDecoder<R> {
+        ZstdDecoder {
+            source,
+            decoder: FrameDecoder::new(),
+            is_in_frame: false,
+        }
+    }
+
+    /// Begins the next frame, or passes over one that holds no data; whether
+    /// there was any.
+    fn next_frame(&mut self) -> io::Result<bool> {
+        if self.source.fill_buf()?.is_empty() {
+            return Ok(false);
+        }
+        match self.decoder.init(&mut self.source) {
+            Ok(()) => self.is_in_frame = true,
+            Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                length,
+                ..
+            })) => {
+                let mut frame = (&mut self.source).take(length.into());
+                if io::copy(&mut frame, &mut io::sink())? < u64::from(length) {
+                    return Err(ErrorKind::UnexpectedEof.into());
+                }
+            }
+            Err(error) => return Err(io::Error::other(error)),
+        }
+        Ok(true)
+    }
+
+    fn end_frame(&mut self) -> io::Result<()> {
+        self.is_in_frame = false;
+        let stated = self.decoder.get_checksum_from_data();
+        if stated.is_some() && stated != self.decoder.get_calculated_checksum() {
+            return Err(invalid("the checksum of a frame is wrong"));
+        }
+        Ok(())
+    }
+}
+
+impl<R: BufRead> Read for ZstdDecoder<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        while !bytes.is_empty() {
+            if !self.is_in_frame {
+                if self.next_frame()? {
+                    continue;
+                }
+                break;
+            }
+            let length = self.decoder.read(bytes)?;
+            if length > 0 {
+                return Ok(length);
+            }
+            if self.decoder.is_finished() {
+                self.end_frame()?;
+                continue;
+            }
+            let one = BlockDecodingStrategy::UptoBlocks(1);
+            let decoded = self.decoder.decode_blocks(&mut self.source, one);
+            decoded.map_err(io::Error::other)?;
+        }
+        Ok(0)
+    }
+}
+
+#[cfg(test)]
+mod tests;

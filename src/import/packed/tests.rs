@@ -1,0 +1,168 @@
+use std::io::Write;
+
+use super::*;
+
+const TEXT: &str = "[White \"Hübner\"]\n\n1. e4 *\n\n";
+
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn bzip2(text: &[u8]) -> Vec<u8> {
+    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::default());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zstd(text: &[u8]) -> Vec<u8> {
+    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+    compress_to_vec(text, CompressionLevel::Fastest)
+}
+
+fn zip(members: &[(&str, &str)]) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, text) in members {
+        let options = zip::write::SimpleFileOptions::default();
+        writer.start_file(*name, options).unwrap();
+        writer.write_all(text.as_bytes()).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+/// The texts in a file, with the members' names, or the error.
+fn texts(name: &str, bytes: &[u8]) -> Result<Vec<(String, String)>, String> {
+    let mut texts = Vec::new();
+    let mut input = BufReader::with_capacity(7, Cursor::new(bytes));
+    for_each_text(Path::new(name), &mut input, &mut |text| {
+        let (member, mut reader) = (text.member, text.reader);
+        let mut all = String::new();
+        reader.read_to_string(&mut all)?;
+        texts.push((member.unwrap_or_default(), all));
+        Ok(())
+    })
+    .map_err(|error: io::Error| error.to_string())?;
+    Ok(texts)
+}
+
+fn text(name: &str, bytes: &[u8]) -> Result<String, String> {
+    texts(name, bytes).map(|texts| texts.into_iter().map(|(_, text)| text).collect())
+}
+
+type Pack = fn(&[u8]) -> Vec<u8>;
+
+const PACKERS: [(&str, Pack); 3] = [("gz", gzip), ("bz2", bzip2), ("zst", zstd)];
+
+#[test]
+fn packed_texts_of_any_number_of_members_are_one_text() {
+    for (extension, pack) in PACKERS {
+        let name = format!("a.pgn.{extension}");
+        let long = TEXT.repeat(5000);
+        let packed = [pack(TEXT.as_bytes()), pack(b""), pack(long.as_bytes())].concat();
+        let whole = TEXT.to_owned() + &long;
+        // The bytes tell what it is, whatever its name.
+        for name in [name.as_str(), "a.pgn", "a"] {
+            assert!(text(name, &packed).unwrap() == whole, "{name}");
+        }
+        assert_eq!(text(&name, TEXT.as_bytes()).unwrap(), TEXT);
+    }
+}
+
+#[test]
+fn frames_without_data_are_passed_over() {
+    let skipped = [&[0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"abc"].concat();
+    let packed = [skipped.clone(), zstd(TEXT.as_bytes()), skipped.clone()].concat();
+    assert_eq!(text("a.zst", &packed).unwrap(), TEXT);
+    let cut = &packed[..packed.len() - 1];
+    assert!(text("a.zst", cut).unwrap_err().contains("cut short"));
+}
+
+#[test]
+fn damaged_and_cut_data_is_an_error_with_its_offset() {
+    let long: String = (0..20_000).map(|number| format!("{{{number}}} ")).collect();
+    for (extension, pack) in PACKERS {
+        let name = format!("a.pgn.{extension}");
+        let packed = pack(long.as_bytes());
+        for cut in [packed.len() - 1, packed.len() / 2, 5] {
+            let error = text(&name, &packed[..cut]).unwrap_err();
+            assert!(error.contains("offset"), "{extension} {cut}: {error}");
+        }
+        let mut damaged = packed.clone();
+        let middle = damaged.len() / 2;
+        for byte in &mut damaged[middle..middle + 8] {
+            *byte ^= 0x55;
+        }
+        let error = text(&name, &damaged).unwrap_err();
+        assert!(
+            error.contains("damaged or cut short"),
+            "{extension}: {error}"
+        );
+        let error = text(&name, b"").unwrap_err();
+        assert!(error.contains("at offset 0"), "{extension}: {error}");
+    }
+}
+
+#[test]
+fn members_of_a_zip_archive_come_in_order_with_their_names() {
+    let members = [
+        ("b.pgn", "1. e4 *"),
+        ("notes.txt", "x"),
+        ("c/A.PGN", "1. d4 *"),
+        ("__MACOSX/c/._A.pgn", "\0"),
+    ];
+    let found = texts("a.zip", &zip(&members)).unwrap();
+    let expected = [("b.pgn", "1. e4 *"), ("c/A.PGN", "1. d4 *")];
+    assert_eq!(
+        found,
+        expected.map(|(name, text)| (name.to_owned(), text.to_owned()))
+    );
+    let error = texts("a.zip", &zip(&members[1..2])).unwrap_err();
+    assert!(error.contains("no member"), "{error}");
+    let whole = zip(&members);
+    assert!(texts("a.zip", &whole[..whole.len() / 2]).is_err());
+    let mut damaged = zip(&[("a.pgn", &TEXT.repeat(100))]);
+    damaged[50] ^= 0xff;
+    let error = texts("a.zip", &damaged).unwrap_err();
+    assert!(error.contains("damaged"), "{error}");
+}
+
+#[test]
+fn archives_of_other_kinds_are_named() {
+    for (head, name) in [
+        (&b"\xfd7zXZ\0"[..], "xz"),
+        (b"7z\xbc\xaf\x27\x1c", "7-Zip"),
+        (b"Rar!\x1a\x07\x01\0", "RAR"),
+    ] {
+        let error = text("a.pgn", head).unwrap_err();
+        assert!(error.contains(name) && error.contains("unpack"), "{error}");
+    }
+}
+
+#[test]
+fn utf_16_is_read_with_a_mark_and_without() {
+    let little: Vec<u8> = TEXT.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let big: Vec<u8> = TEXT.encode_utf16().flat_map(u16::to_be_bytes).collect();
+    let marked = |mark: &[u8], text: &[u8]| [mark, text].concat();
+    for bytes in [
+        little.clone(),
+        big.clone(),
+        marked(b"\xff\xfe", &little),
+        marked(b"\xfe\xff", &big),
+        gzip(&little),
+    ] {
+        assert_eq!(text("a.pgn", &bytes).unwrap(), TEXT);
+    }
+    let long: Vec<u8> = TEXT
+        .repeat(3000)
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    assert!(text("a.pgn", &long).unwrap() == TEXT.repeat(3000));
+    // Half a character is none, and is not replaced.
+    let half = marked(&little, &[0x3d, 0xd8, 0x20, 0]);
+    for bytes in [&half, &little[..little.len() - 1]] {
+        let error = text("a.pgn", bytes).unwrap_err();
+        assert!(error.contains("UTF-16"), "{error}");
+    }
+}
