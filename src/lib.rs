@@ -27,7 +27,7 @@
 //! | `pgn` | `game` |
 //! | `cbh` | `game`, `bytes`, `storage`, `html` |
 //! | `book` | `game`, `bytes`, `storage` |
-//! | `import` | `pgn`, `cbh`, `game` |
+//! | `import` | `pgn`, `cbh`, `game`, `escape` |
 //! | `vfs` | `import`, `pgn`, `cbh`, `book`, `game`, `storage`, `html`, `escape` |
 //! | `fuse` | `vfs` |
 //! | `cli` | `fuse`, `vfs`, `import`, `cbh`, `pgn`, `book`, `game`, `escape` |

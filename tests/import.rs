@@ -267,7 +267,7 @@ fn packed_files_and_every_member_of_an_archive_are_imported() {
         .collect();
     let output = cbfs(&arguments);
     let told = said(&output);
-    assert!(told.contains("e.pgn: read as UTF-16"), "{told}");
+    assert!(told.contains("e.pgn:1:1: read as UTF-16"), "{told}");
     assert!(
         told.contains("240 games appended as 1\u{2013}240\n"),
         "{told}"
@@ -299,7 +299,11 @@ fn what_is_wrong_in_a_packed_file_is_told_with_its_place() {
     };
     let elsewhere = tempfile::tempdir().unwrap();
     for (name, bytes, expected) in [
-        ("a.pgn.gz", gzip(&bad), format!("a.pgn.gz:{line}:4: \"e5\"")),
+        (
+            "a.pgn.gz",
+            gzip(&bad),
+            format!("a.pgn.gz:{line}:4: game 3001: \"e5\""),
+        ),
         (
             "a.zip",
             zip(&[("b.pgn", &text), ("c.pgn", &bad)]),
@@ -335,6 +339,125 @@ fn what_is_wrong_in_a_packed_file_is_told_with_its_place() {
         assert!(told.contains(&expected), "{told} {expected}");
         assert!(told.ends_with("; nothing was imported\n"), "{told}");
         assert_same_files(&files_in(folder.path()), &before, name);
+    }
+}
+
+const BAD: &str = "\
+[Event \"A\"]\n[White \"Moe\"]\n[Black \"Curly\"]\n\n1. e4 e5 2. Ke3 *\n\n\
+[Event \"B\"]\n[WhiteElo \"5000\"]\n\n1. e4 *\n\n\
+[Event \"C\"]\n\n1. e4 {open\n\n";
+
+#[test]
+fn bad_games_are_written_to_a_file_that_can_be_mended_and_imported() {
+    let folder = copy_of_base("cbh/sample");
+    let elsewhere = tempfile::tempdir().unwrap();
+    let base = folder.path().join("sample.cbh");
+    let before = games_of(&base).len();
+    let (pgn, bad) = (
+        elsewhere.path().join("a.pgn"),
+        elsewhere.path().join("bad.pgn"),
+    );
+    let text = format!("{}{BAD}{}", many_games(3), many_games(2000));
+    fs::write(&pgn, text).unwrap();
+    let untouched = files_in(folder.path());
+    let import = |more: &[&str], pgn: &Path| {
+        cbfs(&[&["import", text_path(&base), text_path(pgn)], more].concat())
+    };
+    let output = import(&[], &pgn);
+    let expected = "a.pgn:35:13: game 4 (Moe \u{2013} Curly): \"Ke3\" is illegal here; expected a legal move; nothing was imported\n";
+    assert!(said(&output).ends_with(expected), "{}", said(&output));
+    let output = import(&["--dry-run"], &pgn);
+    let told = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(
+        told.contains("2003 games would be appended as 16\u{2013}2018\n3 bad games\n"),
+        "{told}"
+    );
+    for place in [
+        "a.pgn:35:13: game 4",
+        "a.pgn:38:12: game 5: this game cannot be stored",
+        "a.pgn:44:7: game 6",
+    ] {
+        assert!(told.contains(place), "{told} {place}");
+    }
+    assert_same_files(&files_in(folder.path()), &untouched, "after a dry run");
+    let output = import(&["--skip-bad", text_path(&bad)], &pgn);
+    let told = said(&output);
+    assert!(output.status.success(), "{told}");
+    assert!(
+        told.contains("2003 games appended as 16\u{2013}2018\n3 bad games written to"),
+        "{told}"
+    );
+    assert_eq!(games_of(&base).len(), before + 2003);
+    assert_eq!(defects_of(&base), [""; 0]);
+    let kept = fs::read_to_string(&bad).unwrap();
+    assert!(
+        kept.contains("a.pgn:35:13: game 4 (Moe \u{2013} Curly): \"Ke3\""),
+        "{kept}"
+    );
+    let mended = kept
+        .replace("Ke3", "Ke2")
+        .replace("5000", "500")
+        .replace("{open", "*");
+    fs::write(&bad, mended).unwrap();
+    let output = import(&[], &bad);
+    assert!(
+        said(&output).starts_with("3 games appended"),
+        "{}",
+        said(&output)
+    );
+    // What is read is not written over.
+    let output = import(&["--skip-bad", text_path(&pgn)], &pgn);
+    assert!(
+        said(&output).contains("a file of their own"),
+        "{}",
+        said(&output)
+    );
+    let output = import(&["--skip-bad", text_path(&base)], &pgn);
+    assert!(!output.status.success());
+    assert_eq!(files_in(elsewhere.path()).len(), 2);
+}
+
+#[test]
+fn what_is_understood_in_another_way_than_it_is_written_is_told_once_with_a_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().join("new.cbh");
+    let german = "[White \"A\"]\n[Result \"1-0\"]\n\n1. e4 e5 2. Sf3 Sc6 3. Lb5 1:0\n\n";
+    let text =
+        many_games(2) + &german.repeat(3) + "{about the last}\n\n[White \"B\"]\n\n1. e2-e4 e7e5";
+    let output = import_from_stdin(&["--create", text_path(&base)], text.as_bytes());
+    let told = said(&output);
+    assert!(told.contains("6 games appended"), "{told}");
+    for line in [
+        "standard input:21:1: German letters; read as piece letters (3 games)",
+        "standard input:21:1: a result in other words",
+        "no result at the end; that of the tag is taken, or * (1 game)",
+    ] {
+        assert_eq!(told.matches(line).count(), 1, "{told} {line}");
+    }
+    let games = games_of(&base);
+    assert!(
+        games[&3].1.contains("2. Nf3 Nc6 3. Bb5 1-0"),
+        "{}",
+        games[&3].1
+    );
+    assert!(
+        games[&6].1.contains("{about the last} 1. e4 e5 *"),
+        "{}",
+        games[&6].1
+    );
+}
+
+#[test]
+fn tags_without_a_field_are_left_out_if_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    for (option, is_kept) in [("--quiet", true), ("--drop-foreign-tags", false)] {
+        let base = folder.path().join(format!("new{is_kept}.cbh"));
+        let text = "[White \"A\"]\n[Opening \"Réti\"]\n\n1. Nf3 *\n".as_bytes();
+        let output = import_from_stdin(&["--create", option, text_path(&base)], text);
+        assert!(output.status.success(), "{}", said(&output));
+        let game = &games_of(&base)[&1].1;
+        assert_eq!(game.contains("[Opening \"Réti\"]"), is_kept, "{game}");
     }
 }
 

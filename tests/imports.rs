@@ -81,7 +81,33 @@ fn a_long_text_is_imported_whole_or_not_at_all() {
     assert_eq!(count(&daemon, "games"), before + MANY);
     daemon.restart();
     assert_eq!(count(&daemon, "games"), before + MANY);
-    assert_eq!(count(&daemon, "import"), 0);
+    assert_eq!(count(&daemon, "import"), 1);
+    daemon.end();
+    daemon.assert_sound();
+}
+
+#[test]
+fn in_lenient_all_but_the_bad_games_are_imported_and_these_lie_beside() {
+    let Some(mut daemon) = sample() else { return };
+    let before = count(&daemon, "games");
+    let bad = "[Event \"A\"]\n[White \"Moe\"]\n\n1. e4 e5 2. Ke3 *\n\n";
+    let text = format!("{}{bad}{}", many_games(3), many_games(20));
+    let strict = save(&daemon.at("import/a.pgn"), &text);
+    assert_eq!(errno(strict), Some(libc::EINVAL));
+    save(&daemon.at("import/lenient/a.pgn"), &text).unwrap();
+    assert_eq!(count(&daemon, "games"), before + 23);
+    let log = log_of(&daemon, "lenient/a.pgn");
+    assert!(log.contains("23 games: 000016.pgn to 000038.pgn"), "{log}");
+    let place = "line 34, column 13: game 4 (Moe \u{2013} ?): \"Ke3\" is illegal here";
+    assert!(log.contains(place), "{log}");
+    let kept = fs::read_to_string(daemon.at("import/lenient/a.pgn.bad.pgn")).unwrap();
+    assert!(kept.ends_with(bad), "{kept}");
+    save(&daemon.at("import/b.pgn"), &kept.replace("Ke3", "Ke2")).unwrap();
+    assert_eq!(count(&daemon, "games"), before + 24);
+    // Without bad games nothing lies beside.
+    save(&daemon.at("import/lenient/c.pgn"), &many_games(2)).unwrap();
+    assert_eq!(count(&daemon, "import/lenient"), 5);
+    fs::remove_file(daemon.at("import/lenient/a.pgn.bad.pgn")).unwrap();
     daemon.end();
     daemon.assert_sound();
 }

@@ -1,8 +1,11 @@
 //! `cbfs import`: all games of some PGN files are appended to a base, or none.
 
 use std::collections::BTreeSet;
-use std::fs::File;
+use std::fmt::Write as _;
+use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::SystemTime;
@@ -11,12 +14,9 @@ use indicatif::ProgressBar;
 
 use super::options::parse_code_page;
 use super::{Failure, print, progress, signals};
-use crate::cbh::{
-    self, ChangeError, CodePage, Importer, OpenBase, PreparedGame, SaveError, Unfit, Workshop,
-};
+use crate::cbh::{self, ChangeError, CodePage, Importer, OpenBase, SaveError, Unfit, Workshop};
 use crate::escape::Escaped;
-use crate::import::{Input, Text, for_each_text};
-use crate::pgn::{self, Prepared, StreamError};
+use crate::import::{BadGame, Input, Session, Stop, Watch, for_each_text, write_bad};
 
 /// As the shell tells of a program that a signal ended: SIGINT is 2.
 const INTERRUPTED: u8 = 128 + 2;
@@ -44,6 +44,19 @@ pub(super) struct Args {
     #[arg(long)]
     create: bool,
 
+    /// Import all other games when some are bad, and write those to this file,
+    /// each after a line with its place and what is wrong
+    #[arg(long, value_name = "FILE")]
+    skip_bad: Option<PathBuf>,
+
+    /// Change nothing, only tell what would be imported and what is wrong
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Leave out tags that the base has no field for
+    #[arg(long)]
+    drop_foreign_tags: bool,
+
     /// Code page of names and texts that are not UTF-8, as 1251 or cp1250;
     /// told from the names otherwise
     #[arg(long, value_name = "PAGE", value_parser = parse_code_page)]
@@ -56,29 +69,6 @@ struct Source {
     input: Box<dyn Input>,
 }
 
-/// A prepared game, with the line of its section.
-type Game = (Result<PreparedGame, SaveError>, usize);
-
-/// Why reading a text ends early.
-enum Stop {
-    Text(StreamError),
-    /// What cannot be saved, and the line.
-    Game(usize, ChangeError),
-    Interrupted,
-}
-
-impl From<io::Error> for Stop {
-    fn from(error: io::Error) -> Stop {
-        Stop::Text(error.into())
-    }
-}
-
-impl From<StreamError> for Stop {
-    fn from(error: StreamError) -> Stop {
-        Stop::Text(error)
-    }
-}
-
 /// Appends, and says which numbers the games have.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let bar = bar(&args.files, quiet);
@@ -87,137 +77,290 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         .collect::<Result<_, _>>()?;
     let ending = signals::block_unless_ignored().map_err(Failure::new)?;
     let is_ended = signals::mark_when_ended(ending);
-    let options = cbh::Options {
-        code_page: args.codepage,
+    let mut job = Job {
+        args,
+        bar: &bar,
+        is_ended: &is_ended,
+        told: BTreeSet::new(),
+        name: String::new(),
+        bad: BadGames::new(args)?,
     };
-    let appended = if args.create {
-        create(&args.base, options, sources, &bar, &is_ended)?
+    let appended = if args.dry_run {
+        job.try_out(sources)?
+    } else if args.create {
+        job.create(sources)?
     } else {
-        append(&args.base, &args.base, options, sources, &bar, &is_ended)?
+        job.append(&args.base, sources)?
     };
     bar.finish_and_clear();
-    if quiet {
-        return Ok(());
+    job.bad.finish()?;
+    if !quiet {
+        print(told(&appended, &job.bad, args).as_bytes())?;
     }
+    if job.bad.count > 0 && args.skip_bad.is_none() {
+        // Only told: without --dry-run nothing would be imported.
+        return Err(Failure::quiet(1));
+    }
+    Ok(())
+}
+
+/// What an import came to, in a line or two.
+fn told(appended: &Range<u32>, bad: &BadGames, args: &Args) -> String {
     let count = appended.len();
-    let said = match (appended.start, appended.end.saturating_sub(1)) {
-        _ if count == 0 => "0 games appended\n".to_owned(),
-        (first, _) if count == 1 => format!("1 game appended as {first}\n"),
-        (first, last) => format!("{count} games appended as {first}\u{2013}{last}\n"),
+    let done = if args.dry_run {
+        "would be appended"
+    } else {
+        "appended"
     };
-    print(said.as_bytes())
+    let mut told = match (appended.start, appended.end.saturating_sub(1)) {
+        _ if count == 0 => format!("0 games {done}\n"),
+        (first, _) if count == 1 => format!("1 game {done} as {first}\n"),
+        (first, last) => format!("{count} games {done} as {first}\u{2013}{last}\n"),
+    };
+    if bad.count > 0 {
+        let games = if bad.count == 1 { "game" } else { "games" };
+        let _ = match &args.skip_bad {
+            Some(file) if !args.dry_run => writeln!(
+                told,
+                "{} bad {games} written to {}",
+                bad.count,
+                Escaped(file.display())
+            ),
+            _ => writeln!(told, "{} bad {games}", bad.count),
+        };
+    }
+    told
 }
 
-/// Makes the base with all games in it.
-fn create(
-    path: &Path,
-    options: cbh::Options,
-    sources: Vec<Source>,
-    bar: &ProgressBar,
-    is_ended: &AtomicBool,
-) -> Result<std::ops::Range<u32>, Failure> {
-    let workshop = Workshop::begin(path).map_err(Failure::new)?;
-    workshop
-        .make_empty(SystemTime::now())
-        .map_err(Failure::new)?;
-    let appended = append(&workshop.path(), path, options, sources, bar, is_ended)?;
-    workshop.finish().map_err(Failure::new)?;
-    Ok(appended)
+/// Where bad games go.
+struct BadGames {
+    /// The file that they go to when all is done.
+    file: Option<(tempfile::NamedTempFile, PathBuf)>,
+    /// Whether one ends the import.
+    is_fatal: bool,
+    count: usize,
 }
 
-/// Appends to the base at `path`, which users know as `name`.
-fn append(
-    path: &Path,
-    name: &Path,
-    options: cbh::Options,
-    sources: Vec<Source>,
-    bar: &ProgressBar,
-    is_ended: &AtomicBool,
-) -> Result<std::ops::Range<u32>, Failure> {
-    let failed = |error: ChangeError| match error {
-        ChangeError::Save(SaveError::Base(error @ cbh::Error::Missing { .. }))
-            if Workshop::is_free(path) =>
-        {
-            Failure::new(format_args!("{error}; --create makes a new base"))
+impl BadGames {
+    fn new(args: &Args) -> Result<BadGames, Failure> {
+        let file = args.skip_bad.as_ref().filter(|_| !args.dry_run);
+        let file = file.map(|file| {
+            BadGames::check(file, args)?;
+            let directory = match file.parent() {
+                Some(parent) if parent != Path::new("") => parent,
+                _ => Path::new("."),
+            };
+            let mode = fs::Permissions::from_mode(0o666);
+            let mut builder = tempfile::Builder::new();
+            let made = builder
+                .prefix(".cbfs-bad-")
+                .permissions(mode)
+                .tempfile_in(directory);
+            let made = made.map_err(|error| Failure::about(file, error))?;
+            Ok((made, file.clone()))
+        });
+        Ok(BadGames {
+            file: file.transpose()?,
+            is_fatal: args.skip_bad.is_none() && !args.dry_run,
+            count: 0,
+        })
+    }
+
+    /// It must not take the place of what is read or changed.
+    fn check(file: &Path, args: &Args) -> Result<(), Failure> {
+        let Ok(path) = fs::canonicalize(file) else {
+            return Ok(());
+        };
+        let is_input = |other: &PathBuf| fs::canonicalize(other).is_ok_and(|other| other == path);
+        if args.files.iter().any(is_input) || !path.is_file() {
+            return Err(Failure::about(file, "bad games need a file of their own"));
         }
-        // Such an error names the file by itself.
-        ChangeError::Save(error @ SaveError::Base(_)) => Failure::new(error),
-        error => Failure::about(name, error),
-    };
-    let base = OpenBase::to_change(path, &options, "cbfs import").map_err(failed)?;
-    let import = || {
-        let mut importer = Importer::new(&base.database, &base.store, SystemTime::now());
-        let mut told = BTreeSet::new();
+        if cbh::Family::is_file_of(&args.base, file) {
+            return Err(Failure::about(file, "this is a file of the base"));
+        }
+        Ok(())
+    }
+
+    /// Lets the file be there, with all bad games or none.
+    fn finish(&mut self) -> Result<(), Failure> {
+        let Some((temporary, file)) = self.file.take() else {
+            return Ok(());
+        };
+        let synced = temporary.as_file().sync_all();
+        synced
+            .and_then(|()| Ok(temporary.persist(&file)?))
+            .map(drop)
+            .map_err(|error| Failure::about(&file, error))
+    }
+}
+
+/// An import, and what was said of it.
+struct Job<'a> {
+    args: &'a Args,
+    bar: &'a ProgressBar,
+    is_ended: &'a AtomicBool,
+    told: BTreeSet<String>,
+    /// The text that is read.
+    name: String,
+    bad: BadGames,
+}
+
+impl Watch for Job<'_> {
+    fn is_over(&self) -> bool {
+        self.is_ended.load(Relaxed)
+    }
+
+    fn appended(&mut self, appended: &cbh::Appended) {
+        log(appended, &mut self.told);
+    }
+
+    fn bad(&mut self, bad: BadGame, text: &[u8]) -> Result<(), Stop> {
+        if self.bad.is_fatal {
+            return Err(Stop::Bad(bad));
+        }
+        self.bad.count += 1;
+        let place = format!("{}:{}:{}", self.name, bad.line, bad.column);
+        if self.bad.count <= MOST_TOLD {
+            log::warn!("{place}: {bad}; not imported");
+        } else {
+            log::info!("{place}: {bad}; not imported");
+        }
+        if let Some((file, _)) = &mut self.bad.file {
+            write_bad(file, &place, &bad, text)?;
+        }
+        Ok(())
+    }
+}
+
+impl Job<'_> {
+    fn options(&self) -> cbh::Options {
+        cbh::Options {
+            code_page: self.args.codepage,
+        }
+    }
+
+    /// Makes the base with all games in it.
+    fn create(&mut self, sources: Vec<Source>) -> Result<Range<u32>, Failure> {
+        let workshop = Workshop::begin(&self.args.base).map_err(Failure::new)?;
+        workshop
+            .make_empty(SystemTime::now())
+            .map_err(Failure::new)?;
+        let appended = self.append(&workshop.path(), sources)?;
+        workshop.finish().map_err(Failure::new)?;
+        Ok(appended)
+    }
+
+    /// Imports into a base that is thrown away; the numbers are those that
+    /// the games would have.
+    fn try_out(&mut self, sources: Vec<Source>) -> Result<Range<u32>, Failure> {
+        let folder = tempfile::tempdir().map_err(Failure::new)?;
+        let workshop = Workshop::begin(&folder.path().join("dry-run.cbh")).map_err(Failure::new)?;
+        workshop
+            .make_empty(SystemTime::now())
+            .map_err(Failure::new)?;
+        let mut options = self.options();
+        let mut last = 0;
+        if !self.args.create {
+            let base = OpenBase::to_read(&self.args.base, &options);
+            let base = base.map_err(|error| self.failed(&self.args.base, error))?;
+            options.code_page = Some(base.database.code_page());
+            last = base.database.last_id();
+        } else if !Workshop::is_free(&self.args.base) {
+            let why = "a base of this name is there already; choose another name";
+            return Err(Failure::about(&self.args.base, why));
+        }
+        let appended = self.append_with(&workshop.path(), options, sources)?;
+        Ok(appended.start + last..appended.end + last)
+    }
+
+    /// Appends to the base at `path`.
+    fn append(&mut self, path: &Path, sources: Vec<Source>) -> Result<Range<u32>, Failure> {
+        self.append_with(path, self.options(), sources)
+    }
+
+    fn append_with(
+        &mut self,
+        path: &Path,
+        options: cbh::Options,
+        sources: Vec<Source>,
+    ) -> Result<Range<u32>, Failure> {
+        let base = OpenBase::to_change(path, &options, "cbfs import");
+        let base = base.map_err(|error| self.failed(path, error))?;
+        let appended = self.append_all(&base, sources);
+        let closed = base.store.close();
+        let appended = appended?;
+        closed.map_err(|error| self.failed(path, error.into()))?;
+        Ok(appended)
+    }
+
+    fn append_all(&mut self, base: &OpenBase, sources: Vec<Source>) -> Result<Range<u32>, Failure> {
+        let importer = Importer::new(&base.database, &base.store, SystemTime::now());
+        let mut session = Session::new(importer, self.args.drop_foreign_tags);
         for source in sources {
-            bar.set_message(Escaped(&source.name).to_string());
-            read_all(source, &mut importer, &mut told, is_ended)?;
+            self.bar.set_message(Escaped(&source.name).to_string());
+            self.read_all(source, &mut session)?;
         }
-        let imported = importer.commit().map_err(failed)?;
+        let imported = session.commit();
+        let imported = imported.map_err(|error| self.failed(&self.args.base, error))?;
         for unfit in &imported.unfit {
             log::warn!("{}", not_stored_whole(unfit));
         }
         Ok(imported.games)
-    };
-    let appended = import();
-    let closed = base.store.close().map_err(|error| failed(error.into()));
-    let appended = appended?;
-    closed?;
-    Ok(appended)
-}
-
-/// Appends the games of all texts in a file.
-fn read_all(
-    source: Source,
-    importer: &mut Importer<'_>,
-    told: &mut BTreeSet<String>,
-    is_ended: &AtomicBool,
-) -> Result<(), Failure> {
-    let Source { name, mut input } = source;
-    let mut at = name.clone();
-    let read = for_each_text(Path::new(&name), &mut *input, &mut |text| {
-        at = match &text.member {
-            Some(member) => format!("{name}: {member}"),
-            None => name.clone(),
-        };
-        read(text, &at, importer, told, is_ended)
-    });
-    read.map_err(|stop: Stop| stop.failure(&at))
-}
-
-/// Appends the games of one text.
-fn read(
-    text: Text<'_>,
-    name: &str,
-    importer: &mut Importer<'_>,
-    told: &mut BTreeSet<String>,
-    is_ended: &AtomicBool,
-) -> Result<(), Stop> {
-    if text.was_utf16 {
-        log::warn!("{name}: read as UTF-16");
     }
-    let mut is_foreign = false;
-    pgn::for_each_game_in_order(
-        text.reader,
-        |game, line| (PreparedGame::new(game), line),
-        |section: Prepared<Game>| {
-            if is_ended.load(Relaxed) {
-                return Err(Stop::Interrupted);
+
+    /// Appends the games of all texts in a file.
+    fn read_all(&mut self, source: Source, session: &mut Session<'_>) -> Result<(), Failure> {
+        let Source { name, mut input } = source;
+        self.name.clone_from(&name);
+        let read = for_each_text(Path::new(&name), &mut *input, &mut |text| {
+            self.name = match &text.member {
+                Some(member) => format!("{name}: {member}"),
+                None => name.clone(),
+            };
+            for told in session.read(text, self)? {
+                log::warn!("{}:{}:{}: {}", self.name, told.line, told.column, told.what);
             }
-            if let Some((line, column)) = section.not_utf8.filter(|_| !is_foreign) {
-                is_foreign = true;
-                log::warn!("{name}:{line}:{column}: not UTF-8; read as Windows-1252");
+            Ok::<(), Stop>(())
+        });
+        read.map_err(|stop| self.stopped(stop))
+    }
+
+    /// What cannot be done to the base at `path`, in a line on stderr.
+    fn failed(&self, path: &Path, error: ChangeError) -> Failure {
+        match error {
+            ChangeError::Save(SaveError::Base(error @ cbh::Error::Missing { .. }))
+                if Workshop::is_free(path) =>
+            {
+                Failure::new(format_args!("{error}; --create makes a new base"))
             }
-            for (game, line) in section.games {
-                let appended = game.map_err(ChangeError::from);
-                let appended = appended.and_then(|game| importer.append(game));
-                let appended = appended.map_err(|error| Stop::Game(line, error))?;
-                log(&appended, told);
+            // Such an error names the file by itself.
+            ChangeError::Save(error @ SaveError::Base(_)) => Failure::new(error),
+            error => Failure::about(&self.args.base, error),
+        }
+    }
+
+    /// Why nothing was imported, in a line on stderr.
+    fn stopped(&self, stop: Stop) -> Failure {
+        let name = &self.name;
+        match stop {
+            Stop::Bad(bad) => {
+                let (line, column) = (bad.line, bad.column);
+                Failure::new(format_args!(
+                    "{name}:{line}:{column}: {bad}; {NOTHING_DONE}"
+                ))
             }
-            section
-                .error
-                .map_or(Ok(()), |error| Err(Stop::Text(error.into())))
-        },
-    )
+            Stop::Medium(error) => Failure::new(format_args!("{name}: {error}; {NOTHING_DONE}")),
+            Stop::Base(error) => {
+                let failure = self.failed(&self.args.base, error);
+                let message = failure.message.unwrap_or_default();
+                Failure::new(format_args!("{message}; {NOTHING_DONE}"))
+            }
+            Stop::Interrupted => Failure {
+                code: INTERRUPTED,
+                ..Failure::new(format_args!("interrupted; {NOTHING_DONE}"))
+            },
+        }
+    }
 }
 
 /// Says what of a game is not stored as it stands in the text: of each name
@@ -249,27 +392,6 @@ fn not_stored_whole(unfit: &Unfit) -> String {
         whole,
     } = unfit;
     format!("{field} {whole:?} is stored as {stored:?}")
-}
-
-impl Stop {
-    /// The line on stderr about the text `name`.
-    fn failure(self, name: &str) -> Failure {
-        match self {
-            Stop::Text(StreamError::Pgn(error)) => {
-                Failure::new(format_args!("{name}:{error}; {NOTHING_DONE}"))
-            }
-            Stop::Text(StreamError::Io(error)) => {
-                Failure::new(format_args!("{name}: {error}; {NOTHING_DONE}"))
-            }
-            Stop::Game(line, error) => Failure::new(format_args!(
-                "{name}:{line}:1: this game cannot be stored: {error}; {NOTHING_DONE}"
-            )),
-            Stop::Interrupted => Failure {
-                code: INTERRUPTED,
-                ..Failure::new(format_args!("interrupted; {NOTHING_DONE}"))
-            },
-        }
-    }
 }
 
 impl Source {

@@ -1,9 +1,13 @@
 //! PGN as the world has it, on its way into a base.
 //!
 //! A file may be packed, and a zip archive holds many: [`for_each_text`]
-//! gives each text in it, unpacked as it is read.
+//! gives each text in it, unpacked as it is read. A [`Session`] appends the
+//! games of texts to a base, and tells what is bad in them and what it
+//! understood in another way than it is written.
 
 mod packed;
+mod session;
 mod utf16;
 
 pub use packed::{Input, Text, for_each_text};
+pub use session::{BadGame, Session, Stop, Understood, Watch, write_bad};

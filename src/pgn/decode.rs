@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use shakmaty::Move;
 
 use super::error::{Error, quoted};
+use super::lenient::{Leniency, Liberty, nag_of};
 use super::lexer::{Lexer, Token};
 use super::notation::Notation;
 use super::place::Place;
@@ -52,8 +53,8 @@ pub fn decode(text: &[u8]) -> Result<Game, Error> {
 /// Lines are counted over the whole text.
 #[derive(Debug)]
 pub struct Games<'t> {
-    lexer: Lexer<'t>,
-    has_failed: bool,
+    pub(super) lexer: Lexer<'t>,
+    pub(super) has_failed: bool,
 }
 
 impl<'t> Games<'t> {
@@ -79,14 +80,14 @@ impl Iterator for Games<'_> {
         if self.has_failed || self.lexer.is_at_text_end() {
             return None;
         }
-        let game = read_game(&mut self.lexer);
+        let game = read_game(&mut self.lexer, &mut Leniency::default());
         self.has_failed = game.is_err();
         Some(game)
     }
 }
 
 /// Reads one game, from its first token to its result.
-fn read_game(lexer: &mut Lexer<'_>) -> Result<Game, Error> {
+pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Result<Game, Error> {
     let mut game = Game::default();
     let mut remarks = Remarks::default();
     let begin = lexer.offset();
@@ -98,7 +99,8 @@ fn read_game(lexer: &mut Lexer<'_>) -> Result<Game, Error> {
             other => break other,
         }
     };
-    let stated = tags::decode(lexer.text(), pairs, &mut game, &mut remarks)?;
+    let has_tags = !pairs.is_empty();
+    let stated = tags::decode(lexer.text(), pairs, &mut game, &mut remarks, leniency)?;
     let mut moves = MoveText {
         line: Line::new(&mut game.tree, &game.start.position),
         before: None,
@@ -106,16 +108,23 @@ fn read_game(lexer: &mut Lexer<'_>) -> Result<Game, Error> {
         waiting: Vec::new(),
         outer: Vec::new(),
         remarks: &mut remarks,
+        leniency,
+        has_tags,
     };
     for comment in comments {
         moves.comment(comment);
     }
     let result = moves.read(lexer, begin, first, stated)?;
+    let unequal = moves.leniency.unequal.take();
     remarks.move_into(&mut game.annotations);
     game.headers.medals |= tags::medals_of(&game.annotations);
     game.headers.result = result;
     if result != GameResult::Line {
         game.headers.line_evaluation = 0;
+    }
+    if let Some(unequal) = unequal {
+        let kept = ("CbhResult".to_owned(), unequal.to_owned());
+        game.foreign_tags.push(kept);
     }
     Ok(game)
 }
@@ -143,6 +152,8 @@ struct MoveText<'g, 't> {
     /// The lines that the present variation stands in, outermost first.
     outer: Vec<Outer<'t>>,
     remarks: &'g mut Remarks,
+    leniency: &'g mut Leniency,
+    has_tags: bool,
 }
 
 /// A line that goes on when a variation ends.
@@ -168,22 +179,33 @@ impl<'t> MoveText<'_, 't> {
         loop {
             match token {
                 Token::Word(word) if self.is_both_lost(word, lexer, stated) => {
-                    self.end();
-                    return agreed(lexer, place, GameResult::BothLost, stated);
+                    return self.agreed(lexer, place, GameResult::BothLost, stated);
                 }
-                Token::Word(word) => self.word(lexer, place, word)?,
+                Token::Word(word) => {
+                    if let Some(result) = self.word(lexer, place, word)? {
+                        return self.agreed(lexer, place, result, stated);
+                    }
+                }
                 Token::Nag(nag) => self.nag(lexer, place, nag)?,
                 Token::Comment(comment) => self.comment(comment),
                 Token::Open => self.open(lexer, place)?,
                 Token::Close => self.close(lexer, place)?,
                 Token::Result(result) if self.outer.is_empty() => {
-                    self.end();
-                    return agreed(lexer, place, result, stated);
+                    return self.agreed(lexer, place, result, stated);
                 }
                 // Move numbers are often wrong, and not needed; and some
                 // programs end variations with a result.
                 Token::Number | Token::Result(_) => {}
-                Token::Tag(_) | Token::End => return Err(self.unfinished(lexer, place)),
+                Token::Tag(_) | Token::End => {
+                    let is_game = self.has_tags || self.before.is_some();
+                    let is_whole = is_game && self.outer.is_empty();
+                    if !is_whole || !self.leniency.takes(Liberty::NoResult) {
+                        return Err(self.unfinished(lexer, place));
+                    }
+                    lexer.go_to(place);
+                    self.end();
+                    return Ok(stated.unwrap_or(GameResult::Line));
+                }
             }
             (place, token) = next_token(lexer, begin)?;
         }
@@ -202,17 +224,25 @@ impl<'t> MoveText<'_, 't> {
             && (stated == Some(GameResult::BothLost) || !is_castling())
     }
 
-    fn word(&mut self, lexer: &Lexer<'_>, place: Place, word: &[u8]) -> Result<(), Error> {
+    /// Plays a move; gives the result if the word is one in other words.
+    fn word(
+        &mut self,
+        lexer: &Lexer<'_>,
+        place: Place,
+        word: &[u8],
+    ) -> Result<Option<GameResult>, Error> {
         if self.took_in_passing && matches!(word, b"e.p." | b"ep") {
             self.took_in_passing = false;
-            return Ok(());
+            return Ok(None);
         }
         let error = |what: &str, expected| {
             let found = format!("{} is {what}", quoted(word));
             lexer.error(place, found, expected)
         };
-        let Some(notation) = Notation::parse(word) else {
-            return Err(error("not a move", MOVE_OR_RESULT));
+        let english = self.leniency.in_english(word);
+        let Some(notation) = english.and_then(|word| Notation::parse(&word)) else {
+            let other = self.other_word(lexer, place, word);
+            return other.unwrap_or_else(|| Err(error("not a move", MOVE_OR_RESULT)));
         };
         let illegal = || error("illegal here", "a legal move");
         let found = notation
@@ -236,7 +266,31 @@ impl<'t> MoveText<'_, 't> {
             };
             self.remarks.annotate(&comment, subject);
         }
-        Ok(())
+        Ok(None)
+    }
+
+    /// What a word that is no move says where that is understood.
+    #[cold]
+    fn other_word(
+        &mut self,
+        lexer: &Lexer<'_>,
+        place: Place,
+        word: &[u8],
+    ) -> Option<Result<Option<GameResult>, Error>> {
+        if !self.leniency.is_on() {
+            return None;
+        }
+        let nag = nag_of(word);
+        if nag.is_none() || (self.outer.is_empty() && lexer.is_at_game_end()) {
+            let result = self.leniency.result(word);
+            // In variations it says nothing.
+            if result.is_some() {
+                return Some(Ok(result.filter(|_| self.outer.is_empty())));
+            }
+        }
+        let nag = nag?;
+        self.leniency.takes(Liberty::Marks);
+        Some(self.nag(lexer, place, nag).map(|()| None))
     }
 
     fn nag(&mut self, lexer: &Lexer<'_>, place: Place, nag: u8) -> Result<(), Error> {
@@ -299,6 +353,56 @@ impl<'t> MoveText<'_, 't> {
         Ok(())
     }
 
+    /// Ends the game with the result that its moves end with, in the words of
+    /// the tags where these say more.
+    fn agreed(
+        &mut self,
+        lexer: &mut Lexer<'t>,
+        place: Place,
+        ending: GameResult,
+        stated: Option<GameResult>,
+    ) -> Result<GameResult, Error> {
+        if self.leniency.is_on() {
+            self.comments_behind(lexer, place);
+        }
+        self.end();
+        let stated = stated.unwrap_or(ending);
+        let says_more = ending.beyond_pgn().is_some();
+        if stated.pgn() == ending.pgn() {
+            return Ok(if says_more { ending } else { stated });
+        }
+        if stated == GameResult::Line && self.leniency.takes(Liberty::OpenResultTag) {
+            return Ok(ending);
+        }
+        let (ending, stated) = (ending.pgn(), stated.pgn());
+        let found = format!("the result {ending}, where the tag says {stated}");
+        Err(lexer.error(place, found, "the same result in both"))
+    }
+
+    /// Takes the comments that follow the result on its line, or that end the
+    /// text, to the last move.
+    fn comments_behind(&mut self, lexer: &mut Lexer<'t>, result: Place) {
+        let mut ahead = lexer.restarted();
+        let mut comments = Vec::new();
+        let is_last = loop {
+            match ahead.next() {
+                Ok((place, Token::Comment(comment))) => {
+                    comments.push((place.line == result.line, comment, ahead.here()));
+                }
+                Ok((_, Token::End)) => break true,
+                _ => break false,
+            }
+        };
+        for (is_beside, comment, after) in comments {
+            if !is_last && !is_beside {
+                break;
+            }
+            self.leniency.takes(Liberty::CommentBehind);
+            self.comment(comment);
+            lexer.go_to(after);
+        }
+    }
+
     /// Ends the main line: comments on a next move follow the last one.
     fn end(&mut self) {
         let subject = match self.before {
@@ -319,24 +423,6 @@ impl<'t> MoveText<'_, 't> {
         let found = "the end of a game without its result".to_owned();
         lexer.error(place, found, "1-0, 0-1, 1/2-1/2 or *")
     }
-}
-
-/// The result that the moves end with, in the words of the tags where these
-/// say more.
-fn agreed(
-    lexer: &Lexer<'_>,
-    place: Place,
-    ending: GameResult,
-    stated: Option<GameResult>,
-) -> Result<GameResult, Error> {
-    let stated = stated.unwrap_or(ending);
-    if stated.pgn() != ending.pgn() {
-        let (ending, stated) = (ending.pgn(), stated.pgn());
-        let found = format!("the result {ending}, where the tag says {stated}");
-        return Err(lexer.error(place, found, "the same result in both"));
-    }
-    let says_more = ending.beyond_pgn().is_some();
-    Ok(if says_more { ending } else { stated })
 }
 
 #[cfg(test)]

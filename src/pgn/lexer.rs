@@ -77,6 +77,32 @@ impl<'t> Lexer<'t> {
         self.text
     }
 
+    /// The same, at the same place.
+    pub(super) fn restarted(&self) -> Lexer<'t> {
+        Lexer {
+            text: self.text,
+            here: self.here,
+            braces: Braces::default(),
+            tag_line: TagLine::default(),
+        }
+    }
+
+    /// The place that is read next.
+    pub(super) fn here(&self) -> Place {
+        self.here
+    }
+
+    /// Reads on from a place.
+    pub(super) fn go_to(&mut self, place: Place) {
+        self.here = place;
+    }
+
+    /// Whether a comment follows.
+    pub(super) fn is_at_comment(&self) -> bool {
+        let next = self.byte(self.after_blanks().offset);
+        next.is_some_and(|byte| matches!(byte, b'{' | b';'))
+    }
+
     /// How far the text was read.
     pub(super) fn offset(&self) -> usize {
         self.here.offset

@@ -22,6 +22,7 @@
 //! | [`notation`] | words into moves |
 //! | [`remarks`] | comments and NAGs into remarks |
 //! | [`decode`](mod@decode) | tokens into games |
+//! | [`lenient`] | what the reader refuses and an import understands |
 //! | [`stream`] | texts of any size into games |
 
 mod braces;
@@ -29,6 +30,7 @@ mod command;
 mod comment;
 mod decode;
 mod error;
+mod lenient;
 mod lexer;
 mod movetext;
 mod notation;
@@ -40,8 +42,11 @@ mod writer;
 
 pub use decode::{END_OF_ONE_GAME, Games, decode};
 pub use error::Error;
+pub use lenient::Liberty;
 pub(crate) use movetext::append_decimal;
-pub use stream::{Prepared, Section, Sections, StreamError, for_each_game, for_each_game_in_order};
+pub use stream::{
+    Failure, Prepared, Section, Sections, StreamError, for_each_game, for_each_game_in_order,
+};
 pub(crate) use tags::roman;
 
 use crate::game::{Defect, Game};

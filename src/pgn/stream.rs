@@ -1,7 +1,9 @@
 //! PGN of any size, game by game, in bounded memory.
 //!
 //! A text is split before each tag pair at the begin of a line that follows
-//! moves. So a piece, a [`Section`], is one game with its tags, or some games
+//! moves; comments between a result and that line belong to what follows. A
+//! comment that never ends is ended by an empty line with a tag pair behind
+//! it, so that one bad game does not take all others with it. A piece, a [`Section`], is one game with its tags, or some games
 //! of which all but the first have none. Nothing of the text is left out, and
 //! nothing is understood here: what is no PGN is refused by
 //! [`Section::games`], at its place in the whole text.
@@ -15,9 +17,10 @@ use super::Games;
 use super::braces::begins_tag_pair;
 use super::decode::MAX_BYTES;
 use super::error::Error;
+use super::lenient::{place_of_tag, players_of};
 use super::place::Place;
 
-pub use parallel::{Prepared, for_each_game_in_order};
+pub use parallel::{Failure, Prepared, for_each_game_in_order};
 
 /// A part of a text that a game begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +35,23 @@ impl Section {
     /// The games in it; places are those in the whole text.
     pub fn games(&self) -> Games<'_> {
         Games::from_line(&self.text, self.line)
+    }
+
+    /// The line that an offset of its text stands in.
+    pub fn line_at(&self, offset: usize) -> usize {
+        self.line + lines_in(self.text.get(..offset).unwrap_or_default())
+    }
+
+    /// Line and column of the value of a tag, in the game that begins at an
+    /// offset.
+    pub fn place_of_tag(&self, begin: usize, name: &str) -> Option<(usize, usize)> {
+        place_of_tag(self.text.get(begin..)?, self.line_at(begin), name)
+    }
+
+    /// Who plays in the game that begins at an offset, as `White – Black`, if
+    /// its tags say so.
+    pub fn players_at(&self, begin: usize) -> Option<String> {
+        players_of(self.text.get(begin..)?)
     }
 
     /// Line and column of the first byte that is no UTF-8, if there is one:
@@ -100,6 +120,10 @@ pub struct Sections<R> {
     reader: R,
     /// What was read of the next section.
     text: Vec<u8>,
+    /// What was read and is to be looked at again, from an offset on. No
+    /// comment ends in it.
+    again: Vec<u8>,
+    again_at: usize,
     /// The line that `text` begins with, and the one that is read next.
     line: usize,
     next_line: usize,
@@ -113,6 +137,12 @@ struct State {
     in_comment: bool,
     /// Whether something stands there that is neither tag pair nor comment.
     has_moves: bool,
+    /// Where the last line ends that has moves, or the last of a comment that
+    /// began there.
+    moves_end: usize,
+    is_beside_moves: bool,
+    /// Where the line ends that the present comment began in.
+    comment_line_end: usize,
 }
 
 impl<R: BufRead> Sections<R> {
@@ -121,6 +151,8 @@ impl<R: BufRead> Sections<R> {
         Sections {
             reader,
             text: Vec::new(),
+            again: Vec::new(),
+            again_at: 0,
             line: 1,
             next_line: 1,
             state: State::default(),
@@ -131,38 +163,110 @@ impl<R: BufRead> Sections<R> {
     fn next_section(&mut self) -> Result<Option<Section>, StreamError> {
         loop {
             let start = self.text.len();
-            if !self.read_line()? {
-                self.is_over = true;
-                let text = std::mem::take(&mut self.text);
-                let is_blank = text.iter().all(u8::is_ascii_whitespace);
-                let line = self.line;
-                return Ok((!is_blank).then_some(Section { line, text }));
+            match self.read_line() {
+                Ok(true) => {}
+                Ok(false) => return Ok(self.end_of_comment().or_else(|| self.last_section())),
+                Err(error) => return self.end_of_comment().map(Some).ok_or(error),
             }
             let line = self.text.get(start..).unwrap_or_default();
             let line = if start == 0 { without_mark(line) } else { line };
-            let begins_game = self.state.begins_game(line);
+            let begins_game = self.state.begins_game(line) || self.ends_endless_comment(start);
+            let cut = begins_game.then(|| self.begin_of_next(start));
             if begins_game {
                 self.state = State::default();
             }
-            self.state.look_at(line);
+            let end = self.text.len() - cut.unwrap_or_default();
+            self.state.look_at(line, end);
             let number = self.next_line;
             self.next_line += 1;
-            if begins_game {
-                let rest = self.text.split_off(start);
-                let text = std::mem::replace(&mut self.text, rest);
-                let line = std::mem::replace(&mut self.line, number);
-                return Ok(Some(Section { line, text }));
+            if let Some(cut) = cut {
+                let between = self.text.get(cut..start).unwrap_or_default();
+                return Ok(Some(self.cut_at(cut, number - lines_in(between))));
             }
         }
+    }
+
+    /// Gives what stands before an offset, which the next section begins at,
+    /// in the line `next`.
+    fn cut_at(&mut self, offset: usize, next: usize) -> Section {
+        let rest = self.text.split_off(offset);
+        let text = std::mem::replace(&mut self.text, rest);
+        let line = std::mem::replace(&mut self.line, next);
+        Section { line, text }
+    }
+
+    fn last_section(&mut self) -> Option<Section> {
+        self.is_over = true;
+        let text = std::mem::take(&mut self.text);
+        let is_blank = text.iter().all(u8::is_ascii_whitespace);
+        let line = self.line;
+        (!is_blank).then_some(Section { line, text })
+    }
+
+    /// Where a game begins whose first tag pair stands in the line at
+    /// `start`: at the comments between it and the result before.
+    fn begin_of_next(&self, start: usize) -> usize {
+        let before = self.state;
+        let moves = self.text.get(..before.moves_end).unwrap_or_default();
+        let between = self.text.get(before.moves_end..start).unwrap_or_default();
+        let is_blank = between.iter().all(u8::is_ascii_whitespace);
+        if is_blank || before.in_comment || !ends_in_result(moves) {
+            return start;
+        }
+        before.moves_end
+    }
+
+    /// Whether the line at `start` begins a game although a comment is open,
+    /// which is known not to end.
+    fn ends_endless_comment(&self, start: usize) -> bool {
+        let is_known = self.again_at < self.again.len();
+        is_known && self.state.in_comment && begins_game_after_blank(&self.text, start)
+    }
+
+    /// If the text is over, or too long, in a comment, ends it where the next
+    /// game seems to begin; what follows is looked at again.
+    fn end_of_comment(&mut self) -> Option<Section> {
+        if !self.state.in_comment {
+            return None;
+        }
+        let first = self.state.comment_line_end;
+        let lines = self
+            .text
+            .get(first..)?
+            .split_inclusive(|&byte| byte == b'\n');
+        let mut at = first;
+        for line in lines {
+            if begins_game_after_blank(&self.text, at) {
+                break;
+            }
+            at += line.len();
+        }
+        if at >= self.text.len() {
+            return None;
+        }
+        let mut again = self.text.split_off(at);
+        again.extend_from_slice(self.again.get(self.again_at..).unwrap_or_default());
+        self.again = again;
+        self.again_at = 0;
+        self.state = State::default();
+        let text = std::mem::take(&mut self.text);
+        let next = self.line + lines_in(&text);
+        let line = std::mem::replace(&mut self.line, next);
+        self.next_line = next;
+        Some(Section { line, text })
     }
 
     /// Appends one line with its end to the text; whether there was one.
     fn read_line(&mut self) -> Result<bool, StreamError> {
         let start = self.text.len();
         loop {
-            let available = match self.reader.fill_buf() {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                available => available?,
+            let is_again = self.again_at < self.again.len();
+            let available = match self.again.get(self.again_at..) {
+                Some(again) if is_again => again,
+                _ => match self.reader.fill_buf() {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    available => available?,
+                },
             };
             let after_cr = self.text.len() > start && self.text.last() == Some(&b'\r');
             let Some(&first) = available.first() else {
@@ -172,7 +276,7 @@ impl<R: BufRead> Sections<R> {
                 // The line feed belongs to the line that the return ended.
                 if first == b'\n' {
                     self.text.push(first);
-                    self.reader.consume(1);
+                    self.consume(1, is_again);
                 }
                 return Ok(true);
             }
@@ -183,13 +287,21 @@ impl<R: BufRead> Sections<R> {
             let part = part.unwrap_or_default();
             self.text.extend_from_slice(part);
             let read = part.len();
-            self.reader.consume(read);
+            self.consume(read, is_again);
             if self.text.len() > MAX_BYTES {
                 return Err(self.too_long().into());
             }
             if self.text.last() == Some(&b'\n') {
                 return Ok(true);
             }
+        }
+    }
+
+    fn consume(&mut self, count: usize, is_again: bool) {
+        if is_again {
+            self.again_at += count;
+        } else {
+            self.reader.consume(count);
         }
     }
 
@@ -234,12 +346,29 @@ impl State {
         self.has_moves && !self.in_comment && begins_tag_pair(line.trim_ascii_start())
     }
 
-    /// Takes note of what stands in a line.
-    fn look_at(&mut self, line: &[u8]) {
+    /// Takes note of what stands in a line, which ends at an offset of the
+    /// section.
+    fn look_at(&mut self, line: &[u8], end: usize) {
+        let was_open = self.in_comment;
+        let has_moves = self.look_into(line);
+        if self.in_comment && !was_open {
+            self.comment_line_end = end;
+        }
+        self.has_moves |= has_moves;
+        if has_moves || self.is_beside_moves {
+            self.moves_end = end;
+            self.is_beside_moves = self.in_comment;
+        }
+    }
+
+    /// Whether there is something in a line that is neither tag pair nor
+    /// comment.
+    fn look_into(&mut self, line: &[u8]) -> bool {
+        let mut has_moves = false;
         let mut rest = line;
         if !self.in_comment {
             if line.first() == Some(&b'%') {
-                return;
+                return false;
             }
             rest = after_tag_pairs(rest.trim_ascii_start());
         }
@@ -249,10 +378,11 @@ impl State {
                 b'}' if self.in_comment => self.in_comment = false,
                 _ if self.in_comment => {}
                 b'{' => self.in_comment = true,
-                b';' => return,
-                _ => self.has_moves |= !byte.is_ascii_whitespace(),
+                b';' => return has_moves,
+                _ => has_moves |= !byte.is_ascii_whitespace(),
             }
         }
+        has_moves
     }
 }
 
@@ -268,6 +398,41 @@ fn after_tag_pairs(line: &[u8]) -> &[u8] {
 /// A line without the mark that some texts begin with.
 fn without_mark(line: &[u8]) -> &[u8] {
     line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
+}
+
+fn lines_in(text: &[u8]) -> usize {
+    let ends = |at: &usize| {
+        let byte = text.get(*at).copied().unwrap_or_default();
+        ends_line(byte, text.get(at + 1).copied())
+    };
+    (0..text.len()).filter(ends).count()
+}
+
+/// Whether the line at `start` follows an empty one and begins with a tag
+/// pair.
+fn begins_game_after_blank(text: &[u8], start: usize) -> bool {
+    let (before, line) = text.split_at_checked(start).unwrap_or_default();
+    let before = before.strip_suffix(b"\n").unwrap_or(before);
+    let before = before.strip_suffix(b"\r").unwrap_or(before);
+    let is_after_blank = before
+        .last()
+        .is_some_and(|byte| matches!(byte, b'\n' | b'\r'));
+    is_after_blank && begins_tag_pair(line)
+}
+
+/// Whether moves end in a result, and a comment perhaps.
+fn ends_in_result(moves: &[u8]) -> bool {
+    let mut rest = moves.trim_ascii_end();
+    while rest.last() == Some(&b'}') {
+        let at = rest.iter().rposition(|&byte| byte == b'{');
+        rest = at.and_then(|at| rest.get(..at)).unwrap_or_default();
+        rest = rest.trim_ascii_end();
+    }
+    let is_blank = |byte: &u8| byte.is_ascii_whitespace() || *byte == b'}';
+    let begin = rest.iter().rposition(is_blank).map_or(0, |at| at + 1);
+    let word = rest.get(begin..).unwrap_or_default();
+    let is_of_result = |&byte: &u8| b"012/:-*\xc2\xbd".contains(&byte);
+    !word.is_empty() && word.iter().all(is_of_result)
 }
 
 fn ends_line(byte: u8, next: Option<u8>) -> bool {

@@ -7,7 +7,7 @@
 mod decode;
 mod value;
 
-pub(super) use decode::decode;
+pub(super) use decode::{decode, is_chess960};
 
 use data_encoding::HEXLOWER;
 use shakmaty::Color;

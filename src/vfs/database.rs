@@ -9,7 +9,7 @@
 //! | `/texts/media/` | 5, if it has a media folder too |
 //! | `/players/`, `tournaments/`, `annotators/`, `sources/`, `teams/` | 6 to 10 |
 //! | `/eco/`, `/years/` | 11, 12 |
-//! | `/import/` | 13, if the base can be changed; nothing lies in it |
+//! | `/import/`, `/import/lenient/` | 13, 14, if the base can be changed |
 //! | `/headers.tsv` | 64 |
 //! | `/games/000123.pgn`, `/deleted/000123.pgn` | kind 1, index 123 |
 //! | `/players/Carlsen, Magnus/` and the like | kind 2 to 6, index the entity's id |
@@ -191,7 +191,7 @@ impl DatabaseVolume {
         match directory {
             Directory::Texts => Ok(self.has_texts()),
             Directory::Media => Ok(self.has_media()),
-            Directory::Import => Ok(self.saving.is_some()),
+            Directory::Import | Directory::Lenient => Ok(self.saving.is_some()),
             other => self.groups.has_directory(&self.database, other),
         }
     }
@@ -208,6 +208,7 @@ impl DatabaseVolume {
         let links = match directory {
             Directory::Root => 2 + u32::try_from(self.top().count()).unwrap_or(0),
             Directory::Texts => 2 + u32::from(self.has_media()),
+            Directory::Import => 3,
             Directory::Entities(_)
             | Directory::Eco
             | Directory::EcoLetter(_)
@@ -216,7 +217,7 @@ impl DatabaseVolume {
             Directory::Games
             | Directory::Deleted
             | Directory::Media
-            | Directory::Import
+            | Directory::Lenient
             | Directory::Group(_)
             | Directory::Whole(_) => 2,
         };
@@ -452,9 +453,9 @@ impl Volume for DatabaseVolume {
                 self.lookup_record(directory, name)
             }
             Directory::Media => self.media().lookup(name),
-            Directory::Import => Err(Error::NotFound),
+            Directory::Lenient => Err(Error::NotFound),
             Directory::Entities(kind) => self.lookup_entity(kind, name),
-            Directory::Eco | Directory::EcoLetter(_) | Directory::Years => {
+            Directory::Eco | Directory::EcoLetter(_) | Directory::Years | Directory::Import => {
                 self.node_of(directory.child(name))
             }
             Directory::Group(group) => self.lookup_in_group(group, name),
@@ -504,9 +505,9 @@ impl Volume for DatabaseVolume {
                 self.list_media(after, listing);
                 Ok(())
             }
-            Directory::Import => Ok(()),
+            Directory::Lenient => Ok(()),
             Directory::Entities(kind) => self.list_entities(kind, after, listing),
-            Directory::Eco | Directory::EcoLetter(_) | Directory::Years => {
+            Directory::Eco | Directory::EcoLetter(_) | Directory::Years | Directory::Import => {
                 self.list_children(directory, after, listing)
             }
             Directory::Group(group) => self.list_group(group, after, listing),

@@ -6,6 +6,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::io::Write;
 use std::sync::Arc;
 
 use super::{Error, Ino, Volume};
@@ -147,14 +148,21 @@ pub trait Editor {
     /// [`Refusal`].
     fn append(&self, text: &[u8], instead_of: Option<&Made>) -> Result<Saved, Refusal>;
 
-    /// Makes new files of all games in `text`, or none. It may be long, and
-    /// packed.
+    /// Makes new files of all games in `text`, or none; with a place for bad
+    /// ones, of all others. It may be long, and packed.
     ///
     /// # Errors
     ///
     /// [`Refusal`]; [`Refusal::Failed`] with [`Error::Damaged`] if it cannot be
     /// read.
-    fn import(&self, text: &mut dyn Input) -> Result<Saved, Refusal>;
+    fn import(&self, text: &mut dyn Input, bad: Option<&mut dyn Write>) -> Result<Saved, Refusal>;
+
+    /// Whether what is written in `directory` is imported without its bad
+    /// games.
+    fn skips_bad(&self, directory: Ino) -> bool {
+        let _ = directory;
+        false
+    }
 
     /// Deletes `file`, or brings it back.
     ///

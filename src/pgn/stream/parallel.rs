@@ -4,8 +4,9 @@ use std::io::BufRead;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use super::{Section, Sections, StreamError};
+use super::{Error, Games, Section, Sections, StreamError};
 use crate::game::Game;
+use crate::pgn::Liberty;
 
 /// So much text is handed to a core at a time.
 const BATCH_BYTES: usize = 1 << 16;
@@ -16,12 +17,27 @@ const WAITING: usize = 2;
 /// What became of one section.
 #[derive(Debug)]
 pub struct Prepared<T> {
-    /// Its games, up to the first error.
-    pub games: Vec<T>,
-    /// What is no PGN in it.
-    pub error: Option<super::Error>,
+    /// The text.
+    pub section: Section,
+    /// Where each game begins in it, and what came of it, up to the first
+    /// that is none.
+    pub games: Vec<(usize, T)>,
+    /// What is no game in it.
+    pub failure: Option<Failure>,
+    /// What was understood in another way than it is written, with the begin
+    /// of the game.
+    pub liberties: Vec<(usize, Liberty)>,
     /// Where it is no UTF-8: line and column.
     pub not_utf8: Option<(usize, usize)>,
+}
+
+/// The rest of a section that is no game.
+#[derive(Debug)]
+pub struct Failure {
+    /// Where in its text.
+    pub begin: usize,
+    /// Why.
+    pub error: Error,
 }
 
 type Batch = Result<Vec<Section>, StreamError>;
@@ -29,8 +45,7 @@ type Done<T> = Result<Vec<Prepared<T>>, StreamError>;
 
 /// Parses the games of a text on all cores, lets each core `prepare` its
 /// games further, and gives what comes of them to `take` in the order of the
-/// text. The second number that `prepare` gets is the line that the game's
-/// section begins in. Some batches of 64 KiB wait for each core, or one game
+/// text. What is no strict PGN is understood as [`Liberty`] says. Some batches of 64 KiB wait for each core, or one game
 /// that is longer.
 ///
 /// # Errors
@@ -39,7 +54,7 @@ type Done<T> = Result<Vec<Prepared<T>>, StreamError>;
 /// decides whether a section's error is one.
 pub fn for_each_game_in_order<T: Send, E: From<StreamError>>(
     reader: impl BufRead + Send,
-    prepare: impl Fn(Game, usize) -> T + Sync,
+    prepare: impl Fn(Game) -> T + Sync,
     mut take: impl FnMut(Prepared<T>) -> Result<(), E>,
 ) -> Result<(), E> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -101,14 +116,10 @@ fn split(reader: impl BufRead, senders: &[SyncSender<Batch>]) {
 }
 
 /// Parses batches until there are no more.
-fn parse<T>(
-    texts: &Receiver<Batch>,
-    games: &SyncSender<Done<T>>,
-    prepare: &impl Fn(Game, usize) -> T,
-) {
+fn parse<T>(texts: &Receiver<Batch>, games: &SyncSender<Done<T>>, prepare: &impl Fn(Game) -> T) {
     while let Ok(batch) = texts.recv() {
         let done = batch.map(|sections| {
-            let sections = sections.iter();
+            let sections = sections.into_iter();
             sections
                 .map(|section| parse_section(section, prepare))
                 .collect()
@@ -119,17 +130,28 @@ fn parse<T>(
     }
 }
 
-fn parse_section<T>(section: &Section, prepare: &impl Fn(Game, usize) -> T) -> Prepared<T> {
-    let mut prepared = Prepared {
-        games: Vec::new(),
-        error: None,
-        not_utf8: section.not_utf8(),
-    };
-    for game in section.games() {
-        match game {
-            Ok(game) => prepared.games.push(prepare(game, section.line)),
-            Err(error) => prepared.error = Some(error),
+fn parse_section<T>(section: Section, prepare: &impl Fn(Game) -> T) -> Prepared<T> {
+    let mut games = Vec::new();
+    let mut liberties = Vec::new();
+    let mut failure = None;
+    let mut rest = Games::from_line(&section.text, section.line);
+    loop {
+        rest.lexer.skip_blanks();
+        let begin = rest.lexer.offset();
+        match rest.next_leniently() {
+            Some(Ok(read)) => {
+                liberties.extend(read.liberties.into_iter().map(|liberty| (begin, liberty)));
+                games.push((begin, prepare(read.game)));
+            }
+            Some(Err(error)) => failure = Some(Failure { begin, error }),
+            None => break,
         }
     }
-    prepared
+    Prepared {
+        not_utf8: section.not_utf8(),
+        section,
+        games,
+        failure,
+        liberties,
+    }
 }

@@ -55,8 +55,11 @@ fn what_looks_like_a_tag_pair_in_a_comment_begins_no_game() {
 #[test]
 fn comments_and_escaped_lines_before_the_tags_belong_to_them() {
     let text = format!("{GAME}{{a}}\n{GAME}");
-    // A comment after the moves ends the game before.
-    assert_eq!(lines(&text), [1, 7]);
+    assert_eq!(lines(&text), [1, 5]);
+    let beside = GAME.replace("*", "* {a\nb} {c}\n") + "{d}\n% e\n" + GAME;
+    assert_eq!(lines(&beside), [1, 6]);
+    let open = GAME.replace("*", "{a}\n\n{b}") + GAME;
+    assert_eq!(lines(&open), [1, 8]);
     assert_eq!(lines(&format!("{{a}}\n% 1. e4\n; b\n{GAME}{GAME}")), [1, 9]);
 }
 
@@ -112,16 +115,33 @@ fn a_game_that_is_too_long_is_refused_with_its_line() {
 }
 
 #[test]
+fn a_comment_that_never_ends_takes_no_other_game_with_it() {
+    let bad = GAME.replace("e5 *", "{never");
+    let text = format!("{GAME}{bad}{GAME}{bad}{GAME}{GAME}");
+    assert_eq!(lines(&text), [1, 6, 11, 16, 21, 26]);
+    assert_eq!(lines(&text.replace('\n', "\r\n")), [1, 6, 11, 16, 21, 26]);
+    // One that ends is whole, whatever stands in it.
+    assert_eq!(lines(&format!("{bad}{GAME}}} *\n\n{GAME}")), [1, 13]);
+    let long = GAME.repeat(MAX_BYTES / GAME.len() + 1);
+    let text = format!("{bad}{long}");
+    let read = Sections::new(text.as_bytes()).map(Result::unwrap);
+    let found: Vec<usize> = read.map(|section| section.line).collect();
+    assert_eq!(found.len(), 1 + MAX_BYTES / GAME.len() + 1);
+    assert_eq!(found.last(), Some(&(5 * found.len() - 4)));
+}
+
+#[test]
 fn all_cores_give_the_games_in_order() {
     let event = |number: usize| GAME.replace("\"A\"", &format!("\"{number}\""));
     let text: String = (0..5000).map(event).collect();
     let mut read = Vec::new();
     for_each_game_in_order::<_, StreamError>(
         BufReader::new(text.as_bytes()),
-        |game, line| (line, game.headers.tournament.title),
+        |game| game.headers.tournament.title,
         |prepared| {
-            assert_eq!(prepared.error, None);
-            read.extend(prepared.games);
+            assert!(prepared.failure.is_none());
+            let games = prepared.games.into_iter();
+            read.extend(games.map(|(begin, title)| (prepared.section.line_at(begin), title)));
             Ok(())
         },
     )
@@ -138,10 +158,11 @@ fn the_first_error_ends_the_reading_on_all_cores() {
     let mut games = 0;
     let result = for_each_game_in_order(
         BufReader::new(text.as_bytes()),
-        |_, _| (),
+        |_| (),
         |prepared| {
             games += prepared.games.len();
-            prepared.error.map_or(Ok(()), |error| Err(error.into()))
+            let failure = prepared.failure;
+            failure.map_or(Ok(()), |failure| Err(failure.error.into()))
         },
     );
     let Err(StreamError::Pgn(error)) = result else {

@@ -22,6 +22,7 @@ use crate::game::{
 };
 use crate::pgn::command::{clock_tag, parse_time_control, time_control_tag};
 use crate::pgn::error::{Error, quoted};
+use crate::pgn::lenient::{Leniency, Liberty, unequal_result};
 use crate::pgn::lexer::{self, TagPair};
 use crate::pgn::remarks::Remarks;
 
@@ -37,8 +38,9 @@ pub(in crate::pgn) fn decode(
     pairs: Vec<TagPair<'_>>,
     game: &mut Game,
     remarks: &mut Remarks,
+    leniency: &mut Leniency,
 ) -> Result<Option<GameResult>, Error> {
-    let mut tags = Tags::new(text, pairs)?;
+    let mut tags = Tags::new(text, pairs, leniency)?;
     tags.start(&mut game.start)?;
     let headers = &mut game.headers;
     tags.roster(headers)?;
@@ -48,7 +50,7 @@ pub(in crate::pgn) fn decode(
     headers.white_team = tags.team("WhiteTeam", "WhiteTeamCountry", "CbhWhiteTeam")?;
     headers.black_team = tags.team("BlackTeam", "BlackTeamCountry", "CbhBlackTeam")?;
     tags.private(headers)?;
-    let result = tags.result()?;
+    let result = tags.result(leniency)?;
     tags.clocks(remarks);
     let round = tags.round(headers);
     tags.take("PlyCount");
@@ -72,14 +74,22 @@ struct Tags<'t> {
 impl<'t> Tags<'t> {
     /// Of tags with one name the last counts, as in other programs; but those
     /// of [`ONCE`] have no second.
-    fn new(text: &'t [u8], pairs: Vec<TagPair<'t>>) -> Result<Tags<'t>, Error> {
+    fn new(
+        text: &'t [u8],
+        pairs: Vec<TagPair<'t>>,
+        leniency: &mut Leniency,
+    ) -> Result<Tags<'t>, Error> {
         let mut tags = Tags {
             text,
             pairs: Vec::with_capacity(pairs.len()),
             index: HashMap::with_capacity(pairs.len()),
         };
         for pair in pairs {
-            if ONCE.contains(&pair.name) && tags.index.contains_key(pair.name) {
+            let is_single = ONCE.contains(&pair.name);
+            if let Some(first) = tags.get(pair.name).filter(|_| is_single) {
+                if first.value == pair.value && leniency.takes(Liberty::TagTwice) {
+                    continue;
+                }
                 let found = format!("a second tag {}", pair.name);
                 return Err(Error::new(text, pair.place, found, "one of this name"));
             }
@@ -351,21 +361,34 @@ impl Tags<'_> {
         Ok(())
     }
 
-    /// The result, more exactly if `CbhResult` agrees with it. `Line` and
+    /// The result, more exactly if `CbhResult` agrees with it; an unequal one
+    /// there stays a foreign tag. `Line` and
     /// `1/2` are written by other programs.
-    fn result(&mut self) -> Result<Option<GameResult>, Error> {
-        let exact = self.private_value("CbhResult", "one of +:- -:+ =:= 0-0", exact_result)?;
+    fn result(&mut self, leniency: &mut Leniency) -> Result<Option<GameResult>, Error> {
+        let is_unequal = |pair: &TagPair<'_>| unequal_result(pair.value.as_bytes()).is_some();
+        let exact = if self.get("CbhResult").is_some_and(is_unequal) {
+            None
+        } else {
+            self.private_value("CbhResult", "one of +:- -:+ =:= 0-0", exact_result)?
+        };
         let Some(pair) = self.take("Result") else {
             return Ok(exact);
         };
         let stated = match pair.value.trim() {
             "" | "?" | "-" => None,
             "*" => Some(GameResult::Line),
-            word => match lexer::result(word.as_bytes()).or_else(|| exact_result(word)) {
+            word => match lexer::result(word.as_bytes())
+                .or_else(|| exact_result(word))
+                .or_else(|| leniency.result(word.as_bytes()))
+            {
                 Some(result) => Some(result),
                 None => return Err(self.misfit(&pair, "1-0, 0-1, 1/2-1/2 or *")),
             },
         };
+        if stated.is_some_and(|stated| stated != GameResult::Line) || leniency.unequal.is_some() {
+            // An unequal result beside another is that no more.
+            self.take("CbhResult");
+        }
         let agreeing =
             exact.filter(|exact| stated.is_none_or(|stated| stated.pgn() == exact.pgn()));
         Ok(agreeing.or(stated))
@@ -403,7 +426,7 @@ impl Tags<'_> {
     }
 }
 
-fn is_chess960(variant: &str) -> bool {
+pub(in crate::pgn) fn is_chess960(variant: &str) -> bool {
     let mut name = variant.to_ascii_lowercase();
     name.retain(|c| c.is_ascii_alphanumeric());
     let names = ["chess960", "fischerandom", "fischerrandom", "freestyle"];

@@ -53,6 +53,8 @@ pub(super) enum Directory {
     Whole(Whole),
     /// `import/`
     Import,
+    /// `import/lenient/`
+    Lenient,
 }
 
 /// A directory of files that are directories in one piece.
@@ -130,6 +132,7 @@ impl Directory {
                 11 => Directory::Eco,
                 12 => Directory::Years,
                 13 => Directory::Import,
+                14 => Directory::Lenient,
                 index => Directory::Entities(entity(u8::try_from(index.checked_sub(6)?).ok()?)?),
             },
             ECO_LETTER => Directory::EcoLetter(short.filter(|letter| *letter < LETTERS)?),
@@ -158,6 +161,7 @@ impl Directory {
             Directory::Eco => (0, 11),
             Directory::Years => (0, 12),
             Directory::Import => (0, 13),
+            Directory::Lenient => (0, 14),
             Directory::EcoLetter(letter) => (ECO_LETTER, u32::from(letter)),
             Directory::Whole(whole) => (WHOLE, whole.index()),
             Directory::Group(group) => match group {
@@ -173,6 +177,7 @@ impl Directory {
     pub(super) fn parent(self) -> Directory {
         match self {
             Directory::Media => Directory::Texts,
+            Directory::Lenient => Directory::Import,
             Directory::EcoLetter(_) | Directory::Group(Group::Eco(None)) => Directory::Eco,
             Directory::Group(Group::Entity(kind, _)) => Directory::Entities(kind),
             Directory::Group(Group::Eco(Some(eco))) => {
@@ -186,7 +191,7 @@ impl Directory {
         }
     }
 
-    /// What `eco/`, `eco/B/` and `years/` can list: cookies and directories
+    /// What `eco/`, `eco/B/`, `years/` and `import/` can list: cookies and directories
     /// in order.
     pub(super) fn children(self) -> Vec<(u64, Directory)> {
         let codes = |letter: u16| letter * CODES_OF_LETTER..(letter + 1) * CODES_OF_LETTER;
@@ -200,6 +205,7 @@ impl Directory {
                 .filter_map(|code| Some(group(Group::Eco(Some(Eco::new(code, 0)?)))))
                 .collect(),
             Directory::Years => (0..YEARS).map(|year| group(Group::Year(year))).collect(),
+            Directory::Import => vec![Directory::Lenient],
             _ => Vec::new(),
         };
         (3..).zip(children).collect()
@@ -210,6 +216,7 @@ impl Directory {
         let name = std::str::from_utf8(name).ok()?;
         let child = match (self, name) {
             (Directory::Eco, "none") => Directory::Group(Group::Eco(None)),
+            (Directory::Import, "lenient") => Directory::Lenient,
             (Directory::Years, "unknown") => Directory::Group(Group::Year(0)),
             (Directory::Eco, _) => {
                 let letter = name.bytes().next()?.checked_sub(b'A')?;
@@ -245,6 +252,7 @@ impl Directory {
                 write!(name, "{}", first.map_or(' ', |eco| eco.bytes()[0].into()))
             }
             Directory::Group(Group::Eco(Some(eco))) => write!(name, "{eco}"),
+            Directory::Lenient => write!(name, "lenient"),
             Directory::Group(Group::Eco(None)) => write!(name, "none"),
             Directory::Group(Group::Year(0)) => write!(name, "unknown"),
             Directory::Group(Group::Year(year)) => write!(name, "{year:04}"),
@@ -272,9 +280,9 @@ mod tests {
                 assert!(found.insert(ino));
             }
         }
-        // The root, those in it, texts/media, entities, letters, codes, years,
-        // those in pgn/.
-        assert_eq!(found.len(), 1 + 12 + 1 + 5 * 6000 + 5 + 501 + 4096 + 7);
+        // The root, those in it, texts/media, import/lenient, entities, letters,
+        // codes, years, those in pgn/.
+        assert_eq!(found.len(), 1 + 12 + 1 + 1 + 5 * 6000 + 5 + 501 + 4096 + 7);
         for (_, top) in Directory::TOP {
             assert!(found.contains(&top.ino()));
             assert_eq!(top.parent(), Directory::Root);

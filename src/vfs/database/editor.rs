@@ -1,6 +1,8 @@
 //! A base as something that is edited: what names mean where, and what each
 //! edit comes to.
 
+use std::io::Write;
+
 use super::change::{Ground, Told, delete, error_of_store, refusal};
 use super::directory::Directory;
 use super::{DatabaseVolume, GAME, game_id, is_in};
@@ -86,14 +88,16 @@ impl DatabaseVolume {
     /// A game without the tags that a base has no field for, if they are not
     /// to be kept.
     pub(super) fn without_dropped(&self, mut game: Game) -> Game {
-        if self
-            .saving
-            .as_ref()
-            .is_some_and(|saving| saving.drops_foreign_tags())
-        {
+        if self.drops_foreign_tags() {
             game.foreign_tags.clear();
         }
         game
+    }
+
+    /// Whether tags are left out that the base has no place for.
+    pub(super) fn drops_foreign_tags(&self) -> bool {
+        let saving = self.saving.as_ref();
+        saving.is_some_and(|saving| saving.drops_foreign_tags())
     }
 
     /// The game of a file that may be edited.
@@ -111,8 +115,8 @@ impl Editor for DatabaseVolume {
         match Directory::of(directory) {
             Some(Directory::Games) => self.role_in_games(name),
             Some(Directory::Group(group)) => self.role_in_group(group, name),
-            Some(Directory::Import) if is_unfinished(name) => Role::Scratch,
-            Some(Directory::Import) => Role::Import,
+            Some(Directory::Import | Directory::Lenient) if is_unfinished(name) => Role::Scratch,
+            Some(Directory::Import | Directory::Lenient) => Role::Import,
             _ => Role::Refused,
         }
     }
@@ -171,8 +175,12 @@ impl Editor for DatabaseVolume {
         })
     }
 
-    fn import(&self, text: &mut dyn Input) -> Result<Saved, Refusal> {
-        self.import_all(text)
+    fn import(&self, text: &mut dyn Input, bad: Option<&mut dyn Write>) -> Result<Saved, Refusal> {
+        self.import_all(text, bad)
+    }
+
+    fn skips_bad(&self, directory: Ino) -> bool {
+        Directory::of(directory) == Some(Directory::Lenient)
     }
 
     fn set_deleted(&self, file: Ino, is_deleted: bool) -> Result<Saved, Refusal> {

@@ -4,7 +4,7 @@
 //! are parsed on all cores and laid into the files as they come, so memory is bounded whatever
 //! the length, but for sixteen bytes for each game.
 
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,11 +12,9 @@ use super::DatabaseVolume;
 use super::change::{
     inos, is_followed, note_of, note_of_kept, outdated_or, refusal, refusal_of_store,
 };
-use super::editor::in_words;
 use super::saving::Undo;
-use crate::cbh::{Appended, ChangeError, Imported, Importer, PreparedGame, SaveError};
-use crate::import::{Input, Text, for_each_text};
-use crate::pgn::{self, Prepared, StreamError};
+use crate::cbh::{Appended, ChangeError, Imported, Importer};
+use crate::import::{BadGame, Input, Session, Stop, Watch, for_each_text, write_bad};
 use crate::vfs::{Error, Made, Refusal, Saved};
 
 /// Lines for the log, at most.
@@ -24,18 +22,6 @@ const MOST_NOTES: usize = 100;
 
 /// What takes more memory is not kept to be undone.
 const MOST_UNDO_BYTES: usize = 64 << 20;
-
-/// A prepared game, with the line of its section.
-type Game = (Result<PreparedGame, SaveError>, usize);
-
-impl From<StreamError> for Refusal {
-    fn from(error: StreamError) -> Refusal {
-        match error {
-            StreamError::Pgn(error) => in_words(&error),
-            StreamError::Io(error) => error.into(),
-        }
-    }
-}
 
 impl From<io::Error> for Refusal {
     fn from(error: io::Error) -> Refusal {
@@ -47,12 +33,26 @@ impl From<io::Error> for Refusal {
     }
 }
 
+impl From<Stop> for Refusal {
+    fn from(stop: Stop) -> Refusal {
+        match stop {
+            Stop::Bad(bad) => Refusal::Text(format!("{}{bad}", place(bad.line, bad.column))),
+            Stop::Medium(error) => error.into(),
+            Stop::Base(error) => refused(error),
+            Stop::Interrupted => Refusal::Failed(Error::Stale),
+        }
+    }
+}
+
+fn place(line: usize, column: usize) -> String {
+    format!("line {line}, column {column}: ")
+}
+
 /// What is stored otherwise than it was written.
 #[derive(Debug, Default)]
 struct Notes {
     lines: Vec<String>,
     further: usize,
-    is_foreign: bool,
 }
 
 impl Notes {
@@ -61,16 +61,6 @@ impl Notes {
             self.lines.push(line);
         } else {
             self.further += 1;
-        }
-    }
-
-    /// Says once that the text is not UTF-8 at a line and column.
-    fn add_foreign(&mut self, place: Option<(usize, usize)>) {
-        if let Some((line, column)) = place.filter(|_| !self.is_foreign) {
-            self.is_foreign = true;
-            self.add(format!(
-                "line {line}, column {column}: not UTF-8; read as Windows-1252"
-            ));
         }
     }
 
@@ -93,13 +83,42 @@ impl Notes {
     }
 }
 
+/// Takes down what becomes of the games of a file.
+struct Clerk<'n, 'b> {
+    notes: &'n mut Notes,
+    /// Where bad games go; if nowhere, the first one ends the import.
+    bad: Option<&'n mut (dyn Write + 'b)>,
+    member: String,
+}
+
+impl Watch for Clerk<'_, '_> {
+    fn appended(&mut self, appended: &Appended) {
+        self.notes.add_game(appended);
+    }
+
+    fn bad(&mut self, bad: BadGame, text: &[u8]) -> Result<(), Stop> {
+        let Some(out) = &mut self.bad else {
+            return Err(Stop::Bad(bad));
+        };
+        let place = format!("{}{}", self.member, place(bad.line, bad.column));
+        self.notes.add(format!("not imported: {place}{bad}"));
+        write_bad(out, place.trim_end_matches(": "), &bad, text)?;
+        Ok(())
+    }
+}
+
 impl DatabaseVolume {
-    /// Makes new games of all that a file has.
+    /// Makes new games of all that a file has; of all but the bad ones, if
+    /// there is a place for these.
     ///
     /// # Errors
     ///
     /// [`Refusal`]; with the place of the first game that is none.
-    pub(super) fn import_all(&self, file: &mut dyn Input) -> Result<Saved, Refusal> {
+    pub(super) fn import_all(
+        &self,
+        file: &mut dyn Input,
+        bad: Option<&mut dyn Write>,
+    ) -> Result<Saved, Refusal> {
         let (store, saving) = self.parts()?;
         if self.database.is_over() {
             return Err(Refusal::Outdated);
@@ -107,7 +126,7 @@ impl DatabaseVolume {
         let knowledge = saving.knowledge().clone();
         let importer = Importer::knowing(knowledge, &self.database, store, saving.now());
         let mut notes = Notes::default();
-        let imported = self.append_all(file, importer, &mut notes);
+        let imported = self.append_all(file, importer, &mut notes, bad);
         let imported = imported.map_err(|refusal| outdated_or(store, refusal))?;
         for unfit in &imported.unfit {
             notes.add(note_of(unfit));
@@ -118,39 +137,30 @@ impl DatabaseVolume {
     fn append_all(
         &self,
         file: &mut dyn Input,
-        mut importer: Importer<'_>,
+        importer: Importer<'_>,
         notes: &mut Notes,
+        bad: Option<&mut dyn Write>,
     ) -> Result<Imported, Refusal> {
+        let mut session = Session::new(importer, self.drops_foreign_tags());
+        let mut clerk = Clerk {
+            notes,
+            bad,
+            member: String::new(),
+        };
         for_each_text(Path::new(""), file, &mut |text| {
-            let member = text.member.clone();
-            let appended = self.append_text(text, &mut importer, notes);
-            appended.map_err(|refusal| in_member(member.as_deref(), refusal))
+            let member = text.member.as_ref();
+            clerk.member = member.map(|name| format!("{name}: ")).unwrap_or_default();
+            let read = session.read(text, &mut clerk);
+            let understood = read.map_err(|stop| in_member(&clerk.member, stop.into()))?;
+            for told in understood {
+                let place = place(told.line, told.column);
+                clerk
+                    .notes
+                    .add(format!("{}{place}{}", clerk.member, told.what));
+            }
+            Ok::<(), Refusal>(())
         })?;
-        importer.commit().map_err(refused)
-    }
-
-    fn append_text(
-        &self,
-        text: Text<'_>,
-        importer: &mut Importer<'_>,
-        notes: &mut Notes,
-    ) -> Result<(), Refusal> {
-        if text.was_utf16 {
-            notes.add("read as UTF-16".to_owned());
-        }
-        pgn::for_each_game_in_order(
-            text.reader,
-            |game, line| (PreparedGame::new(self.without_dropped(game)), line),
-            |section: Prepared<Game>| {
-                notes.add_foreign(section.not_utf8);
-                for (game, line) in section.games {
-                    let appended = game.map_err(ChangeError::from);
-                    let appended = appended.and_then(|game| importer.append(game));
-                    notes.add_game(&appended.map_err(|error| at_line(line, error))?);
-                }
-                section.error.map_or(Ok(()), |error| Err(in_words(&error)))
-            },
-        )
+        session.commit().map_err(refused)
     }
 
     /// What an import comes to for who shows it.
@@ -185,19 +195,9 @@ impl DatabaseVolume {
 }
 
 /// Says in which member of an archive a text is at fault.
-fn in_member(member: Option<&str>, refusal: Refusal) -> Refusal {
-    match (member, refusal) {
-        (Some(member), Refusal::Text(why)) => Refusal::Text(format!("{member}: {why}")),
-        (_, refusal) => refusal,
-    }
-}
-
-/// Why nothing is imported, because of the section that begins in `line`.
-fn at_line(line: usize, error: ChangeError) -> Refusal {
-    match refused(error) {
-        Refusal::Text(why) => Refusal::Text(format!(
-            "line {line}, column 1: this game cannot be stored: {why}"
-        )),
+fn in_member(member: &str, refusal: Refusal) -> Refusal {
+    match refusal {
+        Refusal::Text(why) => Refusal::Text(format!("{member}{why}")),
         other => other,
     }
 }

@@ -1,6 +1,6 @@
 //! The bytes of a draft.
 
-use std::io::{self, BufRead, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
 use std::sync::atomic::{
     AtomicBool, AtomicU64,
     Ordering::{Relaxed, SeqCst},
@@ -140,6 +140,19 @@ fn reason_of_gap(error: &Error) -> String {
         other => other.to_string(),
     };
     format!("a part of it could not be written: {why}")
+}
+
+/// Writes at the end.
+impl Write for &Sheet {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = Sheet::write(self, None, bytes, u64::MAX);
+        written.map_err(|error| io::Error::from_raw_os_error(error.errno()))?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 fn check_end(offset: u64, length: u64, most: u64) -> Result<(), Error> {

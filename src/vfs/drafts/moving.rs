@@ -185,12 +185,13 @@ impl Vfs {
                 Target::New | Target::Import => Origin::file(to),
             },
             keeps_early: true,
+            skips_bad: Vfs::skips_bad(slot, Some(to)),
             handle: None,
             rejection: None,
         };
-        let outcome = self.run(&mut job);
+        let mut outcome = self.run(&mut job);
         if target == Target::Import {
-            self.log_import(to, &job, &outcome);
+            self.log_import(to, &job, &mut outcome);
         }
         if outcome.result.is_ok() {
             self.move_name(id, from, to, purpose);
@@ -326,6 +327,7 @@ impl Vfs {
             instead_of: link.made.clone(),
             origin: Origin::Game(game_name(game)),
             keeps_early: true,
+            skips_bad: false,
             handle: None,
             rejection: None,
         };

@@ -146,11 +146,7 @@ impl Vfs {
     }
 
     /// Says beside an import what became of it.
-    pub(super) fn log_import(&self, place: &Place, job: &Job, outcome: &Outcome) {
-        let name = format!("{}.log", place.1);
-        if text_of(name.as_bytes()).is_err() || name.len() > 255 {
-            return;
-        }
+    pub(super) fn log_import(&self, place: &Place, job: &Job, outcome: &mut Outcome) {
         let line = match &outcome.result {
             Ok(()) => line_of(&place.1, outcome.made.as_ref()),
             Err(error) => format!("{}: nothing was imported: {error}", place.1),
@@ -160,9 +156,20 @@ impl Vfs {
         for note in &outcome.notes {
             push_line(&mut text, note);
         }
-        let Ok(sheet) = Sheet::of(&self.desk.pool, text.as_bytes()) else {
+        if let Some(bad) = outcome.bad.take().filter(|bad| bad.length() > 0) {
+            self.put_beside(place, ".bad.pgn", job, bad);
+        }
+        if let Ok(sheet) = Sheet::of(&self.desk.pool, text.as_bytes()) {
+            self.put_beside(place, ".log", job, sheet);
+        }
+    }
+
+    /// Shows a file that says something of another, beside it.
+    fn put_beside(&self, place: &Place, ending: &str, job: &Job, sheet: Sheet) {
+        let name = format!("{}{ending}", place.1);
+        if text_of(name.as_bytes()).is_err() || name.len() > 255 {
             return;
-        };
+        }
         let place: Place = (place.0, name.into());
         let now = self.now();
         let mut state = self.desk.state();

@@ -1,12 +1,13 @@
 //! A draft becomes a game, or is refused.
 
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::MOST_GAME;
 use super::buffer::Sheet;
 use super::desk::{Draft, Purpose, Rejection};
-use super::names::Entry;
+use super::names::{Entry, Place};
 use super::outcome::origin_of;
 use super::rejected::Origin;
 use crate::vfs::editor::{Editor, Refusal, Saved};
@@ -25,6 +26,8 @@ pub(super) struct Job {
     /// Whether that stays if this one is refused. Of games it always does; of
     /// an import only if it was confirmed.
     pub(super) keeps_early: bool,
+    /// Whether it is imported without its bad games.
+    pub(super) skips_bad: bool,
     /// Through which handle it is saved, if through one.
     pub(super) handle: Option<Handle>,
     /// Whose draft it is, if it is refused.
@@ -53,6 +56,8 @@ pub(super) struct Outcome {
     pub(super) imported: Option<u64>,
     /// What is stored otherwise than it was written.
     pub(super) notes: Vec<String>,
+    /// The games that were not imported because they are bad.
+    pub(super) bad: Option<Sheet>,
     pub(super) result: Result<(), Error>,
 }
 
@@ -176,6 +181,7 @@ impl Vfs {
             base: draft.base,
             instead_of: draft.made.clone(),
             keeps_early: target != Target::Import || draft.is_confirmed,
+            skips_bad: false,
             handle: Some(handle),
             origin: origin_of(draft),
             rejection: draft.rejection.clone(),
@@ -187,15 +193,25 @@ impl Vfs {
         if job.target == Target::Import && self.is_imported(id, &job) {
             return Ok(());
         }
-        let outcome = self.run(&mut job);
+        let place = self.place_of(id);
+        job.skips_bad = job.target == Target::Import && Vfs::skips_bad(&job.slot, place.as_ref());
+        let mut outcome = self.run(&mut job);
         if job.target == Target::Import {
             let place = self.place_of(id);
             if let Some(place) = place {
-                self.log_import(&place, &job, &outcome);
+                self.log_import(&place, &job, &mut outcome);
             }
         }
         self.settle(id, &job, &outcome);
         outcome.result
+    }
+
+    /// Whether bad games are left out of what is written at a place.
+    pub(super) fn skips_bad(slot: &Slot, place: Option<&Place>) -> bool {
+        place.is_some_and(|(directory, _)| {
+            let directory = directory.within_slot();
+            Vfs::ask(slot, |editor| editor.skips_bad(directory)).unwrap_or(false)
+        })
     }
 
     /// What was written to a file whose name went to another has no place to
@@ -285,9 +301,13 @@ impl Vfs {
     fn import(&self, job: &Job) -> Outcome {
         let version = job.sheet.version();
         let mut digest = None;
+        let mut bad = None;
         let imported = job.slot.edit(&mut |editor| {
             let mut text = job.sheet.reader(&self.desk.is_over);
-            let saved = editor.import(&mut text)?;
+            bad = job.skips_bad.then(|| Sheet::new(&self.desk.pool));
+            let mut out = bad.as_ref();
+            let out = out.as_mut().map(|out| out as &mut dyn Write);
+            let saved = editor.import(&mut text, out)?;
             digest = text.digest().ok();
             Ok(saved)
         });
@@ -301,7 +321,8 @@ impl Vfs {
                     let note = "the games of an earlier part of this text are there twice";
                     saved.notes.push(format!("{note}: {refusal}"));
                 }
-                return self.saved(job, version, saved, digest);
+                let outcome = self.saved(job, version, saved, digest);
+                return Outcome { bad, ..outcome };
             }
             Err(refusal) => refusal,
         };
@@ -330,6 +351,7 @@ impl Vfs {
             base,
             imported,
             notes: saved.notes,
+            bad: None,
             result: Ok(()),
         }
     }
@@ -363,6 +385,7 @@ impl Vfs {
             base: job.base,
             imported: None,
             notes: Vec::new(),
+            bad: None,
             result: Err(error),
         }
     }

@@ -1,0 +1,425 @@
+//! PGN as programs and people really write it, for imports.
+//!
+//! A game is read strictly first; only one that is refused is read again with
+//! some [`Liberty`]. Each is told: what a game says is understood, never made
+//! up. Piece letters of another language count only where the whole game is
+//! legal with them, and is not in English.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use super::decode::{Games, read_game};
+use super::error::{Error, quoted};
+use super::lexer::{Lexer, Token};
+use super::place::Place;
+use crate::game::{Game, GameResult};
+
+/// What of a game was understood in another way than strict PGN has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Liberty {
+    /// The moves end without a result.
+    NoResult,
+    /// The moves end with a result and the tag says `*`.
+    OpenResultTag,
+    /// `1:0`, `½-½`, `+-`
+    ResultSpelling,
+    /// `1/2-0`, which is no result of two players.
+    UnequalResult,
+    /// Piece letters of a language.
+    Letters(&'static str),
+    /// `=`, `+/-`, `N` as words.
+    Marks,
+    /// `–` for `-`, `×` for `x`.
+    Signs,
+    /// A comment behind the result.
+    CommentBehind,
+    /// A tag twice, with one value.
+    TagTwice,
+}
+
+impl fmt::Display for Liberty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Liberty::NoResult => "no result at the end; that of the tag is taken, or *",
+            Liberty::OpenResultTag => "the tag Result says *; the result at the end is taken",
+            Liberty::ResultSpelling => {
+                "a result in other words, such as 1:0 or +-; read as 1-0, 0-1 or 1/2-1/2"
+            }
+            Liberty::UnequalResult => "a result such as 1/2-0; kept as *, with the tag CbhResult",
+            Liberty::Letters(language) => return write!(f, "{language}; read as piece letters"),
+            Liberty::Marks => "signs such as +/- or = as words; read as NAGs",
+            Liberty::Signs => "signs such as \u{2013} or \u{d7} in moves; read as - and x",
+            Liberty::CommentBehind => "a comment behind the result; kept at the last move",
+            Liberty::TagTwice => "a tag twice with the same value; kept once",
+        })
+    }
+}
+
+/// How a game is read, and which liberties it took.
+#[derive(Debug, Default)]
+pub(super) struct Leniency {
+    is_on: bool,
+    language: Option<&'static Language>,
+    pub(super) taken: Vec<Liberty>,
+    /// What `1/2-0` was.
+    pub(super) unequal: Option<&'static str>,
+}
+
+/// Piece letters: those of king, queen, rook, bishop, knight, in each way
+/// they are written.
+#[derive(Debug)]
+struct Language {
+    name: &'static str,
+    letters: [&'static [&'static str]; 5],
+}
+
+const ENGLISH: [u8; 5] = *b"KQRBN";
+
+const LANGUAGES: [Language; 13] = [
+    language(
+        "figurines",
+        [
+            &["♔", "♚"],
+            &["♕", "♛"],
+            &["♖", "♜"],
+            &["♗", "♝"],
+            &["♘", "♞"],
+        ],
+    ),
+    language("German letters", [&["K"], &["D"], &["T"], &["L"], &["S"]]),
+    language("French letters", [&["R"], &["D"], &["T"], &["F"], &["C"]]),
+    language(
+        "Spanish or Italian letters",
+        [&["R"], &["D"], &["T"], &["A"], &["C"]],
+    ),
+    language(
+        "Portuguese letters",
+        [&["R"], &["D"], &["T"], &["B"], &["C"]],
+    ),
+    language("Dutch letters", [&["K"], &["D"], &["T"], &["L"], &["P"]]),
+    language("Russian letters", [&["Кр"], &["Ф"], &["Л"], &["С"], &["К"]]),
+    language("Polish letters", [&["K"], &["H"], &["W"], &["G"], &["S"]]),
+    language("Czech letters", [&["K"], &["D"], &["V"], &["S"], &["J"]]),
+    language(
+        "Hungarian letters",
+        [&["K"], &["V"], &["B"], &["F"], &["H"]],
+    ),
+    language("Finnish letters", [&["K"], &["D"], &["T"], &["L"], &["R"]]),
+    language("Romanian letters", [&["R"], &["D"], &["T"], &["N"], &["C"]]),
+    language(
+        "Ukrainian letters",
+        [&["Кр"], &["Ф"], &["Т"], &["С"], &["К"]],
+    ),
+];
+
+const fn language(name: &'static str, letters: [&'static [&'static str]; 5]) -> Language {
+    Language { name, letters }
+}
+
+impl Language {
+    /// A move with English letters; `None` if it has letters that the
+    /// language has not.
+    fn in_english<'w>(&self, word: &'w [u8]) -> Option<Cow<'w, [u8]>> {
+        for (ways, english) in self.letters.iter().zip(ENGLISH) {
+            let rest = ways
+                .iter()
+                .find_map(|way| word.strip_prefix(way.as_bytes()));
+            if let Some(rest) = rest {
+                return Some([&[english], rest].concat().into());
+            }
+        }
+        if word.first().is_some_and(|first| ENGLISH.contains(first)) {
+            return None;
+        }
+        let pawn = ["♙", "♟"]
+            .iter()
+            .find_map(|pawn| word.strip_prefix(pawn.as_bytes()));
+        Some(self.promotion_in_english(pawn.unwrap_or(word)))
+    }
+
+    /// `e8=D+` as `e8=Q+`.
+    fn promotion_in_english<'w>(&self, word: &'w [u8]) -> Cow<'w, [u8]> {
+        let is_mark = |byte: &&u8| matches!(byte, b'+' | b'#' | b')');
+        let marks = word.iter().rev().take_while(is_mark).count();
+        let (body, marks) = word.split_at(word.len() - marks);
+        for (ways, english) in self.letters.iter().zip(ENGLISH) {
+            let rest = ways
+                .iter()
+                .find_map(|way| body.strip_suffix(way.as_bytes()));
+            if let Some(rest) = rest.filter(|rest| !rest.is_empty()) {
+                return [rest, &[english], marks].concat().into();
+            }
+        }
+        Cow::Borrowed(word)
+    }
+}
+
+impl Leniency {
+    fn with(language: Option<&'static Language>) -> Leniency {
+        Leniency {
+            is_on: true,
+            language,
+            ..Leniency::default()
+        }
+    }
+
+    pub(super) fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    /// Takes a liberty if this is allowed.
+    pub(super) fn takes(&mut self, liberty: Liberty) -> bool {
+        if self.is_on && !self.taken.contains(&liberty) {
+            self.taken.push(liberty);
+        }
+        self.is_on
+    }
+
+    /// A word as a move is written in English; `None` if it is none.
+    pub(super) fn in_english<'w>(&mut self, word: &'w [u8]) -> Option<Cow<'w, [u8]>> {
+        if !self.is_on {
+            return Some(Cow::Borrowed(word));
+        }
+        let plain = with_plain_signs(word);
+        if matches!(plain, Cow::Owned(_)) {
+            self.takes(Liberty::Signs);
+        }
+        match (self.language, plain) {
+            (None, plain) => Some(plain),
+            (Some(language), Cow::Borrowed(word)) => language.in_english(word),
+            (Some(language), Cow::Owned(word)) => {
+                let english = language.in_english(&word)?;
+                Some(Cow::Owned(english.into_owned()))
+            }
+        }
+    }
+
+    /// The result that a word of no result of PGN says.
+    pub(super) fn result(&mut self, word: &[u8]) -> Option<GameResult> {
+        if !self.is_on {
+            return None;
+        }
+        if let Some(unequal) = unequal_result(word) {
+            self.unequal = Some(unequal);
+            self.takes(Liberty::UnequalResult);
+            return Some(GameResult::Line);
+        }
+        let result = loose_result(word)?;
+        self.takes(Liberty::ResultSpelling);
+        Some(result)
+    }
+}
+
+/// `–` and its like as `-`, `×` as `x`; without what selects how a figurine
+/// looks.
+fn with_plain_signs(word: &[u8]) -> Cow<'_, [u8]> {
+    if word.is_ascii() {
+        return Cow::Borrowed(word);
+    }
+    let Ok(text) = std::str::from_utf8(word) else {
+        return Cow::Borrowed(word);
+    };
+    let is_other = |c: char| {
+        matches!(
+            c,
+            '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{d7}' | '\u{fe0e}' | '\u{fe0f}'
+        )
+    };
+    if !text.contains(is_other) {
+        return Cow::Borrowed(word);
+    }
+    let plain = text.chars().filter_map(|c| match c {
+        '\u{d7}' => Some('x'),
+        '\u{fe0e}' | '\u{fe0f}' => None,
+        c if is_other(c) => Some('-'),
+        c => Some(c),
+    });
+    Cow::Owned(plain.collect::<String>().into_bytes())
+}
+
+/// A result of two sides that do not add up to one, as the tag `CbhResult`
+/// keeps it.
+pub(super) fn unequal_result(word: &[u8]) -> Option<&'static str> {
+    let word = with_plain_result(word);
+    ["1/2-0", "0-1/2"]
+        .into_iter()
+        .find(|unequal| word == *unequal)
+}
+
+fn with_plain_result(word: &[u8]) -> String {
+    let text = super::place::characters(word);
+    let plain = with_plain_signs(text.as_bytes());
+    String::from_utf8_lossy(&plain)
+        .replace('½', "1/2")
+        .replace(':', "-")
+}
+
+fn loose_result(word: &[u8]) -> Option<GameResult> {
+    Some(match with_plain_result(word).as_str() {
+        "1-0" => GameResult::WhiteWon,
+        "0-1" => GameResult::BlackWon,
+        "1/2-1/2" | "1/2" | "0.5-0.5" | ".5-.5" => GameResult::Draw,
+        "+-" | "+--" => GameResult::WhiteWonByForfeit,
+        "-+" | "--+" => GameResult::BlackWonByForfeit,
+        "=-=" => GameResult::DrawByForfeit,
+        _ => return None,
+    })
+}
+
+/// The NAG that a sign of Informants stands for.
+pub(super) fn nag_of(word: &[u8]) -> Option<u8> {
+    Some(match std::str::from_utf8(word).ok()? {
+        "=" => 10,
+        "\u{221e}" | "~" => 13,
+        "+=" | "+/=" | "\u{2a72}" => 14,
+        "=+" | "=/+" | "\u{2a71}" => 15,
+        "+/-" | "\u{b1}" => 16,
+        "-/+" | "\u{2213}" => 17,
+        "+-" => 18,
+        "-+" => 19,
+        "N" => 146,
+        _ => return None,
+    })
+}
+
+/// A game that was understood.
+#[derive(Debug)]
+pub(super) struct Understood {
+    pub(super) game: Game,
+    pub(super) liberties: Vec<Liberty>,
+}
+
+impl Games<'_> {
+    /// The next game, strictly if that is possible; places after an error
+    /// are not gone to.
+    pub(super) fn next_leniently(&mut self) -> Option<Result<Understood, Error>> {
+        if self.has_failed || self.lexer.is_at_text_end() {
+            return None;
+        }
+        self.lexer.skip_blanks();
+        let begin = self.lexer.restarted();
+        let strict = read_game(&mut self.lexer, &mut Leniency::default());
+        let read = match strict {
+            Ok(game) if !self.lexer.is_at_comment() => Ok(Understood {
+                game,
+                liberties: Vec::new(),
+            }),
+            _ => read_leniently(begin).map(|(understood, lexer)| {
+                self.lexer = lexer;
+                understood
+            }),
+        };
+        self.has_failed = read.is_err();
+        Some(read)
+    }
+}
+
+/// Reads one game with all liberties, in English or else in another language.
+fn read_leniently(begin: Lexer<'_>) -> Result<(Understood, Lexer<'_>), Error> {
+    let mut furthest = match read_in(&begin, None) {
+        Ok(read) => return Ok(read),
+        Err(error) => error,
+    };
+    let mut found: Option<(Understood, Lexer<'_>)> = None;
+    for language in &LANGUAGES {
+        match (read_in(&begin, Some(language)), &found) {
+            (Ok(read), None) => found = Some(read),
+            (Ok((other, _)), Some((first, _))) if !is_same(&other.game, &first.game) => {
+                let what = "a game whose piece letters are those of more than one language";
+                return Err(begin.error(begin.here(), what.to_owned(), "English piece letters"));
+            }
+            (Ok(_), Some(_)) => {}
+            (Err(error), _) => {
+                if (error.line, error.column) > (furthest.line, furthest.column) {
+                    furthest = error;
+                }
+            }
+        }
+    }
+    found.ok_or_else(|| variant_error(begin).unwrap_or(furthest))
+}
+
+fn read_in<'t>(
+    begin: &Lexer<'t>,
+    language: Option<&'static Language>,
+) -> Result<(Understood, Lexer<'t>), Error> {
+    let mut lexer = begin.restarted();
+    let mut leniency = Leniency::with(language);
+    let game = read_game(&mut lexer, &mut leniency)?;
+    let mut liberties = leniency.taken;
+    if let Some(language) = language {
+        liberties.push(Liberty::Letters(language.name));
+    }
+    Ok((Understood { game, liberties }, lexer))
+}
+
+fn is_same(one: &Game, other: &Game) -> bool {
+    let text = |game: &Game| {
+        let mut text = Vec::new();
+        super::encode(game, &[], &mut text);
+        text
+    };
+    text(one) == text(other)
+}
+
+/// What a game that is no chess says of itself.
+fn variant_error(mut lexer: Lexer<'_>) -> Option<Error> {
+    while let Ok((_, Token::Tag(pair))) = lexer.next() {
+        if pair.name == "Variant" && !is_chess(&pair.value) {
+            let found = format!("{} as Variant", quoted(pair.value.as_bytes()));
+            return Some(lexer.error(pair.place, found, "chess or Chess960"));
+        }
+    }
+    None
+}
+
+fn is_chess(variant: &str) -> bool {
+    const CHESS: [&str; 6] = ["", "?", "chess", "standard", "normal", "from position"];
+    let variant = variant.trim().to_ascii_lowercase();
+    CHESS.contains(&variant.as_str()) || super::tags::is_chess960(&variant)
+}
+
+/// The players of the game that begins at `text`, as `White - Black`, if it
+/// says so.
+pub(super) fn players_of(text: &[u8]) -> Option<String> {
+    let mut lexer = Lexer::from_line(text, Place::START.line);
+    let (mut white, mut black) = (None, None);
+    loop {
+        match lexer.next() {
+            Ok((_, Token::Tag(pair))) => match pair.name {
+                "White" => white = Some(pair.value),
+                "Black" => black = Some(pair.value),
+                _ => {}
+            },
+            Ok((_, Token::Comment(_))) => {}
+            _ => break,
+        }
+    }
+    let shown = |name: Option<Cow<'_, str>>| {
+        let name = name.unwrap_or_default();
+        if name.is_empty() {
+            "?".to_owned()
+        } else {
+            name.chars().take(40).collect()
+        }
+    };
+    let is_known = white.is_some() || black.is_some();
+    is_known.then(|| format!("{} \u{2013} {}", shown(white), shown(black)))
+}
+
+/// Line and column of the value of a tag of the game that begins at `text`.
+pub(super) fn place_of_tag(text: &[u8], line: usize, name: &str) -> Option<(usize, usize)> {
+    let mut lexer = Lexer::from_line(text, line);
+    loop {
+        match lexer.next() {
+            Ok((_, Token::Tag(pair))) if pair.name == name => {
+                return Some((pair.place.line, pair.place.column(text)));
+            }
+            Ok((_, Token::Tag(_) | Token::Comment(_))) => {}
+            _ => return None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,208 @@
+use super::*;
+
+/// The games of a text without their tags, with the liberties taken, or the
+/// error.
+fn read(text: &str) -> Vec<(String, Vec<Liberty>)> {
+    let mut games = Games::new(text.as_bytes());
+    let mut read = Vec::new();
+    while let Some(next) = games.next_leniently() {
+        read.push(match next {
+            Ok(understood) => (moves_of(&understood.game), understood.liberties),
+            Err(error) => (error.to_string(), Vec::new()),
+        });
+    }
+    read
+}
+
+fn moves_of(game: &Game) -> String {
+    let mut out = Vec::new();
+    crate::pgn::encode(game, &[], &mut out);
+    let text = String::from_utf8(out).unwrap();
+    let (_, moves) = text.split_once("\n\n").unwrap();
+    moves.trim_end().replace('\n', " ")
+}
+
+fn check(cases: &[(&str, &str, &[Liberty])]) {
+    for (text, expected, liberties) in cases {
+        let expected = ((*expected).to_owned(), liberties.to_vec());
+        assert_eq!(read(text), [expected], "{text:?}");
+        assert_eq!(
+            crate::pgn::decode(text.as_bytes()).is_ok(),
+            liberties.is_empty(),
+            "read strictly: {text:?}"
+        );
+    }
+}
+
+#[test]
+fn results_are_understood_however_they_are_written() {
+    use Liberty::{NoResult, OpenResultTag, ResultSpelling};
+    check(&[
+        ("1. e4 e5 1-0", "1. e4 e5 1-0", &[]),
+        ("1. e4 e5", "1. e4 e5 *", &[NoResult]),
+        ("[Result \"1-0\"]\n\n1. e4 e5", "1. e4 e5 1-0", &[NoResult]),
+        ("[Result \"0-1\"]\n", "0-1", &[NoResult]),
+        ("[Result \"*\"]\n\n1. e4 1-0", "1. e4 1-0", &[OpenResultTag]),
+        ("1. e4 1:0", "1. e4 1-0", &[ResultSpelling]),
+        ("1. e4 ½-½", "1. e4 1/2-1/2", &[ResultSpelling]),
+        ("1. e4 0–1", "1. e4 0-1", &[Liberty::Signs, ResultSpelling]),
+        ("1. e4 +-", "1. e4 1-0", &[ResultSpelling]),
+        (
+            "[Result \"½:½\"]\n\n1. e4 1/2-1/2",
+            "1. e4 1/2-1/2",
+            &[ResultSpelling],
+        ),
+        (
+            "1. e4 (1. d4 0:1) e5 1-0",
+            "1. e4 (1. d4) 1... e5 1-0",
+            &[ResultSpelling],
+        ),
+    ]);
+    let contradicts = "[Result \"1-0\"]\n\n1. e4 0-1";
+    assert!(
+        read(contradicts)[0]
+            .0
+            .contains("the result 0-1, where the tag says 1-0")
+    );
+    let open = "[Result \"1-0\"]\n\n1. e4 *";
+    assert!(read(open)[0].0.contains("where the tag says 1-0"));
+}
+
+#[test]
+fn a_result_that_does_not_add_up_is_kept_in_a_tag() {
+    for text in [
+        "[Result \"1/2-0\"]\n\n1. e4 1/2-0",
+        "[Result \"*\"]\n\n1. e4 ½-0",
+        "1. e4 1/2-0",
+        "[Result \"1/2-0\"]\n\n1. e4 *",
+    ] {
+        let mut games = Games::new(text.as_bytes());
+        let game = games.next_leniently().unwrap().unwrap().game;
+        assert_eq!(game.headers.result, GameResult::Line, "{text}");
+        let kept = [("CbhResult".to_owned(), "1/2-0".to_owned())];
+        assert_eq!(game.foreign_tags, kept, "{text}");
+        // Our own text of it is strict PGN, and says the same.
+        let mut ours = Vec::new();
+        crate::pgn::encode(&game, &[], &mut ours);
+        let again = crate::pgn::decode(&ours).unwrap();
+        assert_eq!(again.foreign_tags, kept, "{text}");
+        let edited = String::from_utf8(ours).unwrap();
+        let edited = edited.replace("\"*\"", "\"1-0\"").replace("e4 *", "e4 1-0");
+        let edited = crate::pgn::decode(edited.as_bytes()).unwrap();
+        assert!(edited.foreign_tags.is_empty());
+    }
+}
+
+#[test]
+fn piece_letters_of_other_languages_are_read_where_a_whole_game_has_them() {
+    let english = "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Bxc6 dxc6 5. O-O Qf6 6. Re1 Kd8 *";
+    let games = [
+        ("figurines", "♔♕♖♗♘"),
+        ("German letters", "KDTLS"),
+        ("French letters", "RDTFC"),
+        ("Spanish or Italian letters", "RDTAC"),
+        ("Portuguese letters", "RDTBC"),
+        ("Dutch letters", "KDTLP"),
+        ("Russian letters", "кФЛСК"),
+        ("Polish letters", "KHWGS"),
+        ("Czech letters", "KDVSJ"),
+        ("Hungarian letters", "KVBFH"),
+        ("Finnish letters", "KDTLR"),
+        ("Romanian letters", "RDTNC"),
+    ];
+    for (language, letters) in games {
+        let letters: Vec<char> = letters.chars().collect();
+        let other: String = english
+            .chars()
+            .map(|c| match "KQRBN".find(c) {
+                Some(at) => letters[at],
+                None => c,
+            })
+            .collect();
+        let other = other.replace('к', "Кр");
+        let expected = (english.to_owned(), vec![Liberty::Letters(language)]);
+        assert_eq!(read(&other), [expected], "{other}");
+    }
+    // One English letter makes it no game of another language.
+    let mixed = "1. e4 e5 2. Sf3 Nc6 *";
+    assert!(read(mixed)[0].0.contains("\"Nc6\" is not a move"));
+    assert_eq!(read("1. ♘f3\u{fe0e} ♞f6 *")[0].0, "1. Nf3 Nf6 *");
+    let promotion = "[FEN \"7k/4P3/8/8/8/8/8/K7 w - - 0 1\"]\n\n1. e8=D+ Kg7 2. De5+ *";
+    assert_eq!(read(promotion)[0].0, "1. e8=Q+ Kg7 2. Qe5+ *");
+}
+
+#[test]
+fn a_game_that_two_languages_read_differently_is_refused() {
+    // S is the knight of German and the bishop of Czech.
+    let with = |pieces: &str| format!("[FEN \"7k/8/8/8/8/{pieces}/K7 w - - 0 1\"]\n\n1. Sd5 *");
+    let knight = (
+        "1. Nd5 *".to_owned(),
+        vec![Liberty::Letters("German letters")],
+    );
+    assert_eq!(read(&with("4N3/8")), [knight]);
+    let bishop = (
+        "1. Bd5 *".to_owned(),
+        vec![Liberty::Letters("Czech letters")],
+    );
+    assert_eq!(read(&with("8/B7")), [bishop]);
+    let both = &read(&with("4N3/B7"))[0].0;
+    assert!(both.contains("more than one language"), "{both}");
+}
+
+#[test]
+fn signs_and_comments_that_stand_elsewhere_are_kept() {
+    check(&[
+        ("1. e4 += e5 *", "1. e4 $14 1... e5 *", &[Liberty::Marks]),
+        (
+            "1. e4 ± e5 N *",
+            "1. e4 $16 1... e5 $146 *",
+            &[Liberty::Marks],
+        ),
+        ("1. e2–e4 *", "1. e4 *", &[Liberty::Signs]),
+        (
+            "1. e4 1-0 {resigns}",
+            "1. e4 {resigns} 1-0",
+            &[Liberty::CommentBehind],
+        ),
+        (
+            "1. e4 1-0\n\n{the end}\n; of all",
+            "1. e4 {the end of all} 1-0",
+            &[Liberty::CommentBehind],
+        ),
+        (
+            "[White \"A\"]\n[White \"A\"]\n\n1. e4 *",
+            "1. e4 *",
+            &[Liberty::TagTwice],
+        ),
+    ]);
+    let two = read("1. e4 1-0 {beside}\n\n{before} 1. d4 *");
+    assert_eq!(
+        two[0],
+        (
+            "1. e4 {beside} 1-0".to_owned(),
+            vec![Liberty::CommentBehind]
+        )
+    );
+    assert_eq!(two[1], ("{before} 1. d4 *".to_owned(), Vec::new()));
+}
+
+#[test]
+fn what_nobody_can_understand_is_refused_at_its_place() {
+    for (text, expected) in [
+        ("1. e4 e5 2. Ke3 *", "1:13: \"Ke3\" is illegal here"),
+        ("1. Sf3 Sf6 2. Sf9 *", "1:15: \"Sf9\""),
+        ("Dear reader, 1. e4 *", "1:1: \"Dear\" is not a move"),
+        ("{only this}", "the end of a game without its result"),
+        ("1. e4 {open", "1:7: a comment without end"),
+        ("1. e4 (1. d4", "1:7: a variation without end"),
+        (
+            "[Variant \"Crazyhouse\"]\n\n1. e4 e5 2. N@f3 *",
+            "1:11: \"Crazyhouse\" as Variant; expected chess or Chess960",
+        ),
+    ] {
+        let found = &read(text)[0].0;
+        assert!(found.contains(expected), "{text}: {found}");
+    }
+    let kept = read("[Variant \"From Position\"]\n\n1. e4 e5 *");
+    assert_eq!(kept[0].0, "1. e4 e5 *");
+}
