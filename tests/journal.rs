@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use cbfs::storage::{
-    Access, Directory, DiskDirectory, Error, Fault, MemoryDirectory, Opening, ReadBuffer, Stamp,
-    Storage, Store, Transaction, WritableFile,
+    Access, Directory, DiskDirectory, Error, Fault, MemoryDirectory, OpenFile, Opening, ReadBuffer,
+    Stamp, Storage, Store, Transaction, WritableFile,
 };
 use proptest::prelude::*;
 
@@ -679,7 +679,7 @@ struct Replacing {
 }
 
 impl Directory for Replacing {
-    fn open(&self, name: &OsStr) -> std::io::Result<Box<dyn Storage>> {
+    fn open(&self, name: &OsStr) -> std::io::Result<Box<dyn OpenFile>> {
         self.folder.open(name)
     }
 
@@ -708,6 +708,10 @@ impl Directory for Replacing {
 
     fn stamp(&self, name: &OsStr) -> std::io::Result<Option<Stamp>> {
         self.folder.stamp(name)
+    }
+
+    fn ensure_trusted(&self, stamp: &Stamp) -> std::io::Result<()> {
+        self.folder.ensure_trusted(stamp)
     }
 
     fn sync(&self) -> std::io::Result<()> {
@@ -836,7 +840,7 @@ fn readers_beside_commits_and_syncs_see_no_half_of_a_save() {
     for name in ["base.cbh", "base.cbg"] {
         fs::write(folder.path().join(name), vec![0; 20_000]).unwrap();
     }
-    let directory = Arc::new(DiskDirectory::new(folder.path()));
+    let directory = Arc::new(DiskDirectory::open(folder.path(), "base.cbh").unwrap());
     let store = opened_in(directory, Access::ReadWrite, "").unwrap();
     let files = ["base.cbh", "base.cbg"].map(|name| store.file(name).unwrap().unwrap());
     let is_over = AtomicBool::new(false);
@@ -890,7 +894,7 @@ const CHILD: &str = "CBFS_TEST_CHILD";
 #[test]
 fn a_killed_process_leaves_its_saves_and_no_lock() {
     if let Some(folder) = std::env::var_os(CHILD) {
-        let directory = Arc::new(DiskDirectory::new(folder));
+        let directory = Arc::new(DiskDirectory::open(folder.as_ref(), "base.cbh").unwrap());
         let store = opened_in(directory, Access::ReadWrite, "/mnt/child").unwrap();
         let mut transaction = Transaction::new();
         transaction.write("base.cbh", 3, *b"saved");
@@ -902,7 +906,7 @@ fn a_killed_process_leaves_its_saves_and_no_lock() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("base.cbh"), "0123456789").unwrap();
     let open = || {
-        let directory = Arc::new(DiskDirectory::new(folder.path()));
+        let directory = Arc::new(DiskDirectory::open(folder.path(), "base.cbh").unwrap());
         opened_in(directory, Access::ReadWrite, "/mnt/parent")
     };
     let mut child = Command::new(std::env::current_exe().unwrap())

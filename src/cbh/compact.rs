@@ -87,6 +87,7 @@ pub fn compact(
     if let Some(file) = base.store.changed_outside()?.into_iter().next() {
         return Err(storage::Error::ChangedOutside { file }.into());
     }
+    workshop.make_like(&copy.database.family().default_path(FileKind::Headers))?;
     copy.done.bytes = [copy.database.size_on_disk(), size_of(&workshop.path())?];
     Ok(copy.done)
 }

@@ -2,11 +2,9 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-use nix::unistd::{AccessFlags, access};
 
 use super::Error;
 use crate::storage::{
@@ -156,7 +154,8 @@ pub struct Family {
 
 impl Family {
     /// Finds the base that `path` belongs to: any file of the set, in any
-    /// letter case, the extension too.
+    /// letter case, the extension too. Where that is a link, the base is that
+    /// which it leads to.
     ///
     /// # Errors
     ///
@@ -167,6 +166,7 @@ impl Family {
         if path.is_dir() {
             return Err(unsupported(path, "a directory; name the .cbh of a base"));
         }
+        let path = &resolved(path)?;
         // What is no file of a base is said before the folder is looked at.
         ensure_known(path)?;
         let directory = folder_of(path);
@@ -243,20 +243,58 @@ impl Family {
     }
 
     /// Opens the files of the base with the saves of its journal; `label` is
-    /// what a second writer is told of this one, as a mountpoint.
+    /// what a second writer is told of this one, as a mountpoint. Who only
+    /// reads sees the base without a journal that anybody may have left there.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`].
+    /// [`Error::Store`]; [`Error::Io`].
     pub fn store(&self, access: Access, label: &str) -> Result<Store, Error> {
-        let directory = Arc::new(DiskDirectory::new(&self.directory));
-        let opening = Opening {
-            journal: &self.journal(),
-            label,
-            access,
-            belongs: &|name| self.owns(name),
+        let directory = self.open_directory().map_err(|source| Error::Io {
+            file: self.directory.clone(),
+            source,
+        })?;
+        if access == Access::ReadWrite {
+            self.ensure_sole_names(&directory)?;
+        }
+        let journal = self.journal();
+        let open = |access| {
+            let opening = Opening {
+                journal: &journal,
+                label,
+                access,
+                belongs: &|name| self.owns(name),
+            };
+            Store::open(Arc::new(directory.clone()), &opening)
         };
-        Store::open(directory, &opening).map_err(self.store_error())
+        let opened = match open(access) {
+            Err(error) if access == Access::ReadOnly && is_left_aside(&error, &journal) => {
+                log::warn!("{}", self.store_error()(error));
+                open(Access::WithoutJournal)
+            }
+            opened => opened,
+        };
+        opened.map_err(self.store_error())
+    }
+
+    fn open_directory(&self) -> io::Result<DiskDirectory> {
+        let headers = self.default_path(FileKind::Headers);
+        DiskDirectory::open(&self.directory, headers.file_name().unwrap_or_default())
+    }
+
+    /// Nothing is begun that could not be brought to an end: a file with
+    /// several names is not written.
+    fn ensure_sole_names(&self, directory: &DiskDirectory) -> Result<(), Error> {
+        for path in self.paths.iter().flatten() {
+            let name = path.file_name().unwrap_or_default();
+            directory
+                .ensure_sole_name(name)
+                .map_err(|source| Error::Io {
+                    file: path.clone(),
+                    source,
+                })?;
+        }
+        Ok(())
     }
 
     /// Names the base that an error of its store is about.
@@ -284,17 +322,25 @@ impl Family {
     }
 
     /// Why the base cannot be changed, if it cannot: all its files must be
-    /// writable, by their modes too, and its folder.
+    /// writable, by their modes too, and its folder, and none of them may have
+    /// a second name.
     pub fn read_only_because(&self) -> Option<String> {
-        let files = self.paths.iter().flatten().map(PathBuf::as_path);
-        for path in files.chain([self.directory.as_path()]) {
-            let mode = fs::metadata(path).map(|stat| stat.permissions().mode());
-            let refused = access(path, AccessFlags::W_OK);
-            if mode.is_ok_and(|mode| mode & 0o222 == 0) || refused.is_err() {
-                return Some(format!("{}: cannot be written", path.display()));
+        let because = |path: &Path, why: String| format!("{}: {why}", path.display());
+        let directory = match self.open_directory() {
+            Ok(directory) => directory,
+            Err(error) => return Some(because(&self.directory, error.to_string())),
+        };
+        let journal = self.journal();
+        let note = storage::stage_note(&journal);
+        let beside = [journal, note].map(|name| self.directory.join(name));
+        for path in self.paths.iter().flatten().chain(&beside) {
+            let name = path.file_name().unwrap_or_default();
+            if let Some(why) = directory.unwritable_because(name) {
+                return Some(because(path, why));
             }
         }
-        None
+        let closed = directory.closed_because();
+        closed.map(|why| because(&self.directory, why))
     }
 
     /// Finds what the directory holds of the base; the stem in the same
@@ -383,6 +429,48 @@ impl Family {
     pub fn directory(&self) -> &Path {
         &self.directory
     }
+}
+
+/// Whether a base can be read in spite of this: it is about a journal or a
+/// note that somebody else put beside it.
+fn is_left_aside(error: &storage::Error, journal: &OsStr) -> bool {
+    match error {
+        storage::Error::Untrusted { .. } => true,
+        storage::Error::Io { file, source } => {
+            let is_kept_secret = source.kind() == io::ErrorKind::PermissionDenied;
+            is_kept_secret && (file == journal || *file == storage::stage_note(journal))
+        }
+        _ => false,
+    }
+}
+
+/// Where a path that a user names leads to: a link is followed, also one whose
+/// name is in another letter case.
+fn resolved(path: &Path) -> Result<PathBuf, Error> {
+    let named = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => in_any_case(path),
+        _ => Some(path.to_path_buf()),
+    };
+    let named = named.unwrap_or_else(|| path.to_path_buf());
+    if !named.is_symlink() {
+        return Ok(path.to_path_buf());
+    }
+    let led = named.canonicalize();
+    led.map_err(|source| Error::Io {
+        file: named,
+        source,
+    })
+}
+
+/// What has this name but for letter case.
+fn in_any_case(path: &Path) -> Option<PathBuf> {
+    let lower = |name: &OsStr| name.to_string_lossy().to_lowercase();
+    let wanted = lower(path.file_name()?);
+    let directory = folder_of(path);
+    let mut names = names_in(directory).ok()?;
+    names.sort();
+    let name = names.into_iter().find(|name| lower(name) == wanted)?;
+    Some(directory.join(name))
 }
 
 /// Refuses what is no file of a base.

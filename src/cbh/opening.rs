@@ -77,8 +77,15 @@ impl OpenBase {
         label: &str,
     ) -> Result<OpenBase, ChangeError> {
         let store = Arc::new(Family::locate(path)?.store(access, label)?);
-        let database = Database::open_in(path, options, Arc::clone(&store))?;
-        Ok(OpenBase { database, store })
+        match Database::open_in(path, options, Arc::clone(&store)) {
+            Ok(database) => Ok(OpenBase { database, store }),
+            Err(error) => {
+                if access == Access::ReadWrite {
+                    store.close()?;
+                }
+                Err(error.into())
+            }
+        }
     }
 
     /// As [`open`](OpenBase::open), to be changed.
@@ -97,39 +104,5 @@ impl OpenBase {
     /// As [`open`](OpenBase::open).
     pub fn to_read(path: &Path, options: &Options) -> Result<OpenBase, ChangeError> {
         OpenBase::open(path, options, Access::ReadOnly, "")
-    }
-
-    /// As [`open`](OpenBase::open) to read only; before that the base is
-    /// brought to a whole state, if something was left to do and it can be
-    /// changed.
-    ///
-    /// # Errors
-    ///
-    /// As [`open`](OpenBase::open).
-    pub fn open_whole(path: &Path, options: &Options) -> Result<OpenBase, ChangeError> {
-        let family = Family::locate(path)?;
-        let left = [family.journal(), storage::stage_note(&family.journal())];
-        if left
-            .iter()
-            .any(|name| family.directory().join(name).exists())
-        {
-            match OpenBase::to_change(path, options, "cbfs") {
-                Ok(base) => base.store.close()?,
-                Err(ChangeError::Save(SaveError::Base(error))) if cannot_be_changed(&error) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        OpenBase::to_read(path, options)
-    }
-}
-
-/// Whether a base may still be read: its files cannot be written, or another
-/// program is at it.
-fn cannot_be_changed(error: &Error) -> bool {
-    let is_in_use = |source: &storage::Error| matches!(source, storage::Error::InUse { .. });
-    match error {
-        Error::Io { .. } => true,
-        Error::Store { source, .. } => is_in_use(source),
-        _ => false,
     }
 }

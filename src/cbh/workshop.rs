@@ -2,18 +2,23 @@
 //!
 //! Its files are made in a hidden folder beside where they are to be,
 //! `.<base>.cbfs-new`. When all of them survive a power cut, a file says so,
-//! and they are moved out one by one, `.cbh` last. Whoever makes a base of the
-//! same name next finishes what was ready, and throws away what was not.
+//! and they are moved out one by one, `.cbh` last, each to a name that is free.
+//! Whoever makes a base of the same name next finishes what was ready, and
+//! throws away what was not; a folder that somebody else left is not touched.
 
 use std::ffi::OsStr;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use nix::errno::Errno;
+use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+
 use super::{CodePage, Error, Family, FileKind, date};
 use crate::game::Date;
-use crate::storage::folder_of;
+use crate::storage::{Rights, folder_of, split_name};
 
 /// Keeps others out of the folder.
 const LOCK: &str = ".lock";
@@ -52,8 +57,11 @@ impl Workshop {
         name.push(stem);
         name.push(".cbfs-new");
         let folder = folder_of(target).join(name);
-        match fs::create_dir(&folder) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        // Files have their rights before others can reach them.
+        match DirBuilder::new().mode(0o700).create(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                ensure_ours(&folder)?;
+            }
             // The folder in the making is nothing that anybody named.
             made => made.map_err(about(folder_of(target)))?,
         }
@@ -61,6 +69,7 @@ impl Workshop {
             .create(true)
             .truncate(false)
             .write(true)
+            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
             .open(folder.join(LOCK));
         let lock = lock.map_err(about(&folder))?;
         match lock.try_lock() {
@@ -76,7 +85,8 @@ impl Workshop {
             lock,
             is_over: false,
         };
-        if workshop.folder.join(READY).exists() {
+        let ready = fs::symlink_metadata(workshop.folder.join(READY));
+        if ready.is_ok_and(|stat| stat.is_file()) {
             workshop.is_over = true;
             workshop.move_out()?;
             return Err(taken(target, target));
@@ -120,6 +130,21 @@ impl Workshop {
         fs::write(&ini, description(&title, now)).map_err(about(&ini))
     }
 
+    /// Gives all that was made the mode and group of the file `model`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn make_like(&self, model: &Path) -> Result<(), Error> {
+        let rights = Rights::of(model).map_err(about(model))?;
+        let files = all_in(&self.folder).map_err(about(&self.folder))?;
+        for file in files.iter().filter(|file| !file.ends_with(LOCK)) {
+            let given = open_plainly(file).and_then(|open| rights.give(&open));
+            given.map_err(about(file))?;
+        }
+        Ok(())
+    }
+
     /// Lets the base be there, for good.
     ///
     /// # Errors
@@ -150,17 +175,16 @@ impl Workshop {
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.folder).map_err(&io)? {
             let path = entry.map_err(&io)?.path();
-            let is_ours = [LOCK, READY].iter().any(|name| path.ends_with(name));
-            if !is_ours && path != cbh {
+            if path != cbh && split_name(&path).0 == split_name(&cbh).0 {
                 files.push(path);
             }
         }
-        if cbh.exists() {
+        if fs::symlink_metadata(&cbh).is_ok() {
             files.push(cbh);
         }
         for file in files {
             let to = directory.join(file.file_name().unwrap_or_default());
-            fs::rename(&file, &to).map_err(about(&to))?;
+            move_to_free(&file, &to).map_err(about(&to))?;
         }
         File::open(directory)
             .and_then(|directory| directory.sync_all())
@@ -210,21 +234,63 @@ fn existing(target: &Path) -> Result<Option<PathBuf>, Error> {
     Ok(None)
 }
 
-/// Returns when all that a folder holds survives a power cut.
-fn sync_all(folder: &Path) -> io::Result<()> {
+/// Refuses a folder that is not one which an earlier run of this user left.
+fn ensure_ours(folder: &Path) -> Result<(), Error> {
+    let stat = fs::symlink_metadata(folder).map_err(about(folder))?;
+    if stat.is_dir() && stat.uid() == nix::unistd::geteuid().as_raw() {
+        return Ok(());
+    }
+    let what = "is in the way of a new base, and was not left by you; move it away";
+    Err(refused(folder, what))
+}
+
+/// Gives a file or folder a name that nothing has.
+fn move_to_free(from: &Path, to: &Path) -> io::Result<()> {
+    let renamed = renameat2(AT_FDCWD, from, AT_FDCWD, to, RenameFlags::RENAME_NOREPLACE);
+    match renamed {
+        // A file system that cannot tell.
+        Err(Errno::EINVAL | Errno::ENOSYS) if fs::symlink_metadata(to).is_err() => {
+            fs::rename(from, to)
+        }
+        renamed => Ok(renamed?),
+    }
+}
+
+/// All files and folders in a folder, each after those in it.
+fn all_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder)? {
             let entry = entry?;
-            if entry.file_type()?.is_dir() {
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
                 folders.push(entry.path());
-            } else if entry.file_type()?.is_file() {
-                File::open(entry.path())?.sync_all()?;
+            }
+            if kind.is_dir() || kind.is_file() {
+                all.push(entry.path());
             }
         }
-        File::open(&folder)?.sync_all()?;
     }
-    Ok(())
+    all.reverse();
+    Ok(all)
+}
+
+/// Opens a file or folder that is no link.
+fn open_plainly(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options
+        .read(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    options.open(path)
+}
+
+/// Returns when all that a folder holds survives a power cut.
+fn sync_all(folder: &Path) -> io::Result<()> {
+    for path in all_in(folder)? {
+        open_plainly(&path)?.sync_all()?;
+    }
+    open_plainly(folder)?.sync_all()
 }
 
 /// What the files of a base without games hold, by their extensions.

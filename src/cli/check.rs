@@ -50,7 +50,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     if args.repair {
         repair(args, &mut out, quiet)?;
     }
-    let found = match OpenBase::open_whole(&args.source, &cbh::Options::default()) {
+    let found = match OpenBase::to_read(&args.source, &cbh::Options::default()) {
         Ok(base) => check(&base.database, &mut out, quiet)?,
         // Nothing else can be read; but this much is known.
         Err(ChangeError::Save(SaveError::Base(error @ cbh::Error::Malformed { .. }))) => {

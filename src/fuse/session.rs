@@ -145,12 +145,18 @@ impl Stopper {
 }
 
 impl Mounted {
-    /// Mounts `vfs` at `mountpoint`. When this returns, it can be used.
+    /// Mounts `vfs` at `mountpoint`. When this returns, it can be used. If it
+    /// fails, `vfs` is closed.
     ///
     /// # Errors
     ///
     /// Says what to do about it, where there is something.
     pub fn new(vfs: Arc<Vfs>, mountpoint: &Path, options: &Options) -> Result<Mounted, MountError> {
+        let kept = Arc::clone(&vfs);
+        Mounted::start(vfs, mountpoint, options).inspect_err(|_| kept.close())
+    }
+
+    fn start(vfs: Arc<Vfs>, mountpoint: &Path, options: &Options) -> Result<Mounted, MountError> {
         let failed = |why: String| MountError {
             what: mountpoint.display().to_string(),
             why,

@@ -6,20 +6,23 @@ use std::io;
 
 use super::Storage;
 
-/// A folder. Names are those of files right in it.
+/// A folder. Names are those of regular files right in it; no link is
+/// followed.
 pub trait Directory: Debug + Send + Sync {
     /// The file, to read.
     ///
     /// # Errors
     ///
-    /// `NotFound` if there is none; else the medium's.
-    fn open(&self, name: &OsStr) -> io::Result<Box<dyn Storage>>;
+    /// `NotFound` if there is none, `InvalidInput` for what is no regular
+    /// file; else the medium's.
+    fn open(&self, name: &OsStr) -> io::Result<Box<dyn OpenFile>>;
 
-    /// The file, to read and write.
+    /// The file, to read and write. It has no other name.
     ///
     /// # Errors
     ///
-    /// `NotFound` if there is none; else the medium's.
+    /// As [`open`](Directory::open); `PermissionDenied` if it has several
+    /// names.
     fn open_writable(&self, name: &OsStr) -> io::Result<Box<dyn WritableFile>>;
 
     /// A new and empty file.
@@ -50,6 +53,14 @@ pub trait Directory: Debug + Send + Sync {
     /// The medium's.
     fn stamp(&self, name: &OsStr) -> io::Result<Option<Stamp>>;
 
+    /// Whether what a file says of others counts: it was left by the caller,
+    /// root or the owner of the base.
+    ///
+    /// # Errors
+    ///
+    /// `PermissionDenied` if not; the medium's.
+    fn ensure_trusted(&self, stamp: &Stamp) -> io::Result<()>;
+
     /// Returns when names created, removed and given so far survive a power
     /// cut.
     ///
@@ -59,8 +70,18 @@ pub trait Directory: Debug + Send + Sync {
     fn sync(&self) -> io::Result<()>;
 }
 
+/// An open file of a [`Directory`].
+pub trait OpenFile: Storage {
+    /// What the file is like now.
+    ///
+    /// # Errors
+    ///
+    /// The medium's.
+    fn stamp(&self) -> io::Result<Stamp>;
+}
+
 /// A file of a [`Directory`] that can be written.
-pub trait WritableFile: Storage {
+pub trait WritableFile: OpenFile {
     /// Writes all of `bytes` at `offset`; a gap before it reads as zeros.
     ///
     /// # Errors
@@ -82,13 +103,6 @@ pub trait WritableFile: Storage {
     /// The medium's: then what was written since the last success may be
     /// lost, also if a later call succeeds, unless it is written again.
     fn sync(&self) -> io::Result<()>;
-
-    /// What the file is like now.
-    ///
-    /// # Errors
-    ///
-    /// The medium's.
-    fn stamp(&self) -> io::Result<Stamp>;
 
     /// Takes the advisory lock of the file until this is dropped, or the
     /// process ends; whether it was free.
@@ -114,6 +128,10 @@ pub struct Stamp {
     pub modified: (i64, i64),
     /// When its content or attributes were changed.
     pub changed: (i64, i64),
+    /// How many names it has.
+    pub links: u64,
+    /// Number of the user who owns it.
+    pub owner: u32,
 }
 
 impl Stamp {
@@ -121,4 +139,20 @@ impl Stamp {
     pub fn is_same_file(&self, other: &Stamp) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
     }
+}
+
+/// Why a file with several names is not written.
+pub(super) fn several_names(links: u64) -> io::Error {
+    let what = format!(
+        "has {links} names (hard links), and what lies under all of them would change; copy the base to save to it"
+    );
+    io::Error::new(io::ErrorKind::PermissionDenied, what)
+}
+
+/// Why what a file says does not count.
+pub(super) fn stranger(owner: u32) -> io::Error {
+    let what = format!(
+        "left by user {owner}, who is neither you, nor root, nor the owner of the base; `cbfs check --repair` by one of these brings its saves into the base"
+    );
+    io::Error::new(io::ErrorKind::PermissionDenied, what)
 }

@@ -1,13 +1,22 @@
 //! Files on disk.
 
-use std::ffi::OsStr;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Permissions, TryLockError};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::path::Path;
+use std::sync::Arc;
+
+use nix::errno::Errno;
+use nix::fcntl::{self, AtFlags, OFlag};
+use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat};
+use nix::unistd::{AccessFlags, UnlinkatFlags, faccessat, geteuid, unlinkat};
 
 use super::buffer::next_file_number;
-use super::{Directory, ReadBuffer, Stamp, Storage, WritableFile};
+use super::directory::{several_names, stranger};
+use super::record::is_plain_name;
+use super::{Directory, OpenFile, ReadBuffer, Stamp, Storage, WritableFile};
 
 /// A file on disk.
 #[derive(Debug)]
@@ -20,21 +29,21 @@ pub struct DiskFile {
 }
 
 impl DiskFile {
-    /// Opens the file at `path`.
+    /// Opens the file at `path`, or that a link there leads to: of what is
+    /// only ever read.
     ///
     /// # Errors
     ///
     /// `InvalidInput` if it is none, as a folder or a pipe; else the system's.
     pub fn open(path: &Path) -> io::Result<DiskFile> {
-        DiskFile::open_as(File::options().read(true), path)
-    }
-
-    fn open_as(options: &mut OpenOptions, path: &Path) -> io::Result<DiskFile> {
         // A pipe under the name must not keep anyone waiting.
-        let file = options.custom_flags(libc::O_NONBLOCK).open(path)?;
+        let options = File::options()
+            .read(true)
+            .custom_flags(libc::O_NONBLOCK)
+            .clone();
+        let file = options.open(path)?;
         if !file.metadata()?.is_file() {
-            let error = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
-            return Err(error);
+            return Err(not_regular(SFlag::S_IFMT));
         }
         DiskFile::from_file(file)
     }
@@ -87,6 +96,12 @@ impl Storage for DiskFile {
     }
 }
 
+impl OpenFile for DiskFile {
+    fn stamp(&self) -> io::Result<Stamp> {
+        Ok(stamp_of(&fstat(&self.file)?))
+    }
+}
+
 impl WritableFile for DiskFile {
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all_at(bytes, offset)
@@ -100,10 +115,6 @@ impl WritableFile for DiskFile {
         self.file.sync_all()
     }
 
-    fn stamp(&self) -> io::Result<Stamp> {
-        Ok(stamp_of(&self.file.metadata()?))
-    }
-
     fn try_lock(&self) -> io::Result<bool> {
         match self.file.try_lock() {
             Ok(()) => Ok(true),
@@ -113,68 +124,271 @@ impl WritableFile for DiskFile {
     }
 }
 
-/// A folder on disk.
+/// A folder on disk, open: whatever its path leads to later, names are those
+/// of files in this folder.
+///
+/// A file is opened, looked at, renamed and removed without following a link
+/// ([`openat`] and its kin), and only a regular file is opened. One that has
+/// several names (hard links) is not opened to be written: a backup made by
+/// `cp -al` is not to be changed with the base.
 #[derive(Clone, Debug)]
 pub struct DiskDirectory {
-    path: PathBuf,
+    folder: Arc<OwnedFd>,
+    /// The file whose owner may leave a journal here, and whose mode and group
+    /// new files have.
+    model: OsString,
 }
 
 impl DiskDirectory {
-    /// The folder at `path`, which need not be there yet.
-    pub fn new(path: impl Into<PathBuf>) -> DiskDirectory {
-        DiskDirectory { path: path.into() }
+    /// The folder that `path` leads to now. New files have mode and group of
+    /// the file `model` in it, and where there is none such are the caller's
+    /// alone.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn open(path: &Path, model: impl Into<OsString>) -> io::Result<DiskDirectory> {
+        let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+        Ok(DiskDirectory {
+            folder: Arc::new(fcntl::open(path, flags, Mode::empty())?),
+            model: model.into(),
+        })
+    }
+
+    /// Why a file cannot be written, if it cannot: by its mode too, which
+    /// root may pass over; `None` if there is no such file.
+    pub fn unwritable_because(&self, name: &OsStr) -> Option<String> {
+        match self.stat(name) {
+            Ok(None) => None,
+            Ok(Some(stat)) if kind_of(&stat) != SFlag::S_IFREG => {
+                Some(not_regular(kind_of(&stat)).to_string())
+            }
+            Ok(Some(stat)) if links_of(&stat) > 1 => {
+                Some(several_names(links_of(&stat)).to_string())
+            }
+            Ok(Some(stat)) => self.unwritable(name, stat.st_mode),
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
+    /// Whether a file, if it is there, has no other name, and may be written.
+    ///
+    /// # Errors
+    ///
+    /// `PermissionDenied` if it has; the system's.
+    pub fn ensure_sole_name(&self, name: &OsStr) -> io::Result<()> {
+        match self.stat(name)? {
+            Some(stat) if links_of(&stat) > 1 => Err(several_names(links_of(&stat))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Why no file can be made here, if none can; as
+    /// [`unwritable_because`](DiskDirectory::unwritable_because).
+    pub fn closed_because(&self) -> Option<String> {
+        let here = OsStr::new(".");
+        match fstatat(&self.folder, here, AtFlags::empty()) {
+            Ok(stat) => self.unwritable(here, stat.st_mode),
+            Err(error) => Some(error.to_string()),
+        }
+    }
+
+    fn unwritable(&self, name: &OsStr, mode: libc::mode_t) -> Option<String> {
+        let allowed = faccessat(&self.folder, name, AccessFlags::W_OK, AtFlags::empty());
+        (mode & 0o222 == 0 || allowed.is_err()).then(|| "cannot be written".to_owned())
+    }
+
+    fn open_as(&self, name: &OsStr, access: OFlag) -> io::Result<DiskFile> {
+        // A pipe under the name must not keep anyone waiting.
+        let flags = access | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+        let opened = fcntl::openat(&self.folder, plain(name)?, flags, Mode::empty());
+        let file = File::from(opened.map_err(|error| match error {
+            Errno::ELOOP => not_regular(SFlag::S_IFLNK),
+            Errno::EISDIR | Errno::ENXIO => not_regular(SFlag::S_IFMT),
+            error => error.into(),
+        })?);
+        if !file.metadata()?.is_file() {
+            return Err(not_regular(SFlag::S_IFMT));
+        }
+        DiskFile::from_file(file)
+    }
+
+    fn stat(&self, name: &OsStr) -> io::Result<Option<FileStat>> {
+        match fstatat(&self.folder, plain(name)?, AtFlags::AT_SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(Errno::ENOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The regular file that new ones are to be like.
+    fn model(&self) -> io::Result<Option<FileStat>> {
+        let stat = self.stat(&self.model)?;
+        Ok(stat.filter(|stat| kind_of(stat) == SFlag::S_IFREG))
+    }
+
+    fn make_like_model(&self, file: &File) -> io::Result<()> {
+        let rights = self.model()?.map(|model| Rights {
+            mode: model.st_mode,
+            owner: model.st_uid,
+            group: model.st_gid,
+        });
+        rights.map_or(Ok(()), |rights| rights.give(file))
+    }
+}
+
+/// Who may do what with a file.
+#[derive(Clone, Copy, Debug)]
+pub struct Rights {
+    mode: u32,
+    owner: u32,
+    group: u32,
+}
+
+impl Rights {
+    /// Those of the regular file at `path`, which is no link.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidInput` if it is none; the system's.
+    pub fn of(path: &Path) -> io::Result<Rights> {
+        let stat = fs::symlink_metadata(path)?;
+        if !stat.is_file() {
+            return Err(not_regular(SFlag::S_IFMT));
+        }
+        Ok(Rights {
+            mode: stat.mode(),
+            owner: stat.uid(),
+            group: stat.gid(),
+        })
+    }
+
+    /// Gives a new file, or folder, this mode and group, from root the owner
+    /// too. Where the group cannot be given, no other group gets its rights.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub fn give(self, file: &File) -> io::Result<()> {
+        let mut mode = self.mode & 0o666;
+        let made = file.metadata()?;
+        if made.is_dir() {
+            mode |= (mode & 0o444) >> 2;
+        }
+        if (made.uid(), made.gid()) != (self.owner, self.group) {
+            let owner = geteuid().is_root().then_some(self.owner);
+            let given = fchown(file, owner, Some(self.group));
+            if given.is_err() && made.gid() != self.group {
+                mode &= !0o070;
+            }
+        }
+        match file.set_permissions(Permissions::from_mode(mode)) {
+            // A file system without modes.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+            set => set,
+        }
     }
 }
 
 impl Directory for DiskDirectory {
-    fn open(&self, name: &OsStr) -> io::Result<Box<dyn Storage>> {
-        Ok(Box::new(DiskFile::open(&self.path.join(name))?))
+    fn open(&self, name: &OsStr) -> io::Result<Box<dyn OpenFile>> {
+        Ok(Box::new(self.open_as(name, OFlag::O_RDONLY)?))
     }
 
     fn open_writable(&self, name: &OsStr) -> io::Result<Box<dyn WritableFile>> {
-        let path = self.path.join(name);
-        let file = DiskFile::open_as(File::options().read(true).write(true), &path)?;
+        let file = self.open_as(name, OFlag::O_RDWR)?;
+        let links = file.file.metadata()?.nlink();
+        if links > 1 {
+            return Err(several_names(links));
+        }
         Ok(Box::new(file))
     }
 
     fn create(&self, name: &OsStr) -> io::Result<Box<dyn WritableFile>> {
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(self.path.join(name))?;
+        let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
+        // Nobody else may look into it before it is known who may.
+        let mode = Mode::S_IRUSR | Mode::S_IWUSR;
+        let file = File::from(fcntl::openat(&self.folder, plain(name)?, flags, mode)?);
+        if let Err(error) = self.make_like_model(&file) {
+            self.remove(name)?;
+            return Err(error);
+        }
         Ok(Box::new(DiskFile::from_file(file)?))
     }
 
     fn remove(&self, name: &OsStr) -> io::Result<()> {
-        fs::remove_file(self.path.join(name))
+        let removed = unlinkat(&self.folder, plain(name)?, UnlinkatFlags::NoRemoveDir);
+        Ok(removed?)
     }
 
     fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        fs::rename(self.path.join(from), self.path.join(to))
+        let (from, to) = (plain(from)?, plain(to)?);
+        Ok(fcntl::renameat(&self.folder, from, &self.folder, to)?)
     }
 
     fn stamp(&self, name: &OsStr) -> io::Result<Option<Stamp>> {
-        match fs::metadata(self.path.join(name)) {
-            Ok(metadata) => Ok(Some(stamp_of(&metadata))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
+        Ok(self.stat(name)?.as_ref().map(stamp_of))
+    }
+
+    fn ensure_trusted(&self, stamp: &Stamp) -> io::Result<()> {
+        let owner = stamp.owner;
+        let is_of_base = self.model()?.is_some_and(|model| model.st_uid == owner);
+        if owner == geteuid().as_raw() || owner == 0 || is_of_base {
+            return Ok(());
         }
+        Err(stranger(owner))
     }
 
     fn sync(&self) -> io::Result<()> {
-        File::open(&self.path)?.sync_all()
+        let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+        let opened = fcntl::openat(&self.folder, ".", flags, Mode::empty())?;
+        File::from(opened).sync_all()
     }
 }
 
-fn stamp_of(metadata: &fs::Metadata) -> Stamp {
+/// A name of a file right in the folder.
+fn plain(name: &OsStr) -> io::Result<&OsStr> {
+    let refused = || io::Error::new(io::ErrorKind::InvalidInput, "not a name of a file");
+    is_plain_name(name).then_some(name).ok_or_else(refused)
+}
+
+fn kind_of(stat: &FileStat) -> SFlag {
+    SFlag::from_bits_truncate(stat.st_mode & libc::S_IFMT)
+}
+
+/// Why what has the name of a file is not opened.
+fn not_regular(kind: SFlag) -> io::Error {
+    let what = match kind {
+        SFlag::S_IFLNK => "a symbolic link, which is not followed",
+        _ => "not a regular file",
+    };
+    io::Error::new(io::ErrorKind::InvalidInput, what)
+}
+
+#[allow(
+    clippy::useless_conversion,
+    clippy::unnecessary_fallible_conversions,
+    reason = "the numbers are narrower on other machines"
+)]
+fn stamp_of(stat: &FileStat) -> Stamp {
     Stamp {
-        device: metadata.dev(),
-        inode: metadata.ino(),
-        len: metadata.len(),
-        modified: (metadata.mtime(), metadata.mtime_nsec()),
-        changed: (metadata.ctime(), metadata.ctime_nsec()),
+        device: u64::try_from(stat.st_dev).unwrap_or(0),
+        inode: u64::try_from(stat.st_ino).unwrap_or(0),
+        len: u64::try_from(stat.st_size).unwrap_or(0),
+        modified: (i64::from(stat.st_mtime), i64::from(stat.st_mtime_nsec)),
+        changed: (i64::from(stat.st_ctime), i64::from(stat.st_ctime_nsec)),
+        links: links_of(stat),
+        owner: stat.st_uid,
     }
+}
+
+#[allow(
+    clippy::useless_conversion,
+    clippy::unnecessary_fallible_conversions,
+    reason = "the number is narrower on other machines"
+)]
+fn links_of(stat: &FileStat) -> u64 {
+    u64::try_from(stat.st_nlink).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -184,7 +398,7 @@ mod tests {
     #[test]
     fn a_file_is_locked_once_until_it_is_closed() {
         let folder = tempfile::tempdir().unwrap();
-        let directory = DiskDirectory::new(folder.path());
+        let directory = DiskDirectory::open(folder.path(), "x").unwrap();
         let name = OsStr::new("x");
         let first = directory.create(name).unwrap();
         assert!(first.try_lock().unwrap());
@@ -197,7 +411,7 @@ mod tests {
     #[test]
     fn a_stamp_tells_a_file_from_a_changed_or_another_one() {
         let folder = tempfile::tempdir().unwrap();
-        let directory = DiskDirectory::new(folder.path());
+        let directory = DiskDirectory::open(folder.path(), "x").unwrap();
         let name = OsStr::new("x");
         assert_eq!(directory.stamp(name).unwrap(), None);
         let file = directory.create(name).unwrap();
@@ -221,8 +435,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mode = nix::sys::stat::Mode::S_IRWXU;
         nix::unistd::mkfifo(&folder.path().join("pipe"), mode).unwrap();
-        fs::create_dir(folder.path().join("folder")).unwrap();
-        let directory = DiskDirectory::new(folder.path());
+        std::fs::create_dir(folder.path().join("folder")).unwrap();
+        let directory = DiskDirectory::open(folder.path(), "x").unwrap();
         for name in ["pipe", "folder"] {
             let opened = directory.open(OsStr::new(name)).unwrap_err();
             assert_eq!(opened.kind(), io::ErrorKind::InvalidInput, "{name}");

@@ -41,6 +41,14 @@ pub enum Error {
         /// The fact.
         what: String,
     },
+    /// A journal, or the note of an import, that says nothing of the base: it
+    /// was left by somebody else, or is no plain file. It was left as it is.
+    Untrusted {
+        /// The file.
+        file: OsString,
+        /// The fact.
+        what: String,
+    },
     /// The base was opened to read only.
     ReadOnly,
     /// The transaction makes no sense: nothing was changed.
@@ -58,6 +66,23 @@ impl Error {
         |source| Error::Io {
             file: file.to_owned(),
             source,
+        }
+    }
+
+    /// As [`io`](Error::io), of a journal or note: one that is not even a
+    /// plain file with one name says nothing.
+    pub(super) fn of_journal(file: &OsStr) -> impl Fn(io::Error) -> Error {
+        |source| match source.kind() {
+            // The system's own refusal has a number.
+            io::ErrorKind::InvalidInput | io::ErrorKind::PermissionDenied
+                if source.raw_os_error().is_none() =>
+            {
+                Error::Untrusted {
+                    file: file.to_owned(),
+                    what: source.to_string(),
+                }
+            }
+            _ => Error::io(file)(source),
         }
     }
 }
@@ -85,6 +110,13 @@ impl fmt::Display for Error {
                 journal.display()
             ),
             Error::Unreadable { journal, what } => write!(f, "{}: {what}", journal.display()),
+            Error::Untrusted { file, what } => {
+                write!(
+                    f,
+                    "{}: {what}; it is left aside: move it away to save to the base",
+                    file.display()
+                )
+            }
             Error::ReadOnly => write!(f, "the base was opened to read only"),
             Error::Invalid { file, what } => write!(f, "{}: {what}", file.display()),
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use super::record::{Action, Record};
@@ -14,9 +15,12 @@ const MAX_DOUBTS: usize = 1 << 20;
 
 /// What the files would be through all saves, if they are those files.
 struct Course {
-    /// The shortest and the longest; the file as it was counts too.
+    /// The shortest; the file as it was counts too.
     shortest: u64,
-    longest: u64,
+    /// The lengths that a step may leave, done in part or again.
+    lens: Vec<RangeInclusive<u64>>,
+    /// Whether each save begins where the one before ended.
+    is_joined: bool,
     /// Whether it is absent at some time.
     may_be_absent: bool,
     /// Whether anything but its removal is to come.
@@ -42,6 +46,12 @@ pub(super) fn misfit(
         if !course.matters {
             continue;
         }
+        if !course.is_joined {
+            return Ok(Some((
+                name.into(),
+                "is changed by saves that do not follow each other",
+            )));
+        }
         let io = Error::io(name);
         let is_untouched = is_untouched(name);
         let may_be_absent = if is_untouched {
@@ -63,7 +73,7 @@ pub(super) fn misfit(
         let is_expected = if is_untouched {
             course.before == Some(len)
         } else {
-            (course.shortest..=course.longest).contains(&len)
+            course.before == Some(len) || course.lens.iter().any(|lens| lens.contains(&len))
         };
         if !is_expected {
             return Ok(Some((name.into(), "has another length")));
@@ -82,9 +92,11 @@ fn courses(records: &[Arc<Record>]) -> BTreeMap<&OsStr, Course> {
         for before in &record.files {
             courses
                 .entry(before.name.as_os_str())
+                .and_modify(|course: &mut Course| course.is_joined &= course.len == before.len)
                 .or_insert_with(|| Course {
                     shortest: before.len.unwrap_or(0),
-                    longest: before.len.unwrap_or(0),
+                    lens: Vec::new(),
+                    is_joined: true,
                     may_be_absent: before.len.is_none(),
                     matters: false,
                     len: before.len,
@@ -100,18 +112,19 @@ fn courses(records: &[Arc<Record>]) -> BTreeMap<&OsStr, Course> {
             course.matters |= step.action != Action::Remove;
             course.may_be_absent |= course.len.is_none();
             course.shortest = course.shortest.min(course.len.unwrap_or(0));
-            course.longest = course.longest.max(course.len.unwrap_or(0));
+            course.lens.extend(step.action.lens());
         }
     }
     courses
 }
 
-/// Whether each byte that is to be changed, before `end`, is one that was or
-/// one that will be there.
+/// Whether each byte that is to be changed is one that was or one that will be
+/// there; behind the `shortest` length, where the file may have been cut and
+/// grown, a zero too.
 fn has_known_bytes(
     file: &dyn Storage,
     name: &OsStr,
-    end: u64,
+    shortest: u64,
     records: &[Arc<Record>],
 ) -> io::Result<bool> {
     let mut doubts = BTreeMap::new();
@@ -119,12 +132,12 @@ fn has_known_bytes(
         let Action::Write { offset, new, old } = action else {
             continue;
         };
-        let len = (old.len() as u64).min(end.saturating_sub(*offset));
         let mut buffer = ReadBuffer::default();
-        let present = file.read_up_to(*offset, usize::try_from(len).unwrap_or(0), &mut buffer)?;
+        let present = file.read_up_to(*offset, old.len(), &mut buffer)?;
         let known = record.part(new).iter().zip(record.part(old));
         for (at, (byte, (new, old))) in (*offset..).zip(present.iter().zip(known)) {
-            if byte != new && byte != old {
+            let is_cleared = *byte == 0 && at >= shortest;
+            if byte != new && byte != old && !is_cleared {
                 doubts.insert(at, *byte);
             }
         }

@@ -31,7 +31,8 @@
 //!             to write
 //!   5    8      offset
 //!  13    8      length of the new bytes
-//!  21    8      length of the old bytes: those the file had there before
+//!  21    8      length of the old bytes: all that the file had there before
+//!              the transaction
 //!  29    …      new bytes, then old bytes
 //!             to set the length
 //!   5    8      the length
@@ -42,9 +43,12 @@
 //! header are one sector, which media write as a whole: it is all zeros if a
 //! power cut came before the first save was kept.
 //!
-//! The old bytes tell whether the journal is one of the base beside it, also
-//! after a power cut amid bringing them together, and after both were copied
-//! elsewhere: each byte in question must be an old one or a new one.
+//! Lengths and old bytes tell whether the journal is one of the base beside it,
+//! also after a power cut amid bringing them together, and after both were
+//! copied elsewhere: each file must be as long as it was before, or as some of
+//! the steps leave it, and each byte in question an old one or a new one. Nor
+//! is a journal read that was left by another than the caller, root or the
+//! owner of the base.
 
 use std::ffi::OsStr;
 use std::hash::{BuildHasher, RandomState};

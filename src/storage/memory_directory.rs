@@ -6,7 +6,8 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Directory, ReadBuffer, Stamp, Storage, WritableFile};
+use super::directory::{several_names, stranger};
+use super::{Directory, OpenFile, ReadBuffer, Stamp, Storage, WritableFile};
 
 /// Media write this many bytes wholly or not at all.
 const SECTOR: usize = 512;
@@ -58,6 +59,8 @@ struct Content {
     bytes: Vec<u8>,
     /// When it was changed, in operations.
     modified: i64,
+    /// Number of the user who owns it; 0 is the one who opens the folder.
+    owner: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -199,6 +202,8 @@ impl Machine {
             len: content.map_or(0, |content| content.bytes.len() as u64),
             modified,
             changed: modified,
+            links: self.seen.names.values().filter(|of| **of == inode).count() as u64,
+            owner: content.map_or(0, |content| content.owner),
         }
     }
 }
@@ -218,11 +223,33 @@ impl MemoryDirectory {
         let content = Content {
             bytes: bytes.into(),
             modified: i64::try_from(machine.operations).unwrap_or(i64::MAX),
+            owner: 0,
         };
         let Machine { seen, durable, .. } = &mut *machine;
         for medium in [seen, durable] {
             medium.names.insert(name.clone(), inode);
             medium.files.insert(inode, content.clone());
+        }
+    }
+
+    /// Gives a file one more name, synced.
+    pub fn link(&self, name: &OsStr, other: impl Into<OsString>) {
+        let mut machine = self.machine();
+        if let Ok(inode) = machine.inode(name) {
+            let other = other.into();
+            machine.durable.names.insert(other.clone(), inode);
+            machine.seen.names.insert(other, inode);
+        }
+    }
+
+    /// Lets a file belong to another user, of this number.
+    pub fn give(&self, name: &OsStr, owner: u32) {
+        let mut machine = self.machine();
+        if let Ok(inode) = machine.inode(name) {
+            let Machine { seen, durable, .. } = &mut *machine;
+            for medium in [seen, durable] {
+                medium.files.entry(inode).or_default().owner = owner;
+            }
         }
     }
 
@@ -314,13 +341,19 @@ impl MemoryDirectory {
 }
 
 impl Directory for MemoryDirectory {
-    fn open(&self, name: &OsStr) -> io::Result<Box<dyn Storage>> {
+    fn open(&self, name: &OsStr) -> io::Result<Box<dyn OpenFile>> {
         let inode = self.machine().inode(name)?;
         Ok(Box::new(self.handle(inode)))
     }
 
     fn open_writable(&self, name: &OsStr) -> io::Result<Box<dyn WritableFile>> {
-        let inode = self.machine().inode(name)?;
+        let machine = self.machine();
+        let inode = machine.inode(name)?;
+        let links = machine.stamp(inode).links;
+        drop(machine);
+        if links > 1 {
+            return Err(several_names(links));
+        }
         Ok(Box::new(self.handle(inode)))
     }
 
@@ -360,6 +393,13 @@ impl Directory for MemoryDirectory {
         let machine = self.machine();
         let inode = machine.inode(name).ok();
         Ok(inode.map(|inode| machine.stamp(inode)))
+    }
+
+    fn ensure_trusted(&self, stamp: &Stamp) -> io::Result<()> {
+        match stamp.owner {
+            0 => Ok(()),
+            owner => Err(stranger(owner)),
+        }
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -418,6 +458,12 @@ impl Storage for MemoryHandle {
     }
 }
 
+impl OpenFile for MemoryHandle {
+    fn stamp(&self) -> io::Result<Stamp> {
+        Ok(self.directory.machine().stamp(self.inode))
+    }
+}
+
 impl WritableFile for MemoryHandle {
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let mut machine = self.directory.machine();
@@ -456,10 +502,6 @@ impl WritableFile for MemoryHandle {
             machine.durable.apply(&operation, 0);
         }
         Ok(())
-    }
-
-    fn stamp(&self) -> io::Result<Stamp> {
-        Ok(self.directory.machine().stamp(self.inode))
     }
 
     fn try_lock(&self) -> io::Result<bool> {

@@ -33,10 +33,10 @@ mod view;
 mod writer;
 
 pub use buffer::ReadBuffer;
-pub use directory::{Directory, Stamp, WritableFile};
-pub use disk::{DiskDirectory, DiskFile};
+pub use directory::{Directory, OpenFile, Stamp, WritableFile};
+pub use disk::{DiskDirectory, DiskFile, Rights};
 pub use error::Error;
-pub use folder::{folder_of, names_in, split_name};
+pub use folder::{copy_plain_file, folder_of, names_in, split_name};
 pub use joined::JoinedFiles;
 pub use memory::MemoryFile;
 pub use memory_directory::{Fault, MemoryDirectory};

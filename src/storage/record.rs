@@ -2,7 +2,7 @@
 //! the layout.
 
 use std::ffi::{OsStr, OsString};
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::sync::Arc;
 
@@ -81,6 +81,33 @@ impl Action {
     }
 }
 
+impl Action {
+    /// The lengths that a file may have when this is done in part, or again
+    /// when later steps are done already; none where there is no file.
+    pub(super) fn lens(&self) -> Option<RangeInclusive<u64>> {
+        match self {
+            Action::Remove => None,
+            Action::Create => Some(0..=0),
+            Action::Write { new, .. } if new.is_empty() => None,
+            Action::Write { offset, new, .. } => {
+                Some(offset.saturating_add(1)..=offset.saturating_add(new.len() as u64))
+            }
+            Action::SetLen(len) => Some(*len..=*len),
+        }
+    }
+
+    /// Whether it has all the bytes it overwrites of a file that was so long
+    /// before its transaction.
+    fn knows_what_was(&self, len: u64) -> bool {
+        match self {
+            Action::Write { offset, new, old } => {
+                old.len() as u64 == len.saturating_sub(*offset).min(new.len() as u64)
+            }
+            Action::Remove | Action::Create | Action::SetLen(_) => true,
+        }
+    }
+}
+
 /// What [`Record::encode`] has to know of the files as they are.
 pub(super) trait Present {
     /// Length in bytes; `None` if there is no such file.
@@ -139,6 +166,10 @@ impl Record {
             let step = reader.step()?;
             let len = lens.get_mut(step.file).ok_or("a file is not named")?;
             *len = step.action.advance(*len)?;
+            let before = files.get(step.file).and_then(|before: &Before| before.len);
+            if !step.action.knows_what_was(before.unwrap_or(0)) {
+                return Err("a record does not know the bytes that it overwrites");
+            }
             steps.push(step);
         }
         if reader.at != bytes.len() {

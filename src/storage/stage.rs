@@ -5,7 +5,7 @@
 //! long the files were. The transaction that points to the bytes removes the
 //! note. So whoever opens the base and finds a note that no transaction in
 //! the journal removes cuts the files back: the base is the old one or the
-//! new one, and nothing is left lying about. Who only reads need not care.
+//! new one, and nothing is left lying about. Who only reads sees them as if cut.
 //!
 //! The note, all integers little-endian:
 //!
@@ -33,6 +33,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::record::is_plain_name;
+use super::writer::ensure_trusted;
 use super::{
     Committed, Directory, Error, ReadBuffer, Stamp, Storage, Store, Transaction, WritableFile,
 };
@@ -102,6 +103,13 @@ struct Noted {
     name: OsString,
     len: u64,
     head: u64,
+}
+
+impl Noted {
+    /// Whether this is the file, and more lies behind its end.
+    fn was_appended_to(&self, file: &(impl Storage + ?Sized)) -> io::Result<bool> {
+        Ok(file.len()? > self.len && head_of(file, self.len)? == self.head)
+    }
 }
 
 impl<'a> Stage<'a> {
@@ -221,24 +229,65 @@ impl Drop for Stage<'_> {
 ///
 /// # Errors
 ///
-/// [`Error::Io`].
+/// [`Error::Untrusted`] for a note that somebody else left; [`Error::Io`].
 pub(super) fn clean_up(
     directory: &dyn Directory,
     journal: &OsStr,
     belongs: &dyn Fn(&OsStr) -> bool,
 ) -> Result<(), Error> {
-    let note = note_name(journal);
-    let file = match directory.open(&note) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        file => file.map_err(Error::io(&note))?,
+    let Some(noted) = read(directory, journal, belongs)? else {
+        return Ok(());
     };
-    let mut buffer = ReadBuffer::default();
-    let bytes = file.read_up_to(0, MOST_BYTES, &mut buffer);
-    let noted = decode(bytes.map_err(Error::io(&note))?).unwrap_or_default();
-    for noted in noted.iter().filter(|noted| belongs(&noted.name)) {
+    for noted in &noted {
         cut_back(directory, noted).map_err(Error::io(&noted.name))?;
     }
+    let note = note_name(journal);
     forget(directory, &note).map_err(Error::io(&note))
+}
+
+/// What [`clean_up`] would do.
+///
+/// # Errors
+///
+/// As [`clean_up`].
+pub(super) fn undoing(
+    directory: &dyn Directory,
+    journal: &OsStr,
+    belongs: &dyn Fn(&OsStr) -> bool,
+) -> Result<Transaction, Error> {
+    let mut transaction = Transaction::new();
+    for noted in read(directory, journal, belongs)?.unwrap_or_default() {
+        let io = Error::io(&noted.name);
+        match directory.open(&noted.name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            file => {
+                let file = file.map_err(&io)?;
+                if noted.was_appended_to(file.as_ref()).map_err(&io)? {
+                    transaction.set_len(&noted.name, noted.len);
+                }
+            }
+        }
+    }
+    Ok(transaction)
+}
+
+/// The files of the base that the note names; `None` if there is no note.
+fn read(
+    directory: &dyn Directory,
+    journal: &OsStr,
+    belongs: &dyn Fn(&OsStr) -> bool,
+) -> Result<Option<Vec<Noted>>, Error> {
+    let note = note_name(journal);
+    let file = match directory.open(&note) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file.map_err(Error::of_journal(&note))?,
+    };
+    ensure_trusted(directory, &note, file.as_ref())?;
+    let mut buffer = ReadBuffer::default();
+    let bytes = file.read_up_to(0, MOST_BYTES, &mut buffer);
+    let mut noted = decode(bytes.map_err(Error::io(&note))?).unwrap_or_default();
+    noted.retain(|noted| belongs(&noted.name));
+    Ok(Some(noted))
 }
 
 fn cut_back(directory: &dyn Directory, noted: &Noted) -> io::Result<()> {
@@ -246,7 +295,7 @@ fn cut_back(directory: &dyn Directory, noted: &Noted) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         file => file?,
     };
-    if file.len()? <= noted.len || head_of(file.as_ref(), noted.len)? != noted.head {
+    if !noted.was_appended_to(file.as_ref())? {
         return Ok(());
     }
     file.set_len(noted.len)?;

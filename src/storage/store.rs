@@ -11,13 +11,14 @@ use std::sync::atomic::{
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::apply::Application;
+use super::directory::several_names;
 use super::fit::misfit;
 use super::journal::Content;
 use super::record::{Action, Present, Record, is_plain_name};
 use super::stage::{self, Stage};
 use super::view::{File, Seen};
-use super::writer::Writer;
-use super::{Committed, Directory, Error, Storage, Transaction};
+use super::writer::{Writer, ensure_trusted};
+use super::{Committed, Directory, Error, OpenFile, Storage, Transaction};
 
 /// With more than so many bytes in the journal the next commit syncs first.
 const MAX_PENDING: u64 = 64 << 20;
@@ -32,6 +33,8 @@ pub enum Access {
     ReadWrite,
     /// Nothing on the medium is changed; any number, also beside a writer.
     ReadOnly,
+    /// As that, and what a journal says is left aside.
+    WithoutJournal,
 }
 
 /// How to open a base.
@@ -75,6 +78,7 @@ impl fmt::Debug for Opening<'_> {
 pub struct Store {
     directory: Arc<dyn Directory>,
     journal: OsString,
+    access: Access,
     files: RwLock<BTreeMap<OsString, Arc<File>>>,
     writer: Mutex<Writer>,
     /// Whose turn it is to sync.
@@ -96,32 +100,52 @@ impl Store {
     /// # Errors
     ///
     /// [`Error::InUse`] if another has it open for writing;
-    /// [`Error::DoesNotFit`] or [`Error::Unreadable`] if its journal is not
-    /// one to use, and stays; [`Error::Io`].
+    /// [`Error::DoesNotFit`], [`Error::Unreadable`] or [`Error::Untrusted`] if
+    /// its journal is not one to use, and stays; [`Error::Io`].
     pub fn open(directory: Arc<dyn Directory>, opening: &Opening<'_>) -> Result<Store, Error> {
-        if opening.access == Access::ReadOnly {
+        if opening.access != Access::ReadWrite {
             let store = Store::of(directory, Writer::closed(opening.journal), opening);
             store.load(opening.belongs)?;
             return Ok(store);
         }
-        let mut writer = Writer::open(directory.as_ref(), opening.journal)?;
-        let records = writer.records.clone();
-        // A stage begins with an empty journal, so what is in it points to one.
-        if records.is_empty() {
-            stage::clean_up(directory.as_ref(), opening.journal, opening.belongs)?;
-        }
-        ensure_fit(directory.as_ref(), opening, &records)?;
-        writer.take_over(opening.label)?;
+        let writer = Writer::open(directory.as_ref(), opening.journal)?;
+        let is_new = writer.is_new;
         let store = Store::of(directory, writer, opening);
-        store.publish(&records)?;
-        store.sync()?;
+        if let Err(error) = store.recover(opening) {
+            if is_new {
+                // Nothing is in it, nor is anything left to do then.
+                let _ = store.directory.remove(opening.journal);
+            }
+            return Err(error);
+        }
         Ok(store)
+    }
+
+    /// Takes the base over as its writer, and brings what a crash left in the
+    /// journal into its files.
+    fn recover(&self, opening: &Opening<'_>) -> Result<(), Error> {
+        let records = {
+            let mut writer = self.writer();
+            let records = writer.records.clone();
+            let directory = self.directory.as_ref();
+            // A stage begins with an empty journal, so what is in it points to
+            // one.
+            if records.is_empty() {
+                stage::clean_up(directory, opening.journal, opening.belongs)?;
+            }
+            ensure_fit(directory, opening, &records)?;
+            writer.take_over(opening.label)?;
+            records
+        };
+        self.publish(&records)?;
+        self.sync()
     }
 
     fn of(directory: Arc<dyn Directory>, writer: Writer, opening: &Opening<'_>) -> Store {
         Store {
             directory,
             journal: opening.journal.to_owned(),
+            access: opening.access,
             files: RwLock::default(),
             writer: Mutex::new(writer),
             turn: Mutex::default(),
@@ -156,7 +180,7 @@ impl Store {
     /// [`Error::ChangedOutside`] if another program changed a file that was
     /// looked at through this store: [`refresh`](Store::refresh) it and read
     /// anew; [`Error::Invalid`], [`Error::ReadOnly`]; [`Error::Io`], also if
-    /// there is no room.
+    /// there is no room, or a file has several names.
     pub fn commit(&self, transaction: &Transaction) -> Result<Option<Committed>, Error> {
         self.commit_when(transaction, false)
     }
@@ -185,7 +209,7 @@ impl Store {
             self.sync()?;
             writer = self.writer();
         }
-        writer.file()?;
+        writer.ensure_own()?;
         writer.make_ready()?;
         if writer.is_staging != is_staging {
             return Err(staging());
@@ -193,6 +217,7 @@ impl Store {
         if let Some(file) = self.changed_files()?.into_iter().next() {
             return Err(Error::ChangedOutside { file });
         }
+        self.ensure_sole_names(transaction)?;
         let sequence = writer.records.len() as u64 + 1;
         let Some(record) = Record::encode(transaction, sequence, writer.salt, self)? else {
             return Ok(None);
@@ -218,7 +243,7 @@ impl Store {
         loop {
             self.sync()?;
             let mut writer = self.writer();
-            writer.file()?;
+            writer.ensure_own()?;
             if writer.is_staging {
                 return Err(staging());
             }
@@ -340,7 +365,7 @@ impl Store {
 
     /// The files that another program changed, made or removed since this
     /// looked at them; of a base that is open to read only also its journal,
-    /// in which its writer may save.
+    /// in which its writer may save, unless that is left aside.
     ///
     /// # Errors
     ///
@@ -348,7 +373,8 @@ impl Store {
     pub fn changed_outside(&self) -> Result<Vec<OsString>, Error> {
         let mut changed = self.changed_files()?;
         let writer = self.writer();
-        if writer.file().is_err() && self.journal_stamp()? != writer.seen {
+        let reads_journal = writer.file().is_err() && self.access != Access::WithoutJournal;
+        if reads_journal && self.journal_stamp()? != writer.seen {
             changed.push(self.journal.clone());
         }
         Ok(changed)
@@ -389,12 +415,18 @@ impl Store {
         };
         let mut tries = 0;
         let (seen, records) = loop {
+            if self.access == Access::WithoutJournal {
+                break (None, Vec::new());
+            }
             tries += 1;
             let seen = self.journal_stamp()?;
             let records = self.read_journal(&opening);
             // A writer that lives may be amid anything.
-            if self.journal_stamp()? == seen || tries == TRIES {
+            if self.journal_stamp()? == seen {
                 break (seen, records?);
+            }
+            if tries == TRIES {
+                break (seen, records.map_err(|_| in_use())?);
             }
         };
         for file in self.known_files() {
@@ -411,16 +443,26 @@ impl Store {
         Ok(())
     }
 
+    /// The saves in the journal; without any, what makes the files as they
+    /// were before an import that never came to its end.
     fn read_journal(&self, opening: &Opening<'_>) -> Result<Vec<Arc<Record>>, Error> {
         let directory = self.directory.as_ref();
-        if self.journal_stamp()?.is_none() {
-            return Ok(Vec::new());
+        let file = match directory.open(&self.journal) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            file => Some(file.map_err(Error::of_journal(&self.journal))?),
+        };
+        let mut records = Vec::new();
+        if let Some(file) = file {
+            ensure_trusted(directory, &self.journal, file.as_ref())?;
+            records = Content::read(&self.journal, file.as_ref())?.records;
         }
-        let io = Error::io(&self.journal);
-        let file = directory.open(&self.journal).map_err(io)?;
-        let content = Content::read(&self.journal, file.as_ref())?;
-        ensure_fit(directory, opening, &content.records)?;
-        Ok(content.records)
+        if records.is_empty() {
+            let cut = stage::undoing(directory, opening.journal, opening.belongs)?;
+            let cut = Record::encode(&cut, 1, 0, self)?;
+            return Ok(cut.into_iter().map(Arc::new).collect());
+        }
+        ensure_fit(directory, opening, &records)?;
+        Ok(records)
     }
 
     fn journal_stamp(&self) -> Result<Option<super::Stamp>, Error> {
@@ -528,7 +570,8 @@ impl Store {
                         return Err(Error::ChangedOutside { file });
                     }
                     let opened = self.directory.open(name).map_err(Error::io(name))?;
-                    Some(Arc::from(opened))
+                    let opened: Arc<dyn OpenFile> = Arc::from(opened);
+                    Some(opened as Arc<dyn Storage>)
                 }
                 None => None,
             };
@@ -553,6 +596,19 @@ impl Store {
             }
         }
         Ok(changed)
+    }
+
+    /// Whether the files to be changed have one name each, as last looked at.
+    fn ensure_sole_names(&self, transaction: &Transaction) -> Result<(), Error> {
+        for change in transaction.changes() {
+            let seen = self.known(change.file()).state().seen;
+            if let Seen::As(Some(stamp)) = seen
+                && stamp.links > 1
+            {
+                return Err(Error::io(change.file())(several_names(stamp.links)));
+            }
+        }
+        Ok(())
     }
 
     fn known_files(&self) -> Vec<Arc<File>> {
@@ -600,6 +656,14 @@ impl Present for Store {
         let filled = self.known(name).fill(offset, len, &mut bytes);
         filled.map_err(Error::io(name))?;
         Ok(bytes)
+    }
+}
+
+/// Another writes so much that nothing can be read beside it.
+fn in_use() -> Error {
+    Error::InUse {
+        pid: None,
+        label: String::new(),
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use super::buffer::next_file_number;
 use super::pieces::Pieces;
 use super::record::{Action, Record};
-use super::{Directory, ReadBuffer, Stamp, Storage};
+use super::{Directory, OpenFile, ReadBuffer, Stamp, Storage};
 
 /// So often is a read tried without keeping changes waiting.
 const HASTY_READS: usize = 4;
@@ -110,7 +110,10 @@ impl File {
     pub(super) fn look(&self, directory: &dyn Directory) -> io::Result<()> {
         let stamp = directory.stamp(&self.name)?;
         let base = match stamp {
-            Some(_) => Some(Arc::from(directory.open(&self.name)?)),
+            Some(_) => {
+                let file: Arc<dyn OpenFile> = Arc::from(directory.open(&self.name)?);
+                Some(file as Arc<dyn Storage>)
+            }
             None => None,
         };
         let mut state = self.state_mut();

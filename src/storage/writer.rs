@@ -4,9 +4,10 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::sync::Arc;
 
+use super::directory::several_names;
 use super::journal::{self, Content, RECORDS_AT};
 use super::record::Record;
-use super::{Directory, Error, Stamp, WritableFile};
+use super::{Directory, Error, OpenFile, Stamp, WritableFile};
 
 /// So often is a journal looked for that its writer is just removing.
 const TRIES: usize = 16;
@@ -15,6 +16,8 @@ const TRIES: usize = 16;
 #[derive(Debug)]
 pub(super) struct Writer {
     name: OsString,
+    /// Whether the journal was not there before.
+    pub(super) is_new: bool,
     /// `None` if the base is open to read only, or was closed.
     file: Option<Arc<dyn WritableFile>>,
     /// What a journal that is only read was like then.
@@ -52,6 +55,7 @@ impl Writer {
     pub(super) fn closed(name: &OsStr) -> Writer {
         Writer {
             name: name.to_owned(),
+            is_new: false,
             file: None,
             seen: None,
             salt: 0,
@@ -68,12 +72,14 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// [`Error::InUse`]; and as [`Content::read`].
+    /// [`Error::InUse`], [`Error::Untrusted`]; and as [`Content::read`].
     pub(super) fn open(directory: &dyn Directory, name: &OsStr) -> Result<Writer, Error> {
-        let file = lock(directory, name)?;
+        let (file, is_new) = lock(directory, name)?;
+        ensure_trusted(directory, name, file.as_ref())?;
         let content = Content::read(name, file.as_ref())?;
         let lens = content.records.iter().map(|record| record.bytes.len());
         Ok(Writer {
+            is_new,
             file: Some(Arc::from(file)),
             salt: content.salt,
             end: RECORDS_AT + lens.sum::<usize>() as u64,
@@ -102,6 +108,20 @@ impl Writer {
     /// [`Error::ReadOnly`] if there is none.
     pub(super) fn file(&self) -> Result<Arc<dyn WritableFile>, Error> {
         self.file.clone().ok_or(Error::ReadOnly)
+    }
+
+    /// As [`file`](Writer::file), to append to: nothing else shares it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ReadOnly`]; [`Error::Io`], also if the journal was given
+    /// another name meanwhile, as a backup does.
+    pub(super) fn ensure_own(&self) -> Result<(), Error> {
+        let stamp = self.file()?.stamp().map_err(Error::io(&self.name))?;
+        if stamp.links > 1 {
+            return Err(Error::io(&self.name)(several_names(stamp.links)));
+        }
+        Ok(())
     }
 
     /// Removes the journal, if all is in the base, and lets others write.
@@ -194,13 +214,28 @@ impl Writer {
     }
 }
 
-/// Opens the journal, made if needed, as the only one.
-fn lock(directory: &dyn Directory, name: &OsStr) -> Result<Box<dyn WritableFile>, Error> {
-    let io = Error::io(name);
+/// Whether the journal or note `name` was left by somebody who may.
+///
+/// # Errors
+///
+/// [`Error::Untrusted`] if not; [`Error::Io`].
+pub(super) fn ensure_trusted(
+    directory: &dyn Directory,
+    name: &OsStr,
+    file: &dyn OpenFile,
+) -> Result<(), Error> {
+    let stamp = file.stamp();
+    let trusted = stamp.and_then(|stamp| directory.ensure_trusted(&stamp));
+    trusted.map_err(Error::of_journal(name))
+}
+
+/// Opens the journal as the only one; whether it was made for that.
+fn lock(directory: &dyn Directory, name: &OsStr) -> Result<(Box<dyn WritableFile>, bool), Error> {
+    let io = Error::of_journal(name);
     for _ in 0..TRIES {
-        let file = match directory.open_writable(name) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => directory.create(name),
-            opened => opened,
+        let (file, is_new) = match directory.open_writable(name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (directory.create(name), true),
+            opened => (opened, false),
         };
         let file = match file {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
@@ -213,7 +248,7 @@ fn lock(directory: &dyn Directory, name: &OsStr) -> Result<Box<dyn WritableFile>
         let ours = file.stamp().map_err(&io)?;
         let named = directory.stamp(name).map_err(&io)?;
         if named.is_some_and(|named| named.is_same_file(&ours)) {
-            return Ok(file);
+            return Ok((file, is_new));
         }
     }
     Err(Error::InUse {

@@ -23,6 +23,7 @@ pub(crate) mod games;
 pub(crate) mod groups;
 pub(crate) mod mounted;
 pub(crate) mod pack;
+pub(crate) mod planted;
 pub(crate) mod texts;
 pub(crate) mod trees;
 pub(crate) mod volume;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::{ChangeError, Copy, Error, FileKind};
 use crate::cbh::top_games::TopGames;
-use crate::storage::ReadBuffer;
+use crate::storage::{ReadBuffer, copy_plain_file};
 
 /// Extensions of files that are copied as they are.
 const KEPT: [&str; 14] = [
@@ -37,9 +37,10 @@ impl Copy<'_> {
             let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
             let is_kept = KEPT.iter().any(|kept| extension == *kept);
             let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-            if is_kept && path.is_file() && stem.to_lowercase() == family.stem().to_lowercase() {
+            let is_file = fs::symlink_metadata(&path).is_ok_and(|stat| stat.is_file());
+            if is_kept && is_file && stem.to_lowercase() == family.stem().to_lowercase() {
                 let to = self.cbh.with_extension(&extension);
-                fs::copy(&path, &to).map_err(io(&path))?;
+                copy_plain_file(&path, &to).map_err(io(&path))?;
             }
         }
         for folder in family.media_folders().iter().filter(|path| path.is_dir()) {
@@ -108,7 +109,7 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
             let to = to.join(entry.file_name());
             let kind = entry.file_type()?;
             if kind.is_file() {
-                fs::copy(entry.path(), to)?;
+                copy_plain_file(&entry.path(), &to)?;
             } else if kind.is_dir() && depth < MAX_DEPTH {
                 open.push((entry.path(), to, depth + 1));
             }

@@ -63,8 +63,15 @@ struct Known {
     directory: Relisting,
     /// The files to be changed, once they were opened.
     store: Option<Arc<Store>>,
+    /// Device and inode of the folder that they were opened in.
+    folder: Option<(u64, u64)>,
     /// Whether they are not to be changed any more.
     is_closed: bool,
+    /// Why they could not be opened to be changed: then that is not tried
+    /// again.
+    refused: Option<String>,
+    /// The folder that the files lie in, where a link leads elsewhere.
+    target: Relisting,
     /// What the files were like when another program had changed them.
     identities: String,
 }
@@ -85,13 +92,42 @@ impl Known {
         // What is not there, and what is no file of the set, is not ours.
         let journal = family.directory().join(family.journal());
         let is_read = self.store.is_none()
-            && (!is_written || self.is_closed || family.read_only_because().is_some());
+            && (!is_written
+                || self.is_closed
+                || self.refused.is_some()
+                || family.read_only_because().is_some());
         let journal = is_read.then_some(journal);
         let others = family.media_folders().iter().chain(&journal);
         let others = identities(others.map(PathBuf::as_path));
         let names = family_files(family).map(|path| format!("{} ", path.display()));
-        format!("{}{}{others}", names.collect::<String>(), self.identities)
+        let folder = folder_at(family.directory());
+        format!(
+            "{folder:?} {}{}{others}",
+            names.collect::<String>(),
+            self.identities
+        )
     }
+}
+
+impl Known {
+    /// Lets go of files whose folder is another one by now: another folder was
+    /// put in its place.
+    fn leave_if_moved(&mut self, family: &Family) {
+        let folder = folder_at(family.directory());
+        if self.folder != folder
+            && let Some(store) = self.store.take()
+            && let Err(error) = store.close()
+        {
+            log::error!("{}: {error}", family.directory().display());
+        }
+        self.folder = folder;
+    }
+}
+
+/// Device and inode of a folder.
+fn folder_at(path: &Path) -> Option<(u64, u64)> {
+    let stat = fs::metadata(path).ok()?;
+    Some((stat.dev(), stat.ino()))
 }
 
 impl DatabaseSource {
@@ -128,6 +164,11 @@ impl DatabaseSource {
         if known.is_closed {
             return Ok(Err("the mount ends".to_owned()));
         }
+        if let Some(why) = &known.refused {
+            return Ok(Err(why.clone()));
+        }
+        known.leave_if_moved(&family);
+        let is_new = known.store.is_none();
         let store = match &known.store {
             Some(store) => {
                 store.refresh().map_err(|source| Error::Store {
@@ -136,12 +177,39 @@ impl DatabaseSource {
                 })?;
                 Arc::clone(store)
             }
-            None => Arc::new(take(&family, writer)?),
+            None => match take(&family, writer) {
+                Ok(store) => Arc::new(store),
+                Err(error) => {
+                    let why = read_only_after(&family, &error).ok_or(error)?;
+                    log::warn!("{why}");
+                    known.refused = Some(why.clone());
+                    return Ok(Err(why));
+                }
+            },
         };
         known.store = Some(Arc::clone(&store));
-        drop(known);
-        let database = Database::open_in(&self.path, &self.options, store)?;
-        Ok(Ok((database, Saving::new(writer))))
+        let opened = Database::open_in(&self.path, &self.options, Arc::clone(&store));
+        if opened.is_err() && is_new {
+            known.store = None;
+            store.close().map_err(|source| Error::Store {
+                base: self.path.clone(),
+                source,
+            })?;
+        }
+        Ok(Ok((opened?, Saving::new(writer))))
+    }
+
+    /// The base to read; without the saves of its journal if they are not for
+    /// it.
+    fn open_to_read(&self) -> Result<Database, Error> {
+        match Database::open(&self.path, &self.options) {
+            Err(error) if is_of_another_base(&error) => {
+                log::warn!("{error}; the base is shown without them, to read only");
+                let store = Family::locate(&self.path)?.store(Access::WithoutJournal, "")?;
+                Database::open_in(&self.path, &self.options, Arc::new(store))
+            }
+            opened => opened,
+        }
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -176,15 +244,63 @@ fn take(family: &Family, writer: &Writer) -> Result<Store, Error> {
     }
 }
 
+/// Why a base that cannot be opened to be changed is shown to read only; `None`
+/// if it cannot be shown either, or another process has it.
+fn read_only_after(family: &Family, error: &Error) -> Option<String> {
+    use io::ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    match error {
+        Error::Store {
+            source: storage::Error::Untrusted { .. },
+            ..
+        } => Some(error.to_string()),
+        Error::Io { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded) => {
+            Some(without_room(family, error))
+        }
+        Error::Io { source, .. }
+            if matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem) =>
+        {
+            Some(error.to_string())
+        }
+        error => is_of_another_base(error).then(|| error.to_string()),
+    }
+}
+
+/// What is told of a base that has saves in its journal and no room for them,
+/// or none for a journal.
+fn without_room(family: &Family, error: &Error) -> String {
+    let journal = family.directory().join(family.journal());
+    let base = family.default_path(FileKind::Headers);
+    let base = base.display();
+    let is_of_journal = matches!(error, Error::Io { file, .. } if *file == journal);
+    if is_of_journal {
+        return format!("{error}: there is no room to save; make room and mount {base} again");
+    }
+    format!(
+        "{error}: nothing is lost, but there is no room to bring the saves in {} into the base; \
+         they are shown, to read only; make room and run `cbfs check --repair {base}`, or mount \
+         it again",
+        journal.display()
+    )
+}
+
+/// Whether the journal beside a base is not one of it.
+fn is_of_another_base(error: &Error) -> bool {
+    use storage::Error::{DoesNotFit, Unreadable};
+    matches!(
+        error,
+        Error::Store {
+            source: DoesNotFit { .. } | Unreadable { .. },
+            ..
+        }
+    )
+}
+
 impl Source for DatabaseSource {
     fn open(&self) -> Result<Box<dyn Volume>, String> {
         let told = |error: Error| error.to_string();
         let (database, saving) = match self.open_to_write().map_err(told)? {
             Ok((database, saving)) => (database, Ok(saving)),
-            Err(why) => (
-                Database::open(&self.path, &self.options).map_err(told)?,
-                Err(why),
-            ),
+            Err(why) => (self.open_to_read().map_err(told)?, Err(why)),
         };
         for defect in database.defects() {
             log::warn!("{}: {defect}", self.path.display());
@@ -200,7 +316,12 @@ impl Source for DatabaseSource {
 
     fn state(&self) -> String {
         let mut known = self.known();
-        if known.directory.is_due(folder_of(&self.path)) || known.family.is_none() {
+        let target = match &known.family {
+            Some(Ok(family)) => family.directory().to_path_buf(),
+            _ => folder_of(&self.path).to_path_buf(),
+        };
+        let is_due = known.directory.is_due(folder_of(&self.path));
+        if known.target.is_due(&target) || is_due || known.family.is_none() {
             let located = Family::locate(&self.path).map_err(|error| error.to_string());
             known.family = Some(located);
         }
@@ -388,12 +509,16 @@ impl Folder {
         }
         let told = |error: io::Error| format!("{}: {error}", self.path.display());
         let mut paths = Vec::new();
+        let mut links = Vec::new();
         for entry in fs::read_dir(&self.path).map_err(told)? {
-            let path = entry.map_err(told)?.path();
+            let entry = entry.map_err(told)?;
+            let path = entry.path();
             if is_headers(&path) || is_book(&path) {
-                paths.push(path);
+                let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+                if is_link { &mut links } else { &mut paths }.push(path);
             }
         }
+        add_links(&mut paths, links);
         // A book has the extension to its name where a base has that.
         paths.sort_by_key(|path| (BookSource::stands_for_one(path), path.clone()));
         Ok(Some(named(paths)))
@@ -407,6 +532,18 @@ impl Folder {
         let base = DatabaseSource::new(path, self.options, self.caches.clone());
         Box::new(base.written_by(self.writer.clone()))
     }
+}
+
+/// Adds those links that lead to what is not there already: a base is shown
+/// once, since it has one writer.
+fn add_links(paths: &mut Vec<PathBuf>, mut links: Vec<PathBuf>) {
+    if links.is_empty() {
+        return;
+    }
+    let place = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+    let mut places: HashSet<PathBuf> = paths.iter().map(place).collect();
+    links.sort();
+    paths.extend(links.into_iter().filter(|link| places.insert(place(link))));
 }
 
 /// Whether this is the `.cbh` of a base.

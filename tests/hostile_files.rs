@@ -1,0 +1,603 @@
+//! What lies beside a base may come from anybody: nothing of it makes cbfs
+//! write elsewhere, nor change what is shared with another folder, and who
+//! only reads writes nothing at all.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test says what is wrong by panicking, and what it does by printing"
+)]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use cbfs::cbh::Options as Reading;
+use cbfs::fuse::{self, Audience, Mounted, ReadDirPlus};
+use cbfs::vfs::{DatabaseSource, Folder, Ino, Options, Vfs, Writer};
+use common::command::{cbfs, said, succeeds};
+use common::copy_of_base;
+use common::planted::{Step, journal, plant_journal, plant_note};
+use tempfile::TempDir;
+
+const GAME: &str = "[White \"New, One\"]\n[Black \"New, Two\"]\n[Result \"1-0\"]\n\n1. e4 e5 1-0\n";
+
+/// Every extension of a file that a save may change.
+const EXTENSIONS: [&str; 18] = [
+    "cbh", "cbg", "cba", "cbp", "cbt", "cbc", "cbs", "cbj", "cbe", "cbl", "cbtt", "flags", "cbgi",
+    "cbb", "cit", "cib", "cit2", "cib2",
+];
+
+/// Puts something beside a base.
+type Plant<'a> = &'a dyn Fn(&Scene);
+
+/// A base, and beside its folder a file that is none of its business.
+struct Scene {
+    folder: TempDir,
+    cbh: PathBuf,
+    victim: PathBuf,
+}
+
+impl Scene {
+    fn new() -> Scene {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().join("base");
+        fs::rename(copy_of_base("cbh/sample").keep(), &base).unwrap();
+        let victim = folder.path().join("victim");
+        fs::write(&victim, "years of work").unwrap();
+        Scene {
+            cbh: base.join("sample.cbh"),
+            folder,
+            victim,
+        }
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.cbh.with_file_name(name)
+    }
+
+    fn journal(&self) -> PathBuf {
+        self.at(".sample.cbfs-journal")
+    }
+
+    fn pgn(&self) -> PathBuf {
+        let pgn = self.folder.path().join("new.pgn");
+        fs::write(&pgn, GAME).unwrap();
+        pgn
+    }
+
+    /// Puts a link to the victim in the place of a file.
+    fn link(&self, name: &str) {
+        let _ = fs::remove_file(self.at(name));
+        symlink(&self.victim, self.at(name)).unwrap();
+    }
+
+    /// A journal with a save that deletes the first game.
+    fn plant_save(&self) {
+        let stored = fs::read(&self.cbh).unwrap();
+        let flags = [stored[46]];
+        let steps = [Step::Write(0, 46, &[flags[0] | 0x80], &flags)];
+        plant_journal(&self.cbh, &[("sample.cbh", stored.len() as u64)], &steps);
+    }
+
+    /// Runs every command that opens a base, and both kinds of mount.
+    fn try_everything(&self) -> String {
+        let cbh = self.cbh.to_str().unwrap();
+        let pgn = self.pgn();
+        let new = self.folder.path().join("copy.cbh");
+        let mut told = String::new();
+        for arguments in [
+            &["check", cbh][..],
+            &["info", cbh],
+            &["export", cbh, "-o", "/dev/null"],
+            &["check", "--repair", cbh],
+            &["import", cbh, pgn.to_str().unwrap()],
+            &["compact", cbh, new.to_str().unwrap()],
+        ] {
+            told += &said(&cbfs(arguments));
+        }
+        if let Err(why) = open_to_write(&self.cbh).map(drop) {
+            told += &why;
+        }
+        let folder = Folder::new(self.cbh.parent().unwrap(), Reading::default(), None);
+        let shelf = Vfs::shelf(folder.written_by(Some(writer())), &Options::default()).unwrap();
+        if let Ok(base) = shelf.lookup(Ino::ROOT, b"sample") {
+            let _ = shelf.list(base.ino, 0, &mut |_| true);
+        }
+        shelf.close();
+        told
+    }
+
+    fn assert_victim_untouched(&self, about: &str) {
+        assert_eq!(fs::read(&self.victim).unwrap(), b"years of work", "{about}");
+    }
+}
+
+fn writer() -> Writer {
+    Writer {
+        label: "/mnt/first".to_owned(),
+        clock: SystemTime::now,
+        drops_foreign_tags: false,
+        is_ending: |_| false,
+    }
+}
+
+fn open_to_write(cbh: &Path) -> Result<Vfs, String> {
+    let source = DatabaseSource::new(cbh, Reading::default(), None).written_by(Some(writer()));
+    Vfs::open(Box::new(source), &Options::default())
+}
+
+/// Whether a mount could save to the base; it is closed again.
+fn can_be_written(cbh: &Path) -> bool {
+    let vfs = open_to_write(cbh).unwrap();
+    let can_be_written = vfs.can_be_written();
+    vfs.close();
+    can_be_written
+}
+
+/// What `stat` says of all that is in a folder, but for when it was read.
+fn snapshot(folder: &Path) -> BTreeMap<PathBuf, (u64, u64, i64, i64)> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    let stat = |path: &Path| {
+        let stat = fs::symlink_metadata(path).unwrap();
+        (stat.ino(), stat.len(), stat.mtime_nsec(), stat.ctime_nsec())
+    };
+    let mut files: BTreeMap<_, _> = entries
+        .map(|entry| (entry.path(), stat(&entry.path())))
+        .collect();
+    files.insert(folder.to_path_buf(), stat(folder));
+    files
+}
+
+/// Gives a file to somebody else; only root can.
+fn give_away(path: &Path) -> bool {
+    let given = chown(path, Some(65_534), Some(65_534));
+    if given.is_err() {
+        println!("NOT CHECKED: only root can give a file away");
+    }
+    given.is_ok()
+}
+
+#[test]
+fn a_planted_journal_changes_nothing_outside_the_folder() {
+    for extension in EXTENSIONS {
+        let scene = Scene::new();
+        let name = format!("sample.{extension}");
+        let len = fs::metadata(&scene.victim).unwrap().len();
+        scene.link(&name);
+        let any_length = [
+            Step::SetLen(0, 1 << 40),
+            Step::SetLen(0, 0),
+            Step::Write(0, 0, b"PAYLOAD", b""),
+            Step::SetLen(0, 7),
+        ];
+        let right_bytes = [Step::Write(0, 0, b"PAYLOAD", b"years o")];
+        for (before, steps) in [(0, &any_length[..]), (len, &right_bytes)] {
+            plant_journal(&scene.cbh, &[(&name, before)], steps);
+            scene.try_everything();
+            scene.assert_victim_untouched(extension);
+        }
+    }
+}
+
+#[test]
+fn a_journal_that_does_not_know_what_it_overwrites_is_refused() {
+    let scene = Scene::new();
+    let cbh = scene.cbh.to_str().unwrap();
+    let stored = fs::read(scene.at("sample.cbg")).unwrap();
+    let len = stored.len() as u64;
+    let any_length = [
+        Step::SetLen(0, 1 << 40),
+        Step::SetLen(0, 0),
+        Step::Write(0, 0, b"PAYLOAD", b""),
+        Step::SetLen(0, 7),
+    ];
+    let unknown = [Step::Write(0, 30, b"PAYLOAD", b"")];
+    let wrong = [Step::Write(0, 30, b"PAYLOAD", b"payload")];
+    let cut_and_wrong = [
+        Step::SetLen(0, 0),
+        Step::Write(0, 0, b"PAYLOAD", b"payload"),
+    ];
+    let plants = [
+        (0, &any_length[..]),
+        (len, &unknown),
+        (len, &wrong),
+        (len, &cut_and_wrong),
+    ];
+    for (at, (before, steps)) in plants.into_iter().enumerate() {
+        plant_journal(&scene.cbh, &[("sample.cbg", before)], steps);
+        let planted = fs::read(scene.journal()).unwrap();
+        let output = cbfs(&["check", "--repair", cbh]);
+        assert_eq!(output.status.code(), Some(2), "{at}: {}", said(&output));
+        assert!(!can_be_written(&scene.cbh), "{at}");
+        assert_eq!(fs::read(scene.at("sample.cbg")).unwrap(), stored, "{at}");
+        assert_eq!(fs::read(scene.journal()).unwrap(), planted, "{at}");
+    }
+    // One that knows is replayed, also where it was done in part before.
+    let steps = [
+        Step::Write(0, 30, b"PAYLOAD", &stored[30..37]),
+        Step::Write(0, len, b"behind", b""),
+    ];
+    for done in [0, 3, 6] {
+        let mut partly = stored.clone();
+        partly.extend(&b"behind"[..done]);
+        partly[30..30 + done].copy_from_slice(&b"PAYLOAD"[..done]);
+        fs::write(scene.at("sample.cbg"), partly).unwrap();
+        plant_journal(&scene.cbh, &[("sample.cbg", len)], &steps);
+        cbfs(&["check", "--repair", cbh]);
+        let whole = fs::read(scene.at("sample.cbg")).unwrap();
+        assert!(whole.ends_with(b"behind") && whole[30..].starts_with(b"PAYLOAD"));
+        assert!(!scene.journal().exists());
+    }
+}
+
+#[test]
+fn a_planted_note_of_an_import_cuts_nothing_outside_the_folder() {
+    for extension in EXTENSIONS {
+        for (len, first_bytes) in [(0, &b""[..]), (5, b"years")] {
+            let scene = Scene::new();
+            let name = format!("sample.{extension}");
+            scene.link(&name);
+            plant_note(&scene.cbh, &name, len, first_bytes);
+            scene.try_everything();
+            scene.assert_victim_untouched(extension);
+        }
+    }
+}
+
+#[test]
+fn a_link_in_the_place_of_a_file_is_named_and_not_followed() {
+    for extension in ["cba", "cbj", "flags"] {
+        let scene = Scene::new();
+        let name = format!("sample.{extension}");
+        let elsewhere = scene.folder.path().join(&name);
+        match fs::rename(scene.at(&name), &elsewhere) {
+            Ok(()) => {}
+            Err(_) => fs::write(&elsewhere, [0; 40]).unwrap(),
+        }
+        let before = fs::read(&elsewhere).unwrap();
+        symlink(&elsewhere, scene.at(&name)).unwrap();
+        let told = scene.try_everything();
+        assert!(
+            told.contains(&name) && told.contains("symbolic link"),
+            "{told}"
+        );
+        assert_eq!(fs::read(&elsewhere).unwrap(), before, "{extension}");
+        assert!(open_to_write(&scene.cbh).is_err(), "{extension}");
+    }
+}
+
+#[test]
+fn a_journal_that_is_no_plain_file_is_left_aside() {
+    let mode = nix::sys::stat::Mode::S_IRWXU;
+    let plants: [(&str, Plant<'_>); 4] = [
+        ("link", &|scene| scene.link(".sample.cbfs-journal")),
+        ("pipe", &|scene| {
+            nix::unistd::mkfifo(&scene.journal(), mode).unwrap();
+        }),
+        ("folder", &|scene| fs::create_dir(scene.journal()).unwrap()),
+        ("second name", &|scene| {
+            scene.plant_save();
+            fs::rename(scene.journal(), scene.at("kept")).unwrap();
+            fs::hard_link(scene.at("kept"), scene.journal()).unwrap();
+        }),
+    ];
+    for (about, plant) in plants {
+        let scene = Scene::new();
+        plant(&scene);
+        let before = snapshot(scene.cbh.parent().unwrap());
+        scene.try_everything();
+        scene.assert_victim_untouched(about);
+        assert_eq!(snapshot(scene.cbh.parent().unwrap()), before, "{about}");
+        assert!(!can_be_written(&scene.cbh), "{about}");
+        succeeds(&["info", scene.cbh.to_str().unwrap()]);
+    }
+}
+
+#[test]
+fn a_note_that_is_no_plain_file_is_left_aside() {
+    let scene = Scene::new();
+    scene.link(".sample.cbfs-stage");
+    scene.try_everything();
+    scene.assert_victim_untouched("note");
+    assert!(!can_be_written(&scene.cbh));
+}
+
+#[test]
+fn a_journal_that_somebody_else_left_is_neither_replayed_nor_shown() {
+    let scene = Scene::new();
+    scene.plant_save();
+    if !give_away(&scene.journal()) {
+        return;
+    }
+    let cbh = scene.cbh.to_str().unwrap();
+    let before = snapshot(scene.cbh.parent().unwrap());
+    let told = scene.try_everything();
+    assert!(
+        told.contains(".sample.cbfs-journal: left by user 65534"),
+        "{told}"
+    );
+    assert!(told.contains("cbfs check --repair"), "{told}");
+    assert_eq!(snapshot(scene.cbh.parent().unwrap()), before);
+    assert!(!can_be_written(&scene.cbh));
+    let exported = succeeds(&["export", cbh]);
+    fs::remove_file(scene.journal()).unwrap();
+    assert_eq!(exported, succeeds(&["export", cbh]));
+    // Of the owner of the base it counts.
+    scene.plant_save();
+    give_away(&scene.journal());
+    give_away(&scene.cbh);
+    succeeds(&["check", "--repair", cbh]);
+    assert!(!scene.journal().exists());
+}
+
+#[test]
+fn a_note_that_somebody_else_left_is_not_followed() {
+    let scene = Scene::new();
+    let moves = scene.at("sample.cbg");
+    let stored = fs::read(&moves).unwrap();
+    plant_note(&scene.cbh, "sample.cbg", 30, &stored[..26]);
+    if !give_away(&scene.at(".sample.cbfs-stage")) {
+        return;
+    }
+    scene.try_everything();
+    assert_eq!(fs::read(&moves).unwrap(), stored);
+    assert!(!can_be_written(&scene.cbh));
+}
+
+#[test]
+fn a_file_with_a_second_name_is_never_changed() {
+    let scene = Scene::new();
+    let backup = scene.folder.path().join("backup");
+    fs::create_dir(&backup).unwrap();
+    let bytes = fs::read(scene.at("sample.cbg")).unwrap();
+    let vfs = open_to_write(&scene.cbh).unwrap();
+    assert!(vfs.can_be_written());
+    fs::hard_link(scene.at("sample.cbg"), backup.join("sample.cbg")).unwrap();
+    let refused = vfs.edit(Ino::ROOT, &mut |editor| {
+        editor.append(GAME.as_bytes(), None)
+    });
+    assert!(refused.is_err());
+    vfs.close();
+    assert!(!scene.journal().exists());
+    let cbh = scene.cbh.to_str().unwrap();
+    let pgn = scene.pgn();
+    for arguments in [
+        &["import", cbh, pgn.to_str().unwrap()][..],
+        &["check", "--repair", cbh],
+    ] {
+        let output = cbfs(arguments);
+        let told = said(&output);
+        assert!(!output.status.success(), "{told}");
+        assert!(told.contains("sample.cbg: has 2 names"), "{told}");
+        assert!(told.contains("copy the base"), "{told}");
+    }
+    assert!(!can_be_written(&scene.cbh));
+    assert!(!scene.journal().exists());
+    assert_eq!(fs::read(backup.join("sample.cbg")).unwrap(), bytes);
+    fs::remove_file(backup.join("sample.cbg")).unwrap();
+    succeeds(&["import", cbh, pgn.to_str().unwrap()]);
+}
+
+#[test]
+fn a_journal_that_gets_a_second_name_takes_no_more_saves() {
+    let scene = Scene::new();
+    let vfs = open_to_write(&scene.cbh).unwrap();
+    let append = || {
+        vfs.edit(Ino::ROOT, &mut |editor| {
+            editor.append(GAME.as_bytes(), None)
+        })
+    };
+    append().unwrap();
+    let backup = scene.folder.path().join("backup");
+    fs::hard_link(scene.journal(), &backup).unwrap();
+    let kept = fs::read(&backup).unwrap();
+    assert!(append().is_err());
+    assert_eq!(fs::read(&backup).unwrap(), kept);
+    fs::remove_file(&backup).unwrap();
+    append().unwrap();
+    vfs.close();
+}
+
+#[test]
+fn a_command_that_reads_writes_nothing_and_sees_what_the_journal_brings() {
+    let scene = Scene::new();
+    let cbh = scene.cbh.to_str().unwrap();
+    let folder = scene.cbh.parent().unwrap();
+    let sound = succeeds(&["check", cbh]);
+    // As an import leaves the base that was killed amid it.
+    let moves = scene.at("sample.cbg");
+    let stored = fs::read(&moves).unwrap();
+    fs::write(&moves, [&stored[..], &[7; 100]].concat()).unwrap();
+    plant_note(&scene.cbh, "sample.cbg", stored.len() as u64, &stored[..26]);
+    let before = snapshot(folder);
+    assert_eq!(succeeds(&["check", cbh]), sound);
+    assert_eq!(snapshot(folder), before);
+    assert!(can_be_written(&scene.cbh));
+    assert_eq!(fs::read(&moves).unwrap(), stored);
+    // A game is deleted by a save in the journal only.
+    let deleted = fs::read(&scene.cbh).unwrap()[46];
+    let steps = [Step::Write(0, 46, &[deleted | 0x80], &[deleted])];
+    let len = fs::metadata(&scene.cbh).unwrap().len();
+    let all = succeeds(&["export", cbh]);
+    plant_journal(&scene.cbh, &[("sample.cbh", len)], &steps);
+    let before = snapshot(folder);
+    let export = succeeds(&["export", cbh]);
+    assert!(export.len() < all.len());
+    for command in ["check", "info"] {
+        cbfs(&[command, cbh]);
+    }
+    let source = DatabaseSource::new(&scene.cbh, Reading::default(), None);
+    drop(Vfs::open(Box::new(source), &Options::default()).unwrap());
+    assert_eq!(snapshot(folder), before);
+    succeeds(&["check", "--repair", cbh]);
+    assert_eq!(succeeds(&["export", cbh]), export);
+    assert!(!scene.journal().exists());
+}
+
+#[test]
+fn a_journal_of_another_base_makes_the_mount_read_only() {
+    let scene = Scene::new();
+    plant_journal(&scene.cbh, &[("sample.cbh", 46)], &[Step::SetLen(0, 0)]);
+    let before = snapshot(scene.cbh.parent().unwrap());
+    assert!(!can_be_written(&scene.cbh));
+    fs::write(scene.journal(), journal(".other.cbfs-journal", &[], &[])).unwrap();
+    assert!(!can_be_written(&scene.cbh));
+    assert_eq!(snapshot(scene.cbh.parent().unwrap()).len(), before.len());
+}
+
+#[test]
+fn what_is_made_beside_a_base_has_its_mode_and_group() {
+    let scene = Scene::new();
+    let cbh = scene.cbh.to_str().unwrap();
+    let is_root = chown(&scene.cbh, None, Some(12_345)).is_ok();
+    fs::set_permissions(&scene.cbh, fs::Permissions::from_mode(0o640)).unwrap();
+    let assert_like = |path: &Path| {
+        let stat = fs::symlink_metadata(path).unwrap();
+        let mode = stat.mode() & 0o777;
+        assert!(
+            [0o640, 0o750].contains(&mode),
+            "{}: {mode:o}",
+            path.display()
+        );
+        assert!(!is_root || stat.gid() == 12_345, "{}", path.display());
+    };
+    let vfs = open_to_write(&scene.cbh).unwrap();
+    assert_like(&scene.journal());
+    vfs.close();
+    // The length in its header is wrong.
+    let moves = scene.at("sample.cbg");
+    let mut bytes = fs::read(&moves).unwrap();
+    bytes[5] ^= 1;
+    fs::write(&moves, bytes).unwrap();
+    succeeds(&["check", "--repair", cbh]);
+    let copies = fs::read_dir(scene.cbh.parent().unwrap()).unwrap();
+    let copies = copies.map(|entry| entry.unwrap().path());
+    let is_copy = |path: &PathBuf| path.to_str().unwrap().contains("before-repair");
+    let copies: Vec<PathBuf> = copies.filter(is_copy).collect();
+    assert!(!copies.is_empty());
+    for copy in &copies {
+        assert_like(copy);
+    }
+    let tidy = scene.folder.path().join("tidy");
+    fs::create_dir(&tidy).unwrap();
+    succeeds(&["compact", cbh, tidy.join("tidy.cbh").to_str().unwrap()]);
+    for entry in fs::read_dir(&tidy).unwrap() {
+        assert_like(&entry.unwrap().path());
+    }
+}
+
+#[test]
+fn a_command_that_fails_leaves_no_journal() {
+    let scene = Scene::new();
+    let cbh = scene.cbh.to_str().unwrap();
+    fs::write(&scene.cbh, "no headers").unwrap();
+    let output = cbfs(&["check", "--repair", cbh]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(!scene.journal().exists());
+    assert!(open_to_write(&scene.cbh).is_err());
+    assert!(!scene.journal().exists());
+    let scene = Scene::new();
+    let vfs = open_to_write(&scene.cbh).unwrap();
+    let options = fuse::Options {
+        xattr: false,
+        source: "test".to_owned(),
+        access: Audience::Owner,
+        is_writable: true,
+        uid: 0,
+        gid: 0,
+        readdirplus: ReadDirPlus::BySize,
+        auto_unmount: false,
+        flags: Vec::new(),
+        others: Vec::new(),
+    };
+    let nowhere = scene.folder.path().join("nowhere");
+    assert!(Mounted::new(Arc::new(vfs), &nowhere, &options).is_err());
+    assert!(!scene.journal().exists());
+}
+
+#[test]
+fn a_link_to_a_base_leads_to_it() {
+    let scene = Scene::new();
+    let links = scene.folder.path().join("links");
+    fs::create_dir(&links).unwrap();
+    symlink(&scene.cbh, links.join("Other.cbh")).unwrap();
+    symlink(links.join("Other.cbh"), links.join("again.cbh")).unwrap();
+    for name in ["Other.cbh", "again.cbh", "OTHER.CBH"] {
+        succeeds(&["info", links.join(name).to_str().unwrap()]);
+        let pgn = scene.pgn();
+        let link = links.join(name);
+        succeeds(&["import", link.to_str().unwrap(), pgn.to_str().unwrap()]);
+        assert!(can_be_written(&link), "{name}");
+    }
+    assert_eq!(fs::read_dir(&links).unwrap().count(), 2);
+    // A base that two links lead to is shown once, and can be changed.
+    let folder = Folder::new(&links, Reading::default(), None).written_by(Some(writer()));
+    let shelf = Vfs::shelf(folder, &Options::default()).unwrap();
+    let mut names = Vec::new();
+    shelf
+        .list(Ino::ROOT, 0, &mut |entry| {
+            names.push(entry.name.to_owned());
+            true
+        })
+        .unwrap();
+    names.retain(|name| !name.starts_with('.'));
+    assert_eq!(names, ["Other"]);
+    shelf.lookup(Ino::ROOT, b"Other").unwrap();
+    shelf.close();
+    symlink(links.join("nothing.cbh"), links.join("broken.cbh")).unwrap();
+    let output = cbfs(&["info", links.join("broken.cbh").to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+}
+
+#[test]
+fn a_folder_in_the_way_of_a_new_base_is_not_cleared() {
+    let scene = Scene::new();
+    let precious = scene.folder.path().join("precious");
+    fs::create_dir(&precious).unwrap();
+    fs::write(precious.join("work"), "years of work").unwrap();
+    symlink(&precious, scene.at(".new.cbfs-new")).unwrap();
+    let pgn = scene.pgn();
+    let new = scene.at("new.cbh");
+    let new = new.to_str().unwrap();
+    for arguments in [
+        &["compact", scene.cbh.to_str().unwrap(), new][..],
+        &["import", "--create", new, pgn.to_str().unwrap()],
+    ] {
+        let output = cbfs(arguments);
+        assert!(!output.status.success());
+        assert!(said(&output).contains(".new.cbfs-new"), "{}", said(&output));
+        assert_eq!(fs::read_dir(&precious).unwrap().count(), 1);
+    }
+    fs::remove_file(scene.at(".new.cbfs-new")).unwrap();
+    // One that says it is ready puts nothing in the place of other files.
+    fs::create_dir(scene.at(".new.cbfs-new")).unwrap();
+    for name in [".ready", "new.cbh", "sample.cbh", ".profile"] {
+        fs::write(scene.at(".new.cbfs-new").join(name), "planted").unwrap();
+    }
+    fs::write(scene.at(".profile"), "mine").unwrap();
+    let before = fs::read(&scene.cbh).unwrap();
+    cbfs(&["import", "--create", new, pgn.to_str().unwrap()]);
+    assert_eq!(fs::read(scene.at(".profile")).unwrap(), b"mine");
+    assert_eq!(fs::read(&scene.cbh).unwrap(), before);
+}
+
+#[test]
+fn what_lies_beside_a_base_goes_into_no_copy_by_a_link() {
+    let scene = Scene::new();
+    scene.link("sample.ini");
+    let new = scene.folder.path().join("copy.cbh");
+    succeeds(&[
+        "compact",
+        scene.cbh.to_str().unwrap(),
+        new.to_str().unwrap(),
+    ]);
+    assert!(!new.with_extension("ini").exists());
+}
