@@ -63,10 +63,7 @@ fn what_is_exported_and_imported_again_is_the_same() {
             }
             panic!("{} {}:\n{game}\n{again}", base.display(), number + 1);
         }
-        let mut defects = defects_of(&new);
-        // Some games of the fixtures have them, and keep them.
-        defects.retain(|defect| !defect.contains("annotations on moves that the game does not"));
-        assert_eq!(defects, [""; 0], "{}", base.display());
+        assert_eq!(defects_of(&new), [""; 0], "{}", base.display());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 14);
         count += games.len();
     }

@@ -12,10 +12,18 @@ LAST_PLY = 5  # in the order of the stream: main line 0-3, then the variation
 ANY, ENGLISH, GERMAN, SWEDISH = 0, 42, 53, 134
 
 
-def annotated(name, *annotations, shows=(), medals=0, medals_tag=""):
+def annotated(name, *annotations, shows=(), medals=0, medals_tag="", defect=None):
     """A game named after what it shows; `shows` are parts of its text, line breaks as blanks."""
     expected = {"shows": list(shows), "tags": {"CbhMedals": medals_tag}}
-    return Game(Player(name), Player("Annotations"), MOVES, annotations=annotations, medals=medals, expected=expected)
+    return Game(
+        Player(name),
+        Player("Annotations"),
+        MOVES,
+        annotations=annotations,
+        medals=medals,
+        defect=defect,
+        expected=expected,
+    )
 
 
 def square(name):
@@ -67,7 +75,7 @@ def texts():
         shows=["1. e4 {first} {[%cblang en] second} {[%cblang de] dritter} {[%cblang cb134] fjärde} 1... e5"],
     )
     yield annotated("Game", (-1, 0x02, text("The whole game")), shows=["{The whole game} 1. e4"])
-    yield annotated("Past", (40, 0x02, text("Lost")), shows=["{[%cbpos 40] Lost} *"])
+    yield annotated("Past", (40, 0x02, text("Lost")), shows=["{[%cbpos 40] Lost} {[%cbdefect"], defect="cba")
     yield annotated("Signs", (0, 0x02, b"\0\0\xa4f3 \xb2 M\xfcller \x9e"), shows=["{♘f3 ⩲ Müller [#]}"])
     yield annotated("Unicode", (0, 0x02, text("♔ Łódź", page="utf-8")), shows=["{♔ Łódź}"])
     yield annotated("Private", (0, 0x02, text("\ue024\ue02f", page="utf-8")), shows=["{♔⩲}"])

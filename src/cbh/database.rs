@@ -100,11 +100,10 @@ impl StoredGame {
         game.annotations.clear();
         let moves = blob_size(&self.moves)
             .and_then(|_| MoveDecoder::default().decode(&self.moves, u8::MAX, game));
-        let remarks = match &self.annotations {
-            Some(record) => annotations::decode(record, page, game),
-            None => Ok(()),
-        };
-        moves.and(remarks)
+        let record = self.annotations.as_deref();
+        let remarks = record.map(|record| annotations::decode(record, page, moves.is_ok(), game));
+        moves?;
+        remarks.into_iter().flatten().next().map_or(Ok(()), Err)
     }
 }
 
@@ -197,8 +196,8 @@ impl Database {
         let record = self.game_record(id, &mut decoded.buffer)?;
         let extended = self.extended_record(id, &mut decoded.buffer)?;
         self.read_headers(id, &record, &extended, decoded)?;
-        self.read_moves(&record, &extended, decoded)?;
-        self.read_annotations(&record, decoded)?;
+        let is_whole = self.read_moves(&record, &extended, decoded)?;
+        self.read_annotations(&record, is_whole, decoded)?;
         foreign_tags::lift(&mut decoded.game);
         Ok(())
     }
@@ -255,12 +254,13 @@ impl Database {
         Ok(copy)
     }
 
+    /// Whether the moves could be read to their end.
     fn read_moves(
         &self,
         record: &GameRecord,
         extended: &ExtendedRecord,
         decoded: &mut Decoded,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let Decoded {
             game,
             defects,
@@ -273,13 +273,20 @@ impl Database {
             .map_err(io)?;
         let decode = |blob: &[u8]| moves.decode(blob, record.move_count, game);
         let read = with_blob(self.moves.as_ref(), offset, blob_size, buffer, decode);
-        if let Err(fault) = read.map_err(io)? {
+        let read = read.map_err(io)?;
+        let is_whole = read.is_ok();
+        if let Err(fault) = read {
             defects.push(defect("cbg", offset, fault));
         }
-        Ok(())
+        Ok(is_whole)
     }
 
-    fn read_annotations(&self, record: &GameRecord, decoded: &mut Decoded) -> Result<(), Error> {
+    fn read_annotations(
+        &self,
+        record: &GameRecord,
+        is_whole: bool,
+        decoded: &mut Decoded,
+    ) -> Result<(), Error> {
         if record.annotations_offset == 0 {
             return Ok(());
         }
@@ -290,7 +297,11 @@ impl Database {
             ..
         } = decoded;
         let offset = u64::from(record.annotations_offset);
-        let decode = |bytes: &[u8]| annotations::decode(bytes, self.page, game);
+        let mut faults = Vec::new();
+        let decode = |bytes: &[u8]| {
+            faults = annotations::decode(bytes, self.page, is_whole, game);
+            Ok(())
+        };
         let read = with_blob(
             self.annotations.as_ref(),
             offset,
@@ -298,9 +309,9 @@ impl Database {
             buffer,
             decode,
         );
-        if let Err(fault) = read.map_err(|source| self.io(FileKind::Annotations, source))? {
-            defects.push(defect("cba", offset, fault));
-        }
+        let read = read.map_err(|source| self.io(FileKind::Annotations, source))?;
+        let faults = read.err().into_iter().chain(faults);
+        defects.extend(faults.map(|fault| defect("cba", offset, fault)));
         Ok(())
     }
 

@@ -16,7 +16,7 @@ use super::moves::{self, EncodeError, Encoded};
 use super::{CodePage, GameId, StoredGame};
 use crate::game::{Annotation, Game, MoveTree, PlyId, Start};
 use matched::Matched;
-use merge::{Merge, says_the_same};
+use merge::Merge;
 
 /// The bytes of a new game.
 ///
@@ -88,7 +88,13 @@ pub fn rewrite(
         }
     }
     let mut remarks = merge.finish();
-    merge_stray(&old, edited, page, &mut remarks);
+    // The game has defects and is not to be written; but nothing is dropped.
+    remarks.extend(old.stray().map(|remark| MergedRemark {
+        position: remark.position,
+        kind: remark.kind,
+        payload: remark.payload.to_vec(),
+        was: None,
+    }));
     remarks.sort_by_key(|remark| remark.position);
     let annotations = if old.are(&remarks) {
         stored.annotations.clone()
@@ -157,16 +163,8 @@ struct OldRemarks<'a> {
 
 impl<'a> OldRemarks<'a> {
     fn new(record: &'a [u8], tree: &MoveTree, page: CodePage) -> OldRemarks<'a> {
-        let stored = annotations::remarks(record).map_while(Result::ok);
-        let mut remarks: Vec<_> = stored
-            .map(|remark| {
-                let value = annotations::decode_remark(remark.kind, remark.payload, page);
-                (remark, value)
-            })
-            .collect();
-        remarks.sort_by_key(|(remark, _)| remark.position);
         OldRemarks {
-            remarks,
+            remarks: annotations::decoded(record, page),
             places: places(record),
             plies: tree.len(),
         }
@@ -183,12 +181,11 @@ impl<'a> OldRemarks<'a> {
     }
 
     /// Those at positions without a ply.
-    fn stray(&self) -> impl Iterator<Item = &(StoredRemark<'a>, Annotation)> {
+    fn stray(&self) -> impl Iterator<Item = &StoredRemark<'a>> {
         let last = i64::try_from(self.plies).unwrap_or(i64::MAX) - 1;
         let is_stray = move |position: i32| position < -1 || i64::from(position) > last;
-        self.remarks
-            .iter()
-            .filter(move |(remark, _)| is_stray(remark.position))
+        let remarks = self.remarks.iter().map(|(remark, _)| remark);
+        remarks.filter(move |remark| is_stray(remark.position))
     }
 
     /// Whether these are the remarks, byte for byte.
@@ -229,29 +226,4 @@ fn places(record: &[u8]) -> Option<Vec<usize>> {
     let mut places: Vec<usize> = (0..positions.len()).collect();
     places.sort_by_key(|&place| positions.get(place));
     Some(places)
-}
-
-/// Remarks at positions without a ply stay at their positions.
-fn merge_stray(
-    old: &OldRemarks<'_>,
-    edited: &Game,
-    page: CodePage,
-    remarks: &mut Vec<MergedRemark>,
-) {
-    let mut left: Vec<_> = old.stray().collect();
-    for (position, remark) in edited.annotations.stray() {
-        let same = left.iter().position(|(old, value)| {
-            old.position == position && says_the_same(value, remark, page)
-        });
-        let (kind, payload) = match same.map(|at| left.remove(at)) {
-            Some((old, _)) => (old.kind, old.payload.to_vec()),
-            None => annotations::encode_remark(remark, page),
-        };
-        remarks.push(MergedRemark {
-            position,
-            kind,
-            payload,
-            was: None,
-        });
-    }
 }

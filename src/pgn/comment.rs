@@ -85,7 +85,8 @@ impl<'w, 'o> Comment<'w, 'o> {
     /// Names the language of a text, if it is not "any" or a comment stands
     /// before it; a text without words is known by it.
     fn begin_text(&mut self, text: &Text, is_later: bool) {
-        let is_empty = text.text.split_whitespace().next().is_none();
+        let is_blank = |c: char| c.is_whitespace() || c.is_control();
+        let is_empty = text.text.chars().all(is_blank);
         if is_later || is_empty || text.language != Nation::NONE {
             self.command(&format!("[%cblang {}]", language_name(text.language)));
         }

@@ -57,8 +57,6 @@ pub(super) struct Remarks {
     nags: Vec<(PlyId, u8)>,
     /// Places of NAGs that are not the usual ones.
     places: Vec<(PlyId, [u8; 3])>,
-    /// Remarks at positions without a ply.
-    stray: Vec<(i32, Annotation)>,
 }
 
 /// Whether a comment says that it stands before the next move.
@@ -99,19 +97,13 @@ impl Remarks {
             }
         });
         let all = texts.chain(read.remarks);
-        match read.position {
-            Some(position) => self.stray.extend(all.map(|remark| (position, remark))),
-            None => self.found.extend(all.map(|remark| (ply, remark))),
-        }
+        self.found.extend(all.map(|remark| (ply, remark)));
     }
 
     /// Moves all remarks into `annotations`, in the order of their plies: on
     /// one ply texts before it, symbols, texts after it, others.
     pub(super) fn move_into(mut self, annotations: &mut Annotations) {
         self.symbols();
-        for (position, remark) in std::mem::take(&mut self.stray) {
-            annotations.add_stray(position, remark);
-        }
         let rank = |(ply, remark): &(PlyId, Annotation)| (*ply, Rank::of(remark));
         self.found.sort_by_key(rank);
         let mut joined: Vec<(PlyId, Annotation)> = Vec::with_capacity(self.found.len());
@@ -165,7 +157,7 @@ fn join(first: &mut Annotation, second: &Annotation) -> bool {
     match (first, second) {
         (Annotation::TextAfter(first), Annotation::TextAfter(second))
         | (Annotation::TextBefore(first), Annotation::TextBefore(second))
-            if first.language == second.language =>
+            if (first.language, first.lead) == (second.language, second.lead) =>
         {
             if !first.text.is_empty() && !second.text.is_empty() {
                 first.text.push(' ');

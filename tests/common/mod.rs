@@ -96,7 +96,7 @@ pub(crate) fn fixtures_with_truth() -> Vec<(PathBuf, PathBuf)> {
         .collect()
 }
 
-fn bases_in(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn bases_in(folder: &Path) -> Vec<PathBuf> {
     let entries = |folder: &Path| -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(folder) else {
             return Vec::new();

@@ -44,10 +44,12 @@
 mod edited;
 mod payload;
 mod quotation;
+mod shape;
 mod text;
 mod training;
 
 pub(super) use edited::{divide, encode_edited};
+pub(super) use shape::Shape;
 pub(super) use text::CommentText;
 
 use super::CodePage;
@@ -58,11 +60,19 @@ use crate::game::{Annotation, Game};
 /// Bytes before the first remark of a record.
 pub(super) const HEAD_BYTES: usize = 14;
 
+/// The position of the game as a whole.
+const GAME: i32 = -1;
+
+/// Kinds with places of their own, see [`Places`].
+const TEXT_AFTER: u8 = 0x02;
+const TEXT_BEFORE: u8 = 0x82;
+const SYMBOLS: u8 = 0x03;
+
 /// Bytes before the payload of a remark.
 const REMARK_HEAD_BYTES: usize = 6;
 
 /// What follows the game id in a record.
-pub(super) const MARK: [u8; 4] = [0x01, 0x00, 0x0e, 0x0e];
+const MARK: [u8; 4] = [0x01, 0x00, 0x0e, 0x0e];
 
 /// A larger record is damage: the largest seen has 45 KB.
 const MAX_RECORD_BYTES: usize = 1 << 24;
@@ -94,6 +104,16 @@ pub(super) struct StoredRemark<'a> {
     pub(super) kind: u8,
     /// The remark itself.
     pub(super) payload: &'a [u8],
+}
+
+impl StoredRemark<'_> {
+    /// The remark as a value that says nothing but these bytes.
+    fn as_stored(&self) -> Annotation {
+        Annotation::Opaque {
+            kind: self.kind,
+            payload: self.payload.to_vec(),
+        }
+    }
 }
 
 /// The remarks of a record, in order, up to damage.
@@ -147,30 +167,86 @@ pub(super) fn sample_texts(file: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter_map(|remark| remark.payload.get(2..))
 }
 
-/// Adds the remarks of `record` to `game`, whose moves must be decoded.
-///
-/// # Errors
-///
-/// [`Malformed`] where the record is damaged; the remarks before stand in
-/// `game`.
-pub(super) fn decode(record: &[u8], page: CodePage, game: &mut Game) -> Result<(), Malformed> {
-    let mut damage = Ok(());
-    for remark in remarks(record) {
-        match remark {
-            Ok(remark) => add(remark, page, game),
-            Err(malformed) => damage = Err(malformed),
+/// Adds the remarks of `record` to `game`, whose moves must be decoded; those at
+/// positions without a ply as stray ones. Gives the faults because of which the
+/// game must not be written; after damage no more remarks are read. Unless
+/// `is_whole`, positions without a ply are no fault of the record.
+pub(super) fn decode(
+    record: &[u8],
+    page: CodePage,
+    is_whole: bool,
+    game: &mut Game,
+) -> Vec<Malformed> {
+    let shape = Shape::of(record, is_whole.then(|| game.tree.len()));
+    if shape.is_sorted {
+        let mut places = Places::default();
+        for remark in remarks(record).map_while(Result::ok) {
+            add(remark.position, places.value(remark, page), game);
+        }
+    } else {
+        for (remark, value) in decoded(record, page) {
+            add(remark.position, value, game);
         }
     }
-    game.annotations.sort();
-    damage
+    shape.losses()
 }
 
-fn add(remark: StoredRemark<'_>, page: CodePage, game: &mut Game) {
-    let annotation = decode_remark(remark.kind, remark.payload, page);
-    let index = usize::try_from(i64::from(remark.position) + 1).ok();
+fn add(position: i32, annotation: Annotation, game: &mut Game) {
+    let index = usize::try_from(i64::from(position) + 1).ok();
     match index.and_then(|index| game.tree.place(index)) {
         Some(ply) => game.annotations.add(ply, annotation),
-        None => game.annotations.add_stray(remark.position, annotation),
+        None => game.annotations.add_stray(position, annotation),
+    }
+}
+
+/// The remarks of a record up to damage, in order of their positions, those of
+/// one position as stored; with the values that [`decode`] gives them.
+pub(super) fn decoded(record: &[u8], page: CodePage) -> Vec<(StoredRemark<'_>, Annotation)> {
+    let mut sorted: Vec<_> = remarks(record).map_while(Result::ok).collect();
+    sorted.sort_by_key(|remark| remark.position);
+    let mut places = Places::default();
+    let value = |remark| (remark, places.value(remark, page));
+    sorted.into_iter().map(value).collect()
+}
+
+/// Which kinds of remarks a ply has, of remarks in order of their positions. A
+/// second one of a kind, which no program writes, has no place in the values
+/// of a game, nor have a text before the game and symbols on it: they travel
+/// as they are stored. Texts of several languages are usual.
+#[derive(Debug, Default)]
+struct Places {
+    position: i32,
+    taken: [u64; 4],
+}
+
+impl Places {
+    /// The value of the next remark.
+    fn value(&mut self, remark: StoredRemark<'_>, page: CodePage) -> Annotation {
+        if self.take(&remark) {
+            decode_remark(remark.kind, remark.payload, page)
+        } else {
+            remark.as_stored()
+        }
+    }
+
+    /// Whether there is a place for this remark, which is taken then.
+    fn take(&mut self, remark: &StoredRemark<'_>) -> bool {
+        let StoredRemark { position, kind, .. } = *remark;
+        if self.position != position {
+            *self = Places {
+                position,
+                ..Places::default()
+            };
+        }
+        let (word, bit) = (usize::from(kind / 64), 1 << (kind % 64));
+        let taken = self.taken.get_mut(word);
+        let is_first = taken.is_none_or(|taken| std::mem::replace(taken, *taken | bit) & bit == 0);
+        match kind {
+            TEXT_AFTER => true,
+            TEXT_BEFORE => position != GAME,
+            SYMBOLS => is_first && position != GAME,
+            _ => is_first,
+        }
     }
 }
 

@@ -45,8 +45,8 @@ pub(in crate::cbh) struct Oddities {
     pub(in crate::cbh) ignored: Option<usize>,
     /// The game ends with the data, without its last pop.
     pub(in crate::cbh) lacks_end: bool,
-    /// Bytes after the end of the game.
-    pub(in crate::cbh) surplus: usize,
+    /// Bytes after the end of the game, which are damage.
+    surplus: usize,
 }
 
 impl Default for MoveDecoder {
@@ -86,20 +86,41 @@ impl MoveDecoder {
 
     /// Decodes `blob`, which is exactly one game, into `game`'s start and
     /// tree. `move_count` is the number of moves that the header claims for
-    /// the main line; it decides between two readings of Chess960 games.
+    /// the main line, 255 if that many or unknown; it decides between two
+    /// readings of Chess960 games, and whether moves are missing where there
+    /// is no end marker.
     ///
     /// Time and memory are linear in the blob.
     ///
     /// # Errors
     ///
-    /// [`Malformed`] where decoding ended; what could be read stands in
-    /// `game`.
+    /// [`Malformed`] where decoding ended, also if more follows the end of the
+    /// game; what could be read stands in `game`.
     pub fn decode(
         &mut self,
         blob: &[u8],
         move_count: u8,
         game: &mut Game,
     ) -> Result<(), Malformed> {
+        self.oddities = Oddities::default();
+        self.read(blob, move_count, game)?;
+        let Oddities {
+            lacks_end, surplus, ..
+        } = self.oddities;
+        if surplus > 0 {
+            let what = format!("{surplus} bytes after the end marker");
+            return Err(Malformed::new(blob.len().saturating_sub(surplus), what));
+        }
+        let count = main_line_count(game);
+        if lacks_end && move_count < u8::MAX && count < move_count {
+            let what = format!("the data end after {count} moves of {move_count}");
+            return Err(Malformed::new(blob.len(), what));
+        }
+        Ok(())
+    }
+
+    /// Reads the game, up to its end marker if there is one.
+    fn read(&mut self, blob: &[u8], move_count: u8, game: &mut Game) -> Result<(), Malformed> {
         let flags = blob.first().copied().unwrap_or(0);
         let encoding = Encoding::of_mode(flags & 0x3f)?;
         let mut reader = ByteReader::new(blob);
@@ -202,8 +223,12 @@ impl MoveDecoder {
 /// Whether the main line has as many moves as the header claims; a claim of
 /// 255 means that many or more.
 fn claims_fit(game: &Game, claimed: u8) -> bool {
+    main_line_count(game) == claimed
+}
+
+fn main_line_count(game: &Game) -> u8 {
     let black_begins = game.start.position.turn().is_black();
-    move_count(game.tree.main_line_len(), black_begins) == claimed
+    move_count(game.tree.main_line_len(), black_begins)
 }
 
 /// What an encoding mode means.
@@ -264,7 +289,11 @@ impl Stream<'_, '_> {
         Some(self.encoding.cipher.decode(byte, self.count))
     }
 
+    /// The next two bytes; a single one is left unread.
     fn word(&mut self) -> Option<u16> {
+        if self.reader.rest().len() < 2 {
+            return None;
+        }
         Some(u16::from_be_bytes([self.next()?, self.next()?]))
     }
 

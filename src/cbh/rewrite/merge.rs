@@ -405,7 +405,7 @@ fn words<'t>(texts: impl IntoIterator<Item = &'t Text>) -> String {
     words
 }
 
-pub(super) fn says_the_same(old: &Annotation, new: &Annotation, page: CodePage) -> bool {
+fn says_the_same(old: &Annotation, new: &Annotation, page: CodePage) -> bool {
     match (old, new) {
         (Annotation::TextAfter(old), Annotation::TextAfter(new))
         | (Annotation::TextBefore(old), Annotation::TextBefore(new)) => old.shows_the_same(new),

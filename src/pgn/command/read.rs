@@ -14,8 +14,6 @@ pub(in crate::pgn) struct Comment {
     /// Texts, one per language named; those without words only if their
     /// language is.
     pub(in crate::pgn) texts: Vec<Text>,
-    /// The position where there is no ply, of `[%cbpos …]`.
-    pub(in crate::pgn) position: Option<i32>,
     /// The places of the NAGs, of `[%cbsym …]`.
     pub(in crate::pgn) places: Option<[u8; 3]>,
 }
@@ -109,9 +107,17 @@ struct Command<'t> {
 ///
 /// An exact form beside a public one counts as long as the public one is what
 /// it would be shown as; else the public one was edited, and counts. Commands
-/// that are none of ours stay in the text.
+/// that are none of ours stay in the text, and so does all of a comment that
+/// is about no ply: that is how a damaged base shows what it has there.
 pub(in crate::pgn) fn read(comment: &str) -> Comment {
     let mut found = Comment::default();
+    if comment.starts_with("[%cbpos ") {
+        found.texts.push(Text {
+            text: comment.to_owned(),
+            ..Text::default()
+        });
+        return found;
+    }
     let mut commands = Vec::new();
     let mut text = OpenText::default();
     for piece in pieces(comment) {
@@ -131,7 +137,6 @@ pub(in crate::pgn) fn read(comment: &str) -> Comment {
             "cblead" if arguments.trim().parse::<u8>().is_ok() => {
                 text.lead = arguments.trim().parse().unwrap_or(0);
             }
-            "cbpos" if found.position.is_none() => found.position = arguments.trim().parse().ok(),
             "cbsym" if found.places.is_none() => found.places = numbers(arguments.trim()),
             _ => match command(whole, name, arguments) {
                 Some(command) => commands.push(command),

@@ -5,8 +5,8 @@ use super::super::{Database, Decoded, Error, RECORD_BYTES, ReadBuffer, record_of
 use super::STRETCH;
 use super::extents::Extent;
 use super::files::blobs_begin;
-use crate::bytes::{ByteReader, Malformed};
-use crate::cbh::annotations;
+use crate::bytes::Malformed;
+use crate::cbh::annotations::{self, Shape};
 use crate::cbh::extended::ExtendedRecord;
 use crate::cbh::moves::{Oddities, blob_size};
 use crate::cbh::record::{self, GameRecord, TextRecord};
@@ -275,11 +275,6 @@ impl Checker<'_> {
             let what = format!("game {id}: no end marker");
             self.found.add(FileKind::Moves, end, what);
         }
-        if oddities.surplus > 0 {
-            let surplus = oddities.surplus as u64;
-            let what = format!("game {id}: {surplus} bytes after the end marker");
-            self.found.add(FileKind::Moves, end - surplus, what);
-        }
     }
 
     /// Checks the record of remarks on the game that was decoded, whose moves
@@ -298,13 +293,10 @@ impl Checker<'_> {
         let plies = is_whole.then(|| game.tree.len());
         let (mut seen, mut named) = (None, None);
         let look = |bytes: &[u8]| {
-            let (faults, is_whole) = remark_faults(id, bytes, plies);
-            named = other_name(id, bytes).filter(|_| is_whole);
-            seen = Some((
-                bytes.len(),
-                faults,
-                is_whole.then(|| GameFacts::of(game, bytes)),
-            ));
+            let shape = Shape::of(bytes, plies);
+            named = shape.other_name(id);
+            let facts = shape.is_whole().then(|| GameFacts::of(game, bytes));
+            seen = Some((bytes.len(), shape, facts));
             Ok(())
         };
         let storage = database.annotations.as_ref();
@@ -313,11 +305,11 @@ impl Checker<'_> {
         if let Err(fault) = &read {
             self.fault(id, FileKind::Annotations, offset, fault);
         }
-        let Some((size, faults, facts)) = seen else {
+        let Some((size, shape, facts)) = seen else {
             return Ok(None);
         };
         self.extent(id, FileKind::Annotations, offset, Some(size));
-        for fault in faults {
+        for fault in [shape.oddities(id), shape.losses()].concat() {
             self.fault(id, FileKind::Annotations, offset, &fault);
         }
         self.found.misnamed.extend(named.map(|names| Misnamed {
@@ -372,65 +364,4 @@ impl Checker<'_> {
             record,
         }));
     }
-}
-
-/// The game that a record of remarks with the mark of one names, if it is
-/// another than `id`.
-fn other_name(id: u32, bytes: &[u8]) -> Option<u32> {
-    let mut reader = ByteReader::new(bytes);
-    let (game_id, mark) = (reader.u24_be().ok()?, reader.array().ok()?);
-    (game_id != id && mark == annotations::MARK).then_some(game_id)
-}
-
-/// What is wrong with a record of remarks, and whether all of it could be
-/// read. `plies` is how many the game has, if that is known.
-fn remark_faults(id: u32, bytes: &[u8], plies: Option<usize>) -> (Vec<Malformed>, bool) {
-    let mut faults = Vec::new();
-    let mut add = |offset, what: String| faults.push(Malformed::new(offset, what));
-    let mut reader = ByteReader::new(bytes);
-    let (Ok(game_id), Ok(mark), Ok(claimed)) = (reader.u24_be(), reader.array(), reader.u24_be())
-    else {
-        return (vec![Malformed::new(0, "the record is cut short")], false);
-    };
-    if game_id != id {
-        add(0, format!("the record is that of game {game_id}"));
-    }
-    if mark != annotations::MARK {
-        add(3, "the mark of annotations is missing".to_owned());
-    }
-    let places = plies.and_then(|plies| i64::try_from(plies).ok());
-    let places = places.unwrap_or(i64::MAX);
-    let (mut count, mut before) = (0_u32, i32::MIN);
-    let (mut is_sorted, mut strays, mut is_whole) = (true, 0_u32, true);
-    for remark in annotations::remarks(bytes) {
-        match remark {
-            Ok(remark) => {
-                count += 1;
-                is_sorted &= before <= remark.position;
-                before = remark.position;
-                strays += u32::from(!(-1..places).contains(&remark.position.into()));
-            }
-            Err(fault) => {
-                add(fault.offset, fault.what);
-                is_whole = false;
-            }
-        }
-    }
-    // The count has one more.
-    if is_whole && claimed != count + 1 {
-        let what = format!("a count of {claimed}, should be {}", count + 1);
-        add(7, what);
-    }
-    let first = annotations::HEAD_BYTES;
-    if !is_sorted {
-        add(
-            first,
-            "annotations are not in order of their moves".to_owned(),
-        );
-    }
-    if strays > 0 {
-        let what = format!("annotations on moves that the game does not have: {strays}");
-        add(first, what);
-    }
-    (faults, is_whole)
 }

@@ -1,0 +1,125 @@
+//! Whether a record of annotations has the shape that records have.
+
+use super::{HEAD_BYTES, MARK, REMARK_HEAD_BYTES, remarks};
+use crate::bytes::{ByteReader, Malformed};
+
+/// The shape of a record. Offsets are those in the record.
+#[derive(Debug)]
+pub(in crate::cbh) struct Shape {
+    /// Game id, mark and number of remarks + 1, as the head says.
+    head: Option<(u32, [u8; 4], u32)>,
+    /// How many remarks could be read.
+    count: u32,
+    /// Whether their positions ascend.
+    pub(super) is_sorted: bool,
+    /// How many have a position without a ply, and where the first is.
+    strays: u32,
+    first_stray: usize,
+    /// Where the record is no sequence of remarks any more.
+    damage: Option<Malformed>,
+}
+
+impl Shape {
+    /// The shape of a record of a game of so many plies; `None` if that is
+    /// not known.
+    pub(in crate::cbh) fn of(record: &[u8], plies: Option<usize>) -> Shape {
+        let mut shape = Shape {
+            head: head(record),
+            count: 0,
+            is_sorted: true,
+            strays: 0,
+            first_stray: 0,
+            damage: None,
+        };
+        let end = plies.and_then(|plies| i64::try_from(plies).ok());
+        let positions = -1..end.unwrap_or(i64::MAX);
+        let (mut offset, mut before) = (HEAD_BYTES, i32::MIN);
+        for remark in remarks(record) {
+            let remark = match remark {
+                Ok(remark) => remark,
+                Err(fault) => {
+                    shape.damage = Some(fault);
+                    break;
+                }
+            };
+            shape.count += 1;
+            shape.is_sorted &= before <= remark.position;
+            before = remark.position;
+            if !positions.contains(&i64::from(remark.position)) {
+                if shape.strays == 0 {
+                    shape.first_stray = offset;
+                }
+                shape.strays += 1;
+            }
+            offset += REMARK_HEAD_BYTES + remark.payload.len();
+        }
+        shape
+    }
+
+    /// Whether all remarks could be read.
+    pub(in crate::cbh) fn is_whole(&self) -> bool {
+        self.head.is_some() && self.damage.is_none()
+    }
+
+    /// The game that a whole record names, if it is another than `id`.
+    pub(in crate::cbh) fn other_name(&self, id: u32) -> Option<u32> {
+        let (game_id, mark, _) = self.head.filter(|_| self.is_whole())?;
+        (game_id != id && mark == MARK).then_some(game_id)
+    }
+
+    /// The faults because of which a save would lose something: damage,
+    /// remarks on moves that the game does not have, remarks that are counted
+    /// and not there.
+    pub(in crate::cbh) fn losses(&self) -> Vec<Malformed> {
+        let mut faults: Vec<Malformed> = self.damage.iter().cloned().collect();
+        let strays = self.strays;
+        if strays > 0 {
+            let what = format!("annotations on moves that the game does not have: {strays}");
+            faults.push(Malformed::new(self.first_stray, what));
+        }
+        faults.extend(self.miscount().filter(|_| self.claims_more()));
+        faults
+    }
+
+    /// The faults that lose nothing, in a record of game `id`.
+    pub(in crate::cbh) fn oddities(&self, id: u32) -> Vec<Malformed> {
+        let Some((game_id, mark, _)) = self.head else {
+            return vec![Malformed::new(0, "the record is cut short")];
+        };
+        let mut faults = Vec::new();
+        if game_id != id {
+            let what = format!("the record is that of game {game_id}");
+            faults.push(Malformed::new(0, what));
+        }
+        if mark != MARK {
+            faults.push(Malformed::new(3, "the mark of annotations is missing"));
+        }
+        faults.extend(self.miscount().filter(|_| !self.claims_more()));
+        if !self.is_sorted {
+            let what = "annotations are not in order of their moves";
+            faults.push(Malformed::new(HEAD_BYTES, what));
+        }
+        faults
+    }
+
+    /// A count that is wrong. Of a damaged record nothing can be counted.
+    fn miscount(&self) -> Option<Malformed> {
+        let (_, _, claimed) = self.head.filter(|_| self.is_whole())?;
+        // The count has one more.
+        let count = self.count + 1;
+        let what = format!("the count of annotations is {claimed}, should be {count}");
+        (claimed != count).then(|| Malformed::new(7, what))
+    }
+
+    fn claims_more(&self) -> bool {
+        let claimed = self.head.map_or(0, |(.., claimed)| claimed);
+        claimed > self.count + 1
+    }
+}
+
+fn head(record: &[u8]) -> Option<(u32, [u8; 4], u32)> {
+    let mut reader = ByteReader::new(record);
+    let game_id = reader.u24_be().ok()?;
+    let mark = reader.array().ok()?;
+    Some((game_id, mark, reader.u24_be().ok()?))
+}

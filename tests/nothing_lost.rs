@@ -1,0 +1,407 @@
+//! Saving the text of a game as it is changes no byte; and where the text does
+//! not show all that is stored, the game says so and is never written.
+//!
+//! Held for every game of every base, sound or damaged, and for thousands of
+//! games that are damaged here. The seeds are fixed, so a failure can be
+//! repeated.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test says what is wrong by panicking, and what it does by printing"
+)]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use cbfs::cbh::{
+    Database, Decoded, Family, FileKind, GameId, Options, Plan, RecordKind, SaveError, Saver,
+};
+use cbfs::pgn;
+use cbfs::storage::{Access, MemoryDirectory, MemoryFile, Opening, Store};
+
+use common::{bases_in, fixture_bases, real_bases, shared, text_of};
+
+fn now() -> SystemTime {
+    UNIX_EPOCH + Duration::from_hours(500_000)
+}
+
+/// The files of a base, in memory.
+#[derive(Clone)]
+struct Files {
+    cbh: PathBuf,
+    files: BTreeMap<OsString, Vec<u8>>,
+}
+
+impl Files {
+    fn read(base: &Path) -> Files {
+        let mut files = BTreeMap::new();
+        for entry in fs::read_dir(base.parent().unwrap()).unwrap() {
+            let file = entry.unwrap().path();
+            if file.is_file() && file.file_stem() == base.file_stem() {
+                let name = file.file_name().unwrap().to_owned();
+                files.insert(name, fs::read(&file).unwrap());
+            }
+        }
+        let cbh = PathBuf::from(base.file_name().unwrap());
+        Files { cbh, files }
+    }
+
+    fn name(&self, kind: FileKind) -> OsString {
+        self.cbh.with_extension(kind.extension()).into()
+    }
+
+    fn get(&mut self, kind: FileKind) -> &mut Vec<u8> {
+        let name = self.name(kind);
+        self.files.get_mut(&name).unwrap()
+    }
+
+    fn database(&self) -> Database {
+        let family = Family::among(&self.cbh, self.files.keys().cloned()).unwrap();
+        Database::open_with(family, &Options::default(), &|path| {
+            let bytes = self.files[path.file_name().unwrap()].clone();
+            Ok(Box::new(MemoryFile::from(bytes)))
+        })
+        .unwrap()
+    }
+
+    /// The files after a save.
+    fn with(&self, plan: &Plan) -> Files {
+        let directory = MemoryDirectory::new();
+        for (name, bytes) in &self.files {
+            directory.put(name, bytes.clone());
+        }
+        let opening = Opening {
+            journal: OsStr::new(".journal"),
+            label: "",
+            access: Access::ReadWrite,
+            belongs: &|_| true,
+        };
+        let store = Store::open(Arc::new(directory.clone()), &opening).unwrap();
+        store.commit(&plan.transaction).unwrap();
+        store.close().unwrap();
+        let mut files = directory.files();
+        files.retain(|name, _| name != opening.journal);
+        Files {
+            cbh: self.cbh.clone(),
+            files,
+        }
+    }
+}
+
+/// What became of the text of one game, saved as it was read.
+#[derive(Debug, PartialEq, Eq)]
+enum Saved {
+    /// No game could be read, so there is no text.
+    Unreadable,
+    /// The game says what is wrong with it, and was not written.
+    Refused,
+    /// Nothing is to be written.
+    Nothing,
+}
+
+/// Saves the text of a game as it was read; what must not be is an error.
+fn save_unedited(database: &Database, id: GameId) -> Result<Saved, String> {
+    let mut decoded = Decoded::default();
+    if database.read_game(id, &mut decoded).is_err() {
+        return Ok(Saved::Unreadable);
+    }
+    let text = text_of(&decoded);
+    let game = pgn::decode(text.as_bytes());
+    let mut saver = Saver::new(database, now());
+    if !decoded.defects.is_empty() {
+        let game = game.unwrap_or_default();
+        if !text.contains("[%cbdefect") {
+            return Err(format!("the text hides {:?}:\n{text}", decoded.defects));
+        }
+        return match saver.replace(id, &game) {
+            Err(SaveError::Defective(..)) => Ok(Saved::Refused),
+            other => Err(format!("{other:?}, though {:?}", decoded.defects)),
+        };
+    }
+    let game = game.map_err(|error| format!("{error}:\n{text}"))?;
+    let saved = saver.replace(id, &game);
+    saved.map_err(|error| format!("{error}:\n{text}"))?;
+    let plan = saver.finish().map_err(|error| error.to_string())?;
+    if !plan.transaction.is_empty() {
+        return Err(format!("{:?}:\n{text}", plan.transaction));
+    }
+    Ok(Saved::Nothing)
+}
+
+fn games(database: &Database) -> Vec<GameId> {
+    let mut entries = Vec::new();
+    let all = database.last_id();
+    database.entries(GameId(1), all, &mut entries).unwrap();
+    let games = entries
+        .iter()
+        .filter(|entry| entry.kind == RecordKind::Game);
+    games.map(|entry| entry.id).collect()
+}
+
+/// Bases that once lost remarks by a save of what they showed.
+fn hostile_bases() -> Vec<PathBuf> {
+    shared().map_or_else(Vec::new, |shared| bases_in(&shared.join("hostile")))
+}
+
+#[test]
+fn saving_any_game_unedited_changes_no_byte_or_is_refused() {
+    let (mut kept, mut refused) = (0, 0);
+    for base in [real_bases(), fixture_bases(), hostile_bases()].concat() {
+        let database = Files::read(&base).database();
+        for id in games(&database) {
+            let saved = save_unedited(&database, id);
+            match saved.unwrap_or_else(|why| panic!("{} game {}: {why}", base.display(), id.0)) {
+                Saved::Unreadable => {}
+                Saved::Refused => refused += 1,
+                Saved::Nothing => kept += 1,
+            }
+        }
+    }
+    assert!(kept > 50 && refused > 4, "{kept} kept, {refused} refused");
+    println!("{kept} games keep their bytes, {refused} are refused");
+}
+
+/// A sequence of numbers that looks random and is the same in every run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005);
+        self.0 = self.0.wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % limit.max(1)
+    }
+
+    fn byte(&mut self) -> u8 {
+        u8::try_from(self.below(256)).unwrap()
+    }
+
+    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len())]
+    }
+}
+
+fn number(bytes: &[u8]) -> usize {
+    bytes
+        .iter()
+        .fold(0, |all, byte| all << 8 | usize::from(*byte))
+}
+
+/// Where the records of one game lie: in `.cbh`, in `.cbg`, in `.cba`.
+#[derive(Clone, Debug)]
+struct Places {
+    header: usize,
+    moves: std::ops::Range<usize>,
+    /// Nothing if the game has no remarks.
+    remarks: std::ops::Range<usize>,
+}
+
+impl Places {
+    fn of(files: &mut Files, id: GameId) -> Places {
+        let header = 46 * id.0 as usize;
+        let record = files.get(FileKind::Headers)[header..][..46].to_vec();
+        let (moves, remarks) = (number(&record[1..5]), number(&record[5..9]));
+        let size = number(&files.get(FileKind::Moves)[moves + 1..moves + 4]);
+        let moves = moves..moves + size;
+        let remarks = match remarks {
+            0 => 0..0,
+            at => at..at + number(&files.get(FileKind::Annotations)[at + 10..at + 14]),
+        };
+        Places {
+            header,
+            moves,
+            remarks,
+        }
+    }
+}
+
+/// Where the remarks of a record begin, in the record.
+fn remarks_in(record: &[u8]) -> Vec<usize> {
+    let mut places = Vec::new();
+    let mut at = 14;
+    while at + 6 <= record.len() {
+        places.push(at);
+        at += number(&record[at + 4..at + 6]).max(6);
+    }
+    places
+}
+
+/// Kinds of remarks, and one that nobody knows.
+const KINDS: [u8; 22] = [
+    0x02, 0x82, 0x03, 0x04, 0x05, 0x07, 0x09, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x1c, 0x20, 0x21,
+    0x22, 0x23, 0x24, 0x25, 0x26, 0x61,
+];
+
+/// Damages the moves of a game.
+fn damage_moves(blob: &mut [u8], numbers: &mut Numbers) {
+    if numbers.below(4) == 0 {
+        let size = numbers.below(blob.len() + 2);
+        blob[1..4].copy_from_slice(&u32::try_from(size).unwrap().to_be_bytes()[1..]);
+        return;
+    }
+    for _ in 0..=numbers.below(3) {
+        let at = numbers.below(blob.len());
+        blob[at] = match numbers.below(3) {
+            0 => blob[at] ^ 1 << numbers.below(8),
+            1 => blob[numbers.below(blob.len())],
+            _ => numbers.byte(),
+        };
+    }
+}
+
+/// Damages the remarks of a game: places, kinds and sizes as well as payloads.
+fn damage_remarks(record: &mut [u8], numbers: &mut Numbers) {
+    let places = remarks_in(record);
+    for _ in 0..=numbers.below(3) {
+        let remark = numbers.of(&places);
+        let other = numbers.of(&places);
+        let at = numbers.below(record.len());
+        match numbers.below(9) {
+            0 => record.copy_within(other..other + 3, remark),
+            1 => record.copy_within(other..other + 4, remark),
+            2 => record[remark..remark + 3].copy_from_slice(&[0xff; 3]),
+            3 => record[remark + 2] = record[remark + 2].wrapping_add(numbers.of(&[1, 2, 50, 255])),
+            4 => record[remark + 3] = numbers.of(&KINDS),
+            5 => record[remark + 5] = record[remark + 5].wrapping_add(numbers.of(&[1, 255, 6, 30])),
+            6 => record[at] ^= 1 << numbers.below(8),
+            7 => record[at] = numbers.of(&[0, 1, b'\r', b'\n', b' ', b'{', b'}', b'[', b'%', 0xff]),
+            _ => record[13] = record[13].wrapping_add(numbers.of(&[1, 255, 248, 8])),
+        }
+    }
+}
+
+/// Damages what the header of a game says.
+fn damage_header(record: &mut [u8], numbers: &mut Numbers) {
+    let at = 24 + numbers.below(22);
+    record[at] = numbers.byte();
+}
+
+/// The small bases with those of their games that can be saved.
+fn sound_games() -> Vec<(Files, Vec<GameId>)> {
+    let is_small = |base: &PathBuf| fs::metadata(base).unwrap().len() < 3000;
+    let bases = real_bases().into_iter().filter(is_small);
+    let mut sound = Vec::new();
+    for base in fixture_bases().into_iter().chain(bases) {
+        let files = Files::read(&base);
+        let database = files.database();
+        let is_sound = |id: &GameId| save_unedited(&database, *id) == Ok(Saved::Nothing);
+        let ids: Vec<_> = games(&database).into_iter().filter(is_sound).collect();
+        if !ids.is_empty() {
+            sound.push((files, ids));
+        }
+    }
+    sound
+}
+
+/// Damages a game, `false` if it has nothing to damage there.
+fn damage(files: &mut Files, id: GameId, numbers: &mut Numbers) -> bool {
+    let places = Places::of(files, id);
+    match numbers.below(8) {
+        0..3 => damage_moves(&mut files.get(FileKind::Moves)[places.moves], numbers),
+        3 => damage_header(
+            &mut files.get(FileKind::Headers)[places.header..][..46],
+            numbers,
+        ),
+        _ if places.remarks.len() < 20 => return false,
+        _ => damage_remarks(
+            &mut files.get(FileKind::Annotations)[places.remarks],
+            numbers,
+        ),
+    }
+    true
+}
+
+#[test]
+fn saving_a_damaged_game_unedited_changes_no_byte_or_is_refused() {
+    let sources = sound_games();
+    let (mut kept, mut refused, mut errors) = (0, 0, Vec::new());
+    let mut numbers = Numbers(1);
+    while kept + refused + errors.len() < 20_000 {
+        let (files, sound) = &sources[numbers.below(sources.len())];
+        let (mut files, id) = (files.clone(), numbers.of(sound));
+        if !damage(&mut files, id, &mut numbers) {
+            continue;
+        }
+        match save_unedited(&files.database(), id) {
+            Ok(Saved::Nothing) => kept += 1,
+            Ok(Saved::Refused | Saved::Unreadable) => refused += 1,
+            Err(why) => errors.push(format!("{} game {}: {why}", files.cbh.display(), id.0)),
+        }
+    }
+    println!("{kept} damaged games keep their bytes, {refused} are refused");
+    assert!(errors.is_empty(), "{}: {}", errors.len(), errors[0]);
+    assert!(kept > 3000 && refused > 3000);
+}
+
+/// Games that once lost bytes: two bytes for the length of the moves, the moves,
+/// a record of remarks.
+#[test]
+fn saving_games_that_lost_bytes_once_changes_no_byte_or_is_refused() {
+    let Some(shared) = shared() else { return };
+    let sample = Files::read(&common::fixture("cbh/sample/sample.cbh"));
+    let mut tried = 0;
+    for entry in fs::read_dir(shared.join("hostile/strict-game")).unwrap() {
+        let path = entry.unwrap().path();
+        let bytes = fs::read(&path).unwrap();
+        let (length, rest) = bytes.split_at(2);
+        let (moves, remarks) = rest.split_at(number(length).min(rest.len()));
+        for sized in [false, true] {
+            let (mut moves, mut remarks) = (moves.to_vec(), remarks.to_vec());
+            if sized && moves.len() >= 4 {
+                let size = u32::try_from(moves.len()).unwrap().to_be_bytes();
+                moves[1..4].copy_from_slice(&size[1..]);
+            }
+            if sized && remarks.len() >= 14 {
+                let size = u32::try_from(remarks.len()).unwrap().to_be_bytes();
+                remarks[10..14].copy_from_slice(&size);
+            }
+            let mut files = sample.clone();
+            for (kind, blob, field) in [
+                (FileKind::Moves, &moves, 1),
+                (FileKind::Annotations, &remarks, 5),
+            ] {
+                let file = files.get(kind);
+                let at = u32::try_from(file.len()).unwrap().to_be_bytes();
+                file.extend(blob);
+                files.get(FileKind::Headers)[46 + field..][..4].copy_from_slice(&at);
+            }
+            let saved = save_unedited(&files.database(), GameId(1));
+            saved.unwrap_or_else(|why| panic!("{}: {why}", path.display()));
+            tried += 1;
+        }
+    }
+    assert!(tried > 40, "{tried}");
+}
+
+/// A header that is edited leaves moves and remarks as they are.
+#[test]
+fn editing_a_header_keeps_all_bytes_of_moves_and_remarks() {
+    for base in [real_bases(), fixture_bases()].concat() {
+        let files = Files::read(&base);
+        let database = files.database();
+        let mut saver = Saver::new(&database, now());
+        let mut decoded = Decoded::default();
+        for id in games(&database) {
+            if database.read_game(id, &mut decoded).is_err() || !decoded.defects.is_empty() {
+                continue;
+            }
+            let mut game = pgn::decode(text_of(&decoded).as_bytes()).unwrap();
+            game.headers.subround ^= 1;
+            saver.replace(id, &game).unwrap();
+        }
+        let after = files.with(&saver.finish().unwrap());
+        for kind in [FileKind::Moves, FileKind::Annotations] {
+            let name = files.name(kind);
+            let is_same = files.files[&name] == after.files[&name];
+            assert!(is_same, "{} {kind:?}", base.display());
+        }
+    }
+}
