@@ -145,9 +145,9 @@ const MISPLACED: &[&str] = &[
     ".cba at 0x125: game 7: the count of annotations is 1, should be 3",
     ".cba at 0x13f: game 8: the record is that of game 1",
     ".cba at 0x167: game 9: annotations are not in order of their moves",
-    ".cbg at 0xec: game 14: 1 bytes after the end marker",
-    ".cbg at 0xf8: game 15: the data end after 4 moves of 5",
-    ".cbg at 0x110: game 16: 1 bytes after the end marker",
+    ".cbg at 0xfb: game 15: 1 bytes after the end marker",
+    ".cbg at 0x107: game 16: the data end after 4 moves of 5",
+    ".cbg at 0x11f: game 17: 1 bytes after the end marker",
 ];
 
 #[test]

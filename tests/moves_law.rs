@@ -50,8 +50,8 @@ const EXCEPTIONS: &[(&str, u32, &str)] = &[
     ("encodings", 34, "an opcode to ignore"),
     ("encodings", 35, "no end marker"),
     ("encodings", 36, "bytes after the end"),
-    ("misplaced", 14, "bytes after the end"),
-    ("misplaced", 15, "no end marker"),
+    ("misplaced", 15, "bytes after the end"),
+    ("misplaced", 16, "no end marker"),
     ("setups", 3, "castling rights without the rooks"),
     ("setups", 4, "castling without the stored right"),
 ];

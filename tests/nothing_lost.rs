@@ -1,5 +1,6 @@
 //! Saving the text of a game as it is changes no byte; and where the text does
-//! not show all that is stored, the game says so and is never written.
+//! not show all that is stored, the game says so and is never written. What a
+//! text says and no header holds is kept beside them.
 //!
 //! Held for every game of every base, sound or damaged, and for thousands of
 //! games that are damaged here. The seeds are fixed, so a failure can be
@@ -404,4 +405,288 @@ fn editing_a_header_keeps_all_bytes_of_moves_and_remarks() {
             assert!(is_same, "{} {kind:?}", base.display());
         }
     }
+}
+
+/// The tags of a text, but for those that every text has.
+fn tags(text: &str) -> Vec<(String, String)> {
+    let lines = text.lines().filter_map(|line| line.strip_prefix('['));
+    let pairs = lines.map(|line| {
+        let (name, value) = line.split_once(" \"").unwrap();
+        let value = value.strip_suffix("\"]").unwrap();
+        let plain = value.replace("\\\"", "\"").replace("\\\\", "\\");
+        (name.to_owned(), plain)
+    });
+    pairs.filter(|pair| !is_usual(pair)).collect()
+}
+
+fn is_usual((name, value): &(String, String)) -> bool {
+    match name.as_str() {
+        "PlyCount" => true,
+        "Event" | "SourceTitle" if value == "Sweep" => true,
+        "Event" | "Site" | "Date" | "Round" | "White" | "Black" | "Result" => {
+            matches!(value.as_str(), "?" | "????.??.??" | "*")
+        }
+        _ => false,
+    }
+}
+
+/// The tags of a game with these tags once it is in a base, and after its text
+/// was saved again, which changes nothing.
+fn appended(given: &str) -> Result<Vec<(String, String)>, String> {
+    let base = Files::read(&common::fixture("cbh/sample/sample.cbh"));
+    // A tournament and a source of its own, of which all can be told.
+    let own = ["Event", "SourceTitle"].map(|name| (name, format!("[{name} ")));
+    let own = own.iter().filter(|(_, begin)| !given.contains(begin));
+    let own: String = own
+        .map(|(name, _)| format!("[{name} \"Sweep\"]\n"))
+        .collect();
+    let text = format!("{own}{given}\n\n*\n");
+    let game = pgn::decode(text.as_bytes()).map_err(|error| error.to_string())?;
+    let database = base.database();
+    let mut saver = Saver::new(&database, now());
+    let id = saver.append(&game).map_err(|error| error.to_string())?;
+    let plan = saver.finish().unwrap();
+    assert!(
+        plan.unfit.is_empty() && plan.kept.is_empty(),
+        "{given}: {plan:?}"
+    );
+    let database = base.with(&plan).database();
+    let mut decoded = Decoded::default();
+    database.read_game(id, &mut decoded).unwrap();
+    assert_eq!(save_unedited(&database, id), Ok(Saved::Nothing), "{given}");
+    Ok(tags(&text_of(&decoded)))
+}
+
+/// Tags that come back as they are, one a line.
+const KEPT: &str = r#"
+[Round "Final"]
+[Round "-"]
+[Round "0"]
+[Round "5"]
+[Round "5.2"]
+[Round "?.2"]
+[Round "5.2.1"]
+[Round "5.0"]
+[Round "300"]
+[Round "1/8 final"]
+[Round "Final \ "A""]
+[ECO "B90a"]
+[ECO "B90/05"]
+[ECO "b90"]
+[ECO "B9"]
+[ECO "F00"]
+[ECO "B90"]
+[WhiteElo "2700+"]
+[WhiteElo "c. 2700"]
+[BlackElo "unrated"]
+[EventType "round-robin"]
+[EventType "league"]
+[EventType "swiss"]
+[EventRounds "nine"]
+[EventCountry "XYZ"]
+[EventCategory "high"]
+[WhiteTeamCountry "Nowhere"]
+[SourceVersion "2a"]
+[SourceQuality "good"]
+[TimeControl "40/7200:3600"]
+[TimeControl "*180"]
+[TimeControl "-"]
+[TimeControl "?"]
+[WhiteClock "1:29:59"]
+[WhiteClock "90 minutes"]
+[BlackClock "0:00:00.5"]
+[Variant "Standard"]
+[Variant "From Position"]
+[Termination "normal"]
+[Opening ""]
+[Opening "Ruy Lopez: Morphy Defense"]
+[WhiteFideId "1503014"]
+[WhiteTitle "-"]
+[UTCDate "2024.01.01"]
+[Mode "OTB"]
+[Annotator "?"]
+[Annotator "N. N. (§ 5)"]
+[Board "1.2"]
+[event "lower case"]
+[Note "braces {a} and [b] and ]"]
+[Note "Иванчук Łódź 日本 ♔ £"]
+[Note "two  blanks"]
+[CbhFoo "1"]
+[_x "1"]
+[Event "Open {A} [B]"]
+[Site "St. Petersburg"]
+[Date "2004.??.??"]
+[Date "????.05.01"]
+[EventDate "2004.02.??"]
+[Source "?"]
+"#;
+
+/// Tags that are shown in another form that says the same.
+const CANONICAL: &[(&str, &str)] = &[
+    ("[Round \"05\"]", "5"),
+    ("[Round \"5(2)\"]", "5.2"),
+    ("[Round \" 5 \"]", "5"),
+    ("[Date \"2004-2-24\"]", "2004.02.24"),
+    ("[WhiteElo \"02700\"]", "2700"),
+    ("[EventType \"Swiss (Blitz)\"]", "swiss (blitz)"),
+    ("[EventCategory \"XIV\"]", "14"),
+    ("[White \"Carlsen,Magnus\"]", "Carlsen, Magnus"),
+];
+
+/// Tags that say that nothing is known are not shown.
+const UNKNOWN: &[&str] = &[
+    "[Event \"?\"]",
+    "[Round \"\"]",
+    "[WhiteElo \"-\"]",
+    "[WhiteElo \"0\"]",
+    "[EventDate \"????.??.??\"]",
+    "[SetUp \"0\"]",
+    "[PlyCount \"99\"]",
+];
+
+/// Tags that are refused, since their header cannot hold them.
+const REFUSED: &[&str] = &[
+    "[WhiteElo \"99999\"]",
+    "[WhiteElo \"5000\"]",
+    "[Date \"yesterday\"]",
+    "[EventCategory \"300\"]",
+    "[SetUp \"1\"]",
+    "[Result \"won\"]",
+    "[WhiteElo \"2700\"]\n[WhiteElo \"2701\"]",
+    "[Source \"a\"]\n[Source \"b\"]",
+    "[White \"A\"]\n[White \"B\"]",
+];
+
+#[test]
+fn odd_tags_come_back_as_they_are() {
+    let mut wrong = Vec::new();
+    for line in KEPT.lines().filter(|line| !line.is_empty()) {
+        match appended(line) {
+            Ok(found) if found == tags(line) => {}
+            other => wrong.push(format!("{line}: {other:?}")),
+        }
+    }
+    for (line, shown) in CANONICAL {
+        match appended(line) {
+            Ok(found) if found.len() == 1 && found[0].1 == *shown => {}
+            other => wrong.push(format!("{line}: {other:?}")),
+        }
+    }
+    for line in UNKNOWN {
+        match appended(line) {
+            Ok(found) if found.is_empty() => {}
+            other => wrong.push(format!("{line}: {other:?}")),
+        }
+    }
+    for line in REFUSED {
+        if let Ok(found) = appended(line) {
+            wrong.push(format!("{line}: {found:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn foreign_tags_of_one_name_all_come_back_in_order() {
+    let given = "[Foo \"1\"]\n[Bar \"x\"]\n[Foo \"2\"]\n[Foo \"1\"]";
+    assert_eq!(appended(given), Ok(tags(given)));
+}
+
+/// FENs that come back as they are.
+const FENS: &[&str] = &[
+    "4k3/8/8/8/8/8/8/4K3 w - - 12 34",
+    "4k3/8/8/8/8/8/8/4K3 b - - 99 100",
+    "4k3/8/8/8/8/8/8/4K3 w - - 0 255",
+    "4k3/8/8/8/8/8/8/4K3 w - - 0 256",
+    "4k3/8/8/8/8/8/8/4K3 b - - 7 5000",
+    "4k3/8/8/8/8/8/8/4K3 w - - 1 65535",
+    "4k3/8/8/8/8/8/8/4K3 w KQkq - 0 1",
+    "4k3/8/8/8/8/8/8/4K2R w KQ - 3 9",
+    "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1",
+    "r3k2r/8/8/8/8/8/8/R3K2R w Kq - 5 1",
+    "1r2k1r1/8/8/8/8/8/8/1R2K1R1 w KQkq - 0 1",
+    "1r2k1r1/8/8/8/8/8/8/1R2K1R1 w GBgb - 0 1",
+    "5k2/8/8/8/8/8/8/R4K1R b KQ - 0 1",
+    "bnrkrbnq/pppppppp/8/8/8/8/PPPPPPPP/BNRKRBNQ w KQkq - 0 1",
+    "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+    "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq - 3 40",
+    "4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 10",
+    "4k3/8/8/3pP3/8/8/8/4K3 w - d6 5 10",
+    "8/8/3p4/8/8/4P3/8/8 w - - 0 1",
+    "8/8/3p4/8/8/4P3/8/8 w KQ - 4 1",
+    "k7/8/8/8/8/8/8/RRRRRRRR w - - 0 1",
+    "QQQQkQQQ/8/8/8/8/8/8/4K3 b - - 10 10",
+];
+
+/// FENs that come back in the form that is usual, which says the same.
+const USUAL_FENS: &[(&str, &str)] = &[
+    ("4k3/8/8/8/8/8/8/4K3 w", "4k3/8/8/8/8/8/8/4K3 w - - 0 1"),
+    ("4k3/8/8/8/8/8/8/4K3 w - -", "4k3/8/8/8/8/8/8/4K3 w - - 0 1"),
+    (
+        "4k3/8/8/8/8/8/8/4K3 w - - 0 0",
+        "4k3/8/8/8/8/8/8/4K3 w - - 0 1",
+    ),
+    (
+        "4k3/8/8/3p4/8/8/8/4K3 w - d6 0 1",
+        "4k3/8/8/3p4/8/8/8/4K3 w - - 0 1",
+    ),
+    (
+        "4k3/8/8/3p4/8/8/8/4K3 w - d6 4 1",
+        "4k3/8/8/3p4/8/8/8/4K3 w - - 4 1",
+    ),
+    (
+        "4k3/8/8/8/8/8/8/4K2R w H - 2 1",
+        "4k3/8/8/8/8/8/8/4K2R w K - 2 1",
+    ),
+    (
+        "4k3/8/8/8/8/8/8/4K2R  w  K  -  2  1",
+        "4k3/8/8/8/8/8/8/4K2R w K - 2 1",
+    ),
+    (
+        "r3k2r/8/8/8/8/8/8/R3K2R w qkQK - 0 1",
+        "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1",
+    ),
+];
+
+/// FENs that are refused.
+const NO_FENS: &[&str] = &[
+    "",
+    "none",
+    "8/8/8/8/8/8/8/8 w - - 0 1",
+    "4k3/8/8/8/8/8/8/4K3 w - - 0 65536",
+    "4k3/8/8/8/8/8/8/4K3 w - - 0 99999999999",
+    "4k3/8/8/8/8/8/8/4K3 x - - 0 1",
+    "4k3/8/8/8/8/8/8/4K3 w X - 0 1",
+    "4k3/8/8/8/8/8/8/4K3 w - z9 0 1",
+    "4k3/8/8/8/8/8/4K3 w - - 0 1",
+    "4k3/9/8/8/8/8/8/4K3 w - - 0 1",
+    "PPPPPPPP/PPPPPPPP/PPPPPPPP/PPPPPPPP/PPPPPPPP/8/8/K6k w - - 0 1",
+];
+
+#[test]
+fn every_part_of_a_fen_comes_back() {
+    let read = |fen: &str, rules: &str| {
+        let found = appended(&format!("{rules}[FEN \"{fen}\"]"))?;
+        let fen = found.into_iter().find(|(name, _)| name == "FEN");
+        fen.map(|(_, fen)| fen).ok_or_else(|| "no FEN".to_owned())
+    };
+    let chess960 = "[Variant \"Chess960\"]\n";
+    let mut wrong = Vec::new();
+    let kept = FENS.iter().map(|fen| (*fen, *fen));
+    for (fen, shown) in kept.chain(USUAL_FENS.iter().copied()) {
+        for rules in ["", chess960] {
+            let found = read(fen, rules);
+            // Letters of files are needed where others would be ambiguous.
+            let is_letters = rules == chess960 && fen.contains(" GBgb ");
+            if found.as_deref() != Ok(shown) && !is_letters {
+                wrong.push(format!("{rules}{fen}: {found:?}"));
+            }
+        }
+    }
+    for fen in NO_FENS {
+        if let Ok(found) = read(fen, "") {
+            wrong.push(format!("{fen}: {found}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

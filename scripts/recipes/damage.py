@@ -15,7 +15,7 @@ CBP_HEADER_BYTES, CBP_RECORD_BYTES = 32, 67
 CBH_NEXT_ID, CBH_NEXT_ID_AGAIN = 6, 40
 CBH_MOVES, CBH_ANNOTATIONS, CBH_WHITE, CBH_MOVE_COUNT = 1, 5, 9, 45
 CBA_HEAD_BYTES = 14
-EARLY = 15
+EARLY = 16
 UNSUPPORTED_MODE, ILLEGAL_POSITIONS_MODE = 12, 63
 SECOND_QUEEN_UP = 143  # there is no second queen
 NOT_MOVES = bytes.fromhex("0123456789abcdef")
@@ -43,6 +43,14 @@ def garbage_stream():
 def remarked(title, *annotations, **more):
     """A whole game with these remarks."""
     return whole(title, annotations=annotations, **more)
+
+
+# Tags that no header holds, some of names that headers have; not in the order in which cbfs writes them.
+TAGS = (
+    'A text. [%cbtag FEN "none"] [%cbtag White "Whitehead|"] [%cbtag Black "Other|Name"] [%cbtag White "Whites|"] '
+    '[%cbtag Foo "1"] [%cbtag Foo "2"] [%cbtag WhiteElo "2700"] '
+    '[%cbtag Event ""] [%cbtag Bar "\\\\ \\"x\\" ]"] [%cbtag CbhOtherFoo "3"]'
+)
 
 
 def misplaced():
@@ -83,6 +91,7 @@ def misplaced():
             *((1, after, b"\7\0two"), (1, after, text("three")), (2, after, b"\0\0")),
             (3, after, text("\r\n \r\n")),
         ),
+        remarked("Foreign tags", (-1, after, text(TAGS)), expected={"headers": {"White": "Whitehead"}}),
         whole("Bytes after the end", oddities=moves.Oddities(trailing=b"\0"), defect="cbg"),
         whole("Ends early", moves=" ".join(OPEN.split()[:7]), oddities=moves.Oddities(instead_of_end=b""), defect="cbg"),
         whole("One byte over", mode=1, oddities=moves.Oddities(trailing=b"\x12"), defect="cbg"),

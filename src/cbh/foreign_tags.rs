@@ -2,13 +2,19 @@
 //! at the end of the text about the game, in no language.
 //!
 //! A name that its field cannot hold stands there too: what is stored of it
-//! is its begin, with `?` for characters that the page lacks. The tag counts
-//! as long as that is so; of a player it has `last|first`.
+//! is its begin, with `?` for characters that the page lacks; of a player the
+//! tag has `last|first`. So does a FEN of which the stored start lacks the
+//! half-move clock, a high move number or castling rights. Such a tag counts as
+//! long as that is so; after that it is a foreign tag like others.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+
+use shakmaty::CastlingMode;
 
 use super::save::shown::shows;
-use crate::game::{Annotation, Annotations, Game, Headers, Nation, PlayerName, PlyId, Text};
+use super::{CodePage, StoredGame, annotations};
+use crate::game::{Annotation, Annotations, Game, Headers, Nation, PlayerName, PlyId, Start, Text};
 
 /// What such a tag pair begins with.
 const MARK: &str = "[%cbtag ";
@@ -16,18 +22,29 @@ const MARK: &str = "[%cbtag ";
 /// What ends it.
 const END: &str = "\"]";
 
+/// The tag of a start position.
+const FEN: &str = "FEN";
+
 /// The game with its foreign tags in the text about it, and with its names
-/// that are longer than `stored` has them.
-pub(super) fn lowered<'g>(game: &'g Game, stored: &Headers) -> Cow<'g, Game> {
+/// that are longer than `stored` has them; tags that are among `old` in their
+/// order there.
+pub(super) fn lowered<'g>(
+    game: &'g Game,
+    stored: &Headers,
+    old: &[(String, String)],
+) -> Cow<'g, Game> {
     let whole = cut_names(stored, &game.headers);
-    if game.foreign_tags.is_empty() && whole.is_empty() {
+    let fen = game.start.written_fen.as_ref();
+    if game.foreign_tags.is_empty() && whole.is_empty() && fen.is_none() {
         return Cow::Borrowed(game);
     }
     let foreign = game.foreign_tags.iter();
     let foreign = foreign.map(|(name, value)| spelled(name, value));
     let whole = whole.iter().map(|(name, value)| spelled(name, value));
-    let pairs: Vec<String> = foreign.chain(whole).collect();
-    let pairs = pairs.join(" ");
+    let fen = fen.map(|fen| spelled(FEN, fen));
+    let pairs: Vec<String> = foreign.chain(whole).chain(fen).collect();
+    let old = old.iter().map(|(name, value)| spelled(name, value));
+    let pairs = in_order_of(old, &pairs).join(" ");
     let mut game = game.clone();
     game.foreign_tags.clear();
     let place = last_text(&game.annotations);
@@ -46,6 +63,41 @@ pub(super) fn lowered<'g>(game: &'g Game, stored: &Headers) -> Cow<'g, Game> {
     Cow::Owned(game)
 }
 
+/// The pairs, first those that are among `old`, in their order there.
+fn in_order_of(old: impl Iterator<Item = String>, pairs: &[String]) -> Vec<&str> {
+    let mut left: HashMap<&str, usize> = HashMap::new();
+    for pair in pairs {
+        *left.entry(pair).or_default() += 1;
+    }
+    let mut ordered = Vec::with_capacity(pairs.len());
+    let mut take = |pair: &str| {
+        let (pair, count) = left.get_key_value(pair)?;
+        let (pair, count) = (*pair, count.checked_sub(1)?);
+        left.insert(pair, count);
+        ordered.push(pair);
+        Some(())
+    };
+    for pair in old {
+        take(&pair);
+    }
+    for pair in pairs {
+        take(pair);
+    }
+    ordered
+}
+
+/// The tag pairs of a stored game, in order.
+pub(super) fn stored(stored: &StoredGame, page: CodePage) -> Vec<(String, String)> {
+    let record = stored.annotations.as_deref().unwrap_or_default();
+    let remarks = annotations::decoded(record, page).into_iter();
+    let about_game = remarks.filter(|(remark, _)| remark.position == -1);
+    let texts = about_game.filter_map(|(_, remark)| match remark {
+        Annotation::TextAfter(text) if is_plain(&text) => Some(text.text),
+        _ => None,
+    });
+    texts.last().map_or_else(Vec::new, |text| parted(&text).1)
+}
+
 /// Takes the tag pairs out of the text about the game.
 pub(super) fn lift(game: &mut Game) {
     let Some(place) = last_text(&game.annotations) else {
@@ -60,11 +112,17 @@ pub(super) fn lift(game: &mut Game) {
         return;
     }
     let rest = rest.to_owned();
+    // A second tag for one name is a foreign one.
+    let mut restored = Vec::new();
     for (name, value) in tags {
-        if restore_name(&mut game.headers, &name, &value) {
-            continue;
-        }
-        if game.foreign_tags.iter().all(|(other, _)| *other != name) {
+        let is_restored = !restored.contains(&name)
+            && match name.as_str() {
+                FEN => restore_fen(&mut game.start, &value),
+                name => restore_name(&mut game.headers, name, &value),
+            };
+        if is_restored {
+            restored.push(name);
+        } else {
             game.foreign_tags.push((name, value));
         }
     }
@@ -95,8 +153,7 @@ fn cut_names(stored: &Headers, whole: &Headers) -> Vec<(&'static str, String)> {
     let stored_players = [&stored.white, &stored.black];
     let players = [&whole.white, &whole.black].into_iter().zip(stored_players);
     for (name, (whole, stored)) in PLAYERS.into_iter().zip(players) {
-        let is_same = shows(&stored.last, &whole.last) && shows(&stored.first, &whole.first);
-        if !is_same && is_cut_player(stored, whole) {
+        if is_shown_cut(stored, whole) {
             cut.push((name, format!("{}|{}", whole.last, whole.first)));
         }
     }
@@ -112,8 +169,20 @@ fn cut_names(stored: &Headers, whole: &Headers) -> Vec<(&'static str, String)> {
     cut
 }
 
-/// Brings back a name of which the headers have a part; whether the tag is
-/// one for that.
+/// Brings back a FEN of which the start has a part; whether it has.
+fn restore_fen(start: &mut Start, fen: &str) -> bool {
+    let mode = CastlingMode::from_chess960(start.is_chess960);
+    let Some(written) = Start::from_fen(fen, mode) else {
+        return false;
+    };
+    let is_it = written.written_fen.as_deref() == Some(fen) && start.is_stored_as(&written);
+    if is_it {
+        *start = written;
+    }
+    is_it
+}
+
+/// Brings back a name of which the headers have a part; whether they have.
 fn restore_name(headers: &mut Headers, name: &str, value: &str) -> bool {
     let [white, black] = PLAYERS;
     let player = match name {
@@ -123,33 +192,35 @@ fn restore_name(headers: &mut Headers, name: &str, value: &str) -> bool {
     };
     if let Some(player) = player {
         // A name has few bars; a hostile one must not cost more than a few.
-        let splits = value.match_indices('|').take(8).filter_map(|(at, _)| {
+        let mut splits = value.match_indices('|').take(8).filter_map(|(at, _)| {
             let (last, first) = value.split_at_checked(at)?;
             Some(PlayerName {
                 last: last.to_owned(),
                 first: first.strip_prefix('|')?.to_owned(),
             })
         });
-        if let Some(whole) = splits
-            .into_iter()
-            .find(|whole| is_cut_player(player, whole))
-        {
+        let whole = splits.find(|whole| is_shown_cut(player, whole));
+        let is_found = whole.is_some();
+        if let Some(whole) = whole {
             *player = whole;
         }
-        return true;
+        return is_found;
     }
     let mut names = plain_names(headers).into_iter();
     let Some((_, place)) = names.find(|(known, _)| *known == name) else {
         return false;
     };
-    if is_cut(place, value) {
+    let is_it = !shows(place, value) && is_cut(place, value);
+    if is_it {
         value.clone_into(place);
     }
-    true
+    is_it
 }
 
-fn is_cut_player(stored: &PlayerName, whole: &PlayerName) -> bool {
-    is_cut(&stored.last, &whole.last) && is_cut(&stored.first, &whole.first)
+/// Whether `stored` is a player of whose name the fields hold a part only.
+fn is_shown_cut(stored: &PlayerName, whole: &PlayerName) -> bool {
+    let is_same = shows(&stored.last, &whole.last) && shows(&stored.first, &whole.first);
+    !is_same && is_cut(&stored.last, &whole.last) && is_cut(&stored.first, &whole.first)
 }
 
 /// Whether `stored` is what a field can hold of `whole`.
@@ -163,15 +234,15 @@ fn is_cut(stored: &str, whole: &str) -> bool {
 
 /// Which remark about the game is the text that has the tag pairs.
 fn last_text(annotations: &Annotations) -> Option<usize> {
-    let is_plain = |remark: &Annotation| {
-        matches!(remark, Annotation::TextAfter(text)
-            if text.language == Nation::NONE && text.lead == 0)
-    };
     let remarks = annotations.on(PlyId::START).enumerate();
     remarks
-        .filter(|(_, remark)| is_plain(remark))
+        .filter(|(_, remark)| matches!(remark, Annotation::TextAfter(text) if is_plain(text)))
         .last()
         .map(|(at, _)| at)
+}
+
+fn is_plain(text: &Text) -> bool {
+    text.language == Nation::NONE && text.lead == 0
 }
 
 /// Changes the words of a text about the game; takes it out if none are left.
@@ -299,7 +370,7 @@ mod tests {
         let tags = [("WhiteFideId", "1503014"), ("Note", "a \"b\" \\ ]c [%x")];
         for text in [None, Some("A fine game."), Some("With [%cbtag in it")] {
             let game = game(text, &tags);
-            let mut again = lowered(&game, &game.headers).into_owned();
+            let mut again = lowered(&game, &game.headers, &[]).into_owned();
             assert!(again.foreign_tags.is_empty());
             lift(&mut again);
             assert_eq!(again.foreign_tags, game.foreign_tags);
@@ -320,7 +391,7 @@ mod tests {
         let mut stored = whole.headers.clone();
         stored.white = player("M?ller", "Karl");
         stored.tournament.place = "?r?m".to_owned();
-        let mut read = lowered(&whole, &stored).into_owned();
+        let mut read = lowered(&whole, &stored, &[]).into_owned();
         read.headers = stored.clone();
         lift(&mut read);
         assert_eq!(read.headers.white, whole.headers.white);
@@ -328,11 +399,13 @@ mod tests {
         assert_eq!(read.annotations, whole.annotations);
         assert!(read.foreign_tags.is_empty());
         // The entity has got another name since.
-        let mut renamed = lowered(&whole, &stored).into_owned();
+        let mut renamed = lowered(&whole, &stored, &[]).into_owned();
+        renamed.headers = stored.clone();
         renamed.headers.tournament.place = "Kashgar".to_owned();
         lift(&mut renamed);
         assert_eq!(renamed.headers.tournament.place, "Kashgar");
-        assert!(renamed.foreign_tags.is_empty());
+        let stale = ("Site".to_owned(), "Ürümqi".to_owned());
+        assert_eq!(renamed.foreign_tags, [stale]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::ops::Range;
 use super::annotations::{self, StoredRemark};
 use super::moves::{self, EncodeError, Encoded};
 use super::{CodePage, GameId, StoredGame};
-use crate::game::{Annotation, Game, MoveTree, PlyId, Start};
+use crate::game::{Annotation, Game, MoveTree, PlyId};
 use matched::Matched;
 use merge::Merge;
 
@@ -67,7 +67,7 @@ pub fn rewrite(
     page: CodePage,
 ) -> Result<StoredGame, EncodeError> {
     let matched = Matched::new(&read.tree, &edited.tree);
-    let keeps_moves = matched.is_same && starts_alike(&read.start, &edited.start);
+    let keeps_moves = matched.is_same && read.start.is_stored_as(&edited.start);
     let (moves, sequence) = if keeps_moves {
         (stored.moves.clone(), None)
     } else {
@@ -117,16 +117,6 @@ pub(super) fn has_same_moves(one: &MoveTree, other: &MoveTree) -> bool {
 /// the stream.
 fn position_of(ply: PlyId) -> i32 {
     i32::try_from(ply.index()).map_or(i32::MAX, |index| index - 1)
-}
-
-/// Whether both starts have the same text.
-pub(super) fn starts_alike(a: &Start, b: &Start) -> bool {
-    let fen = |start: &Start| {
-        let mut fen = Vec::new();
-        start.append_fen_to(&mut fen);
-        fen
-    };
-    a.is_set_up == b.is_set_up && a.is_chess960 == b.is_chess960 && fen(a) == fen(b)
 }
 
 /// A remark to be stored: position, kind, payload.

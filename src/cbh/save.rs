@@ -40,7 +40,7 @@ use super::extended::{ExtendedRecord, FileHeader as ExtendedHeader};
 use super::moves::{Encoded, MoveDecoder};
 use super::record::{self, GameRecord, NEW_GAME, RECORD_BYTES};
 use super::references::Reference;
-use super::rewrite::{has_same_moves, starts_alike, write_encoded};
+use super::rewrite::{has_same_moves, write_encoded};
 use super::{
     Database, Decoded, Effects, FileKind, GameFacts, GameId, StoredGame, foreign_tags, moves,
     rewrite,
@@ -182,8 +182,9 @@ impl<'a> Saver<'a> {
         let mut sheet = before;
         let tells_more = self.set_headers(&mut sheet, Some(read), edited)?;
         let names = self.names(&sheet, edited)?;
-        let edited = &*foreign_tags::lowered(edited, &names);
         let page = self.database.code_page();
+        let stored_tags = foreign_tags::stored(&stored, page);
+        let edited = &*foreign_tags::lowered(edited, &names, &stored_tags);
         let new = rewrite(id, &stored, read, edited, page)?;
         self.set_content(&mut sheet, &before, (&stored, read), (&new, edited))?;
         let is_top_game_no_more = read.headers.is_top_game && !edited.headers.is_top_game;
@@ -232,7 +233,7 @@ impl<'a> Saver<'a> {
         let mut sheet = before;
         self.set_headers(&mut sheet, None, game)?;
         let names = self.names(&sheet, game)?;
-        let game = &*foreign_tags::lowered(game, &names);
+        let game = &*foreign_tags::lowered(game, &names, &[]);
         let new = write_encoded(id, game, encoded, self.database.code_page())?;
         if new.annotations.is_some() {
             self.ensure_reads_back(&new, game)?;
@@ -351,7 +352,7 @@ fn ensure_moves_read_back(encoded: &Encoded, game: &Game) -> Result<(), SaveErro
 
 fn ensure_same(is_read: bool, game: &Game, again: &Game) -> Result<(), SaveError> {
     let is_same = is_read && has_same_moves(&game.tree, &again.tree);
-    if is_same && starts_alike(&game.start, &again.start) {
+    if is_same && game.start.is_stored_as(&again.start) {
         return Ok(());
     }
     let what = "the moves would be read as others".to_owned();

@@ -66,7 +66,7 @@ pub struct Game {
     /// Remarks on the moves and on the whole game.
     pub annotations: Annotations,
     /// Tag pairs of a PGN that no header has a place for, name and value, in
-    /// order; no name occurs twice.
+    /// order. One of a header's name is what the header cannot hold.
     pub foreign_tags: Vec<(String, String)>,
 }
 

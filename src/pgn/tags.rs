@@ -9,6 +9,8 @@ mod value;
 
 pub(super) use decode::{decode, is_chess960};
 
+use std::collections::HashSet;
+
 use data_encoding::HEXLOWER;
 use shakmaty::Color;
 
@@ -21,9 +23,11 @@ use crate::game::{
 
 /// Appends all tag pairs of `game`, a line each.
 pub(super) fn encode(game: &Game, out: &mut Vec<u8>) {
+    let begin = out.len();
     let mut tags = Tags { out };
     let headers = &game.headers;
-    tags.roster(headers);
+    let round = whole_round(game);
+    tags.roster(headers, round);
     tags.rating_and_opening(headers);
     tags.start(game);
     tags.event(headers);
@@ -31,9 +35,26 @@ pub(super) fn encode(game: &Game, out: &mut Vec<u8>) {
     tags.teams(headers);
     tags.clocks(game);
     tags.private(headers, medals_of(&game.annotations));
-    for (name, value) in &game.foreign_tags {
-        tags.with(name, |out| append_escaped(value, out));
+    if !game.foreign_tags.is_empty() {
+        tags.foreign(game, begin, round);
     }
+}
+
+/// What the name of a tag begins with whose plain name is that of a header,
+/// where it would be read as the header.
+const OTHER: &str = "CbhOther";
+
+/// The round as it was written, as long as the headers have what can be told
+/// of it: `Final`, `5.2.1`.
+fn whole_round(game: &Game) -> Option<&str> {
+    let Headers {
+        round, subround, ..
+    } = game.headers;
+    let mut rounds = game.foreign_tags.iter().filter(|(name, _)| name == "Round");
+    let is_told =
+        |value: &str| !value::is_plain_round(value) && value::round(value) == (round, subround);
+    let (_, value) = rounds.next()?;
+    is_told(value).then_some(value)
 }
 
 /// The languages a label is given in, as private tags call them.
@@ -64,12 +85,13 @@ struct Tags<'o> {
 }
 
 impl Tags<'_> {
-    fn roster(&mut self, headers: &Headers) {
+    fn roster(&mut self, headers: &Headers, round: Option<&str>) {
         self.text_or_unknown("Event", &headers.tournament.title);
         self.text_or_unknown("Site", &headers.tournament.place);
         self.with("Date", |out| headers.date.append_to(out));
-        self.with("Round", |out| {
-            append_round(headers.round, headers.subround, out);
+        self.with("Round", |out| match round {
+            Some(round) => append_escaped(round, out),
+            None => append_round(headers.round, headers.subround, out),
         });
         self.player("White", &headers.white);
         self.player("Black", &headers.black);
@@ -93,7 +115,10 @@ impl Tags<'_> {
         }
         if game.start.is_set_up {
             self.text("SetUp", "1");
-            self.with("FEN", |out| game.start.append_fen_to(out));
+            self.with("FEN", |out| match &game.start.written_fen {
+                Some(fen) => append_escaped(fen, out),
+                None => game.start.append_fen_to(out),
+            });
         }
         let plies = game.tree.main_line_len();
         self.with("PlyCount", |out| {
@@ -183,6 +208,28 @@ impl Tags<'_> {
             _ => None,
         });
         self.text("TimeControl", &control.unwrap_or_default());
+    }
+
+    /// The foreign tags, behind the others, which begin at `begin`. The first
+    /// `round` stands there already.
+    fn foreign(&mut self, game: &Game, begin: usize, round: Option<&str>) {
+        let text = self.out.get(begin..).unwrap_or_default();
+        let names = text.split(|&byte| byte == b'\n').filter_map(|line| {
+            let name = line.strip_prefix(b"[")?;
+            name.split(|&byte| byte == b' ').next()
+        });
+        let taken: HashSet<Vec<u8>> = names.map(<[u8]>::to_vec).collect();
+        let mut round = round;
+        for (name, value) in &game.foreign_tags {
+            if name == "Round" && round.take().is_some() {
+                continue;
+            }
+            if decode::stays_foreign(name, value) && !taken.contains(name.as_bytes()) {
+                self.with(name, |out| append_escaped(value, out));
+            } else {
+                self.with(&format!("{OTHER}{name}"), |out| append_escaped(value, out));
+            }
+        }
     }
 
     fn private(&mut self, headers: &Headers, told: u16) {
@@ -327,7 +374,7 @@ pub(crate) fn roman(number: u32) -> Option<&'static str> {
 }
 
 /// `5`, `5.2`, `?.2`, `?`.
-fn append_round(round: u8, subround: u8, out: &mut Vec<u8>) {
+pub(in crate::pgn) fn append_round(round: u8, subround: u8, out: &mut Vec<u8>) {
     match round {
         0 => out.push(b'?'),
         round => append_decimal(u32::from(round), out),

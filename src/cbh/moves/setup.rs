@@ -186,8 +186,8 @@ impl StoredSetup {
     ///
     /// # Errors
     ///
-    /// [`Malformed`] for a piece that there is none of, or if the 192 bits
-    /// end before h8.
+    /// [`Malformed`] for a piece that there is none of, a board without pieces,
+    /// or if the 192 bits end before h8.
     pub(super) fn decode(reader: &mut ByteReader<'_>) -> Result<StoredSetup, Malformed> {
         let at = reader.position();
         let fault = |what: &str| Malformed::new(at, format!("start position: {what}"));
@@ -210,6 +210,9 @@ impl StoredSetup {
             setup
                 .board
                 .set_piece_at(square(number), Piece { color, role });
+        }
+        if setup.board.occupied().is_empty() {
+            return Err(fault("no piece"));
         }
         setup.ep_square = match turn_and_file & 0x0f {
             file @ 1..=8 => Some(Square::from_coords(

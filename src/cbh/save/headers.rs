@@ -14,7 +14,6 @@ use crate::cbh::FileKind;
 use crate::cbh::entities::{Entity, ExtraChange, Unfit};
 use crate::cbh::extended::ExtendedRecord;
 use crate::cbh::record::{self, CHESS960_WORDS, GameRecord};
-use crate::cbh::rewrite::starts_alike;
 use crate::game::{
     Date, Game, GameResult, GameTag, Headers, PlayerName, RatingType, Source, Team, Tournament,
 };
@@ -92,7 +91,7 @@ impl Sheet {
     fn set_opening(&mut self, old: Option<&Game>, new: &Game) -> bool {
         let record = &mut self.record;
         let eco = new.headers.eco;
-        let keeps_start = old.is_some_and(|old| starts_alike(&old.start, &new.start));
+        let keeps_start = old.is_some_and(|old| old.start.is_stored_as(&new.start));
         let is_number = record.opening >= CHESS960_WORDS;
         match (new.start.is_chess960, keeps_start) {
             (true, true) if is_number => eco == record.eco(),

@@ -5,20 +5,20 @@
 //! would have no tag of that name: nothing is lost. A number that is too large
 //! is an error, and so is a date that is none.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use data_encoding::HEXLOWER_PERMISSIVE;
-use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Color};
 
 use super::value::{
     Value, category, clock, date, eco, event_type, is_plain_round, number, round, sub_code,
     team_details,
 };
-use super::{TAG_NAMES, roman};
+use super::{OTHER, TAG_NAMES, roman};
 use crate::game::{
     Annotation, Date, Eco, EventKind, Game, GameResult, Headers, Nation, PlayerName, PlyId,
-    RatingType, Source, Start, Team, Tournament,
+    RatingType, Source, Stage, Start, Team, Tournament,
 };
 use crate::pgn::command::{clock_tag, parse_time_control, time_control_tag};
 use crate::pgn::error::{Error, quoted};
@@ -54,26 +54,100 @@ pub(in crate::pgn) fn decode(
     tags.clocks(remarks);
     let round = tags.round(headers);
     tags.take("PlyCount");
-    game.foreign_tags = tags.foreign();
-    let whole_round = round.map(|round| ("CbhRound".to_owned(), round));
-    game.foreign_tags.extend(whole_round);
+    game.foreign_tags.extend(round);
+    tags.foreign(&mut game.foreign_tags)?;
     Ok(result)
 }
 
-/// What a game says once: of two of these none can be dropped. Of two results
-/// one has to agree with the end of the game.
+/// Whether a foreign tag would be one again when it is read: of the names that
+/// headers have, those with a value that the header cannot hold.
+pub(super) fn stays_foreign(name: &str, value: &str) -> bool {
+    let value = value.trim();
+    let is_beyond = match name {
+        "ECO" => matches!(eco(value), Value::Unknown),
+        "WhiteElo" | "BlackElo" | "EventRounds" | "SourceVersion" | "SourceQuality" => {
+            matches!(number::<u64>(value), Value::Unknown)
+        }
+        "EventType" => matches!(event_type(value), Value::Unknown),
+        "EventCategory" => matches!(category(value), Value::Unknown),
+        "EventCountry" | "WhiteTeamCountry" | "BlackTeamCountry" => {
+            Nation::from_code(value).is_none() && matches!(number::<u64>(value), Value::Unknown)
+        }
+        "WhiteClock" | "BlackClock" => clock_as_ours(value).is_none(),
+        "TimeControl" => time_control_as_ours(value).is_none(),
+        "Variant" => return !is_chess960(value),
+        "CbhResult" => return unequal_result(value.as_bytes()).is_some(),
+        name => return !is_header(name),
+    };
+    is_beyond && (name.ends_with("Clock") || name == "TimeControl" || !says_nothing(value))
+}
+
+/// Whether a tag of this name is always one of a header, or none.
+fn is_header(name: &str) -> bool {
+    const HEADERS: [&str; 21] = [
+        "Event",
+        "Site",
+        "Date",
+        "Round",
+        "White",
+        "Black",
+        "Result",
+        "Annotator",
+        "SetUp",
+        "Setup",
+        "FEN",
+        "Fen",
+        "PlyCount",
+        "EventDate",
+        "EventEndDate",
+        "SourceTitle",
+        "Source",
+        "SourceDate",
+        "SourceVersionDate",
+        "WhiteTeam",
+        "BlackTeam",
+    ];
+    const PRIVATE: [&str; 11] = [
+        "CbhTeamEvent",
+        "CbhWhite",
+        "CbhBlack",
+        "CbhSubEco",
+        "CbhWhiteTeam",
+        "CbhBlackTeam",
+        "CbhLineEval",
+        "CbhMedals",
+        "CbhTopGame",
+        "CbhWhiteEloType",
+        "CbhBlackEloType",
+    ];
+    HEADERS.contains(&name)
+        || PRIVATE.contains(&name)
+        || TAG_NAMES.contains(&name)
+        || name.starts_with(OTHER)
+}
+
+/// Whether a value says that a header is not given.
+fn says_nothing(value: &str) -> bool {
+    matches!(value, "" | "?" | "-")
+}
+
+/// What a game says once, even if both say the same.
 const ONCE: [&str; 6] = ["Event", "Site", "Date", "Round", "White", "Black"];
 
 /// The tag pairs of one game that no header has taken yet.
 struct Tags<'t> {
     text: &'t [u8],
     pairs: Vec<Option<TagPair<'t>>>,
+    /// The first tag of each name.
     index: HashMap<&'t str, usize>,
+    /// Whether a name is there twice.
+    has_second: bool,
+    /// The tags that headers took.
+    taken: Vec<(&'t str, Cow<'t, str>)>,
 }
 
 impl<'t> Tags<'t> {
-    /// Of tags with one name the last counts, as in other programs; but those
-    /// of [`ONCE`] have no second.
+    /// Of tags with one name the first is the header's.
     fn new(
         text: &'t [u8],
         pairs: Vec<TagPair<'t>>,
@@ -83,24 +157,32 @@ impl<'t> Tags<'t> {
             text,
             pairs: Vec::with_capacity(pairs.len()),
             index: HashMap::with_capacity(pairs.len()),
+            has_second: false,
+            taken: Vec::new(),
         };
         for pair in pairs {
-            let is_single = ONCE.contains(&pair.name);
-            if let Some(first) = tags.get(pair.name).filter(|_| is_single) {
-                if first.value == pair.value && leniency.takes(Liberty::TagTwice) {
-                    continue;
+            let at = tags.pairs.len();
+            let first = *tags.index.entry(pair.name).or_insert(at);
+            if first != at {
+                if ONCE.contains(&pair.name) {
+                    let first = tags.get(pair.name);
+                    let is_same = first.is_some_and(|first| first.value == pair.value);
+                    if is_same && leniency.takes(Liberty::TagTwice) {
+                        continue;
+                    }
+                    return Err(tags.second(&pair));
                 }
-                let found = format!("a second tag {}", pair.name);
-                return Err(Error::new(text, pair.place, found, "one of this name"));
-            }
-            if let Some(earlier) = tags.index.insert(pair.name, tags.pairs.len())
-                && let Some(place) = tags.pairs.get_mut(earlier)
-            {
-                *place = None;
+                tags.has_second = true;
             }
             tags.pairs.push(Some(pair));
         }
         Ok(tags)
+    }
+
+    #[cold]
+    fn second(&self, pair: &TagPair<'_>) -> Error {
+        let found = format!("a second tag {}", pair.name);
+        Error::new(self.text, pair.place, found, "one of this name")
     }
 
     fn get(&self, name: &str) -> Option<&TagPair<'t>> {
@@ -109,7 +191,9 @@ impl<'t> Tags<'t> {
 
     fn take(&mut self, name: &str) -> Option<TagPair<'t>> {
         let at = *self.index.get(name)?;
-        self.pairs.get_mut(at)?.take()
+        let pair = self.pairs.get_mut(at)?.take()?;
+        self.taken.push((pair.name, pair.value.clone()));
+        Some(pair)
     }
 
     /// The value; nothing for an absent tag.
@@ -139,7 +223,7 @@ impl<'t> Tags<'t> {
             return Ok(T::default());
         };
         let value = pair.value.trim();
-        let says_nothing = matches!(value, "" | "?" | "-");
+        let says_nothing = says_nothing(value);
         match parse(value) {
             Value::Known(value) => {
                 self.take(name);
@@ -194,11 +278,28 @@ impl<'t> Tags<'t> {
         Error::new(self.text, pair.place, found, expected)
     }
 
-    /// The tags that no header took, in order.
-    fn foreign(self) -> Vec<(String, String)> {
-        let left = self.pairs.into_iter().flatten();
-        left.map(|pair| (pair.name.to_owned(), pair.value.into_owned()))
-            .collect()
+    /// Appends the tags that no header took, in order.
+    ///
+    /// # Errors
+    ///
+    /// A second tag of a header that says something else than the first.
+    fn foreign(mut self, foreign: &mut Vec<(String, String)>) -> Result<(), Error> {
+        for at in 0..self.pairs.len() {
+            let Some(pair) = self.pairs.get_mut(at).and_then(Option::take) else {
+                continue;
+            };
+            if self.has_second
+                && let Some((_, value)) = self.taken.iter().find(|(name, _)| *name == pair.name)
+            {
+                if *value == pair.value {
+                    continue;
+                }
+                return Err(self.second(&pair));
+            }
+            let name = pair.name.strip_prefix(OTHER).unwrap_or(pair.name);
+            foreign.push((name.to_owned(), pair.value.into_owned()));
+        }
+        Ok(())
     }
 }
 
@@ -217,19 +318,20 @@ impl Tags<'_> {
                 None => Ok(()),
             };
         };
-        let Ok(fen) = Fen::from_ascii(pair.value.trim().as_bytes()) else {
-            return Err(self.misfit(&pair, "a position in six fields"));
-        };
-        let setup = fen.into_setup();
-        if setup.board.occupied().is_empty() {
-            return Err(self.misfit(&pair, "a position with pieces"));
-        }
-        let Ok(move_number) = u16::try_from(setup.fullmoves.get()) else {
-            return Err(self.misfit(&pair, "a move number up to 65535"));
-        };
         let mode = CastlingMode::from_chess960(start.is_chess960);
-        *start = Start::set_up(setup, mode, move_number);
-        Ok(())
+        match Start::from_fen(&pair.value, mode) {
+            Some(found) if found.position.board().occupied().is_empty() => {
+                Err(self.misfit(&pair, "a position with pieces"))
+            }
+            Some(found) => {
+                *start = found;
+                Ok(())
+            }
+            None => {
+                let expected = "a position in six fields, with a move number up to 65535";
+                Err(self.misfit(&pair, expected))
+            }
+        }
     }
 
     fn roster(&mut self, headers: &mut Headers) -> Result<(), Error> {
@@ -242,17 +344,11 @@ impl Tags<'_> {
     }
 
     /// The round. One that our headers cannot hold, `Final` or `5.2.1`, is
-    /// given whole: it is kept as `CbhRound`, for as long as `Round` says what
-    /// we made of it.
-    fn round(&mut self, headers: &mut Headers) -> Option<String> {
+    /// given as a foreign tag too.
+    fn round(&mut self, headers: &mut Headers) -> Option<(String, String)> {
         let value = self.text("Round");
         (headers.round, headers.subround) = round(&value);
-        let whole = self.take("CbhRound").map(|pair| pair.value.into_owned());
-        let is_same = |whole: &String| round(whole) == round(&value);
-        if is_plain_round(&value) {
-            return whole.filter(is_same);
-        }
-        Some(value)
+        (!is_plain_round(&value)).then(|| ("Round".to_owned(), value))
     }
 
     /// The name, split at its first comma; but as `parts` says, if joining
@@ -401,15 +497,11 @@ impl Tags<'_> {
     fn clocks(&mut self, remarks: &mut Remarks) {
         for (name, color) in [("WhiteClock", Color::White), ("BlackClock", Color::Black)] {
             self.remark(name, remarks, |text| {
-                let time = clock(text)?;
-                let is_ours = clock_tag(time).as_deref() == Some(text);
-                is_ours.then_some(Annotation::Clock(color, time))
+                Some(Annotation::Clock(color, clock_as_ours(text)?))
             });
         }
         self.remark("TimeControl", remarks, |text| {
-            let stages = parse_time_control(text)?;
-            let is_ours = time_control_tag(&stages).as_deref() == Some(text);
-            is_ours.then_some(Annotation::TimeControl(stages))
+            time_control_as_ours(text).map(Annotation::TimeControl)
         });
     }
 
@@ -424,6 +516,17 @@ impl Tags<'_> {
             self.take(name);
         }
     }
+}
+
+/// A clock in the form that we write.
+fn clock_as_ours(text: &str) -> Option<i32> {
+    clock(text).filter(|time| clock_tag(*time).as_deref() == Some(text))
+}
+
+/// A time control in the form that we write.
+fn time_control_as_ours(text: &str) -> Option<[Stage; 3]> {
+    let stages = parse_time_control(text)?;
+    (time_control_tag(&stages).as_deref() == Some(text)).then_some(stages)
 }
 
 pub(in crate::pgn) fn is_chess960(variant: &str) -> bool {

@@ -1,5 +1,6 @@
 //! Tag values into numbers, dates, rounds, events and teams.
 
+use super::append_round;
 use crate::game::{Date, Eco, EventKind, Speed};
 
 /// What a tag value says.
@@ -80,17 +81,20 @@ pub(super) fn round(text: &str) -> (u8, u8) {
     (part(), part())
 }
 
-/// Whether `round` and `?` are all that a round says.
+/// Whether round and subround are all that a round says: whether it would be
+/// shown so, but for `5(2)`, leading zeros and blanks.
 pub(super) fn is_plain_round(text: &str) -> bool {
-    let (first, second) = match text.trim() {
-        "" | "-" => return true,
-        text => match text.split_once(['.', '(']) {
-            Some((first, second)) => (first, second.strip_suffix(')').unwrap_or(second)),
-            None => (text, "0"),
-        },
+    let (number, subround) = round(text);
+    let mut shown = Vec::new();
+    append_round(number, subround, &mut shown);
+    let text = text.trim();
+    let dotted = match text.strip_suffix(')').and_then(|text| text.split_once('(')) {
+        Some((first, second)) => format!("{first}.{second}"),
+        None => text.to_owned(),
     };
-    let is_small = |part: &str| is_number(part) && part.parse::<u8>().is_ok();
-    (is_small(first) || first == "?") && is_small(second)
+    let parts = dotted.split('.').map(|part| part.trim_start_matches('0'));
+    let plain = parts.collect::<Vec<_>>().join(".");
+    text.is_empty() || plain.as_bytes() == shown
 }
 
 /// `C89`, without a sub-code.
@@ -242,8 +246,14 @@ mod tests {
             ("5(2)", (5, 2), true),
             ("?.2", (0, 2), true),
             ("?", (0, 0), true),
-            ("-", (0, 0), true),
             ("", (0, 0), true),
+            ("05", (5, 0), true),
+            ("-", (0, 0), false),
+            ("0", (0, 0), false),
+            ("5.0", (5, 0), false),
+            ("?.0", (0, 0), false),
+            ("0.2", (0, 2), false),
+            ("+5", (5, 0), false),
             ("5.2.1", (5, 2), false),
             ("300", (0, 0), false),
             ("Final", (0, 0), false),

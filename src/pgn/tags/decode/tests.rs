@@ -103,22 +103,92 @@ fn what_no_header_holds_stays_a_tag() {
     let tags = r#"[Opening "Ruy Lopez"] [ECO "C89a"] [PlyCount "3"] [WhiteElo "?"]
         [BlackElo "1500P"] [Variant "Standard"] [Round "Final"] [TimeControl "?"]"#;
     let expected = [
+        ("Round", "Final"),
         ("Opening", "Ruy Lopez"),
         ("ECO", "C89a"),
         ("BlackElo", "1500P"),
         ("Variant", "Standard"),
         ("TimeControl", "?"),
-        ("CbhRound", "Final"),
     ];
     let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
     assert_eq!(game(tags).foreign_tags, expected);
 }
 
 #[test]
-fn of_two_tags_with_one_name_the_last_counts() {
-    let game = game(r#"[WhiteElo "1"] [X "1"] [WhiteElo "2"] [X "2"] [Result "1-0"] [Result "*"]"#);
-    assert_eq!(game.headers.white_elo, 2);
-    assert_eq!(game.foreign_tags, [("X".to_owned(), "2".to_owned())]);
+fn a_second_tag_is_kept_if_foreign_and_refused_if_a_header_says_another_thing() {
+    let game = game(r#"[WhiteElo "1"] [X "1"] [WhiteElo "1"] [X "2"] [Y ""] [X "1"]"#);
+    assert_eq!(game.headers.white_elo, 1);
+    let expected = [("X", "1"), ("X", "2"), ("Y", ""), ("X", "1")];
+    let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    assert_eq!(game.foreign_tags, expected);
+    for name in ["WhiteElo", "ECO", "FEN", "PlyCount", "Source"] {
+        let value = if name == "FEN" {
+            "4k3/8/8/8/8/8/8/8 w - - 0 "
+        } else {
+            ""
+        };
+        let tags = format!("[{name} \"{value}1\"]\n[{name} \"{value}2\"]\n\n*");
+        let read = pgn::decode(tags.as_bytes());
+        if name == "ECO" {
+            assert_eq!(
+                read.unwrap().foreign_tags.len(),
+                2,
+                "no code: both are foreign"
+            );
+            continue;
+        }
+        let error = read.unwrap_err();
+        assert_eq!(error.line, 2, "{error}");
+        assert!(error.found.contains(name), "{error}");
+    }
+}
+
+/// Foreign tags whose names are those of headers do not become headers.
+#[test]
+fn a_foreign_tag_with_the_name_of_a_header_comes_back() {
+    let foreign = [
+        ("White", "Cut|Off"),
+        ("ECO", "B90a"),
+        ("ECO", "B90"),
+        ("WhiteElo", "2700"),
+        ("WhiteElo", "2700?"),
+        ("Round", "Final"),
+        ("Round", "7"),
+        ("FEN", "none"),
+        ("EventType", "swiss"),
+        ("TimeControl", "40/7200"),
+        ("WhiteClock", "1:29:59"),
+        ("Variant", "Chess960"),
+        ("PlyCount", "7"),
+        ("CbhMedals", "1"),
+        ("CbhOtherX", "1"),
+        ("Cbh", "1"),
+    ];
+    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    let game = Game {
+        foreign_tags: foreign.map(owned).to_vec(),
+        ..Game::default()
+    };
+    let mut text = Vec::new();
+    pgn::encode(&game, &[], &mut text);
+    let read = pgn::decode(&text).unwrap();
+    let sorted = |game: &Game| {
+        let mut tags = game.foreign_tags.clone();
+        tags.sort();
+        tags
+    };
+    assert_eq!(sorted(&read), sorted(&game));
+    let mut again = Vec::new();
+    pgn::encode(&read, &[], &mut again);
+    assert_eq!(again, text);
+    let text = String::from_utf8(text).unwrap();
+    for shown in [
+        "[Round \"Final\"]",
+        "[ECO \"B90a\"]",
+        "[CbhOtherWhite \"Cut|Off\"]",
+    ] {
+        assert!(text.contains(shown), "{shown} {text}");
+    }
 }
 
 #[test]
@@ -159,12 +229,12 @@ fn a_position_may_be_set_up() {
     for (tags, fen, is_chess960) in [
         (
             "[FEN \"4k3/8/8/8/8/8/8/4K3 b - - 7 9\"]",
-            "4k3/8/8/8/8/8/8/4K3 b - - 0 9",
+            "4k3/8/8/8/8/8/8/4K3 b - - 7 9",
             false,
         ),
         (
             "[SetUp \"1\"][FEN \"8/8/3p4/8/8/4P3/8/8 w KQ - 0 1\"]",
-            "8/8/3p4/8/8/4P3/8/8 w - - 0 1",
+            "8/8/3p4/8/8/4P3/8/8 w KQ - 0 1",
             false,
         ),
         (
@@ -174,9 +244,10 @@ fn a_position_may_be_set_up() {
         ),
     ] {
         let start = game(tags).start;
-        let mut written = Vec::new();
-        start.append_fen_to(&mut written);
-        assert_eq!(String::from_utf8(written).unwrap(), fen);
+        let mut canonical = Vec::new();
+        start.append_fen_to(&mut canonical);
+        let canonical = String::from_utf8(canonical).unwrap();
+        assert_eq!(start.written_fen.unwrap_or(canonical), fen);
         assert_eq!((start.is_set_up, start.is_chess960), (true, is_chess960));
     }
 }
