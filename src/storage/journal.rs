@@ -53,10 +53,11 @@
 use std::ffi::OsStr;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::record::{MAX_RECORD, RECORD_HEADER, Record};
 use super::{Error, ReadBuffer, Storage, WritableFile};
@@ -74,6 +75,9 @@ pub(super) const RECORDS_AT: u64 = (HEADER_BYTES + OWNER_BYTES) as u64;
 
 /// More bytes of records than any writer leaves.
 const MAX_JOURNAL: u64 = 2 * MAX_RECORD;
+
+/// How much of a record is read at once to check it.
+const PIECE_BYTES: u64 = 1 << 20;
 
 /// What a journal says.
 #[derive(Debug, Default)]
@@ -124,35 +128,59 @@ impl Content {
             if at > RECORDS_AT + MAX_JOURNAL {
                 return Err(unreadable(name, "longer than any journal"));
             }
-            let record = Record::decode(bytes).map_err(|what| unreadable(name, what))?;
+            let record = Record::decode(Arc::new(bytes)).map_err(|what| unreadable(name, what))?;
             content.records.push(Arc::new(record));
         }
     }
 }
 
-/// The record at `at`, if it is whole and has this number.
+/// The record at `at`, if it is whole and has this number. It is brought into
+/// memory only when its checksum is known to be right.
 fn read_record(
     file: &dyn Storage,
     at: u64,
     file_len: u64,
     sequence: u64,
     salt: u64,
-) -> io::Result<Option<Arc<[u8]>>> {
+) -> io::Result<Option<Vec<u8>>> {
     let mut buffer = ReadBuffer::default();
     let start = file.read_up_to(at, RECORD_HEADER, &mut buffer)?;
     let (Some(found), Some(length)) = (u64_at(start, 8), u64_at(start, 16)) else {
         return Ok(None);
     };
+    let stated = u64_at(start, 0);
     let fits =
         length >= RECORD_HEADER as u64 && length <= MAX_RECORD.min(file_len.saturating_sub(at));
     if found != sequence || !fits {
         return Ok(None);
     }
-    let bytes = file.read_up_to(at, usize::try_from(length).unwrap_or(0), &mut buffer)?;
+    if stated != checksum_in_file(file, at + 8..at + length, salt)? {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    file.fill(at, usize::try_from(length).unwrap_or(0), &mut bytes)?;
+    // It may have become another one since.
     let rest = bytes.get(8..).unwrap_or_default();
-    let is_whole =
-        bytes.len() as u64 == length && u64_at(bytes, 0) == Some(Record::checksum(rest, salt));
-    Ok(is_whole.then(|| bytes.into()))
+    let is_whole = bytes.len() as u64 == length && stated == Some(Record::checksum(rest, salt));
+    Ok(is_whole.then_some(bytes))
+}
+
+/// The checksum of a record whose bytes after it are these of the file, read
+/// in pieces; `None` if the file ends before.
+fn checksum_in_file(file: &dyn Storage, range: Range<u64>, salt: u64) -> io::Result<Option<u64>> {
+    let mut hasher = Xxh3::with_seed(salt);
+    let mut buffer = ReadBuffer::default();
+    let mut at = range.start;
+    while at < range.end {
+        let len = usize::try_from((range.end - at).min(PIECE_BYTES)).unwrap_or(0);
+        let piece = file.read_up_to(at, len, &mut buffer)?;
+        if piece.len() < len {
+            return Ok(None);
+        }
+        hasher.update(piece);
+        at += len as u64;
+    }
+    Ok(Some(hasher.digest()))
 }
 
 /// Whether a journal with this header can be read by this version.

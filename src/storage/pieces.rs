@@ -13,7 +13,7 @@ pub(super) struct Pieces {
 /// A stretch of bytes inside a record.
 #[derive(Clone, Debug)]
 struct Piece {
-    record: Arc<[u8]>,
+    record: Arc<Vec<u8>>,
     range: Range<usize>,
 }
 
@@ -43,7 +43,7 @@ impl Piece {
 
 impl Pieces {
     /// Lays `record[range]` over the bytes at `offset`.
-    pub(super) fn insert(&mut self, offset: u64, record: &Arc<[u8]>, range: Range<usize>) {
+    pub(super) fn insert(&mut self, offset: u64, record: &Arc<Vec<u8>>, range: Range<usize>) {
         if range.is_empty() {
             return;
         }
@@ -111,7 +111,7 @@ mod tests {
             let mut pieces = Pieces::default();
             let mut model = [None; 100];
             for (offset, len, byte, is_cut) in changes {
-                let record: Arc<[u8]> = (0..25).map(|at: u8| byte.wrapping_add(at)).collect();
+                let record: Arc<Vec<u8>> = Arc::new((0..25).map(|at: u8| byte.wrapping_add(at)).collect());
                 let span = usize::try_from(offset).unwrap()..usize::try_from(offset + len).unwrap();
                 if is_cut {
                     pieces.cut(offset, offset + len);

@@ -24,7 +24,7 @@ const MAX_OFFSET: u64 = i64::MAX as u64;
 #[derive(Debug)]
 pub(super) struct Record {
     /// All of it, as it lies in the journal.
-    pub(super) bytes: Arc<[u8]>,
+    pub(super) bytes: Arc<Vec<u8>>,
     /// The files it is about, as they were before.
     pub(super) files: Vec<Before>,
     /// What it does, in order.
@@ -151,7 +151,7 @@ impl Record {
     /// # Errors
     ///
     /// Why it is none.
-    pub(super) fn decode(bytes: Arc<[u8]>) -> Result<Record, &'static str> {
+    pub(super) fn decode(bytes: Arc<Vec<u8>>) -> Result<Record, &'static str> {
         let mut reader = Reader {
             bytes: &bytes,
             at: RECORD_HEADER,
@@ -335,7 +335,7 @@ impl Body<'_> {
         let checksum = Record::checksum(bytes.get(8..).unwrap_or_default(), salt);
         bytes.splice(..8, checksum.to_le_bytes());
         let name = self.files.first().map(|before| before.name.clone());
-        Record::decode(bytes.into())
+        Record::decode(Arc::new(bytes))
             .map(Some)
             .map_err(|what| invalid(&name.unwrap_or_default(), what))
     }
