@@ -23,26 +23,16 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::database::lists::Record;
-use super::entities::Roster;
+use super::entities::{ENTITY_FILES, Roster};
 use super::extended::{ExtendedRecord, HEADER_BYTES};
 use super::record::{self, GameRecord, RECORD_BYTES, TextRecord};
-use super::references::{Uses, add_uses};
+use super::references::Uses;
 use super::{
     ChangeError, Database, EditError, Error, FileKind, GameId, OpenBase, RecordKind, SaveError,
     Workshop,
 };
 use crate::storage::{self, ReadBuffer, Storage};
 use blobs::Blobs;
-
-/// The files of entities.
-const ROSTERS: [FileKind; 6] = [
-    FileKind::Players,
-    FileKind::Tournaments,
-    FileKind::Annotators,
-    FileKind::Sources,
-    FileKind::Teams,
-    FileKind::Tags,
-];
 
 /// What a copy came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,7 +66,7 @@ pub fn compact(
         done: Compacted::default(),
     };
     let uses = copy.survey()?;
-    for file in ROSTERS {
+    for file in ENTITY_FILES {
         copy.entities(file, &uses)?;
     }
     let moves = copy.blobs(FileKind::Moves, progress)?;
@@ -122,11 +112,11 @@ impl Copy<'_> {
 
     /// Counts what is kept.
     fn survey(&mut self) -> Result<Uses, ChangeError> {
-        let mut uses = Uses::new();
+        let mut uses = Uses::new(self.database)?;
         let mut kept = 0;
         self.each_kept(&mut |number, record| {
             kept = number;
-            add_uses(&mut uses, record, GameId(number));
+            uses.add(record, GameId(number));
             Ok(())
         })?;
         self.done.kept = kept;
@@ -152,8 +142,7 @@ impl Copy<'_> {
             }
             Err(error) => return Err(SaveError::entity(file)(error).into()),
         };
-        let uses = uses.get(&file).map_or(&[][..], Vec::as_slice);
-        let references = |id: u32| uses.get(id as usize).copied().unwrap_or_default();
+        let references = |id: u32| uses.of(file).get(id as usize).copied().unwrap_or_default();
         let before = roster.capacity();
         let collation = roster.sound_collation();
         let numbers = roster.retain(&|id| references(id).count > 0);
@@ -183,12 +172,11 @@ impl Copy<'_> {
         file: FileKind,
         storage: &dyn Storage,
     ) -> Result<Option<Roster>, ChangeError> {
-        let mut uses = Uses::new();
+        let mut uses = Uses::new(self.database)?;
         self.database.scan(1..u32::MAX, true, &mut |record| {
-            add_uses(&mut uses, record, record.id);
+            uses.add(record, record.id);
         })?;
-        let uses = uses.get(&file).map_or(&[][..], Vec::as_slice);
-        let rescued = Roster::rescue(file, storage, uses);
+        let rescued = Roster::rescue(file, storage, uses.of(file));
         Ok(rescued.map_err(SaveError::entity(file))?)
     }
 

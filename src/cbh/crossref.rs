@@ -293,10 +293,6 @@ impl Sorted {
     }
 }
 
-/// Memory is kept ready for no more games than a base can have, whatever it
-/// claims: other files name them with three bytes.
-const MOST_GAMES: u32 = 1 << 24;
-
 /// Collects the groups of all games, four bytes for each that a game may be
 /// in, and sorts the games into them.
 #[derive(Debug)]
@@ -314,7 +310,7 @@ impl CrossrefBuilder {
         CrossrefBuilder {
             grouping,
             group_count: grouping.group_count(entities),
-            keys: Vec::with_capacity(games.min(MOST_GAMES) as usize * sides),
+            keys: Vec::with_capacity(games as usize * sides),
         }
     }
 

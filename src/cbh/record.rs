@@ -55,6 +55,9 @@ use crate::game::{Board, Date, Eco, GameResult};
 /// Size of the header and of each record.
 pub const RECORD_BYTES: usize = 46;
 
+/// Records that a base can have: other files name a game by three bytes.
+pub(super) const MOST_GAMES: u32 = (1 << 24) - 1;
+
 /// Number of a game or text in its base, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GameId(pub u32);

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::database::lists::Record;
-use super::entities::{EntityId, EntityKind, PerKind};
+use super::entities::{ENTITY_FILES, EntityId, EntityKind, PerKind, records_present};
 use super::save::cast_of;
-use super::{FileKind, GameId};
+use super::{Database, Error, FileKind, GameId};
 
 /// What the records of a base say of one entity. Deleted games and texts
 /// count, and a player on both sides counts twice: so ChessBase counts.
@@ -39,22 +39,63 @@ impl References {
     }
 }
 
-/// How often each entity is referred to, by its file and number; as long as
-/// the largest number.
-pub(super) type Uses = BTreeMap<FileKind, Vec<Reference>>;
+/// How often each entity of a base is referred to, by its file and number.
+///
+/// Numbers of records that do not lie in the file count nothing: whatever a
+/// record of `.cbh` or `.cbj` says, memory is bounded by the files of entities.
+#[derive(Debug, Default)]
+pub(super) struct Uses {
+    files: BTreeMap<FileKind, UsesOfFile>,
+}
 
-/// Ids in `.cbh` have so many bits; larger ones in `.cbj` are damage.
-const ID_BITS: u32 = 24;
+/// The references to the entities of one file.
+#[derive(Debug)]
+struct UsesOfFile {
+    /// Number of records that lie in the file.
+    present: u32,
+    /// As long as the largest number that is referred to.
+    references: Vec<Reference>,
+}
 
-/// Counts what one record refers to, as that of game `number`.
-pub(super) fn add_uses(uses: &mut Uses, record: &Record<'_>, number: GameId) {
-    for (file, id) in cast_of(record.id, record.bytes, record.extended) {
-        if id >> ID_BITS == 0 {
-            let list = uses.entry(file).or_default();
-            let len = list.len().max(id as usize + 1);
-            list.resize(len, Reference::default());
-            count(list, id, number);
+impl Uses {
+    /// None yet of the entities of `database`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub(super) fn new(database: &Database) -> Result<Uses, Error> {
+        let mut uses = Uses::default();
+        for file in ENTITY_FILES {
+            if let Some(storage) = database.storage(file) {
+                let present = records_present(file, storage);
+                let of_file = UsesOfFile {
+                    present: present.map_err(|source| database.io(file, source))?,
+                    references: Vec::new(),
+                };
+                uses.files.insert(file, of_file);
+            }
         }
+        Ok(uses)
+    }
+
+    /// Counts what one record refers to, as that of game `number`.
+    pub(super) fn add(&mut self, record: &Record<'_>, number: GameId) {
+        for (file, id) in cast_of(record.id, record.bytes, record.extended) {
+            let of_file = self.files.get_mut(&file);
+            if let Some(of_file) = of_file.filter(|of_file| id < of_file.present) {
+                let len = of_file.references.len().max(id as usize + 1);
+                of_file.references.resize(len, Reference::default());
+                count(&mut of_file.references, id, number);
+            }
+        }
+    }
+
+    /// The references to the entities of `file`, as long as the largest number
+    /// that is referred to.
+    pub(super) fn of(&self, file: FileKind) -> &[Reference] {
+        self.files
+            .get(&file)
+            .map_or(&[], |of_file| &of_file.references)
     }
 }
 

@@ -38,7 +38,7 @@ use super::database::verify::header_references;
 use super::entities::{Entity, EntityId, EntityKind, ExtraChange, Unfit};
 use super::extended::{ExtendedRecord, FileHeader as ExtendedHeader};
 use super::moves::{Encoded, MoveDecoder};
-use super::record::{self, GameRecord, NEW_GAME, RECORD_BYTES};
+use super::record::{self, GameRecord, MOST_GAMES, NEW_GAME, RECORD_BYTES};
 use super::references::Reference;
 use super::rewrite::{has_same_moves, write_encoded};
 use super::{
@@ -53,9 +53,6 @@ use extended::NEW_EXTENDED;
 use headers::Sheet;
 use survey::Survey;
 use writing::offset_of;
-
-/// Games beyond have no number that a record of `.cba` can hold.
-const MOST_GAMES: u32 = (1 << 24) - 1;
 
 /// What a save comes to.
 #[derive(Debug, Default)]

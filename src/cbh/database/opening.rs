@@ -13,7 +13,7 @@ use crate::bytes::Malformed;
 use crate::cbh::annotations;
 use crate::cbh::entities::{EntityFile, Kind, LookupError, Players, TournamentExtras, Tournaments};
 use crate::cbh::extended;
-use crate::cbh::record::{self, RECORD_BYTES};
+use crate::cbh::record::{self, MOST_GAMES, RECORD_BYTES};
 use crate::cbh::top_games::TopGames;
 use crate::cbh::{CodePage, Error, Family, FileKind, GameId};
 use crate::game::Defect;
@@ -321,7 +321,8 @@ fn read_header(family: &Family, headers: &dyn Storage) -> Result<record::FileHea
     })
 }
 
-/// The number of records: what the header says, but no more than there are.
+/// The number of records: what the header says, but no more than there are or
+/// than a base can have. So a file of holes costs no more than a large base.
 fn last_id(
     header: record::FileHeader,
     headers: &dyn Storage,
@@ -336,7 +337,15 @@ fn last_id(
             what: format!("{claimed} records claimed, {present} are there"),
         });
     }
-    Ok(claimed.min(u32::try_from(present).unwrap_or(u32::MAX)))
+    let last_id = claimed.min(u32::try_from(present).unwrap_or(u32::MAX));
+    if last_id > MOST_GAMES {
+        defects.push(Defect {
+            file: "cbh",
+            offset: 6,
+            what: format!("{last_id} records; a base can have {MOST_GAMES}"),
+        });
+    }
+    Ok(last_id.min(MOST_GAMES))
 }
 
 fn open_extended(

@@ -50,7 +50,7 @@ pub(super) use annotator::Annotators;
 pub(super) use kind::PerKind;
 pub(super) use names::{AllNames, Which};
 pub(super) use player::Players;
-pub(super) use roster::Roster;
+pub(super) use roster::{Roster, records_present};
 pub(super) use source::Sources;
 pub(super) use tag::Tags;
 pub(super) use team::Teams;
@@ -63,12 +63,22 @@ use std::marker::PhantomData;
 use collation::{Collation, compare_strings};
 use fields::Fields;
 
-use super::CodePage;
+use super::{CodePage, FileKind};
 use crate::bytes::{BytePatch, ByteReader, Malformed};
 use crate::storage::{ReadBuffer, Storage};
 
 /// What a header has at 8.
 const MARK: i32 = 1_234_567_890;
+
+/// The files of entities.
+pub(super) const ENTITY_FILES: [FileKind; 6] = [
+    FileKind::Players,
+    FileKind::Tournaments,
+    FileKind::Annotators,
+    FileKind::Sources,
+    FileKind::Teams,
+    FileKind::Tags,
+];
 
 /// Left child of a deleted record.
 const DELETED: i32 = -999;

@@ -2,6 +2,7 @@
 //! left out, the tree built from nothing, counts and chain put right.
 
 use std::cmp::Ordering;
+use std::io;
 
 use super::collation::Collation;
 use super::edit::{EditError, Layout, data_of, set_end};
@@ -33,6 +34,20 @@ pub(in crate::cbh) struct Roster {
     /// All whole records that lie in the file, also beyond those that the
     /// header counts.
     records: Vec<u8>,
+}
+
+/// How many records of a file of this kind lie in it at most, whatever its
+/// header says; no more than can be referred to.
+///
+/// # Errors
+///
+/// The medium's.
+pub(in crate::cbh) fn records_present(file: FileKind, storage: &dyn Storage) -> io::Result<u32> {
+    let Some(layout) = Layout::of(file) else {
+        return Ok(0);
+    };
+    let records = storage.len()?.saturating_sub(28) / layout.record_bytes() as u64;
+    Ok(u32::try_from(records).unwrap_or(u32::MAX).min(MOST_RECORDS))
 }
 
 impl Roster {

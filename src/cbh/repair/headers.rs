@@ -6,7 +6,7 @@ use super::Mend;
 use super::work::Work;
 use crate::bytes::ByteReader;
 use crate::cbh::extended::HEADER_BYTES;
-use crate::cbh::record::{self, FileHeader, RECORD_BYTES};
+use crate::cbh::record::{self, FileHeader, MOST_GAMES, RECORD_BYTES};
 use crate::cbh::save::SaveError;
 use crate::cbh::{ChangeError, Database, FileKind};
 use crate::storage::{AsIf, ReadBuffer, Storage};
@@ -75,7 +75,9 @@ fn records(database: &Database, work: &mut Work<'_>) -> Result<u32, ChangeError>
         .read_up_to(after, RECORD_BYTES, &mut buffer)
         .map_err(io)?;
     if claimed == 0 || (next.len() == RECORD_BYTES && record::decode_kind(next).is_some()) {
-        last_id = last_in_use(storage, present).map_err(io)?.max(last_id);
+        last_id = last_in_use(storage, present.min(MOST_GAMES))
+            .map_err(io)?
+            .max(last_id);
     }
     let mut new = old.clone();
     let header = FileHeader {

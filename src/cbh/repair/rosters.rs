@@ -1,31 +1,20 @@
 //! Entities: counts, first games, trees, chains of deleted records.
 
 use super::work::Work;
-use crate::cbh::entities::Roster;
-use crate::cbh::references::{Reference, Uses, add_uses};
+use crate::cbh::entities::{ENTITY_FILES, Roster};
+use crate::cbh::references::{Reference, Uses};
 use crate::cbh::save::SaveError;
 use crate::cbh::{ChangeError, Database, EditError, FileKind};
 use crate::storage::Storage;
 
-/// The files of entities.
-const FILES: [FileKind; 6] = [
-    FileKind::Players,
-    FileKind::Tournaments,
-    FileKind::Annotators,
-    FileKind::Sources,
-    FileKind::Teams,
-    FileKind::Tags,
-];
-
 /// What is to be mended in all files of entities.
 pub(super) fn plan(database: &Database, work: &mut Work<'_>) -> Result<(), ChangeError> {
-    let mut uses = Uses::new();
+    let mut uses = Uses::new(database)?;
     database.scan(1..u32::MAX, true, &mut |record| {
-        add_uses(&mut uses, record, record.id);
+        uses.add(record, record.id);
     })?;
-    for file in FILES {
-        let uses = uses.get(&file).map_or(&[][..], Vec::as_slice);
-        roster(database, file, uses, work)?;
+    for file in ENTITY_FILES {
+        roster(database, file, uses.of(file), work)?;
     }
     Ok(())
 }
