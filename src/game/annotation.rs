@@ -9,7 +9,11 @@ use shakmaty::{Color, Square};
 
 use super::{Nation, PlyId, shown_words};
 
-/// One remark.
+/// The most remarks of a game that are read: far more than any game has (the
+/// longest record seen has 45 KB), and few enough to be held in memory.
+pub const MAX_REMARKS: usize = 1 << 18;
+
+/// One remark. A game has many of them, so what is large and rare is boxed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Annotation {
     /// A text that follows its ply; on the start, one about the game.
@@ -25,9 +29,9 @@ pub enum Annotation {
     /// Time spent on the ply.
     TimeSpent(TimeSpent),
     /// A question to the reader.
-    Training(Training),
+    Training(Box<Training>),
     /// A game quoted.
-    Quotation(Quotation),
+    Quotation(Box<Quotation>),
     /// Time that a player had left at the end, in hundredths of a second.
     Clock(Color, i32),
     /// A critical position.
@@ -35,9 +39,9 @@ pub enum Annotation {
     /// A link into the web.
     WebLink {
         /// Where it leads.
-        url: String,
+        url: Box<str>,
         /// What it is called.
-        caption: String,
+        caption: Box<str>,
     },
     /// A video about the position.
     Video {
@@ -244,6 +248,16 @@ impl Annotations {
     /// [`sort`](Annotations::sort) when done.
     pub fn add(&mut self, ply: PlyId, annotation: Annotation) {
         self.entries.push((ply, annotation));
+    }
+
+    /// Adds remarks that are in the order of their plies, as
+    /// [`add`](Annotations::add) does with each.
+    pub fn append(&mut self, mut remarks: Vec<(PlyId, Annotation)>) {
+        if self.entries.is_empty() {
+            self.entries = remarks;
+        } else {
+            self.entries.append(&mut remarks);
+        }
     }
 
     /// Brings the remarks into the order of their plies; those of one ply

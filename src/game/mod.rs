@@ -31,8 +31,8 @@ mod start;
 mod tree;
 
 pub use annotation::{
-    Annotation, Annotations, Answer, Arrow, ColoredSquare, Evaluation, Phase, ProfilePoint,
-    Quotation, Stage, Text, TimeSpent, Training, VariationColor,
+    Annotation, Annotations, Answer, Arrow, ColoredSquare, Evaluation, MAX_REMARKS, Phase,
+    ProfilePoint, Quotation, Stage, Text, TimeSpent, Training, VariationColor,
 };
 pub use board::Board;
 pub use date::Date;
@@ -49,7 +49,7 @@ pub use result::GameResult;
 pub use san::San;
 pub use shown::{MAX_WORD_BYTES, ShownWord, shown_characters, shown_words, word_parts};
 pub use start::Start;
-pub use tree::{Branch, Line, MoveTree, Ply, PlyId};
+pub use tree::{Branch, Line, MAX_PLIES, MoveTree, Ply, PlyId};
 
 /// One game: its headers, its start position and its moves.
 ///

@@ -4,6 +4,10 @@ use shakmaty::Move;
 
 use super::{IllegalMove, Position, San};
 
+/// The most plies of a game that are read, main line and variations: far more
+/// than any game has, and few enough to be held in memory.
+pub const MAX_PLIES: usize = 1 << 20;
+
 /// Names one ply of a [`MoveTree`], or the start before the first ply.
 ///
 /// Ids are given in the order in which plies are added, from 1.
@@ -153,8 +157,7 @@ impl MoveTree {
     /// yet, else as the last alternative.
     #[inline]
     fn add(&mut self, parent: PlyId, mv: Option<Move>, san: San) -> PlyId {
-        // A tree is built from a blob of at most 16 MiB or a text of at most
-        // 16 MiB, each ply taking at least a byte: u32 is ample.
+        // What builds a tree asks whether it is full.
         let id = PlyId(u32::try_from(self.plies.len()).unwrap_or(u32::MAX));
         self.plies.push(Ply {
             mv,
@@ -214,6 +217,11 @@ impl<'t> Line<'t> {
     /// The position before the next ply.
     pub fn position(&self) -> &Position {
         &self.here.position
+    }
+
+    /// Whether the tree has as many plies as a game may have.
+    pub fn is_full(&self) -> bool {
+        self.tree.len() >= MAX_PLIES
     }
 
     /// The ply that was played last on this line.

@@ -7,48 +7,67 @@
 //! standard says, since its matching brace would have to be a `}` outside of
 //! comments, where the standard has no use for one (a `}` after `;` aside).
 
-/// The braces of one game, matched.
+/// The braces of one game, matched. Takes a bit for each byte of its text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Braces {
-    /// How far the text was looked at.
+    /// What was looked at of the text.
+    start: usize,
     end: usize,
-    /// Each `{` with the `}` that matches it, in order.
-    pairs: Vec<(usize, Option<usize>)>,
+    /// The bytes from `start` on that are a `{` which a `}` matches, a bit
+    /// each.
+    matched: Vec<u64>,
 }
 
 impl Braces {
-    /// The brace that matches the `{` at `open`. Looks at each part of the
-    /// text once, however often it is asked with growing `open`.
+    /// The brace that matches the `{` at `open`. Asked with growing `open`, as
+    /// far as each comment ends, it looks at each part of the text twice.
     pub(super) fn matching(&mut self, text: &[u8], open: usize) -> Option<usize> {
         if open >= self.end {
             self.look(text, open);
         }
-        let at = self.pairs.binary_search_by_key(&open, |pair| pair.0).ok()?;
-        self.pairs.get(at)?.1
+        let (word, bit) = place(open.checked_sub(self.start)?);
+        self.matched.get(word).filter(|word| *word & bit != 0)?;
+        let mut depth: usize = 0;
+        let game = text.get(open..self.end)?;
+        let len = game.iter().position(|byte| {
+            match byte {
+                b'{' => depth += 1,
+                b'}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth == 0
+        });
+        Some(open + len?)
     }
 
-    /// Matches the braces from `start` to the end of the game.
+    /// Finds the `{` that are matched from `start` to the end of the game: from
+    /// the end on, each takes the nearest `}` that is left.
     fn look(&mut self, text: &[u8], start: usize) {
-        self.pairs.clear();
+        self.start = start;
         self.end = game_end(text, start);
-        let mut open = Vec::new();
         let game = text.get(start..self.end).unwrap_or_default();
-        for (offset, byte) in game.iter().enumerate() {
+        self.matched.clear();
+        self.matched.resize(game.len().div_ceil(64), 0);
+        let mut closing: usize = 0;
+        for (at, byte) in game.iter().enumerate().rev() {
             match byte {
-                b'{' => {
-                    open.push(self.pairs.len());
-                    self.pairs.push((start + offset, None));
-                }
-                b'}' => {
-                    let matched = open.pop().and_then(|at| self.pairs.get_mut(at));
-                    if let Some(pair) = matched {
-                        pair.1 = Some(start + offset);
+                b'}' => closing += 1,
+                b'{' if closing > 0 => {
+                    closing -= 1;
+                    let (word, bit) = place(at);
+                    if let Some(word) = self.matched.get_mut(word) {
+                        *word |= bit;
                     }
                 }
                 _ => {}
             }
         }
     }
+}
+
+/// Word and bit of a byte.
+fn place(at: usize) -> (usize, u64) {
+    (at / 64, 1 << (at % 64))
 }
 
 /// Where the next tag pair at the begin of a line begins, or the text ends.

@@ -12,7 +12,7 @@ use super::notation::Notation;
 use super::place::Place;
 use super::remarks::{Remarks, Subject, is_flagged_before};
 use super::tags;
-use crate::game::{Branch, Game, GameResult, Line, NoSuchMove};
+use crate::game::{Branch, Game, GameResult, Line, MAX_PLIES, MAX_REMARKS, NoSuchMove};
 
 /// The longest text of one game.
 pub(super) const MAX_BYTES: usize = 16 << 20;
@@ -23,6 +23,10 @@ const MAX_DEPTH: usize = 1024;
 /// What [`decode`] expects behind a game; that this is missing tells a text of
 /// several games.
 pub const END_OF_ONE_GAME: &str = "the end of the text after one game";
+
+/// The most tag pairs of a game. Those that a base has no field for stand in
+/// one remark of at most 64 KiB, so that it cannot hold as many.
+const MAX_TAGS: usize = 1 << 13;
 
 const MOVE_OR_RESULT: &str = "a move, a comment or the result";
 
@@ -35,7 +39,8 @@ const MOVE_OR_RESULT: &str = "a move, a comment or the result";
 /// or tag pair without end, a result that contradicts the Result tag or is
 /// missing, a FEN that is no position, a date that is none, a number that does
 /// not fit, a second tag of those that say who played whom, where and when, a
-/// second game, no game at all, more than 16 MiB.
+/// second game, no game at all, more than 16 MiB, [`MAX_PLIES`] moves or
+/// [`MAX_REMARKS`] remarks.
 pub fn decode(text: &[u8]) -> Result<Game, Error> {
     let mut games = Games::new(text);
     let Some(game) = games.next() else {
@@ -91,11 +96,18 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
     let mut game = Game::default();
     let mut remarks = Remarks::default();
     let begin = lexer.offset();
-    let (mut pairs, mut comments) = (Vec::new(), Vec::new());
+    let mut pairs = Vec::new();
+    let mut opening = OpeningComments::default();
     let first = loop {
         match next_token(lexer, begin)? {
-            (_, Token::Tag(pair)) => pairs.push(pair),
-            (_, Token::Comment(comment)) => comments.push(comment),
+            (place, Token::Tag(pair)) => {
+                if pairs.len() == MAX_TAGS {
+                    let found = format!("more than {MAX_TAGS} tag pairs");
+                    return Err(lexer.error(place, found, "a game with fewer"));
+                }
+                pairs.push(pair);
+            }
+            (place, Token::Comment(comment)) => opening.add(comment, lexer, place)?,
             other => break other,
         }
     };
@@ -105,17 +117,18 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
         line: Line::new(&mut game.tree, &game.start.position),
         before: None,
         took_in_passing: false,
-        waiting: Vec::new(),
+        postponed: opening.waiting.len(),
+        waiting: opening.waiting,
         outer: Vec::new(),
         remarks: &mut remarks,
         leniency,
         has_tags,
     };
-    for comment in comments {
-        moves.comment(comment);
-    }
+    moves.remarks.append(opening.remarks);
+    let place = first.0;
     let result = moves.read(lexer, begin, first, stated)?;
     let unequal = moves.leniency.unequal.take();
+    ensure_few(&remarks, 0, lexer, place)?;
     remarks.move_into(&mut game.annotations);
     game.headers.medals |= tags::medals_of(&game.annotations);
     game.headers.result = result;
@@ -127,6 +140,40 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
         game.foreign_tags.push(kept);
     }
     Ok(game)
+}
+
+/// Comments between and after the tags: what the tags say comes before them.
+#[derive(Default)]
+struct OpeningComments<'t> {
+    remarks: Remarks,
+    /// Comments on the first move.
+    waiting: Vec<Cow<'t, str>>,
+}
+
+impl<'t> OpeningComments<'t> {
+    fn add(&mut self, comment: Cow<'t, str>, lexer: &Lexer<'_>, place: Place) -> Result<(), Error> {
+        if is_flagged_before(&comment) {
+            self.waiting.push(comment);
+        } else {
+            self.remarks.annotate(&comment, Subject::Game);
+        }
+        ensure_few(&self.remarks, self.waiting.len(), lexer, place)
+    }
+}
+
+/// Whether a game may have as many remarks, and as many comments that wait for
+/// their move.
+fn ensure_few(
+    remarks: &Remarks,
+    waiting: usize,
+    lexer: &Lexer<'_>,
+    place: Place,
+) -> Result<(), Error> {
+    if remarks.are_too_many() || waiting > MAX_REMARKS {
+        let found = format!("more than {MAX_REMARKS} remarks");
+        return Err(lexer.error(place, found, "a game with fewer"));
+    }
+    Ok(())
 }
 
 /// The next token of the game that began at `begin`.
@@ -149,6 +196,8 @@ struct MoveText<'g, 't> {
     took_in_passing: bool,
     /// Comments on the next move of this line.
     waiting: Vec<Cow<'t, str>>,
+    /// How many comments have waited in any line.
+    postponed: usize,
     /// The lines that the present variation stands in, outermost first.
     outer: Vec<Outer<'t>>,
     remarks: &'g mut Remarks,
@@ -187,7 +236,10 @@ impl<'t> MoveText<'_, 't> {
                     }
                 }
                 Token::Nag(nag) => self.nag(lexer, place, nag)?,
-                Token::Comment(comment) => self.comment(comment),
+                Token::Comment(comment) => {
+                    self.comment(comment);
+                    ensure_few(self.remarks, self.postponed, lexer, place)?;
+                }
                 Token::Open => self.open(lexer, place)?,
                 Token::Close => self.close(lexer, place)?,
                 Token::Result(result) if self.outer.is_empty() => {
@@ -251,6 +303,10 @@ impl<'t> MoveText<'_, 't> {
                 NoSuchMove::Illegal => illegal(),
                 NoSuchMove::Ambiguous => error("ambiguous", "the square that the piece comes from"),
             })?;
+        if self.line.is_full() {
+            let found = format!("more than {MAX_PLIES} moves");
+            return Err(lexer.error(place, found, "a shorter game"));
+        }
         let before = self.line.branch();
         let ply = match found {
             Some(m) => self.line.play(m).map_err(|_| illegal())?,
@@ -299,20 +355,25 @@ impl<'t> MoveText<'_, 't> {
             return Err(lexer.error(place, found, "a move"));
         }
         self.remarks.nag(self.line.at(), nag);
-        Ok(())
+        ensure_few(self.remarks, self.postponed, lexer, place)
     }
 
     fn comment(&mut self, comment: Cow<'t, str>) {
         if is_flagged_before(&comment) {
-            self.waiting.push(comment);
+            self.postpone(comment);
         } else if self.before.is_some() {
             self.remarks
                 .annotate(&comment, Subject::After(self.line.at()));
         } else if self.outer.is_empty() {
             self.remarks.annotate(&comment, Subject::Game);
         } else {
-            self.waiting.push(comment);
+            self.postpone(comment);
         }
+    }
+
+    fn postpone(&mut self, comment: Cow<'t, str>) {
+        self.waiting.push(comment);
+        self.postponed += 1;
     }
 
     fn open(&mut self, lexer: &Lexer<'_>, place: Place) -> Result<(), Error> {

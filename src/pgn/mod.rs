@@ -34,6 +34,7 @@ mod lenient;
 mod lexer;
 mod movetext;
 mod notation;
+mod permit;
 mod place;
 mod remarks;
 mod stream;
@@ -44,6 +45,7 @@ pub use decode::{END_OF_ONE_GAME, Games, decode};
 pub use error::Error;
 pub use lenient::Liberty;
 pub(crate) use movetext::append_decimal;
+pub use permit::Permit;
 pub use stream::{
     Failure, Prepared, Section, Sections, StreamError, for_each_game, for_each_game_in_order,
 };

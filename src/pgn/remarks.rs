@@ -14,7 +14,7 @@
 use std::collections::HashMap;
 
 use super::command;
-use crate::game::{Annotation, Annotations, PlyId, Text, nag_places};
+use crate::game::{Annotation, Annotations, MAX_REMARKS, PlyId, Text, nag_places};
 
 /// What a comment is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,8 @@ pub(super) struct Remarks {
     nags: Vec<(PlyId, u8)>,
     /// Places of NAGs that are not the usual ones.
     places: Vec<(PlyId, [u8; 3])>,
+    /// Whether one comment alone had more than a game may have.
+    is_overfull: bool,
 }
 
 /// Whether a comment says that it stands before the next move.
@@ -69,14 +71,37 @@ fn without_flag(comment: &str) -> Option<&str> {
 }
 
 impl Remarks {
-    /// Adds a NAG of a ply.
-    pub(super) fn nag(&mut self, ply: PlyId, nag: u8) {
-        self.nags.push((ply, nag));
+    /// Whether there are more than a game may have.
+    pub(super) fn are_too_many(&self) -> bool {
+        self.is_overfull || self.found.len() + self.nags.len() > MAX_REMARKS
     }
 
-    /// Adds a remark that is no text.
+    /// Adds a NAG of a ply. One that is given again counts once there; but up
+    /// to three are kept as they are, which may be the places of the symbols.
+    pub(super) fn nag(&mut self, ply: PlyId, nag: u8) {
+        let given = self.nags.chunk_by(|(a, _), (b, _)| a == b).next_back();
+        let given = given.filter(|given| given.first().is_some_and(|(of, _)| *of == ply));
+        let given = given.unwrap_or_default();
+        if given.len() < 3 || given.iter().all(|(_, other)| *other != nag) {
+            self.nags.push((ply, nag));
+        }
+    }
+
+    /// Adds a remark. A text goes on with the one that was added before it, if
+    /// that is of the same place and language.
     pub(super) fn add(&mut self, ply: PlyId, remark: Annotation) {
-        self.found.push((ply, remark));
+        let last = self.found.last_mut().filter(|(other, _)| *other == ply);
+        if !last.is_some_and(|(_, last)| join(last, &remark)) {
+            self.found.push((ply, remark));
+        }
+    }
+
+    /// Adds all of another collection.
+    pub(super) fn append(&mut self, mut other: Remarks) {
+        self.found.append(&mut other.found);
+        self.nags.append(&mut other.nags);
+        self.places.append(&mut other.places);
+        self.is_overfull |= other.is_overfull;
     }
 
     /// Adds what a comment says: remarks of commands, and texts.
@@ -89,6 +114,7 @@ impl Remarks {
         };
         let read = command::read(&plain(comment));
         self.places.extend(read.places.map(|places| (ply, places)));
+        self.is_overfull |= read.is_overfull;
         let texts = read.texts.into_iter().map(|text| {
             if is_before {
                 Annotation::TextBefore(text)
@@ -97,7 +123,7 @@ impl Remarks {
             }
         });
         let all = texts.chain(read.remarks);
-        self.found.extend(all.map(|remark| (ply, remark)));
+        all.for_each(|remark| self.add(ply, remark));
     }
 
     /// Moves all remarks into `annotations`, in the order of their plies: on
@@ -106,16 +132,9 @@ impl Remarks {
         self.symbols();
         let rank = |(ply, remark): &(PlyId, Annotation)| (*ply, Rank::of(remark));
         self.found.sort_by_key(rank);
-        let mut joined: Vec<(PlyId, Annotation)> = Vec::with_capacity(self.found.len());
-        for (ply, remark) in self.found {
-            let last = joined.last_mut().filter(|(other, _)| *other == ply);
-            if !last.is_some_and(|(_, last)| join(last, &remark)) {
-                joined.push((ply, remark));
-            }
-        }
-        for (ply, remark) in joined {
-            annotations.add(ply, remark);
-        }
+        self.found
+            .dedup_by(|(ply, remark), (before, last)| ply == before && join(last, remark));
+        annotations.append(self.found);
         annotations.sort();
     }
 
@@ -169,10 +188,17 @@ fn join(first: &mut Annotation, second: &Annotation) -> bool {
     }
 }
 
-/// Blanks and line breaks are equal, since lines are broken anywhere.
-fn plain(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ")
+/// A text with one blank between its words: blanks and line breaks are equal,
+/// since lines are broken anywhere.
+pub(super) fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !plain.is_empty() {
+            plain.push(' ');
+        }
+        plain.push_str(word);
+    }
+    plain
 }
 
 #[cfg(test)]

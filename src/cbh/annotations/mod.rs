@@ -55,7 +55,7 @@ pub(super) use text::CommentText;
 use super::CodePage;
 use super::moves::EncodeError;
 use crate::bytes::{ByteReader, Malformed};
-use crate::game::{Annotation, Game};
+use crate::game::{Annotation, Game, MAX_REMARKS};
 
 /// Bytes before the first remark of a record.
 pub(super) const HEAD_BYTES: usize = 14;
@@ -75,7 +75,7 @@ const REMARK_HEAD_BYTES: usize = 6;
 const MARK: [u8; 4] = [0x01, 0x00, 0x0e, 0x0e];
 
 /// A larger record is damage: the largest seen has 45 KB.
-const MAX_RECORD_BYTES: usize = 1 << 24;
+pub(super) const MAX_RECORD_BYTES: usize = 1 << 24;
 
 /// The size of the record that begins with `head`.
 ///
@@ -116,15 +116,23 @@ impl StoredRemark<'_> {
     }
 }
 
-/// The remarks of a record, in order, up to damage.
+/// The remarks of a record, in order, up to damage; more than a game may have
+/// are damage.
 pub(super) fn remarks(record: &[u8]) -> impl Iterator<Item = Result<StoredRemark<'_>, Malformed>> {
     let mut reader = ByteReader::new(record);
     let mut is_broken = reader.skip(HEAD_BYTES).is_err();
+    let mut count = 0;
     std::iter::from_fn(move || {
         if is_broken || reader.rest().is_empty() {
             return None;
         }
-        let remark = next_remark(&mut reader);
+        count += 1;
+        let remark = if count > MAX_REMARKS {
+            let what = format!("more than {MAX_REMARKS} remarks");
+            Err(Malformed::new(reader.position(), what))
+        } else {
+            next_remark(&mut reader)
+        };
         is_broken = remark.is_err();
         Some(remark)
     })
@@ -256,7 +264,8 @@ impl Places {
 /// # Errors
 ///
 /// [`EncodeError::RemarkTooLong`] if a payload is longer than its size can
-/// tell.
+/// tell, [`EncodeError::RemarksTooLong`] if the record is longer than any that
+/// is read.
 pub(super) fn encode(
     id: u32,
     remarks: &[(i32, u8, Vec<u8>)],
@@ -279,6 +288,9 @@ pub(super) fn encode(
         record.extend(payload);
     }
     let size = u32::try_from(record.len()).unwrap_or(u32::MAX);
+    if record.len() > MAX_RECORD_BYTES {
+        return Err(EncodeError::RemarksTooLong(record.len()));
+    }
     if let Some(place) = record.get_mut(10..).and_then(<[u8]>::first_chunk_mut) {
         *place = size.to_be_bytes();
     }
@@ -290,8 +302,11 @@ pub(super) fn decode_remark(kind: u8, payload: &[u8], page: CodePage) -> Annotat
     let known = match kind {
         0x02 => text::decode(payload, page).map(Annotation::TextAfter),
         0x82 => text::decode(payload, page).map(Annotation::TextBefore),
-        0x09 => training::decode(payload, page).map(Annotation::Training),
-        0x13 => quotation::decode(payload, page).map(Annotation::Quotation),
+        0x09 => {
+            training::decode(payload, page).map(|training| Annotation::Training(Box::new(training)))
+        }
+        0x13 => quotation::decode(payload, page)
+            .map(|quotation| Annotation::Quotation(Box::new(quotation))),
         _ => payload::decode(kind, payload, page),
     };
     known.unwrap_or_else(|| Annotation::Opaque {

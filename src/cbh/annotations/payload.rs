@@ -186,7 +186,10 @@ fn web_link(reader: &mut ByteReader<'_>, page: CodePage) -> Result<Option<Annota
     };
     let (url, caption) = (text()?, text()?);
     let link = url.zip(caption).filter(|_| claimed == size);
-    Ok(link.map(|(url, caption)| Annotation::WebLink { url, caption }))
+    Ok(link.map(|(url, caption)| Annotation::WebLink {
+        url: url.into(),
+        caption: caption.into(),
+    }))
 }
 
 /// Texts longer than 255 bytes end there.

@@ -10,7 +10,7 @@ use super::word;
 use super::{HEAD_BYTES, MAX_DEPTH, SET_UP};
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::facts::move_count;
-use crate::game::{Branch, Game, Line, PlyId, Position, Start};
+use crate::game::{Branch, Game, Line, MAX_PLIES, PlyId, Position, Start};
 
 /// The size of the blob that begins with `head`, its four bytes included.
 ///
@@ -74,6 +74,7 @@ enum Stop {
     InsideMove,
     InsideVariations,
     TooDeep,
+    TooLong,
     /// The game is complete, but an opcode was passed over.
     PassedOver,
 }
@@ -311,7 +312,7 @@ impl Stream<'_, '_> {
                 }
                 Opcode::CastleShort => self.castle(CastlingSide::KingSide)?,
                 Opcode::CastleLong => self.castle(CastlingSide::QueenSide)?,
-                Opcode::Null => self.null(),
+                Opcode::Null => self.null()?,
                 Opcode::TwoBytes => self.two_bytes()?,
                 Opcode::Ignore => self.ignore(),
                 Opcode::Push => self.push()?,
@@ -333,7 +334,7 @@ impl Stream<'_, '_> {
             }
             let (mut from, mut to) = word::squares(word);
             if (from, to) == (Square::A1, Square::A1) {
-                self.null();
+                self.null()?;
             } else {
                 if self.encoding.from_h8 {
                     (from, to) = (to, from);
@@ -400,9 +401,13 @@ impl Stream<'_, '_> {
         }
     }
 
-    fn null(&mut self) {
+    fn null(&mut self) -> Result<(), Stop> {
+        if self.line.is_full() {
+            return Err(Stop::TooLong);
+        }
         self.line.play_null();
         self.count = self.count.wrapping_add(1);
+        Ok(())
     }
 
     fn castle(&mut self, side: CastlingSide) -> Result<(), Stop> {
@@ -502,6 +507,9 @@ impl Stream<'_, '_> {
 
     #[inline]
     fn play(&mut self, m: Move) -> Result<(), Stop> {
+        if self.line.is_full() {
+            return Err(Stop::TooLong);
+        }
         self.line.play(m).map_err(|_| Stop::IllegalMove)?;
         self.count = self.count.wrapping_add(1);
         Ok(())
@@ -523,6 +531,7 @@ impl Stream<'_, '_> {
                 format!("the data end inside {} variations", self.stack.len())
             }
             Stop::TooDeep => format!("variations nest deeper than {MAX_DEPTH}"),
+            Stop::TooLong => format!("more than {MAX_PLIES} moves"),
             Stop::PassedOver => {
                 let (at, code) = self.passed_over.unwrap_or_default();
                 return Malformed::new(at, format!("opcode {code} has no meaning"));

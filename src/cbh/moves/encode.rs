@@ -11,6 +11,7 @@ use super::sequence::Sequence;
 use super::setup::{CastlingRooks, StoredSetup};
 use super::word;
 use super::{HEAD_BYTES, MAX_DEPTH, SET_UP};
+use crate::cbh::annotations::MAX_RECORD_BYTES;
 use crate::game::{Game, MoveTree, PlyId, Start};
 
 /// The encoding mode of chess.
@@ -43,6 +44,8 @@ pub enum EncodeError {
     TooLong(usize),
     /// A remark would have so many bytes; its size has 16 bits.
     RemarkTooLong(usize),
+    /// All remarks would take so many bytes; a longer record is not read.
+    RemarksTooLong(usize),
 }
 
 impl fmt::Display for EncodeError {
@@ -58,6 +61,10 @@ impl fmt::Display for EncodeError {
             EncodeError::RemarkTooLong(bytes) => write!(
                 f,
                 "a remark takes {bytes} bytes; a base can store 65529 of each"
+            ),
+            EncodeError::RemarksTooLong(bytes) => write!(
+                f,
+                "the remarks take {bytes} bytes; a base can store {MAX_RECORD_BYTES} per game"
             ),
             EncodeError::TooLong(bytes) => write!(
                 f,

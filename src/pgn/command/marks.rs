@@ -42,17 +42,19 @@ fn encode_marks<T>(
     exact: impl Fn(&T) -> String,
     commands: &mut Vec<String>,
 ) {
-    let known: Vec<String> = marks.iter().filter_map(&public).collect();
-    encode_list(public_name, &known, commands);
-    if known.len() < marks.len() {
-        let all: Vec<String> = marks.iter().map(exact).collect();
-        encode_list(exact_name, &all, commands);
+    encode_list(public_name, marks.iter().filter_map(&public), commands);
+    if marks.iter().any(|mark| public(mark).is_none()) {
+        encode_list(exact_name, marks.iter().map(exact), commands);
     }
 }
 
 /// A list that is too long for one word becomes several commands.
-fn encode_list(name: &str, items: &[String], commands: &mut Vec<String>) {
-    for part in items.chunks(MARKS_PER_COMMAND) {
+fn encode_list(name: &str, mut items: impl Iterator<Item = String>, commands: &mut Vec<String>) {
+    loop {
+        let part: Vec<String> = items.by_ref().take(MARKS_PER_COMMAND).collect();
+        if part.is_empty() {
+            return;
+        }
         commands.push(format!("[%{name} {}]", part.join(",")));
     }
 }

@@ -45,6 +45,10 @@ use quote::{encode_quotation, encode_training, parse_training};
 use raw::{parse_raw, raw};
 use time::{encode_time, exact_time_control, parse_exact_time_control, parse_time};
 
+/// A command of more bytes is none: what a base stores of one remark, 64 KiB,
+/// takes fewer in any spelling.
+const MAX_COMMAND_BYTES: usize = 1 << 20;
+
 /// Longer lists have a blank about here, so that no line grows too long.
 const WORD_BYTES: usize = 64;
 
@@ -100,6 +104,9 @@ fn phase_name(phase: Phase) -> &'static str {
 /// can be stored: then it stays in the text. `arguments` is what stands after
 /// the name, line breaks read as blanks.
 fn decode(name: &str, arguments: &str) -> Option<Annotation> {
+    if arguments.len() > MAX_COMMAND_BYTES {
+        return None;
+    }
     let joined: String = arguments.split_whitespace().collect();
     let arguments = arguments.trim();
     match name {
@@ -128,8 +135,8 @@ fn decode(name: &str, arguments: &str) -> Option<Annotation> {
         "cblink" => {
             let (url, caption) = joined.split_once("\",\"")?;
             Some(Annotation::WebLink {
-                url: unquoted(url)?,
-                caption: unquoted(caption)?,
+                url: unquoted(url)?.into(),
+                caption: unquoted(caption)?.into(),
             })
         }
         "cbvideo" => {
@@ -152,7 +159,7 @@ fn decode(name: &str, arguments: &str) -> Option<Annotation> {
             Some(Annotation::Clock(color, time.parse().ok()?))
         }
         "cbtc" => parse_exact_time_control(&joined),
-        "tqu" => parse_training(arguments).map(Annotation::Training),
+        "tqu" => parse_training(arguments).map(|training| Annotation::Training(Box::new(training))),
         "cba" => parse_raw(&joined).map(|(remark, _)| remark),
         _ => None,
     }

@@ -94,14 +94,15 @@ pub(super) fn with_payload(kind: u8, shown: &[&str], payload: &[u8]) -> Option<A
     if kind == QUOTATION {
         let (_, caption) = Piece::parts(shown.first()?);
         let caption = caption.to_owned();
-        return Some(Annotation::Quotation(Quotation { caption, payload }));
+        let quotation = Quotation { caption, payload };
+        return Some(Annotation::Quotation(Box::new(quotation)));
     }
     let mut training = Training::default();
     for command in shown {
         join(&mut training, parse_training(Piece::parts(command).1)?);
     }
     training.payload = payload;
-    Some(Annotation::Training(training))
+    Some(Annotation::Training(Box::new(training)))
 }
 
 /// Adds the same question in another language.

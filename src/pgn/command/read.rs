@@ -3,8 +3,9 @@
 use super::quote::{QUOTATION, TRAINING, with_payload};
 use super::raw::{digest, parse_raw};
 use super::{decode, encode, numbers};
-use crate::game::{Annotation, Nation, Text};
+use crate::game::{Annotation, MAX_REMARKS, Nation, Text};
 use crate::pgn::comment::language_of;
+use crate::pgn::remarks::plain;
 
 /// What one comment says.
 #[derive(Debug, Default, PartialEq)]
@@ -16,6 +17,9 @@ pub(in crate::pgn) struct Comment {
     pub(in crate::pgn) texts: Vec<Text>,
     /// The places of the NAGs, of `[%cbsym …]`.
     pub(in crate::pgn) places: Option<[u8; 3]>,
+    /// Whether it has more remarks than a game may have; the others are not
+    /// read.
+    pub(in crate::pgn) is_overfull: bool,
 }
 
 /// A part of a text: a command, or what stands between commands.
@@ -121,6 +125,10 @@ pub(in crate::pgn) fn read(comment: &str) -> Comment {
     let mut commands = Vec::new();
     let mut text = OpenText::default();
     for piece in pieces(comment) {
+        if commands.len() + found.texts.len() > MAX_REMARKS {
+            found.is_overfull = true;
+            break;
+        }
         let whole = match piece {
             Piece::Plain(plain) => {
                 text.words.push_str(plain);
@@ -144,7 +152,10 @@ pub(in crate::pgn) fn read(comment: &str) -> Comment {
             },
         }
     }
-    found.remarks = resolve(&commands, &mut text.words);
+    // Most comments have no command.
+    if !commands.is_empty() {
+        found.remarks = resolve(&commands, &mut text.words);
+    }
     text.end(&mut found.texts);
     found
 }
@@ -165,11 +176,11 @@ impl OpenText {
     }
 
     fn end(self, texts: &mut Vec<Text>) {
-        let words: Vec<&str> = self.words.split_whitespace().collect();
+        let words = plain(&self.words);
         if self.language.is_some() || self.lead != 0 || !words.is_empty() {
             texts.push(Text {
                 language: self.language.unwrap_or_default(),
-                text: words.join(" "),
+                text: words,
                 lead: self.lead,
             });
         }

@@ -6,7 +6,7 @@ use std::thread;
 
 use super::{Error, Games, Section, Sections, StreamError};
 use crate::game::Game;
-use crate::pgn::Liberty;
+use crate::pgn::{Liberty, Permit};
 
 /// So much text is handed to a core at a time.
 const BATCH_BYTES: usize = 1 << 16;
@@ -29,6 +29,8 @@ pub struct Prepared<T> {
     pub liberties: Vec<(usize, Liberty)>,
     /// Where it is no UTF-8: line and column.
     pub not_utf8: Option<(usize, usize)>,
+    /// Held until this is done with.
+    _permit: Permit,
 }
 
 /// The rest of a section that is no game.
@@ -40,13 +42,14 @@ pub struct Failure {
     pub error: Error,
 }
 
-type Batch = Result<Vec<Section>, StreamError>;
+type Batch = Result<Vec<(Section, Permit)>, StreamError>;
 type Done<T> = Result<Vec<Prepared<T>>, StreamError>;
 
 /// Parses the games of a text on all cores, lets each core `prepare` its
 /// games further, and gives what comes of them to `take` in the order of the
-/// text. What is no strict PGN is understood as [`Liberty`] says. Some batches of 64 KiB wait for each core, or one game
-/// that is longer.
+/// text. What is no strict PGN is understood as [`Liberty`] says. Some batches
+/// of 64 KiB wait for each core; longer games are worked on at once as far as a
+/// [`Permit`] lets them.
 ///
 /// # Errors
 ///
@@ -95,7 +98,8 @@ fn split(reader: impl BufRead, senders: &[SyncSender<Batch>]) {
         match section {
             Ok(section) => {
                 bytes += section.text.len();
-                batch.push(section);
+                let permit = Permit::wait(section.text.len());
+                batch.push((section, permit));
             }
             Err(error) => {
                 // What comes before is said first.
@@ -121,7 +125,7 @@ fn parse<T>(texts: &Receiver<Batch>, games: &SyncSender<Done<T>>, prepare: &impl
         let done = batch.map(|sections| {
             let sections = sections.into_iter();
             sections
-                .map(|section| parse_section(section, prepare))
+                .map(|(section, permit)| parse_section(section, permit, prepare))
                 .collect()
         });
         if games.send(done).is_err() {
@@ -130,7 +134,7 @@ fn parse<T>(texts: &Receiver<Batch>, games: &SyncSender<Done<T>>, prepare: &impl
     }
 }
 
-fn parse_section<T>(section: Section, prepare: &impl Fn(Game) -> T) -> Prepared<T> {
+fn parse_section<T>(section: Section, permit: Permit, prepare: &impl Fn(Game) -> T) -> Prepared<T> {
     let mut games = Vec::new();
     let mut liberties = Vec::new();
     let mut failure = None;
@@ -153,5 +157,6 @@ fn parse_section<T>(section: Section, prepare: &impl Fn(Game) -> T) -> Prepared<
         games,
         failure,
         liberties,
+        _permit: permit,
     }
 }

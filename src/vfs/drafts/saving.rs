@@ -10,6 +10,7 @@ use super::desk::{Draft, Purpose, Rejection};
 use super::names::{Entry, Place};
 use super::outcome::origin_of;
 use super::rejected::Origin;
+use crate::pgn::Permit;
 use crate::vfs::editor::{Editor, Refusal, Saved};
 use crate::vfs::slot::Slot;
 use crate::vfs::{self, Completeness, Error, Handle, Ino, Made, Vfs};
@@ -90,9 +91,8 @@ impl Job {
         Ok(())
     }
 
-    /// Saves the one game that `text` is.
+    /// Saves the one game that `text` is, after [`check`](Job::check).
     fn save(&self, editor: &dyn Editor, text: &[u8]) -> Result<Saved, Refusal> {
-        self.check()?;
         let instead_of = self.instead_of.as_ref();
         match self.target {
             Target::Game(game) => editor.replace(game.within_slot(), text, instead_of),
@@ -265,16 +265,16 @@ impl Vfs {
     }
 
     fn save_game(&self, job: &Job) -> Outcome {
-        let version = job.sheet.version();
+        let mut version = job.sheet.version();
         if job.sheet.length() > MOST_GAME {
             return self.refused(job, version, Error::TooLarge.into());
         }
-        let (text, version) = match job.sheet.all() {
-            Ok(all) => all,
-            Err(error) => return self.refused(job, version, error.into()),
-        };
         let mut has_changed = false;
         let saved = job.slot.edit(&mut |editor| {
+            job.check()?;
+            let _permit = Permit::wait(usize::try_from(job.sheet.length()).unwrap_or(usize::MAX));
+            let (text, read) = job.sheet.all()?;
+            version = read;
             let saved = job.save(editor, &text)?;
             has_changed = saved.volume.is_some();
             Ok(saved)
