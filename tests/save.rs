@@ -633,7 +633,11 @@ fn what_does_not_fit_is_refused_or_told() {
     for (base, name, value) in [
         ("cbh/sample/sample.cbh", "White", long),
         ("cbh/sample/sample.cbh", "Annotator", long),
-        ("cbh/names-1251/names-1251.cbh", "Site", "Ürümqi"),
+        (
+            "cbh/names-1251/names-1251.cbh",
+            "Site",
+            "Ürümqi, im fernen Westen",
+        ),
     ] {
         let base = Base::fixture(base);
         let (after, plan) = edit_as(&base, 1, |text| with_tag(&text, name, value));

@@ -10,6 +10,9 @@ use encoding_rs::{Encoding, WINDOWS_1250, WINDOWS_1251, WINDOWS_1252};
 /// Windows-1252. Bytes that are letters in both decide nothing.
 const CENTRAL_LETTERS: [u8; 10] = [0xa3, 0xa5, 0xaf, 0xb3, 0xb9, 0xbc, 0xbe, 0xbf, 0x8d, 0x9d];
 
+/// So many letters of Windows-1251 in a row are a Cyrillic word.
+const CYRILLIC_WORD: usize = 3;
+
 /// An 8-bit code page for bytes that are not UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodePage {
@@ -40,8 +43,8 @@ impl CodePage {
     /// The page that these names and texts are most likely in. UTF-8 and ASCII
     /// tell nothing; where all tells nothing, Windows-1252.
     ///
-    /// Cyrillic names consist of high bytes, which are letters of Windows-1251
-    /// from 0xC0 on; Western and Central European ones have single high bytes
+    /// Cyrillic words consist of high bytes, which are letters of Windows-1251
+    /// from 0xC0 on; two of them decide nothing. Western and Central European ones have single high bytes
     /// between ASCII letters. Of those, a byte that is a letter in
     /// Windows-1250 and a sign in 1252 decides.
     ///
@@ -50,29 +53,41 @@ impl CodePage {
         names: impl IntoIterator<Item = &'a [u8]>,
         texts: impl IntoIterator<Item = &'a [u8]>,
     ) -> CodePage {
-        let (mut cyrillic, mut high, mut central) = (0, 0, 0);
-        let names = names.into_iter().map(|name| (name, true));
-        let texts = texts.into_iter().map(|text| (text, false));
-        for (name, is_name) in names.chain(texts) {
-            if std::str::from_utf8(name).is_ok() {
-                continue;
-            }
-            for run in name.split(u8::is_ascii) {
-                high += run.len();
-                let is_word = run.len() >= 3 && run.iter().all(|&byte| byte >= 0xc0);
-                cyrillic += if is_word { run.len() } else { 0 };
-                let is_central = |byte: &&u8| is_name && CENTRAL_LETTERS.contains(byte);
-                central += run.iter().filter(is_central).count();
-            }
+        let mut votes = Votes::default();
+        for name in names {
+            votes.add(name);
+            votes.central += central_letters(name);
         }
-        let encoding = if cyrillic * 5 > high * 3 {
+        for text in texts {
+            votes.add(text);
+        }
+        let encoding = if votes.are_cyrillic() {
             WINDOWS_1251
-        } else if central > 0 {
+        } else if votes.central > 0 {
             WINDOWS_1250
         } else {
             WINDOWS_1252
         };
         CodePage { encoding }
+    }
+
+    /// Whether a page that was [detected](CodePage::detect) is detected still
+    /// when a name of these bytes is added.
+    fn is_kept_by(self, name: &[u8]) -> bool {
+        let is_neutral = self.encoding != WINDOWS_1252 || central_letters(name) == 0;
+        is_neutral && self.is_kept_by_text(name)
+    }
+
+    /// The same of a text.
+    pub(super) fn is_kept_by_text(self, text: &[u8]) -> bool {
+        let mut votes = Votes::default();
+        votes.add(text);
+        if self.encoding == WINDOWS_1251 {
+            votes.cyrillic * 5 >= votes.letters * 3
+        } else {
+            let is_detected = [WINDOWS_1250, WINDOWS_1252].contains(&self.encoding);
+            !is_detected || !votes.are_cyrillic()
+        }
     }
 
     /// The standard name of the page, such as `windows-1252`.
@@ -83,18 +98,39 @@ impl CodePage {
     /// Appends what `bytes` say: UTF-8 if they are that (a last character
     /// cut short by its field is dropped), else this page.
     pub fn decode_into(self, bytes: &[u8], out: &mut String) {
-        match std::str::from_utf8(bytes) {
-            Ok(text) => out.push_str(text),
-            Err(error) if error.error_len().is_none() && error.valid_up_to() > 0 => {
-                let whole = bytes.get(..error.valid_up_to()).unwrap_or_default();
-                if whole.is_ascii() {
-                    self.decode_page_into(bytes, out);
-                } else {
-                    out.push_str(std::str::from_utf8(whole).unwrap_or_default());
-                }
-            }
-            Err(_) => self.decode_page_into(bytes, out),
+        match whole_utf8(bytes) {
+            Some(text) => out.push_str(text),
+            None => self.decode_page_into(bytes, out),
         }
+    }
+
+    /// Whether a name is UTF-8 though it could be in this page; `None` if the
+    /// name has no choice, as ASCII and what the page lacks.
+    pub(super) fn is_utf8_by_choice(self, bytes: &[u8]) -> Option<bool> {
+        let Some(name) = whole_utf8(bytes) else {
+            return Some(false);
+        };
+        let in_page = self.encode_new_name(name, bytes.len());
+        in_page.filter(|_| !name.is_ascii()).map(|_| true)
+    }
+
+    /// A name in this page, in at most `room` bytes; `None` if the page lacks
+    /// a character, or if the bytes would be read as another name.
+    pub(super) fn encode_name(self, name: &str, room: usize) -> Option<Vec<u8>> {
+        let mut bytes = self.encode_exactly(name)?;
+        bytes.truncate(room);
+        let mut again = String::new();
+        self.decode_into(&bytes, &mut again);
+        // A page has one byte for each character.
+        let is_read_back = again.chars().eq(name.chars().take(room));
+        is_read_back.then_some(bytes)
+    }
+
+    /// As [`encode_name`](CodePage::encode_name), of a name that is new; `None`
+    /// also if it would speak for another page when the base is opened next.
+    pub(super) fn encode_new_name(self, name: &str, room: usize) -> Option<Vec<u8>> {
+        let bytes = self.encode_name(name, room);
+        bytes.filter(|bytes| self.is_kept_by(bytes))
     }
 
     /// Whether chess signs take the place of some of its letters in texts:
@@ -132,6 +168,74 @@ impl CodePage {
     /// UTF-8.
     pub(super) fn decode_page_into(self, bytes: &[u8], out: &mut String) {
         out.push_str(&self.encoding.decode_without_bom_handling(bytes).0);
+    }
+}
+
+/// What bytes that are not UTF-8 say about their page.
+#[derive(Clone, Copy, Debug, Default)]
+struct Votes {
+    /// Bytes that are letters of Windows-1251. Those before may be signs in
+    /// any page.
+    letters: usize,
+    /// Those of them that stand in Cyrillic words.
+    cyrillic: usize,
+    /// Letters that only Windows-1250 has.
+    central: usize,
+}
+
+impl Votes {
+    fn add(&mut self, bytes: &[u8]) {
+        if is_utf8(bytes) {
+            return;
+        }
+        let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || !byte.is_ascii();
+        for word in bytes.split(|byte| !is_letter(byte)) {
+            // Letters that stand for themselves are in every page.
+            if word.len() < CYRILLIC_WORD && word.iter().copied().all(is_cyrillic) {
+                continue;
+            }
+            self.letters += word.iter().filter(|byte| is_cyrillic(**byte)).count();
+            let runs = word.split(|byte| !is_cyrillic(*byte));
+            let runs = runs.filter(|run| run.len() >= CYRILLIC_WORD);
+            self.cyrillic += runs.map(<[u8]>::len).sum::<usize>();
+        }
+    }
+
+    fn are_cyrillic(self) -> bool {
+        self.cyrillic * 5 > self.letters * 3
+    }
+}
+
+/// Whether it is a letter of Russian in Windows-1251.
+fn is_cyrillic(byte: u8) -> bool {
+    matches!(byte, 0xa8 | 0xb8 | 0xc0..)
+}
+
+/// How many letters of Windows-1250 alone a name has that is not UTF-8.
+fn central_letters(name: &[u8]) -> usize {
+    if is_utf8(name) {
+        return 0;
+    }
+    let letters = name.iter().filter(|byte| CENTRAL_LETTERS.contains(byte));
+    letters.count()
+}
+
+/// Whether bytes are read as UTF-8, if there is something to be told.
+fn is_utf8(bytes: &[u8]) -> bool {
+    whole_utf8(bytes).is_some()
+}
+
+/// Bytes that are UTF-8, without a last character that its field cut short;
+/// where that leaves ASCII only, it may be one of a page.
+fn whole_utf8(bytes: &[u8]) -> Option<&str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Some(text),
+        Err(error) if error.error_len().is_none() => {
+            let whole = bytes.get(..error.valid_up_to())?;
+            let whole = std::str::from_utf8(whole).ok()?;
+            (!whole.is_ascii()).then_some(whole)
+        }
+        Err(_) => None,
     }
 }
 
@@ -188,6 +292,44 @@ mod tests {
             "windows-1251"
         );
         assert_eq!(by_text(b"\xa3d1 \xb3 M\xfcller"), "windows-1252");
+    }
+
+    #[test]
+    fn a_few_names_and_those_that_are_utf_8_do_not_change_the_page() {
+        let page = |names: &[&[u8]]| CodePage::detect(names.iter().copied(), []).name();
+        // "Иванчук, Ли, «Алёна»", of which two letters decide nothing.
+        let cyrillic: [&[u8]; 4] = [
+            b"\xc8\xe2\xe0\xed\xf7\xf3\xea",
+            b"\xcb\xe8",
+            b"\xdf\xed",
+            b"\xab\xc0\xeb\xb8\xed\xe0\xbb",
+        ];
+        assert_eq!(page(&cyrillic), "windows-1251");
+        let cut = &"Иван".as_bytes()[..7];
+        assert_eq!(page(&[b"M\xfcller", cut, cut]), "windows-1252");
+    }
+
+    #[test]
+    fn what_a_page_is_kept_by_never_changes_it() {
+        let bytes: Vec<u8> = (b'a'..=b'd').chain(0x80..=0xff).collect();
+        for label in ["1250", "1251", "1252"] {
+            let page = CodePage::from_label(label).unwrap();
+            let mut names: Vec<&[u8]> = match label {
+                "1250" => vec![b"\xa3ukasz"],
+                "1251" => vec![b"\xc8\xe2\xe0\xed\xf7\xf3\xea"],
+                _ => vec![],
+            };
+            let mut kept = 0;
+            for len in [1, 2, 3, 5] {
+                for name in bytes.windows(len).filter(|name| page.is_kept_by(name)) {
+                    names.push(name);
+                    kept += 1;
+                    let detected = CodePage::detect(names.iter().copied(), []);
+                    assert_eq!(detected, page, "{name:?}");
+                }
+            }
+            assert!(kept > 50, "{label}: only {kept}");
+        }
     }
 
     #[test]

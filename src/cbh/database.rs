@@ -24,7 +24,7 @@ use super::extended::{self, ExtendedRecord};
 use super::moves::{MoveDecoder, blob_size};
 use super::record::{self, GameRecord, RECORD_BYTES};
 use super::top_games::TopGames;
-use super::{CodePage, Error, Family, FileKind, GameId, RecordKind, foreign_tags};
+use super::{CodePage, Error, Family, FileKind, GameId, RecordKind, foreign_tags, workshop};
 use crate::bytes::Malformed;
 use crate::game::{Defect, Game};
 use crate::storage::{ReadBuffer, Storage, Store};
@@ -32,6 +32,9 @@ pub use after::{Changes, Effects, GameChange};
 pub use entries::Listed;
 use lists::Lists;
 pub use opening::Opener;
+
+/// How much of a base's `.ini` is read.
+const MOST_INI_BYTES: usize = 1 << 14;
 
 /// How to read a base.
 #[derive(Clone, Copy, Debug, Default)]
@@ -153,6 +156,21 @@ impl Database {
     /// The page of names that are not UTF-8.
     pub fn code_page(&self) -> CodePage {
         self.page
+    }
+
+    /// Whether the base was made to have names in UTF-8, as its `.ini` says.
+    pub(super) fn is_made_for_utf8(&self) -> bool {
+        let Some((store, _)) = &self.store else {
+            return false;
+        };
+        let ini = self.family.default_path(FileKind::Headers);
+        let ini = ini.with_extension("ini");
+        let Ok(Some(ini)) = store.file(ini.file_name().unwrap_or_default()) else {
+            return false;
+        };
+        let mut buffer = ReadBuffer::default();
+        let text = ini.read_up_to(0, MOST_INI_BYTES, &mut buffer);
+        text.is_ok_and(workshop::says_utf8)
     }
 
     /// Whether that page was given, and not told from the names.

@@ -322,12 +322,30 @@ pub(super) fn empty_files() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+/// Says in the `.ini` of a base that its names are UTF-8. Programs that use
+/// such files leave sections alone that they do not know.
+const NAMES_ARE_UTF8: &str = "[cbfs]\r\nNames=UTF-8\r\n";
+
+/// Whether the `.ini` of a base says that its names are UTF-8.
+pub(super) fn says_utf8(ini: &[u8]) -> bool {
+    let mut section = &b""[..];
+    for line in ini.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii) {
+        if line.starts_with(b"[") {
+            section = line;
+        } else if section == b"[cbfs]" && line == b"Names=UTF-8" {
+            return true;
+        }
+    }
+    false
+}
+
 /// The `.ini` of a base.
 fn description(title: &str, now: SystemTime) -> Vec<u8> {
     let access = date::encode(today(now), 0).unwrap_or(0);
     let mut text = b"[DescrCBG]\r\nType=0\r\nTitle=".to_vec();
     text.extend(CodePage::WESTERN.encode(title));
     text.extend(format!("\r\nUsage=1\r\nAccess={access}\r\n").bytes());
+    text.extend(NAMES_ARE_UTF8.bytes());
     text
 }
 

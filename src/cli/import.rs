@@ -305,6 +305,9 @@ impl Job<'_> {
         for unfit in &imported.unfit {
             log::warn!("{}", not_stored_whole(unfit));
         }
+        if let Some(more) = self.told.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
+            log::warn!("{more} more names are stored in part");
+        }
         Ok(imported.games)
     }
 
@@ -369,7 +372,7 @@ fn log(appended: &cbh::Appended, told: &mut BTreeSet<String>) {
     let id = appended.id.0;
     for unfit in &appended.unfit {
         let what = not_stored_whole(unfit);
-        if told.len() < MOST_TOLD && told.insert(what.clone()) {
+        if told.insert(what.clone()) && told.len() <= MOST_TOLD {
             log::warn!("game {id}: {what}");
         } else {
             log::info!("game {id}: {what}");

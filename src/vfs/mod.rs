@@ -348,8 +348,8 @@ impl Vfs {
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`], [`Error::NotADirectory`], [`Error::Damaged`],
-    /// [`Error::Stale`].
+    /// [`Error::NotFound`], [`Error::NotADirectory`], [`Error::NameTooLong`],
+    /// [`Error::Damaged`], [`Error::Stale`].
     pub fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
         let attr = self.lookup_at_once(directory, name)?;
         if attr.is_sized {
@@ -368,6 +368,7 @@ impl Vfs {
     ///
     /// As [`Vfs::lookup`].
     pub fn lookup_at_once(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
+        names::ensure_short(name)?;
         match name {
             // Asked by those who serve the mount to others, as NFS.
             b"." => return self.attr(directory),

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use unicode_normalization::UnicodeNormalization as _;
 
+use super::Error;
 use crate::cbh::GameId;
 
 /// `000123.pgn`; more digits when the number needs them. `name` is replaced.
@@ -63,6 +64,19 @@ const PGN: &str = ".pgn";
 
 /// Longest name of a file.
 const MAX_BYTES: usize = 255;
+
+/// Refuses a name that no file can have, whoever asks for it.
+///
+/// # Errors
+///
+/// [`Error::NameTooLong`].
+pub(super) fn ensure_short(name: &[u8]) -> Result<(), Error> {
+    if name.len() <= MAX_BYTES {
+        return Ok(());
+    }
+    let what = format!("a name of {} bytes; {MAX_BYTES} are the most", name.len());
+    Err(Error::NameTooLong(what))
+}
 
 /// `name` as a file name: `/` and a leading dot become their wide forms,
 /// control characters vanish, blanks at the ends go; NFC; at most 255 bytes.

@@ -62,8 +62,8 @@ pub(in crate::cbh) trait CommentText {
     /// The text of `bytes`, with `\n` for line breaks.
     fn decode_comment(self, bytes: &[u8]) -> String;
 
-    /// The bytes of `text`: ASCII or this page if it has all characters,
-    /// else UTF-8.
+    /// The bytes of `text`: ASCII or this page if it has all characters and
+    /// is told from the text still, else UTF-8.
     fn encode_comment(self, text: &str) -> Vec<u8>;
 }
 
@@ -92,6 +92,7 @@ impl CommentText for CodePage {
             |bytes: &Vec<u8>| self.decode_comment(bytes) == self.decode_comment(text.as_bytes());
         self.encode_in_page(text)
             .filter(is_read_back)
+            .filter(|bytes| self.is_kept_by_text(bytes))
             .unwrap_or_else(|| encode_in_utf8(text))
     }
 }
@@ -246,6 +247,7 @@ mod tests {
         );
         assert_eq!(stored("£5"), "£5".as_bytes(), "its byte is the queen");
         assert_eq!(stored("♕ Ł"), "\u{e025} Ł".as_bytes());
+        assert_eq!(stored("ÀÈÙ"), "ÀÈÙ".as_bytes(), "a word of 1251");
     }
 
     #[test]

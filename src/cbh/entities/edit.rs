@@ -12,6 +12,7 @@ mod error;
 mod ids;
 mod layout;
 mod order;
+mod spellings;
 #[cfg(test)]
 mod tests;
 mod walk;
@@ -22,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::balance::attach;
 use super::collation::Collation;
 use super::entity::Entity;
-use super::fields::{NameForm, Room};
+use super::fields::NameForm;
 use super::id_set::IdSet;
 use super::tree::Node;
 use super::{DELETED, EntityId, FileHeader, LINK_BYTES, MOST_RECORDS};
@@ -31,6 +32,7 @@ use crate::cbh::{CodePage, FileKind};
 use crate::storage::{ReadBuffer, Storage};
 pub use error::EditError;
 pub(super) use layout::Layout;
+use spellings::Spellings;
 
 /// Bytes to be written, and where.
 pub type Write = (u64, Vec<u8>);
@@ -107,20 +109,31 @@ impl<'a> EntityEditor<'a> {
         Ok(editor)
     }
 
-    /// How new names of the file are to be written: as UTF-8 if one that is
-    /// there is, else in `page`. Of large files a sample is looked at.
+    /// Whether the names of the file are UTF-8, as far as they tell; else they
+    /// are in `page`. Names that the page cannot have tell only where no other
+    /// does. Of large files a sample is looked at.
     ///
     /// # Errors
     ///
     /// The medium's.
-    pub fn name_form(&mut self, page: CodePage) -> Result<NameForm, EditError> {
-        let mut is_utf8 = false;
+    pub fn has_utf8_names(&mut self, page: CodePage) -> Result<Option<bool>, EditError> {
+        let mut found = None;
         for id in self.sample() {
             self.load(id)?;
             let (record, layout) = (self.record(id), self.layout);
-            is_utf8 |= !is_deleted(record) && layout.strings_of(data_of(record)).any(is_utf8_name);
+            if is_deleted(record) {
+                continue;
+            }
+            for name in layout.strings_of(data_of(record)) {
+                match page.is_utf8_by_choice(name) {
+                    Some(true) => return Ok(Some(true)),
+                    Some(false) => found = Some(false),
+                    None if name.is_ascii() => {}
+                    None => found = found.or(Some(true)),
+                }
+            }
         }
-        Ok(NameForm { page, is_utf8 })
+        Ok(found)
     }
 
     /// The live record that has the key of these data.
@@ -143,6 +156,7 @@ impl<'a> EntityEditor<'a> {
 
     /// The live record that says what `entity` does, whichever way its names
     /// may be written: in UTF-8 or in the page, with and without a last zero.
+    /// One that has all of them comes before one that has their begins.
     ///
     /// # Errors
     ///
@@ -153,20 +167,17 @@ impl<'a> EntityEditor<'a> {
         entity: &Entity,
         form: NameForm,
     ) -> Result<Option<EntityId>, EditError> {
-        let mut tried: Vec<Vec<u8>> = Vec::new();
-        for is_utf8 in [form.is_utf8, !form.is_utf8] {
-            for room in [Room::BeforeZero, Room::Full] {
-                let form = NameForm { is_utf8, ..form };
-                let encoded = entity.encode_into(None, form, room)?;
-                // A name that the other form lacks would find a namesake.
-                let is_first = tried.is_empty();
-                if tried.contains(&encoded.data) || !(is_first || encoded.unfit.is_empty()) {
-                    continue;
-                }
-                if let Some(id) = self.find(&encoded.data)? {
-                    return Ok(Some(id));
-                }
-                tried.push(encoded.data);
+        let spellings = Spellings::of(entity, form, self.layout.strings)?;
+        self.begin(None)?;
+        if matches!(self.order()?, Order::Damaged) {
+            return self.scan_for(&spellings);
+        }
+        let Some(all) = spellings.all() else {
+            return self.scan_for(&spellings);
+        };
+        for data in all {
+            if let Some(id) = self.find(&data)? {
+                return Ok(Some(id));
             }
         }
         Ok(None)
@@ -433,19 +444,6 @@ pub(super) fn data_of(record: &[u8]) -> &[u8] {
 
 fn is_deleted(record: &[u8]) -> bool {
     Node::decode(record).is_ok_and(|(node, _)| node.is_deleted())
-}
-
-/// Whether a name is UTF-8 and not mere ASCII; its last character may be cut
-/// short.
-fn is_utf8_name(name: &[u8]) -> bool {
-    let whole = match std::str::from_utf8(name) {
-        Ok(_) => name,
-        Err(error) if error.error_len().is_none() => {
-            name.get(..error.valid_up_to()).unwrap_or_default()
-        }
-        Err(_) => &[],
-    };
-    !whole.is_ascii()
 }
 
 /// Writes the count of references and the first game, with which a record

@@ -1,6 +1,7 @@
 //! An entity of any kind as a value, and its data in a record.
 
-use super::fields::{Fields, Room};
+use super::fields::Fields;
+use super::names::append_tournament;
 use super::{Annotators, Kind, NameForm, Players, Sources, Tags, Teams, Tournaments, Unfit};
 use crate::bytes::Malformed;
 use crate::cbh::{CodePage, FileKind};
@@ -72,23 +73,42 @@ impl Entity {
     ///
     /// [`Malformed`] if `old` is too short or a date cannot be stored.
     pub fn encode(&self, old: Option<&[u8]>, form: NameForm) -> Result<EncodedEntity, Malformed> {
-        self.encode_into(old, form, Room::BeforeZero)
+        match self {
+            Entity::Player(value) => encode::<Players>(value, old, form),
+            Entity::Tournament(value) => encode::<Tournaments>(value, old, form),
+            Entity::Annotator(value) => encode::<Annotators>(value, old, form),
+            Entity::Source(value) => encode::<Sources>(value, old, form),
+            Entity::Team(value) => encode::<Teams>(value, old, form),
+            Entity::Tag(value) => encode::<Tags>(value, old, form),
+        }
     }
 
-    /// As [`encode`](Entity::encode), with names that may fill their field.
-    pub(super) fn encode_into(
-        &self,
-        old: Option<&[u8]>,
-        form: NameForm,
-        room: Room,
-    ) -> Result<EncodedEntity, Malformed> {
+    /// What it is called, as [`EntityNames`](super::EntityNames) have it; a
+    /// label by its first title.
+    pub fn name(&self) -> String {
+        let mut name = String::new();
         match self {
-            Entity::Player(value) => encode::<Players>(value, old, form, room),
-            Entity::Tournament(value) => encode::<Tournaments>(value, old, form, room),
-            Entity::Annotator(value) => encode::<Annotators>(value, old, form, room),
-            Entity::Source(value) => encode::<Sources>(value, old, form, room),
-            Entity::Team(value) => encode::<Teams>(value, old, form, room),
-            Entity::Tag(value) => encode::<Tags>(value, old, form, room),
+            Entity::Player(player) => player.append_to(&mut name),
+            Entity::Tournament(tournament) => {
+                append_tournament(tournament, &mut name);
+            }
+            Entity::Annotator(annotator) => name.push_str(annotator),
+            Entity::Source(source) => name.push_str(&source.title),
+            Entity::Team(team) => name.push_str(&team.title),
+            Entity::Tag(tag) => name.extend(tag.titles.first().map(String::as_str)),
+        }
+        name
+    }
+
+    /// The names that tell it from others, in the order of their fields.
+    pub(super) fn key_names(&self) -> Vec<&str> {
+        match self {
+            Entity::Player(player) => vec![&player.last, &player.first],
+            Entity::Tournament(tournament) => vec![&tournament.title, &tournament.place],
+            Entity::Annotator(name) => vec![name],
+            Entity::Source(source) => vec![&source.title],
+            Entity::Team(team) => vec![&team.title],
+            Entity::Tag(tag) => tag.titles.iter().map(String::as_str).collect(),
         }
     }
 }
@@ -103,11 +123,10 @@ fn encode<K: Kind>(
     value: &K::Value,
     old: Option<&[u8]>,
     form: NameForm,
-    room: Room,
 ) -> Result<EncodedEntity, Malformed> {
     let mut data = old.map_or_else(|| vec![0; K::DATA_BYTES], <[u8]>::to_vec);
     let mut unfit = Vec::new();
-    K::encode(value, &mut Fields::new(&mut data, form, room, &mut unfit))?;
+    K::encode(value, &mut Fields::new(&mut data, form, &mut unfit))?;
     Ok(EncodedEntity { data, unfit })
 }
 

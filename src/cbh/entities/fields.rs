@@ -13,34 +13,53 @@ pub struct NameForm {
     pub is_utf8: bool,
 }
 
+/// A name as bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Spelling {
+    pub(super) bytes: Vec<u8>,
+    /// Whether that is all of the name.
+    pub(super) is_whole: bool,
+}
+
 impl NameForm {
-    /// The bytes of a name, one `?` for each character that the page lacks.
-    fn encode(self, name: &str) -> Vec<u8> {
-        if self.is_utf8 {
-            return name.as_bytes().to_vec();
-        }
-        if let Some(bytes) = self.page.encode_exactly(name) {
-            return bytes;
-        }
-        let mut buffer = [0; 4];
-        name.chars()
-            .flat_map(|character| {
-                let character = character.encode_utf8(&mut buffer);
-                let bytes = self.page.encode_exactly(character);
-                bytes.unwrap_or_else(|| b"?".to_vec())
-            })
-            .collect()
+    /// A new name in at most `room` bytes, cut between characters: in the page
+    /// if the file's names are and it is read back from it, else in UTF-8.
+    fn encode(self, name: &str, room: usize) -> Vec<u8> {
+        let in_page = (!self.is_utf8).then(|| self.page.encode_new_name(name, room));
+        in_page
+            .flatten()
+            .unwrap_or_else(|| cut(name, room).as_bytes().to_vec())
     }
 
-    /// As much of a name as `room` bytes hold, cut between characters.
-    fn cut(self, mut bytes: Vec<u8>, room: usize) -> Vec<u8> {
-        let mut end = bytes.len().min(room);
-        let continues = |byte: &u8| byte & 0xc0 == 0x80;
-        while self.is_utf8 && end > 0 && bytes.get(end).is_some_and(continues) {
-            end -= 1;
+    /// All ways in which a field of `size` bytes may have a name: what it
+    /// should be first, and what has all of it before what has a part. Fields
+    /// are found that have no zero, or end within a character.
+    pub(super) fn spellings(self, name: &str, size: usize) -> Vec<Spelling> {
+        let until_zero = name.split('\0').next().unwrap_or_default();
+        if until_zero.is_ascii() && until_zero.len() < size {
+            let (bytes, is_whole) = (until_zero.as_bytes().to_vec(), until_zero == name);
+            return vec![Spelling { bytes, is_whole }];
         }
-        bytes.truncate(end);
-        bytes
+        let in_page = |room| self.page.encode_name(until_zero, room);
+        let in_utf8 = until_zero.as_bytes();
+        let rooms = [size.saturating_sub(1), size];
+        let mut all = Vec::new();
+        for room in rooms {
+            all.push(self.encode(until_zero, room));
+            all.push(cut(until_zero, room).as_bytes().to_vec());
+            all.push(in_utf8.get(..room).unwrap_or(in_utf8).to_vec());
+            all.extend(in_page(room));
+        }
+        let mut spellings: Vec<Spelling> = Vec::new();
+        for bytes in all {
+            let is_whole = self.decode(&bytes) == name;
+            let spelling = Spelling { bytes, is_whole };
+            if !spellings.contains(&spelling) {
+                spellings.push(spelling);
+            }
+        }
+        spellings.sort_by_key(|spelling| !spelling.is_whole);
+        spellings
     }
 
     fn decode(self, bytes: &[u8]) -> String {
@@ -48,6 +67,11 @@ impl NameForm {
         self.page.decode_into(bytes, &mut text);
         text
     }
+}
+
+/// As much of a name as `room` bytes hold, cut between characters.
+fn cut(name: &str, room: usize) -> &str {
+    name.get(..name.floor_char_boundary(room)).unwrap_or(name)
 }
 
 /// A name that its field cannot hold as it is.
@@ -61,42 +85,27 @@ pub struct Unfit {
     pub whole: String,
 }
 
-/// How much of a field a name may fill.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Room {
-    /// All but the last byte, which stays 0: so ChessBase writes nearly all.
-    BeforeZero,
-    /// All: such names occur.
-    Full,
-}
-
 /// Writes the data of a record, front to back.
 #[derive(Debug)]
 pub(in crate::cbh) struct Fields<'a> {
     pub(super) patch: BytePatch<'a>,
     form: NameForm,
-    room: Room,
     unfit: &'a mut Vec<Unfit>,
 }
 
 impl<'a> Fields<'a> {
     /// Begins at the front of `data`; notes what does not fit in `unfit`.
-    pub(super) fn new(
-        data: &'a mut [u8],
-        form: NameForm,
-        room: Room,
-        unfit: &'a mut Vec<Unfit>,
-    ) -> Fields<'a> {
+    pub(super) fn new(data: &'a mut [u8], form: NameForm, unfit: &'a mut Vec<Unfit>) -> Fields<'a> {
         Fields {
             patch: BytePatch::new(data),
             form,
-            room,
             unfit,
         }
     }
 
-    /// Writes a name into a field of `size` bytes. A field that says the same
-    /// keeps its bytes, with the garbage behind the zero.
+    /// Writes a name into a field of `size` bytes, of which the last one stays
+    /// 0: so `ChessBase` writes nearly all. A field that says the same keeps its
+    /// bytes, with the garbage behind the zero.
     pub(super) fn string(
         &mut self,
         field: &'static str,
@@ -108,17 +117,13 @@ impl<'a> Fields<'a> {
         if self.form.decode(stored) == name {
             return Ok(());
         }
-        let room = match self.room {
-            Room::BeforeZero => size.saturating_sub(1),
-            Room::Full => size,
-        };
-        let bytes = self.form.cut(self.form.encode(name), room);
-        let until_zero = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
+        let until_zero = name.split('\0').next().unwrap_or_default();
+        let bytes = self.form.encode(until_zero, size.saturating_sub(1));
         place.fill(0);
-        for (place, byte) in place.iter_mut().zip(until_zero) {
+        for (place, byte) in place.iter_mut().zip(&bytes) {
             *place = *byte;
         }
-        let stored = self.form.decode(until_zero);
+        let stored = self.form.decode(&bytes);
         if stored != name {
             self.unfit.push(Unfit {
                 field,
@@ -147,7 +152,7 @@ mod tests {
             is_utf8,
         };
         let (mut data, mut unfit) = (old.to_vec(), Vec::new());
-        Fields::new(&mut data, form, Room::BeforeZero, &mut unfit)
+        Fields::new(&mut data, form, &mut unfit)
             .string("name", old.len(), name)
             .unwrap();
         let stored = unfit.pop().map(|unfit| {
@@ -174,10 +179,32 @@ mod tests {
             ),
             ("abcd\u{e9}", false, b"abcd\xe9\0", None),
             ("abcd\u{e9}f", false, b"abcd\xe9\0", Some("abcd\u{e9}")),
-            ("a\u{142}b", false, b"a?b\0\0\0", Some("a?b")),
+            // A character that the page lacks.
+            ("a\u{142}b", false, b"a\xc5\x82b\0\0", None),
+            (
+                "\u{142}\u{e9}\u{e9}",
+                false,
+                b"\xc5\x82\xc3\xa9\0\0",
+                Some("\u{142}\u{e9}"),
+            ),
             ("a\0b", true, b"a\0\0\0\0\0", Some("a")),
             // Bytes of the page that would be read as UTF-8.
-            ("\u{c3}\u{a9}", false, b"\xc3\xa9\0\0\0\0", Some("\u{e9}")),
+            ("\u{c3}\u{a9}", false, b"\xc3\x83\xc2\xa9\0\0", None),
+            // Cut, they would be.
+            (
+                "ab\u{c3}\u{a9}\u{e9}\u{e8}",
+                false,
+                b"ab\xc3\x83\0\0",
+                Some("ab\u{c3}"),
+            ),
+            // They would speak for another page.
+            (
+                "\u{c0}\u{c1}\u{c2}",
+                false,
+                b"\xc3\x80\xc3\x81\0\0",
+                Some("\u{c0}\u{c1}"),
+            ),
+            ("\u{bf}e?", false, b"\xc2\xbfe?\0\0", None),
         ] {
             let (data, found) = written(b"xyz\0\xaa\xaa", name, is_utf8);
             assert_eq!((&data[..], found.as_deref()), (bytes, stored), "{name:?}");

@@ -264,7 +264,7 @@ pub(in crate::cbh) enum Which {
 }
 
 /// Appends `Title (Place) Year`; gives the lengths of title and place.
-fn append_tournament(tournament: &Tournament, out: &mut String) -> (u16, u16) {
+pub(super) fn append_tournament(tournament: &Tournament, out: &mut String) -> (u16, u16) {
     let begin = out.len();
     let part = |part: &str| u16::try_from(part.len()).unwrap_or(0);
     let title = given(&tournament.title);

@@ -149,16 +149,32 @@ impl<'a> Cast<'a> {
         }))
     }
 
+    /// How new names of a file are written: as its others are. Where none
+    /// tells, as players and tournaments are, or what made the base says.
     fn form(&mut self, file: FileKind) -> Result<NameForm, SaveError> {
-        let page = self.database.code_page();
-        let roll = self.roll(file)?;
-        if let Some(form) = roll.form {
+        if let Some(form) = self.roll(file)?.form {
             return Ok(form);
         }
-        let form = roll.editor.name_form(page);
-        let form = form.map_err(SaveError::entity(file))?;
-        roll.form = Some(form);
+        let mut told = None;
+        for file in [file, FileKind::Players, FileKind::Tournaments] {
+            if told.is_none() {
+                told = self.has_utf8_names(file)?;
+            }
+        }
+        let page = self.database.code_page();
+        let is_utf8 = match told {
+            Some(is_utf8) => is_utf8,
+            None => self.database.is_made_for_utf8(),
+        };
+        let form = NameForm { page, is_utf8 };
+        self.roll(file)?.form = Some(form);
         Ok(form)
+    }
+
+    fn has_utf8_names(&mut self, file: FileKind) -> Result<Option<bool>, SaveError> {
+        let page = self.database.code_page();
+        let told = self.roll(file)?.editor.has_utf8_names(page);
+        told.map_err(SaveError::entity(file))
     }
 
     /// The number of an entity, and whether it was added for that. What of

@@ -28,7 +28,7 @@ pub enum SaveError {
         /// What the field can hold.
         limit: String,
     },
-    /// A field cannot hold a name as it is.
+    /// A name is longer than its field.
     Name(Unfit),
     /// The base has no place for a value.
     NoPlace {
@@ -53,7 +53,7 @@ impl SaveError {
 
     /// Whether it is that a name is longer than its field.
     pub fn is_too_long(&self) -> bool {
-        matches!(self, SaveError::Name(unfit) if unfit.whole.starts_with(&unfit.stored))
+        matches!(self, SaveError::Name(_))
     }
 
     /// Names the file that has other bytes than it must.
@@ -76,17 +76,8 @@ impl fmt::Display for SaveError {
                 value,
                 limit,
             } => write!(f, "{field}: {value} does not fit, {limit}"),
-            SaveError::Name(Unfit { field, whole, .. }) if self.is_too_long() => {
+            SaveError::Name(Unfit { field, whole, .. }) => {
                 write!(f, "{field}: \"{whole}\" is longer than its field")
-            }
-            SaveError::Name(unfit) => {
-                let Unfit {
-                    field,
-                    stored,
-                    whole,
-                } = unfit;
-                let why = "the base has not all of its characters";
-                write!(f, "{field}: \"{whole}\" would be \"{stored}\": {why}")
             }
             SaveError::NoPlace { field, value, why } => {
                 write!(f, "{field}: there is no place for {value}: {why}")

@@ -25,10 +25,11 @@ impl DatabaseVolume {
         if named.find(to.as_bytes()).is_some_and(|other| other != id) {
             return Err(Error::NotEmpty.into());
         }
-        let name = name_of(to).ok_or(Error::Invalid)?;
+        let name = name_of(to).map_err(Refusal::Text)?;
         let mut saved = self.change(None, &mut |saver, _| {
             let mut entity = saver.entity(file_of(kind), id).map_err(refusal)?;
             call(&mut entity, &name)?;
+            ensure_listed_so(&entity, to)?;
             saver.rename_entity(id, &entity).map_err(refusal)?;
             Ok(Told::default())
         })?;
@@ -57,17 +58,35 @@ fn file_of(kind: EntityKind) -> FileKind {
     }
 }
 
-/// What something is called whose directory shall have this name; `None` if
-/// nothing can have it.
-fn name_of(directory: &str) -> Option<String> {
-    if names::ends_in_id(directory) || names::shown(directory) != directory {
-        return None;
+/// What something is called whose directory shall have this name; if nothing
+/// can have it, the reason.
+fn name_of(directory: &str) -> Result<String, String> {
+    if names::ends_in_id(directory) {
+        let why = "so end the names of directories that would have the same";
+        return Err(format!("\"{directory}\" ends in ~ and a number: {why}"));
+    }
+    let shown = names::shown(directory);
+    if shown != directory {
+        return Err(listed_otherwise(directory, &shown));
     }
     let name = directory.replace('\u{ff0f}', "/");
-    Some(match name.strip_prefix('\u{ff0e}') {
+    Ok(match name.strip_prefix('\u{ff0e}') {
         Some(rest) => format!(".{rest}"),
         None => name,
     })
+}
+
+fn listed_otherwise(directory: &str, shown: &str) -> String {
+    format!("\"{directory}\" would be listed as \"{shown}\"")
+}
+
+/// The directory that was asked for must be there afterwards.
+fn ensure_listed_so(entity: &Entity, directory: &str) -> Result<(), Refusal> {
+    let shown = names::shown(&entity.name());
+    if shown == directory {
+        return Ok(());
+    }
+    Err(Refusal::Text(listed_otherwise(directory, &shown)))
 }
 
 /// Lets an entity be called so; what the name does not tell stays. A
@@ -92,65 +111,84 @@ fn player_of(name: &str) -> PlayerName {
     }
 }
 
-/// The name of a tournament: `Title (Place) Year`, of which any part may be
-/// missing.
-struct Parts<'n> {
-    title: &'n str,
-    place: &'n str,
-    /// 0 if it is missing.
-    year: u16,
-}
-
-impl Parts<'_> {
-    fn of(name: &str) -> Parts<'_> {
-        let is_year = |word: &str| {
-            let is_plain = !word.starts_with('0') && word.bytes().all(|byte| byte.is_ascii_digit());
-            word.parse()
-                .ok()
-                .filter(|year| is_plain && (1..4096).contains(year))
-        };
-        let (rest, word) = name.rsplit_once(' ').unwrap_or(("", name));
-        let (rest, year) = match is_year(word) {
-            Some(year) => (rest, year),
-            None => (name, 0),
-        };
-        let place = rest.strip_suffix(')').and_then(|rest| {
-            let at = opening_of(rest)?;
-            let (title, place) = rest.split_at_checked(at)?;
-            Some((title.trim_end(), place.strip_prefix('(')?))
-        });
-        let (title, place) = place.unwrap_or((rest, ""));
-        Parts { title, place, year }
-    }
-
-    /// The parts that are missing here and that the tournament has, in words.
-    fn missing_of(&self, tournament: &Tournament) -> Option<String> {
-        let is_lost = |old: &str, new: &str| !old.trim().is_empty() && new.trim().is_empty();
+/// Lets a tournament be called `Title (Place) Year`. Which parts a name has is
+/// told by those that its directory has now: of a tournament without a date no
+/// number is the year, and without a place no parenthesis is the place. Who
+/// names it by its title alone does not mean that it was nowhere and never: a
+/// name that lacks a part is refused.
+fn call_tournament(tournament: &mut Tournament, name: &str) -> Result<(), Refusal> {
+    let (old_year, has_place) = (tournament.start.year, !is_blank(&tournament.place));
+    let year = (old_year > 0).then(|| split_year(name, old_year));
+    let (rest, year) = match year {
+        Some(Some((rest, year))) => (rest, Some(year)),
+        Some(None) => (name, None),
+        None => (name, Some(0)),
+    };
+    let place = has_place.then(|| split_place(rest, tournament));
+    let (title, place) = match place {
+        Some(Some((title, place))) => (title, Some(place)),
+        Some(None) => (rest, None),
+        None => (rest, Some(tournament.place.as_str())),
+    };
+    let has_lost_title = is_blank(title) && !is_blank(&tournament.title);
+    let (Some(place), Some(year), false) = (place, year, has_lost_title) else {
         let missing = [
-            ("title", is_lost(&tournament.title, self.title)),
-            ("place", is_lost(&tournament.place, self.place)),
-            ("year", tournament.start.year > 0 && self.year == 0),
+            ("title", has_lost_title),
+            ("place", place.is_none()),
+            ("year", year.is_none()),
         ];
         let missing: Vec<_> = missing
             .iter()
-            .filter_map(|(part, is_lost)| is_lost.then_some(*part))
+            .filter_map(|(part, is_missing)| is_missing.then_some(*part))
             .collect();
-        (!missing.is_empty()).then(|| missing.join(" and "))
-    }
-}
-
-/// Who names a tournament by its title alone does not mean that it was nowhere
-/// and never: no part that it has is taken from it.
-fn call_tournament(tournament: &mut Tournament, name: &str) -> Result<(), Refusal> {
-    let parts = Parts::of(name);
-    if let Some(missing) = parts.missing_of(tournament) {
+        let missing = missing.join(" and ");
         let why = format!("a tournament is named Title (Place) Year; \"{name}\" has no {missing}");
         return Err(Refusal::Text(why));
-    }
-    parts.title.clone_into(&mut tournament.title);
-    parts.place.clone_into(&mut tournament.place);
-    tournament.start = in_year(tournament.start, parts.year);
+    };
+    tournament.place = place.to_owned();
+    title.clone_into(&mut tournament.title);
+    tournament.start = in_year(tournament.start, year);
     Ok(())
+}
+
+/// A part that consists of blanks is not listed.
+fn is_blank(part: &str) -> bool {
+    part.trim().is_empty()
+}
+
+/// What comes before the year that a name ends in, and the year: one of four
+/// digits, or `old`.
+fn split_year(name: &str, old: u16) -> Option<(&str, u16)> {
+    let (rest, word) = name.rsplit_once(' ').unwrap_or(("", name));
+    let is_plain = !word.starts_with('0') && word.bytes().all(|byte| byte.is_ascii_digit());
+    let year = word.parse().ok().filter(|_| is_plain)?;
+    let is_year = year == old || (1000..4096).contains(&year);
+    is_year.then_some((rest, year))
+}
+
+/// Title and place of `Title (Place)`. Both may have parentheses: the place
+/// is the one that the tournament has, or what the last pair of them holds,
+/// or what follows the title that it has.
+fn split_place<'n>(name: &'n str, tournament: &Tournament) -> Option<(&'n str, &'n str)> {
+    let without = name.strip_suffix(')')?;
+    let split_at = |at: usize| {
+        let (title, place) = without.split_at_checked(at)?;
+        let title = match title {
+            "" => title,
+            title => title.strip_suffix(' ')?,
+        };
+        Some((title, place.strip_prefix('(')?)).filter(|(_, place)| !is_blank(place))
+    };
+    let same_place = (without.strip_suffix(tournament.place.as_str()))
+        .and_then(|before| before.strip_suffix('('))
+        .and_then(|before| split_at(before.len()));
+    let same_title = || {
+        let rest = without.strip_prefix(tournament.title.as_str())?;
+        split_at(without.len() - rest.strip_prefix(' ')?.len())
+    };
+    same_place
+        .or_else(|| split_at(opening_of(without)?))
+        .or_else(same_title)
 }
 
 /// The same day of another year; the year alone if it has no such day.
@@ -190,26 +228,130 @@ fn opening_of(text: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::game::Team;
+
+    fn tournament(title: &str, place: &str, start: Date) -> Tournament {
+        Tournament {
+            title: title.to_owned(),
+            place: place.to_owned(),
+            start,
+            ..Tournament::default()
+        }
+    }
+
+    fn in_the_year(year: u16) -> Date {
+        Date {
+            year,
+            ..Date::UNKNOWN
+        }
+    }
 
     #[test]
-    fn a_tournament_is_called_by_the_parts_of_its_directory() {
-        for (name, title, place, year) in [
-            ("Linares (Linares) 1999", "Linares", "Linares", 1999),
-            ("Linares 1999", "Linares", "", 1999),
-            ("Linares", "Linares", "", 0),
-            ("(Linares) 1999", "", "Linares", 1999),
-            ("(Open) (Graz (Austria))", "(Open)", "Graz (Austria)", 0),
-            ("476", "", "", 476),
-            ("Open 0476", "Open 0476", "", 0),
-            ("Open 9999", "Open 9999", "", 0),
-            ("Open) 1999", "Open)", "", 1999),
+    fn a_tournament_is_called_by_the_parts_that_it_has() {
+        for (title, place, year, name, wanted) in [
+            (
+                "Linares",
+                "Linares",
+                1999,
+                "Linares 2 (Linares) 1999",
+                ("Linares 2", "Linares", 1999),
+            ),
+            (
+                "Linares",
+                "Linares",
+                1999,
+                "Linares (Jaén) 2000",
+                ("Linares", "Jaén", 2000),
+            ),
+            (
+                "Linares",
+                "",
+                1999,
+                "Linares (Jaén) 1999",
+                ("Linares (Jaén)", "", 1999),
+            ),
+            (
+                "Open Group 3",
+                "",
+                0,
+                "Open Group 4",
+                ("Open Group 4", "", 0),
+            ),
+            ("Cup 23", "", 0, "Cup 24", ("Cup 24", "", 0)),
+            ("Cup 23", "", 0, "Cup 1999", ("Cup 1999", "", 0)),
+            ("Cup", "", 0, "476", ("476", "", 0)),
+            ("Cup 23", "", 2001, "Cup 24 2001", ("Cup 24", "", 2001)),
+            ("Cup (Men)", "", 0, "Cup (Women)", ("Cup (Women)", "", 0)),
+            (
+                "Cup (Men)",
+                "Graz",
+                0,
+                "Cup (Women) (Graz)",
+                ("Cup (Women)", "Graz", 0),
+            ),
+            (
+                "Cup",
+                "Graz (Austria)",
+                0,
+                "Cup (Linz (Austria))",
+                ("Cup", "Linz (Austria)", 0),
+            ),
+            ("Cup", "a) (b", 0, "Cup 2 (a) (b)", ("Cup 2", "a) (b", 0)),
+            ("Cup", "a (", 0, "Cup (b ()", ("Cup", "b (", 0)),
+            ("Cup ", "Graz", 0, "Cup  (Linz)", ("Cup ", "Linz", 0)),
+            ("", "Linares", 1999, "(Jaén) 1999", ("", "Jaén", 1999)),
+            (
+                "",
+                "Linares",
+                1999,
+                "Open (Linares) 1999",
+                ("Open", "Linares", 1999),
+            ),
+            ("", "", 476, "476", ("", "", 476)),
+            ("", "", 476, "Open 477", ("", "", 0)),
+            ("", "", 476, "Open 1477", ("Open", "", 1477)),
+            ("", "", 0, "Open", ("Open", "", 0)),
+            ("Open", "Graz", 0, "Open", ("", "", 0)),
+            ("Open", "Graz", 0, "Open(Graz)", ("", "", 0)),
+            ("Open", "Graz", 0, "(Graz)", ("", "", 0)),
+            ("Open", "", 2001, "Open 0476", ("", "", 0)),
+            ("Open", "", 2001, "Open 9999", ("", "", 0)),
+            ("Open", "", 2001, "Open 23", ("", "", 0)),
+            ("Open", "", 2001, "2001", ("", "", 0)),
         ] {
-            let mut tournament = Tournament::default();
-            call_tournament(&mut tournament, name).unwrap();
-            assert_eq!(tournament.title, title, "{name}");
-            assert_eq!(tournament.place, place, "{name}");
-            assert_eq!(tournament.start.year, year, "{name}");
+            let mut called = tournament(title, place, in_the_year(year));
+            let done = call_tournament(&mut called, name);
+            if wanted == ("", "", 0) {
+                assert!(matches!(done, Err(Refusal::Text(_))), "{name}");
+                continue;
+            }
+            done.unwrap();
+            let Tournament {
+                title,
+                place,
+                start,
+                ..
+            } = &called;
+            assert_eq!(
+                (title.as_str(), place.as_str(), start.year),
+                wanted,
+                "{name}"
+            );
+            ensure_listed_so(&Entity::Tournament(called), name).unwrap();
         }
+    }
+
+    #[test]
+    fn what_would_be_listed_otherwise_is_refused() {
+        for (entity, name) in [
+            (Entity::Player(player_of(", Garry")), ", Garry"),
+            (Entity::Team(Team::default()), ""),
+        ] {
+            let refused = ensure_listed_so(&entity, name);
+            assert!(matches!(refused, Err(Refusal::Text(_))), "{name:?}");
+        }
+        let whole = Entity::Player(player_of("Kasparov, Garry, Jr"));
+        ensure_listed_so(&whole, "Kasparov, Garry, Jr").unwrap();
     }
 
     #[test]
@@ -224,13 +366,9 @@ mod tests {
             (date(1999, 4, 31), "Other 2000", date(2000, 0, 0)),
             (date(1999, 13, 1), "Other 2000", date(2000, 0, 0)),
             (date(1999, 5, 0), "Other 2000", date(2000, 5, 0)),
-            (date(0, 5, 1), "Other", date(0, 5, 1)),
-            (date(0, 5, 1), "Other 2000", date(2000, 5, 1)),
+            (date(0, 5, 1), "Other 2000", date(0, 5, 1)),
         ] {
-            let mut tournament = Tournament {
-                start,
-                ..Tournament::default()
-            };
+            let mut tournament = tournament("One", "", start);
             call_tournament(&mut tournament, name).unwrap();
             assert_eq!(tournament.start, expected, "{start} {name}");
         }
@@ -239,10 +377,10 @@ mod tests {
     #[test]
     fn names_of_directories_are_read_back() {
         let name = |name| name_of(name);
-        assert_eq!(name("AC／DC").as_deref(), Some("AC/DC"));
-        assert_eq!(name("．NET").as_deref(), Some(".NET"));
+        assert_eq!(name("AC／DC").as_deref(), Ok("AC/DC"));
+        assert_eq!(name("．NET").as_deref(), Ok(".NET"));
         for impossible in ["Lee ~7", " Lee", ".Lee", "Lee ", "e\u{301}", "(none) ~1"] {
-            assert_eq!(name(impossible), None, "{impossible:?}");
+            assert!(name(impossible).is_err(), "{impossible:?}");
         }
         let player = player_of("Kasparov, Garry, Jr");
         assert_eq!(

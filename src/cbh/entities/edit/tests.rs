@@ -447,15 +447,9 @@ fn names_are_found_however_they_are_written() {
         }
     });
     let mut editor = open(&file);
-    let form = editor.name_form(CodePage::WESTERN).unwrap();
-    assert!(form.is_utf8);
-    for form in [
-        form,
-        NameForm {
-            is_utf8: false,
-            ..form
-        },
-    ] {
+    for is_utf8 in [true, false] {
+        let page = CodePage::WESTERN;
+        let form = NameForm { page, is_utf8 };
         for (id, name) in (0..).zip(["Müller", "Šimák", "123456789012345678901234567890"]) {
             let found = editor.find_entity(&player(name), form).unwrap();
             assert_eq!(found, Some(EntityId(id)), "{name}");
@@ -464,14 +458,121 @@ fn names_are_found_however_they_are_written() {
     }
 }
 
+/// Data with a first name.
+fn full_data(last: &[u8], first: &[u8]) -> Vec<u8> {
+    let mut data = data(last);
+    data[30..30 + first.len()].copy_from_slice(first);
+    data
+}
+
+#[test]
+fn a_name_of_several_parts_is_found_in_every_mixture() {
+    let mixed = [
+        full_data(b"M\xfcller", "Jörg".as_bytes()),
+        full_data("Müller".as_bytes(), b"Ren\xe9"),
+    ];
+    let mut file = empty(32);
+    saved(&mut file, |editor| {
+        for data in &mixed {
+            editor.insert(data).unwrap();
+        }
+    });
+    for is_utf8 in [true, false] {
+        let page = CodePage::WESTERN;
+        let form = NameForm { page, is_utf8 };
+        for (id, first) in [(Some(0), "Jörg"), (Some(1), "René"), (None, "Jürg")] {
+            let player = Entity::Player(PlayerName {
+                last: "Müller".to_owned(),
+                first: first.to_owned(),
+            });
+            let found = open(&file).find_entity(&player, form).unwrap();
+            assert_eq!(found, id.map(EntityId), "{first}");
+            let mut damaged = file.clone();
+            damaged.bytes[4] = 7;
+            let found = open(&damaged).find_entity(&player, form).unwrap();
+            assert_eq!(found, id.map(EntityId), "{first} without a tree");
+        }
+    }
+}
+
+#[test]
+fn a_label_of_too_many_ways_to_write_it_is_found() {
+    let titles: Vec<String> = (0..8).map(|at| format!("Prämie {at}")).collect();
+    let mut data = vec![0; 1608];
+    for (at, title) in titles.iter().enumerate() {
+        let bytes = match at % 2 {
+            0 => title.as_bytes().to_vec(),
+            _ => format!("Pr\u{e4}mie {at}")
+                .chars()
+                .map(|c| c as u8)
+                .collect(),
+        };
+        data[at * 200..at * 200 + bytes.len()].copy_from_slice(&bytes);
+    }
+    let header = [0, 0, 1_234_567_890, 1608, -1, 0, 4, 0];
+    let bytes: Vec<u8> = header.into_iter().flat_map(i32::to_le_bytes).collect();
+    let mut file = MemoryFile::from(bytes);
+    let mut editor = EntityEditor::open(FileKind::Tags, &file).unwrap();
+    editor.insert(&data).unwrap();
+    let writes = editor.writes().unwrap();
+    apply(&mut file, &writes);
+    let mut editor = EntityEditor::open(FileKind::Tags, &file).unwrap();
+    let page = CodePage::WESTERN;
+    let mut label = crate::game::GameTag {
+        titles: titles.try_into().unwrap(),
+    };
+    for is_utf8 in [true, false] {
+        let form = NameForm { page, is_utf8 };
+        let found = editor.find_entity(&Entity::Tag(label.clone()), form);
+        assert_eq!(found.unwrap(), Some(EntityId(0)));
+    }
+    label.titles[7].push('!');
+    let form = NameForm {
+        page,
+        is_utf8: true,
+    };
+    assert_eq!(editor.find_entity(&Entity::Tag(label), form).unwrap(), None);
+}
+
+#[test]
+fn a_whole_name_is_found_before_one_that_was_cut() {
+    let whole = "é".repeat(15); // 30 bytes of UTF-8, 15 of the page
+    let in_page = [0xe9; 15];
+    let cut = "é".repeat(14);
+    let within_a_character = &whole.as_bytes()[..29];
+    let find = |stored: &[&[u8]]| {
+        let mut file = empty(32);
+        saved(&mut file, |editor| {
+            for name in stored {
+                editor.insert(&data(name)).unwrap();
+            }
+        });
+        let form = NameForm {
+            page: CodePage::WESTERN,
+            is_utf8: true,
+        };
+        open(&file).find_entity(&player(&whole), form).unwrap()
+    };
+    assert_eq!(find(&[cut.as_bytes(), &in_page]), Some(EntityId(1)));
+    assert_eq!(find(&[cut.as_bytes(), whole.as_bytes()]), Some(EntityId(1)));
+    assert_eq!(find(&[b"x", cut.as_bytes()]), Some(EntityId(1)));
+    assert_eq!(find(&[b"x", within_a_character]), Some(EntityId(1)));
+    assert_eq!(find(&[b"x"]), None);
+}
+
 #[test]
 fn the_names_of_a_file_tell_how_they_are_written() {
-    for (names, is_utf8) in [
-        (&[&b"Carlsen"[..], b"L\xe9k\xf3"][..], false),
-        (&["Lékó".as_bytes(), b"M\xfcller"], true),
-        (&["Lék\u{4e2d}".as_bytes().split_at(6).0], true),
-        (&[b"Andr\xe9"], false),
-        (&[], false),
+    for (names, has_utf8) in [
+        (&[&b"Carlsen"[..], b"L\xe9k\xf3"][..], Some(false)),
+        (&["Lékó".as_bytes(), b"M\xfcller"], Some(true)),
+        (&["Lék\u{4e2d}".as_bytes().split_at(6).0], Some(true)),
+        (&[b"Andr\xe9"], Some(false)),
+        (&[b"Carlsen"], None),
+        (&[], None),
+        // What the page lacks cannot but be UTF-8.
+        (&["Łukasz".as_bytes(), b"M\xfcller"], Some(false)),
+        (&["Ã¼".as_bytes(), b"M\xfcller"], Some(false)),
+        (&["Łukasz".as_bytes()], Some(true)),
     ] {
         let mut file = empty(32);
         saved(&mut file, |editor| {
@@ -479,8 +580,8 @@ fn the_names_of_a_file_tell_how_they_are_written() {
                 editor.insert(&data(name)).unwrap();
             }
         });
-        let form = open(&file).name_form(CodePage::WESTERN).unwrap();
-        assert_eq!(form.is_utf8, is_utf8, "{names:?}");
+        let found = open(&file).has_utf8_names(CodePage::WESTERN).unwrap();
+        assert_eq!(found, has_utf8, "{names:?}");
     }
 }
 
