@@ -403,7 +403,11 @@ pub(super) fn players_of(text: &[u8]) -> Option<String> {
             name.chars().take(40).collect()
         }
     };
-    let is_known = white.is_some() || black.is_some();
+    let names = |name: &Option<Cow<'_, str>>| {
+        name.as_deref()
+            .is_some_and(|name| !matches!(name, "" | "?"))
+    };
+    let is_known = names(&white) || names(&black);
     is_known.then(|| format!("{} \u{2013} {}", shown(white), shown(black)))
 }
 
