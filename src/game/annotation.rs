@@ -7,7 +7,7 @@
 
 use shakmaty::{Color, Square};
 
-use super::{Nation, PlyId, shown_words};
+use super::{Nation, PlyId};
 
 /// The most remarks of a game that are read: far more than any game has (the
 /// longest record seen has 45 KB), and few enough to be held in memory.
@@ -86,16 +86,6 @@ pub struct Text {
     pub text: String,
     /// A number that is 0 nearly everywhere; its meaning is not known.
     pub lead: u8,
-}
-
-impl Text {
-    /// Whether both say the same as far as a PGN comment can show it, see
-    /// [`shown_words`].
-    pub fn shows_the_same(&self, other: &Text) -> bool {
-        let words = |text| shown_words(text).map(|word| word.word);
-        (self.language, self.lead) == (other.language, other.lead)
-            && words(&self.text).eq(words(&other.text))
-    }
 }
 
 /// A square and its colour: 2 green, 3 yellow, 4 red; others occur.

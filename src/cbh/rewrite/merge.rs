@@ -405,14 +405,6 @@ fn words<'t>(texts: impl IntoIterator<Item = &'t Text>) -> String {
     words
 }
 
-fn says_the_same(old: &Annotation, new: &Annotation, page: CodePage) -> bool {
-    match (old, new) {
-        (Annotation::TextAfter(old), Annotation::TextAfter(new))
-        | (Annotation::TextBefore(old), Annotation::TextBefore(new)) => old.shows_the_same(new),
-        _ => old == new || encode_remark(old, page) == encode_remark(new, page),
-    }
-}
-
 /// The usual order of kinds on one ply: text before, symbols, text after,
 /// the rest.
 fn rank(kind: u8) -> u8 {
