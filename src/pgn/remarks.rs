@@ -171,16 +171,17 @@ impl Remarks {
     }
 }
 
-/// Appends a text to another of the same kind and language.
+/// Appends a text to another of the same kind and language. One without words
+/// was given on purpose, and stays by itself.
 fn join(first: &mut Annotation, second: &Annotation) -> bool {
     match (first, second) {
         (Annotation::TextAfter(first), Annotation::TextAfter(second))
         | (Annotation::TextBefore(first), Annotation::TextBefore(second))
-            if (first.language, first.lead) == (second.language, second.lead) =>
+            if (first.language, first.lead) == (second.language, second.lead)
+                && !first.text.is_empty()
+                && !second.text.is_empty() =>
         {
-            if !first.text.is_empty() && !second.text.is_empty() {
-                first.text.push(' ');
-            }
+            first.text.push(' ');
             first.text.push_str(&second.text);
             true
         }

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use data_encoding::HEXLOWER_PERMISSIVE;
+use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Color};
 
 use super::value::{
@@ -328,7 +329,12 @@ impl Tags<'_> {
                 Ok(())
             }
             None => {
-                let expected = "a position in six fields, with a move number up to 65535";
+                let is_fen = Fen::from_ascii(pair.value.trim().as_bytes()).is_ok();
+                let expected = if is_fen {
+                    "a move number up to 65535"
+                } else {
+                    "a position in six fields"
+                };
                 Err(self.misfit(&pair, expected))
             }
         }
