@@ -835,6 +835,25 @@ proptest! {
 }
 
 #[test]
+fn a_file_that_is_cut_and_grows_again_is_recovered() {
+    let directory = small_base();
+    let store = opened(&directory, Access::ReadWrite).unwrap();
+    let mut model = files_of(&directory);
+    for changes in [
+        [Change::SetLen("base.cbg", 0)],
+        [Change::Write("base.cbg", 571, vec![0; 32])],
+        [Change::Write("base.cbg", 0, vec![3])],
+    ] {
+        store.commit(&transaction(&changes)).unwrap();
+        model = changed(&model, &changes).unwrap();
+    }
+    drop(store);
+    assert_eq!(shown(&opened(&directory, Access::ReadOnly).unwrap()), model);
+    opened(&directory, Access::ReadWrite).unwrap();
+    assert_eq!(files_of(&directory), model);
+}
+
+#[test]
 fn readers_beside_commits_and_syncs_see_no_half_of_a_save() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["base.cbh", "base.cbg"] {

@@ -33,6 +33,7 @@ fn every_sentence_on_behaviour_names_tests_that_are_there() {
         "compact",
         "crash",
         "drafts",
+        "hostile_files",
         "import",
         "imports",
         "kvetka",

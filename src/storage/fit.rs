@@ -120,7 +120,7 @@ fn courses(records: &[Arc<Record>]) -> BTreeMap<&OsStr, Course> {
 
 /// Whether each byte that is to be changed is one that was or one that will be
 /// there; behind the `shortest` length, where the file may have been cut and
-/// grown, a zero too.
+/// grown, a zero too. What an earlier save cut off nobody has noted.
 fn has_known_bytes(
     file: &dyn Storage,
     name: &OsStr,
@@ -128,12 +128,15 @@ fn has_known_bytes(
     records: &[Arc<Record>],
 ) -> io::Result<bool> {
     let mut doubts = BTreeMap::new();
+    let mut cuts = Cuts::default();
     for (record, action) in actions_on(name, records) {
+        cuts.follow(record, action);
         let Action::Write { offset, new, old } = action else {
             continue;
         };
+        let len = (old.len() as u64).min(cuts.kept.saturating_sub(*offset));
         let mut buffer = ReadBuffer::default();
-        let present = file.read_up_to(*offset, old.len(), &mut buffer)?;
+        let present = file.read_up_to(*offset, usize::try_from(len).unwrap_or(0), &mut buffer)?;
         let known = record.part(new).iter().zip(record.part(old));
         for (at, (byte, (new, old))) in (*offset..).zip(present.iter().zip(known)) {
             let is_cleared = *byte == 0 && at >= shortest;
@@ -163,6 +166,39 @@ fn has_known_bytes(
         }
     }
     Ok(doubts.is_empty())
+}
+
+/// How much of a file no save so far has cut off.
+struct Cuts<'a> {
+    record: Option<&'a Record>,
+    /// Before the record; its old bytes are from then.
+    kept: u64,
+    /// With the steps of the record so far.
+    left: u64,
+}
+
+impl Default for Cuts<'_> {
+    fn default() -> Self {
+        Cuts {
+            record: None,
+            kept: u64::MAX,
+            left: u64::MAX,
+        }
+    }
+}
+
+impl<'a> Cuts<'a> {
+    fn follow(&mut self, record: &'a Record, action: &Action) {
+        if !self.record.is_some_and(|known| std::ptr::eq(known, record)) {
+            self.record = Some(record);
+            self.kept = self.left;
+        }
+        self.left = match action {
+            Action::Remove | Action::Create => 0,
+            Action::SetLen(len) => self.left.min(*len),
+            Action::Write { .. } => self.left,
+        };
+    }
 }
 
 fn actions_on<'a>(
