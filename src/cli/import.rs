@@ -305,7 +305,12 @@ impl Job<'_> {
         for unfit in &imported.unfit {
             log::warn!("{}", not_stored_whole(unfit));
         }
-        if let Some(more) = self.told.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
+        if let Some(more) = self
+            .told
+            .len()
+            .checked_sub(MOST_TOLD)
+            .filter(|more| *more > 0)
+        {
             log::warn!("{more} more names are stored in part");
         }
         Ok(imported.games)
