@@ -80,7 +80,8 @@ fn frames_without_data_are_passed_over() {
 
 #[test]
 fn damaged_and_cut_data_is_an_error_with_its_offset() {
-    let long: String = (0..20_000).map(|number| format!("{{{number}}} ")).collect();
+    let comments = (0..20_000).map(|number| format!("{{{number}}} "));
+    let long = comments.collect::<Vec<_>>().concat();
     for (extension, pack) in PACKERS {
         let name = format!("a.pgn.{extension}");
         let packed = pack(long.as_bytes());

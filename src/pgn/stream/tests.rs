@@ -56,9 +56,9 @@ fn what_looks_like_a_tag_pair_in_a_comment_begins_no_game() {
 fn comments_and_escaped_lines_before_the_tags_belong_to_them() {
     let text = format!("{GAME}{{a}}\n{GAME}");
     assert_eq!(lines(&text), [1, 5]);
-    let beside = GAME.replace("*", "* {a\nb} {c}\n") + "{d}\n% e\n" + GAME;
+    let beside = GAME.replace('*', "* {a\nb} {c}\n") + "{d}\n% e\n" + GAME;
     assert_eq!(lines(&beside), [1, 6]);
-    let open = GAME.replace("*", "{a}\n\n{b}") + GAME;
+    let open = GAME.replace('*', "{a}\n\n{b}") + GAME;
     assert_eq!(lines(&open), [1, 8]);
     assert_eq!(lines(&format!("{{a}}\n% 1. e4\n; b\n{GAME}{GAME}")), [1, 9]);
 }
