@@ -720,12 +720,12 @@ fn a_rejected_draft_is_there_at_once_though_it_was_looked_for_before() {
 fn the_status_says_whether_it_can_be_written_and_what_was_asked_for() {
     let base = copy_of_base("cbh/sample");
     let status = "grep -E '^(read only|options):' $mnt/.cbfs/status; \
-         grep read_only $mnt/.cbfs/status.json; $cbfs umount $mnt";
+         grep 'read_only\"' $mnt/.cbfs/status.json; $cbfs umount $mnt";
     let script = format!(
         "$cbfs mount -o rw --drop-foreign-tags $base $mnt; {status}\n\
          $cbfs mount -o ro,codepage=1251,scratch_size=2M,fsname=mine $base $mnt; {status}\n\
          $cbfs mount ${{base%/*}} $mnt; ls $mnt/sample > /dev/null; \
-         grep -h read_only $mnt/.cbfs/status.json $mnt/sample/.cbfs/status.json; $cbfs umount $mnt"
+         grep -h 'read_only\"' $mnt/.cbfs/status.json $mnt/sample/.cbfs/status.json; $cbfs umount $mnt"
     );
     let Some(printed) = in_namespace(&base.path().join("sample.cbh"), &script) else {
         return;
