@@ -163,8 +163,9 @@ impl<'m> Merge<'m> {
         self.value(at).and_then(text_of)
     }
 
-    /// The stored remarks as a reader takes them: texts of one kind and
-    /// language with no other text of the kind between them are one.
+    /// The stored remarks as a reader takes them: texts of one kind, language
+    /// and lead with no other text of the kind between them are one, but for
+    /// texts without words.
     fn units(&self, old: Range<usize>) -> Vec<Vec<usize>> {
         let mut units: Vec<Vec<usize>> = Vec::new();
         let mut last: HashMap<u8, usize> = HashMap::new();
@@ -175,8 +176,8 @@ impl<'m> Merge<'m> {
             if let Some(text) = text_of(value) {
                 let unit = last.get(&stored.kind).and_then(|unit| units.get_mut(*unit));
                 let joins = |unit: &&mut Vec<usize>| {
-                    let first = unit.first().and_then(|at| self.text(*at));
-                    first.is_some_and(|first| first.language == text.language)
+                    let last = unit.last().and_then(|at| self.text(*at));
+                    last.is_some_and(|last| are_read_as_one(last, text))
                 };
                 if let Some(unit) = unit.filter(joins) {
                     unit.push(at);
@@ -377,6 +378,14 @@ pub(super) fn text_of(remark: &Annotation) -> Option<&Text> {
         Annotation::TextAfter(text) | Annotation::TextBefore(text) => Some(text),
         _ => None,
     }
+}
+
+/// Whether a reader takes two texts of one kind, side by side, as one.
+fn are_read_as_one(first: &Text, second: &Text) -> bool {
+    let has_words = |text: &Text| shown_words(&text.text).next().is_some();
+    (first.language, first.lead) == (second.language, second.lead)
+        && has_words(first)
+        && has_words(second)
 }
 
 fn kind_of_text(text: &Annotation) -> u8 {
