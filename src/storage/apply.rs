@@ -86,6 +86,8 @@ impl<'a> Application<'a> {
 
     fn remove_file(&self, name: &OsStr) -> io::Result<()> {
         match self.directory.remove(name) {
+            // A folder that is named like a search cache is none.
+            Err(error) if error.kind() == io::ErrorKind::IsADirectory => Ok(()),
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }

@@ -17,6 +17,13 @@ pub(super) const RECORD_HEADER: usize = 24;
 /// The longest record.
 pub(super) const MAX_RECORD: u64 = 256 << 20;
 
+/// A record names no more files: those of a base and its search caches.
+const MAX_FILES: usize = 256;
+
+/// No record has more steps than so many that write nothing: each costs more
+/// memory than bytes.
+const MAX_OTHER_STEPS: usize = 4 * MAX_FILES;
+
 /// The system counts bytes of a file by a signed number.
 const MAX_OFFSET: u64 = i64::MAX as u64;
 
@@ -156,14 +163,23 @@ impl Record {
             bytes: &bytes,
             at: RECORD_HEADER,
         };
-        let mut files = Vec::new();
+        let mut files: Vec<Before> = Vec::new();
         for _ in 0..reader.u32()? {
-            files.push(reader.before()?);
+            let before = reader.before()?;
+            if files.len() == MAX_FILES || files.iter().any(|file| file.name == before.name) {
+                return Err("a record names a file twice, or too many");
+            }
+            files.push(before);
         }
+        let mut others = 0;
         let mut lens: Vec<_> = files.iter().map(|before| before.len).collect();
         let mut steps = Vec::new();
         for _ in 0..reader.u32()? {
             let step = reader.step()?;
+            others += usize::from(!matches!(step.action, Action::Write { .. }));
+            if others > MAX_OTHER_STEPS {
+                return Err("a record creates, cuts and removes too often");
+            }
             let len = lens.get_mut(step.file).ok_or("a file is not named")?;
             *len = step.action.advance(*len)?;
             let before = files.get(step.file).and_then(|before: &Before| before.len);
