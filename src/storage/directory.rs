@@ -152,7 +152,7 @@ pub(super) fn several_names(links: u64) -> io::Error {
 /// Why what a file says does not count.
 pub(super) fn stranger(owner: u32) -> io::Error {
     let what = format!(
-        "left by user {owner}, who is neither you, nor root, nor the owner of the base; `cbfs check --repair` by one of these brings its saves into the base"
+        "left by user {owner}, who is neither you, nor root, nor the owner of the base; `cbfs check --repair` run by user {owner} brings its saves into the base, and so does one by you after `chown` if you trust it"
     );
     io::Error::new(io::ErrorKind::PermissionDenied, what)
 }

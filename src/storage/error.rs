@@ -113,7 +113,7 @@ impl fmt::Display for Error {
             Error::Untrusted { file, what } => {
                 write!(
                     f,
-                    "{}: {what}; it is left aside: move it away to save to the base",
+                    "{}: {what}; it is left aside: only moving it away, without its saves, lets others save to the base",
                     file.display()
                 )
             }
