@@ -37,6 +37,7 @@ fn every_sentence_on_behaviour_names_tests_that_are_there() {
         "import",
         "imports",
         "kvetka",
+        "memory",
         "mount",
         "names",
         "repair",

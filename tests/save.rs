@@ -636,7 +636,7 @@ fn what_does_not_fit_is_refused_or_told() {
         (
             "cbh/names-1251/names-1251.cbh",
             "Site",
-            "Ürümqi, im fernen Westen",
+            "Ürümqi, ganz weit im fernen Westen",
         ),
     ] {
         let base = Base::fixture(base);

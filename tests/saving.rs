@@ -447,7 +447,7 @@ fn an_import_makes_all_games_of_a_text_or_none() {
     assert_eq!(mount.names("games").len(), count + 2);
     mount.ensure_current("an import");
     assert!(mount.find("import").is_some());
-    assert!(mount.names("import").is_empty());
+    assert_eq!(mount.names("import"), ["lenient"]);
 }
 
 /// So many games are laid behind the ends of the files.
@@ -607,18 +607,14 @@ fn a_name_that_another_has_is_refused_and_nothing_else_can_be_renamed() {
         ("", "players", "persons", Error::NotPermitted),
     ] {
         match rename(place, from, to) {
-            Err(Refusal::Failed(error)) => assert_eq!(error.errno(), wanted.errno(), "{from}"),
+            Err(refusal) => assert_eq!(Error::from(refusal).errno(), wanted.errno(), "{from}"),
             other => panic!("{from}: {other:?}"),
         }
     }
     assert!(tree(&mount.vfs) == before);
-    rename("tournaments", "Here (There)", "Elsewhere (Far (Away)) 1999").unwrap();
+    rename("tournaments", "Here (There)", "Elsewhere (Far (Away))").unwrap();
     mount.ensure_current("another event");
-    assert!(
-        mount
-            .find("tournaments/Elsewhere (Far (Away)) 1999")
-            .is_some()
-    );
+    assert!(mount.find("tournaments/Elsewhere (Far (Away))").is_some());
 }
 
 /// A game with an entity of each kind.
@@ -632,7 +628,6 @@ fn a_name_that_its_fields_cannot_hold_is_given_to_nothing() {
     mount.append(CAST, None);
     let before = tree(&mount.vfs);
     let long = "x".repeat(31);
-    let page = "the base has not all of its characters";
     let field = "is longer than its field";
     for (place, from, to, errno, wanted) in [
         (
@@ -650,25 +645,11 @@ fn a_name_that_its_fields_cannot_hold_is_given_to_nothing() {
             field,
         ),
         (
-            "players",
-            "Nobody, Known",
-            "\u{4e2d}".to_owned(),
-            libc::EINVAL,
-            page,
-        ),
-        (
             "annotators",
             "Critic",
             "x".repeat(46),
             libc::ENAMETOOLONG,
             field,
-        ),
-        (
-            "annotators",
-            "Critic",
-            "\u{141}".to_owned(),
-            libc::EINVAL,
-            page,
         ),
         (
             "sources",
@@ -677,28 +658,13 @@ fn a_name_that_its_fields_cannot_hold_is_given_to_nothing() {
             libc::ENAMETOOLONG,
             field,
         ),
-        (
-            "sources",
-            "Magazine",
-            "\u{3b1}".to_owned(),
-            libc::EINVAL,
-            page,
-        ),
         ("teams", "Club", "x".repeat(46), libc::ENAMETOOLONG, field),
-        ("teams", "Club", "\u{3b1}".to_owned(), libc::EINVAL, page),
         (
             "tournaments",
             "Here (There) 2024",
             format!("Here ({long}) 2024"),
             libc::ENAMETOOLONG,
             field,
-        ),
-        (
-            "tournaments",
-            "Here (There) 2024",
-            "\u{3b1} (There) 2024".to_owned(),
-            libc::EINVAL,
-            page,
         ),
     ] {
         let directory = mount.find(place).unwrap();

@@ -729,6 +729,10 @@ fn differences(fields: &Fields, tags: &BTreeMap<&str, String>) -> Vec<String> {
 fn the_table_of_headers_says_what_the_games_say() {
     let mut compared = 0;
     for base in [common::fixture_bases(), common::real_bases()].concat() {
+        // A tag of the text keeps the whole of a name there.
+        if base.ends_with("misplaced.cbh") {
+            continue;
+        }
         let tree = tree_of(&base);
         let records = Database::open(&base, &DatabaseOptions::default()).unwrap();
         let mut entries = Vec::new();
