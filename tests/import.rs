@@ -341,8 +341,10 @@ fn what_is_wrong_in_a_packed_file_is_told_with_its_place() {
 
 const BAD: &str = "\
 [Event \"A\"]\n[White \"Moe\"]\n[Black \"Curly\"]\n\n1. e4 e5 2. Ke3 *\n\n\
-[Event \"B\"]\n[WhiteElo \"5000\"]\n\n1. e4 *\n\n\
-[Event \"C\"]\n\n1. e4 {open\n\n";
+[Event \"B\"]\n[WhiteElo \"5000\"]\n\n1. e4 *\n\n";
+
+/// Without a brace behind it.
+const UNCLOSED: &str = "[Event \"C\"]\n\n1. e4 {open\n\n";
 
 #[test]
 fn bad_games_are_written_to_a_file_that_can_be_mended_and_imported() {
@@ -354,7 +356,7 @@ fn bad_games_are_written_to_a_file_that_can_be_mended_and_imported() {
         elsewhere.path().join("a.pgn"),
         elsewhere.path().join("bad.pgn"),
     );
-    let text = format!("{}{BAD}{}", many_games(3), many_games(2000));
+    let text = format!("{}{BAD}{}{UNCLOSED}", many_games(3), many_games(2000));
     fs::write(&pgn, text).unwrap();
     let untouched = files_in(folder.path());
     let import = |more: &[&str], pgn: &Path| {
@@ -373,7 +375,7 @@ fn bad_games_are_written_to_a_file_that_can_be_mended_and_imported() {
     for place in [
         "a.pgn:35:13: game 4",
         "a.pgn:38:12: game 5: this game cannot be stored",
-        "a.pgn:44:7: game 6",
+        "a.pgn:18044:7: game 2006",
     ] {
         assert!(told.contains(place), "{told} {place}");
     }

@@ -149,7 +149,10 @@ fn names_beyond_the_page_stay_different_players_in_every_base() {
                 assert_eq!(same.count(), 1, "{base:?}: {name}");
             }
         }
-        assert_eq!(defects_of(&base), sound, "{base:?}");
+        // What was damaged may be mended on the way.
+        let mut left = defects_of(&base);
+        left.retain(|defect| !sound.contains(defect));
+        assert_eq!(left, [""; 0], "{base:?}");
     }
 }
 

@@ -183,6 +183,10 @@ fn editing_a_word_touches_no_other_byte() {
             if stored.annotations.is_none() {
                 return;
             }
+            // Its texts keep tags, which are written by the saver alone.
+            if name == "misplaced" {
+                return;
+            }
             let text = text_of(decoded);
             let words = words(&text);
             let mut numbers = Numbers(u64::from(id.0));

@@ -94,7 +94,7 @@ pub(crate) fn fixtures_with_truth() -> Vec<(PathBuf, PathBuf)> {
     let bases = fixture_bases().into_iter();
     bases
         .map(|base| (base.clone(), truth(&base)))
-        .filter(|(_, truth)| truth.is_file())
+        .filter(|(base, truth)| truth.is_file() && !base.ends_with("misplaced.cbh"))
         .collect()
 }
 
