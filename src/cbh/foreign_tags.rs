@@ -91,11 +91,11 @@ pub(super) fn stored(stored: &StoredGame, page: CodePage) -> Vec<(String, String
     let record = stored.annotations.as_deref().unwrap_or_default();
     let remarks = annotations::decoded(record, page).into_iter();
     let about_game = remarks.filter(|(remark, _)| remark.position == -1);
-    let texts = about_game.filter_map(|(_, remark)| match remark {
+    let mut texts = about_game.filter_map(|(_, remark)| match remark {
         Annotation::TextAfter(text) if is_plain(&text) => Some(text.text),
         _ => None,
     });
-    texts.last().map_or_else(Vec::new, |text| parted(&text).1)
+    texts.next_back().map_or_else(Vec::new, |text| parted(&text).1)
 }
 
 /// Takes the tag pairs out of the text about the game.
