@@ -407,7 +407,9 @@ fn only_one_such_game_is_worked_on_at_a_time() {
         });
     });
     assert!(both < MOST_OF_GAME, "{}", both >> 20);
-    mounts.iter().for_each(|vfs| vfs.end().unwrap());
+    for vfs in &mounts {
+        vfs.end().unwrap();
+    }
 }
 
 fn opened(folder: &Path) -> OpenBase {

@@ -393,7 +393,7 @@ fn game_of(
     let mut game = Game::default();
     let headers = &mut game.headers;
     headers.white = PlayerName { last, first };
-    headers.tournament.title = title.clone();
+    headers.tournament.title.clone_from(&title);
     headers.annotator = title;
     headers.source = Source {
         title: source,

@@ -437,9 +437,10 @@ fn appended(given: &str) -> Result<Vec<(String, String)>, String> {
     // A tournament and a source of its own, of which all can be told.
     let own = ["Event", "SourceTitle"].map(|name| (name, format!("[{name} ")));
     let own = own.iter().filter(|(_, begin)| !given.contains(begin));
-    let own: String = own
+    let own: Vec<String> = own
         .map(|(name, _)| format!("[{name} \"Sweep\"]\n"))
         .collect();
+    let own = own.concat();
     let text = format!("{own}{given}\n\n*\n");
     let game = pgn::decode(text.as_bytes()).map_err(|error| error.to_string())?;
     let database = base.database();

@@ -95,7 +95,9 @@ pub(super) fn stored(stored: &StoredGame, page: CodePage) -> Vec<(String, String
         Annotation::TextAfter(text) if is_plain(&text) => Some(text.text),
         _ => None,
     });
-    texts.next_back().map_or_else(Vec::new, |text| parted(&text).1)
+    texts
+        .next_back()
+        .map_or_else(Vec::new, |text| parted(&text).1)
 }
 
 /// Takes the tag pairs out of the text about the game.
