@@ -128,7 +128,7 @@ impl WritableFile for DiskFile {
 /// of files in this folder.
 ///
 /// A file is opened, looked at, renamed and removed without following a link
-/// ([`openat`] and its kin), and only a regular file is opened. One that has
+/// (`openat` and its kin), and only a regular file is opened. One that has
 /// several names (hard links) is not opened to be written: a backup made by
 /// `cp -al` is not to be changed with the base.
 #[derive(Clone, Debug)]
