@@ -709,7 +709,7 @@ fn a_game_that_could_not_be_read_whole_cannot_be_written() {
     let daemon = Daemon::of_copy(&base);
     let mut refused = 0;
     for name in names(&daemon.at("games")) {
-        let path = daemon.at("games").join(name);
+        let path = daemon.at("games").join(&name);
         let Ok(text) = fs::read_to_string(&path) else {
             continue;
         };
@@ -722,7 +722,17 @@ fn a_game_that_could_not_be_read_whole_cannot_be_written() {
             errno(OpenOptions::new().write(true).open(&path)),
             Some(libc::EACCES)
         );
+        let beside = daemon.at("games").join("beside.tmp");
+        fs::write(&beside, &text).unwrap();
+        assert_eq!(errno(fs::rename(&beside, &path)), Some(libc::EINVAL));
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        let reason = format!(".cbfs/rejected/{}", name.replace(".pgn", ".txt"));
+        let reason = fs::read_to_string(daemon.at(&reason)).unwrap();
+        assert!(
+            reason.contains("is damaged and not written over"),
+            "{reason}"
+        );
+        assert!(reason.contains("check --repair"), "{reason}");
     }
     assert!(refused > 0);
 }

@@ -308,6 +308,9 @@ pub(super) fn refusal(error: SaveError) -> Refusal {
         SaveError::Base(error) => Refusal::Failed(error.into()),
         SaveError::Entity(_, EditError::Exists(_)) => Refusal::Failed(Error::NotEmpty),
         error if error.is_too_long() => Refusal::Failed(Error::NameTooLong(error.to_string())),
+        SaveError::Defective(..) => Refusal::Text(format!(
+            "{error}; \"cbfs check --repair\" of the base, unmounted, mends what can be mended"
+        )),
         SaveError::Moves(_)
         | SaveError::DoesNotFit { .. }
         | SaveError::Name(_)

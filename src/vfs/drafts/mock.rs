@@ -272,6 +272,9 @@ impl Editor for Texts {
     }
 
     fn replace(&self, file: Ino, text: &[u8], instead_of: Option<&Made>) -> Result<Saved, Refusal> {
+        if self.get(file)?.text.starts_with("partial") {
+            return Err(Refusal::Text("the game is damaged".to_owned()));
+        }
         let text = parse_bytes(text)?;
         let mut games = self.without(instead_of);
         let is_deleted = false;

@@ -85,9 +85,6 @@ impl Job {
             let why = "the game was changed by another program after this draft was begun";
             return Err(Refusal::Text(why.to_owned()));
         }
-        if is_partial(&self.slot, game) {
-            return Err(Refusal::Failed(Error::NotWritable));
-        }
         Ok(())
     }
 

@@ -745,8 +745,9 @@ fn a_game_that_is_not_whole_cannot_be_written() {
     assert_eq!(mount.vfs.permissions(&attr).unwrap(), 0o444);
     mount.write(GAMES, "tmp", "new *").unwrap();
     let renamed = mount.rename((GAMES, "tmp"), (GAMES, ONE));
-    assert_eq!(renamed, Err(libc::EACCES));
+    assert_eq!(renamed, Err(libc::EINVAL));
     assert_eq!(mount.games(), ["partial one *"]);
+    assert_eq!(mount.rejected_text(ONE), "new *");
 }
 
 #[test]
