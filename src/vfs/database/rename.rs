@@ -142,7 +142,13 @@ fn call_tournament(tournament: &mut Tournament, name: &str) -> Result<(), Refusa
             .filter_map(|(part, is_missing)| is_missing.then_some(*part))
             .collect();
         let missing = missing.join(" and ");
-        let why = format!("a tournament is named Title (Place) Year; \"{name}\" has no {missing}");
+        let form = match (has_place, old_year > 0) {
+            (true, true) => "Title (Place) Year",
+            (true, false) => "Title (Place), as it has no date",
+            (false, true) => "Title Year, as it has no place",
+            (false, false) => "by its title, as it has no place and no date",
+        };
+        let why = format!("this tournament is named {form}; \"{name}\" has no {missing} there");
         return Err(Refusal::Text(why));
     };
     tournament.place = place.to_owned();
@@ -339,6 +345,19 @@ mod tests {
             );
             ensure_listed_so(&Entity::Tournament(called), name).unwrap();
         }
+    }
+
+    #[test]
+    fn a_refused_name_is_told_which_parts_this_tournament_has() {
+        let mut undated = tournament("Cup", "Graz", Date::UNKNOWN);
+        let Err(Refusal::Text(why)) = call_tournament(&mut undated, "Cup (Graz) 2020") else {
+            panic!("it has no date that the name could show");
+        };
+        assert_eq!(
+            why,
+            "this tournament is named Title (Place), as it has no date; \"Cup (Graz) 2020\" has no \
+             place there"
+        );
     }
 
     #[test]
