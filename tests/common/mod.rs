@@ -52,6 +52,11 @@ pub(crate) fn shared() -> Option<PathBuf> {
         "NOT CHECKED: there are no real bases at {}; set CBFS_SHARED to their folder",
         folder.display()
     );
+    // A machine that ought to have them can ask for a failure.
+    assert!(
+        std::env::var_os("CBFS_REQUIRE_BASES").is_none(),
+        "the real bases are required"
+    );
     None
 }
 

@@ -39,7 +39,7 @@
 //! is.
 //!
 //! To add a kind: a variant in `game/annotation.rs`, an arm each in
-//! [`decode`] and [`encode`], its spelling in `pgn/command.rs`, a row here.
+//! [`decode`] and [`encode`], its spelling in `pgn/command/mod.rs`, a row here.
 
 mod edited;
 mod payload;
