@@ -126,14 +126,15 @@ pub fn choices(book: &dyn Book, position: &Position, entry: &Entry) -> Result<Ve
 }
 
 /// Two for a game that the mover won, one for a draw; where that is nothing
-/// for any move, one for each game. Nothing for moves that are not wanted.
+/// for any move that is wanted, one for each game. Nothing for the others.
 fn weigh(choices: &mut [Choice]) {
     let points = |choice: &Choice| {
         choice.statistics().map_or(0, |statistics| {
             2 * u64::from(statistics.wins_of(choice.mover())) + u64::from(statistics.draws)
         })
     };
-    let are_known = choices.iter().any(|choice| points(choice) > 0);
+    let mut wanted = choices.iter().filter(|choice| !choice.is_refused());
+    let are_known = wanted.any(|choice| points(choice) > 0);
     let raw = |choice: &Choice| match (choice.is_refused(), are_known) {
         (true, _) => 0,
         (false, true) => points(choice),
@@ -171,6 +172,7 @@ fn percent(part: u64, whole: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{CanonicalBoard, Record};
     use super::*;
 
     #[test]
@@ -180,6 +182,47 @@ mod tests {
         assert_eq!(scaled(65_535, 131_070), 32_767);
         assert_eq!(scaled(1, 50_000_000), 1, "a move that was played stays one");
         assert_eq!(scaled(0, 50_000_000), 0);
+    }
+
+    /// A move with a mark, after which a number of games was won by White.
+    fn choice(annotation: u8, games: u32, white: u32) -> Choice {
+        let position = Position::default();
+        let m = shakmaty::Move::Normal {
+            role: shakmaty::Role::Pawn,
+            from: shakmaty::Square::E2,
+            capture: None,
+            to: shakmaty::Square::E4,
+            promotion: None,
+        };
+        let mut after = position.clone();
+        let san = after.play(m).unwrap();
+        let statistics = Statistics {
+            games,
+            white,
+            ..Statistics::default()
+        };
+        let board = CanonicalBoard::of(&after).unwrap();
+        let mut child = Entry::new(&after, &board, Record::default());
+        child.statistics = statistics;
+        Choice {
+            book_move: BookMove {
+                m,
+                code: 0,
+                annotation,
+            },
+            san,
+            after,
+            child: Some(child),
+            weight: 0,
+            share: None,
+        }
+    }
+
+    #[test]
+    fn games_count_where_only_a_move_that_is_not_wanted_has_points() {
+        let mut choices = [choice(2, 10, 8), choice(0, 6, 0), choice(0, 3, 0)];
+        weigh(&mut choices);
+        assert_eq!(choices.map(|choice| choice.weight), [0, 6, 3]);
     }
 
     #[test]

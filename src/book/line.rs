@@ -2,6 +2,7 @@
 
 use shakmaty::{Move, Role};
 
+use super::CanonicalBoard;
 use crate::game::{IllegalMove, Position, San, Start};
 
 /// A start and legal moves from there.
@@ -82,7 +83,9 @@ impl Line {
 }
 
 /// The first four fields of a position's FEN, those that EPD has: an en
-/// passant square only if a pawn may take there.
+/// passant square only if a pawn stands there that could take, though it may
+/// be pinned. Books tell positions by that, so the FEN leads back to the one
+/// it was printed for.
 pub fn board_fields(position: &Position) -> String {
     let start = Start {
         position: position.clone(),
@@ -91,6 +94,36 @@ pub fn board_fields(position: &Position) -> String {
     let mut fen = Vec::new();
     start.append_fen_to(&mut fen);
     let fen = String::from_utf8_lossy(&fen);
-    let fields: Vec<&str> = fen.split(' ').take(4).collect();
+    let mut fields: Vec<&str> = fen.split(' ').take(4).collect();
+    let stepped = CanonicalBoard::of(position).and_then(|board| board.en_passant());
+    let square = position.en_passant_square().filter(|_| stepped.is_some());
+    let square = square.map(|square| square.to_string());
+    if let (Some(square), Some(field)) = (&square, fields.get_mut(3)) {
+        *field = square;
+    }
     fields.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_square_of_a_pinned_capture_in_passing_is_told() {
+        for (fen, expected) in [
+            (
+                "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq e3 0 1",
+                "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -",
+            ),
+            (
+                "8/8/8/8/k2Pp2Q/8/8/3K4 b - d3 0 1",
+                "8/8/8/8/k2Pp2Q/8/8/3K4 b - d3",
+            ),
+        ] {
+            let setup: shakmaty::fen::Fen = fen.parse().unwrap();
+            let mode = shakmaty::CastlingMode::Standard;
+            let position = Position::from_setup(setup.into_setup(), mode);
+            assert_eq!(board_fields(&position), expected);
+        }
+    }
 }

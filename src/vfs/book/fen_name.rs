@@ -3,8 +3,8 @@
 use shakmaty::CastlingMode;
 use shakmaty::fen::Fen;
 
-use crate::book::CanonicalBoard;
-use crate::game::{Position, Start};
+use crate::book::board_fields;
+use crate::game::Position;
 
 /// The longest FEN of a position, and more.
 const MOST_BYTES: usize = 128;
@@ -30,20 +30,7 @@ pub(super) fn position(name: &[u8]) -> Option<Position> {
 /// The name of a position: four fields, with a capture in passing where books
 /// tell positions by it.
 pub(super) fn name(position: &Position) -> String {
-    let mut fen = Vec::new();
-    let start = Start {
-        position: position.clone(),
-        ..Start::default()
-    };
-    start.append_fen_to(&mut fen);
-    let mut fields: Vec<&[u8]> = fen.split(|&byte| byte == b' ').take(4).collect();
-    let stepped = CanonicalBoard::of(position).and_then(|board| board.en_passant());
-    let square = position.en_passant_square().filter(|_| stepped.is_some());
-    let square = square.map(|square| square.to_string());
-    if let (Some(square), Some(field)) = (&square, fields.get_mut(3)) {
-        *field = square.as_bytes();
-    }
-    let name = fields.join(&b' ').into_iter().map(of_name);
+    let name = board_fields(position).into_bytes().into_iter().map(of_name);
     name.map(char::from).collect()
 }
 
