@@ -352,8 +352,7 @@ fn ensure_same(is_read: bool, game: &Game, again: &Game) -> Result<(), SaveError
     if is_same && game.start.is_stored_as(&again.start) {
         return Ok(());
     }
-    let what = "the moves would be read as others".to_owned();
-    Err(SaveError::Damaged(FileKind::Moves, what))
+    Err(SaveError::ReadsBackOtherwise)
 }
 
 /// Lets a record say what follows from the moves and remarks, and from the

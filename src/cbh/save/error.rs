@@ -39,6 +39,9 @@ pub enum SaveError {
         /// What is missing.
         why: &'static str,
     },
+    /// What would be stored of the start position and moves would be read as
+    /// others.
+    ReadsBackOtherwise,
     /// A file is not as it must be for a change.
     Damaged(FileKind, String),
     /// The game has been changed already by the same save.
@@ -54,6 +57,18 @@ impl SaveError {
     /// Whether it is that a name is longer than its field.
     pub fn is_too_long(&self) -> bool {
         matches!(self, SaveError::Name(_))
+    }
+
+    /// Whether a game is at fault, not the base: nothing of it was saved.
+    pub fn is_of_game(&self) -> bool {
+        matches!(
+            self,
+            SaveError::Moves(_)
+                | SaveError::DoesNotFit { .. }
+                | SaveError::Name(_)
+                | SaveError::NoPlace { .. }
+                | SaveError::ReadsBackOtherwise
+        )
     }
 
     /// Names the file that has other bytes than it must.
@@ -82,6 +97,9 @@ impl fmt::Display for SaveError {
             SaveError::NoPlace { field, value, why } => {
                 write!(f, "{field}: there is no place for {value}: {why}")
             }
+            SaveError::ReadsBackOtherwise => f.write_str(
+                "its start position and moves have no form in a base that is read back the same",
+            ),
             SaveError::Damaged(file, what) => {
                 write!(f, ".{} is damaged: {what}", file.extension())
             }

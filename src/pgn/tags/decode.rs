@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use data_encoding::HEXLOWER_PERMISSIVE;
 use shakmaty::fen::Fen;
-use shakmaty::{CastlingMode, Color};
+use shakmaty::{CastlingMode, Color, Setup};
 
 use super::value::{
     Value, category, clock, date, eco, event_type, is_plain_round, number, round, sub_code,
@@ -314,10 +314,14 @@ impl Tags<'_> {
         }
         let said = self.take("SetUp").or_else(|| self.take("Setup"));
         let Some(pair) = self.take("FEN").or_else(|| self.take("Fen")) else {
-            return match said.filter(|pair| pair.value == "1") {
-                Some(pair) => Err(self.misfit(&pair, "a tag FEN with the position")),
-                None => Ok(()),
-            };
+            if let Some(pair) = said.filter(|pair| pair.value == "1") {
+                return Err(self.misfit(&pair, "a tag FEN with the position"));
+            }
+            if start.is_chess960 {
+                // The usual position is one of the 960.
+                *start = Start::set_up(Setup::initial(), CastlingMode::Chess960, 1);
+            }
+            return Ok(());
         };
         let mode = CastlingMode::from_chess960(start.is_chess960);
         match Start::from_fen(&pair.value, mode) {

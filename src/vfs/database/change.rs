@@ -311,10 +311,7 @@ pub(super) fn refusal(error: SaveError) -> Refusal {
         SaveError::Defective(..) => Refusal::Text(format!(
             "{error}; \"cbfs check --repair\" of the base, unmounted, mends what can be mended"
         )),
-        SaveError::Moves(_)
-        | SaveError::DoesNotFit { .. }
-        | SaveError::Name(_)
-        | SaveError::NoPlace { .. } => Refusal::Text(error.to_string()),
+        error if error.is_of_game() => Refusal::Text(error.to_string()),
         other => Refusal::Failed(Error::Damaged(other.to_string())),
     }
 }
