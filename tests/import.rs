@@ -417,6 +417,170 @@ fn bad_games_are_written_to_a_file_that_can_be_mended_and_imported() {
     assert_eq!(files_in(elsewhere.path()).len(), 2);
 }
 
+/// A Chess960 game without FEN starts from the usual position, number 518.
+#[test]
+fn a_game_of_chess960_needs_no_fen() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().join("new.cbh");
+    let text =
+        "[White \"A\"]\n[Variant \"Chess960\"]\n\n1. e4 e5 2. Nf3 Nf6 3. Be2 Be7 4. O-O O-O *\n";
+    let output = import_from_stdin(&["--create", text_path(&base)], text.as_bytes());
+    assert_eq!(said(&output), "1 game appended as 1\n");
+    let game = &games_of(&base)[&1].1;
+    let fen = "[FEN \"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\"]";
+    for part in ["[Variant \"Chess960\"]", fen, "4. O-O O-O *"] {
+        assert!(game.contains(part), "{game}");
+    }
+    assert_eq!(defects_of(&base), [""; 0]);
+}
+
+#[test]
+fn an_unclosed_comment_takes_no_game_with_it_though_a_brace_follows() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    let (base, pgn, bad) = (file("new.cbh"), file("a.pgn"), file("bad.pgn"));
+    let open = "[Event \"B\"]\n\n1. e4 {open e5 *\n\n";
+    for (end, gap) in [("\n", ""), ("\r\n", ""), ("\n", "% a line of no game\n")] {
+        let text = format!("{}{open}{gap}{}", many_games(2), many_games(3)).replace('\n', end);
+        fs::write(&pgn, &text).unwrap();
+        let output = cbfs(&["import", "--create", text_path(&base), text_path(&pgn)]);
+        let told = said(&output);
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        let why = "a.pgn:23:7: game 3: a comment without end; expected } before the next game";
+        assert!(told.contains(why), "{told}");
+        let output = cbfs(&[
+            "import",
+            "--create",
+            text_path(&base),
+            text_path(&pgn),
+            "--skip-bad",
+            text_path(&bad),
+        ]);
+        let told = said(&output);
+        assert!(
+            told.contains("5 games appended as 1\u{2013}5\n1 bad game"),
+            "{told}"
+        );
+        let kept = fs::read_to_string(&bad).unwrap();
+        assert!(
+            kept.contains(open.trim_end().replace('\n', end).as_str()),
+            "{kept}"
+        );
+        for entry in fs::read_dir(folder.path()).unwrap() {
+            fs::remove_file(entry.unwrap().path()).unwrap();
+        }
+    }
+}
+
+/// Texts of bad games, each of which is one.
+const ALL_BAD: [&str; 9] = [
+    "[Event \"A\"]\n\n1. e4 {open e5 *",
+    "1. e4 {open",
+    "[White \"A\"]\n1. e4 e5 2. Ke3 *",
+    "1. Ke2 *\n\n1. e4 e5 *\n\n1. d4 *",
+    "Dear reader,\n\nthis is {no game",
+    "[Site \"A\"]\n\n1. e4 (1. d4",
+    "[Event \"A\n\n1. e4 *",
+    "} *",
+    "\u{fffd}\u{7f} *",
+];
+
+#[test]
+fn bad_games_come_apart_again_as_they_were() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    let (base, pgn) = (file("new.cbh"), file("a.pgn"));
+    let good = many_games(1);
+    let text = ALL_BAD.map(|bad| format!("{good}{bad}\n\n")).concat();
+    fs::write(&pgn, text).unwrap();
+    let mut input = pgn;
+    let mut games = "9 games appended as 1\u{2013}9".to_owned();
+    let mut kept: Option<Vec<String>> = None;
+    for round in 0..3 {
+        let bad = file(&format!("bad{round}.pgn"));
+        let create: &[&str] = if round == 0 { &["--create"] } else { &[] };
+        let arguments = [
+            text_path(&base),
+            text_path(&input),
+            "--skip-bad",
+            text_path(&bad),
+        ];
+        let output = cbfs(&[&["import"], create, &arguments].concat());
+        let told = said(&output);
+        assert!(
+            told.contains(&format!("{games}\n9 bad games")),
+            "{round}: {told}"
+        );
+        let text = fs::read_to_string(&bad).unwrap();
+        let lines = text.lines().filter(|line| !line.starts_with('%'));
+        let now: Vec<String> = lines.map(str::to_owned).collect();
+        assert_eq!(*kept.get_or_insert_with(|| now.clone()), now, "{round}");
+        (input, games) = (bad, "0 games appended".to_owned());
+    }
+    // Mended, each is the game that it was to be.
+    let mended = fs::read_to_string(&input).unwrap();
+    let (first, rest) = mended.split_once("{open").unwrap();
+    fs::write(&input, format!("{first}{{open}}{rest}")).unwrap();
+    let bad = file("bad.pgn");
+    let output = cbfs(&[
+        "import",
+        text_path(&base),
+        text_path(&input),
+        "--skip-bad",
+        text_path(&bad),
+    ]);
+    let told = said(&output);
+    assert!(
+        told.contains("1 game appended as 10\n8 bad games"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_bad_game_of_any_length_goes_to_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    let (base, pgn, bad) = (file("new.cbh"), file("a.pgn"), file("bad.pgn"));
+    let good = many_games(2);
+    let long = format!(
+        "[Event \"long\"]\n\n1. e4 {{{}}} e5 *",
+        "word ".repeat(8 << 20)
+    );
+    fs::write(
+        &pgn,
+        format!("{good}{long}\n\n{good}[Event \"x\"]\n\n1. e5 *\n"),
+    )
+    .unwrap();
+    for round in 0..2 {
+        let create: &[&str] = if round == 0 { &["--create"] } else { &[] };
+        let input = if round == 0 {
+            pgn.clone()
+        } else {
+            file("bad0.pgn")
+        };
+        let arguments = [
+            text_path(&base),
+            text_path(&input),
+            "--skip-bad",
+            text_path(&bad),
+        ];
+        let output = cbfs(&[&["import"], create, &arguments].concat());
+        let told = said(&output);
+        let games = ["4 games appended as 1\u{2013}4", "0 games appended"][round];
+        assert!(told.contains(&format!("{games}\n2 bad games")), "{told}");
+        assert!(told.contains("a game of more than 16 MiB"), "{told}");
+        let kept = fs::read_to_string(&bad).unwrap();
+        assert!(kept.contains(&long) && kept.len() < long.len() + 1000);
+        fs::rename(&bad, file("bad0.pgn")).unwrap();
+    }
+    let strict = cbfs(&["import", text_path(&base), text_path(&pgn)]);
+    assert!(
+        said(&strict).contains("a.pgn:21:1: game 3: a game of more than 16 MiB"),
+        "{}",
+        said(&strict)
+    );
+}
+
 #[test]
 fn what_is_understood_in_another_way_than_it_is_written_is_told_once_with_a_count() {
     let folder = tempfile::tempdir().unwrap();

@@ -19,7 +19,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use cbfs::cbh::{self, Importer, OpenBase, PreparedGame, Workshop, compact, repair};
-use cbfs::pgn::{self, Prepared, StreamError};
+use cbfs::pgn::{self, Prepared};
 use cbfs::storage::Access as BaseAccess;
 use cbfs::vfs::{self, Access, DatabaseSource, Ino, Vfs, Writer};
 use common::copy_of_base;
@@ -232,8 +232,8 @@ fn import(folder: &Path, texts: usize) -> Result<(), String> {
 
 struct Why(String);
 
-impl From<StreamError> for Why {
-    fn from(error: StreamError) -> Why {
+impl From<std::io::Error> for Why {
+    fn from(error: std::io::Error) -> Why {
         Why(error.to_string())
     }
 }

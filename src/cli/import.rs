@@ -16,7 +16,7 @@ use super::options::parse_code_page;
 use super::{Failure, print, progress, signals};
 use crate::cbh::{self, ChangeError, CodePage, Importer, OpenBase, SaveError, Unfit, Workshop};
 use crate::escape::Escaped;
-use crate::import::{BadGame, Input, Session, Stop, Watch, for_each_text, write_bad};
+use crate::import::{BadGame, BadText, Input, Session, Stop, Watch, for_each_text};
 
 /// As the shell tells of a program that a signal ended: SIGINT is 2.
 const INTERRUPTED: u8 = 128 + 2;
@@ -214,7 +214,7 @@ impl Watch for Job<'_> {
         log(appended, &mut self.told);
     }
 
-    fn bad(&mut self, bad: BadGame, text: &[u8]) -> Result<(), Stop> {
+    fn bad(&mut self, bad: BadGame, text: BadText<'_>) -> Result<(), Stop> {
         if self.bad.is_fatal {
             return Err(Stop::Bad(bad));
         }
@@ -226,7 +226,14 @@ impl Watch for Job<'_> {
             log::info!("{place}: {bad}; not imported");
         }
         if let Some((file, _)) = &mut self.bad.file {
-            write_bad(file, &place, &bad, text)?;
+            text.write(file, &place, &bad)?;
+        }
+        Ok(())
+    }
+
+    fn more_of_bad(&mut self, text: BadText<'_>) -> Result<(), Stop> {
+        if let Some((file, _)) = &mut self.bad.file {
+            text.write_more(file)?;
         }
         Ok(())
     }

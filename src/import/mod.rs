@@ -10,4 +10,4 @@ mod session;
 mod utf16;
 
 pub use packed::{Input, Text, for_each_text};
-pub use session::{BadGame, Session, Stop, Understood, Watch, write_bad};
+pub use session::{BadGame, BadText, Session, Stop, Understood, Watch};

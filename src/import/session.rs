@@ -8,7 +8,7 @@ use super::Text;
 use crate::cbh::{Appended, ChangeError, Imported, Importer, PreparedGame, SaveError};
 use crate::escape::Escaped;
 use crate::game::Game;
-use crate::pgn::{self, Liberty, Prepared, Section, StreamError};
+use crate::pgn::{self, BAD_GAME, Liberty, Part, Prepared, Section};
 
 /// A game that is not imported, and why. Its text is that of the section from
 /// the game's begin on.
@@ -39,6 +39,15 @@ impl fmt::Display for BadGame {
     }
 }
 
+/// Text of a bad game.
+#[derive(Clone, Copy, Debug)]
+pub struct BadText<'t> {
+    /// The bytes.
+    pub bytes: &'t [u8],
+    /// Whether more follows.
+    pub has_more: bool,
+}
+
 /// Why an import ends early.
 #[derive(Debug)]
 pub enum Stop {
@@ -59,21 +68,6 @@ impl From<io::Error> for Stop {
     }
 }
 
-impl From<StreamError> for Stop {
-    fn from(error: StreamError) -> Stop {
-        match error {
-            StreamError::Io(error) => Stop::Medium(error),
-            StreamError::Pgn(error) => Stop::Bad(BadGame {
-                number: 0,
-                players: None,
-                line: error.line,
-                column: error.column,
-                why: format!("{}; expected {}", error.found, error.expected),
-            }),
-        }
-    }
-}
-
 /// Who imports, and is told of it.
 pub trait Watch {
     /// Whether to end.
@@ -85,12 +79,20 @@ pub trait Watch {
     fn appended(&mut self, appended: &Appended);
 
     /// Takes a bad game with its text, the import goes on without it; or
-    /// gives it back, and the import ends.
+    /// gives it back, and the import ends. Of a game that is too long
+    /// [`more_of_bad`](Watch::more_of_bad) gives what follows.
     ///
     /// # Errors
     ///
     /// [`Stop`].
-    fn bad(&mut self, bad: BadGame, text: &[u8]) -> Result<(), Stop>;
+    fn bad(&mut self, bad: BadGame, text: BadText<'_>) -> Result<(), Stop>;
+
+    /// Takes more of the text of the last bad game.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop`].
+    fn more_of_bad(&mut self, text: BadText<'_>) -> Result<(), Stop>;
 }
 
 /// What of a text was understood in another way than it is written: the
@@ -222,16 +224,22 @@ impl Reading<'_, '_> {
             let appended = game.map_err(ChangeError::from);
             match appended.and_then(|game| self.importer.append(game)) {
                 Ok(appended) => self.watch.appended(&appended),
-                Err(ChangeError::Save(error)) if is_of_game(&error) => {
+                Err(ChangeError::Save(error)) if error.is_of_game() => {
                     let bad = self.unstorable(&section, begin, &error);
-                    let text = section.text.get(begin..end).unwrap_or_default();
-                    self.watch.bad(bad, text)?;
+                    let bytes = section.text.get(begin..end).unwrap_or_default();
+                    let has_more = false;
+                    self.watch.bad(bad, BadText { bytes, has_more })?;
                 }
                 Err(error) => return Err(Stop::Base(error)),
             }
         }
+        let has_more = matches!(section.part, Part::Begin | Part::Middle);
         let Some(failure) = prepared.failure else {
-            return Ok(());
+            if section.part == Part::Whole {
+                return Ok(());
+            }
+            let bytes = &section.text;
+            return self.watch.more_of_bad(BadText { bytes, has_more });
         };
         self.games += 1;
         let error = failure.error;
@@ -242,8 +250,8 @@ impl Reading<'_, '_> {
             column: error.column,
             why: format!("{}; expected {}", error.found, error.expected),
         };
-        let text = section.text.get(failure.begin..).unwrap_or_default();
-        self.watch.bad(bad, text)
+        let bytes = section.text.get(failure.begin..).unwrap_or_default();
+        self.watch.bad(bad, BadText { bytes, has_more })
     }
 
     fn unstorable(&self, section: &Section, begin: usize, error: &SaveError) -> BadGame {
@@ -277,25 +285,30 @@ impl Reading<'_, '_> {
     }
 }
 
-/// Whether a game is at fault, not the base: nothing of it was appended.
-fn is_of_game(error: &SaveError) -> bool {
-    matches!(
-        error,
-        SaveError::Moves(_)
-            | SaveError::DoesNotFit { .. }
-            | SaveError::Name(_)
-            | SaveError::NoPlace { .. }
-    )
-}
+impl BadText<'_> {
+    /// Writes a bad game, so that the text can be mended and imported: a line
+    /// that is no part of PGN says from which place it comes and what is
+    /// wrong.
+    ///
+    /// # Errors
+    ///
+    /// Those of `out`.
+    pub fn write(self, out: &mut dyn Write, place: &str, bad: &BadGame) -> io::Result<()> {
+        writeln!(out, "{BAD_GAME}{}: {}", Escaped(place), Escaped(bad))?;
+        let bytes = self.bytes.trim_ascii_start();
+        BadText { bytes, ..self }.write_more(out)
+    }
 
-/// Writes a bad game so that the text can be mended and imported: a line that
-/// is no part of PGN says from which place it comes and what is wrong.
-///
-/// # Errors
-///
-/// Those of `out`.
-pub fn write_bad(out: &mut dyn Write, place: &str, bad: &BadGame, text: &[u8]) -> io::Result<()> {
-    writeln!(out, "% {}: {}", Escaped(place), Escaped(bad))?;
-    out.write_all(text.trim_ascii())?;
-    out.write_all(b"\n\n")
+    /// Writes more of a bad game.
+    ///
+    /// # Errors
+    ///
+    /// Those of `out`.
+    pub fn write_more(self, out: &mut dyn Write) -> io::Result<()> {
+        if self.has_more {
+            return out.write_all(self.bytes);
+        }
+        out.write_all(self.bytes.trim_ascii_end())?;
+        out.write_all(b"\n\n")
+    }
 }

@@ -95,6 +95,44 @@ pub(super) fn begins_tag_pair(text: &[u8]) -> bool {
     len > 0 && value.first() == Some(&b'"')
 }
 
+/// Whether a text has a place where a game seems to begin: an empty line, and
+/// a tag `Event` in the next one.
+pub(super) fn has_begin_of_game(text: &[u8]) -> bool {
+    let begins = |at: usize| begins_game_after_blank(text, at, &["Event"]);
+    let brackets = (0..text.len()).filter(|&at| text.get(at) == Some(&b'['));
+    brackets.into_iter().any(begins)
+}
+
+/// Whether the line at `start` begins with a tag pair, of one of `names` if
+/// there are any, and follows an empty line; lines of `%` may stand between.
+pub(super) fn begins_game_after_blank(text: &[u8], start: usize, names: &[&str]) -> bool {
+    let (mut before, line) = text.split_at_checked(start).unwrap_or_default();
+    let has_name = |name: &&str| {
+        let inside = line.get(1..).unwrap_or_default().trim_ascii_start();
+        let rest = inside.strip_prefix(name.as_bytes()).unwrap_or_default();
+        matches!(rest.first(), Some(b' ' | b'\t' | b'"'))
+    };
+    if !begins_tag_pair(line) || !(names.is_empty() || names.iter().any(has_name)) {
+        return false;
+    }
+    while let Some(rest) = without_line_end(before) {
+        let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
+        let begin = rest.iter().rposition(is_end).map_or(0, |at| at + 1);
+        let (earlier, last) = rest.split_at(begin);
+        if last.first() != Some(&b'%') {
+            return last.trim_ascii().is_empty();
+        }
+        before = earlier;
+    }
+    false
+}
+
+fn without_line_end(text: &[u8]) -> Option<&[u8]> {
+    let rest = text.strip_suffix(b"\n").unwrap_or(text);
+    let rest = rest.strip_suffix(b"\r").unwrap_or(rest);
+    (rest.len() < text.len()).then_some(rest)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

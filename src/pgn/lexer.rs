@@ -19,7 +19,7 @@ mod tag;
 use std::borrow::Cow;
 
 use self::tag::TagLine;
-use super::braces::Braces;
+use super::braces::{Braces, has_begin_of_game};
 use super::error::{Error, quoted};
 use super::place::{Place, characters};
 use crate::game::GameResult;
@@ -249,15 +249,23 @@ impl<'t> Lexer<'t> {
         let inside = open.offset + 1;
         let rest = self.slice(inside, self.text.len());
         let Some(len) = rest.iter().position(|&byte| byte == b'}') else {
-            let found = "a comment without end".to_owned();
-            return Err(self.error(open, found, "} somewhere after it"));
+            return Err(self.endless_comment(open));
         };
         let mut end = inside + len;
         if self.slice(inside, end).contains(&b'{') {
             end = self.braces.matching(self.text, open.offset).unwrap_or(end);
         }
+        if has_begin_of_game(self.slice(inside, end)) {
+            return Err(self.endless_comment(open));
+        }
         self.walk_to(end + 1)?;
         Ok(Token::Comment(characters(self.slice(inside, end))))
+    }
+
+    #[cold]
+    fn endless_comment(&self, open: Place) -> Error {
+        let found = "a comment without end".to_owned();
+        self.error(open, found, "} before the next game")
     }
 
     fn line_comment(&mut self) -> Result<Token<'t>, Error> {

@@ -46,9 +46,7 @@ pub use error::Error;
 pub use lenient::Liberty;
 pub(crate) use movetext::append_decimal;
 pub use permit::Permit;
-pub use stream::{
-    Failure, Prepared, Section, Sections, StreamError, for_each_game, for_each_game_in_order,
-};
+pub use stream::{BAD_GAME, Failure, Part, Prepared, Section, Sections, for_each_game_in_order};
 pub(crate) use tags::roman;
 
 use crate::game::{Defect, Game};

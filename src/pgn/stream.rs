@@ -1,26 +1,35 @@
 //! PGN of any size, game by game, in bounded memory.
 //!
 //! A text is split before each tag pair at the begin of a line that follows
-//! moves; comments between a result and that line belong to what follows. A
-//! comment that never ends is ended by an empty line with a tag pair behind
-//! it, so that one bad game does not take all others with it. A piece, a [`Section`], is one game with its tags, or some games
+//! moves; comments between a result and that line belong to what follows. An
+//! empty line with a tag `Event` behind it ends an open comment, and so does one
+//! with any tag pair if the comment never ends otherwise: one bad game does not
+//! take others with it. A line of [`BAD_GAME`] begins a section wherever it
+//! stands. A piece, a [`Section`], is one game with its tags, or some games
 //! of which all but the first have none. Nothing of the text is left out, and
 //! nothing is understood here: what is no PGN is refused by
-//! [`Section::games`], at its place in the whole text.
+//! [`Section::games`], at its place in the whole text. A game of more than
+//! 16 MiB is given in [`Part`]s.
 
 mod parallel;
 
-use std::fmt;
 use std::io::{self, BufRead};
 
 use super::Games;
-use super::braces::begins_tag_pair;
+use super::braces::{begins_game_after_blank, begins_tag_pair};
 use super::decode::MAX_BYTES;
 use super::error::Error;
 use super::lenient::{place_of_tag, players_of};
 use super::place::Place;
 
 pub use parallel::{Failure, Prepared, for_each_game_in_order};
+
+/// So much of a game that is too long is given at once.
+const LONG_BYTES: usize = 1 << 20;
+
+/// What a line begins with that says of a bad game from where it is: where a
+/// file of them comes apart, whatever the games are.
+pub const BAD_GAME: &str = "% bad game, ";
 
 /// A part of a text that a game begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,12 +38,42 @@ pub struct Section {
     pub line: usize,
     /// The bytes, line ends as they were.
     pub text: Vec<u8>,
+    /// What of a game it is.
+    pub part: Part,
+}
+
+/// What a section is of a game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All of one game or more.
+    Whole,
+    /// The begin of a game of more than 16 MiB.
+    Begin,
+    /// More of it.
+    Middle,
+    /// The last of it, which may be nothing.
+    End,
 }
 
 impl Section {
+    fn whole(line: usize, text: Vec<u8>) -> Section {
+        let part = Part::Whole;
+        Section { line, text, part }
+    }
+
     /// The games in it; places are those in the whole text.
     pub fn games(&self) -> Games<'_> {
         Games::from_line(&self.text, self.line)
+    }
+
+    /// Why the game that it begins is none, if that is because of its length.
+    fn too_long(&self) -> Option<Error> {
+        (self.part == Part::Begin).then(|| Error {
+            line: self.line,
+            column: 1,
+            found: "a game of more than 16 MiB".to_owned(),
+            expected: "a shorter text",
+        })
     }
 
     /// The line that an offset of its text stands in.
@@ -74,47 +113,8 @@ impl Section {
     }
 }
 
-/// Why the games of a text cannot be had.
-#[derive(Debug)]
-pub enum StreamError {
-    /// The medium's reason.
-    Io(io::Error),
-    /// What is no PGN, with its place.
-    Pgn(Error),
-}
-
-impl fmt::Display for StreamError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StreamError::Io(source) => write!(f, "{source}"),
-            StreamError::Pgn(error) => write!(f, "{error}"),
-        }
-    }
-}
-
-impl std::error::Error for StreamError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            StreamError::Io(source) => Some(source),
-            StreamError::Pgn(error) => Some(error),
-        }
-    }
-}
-
-impl From<io::Error> for StreamError {
-    fn from(source: io::Error) -> StreamError {
-        StreamError::Io(source)
-    }
-}
-
-impl From<Error> for StreamError {
-    fn from(error: Error) -> StreamError {
-        StreamError::Pgn(error)
-    }
-}
-
-/// Splits a text into sections; none after the first error. Memory is that of
-/// one section, 16 MiB at most, and the reader's.
+/// Splits a text into sections; none after an error of the medium. Memory is
+/// that of one section, 16 MiB at most, and the reader's.
 #[derive(Debug)]
 pub struct Sections<R> {
     reader: R,
@@ -128,7 +128,27 @@ pub struct Sections<R> {
     line: usize,
     next_line: usize,
     state: State,
+    /// How far a game is read that is too long.
+    long: Option<Long>,
     is_over: bool,
+}
+
+/// What was seen last of a game that is too long.
+#[derive(Clone, Copy, Debug, Default)]
+struct Long {
+    /// Whether a line begins with what is read next.
+    is_at_line: bool,
+    /// Whether the line before it is empty.
+    is_after_blank: bool,
+}
+
+/// What was read of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Read {
+    Line,
+    /// More than what may be read at once, perhaps up to the end of a line.
+    Part,
+    Nothing,
 }
 
 /// What was seen of a section.
@@ -156,22 +176,37 @@ impl<R: BufRead> Sections<R> {
             line: 1,
             next_line: 1,
             state: State::default(),
+            long: None,
             is_over: false,
         }
     }
 
-    fn next_section(&mut self) -> Result<Option<Section>, StreamError> {
+    fn next_section(&mut self) -> io::Result<Option<Section>> {
+        if let Some(long) = self.long {
+            return self.more_of_long(long).map(Some);
+        }
         loop {
             let start = self.text.len();
-            match self.read_line() {
-                Ok(true) => {}
-                Ok(false) => return Ok(self.end_of_comment().or_else(|| self.last_section())),
-                Err(error) => return self.end_of_comment().map(Some).ok_or(error),
+            match self.read_line(MAX_BYTES)? {
+                Read::Line => {}
+                Read::Part => {
+                    let ended = self.end_of_comment();
+                    return Ok(ended.or_else(|| Some(self.begin_of_long())));
+                }
+                Read::Nothing => return Ok(self.end_of_comment().or_else(|| self.last_section())),
             }
             let line = self.text.get(start..).unwrap_or_default();
             let line = if start == 0 { without_mark(line) } else { line };
-            let begins_game = self.state.begins_game(line) || self.ends_endless_comment(start);
-            let cut = begins_game.then(|| self.begin_of_next(start));
+            let is_bad_game = start > 0 && line.starts_with(BAD_GAME.as_bytes());
+            let begins_game = is_bad_game || self.state.begins_game(line);
+            let begins_game = begins_game || self.ends_comment(start);
+            let cut = begins_game.then(|| {
+                if is_bad_game {
+                    start
+                } else {
+                    self.begin_of_next(start)
+                }
+            });
             if begins_game {
                 self.state = State::default();
             }
@@ -186,13 +221,77 @@ impl<R: BufRead> Sections<R> {
         }
     }
 
+    /// Gives what was read of a game that is too long.
+    fn begin_of_long(&mut self) -> Section {
+        let is_at_line = is_whole_line(&self.text);
+        self.long = Some(Long {
+            is_at_line,
+            is_after_blank: false,
+        });
+        self.next_line += usize::from(is_at_line);
+        let next = self.next_line;
+        Section {
+            part: Part::Begin,
+            ..self.cut_at(self.text.len(), next)
+        }
+    }
+
+    /// Gives more of a game that is too long. It ends where a tag pair follows
+    /// an empty line.
+    fn more_of_long(&mut self, mut long: Long) -> io::Result<Section> {
+        loop {
+            let start = self.text.len();
+            let read = self.read_line(LONG_BYTES)?;
+            if read == Read::Nothing {
+                self.long = None;
+                return Ok(self.part_of_long(start, Part::End));
+            }
+            let line = self.text.get(start..).unwrap_or_default();
+            let is_tag = long.is_after_blank && begins_tag_pair(line);
+            if long.is_at_line && (is_tag || line.starts_with(BAD_GAME.as_bytes())) {
+                return Ok(self.end_of_long(start));
+            }
+            let is_line = read == Read::Line || is_whole_line(line);
+            long = Long {
+                is_after_blank: long.is_at_line && is_line && line.trim_ascii().is_empty(),
+                is_at_line: is_line,
+            };
+            self.next_line += usize::from(is_line);
+            if self.text.len() >= LONG_BYTES {
+                self.long = Some(long);
+                return Ok(self.part_of_long(self.text.len(), Part::Middle));
+            }
+        }
+    }
+
+    /// Ends a game that is too long before the line at `start`, which is read
+    /// again as the first of the next one.
+    fn end_of_long(&mut self, start: usize) -> Section {
+        self.long = None;
+        let section = self.part_of_long(start, Part::End);
+        let mut again = std::mem::take(&mut self.text);
+        again.extend_from_slice(self.again.get(self.again_at..).unwrap_or_default());
+        self.again = again;
+        self.again_at = 0;
+        self.state = State::default();
+        section
+    }
+
+    fn part_of_long(&mut self, end: usize, part: Part) -> Section {
+        let next = self.next_line;
+        Section {
+            part,
+            ..self.cut_at(end, next)
+        }
+    }
+
     /// Gives what stands before an offset, which the next section begins at,
     /// in the line `next`.
     fn cut_at(&mut self, offset: usize, next: usize) -> Section {
         let rest = self.text.split_off(offset);
         let text = std::mem::replace(&mut self.text, rest);
         let line = std::mem::replace(&mut self.line, next);
-        Section { line, text }
+        Section::whole(line, text)
     }
 
     fn last_section(&mut self) -> Option<Section> {
@@ -200,7 +299,7 @@ impl<R: BufRead> Sections<R> {
         let text = std::mem::take(&mut self.text);
         let is_blank = text.iter().all(u8::is_ascii_whitespace);
         let line = self.line;
-        (!is_blank).then_some(Section { line, text })
+        (!is_blank).then(|| Section::whole(line, text))
     }
 
     /// Where a game begins whose first tag pair stands in the line at
@@ -216,11 +315,12 @@ impl<R: BufRead> Sections<R> {
         before.moves_end
     }
 
-    /// Whether the line at `start` begins a game although a comment is open,
-    /// which is known not to end.
-    fn ends_endless_comment(&self, start: usize) -> bool {
-        let is_known = self.again_at < self.again.len();
-        is_known && self.state.in_comment && begins_game_after_blank(&self.text, start)
+    /// Whether the line at `start` begins a game although a comment is open: by
+    /// a tag `Event`, or by any if the comment is known not to end.
+    fn ends_comment(&self, start: usize) -> bool {
+        let is_endless = self.again_at < self.again.len();
+        let names: &[&str] = if is_endless { &[] } else { &["Event"] };
+        self.state.in_comment && begins_game_after_blank(&self.text, start, names)
     }
 
     /// If the text is over, or too long, in a comment, ends it where the next
@@ -236,7 +336,7 @@ impl<R: BufRead> Sections<R> {
             .split_inclusive(|&byte| byte == b'\n');
         let mut at = first;
         for line in lines {
-            if begins_game_after_blank(&self.text, at) {
+            if begins_game_after_blank(&self.text, at, &[]) {
                 break;
             }
             at += line.len();
@@ -253,11 +353,12 @@ impl<R: BufRead> Sections<R> {
         let next = self.line + lines_in(&text);
         let line = std::mem::replace(&mut self.line, next);
         self.next_line = next;
-        Some(Section { line, text })
+        Some(Section::whole(line, text))
     }
 
-    /// Appends one line with its end to the text; whether there was one.
-    fn read_line(&mut self) -> Result<bool, StreamError> {
+    /// Appends one line with its end to the text, or what of it is read when
+    /// the text comes to more than `most` bytes.
+    fn read_line(&mut self, most: usize) -> io::Result<Read> {
         let start = self.text.len();
         loop {
             let is_again = self.again_at < self.again.len();
@@ -270,7 +371,8 @@ impl<R: BufRead> Sections<R> {
             };
             let after_cr = self.text.len() > start && self.text.last() == Some(&b'\r');
             let Some(&first) = available.first() else {
-                return Ok(self.text.len() > start);
+                let is_empty = self.text.len() == start;
+                return Ok(if is_empty { Read::Nothing } else { Read::Line });
             };
             if after_cr {
                 // The line feed belongs to the line that the return ended.
@@ -278,7 +380,8 @@ impl<R: BufRead> Sections<R> {
                     self.text.push(first);
                     self.consume(1, is_again);
                 }
-                return Ok(true);
+                let is_much = self.text.len() > most;
+                return Ok(if is_much { Read::Part } else { Read::Line });
             }
             let end = available
                 .iter()
@@ -288,11 +391,12 @@ impl<R: BufRead> Sections<R> {
             self.text.extend_from_slice(part);
             let read = part.len();
             self.consume(read, is_again);
-            if self.text.len() > MAX_BYTES {
-                return Err(self.too_long().into());
+            let last = self.text.last();
+            if self.text.len() > most && last != Some(&b'\r') {
+                return Ok(Read::Part);
             }
-            if self.text.last() == Some(&b'\n') {
-                return Ok(true);
+            if last == Some(&b'\n') {
+                return Ok(Read::Line);
             }
         }
     }
@@ -304,21 +408,12 @@ impl<R: BufRead> Sections<R> {
             self.reader.consume(count);
         }
     }
-
-    fn too_long(&self) -> Error {
-        Error {
-            line: self.line,
-            column: 1,
-            found: "a game of more than 16 MiB".to_owned(),
-            expected: "a shorter text",
-        }
-    }
 }
 
 impl<R: BufRead> Iterator for Sections<R> {
-    type Item = Result<Section, StreamError>;
+    type Item = io::Result<Section>;
 
-    fn next(&mut self) -> Option<Result<Section, StreamError>> {
+    fn next(&mut self) -> Option<io::Result<Section>> {
         if self.is_over {
             return None;
         }
@@ -326,18 +421,6 @@ impl<R: BufRead> Iterator for Sections<R> {
         self.is_over |= next.is_err();
         next.transpose()
     }
-}
-
-/// Gives each section of a text to `take`, in order.
-///
-/// # Errors
-///
-/// The first of the medium, of a game of more than 16 MiB, or of `take`.
-pub fn for_each_game<E: From<StreamError>>(
-    reader: impl BufRead,
-    mut take: impl FnMut(Section) -> Result<(), E>,
-) -> Result<(), E> {
-    Sections::new(reader).try_for_each(|section| take(section?))
 }
 
 impl State {
@@ -395,6 +478,11 @@ fn after_tag_pairs(line: &[u8]) -> &[u8] {
     end.and_then(|end| line.get(end + 1..)).unwrap_or_default()
 }
 
+/// Whether what was read of a line is all of it.
+fn is_whole_line(line: &[u8]) -> bool {
+    matches!(line.last(), Some(b'\n' | b'\r'))
+}
+
 /// A line without the mark that some texts begin with.
 fn without_mark(line: &[u8]) -> &[u8] {
     line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
@@ -406,18 +494,6 @@ fn lines_in(text: &[u8]) -> usize {
         ends_line(byte, text.get(at + 1).copied())
     };
     (0..text.len()).filter(ends).count()
-}
-
-/// Whether the line at `start` follows an empty one and begins with a tag
-/// pair.
-fn begins_game_after_blank(text: &[u8], start: usize) -> bool {
-    let (before, line) = text.split_at_checked(start).unwrap_or_default();
-    let before = before.strip_suffix(b"\n").unwrap_or(before);
-    let before = before.strip_suffix(b"\r").unwrap_or(before);
-    let is_after_blank = before
-        .last()
-        .is_some_and(|byte| matches!(byte, b'\n' | b'\r'));
-    is_after_blank && begins_tag_pair(line)
 }
 
 /// Whether moves end in a result, and a comment perhaps.

@@ -110,7 +110,13 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "1. e4 e5 {a",
         "1:10",
         "a comment without end",
-        "} somewhere after it",
+        "} before the next game",
+    ),
+    (
+        "1. e4 {a\n\n% b\n[Event \"c\"]\n\n1. e4 {d} *",
+        "1:7",
+        "a comment without end",
+        "} before the next game",
     ),
     (
         "1. e4 (1. d4 *",

@@ -1,10 +1,10 @@
 //! Reading the games of a text on all cores.
 
-use std::io::BufRead;
+use std::io::{self, BufRead};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use super::{Error, Games, Section, Sections, StreamError};
+use super::{Error, Games, Part, Section, Sections};
 use crate::game::Game;
 use crate::pgn::{Liberty, Permit};
 
@@ -42,8 +42,8 @@ pub struct Failure {
     pub error: Error,
 }
 
-type Batch = Result<Vec<(Section, Permit)>, StreamError>;
-type Done<T> = Result<Vec<Prepared<T>>, StreamError>;
+type Batch = io::Result<Vec<(Section, Permit)>>;
+type Done<T> = io::Result<Vec<Prepared<T>>>;
 
 /// Parses the games of a text on all cores, lets each core `prepare` its
 /// games further, and gives what comes of them to `take` in the order of the
@@ -53,9 +53,9 @@ type Done<T> = Result<Vec<Prepared<T>>, StreamError>;
 ///
 /// # Errors
 ///
-/// The first of the medium or a game of more than 16 MiB; or of `take`, which
-/// decides whether a section's error is one.
-pub fn for_each_game_in_order<T: Send, E: From<StreamError>>(
+/// The first of the medium, or of `take`, which decides whether a section's
+/// error is one.
+pub fn for_each_game_in_order<T: Send, E: From<io::Error>>(
     reader: impl BufRead + Send,
     prepare: impl Fn(Game) -> T + Sync,
     mut take: impl FnMut(Prepared<T>) -> Result<(), E>,
@@ -137,8 +137,12 @@ fn parse<T>(texts: &Receiver<Batch>, games: &SyncSender<Done<T>>, prepare: &impl
 fn parse_section<T>(section: Section, permit: Permit, prepare: &impl Fn(Game) -> T) -> Prepared<T> {
     let mut games = Vec::new();
     let mut liberties = Vec::new();
-    let mut failure = None;
-    let mut rest = Games::from_line(&section.text, section.line);
+    let mut failure = section.too_long().map(|error| Failure { begin: 0, error });
+    let text = match section.part {
+        Part::Whole => section.text.as_slice(),
+        _ => &[],
+    };
+    let mut rest = Games::from_line(text, section.line);
     loop {
         rest.lexer.skip_blanks();
         let begin = rest.lexer.offset();

@@ -1,4 +1,4 @@
-use std::io::{BufReader, Read};
+use std::io::BufReader;
 
 use super::*;
 
@@ -98,19 +98,27 @@ fn it_is_told_where_a_text_is_no_utf8() {
 }
 
 #[test]
-fn a_game_that_is_too_long_is_refused_with_its_line() {
-    let begin = format!("{GAME}[Event \"A\"]\n1. e4 {{");
-    for filler in [b'x', b'\n'] {
-        let endless = BufReader::new(begin.as_bytes().chain(std::io::repeat(filler)));
-        let mut read = 0;
-        let result = for_each_game(endless, |_| {
-            read += 1;
-            Ok::<(), StreamError>(())
-        });
-        let Err(StreamError::Pgn(error)) = result else {
-            panic!("an endless game was read");
-        };
-        assert_eq!((read, error.line), (1, 6), "{error}");
+fn a_game_that_is_too_long_is_given_in_parts_and_ends_before_the_next() {
+    for (filler, end) in [("x", "\n"), ("x\r\n", "\r\n"), ("\n", "\n")] {
+        let long = filler.repeat(3 * MAX_BYTES / (2 * filler.len()));
+        let bad = format!("[Site \"A\"]\n1. e4 {{{long}");
+        let text = format!("{GAME}{bad}\n\n{GAME}")
+            .replace("\r\n", "\n")
+            .replace('\n', end);
+        let read = sections(text.as_bytes(), 1000);
+        let parts: Vec<Part> = read.iter().map(|section| section.part).collect();
+        let (first, rest) = parts.split_at(2);
+        assert_eq!(first, [Part::Whole, Part::Begin]);
+        let (middle, last) = rest.split_at(rest.len() - 2);
+        assert_eq!(last, [Part::End, Part::Whole]);
+        assert!(middle.len() > 6 && middle.iter().all(|part| *part == Part::Middle));
+        let longest = read.iter().map(|section| section.text.len()).max();
+        assert!(longest <= Some(MAX_BYTES + 2000), "{longest:?}");
+        let joined: Vec<&[u8]> = read.iter().map(|section| &section.text[..]).collect();
+        assert!(joined.concat() == text.as_bytes());
+        assert_eq!(read[1].too_long().map(|error| error.line), Some(6));
+        let line = text.split_inclusive(end).count() - 4;
+        assert_eq!(read.last().map(|section| section.line), Some(line));
     }
 }
 
@@ -120,8 +128,11 @@ fn a_comment_that_never_ends_takes_no_other_game_with_it() {
     let text = format!("{GAME}{bad}{GAME}{bad}{GAME}{GAME}");
     assert_eq!(lines(&text), [1, 6, 11, 16, 21, 26]);
     assert_eq!(lines(&text.replace('\n', "\r\n")), [1, 6, 11, 16, 21, 26]);
-    // One that ends is whole, whatever stands in it.
-    assert_eq!(lines(&format!("{bad}{GAME}}} *\n\n{GAME}")), [1, 13]);
+    // A brace behind the next game does not end it; any other tag pair begins no
+    // game in a comment that ends.
+    assert_eq!(lines(&format!("{bad}{GAME}}} *\n\n{GAME}")), [1, 6, 13]);
+    let site = GAME.replace("Event", "Round");
+    assert_eq!(lines(&format!("{bad}{site}}} *\n\n{GAME}")), [1, 13]);
     let long = GAME.repeat(MAX_BYTES / GAME.len() + 1);
     let text = format!("{bad}{long}");
     let read = Sections::new(text.as_bytes()).map(Result::unwrap);
@@ -135,7 +146,7 @@ fn all_cores_give_the_games_in_order() {
     let event = |number: usize| GAME.replace("\"A\"", &format!("\"{number}\""));
     let text: String = (0..5000).map(event).collect();
     let mut read = Vec::new();
-    for_each_game_in_order::<_, StreamError>(
+    for_each_game_in_order::<_, io::Error>(
         BufReader::new(text.as_bytes()),
         |game| game.headers.tournament.title,
         |prepared| {
@@ -162,11 +173,10 @@ fn the_first_error_ends_the_reading_on_all_cores() {
         |prepared| {
             games += prepared.games.len();
             let failure = prepared.failure;
-            failure.map_or(Ok(()), |failure| Err(failure.error.into()))
+            failure.map_or(Ok(()), |failure| Err(io::Error::other(failure.error)))
         },
     );
-    let Err(StreamError::Pgn(error)) = result else {
-        panic!("nothing was found");
-    };
-    assert_eq!((error.line, games), (4, 0));
+    let error = result.unwrap_err().to_string();
+    assert!(error.starts_with("4:10: "), "{error}");
+    assert_eq!(games, 0);
 }

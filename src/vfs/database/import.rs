@@ -14,7 +14,7 @@ use super::change::{
 };
 use super::saving::Undo;
 use crate::cbh::{Appended, ChangeError, Imported, Importer};
-use crate::import::{BadGame, Input, Session, Stop, Watch, for_each_text, write_bad};
+use crate::import::{BadGame, BadText, Input, Session, Stop, Watch, for_each_text};
 use crate::vfs::{Error, Made, Refusal, Saved};
 
 /// Lines for the log, at most.
@@ -96,13 +96,20 @@ impl Watch for Clerk<'_, '_> {
         self.notes.add_game(appended);
     }
 
-    fn bad(&mut self, bad: BadGame, text: &[u8]) -> Result<(), Stop> {
+    fn bad(&mut self, bad: BadGame, text: BadText<'_>) -> Result<(), Stop> {
         let Some(out) = &mut self.bad else {
             return Err(Stop::Bad(bad));
         };
         let place = format!("{}{}", self.member, place(bad.line, bad.column));
         self.notes.add(format!("not imported: {place}{bad}"));
-        write_bad(out, place.trim_end_matches(": "), &bad, text)?;
+        text.write(out, place.trim_end_matches(": "), &bad)?;
+        Ok(())
+    }
+
+    fn more_of_bad(&mut self, text: BadText<'_>) -> Result<(), Stop> {
+        if let Some(out) = &mut self.bad {
+            text.write_more(out)?;
+        }
         Ok(())
     }
 }
