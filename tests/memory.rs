@@ -13,7 +13,7 @@ mod common;
 
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Read, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime};
@@ -491,6 +491,38 @@ fn a_count_in_a_header_costs_nothing() {
             count
         });
         assert!(peak < MOST_OF_NUMBERS, ".{extension}: {} MiB", peak >> 20);
+    }
+}
+
+#[test]
+fn a_hole_in_a_file_of_entities_costs_nothing() {
+    let _alone = alone();
+    for (extension, last) in [("cbp", 0), ("cbl", 0), ("cbl", 1)] {
+        let folder = copy_of_base("cbh/sample");
+        let path = folder.path().join("sample").with_extension(extension);
+        let file = File::options().write(true).open(&path).unwrap();
+        let length = 64 << 20;
+        file.write_all_at(&[last], length - 1).unwrap();
+        file.write_all_at(&i32::MAX.to_le_bytes(), 0).unwrap();
+        let (checking, told) = peak_of(&format!("check .{extension}"), || {
+            let base = opened(folder.path());
+            let mut told = Vec::new();
+            let database = &base.database;
+            database
+                .check(&|_| {}, &mut |defect| told.push(defect.what))
+                .unwrap();
+            base.store.close().unwrap();
+            told
+        });
+        assert!(told.iter().any(|what| what.contains("zeros")), "{told:?}");
+        assert!(told.len() < 10, "{told:?}");
+        let repairing = repaired_and_compacted(folder.path());
+        let peak = checking.max(repairing);
+        assert!(peak < MOST_OF_NUMBERS, ".{extension}: {} MiB", peak >> 20);
+        let copy = path.with_extension(format!("{extension}.before-repair"));
+        let copy = fs::metadata(copy).unwrap();
+        assert_eq!(copy.len(), length);
+        assert!(copy.blocks() * 512 < 4 << 20);
     }
 }
 

@@ -50,8 +50,17 @@ fn copy_all(from: &dyn Storage, to: &dyn WritableFile) -> io::Result<()> {
         if bytes.len() < part {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        to.write_at(at, &bytes)?;
         at += part as u64;
+        // What is a hole stays one; the last byte gives the copy its length.
+        if at == len || !is_empty(&bytes) {
+            to.write_at(at - part as u64, &bytes)?;
+        }
     }
     to.sync()
+}
+
+fn is_empty(bytes: &[u8]) -> bool {
+    let zeros = [0; 4096];
+    let mut parts = bytes.chunks(zeros.len());
+    parts.all(|part| zeros.starts_with(part))
 }

@@ -38,6 +38,7 @@ mod tournament;
 mod tournament_extra;
 mod tree;
 mod verify;
+mod zeros;
 
 pub use edit::{EditError, EntityEditor, TreeOrder, Write};
 pub use entity::{EncodedEntity, Entity};
@@ -150,6 +151,10 @@ pub(super) struct EntityFile<K> {
     /// Where record 0 begins.
     records_at: u64,
     header: FileHeader,
+    /// Number of records that the header claims.
+    claimed: u32,
+    /// Where nothing but zeros follow, if records are claimed there.
+    data_end: Option<u64>,
     /// What is wrong with the header of the file, which then is made up.
     fault: Option<Malformed>,
     kind: PhantomData<K>,
@@ -181,16 +186,22 @@ impl<K: Kind> EntityFile<K> {
     pub(super) fn open(storage: Box<dyn Storage>) -> io::Result<EntityFile<K>> {
         let mut buffer = ReadBuffer::default();
         let header = storage.read_up_to(0, 28, &mut buffer)?;
-        let (header, fault) = match FileHeader::decode(header, K::DATA_BYTES) {
+        let (mut header, fault) = match FileHeader::decode(header, K::DATA_BYTES) {
             Ok(header) => (header, None),
             Err(fault) => {
                 let made_up = FileHeader::of_length(storage.len()?, K::DATA_BYTES);
                 (made_up.unwrap_or(FileHeader::EMPTY), Some(fault))
             }
         };
+        let records_at = 28 + u64::from(header.further_bytes);
+        let claimed = header.capacity;
+        let record_bytes = (LINK_BYTES + K::DATA_BYTES) as u64;
+        let data_end = header.cut_at_zeros(record_bytes, storage.as_ref())?;
         Ok(EntityFile {
-            records_at: 28 + u64::from(header.further_bytes),
+            records_at,
             header,
+            claimed,
+            data_end,
             fault,
             storage,
             kind: PhantomData,
@@ -388,6 +399,26 @@ impl FileHeader {
 }
 
 impl FileHeader {
+    /// Counts no records where nothing but zeros lie; tells where those begin,
+    /// if records were counted there.
+    fn cut_at_zeros(
+        &mut self,
+        record_bytes: u64,
+        storage: &dyn Storage,
+    ) -> io::Result<Option<u64>> {
+        let records_at = 28 + u64::from(self.further_bytes);
+        let most = u64::from(self.capacity.min(MOST_RECORDS));
+        let end = storage.len()?.min(records_at + most * record_bytes);
+        let data_end = zeros::end_of_data(storage, end)?;
+        if data_end >= end {
+            return Ok(None);
+        }
+        let records = data_end.saturating_sub(records_at).div_ceil(record_bytes);
+        let records = u32::try_from(records).unwrap_or(u32::MAX);
+        self.capacity = self.capacity.min(records);
+        Ok(Some(data_end))
+    }
+
     /// Writes the fields that an edit changes over the header of a file.
     fn encode(&self, header: &mut [u8]) -> Result<(), Malformed> {
         let mut patch = BytePatch::new(header);

@@ -8,6 +8,7 @@ use super::collation::Collation;
 use super::edit::{EditError, Layout, data_of, set_end};
 use super::id_set::IdSet;
 use super::tree::{NO_CHILD, Node, Tree};
+use super::zeros::end_of_data;
 use super::{DELETED, FileHeader, MOST_RECORDS};
 use crate::bytes::ByteReader;
 use crate::cbh::FileKind;
@@ -32,7 +33,7 @@ pub(in crate::cbh) struct Roster {
     /// The bytes before the first record.
     head: Vec<u8>,
     /// All whole records that lie in the file, also beyond those that the
-    /// header counts.
+    /// header counts, up to where nothing but zeros follow.
     records: Vec<u8>,
 }
 
@@ -46,7 +47,10 @@ pub(in crate::cbh) fn records_present(file: FileKind, storage: &dyn Storage) -> 
     let Some(layout) = Layout::of(file) else {
         return Ok(0);
     };
-    let records = storage.len()?.saturating_sub(28) / layout.record_bytes() as u64;
+    let size = layout.record_bytes() as u64;
+    let most = 28 + MOST_HEADER_BYTES + u64::from(MOST_RECORDS) * size;
+    let end = end_of_data(storage, storage.len()?.min(most))?;
+    let records = end.saturating_sub(28).div_ceil(size);
     Ok(u32::try_from(records).unwrap_or(u32::MAX).min(MOST_RECORDS))
 }
 
@@ -110,22 +114,25 @@ impl Roster {
             return Err(EditError::damaged(24, "the header is impossible"));
         }
         let size = layout.record_bytes() as u64;
-        let count = ((len - records_at) / size).min(MOST_RECORDS.into());
+        let most = ((len - records_at) / size).min(MOST_RECORDS.into());
+        let data_end = end_of_data(storage, records_at + most * size)?;
+        let count = data_end.saturating_sub(records_at).div_ceil(size);
         let end = records_at + count * size;
-        let mut bytes = Vec::new();
-        let mut at = 0;
+        let head = storage.read(0, usize::try_from(records_at).unwrap_or(0), &mut buffer)?;
+        let head = head.to_vec();
+        let mut records = Vec::with_capacity(usize::try_from(count * size).unwrap_or(0));
+        let mut at = records_at;
         while at < end {
             let part = usize::try_from((end - at).min(READ_BYTES)).unwrap_or(0);
-            bytes.extend_from_slice(storage.read(at, part, &mut buffer)?);
+            records.extend_from_slice(storage.read(at, part, &mut buffer)?);
             at += part as u64;
         }
-        let records = bytes.split_off(usize::try_from(records_at).unwrap_or(0));
         let mut roster = Roster {
             layout,
             claimed: header.capacity,
             stated_further: header.further_bytes,
             header,
-            head: bytes,
+            head,
             records,
         };
         roster.header.capacity = header.capacity.min(roster.present());

@@ -35,10 +35,11 @@ const DEFAULT: &[u8; 61] = b"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\
     \x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\0";
 
 /// Record sizes that are taken at their word: the largest known is 405.
-const RECORD_BYTES: RangeInclusive<u32> = 61..=4096;
+const RECORD_BYTES: RangeInclusive<u32> = 61..=1024;
 
-/// No more than this is written to fill the gap before a record.
-const MOST_GAP_BYTES: u64 = 1 << 28;
+/// No more than this is written to fill the gaps before records: 25,000 of the
+/// largest known.
+const MOST_GAP_BYTES: u64 = 10 << 20;
 
 /// Where the last day lies in a record, and its size.
 const END_DATE: (u64, usize) = (61, 4);
@@ -125,13 +126,13 @@ impl TournamentExtras {
     }
 
     /// The writes that bring these changes, by the number of the tournament,
-    /// into the file. Missing records before one are filled with defaults.
+    /// into the file. Missing records before one are filled with defaults; a
+    /// last day far beyond the file has no place in it.
     ///
     /// # Errors
     ///
-    /// [`EditError::Damaged`] if the records have an impossible size, a date
-    /// cannot be stored, or a number is far beyond the file;
-    /// [`EditError::Io`].
+    /// [`EditError::Damaged`] if the records have an impossible size, or a
+    /// date cannot be stored; [`EditError::Io`].
     pub fn writes(&self, changes: &BTreeMap<u32, ExtraChange>) -> Result<ExtraWrites, EditError> {
         let size = Some(self.record_bytes)
             .filter(|size| RECORD_BYTES.contains(size))
@@ -140,6 +141,7 @@ impl TournamentExtras {
         let held = self.storage.len()?.saturating_sub(HEADER_BYTES);
         let mut present = u32::try_from(held / size as u64).unwrap_or(u32::MAX);
         let mut changed = ExtraWrites::default();
+        let mut room_for_gaps = MOST_GAP_BYTES;
         for (&id, change) in changes {
             let has_place = size >= end_of_date();
             if !has_place && !change.end.is_unknown() {
@@ -156,12 +158,12 @@ impl TournamentExtras {
                     .writes
                     .extend(difference(self.offset_of(id), &old, &new));
             } else if has_place && !change.end.is_unknown() {
-                if u64::from(id - present) * size as u64 > MOST_GAP_BYTES {
-                    return Err(EditError::damaged(
-                        4,
-                        format!("there is no tournament {id}"),
-                    ));
-                }
+                let gap = u64::from(id - present) * size as u64;
+                let Some(room) = room_for_gaps.checked_sub(gap) else {
+                    changed.unfit.push(id);
+                    continue;
+                };
+                room_for_gaps = room;
                 for gap in present..id {
                     let record = self.record(gap, size)?;
                     append(&mut changed.writes, self.offset_of(gap), &record);
@@ -345,8 +347,8 @@ mod tests {
     }
 
     #[test]
-    fn sizes_and_numbers_that_are_impossible_are_refused() {
-        for (size, id) in [(0, 0), (60, 0), (1 << 20, 0), (405, u32::MAX)] {
+    fn sizes_that_are_impossible_are_refused() {
+        for (size, id) in [(0, 0), (60, 0), (1 << 20, 0)] {
             let mut bytes = file(65, 0);
             bytes[4..8].copy_from_slice(&u32::to_le_bytes(size));
             let extras = TournamentExtras::open(Box::new(MemoryFile::from(bytes)));
@@ -358,6 +360,21 @@ mod tests {
                 .writes(&BTreeMap::from([(id, change)]));
             assert!(matches!(found, Err(EditError::Damaged(..))), "{size} {id}");
         }
+    }
+
+    #[test]
+    fn gaps_before_records_are_short_all_together() {
+        let old = file(405, 2);
+        let most = 25_000;
+        let changes = [
+            (most, true, 1999),
+            (2 * most, true, 2000),
+            (u32::MAX, true, 1),
+        ];
+        let (bytes, unfit) = changed(&old, &changes);
+        assert_eq!(unfit, [2 * most, u32::MAX]);
+        assert_eq!(bytes.len(), 32 + (most as usize + 1) * 405);
+        assert_eq!(end_years(&bytes, most + 1)[most as usize], 1999);
     }
 
     #[test]

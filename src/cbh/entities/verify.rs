@@ -14,8 +14,48 @@ use crate::storage::ReadBuffer;
 /// How much of a file is read at once.
 const READ_BYTES: usize = 1 << 18;
 
+/// So many faults of one kind are told one by one.
+const MOST_TOLD: u64 = 1000;
+
 /// Takes the place in the file and what is wrong there.
 type Report<'a> = dyn FnMut(u64, String) + 'a;
+
+/// Tells the first faults of a kind one by one, of the others how many.
+struct Listing<'a, 'b> {
+    report: &'a mut Report<'b>,
+    /// What is said of the others.
+    kind: &'static str,
+    count: u64,
+    /// Where the first of the others lies.
+    rest: u64,
+}
+
+impl<'a, 'b> Listing<'a, 'b> {
+    fn of(kind: &'static str, report: &'a mut Report<'b>) -> Listing<'a, 'b> {
+        Listing {
+            report,
+            kind,
+            count: 0,
+            rest: 0,
+        }
+    }
+
+    fn tell(&mut self, at: u64, what: impl FnOnce() -> String) {
+        self.count += 1;
+        if self.count <= MOST_TOLD {
+            (self.report)(at, what());
+        } else if self.count == MOST_TOLD + 1 {
+            self.rest = at;
+        }
+    }
+
+    fn end(self) {
+        let more = self.count.saturating_sub(MOST_TOLD);
+        if more > 0 {
+            (self.report)(self.rest, format!("{more} more records {}", self.kind));
+        }
+    }
+}
 
 impl<K: Kind> EntityFile<K> {
     /// Reports everything in which the file does not agree with itself or
@@ -34,6 +74,7 @@ impl<K: Kind> EntityFile<K> {
             nodes: Vec::new(),
         };
         let mut live = 0_u32;
+        let mut listing = Listing::of("do not agree with the games", report);
         self.for_each_record(&mut |id, record| {
             let Ok((node, data)) = Node::decode(record) else {
                 return;
@@ -48,9 +89,10 @@ impl<K: Kind> EntityFile<K> {
                 compare_reference(data, reference)
             };
             if let Some(fault) = fault {
-                report(self.offset_of(id), format!("record {id} {fault}"));
+                listing.tell(self.offset_of(id), || format!("record {id} {fault}"));
             }
         })?;
+        listing.end();
         // All else is told by the header.
         if self.is_headless() {
             return Ok(());
@@ -62,9 +104,13 @@ impl<K: Kind> EntityFile<K> {
             report(24, what);
         }
         let present = tree.nodes.len() as u64;
-        if u64::from(self.header.capacity) > present {
-            let claimed = self.header.capacity;
+        if u64::from(self.claimed) > present {
+            let claimed = self.claimed;
             report(0, format!("{claimed} records claimed, {present} are there"));
+        }
+        if let Some(end) = self.data_end {
+            let what = "no data but zeros from here on: no record is read there";
+            report(end, what.to_owned());
         }
         if self.header.live_count != live {
             let claimed = self.header.live_count;
@@ -97,35 +143,43 @@ impl<K: Kind> EntityFile<K> {
             report(from, what);
             break;
         }
+        let mut listing = Listing::of("are deleted but on no chain", report);
         for (id, node) in (0..).zip(&tree.nodes) {
             if node.is_deleted() && !chained.contains(id) {
-                let what = format!("record {id} is deleted but on no chain");
-                report(self.offset_of(id), what);
+                let what = || format!("record {id} is deleted but on no chain");
+                listing.tell(self.offset_of(id), what);
             }
         }
+        listing.end();
     }
 
     /// Each record in use is in the tree, which is balanced and sorted.
     fn verify_tree(&self, tree: &Tree, report: &mut Report<'_>) -> io::Result<()> {
         let walk = tree.walk();
+        let mut listing = Listing::of("have a wrong link or balance", report);
         for flaw in walk.flaws {
             let (at, what) = self.describe(flaw);
-            report(at, what);
+            listing.tell(at, || what);
         }
+        listing.end();
         let mut reached = IdSet::below(u32::try_from(tree.nodes.len()).unwrap_or(u32::MAX));
         for &id in &walk.order {
             reached.insert(id);
         }
+        let mut listing = Listing::of("cannot be reached from the root", report);
         for (id, node) in (0..).zip(&tree.nodes) {
             if !node.is_deleted() && !reached.contains(id) {
-                let what = format!("record {id} cannot be reached from the root");
-                report(self.offset_of(id), what);
+                let what = || format!("record {id} cannot be reached from the root");
+                listing.tell(self.offset_of(id), what);
             }
         }
+        listing.end();
+        let mut listing = Listing::of("do not sort after the one they follow", report);
         for (before, id) in self.unsorted(&walk.order)? {
-            let what = format!("record {id} does not sort after {before}, which it follows");
-            report(self.offset_of(id), what);
+            let what = || format!("record {id} does not sort after {before}, which it follows");
+            listing.tell(self.offset_of(id), what);
         }
+        listing.end();
         Ok(())
     }
 

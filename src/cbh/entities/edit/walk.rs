@@ -8,6 +8,7 @@ use crate::cbh::EntityId;
 use crate::cbh::entities::balance::{MOST_HEIGHT, Nodes, Way, detach};
 use crate::cbh::entities::collation::Collation;
 use crate::cbh::entities::tree::{NO_CHILD, Node, Side};
+use crate::cbh::entities::zeros::end_of_data;
 use crate::storage::ReadBuffer;
 
 /// How much of a file is read at once when all records are.
@@ -225,6 +226,11 @@ impl EntityEditor<'_> {
         let at_once = (READ_BYTES / size).max(1);
         let mut buffer = ReadBuffer::default();
         let stored = self.stored.capacity;
+        let end = self.offset_of(stored);
+        if end_of_data(self.storage, end)? < end {
+            let what = format!("{stored} records claimed, most of them are zeros");
+            return Err(EditError::damaged(0, what));
+        }
         for first in (0..stored).step_by(at_once) {
             let count = ((stored - first) as usize).min(at_once);
             let offset = self.offset_of(first);
