@@ -10,8 +10,9 @@ use std::fmt::{self, Display, Write};
 
 /// Whether a character does something to a terminal or to the text around it
 /// instead of being shown: the C0 and C1 controls and DEL; the separators of
-/// lines and paragraphs; the bidirectional embeddings, overrides and isolates
-/// of Unicode (UAX #9).
+/// lines and paragraphs; the explicit bidirectional embeddings, overrides and
+/// isolates of Unicode (UAX #9). Its implicit marks, which Hebrew and Arabic
+/// names have, stay.
 pub fn is_control(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

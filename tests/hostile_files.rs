@@ -377,13 +377,44 @@ fn a_file_with_a_second_name_is_never_changed() {
         let told = said(&output);
         assert!(!output.status.success(), "{told}");
         assert!(told.contains("sample.cbg: has 2 names"), "{told}");
-        assert!(told.contains("copy the base"), "{told}");
+        assert!(told.contains("copy the folder"), "{told}");
     }
     assert!(!can_be_written(&scene.cbh));
     assert!(!scene.journal().exists());
     assert_eq!(fs::read(backup.join("sample.cbg")).unwrap(), bytes);
     fs::remove_file(backup.join("sample.cbg")).unwrap();
     succeeds(&["import", cbh, pgn.to_str().unwrap()]);
+}
+
+/// What was saved before stays in the journal, and nobody is told that it is in
+/// the base: a backup made by `cp -al` came between.
+#[test]
+fn saves_that_a_second_name_keeps_from_the_base_are_not_called_synced() {
+    let scene = Scene::new();
+    let backup = scene.folder.path().join("backup");
+    let vfs = open_to_write(&scene.cbh).unwrap();
+    let append = |vfs: &Vfs| {
+        vfs.edit(Ino::ROOT, &mut |editor| {
+            editor.append(GAME.as_bytes(), None)
+        })
+    };
+    append(&vfs).unwrap();
+    fs::hard_link(scene.at("sample.cbg"), &backup).unwrap();
+    let bytes = fs::read(&backup).unwrap();
+    vfs.refresh();
+    assert!(!vfs.can_be_written());
+    let error = vfs.sync().unwrap_err();
+    assert_eq!(error.errno(), libc::EROFS);
+    let told = error.to_string();
+    assert!(told.contains("sample.cbg: has 2 names"), "{told}");
+    assert!(told.contains("hidden"), "{told}");
+    assert_eq!(fs::read(&backup).unwrap(), bytes);
+    // It goes on as soon as the second name is gone.
+    fs::remove_file(&backup).unwrap();
+    vfs.sync().unwrap();
+    assert_ne!(fs::read(scene.at("sample.cbg")).unwrap(), bytes);
+    vfs.close();
+    assert!(!scene.journal().exists());
 }
 
 #[test]

@@ -144,7 +144,7 @@ impl Stamp {
 /// Why a file with several names is not written.
 pub(super) fn several_names(links: u64) -> io::Error {
     let what = format!(
-        "has {links} names (hard links), and what lies under all of them would change; copy the base to save to it"
+        "has {links} names (hard links), and what lies under all of them would change; to save to it remove the others, or copy the folder of the base with all its files, hidden ones too"
     );
     io::Error::new(io::ErrorKind::PermissionDenied, what)
 }

@@ -18,6 +18,8 @@ pub enum Error {
     IsADirectory,
     /// The mount cannot be written.
     ReadOnly,
+    /// The files of the base are not to be written; the line says why.
+    Protected(String),
     /// There is one of that name already.
     Exists,
     /// A directory of that name has something in it.
@@ -70,7 +72,7 @@ impl Error {
             Error::NotFound => libc::ENOENT,
             Error::NotADirectory => libc::ENOTDIR,
             Error::IsADirectory => libc::EISDIR,
-            Error::ReadOnly => libc::EROFS,
+            Error::ReadOnly | Error::Protected(_) => libc::EROFS,
             Error::Exists => libc::EEXIST,
             Error::NotEmpty => libc::ENOTEMPTY,
             Error::NotPermitted => libc::EPERM,
@@ -98,9 +100,10 @@ fn message_of(panic: &(dyn Any + Send)) -> String {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Damaged(what) | Error::Refused(what) | Error::NameTooLong(what) => {
-                f.write_str(what)
-            }
+            Error::Damaged(what)
+            | Error::Refused(what)
+            | Error::NameTooLong(what)
+            | Error::Protected(what) => f.write_str(what),
             Error::Panicked(what) => write!(f, "a defect of cbfs: {what}"),
             other => write!(f, "{}", io::Error::from_raw_os_error(other.errno())),
         }

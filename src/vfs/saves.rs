@@ -54,7 +54,10 @@ impl Vfs {
     pub fn close(&self) {
         for slot in self.slots() {
             if let Some(Err(why)) = slot.source().map(Source::close) {
-                log::error!("{why}; what was saved comes with the next mount");
+                log::error!(
+                    "{why}; what was saved is in the journal, and shown by each mount; one that \
+                     can write brings it into the base"
+                );
             }
         }
     }
@@ -94,11 +97,13 @@ impl Slot {
         let Some(edition) = self.opened() else {
             return Ok(());
         };
-        let Some(editor) = edition.volume.editor() else {
-            return Ok(());
-        };
         self.begin_sync();
-        let synced = editor.sync();
+        let synced = match (edition.volume.editor(), self.source()) {
+            (Some(editor), _) => editor.sync(),
+            // It could be edited when something was saved.
+            (None, Some(source)) => source.sync(),
+            (None, None) => Ok(()),
+        };
         self.tell_synced(&synced);
         synced
     }
@@ -129,6 +134,7 @@ impl Slot {
 /// safe, and what to do.
 fn problem_of(error: &Error) -> String {
     let (why, advice) = match error {
+        Error::Protected(why) => (why.clone(), "the mount only reads until that is mended"),
         Error::NoSpace => ("the disk is full".to_owned(), "free some space on it"),
         Error::Stale => (
             "another program changed the files under them".to_owned(),

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::Volume;
+use super::{Error, Volume};
 
 /// Something on disk that is opened as a volume, and anew when it changed.
 pub trait Source: Debug + Send + Sync {
@@ -24,6 +24,16 @@ pub trait Source: Debug + Send + Sync {
 
     /// How many files it may have, guessed without opening it.
     fn guess(&self) -> u64;
+
+    /// Brings what was saved into its files, so that it survives a power cut,
+    /// though what is shown now cannot be edited.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Editor::sync`](super::Editor::sync).
+    fn sync(&self) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// Lets go of it: all that was saved survives a power cut then, and others
     /// may change it.

@@ -1,6 +1,7 @@
 //! One save of a base, from what is to change to the state that is shown
 //! then.
 
+use std::io;
 use std::sync::Arc;
 
 use super::saving::{Saving, Undo};
@@ -331,6 +332,14 @@ pub(super) fn error_of_store(error: &storage::Error) -> Error {
             if matches!(source.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT)) =>
         {
             Error::NoSpace
+        }
+        storage::Error::Io { source, .. }
+            if matches!(
+                source.kind(),
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+            ) =>
+        {
+            Error::Protected(error.to_string())
         }
         storage::Error::Invalid { .. } => Error::TooLarge,
         storage::Error::ChangedOutside { .. } => Error::Stale,

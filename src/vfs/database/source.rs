@@ -12,12 +12,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::DatabaseVolume;
+use super::change::error_of_store;
 use super::saving::Saving;
 use crate::cbh::{Database, Error, Family, FileKind, Options};
 use crate::storage::{self, Access, Store, folder_of};
 use crate::vfs::book::stem_of;
 use crate::vfs::volume::Volume;
-use crate::vfs::{BookOptions, BookSource, Source, names};
+use crate::vfs::{self, BookOptions, BookSource, Source, names};
 
 /// Bytes of a record of `.cbh`, for guesses only.
 const RECORD_BYTES: u64 = 46;
@@ -326,6 +327,12 @@ impl Source for DatabaseSource {
             known.family = Some(located);
         }
         known.state(self.writer.is_some())
+    }
+
+    fn sync(&self) -> Result<(), vfs::Error> {
+        let store = self.known().store.clone();
+        let synced = store.map_or(Ok(()), |store| store.sync());
+        synced.map_err(|error| error_of_store(&error))
     }
 
     fn close(&self) -> Result<(), String> {
