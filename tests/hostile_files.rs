@@ -13,7 +13,9 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -631,4 +633,76 @@ fn what_lies_beside_a_base_goes_into_no_copy_by_a_link() {
         new.to_str().unwrap(),
     ]);
     assert!(!new.with_extension("ini").exists());
+}
+
+/// Copies the base of a scene under another name into its folder.
+fn copy_under(scene: &Scene, stem: &[u8]) -> PathBuf {
+    for extension in EXTENSIONS {
+        let from = scene.cbh.with_extension(extension);
+        if from.is_file() {
+            let name = [stem, b".", extension.as_bytes()].concat();
+            fs::copy(&from, scene.cbh.with_file_name(OsStr::from_bytes(&name))).unwrap();
+        }
+    }
+    let name = [stem, b".cbh"].concat();
+    scene.cbh.with_file_name(OsStr::from_bytes(&name))
+}
+
+#[test]
+fn games_go_into_one_base_where_names_are_nearly_the_same() {
+    let stems: [[&[u8]; 2]; 3] = [
+        [b"b\xe8", b"b\xe9"],
+        [b"base", b"BASE"],
+        ["\u{fc}b".as_bytes(), "\u{dc}B".as_bytes()],
+    ];
+    for [one, other] in stems {
+        let scene = Scene::new();
+        let pgn = scene.pgn();
+        let (one, other) = (copy_under(&scene, one), copy_under(&scene, other));
+        fs::remove_file(one.with_extension("cbe")).unwrap();
+        for path in [&one, &other] {
+            fs::write(path.with_extension("cbgi"), "found faster").unwrap();
+        }
+        let folder = scene.cbh.parent().unwrap();
+        let before = snapshot(folder);
+        let output = cbfs(&["import".as_ref(), one.as_os_str(), pgn.as_os_str()]);
+        assert!(output.status.success(), "{}", said(&output));
+        let after = snapshot(folder);
+        assert_ne!(before[&one], after[&one]);
+        let of_other = before
+            .iter()
+            .filter(|(path, _)| path.file_stem() != one.file_stem() && *path != folder);
+        for (path, stamp) in of_other {
+            assert_eq!(after.get(path), Some(stamp), "{path:?}");
+        }
+        assert!(!one.with_extension("cbgi").exists());
+        let output = cbfs(&["check".as_ref(), other.as_os_str()]);
+        assert!(output.status.success(), "{}", said(&output));
+        let copy = scene.folder.path().join("copy.cbh");
+        let arguments = ["compact".as_ref(), one.as_os_str(), copy.as_os_str()];
+        let output = cbfs(&arguments);
+        assert!(output.status.success(), "{}", said(&output));
+    }
+}
+
+#[test]
+fn a_folder_that_is_named_like_a_search_cache_stays() {
+    let scene = Scene::new();
+    for name in ["sample.cbgi", "SAMPLE.cit"] {
+        fs::create_dir(scene.at(name)).unwrap();
+        fs::write(scene.at(name).join("mine"), "").unwrap();
+    }
+    fs::write(scene.at("sample.cbb"), "found faster").unwrap();
+    let (cbh, pgn) = (scene.cbh.clone(), scene.pgn());
+    let before = fs::metadata(&cbh).unwrap().len();
+    succeeds(&["import".as_ref(), cbh.as_os_str(), pgn.as_os_str()]);
+    assert!(fs::metadata(&cbh).unwrap().len() > before);
+    assert!(can_be_written(&cbh));
+    for name in ["sample.cbgi", "SAMPLE.cit"] {
+        assert!(scene.at(name).join("mine").exists(), "{name}");
+    }
+    assert!(!scene.at("sample.cbb").exists());
+    let copy = scene.folder.path().join("copy.cbh");
+    succeeds(&["compact".as_ref(), cbh.as_os_str(), copy.as_os_str()]);
+    succeeds(&["check".as_ref(), copy.as_os_str()]);
 }

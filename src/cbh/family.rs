@@ -1,5 +1,6 @@
 //! The files of one base: which there are, and where.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -8,7 +9,8 @@ use std::sync::Arc;
 
 use super::Error;
 use crate::storage::{
-    self, Access, DiskDirectory, Opening, Store, folder_of, names_in, split_name,
+    self, Access, DiskDirectory, Opening, Store, folder_of, is_same_stem, join_name, names_in,
+    split_name,
 };
 
 /// A file of the set, by what it holds.
@@ -143,10 +145,16 @@ const FOREIGN: [(&str, &str); 6] = [
 const MEDIA_FOLDERS: [&str; 2] = ["html", "bmp"];
 
 /// The paths of one base's files, in whatever letter case they have.
+///
+/// Where several `.cbh` of a folder are named alike but for letter case, each
+/// base has the files that are named exactly as its `.cbh`: no file belongs to
+/// two bases.
 #[derive(Clone, Debug)]
 pub struct Family {
     directory: PathBuf,
-    stem: String,
+    stem: OsString,
+    /// Whether another `.cbh` has the stem in another letter case.
+    has_twin: bool,
     paths: [Option<PathBuf>; FileKind::ALL.len()],
     boosters: Vec<PathBuf>,
     media_folders: Vec<PathBuf>,
@@ -224,10 +232,10 @@ impl Family {
             media_folders: Vec::new(),
             directory: folder_of(path).to_path_buf(),
             stem: split_name(path).0,
+            has_twin: false,
         };
         family.find_members(names);
         family.ensure_complete()?;
-        family.stem = split_name(&family.default_path(FileKind::Headers)).0;
         Ok(family)
     }
 
@@ -316,7 +324,7 @@ impl Family {
     fn owns(&self, name: &OsStr) -> bool {
         let (stem, extension) = split_name(Path::new(name));
         let mut kinds = FileKind::ALL.into_iter();
-        stem.to_lowercase() == self.stem.to_lowercase()
+        self.has_stem(&stem)
             && (kinds.any(|kind| kind.extension() == extension)
                 || BOOSTERS.contains(&extension.as_str()))
     }
@@ -343,25 +351,50 @@ impl Family {
         closed.map(|why| because(&self.directory, why))
     }
 
-    /// Finds what the directory holds of the base; the stem in the same
-    /// letter case before others.
+    /// Whether files of this stem belong to the base.
+    pub(super) fn has_stem(&self, stem: &OsStr) -> bool {
+        stem == self.stem || (!self.has_twin && is_same_stem(stem, &self.stem))
+    }
+
+    /// Finds what the directory holds of the base, named in whatever letter
+    /// case; files in that of the `.cbh` come before others.
     fn find_members(&mut self, names: impl IntoIterator<Item = OsString>) {
+        let alike = names.into_iter().filter_map(|name| {
+            let (stem, extension) = split_name(Path::new(&name));
+            is_same_stem(&stem, &self.stem).then_some((name, stem, extension))
+        });
+        let mut alike: Vec<_> = alike.collect();
+        // In an order of their own, not in that of the directory: extensions
+        // in lower case come first.
+        alike.sort_by(|one, other| other.0.cmp(&one.0));
+        let mut stems: Vec<&OsString> = alike
+            .iter()
+            .filter(|(_, _, extension)| extension == FileKind::Headers.extension())
+            .map(|(_, stem, _)| stem)
+            .collect();
+        stems.dedup();
+        self.has_twin = stems.len() > 1;
+        if let Some(first) = stems.first().copied()
+            && !stems.contains(&&self.stem)
+        {
+            self.stem = first.clone();
+        }
         let mut folders = [const { None }; MEDIA_FOLDERS.len()];
-        for name in names {
+        // Exact ones first.
+        alike.sort_by_key(|(_, stem, _)| *stem != self.stem);
+        for (name, stem, extension) in alike {
             let path = self.directory.join(name);
-            let (stem, extension) = split_name(&path);
-            if stem.to_lowercase() != self.stem.to_lowercase() {
+            if !self.has_stem(&stem) {
                 continue;
             }
             if BOOSTERS.contains(&extension.as_str()) {
                 self.boosters.push(path);
                 continue;
             }
-            let is_exact = stem == self.stem;
             let kinds = FileKind::ALL.into_iter().map(FileKind::extension);
             let files = kinds.zip(&mut self.paths);
             for (known, place) in files.chain(MEDIA_FOLDERS.into_iter().zip(&mut folders)) {
-                if known == extension && (is_exact || place.is_none()) {
+                if known == extension && place.is_none() {
                     *place = Some(path.clone());
                 }
             }
@@ -373,7 +406,7 @@ impl Family {
     /// are not would be: to be removed before a game changes.
     pub fn boosters(&self) -> Vec<PathBuf> {
         let usual = BOOSTERS.map(|extension| {
-            let name = format!("{}.{extension}", self.stem);
+            let name = join_name(&self.stem, extension);
             self.directory.join(name)
         });
         let mut boosters = self.boosters.clone();
@@ -397,10 +430,7 @@ impl Family {
     /// Where this file lies or would lie.
     pub fn default_path(&self, kind: FileKind) -> PathBuf {
         self.path(kind).map_or_else(
-            || {
-                self.directory
-                    .join(format!("{}.{}", self.stem, kind.extension()))
-            },
+            || self.directory.join(join_name(&self.stem, kind.extension())),
             Path::to_path_buf,
         )
     }
@@ -408,7 +438,10 @@ impl Family {
     /// The name of the file beside the base that saves go into first: one and
     /// the same, in whatever letter case the base was named.
     pub fn journal(&self) -> OsString {
-        OsString::from(format!(".{}.cbfs-journal", self.stem))
+        let mut name = OsString::from(".");
+        name.push(&self.stem);
+        name.push(".cbfs-journal");
+        name
     }
 
     /// Whether a file is one of those that a save of the base may change, by
@@ -416,13 +449,14 @@ impl Family {
     pub fn is_file_of(cbh: &Path, file: &Path) -> bool {
         let (stem, extension) = split_name(file);
         let mut kinds = FileKind::ALL.iter().map(|kind| kind.extension());
-        stem.to_lowercase() == split_name(cbh).0.to_lowercase()
+        is_same_stem(&stem, &split_name(cbh).0)
             && (kinds.any(|known| known == extension) || COMPANIONS.contains(&extension.as_str()))
     }
 
-    /// The name that all files of the base share.
-    pub fn stem(&self) -> &str {
-        &self.stem
+    /// The name that all files of the base share, for people: bytes that are
+    /// not UTF-8 are replaced.
+    pub fn name(&self) -> Cow<'_, str> {
+        self.stem.to_string_lossy()
     }
 
     /// The directory of the base.
@@ -464,12 +498,14 @@ fn resolved(path: &Path) -> Result<PathBuf, Error> {
 
 /// What has this name but for letter case.
 fn in_any_case(path: &Path) -> Option<PathBuf> {
-    let lower = |name: &OsStr| name.to_string_lossy().to_lowercase();
-    let wanted = lower(path.file_name()?);
+    let wanted = split_name(path);
     let directory = folder_of(path);
     let mut names = names_in(directory).ok()?;
     names.sort();
-    let name = names.into_iter().find(|name| lower(name) == wanted)?;
+    let name = names.into_iter().find(|name| {
+        let (stem, extension) = split_name(Path::new(name));
+        extension == wanted.1 && is_same_stem(&stem, &wanted.0)
+    })?;
     Some(directory.join(name))
 }
 
@@ -498,6 +534,8 @@ fn unsupported(path: &Path, what: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStrExt;
+
     use super::*;
 
     #[test]
@@ -511,6 +549,99 @@ mod tests {
             let family = Family::locate(&at(name)).unwrap();
             assert_eq!(family.journal(), ".Base.cbfs-journal", "{name}");
             assert_eq!(family.default_path(FileKind::Teams), at("Base.cbe"));
+        }
+    }
+
+    fn plant(directory: &Path, stem: &[u8]) -> PathBuf {
+        let file = |kind: FileKind| {
+            let name = join_name(OsStr::from_bytes(stem), kind.extension());
+            directory.join(name)
+        };
+        for kind in FileKind::ALL {
+            fs::write(file(kind), "").unwrap();
+        }
+        file(FileKind::Headers)
+    }
+
+    #[test]
+    fn names_that_are_not_utf8_are_names_of_different_bases() {
+        let directory = tempfile::tempdir().unwrap();
+        let stems = [
+            &b"b\xe9"[..],
+            b"b\xe8",
+            b"b\xe8\xff",
+            "b\u{fffd}".as_bytes(),
+        ];
+        let paths = stems.map(|stem| plant(directory.path(), stem));
+        for (stem, path) in stems.into_iter().zip(&paths) {
+            let family = Family::locate(path).unwrap();
+            for kind in FileKind::ALL {
+                let file = family.path(kind).unwrap();
+                assert_eq!(file.file_stem().unwrap().as_bytes(), stem);
+            }
+            let journal = [b".", stem, b".cbfs-journal"].concat();
+            assert_eq!(family.journal().as_bytes(), journal);
+            for other in paths.iter().filter(|other| *other != path) {
+                assert!(!family.owns(other.file_name().unwrap()), "{other:?}");
+                assert!(!Family::is_file_of(path, other), "{other:?}");
+            }
+            let mut boosters = family.boosters().into_iter();
+            assert!(boosters.all(|path| path.file_stem().unwrap().as_bytes() == stem));
+        }
+        fs::remove_file(paths[0].with_extension("cbe")).unwrap();
+        let family = Family::locate(&paths[0]).unwrap();
+        assert_eq!(family.path(FileKind::Teams), None);
+        assert_eq!(
+            family.default_path(FileKind::Teams),
+            paths[0].with_extension("cbe")
+        );
+    }
+
+    #[test]
+    fn twins_in_letter_case_have_no_file_in_common() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let [small, large] = [b"ab", b"AB"].map(|stem| plant(directory.path(), stem));
+        for name in ["ab.cbgi", "AB.CIT", "Ab.cib"] {
+            fs::write(at(name), "").unwrap();
+        }
+        fs::remove_file(at("ab.cbe")).unwrap();
+        fs::remove_file(at("AB.cbj")).unwrap();
+        fs::create_dir(at("AB.html")).unwrap();
+        let of_small = Family::locate(&small).unwrap();
+        assert_eq!(of_small.path(FileKind::Teams), None);
+        assert_eq!(of_small.path(FileKind::Extended), Some(&*at("ab.cbj")));
+        assert_eq!(of_small.media_folders(), [""; 0].map(PathBuf::from));
+        let of_large = Family::locate(&large).unwrap();
+        assert_eq!(of_large.path(FileKind::Teams), Some(&*at("AB.cbe")));
+        assert_eq!(of_large.path(FileKind::Extended), None);
+        assert_eq!(of_large.media_folders(), [at("AB.html")]);
+        assert_ne!(of_small.journal(), of_large.journal());
+        for name in ["AB.cbe", "AB.CIT", "Ab.cib"] {
+            assert!(!of_small.owns(OsStr::new(name)), "{name}");
+            assert!(!of_small.boosters().contains(&at(name)), "{name}");
+        }
+        assert!(of_small.boosters().contains(&at("ab.cbgi")));
+        assert!(of_large.boosters().contains(&at("AB.CIT")));
+        // A base without a twin has its files in any letter case.
+        fs::remove_file(&small).unwrap();
+        let alone = Family::locate(&large).unwrap();
+        assert_eq!(alone.path(FileKind::Extended), Some(&*at("ab.cbj")));
+        assert!(alone.boosters().contains(&at("Ab.cib")));
+    }
+
+    #[test]
+    fn a_base_has_the_same_files_however_it_was_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        plant(directory.path(), b"a");
+        for name in ["a.CBH", "a.Cbg", "A.cbg"] {
+            fs::write(at(name), "").unwrap();
+        }
+        for name in ["a.CBH", "a.cbh", "A.cbg", "a.Cbg"] {
+            let family = Family::locate(&at(name)).unwrap();
+            assert_eq!(family.default_path(FileKind::Headers), at("a.cbh"));
+            assert_eq!(family.default_path(FileKind::Moves), at("a.cbg"));
         }
     }
 

@@ -435,6 +435,26 @@ mod tests {
     }
 
     #[test]
+    fn a_base_whose_name_is_not_utf8_is_made_beside_another() {
+        use std::os::unix::ffi::OsStrExt;
+        let folder = tempfile::tempdir().unwrap();
+        let targets = [&b"b\xe8.cbh"[..], b"b\xe9.cbh"];
+        let targets = targets.map(|name| folder.path().join(OsStr::from_bytes(name)));
+        for target in &targets {
+            let workshop = Workshop::begin(target).unwrap();
+            workshop.make_empty(SystemTime::now()).unwrap();
+            let stray = workshop.folder().join(OsStr::from_bytes(b"b\xea.cbh"));
+            fs::write(stray, "").unwrap();
+            workshop.finish().unwrap();
+        }
+        let files = fs::read_dir(folder.path()).unwrap();
+        assert_eq!(files.count(), 26);
+        for target in &targets {
+            assert!(Family::locate(target).is_ok(), "{target:?}");
+        }
+    }
+
+    #[test]
     fn a_file_that_is_left_of_a_base_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("new.cbh");

@@ -187,7 +187,7 @@ fn as_text(report: &Report<'_>) -> String {
     let Report {
         database, counts, ..
     } = report;
-    let (stem, directory) = (database.family().stem(), database.family().directory());
+    let (stem, directory) = (database.family().name(), database.family().directory());
     let directory = directory.display();
     let mut text = String::new();
     let mut line = |message: fmt::Arguments<'_>| push_line(&mut text, message);
@@ -269,7 +269,7 @@ fn as_json(report: &Report<'_>) -> String {
         .map_or(0, |time| time.as_secs());
     let all = json!({
         "kind": "database",
-        "name": database.family().stem(),
+        "name": database.family().name(),
         "directory": database.family().directory().to_string_lossy(),
         "games": counts.games,
         "deleted": counts.deleted,

@@ -46,13 +46,59 @@ pub fn copy_plain_file(from: &Path, to: &Path) -> io::Result<()> {
 
 /// The stem of a name, which the files of a set share but for letter case,
 /// and the extension in lower case.
-pub fn split_name(path: &Path) -> (String, String) {
-    let text = |part: Option<&OsStr>| {
-        part.map(|part| part.to_string_lossy().into_owned())
-            .unwrap_or_default()
-    };
-    (
-        text(path.file_stem()),
-        text(path.extension()).to_lowercase(),
-    )
+pub fn split_name(path: &Path) -> (OsString, String) {
+    let stem = path.file_stem().unwrap_or_default().to_owned();
+    let extension = path.extension().unwrap_or_default();
+    (stem, extension.to_string_lossy().to_lowercase())
+}
+
+/// The name of the file of a set that has this stem and extension.
+pub fn join_name(stem: &OsStr, extension: &str) -> OsString {
+    let mut name = stem.to_owned();
+    name.push(".");
+    name.push(extension);
+    name
+}
+
+/// Whether two stems are equal but for letter case. Of names that are not
+/// UTF-8 the case is not known: those are equal byte for byte or not at all.
+pub fn is_same_stem(one: &OsStr, other: &OsStr) -> bool {
+    one == other
+        || match (one.to_str(), other.to_str()) {
+            (Some(one), Some(other)) => one.to_lowercase() == other.to_lowercase(),
+            _ => false,
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::ffi::OsStrExt;
+
+    #[test]
+    fn stems_are_equal_but_for_letter_case_if_the_case_is_known() {
+        let name = |bytes: &'static [u8]| OsStr::from_bytes(bytes);
+        assert!(is_same_stem(name(b"Base"), name(b"bASE")));
+        assert!(is_same_stem(
+            name("Übung".as_bytes()),
+            name("ÜBUNG".as_bytes())
+        ));
+        assert!(is_same_stem(name(b"\xe9t\xe9"), name(b"\xe9t\xe9")));
+        for other in [
+            &b"\xe8t\xe8"[..],
+            b"\xe9t\xe8",
+            b"\xe9T\xe9",
+            b"\xef\xbf\xbdt",
+        ] {
+            assert!(!is_same_stem(name(b"\xe9t\xe9"), name(other)));
+        }
+    }
+
+    #[test]
+    fn names_are_split_and_joined_byte_for_byte() {
+        let name = OsStr::from_bytes(b"a.\xff.CBH");
+        let (stem, extension) = split_name(Path::new(name));
+        assert_eq!((stem.as_bytes(), &*extension), (&b"a.\xff"[..], "cbh"));
+        assert_eq!(join_name(&stem, "cbg").as_bytes(), b"a.\xff.cbg");
+    }
 }

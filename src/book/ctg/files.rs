@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::book::Error;
-use crate::storage::{folder_of, names_in, split_name};
+use crate::storage::{folder_of, is_same_stem, join_name, names_in, split_name};
 
 /// Extensions of the files that are read: positions, entries, bitmap.
 pub(super) const EXTENSIONS: [&str; 3] = ["ctg", "cto", "ctb"];
@@ -15,7 +15,7 @@ pub(super) const HOLDS: [&str; 3] = ["positions", "page numbers", "page tree"];
 /// The paths of one book's files, in whatever letter case they have.
 #[derive(Clone, Debug)]
 pub struct CtgFiles {
-    pub(super) stem: String,
+    pub(super) stem: OsString,
     /// In the order of [`EXTENSIONS`]: the path, and whether it is there.
     pub(super) paths: [(PathBuf, bool); 3],
 }
@@ -57,15 +57,15 @@ impl CtgFiles {
 
     /// What a folder with files of these names has of a book; a stem in the
     /// same letter case before others.
-    fn among(directory: &Path, stem: String, names: Vec<OsString>) -> CtgFiles {
+    fn among(directory: &Path, stem: OsString, names: Vec<OsString>) -> CtgFiles {
         let mut paths = EXTENSIONS.map(|extension| {
-            let name = format!("{stem}.{extension}");
+            let name = join_name(&stem, extension);
             (directory.join(name), false)
         });
         for name in names {
             let path = directory.join(name);
             let (other, extension) = split_name(&path);
-            if other.to_lowercase() != stem.to_lowercase() {
+            if !is_same_stem(&other, &stem) {
                 continue;
             }
             for (known, place) in EXTENSIONS.into_iter().zip(&mut paths) {

@@ -164,7 +164,7 @@ impl CtgBook {
         let bitmap = bitmap.map_err(io(&bitmap_path))?;
         let mut facts = Facts {
             format: Format::Ctg,
-            stem: files.stem,
+            stem: files.stem.to_string_lossy().into_owned(),
             title: None,
             members: members.collect(),
             pages,

@@ -1,11 +1,12 @@
 //! The files of one Kvetka book: which there are, and where.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::book::Error;
-use crate::storage::{folder_of, names_in, split_name};
+use crate::storage::{folder_of, is_same_stem, join_name, names_in, split_name};
 
 /// Extensions of the files.
 const EXTENSIONS: [&str; 3] = ["kob", "kin", "ksf"];
@@ -19,7 +20,7 @@ const MAX_PARTS: usize = 500;
 /// The paths of one book's files, in whatever letter case they have.
 #[derive(Clone, Debug)]
 pub struct KvetkaFiles {
-    pub(super) stem: String,
+    pub(super) stem: OsString,
     /// `STEM_0.kob`, `STEM_1.kob` … without a gap.
     pub(super) positions: Vec<PathBuf>,
     /// The first `.kob` after a gap.
@@ -69,7 +70,7 @@ impl KvetkaFiles {
         let files = KvetkaFiles::among(directory, stem, names);
         if files.positions.is_empty() {
             return Err(Error::Missing {
-                file: directory.join(format!("{}_0.kob", files.stem)),
+                file: directory.join(numbered(&files.stem, 0)),
                 holds: HOLDS[0],
             });
         }
@@ -84,16 +85,16 @@ impl KvetkaFiles {
 
     /// What a folder with files of these names has of a book; a stem in the
     /// same letter case before others.
-    fn among(directory: &Path, stem: String, names: Vec<OsString>) -> KvetkaFiles {
+    fn among(directory: &Path, stem: OsString, names: Vec<OsString>) -> KvetkaFiles {
         let mut others = ["kin", "ksf"].map(|extension| {
-            let name = format!("{stem}.{extension}");
+            let name = join_name(&stem, extension);
             (directory.join(name), false)
         });
         let mut numbered: BTreeMap<u32, PathBuf> = BTreeMap::new();
         for name in names {
             let path = directory.join(name);
             let (other, extension) = split_name(&path);
-            let is_ours = |other: &str| other.to_lowercase() == stem.to_lowercase();
+            let is_ours = |other: &OsStr| is_same_stem(other, &stem);
             match extension.as_str() {
                 "kob" => {
                     let Some((other, number)) = split_number(&other) else {
@@ -132,10 +133,20 @@ impl KvetkaFiles {
 }
 
 /// The name of a book and the number of one of its files: `NAME_12`.
-fn split_number(stem: &str) -> Option<(&str, u32)> {
-    let (name, digits) = stem.rsplit_once('_')?;
+fn split_number(stem: &OsStr) -> Option<(&OsStr, u32)> {
+    let bytes = stem.as_bytes();
+    let at = bytes.iter().rposition(|byte| *byte == b'_')?;
+    let (name, digits) = bytes.split_at_checked(at)?;
+    let digits = std::str::from_utf8(digits.get(1..)?).ok()?;
     let number: u32 = digits.parse().ok()?;
-    (number.to_string() == digits).then_some((name, number))
+    (number.to_string() == digits).then_some((OsStr::from_bytes(name), number))
+}
+
+/// The name of the `.kob` of this number.
+fn numbered(stem: &OsStr, number: u32) -> OsString {
+    let mut name = stem.to_owned();
+    name.push(format!("_{number}.kob"));
+    name
 }
 
 #[cfg(test)]

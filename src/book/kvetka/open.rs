@@ -91,7 +91,7 @@ impl KvetkaBook {
         let mut book = KvetkaBook {
             facts: Facts {
                 format: Format::Kvetka,
-                stem: files.stem,
+                stem: files.stem.to_string_lossy().into_owned(),
                 title: None,
                 members,
                 pages: blocks,

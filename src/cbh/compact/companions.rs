@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::{ChangeError, Copy, Error, FileKind};
 use crate::cbh::top_games::TopGames;
-use crate::storage::{ReadBuffer, copy_plain_file};
+use crate::storage::{ReadBuffer, copy_plain_file, split_name};
 
 /// Extensions of files that are copied as they are.
 const KEPT: [&str; 14] = [
@@ -34,11 +34,10 @@ impl Copy<'_> {
         let folder = family.directory();
         for entry in fs::read_dir(folder).map_err(io(folder))? {
             let path = entry.map_err(io(folder))?.path();
-            let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
-            let is_kept = KEPT.iter().any(|kept| extension == *kept);
-            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+            let (stem, extension) = split_name(&path);
+            let is_kept = KEPT.contains(&extension.as_str());
             let is_file = fs::symlink_metadata(&path).is_ok_and(|stat| stat.is_file());
-            if is_kept && is_file && stem.to_lowercase() == family.stem().to_lowercase() {
+            if is_kept && is_file && family.has_stem(&stem) {
                 let to = self.cbh.with_extension(&extension);
                 copy_plain_file(&path, &to).map_err(io(&path))?;
             }

@@ -1,7 +1,9 @@
 //! Books on disk.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -13,7 +15,7 @@ use super::{BookVolume, GamesOptions};
 use crate::book::Book;
 use crate::book::ctg::{CtgBook, CtgFiles};
 use crate::book::kvetka::{KvetkaBook, KvetkaFiles, KvetkaOptions};
-use crate::storage::folder_of;
+use crate::storage::{folder_of, is_same_stem};
 use crate::vfs::Source;
 use crate::vfs::database::{Relisting, identity, modified};
 use crate::vfs::volume::Volume;
@@ -107,16 +109,29 @@ impl BookSource {
 
 /// What the files of one book have in common: whether they are Kvetka's, and
 /// the stem, without the number of a `.kob`. Letter case does not matter.
-fn book_of(path: &Path) -> (bool, String) {
+fn book_of(path: &Path) -> (bool, &OsStr) {
     let stem = path.file_stem().unwrap_or_default();
-    let mut stem = stem.to_string_lossy().to_lowercase();
     let extension = path.extension().unwrap_or_default();
-    if extension.eq_ignore_ascii_case("kob") {
-        let name = stem.trim_end_matches(|letter: char| letter.is_ascii_digit());
-        let name = name.strip_suffix('_').unwrap_or(&stem);
-        stem.truncate(name.len());
-    }
-    (KvetkaFiles::is_one(path), stem)
+    let name = match extension.eq_ignore_ascii_case("kob") {
+        true => without_number(stem.as_bytes()),
+        false => None,
+    };
+    (
+        KvetkaFiles::is_one(path),
+        name.map_or(stem, OsStr::from_bytes),
+    )
+}
+
+/// What is before the `_12` at the end of a stem.
+fn without_number(stem: &[u8]) -> Option<&[u8]> {
+    let last = stem.iter().rposition(|byte| !byte.is_ascii_digit())?;
+    stem.get(..=last)?.strip_suffix(b"_")
+}
+
+/// Whether two files belong to one book.
+fn are_of_one_book(one: &Path, other: &Path) -> bool {
+    let ((one, stem), (other, other_stem)) = (book_of(one), book_of(other));
+    one == other && is_same_stem(stem, other_stem)
 }
 
 /// The name by which a book is shown among others.
@@ -134,7 +149,7 @@ fn files_of(directory: &Path, path: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(directory)? {
         let other = entry?.path();
-        if BookSource::is_one(&other) && book_of(&other) == book_of(path) {
+        if BookSource::is_one(&other) && are_of_one_book(&other, path) {
             files.push(other);
         }
     }

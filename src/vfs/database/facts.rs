@@ -120,7 +120,7 @@ impl DatabaseVolume {
             record,
             file: defect.file,
             offset: defect.offset,
-            line: format!("{place}{}{defect}", self.database.family().stem()),
+            line: format!("{place}{}{defect}", self.database.family().name()),
         }
     }
 

@@ -581,7 +581,8 @@ fn named(paths: Vec<PathBuf>) -> Vec<Base> {
         };
         let extension = extension.to_ascii_lowercase();
         // `x.cbh` and `x.CBH` are one base.
-        if !stems.insert((stem.clone(), extension.clone())) {
+        let whole_stem = path.file_stem().unwrap_or_default();
+        if !stems.insert((whole_stem.to_owned(), extension.clone())) {
             continue;
         }
         let mut plain = names::shown(&stem);
@@ -603,6 +604,7 @@ fn named(paths: Vec<PathBuf>) -> Vec<Base> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::ffi::OsStrExt;
 
     #[test]
     fn bases_and_books_are_named_by_their_stems() {
@@ -639,6 +641,17 @@ mod tests {
             .map(|base| base.name)
             .collect();
         assert_eq!(names, ["é", "é ~2", "é ~2 ~2"]);
+    }
+
+    #[test]
+    fn names_that_are_not_utf8_are_those_of_several_bases() {
+        let paths = [&b"b\xe8.cbh"[..], b"b\xe9.cbh"];
+        let paths = paths.map(|name| PathBuf::from(OsStr::from_bytes(name)));
+        let bases = named(paths.clone().into());
+        let names: Vec<&str> = bases.iter().map(|base| &*base.name).collect();
+        assert_eq!(names, ["b\u{fffd}", "b\u{fffd} ~2"]);
+        assert_eq!(bases[0].path, paths[0]);
+        assert_eq!(bases[1].path, paths[1]);
     }
 
     #[test]

@@ -172,8 +172,8 @@ impl GuidingTexts {
                 }
             };
         }
-        let stem = database.family().stem();
-        let name = self.media(database).address(address, stem)?;
+        let stem = database.family().name();
+        let name = self.media(database).address(address, &stem)?;
         Some(format!("{to_texts}media/{name}"))
     }
 }
