@@ -15,6 +15,8 @@ use crate::vfs::Error;
 /// What is written on, by all who have the draft open.
 #[derive(Debug)]
 pub(super) struct Sheet {
+    /// Tells it from all others of this process.
+    number: u64,
     buffer: Mutex<Buffer>,
     /// Its length, for who does not want to wait for a writer.
     length: AtomicU64,
@@ -28,7 +30,9 @@ pub(super) struct Sheet {
 impl Sheet {
     /// An empty one.
     pub(super) fn new(pool: &Arc<Pool>) -> Sheet {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
         Sheet {
+            number: NEXT.fetch_add(1, SeqCst),
             buffer: Mutex::new(Buffer::new(Arc::clone(pool))),
             length: AtomicU64::new(0),
             version: AtomicU64::new(0),
@@ -47,6 +51,11 @@ impl Sheet {
     /// Keeps all others from reading and writing it.
     pub(super) fn lock(&self) -> MutexGuard<'_, Buffer> {
         self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A number that no other sheet of this process has.
+    pub(super) fn number(&self) -> u64 {
+        self.number
     }
 
     pub(super) fn length(&self) -> u64 {

@@ -60,7 +60,7 @@ impl Vfs {
             return false;
         };
         let buffer = sheet.lock();
-        let kept = rejected.keep(origin, &|| buffer.reader(), why);
+        let kept = rejected.keep(origin, sheet.number(), &|| buffer.reader(), why);
         drop(buffer);
         match &kept {
             Ok((kept, path)) => {

@@ -5,13 +5,16 @@
 //! ending in `.txt` that says why it was refused. They lie in a directory of
 //! the user's for each base, and are shown as `.cbfs/rejected/`.
 //!
-//! A game has one draft at most, the latest. Any other name may be that of
-//! several files, in `games/` and in `import/`, on this mount and on an
+//! Several drafts of one game are `000123.pgn`, `000123-2.pgn` and so on: a
+//! draft that is refused again takes the place of its own earlier text, that
+//! of another draft does not, and a text that is kept already is not kept
+//! twice. A save of the game removes all of them. Any other name may be that
+//! of several files, in `games/` and in `import/`, on this mount and on an
 //! earlier one: each gets a name that no other has, as `new ~2.pgn`.
 
 use std::collections::HashMap;
 use std::fs::{self, File, Metadata};
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -26,6 +29,9 @@ const MOST_FILES: usize = 2000;
 
 /// and the bytes of all.
 const MOST_BYTES: u64 = 1 << 30;
+
+/// Drafts of one game, at most: the next one takes the place of the oldest.
+const MOST_OF_GAME: u32 = 100;
 
 /// Numbers of the files begin here.
 pub(super) const FIRST: u32 = 16;
@@ -73,8 +79,19 @@ pub(super) struct Rejected {
     directories: Vec<PathBuf>,
     /// Under which names drafts of this mount are kept that are of no game.
     files: Mutex<HashMap<Place, String>>,
+    /// Whose the drafts of games are that this mount kept, by their names.
+    owners: Mutex<HashMap<String, Owner>>,
     /// The names that were told, each at its number.
     numbers: Mutex<Numbers>,
+}
+
+/// The draft whose text a file has.
+#[derive(Debug)]
+struct Owner {
+    /// The number of its sheet.
+    sheet: u64,
+    /// Whether another draft was refused with the same text.
+    is_shared: bool,
 }
 
 #[derive(Debug, Default)]
@@ -116,6 +133,7 @@ impl Rejected {
         Rejected {
             directories: directories.map(|of_base| of_base.join(NAME)).collect(),
             files: Mutex::default(),
+            owners: Mutex::default(),
             numbers: Mutex::default(),
         }
     }
@@ -126,16 +144,7 @@ impl Rejected {
 
     /// All files, in the order of their numbers.
     pub(super) fn all(&self) -> Vec<Kept> {
-        let directories = self.directories.iter();
-        let entries = directories.filter_map(|directory| fs::read_dir(directory).ok());
-        let mut names: Vec<String> = entries
-            .flatten()
-            .flatten()
-            .filter_map(|entry| entry.file_name().into_string().ok())
-            .filter(|name| !name.starts_with(UNFINISHED))
-            .collect();
-        names.sort();
-        names.dedup();
+        let names = self.names();
         let mut all: Vec<Kept> = names.iter().filter_map(|name| self.find(name)).collect();
         all.sort_by_key(|kept| kept.number);
         all
@@ -193,12 +202,19 @@ impl Rejected {
 
     /// Forgets the draft of `origin`, since that was saved.
     pub(super) fn withdraw(&self, origin: &Origin) {
-        let name = match origin {
-            Origin::Game(name) => Some(name.clone()),
-            Origin::File(place) => self.files().remove(place),
+        let names: Vec<String> = match origin {
+            Origin::Game(game) => {
+                let names = self.names().into_iter();
+                names.filter(|name| is_of_game(name, game)).collect()
+            }
+            Origin::File(place) => {
+                let name = self.files().remove(place);
+                name.into_iter()
+                    .flat_map(|name| [reason_of(&name), name])
+                    .collect()
+            }
         };
-        let Some(name) = name else { return };
-        for name in [reason_of(&name), name] {
+        for name in names {
             match self.remove_one(&name) {
                 Ok(()) | Err(Error::NotFound) => {}
                 Err(error) => log::warn!("rejected/{name}: {error}"),
@@ -206,12 +222,32 @@ impl Rejected {
         }
     }
 
+    /// The names of all files, in order.
+    fn names(&self) -> Vec<String> {
+        let directories = self.directories.iter();
+        let entries = directories.filter_map(|directory| fs::read_dir(directory).ok());
+        let mut names: Vec<String> = entries
+            .flatten()
+            .flatten()
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .filter(|name| !name.starts_with(UNFINISHED))
+            .collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    fn owners(&self) -> MutexGuard<'_, HashMap<String, Owner>> {
+        self.owners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn files(&self) -> MutexGuard<'_, HashMap<Place, String>> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps a draft that was refused, and `why`; gives its name here, and
-    /// where it lies. It survives a power cut.
+    /// where it lies. It survives a power cut. `sheet` is the number of the
+    /// sheet that the text is on: it tells a draft of a game from others.
     ///
     /// # Errors
     ///
@@ -219,10 +255,17 @@ impl Rejected {
     pub(super) fn keep<R: Read>(
         &self,
         origin: &Origin,
+        sheet: u64,
         text: &dyn Fn() -> R,
         why: &str,
     ) -> io::Result<(String, PathBuf)> {
-        let name = self.name_for(origin)?;
+        let name = match origin {
+            Origin::Game(game) => match self.name_for_game(game, sheet, text)? {
+                Named::Free(name) => name,
+                Named::Kept(name, path) => return Ok((name, path)),
+            },
+            Origin::File(place) => self.name_for(place)?,
+        };
         self.check_room(&name)?;
         let mut failed = None;
         for directory in &self.directories {
@@ -263,12 +306,57 @@ impl Rejected {
         }
     }
 
-    /// The name of the draft of `origin`: that which it has, or a free one.
-    fn name_for(&self, origin: &Origin) -> io::Result<String> {
-        let place = match origin {
-            Origin::Game(name) => return Ok(name.clone()),
-            Origin::File(place) => place,
+    /// Where the text of a draft of `game` is kept: under the name that the
+    /// draft has, else where the same text lies, else under a free name.
+    fn name_for_game<R: Read>(
+        &self,
+        game: &str,
+        sheet: u64,
+        text: &dyn Fn() -> R,
+    ) -> io::Result<Named> {
+        let mut owners = self.owners();
+        // Some were removed by hand, or since the game was saved.
+        owners.retain(|name, _| self.find(name).is_some());
+        let mut kept = Vec::new();
+        let mut free = None;
+        for number in 1..=MOST_OF_GAME {
+            let name = name_of_draft(game, number);
+            match self.find(&name) {
+                Some(found) => kept.push(found),
+                None if self.find(&reason_of(&name)).is_none() => free = free.or(Some(name)),
+                None => {}
+            }
+        }
+        let is_same = |kept: &&Kept| is_same_text(&kept.path, &mut text());
+        let is_own = |owner: &Owner| owner.sheet == sheet && !owner.is_shared;
+        let own = kept
+            .iter()
+            .find(|kept| owners.get(&kept.name).is_some_and(is_own));
+        if let Some(own) = own {
+            return Ok(Named::Free(own.name.clone()));
+        }
+        if let Some(place) = kept.iter().position(|kept| is_same(&kept)) {
+            let found = kept.swap_remove(place);
+            if let Some(owner) = owners.get_mut(&found.name) {
+                owner.is_shared |= owner.sheet != sheet;
+            }
+            return Ok(Named::Kept(found.name, found.path));
+        }
+        let name = match free {
+            Some(name) => name,
+            None => oldest(&kept)?,
         };
+        let owner = Owner {
+            sheet,
+            is_shared: false,
+        };
+        owners.insert(name.clone(), owner);
+        Ok(Named::Free(name))
+    }
+
+    /// The name of the draft of the file at `place`: that which it has, or a
+    /// free one.
+    fn name_for(&self, place: &Place) -> io::Result<String> {
         let is_there = |name: &str| self.find(name).is_some();
         let mut files = self.files();
         // Some were removed by hand.
@@ -277,7 +365,9 @@ impl Rejected {
             return Ok(name.clone());
         }
         let mut names = (1..=MOST_FILES).map(|number| numbered(&place.1, number));
-        let name = names.find(|name| !is_there(name) && !is_there(&reason_of(name)));
+        let is_free =
+            |name: &String| !is_there(name) && !is_there(&reason_of(name)) && !is_of_any_game(name);
+        let name = names.find(is_free);
         let name = name.ok_or(io::ErrorKind::StorageFull)?;
         files.insert(place.clone(), name.clone());
         Ok(name)
@@ -287,6 +377,83 @@ impl Rejected {
     fn paths(&self, name: &str) -> impl Iterator<Item = PathBuf> {
         let directories = self.directories.iter().filter(|_| is_plain(name));
         directories.map(move |directory| directory.join(name))
+    }
+}
+
+/// Where a draft of a game goes.
+enum Named {
+    /// Under this name, in the place of what has it.
+    Free(String),
+    /// The same text is kept already.
+    Kept(String, PathBuf),
+}
+
+/// The name of the oldest of these, which gives way.
+fn oldest(kept: &[Kept]) -> io::Result<String> {
+    let age = |kept: &&Kept| kept.stat.modified().ok();
+    let oldest = kept.iter().min_by_key(age);
+    let oldest = oldest.ok_or(io::ErrorKind::StorageFull)?;
+    let name = oldest.name.clone();
+    log::warn!(
+        ".cbfs/rejected/{name}: the oldest of {MOST_OF_GAME} refused texts of this game gives \
+         way to a new one; remove what is not needed"
+    );
+    Ok(name)
+}
+
+/// The name of a draft of `game`: `000123.pgn`, `000123-2.pgn` and so on.
+fn name_of_draft(game: &str, number: u32) -> String {
+    match game.rsplit_once('.') {
+        Some((stem, extension)) if number > 1 => format!("{stem}-{number}.{extension}"),
+        _ => game.to_owned(),
+    }
+}
+
+/// The name of the game that a file, a draft or a reason, is of.
+fn game_of(name: &str) -> Option<String> {
+    let stem = name
+        .strip_suffix(".pgn")
+        .or_else(|| name.strip_suffix(".txt"))?;
+    let is_number = |digits: &str| {
+        let number = digits.parse::<u32>();
+        number.is_ok_and(|number| number > 1 && number.to_string() == digits)
+    };
+    let stem = match stem.rsplit_once('-') {
+        Some((stem, digits)) if is_number(digits) => stem,
+        _ => stem,
+    };
+    let game = format!("{stem}.pgn");
+    parse_game(game.as_bytes()).map(|_| game)
+}
+
+fn is_of_game(name: &str, game: &str) -> bool {
+    game_of(name).is_some_and(|of| of == game)
+}
+
+fn is_of_any_game(name: &str) -> bool {
+    game_of(name).is_some()
+}
+
+/// Whether a file holds exactly this text.
+fn is_same_text(path: &Path, text: &mut dyn Read) -> bool {
+    let Ok(kept) = private::open(path) else {
+        return false;
+    };
+    let mut kept = io::BufReader::new(kept);
+    let mut text = io::BufReader::new(text);
+    loop {
+        let (Ok(one), Ok(other)) = (kept.fill_buf(), text.fill_buf()) else {
+            return false;
+        };
+        let len = one.len().min(other.len());
+        if len == 0 {
+            return one.is_empty() && other.is_empty();
+        }
+        if one.get(..len) != other.get(..len) {
+            return false;
+        }
+        kept.consume(len);
+        text.consume(len);
     }
 }
 

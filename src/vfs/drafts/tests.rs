@@ -122,6 +122,63 @@ fn a_refused_save_loses_nothing() {
 }
 
 #[test]
+fn each_refused_draft_of_a_game_is_kept_until_the_game_is_saved() {
+    let mut mount = mount();
+    mount.write(GAMES, ONE, "hours of work").unwrap_err();
+    mount.write(GAMES, ONE, "another program").unwrap_err();
+    let two = ["000001.pgn", "000001.txt", "000001-2.pgn", "000001-2.txt"];
+    assert_eq!(mount.rejected(), two);
+    assert_eq!(mount.rejected_text("000001.pgn"), "hours of work");
+    assert_eq!(mount.rejected_text("000001-2.pgn"), "another program");
+    // The same text is no second one, and its first reason stays.
+    mount.write(GAMES, ONE, "hours of work").unwrap_err();
+    assert_eq!(mount.rejected(), two);
+    // Nor does the next mount write over what an earlier one kept.
+    mount = mount_in(&["one X *\n", "two *\n"], mount.state, 1 << 20);
+    mount.write(GAMES, ONE, "hours of work").unwrap_err();
+    mount.write(GAMES, ONE, "a third").unwrap_err();
+    assert_eq!(mount.rejected_text("000001.pgn"), "hours of work");
+    assert_eq!(mount.rejected_text("000001-3.pgn"), "a third");
+    mount.write(GAMES, TWO, "wrong").unwrap_err();
+    mount.write(GAMES, ONE, "right *").unwrap();
+    assert_eq!(mount.rejected(), ["000002.pgn", "000002.txt"]);
+}
+
+#[test]
+fn a_draft_that_is_refused_again_replaces_its_own_text() {
+    let mount = mount();
+    mount.write(GAMES, ONE, "another").unwrap_err();
+    let handle = mount.open(GAMES, ONE, REWRITE).unwrap();
+    for (at, part) in [(0, "no"), (2, " end"), (6, " at all")] {
+        mount.put(handle, at, part);
+        mount.vfs.fsync(game(1), Some(handle)).errno().unwrap_err();
+    }
+    assert_eq!(mount.rejected().len(), 4);
+    assert_eq!(mount.rejected_text("000001.pgn"), "another");
+    assert_eq!(mount.rejected_text("000001-2.pgn"), "no end at all");
+    mount.close(handle).unwrap_err();
+    assert_eq!(mount.rejected().len(), 4);
+}
+
+#[test]
+fn refused_drafts_of_a_game_are_bounded_and_the_oldest_gives_way() {
+    let mount = mount();
+    for number in 1..=101 {
+        let text = format!("draft {number}");
+        mount.write(GAMES, ONE, &text).unwrap_err();
+    }
+    assert_eq!(mount.rejected().len(), 200);
+    let texts = mount.rejected().into_iter();
+    let texts: Vec<String> = texts
+        .filter(|name| name.ends_with(".pgn"))
+        .map(|name| mount.rejected_text(&name))
+        .collect();
+    assert!(texts.contains(&"draft 101".to_owned()));
+    assert!(texts.contains(&"draft 2".to_owned()));
+    assert!(!texts.contains(&"draft 1".to_owned()));
+}
+
+#[test]
 fn a_refusal_is_told_at_fsync_and_again_at_close_until_it_is_right() {
     let mount = mount();
     let handle = mount.open(GAMES, ONE, REWRITE).unwrap();
