@@ -326,6 +326,8 @@ fn a_journal_that_somebody_else_left_is_neither_replayed_nor_shown() {
         told.contains(".sample.cbfs-journal: left by user 65534"),
         "{told}"
     );
+    assert!(told.contains("no copy is made without its saves"), "{told}");
+    assert!(!scene.folder.path().join("copy.cbh").exists());
     assert!(told.contains("cbfs check --repair"), "{told}");
     assert_eq!(snapshot(scene.cbh.parent().unwrap()), before);
     assert!(!can_be_written(&scene.cbh));
@@ -705,4 +707,67 @@ fn a_folder_that_is_named_like_a_search_cache_stays() {
     let copy = scene.folder.path().join("copy.cbh");
     succeeds(&["compact".as_ref(), cbh.as_os_str(), copy.as_os_str()]);
     succeeds(&["check".as_ref(), copy.as_os_str()]);
+}
+
+#[test]
+fn junk_in_the_place_of_the_journal_does_not_stop_who_reads() {
+    let other = journal(
+        ".other.cbfs-journal",
+        &[("other.cbh", 1)],
+        &[Step::SetLen(0, 0)],
+    );
+    let mut damaged = journal(
+        ".sample.cbfs-journal",
+        &[("sample.cbh", 46)],
+        &[Step::SetLen(0, 0)],
+    );
+    damaged[500] ^= 1;
+    let misfit = journal(
+        ".sample.cbfs-journal",
+        &[("sample.cbh", 46)],
+        &[Step::SetLen(0, 0)],
+    );
+    for (about, junk) in [
+        ("junk", b"my shopping list\n".repeat(100)),
+        ("another's", other),
+        ("damaged", damaged),
+        ("misfit", misfit),
+    ] {
+        let scene = Scene::new();
+        let cbh = scene.cbh.to_str().unwrap();
+        let export = succeeds(&["export", cbh]);
+        fs::write(scene.journal(), junk).unwrap();
+        let before = snapshot(scene.cbh.parent().unwrap());
+        assert_eq!(succeeds(&["export", cbh]), export, "{about}");
+        for command in ["info", "check", "export"] {
+            let output = cbfs(&[command, cbh]);
+            let told = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.status.success(), "{about}: {told}");
+            assert!(told.contains(".sample.cbfs-journal"), "{about}: {told}");
+            assert!(told.contains("move it away"), "{about}: {told}");
+        }
+        let source = DatabaseSource::new(&scene.cbh, Reading::default(), None);
+        drop(Vfs::open(Box::new(source), &Options::default()).unwrap());
+        let vfs = open_to_write(&scene.cbh).unwrap();
+        assert!(!vfs.can_be_written(), "{about}");
+        let status = vfs.lookup(Ino::ROOT, b".cbfs").unwrap();
+        let status = vfs.lookup(status.ino, b"status").unwrap();
+        let status = vfs.read(status.ino, 0, 1 << 16).unwrap();
+        let status = String::from_utf8_lossy(&status).into_owned();
+        assert!(status.contains("and mount again"), "{about}: {status}");
+        drop(vfs);
+        let copy = scene.folder.path().join("copy.cbh");
+        let output = cbfs(&["compact", cbh, copy.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(1), "{about}: {}", said(&output));
+        let advice = format!("`cbfs check --repair {cbh}`");
+        assert!(
+            said(&output).contains(&advice),
+            "{about}: {}",
+            said(&output)
+        );
+        assert!(!copy.exists(), "{about}");
+        assert_eq!(snapshot(scene.cbh.parent().unwrap()), before, "{about}");
+        fs::remove_file(scene.journal()).unwrap();
+        succeeds(&["compact", cbh, copy.to_str().unwrap()]);
+    }
 }

@@ -486,11 +486,11 @@ fn a_journal_of_another_version_or_base_is_refused_and_kept() {
     newer[8] = 2;
     assert_eq!(
         says(&base, &newer),
-        ".base.cbfs-journal: a journal of version 2; this cbfs knows version 1"
+        ".base.cbfs-journal: a journal of version 2; this cbfs knows version 1; move it away to open the base without it"
     );
     assert_eq!(
         says(&base, b"something else"),
-        ".base.cbfs-journal: not a journal of cbfs"
+        ".base.cbfs-journal: not a journal of cbfs; move it away to open the base without it"
     );
     let missing = base.after_kill();
     missing.remove(OsStr::new("base.cbg")).unwrap();

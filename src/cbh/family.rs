@@ -251,8 +251,9 @@ impl Family {
     }
 
     /// Opens the files of the base with the saves of its journal; `label` is
-    /// what a second writer is told of this one, as a mountpoint. Who only
-    /// reads sees the base without a journal that anybody may have left there.
+    /// what a second writer is told of this one, as a mountpoint. A reader
+    /// sees the base without a journal that cannot be read, is none of the
+    /// base, or was left by a stranger; the log says so.
     ///
     /// # Errors
     ///
@@ -265,24 +266,45 @@ impl Family {
         if access == Access::ReadWrite {
             self.ensure_sole_names(&directory)?;
         }
-        let journal = self.journal();
-        let open = |access| {
-            let opening = Opening {
-                journal: &journal,
-                label,
-                access,
-                belongs: &|name| self.owns(name),
-            };
-            Store::open(Arc::new(directory.clone()), &opening)
-        };
-        let opened = match open(access) {
-            Err(error) if access == Access::ReadOnly && is_left_aside(&error, &journal) => {
-                log::warn!("{}", self.store_error()(error));
-                open(Access::WithoutJournal)
+        let opened = match self.open_store(&directory, access, label) {
+            Err(error) if access == Access::ReadOnly && is_left_aside(&error, &self.journal()) => {
+                let error = self.store_error()(error);
+                log::warn!("{error}; the base is read without it");
+                self.open_store(&directory, Access::WithoutJournal, label)
             }
             opened => opened,
         };
         opened.map_err(self.store_error())
+    }
+
+    /// As [`store`](Family::store), to read all saves: no journal is left
+    /// aside.
+    ///
+    /// # Errors
+    ///
+    /// As [`store`](Family::store).
+    pub fn store_with_journal(&self) -> Result<Store, Error> {
+        let directory = self.open_directory().map_err(|source| Error::Io {
+            file: self.directory.clone(),
+            source,
+        })?;
+        let opened = self.open_store(&directory, Access::ReadOnly, "");
+        opened.map_err(self.store_error())
+    }
+
+    fn open_store(
+        &self,
+        directory: &DiskDirectory,
+        access: Access,
+        label: &str,
+    ) -> Result<Store, storage::Error> {
+        let opening = Opening {
+            journal: &self.journal(),
+            label,
+            access,
+            belongs: &|name| self.owns(name),
+        };
+        Store::open(Arc::new(directory.clone()), &opening)
     }
 
     fn open_directory(&self) -> io::Result<DiskDirectory> {
@@ -377,7 +399,7 @@ impl Family {
         if let Some(first) = stems.first().copied()
             && !stems.contains(&&self.stem)
         {
-            self.stem = first.clone();
+            self.stem.clone_from(first);
         }
         let mut folders = [const { None }; MEDIA_FOLDERS.len()];
         // Exact ones first.
@@ -466,10 +488,11 @@ impl Family {
 }
 
 /// Whether a base can be read in spite of this: it is about a journal or a
-/// note that somebody else put beside it.
+/// note that says nothing of the base, or that a stranger put beside it.
 fn is_left_aside(error: &storage::Error, journal: &OsStr) -> bool {
+    use storage::Error::{DoesNotFit, Unreadable, Untrusted};
     match error {
-        storage::Error::Untrusted { .. } => true,
+        Untrusted { .. } | Unreadable { .. } | DoesNotFit { .. } => true,
         storage::Error::Io { file, source } => {
             let is_kept_secret = source.kind() == io::ErrorKind::PermissionDenied;
             is_kept_secret && (file == journal || *file == storage::stage_note(journal))

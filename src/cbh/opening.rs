@@ -40,6 +40,21 @@ impl From<SaveError> for ChangeError {
     }
 }
 
+impl ChangeError {
+    /// Whether the base cannot be opened because of its journal, or the note
+    /// beside that: neither a stranger's nor one that cannot be read is used.
+    pub fn is_of_journal(&self) -> bool {
+        use storage::Error::{DoesNotFit, Unreadable, Untrusted};
+        matches!(
+            self,
+            ChangeError::Save(SaveError::Base(Error::Store {
+                source: DoesNotFit { .. } | Unreadable { .. } | Untrusted { .. },
+                ..
+            }))
+        )
+    }
+}
+
 impl From<Error> for ChangeError {
     fn from(error: Error) -> ChangeError {
         ChangeError::Save(error.into())
@@ -76,8 +91,17 @@ impl OpenBase {
         access: Access,
         label: &str,
     ) -> Result<OpenBase, ChangeError> {
-        let store = Arc::new(Family::locate(path)?.store(access, label)?);
-        match Database::open_in(path, options, Arc::clone(&store)) {
+        let store = Family::locate(path)?.store(access, label)?;
+        OpenBase::of(path, *options, access, Arc::new(store))
+    }
+
+    fn of(
+        path: &Path,
+        options: Options,
+        access: Access,
+        store: Arc<Store>,
+    ) -> Result<OpenBase, ChangeError> {
+        match Database::open_in(path, &options, Arc::clone(&store)) {
             Ok(database) => Ok(OpenBase { database, store }),
             Err(error) => {
                 if access == Access::ReadWrite {
@@ -104,5 +128,16 @@ impl OpenBase {
     /// As [`open`](OpenBase::open).
     pub fn to_read(path: &Path, options: &Options) -> Result<OpenBase, ChangeError> {
         OpenBase::open(path, options, Access::ReadOnly, "")
+    }
+
+    /// As [`to_read`](OpenBase::to_read), with all saves: a journal that
+    /// cannot be used is an error.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](OpenBase::open).
+    pub fn to_copy(path: &Path, options: &Options) -> Result<OpenBase, ChangeError> {
+        let store = Family::locate(path)?.store_with_journal()?;
+        OpenBase::of(path, *options, Access::ReadOnly, Arc::new(store))
     }
 }

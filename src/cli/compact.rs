@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{Failure, print, progress};
-use crate::cbh::{self, Compacted, OpenBase, Workshop};
+use crate::cbh::{self, ChangeError, Compacted, OpenBase, Workshop};
 
 /// What `cbfs compact` takes.
 #[derive(Debug, clap::Args)]
@@ -15,11 +15,25 @@ pub(super) struct Args {
     new: PathBuf,
 }
 
+/// A journal that cannot be used may hold saves, and no copy is made without
+/// them.
+fn not_opened(args: &Args, error: &ChangeError) -> Failure {
+    if !error.is_of_journal() {
+        return Failure::about(&args.base, error);
+    }
+    let base = args.base.display();
+    let advice = format!(
+        "{error}; no copy is made without its saves: bring them into the base with `cbfs check \
+         --repair {base}`, or move the journal away, then copy again"
+    );
+    Failure::about(&args.base, advice)
+}
+
 /// Makes the copy, whole or not at all, and says what it came to.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let options = cbh::Options::default();
-    let base = OpenBase::to_read(&args.base, &options);
-    let base = base.map_err(|error| Failure::about(&args.base, error))?;
+    let base = OpenBase::to_copy(&args.base, &options);
+    let base = base.map_err(|error| not_opened(args, &error))?;
     let workshop = Workshop::begin(&args.new).map_err(Failure::new)?;
     let bar = progress::bar(base.database.last_id(), quiet);
     let done = cbh::compact(&base, &workshop, &|records| bar.inc(records));

@@ -109,7 +109,11 @@ impl fmt::Display for Error {
                 "{}: holds saves that do not fit the base: {what}; move it away to open the base without them",
                 journal.display()
             ),
-            Error::Unreadable { journal, what } => write!(f, "{}: {what}", journal.display()),
+            Error::Unreadable { journal, what } => write!(
+                f,
+                "{}: {what}; move it away to open the base without it",
+                journal.display()
+            ),
             Error::Untrusted { file, what } => {
                 write!(
                     f,

@@ -97,10 +97,10 @@ impl CtgBook {
     /// [`Error::Unsupported`], [`Error::Missing`] if there is no `.ctg`,
     /// [`Error::Malformed`] if that has no header, [`Error::Io`].
     pub fn open(path: &Path) -> Result<CtgBook, Error> {
-        CtgBook::open_files(CtgFiles::locate(path)?)
+        CtgBook::open_files(&CtgFiles::locate(path)?)
     }
 
-    fn open_files(files: CtgFiles) -> Result<CtgBook, Error> {
+    fn open_files(files: &CtgFiles) -> Result<CtgBook, Error> {
         let open = |(path, is_there): &(PathBuf, bool)| -> Result<Option<Box<dyn Storage>>, Error> {
             if !is_there {
                 return Ok(None);
@@ -120,7 +120,7 @@ impl CtgBook {
 
     /// The book in `[.ctg, .cto, .ctb]`.
     fn from_files(
-        files: CtgFiles,
+        files: &CtgFiles,
         opened: [Option<Box<dyn Storage>>; 3],
     ) -> Result<CtgBook, Error> {
         let [(path, _), (entries_path, _), (bitmap_path, _)] = files.paths.clone();

@@ -112,9 +112,10 @@ impl BookSource {
 fn book_of(path: &Path) -> (bool, &OsStr) {
     let stem = path.file_stem().unwrap_or_default();
     let extension = path.extension().unwrap_or_default();
-    let name = match extension.eq_ignore_ascii_case("kob") {
-        true => without_number(stem.as_bytes()),
-        false => None,
+    let name = if extension.eq_ignore_ascii_case("kob") {
+        without_number(stem.as_bytes())
+    } else {
+        None
     };
     (
         KvetkaFiles::is_one(path),

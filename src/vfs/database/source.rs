@@ -161,6 +161,25 @@ impl DatabaseSource {
             log::info!("{why}; the base is shown to read only");
             return Ok(Err(why));
         }
+        let (store, is_new) = match self.store_of(&family, writer)? {
+            Ok(store) => store,
+            Err(why) => return Ok(Err(why)),
+        };
+        // Nobody waits for the files to be read.
+        let opened = Database::open_in(&self.path, &self.options, Arc::clone(&store));
+        if opened.is_err() && is_new {
+            self.let_go(&store)?;
+        }
+        Ok(Ok((opened?, Saving::new(writer))))
+    }
+
+    /// The files of the base to be changed, and whether they were opened just
+    /// now; or why they are not to be changed.
+    fn store_of(
+        &self,
+        family: &Family,
+        writer: &Writer,
+    ) -> Result<Result<(Arc<Store>, bool), String>, Error> {
         let mut known = self.known();
         if known.is_closed {
             return Ok(Err("the mount ends".to_owned()));
@@ -168,49 +187,46 @@ impl DatabaseSource {
         if let Some(why) = &known.refused {
             return Ok(Err(why.clone()));
         }
-        known.leave_if_moved(&family);
-        let is_new = known.store.is_none();
-        let store = match &known.store {
-            Some(store) => {
-                store.refresh().map_err(|source| Error::Store {
-                    base: self.path.clone(),
-                    source,
-                })?;
-                Arc::clone(store)
+        known.leave_if_moved(family);
+        if let Some(store) = &known.store {
+            store.refresh().map_err(|source| Error::Store {
+                base: self.path.clone(),
+                source,
+            })?;
+            return Ok(Ok((Arc::clone(store), false)));
+        }
+        match take(family, writer) {
+            Ok(store) => {
+                let store = Arc::new(store);
+                known.store = Some(Arc::clone(&store));
+                Ok(Ok((store, true)))
             }
-            None => match take(&family, writer) {
-                Ok(store) => Arc::new(store),
-                Err(error) => {
-                    let why = read_only_after(&family, &error).ok_or(error)?;
-                    log::warn!("{why}");
-                    known.refused = Some(why.clone());
-                    return Ok(Err(why));
-                }
-            },
-        };
-        known.store = Some(Arc::clone(&store));
-        let opened = Database::open_in(&self.path, &self.options, Arc::clone(&store));
-        if opened.is_err() && is_new {
+            Err(error) => {
+                let why = read_only_after(family, &error).ok_or(error)?;
+                log::warn!("{why}");
+                known.refused = Some(why.clone());
+                Ok(Err(why))
+            }
+        }
+    }
+
+    /// Closes files that show no base, unless another has opened them too.
+    fn let_go(&self, store: &Arc<Store>) -> Result<(), Error> {
+        let mut known = self.known();
+        let is_known = |known: &Arc<Store>| Arc::ptr_eq(known, store);
+        // One is `store`, one is in `known`.
+        if known.store.as_ref().is_some_and(is_known) && Arc::strong_count(store) <= 2 {
             known.store = None;
             store.close().map_err(|source| Error::Store {
                 base: self.path.clone(),
                 source,
             })?;
         }
-        Ok(Ok((opened?, Saving::new(writer))))
+        Ok(())
     }
 
-    /// The base to read; without the saves of its journal if they are not for
-    /// it.
     fn open_to_read(&self) -> Result<Database, Error> {
-        match Database::open(&self.path, &self.options) {
-            Err(error) if is_of_another_base(&error) => {
-                log::warn!("{error}; the base is shown without them, to read only");
-                let store = Family::locate(&self.path)?.store(Access::WithoutJournal, "")?;
-                Database::open_in(&self.path, &self.options, Arc::new(store))
-            }
-            opened => opened,
-        }
+        Database::open(&self.path, &self.options)
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -253,7 +269,10 @@ fn read_only_after(family: &Family, error: &Error) -> Option<String> {
         Error::Store {
             source: storage::Error::Untrusted { .. },
             ..
-        } => Some(error.to_string()),
+        } => Some(format!(
+            "{error}; the base is shown without it, to read only: unmount, do one of these, and \
+             mount again"
+        )),
         Error::Io { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded) => {
             Some(without_room(family, error))
         }
@@ -262,7 +281,12 @@ fn read_only_after(family: &Family, error: &Error) -> Option<String> {
         {
             Some(error.to_string())
         }
-        error => is_of_another_base(error).then(|| error.to_string()),
+        error => is_of_another_base(error).then(|| {
+            format!(
+                "{error}; the base is shown without it, to read only: unmount, move it away, and \
+                 mount again"
+            )
+        }),
     }
 }
 
