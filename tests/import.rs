@@ -405,16 +405,32 @@ fn bad_games_are_written_to_a_file_that_can_be_mended_and_imported() {
         "{}",
         said(&output)
     );
-    // What is read is not written over.
-    let output = import(&["--skip-bad", text_path(&pgn)], &pgn);
-    assert!(
-        said(&output).contains("a file of their own"),
-        "{}",
-        said(&output)
-    );
-    let output = import(&["--skip-bad", text_path(&base)], &pgn);
-    assert!(!output.status.success());
-    assert_eq!(files_in(elsewhere.path()).len(), 2);
+    // Nothing is written over, and no file of the base is made.
+    std::os::unix::fs::symlink(&base, folder.path().join("link.cbh")).unwrap();
+    let untouched = files_in(folder.path());
+    for (named, name) in [
+        ("sample", "elsewhere"),
+        ("sample", "sample.cbg"),
+        ("sample", "sample.flags"),
+        ("sample", ".sample.cbfs-journal"),
+        ("link", "sample.cbg"),
+        ("link", "sample.flags"),
+        ("new", "new.cbp"),
+    ] {
+        let named = folder.path().join(named).with_extension("cbh");
+        let taken = match name {
+            "elsewhere" => bad.clone(),
+            name => folder.path().join(name),
+        };
+        let mut arguments = vec!["import"];
+        arguments.extend(named.ends_with("new.cbh").then_some("--create"));
+        let rest =
+            [&named, &pgn, Path::new("--skip-bad"), &taken].map(|path| path.to_str().unwrap());
+        arguments.extend(rest);
+        let output = cbfs(&arguments);
+        assert!(!output.status.success(), "{name}: {}", said(&output));
+        assert_same_files(&files_in(folder.path()), &untouched, name);
+    }
 }
 
 /// A Chess960 game without FEN starts from the usual position, number 518.

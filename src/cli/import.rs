@@ -1,6 +1,7 @@
 //! `cbfs import`: all games of some PGN files are appended to a base, or none.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
@@ -93,10 +94,11 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         job.append(&args.base, sources)?
     };
     bar.finish_and_clear();
-    job.bad.finish()?;
+    let kept = job.bad.finish();
     if !quiet {
-        print(told(&appended, &job.bad, args).as_bytes())?;
+        print(told(&appended, &job.bad, args, kept.is_ok()).as_bytes())?;
     }
+    kept?;
     if job.bad.count > 0 && args.skip_bad.is_none() {
         // Only told: without --dry-run nothing would be imported.
         return Err(Failure::quiet(1));
@@ -105,7 +107,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
 }
 
 /// What an import came to, in a line or two.
-fn told(appended: &Range<u32>, bad: &BadGames, args: &Args) -> String {
+fn told(appended: &Range<u32>, bad: &BadGames, args: &Args, are_kept: bool) -> String {
     let count = appended.len();
     let done = if args.dry_run {
         "would be appended"
@@ -120,7 +122,7 @@ fn told(appended: &Range<u32>, bad: &BadGames, args: &Args) -> String {
     if bad.count > 0 {
         let games = if bad.count == 1 { "game" } else { "games" };
         let _ = match &args.skip_bad {
-            Some(file) if !args.dry_run => writeln!(
+            Some(file) if !args.dry_run && are_kept => writeln!(
                 told,
                 "{} bad {games} written to {}",
                 bad.count,
@@ -166,32 +168,51 @@ impl BadGames {
         })
     }
 
-    /// It must not take the place of what is read or changed.
+    /// It must not take the place of anything, nor of what the import makes.
     fn check(file: &Path, args: &Args) -> Result<(), Failure> {
-        let Ok(path) = fs::canonicalize(file) else {
-            return Ok(());
-        };
-        let is_input = |other: &PathBuf| fs::canonicalize(other).is_ok_and(|other| other == path);
-        if args.files.iter().any(is_input) || !path.is_file() {
-            return Err(Failure::about(file, "bad games need a file of their own"));
+        if fs::symlink_metadata(file).is_ok() {
+            let why = "this is there already: bad games need a new file of their own";
+            return Err(Failure::about(file, why));
         }
-        if cbh::Family::is_file_of(&args.base, file) {
+        let named = fs::canonicalize(&args.base);
+        let bases = [Some(&args.base), named.as_ref().ok()];
+        let mut bases = bases.into_iter().flatten();
+        if bases.any(|base| cbh::Family::is_file_of(base, file) || is_hidden_of(base, file)) {
             return Err(Failure::about(file, "this is a file of the base"));
         }
         Ok(())
     }
 
-    /// Lets the file be there, with all bad games or none.
+    /// Lets the file be there, with all bad games or none. The others are in
+    /// the base already.
     fn finish(&mut self) -> Result<(), Failure> {
         let Some((temporary, file)) = self.file.take() else {
             return Ok(());
         };
         let synced = temporary.as_file().sync_all();
-        synced
-            .and_then(|()| Ok(temporary.persist(&file)?))
-            .map(drop)
-            .map_err(|error| Failure::about(&file, error))
+        let failed = match synced {
+            Ok(()) => match temporary.persist_noclobber(&file) {
+                Ok(_) => return Ok(()),
+                Err(failed) => failed,
+            },
+            Err(error) => tempfile::PersistError {
+                error,
+                file: temporary,
+            },
+        };
+        let (_, kept) = failed.file.keep().map_err(Failure::new)?;
+        let (file, why, kept) = (file.display(), failed.error, kept.display());
+        Err(Failure::new(format!(
+            "{file}: {why}; the other games are imported, the bad ones are in {kept}"
+        )))
     }
+}
+
+/// Whether a file has the name of the journal of a base, or of one like it.
+fn is_hidden_of(base: &Path, file: &Path) -> bool {
+    let lower = |name: Option<&OsStr>| name.unwrap_or_default().to_string_lossy().to_lowercase();
+    let hidden = format!(".{}.cbfs-", lower(base.file_stem()));
+    lower(file.file_name()).starts_with(&hidden)
 }
 
 /// An import, and what was said of it.
