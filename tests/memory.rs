@@ -412,6 +412,29 @@ fn only_one_such_game_is_worked_on_at_a_time() {
     }
 }
 
+#[test]
+fn a_large_game_waits_for_another_one_to_be_rendered() {
+    let _alone = alone();
+    let folder = copy_of_base("cbh/sample");
+    let text = BEGUN.to_owned() + &"--{[%emt 0:00:01]} ".repeat(5000) + "*\n";
+    fs::write(folder.path().join("text.pgn"), text).unwrap();
+    import(folder.path(), 1).unwrap();
+    let vfs = mounted(folder.path());
+    let games = vfs.lookup(Ino::ROOT, b"games").unwrap().ino;
+    let ino_of = |name: &str| vfs.lookup(games, name.as_bytes()).unwrap().ino;
+    let read = |name: &str| vfs.read(ino_of(name), 0, 10).unwrap().len();
+    let another = pgn::Permit::wait_to_render(u64::MAX);
+    assert_eq!(read("000001.pgn"), 10);
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| read("000016.pgn"));
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        assert!(!reader.is_finished());
+        drop(another);
+        assert_eq!(reader.join().unwrap(), 10);
+    });
+    vfs.end().unwrap();
+}
+
 fn opened(folder: &Path) -> OpenBase {
     let cbh = folder.join("sample.cbh");
     OpenBase::open(

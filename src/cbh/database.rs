@@ -220,6 +220,29 @@ impl Database {
         Ok(())
     }
 
+    /// Bytes that the moves and remarks of one game take in their files, as
+    /// far as these go.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotUsed`] if no game has the number; [`Error::Io`].
+    pub fn stored_bytes(&self, id: GameId, decoded: &mut Decoded) -> Result<u64, Error> {
+        let buffer = &mut decoded.buffer;
+        let record = self.game_record(id, buffer)?;
+        let extended = self.extended_record(id, buffer)?;
+        let moves = self
+            .moves_offset(record.moves_offset, &extended)
+            .and_then(|offset| size_of_blob(self.moves.as_ref(), offset, blob_size, buffer))
+            .map_err(|source| self.io(FileKind::Moves, source))?;
+        let remarks = self.annotations.as_ref();
+        let remarks = match u64::from(record.annotations_offset) {
+            0 => 0,
+            offset => size_of_blob(remarks, offset, annotations::record_size, buffer)
+                .map_err(|source| self.io(FileKind::Annotations, source))?,
+        };
+        Ok(moves + remarks)
+    }
+
     /// What the files store of one game's moves and remarks.
     ///
     /// # Errors
@@ -407,6 +430,22 @@ fn with_blob(
         return Ok(Err(Malformed::new(0, what)));
     }
     Ok(decode(storage.read(offset, size, buffer)?))
+}
+
+/// The size that a blob states, if the file is long enough for it; else 0.
+fn size_of_blob(
+    storage: &dyn Storage,
+    offset: u64,
+    size: impl Fn(&[u8]) -> Result<usize, Malformed>,
+    buffer: &mut ReadBuffer,
+) -> io::Result<u64> {
+    let head = storage.read_up_to(offset, READ_AHEAD, buffer)?;
+    let size = size(head).unwrap_or(0) as u64;
+    if size <= head.len() as u64 {
+        return Ok(size);
+    }
+    let left = storage.len()?.saturating_sub(offset);
+    Ok(if size <= left { size } else { 0 })
 }
 
 fn defect(file: &'static str, offset: u64, fault: Malformed) -> Defect {

@@ -18,7 +18,7 @@ use super::options::parse_code_page;
 use super::{Failure, book, progress, signals};
 use crate::book::walk::DEFAULT_POSITIONS;
 use crate::cbh::{self, CodePage, Database, Decoded, GameId, RecordKind};
-use crate::pgn;
+use crate::pgn::{self, Permit};
 
 /// Records rendered at a time by one core.
 const STRETCH: u32 = 256;
@@ -191,10 +191,17 @@ fn render(database: &Database, first: u32, pieces: &SyncSender<Piece>) -> Option
         if entry.is_deleted || entry.kind != RecordKind::Game {
             continue;
         }
+        let stored = database.stored_bytes(entry.id, &mut decoded).unwrap_or(0);
+        let permit = Permit::wait_to_render(stored);
         match database.read_game(entry.id, &mut decoded) {
             Ok(()) => pgn::encode(&decoded.game, &decoded.defects, &mut text),
             Err(error) => pieces.send(Piece::Unreadable(entry.id, error)).ok()?,
         }
+        // Whoever takes the text needs no permit, but may wait long.
+        if text.len() > 16 * PIECE_BYTES {
+            decoded = Decoded::reading_ahead();
+        }
+        drop(permit);
         if text.len() > PIECE_BYTES {
             pieces.send(Piece::Text(std::mem::take(&mut text))).ok()?;
         }

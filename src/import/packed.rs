@@ -204,6 +204,17 @@ fn invalid(what: impl Display) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, what.to_string())
 }
 
+/// A frame that is sound, but needs more memory than is given to it.
+fn too_wide(requested: u64, most: u64) -> io::Error {
+    let window = requested.div_ceil(1 << 20);
+    let most = most >> 20;
+    let what = format!(
+        "a frame was packed with a window of {window} MiB, and cbfs unpacks up to {most} MiB; \
+         unpack the file first, with zstd -d --long=31"
+    );
+    io::Error::new(ErrorKind::Unsupported, what)
+}
+
 fn invalid_zip(error: &zip::result::ZipError) -> io::Error {
     match error {
         zip::result::ZipError::Io(source) if source.kind() != ErrorKind::UnexpectedEof => {
@@ -298,6 +309,9 @@ impl Read for Unpacked<'_> {
             }
             let at = self.tally.bytes.load(Relaxed);
             let format = self.format;
+            if error.kind() == ErrorKind::Unsupported {
+                return invalid(format_args!("{format} data up to offset {at}: {error}"));
+            }
             invalid(format_args!(
                 "{format} data damaged or cut short, read up to offset {at}: {error}"
             ))
@@ -337,6 +351,9 @@ impl<R: BufRead> ZstdDecoder<R> {
                 if io::copy(&mut frame, &mut io::sink())? < u64::from(length) {
                     return Err(ErrorKind::UnexpectedEof.into());
                 }
+            }
+            Err(FrameDecoderError::WindowSizeTooBig { requested, max }) => {
+                return Err(too_wide(requested, max));
             }
             Err(error) => return Err(io::Error::other(error)),
         }

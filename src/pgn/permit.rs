@@ -8,11 +8,15 @@ use super::decode::MAX_BYTES;
 /// A text of no more bytes needs no permit.
 const SHORT: usize = 1 << 16;
 
+/// A stored game becomes a text of several times its bytes.
+const TEXT_OF_STORED: u64 = 4;
+
 /// The leave to work on a long text, given back when it is dropped.
 ///
-/// All texts together that are worked on in this process have no more bytes
-/// than one game may have, short ones aside. Who waits for a permit must hold
-/// no lock that the work on another text needs.
+/// All texts together that are saved in this process have no more bytes than
+/// one game may have, short ones aside; so have all stored games that are
+/// rendered. The caller must hold no lock that the work on another text needs.
+/// A save may render, but rendering waits for no save.
 #[derive(Debug)]
 pub struct Permit {
     bytes: usize,
@@ -20,13 +24,18 @@ pub struct Permit {
 }
 
 impl Permit {
-    /// Waits until a text of so many bytes may be worked on.
+    /// Waits until a text of so many bytes may be read and saved.
     pub fn wait(bytes: usize) -> Permit {
-        static PERMITS: Permits = Permits {
-            taken: Mutex::new(0),
-            given_back: Condvar::new(),
-        };
+        static PERMITS: Permits = Permits::new();
         PERMITS.take(bytes)
+    }
+
+    /// Waits until a game that takes so many bytes in its files may be
+    /// rendered.
+    pub fn wait_to_render(stored_bytes: u64) -> Permit {
+        static PERMITS: Permits = Permits::new();
+        let bytes = stored_bytes.saturating_mul(TEXT_OF_STORED);
+        PERMITS.take(usize::try_from(bytes).unwrap_or(usize::MAX))
     }
 }
 
@@ -48,6 +57,13 @@ struct Permits {
 }
 
 impl Permits {
+    const fn new() -> Permits {
+        Permits {
+            taken: Mutex::new(0),
+            given_back: Condvar::new(),
+        }
+    }
+
     fn taken(&self) -> MutexGuard<'_, usize> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -56,9 +72,11 @@ impl Permits {
         if bytes <= SHORT {
             return Permit { bytes: 0, of: self };
         }
-        let has_no_room = |taken: &mut usize| *taken > 0 && *taken + bytes > MAX_BYTES;
+        let has_no_room = |taken: &mut usize| *taken > 0 && taken.saturating_add(bytes) > MAX_BYTES;
         let taken = self.given_back.wait_while(self.taken(), has_no_room);
-        *taken.unwrap_or_else(PoisonError::into_inner) += bytes;
+        let mut taken = taken.unwrap_or_else(PoisonError::into_inner);
+        let bytes = bytes.min(usize::MAX - *taken);
+        *taken += bytes;
         Permit { bytes, of: self }
     }
 }
@@ -73,10 +91,7 @@ mod tests {
 
     #[test]
     fn a_long_text_waits_for_another_and_a_short_one_does_not() {
-        static PERMITS: Permits = Permits {
-            taken: Mutex::new(0),
-            given_back: Condvar::new(),
-        };
+        static PERMITS: Permits = Permits::new();
         let whole = PERMITS.take(MAX_BYTES);
         drop(PERMITS.take(SHORT));
         let (sender, given) = channel();
@@ -93,5 +108,17 @@ mod tests {
         // One that is longer than all may be is alone.
         drop(PERMITS.take(3 * MAX_BYTES));
         assert_eq!(*PERMITS.taken(), 0);
+    }
+
+    #[test]
+    fn a_game_can_be_rendered_while_a_text_is_saved() {
+        let _saving = Permit::wait(MAX_BYTES);
+        let whole = Permit::wait_to_render(u64::MAX);
+        let _short = Permit::wait_to_render(SHORT as u64 / TEXT_OF_STORED);
+        let other = thread::spawn(|| drop(Permit::wait_to_render(1 << 20)));
+        thread::sleep(Duration::from_millis(20));
+        assert!(!other.is_finished());
+        drop(whole);
+        other.join().unwrap();
     }
 }

@@ -69,7 +69,7 @@ use super::{Editor, Error};
 use crate::cbh::{
     Changes, Database, Decoded, EntityKind, Entry, GameId, Group, GuidingText, RecordKind, Summary,
 };
-use crate::pgn;
+use crate::pgn::{self, Permit};
 
 /// The file of headers, which is there once.
 const HEADERS_TSV: Ino = Ino(64);
@@ -377,7 +377,9 @@ impl DatabaseVolume {
         ino: Ino,
         text: &mut Vec<u8>,
     ) -> Result<Completeness, Error> {
-        let read = self.database.read_game(game_id(ino)?, scratch);
+        let id = game_id(ino)?;
+        let _permit = permit(&self.database, id, scratch);
+        let read = self.database.read_game(id, scratch);
         self.ensure_present()?;
         read?;
         pgn::encode(&scratch.game, &scratch.defects, text);
@@ -410,6 +412,12 @@ impl DatabaseVolume {
 }
 
 /// Whether `directory` lists this record.
+/// The leave to render a game. One whose size cannot be read is as good as
+/// none: reading it tells why.
+fn permit(database: &Database, id: GameId, scratch: &mut Decoded) -> Permit {
+    Permit::wait_to_render(database.stored_bytes(id, scratch).unwrap_or(0))
+}
+
 fn is_in(directory: Directory, entry: &Entry) -> bool {
     match directory {
         Directory::Games => entry.kind == RecordKind::Game && !entry.is_deleted,
@@ -538,7 +546,13 @@ impl Volume for DatabaseVolume {
     fn renderer(&self) -> Renderer<'_> {
         let mut scratch = Decoded::reading_ahead();
         Box::new(move |ino, text| match ino.kind() {
-            GAME => self.render_with(&mut scratch, ino, text),
+            GAME => {
+                let rendered = self.render_with(&mut scratch, ino, text);
+                if text.len() >= 16 * SCRATCH_MOVES {
+                    scratch = Decoded::reading_ahead();
+                }
+                rendered
+            }
             _ => self.render_text(ino, text),
         })
     }

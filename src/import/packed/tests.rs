@@ -70,6 +70,18 @@ fn packed_texts_of_any_number_of_members_are_one_text() {
 }
 
 #[test]
+fn a_window_that_is_too_large_is_no_damage() {
+    // A frame without a content size, with a window of 256 MiB.
+    let frame = [0x28, 0xb5, 0x2f, 0xfd, 0, 18 << 3, 1, 0, 0];
+    let why = text("a.zst", &frame).unwrap_err();
+    assert!(why.contains("a window of 256 MiB"), "{why}");
+    assert!(why.contains("up to 128 MiB"), "{why}");
+    assert!(!why.contains("damaged"), "{why}");
+    let frame = [0x28, 0xb5, 0x2f, 0xfd, 0, 17 << 3, 1, 0, 0];
+    assert_eq!(text("a.zst", &frame).unwrap(), "");
+}
+
+#[test]
 fn frames_without_data_are_passed_over() {
     let skipped = [&[0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"abc"].concat();
     let packed = [skipped.clone(), zstd(TEXT.as_bytes()), skipped.clone()].concat();

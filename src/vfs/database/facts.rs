@@ -126,6 +126,7 @@ impl DatabaseVolume {
 
     pub(super) fn faults_of_game(&self, id: GameId, note: &mut dyn FnMut(Fault)) {
         let mut decoded = Decoded::default();
+        let _permit = super::permit(&self.database, id, &mut decoded);
         match self.database.read_game(id, &mut decoded) {
             Ok(()) => {
                 for defect in &decoded.defects {
