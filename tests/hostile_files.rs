@@ -15,9 +15,11 @@ mod common;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -769,5 +771,165 @@ fn junk_in_the_place_of_the_journal_does_not_stop_who_reads() {
         assert_eq!(snapshot(scene.cbh.parent().unwrap()), before, "{about}");
         fs::remove_file(scene.journal()).unwrap();
         succeeds(&["compact", cbh, copy.to_str().unwrap()]);
+    }
+}
+
+/// A small disk, unmounted when dropped.
+struct Disk(TempDir);
+
+impl Disk {
+    /// `None` where none can be mounted.
+    fn mount(size: &str) -> Option<Disk> {
+        let place = tempfile::tempdir().unwrap();
+        let mut command = Command::new("mount");
+        command.args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"]);
+        if !command.arg(place.path()).status().unwrap().success() {
+            println!("*** NOT TESTED: a full disk: no tmpfs can be mounted ***");
+            return None;
+        }
+        Some(Disk(place))
+    }
+
+    /// Fills it but for so many pages; gives the file that does.
+    fn fill(&self, free_pages: u64) -> PathBuf {
+        let filler = self.0.path().join("filler");
+        let mut file = fs::File::create(&filler).unwrap();
+        while file.write_all(&[0; 4096]).is_ok() {}
+        let full = file.metadata().unwrap().len();
+        file.set_len(full.saturating_sub(free_pages * 4096))
+            .unwrap();
+        filler
+    }
+
+    fn take_base(&self, scene: &Scene) -> PathBuf {
+        for entry in fs::read_dir(scene.cbh.parent().unwrap()).unwrap() {
+            let path = entry.unwrap().path();
+            fs::copy(&path, self.0.path().join(path.file_name().unwrap())).unwrap();
+        }
+        self.0.path().join("sample.cbh")
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+#[test]
+fn a_repair_without_room_says_that_nothing_is_lost() {
+    let Some(disk) = Disk::mount("1m") else {
+        return;
+    };
+    let scene = Scene::new();
+    let cbh = disk.take_base(&scene);
+    let moves = fs::metadata(cbh.with_extension("cbg")).unwrap().len();
+    // What a killed process left.
+    let bytes = vec![0; 40_000];
+    plant_journal(
+        &cbh,
+        &[("sample.cbg", moves)],
+        &[Step::Write(0, moves, &bytes, &[])],
+    );
+    let filler = disk.fill(1);
+    let export = succeeds(&["export".as_ref(), cbh.as_os_str()]);
+    let output = cbfs(&["check".as_ref(), "--repair".as_ref(), cbh.as_os_str()]);
+    let told = said(&output);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("No space left"), "{told}");
+    assert!(told.contains("nothing is lost"), "{told}");
+    assert!(told.contains("make room"), "{told}");
+    fs::remove_file(filler).unwrap();
+    cbfs(&["check".as_ref(), "--repair".as_ref(), cbh.as_os_str()]);
+    assert!(!cbh.with_file_name(".sample.cbfs-journal").exists());
+    assert_eq!(succeeds(&["export".as_ref(), cbh.as_os_str()]), export);
+}
+
+#[test]
+fn an_import_that_waits_in_the_journal_is_not_told_as_failed() {
+    let scene = Scene::new();
+    let pgn = scene.folder.path().join("many.pgn");
+    fs::write(&pgn, GAME.repeat(300)).unwrap();
+    let count = |cbh: &Path| {
+        succeeds(&["export".as_ref(), cbh.as_os_str()])
+            .matches("[Event ")
+            .count()
+    };
+    let before = count(&scene.cbh);
+    let mut waited = 0;
+    for free_pages in 0..80 {
+        let Some(disk) = Disk::mount("1m") else {
+            return;
+        };
+        let cbh = disk.take_base(&scene);
+        let filler = disk.fill(free_pages);
+        let output = cbfs(&["import".as_ref(), cbh.as_os_str(), pgn.as_os_str()]);
+        let told = said(&output);
+        let expected = if told.contains("300 games are saved and wait in the journal") {
+            assert_eq!(output.status.code(), Some(1), "{told}");
+            assert!(told.contains("do not import them again"), "{told}");
+            waited += 1;
+            before + 300
+        } else if output.status.success() {
+            before + 300
+        } else {
+            before
+        };
+        assert_eq!(count(&cbh), expected, "{free_pages} pages: {told}");
+        fs::remove_file(filler).unwrap();
+        let output = cbfs(&["check".as_ref(), "--repair".as_ref(), cbh.as_os_str()]);
+        assert!(output.status.success(), "{}", said(&output));
+        assert_eq!(count(&cbh), expected, "{free_pages} pages: {told}");
+        if output.status.success() && told.starts_with("300 games") {
+            break;
+        }
+    }
+    assert!(waited > 0);
+}
+
+#[test]
+fn a_file_whose_mode_forbids_it_is_not_written_by_a_command_either() {
+    let scene = Scene::new();
+    let pgn = scene.pgn();
+    let players = scene.at("sample.cbp");
+    fs::set_permissions(&players, fs::Permissions::from_mode(0o444)).unwrap();
+    let folder = scene.cbh.parent().unwrap();
+    let before = snapshot(folder);
+    assert!(!can_be_written(&scene.cbh));
+    let output = cbfs(&["import".as_ref(), scene.cbh.as_os_str(), pgn.as_os_str()]);
+    let told = said(&output);
+    assert!(!output.status.success(), "{told}");
+    assert!(told.contains("sample.cbp: cannot be written"), "{told}");
+    let output = cbfs(&["check".as_ref(), "--repair".as_ref(), scene.cbh.as_os_str()]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert_eq!(snapshot(folder), before);
+    fs::set_permissions(&players, fs::Permissions::from_mode(0o644)).unwrap();
+    succeeds(&["import".as_ref(), scene.cbh.as_os_str(), pgn.as_os_str()]);
+}
+
+#[test]
+fn a_base_with_a_name_too_long_for_its_journal_is_read_and_not_written() {
+    let scene = Scene::new();
+    let pgn = scene.pgn();
+    let longest = copy_under(&scene, &[b'x'; 241]);
+    succeeds(&["import".as_ref(), longest.as_os_str(), pgn.as_os_str()]);
+    let moves = longest.with_extension("cbg");
+    let mut bytes = fs::read(&moves).unwrap();
+    bytes[5] ^= 1;
+    fs::write(&moves, bytes).unwrap();
+    succeeds(&["check".as_ref(), "--repair".as_ref(), longest.as_os_str()]);
+    succeeds(&["check".as_ref(), longest.as_os_str()]);
+    let longer = copy_under(&scene, &[b'y'; 242]);
+    for command in ["info", "check", "export"] {
+        succeeds(&[command.as_ref(), longer.as_os_str()]);
+    }
+    assert!(!can_be_written(&longer));
+    let new = longer.with_file_name(format!("{}.cbh", "z".repeat(242)));
+    for arguments in [
+        ["import".as_ref(), longer.as_os_str(), pgn.as_os_str()],
+        ["compact".as_ref(), scene.cbh.as_os_str(), new.as_os_str()],
+    ] {
+        let told = said(&cbfs(&arguments));
+        assert!(told.contains("at most 241 bytes"), "{told}");
     }
 }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use super::Error;
 use crate::storage::{
-    self, Access, DiskDirectory, Opening, Store, folder_of, is_same_stem, join_name, names_in,
-    split_name,
+    self, Access, DiskDirectory, MOST_NAME, Opening, Store, folder_of, is_same_stem, join_name,
+    names_in, split_name,
 };
 
 /// A file of the set, by what it holds.
@@ -265,6 +265,7 @@ impl Family {
         })?;
         if access == Access::ReadWrite {
             self.ensure_sole_names(&directory)?;
+            self.ensure_writable(&directory)?;
         }
         let opened = match self.open_store(&directory, access, label) {
             Err(error) if access == Access::ReadOnly && is_left_aside(&error, &self.journal()) => {
@@ -298,6 +299,11 @@ impl Family {
         access: Access,
         label: &str,
     ) -> Result<Store, storage::Error> {
+        // A name too long for a journal has none.
+        let access = match access {
+            Access::ReadOnly if self.journal().len() > MOST_NAME => Access::WithoutJournal,
+            access => access,
+        };
         let opening = Opening {
             journal: &self.journal(),
             label,
@@ -355,22 +361,45 @@ impl Family {
     /// writable, by their modes too, and its folder, and none of them may have
     /// a second name.
     pub fn read_only_because(&self) -> Option<String> {
-        let because = |path: &Path, why: String| format!("{}: {why}", path.display());
-        let directory = match self.open_directory() {
-            Ok(directory) => directory,
-            Err(error) => return Some(because(&self.directory, error.to_string())),
+        let (path, why) = match self.open_directory() {
+            Ok(directory) => self.unwritable_because(&directory)?,
+            Err(error) => (self.directory.clone(), error.to_string()),
         };
+        Some(format!("{}: {why}", path.display()))
+    }
+
+    /// What forbids to write holds for root and for commands too.
+    fn ensure_writable(&self, directory: &DiskDirectory) -> Result<(), Error> {
+        let because = self.unwritable_because(directory);
+        because.map_or(Ok(()), |(file, why)| {
+            Err(Error::Io {
+                file,
+                source: io::Error::new(io::ErrorKind::PermissionDenied, why),
+            })
+        })
+    }
+
+    /// The first file that keeps the base from being changed, and why.
+    fn unwritable_because(&self, directory: &DiskDirectory) -> Option<(PathBuf, String)> {
         let journal = self.journal();
+        if journal.len() > MOST_NAME {
+            let most = MOST_NAME - (journal.len() - self.stem.len());
+            let why = format!(
+                "its name is too long to be changed, since the journal beside it has a longer \
+                 one; give its files a name of at most {most} bytes"
+            );
+            return Some((self.default_path(FileKind::Headers), why));
+        }
         let note = storage::stage_note(&journal);
         let beside = [journal, note].map(|name| self.directory.join(name));
         for path in self.paths.iter().flatten().chain(&beside) {
             let name = path.file_name().unwrap_or_default();
             if let Some(why) = directory.unwritable_because(name) {
-                return Some(because(path, why));
+                return Some((path.clone(), why));
             }
         }
         let closed = directory.closed_because();
-        closed.map(|why| because(&self.directory, why))
+        closed.map(|why| (self.directory.clone(), why))
     }
 
     /// Whether files of this stem belong to the base.
@@ -460,8 +489,13 @@ impl Family {
     /// The name of the file beside the base that saves go into first: one and
     /// the same, in whatever letter case the base was named.
     pub fn journal(&self) -> OsString {
+        Family::journal_of(&self.stem)
+    }
+
+    /// The name of the journal of a base with this stem.
+    pub(super) fn journal_of(stem: &OsStr) -> OsString {
         let mut name = OsString::from(".");
-        name.push(&self.stem);
+        name.push(stem);
         name.push(".cbfs-journal");
         name
     }

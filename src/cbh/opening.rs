@@ -1,5 +1,6 @@
 //! A base opened together with the saves that lie in its journal.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -41,6 +42,17 @@ impl From<SaveError> for ChangeError {
 }
 
 impl ChangeError {
+    /// Whether there was no room on the disk.
+    pub fn is_without_room(&self) -> bool {
+        use io::ErrorKind::{QuotaExceeded, StorageFull};
+        let (ChangeError::Save(SaveError::Base(Error::Io { source, .. }))
+        | ChangeError::Store(storage::Error::Io { source, .. })) = self
+        else {
+            return false;
+        };
+        matches!(source.kind(), StorageFull | QuotaExceeded)
+    }
+
     /// Whether the base cannot be opened because of its journal, or the note
     /// beside that: neither a stranger's nor one that cannot be read is used.
     pub fn is_of_journal(&self) -> bool {

@@ -18,7 +18,7 @@ use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 
 use super::{CodePage, Error, Family, FileKind, date};
 use crate::game::Date;
-use crate::storage::{Rights, folder_of, split_name};
+use crate::storage::{MOST_NAME, Rights, folder_of, split_name};
 
 /// Keeps others out of the folder.
 const LOCK: &str = ".lock";
@@ -53,6 +53,12 @@ impl Workshop {
             let what = "not a name for a base, which ends in .cbh";
             return Err(refused(target, what));
         };
+        let longest = Family::journal_of(stem);
+        if longest.len() > MOST_NAME {
+            let most = MOST_NAME - (longest.len() - stem.len());
+            let what = format!("too long a name for a base, which has at most {most} bytes");
+            return Err(refused(target, &what));
+        }
         let mut name = OsStr::new(".").to_owned();
         name.push(stem);
         name.push(".cbfs-new");

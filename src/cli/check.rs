@@ -140,6 +140,19 @@ fn repair(args: &Args, out: &mut impl Write, quiet: bool) -> Result<(), Failure>
 }
 
 fn not_opened(args: &Args, error: ChangeError) -> Failure {
+    let is_without_room = error.is_without_room();
+    let failure = told(args, error);
+    if !is_without_room {
+        return failure;
+    }
+    let message = failure.message.unwrap_or_default();
+    not_checked(format_args!(
+        "{message}; nothing is lost: saves that are not in the base yet wait in its journal; make \
+         room and run the same command again"
+    ))
+}
+
+fn told(args: &Args, error: ChangeError) -> Failure {
     match error {
         // Such an error names the file by itself.
         ChangeError::Save(SaveError::Base(error)) => not_checked(error),

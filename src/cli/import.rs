@@ -317,8 +317,15 @@ impl Job<'_> {
         let appended = self.append_all(&base, sources);
         let closed = base.store.close();
         let appended = appended?;
-        closed.map_err(|error| self.failed(path, error.into()))?;
-        Ok(appended)
+        match closed {
+            Err(error) if path == self.args.base && !appended.is_empty() => {
+                Err(self.waiting(&appended, &error))
+            }
+            closed => {
+                closed.map_err(|error| self.failed(path, error.into()))?;
+                Ok(appended)
+            }
+        }
     }
 
     fn append_all(&mut self, base: &OpenBase, sources: Vec<Source>) -> Result<Range<u32>, Failure> {
@@ -359,6 +366,18 @@ impl Job<'_> {
             Ok::<(), Stop>(())
         });
         read.map_err(|stop| self.stopped(stop))
+    }
+
+    /// What is told of games that are in the journal, and could not be brought
+    /// into the files of the base.
+    fn waiting(&self, games: &Range<u32>, error: &dyn std::fmt::Display) -> Failure {
+        let count = games.len();
+        let base = self.args.base.display();
+        let what = format!(
+            "{error}; nothing is lost: {count} games are saved and wait in the journal of the base; \
+             do not import them again, but run `cbfs check --repair {base}` when this is mended"
+        );
+        Failure::about(&self.args.base, what)
     }
 
     /// What cannot be done to the base at `path`, in a line on stderr.

@@ -36,7 +36,7 @@ fn state_directories(variables: &Variables<'_>, uid: u32) -> Vec<PathBuf> {
     let runtime = absolute(variables, "XDG_RUNTIME_DIR");
     let runtime = runtime.unwrap_or_else(|| PathBuf::from(format!("/run/user/{uid}")));
     let all = [
-        absolute(variables, "STATE_DIRECTORY"),
+        absolute(variables, "STATE_DIRECTORY").map(resolved),
         of_user(variables, "XDG_STATE_HOME", ".local/state"),
         Some(PathBuf::from(SYSTEM_STATE)),
         Some(runtime.join("cbfs")),
@@ -48,6 +48,12 @@ fn of_user(variables: &Variables<'_>, name: &str, in_home: &str) -> Option<PathB
     let home = || Some(absolute(variables, "HOME")?.join(in_home));
     let directory = absolute(variables, name).or_else(home);
     directory.map(|directory| directory.join("cbfs"))
+}
+
+/// Where a path leads: systemd may give a unit a link to its directory, and
+/// further down no link is taken for a directory of ours.
+fn resolved(path: PathBuf) -> PathBuf {
+    path.canonicalize().unwrap_or(path)
 }
 
 fn absolute(variables: &Variables<'_>, name: &str) -> Option<PathBuf> {

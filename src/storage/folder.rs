@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -60,6 +61,20 @@ pub fn join_name(stem: &OsStr, extension: &str) -> OsString {
     name
 }
 
+/// The longest name of a file, in bytes.
+pub const MOST_NAME: usize = 255;
+
+/// The first bytes of a name, at most so many; no character is cut.
+pub fn cut_name(name: &OsStr, most: usize) -> OsString {
+    let bytes = name.as_bytes();
+    let mut end = most.min(bytes.len());
+    let is_inside = |at: usize| bytes.get(at).is_some_and(|byte| byte & 0xc0 == 0x80);
+    while name.to_str().is_some() && end > 0 && is_inside(end) {
+        end -= 1;
+    }
+    OsStr::from_bytes(bytes.get(..end).unwrap_or_default()).to_owned()
+}
+
 /// Whether two stems are equal but for letter case. Of names that are not
 /// UTF-8 the case is not known: those are equal byte for byte or not at all.
 pub fn is_same_stem(one: &OsStr, other: &OsStr) -> bool {
@@ -73,7 +88,6 @@ pub fn is_same_stem(one: &OsStr, other: &OsStr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::ffi::OsStrExt;
 
     #[test]
     fn stems_are_equal_but_for_letter_case_if_the_case_is_known() {

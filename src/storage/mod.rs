@@ -36,7 +36,9 @@ pub use buffer::ReadBuffer;
 pub use directory::{Directory, OpenFile, Stamp, WritableFile};
 pub use disk::{DiskDirectory, DiskFile, Rights};
 pub use error::Error;
-pub use folder::{copy_plain_file, folder_of, is_same_stem, join_name, names_in, split_name};
+pub use folder::{
+    MOST_NAME, copy_plain_file, cut_name, folder_of, is_same_stem, join_name, names_in, split_name,
+};
 pub use joined::JoinedFiles;
 pub use memory::MemoryFile;
 pub use memory_directory::{Fault, MemoryDirectory};

@@ -241,6 +241,9 @@ impl Body<'_> {
         if !is_plain_name(file) {
             return Err(invalid(file, "not a name of a file"));
         }
+        if self.files.len() == MAX_FILES {
+            return Err(invalid(file, "one of more files than can be saved at once"));
+        }
         let len = self.present.len(file)?;
         self.lens.push(len);
         self.files.push(Before {

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 
 use super::Mend;
 use crate::cbh::{ChangeError, FileKind, OpenBase};
 use crate::game::Defect;
-use crate::storage::{ReadBuffer, Storage, Transaction};
+use crate::storage::{MOST_NAME, ReadBuffer, Storage, Transaction, cut_name};
 
 /// So many copies of one file are kept at most.
 const MOST_COPIES: u32 = 10_000;
@@ -164,12 +165,42 @@ impl<'b> Work<'b> {
     }
 }
 
-/// `base.cbp.before-repair`, then `base.cbp.before-repair.2`.
+/// `base.cbp.before-repair`, then `base.cbp.before-repair.2`; a stem that
+/// leaves no room for that is cut.
 fn name_of_copy(name: &OsStr, number: u32) -> OsString {
-    let mut copy = name.to_owned();
-    copy.push(".before-repair");
+    let (stem, extension) = split_at_extension(name);
+    let mut ending = extension.to_owned();
+    ending.push(".before-repair");
     if number > 1 {
-        copy.push(format!(".{number}"));
+        ending.push(format!(".{number}"));
     }
+    let mut copy = cut_name(stem, MOST_NAME.saturating_sub(ending.len()));
+    copy.push(ending);
     copy
+}
+
+/// `base` and `.cbp` of `base.cbp`.
+fn split_at_extension(name: &OsStr) -> (&OsStr, &OsStr) {
+    let bytes = name.as_bytes();
+    let at = bytes.iter().rposition(|byte| *byte == b'.');
+    let (stem, extension) = bytes.split_at(at.unwrap_or(bytes.len()));
+    (OsStr::from_bytes(stem), OsStr::from_bytes(extension))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_copies_are_names_of_files() {
+        let copy = |name: &str, number| name_of_copy(OsStr::new(name), number);
+        assert_eq!(copy("b.cbp", 1), "b.cbp.before-repair");
+        assert_eq!(copy("b.cbp", 2), "b.cbp.before-repair.2");
+        let long = format!("{}.cbtt", "\u{e9}".repeat(125));
+        for number in [1, 2, 99] {
+            let copy = copy(&long, number).into_string().unwrap();
+            assert!((254..=255).contains(&copy.len()), "{}", copy.len());
+            assert!(copy.starts_with("\u{e9}\u{e9}") && copy.contains("\u{e9}.cbtt.before-repair"));
+        }
+    }
 }

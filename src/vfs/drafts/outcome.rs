@@ -54,7 +54,10 @@ impl Vfs {
 
     /// Keeps a text that is not saved, and says so; gives whether it is kept.
     pub(super) fn keep(&self, slot: &Slot, origin: &Origin, sheet: &Sheet, why: &str) -> bool {
-        let name = origin.name();
+        // Several bases have a game of this number.
+        let base = slot.source().and_then(|source| source.path());
+        let base = base.map(|base| format!("{}: ", base.display()));
+        let name = format!("{}{}", base.unwrap_or_default(), origin.name());
         let Some(rejected) = self.desk.rejected(slot) else {
             log::error!("{name} is not saved: {why}; there is no directory to keep it in");
             return false;
