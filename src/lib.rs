@@ -11,6 +11,7 @@
 //!     │  import            files of games into a base
 //!     ▼
 //!   pgn   cbh   book       formats, over &[u8] and &str
+//!     │     │    archive   files packed into one, read as a folder
 //!     ▼     ▼     ▼
 //!   game                   one game as a value (shakmaty has the rules)
 //!   bytes  storage  html   integers and strings  |  where bytes live, are saved  |  pages
@@ -23,14 +24,15 @@
 //! | `html` | nothing |
 //! | `escape` | nothing |
 //! | `storage` | nothing |
+//! | `archive` | `storage` |
 //! | `game` | nothing |
 //! | `pgn` | `game` |
 //! | `cbh` | `game`, `bytes`, `storage`, `html` |
 //! | `book` | `game`, `bytes`, `storage` |
 //! | `import` | `pgn`, `cbh`, `game`, `escape` |
-//! | `vfs` | `import`, `pgn`, `cbh`, `book`, `game`, `storage`, `html`, `escape` |
+//! | `vfs` | `import`, `pgn`, `cbh`, `book`, `archive`, `game`, `storage`, `html`, `escape` |
 //! | `fuse` | `vfs` |
-//! | `cli` | `fuse`, `vfs`, `import`, `cbh`, `pgn`, `book`, `game`, `escape` |
+//! | `cli` | `fuse`, `vfs`, `import`, `cbh`, `pgn`, `book`, `archive`, `game`, `escape` |
 //!
 //! Nothing points up: `game` knows no format, `cbh` and `pgn` do not know
 //! each other, `vfs` does not know the kernel. `tests/rooms.rs` holds the
@@ -49,6 +51,7 @@
 //!    a file after it was looked up is of one content.
 //! 6. There is no `unsafe`.
 
+pub mod archive;
 pub mod book;
 pub mod bytes;
 pub mod cbh;

@@ -9,7 +9,7 @@ const SMALL_FILE_BYTES: u64 = 1 << 18;
 const WINDOW_BYTES: usize = 1 << 16;
 
 /// A number that tells an open file from all others that are.
-pub(super) fn next_file_number() -> u64 {
+pub(crate) fn next_file_number() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Relaxed)
 }
@@ -62,14 +62,14 @@ impl ReadBuffer {
     }
 
     /// Keeps `bytes`, which somebody else has read.
-    pub(super) fn put(&mut self, bytes: Vec<u8>) -> &[u8] {
+    pub(crate) fn put(&mut self, bytes: Vec<u8>) -> &[u8] {
         self.bytes = bytes;
         &self.bytes
     }
 
     /// The `len` bytes at `offset` of the file numbered `file`, fewer where
     /// it ends; `read` fills a vector with a stretch of the file.
-    pub(super) fn read<E>(
+    pub(crate) fn read<E>(
         &mut self,
         file: u64,
         offset: u64,

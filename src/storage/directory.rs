@@ -1,8 +1,9 @@
 //! The folder a base lies in, as far as saving needs it.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Debug;
 use std::io;
+use std::sync::Arc;
 
 use super::Storage;
 
@@ -68,6 +69,15 @@ pub trait Directory: Debug + Send + Sync {
     ///
     /// The medium's.
     fn sync(&self) -> io::Result<()>;
+}
+
+/// A folder in which everything can be listed, as the inside of an archive.
+pub trait Tree: Directory {
+    /// The names of all files and folders right in it, in order.
+    fn names(&self) -> Vec<OsString>;
+
+    /// The folder of this name in it; `None` if there is none.
+    fn folder(&self, name: &OsStr) -> Option<Arc<dyn Tree>>;
 }
 
 /// An open file of a [`Directory`].

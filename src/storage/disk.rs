@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use nix::errno::Errno;
 use nix::fcntl::{self, AtFlags, OFlag};
-use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat};
+use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat, mkdirat};
 use nix::unistd::{AccessFlags, UnlinkatFlags, faccessat, geteuid, unlinkat};
 
 use super::buffer::next_file_number;
@@ -196,6 +196,54 @@ impl DiskDirectory {
     fn unwritable(&self, name: &OsStr, mode: libc::mode_t) -> Option<String> {
         let allowed = faccessat(&self.folder, name, AccessFlags::W_OK, AtFlags::empty());
         (mode & 0o222 == 0 || allowed.is_err()).then(|| "cannot be written".to_owned())
+    }
+
+    /// A new file with the rights that a program's files usually have: of what
+    /// has no model.
+    ///
+    /// # Errors
+    ///
+    /// `AlreadyExists` if the name is taken, `InvalidInput` if it is none; the
+    /// system's.
+    pub fn create_file(&self, name: &OsStr) -> io::Result<File> {
+        let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
+        let mode = Mode::from_bits_truncate(0o666);
+        let opened = fcntl::openat(&self.folder, plain(name)?, flags, mode)?;
+        Ok(File::from(opened))
+    }
+
+    /// A new folder in it, open.
+    ///
+    /// # Errors
+    ///
+    /// As [`create_file`](DiskDirectory::create_file).
+    pub fn create_folder(&self, name: &OsStr) -> io::Result<DiskDirectory> {
+        mkdirat(&self.folder, plain(name)?, Mode::from_bits_truncate(0o777))?;
+        let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let opened = fcntl::openat(&self.folder, name, flags, Mode::empty())?;
+        Ok(DiskDirectory {
+            folder: Arc::new(opened),
+            model: self.model.clone(),
+        })
+    }
+
+    /// Moves a file or a folder with all that is in it to a name in `to` that
+    /// nothing has.
+    ///
+    /// # Errors
+    ///
+    /// `AlreadyExists` if something has; the system's.
+    pub fn move_to_new(&self, name: &OsStr, to: &DiskDirectory, new: &OsStr) -> io::Result<()> {
+        let (name, new) = (plain(name)?, plain(new)?);
+        let flags = fcntl::RenameFlags::RENAME_NOREPLACE;
+        match fcntl::renameat2(&self.folder, name, &to.folder, new, flags) {
+            // Some file systems cannot promise it.
+            Err(Errno::EINVAL | Errno::ENOSYS) if to.stat(new)?.is_none() => {
+                Ok(fcntl::renameat(&self.folder, name, &to.folder, new)?)
+            }
+            Err(Errno::EINVAL | Errno::ENOSYS) => Err(Errno::EEXIST.into()),
+            moved => Ok(moved?),
+        }
     }
 
     fn open_as(&self, name: &OsStr, access: OFlag) -> io::Result<DiskFile> {

@@ -33,7 +33,8 @@ mod view;
 mod writer;
 
 pub use buffer::ReadBuffer;
-pub use directory::{Directory, OpenFile, Stamp, WritableFile};
+pub(crate) use buffer::next_file_number;
+pub use directory::{Directory, OpenFile, Stamp, Tree, WritableFile};
 pub use disk::{DiskDirectory, DiskFile, Rights};
 pub use error::Error;
 pub use folder::{

@@ -1,0 +1,153 @@
+//! Blocks: the parts of a member, each packed by itself.
+//!
+//! | bytes | meaning |
+//! |---|---|
+//! | 2 | length of the payload, little-endian |
+//! | 2 | check word: sum of the payload's little-endian words, an odd last byte left out |
+//! | 1 | mode, the first byte of the payload: bit 0 for LZ, bit 1 for Huffman |
+//! | … | data |
+
+use super::{huffman, lz};
+
+/// What each block of a member holds but the last, which holds the rest.
+pub(super) const BLOCK_BYTES: usize = 61_440;
+
+/// Bytes before the payload.
+pub(super) const HEAD_BYTES: usize = 4;
+
+/// Bytes of the shortest block: a mode, and a byte of data.
+pub(super) const SHORTEST: u64 = 6;
+
+const LZ: u8 = 1;
+const HUFFMAN: u8 = 2;
+
+/// The head of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Head {
+    /// Length of the payload.
+    pub(super) len: u16,
+    /// What the words of the payload come to.
+    pub(super) sum: u16,
+}
+
+impl Head {
+    pub(super) fn decode([a, b, c, d]: [u8; HEAD_BYTES]) -> Head {
+        Head {
+            len: u16::from_le_bytes([a, b]),
+            sum: u16::from_le_bytes([c, d]),
+        }
+    }
+}
+
+fn sum(payload: &[u8]) -> u16 {
+    let (words, _) = payload.as_chunks::<2>();
+    let words = words.iter().map(|word| u16::from_le_bytes(*word));
+    words.fold(0, u16::wrapping_add)
+}
+
+/// The `len` bytes that a payload stands for.
+///
+/// # Errors
+///
+/// The fact, if it does not.
+pub(super) fn decode(payload: &[u8], head: Head, len: usize) -> Result<Vec<u8>, String> {
+    let found = sum(payload);
+    if found != head.sum {
+        return Err(format!("has the sum {found:04x}, not {:04x}", head.sum));
+    }
+    let Some((mode, data)) = payload.split_first() else {
+        return Err("has no data".to_owned());
+    };
+    let bytes = match *mode {
+        0 => data.to_vec(),
+        LZ => lz::decode(data)?,
+        HUFFMAN => huffman::decode(data)?,
+        3 => lz::decode(&huffman::decode(data)?)?,
+        mode => return Err(format!("is packed in the unknown mode {mode}")),
+    };
+    if bytes.len() != len {
+        return Err(format!("gives {} bytes, not {len}", bytes.len()));
+    }
+    Ok(bytes)
+}
+
+/// Appends the block of these bytes, in the mode that makes it shortest. There
+/// is at least one, and at most [`BLOCK_BYTES`].
+pub(super) fn encode(bytes: &[u8], out: &mut Vec<u8>) {
+    let packed = lz::encode(bytes);
+    let both = huffman::encode(&packed);
+    let modes = [
+        (LZ, Some(packed)),
+        (HUFFMAN, huffman::encode(bytes)),
+        (LZ | HUFFMAN, both),
+    ];
+    let modes = modes
+        .into_iter()
+        .filter_map(|(mode, data)| Some((mode, data?)));
+    let best = modes.min_by_key(|(_, data)| data.len());
+    let best = best.filter(|(_, data)| data.len() < bytes.len());
+    let (mode, data) = best.unwrap_or_else(|| (0, bytes.to_vec()));
+    let payload = [&[mode], &data[..]].concat();
+    // The bytes as they are fit.
+    let len = u16::try_from(payload.len()).unwrap_or(u16::MAX);
+    out.extend(len.to_le_bytes());
+    out.extend(sum(&payload).to_le_bytes());
+    out.extend(payload);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoded(block: &[u8], len: usize) -> Result<Vec<u8>, String> {
+        let (head, payload) = block.split_at(HEAD_BYTES);
+        let head = Head::decode(head.try_into().unwrap());
+        assert_eq!(usize::from(head.len), payload.len());
+        decode(payload, head, len)
+    }
+
+    fn noise(len: usize) -> Vec<u8> {
+        let step = |number: &u32| Some(number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
+        let numbers = std::iter::successors(Some(7), step);
+        numbers
+            .map(|number| number.to_be_bytes()[0])
+            .take(len)
+            .collect()
+    }
+
+    #[test]
+    fn blocks_come_back_in_the_shortest_mode() {
+        let runs = vec![5; BLOCK_BYTES];
+        let text = b"1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 ".repeat(400);
+        let words: Vec<u8> = noise(30_000).iter().map(|byte| byte % 7).collect();
+        let mut both = words.clone();
+        both.extend(noise(600).repeat(10));
+        for (bytes, modes) in [
+            (noise(BLOCK_BYTES), &[0][..]),
+            (b"x".to_vec(), &[0]),
+            (runs, &[1]),
+            (text, &[1, 3]),
+            (words, &[2, 3]),
+            (both, &[2, 3]),
+        ] {
+            let mut block = Vec::new();
+            encode(&bytes, &mut block);
+            assert!(modes.contains(&block[HEAD_BYTES]), "{modes:?}");
+            assert_eq!(decoded(&block, bytes.len()).unwrap(), bytes);
+            let wrong = decoded(&block, bytes.len() + 1).unwrap_err();
+            assert!(wrong.starts_with("gives "), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_changed_byte_is_noticed() {
+        let mut block = Vec::new();
+        encode(&b"a knight on the rim is dim ".repeat(30), &mut block);
+        for at in HEAD_BYTES..block.len() - 1 {
+            block[at] ^= 0x10;
+            let why = decoded(&block, 27 * 30).unwrap_err();
+            assert!(why.starts_with("has the sum"), "{at}: {why}");
+            block[at] ^= 0x10;
+        }
+    }
+}

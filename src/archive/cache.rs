@@ -1,0 +1,56 @@
+//! Blocks that were decoded already.
+
+use std::io;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lru::LruCache;
+
+use super::block::BLOCK_BYTES;
+
+/// Fewer blocks than this are no use: a game is read from a handful of files.
+const FEWEST: usize = 16;
+
+/// Decoded blocks of any number of archives, those used last. Clones share
+/// them.
+#[derive(Clone, Debug)]
+pub struct BlockCache {
+    blocks: Arc<Mutex<LruCache<Key, Arc<Vec<u8>>>>>,
+}
+
+/// The number of an open archive, and the offset of a block in it.
+pub(super) type Key = (u64, u64);
+
+impl Default for BlockCache {
+    /// One of 8 MiB.
+    fn default() -> BlockCache {
+        BlockCache::new(8 << 20)
+    }
+}
+
+impl BlockCache {
+    /// A cache of at most so many bytes, but of 1 MiB at least.
+    pub fn new(bytes: usize) -> BlockCache {
+        let count = (bytes / BLOCK_BYTES).max(FEWEST);
+        let count = NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN);
+        BlockCache {
+            blocks: Arc::new(Mutex::new(LruCache::new(count))),
+        }
+    }
+
+    /// A block; made by `decode`, without keeping others waiting, if it is not
+    /// there.
+    pub(super) fn get(
+        &self,
+        key: Key,
+        decode: impl FnOnce() -> io::Result<Vec<u8>>,
+    ) -> io::Result<Arc<Vec<u8>>> {
+        let locked = || self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(block) = locked().get(&key) {
+            return Ok(Arc::clone(block));
+        }
+        let block = Arc::new(decode()?);
+        locked().put(key, Arc::clone(&block));
+        Ok(block)
+    }
+}

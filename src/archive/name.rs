@@ -1,0 +1,169 @@
+//! Names of members: paths as Windows has them, written by anybody.
+//!
+//! A name becomes a path of an archive only if nothing in it could lead
+//! elsewhere, on Linux or on Windows.
+
+use std::collections::HashSet;
+
+use encoding_rs::Encoding;
+
+use super::header::NAME_BYTES;
+
+/// What stands between the parts of a name.
+const SEPARATOR: char = '\\';
+
+/// The path of a member: its folders and its name, joined by `/`.
+///
+/// # Errors
+///
+/// The fact, if the name cannot be one.
+pub(super) fn path_of(name: Option<&[u8]>, page: &'static Encoding) -> Result<String, String> {
+    let Some(name) = name else {
+        return Err("has a name without an end".to_owned());
+    };
+    // A byte that the page leaves undefined is a control code of its own.
+    let (text, _) = page.decode_without_bom_handling(name);
+    if text.is_empty() {
+        return Err("has no name".to_owned());
+    }
+    let refused = |what: &str| Err(format!("is called {text:?}, which {what}"));
+    // The C1 controls that a page leaves undefined are harmless in a name.
+    if text.chars().any(|c| c < ' ' || c == '\u{7f}') {
+        return refused("has a control character");
+    }
+    if text.contains(['/', ':']) {
+        return refused("has a slash or a colon");
+    }
+    let is_odd = |part: &str| part.trim_matches(['.', ' ']).is_empty();
+    if text.split(SEPARATOR).any(is_odd) {
+        return refused("has a part that is empty, or of dots and blanks only");
+    }
+    Ok(text.replace(SEPARATOR, "/"))
+}
+
+/// The name of a path of an archive.
+///
+/// # Errors
+///
+/// The fact, if it can have none.
+pub(super) fn name_of(path: &str, page: &'static Encoding) -> Result<Vec<u8>, String> {
+    let text = path.replace('/', "\\");
+    let (name, _, has_failed) = page.encode(&text);
+    if has_failed {
+        return Err(format!(
+            "{path:?} has characters that names in an archive cannot have; rename the base"
+        ));
+    }
+    if name.len() >= NAME_BYTES {
+        return Err(format!(
+            "{path:?} is too long for a name in an archive, which has {} characters at most",
+            NAME_BYTES - 1
+        ));
+    }
+    let read_back = path_of(Some(&name), page)?;
+    if read_back != path {
+        return Err(format!("{path:?} would be read back as {read_back:?}"));
+    }
+    Ok(name.into_owned())
+}
+
+/// The paths that are taken, letter case aside.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    files: HashSet<String>,
+    folders: HashSet<String>,
+}
+
+impl Taken {
+    /// Takes a path.
+    ///
+    /// # Errors
+    ///
+    /// The fact, if another has it.
+    pub(super) fn take(&mut self, path: &str) -> Result<(), &'static str> {
+        let path = path.to_lowercase();
+        if self.files.contains(&path) {
+            return Err("has the name of an earlier one");
+        }
+        let folders: Vec<&str> = (path.match_indices('/'))
+            .filter_map(|(at, _)| path.get(..at))
+            .collect();
+        let is_both = |folder: &&str| self.files.contains(*folder);
+        if self.folders.contains(&path) || folders.iter().any(is_both) {
+            return Err("has a name that is both a file and a folder");
+        }
+        let folders: Vec<String> = folders.into_iter().map(str::to_owned).collect();
+        self.folders.extend(folders);
+        self.files.insert(path);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use encoding_rs::{WINDOWS_1251, WINDOWS_1252};
+
+    use super::*;
+
+    #[test]
+    fn only_harmless_names_become_paths() {
+        let path = |name: &[u8]| path_of(Some(name), WINDOWS_1252);
+        assert_eq!(path(b"base.cbh").unwrap(), "base.cbh");
+        assert_eq!(path(b"base.html\\a.jpg").unwrap(), "base.html/a.jpg");
+        assert_eq!(path(b"Gr\xfcnfeld \x96 \x80").unwrap(), "Grünfeld – €");
+        assert_eq!(path(b"\x81").unwrap(), "\u{81}");
+        assert_eq!(path_of(Some(b"\xd2"), WINDOWS_1251).unwrap(), "Т");
+        let bad: [&[u8]; 18] = [
+            b"",
+            b"..",
+            b".",
+            b" ",
+            b"..\\x",
+            b"x\\..\\..\\y",
+            b"x\\..",
+            b"\\x",
+            b"\\\\s\\x",
+            b"/etc",
+            b"../x",
+            b"x/y",
+            b"C:\\x",
+            b"x:y",
+            b"x\\\\y",
+            b"x\\",
+            b"a\nb",
+            b".. \\x",
+        ];
+        for name in bad {
+            assert!(path(name).is_err(), "{name:?}");
+        }
+        assert!(path_of(None, WINDOWS_1252).is_err());
+    }
+
+    #[test]
+    fn names_come_back() {
+        let name = |path| name_of(path, WINDOWS_1252);
+        assert_eq!(name("base.html/ü.jpg").unwrap(), b"base.html\\\xfc.jpg");
+        let (longest, too_long) = ("x".repeat(127), "x".repeat(128));
+        for path in ["Ж.cbh", "a\\b", "..", "a/../b", "a:b", &too_long] {
+            assert!(name(path).is_err(), "{path}");
+        }
+        assert_eq!(name(&longest).unwrap().len(), 127);
+    }
+
+    #[test]
+    fn a_path_is_taken_once_in_any_letter_case() {
+        let mut taken = Taken::default();
+        for (path, is_free) in [
+            ("b.cbp", true),
+            ("B.CBP", false),
+            ("x", true),
+            ("x/y", false),
+            ("z/y", true),
+            ("Z", false),
+            ("z/x", true),
+            ("z/Y/x", false),
+        ] {
+            assert_eq!(taken.take(path).is_ok(), is_free, "{path}");
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Making an archive.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::thread;
+use std::time::SystemTime;
+
+use encoding_rs::Encoding;
+
+use super::block::{self, BLOCK_BYTES};
+use super::cipher::{Cipher, UNIT};
+use super::header::{Header, RECORD_BYTES, Record};
+use super::name::{Taken, name_of};
+use super::{Error, Options, Password};
+use crate::storage::{ReadBuffer, Storage, folder_of};
+
+/// Blocks that each core packs before they are written.
+const STRETCH: usize = 8;
+
+/// A file that is to become a member.
+#[derive(Debug)]
+pub struct Input<'a> {
+    /// Its path in the archive, folders and name joined by `/`.
+    pub path: String,
+    /// Its bytes.
+    pub file: &'a dyn Storage,
+    /// When it was last changed.
+    pub modified: Option<SystemTime>,
+}
+
+/// Makes the archive `path` of these files, in this order, whole or not at
+/// all; enciphered if the options have a password. Gives its length.
+/// `progress` is given the number of bytes that were packed again and again;
+/// when it says `false`, that is the end, with an error of the kind
+/// `Interrupted`. `ensure` is asked before the archive is there.
+///
+/// # Errors
+///
+/// [`Error::Io`], also if the name is taken, a file has a name that no member
+/// can have, or `ensure` fails.
+pub fn pack(
+    path: &Path,
+    inputs: &[Input<'_>],
+    options: &Options,
+    progress: &mut dyn FnMut(u64) -> bool,
+    ensure: &dyn Fn() -> io::Result<()>,
+) -> Result<u64, Error> {
+    let mut packed = || {
+        let mut temporary = tempfile::Builder::new()
+            .prefix(".cbfs-pack-")
+            // An error of ours does not name the temporary file.
+            .make_in(folder_of(path), |path| {
+                let mut options = File::options();
+                options.read(true).write(true).create_new(true).mode(0o666);
+                options.open(path)
+            })?;
+        let mut out = BufWriter::new(temporary.as_file_mut());
+        write(inputs, options, &mut out, progress)?;
+        out.flush()?;
+        drop(out);
+        ensure()?;
+        temporary.as_file().sync_all()?;
+        let size = temporary.as_file().metadata()?.len();
+        let persisted = temporary.persist_noclobber(path);
+        persisted.map_err(|error| error.error)?;
+        Ok(size)
+    };
+    packed().map_err(|source| Error::Io {
+        file: path.to_path_buf(),
+        source,
+    })
+}
+
+/// Writes an archive to `out`, which is empty.
+fn write(
+    inputs: &[Input<'_>],
+    options: &Options,
+    out: &mut (impl Write + Seek),
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> io::Result<()> {
+    let names = names(inputs, options.page)?;
+    let header = Header {
+        members: u16::try_from(inputs.len()).map_err(|_| refused("too many files"))?,
+        record_bytes: RECORD_BYTES,
+    };
+    let cipher = options.password.as_ref().map(Password::cipher);
+    let mut streams = Streams::begin(out, header.table_end(), cipher)?;
+    let mut table = header.encode();
+    for (input, name) in inputs.iter().zip(names) {
+        let offset = streams.end;
+        let size = pack_file(input.file, &mut streams, progress)?;
+        let record = Record {
+            name: Some(name),
+            offset,
+            packed: streams.end - offset,
+            size,
+            modified: input.modified,
+            is_consistent: true,
+        };
+        table.extend(record.encode());
+    }
+    streams.finish(table)
+}
+
+fn refused(what: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, what.into())
+}
+
+fn names(inputs: &[Input<'_>], page: &'static Encoding) -> io::Result<Vec<Vec<u8>>> {
+    let mut taken = Taken::default();
+    let name = |input: &Input<'_>| {
+        let free = taken.take(&input.path);
+        free.map_err(|what| refused(format!("{} {what}", input.path)))?;
+        name_of(&input.path, page).map_err(refused)
+    };
+    inputs.iter().map(name).collect()
+}
+
+/// Packs a file; gives its length.
+fn pack_file<W: Write + Seek>(
+    file: &dyn Storage,
+    streams: &mut Streams<'_, W>,
+    progress: &mut dyn FnMut(u64) -> bool,
+) -> io::Result<u64> {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let mut buffer = ReadBuffer::default();
+    let mut size = 0;
+    loop {
+        let bytes = file.read_up_to(size, cores * STRETCH * BLOCK_BYTES, &mut buffer)?;
+        if bytes.is_empty() {
+            return Ok(size);
+        }
+        size += bytes.len() as u64;
+        let packed: Vec<Vec<u8>> = thread::scope(|scope| {
+            let parts = bytes.chunks(STRETCH * BLOCK_BYTES);
+            let workers: Vec<_> = parts
+                .map(|part| scope.spawn(|| pack_blocks(part)))
+                .collect();
+            let packed = workers.into_iter().map(thread::ScopedJoinHandle::join);
+            packed.collect::<Result<_, _>>()
+        })
+        .map_err(|_| io::Error::other("a thread ended early"))?;
+        for blocks in packed {
+            streams.write(&blocks)?;
+        }
+        if !progress(bytes.len() as u64) {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+    }
+}
+
+fn pack_blocks(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = Vec::with_capacity(bytes.len() / 2);
+    for bytes in bytes.chunks(BLOCK_BYTES) {
+        block::encode(bytes, &mut packed);
+    }
+    packed
+}
+
+/// The streams, written one after the other; the table before them comes last.
+struct Streams<'a, W> {
+    out: &'a mut W,
+    cipher: Option<Cipher>,
+    /// First bytes that are enciphered together with the end of the table.
+    first: Vec<u8>,
+    /// How many those are.
+    first_len: usize,
+    /// Bytes that are not enciphered yet.
+    waiting: Vec<u8>,
+    /// Where the next one goes.
+    end: u64,
+}
+
+impl<'a, W: Write + Seek> Streams<'a, W> {
+    fn begin(out: &'a mut W, start: u64, cipher: Option<Cipher>) -> io::Result<Self> {
+        let first = start.next_multiple_of(UNIT);
+        out.seek(SeekFrom::Start(first))?;
+        Ok(Streams {
+            out,
+            cipher,
+            first: Vec::new(),
+            first_len: usize::try_from(first - start).unwrap_or(0),
+            waiting: Vec::new(),
+            end: start,
+        })
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.end += bytes.len() as u64;
+        let missing = self.first_len - self.first.len();
+        let (first, rest) = bytes.split_at_checked(missing).unwrap_or((bytes, &[]));
+        self.first.extend_from_slice(first);
+        self.waiting.extend_from_slice(rest);
+        let whole = match self.cipher {
+            Some(_) => self.waiting.len() / 8 * 8,
+            None => self.waiting.len(),
+        };
+        self.write_waiting(whole)
+    }
+
+    fn write_waiting(&mut self, count: usize) -> io::Result<()> {
+        let rest = self.waiting.split_off(count.min(self.waiting.len()));
+        if let Some(cipher) = &self.cipher {
+            cipher.encipher(&mut self.waiting);
+        }
+        self.out.write_all(&self.waiting)?;
+        self.waiting = rest;
+        Ok(())
+    }
+
+    fn finish(mut self, mut table: Vec<u8>) -> io::Result<()> {
+        table.append(&mut self.first);
+        if let Some(cipher) = &self.cipher {
+            table.resize(table.len().next_multiple_of(8), 0);
+            cipher.encipher(&mut table);
+            self.waiting
+                .resize(self.waiting.len().next_multiple_of(8), 0);
+        }
+        self.write_waiting(self.waiting.len())?;
+        self.out.rewind()?;
+        self.out.write_all(&table)?;
+        self.out.flush()
+    }
+}

@@ -1,0 +1,207 @@
+//! An archive as a folder.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::block::BLOCK_BYTES;
+use super::{Archive, Member};
+use crate::storage::{
+    Directory, OpenFile, ReadBuffer, Stamp, Storage, Tree, WritableFile, next_file_number,
+};
+
+/// A folder in an archive, or all of it.
+struct Folder {
+    archive: Arc<Archive>,
+    /// What the paths of its files begin with: nothing, or ends in `/`.
+    prefix: String,
+}
+
+impl fmt::Debug for Folder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = self.archive.path().join(&self.prefix);
+        f.debug_tuple("Folder").field(&place).finish()
+    }
+}
+
+pub(super) fn root(archive: &Arc<Archive>) -> Arc<dyn Tree> {
+    Arc::new(Folder {
+        archive: Arc::clone(archive),
+        prefix: String::new(),
+    })
+}
+
+fn read_only() -> io::Error {
+    let what = "an archive is not changed; unpack it with `cbfs unpack`";
+    io::Error::new(io::ErrorKind::ReadOnlyFilesystem, what)
+}
+
+impl Folder {
+    fn number_of(&self, name: &OsStr) -> Option<usize> {
+        let name = name.to_str().filter(|name| !name.contains('/'))?;
+        let path = format!("{}{name}", self.prefix);
+        self.archive.by_path.get(&path).copied()
+    }
+
+    /// What is below it, without its own path.
+    fn below(&self) -> impl Iterator<Item = &str> {
+        let members = self.archive.members.iter();
+        members.filter_map(|member| member.path().strip_prefix(&self.prefix))
+    }
+}
+
+impl Directory for Folder {
+    fn open(&self, name: &OsStr) -> io::Result<Box<dyn OpenFile>> {
+        let number = self.number_of(name);
+        let file = number.and_then(|number| self.archive.open_member(number));
+        Ok(Box::new(file.ok_or(io::ErrorKind::NotFound)?))
+    }
+
+    fn open_writable(&self, _name: &OsStr) -> io::Result<Box<dyn WritableFile>> {
+        Err(read_only())
+    }
+
+    fn create(&self, _name: &OsStr) -> io::Result<Box<dyn WritableFile>> {
+        Err(read_only())
+    }
+
+    fn remove(&self, _name: &OsStr) -> io::Result<()> {
+        Err(read_only())
+    }
+
+    fn rename(&self, _from: &OsStr, _to: &OsStr) -> io::Result<()> {
+        Err(read_only())
+    }
+
+    fn stamp(&self, name: &OsStr) -> io::Result<Option<Stamp>> {
+        let member = self.number_of(name);
+        let member = member.and_then(|number| self.archive.members.get(number));
+        member
+            .map(|member| stamp_of(&self.archive, member))
+            .transpose()
+    }
+
+    fn ensure_trusted(&self, _stamp: &Stamp) -> io::Result<()> {
+        Err(read_only())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Tree for Folder {
+    fn names(&self) -> Vec<OsString> {
+        let first = |path: &str| path.split('/').next().unwrap_or_default().to_owned();
+        let names: BTreeSet<String> = self.below().map(first).collect();
+        names.into_iter().map(OsString::from).collect()
+    }
+
+    fn folder(&self, name: &OsStr) -> Option<Arc<dyn Tree>> {
+        let name = name
+            .to_str()
+            .filter(|name| !name.is_empty() && !name.contains('/'))?;
+        let start = format!("{name}/");
+        let is_there = self.below().any(|path| path.starts_with(&start));
+        is_there.then(|| {
+            let folder = Folder {
+                archive: Arc::clone(&self.archive),
+                prefix: format!("{}{start}", self.prefix),
+            };
+            Arc::new(folder) as Arc<dyn Tree>
+        })
+    }
+}
+
+/// What a member is like: it is another one when its archive is.
+fn stamp_of(archive: &Archive, member: &Member) -> io::Result<Stamp> {
+    let now = archive.file.stamp()?;
+    let modified = member.modified().map_or(now.modified, seconds);
+    Ok(Stamp {
+        len: member.size(),
+        modified,
+        // A file that was written over keeps its number.
+        changed: if now == archive.stamp {
+            archive.stamp.changed
+        } else {
+            now.changed
+        },
+        ..archive.stamp
+    })
+}
+
+fn seconds(time: SystemTime) -> (i64, i64) {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
+    (seconds, i64::from(since.subsec_nanos()))
+}
+
+/// The bytes of a member, decoded where they are read.
+#[derive(Debug)]
+pub(super) struct MemberFile {
+    archive: Arc<Archive>,
+    member: usize,
+    /// Tells it from all other open files.
+    number: u64,
+}
+
+impl MemberFile {
+    pub(super) fn new(archive: &Arc<Archive>, member: usize) -> MemberFile {
+        MemberFile {
+            archive: Arc::clone(archive),
+            member,
+            number: next_file_number(),
+        }
+    }
+
+    fn member(&self) -> io::Result<&Member> {
+        let member = self.archive.members.get(self.member);
+        member.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+impl Storage for MemberFile {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.member()?.size())
+    }
+
+    fn read_up_to<'a>(
+        &'a self,
+        offset: u64,
+        len: usize,
+        buffer: &'a mut ReadBuffer,
+    ) -> io::Result<&'a [u8]> {
+        let fill = |offset, len, bytes: &mut Vec<u8>| self.fill(offset, len, bytes);
+        let read = buffer.read(self.number, offset, len, || self.len(), fill)?;
+        Ok(read.get(..len).unwrap_or(read))
+    }
+
+    fn fill(&self, offset: u64, len: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
+        let member = self.member()?;
+        bytes.clear();
+        while bytes.len() < len {
+            let at = offset.saturating_add(bytes.len() as u64);
+            if at >= member.size() {
+                break;
+            }
+            let block = self.archive.block(member, at / BLOCK_BYTES as u64)?;
+            let from = usize::try_from(at % BLOCK_BYTES as u64).unwrap_or(0);
+            let part = block.get(from..).unwrap_or_default();
+            if part.is_empty() {
+                break;
+            }
+            let wanted = part.get(..len - bytes.len()).unwrap_or(part);
+            bytes.extend_from_slice(wanted);
+        }
+        Ok(())
+    }
+}
+
+impl OpenFile for MemberFile {
+    fn stamp(&self) -> io::Result<Stamp> {
+        stamp_of(&self.archive, self.member()?)
+    }
+}
