@@ -788,7 +788,10 @@ fn a_directory_without_bases_says_so() {
     let script = "$cbfs mount $base $mnt 2>&1; $cbfs umount $mnt";
     if let Some(printed) = in_namespace(empty.path(), script) {
         assert_eq!(printed.lines().count(), 1, "{printed}");
-        assert!(printed.contains("no base or opening book"), "{printed}");
+        assert!(
+            printed.contains("no base, archive or opening book"),
+            "{printed}"
+        );
     }
 }
 

@@ -25,6 +25,7 @@ fn section(heading: &str) -> String {
 fn every_sentence_on_behaviour_names_tests_that_are_there() {
     let files = [
         "about",
+        "archive",
         "book",
         "book_tree",
         "changes",

@@ -11,7 +11,6 @@ mod records;
 mod texts;
 pub(super) mod verify;
 
-use std::fs;
 use std::io;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -180,8 +179,9 @@ impl Database {
 
     /// Bytes of all files of the base together, as they are now.
     pub fn size_on_disk(&self) -> u64 {
-        let size = |kind| Some(fs::metadata(self.family.path(kind)?).ok()?.len());
-        FileKind::ALL.into_iter().filter_map(size).sum()
+        let kinds = FileKind::ALL.into_iter();
+        let all = kinds.filter_map(|kind| self.family.length_and_time(kind));
+        all.map(|(size, _)| size).sum()
     }
 
     /// When `.cbh` was last changed.

@@ -6,11 +6,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::Error;
 use crate::storage::{
-    self, Access, DiskDirectory, MOST_NAME, Opening, Store, folder_of, is_same_stem, join_name,
-    names_in, split_name,
+    self, Access, DiskDirectory, MOST_NAME, Opening, Store, Tree, folder_of, is_same_stem,
+    join_name, names_in, split_name,
 };
 
 /// A file of the set, by what it holds.
@@ -120,11 +121,11 @@ const FOREIGN: [(&str, &str); 6] = [
     ),
     (
         "cbv",
-        "a ChessBase archive; unpack it in ChessBase and mount the .cbh in it",
+        "a ChessBase archive, which is only read: unpack it with `cbfs unpack` and name the .cbh in it",
     ),
     (
         "cbz",
-        "an encrypted ChessBase archive; unpack it in ChessBase and mount the .cbh in it",
+        "a ChessBase archive with a password, which is only read: unpack it with `cbfs unpack` and name the .cbh in it",
     ),
     (
         "cbf",
@@ -158,6 +159,9 @@ pub struct Family {
     paths: [Option<PathBuf>; FileKind::ALL.len()],
     boosters: Vec<PathBuf>,
     media_folders: Vec<PathBuf>,
+    /// What the files lie in, if that is no folder on disk: its path is
+    /// `directory`.
+    inside: Option<Arc<dyn Tree>>,
 }
 
 impl Family {
@@ -230,6 +234,7 @@ impl Family {
             paths: [const { None }; FileKind::ALL.len()],
             boosters: Vec::new(),
             media_folders: Vec::new(),
+            inside: None,
             directory: folder_of(path).to_path_buf(),
             stem: split_name(path).0,
             has_twin: false,
@@ -237,6 +242,56 @@ impl Family {
         family.find_members(names);
         family.ensure_complete()?;
         Ok(family)
+    }
+
+    /// The base in `tree`, which lies at `path` and is only read: the inside of
+    /// an archive. There must be one and no other.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] if there is none, or several; [`Error::Missing`]
+    /// if a required file is absent.
+    pub fn inside(path: &Path, tree: Arc<dyn Tree>) -> Result<Family, Error> {
+        let names = tree.names();
+        let of = |kind: &str| {
+            let is_it = |name: &&OsString| split_name(Path::new(name)).1 == kind;
+            names.iter().filter(is_it).collect::<Vec<_>>()
+        };
+        let headers = of(FileKind::Headers.extension());
+        let [only] = &headers[..] else {
+            let what = match headers.len() {
+                0 if !of("2cbh").is_empty() => {
+                    "holds a base in the 2CBH format of ChessBase 17; unpack it with `cbfs unpack`"
+                        .to_owned()
+                }
+                0 => "holds no ChessBase base; `cbfs unpack` takes out what it holds".to_owned(),
+                many => format!("holds {many} bases; unpack it with `cbfs unpack` and name one"),
+            };
+            return Err(unsupported(path, &what));
+        };
+        let headers = path.join(only);
+        let mut family = Family::among(&headers, names)?;
+        family.inside = Some(tree);
+        Ok(family)
+    }
+
+    /// What the files lie in, if that is no folder on disk.
+    pub fn tree(&self) -> Option<&Arc<dyn Tree>> {
+        self.inside.as_ref()
+    }
+
+    /// Length of a file of the base, and when it was last changed; `None` if it
+    /// has none.
+    pub fn length_and_time(&self, kind: FileKind) -> Option<(u64, SystemTime)> {
+        let path = self.path(kind)?;
+        let Some(tree) = &self.inside else {
+            let stat = fs::metadata(path).ok()?;
+            return Some((stat.len(), stat.modified().ok()?));
+        };
+        let stamp = tree.stamp(path.file_name()?).ok()??;
+        let seconds = u64::try_from(stamp.modified.0).unwrap_or(0);
+        let modified = UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
+        Some((stamp.len, modified.unwrap_or(UNIX_EPOCH)))
     }
 
     fn ensure_complete(&self) -> Result<(), Error> {
@@ -259,6 +314,9 @@ impl Family {
     ///
     /// [`Error::Store`]; [`Error::Io`].
     pub fn store(&self, access: Access, label: &str) -> Result<Store, Error> {
+        if let Some(tree) = &self.inside {
+            return self.store_inside(Arc::clone(tree), access);
+        }
         let directory = self.open_directory().map_err(|source| Error::Io {
             file: self.directory.clone(),
             source,
@@ -313,6 +371,20 @@ impl Family {
         Store::open(Arc::new(directory.clone()), &opening)
     }
 
+    /// As [`store`](Family::store), of what is only read: it has no journal.
+    fn store_inside(&self, tree: Arc<dyn Tree>, access: Access) -> Result<Store, Error> {
+        if access == Access::ReadWrite {
+            return Err(self.store_error()(storage::Error::ReadOnly));
+        }
+        let opening = Opening {
+            journal: &self.journal(),
+            label: "",
+            access: Access::WithoutJournal,
+            belongs: &|name| self.owns(name),
+        };
+        Store::open(tree, &opening).map_err(self.store_error())
+    }
+
     fn open_directory(&self) -> io::Result<DiskDirectory> {
         let headers = self.default_path(FileKind::Headers);
         DiskDirectory::open(&self.directory, headers.file_name().unwrap_or_default())
@@ -361,6 +433,12 @@ impl Family {
     /// writable, by their modes too, and its folder, and none of them may have
     /// a second name.
     pub fn read_only_because(&self) -> Option<String> {
+        if self.inside.is_some() {
+            return Some(format!(
+                "{}: an archive is only read; unpack it with `cbfs unpack` to change the base",
+                self.directory.display()
+            ));
+        }
         let (path, why) = match self.open_directory() {
             Ok(directory) => self.unwritable_because(&directory)?,
             Err(error) => (self.directory.clone(), error.to_string()),
@@ -513,6 +591,16 @@ impl Family {
     /// not UTF-8 are replaced.
     pub fn name(&self) -> Cow<'_, str> {
         self.stem.to_string_lossy()
+    }
+
+    /// The name before the extension that a defect names: that of the base, or
+    /// of the archive that it is in.
+    pub fn name_for(&self, extension: &str) -> String {
+        let outer = split_name(&self.directory);
+        match &self.inside {
+            Some(_) if outer.1 == extension => outer.0.to_string_lossy().into_owned(),
+            _ => self.name().into_owned(),
+        }
     }
 
     /// The directory of the base.

@@ -3,7 +3,9 @@
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 
-use super::{Failure, book, progress};
+use super::password::PasswordFile;
+use super::{Failure, archive, book, progress};
+use crate::archive::{Member, has_name_of_one};
 use crate::book::walk::DEFAULT_POSITIONS;
 use crate::cbh::{self, ChangeError, Database, Family, FileKind, OpenBase, SaveError};
 use crate::escape::Escaped;
@@ -18,7 +20,7 @@ pub(super) const NOT_CHECKED: u8 = 2;
 /// What `cbfs check` takes.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Any file of the base or book
+    /// Any file of the base or book, or an archive
     source: PathBuf,
 
     /// Of an opening book: look for positions that no moves lead to if it has
@@ -31,6 +33,9 @@ pub(super) struct Args {
     /// changes is copied to NAME.before-repair first
     #[arg(long)]
     repair: bool,
+
+    #[command(flatten)]
+    password: PasswordFile,
 }
 
 /// Says what is wrong with a base, each fact when it is found, and how much
@@ -45,6 +50,9 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
             });
         }
         return book::check(opened, args.export_limit, quiet);
+    }
+    if has_name_of_one(&args.source) {
+        return check_archive(args, quiet);
     }
     let mut out = BufWriter::new(io::stdout());
     if args.repair {
@@ -64,6 +72,57 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         return Err(Failure::quiet(DEFECTS));
     }
     Ok(())
+}
+
+/// Says what is wrong with an archive, all members of it, and the base in it.
+fn check_archive(args: &Args, quiet: bool) -> Result<(), Failure> {
+    let not_checked = |failure: Failure| Failure {
+        code: NOT_CHECKED,
+        ..failure
+    };
+    if args.repair {
+        let why = "an archive is only read; unpack it with `cbfs unpack` and repair the base";
+        return Err(not_checked(Failure::about(&args.source, why)));
+    }
+    let archive = archive::open(&args.source, &args.password, None).map_err(not_checked)?;
+    let bytes = archive.members().iter().map(Member::size).sum();
+    let bar = progress::bytes_bar(Some(bytes), quiet);
+    let mut out = BufWriter::new(io::stdout());
+    let (mut damaged, mut written) = (0_u64, Ok(()));
+    let progress = &mut |bytes| {
+        bar.inc(bytes);
+        true
+    };
+    let examined = archive.examine(progress, &mut |fault| {
+        damaged += 1;
+        if written.is_ok() {
+            let (path, offset) = (archive.path().display(), fault.offset);
+            let line = format_args!("{path} at {offset:#x}: {}", fault.what);
+            written = bar.suspend(|| writeln!(out, "{}", Escaped(line)));
+        }
+    });
+    bar.finish_and_clear();
+    written
+        .and_then(|()| out.flush())
+        .map_err(|error| Failure::output(&error))?;
+    examined.map_err(|error| not_checked(Failure::about(&args.source, error)))?;
+    // What is wrong with the table was told already.
+    let family = Family::inside(archive.path(), archive.root());
+    let opened = family.and_then(|family| Database::open_family(family, &cbh::Options::default()));
+    let checked = match opened {
+        Ok(database) => check(&database, &mut out, quiet),
+        Err(error) => Err(not_checked(Failure::new(error))),
+    };
+    match checked {
+        // What was found stands there, and is why the rest is not known.
+        Err(failure) if damaged > 0 => Err(Failure {
+            code: DEFECTS,
+            ..failure
+        }),
+        Err(failure) => Err(failure),
+        Ok(0) if damaged == 0 => Ok(()),
+        Ok(_) => Err(Failure::quiet(DEFECTS)),
+    }
 }
 
 /// Checks an open base; gives the number of defects.
@@ -103,7 +162,10 @@ fn write_defect(out: &mut impl Write, family: &Family, defect: &Defect) -> io::R
     let kind = FileKind::ALL
         .into_iter()
         .find(|kind| kind.extension() == *file);
-    let path = family.default_path(kind.unwrap_or(FileKind::Headers));
+    let path = match kind {
+        None if has_name_of_one(family.directory()) => family.directory().to_path_buf(),
+        kind => family.default_path(kind.unwrap_or(FileKind::Headers)),
+    };
     let line = format_args!("{} at {offset:#x}: {what}", path.display());
     writeln!(out, "{}", Escaped(line))?;
     // Between two pictures of the bar, not under one.

@@ -22,16 +22,25 @@ const READY: &str = "ready\n";
 /// A mount that takes longer than this will not come.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Starts this program with `arguments` and waits until it says that the
-/// mount can be used.
-pub(super) fn start(arguments: &[std::ffi::OsString]) -> Result<(), Failure> {
+/// Starts this program with `arguments`, and `input` on its standard input, and
+/// waits until it says that the mount can be used.
+pub(super) fn start(arguments: &[std::ffi::OsString], input: Option<&[u8]>) -> Result<(), Failure> {
+    let stdin = if input.is_some() {
+        Stdio::piped()
+    } else {
+        Stdio::null()
+    };
     let mut child = Command::new("/proc/self/exe")
         .arg0("cbfs")
         .args(arguments)
-        .stdin(Stdio::null())
+        .stdin(stdin)
         .stdout(Stdio::piped())
         .spawn()
         .map_err(|error| Failure::new(format_args!("cannot start the daemon: {error}")))?;
+    if let (Some(mut pipe), Some(input)) = (child.stdin.take(), input) {
+        // One that ended already has said why.
+        let _ = pipe.write_all(input);
+    }
     let (sender, receiver) = mpsc::channel();
     if let Some(output) = child.stdout.take() {
         thread::spawn(move || {

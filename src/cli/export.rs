@@ -15,10 +15,13 @@ use std::thread;
 use indicatif::ProgressBar;
 
 use super::options::parse_code_page;
-use super::{Failure, book, progress, signals};
+use super::password::PasswordFile;
+use super::{Failure, archive, book, progress, signals};
+use crate::archive::{Options, has_name_of_one};
 use crate::book::walk::DEFAULT_POSITIONS;
 use crate::cbh::{self, CodePage, Database, Decoded, GameId, RecordKind};
 use crate::pgn::{self, Permit};
+use crate::vfs::open_base;
 
 /// Records rendered at a time by one core.
 const STRETCH: u32 = 256;
@@ -32,7 +35,7 @@ const PIECES: usize = 4;
 /// What `cbfs export` takes.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Any file of the base or book
+    /// Any file of the base or book, or an archive
     source: PathBuf,
 
     /// Write to this file, whole or not at all; standard output otherwise
@@ -51,6 +54,9 @@ pub(super) struct Args {
     /// Of an opening book, write at most so many positions
     #[arg(long, value_name = "POSITIONS", default_value_t = DEFAULT_POSITIONS)]
     export_limit: u32,
+
+    #[command(flatten)]
+    password: PasswordFile,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -90,7 +96,12 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let options = cbh::Options {
         code_page: args.codepage,
     };
-    let database = Database::open(&args.source, &options).map_err(Failure::new)?;
+    let archives = if has_name_of_one(&args.source) {
+        archive::options(&args.source, &args.password, args.codepage)?
+    } else {
+        Options::default()
+    };
+    let database = open_base(&args.source, &options, &archives).map_err(Failure::new)?;
     let bar = progress::bar(database.last_id(), quiet);
     let unreadable = match &args.output {
         None => write_games(&database, &mut io::stdout().lock(), &bar)

@@ -27,7 +27,7 @@ pub(super) fn run(arguments: &[OsString]) -> Result<(), Failure> {
     let mounted = if is_fake {
         mount::check(&args).map(|_| ())
     } else {
-        daemon::start(&args.for_daemon(0, false))
+        daemon::start(&args.for_daemon(0, false), None)
     };
     mounted.map_err(|failure| Failure {
         code: FAILED,

@@ -1,16 +1,19 @@
 //! `cbfs info`.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
-use std::{fmt, fs};
 
 use serde_json::json;
 
 use super::options::parse_code_page;
-use super::{Failure, book, print};
+use super::password::PasswordFile;
+use super::{Failure, archive, book, print};
+use crate::archive::{Archive, has_name_of_one};
 use crate::cbh::{self, CodePage, Database, Decoded, FileKind, GameId, GuidingText, RecordKind};
 use crate::escape::{self, push_line};
 use crate::game::Defect;
+use crate::vfs::open_archived;
 
 /// Records read at once.
 const RECORDS: u32 = 4096;
@@ -21,7 +24,7 @@ const FEW_RECORDS: u32 = 1 << 14;
 /// What `cbfs info` takes.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Any file of the base or book
+    /// Any file of the base or book, or an archive
     source: PathBuf,
 
     /// Code page of names and texts that are not UTF-8, as 1251 or cp1250;
@@ -32,6 +35,9 @@ pub(super) struct Args {
     /// For programs
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    password: PasswordFile,
 }
 
 /// What there is in a base.
@@ -61,6 +67,8 @@ struct Defects {
 /// All that is said of a base.
 struct Report<'a> {
     database: &'a Database,
+    /// What it is in, if that is an archive.
+    archive: Option<&'a Archive>,
     defects: Defects,
     counts: Counts,
     members: Vec<Member>,
@@ -78,7 +86,16 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let options = cbh::Options {
         code_page: args.codepage,
     };
-    let database = Database::open(&source, &options).map_err(Failure::new)?;
+    let is_archive = has_name_of_one(&source);
+    let opened = is_archive.then(|| archive::open(&source, &args.password, args.codepage));
+    let archive = opened.transpose()?;
+    let database = match &archive {
+        None => Database::open(&source, &options).map_err(Failure::new)?,
+        Some(archive) => match open_archived(archive, &options) {
+            Ok(database) => database,
+            Err(why) => return without_base(archive, &why, args.json),
+        },
+    };
     let report = Report {
         counts: count(&database).map_err(Failure::new)?,
         defects: find_defects(&database).map_err(Failure::new)?,
@@ -89,6 +106,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
             "detected"
         },
         database: &database,
+        archive: archive.as_deref(),
     };
     let text = if args.json {
         as_json(&report)
@@ -96,6 +114,17 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         as_text(&report)
     };
     print(text.as_bytes())
+}
+
+/// Says what is in an archive without a base that can be read.
+fn without_base(archive: &Archive, why: &str, json: bool) -> Result<(), Failure> {
+    if json {
+        let all = json!({ "kind": "archive", "archive": archive::as_json(archive), "why": why });
+        print(escape::json(&format!("{all:#}\n")).as_bytes())?;
+    } else {
+        print(archive::table(archive).as_bytes())?;
+    }
+    Err(Failure::new(why))
 }
 
 fn count(database: &Database) -> Result<Counts, cbh::Error> {
@@ -164,9 +193,9 @@ fn members(database: &Database) -> Vec<Member> {
     FileKind::ALL
         .into_iter()
         .map(|kind| {
-            let path = database.family().path(kind);
-            let present = path.and_then(|path| {
-                let bytes = fs::metadata(path).ok()?.len();
+            let family = database.family();
+            let present = family.path(kind).and_then(|path| {
+                let (bytes, _) = family.length_and_time(kind)?;
                 Some((path.to_path_buf(), bytes))
             });
             Member { kind, present }
@@ -189,7 +218,7 @@ fn as_text(report: &Report<'_>) -> String {
     } = report;
     let (stem, directory) = (database.family().name(), database.family().directory());
     let directory = directory.display();
-    let mut text = String::new();
+    let mut text = report.archive.map(archive::table).unwrap_or_default();
     let mut line = |message: fmt::Arguments<'_>| push_line(&mut text, message);
     line(format_args!("{stem}: ChessBase database in {directory}"));
     let numbers = [
@@ -269,6 +298,7 @@ fn as_json(report: &Report<'_>) -> String {
         .map_or(0, |time| time.as_secs());
     let all = json!({
         "kind": "database",
+        "archive": report.archive.map(archive::as_json),
         "name": database.family().name(),
         "directory": database.family().directory().to_string_lossy(),
         "games": counts.games,

@@ -14,6 +14,7 @@
 //! `mount -t fuse.cbfs` and ends with the codes of mount(8): 0, 1 for a
 //! command line that makes no sense, 32 if it could not be mounted.
 
+mod archive;
 mod book;
 mod check;
 mod compact;
@@ -25,11 +26,14 @@ mod info;
 mod logging;
 mod mount;
 mod options;
+mod pack;
+mod password;
 mod places;
 mod progress;
 mod server;
 mod signals;
 mod umount;
+mod unpack;
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -90,6 +94,13 @@ enum Command {
     /// Nothing is changed. Ends with 0 if the base is sound, with 1 if it has
     /// defects, with 2 if it could not be checked.
     Check(check::Args),
+    /// Take an archive (.cbv, .cbz) apart: all its files, or none of them
+    ///
+    /// Only new files are made, and only in that directory. A base in an archive
+    /// can be mounted, exported and checked without being unpacked.
+    Unpack(unpack::Args),
+    /// Make an archive of all files of a base, whole or not at all
+    Pack(pack::Args),
     /// Print completions for a shell
     Completions {
         /// The shell
@@ -182,6 +193,8 @@ fn run(cli: Cli, messages: Arc<Messages>) -> Result<(), Failure> {
         Command::Import(args) => import::run(&args, cli.quiet),
         Command::Compact(args) => compact::run(&args, cli.quiet),
         Command::Check(args) => check::run(&args, cli.quiet),
+        Command::Unpack(args) => unpack::run(&args, cli.quiet),
+        Command::Pack(args) => pack::run(&args, cli.quiet),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "cbfs", &mut script);

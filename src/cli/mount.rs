@@ -13,11 +13,16 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use sd_notify::NotifyState;
 
 use super::options::{MountOptions, Writing, parse_code_page, parse_size, parse_source_map};
+use super::password::{self, PasswordFile};
 use super::{Failure, daemon, places, signals};
+use crate::archive::{self, BlockCache};
 use crate::cbh::{self, CodePage};
 use crate::fuse::{self, Mount, Mounted, Outcome, Stopper, mount_at};
 use crate::vfs::book::{GamesOptions, SourceMap};
 use crate::vfs::{self, BookOptions, BookSource, DatabaseSource, Folder, Messages, Vfs, Writer};
+
+/// So much of the memory of caches is for blocks of archives.
+const BLOCKS_SHARE: usize = 8;
 
 /// Between two looks whether another daemon has ended.
 const BREATH: Duration = Duration::from_millis(10);
@@ -27,7 +32,7 @@ const BREATH: Duration = Duration::from_millis(10);
 #[command(after_help = "\
 Options of -o: ro, rw (by itself a mount can be written where the base can),
 allow_other, allow_root, auto_unmount, nonempty, uid=N, gid=N, cache_size=SIZE,
-scratch_size=SIZE, codepage=PAGE, drop_foreign_tags, export_limit=N,
+scratch_size=SIZE, codepage=PAGE, password_file=FILE, drop_foreign_tags, export_limit=N,
 source_map=FROM=TO, readdirplus=auto|on|off, fsname=NAME, xattr (games have
 extended attributes user.cbh.white and so on), and those of mount(8). A comma
 in a value is written \\, and a backslash before a comma or another one \\\\.
@@ -35,7 +40,8 @@ in a value is written \\, and a backslash before a comma or another one \\\\.
 The mount ends with `cbfs umount`, `umount`, `fusermount3 -u`, or when the
 daemon gets SIGTERM or SIGINT; also while it is in use. SIGHUP is ignored.")]
 pub(super) struct Args {
-    /// Any file of the base or opening book, or a directory of them
+    /// Any file of the base or opening book, an archive (.cbv, .cbz), or a
+    /// directory of them
     pub(super) source: PathBuf,
 
     /// An empty directory
@@ -77,6 +83,9 @@ pub(super) struct Args {
     #[arg(long, value_name = "FROM=TO", value_parser = parse_source_map)]
     pub(super) source_map: Vec<SourceMap>,
 
+    #[command(flatten)]
+    pub(super) password: password::PasswordFile,
+
     /// Where the daemon logs to, instead of the system's log
     #[arg(long, value_name = "FILE", conflicts_with = "foreground")]
     pub(super) log_file: Option<PathBuf>,
@@ -117,6 +126,9 @@ impl Args {
         if let Some(file) = &self.log_file {
             arguments.extend(["--log-file".into(), file.into()]);
         }
+        if let Some(file) = &self.password.password_file {
+            arguments.extend(["--password-file".into(), file.into()]);
+        }
         let places = [self.source.clone().into(), self.mountpoint.clone().into()];
         arguments.push("--".into());
         arguments.extend(places);
@@ -135,8 +147,15 @@ pub(super) fn run(
         return serve(args, messages);
     }
     // What is wrong with the options is told without starting anything.
-    MountOptions::parse(&args.options).map_err(Failure::new)?;
-    daemon::start(&args.for_daemon(verbose, quiet))
+    let options = MountOptions::parse(&args.options).map_err(Failure::new)?;
+    let file = args.password.password_file.as_ref();
+    let file = file.or(options.password_file.as_ref());
+    let input = password::for_daemon(&args.source, file.map(PathBuf::as_path))?;
+    let mut args = args.clone();
+    if input.is_some() {
+        args.password.password_file = Some(PathBuf::from("-"));
+    }
+    daemon::start(&args.for_daemon(verbose, quiet), input.as_deref())
 }
 
 /// Checks all that can be checked without mounting.
@@ -171,7 +190,20 @@ fn serve(args: &Args, messages: Arc<Messages>) -> Result<(), Failure> {
     check_not_covered(&source, &args.mountpoint)?;
     let books = book_options(args, &options);
     let writer = (options.writing != Writing::Off).then(|| writer(args, &options));
-    let (shown, vfs) = open(&source, reading, (books, writer), &vfs_options)?;
+    let mut vfs_options = vfs_options;
+    let blocks = vfs_options.cache_bytes / BLOCKS_SHARE;
+    let file = PasswordFile {
+        password_file: (args.password.password_file.clone()).or(options.password_file.clone()),
+    };
+    let archives = archive::Options {
+        password: file.password_of(&source)?,
+        blocks: BlockCache::new(blocks),
+        ..archive::Options::default()
+    };
+    if source.is_dir() || archive::has_name_of_one(&source) {
+        vfs_options.cache_bytes -= blocks;
+    }
+    let (shown, vfs) = open(&source, reading, (books, writer, archives), &vfs_options)?;
     let is_writable = is_writable(&options, &source, &vfs)?;
     let outside = outside(args, &options, &shown, is_writable);
     let mounted = Mounted::new(Arc::new(vfs), &args.mountpoint, &outside).map_err(Failure::new)?;
@@ -217,17 +249,18 @@ fn book_options(args: &Args, options: &MountOptions) -> BookOptions {
 fn open(
     source: &Path,
     reading: cbh::Options,
-    (books, writer): (BookOptions, Option<Writer>),
+    (books, writer, archives): (BookOptions, Option<Writer>, archive::Options),
     options: &vfs::Options,
 ) -> Result<(PathBuf, Vfs), Failure> {
     if source.is_dir() {
         allow_many_files();
         let folder = Folder::new(source, reading, places::cache());
-        let folder = folder.with_books(books).written_by(writer);
+        let folder = folder.with_books(books).with_archives(archives);
+        let folder = folder.written_by(writer);
         let vfs = Vfs::shelf(folder, options).map_err(Failure::new)?;
         if !vfs.has_bases() {
             log::warn!(
-                "{}: no base or opening book lies directly in it, so nothing is shown yet",
+                "{}: no base, archive or opening book lies directly in it, so nothing is shown yet",
                 source.display()
             );
         }
@@ -241,7 +274,8 @@ fn open(
     let headers = DatabaseSource::new(source, reading, None)
         .headers()
         .map_err(Failure::new)?;
-    let base = DatabaseSource::new(&headers, reading, places::cache()).written_by(writer);
+    let base = DatabaseSource::new(&headers, reading, places::cache());
+    let base = base.with_archives(archives).written_by(writer);
     let vfs = Vfs::open(Box::new(base), options).map_err(Failure::new)?;
     Ok((headers, vfs))
 }

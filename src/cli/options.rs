@@ -1,5 +1,7 @@
 //! `-o`: options by the names that mount(8) and FUSE programs know.
 
+use std::path::PathBuf;
+
 use fuser::MountOption;
 
 use crate::cbh::CodePage;
@@ -83,6 +85,7 @@ pub(super) struct MountOptions {
     pub(super) auto_unmount: bool,
     pub(super) nonempty: bool,
     pub(super) source_name: Option<String>,
+    pub(super) password_file: Option<PathBuf>,
     pub(super) flags: Vec<MountOption>,
 }
 
@@ -166,6 +169,7 @@ impl MountOptions {
         match key {
             "uid" => self.uid = Some(number()?),
             "gid" => self.gid = Some(number()?),
+            "password_file" => self.password_file = Some(PathBuf::from(value)),
             "fsname" => self.source_name = Some(value.to_owned()),
             "cache_size" => self.cache_bytes = Some(size()?),
             "scratch_size" => self.scratch_bytes = Some(size()?),

@@ -31,6 +31,7 @@
 //! one link, which says that nobody counted: to count, all games would have
 //! to be looked at.
 
+mod archived;
 mod change;
 mod columns;
 mod directory;
@@ -46,6 +47,7 @@ mod saving;
 mod source;
 mod whole;
 
+pub use self::archived::{open_archived, open_base};
 pub(super) use self::source::{Base, Relisting, identity, modified};
 pub use self::source::{DatabaseSource, Folder, Writer};
 
@@ -655,7 +657,11 @@ impl Volume for DatabaseVolume {
             guiding::RENDER_VERSION,
             self.options
         );
-        for path in source::files_of(self.database.family()) {
+        let family = self.database.family();
+        let archive = family.tree().map(|_| family.directory());
+        let is_inside = archive.is_some();
+        let files = source::files_of(family).filter(|_| !is_inside);
+        for path in files.chain(archive) {
             let file = fs::metadata(path).ok()?;
             line.push(' ');
             line.push_str(&source::identity(&file));

@@ -53,6 +53,28 @@ impl Database {
         Ok(database)
     }
 
+    /// As [`open`](Database::open), of a base whose files were found already,
+    /// as those [inside](Family::inside) an archive.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Database::open).
+    pub fn open_family(family: Family, options: &Options) -> Result<Database, Error> {
+        let store = Arc::new(family.store(Access::ReadOnly, "")?);
+        let saves = store.saves();
+        let open = |path: &Path| open_stored(path, |name| store.file(name));
+        let mut database = Database::open_with(family, options, &open)?;
+        database.store = Some((store, saves));
+        Ok(database)
+    }
+
+    /// The same with these defects beside its own: of what its files lie in.
+    #[must_use]
+    pub fn with_defects(mut self, defects: impl IntoIterator<Item = Defect>) -> Database {
+        self.defects.extend(defects);
+        self
+    }
+
     /// The base as its store shows it now, opened as this one was.
     ///
     /// # Errors
@@ -136,8 +158,7 @@ impl Database {
         let tags = files.optional_entities(FileKind::Tags, &mut defects)?;
         let extras = files.optional_with(FileKind::TournamentExtras, TournamentExtras::open)?;
         let top_games = files.optional_with(FileKind::TopGames, TopGames::open)?;
-        let metadata = fs::metadata(family.default_path(FileKind::Headers));
-        let modified = metadata.and_then(|metadata| metadata.modified());
+        let modified = family.length_and_time(FileKind::Headers);
         let tournaments = files.entities(FileKind::Tournaments, &mut defects)?;
         let annotations = files.required(FileKind::Annotations)?;
         let page = match options.code_page {
@@ -148,7 +169,7 @@ impl Database {
         Ok(Database {
             page,
             is_page_given: options.code_page.is_some(),
-            modified: modified.unwrap_or(UNIX_EPOCH),
+            modified: modified.map_or(UNIX_EPOCH, |(_, modified)| modified),
             header,
             last_id,
             moves: files.required(FileKind::Moves)?,

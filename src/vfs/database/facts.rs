@@ -120,7 +120,10 @@ impl DatabaseVolume {
             record,
             file: defect.file,
             offset: defect.offset,
-            line: format!("{place}{}{defect}", self.database.family().name()),
+            line: format!(
+                "{place}{}{defect}",
+                self.database.family().name_for(defect.file)
+            ),
         }
     }
 

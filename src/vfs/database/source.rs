@@ -12,8 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::DatabaseVolume;
+use super::archived;
 use super::change::error_of_store;
 use super::saving::Saving;
+use crate::archive;
 use crate::cbh::{Database, Error, Family, FileKind, Options};
 use crate::storage::{self, Access, Store, folder_of};
 use crate::vfs::book::stem_of;
@@ -39,6 +41,8 @@ pub struct DatabaseSource {
     caches: Option<PathBuf>,
     /// Who changes it, if it is to be changed.
     writer: Option<Writer>,
+    /// How it is read if it is an archive.
+    archives: archive::Options,
     known: Mutex<Known>,
 }
 
@@ -140,8 +144,21 @@ impl DatabaseSource {
             options,
             caches,
             writer: None,
+            archives: archive::Options::default(),
             known: Mutex::default(),
         }
+    }
+
+    /// The same, an archive being read as these options say.
+    #[must_use]
+    pub fn with_archives(mut self, archives: archive::Options) -> DatabaseSource {
+        self.archives = archives;
+        self
+    }
+
+    /// Whether it is an archive, by its name.
+    fn is_archive(&self) -> bool {
+        archive::has_name_of_one(&self.path)
     }
 
     /// The same, to be changed by `writer`, if it can be.
@@ -233,12 +250,15 @@ impl DatabaseSource {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The `.cbh`.
+    /// The `.cbh`, or the archive.
     ///
     /// # Errors
     ///
     /// See [`Family::locate`].
     pub fn headers(&self) -> Result<PathBuf, Error> {
+        if self.is_archive() {
+            return Ok(self.path.clone());
+        }
         Ok(Family::locate(&self.path)?.default_path(FileKind::Headers))
     }
 }
@@ -323,6 +343,9 @@ fn is_of_another_base(error: &Error) -> bool {
 impl Source for DatabaseSource {
     fn open(&self) -> Result<Box<dyn Volume>, String> {
         let told = |error: Error| error.to_string();
+        if self.is_archive() {
+            return archived::volume(&self.path, self.options, &self.archives);
+        }
         let (database, saving) = match self.open_to_write().map_err(told)? {
             Ok((database, saving)) => (database, Ok(saving)),
             Err(why) => (self.open_to_read().map_err(told)?, Err(why)),
@@ -340,6 +363,9 @@ impl Source for DatabaseSource {
     }
 
     fn state(&self) -> String {
+        if self.is_archive() {
+            return identities([self.path.as_path()].into_iter());
+        }
         let mut known = self.known();
         let target = match &known.family {
             Some(Ok(family)) => family.directory().to_path_buf(),
@@ -373,6 +399,7 @@ impl Source for DatabaseSource {
     }
 
     fn guess(&self) -> u64 {
+        // Packed, a game takes about as much as its record does on disk.
         fs::metadata(&self.path).map_or(0, |stat| stat.len() / RECORD_BYTES)
     }
 
@@ -381,6 +408,9 @@ impl Source for DatabaseSource {
     }
 
     fn is_gone(&self) -> bool {
+        if self.is_archive() {
+            return !self.path.exists();
+        }
         Family::locate(&self.path).is_err()
     }
 
@@ -473,6 +503,7 @@ pub struct Folder {
     book_options: BookOptions,
     caches: Option<PathBuf>,
     writer: Option<Writer>,
+    archives: archive::Options,
     relisting: Mutex<Relisting>,
 }
 
@@ -480,10 +511,10 @@ pub struct Folder {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::vfs) struct Base {
     /// As its directory is called: its stem, as a file name. One that several
-    /// would have is that of the first; a book then has its extension too, and
-    /// others end in ` ~2` and so on.
+    /// would have is that of the first; a book or an archive then has its
+    /// extension too, and others end in ` ~2` and so on.
     pub(in crate::vfs) name: String,
-    /// Its `.cbh`, or the file that stands for the book.
+    /// Its `.cbh`, its archive, or the file that stands for the book.
     pub(in crate::vfs) path: PathBuf,
 }
 
@@ -497,8 +528,16 @@ impl Folder {
             book_options: BookOptions::default(),
             caches,
             writer: None,
+            archives: archive::Options::default(),
             relisting: Mutex::default(),
         }
+    }
+
+    /// The same with archives that are read as these options say.
+    #[must_use]
+    pub fn with_archives(mut self, archives: archive::Options) -> Folder {
+        self.archives = archives;
+        self
     }
 
     /// The same, to be changed by `writer`, as far as they can be.
@@ -544,14 +583,15 @@ impl Folder {
         for entry in fs::read_dir(&self.path).map_err(told)? {
             let entry = entry.map_err(told)?;
             let path = entry.path();
-            if is_headers(&path) || is_book(&path) {
+            if is_headers(&path) || is_book(&path) || is_archive(&path) {
                 let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
                 if is_link { &mut links } else { &mut paths }.push(path);
             }
         }
         add_links(&mut paths, links);
-        // A book has the extension to its name where a base has that.
-        paths.sort_by_key(|path| (BookSource::stands_for_one(path), path.clone()));
+        // A book or an archive has the extension to its name where a base has
+        // that.
+        paths.sort_by_key(|path| (rank(path), path.clone()));
         Ok(Some(named(paths)))
     }
 
@@ -561,6 +601,7 @@ impl Folder {
             return Box::new(BookSource::new(path, self.book_options.clone()));
         }
         let base = DatabaseSource::new(path, self.options, self.caches.clone());
+        let base = base.with_archives(self.archives.clone());
         Box::new(base.written_by(self.writer.clone()))
     }
 }
@@ -581,6 +622,21 @@ fn add_links(paths: &mut Vec<PathBuf>, mut links: Vec<PathBuf>) {
 fn is_headers(path: &Path) -> bool {
     let extension = path.extension().map(OsStr::to_ascii_lowercase);
     extension.is_some_and(|extension| extension == FileKind::Headers.extension()) && is_shown(path)
+}
+
+/// Whether this is an archive.
+fn is_archive(path: &Path) -> bool {
+    archive::has_name_of_one(path) && is_shown(path)
+}
+
+/// Which of several with one name has it: a base before an archive, and that
+/// before a book.
+fn rank(path: &Path) -> u8 {
+    match path {
+        path if BookSource::stands_for_one(path) => 2,
+        path if archive::has_name_of_one(path) => 1,
+        _ => 0,
+    }
 }
 
 /// Whether this is the file that stands for a book.
@@ -610,7 +666,7 @@ fn named(paths: Vec<PathBuf>) -> Vec<Base> {
             continue;
         }
         let mut plain = names::shown(&stem);
-        if taken.contains(&plain) && BookSource::stands_for_one(&path) {
+        if taken.contains(&plain) && rank(&path) > 0 {
             plain = names::shown(&format!("{plain}.{}", extension.to_string_lossy()));
         }
         let mut name = plain.clone();
@@ -647,6 +703,9 @@ mod tests {
             "e.ctb",
             ".e.ctg",
             "x.cbh.bak",
+            "a.cbv",
+            "g.CBZ",
+            ".g.cbv",
         ] {
             fs::write(directory.path().join(name), "").unwrap();
         }
@@ -654,7 +713,7 @@ mod tests {
         let folder = Folder::new(directory.path(), Options::default(), None);
         let bases = folder.list_if_changed().unwrap().unwrap();
         let names: Vec<&str> = bases.iter().map(|base| base.name.as_str()).collect();
-        assert_eq!(names, ["B", "a", "a.ctg", "b", "e"]);
+        assert_eq!(names, ["B", "a", "a.cbv", "a.ctg", "b", "e", "g"]);
     }
 
     #[test]

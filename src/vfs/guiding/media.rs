@@ -4,14 +4,18 @@
 //! Shown are the regular files directly in the folder. Symbolic links are not
 //! followed, neither in the folder nor the folder itself: a base from
 //! elsewhere shall not show files of this computer. What is shown is fixed
-//! when first asked for; sizes and contents are those the files have.
+//! when first asked for; sizes and contents are those the files have. The
+//! folders of a base in an archive are in it too.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
 use std::fs::File;
+use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use nix::dir::{Dir, Type};
@@ -22,7 +26,8 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_enco
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::MEDIA_FILE;
-use crate::cbh::CodePage;
+use crate::cbh::{CodePage, Family};
+use crate::storage::{ReadBuffer, Tree};
 use crate::vfs::volume::{Ino, Node, NodeKind, Size};
 use crate::vfs::{Error, names};
 
@@ -57,7 +62,14 @@ pub(in crate::vfs) struct Media {
 #[derive(Debug)]
 struct Folder {
     path: PathBuf,
-    descriptor: OwnedFd,
+    place: Place,
+}
+
+/// Where the files of a folder lie.
+#[derive(Debug)]
+enum Place {
+    Disk(OwnedFd),
+    Inside(Arc<dyn Tree>),
 }
 
 #[derive(Debug)]
@@ -69,26 +81,52 @@ struct MediaFile {
 }
 
 impl Media {
+    /// Lists the media folders of a base. Names that are not UTF-8 are in
+    /// `page`.
+    pub(in crate::vfs) fn of(family: &Family, page: CodePage) -> Media {
+        let Some(tree) = family.tree() else {
+            return Media::open(family.media_folders(), page);
+        };
+        let mut media = Media::default();
+        let mut suffixes = HashMap::new();
+        for path in family.media_folders() {
+            if let Some(folder) = tree.folder(path.file_name().unwrap_or_default()) {
+                let names = files_in(folder.as_ref());
+                media.add_all(path, Place::Inside(folder), names, page, &mut suffixes);
+            }
+        }
+        media
+    }
+
     /// Lists the folders among `paths`; of two files with one name, the one
     /// in the earlier folder has it. Names that are not UTF-8 are in `page`.
-    pub(in crate::vfs) fn open(paths: &[PathBuf], page: CodePage) -> Media {
+    fn open(paths: &[PathBuf], page: CodePage) -> Media {
         let mut media = Media::default();
         let mut suffixes = HashMap::new();
         for path in paths {
             match list(path) {
                 Ok((descriptor, stored)) => {
-                    media.folders.push(Folder {
-                        path: path.clone(),
-                        descriptor,
-                    });
-                    for name in stored {
-                        media.add(name, page, &mut suffixes);
-                    }
+                    media.add_all(path, Place::Disk(descriptor), stored, page, &mut suffixes);
                 }
                 Err(error) => log::warn!("{}: {error}; it is not shown", path.display()),
             }
         }
         media
+    }
+
+    fn add_all(
+        &mut self,
+        path: &Path,
+        place: Place,
+        names: Vec<CString>,
+        page: CodePage,
+        suffixes: &mut HashMap<String, u32>,
+    ) {
+        let path = path.to_path_buf();
+        self.folders.push(Folder { path, place });
+        for name in names {
+            self.add(name, page, suffixes);
+        }
     }
 
     fn add(&mut self, stored: CString, page: CodePage, suffixes: &mut HashMap<String, u32>) {
@@ -164,20 +202,12 @@ impl Media {
 
     fn node_at(&self, at: usize) -> Result<Node, Error> {
         let (file, folder) = self.place(at)?;
-        let stat = fstatat(
-            &folder.descriptor,
-            file.stored.as_c_str(),
-            AtFlags::AT_SYMLINK_NOFOLLOW,
-        )
-        .map_err(|errno| folder.error(errno))?;
-        if !is_regular(&stat) {
-            return Err(Error::NotFound);
-        }
+        let (size, modified) = folder.stat(&file.stored)?;
         Ok(Node {
             ino: Ino::new(MEDIA_FILE, file.number),
-            kind: NodeKind::File(Size::Known(u64::try_from(stat.st_size).unwrap_or(0))),
+            kind: NodeKind::File(Size::Known(size)),
             links: 1,
-            modified: modified(&stat),
+            modified,
         })
     }
 
@@ -197,13 +227,20 @@ impl Media {
     ) -> Result<(), Error> {
         let at = self.by_number.get(&ino.index()).ok_or(Error::NotFound)?;
         let (file, folder) = self.place(*at)?;
+        let descriptor = match &folder.place {
+            Place::Disk(descriptor) => descriptor,
+            Place::Inside(tree) => {
+                let read = read_inside(tree.as_ref(), &file.stored, offset, length, bytes);
+                return read.map_err(|error| folder.damaged(&error));
+            }
+        };
         // Not to wait for a pipe that took the place of the file.
         let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
         let name = file.stored.as_c_str();
-        let opened = openat(&folder.descriptor, name, flags, Mode::empty())
-            .map_err(|errno| folder.error(errno))?;
+        let opened =
+            openat(descriptor, name, flags, Mode::empty()).map_err(|errno| folder.error(errno))?;
         let opened = File::from(opened);
-        let damaged = |error| Error::Damaged(format!("{}: {error}", folder.path.display()));
+        let damaged = |error| folder.damaged(&error);
         let metadata = opened.metadata().map_err(damaged)?;
         if !metadata.is_file() {
             return Err(Error::NotFound);
@@ -217,7 +254,7 @@ impl Media {
             match opened.read_at(rest, offset + (filled - before) as u64) {
                 Ok(0) => break,
                 Ok(count) => filled += count,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(damaged(error)),
             }
         }
@@ -259,6 +296,32 @@ impl Media {
 }
 
 impl Folder {
+    /// Length of a file, and when it was last changed.
+    fn stat(&self, stored: &CStr) -> Result<(u64, SystemTime), Error> {
+        match &self.place {
+            Place::Disk(descriptor) => {
+                let stat = fstatat(descriptor, stored, AtFlags::AT_SYMLINK_NOFOLLOW)
+                    .map_err(|errno| self.error(errno))?;
+                if !is_regular(&stat) {
+                    return Err(Error::NotFound);
+                }
+                let size = u64::try_from(stat.st_size).unwrap_or(0);
+                Ok((size, time(stat.st_mtime, stat.st_mtime_nsec)))
+            }
+            Place::Inside(tree) => {
+                let stamp = tree.stamp(OsStr::from_bytes(stored.to_bytes()));
+                let stamp = stamp.map_err(|error| self.damaged(&error))?;
+                let stamp = stamp.ok_or(Error::NotFound)?;
+                let (seconds, nanoseconds) = stamp.modified;
+                Ok((stamp.len, time(seconds, nanoseconds)))
+            }
+        }
+    }
+
+    fn damaged(&self, error: &io::Error) -> Error {
+        Error::Damaged(format!("{}: {error}", self.path.display()))
+    }
+
     fn error(&self, errno: Errno) -> Error {
         match errno {
             // ELOOP: a symbolic link took the place of the file.
@@ -266,6 +329,29 @@ impl Folder {
             errno => Error::Damaged(format!("{}: {}", self.path.display(), errno.desc())),
         }
     }
+}
+
+/// The names of the files in a folder of an archive, sorted.
+fn files_in(folder: &dyn Tree) -> Vec<CString> {
+    let is_file = |name: &OsStr| folder.stamp(name).is_ok_and(|stamp| stamp.is_some());
+    let names = folder.names().into_iter().filter(|name| is_file(name));
+    names
+        .filter_map(|name| CString::new(name.as_bytes()).ok())
+        .collect()
+}
+
+fn read_inside(
+    folder: &dyn Tree,
+    name: &CStr,
+    offset: u64,
+    length: u32,
+    bytes: &mut Vec<u8>,
+) -> io::Result<()> {
+    let file = folder.open(OsStr::from_bytes(name.to_bytes()))?;
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    let mut buffer = ReadBuffer::default();
+    bytes.extend_from_slice(file.read_up_to(offset, length, &mut buffer)?);
+    Ok(())
 }
 
 /// Opens a folder and lists its regular files, sorted.
@@ -297,12 +383,11 @@ fn is_regular(stat: &FileStat) -> bool {
     stat.st_mode & libc::S_IFMT == libc::S_IFREG
 }
 
-fn modified(stat: &FileStat) -> SystemTime {
-    let nanoseconds = u32::try_from(stat.st_mtime_nsec).unwrap_or(0);
-    match u64::try_from(stat.st_mtime) {
-        Ok(seconds) => UNIX_EPOCH + Duration::new(seconds, nanoseconds),
-        Err(_) => UNIX_EPOCH,
-    }
+fn time(seconds: i64, nanoseconds: i64) -> SystemTime {
+    let seconds = u64::try_from(seconds).unwrap_or(0);
+    let nanoseconds = u32::try_from(nanoseconds).unwrap_or(0);
+    let time = UNIX_EPOCH.checked_add(Duration::new(seconds, nanoseconds));
+    time.unwrap_or(UNIX_EPOCH)
 }
 
 /// FNV-1a, folded: the number of a file stays while others come and go.

@@ -137,10 +137,8 @@ impl GuidingTexts {
 
     /// The files of the media folder.
     pub(super) fn media(&self, database: &Database) -> &Media {
-        self.media.get_or_init(|| {
-            let folders = database.family().media_folders();
-            Arc::new(Media::open(folders, database.code_page()))
-        })
+        self.media
+            .get_or_init(|| Arc::new(Media::of(database.family(), database.code_page())))
     }
 
     fn links(&self, database: &Database) -> &Links {

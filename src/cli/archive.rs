@@ -1,0 +1,91 @@
+//! What several commands do with archives.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+use encoding_rs::Encoding;
+use serde_json::{Value, json};
+
+use super::Failure;
+use super::password::PasswordFile;
+use crate::archive::{self, Archive, Error};
+use crate::cbh::CodePage;
+use crate::escape::Escaped;
+
+/// As the shell tells of a program that a signal ended: SIGINT is 2.
+const INTERRUPTED: u8 = 128 + 2;
+
+/// How the archive at `source` is read.
+pub(super) fn options(
+    source: &Path,
+    password: &PasswordFile,
+    page: Option<CodePage>,
+) -> Result<archive::Options, Failure> {
+    let usual = archive::Options::default();
+    let page = page.and_then(|page| Encoding::for_label(page.name().as_bytes()));
+    Ok(archive::Options {
+        password: password.password_of(source)?,
+        page: page.unwrap_or(usual.page),
+        ..usual
+    })
+}
+
+/// Opens the archive at `source`.
+pub(super) fn open(
+    source: &Path,
+    password: &PasswordFile,
+    page: Option<CodePage>,
+) -> Result<Arc<Archive>, Failure> {
+    let options = options(source, password, page)?;
+    Archive::open(source, &options).map_err(Failure::new)
+}
+
+/// What failed, in a line; a program that was ended says so by its code.
+pub(super) fn failed(error: &Error) -> Failure {
+    match error {
+        Error::Io { source, .. } if source.kind() == std::io::ErrorKind::Interrupted => Failure {
+            code: INTERRUPTED,
+            ..Failure::new("interrupted; nothing was done")
+        },
+        error => Failure::new(error),
+    }
+}
+
+/// The members of an archive, a line each, for people.
+pub(super) fn table(archive: &Archive) -> String {
+    let mut text = String::new();
+    let name = archive.path().file_name().unwrap_or_default();
+    let kind = if archive.is_enciphered() {
+        "ChessBase archive with a password"
+    } else {
+        "ChessBase archive"
+    };
+    // Writing to a string does not fail.
+    let _ = writeln!(text, "{}: {kind}", Escaped(name.to_string_lossy()));
+    for member in archive.members() {
+        let (size, packed) = (member.size(), member.packed());
+        let path = Escaped(member.path());
+        let _ = writeln!(text, "{size:>12}  bytes, {packed} packed, {path}");
+    }
+    text
+}
+
+/// The same for programs.
+pub(super) fn as_json(archive: &Archive) -> Value {
+    let members = archive.members().iter().map(|member| {
+        let modified = member.modified();
+        let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        json!({
+            "name": member.path(),
+            "bytes": member.size(),
+            "packed": member.packed(),
+            "modified": modified.map(|since| since.as_secs()),
+        })
+    });
+    json!({
+        "has_password": archive.is_enciphered(),
+        "members": members.collect::<Vec<_>>(),
+    })
+}

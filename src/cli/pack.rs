@@ -1,0 +1,82 @@
+//! `cbfs pack`.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::password::PasswordFile;
+use super::{Failure, archive, print, progress, signals};
+use crate::archive::{self as format, Input};
+use crate::cbh::Parts;
+use crate::escape::Escaped;
+
+/// What `cbfs pack` takes.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Any file of the base
+    base: PathBuf,
+
+    /// The archive, which must not be there: .cbv, or .cbz for one with a
+    /// password
+    archive: PathBuf,
+
+    #[command(flatten)]
+    password: PasswordFile,
+}
+
+/// Packs, and says what it came to.
+pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
+    let extension = args.archive.extension().unwrap_or_default();
+    let is_cbz = extension.eq_ignore_ascii_case("cbz");
+    if !is_cbz && !extension.eq_ignore_ascii_case("cbv") {
+        let why = "an archive of ChessBase is called .cbv, or .cbz with a password";
+        return Err(Failure::about(&args.archive, why));
+    }
+    if !is_cbz && args.password.password_file.is_some() {
+        let why = "an archive with a password is called .cbz";
+        return Err(Failure::about(&args.archive, why));
+    }
+    if args.archive.symlink_metadata().is_ok() {
+        let why = "is there already, and is not written over; choose another name";
+        return Err(Failure::about(&args.archive, why));
+    }
+    let parts = Parts::of(&args.base).map_err(Failure::new)?;
+    let password = is_cbz
+        .then(|| args.password.new_password(&args.archive))
+        .transpose()?;
+    let options = format::Options {
+        password,
+        ..format::Options::default()
+    };
+    let inputs: Vec<Input<'_>> = (parts.files().iter())
+        .map(|part| Input {
+            path: part.path.clone(),
+            file: part.file.as_ref(),
+            modified: part.modified,
+        })
+        .collect();
+    let bytes: u64 = inputs
+        .iter()
+        .filter_map(|input| input.file.len().ok())
+        .sum();
+    let bar = progress::bytes_bar(Some(bytes), quiet);
+    let ending = signals::block_unless_ignored().map_err(Failure::new)?;
+    let is_ended = signals::mark_when_ended(ending);
+    let progress = &mut |bytes| {
+        bar.inc(bytes);
+        !is_ended.load(Relaxed)
+    };
+    let packed = format::pack(&args.archive, &inputs, &options, progress, &|| {
+        parts.ensure_unchanged()
+    });
+    bar.finish_and_clear();
+    let size = packed.map_err(|error| archive::failed(&error))?;
+    if quiet {
+        return Ok(());
+    }
+    let (count, archive) = (inputs.len(), args.archive.display());
+    let told = format!(
+        "{count} files of {bytes} bytes packed into {size} in {}\n",
+        Escaped(archive)
+    );
+    print(told.as_bytes())
+}
