@@ -10,6 +10,9 @@
 //! nobody is asked for extended attributes unless that is wanted. What was
 //! read once is then read at the speed of any file in memory.
 //!
+//! On a writable mount each text of a game is a file of its own to the kernel,
+//! though `stat` gives the same number: see [`nodes`].
+//!
 //! When a base changes, the kernel is told to ask again for every name it
 //! knows. The answer has the mark of the file's content as its *generation*:
 //! with the same generation the kernel goes on with the file it has, pages and
@@ -21,7 +24,7 @@
 mod kernel;
 mod mounts;
 mod names;
-mod pages;
+mod nodes;
 mod patience;
 mod profile;
 mod requests;
@@ -38,9 +41,9 @@ use std::time::{Duration, SystemTime};
 
 use fuser::{Errno, FileAttr, FileHandle, FileType, FopenFlags, Generation, INodeNo};
 
-use crate::vfs::{Access, Attr, Error, Handle, Ino, NodeKind, Vfs};
+use crate::vfs::{Access, Attr, Error, Handle, Ino, NodeKind, Vfs, Written};
 use kernel::Kernel;
-use pages::Pages;
+use nodes::{Node, Nodes, Writing};
 use patience::Patience;
 use profile::Profile;
 
@@ -77,7 +80,7 @@ pub(crate) struct Adapter {
     /// Whether files have extended attributes.
     pub(crate) xattr: bool,
     profile: Profile,
-    pages: Arc<Pages>,
+    nodes: Arc<Nodes>,
     patience: Patience,
     /// Known once the session has begun.
     kernel: Arc<OnceLock<Kernel>>,
@@ -99,7 +102,7 @@ impl Adapter {
             readdirplus: options.readdirplus,
             xattr: options.xattr,
             profile: Profile::new(options.is_writable),
-            pages: Arc::new(Pages::new()),
+            nodes: Arc::new(Nodes::new()),
             telling: Arc::default(),
             patience: Patience::default(),
         }
@@ -137,12 +140,13 @@ impl Adapter {
 
     /// How long the kernel may keep a name of this, and its attributes.
     fn keep(&self, attr: &Attr) -> (Duration, Duration) {
-        self.profile.keep(attr, self.vfs.is_settled(attr))
+        let is_present = attr.version.is_some();
+        let is_settled = is_present && self.vfs.is_settled(attr);
+        self.profile.keep(attr, is_settled)
     }
 
-    /// What keeps contents of one file apart. A file that can be written is
-    /// one to the kernel whatever its content, since who has it open goes on
-    /// with what becomes of it.
+    /// What keeps contents of one file apart, unless that is its [`Node`]: to
+    /// change it would break the files that are open.
     fn generation(&self, attr: &Attr) -> Generation {
         if self.profile.is_writable {
             Generation(0)
@@ -187,24 +191,106 @@ impl Adapter {
     fn tell_written(&self) {
         let _one = self.telling.lock().unwrap_or_else(PoisonError::into_inner);
         let written = self.vfs.take_written();
-        if !written.names.is_empty() || !written.directories.is_empty() {
+        if written != Written::default() {
             self.kernel.get().inspect(|kernel| kernel.begin_epoch());
         }
     }
 
-    /// Opens a file; gives its handle, and what the kernel may do with it.
-    fn open_file(&self, ino: Ino, access: Access) -> Result<(FileHandle, FopenFlags), Error> {
-        let handle = self.vfs.open_file(ino, access)?;
-        let flags = if access.write {
-            self.pages.forget(ino);
-            FopenFlags::empty()
+    /// Opens a node; gives the handle, and what the kernel may do with its
+    /// pages.
+    fn open_node(
+        &self,
+        node: Node,
+        access: Access,
+        thread: u32,
+    ) -> Result<(FileHandle, FopenFlags), Error> {
+        let (handle, flags) = if access.write {
+            (
+                self.open_to_write(node, access, thread)?,
+                FopenFlags::empty(),
+            )
         } else {
-            self.flags_to_read(ino)
+            self.open_to_read(node, access, thread)?
         };
         Ok((FileHandle(handle.0), flags))
     }
 
-    /// Makes a file and opens it.
+    fn open_to_read(
+        &self,
+        node: Node,
+        access: Access,
+        thread: u32,
+    ) -> Result<(Handle, FopenFlags), Error> {
+        let ino = node.ino();
+        let found = self.nodes.mark_found(thread, node);
+        let handle = self.vfs.open_file(ino, access)?;
+        let attr = self.vfs.attr_open(handle);
+        if let Ok(attr) = &attr
+            && Node::of(attr) == Some(node)
+        {
+            return self.begin_to_read(node, handle, attr.version);
+        }
+        self.vfs.release(handle);
+        attr?;
+        if let Some(mark) = found {
+            let handle = self.vfs.open_earlier(ino, mark)?;
+            return self.begin_to_read(node, handle, None);
+        }
+        self.nodes.send(thread, ino);
+        Err(Error::Stale)
+    }
+
+    /// Opens a node with a handle to its text, which may be an earlier one, and
+    /// has no version then; gives what the kernel may do with the pages.
+    fn begin_to_read(
+        &self,
+        node: Node,
+        handle: Handle,
+        version: Option<u32>,
+    ) -> Result<(Handle, FopenFlags), Error> {
+        let content = self.vfs.content_of(handle);
+        let is_same = |other| self.vfs.content_of(other) == content;
+        match self.nodes.read(node, handle, version, is_same) {
+            Ok(is_kept) if is_kept && content.is_some() => Ok((
+                handle,
+                FopenFlags::FOPEN_NOFLUSH | FopenFlags::FOPEN_KEEP_CACHE,
+            )),
+            Ok(_) => Ok((handle, FopenFlags::FOPEN_NOFLUSH)),
+            Err(error) => {
+                self.vfs.release(handle);
+                Err(error)
+            }
+        }
+    }
+
+    fn open_to_write(&self, node: Node, access: Access, thread: u32) -> Result<Handle, Error> {
+        let ino = node.ino();
+        if Vfs::is_shared(ino) {
+            // It may have become a game.
+            let handle = self.vfs.open_file(ino, access)?;
+            if self.vfs.attr_open(handle)?.ino != ino {
+                self.vfs.release(handle);
+                return Err(Error::Stale);
+            }
+            self.nodes.open(node, handle);
+            return Ok(handle);
+        }
+        if self.nodes.write(thread, node) == Writing::IsElsewhere {
+            return Err(Error::Stale);
+        }
+        if !node.is_draft() {
+            // It is not the node of the text any more.
+            self.vfs.renew(ino);
+        }
+        let opened = self.vfs.open_file(ino, access);
+        match &opened {
+            Ok(handle) => self.nodes.open(node, *handle),
+            Err(_) => self.nodes.give_up(node),
+        }
+        opened
+    }
+
+    /// Makes a file and opens it; gives its node too.
     fn create_file(
         &self,
         directory: Ino,
@@ -212,45 +298,55 @@ impl Adapter {
         access: Access,
         is_exclusive: bool,
         mode: Option<u16>,
-    ) -> Result<(Attr, Handle), Error> {
+    ) -> Result<(Attr, Node, Handle), Error> {
         let name = name.as_bytes();
         let (attr, handle) = self.vfs.create(directory, name, access, is_exclusive)?;
-        self.pages.forget(attr.ino);
         // A game has the mode it has.
         let with_mode = self.vfs.set_attributes(attr.ino, mode, None);
-        Ok((with_mode.unwrap_or(attr), handle))
+        let (attr, node) = if Vfs::is_shared(attr.ino) {
+            (with_mode.unwrap_or(attr), Node(attr.ino.0))
+        } else {
+            (attr, self.nodes.create(attr.ino))
+        };
+        self.nodes.open(node, handle);
+        Ok((attr, node, handle))
     }
 
-    /// What the kernel may do with a file that is opened to be read.
-    fn flags_to_read(&self, ino: Ino) -> FopenFlags {
-        let attr = self.vfs.attr(ino).ok();
-        let attr = attr.filter(|attr| self.vfs.is_settled(attr));
-        let is_known = attr.is_some_and(|attr| self.pages.open(ino, attr.generation));
-        if is_known {
-            FopenFlags::FOPEN_NOFLUSH | FopenFlags::FOPEN_KEEP_CACHE
-        } else {
-            FopenFlags::FOPEN_NOFLUSH
+    /// What `stat` says of a node: of the text that is read through it.
+    fn attr_of_node(&self, node: Node) -> Result<Attr, Error> {
+        if !self.profile.is_writable {
+            return self.vfs.attr(node.ino());
         }
+        while let Some(handle) = self.nodes.user(node) {
+            match self.vfs.attr_open(handle) {
+                // It was closed just now.
+                Err(Error::NotOpen) if self.nodes.user(node) != Some(handle) => {}
+                attr => return attr,
+            }
+        }
+        // Without anybody who has it open any length will do.
+        let attr = self.vfs.attr(node.ino())?;
+        let version = attr.version.filter(|_| Node::of(&attr) == Some(node));
+        Ok(Attr { version, ..attr })
     }
 
     /// Sets length, mode, owner and time, as far as they can be set.
-    fn set_attributes(&self, ino: Ino, wanted: &Wanted) -> Result<Attr, Error> {
+    fn set_attributes(&self, node: Node, wanted: &Wanted) -> Result<Attr, Error> {
+        let ino = node.ino();
         let is_other = |wanted: Option<u32>, owner| wanted.is_some_and(|wanted| wanted != owner);
         if is_other(wanted.uid, self.ownership.uid) || is_other(wanted.gid, self.ownership.gid) {
             return Err(Error::NotPermitted);
         }
-        let mut attr = None;
         if let Some(size) = wanted.size {
-            self.pages.forget(ino);
-            attr = Some(self.vfs.truncate(ino, wanted.handle, size)?);
+            self.vfs.truncate(ino, wanted.handle, size)?;
         }
         if wanted.mode.is_some() || wanted.modified.is_some() {
-            attr = Some(self.vfs.set_attributes(ino, wanted.mode, wanted.modified)?);
+            self.vfs.set_attributes(ino, wanted.mode, wanted.modified)?;
         }
-        match attr {
-            Some(attr) => Ok(attr),
-            None => self.vfs.attr(ino),
+        if let Some(handle) = wanted.handle {
+            return self.vfs.attr_open(handle);
         }
+        self.attr_of_node(node)
     }
 
     /// Attributes of what cannot be read, or not that quickly: they are not
@@ -264,6 +360,7 @@ impl Adapter {
             links: 1,
             modified: SystemTime::UNIX_EPOCH,
             generation: 0,
+            version: Some(0),
         })
     }
 }

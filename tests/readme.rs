@@ -31,6 +31,7 @@ fn every_sentence_on_behaviour_names_tests_that_are_there() {
         "changes",
         "check",
         "cli",
+        "coherence",
         "compact",
         "crash",
         "drafts",

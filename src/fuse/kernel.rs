@@ -9,10 +9,12 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use fuser::{Filesystem, INodeNo, Notifier, Session};
+use fuser::{FileAttr, FileType, Filesystem, INodeNo, Notifier, RequestId, Session};
 
-use crate::vfs::{Changes, Ino};
+use super::nodes::Node;
+use crate::vfs::{Changes, Handle, Ino};
 
 /// Codes of notifications.
 const EXPIRED_NAME: i32 = 3;
@@ -73,6 +75,15 @@ impl Kernel {
         }
     }
 
+    /// Answers a request.
+    ///
+    /// # Errors
+    ///
+    /// That of the connection: it is not answered.
+    pub(super) fn answer(&self, request: RequestId, parts: &[&[u8]]) -> io::Result<()> {
+        self.send(0, request.0, parts)
+    }
+
     /// This name is to be asked for again. Before Linux 6.2 the file it leads
     /// to is forgotten, pages and all.
     fn expire(&self, directory: Ino, name: &[u8]) {
@@ -93,19 +104,92 @@ impl Kernel {
     }
 
     fn notify(&self, code: i32, body: &[u8]) {
-        let length = u32::try_from(16 + body.len()).unwrap_or(0);
-        let mut message = Vec::with_capacity(16 + body.len());
-        message.extend_from_slice(&length.to_ne_bytes());
-        message.extend_from_slice(&code.to_ne_bytes());
-        // No request that it would be the answer to.
-        message.extend_from_slice(&0_u64.to_ne_bytes());
-        message.extend_from_slice(body);
-        match (&self.connection).write(&message) {
+        // There is no request that it would be the answer to.
+        match self.send(code, 0, &[body]) {
             // It does not know the name any more.
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 log::debug!("notification {code}: {error}");
             }
             _ => {}
         }
+    }
+
+    /// Sends a message, which goes in one piece.
+    fn send(&self, code: i32, request: u64, parts: &[&[u8]]) -> io::Result<()> {
+        let length: usize = 16 + parts.iter().map(|part| part.len()).sum::<usize>();
+        let mut message = Vec::with_capacity(length);
+        message.extend_from_slice(&u32::try_from(length).unwrap_or(0).to_ne_bytes());
+        message.extend_from_slice(&code.to_ne_bytes());
+        message.extend_from_slice(&request.to_ne_bytes());
+        for part in parts {
+            message.extend_from_slice(part);
+        }
+        (&self.connection).write(&message).map(|_| ())
+    }
+}
+
+/// What a name leads to (`fuse_entry_out`): a node, how long name and
+/// attributes may be kept, and what `stat` says, the number of the file
+/// included.
+pub(super) fn entry(node: Node, keep: (Duration, Duration), attr: &FileAttr) -> Vec<u8> {
+    let (name, attributes) = keep;
+    let times = [attr.atime, attr.mtime, attr.ctime].map(seconds_of);
+    let kind = match attr.kind {
+        FileType::Directory => libc::S_IFDIR,
+        FileType::Symlink => libc::S_IFLNK,
+        _ => libc::S_IFREG,
+    };
+    let mut entry = Vec::with_capacity(128);
+    let generation = 0_u64;
+    for word in [node.0, generation, name.as_secs(), attributes.as_secs()] {
+        entry.extend_from_slice(&word.to_ne_bytes());
+    }
+    for part in [name.subsec_nanos(), attributes.subsec_nanos()] {
+        entry.extend_from_slice(&part.to_ne_bytes());
+    }
+    for word in [attr.ino.0, attr.size, attr.blocks] {
+        entry.extend_from_slice(&word.to_ne_bytes());
+    }
+    for (seconds, _) in times {
+        entry.extend_from_slice(&seconds.to_ne_bytes());
+    }
+    for (_, nanoseconds) in times {
+        entry.extend_from_slice(&nanoseconds.to_ne_bytes());
+    }
+    let mode = kind | u32::from(attr.perm);
+    let (links, owner) = (attr.nlink, [attr.uid, attr.gid]);
+    let flags = 0;
+    let rest = [
+        mode,
+        links,
+        owner[0],
+        owner[1],
+        attr.rdev,
+        attr.blksize,
+        flags,
+    ];
+    for part in rest {
+        entry.extend_from_slice(&part.to_ne_bytes());
+    }
+    entry
+}
+
+/// What a file that was made is read and written through (`fuse_open_out`).
+pub(super) fn opened(handle: Handle) -> [u8; 16] {
+    // No flags, and no file of another file system.
+    let mut opened = [0; 16];
+    opened[..8].copy_from_slice(&handle.0.to_ne_bytes());
+    opened
+}
+
+/// A time as seconds since 1970 and what is beyond them.
+fn seconds_of(time: SystemTime) -> (i64, u32) {
+    let seconds = |duration: Duration| i64::try_from(duration.as_secs()).unwrap_or(i64::MAX);
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => (seconds(after), after.subsec_nanos()),
+        Err(before) => match before.duration() {
+            before if before.subsec_nanos() == 0 => (-seconds(before), 0),
+            before => (-seconds(before) - 1, 1_000_000_000 - before.subsec_nanos()),
+        },
     }
 }

@@ -18,6 +18,7 @@ use std::thread;
 use fuser::INodeNo;
 
 use super::Adapter;
+use super::nodes::Node;
 use super::session::cores;
 use crate::vfs::Ino;
 
@@ -132,7 +133,7 @@ impl Adapter {
         answer: impl FnOnce(&Adapter) + Send + 'static,
     ) {
         let name = name.map(OsStr::as_bytes);
-        if !self.profile.is_writable || !self.vfs.may_take_long(Ino(ino.0), name) {
+        if !self.profile.is_writable || !self.vfs.may_take_long(Node(ino.0).ino(), name) {
             return answer(self);
         }
         let adapter = self.clone();

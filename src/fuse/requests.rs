@@ -13,6 +13,8 @@ use fuser::{
     Request, TimeOrNow, WriteFlags,
 };
 
+use super::names::Asker;
+use super::nodes::Node;
 use super::{Adapter, Wanted, answer};
 use crate::vfs::{Access, Error, Handle, Ino, RenameMode};
 
@@ -23,12 +25,13 @@ impl Filesystem for Adapter {
         Ok(())
     }
 
-    fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+    fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let directory = Ino(parent.0);
         let work = self.vfs.long_work(directory, Some(name.as_bytes()));
         let name = name.to_owned();
+        let asker = Asker::of(request);
         self.in_time(work, move |this| {
-            this.tell_name(directory, &name, reply);
+            this.tell_name(directory, &name, asker, reply);
         });
     }
 
@@ -36,17 +39,16 @@ impl Filesystem for Adapter {
     fn forget(&self, _: &Request, ino: INodeNo, lookups: u64) {
         // It has no answer, nor an error to tell.
         let _ = answer(format_args!("forgetting {ino:?}"), || {
-            self.vfs.forget(Ino(ino.0), lookups);
+            self.vfs.forget(Node(ino.0).ino(), lookups);
             Ok(())
         });
     }
 
     fn getattr(&self, _: &Request, ino: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        let work = self.vfs.long_work(Ino(ino.0), None);
+        let node = Node(ino.0);
+        let work = self.vfs.long_work(node.ino(), None);
         self.in_time(work, move |this| {
-            match answer(format_args!("stat of {ino:?}"), || {
-                this.vfs.attr(Ino(ino.0))
-            }) {
+            match answer(format_args!("stat of {ino:?}"), || this.attr_of_node(node)) {
                 Ok(attr) => reply.attr(&this.keep(&attr).1, &this.file_attr(&attr)),
                 Err(errno) => reply.error(errno),
             }
@@ -55,20 +57,21 @@ impl Filesystem for Adapter {
 
     fn readlink(&self, _: &Request, ino: INodeNo, reply: ReplyData) {
         match answer(format_args!("readlink of {ino:?}"), || {
-            self.vfs.target(Ino(ino.0))
+            self.vfs.target(Node(ino.0).ino())
         }) {
             Ok(target) => reply.data(&target),
             Err(errno) => reply.error(errno),
         }
     }
 
-    fn open(&self, _: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+    fn open(&self, request: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
         let access = access_of(flags);
         if self.profile.is_writable {
-            let work = self.vfs.long_work(Ino(ino.0), None);
+            let (node, thread) = (Node(ino.0), request.pid());
+            let work = self.vfs.long_work(node.ino(), None);
             self.in_time(work, move |this| {
                 let request = format_args!("opening of {ino:?}");
-                match answer(request, || this.open_file(Ino(ino.0), access)) {
+                match answer(request, || this.open_node(node, access, thread)) {
                     Ok((handle, flags)) => reply.opened(handle, flags),
                     Err(errno) => reply.error(errno),
                 }
@@ -94,17 +97,14 @@ impl Filesystem for Adapter {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
-        let work = self.vfs.long_work(Ino(ino.0), None);
+        let work = self.vfs.long_work(Node(ino.0).ino(), None);
         self.in_time(work, move |this| {
             let request = format_args!("read of {ino:?} at {offset}");
             let read = || {
                 if this.profile.is_writable {
-                    let handle = Handle(handle.0);
-                    // Before the answer makes a page of it.
-                    this.pages.read(Ino(ino.0), this.vfs.content_of(handle));
-                    this.vfs.read_open(handle, offset, size)
+                    this.vfs.read_open(Handle(handle.0), offset, size)
                 } else {
-                    this.vfs.read(Ino(ino.0), offset, size)
+                    this.vfs.read(Node(ino.0).ino(), offset, size)
                 }
             };
             match answer(request, read) {
@@ -134,9 +134,9 @@ impl Filesystem for Adapter {
         offset: u64,
         reply: ReplyDirectory,
     ) {
-        let work = self.vfs.long_work(Ino(ino.0), None);
+        let work = self.vfs.long_work(Node(ino.0).ino(), None);
         self.in_time(work, move |this| {
-            this.tell_names(Ino(ino.0), offset, reply);
+            this.tell_names(Node(ino.0).ino(), offset, reply);
         });
     }
 
@@ -148,9 +148,9 @@ impl Filesystem for Adapter {
         offset: u64,
         reply: ReplyDirectoryPlus,
     ) {
-        let work = self.vfs.long_work(Ino(ino.0), None);
+        let work = self.vfs.long_work(Node(ino.0).ino(), None);
         self.in_time(work, move |this| {
-            this.tell_entries(Ino(ino.0), offset, reply);
+            this.tell_entries(Node(ino.0).ino(), offset, reply);
         });
     }
 
@@ -183,7 +183,7 @@ impl Filesystem for Adapter {
         } else if !name.starts_with(b"user.") {
             reply.error(Errno::ENOTSUP);
         } else {
-            match answer(request, || self.vfs.attribute(Ino(ino.0), name)) {
+            match answer(request, || self.vfs.attribute(Node(ino.0).ino(), name)) {
                 Ok(Some(value)) => give(&value, room, reply),
                 Ok(None) => reply.error(Errno::ENODATA),
                 Err(errno) => reply.error(errno),
@@ -199,7 +199,7 @@ impl Filesystem for Adapter {
         // Each name ends in a zero byte.
         let mut names = Vec::new();
         let listed = answer(format_args!("attributes of {ino:?}"), || {
-            self.vfs.list_attributes(Ino(ino.0), &mut |name| {
+            self.vfs.list_attributes(Node(ino.0).ino(), &mut |name| {
                 names.extend_from_slice(name.as_bytes());
                 names.push(0);
             })
@@ -242,8 +242,8 @@ impl Filesystem for Adapter {
         // Without a handle it is saved at once.
         self.answer_save(ino, None, move |adapter| {
             let request = format_args!("setting attributes of {ino:?}");
-            let ino = Ino(ino.0);
-            match adapter.answer_writing(request, || adapter.set_attributes(ino, &wanted)) {
+            let node = Node(ino.0);
+            match adapter.answer_writing(request, || adapter.set_attributes(node, &wanted)) {
                 Ok(attr) => reply.attr(&adapter.keep(&attr).1, &adapter.file_attr(&attr)),
                 Err(errno) => reply.error(errno),
             }
@@ -252,7 +252,7 @@ impl Filesystem for Adapter {
 
     fn create(
         &self,
-        _: &Request,
+        request: &Request,
         parent: INodeNo,
         name: &OsStr,
         mode: u32,
@@ -264,22 +264,14 @@ impl Filesystem for Adapter {
         let is_exclusive = flags & libc::O_EXCL != 0;
         let mode = u16::try_from(mode & !umask & 0o7777).ok();
         let own = name.to_owned();
+        let asker = Asker::of(request);
         self.answer_save(parent, Some(name), move |adapter| {
             let request = format_args!("making of {} in {parent:?}", own.display());
             let created = adapter.answer_writing(request, || {
                 adapter.create_file(Ino(parent.0), &own, access, is_exclusive, mode)
             });
             match created {
-                Ok((attr, handle)) => {
-                    let (name, attributes) = adapter.keep(&attr);
-                    reply.created(
-                        &name.min(attributes),
-                        &adapter.file_attr(&attr),
-                        adapter.generation(&attr),
-                        FileHandle(handle.0),
-                        FopenFlags::empty(),
-                    );
-                }
+                Ok((attr, node, handle)) => adapter.tell_made(&attr, node, handle, asker, reply),
                 Err(errno) => reply.error(errno),
             }
         });
@@ -300,8 +292,6 @@ impl Filesystem for Adapter {
         let request = format_args!("write to {ino:?} at {offset}");
         let written = answer(request, || {
             self.ensure_writable()?;
-            // The kernel keeps what is written, whatever becomes of it.
-            self.pages.forget(Ino(ino.0));
             self.vfs.write(Handle(handle.0), offset, data)
         });
         match written {
@@ -341,6 +331,7 @@ impl Filesystem for Adapter {
     ) {
         let release = || {
             if self.profile.is_writable {
+                self.nodes.close(Node(ino.0), Handle(handle.0));
                 self.vfs.release(Handle(handle.0));
             }
             Ok(())
@@ -354,7 +345,7 @@ impl Filesystem for Adapter {
         }
         self.answer_save(ino, None, move |adapter| {
             let request = format_args!("fsync of {ino:?}");
-            let fsync = || adapter.vfs.fsync(Ino(ino.0), Some(Handle(handle.0)));
+            let fsync = || adapter.vfs.fsync(Node(ino.0).ino(), Some(Handle(handle.0)));
             confirm(adapter.answer_writing(request, fsync), reply);
         });
     }
@@ -362,7 +353,7 @@ impl Filesystem for Adapter {
     fn fsyncdir(&self, _: &Request, ino: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
         let fsync = || {
             if self.profile.is_writable {
-                self.vfs.fsync_directory(Ino(ino.0))?;
+                self.vfs.fsync_directory(Node(ino.0).ino())?;
             }
             Ok(())
         };
@@ -414,7 +405,8 @@ impl Filesystem for Adapter {
     fn link(&self, _: &Request, ino: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let request = format_args!("link {} to {ino:?}", name.display());
         let linked = self.answer_writing(request, || {
-            self.vfs.link(Ino(ino.0), Ino(parent.0), name.as_bytes())
+            self.vfs
+                .link(Node(ino.0).ino(), Ino(parent.0), name.as_bytes())
         });
         self.tell_entry(linked, reply);
     }

@@ -157,6 +157,7 @@ impl Snapshot {
             links: 1,
             modified: *modified,
             generation: text.mark(),
+            version: Some(0),
         })
     }
 }

@@ -496,6 +496,7 @@ fn attr_with(node: &Node, size: u64, generation: u32) -> Attr {
         links: node.links,
         modified: node.modified,
         generation,
+        version: Some(0),
     }
 }
 

@@ -95,6 +95,7 @@ mod tests {
             links: 1,
             modified: UNIX_EPOCH,
             generation,
+            version: Some(0),
         }
     }
 

@@ -132,6 +132,10 @@ pub struct Attr {
     /// What tells the content of a file from others it had; 0 for
     /// directories.
     pub generation: u32,
+    /// Which of the contents that were told of the file this is, counted from
+    /// 0; `None` for a draft of a game, and for what the file no longer is.
+    /// Always 0 where nothing can be written.
+    pub version: Option<u32>,
 }
 
 impl Attr {
@@ -150,6 +154,7 @@ impl Attr {
             links: node.links,
             modified: node.modified,
             generation: 0,
+            version: Some(0),
         }
     }
 }
@@ -390,7 +395,7 @@ impl Vfs {
                     self.shared.names.add(directory, name);
                     self.call_back_if_over(&slot, before.as_deref());
                 }
-                Ok(self.with_draft(globally(attr, slot.number())))
+                Ok(self.with_names(globally(attr, slot.number())))
             }
             Place::Shelf(shelf, inner) => shelf.lookup(inner, name),
         }
@@ -409,7 +414,7 @@ impl Vfs {
             Place::Shelf(shelf, inner) => shelf.attr(inner),
             Place::Volume(slot, inner) if slot.is_edited() => {
                 let attr = globally(slot.present(inner)?, slot.number());
-                Ok(self.with_draft(attr))
+                Ok(self.with_names(attr))
             }
             Place::Volume(slot, inner) => Ok(globally(slot.attr(inner)?, slot.number())),
         }
@@ -535,7 +540,7 @@ impl Vfs {
             if entry.node.kind != NodeKind::Directory && !about::holds(inner) {
                 names.add(entry.name.as_bytes());
             }
-            let told = |attr| self.with_draft(globally(attr, slot.number()));
+            let told = |attr| self.with_names(globally(attr, slot.number()));
             has_room = listing(&entry, attr.map(|attr| Ok(told(attr?))));
             has_room
         });

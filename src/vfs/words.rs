@@ -34,6 +34,14 @@ impl Words {
         place(&block, ino).swap(word, Relaxed)
     }
 
+    /// Sets the word of `ino` to what `change` makes of the one before; gives
+    /// what it made.
+    pub(super) fn update(&self, ino: Ino, change: impl Fn(u64) -> u64) -> u64 {
+        let block = self.block(ino.0 / BLOCK);
+        let block = block.unwrap_or_else(|| self.new_block(ino.0 / BLOCK));
+        update(place(&block, ino), change)
+    }
+
     /// For words of which most lie next to the one before.
     pub(super) fn in_order(&self) -> WordsInOrder<'_> {
         WordsInOrder {
@@ -105,12 +113,12 @@ impl WordsInOrder<'_> {
             .map_or(0, |block| place(block, ino).load(Relaxed))
     }
 
-    /// As [`Words::set`].
-    pub(super) fn set(&mut self, ino: Ino, word: u64) -> u64 {
+    /// As [`Words::update`].
+    pub(super) fn update(&mut self, ino: Ino, change: impl Fn(u64) -> u64) -> u64 {
         self.find(ino.0 / BLOCK);
         match self.at_hand(ino.0 / BLOCK) {
-            Some(block) => place(block, ino).swap(word, Relaxed),
-            None => self.words.set(ino, word),
+            Some(block) => update(place(block, ino), change),
+            None => self.words.update(ino, change),
         }
     }
 
@@ -131,6 +139,17 @@ pub(super) fn empty_block() -> Arc<Block> {
     Arc::new([const { AtomicU64::new(0) }; BLOCK_WORDS])
 }
 
+fn update(word: &AtomicU64, change: impl Fn(u64) -> u64) -> u64 {
+    let mut before = word.load(Relaxed);
+    loop {
+        let after = change(before);
+        match word.compare_exchange_weak(before, after, Relaxed, Relaxed) {
+            Ok(_) => return after,
+            Err(other) => before = other,
+        }
+    }
+}
+
 fn place(block: &Block, ino: Ino) -> &AtomicU64 {
     #[expect(clippy::indexing_slicing, reason = "the remainder is below BLOCK")]
     &block[usize::try_from(ino.0 % BLOCK).unwrap_or(0)]
@@ -148,10 +167,13 @@ mod tests {
         assert_eq!((in_order.get(near), in_order.get(far)), (0, 0));
         words.set(near, 5);
         assert_eq!(in_order.get(near), 5);
-        assert_eq!(in_order.set(near, 6), 5);
-        assert_eq!((words.get(near), in_order.set(far, 7)), (6, 0));
+        assert_eq!(in_order.update(near, |word| word + 1), 6);
+        assert_eq!((words.get(near), in_order.update(far, |_| 7)), (6, 7));
         words.set(far, 8);
         assert_eq!((in_order.get(far), in_order.get(near)), (8, 6));
         assert_eq!(words.count(Ino::new(1, 0), far), 2);
+        assert_eq!(in_order.update(near, |word| word + 1), 7);
+        assert_eq!(words.update(near, |word| word * 2), 14);
+        assert_eq!(words.update(Ino::new(2, 1), |word| word + 3), 3);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use super::{Attr, Bytes, Error, Ino, NodeKind, Vfs};
+use super::{Attr, Bytes, Error, Ino, NodeKind, Place, Vfs, drafts};
 
 /// An open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -145,6 +145,15 @@ impl Vfs {
         self.open_any(ino, access)
     }
 
+    /// Opens a file to read the text that had this mark a moment ago.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Stale`] if it is gone; those of [`Vfs::read`].
+    pub fn open_earlier(&self, ino: Ino, mark: u32) -> Result<Handle, Error> {
+        self.open_text(ino, mark)
+    }
+
     /// Up to `length` bytes from `offset` on; fewer only at the end.
     ///
     /// # Errors
@@ -158,6 +167,30 @@ impl Vfs {
     /// draft, or whatever there is.
     pub fn content_of(&self, handle: Handle) -> Option<u32> {
         self.content_of_handle(handle)
+    }
+
+    /// What `stat` says of a file that is open: of the content that is read
+    /// through the handle, whatever the file is by now.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOpen`]; [`Error::Stale`] for a large file that changed since;
+    /// those of [`Vfs::attr`].
+    pub fn attr_open(&self, handle: Handle) -> Result<Attr, Error> {
+        self.attr_of_handle(handle)
+    }
+
+    /// Whether all who have a file open read what each of them writes, as those
+    /// of an editor's own file do. Who reads a game does not.
+    pub fn is_shared(ino: Ino) -> bool {
+        drafts::is_own(ino)
+    }
+
+    /// Counts the present content of a file as another one from now on.
+    pub fn renew(&self, ino: Ino) {
+        if let Ok(Place::Volume(slot, inner)) = self.place(ino) {
+            slot.renew(inner);
+        }
     }
 
     /// Writes `bytes` at `offset`; gives how many.

@@ -10,8 +10,8 @@
 //! belongs to the file, not to who has it open; its **purpose** says what it
 //! becomes when it is saved. An editor's own files (temporary, backup, lock)
 //! are drafts too, whose purpose is nothing. A draft is **settled** while its
-//! text is the one that was saved or refused last, and **open work** else:
-//! then its file shows the draft, else what is stored.
+//! text is the one that was saved or refused last, and **open work** else.
+//! Those who write a game read the draft; all others read what is stored.
 //!
 //! | where | what |
 //! |---|---|
@@ -163,6 +163,11 @@ fn name_of(slot: &Slot) -> String {
     let stem: String = stem.chars().take(40).collect();
     let hash = xxh3_64(whole.as_os_str().as_encoded_bytes());
     format!("{stem}-{hash:016x}")
+}
+
+/// Whether a file is a draft with a number of its own.
+pub(super) fn is_own(ino: Ino) -> bool {
+    ino.within_slot().kind() == KIND
 }
 
 /// A name that can be listed.

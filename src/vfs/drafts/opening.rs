@@ -47,7 +47,7 @@ impl Vfs {
                 return Err(Error::Exists);
             }
             let handle = self.open_any(present.ino, access)?;
-            return Ok((self.attr(present.ino)?, handle));
+            return Ok((self.attr_of_handle(handle)?, handle));
         }
         let purpose = match Vfs::role(&slot, directory, &place.1)? {
             Role::New => Purpose::New,
@@ -132,7 +132,7 @@ impl Vfs {
             let id = state.add(draft);
             state.open(Open::new(game, access, Some(id), Pin::Present))
         };
-        Ok((self.attr(game)?, handle))
+        Ok((self.attr_of_handle(handle)?, handle))
     }
 
     /// See [`Vfs::open_file`].
@@ -238,12 +238,22 @@ impl Vfs {
         slot.present(inner)?;
         let text = slot.present_text(inner)?;
         if !access.write {
-            let mut state = self.desk.state();
-            let draft = state.shown(ino).map(|(id, _)| id);
-            return Ok(state.open(Open::new(ino, access, draft, Pin::Text(text))));
+            // The draft is for those who write it: others read what is stored.
+            let open = Open::new(ino, access, None, Pin::Text(text));
+            return Ok(self.desk.state().open(open));
         }
         Vfs::check_writable(slot, ino)?;
         self.open_to_write(ino, access, text)
+    }
+
+    /// See [`Vfs::open_earlier`].
+    pub(in crate::vfs) fn open_text(&self, ino: Ino, mark: u32) -> Result<Handle, Error> {
+        let vfs::Place::Volume(slot, inner) = self.place(ino)? else {
+            return Err(Error::Stale);
+        };
+        let pin = Pin::Text(slot.text_with(inner, mark)?);
+        let open = Open::new(ino, Access::READ, None, pin);
+        Ok(self.desk.state().open(open))
     }
 
     fn check_writable(slot: &Slot, game: Ino) -> Result<(), Error> {

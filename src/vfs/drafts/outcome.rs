@@ -111,11 +111,14 @@ impl Vfs {
     pub(super) fn tell_saved(&self, slot: &Slot, saved: &Saved) {
         let globally = |ino: &Ino| ino.in_slot(slot.number());
         match &saved.touched {
-            Touched::Files(files) | Touched::Texts(files) if files.len() <= FEW => {
+            Touched::Files(files) | Touched::Texts(files) => {
+                if files.len() > FEW {
+                    self.shared.names.call_back();
+                }
                 let mut state = self.desk.state();
-                state.tell_files(files.iter().map(globally));
+                state.tell_files(files.iter().take(FEW).map(globally));
             }
-            _ => self.shared.names.call_back(),
+            Touched::Any => self.shared.names.call_back(),
         }
         if !matches!(saved.touched, Touched::Texts(_)) {
             let directories = slot.told_directories();

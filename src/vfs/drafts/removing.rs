@@ -139,7 +139,7 @@ impl Vfs {
     fn whole(&self, ino: Ino) -> Result<Vec<u8>, Error> {
         let sheet = {
             let state = self.desk.state();
-            let own = state.own(ino).or_else(|| state.shown(ino));
+            let own = state.own(ino);
             own.map(|(_, draft)| Arc::clone(&draft.sheet))
         };
         let length = match &sheet {

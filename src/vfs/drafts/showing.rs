@@ -4,11 +4,12 @@ use std::collections::HashSet;
 
 use super::KIND;
 use super::desk::{Draft, Purpose};
+use super::handles::Pin;
 use super::names::Entry;
 use super::rejected::{self, Kept};
 use crate::vfs::slot::Slot;
 use crate::vfs::volume::{DirEntry, Node, NodeKind, Size};
-use crate::vfs::{Attr, Error, Ino, ListingWithAttrs, Place, Vfs, about};
+use crate::vfs::{Attr, Error, Handle, Ino, ListingWithAttrs, Place, Vfs, about};
 
 /// What `stat` says of a draft with a number of its own.
 fn attr_of(draft: &Draft) -> Attr {
@@ -21,6 +22,7 @@ fn attr_of(draft: &Draft) -> Attr {
         links: u32::from(draft.place.is_some()),
         modified: draft.modified,
         generation: 1,
+        version: Some(0),
     }
 }
 
@@ -36,6 +38,7 @@ fn attr_of_kept(slot: &Slot, kept: &Kept) -> Attr {
         links: 1,
         modified: modified.unwrap_or(std::time::UNIX_EPOCH),
         generation: 1,
+        version: Some(0),
     }
 }
 
@@ -204,25 +207,51 @@ impl Vfs {
         Some(read())
     }
 
-    /// What is told of a file or directory of a volume, with what lies on the
-    /// desk of it.
-    pub(in crate::vfs) fn with_draft(&self, attr: Attr) -> Attr {
-        if self.desk.is_unused() {
+    /// What is told of a file or directory of a volume; a directory changes
+    /// with the names that lie on the desk of it.
+    pub(in crate::vfs) fn with_names(&self, attr: Attr) -> Attr {
+        if self.desk.is_unused() || attr.kind != NodeKind::Directory {
             return attr;
         }
-        let state = self.desk.state();
-        if attr.kind == NodeKind::Directory {
-            let modified = state.names.modified(attr.ino);
-            let modified = modified.map_or(attr.modified, |time| time.max(attr.modified));
-            return Attr { modified, ..attr };
-        }
-        match state.shown(attr.ino) {
-            Some((_, draft)) => Attr {
-                size: draft.sheet.length(),
-                modified: draft.modified,
-                ..attr
-            },
-            None => attr,
+        let modified = self.desk.state().names.modified(attr.ino);
+        let modified = modified.map_or(attr.modified, |time| time.max(attr.modified));
+        Attr { modified, ..attr }
+    }
+
+    /// See [`Vfs::attr_open`].
+    pub(in crate::vfs) fn attr_of_handle(&self, handle: Handle) -> Result<Attr, Error> {
+        let (ino, pin, draft) = {
+            let state = self.desk.state();
+            let open = state.handles.get(handle)?;
+            let draft = open.draft.and_then(|id| state.drafts.get(&id));
+            (open.ino, open.pin.clone(), draft.map(attr_of))
+        };
+        match (draft, pin) {
+            (Some(draft), _) if ino.within_slot().kind() == KIND => Ok(draft),
+            (Some(draft), _) => Ok(Attr {
+                ino,
+                links: self.attr(ino).map_or(1, |attr| attr.links),
+                kind: NodeKind::File(Size::Rendered),
+                version: None,
+                ..draft
+            }),
+            (None, Pin::Text(text)) => {
+                let attr = self.attr(ino)?;
+                let is_present = attr.generation == text.mark();
+                Ok(Attr {
+                    size: text.len() as u64,
+                    generation: text.mark(),
+                    version: attr.version.filter(|_| is_present),
+                    ..attr
+                })
+            }
+            (None, Pin::Mark(mark)) => {
+                let attr = self.attr(ino)?;
+                (attr.generation == mark)
+                    .then_some(attr)
+                    .ok_or(Error::Stale)
+            }
+            (None, Pin::Disk(_) | Pin::Present) => self.attr(ino),
         }
     }
 

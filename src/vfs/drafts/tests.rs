@@ -14,15 +14,26 @@ fn what_is_written_in_place_is_saved_when_it_is_closed() {
     let mount = mount();
     let before = mount.lookup(GAMES, ONE).unwrap();
     let handle = mount.open(GAMES, ONE, REWRITE).unwrap();
-    assert_eq!(mount.vfs.attr(before.ino).unwrap().size, 0);
+    assert_eq!(mount.vfs.attr_open(handle).unwrap().size, 0);
     mount.put(handle, 0, "  edited ");
     mount.put(handle, 9, "X *  \n\n");
-    assert_eq!(mount.vfs.attr(before.ino).unwrap().size, 16);
+    let draft = mount.vfs.attr_open(handle).unwrap();
+    assert_eq!(
+        (draft.ino, draft.size, draft.version),
+        (before.ino, 16, None)
+    );
+    // Who does not write it sees what is stored.
+    let stored = mount.vfs.attr(before.ino).unwrap();
+    assert_eq!((stored.size, stored.version), (8, before.version));
+    assert_eq!(mount.read(GAMES, ONE).unwrap(), "one X *\n");
     assert_eq!(mount.games()[0], "one X *");
     mount.vfs.flush(handle).unwrap();
     assert_eq!(mount.games(), ["edited X *", "two *", "three X *"]);
     // Canonical within the flush.
-    assert_eq!(mount.vfs.attr(before.ino).unwrap().size, 11);
+    let saved = mount.vfs.attr(before.ino).unwrap();
+    assert_eq!((saved.size, saved.version), (11, Some(1)));
+    // Of what is read through the handle.
+    assert_eq!(mount.vfs.attr_open(handle).unwrap().size, 16);
     mount.vfs.release(handle);
     assert_eq!(mount.read(GAMES, ONE).unwrap(), "edited X *\n");
     assert_eq!(mount.read(PLAYER, ONE).unwrap(), "edited X *\n");
@@ -76,7 +87,7 @@ fn some_bytes_of_a_game_can_be_patched_and_others_appended() {
 fn truncating_without_writing_changes_nothing() {
     let mount = mount();
     let handle = mount.open(GAMES, ONE, REWRITE).unwrap();
-    assert_eq!(mount.vfs.attr(game(1)).unwrap().size, 0);
+    assert_eq!(mount.vfs.attr_open(handle).unwrap().size, 0);
     mount.vfs.flush(handle).unwrap();
     assert_eq!(mount.vfs.attr(game(1)).unwrap().size, 8);
     mount.vfs.release(handle);

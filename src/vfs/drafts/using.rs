@@ -177,7 +177,7 @@ impl Vfs {
         if let Some(handle) = handle {
             let (sheet, most, _) = self.draft_of(handle)?;
             sheet.set_length(length, most)?;
-            return self.attr(ino);
+            return self.attr_of_handle(handle);
         }
         let access = Access {
             write: true,
@@ -321,13 +321,11 @@ fn finish(state: &mut State, id: u32) {
         }
         // Nobody takes back many games any more; that would need much memory.
         draft.made.take_if(|made| made.files.len() > 1);
-        let (ino, game) = (draft.ino, draft.purpose);
-        if let Purpose::Game(game) = game
+        if let Purpose::Game(game) = draft.purpose
             && state.games.get(&game) == Some(&id)
         {
             state.games.remove(&game);
         }
-        state.tell_files([ino]);
     }
     state.clear(id);
 }

@@ -10,15 +10,28 @@ use crate::vfs::volume::{Ino, Listing, Node, NodeKind};
 use crate::vfs::{Attr, Bytes, Error, ListingWithAttrs, Text};
 
 impl Slot {
-    /// Notes that the kernel is told of `attr`, by a look-up or a listing.
-    fn tell(&self, edition: &Edition, attr: &Attr) {
+    /// Notes that the kernel is told of `attr`, by a look-up or a listing; gives
+    /// which of the contents told of that file it is.
+    fn tell(&self, edition: &Edition, attr: &Attr) -> u32 {
         match attr.kind {
             _ if edition.volume.is_held(attr.ino) => self.held.tell(attr.ino, Some(attr)),
             NodeKind::Directory => self.tell_directory(attr.ino),
             _ => {
-                self.told.set(attr.ino, attr.generation.into());
+                let word = self
+                    .told
+                    .update(attr.ino, |word| retold(word, attr.generation));
+                return told_of(word).0;
             }
         }
+        0
+    }
+
+    /// See [`Vfs::renew`](crate::vfs::Vfs::renew).
+    pub(in crate::vfs) fn renew(&self, ino: Ino) {
+        self.told.update(ino, |word| {
+            let (version, mark) = told_of(word);
+            word_of(version.wrapping_add(1), mark)
+        });
     }
 
     /// Notes that `directory` was listed.
@@ -52,9 +65,8 @@ impl Slot {
 
     /// Mark of the content that was told last, if one was.
     fn told(&self, ino: Ino) -> Option<u32> {
-        let told = u32::try_from(self.told.get(ino)).ok();
-        told.filter(|mark| *mark > 0)
-            .or_else(|| self.held.told(ino))
+        let (_, mark) = told_of(self.told.get(ino));
+        (mark > 0).then_some(mark).or_else(|| self.held.told(ino))
     }
 
     /// See [`Vfs::lookup_at_once`](crate::vfs::Vfs::lookup_at_once).
@@ -67,8 +79,8 @@ impl Slot {
         }
         self.answer(|edition| {
             let attr = edition.attr_at_once(&edition.volume.lookup(directory, name)?)?;
-            self.tell(edition, &attr);
-            Ok(attr)
+            let version = Some(self.tell(edition, &attr));
+            Ok(Attr { version, ..attr })
         })
     }
 
@@ -81,13 +93,15 @@ impl Slot {
         if ino == Ino::ROOT {
             attr.links = about::links_of_root(attr.links);
         }
-        match self.told(ino) {
-            Some(mark) if mark != attr.generation && attr.kind != NodeKind::Directory => {
-                let earlier = self.earlier(ino, mark).ok_or(Error::Stale)?;
-                earlier.attr_of(&earlier.volume.node(ino)?)
-            }
-            _ => Ok(attr),
+        if let Some(mark) = self.told(ino)
+            && mark != attr.generation
+            && attr.kind != NodeKind::Directory
+        {
+            let earlier = self.earlier(ino, mark).ok_or(Error::Stale)?;
+            attr = earlier.attr_of(&earlier.volume.node(ino)?)?;
         }
+        let version = Some(told_of(self.told.get(ino)).0);
+        Ok(Attr { version, ..attr })
     }
 
     /// Whether it can be edited.
@@ -106,8 +120,8 @@ impl Slot {
             if ino == Ino::ROOT {
                 attr.links = about::links_of_root(attr.links);
             }
-            self.tell(edition, &attr);
-            Ok(attr)
+            let version = Some(self.tell(edition, &attr));
+            Ok(Attr { version, ..attr })
         })
     }
 
@@ -127,6 +141,14 @@ impl Slot {
                 let window = window(&text, offset, length);
                 Ok(Bytes::Shared(Arc::clone(text.bytes()), window))
             }
+        })
+    }
+
+    /// The text of a rendered file that has, or had, this mark.
+    pub(in crate::vfs) fn text_with(&self, ino: Ino, mark: u32) -> Result<Text, Error> {
+        self.answer(|edition| match edition.file(ino)? {
+            Reading::Rendered => self.text(edition, ino, Some(mark)),
+            Reading::Pieces { .. } => Err(Error::Stale),
         })
     }
 
@@ -191,7 +213,21 @@ impl Slot {
         self.tell_listed(&edition, directory);
         let mut has_room = true;
         let mut marks = self.told.in_order();
-        edition.list_with_attrs(directory, after, &mut |entry, attr| {
+        let is_edited = edition.volume.editor().is_some();
+        edition.list_with_attrs(directory, after, &mut |entry, mut attr| {
+            if let Some(Ok(attr)) = &mut attr
+                && attr.kind != NodeKind::Directory
+                && !edition.volume.is_held(attr.ino)
+            {
+                let retold = |word| retold(word, attr.generation);
+                let word = if is_edited {
+                    // Who opens it meanwhile must not find another version.
+                    marks.update(attr.ino, retold)
+                } else {
+                    retold(marks.get(attr.ino))
+                };
+                attr.version = Some(told_of(word).0);
+            }
             let told = attr.as_ref().and_then(|attr| attr.as_ref().ok()).copied();
             has_room = listing(entry, attr);
             match told.filter(|_| has_room) {
@@ -200,7 +236,7 @@ impl Slot {
                 }
                 Some(attr) if attr.kind == NodeKind::Directory => self.tell_directory(attr.ino),
                 Some(attr) => {
-                    marks.set(attr.ino, attr.generation.into());
+                    marks.update(attr.ino, |word| retold(word, attr.generation));
                 }
                 // The kernel takes the number all the same.
                 None if has_room && edition.volume.is_held(entry.node.ino) => {
@@ -300,6 +336,25 @@ impl Slot {
             .find(has_it)
             .map(|(edition, _)| Arc::clone(edition))
     }
+}
+
+/// Which content of a file was told last, counted from 0, and its mark: as they
+/// stand in a word.
+fn told_of(word: u64) -> (u32, u32) {
+    let [version, mark] = [word >> 32, word & u64::from(u32::MAX)];
+    let half = |word| u32::try_from(word).unwrap_or(0);
+    (half(version), half(mark))
+}
+
+fn word_of(version: u32, mark: u32) -> u64 {
+    u64::from(version) << 32 | u64::from(mark)
+}
+
+/// The word of a file when the kernel is told of the content with this mark.
+fn retold(word: u64, mark: u32) -> u64 {
+    let (version, before) = told_of(word);
+    let is_other = before != 0 && before != mark;
+    word_of(version.wrapping_add(u32::from(is_other)), mark)
 }
 
 /// The part of a text that a read of `length` bytes at `offset` gets.
