@@ -630,6 +630,10 @@ fn a_folder_in_the_way_of_a_new_base_is_not_cleared() {
 fn what_lies_beside_a_base_goes_into_no_copy_by_a_link() {
     let scene = Scene::new();
     scene.link("sample.ini");
+    let secret = scene.folder.path().join("secret");
+    fs::create_dir(&secret).unwrap();
+    fs::write(secret.join("key"), "private").unwrap();
+    symlink(&secret, scene.at("sample.html")).unwrap();
     let new = scene.folder.path().join("copy.cbh");
     succeeds(&[
         "compact",
@@ -637,6 +641,7 @@ fn what_lies_beside_a_base_goes_into_no_copy_by_a_link() {
         new.to_str().unwrap(),
     ]);
     assert!(!new.with_extension("ini").exists());
+    assert!(!new.with_extension("html").exists());
 }
 
 /// Copies the base of a scene under another name into its folder.

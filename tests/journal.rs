@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use cbfs::storage::{
-    Access, Directory, DiskDirectory, Error, Fault, MemoryDirectory, OpenFile, Opening, ReadBuffer,
-    Stamp, Storage, Store, Transaction, WritableFile,
+    Access, Belonging, Directory, DiskDirectory, Error, Fault, MemoryDirectory, OpenFile, Opening,
+    ReadBuffer, Stamp, Storage, Store, Transaction, WritableFile,
 };
 use proptest::prelude::*;
 
@@ -129,7 +129,7 @@ fn opened_in(directory: Arc<dyn Directory>, access: Access, label: &str) -> Resu
         journal: OsStr::new(JOURNAL),
         label,
         access,
-        belongs: &|name| name.to_string_lossy().starts_with("base."),
+        belonging: Belonging::new(|name| name.to_string_lossy().starts_with("base.")),
     };
     Store::open(directory, &opening)
 }
@@ -513,19 +513,25 @@ fn a_journal_of_another_version_or_base_is_refused_and_kept() {
 #[test]
 fn a_journal_that_names_a_file_of_no_base_is_refused() {
     let directory = small_base();
-    let opening = |belongs| Opening {
+    let opening = Opening {
         journal: OsStr::new(JOURNAL),
         label: "",
         access: Access::ReadWrite,
-        belongs,
+        belonging: Belonging::new(|_| true),
     };
     let shared: Arc<dyn Directory> = Arc::new(directory.clone());
-    let store = Store::open(shared, &opening(&|_| true)).unwrap();
+    let store = Store::open(shared, &opening).unwrap();
     let mut transaction = Transaction::new();
     transaction.create("stranger");
     store.commit(&transaction).unwrap();
     let killed = directory.after_kill();
     let error = opened(&killed, Access::ReadWrite).unwrap_err().to_string();
+    assert!(error.contains("stranger is not a file of it"), "{error}");
+    // Nor is one that appears while the base is shown.
+    let shown = small_base();
+    let reader = opened(&shown, Access::ReadOnly).unwrap();
+    shown.put(JOURNAL, killed.files()[OsStr::new(JOURNAL)].clone());
+    let error = reader.refresh().unwrap_err().to_string();
     assert!(error.contains("stranger is not a file of it"), "{error}");
     for name in ["", "..", "a/b", "/etc/passwd", "a\0"] {
         let mut transaction = Transaction::new();
@@ -539,7 +545,7 @@ fn a_journal_that_names_a_file_of_no_base_is_refused() {
         .unwrap();
     let other = Opening {
         journal: OsStr::new(".other.cbfs-journal"),
-        ..opening(&|_| true)
+        ..opening
     };
     let error = Store::open(Arc::new(renamed), &other).unwrap_err();
     assert!(matches!(error, Error::DoesNotFit { .. }), "{error}");

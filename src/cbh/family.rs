@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::Error;
 use crate::storage::{
-    self, Access, DiskDirectory, MOST_NAME, Opening, Store, Tree, folder_of, is_same_stem,
-    join_name, names_in, split_name,
+    self, Access, Belonging, DiskDirectory, MOST_NAME, Opening, Store, Tree, folder_of,
+    is_same_stem, join_name, names_in, split_name,
 };
 
 /// A file of the set, by what it holds.
@@ -366,7 +366,7 @@ impl Family {
             journal: &self.journal(),
             label,
             access,
-            belongs: &|name| self.owns(name),
+            belonging: self.belonging(),
         };
         Store::open(Arc::new(directory.clone()), &opening)
     }
@@ -380,7 +380,7 @@ impl Family {
             journal: &self.journal(),
             label: "",
             access: Access::WithoutJournal,
-            belongs: &|name| self.owns(name),
+            belonging: self.belonging(),
         };
         Store::open(tree, &opening).map_err(self.store_error())
     }
@@ -418,6 +418,12 @@ impl Family {
                 source,
             },
         }
+    }
+
+    /// The files that the base may have, by their names.
+    fn belonging(&self) -> Belonging {
+        let family = self.clone();
+        Belonging::new(move |name| family.owns(name))
     }
 
     /// Whether a file of this name may be one of the base.

@@ -154,9 +154,9 @@ fn find_defects(database: &Database) -> Result<Defects, cbh::Error> {
     let mut found: Vec<(u32, Defect)> = Vec::new();
     let whole = database.defects().iter().cloned();
     found.extend(whole.map(|defect| (0, defect)));
-    database.check_whole(&mut |defect| found.push((0, defect)))?;
     let with_games = database.last_id() <= FEW_RECORDS;
     if with_games {
+        database.check_whole(&mut |defect| found.push((0, defect)))?;
         look_at_games(database, &mut found)?;
     }
     Ok(Defects { found, with_games })

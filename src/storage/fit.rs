@@ -142,10 +142,10 @@ fn has_known_bytes(
             let is_cleared = *byte == 0 && at >= shortest;
             if byte != new && byte != old && !is_cleared {
                 doubts.insert(at, *byte);
+                if doubts.len() > MAX_DOUBTS {
+                    return Ok(false);
+                }
             }
-        }
-        if doubts.len() > MAX_DOUBTS {
-            return Ok(false);
         }
     }
     for (record, action) in actions_on(name, records) {

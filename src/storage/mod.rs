@@ -44,7 +44,7 @@ pub use joined::JoinedFiles;
 pub use memory::MemoryFile;
 pub use memory_directory::{Fault, MemoryDirectory};
 pub use stage::{Stage, note_name as stage_note};
-pub use store::{Access, Opening, Store};
+pub use store::{Access, Belonging, Opening, Store};
 pub use transaction::Transaction;
 pub use undo::{AsIf, Committed};
 

@@ -35,7 +35,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::record::is_plain_name;
 use super::writer::ensure_trusted;
 use super::{
-    Committed, Directory, Error, ReadBuffer, Stamp, Storage, Store, Transaction, WritableFile,
+    Belonging, Committed, Directory, Error, ReadBuffer, Stamp, Storage, Store, Transaction,
+    WritableFile,
 };
 
 const MAGIC: &[u8; 8] = b"cbfsstag";
@@ -225,7 +226,7 @@ impl Drop for Stage<'_> {
 }
 
 /// Cuts back what an import that never came to its end appended. Files that
-/// `belongs` does not know are left alone.
+/// `belonging` does not have are left alone.
 ///
 /// # Errors
 ///
@@ -233,9 +234,9 @@ impl Drop for Stage<'_> {
 pub(super) fn clean_up(
     directory: &dyn Directory,
     journal: &OsStr,
-    belongs: &dyn Fn(&OsStr) -> bool,
+    belonging: &Belonging,
 ) -> Result<(), Error> {
-    let Some(noted) = read(directory, journal, belongs)? else {
+    let Some(noted) = read(directory, journal, belonging)? else {
         return Ok(());
     };
     for noted in &noted {
@@ -253,10 +254,10 @@ pub(super) fn clean_up(
 pub(super) fn undoing(
     directory: &dyn Directory,
     journal: &OsStr,
-    belongs: &dyn Fn(&OsStr) -> bool,
+    belonging: &Belonging,
 ) -> Result<Transaction, Error> {
     let mut transaction = Transaction::new();
-    for noted in read(directory, journal, belongs)?.unwrap_or_default() {
+    for noted in read(directory, journal, belonging)?.unwrap_or_default() {
         let io = Error::io(&noted.name);
         match directory.open(&noted.name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -275,7 +276,7 @@ pub(super) fn undoing(
 fn read(
     directory: &dyn Directory,
     journal: &OsStr,
-    belongs: &dyn Fn(&OsStr) -> bool,
+    belonging: &Belonging,
 ) -> Result<Option<Vec<Noted>>, Error> {
     let note = note_name(journal);
     let file = match directory.open(&note) {
@@ -286,7 +287,7 @@ fn read(
     let mut buffer = ReadBuffer::default();
     let bytes = file.read_up_to(0, MOST_BYTES, &mut buffer);
     let mut noted = decode(bytes.map_err(Error::io(&note))?).unwrap_or_default();
-    noted.retain(|noted| belongs(&noted.name));
+    noted.retain(|noted| belonging.has(&noted.name));
     Ok(Some(noted))
 }
 

@@ -37,8 +37,30 @@ pub enum Access {
     WithoutJournal,
 }
 
+/// Which files may be those of a base, by their names.
+#[derive(Clone)]
+pub struct Belonging(Arc<dyn Fn(&OsStr) -> bool + Send + Sync>);
+
+impl Belonging {
+    /// Those whose name this is true of.
+    pub fn new(belongs: impl Fn(&OsStr) -> bool + Send + Sync + 'static) -> Belonging {
+        Belonging(Arc::new(belongs))
+    }
+
+    /// Whether a file of this name may be one of them.
+    pub fn has(&self, name: &OsStr) -> bool {
+        (self.0)(name)
+    }
+}
+
+impl fmt::Debug for Belonging {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Belonging").finish_non_exhaustive()
+    }
+}
+
 /// How to open a base.
-#[derive(Clone, Copy)]
+#[derive(Clone, Debug)]
 pub struct Opening<'a> {
     /// The name of its journal.
     pub journal: &'a OsStr,
@@ -46,19 +68,9 @@ pub struct Opening<'a> {
     pub label: &'a str,
     /// Whether it is to be changed.
     pub access: Access,
-    /// Whether a file of this name may be one of the base. A journal that
-    /// names another is refused: it comes from whoever made the folder.
-    pub belongs: &'a dyn Fn(&OsStr) -> bool,
-}
-
-impl fmt::Debug for Opening<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Opening")
-            .field("journal", &self.journal)
-            .field("label", &self.label)
-            .field("access", &self.access)
-            .finish_non_exhaustive()
-    }
+    /// The files that the base may have. A journal that names another is
+    /// refused: it comes from whoever made the folder.
+    pub belonging: Belonging,
 }
 
 /// The files of one base with all its saves, also those that are still in
@@ -78,6 +90,7 @@ impl fmt::Debug for Opening<'_> {
 pub struct Store {
     directory: Arc<dyn Directory>,
     journal: OsString,
+    belonging: Belonging,
     access: Access,
     files: RwLock<BTreeMap<OsString, Arc<File>>>,
     writer: Mutex<Writer>,
@@ -105,7 +118,7 @@ impl Store {
     pub fn open(directory: Arc<dyn Directory>, opening: &Opening<'_>) -> Result<Store, Error> {
         if opening.access != Access::ReadWrite {
             let store = Store::of(directory, Writer::closed(opening.journal), opening);
-            store.load(opening.belongs)?;
+            store.load()?;
             return Ok(store);
         }
         let writer = Writer::open(directory.as_ref(), opening.journal)?;
@@ -131,7 +144,7 @@ impl Store {
             // A stage begins with an empty journal, so what is in it points to
             // one.
             if records.is_empty() {
-                stage::clean_up(directory, opening.journal, opening.belongs)?;
+                stage::clean_up(directory, opening.journal, &opening.belonging)?;
             }
             ensure_fit(directory, opening, &records)?;
             writer.take_over(opening.label)?;
@@ -146,6 +159,7 @@ impl Store {
             directory,
             journal: opening.journal.to_owned(),
             access: opening.access,
+            belonging: opening.belonging.clone(),
             files: RwLock::default(),
             writer: Mutex::new(writer),
             turn: Mutex::default(),
@@ -392,7 +406,7 @@ impl Store {
         let writer = self.writer();
         if writer.file().is_err() {
             drop(writer);
-            return self.load(&|_| true);
+            return self.load();
         }
         self.ensure_unchanged(&writer.records)?;
         let changed = self.changed_files()?;
@@ -406,12 +420,12 @@ impl Store {
     }
 
     /// Reads the journal to read only, and lays it over the files.
-    fn load(&self, belongs: &dyn Fn(&OsStr) -> bool) -> Result<(), Error> {
+    fn load(&self) -> Result<(), Error> {
         let opening = Opening {
             journal: &self.journal,
             label: "",
             access: Access::ReadOnly,
-            belongs,
+            belonging: self.belonging.clone(),
         };
         let mut tries = 0;
         let (seen, records) = loop {
@@ -457,7 +471,7 @@ impl Store {
             records = Content::read(&self.journal, file.as_ref())?.records;
         }
         if records.is_empty() {
-            let cut = stage::undoing(directory, opening.journal, opening.belongs)?;
+            let cut = stage::undoing(directory, opening.journal, &opening.belonging)?;
             let cut = Record::encode(&cut, 1, 0, self)?;
             return Ok(cut.into_iter().map(Arc::new).collect());
         }
@@ -684,7 +698,8 @@ fn ensure_fit(
     let names = records.iter().flat_map(|record| &record.files);
     let note = stage::note_name(opening.journal);
     let mut strangers = names.filter(|before| {
-        before.name == opening.journal || (before.name != note && !(opening.belongs)(&before.name))
+        before.name == opening.journal
+            || (before.name != note && !opening.belonging.has(&before.name))
     });
     let reason = match strangers.next() {
         Some(before) => Some((before.name.clone(), "is not a file of it")),

@@ -207,14 +207,14 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::storage::{Access, MemoryDirectory, Opening};
+    use crate::storage::{Access, Belonging, MemoryDirectory, Opening};
 
     fn store(directory: &MemoryDirectory) -> Store {
         let opening = Opening {
             journal: OsStr::new(".x.journal"),
             label: "",
             access: Access::ReadWrite,
-            belongs: &|_| true,
+            belonging: Belonging::new(|_| true),
         };
         Store::open(Arc::new(directory.clone()), &opening).unwrap()
     }

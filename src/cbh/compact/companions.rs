@@ -42,7 +42,11 @@ impl Copy<'_> {
                 copy_plain_file(&path, &to).map_err(io(&path))?;
             }
         }
-        for folder in family.media_folders().iter().filter(|path| path.is_dir()) {
+        for folder in family.media_folders() {
+            // A link may lead anywhere: what it leads to is not the base's.
+            if !fs::symlink_metadata(folder).is_ok_and(|stat| stat.is_dir()) {
+                continue;
+            }
             let extension = folder.extension().unwrap_or_default();
             let to = self.cbh.with_extension(extension.to_ascii_lowercase());
             copy_folder(folder, &to).map_err(io(folder))?;
