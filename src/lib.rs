@@ -9,6 +9,7 @@
 //!     ▼
 //!   vfs                    the filesystem, without the kernel
 //!     │  import            files of games into a base
+//!     │  openings          names of positions
 //!     ▼
 //!   pgn   cbh   book       formats, over &[u8] and &str
 //!     │     │    archive   files packed into one, read as a folder
@@ -29,7 +30,8 @@
 //! | `pgn` | `game` |
 //! | `cbh` | `game`, `bytes`, `storage`, `html` |
 //! | `book` | `game`, `bytes`, `storage` |
-//! | `import` | `pgn`, `cbh`, `game`, `escape` |
+//! | `openings` | `pgn`, `game` |
+//! | `import` | `openings`, `pgn`, `cbh`, `game`, `escape` |
 //! | `vfs` | `import`, `pgn`, `cbh`, `book`, `archive`, `game`, `storage`, `html`, `escape` |
 //! | `fuse` | `vfs` |
 //! | `cli` | `fuse`, `vfs`, `import`, `cbh`, `pgn`, `book`, `archive`, `game`, `escape` |
@@ -61,6 +63,7 @@ pub mod fuse;
 pub mod game;
 pub mod html;
 pub mod import;
+pub mod openings;
 pub mod pgn;
 pub mod storage;
 pub mod vfs;

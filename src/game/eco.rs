@@ -19,6 +19,16 @@ impl Eco {
         (index < Eco::COUNT && sub_code < 100).then_some(Eco { index, sub_code })
     }
 
+    /// The code of `A00` to `E99`, without a sub-code.
+    pub fn from_code(code: &str) -> Option<Eco> {
+        let [letter @ b'A'..=b'E', tens @ b'0'..=b'9', ones @ b'0'..=b'9'] = code.as_bytes() else {
+            return None;
+        };
+        let digit = |byte: u8, zero: u8| u16::from(byte - zero);
+        let index = digit(*letter, b'A') * 100 + digit(*tens, b'0') * 10 + digit(*ones, b'0');
+        Eco::new(index, 0)
+    }
+
     /// The index, A00 = 0 to E99 = 499.
     pub fn index(self) -> u16 {
         self.index
@@ -56,5 +66,7 @@ mod tests {
         assert_eq!(code(499).as_deref(), Some("E99"));
         assert_eq!(code(500), None);
         assert_eq!(Eco::new(1, 100), None);
+        assert_eq!(Eco::from_code("C89"), Eco::new(289, 0));
+        assert_eq!(Eco::from_code("F00"), None);
     }
 }

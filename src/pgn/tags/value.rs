@@ -97,14 +97,20 @@ pub(super) fn is_plain_round(text: &str) -> bool {
     text.is_empty() || plain.as_bytes() == shown
 }
 
+/// Whether a round is written as we write it.
+pub(super) fn is_shown_so(text: &str) -> bool {
+    let (number, subround) = round(text);
+    let mut shown = Vec::new();
+    append_round(number, subround, &mut shown);
+    text.as_bytes() == shown
+}
+
 /// `C89`, without a sub-code.
 pub(super) fn eco(text: &str) -> Value<Option<Eco>> {
-    let [letter @ b'A'..=b'E', tens @ b'0'..=b'9', ones @ b'0'..=b'9'] = text.as_bytes() else {
-        return Value::Unknown;
-    };
-    let digit = |byte: u8, zero: u8| u16::from(byte - zero);
-    let index = digit(*letter, b'A') * 100 + digit(*tens, b'0') * 10 + digit(*ones, b'0');
-    Value::Known(Eco::new(index, 0))
+    match Eco::from_code(text) {
+        Some(eco) => Value::Known(Some(eco)),
+        None => Value::Unknown,
+    }
 }
 
 /// `1:29:59` or `1:29:59.50`, in hundredths of a second.

@@ -1,0 +1,160 @@
+//! Openings by position: ECO code and English name.
+//!
+//! The table, `openings/openings.tsv`, is the chess-openings data set of
+//! lichess (<https://github.com/lichess-org/chess-openings>), which is in the
+//! public domain (CC0). A line of it names the position after its moves,
+//! however that is reached; what a game is called is the last of its positions
+//! that has a name.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use shakmaty::Board;
+
+use crate::game::{Eco, Game, Position};
+use crate::pgn;
+
+/// A line for each opening: ECO code, name, moves; the first line names the
+/// columns.
+const TABLE: &str = include_str!("openings/openings.tsv");
+
+/// The name of a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opening {
+    /// The code, without a sub-code.
+    pub eco: Eco,
+    /// The name in English, such as `Sicilian Defense: Najdorf Variation`.
+    pub name: &'static str,
+}
+
+/// All that tells positions apart: a board of each role, the white pieces, the
+/// castling rooks, and the side to move with the en passant square.
+type Key = [u64; 9];
+
+/// All named positions.
+struct Openings {
+    by_position: HashMap<Key, Opening>,
+    /// Plies of the longest line.
+    longest: usize,
+}
+
+static OPENINGS: LazyLock<Openings> = LazyLock::new(|| Openings::read(TABLE));
+
+/// The opening that a position has the name of.
+pub fn of_position(position: &Position) -> Option<Opening> {
+    OPENINGS.by_position.get(&key_of(position)).copied()
+}
+
+/// The opening of a game: that of the last position of its main line that has
+/// a name. Chess960 has none.
+pub fn of_game(game: &Game) -> Option<Opening> {
+    if game.start.is_chess960 {
+        return None;
+    }
+    let mut found = None;
+    for_each_position(game, OPENINGS.longest, |position| {
+        found = of_position(position).or(found);
+    });
+    found
+}
+
+impl Openings {
+    fn read(table: &'static str) -> Openings {
+        let mut openings = Openings {
+            by_position: HashMap::new(),
+            longest: 0,
+        };
+        for line in table.lines().skip(1) {
+            openings.add(line);
+        }
+        openings
+    }
+
+    /// Adds a line; one that is none adds nothing.
+    fn add(&mut self, line: &'static str) -> Option<()> {
+        let mut columns = line.split('\t');
+        let (code, name, moves) = (columns.next()?, columns.next()?, columns.next()?);
+        let eco = Eco::from_code(code)?;
+        let game = pgn::decode(format!("{moves} *").as_bytes()).ok()?;
+        let mut last = None;
+        for_each_position(&game, usize::MAX, |position| last = Some(key_of(position)));
+        self.longest = self.longest.max(game.tree.main_line_len());
+        self.by_position
+            .entry(last?)
+            .or_insert(Opening { eco, name });
+        Some(())
+    }
+}
+
+/// Gives the positions after each of the first `most` plies of the main line.
+fn for_each_position(game: &Game, most: usize, mut take: impl FnMut(&Position)) {
+    let mut position = game.start.position.clone();
+    for ply in game.tree.main_line().take(most) {
+        match game.tree.ply(ply).and_then(|ply| ply.mv) {
+            Some(m) if position.play(m).is_ok() => {}
+            _ => return,
+        }
+        take(&position);
+    }
+}
+
+fn key_of(position: &Position) -> Key {
+    let board: Board = position.board().into();
+    let (roles, colors) = board.into_bitboards();
+    let square = position.en_passant_square();
+    let square = square.filter(|_| position.can_take_en_passant());
+    let turn = u64::from(position.turn().is_white());
+    [
+        roles.pawn.into(),
+        roles.knight.into(),
+        roles.bishop.into(),
+        roles.rook.into(),
+        roles.queen.into(),
+        roles.king.into(),
+        colors.white.into(),
+        position.castling_rights().into(),
+        turn << 8 | square.map_or(0xff, u64::from),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name_of(moves: &str) -> String {
+        let game = pgn::decode(format!("{moves} *").as_bytes()).unwrap();
+        match of_game(&game) {
+            Some(Opening { eco, name }) => format!("{eco} {name}"),
+            None => String::new(),
+        }
+    }
+
+    #[test]
+    fn every_line_of_the_table_names_a_position() {
+        let lines = TABLE.lines().skip(1).count();
+        assert!(lines > 3000);
+        for line in TABLE.lines().skip(1) {
+            let mut columns = line.split('\t');
+            let code = columns.next().unwrap();
+            let moves = columns.nth(1).unwrap();
+            assert!(name_of(moves).starts_with(code), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_game_has_the_name_of_its_last_named_position() {
+        let najdorf = "B90 Sicilian Defense: Najdorf Variation";
+        let moves = "1. e4 c5 2. Nf3 d6 3. d4 cxd4 4. Nxd4 Nf6 5. Nc3 a6";
+        assert_eq!(name_of(moves), najdorf);
+        // By another way, and with moves behind that no book has.
+        let other = "1. Nf3 c5 2. e4 d6 3. Nc3 Nf6 4. d4 cxd4 5. Nxd4 a6 6. Qd3 h5 7. Ke2 h4";
+        assert_eq!(name_of(other), najdorf);
+        assert_eq!(name_of(""), "");
+    }
+
+    #[test]
+    fn no_opening_is_told_of_chess960() {
+        let moves = "[Variant \"Chess960\"]\n\n1. e4 c5";
+        assert_eq!(name_of(moves), "");
+    }
+}
