@@ -628,6 +628,166 @@ fn what_is_understood_in_another_way_than_it_is_written_is_told_once_with_a_coun
 }
 
 #[test]
+fn games_in_a_page_of_cyrillic_are_told_from_others_or_as_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().join("new.cbh");
+    let name = "Карпов, Анатолий";
+    let game = |white: &str| format!("[White \"{white}\"]\n[Black \"B\"]\n\n1. e4 *\n\n");
+    let page = |label: &str, text: &str| {
+        let page = encoding_rs::Encoding::for_label(label.as_bytes()).unwrap();
+        page.encode(text).0.into_owned()
+    };
+    let cyrillic = page("windows-1251", &game(name));
+    let text = [
+        &cyrillic[..],
+        &page("windows-1252", &game("Hübner, Robert")),
+    ]
+    .concat();
+    let output = import_from_stdin(&["--create", text_path(&base)], &text);
+    let told = said(&output);
+    for line in [
+        "standard input:1:9: not UTF-8; read as windows-1251 (1 game)",
+        "standard input:6:10: not UTF-8; read as windows-1252 (1 game)",
+    ] {
+        assert!(told.contains(line), "{told}");
+    }
+    let dos = page("ibm866", &game(name));
+    let output = import_from_stdin(&["--pgn-codepage", "866", text_path(&base)], &dos);
+    assert!(
+        said(&output).contains("read as IBM866 (1 game)"),
+        "{}",
+        said(&output)
+    );
+    let games = games_of(&base);
+    let white = |number: u32| {
+        games[&number]
+            .1
+            .lines()
+            .find(|line| line.starts_with("[White "))
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(
+        [white(1), white(2), white(3)],
+        [name, "Hübner, Robert", name].map(|name| format!("[White \"{name}\"]"))
+    );
+    // What is bad is kept in UTF-8.
+    let bad = folder.path().join("bad.pgn");
+    let text = [
+        &cyrillic[..],
+        &page("windows-1251", &game(name).replace("e4", "e5")),
+    ]
+    .concat();
+    let output = import_from_stdin(&[text_path(&base), "--skip-bad", text_path(&bad)], &text);
+    assert!(output.status.success(), "{}", said(&output));
+    let kept = fs::read_to_string(&bad).unwrap();
+    assert!(kept.contains(&game(name).replace("e4", "e5")), "{kept}");
+}
+
+#[test]
+fn what_a_shared_tournament_or_source_says_otherwise_is_told_once_with_a_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().join("new.cbh");
+    let game = |rounds: u32, source: &str| {
+        format!(
+            "[Event \"Open\"]\n[White \"A\"]\n[Source \"{source}\"]\n[EventRounds \"{rounds}\"]\n\n1. e4 *\n\n"
+        )
+    };
+    let text = game(9, "") + &game(11, "").repeat(3) + &game(9, "Ω");
+    let output = import_from_stdin(&["--create", text_path(&base)], text.as_bytes());
+    let told = said(&output);
+    for line in [
+        "standard input:11:15: EventRounds differs from that of the same tournament in the base, which stays (3 games)",
+        "standard input:31:10: Source differs from that of the same source in the base, which stays (1 game)",
+    ] {
+        assert_eq!(told.matches(line).count(), 1, "{told} {line}");
+    }
+}
+
+#[test]
+fn new_only_leaves_out_what_the_base_has_and_second_games_of_the_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().join("new.cbh");
+    let game = |white: &str, date: &str, moves: &str| {
+        format!("[White \"{white}\"]\n[Black \"B\"]\n[Date \"{date}\"]\n\n{moves} *\n\n")
+    };
+    let long = "Longer-Than-Any-Field-Of-A-Name-Could-Hold, Anna";
+    let known = game("A", "2020.01.01", "1. e4 e5") + &game(long, "2020.01.01", "1. d4 (1. c4)");
+    let import = |more: &[&str], text: &str| {
+        let output = import_from_stdin(&[&[text_path(&base)], more].concat(), text.as_bytes());
+        assert!(output.status.success(), "{}", said(&output));
+        said(&output)
+    };
+    import(&["--create"], &known);
+    for (text, is_new) in [
+        (game("A", "2020.01.01", "1. e4 { known } e5"), false),
+        (game(long, "2020.01.01", "1. d4 (1. c4)"), false),
+        (game("A", "2020.01.02", "1. e4 e5"), true),
+        (game("A", "2020.01.01", "1. e4 e6"), true),
+        (game("A", "2020.01.01", "1. e4 e5 2. Nf3"), true),
+        (game(long, "2020.01.01", "1. d4"), true),
+        (game("C", "2020.01.01", "1. e4 e5"), true),
+        (
+            game("A", "2020.01.01", "1. e4 e5")
+                .replace("[Date", "[Result \"1-0\"]\n[Date")
+                .replace('*', "1-0"),
+            true,
+        ),
+    ] {
+        // The second one in the file is never new.
+        let told = import(&["--new-only", "--dry-run"], &text.repeat(2));
+        let games = usize::from(is_new);
+        let expected = match games {
+            0 => "0 games would be appended\n2 known games left out\n".to_owned(),
+            _ => "1 game would be appended as 3\n1 known game left out\n".to_owned(),
+        };
+        assert!(told.contains(&expected), "{text}: {told}");
+    }
+    let text = many_games(50);
+    let told = import(&["--new-only"], &(known.clone() + &text + &text));
+    assert!(
+        told.contains("50 games appended as 3\u{2013}52\n52 known games left out\n"),
+        "{told}"
+    );
+    let told = import(&["--new-only"], &(known + &text));
+    assert!(
+        told.contains("0 games appended\n52 known games left out\n"),
+        "{told}"
+    );
+    assert_eq!(defects_of(&base), [""; 0]);
+}
+
+#[test]
+fn an_opening_code_is_computed_where_it_is_missing_and_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let moves = "1. Nf3 d6 2. e4 c5 3. d4 cxd4 4. Nxd4 Nf6 5. Nc3 a6 6. Be3 *\n\n";
+    let text = format!(
+        "[White \"A\"]\n\n{moves}[White \"B\"]\n[ECO \"A00\"]\n\n{moves}[White \"C\"]\n\n*\n"
+    );
+    for (option, code) in [("--eco", Some("B90")), ("--drop-foreign-tags", None)] {
+        let base = folder.path().join(format!("new{option}.cbh"));
+        let output = import_from_stdin(&["--create", option, text_path(&base)], text.as_bytes());
+        let told = said(&output);
+        assert_eq!(
+            told.contains("1 game given an opening code\n"),
+            code.is_some(),
+            "{told}"
+        );
+        let games = games_of(&base);
+        let eco = |number: u32| {
+            let lines = games[&number].1.lines();
+            let mut codes =
+                lines.filter_map(|line| line.strip_prefix("[ECO \"")?.strip_suffix("\"]"));
+            codes.next().map(str::to_owned)
+        };
+        assert_eq!(
+            [eco(1), eco(2), eco(3)],
+            [code.map(str::to_owned), Some("A00".to_owned()), None]
+        );
+    }
+}
+
+#[test]
 fn tags_without_a_field_are_left_out_if_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     for (option, is_kept) in [("--quiet", true), ("--drop-foreign-tags", false)] {

@@ -258,7 +258,8 @@ fn append_all(base: &OpenBase, text: &Path, texts: usize) -> Result<(), String> 
             .map_or(Ok(()), |failure| Err(Why(failure.error.to_string())))
     };
     let prepare = PreparedGame::new;
-    let read = pgn::for_each_game_in_order(BufReader::new(reader), prepare, take);
+    let page = |_: &[u8]| encoding_rs::WINDOWS_1252;
+    let read = pgn::for_each_game_in_order(BufReader::new(reader), page, prepare, take);
     read.map_err(|why| why.0)?;
     importer.commit().map_err(|error| error.to_string())?;
     Ok(())

@@ -78,8 +78,9 @@ impl CodePage {
         is_neutral && self.is_kept_by_text(name)
     }
 
-    /// The same of a text.
-    pub(super) fn is_kept_by_text(self, text: &[u8]) -> bool {
+    /// Whether a page that was [detected](CodePage::detect) is detected still
+    /// when a text of these bytes is added.
+    pub fn is_kept_by_text(self, text: &[u8]) -> bool {
         let mut votes = Votes::default();
         votes.add(text);
         if self.encoding == WINDOWS_1251 {
@@ -88,6 +89,11 @@ impl CodePage {
             let is_detected = [WINDOWS_1250, WINDOWS_1252].contains(&self.encoding);
             !is_detected || !votes.are_cyrillic()
         }
+    }
+
+    /// The page as others know it.
+    pub fn encoding(self) -> &'static Encoding {
+        self.encoding
     }
 
     /// The standard name of the page, such as `windows-1252`.

@@ -17,7 +17,7 @@ use super::options::parse_code_page;
 use super::{Failure, print, progress, signals};
 use crate::cbh::{self, ChangeError, CodePage, Importer, OpenBase, SaveError, Unfit, Workshop};
 use crate::escape::Escaped;
-use crate::import::{BadGame, BadText, Input, Session, Stop, Watch, for_each_text};
+use crate::import::{BadGame, BadText, Input, Known, Session, Stop, Watch, Wishes, for_each_text};
 
 /// As the shell tells of a program that a signal ended: SIGINT is 2.
 const INTERRUPTED: u8 = 128 + 2;
@@ -33,6 +33,10 @@ const READ_BYTES: usize = 1 << 18;
 
 /// What `cbfs import` takes.
 #[derive(Debug, clap::Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of its own"
+)]
 pub(super) struct Args {
     /// Any file of the base
     base: PathBuf,
@@ -58,8 +62,22 @@ pub(super) struct Args {
     #[arg(long)]
     drop_foreign_tags: bool,
 
-    /// Code page of names and texts that are not UTF-8, as 1251 or cp1250;
-    /// told from the names otherwise
+    /// Leave out games that the base has, with the same players, date, result
+    /// and moves, and second ones of the files
+    #[arg(long)]
+    new_only: bool,
+
+    /// Give games without an opening code that of their moves
+    #[arg(long)]
+    eco: bool,
+
+    /// Code page of PGN files that are not UTF-8, as 1251 or cp1250; told from
+    /// their games otherwise
+    #[arg(long, value_name = "PAGE", value_parser = parse_code_page)]
+    pgn_codepage: Option<CodePage>,
+
+    /// Code page of names and texts in the base that are not UTF-8; told from
+    /// the names otherwise
     #[arg(long, value_name = "PAGE", value_parser = parse_code_page)]
     codepage: Option<CodePage>,
 }
@@ -85,6 +103,8 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         told: BTreeSet::new(),
         name: String::new(),
         bad: BadGames::new(args)?,
+        left_out: 0,
+        eco_set: 0,
     };
     let appended = if args.dry_run {
         job.try_out(sources)?
@@ -96,7 +116,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     bar.finish_and_clear();
     let kept = job.bad.finish();
     if !quiet {
-        print(told(&appended, &job.bad, args, kept.is_ok()).as_bytes())?;
+        print(told(&appended, &job, kept.is_ok()).as_bytes())?;
     }
     kept?;
     if job.bad.count > 0 && args.skip_bad.is_none() {
@@ -107,7 +127,8 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
 }
 
 /// What an import came to, in a line or two.
-fn told(appended: &Range<u32>, bad: &BadGames, args: &Args, are_kept: bool) -> String {
+fn told(appended: &Range<u32>, job: &Job<'_>, are_kept: bool) -> String {
+    let (bad, args) = (&job.bad, job.args);
     let count = appended.len();
     let done = if args.dry_run {
         "would be appended"
@@ -119,6 +140,15 @@ fn told(appended: &Range<u32>, bad: &BadGames, args: &Args, are_kept: bool) -> S
         (first, _) if count == 1 => format!("1 game {done} as {first}\n"),
         (first, last) => format!("{count} games {done} as {first}\u{2013}{last}\n"),
     };
+    let games = |count: usize| if count == 1 { "game" } else { "games" };
+    if job.left_out > 0 {
+        let what = games(job.left_out);
+        let _ = writeln!(told, "{} known {what} left out", job.left_out);
+    }
+    if job.eco_set > 0 {
+        let what = games(job.eco_set);
+        let _ = writeln!(told, "{} {what} given an opening code", job.eco_set);
+    }
     if bad.count > 0 {
         let games = if bad.count == 1 { "game" } else { "games" };
         let _ = match &args.skip_bad {
@@ -224,6 +254,10 @@ struct Job<'a> {
     /// The text that is read.
     name: String,
     bad: BadGames,
+    /// Games that were left out because they are known.
+    left_out: usize,
+    /// Games that got an opening code.
+    eco_set: usize,
 }
 
 impl Watch for Job<'_> {
@@ -273,7 +307,7 @@ impl Job<'_> {
         workshop
             .make_empty(SystemTime::now())
             .map_err(Failure::new)?;
-        let appended = self.append(&workshop.path(), sources)?;
+        let appended = self.append_with(&workshop.path(), self.options(), None, sources)?;
         workshop.finish().map_err(Failure::new)?;
         Ok(appended)
     }
@@ -288,33 +322,38 @@ impl Job<'_> {
             .map_err(Failure::new)?;
         let mut options = self.options();
         let mut last = 0;
+        let mut real = None;
         if !self.args.create {
             let base = OpenBase::to_read(&self.args.base, &options);
             let base = base.map_err(|error| self.failed(&self.args.base, error))?;
             options.code_page = Some(base.database.code_page());
             last = base.database.last_id();
+            real = Some(base);
         } else if !Workshop::is_free(&self.args.base) {
             let why = "a base of this name is there already; choose another name";
             return Err(Failure::about(&self.args.base, why));
         }
-        let appended = self.append_with(&workshop.path(), options, sources)?;
+        let real = real.as_ref().map(|base| &base.database);
+        let appended = self.append_with(&workshop.path(), options, real, sources)?;
         Ok(appended.start + last..appended.end + last)
     }
 
     /// Appends to the base at `path`.
     fn append(&mut self, path: &Path, sources: Vec<Source>) -> Result<Range<u32>, Failure> {
-        self.append_with(path, self.options(), sources)
+        self.append_with(path, self.options(), None, sources)
     }
 
     fn append_with(
         &mut self,
         path: &Path,
         options: cbh::Options,
+        // The base that has the known games, if it is another.
+        real: Option<&cbh::Database>,
         sources: Vec<Source>,
     ) -> Result<Range<u32>, Failure> {
         let base = OpenBase::to_change(path, &options, "cbfs import");
         let base = base.map_err(|error| self.failed(path, error))?;
-        let appended = self.append_all(&base, sources);
+        let appended = self.append_all(&base, real, sources);
         let closed = base.store.close();
         let appended = appended?;
         match closed {
@@ -328,13 +367,28 @@ impl Job<'_> {
         }
     }
 
-    fn append_all(&mut self, base: &OpenBase, sources: Vec<Source>) -> Result<Range<u32>, Failure> {
+    fn append_all(
+        &mut self,
+        base: &OpenBase,
+        real: Option<&cbh::Database>,
+        sources: Vec<Source>,
+    ) -> Result<Range<u32>, Failure> {
         let importer = Importer::new(&base.database, &base.store, SystemTime::now());
-        let mut session = Session::new(importer, self.args.drop_foreign_tags);
+        let wishes = Wishes {
+            drops_foreign_tags: self.args.drop_foreign_tags,
+            sets_eco: self.args.eco,
+            page: self.args.pgn_codepage,
+        };
+        let mut session = Session::new(importer, wishes);
+        if self.args.new_only {
+            let known = Known::new(Some(real.unwrap_or(&base.database)));
+            session = session.without(known.map_err(|stop| self.stopped(stop))?);
+        }
         for source in sources {
             self.bar.set_message(Escaped(&source.name).to_string());
             self.read_all(source, &mut session)?;
         }
+        (self.left_out, self.eco_set) = (session.left_out(), session.eco_set());
         let imported = session.commit();
         let imported = imported.map_err(|error| self.failed(&self.args.base, error))?;
         for unfit in &imported.unfit {

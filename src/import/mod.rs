@@ -5,9 +5,12 @@
 //! games of texts to a base, and tells what is bad in them and what it
 //! understood in another way than it is written.
 
+mod known;
 mod packed;
+mod page;
 mod session;
 mod utf16;
 
+pub use known::Known;
 pub use packed::{Input, Text, for_each_text};
-pub use session::{BadGame, BadText, Session, Stop, Understood, Watch};
+pub use session::{BadGame, BadText, Session, Stop, Understood, Watch, Wishes};

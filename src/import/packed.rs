@@ -46,6 +46,9 @@ impl fmt::Debug for Text<'_> {
 /// The first bytes of a file say what it is; so many are looked at.
 const HEAD_BYTES: u64 = 512;
 
+/// So much of a text tells in which page it is.
+const PAGE_BYTES: u64 = 1 << 20;
+
 /// So much unpacked text is read at once.
 const READ_BYTES: usize = 1 << 16;
 
@@ -241,6 +244,17 @@ impl<'a> Text<'a> {
         })
     }
 
+    /// Its first bytes, and the rest.
+    pub(super) fn with_head(mut self) -> (Vec<u8>, Text<'a>) {
+        let mut head = Vec::new();
+        let read = self.reader.by_ref().take(PAGE_BYTES).read_to_end(&mut head);
+        if let Err(error) = read {
+            // What was read before comes first.
+            self.reader = Box::new(BufReader::new(Failed(Some(error))));
+        }
+        (head, self)
+    }
+
     fn of_member<R: Read + Send>(name: String, member: ZipFile<'a, R>) -> io::Result<Text<'a>> {
         let unpacked = Unpacked {
             tally: Arc::new(Tally {
@@ -251,6 +265,15 @@ impl<'a> Text<'a> {
             format: "zip",
         };
         Text::new(Some(name), BufReader::with_capacity(READ_BYTES, unpacked))
+    }
+}
+
+/// What could not be read, for whom comes to it.
+struct Failed(Option<io::Error>);
+
+impl Read for Failed {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
     }
 }
 

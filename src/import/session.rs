@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, Cursor, Read as _, Write};
 
 use super::Text;
-use crate::cbh::{Appended, ChangeError, Imported, Importer, PreparedGame, SaveError};
+use super::known::{Known, Mark};
+use super::page::Pages;
+use crate::cbh::{Appended, ChangeError, CodePage, Imported, Importer, PreparedGame, SaveError};
 use crate::escape::Escaped;
 use crate::game::Game;
+use crate::openings;
 use crate::pgn::{self, BAD_GAME, Liberty, Part, Prepared, Section};
 
 /// A game that is not imported, and why. Its text is that of the section from
@@ -60,6 +63,12 @@ pub enum Stop {
     Base(ChangeError),
     /// It was to end.
     Interrupted,
+}
+
+impl From<SaveError> for Stop {
+    fn from(error: SaveError) -> Stop {
+        Stop::Base(error.into())
+    }
 }
 
 impl From<io::Error> for Stop {
@@ -136,24 +145,68 @@ impl Counted {
     }
 }
 
+/// How games are imported.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wishes {
+    /// Whether tags are left out that the base has no place for.
+    pub drops_foreign_tags: bool,
+    /// Whether games without an opening code get that of their moves.
+    pub sets_eco: bool,
+    /// The page of texts that are no UTF-8; otherwise they tell it.
+    pub page: Option<CodePage>,
+}
+
 /// Appends the games of any number of texts to a base: all, or those that are
-/// not bad.
+/// not bad, or not known.
 #[derive(Debug)]
 pub struct Session<'a> {
     importer: Importer<'a>,
-    /// Whether tags are left out that the base has no place for.
-    drops_foreign_tags: bool,
+    wishes: Wishes,
+    /// The games that are not to be appended.
+    known: Option<Known<'a>>,
+    left_out: usize,
+    eco_set: usize,
 }
 
-type PreparedResult = Result<PreparedGame, SaveError>;
+/// A game on its way into the base.
+struct Passing {
+    game: PreparedGame,
+    /// Only if it may be known.
+    mark: Option<Mark>,
+    is_eco_set: bool,
+}
+
+type PreparedResult = Result<Passing, SaveError>;
 
 impl<'a> Session<'a> {
     /// Begins to append.
-    pub fn new(importer: Importer<'a>, drops_foreign_tags: bool) -> Session<'a> {
+    pub fn new(importer: Importer<'a>, wishes: Wishes) -> Session<'a> {
         Session {
             importer,
-            drops_foreign_tags,
+            wishes,
+            known: None,
+            left_out: 0,
+            eco_set: 0,
         }
+    }
+
+    /// The same that leaves out known games.
+    #[must_use]
+    pub fn without(self, known: Known<'a>) -> Session<'a> {
+        Session {
+            known: Some(known),
+            ..self
+        }
+    }
+
+    /// How many games were left out because they are known.
+    pub fn left_out(&self) -> usize {
+        self.left_out
+    }
+
+    /// How many of the games that were appended got an opening code.
+    pub fn eco_set(&self) -> usize {
+        self.eco_set
     }
 
     /// Appends the games of one text; gives what of it was understood in
@@ -163,22 +216,26 @@ impl<'a> Session<'a> {
     ///
     /// [`Stop`]; then nothing may be committed.
     pub fn read(&mut self, text: Text<'_>, watch: &mut dyn Watch) -> Result<Vec<Understood>, Stop> {
-        let drops = self.drops_foreign_tags;
+        let wishes = self.wishes;
+        let marks = self.known.is_some();
         let mut reading = Reading {
-            importer: &mut self.importer,
+            session: self,
             watch,
             games: 0,
             liberties: BTreeMap::new(),
-            western: Counted::default(),
+            pages: BTreeMap::new(),
+            kept: BTreeMap::new(),
         };
-        let prepare = |mut game: Game| {
-            if drops {
-                game.foreign_tags.clear();
-            }
-            PreparedGame::new(game)
-        };
-        pgn::for_each_game_in_order(text.reader, prepare, |section| reading.take(section))?;
-        Ok(reading.understood(text.was_utf16))
+        let (head, reader) = text.with_head();
+        let pages = Pages::new(wishes.page, &head);
+        let prepare = |game: Game| prepared(game, wishes, marks);
+        pgn::for_each_game_in_order(
+            Cursor::new(head).chain(reader.reader),
+            |text| pages.page_of(text),
+            prepare,
+            |section| reading.take(section),
+        )?;
+        Ok(reading.understood(reader.was_utf16))
     }
 
     /// Makes all of it part of the base.
@@ -191,14 +248,64 @@ impl<'a> Session<'a> {
     }
 }
 
+impl Session<'_> {
+    /// Appends one game, unless it is known.
+    fn append(&mut self, passing: Passing) -> Result<Option<Appended>, Stop> {
+        let Passing {
+            game,
+            mark,
+            is_eco_set,
+        } = passing;
+        if let (Some(known), Some(mark)) = (&mut self.known, mark)
+            && known.has(mark, &game)?
+        {
+            self.left_out += 1;
+            return Ok(None);
+        }
+        let appended = self.importer.append(game).map_err(Stop::Base)?;
+        self.eco_set += usize::from(is_eco_set);
+        Ok(Some(appended))
+    }
+}
+
+fn prepared(mut game: Game, wishes: Wishes, marks: bool) -> PreparedResult {
+    if wishes.drops_foreign_tags {
+        game.foreign_tags.clear();
+    }
+    let is_eco_set = wishes.sets_eco && sets_eco(&mut game);
+    let game = PreparedGame::new(game)?;
+    let mark = marks.then(|| Mark::of(&game));
+    Ok(Passing {
+        game,
+        mark,
+        is_eco_set,
+    })
+}
+
+/// Gives a game the opening code of its moves if it says none; whether it did.
+fn sets_eco(game: &mut Game) -> bool {
+    let says_one =
+        game.headers.eco.is_some() || game.foreign_tags.iter().any(|(name, _)| name == "ECO");
+    let opening = if says_one {
+        None
+    } else {
+        openings::of_game(game)
+    };
+    game.headers.eco = opening.map(|opening| opening.eco).or(game.headers.eco);
+    opening.is_some()
+}
+
 /// One text as it is read.
 struct Reading<'s, 'a> {
-    importer: &'s mut Importer<'a>,
+    session: &'s mut Session<'a>,
     watch: &'s mut dyn Watch,
     games: usize,
     liberties: BTreeMap<Liberty, Counted>,
-    /// Games that are no UTF-8.
-    western: Counted,
+    /// Games that are no UTF-8, by the page that they are read in.
+    pages: BTreeMap<&'static str, Counted>,
+    /// Games with facts of their tournament or source that differ from those
+    /// of the base.
+    kept: BTreeMap<&'static str, Counted>,
 }
 
 impl Reading<'_, '_> {
@@ -209,7 +316,8 @@ impl Reading<'_, '_> {
         }
         let section = prepared.section;
         if let Some((line, column)) = prepared.not_utf8 {
-            self.western.add(line, column);
+            let page = self.pages.entry(section.page.name()).or_default();
+            page.add(line, column);
         }
         for (begin, liberty) in prepared.liberties {
             let counted = self.liberties.entry(liberty).or_default();
@@ -221,16 +329,21 @@ impl Reading<'_, '_> {
         while let Some((begin, game)) = games.next() {
             let end = games.peek().map_or(last, |(begin, _)| *begin);
             self.games += 1;
-            let appended = game.map_err(ChangeError::from);
-            match appended.and_then(|game| self.importer.append(game)) {
-                Ok(appended) => self.watch.appended(&appended),
-                Err(ChangeError::Save(error)) if error.is_of_game() => {
+            match game
+                .map_err(Into::into)
+                .and_then(|game| self.session.append(game))
+            {
+                Ok(None) => {}
+                Ok(Some(appended)) => {
+                    self.note_kept(&section, begin, &appended);
+                    self.watch.appended(&appended);
+                }
+                Err(Stop::Base(ChangeError::Save(error))) if error.is_of_game() => {
                     let bad = self.unstorable(&section, begin, &error);
                     let bytes = section.text.get(begin..end).unwrap_or_default();
-                    let has_more = false;
-                    self.watch.bad(bad, BadText { bytes, has_more })?;
+                    self.bad(&section, bad, bytes)?;
                 }
-                Err(error) => return Err(Stop::Base(error)),
+                Err(stop) => return Err(stop),
             }
         }
         let has_more = matches!(section.part, Part::Begin | Part::Middle);
@@ -251,7 +364,36 @@ impl Reading<'_, '_> {
             why: format!("{}; expected {}", error.found, error.expected),
         };
         let bytes = section.text.get(failure.begin..).unwrap_or_default();
+        self.bad(&section, bad, bytes)
+    }
+
+    /// Gives a bad game away, in UTF-8: what page it is in is told from all of
+    /// the text, not from what is bad of it. Of one that is too long the bytes
+    /// stay as they are.
+    fn bad(&mut self, section: &Section, bad: BadGame, bytes: &[u8]) -> Result<(), Stop> {
+        if section.part != Part::Whole {
+            let has_more = true;
+            return self.watch.bad(bad, BadText { bytes, has_more });
+        }
+        let mut text = Vec::with_capacity(bytes.len());
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            if std::str::from_utf8(line).is_ok() {
+                text.extend_from_slice(line);
+            } else {
+                let line = section.page.decode_without_bom_handling(line).0;
+                text.extend_from_slice(line.as_bytes());
+            }
+        }
+        let (bytes, has_more) = (&text[..], false);
         self.watch.bad(bad, BadText { bytes, has_more })
+    }
+
+    fn note_kept(&mut self, section: &Section, begin: usize, appended: &Appended) {
+        for kept in &appended.kept {
+            let place = section.place_of_tag(begin, kept.field);
+            let (line, column) = place.unwrap_or((section.line_at(begin), 1));
+            self.kept.entry(kept.field).or_default().add(line, column);
+        }
     }
 
     fn unstorable(&self, section: &Section, begin: usize, error: &SaveError) -> BadGame {
@@ -259,7 +401,8 @@ impl Reading<'_, '_> {
             SaveError::DoesNotFit { field, .. } | SaveError::NoPlace { field, .. } => {
                 section.place_of_tag(begin, field)
             }
-            _ => None,
+            SaveError::Name(unfit) => section.place_of_tag(begin, unfit.field),
+            _ => section.place_of_tag(begin, "FEN"),
         };
         let (line, column) = place.unwrap_or((section.line_at(begin), 1));
         BadGame {
@@ -277,11 +420,23 @@ impl Reading<'_, '_> {
             column: 1,
             what: "read as UTF-16".to_owned(),
         });
-        let western =
-            (self.western.games > 0).then(|| self.western.told("not UTF-8; read as Windows-1252"));
+        let pages = self.pages.iter();
+        let pages =
+            pages.map(|(page, counted)| counted.told(format_args!("not UTF-8; read as {page}")));
+        let kept = self.kept.iter().map(|(field, counted)| {
+            counted.told(format_args!(
+                "{field} differs from that of the same {} in the base, which stays",
+                if field.starts_with("Event") {
+                    "tournament"
+                } else {
+                    "source"
+                }
+            ))
+        });
         let liberties = self.liberties.iter();
         let liberties = liberties.map(|(liberty, counted)| counted.told(liberty));
-        utf16.into_iter().chain(western).chain(liberties).collect()
+        let told = utf16.into_iter().chain(pages);
+        told.chain(liberties).chain(kept).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use encoding_rs::Encoding;
 use shakmaty::Move;
 
 use super::error::{Error, quoted};
@@ -75,6 +76,14 @@ impl<'t> Games<'t> {
             lexer: Lexer::from_line(text, line),
             has_failed: false,
         }
+    }
+
+    /// The same, where what is no UTF-8 is in a page; otherwise that is
+    /// Windows-1252.
+    #[must_use]
+    pub fn in_page(self, page: &'static Encoding) -> Games<'t> {
+        let lexer = self.lexer.in_page(page);
+        Games { lexer, ..self }
     }
 }
 
@@ -434,6 +443,10 @@ impl<'t> MoveText<'_, 't> {
         }
         if stated == GameResult::Line && self.leniency.takes(Liberty::OpenResultTag) {
             return Ok(ending);
+        }
+        let is_open = ending == GameResult::Line && self.leniency.unequal.is_none();
+        if is_open && self.leniency.takes(Liberty::OpenEnd) {
+            return Ok(stated);
         }
         let (ending, stated) = (ending.pgn(), stated.pgn());
         let found = format!("the result {ending}, where the tag says {stated}");

@@ -2,11 +2,14 @@
 //!
 //! A game is read strictly first; only one that is refused is read again with
 //! some [`Liberty`]. Each is told: what a game says is understood, never made
-//! up. Piece letters of another language count only where the whole game is
+//! up. Some are taken of strict PGN too: what says the same in another form
+//! than we write is told. Piece letters of another language count only where the whole game is
 //! legal with them, and is not in English.
 
 use std::borrow::Cow;
 use std::fmt;
+
+use encoding_rs::{Encoding, WINDOWS_1252};
 
 use super::decode::{Games, read_game};
 use super::error::{Error, quoted};
@@ -21,6 +24,8 @@ pub enum Liberty {
     NoResult,
     /// The moves end with a result and the tag says `*`.
     OpenResultTag,
+    /// The moves end with `*` and the tag has a result.
+    OpenEnd,
     /// `1:0`, `½-½`, `+-`
     ResultSpelling,
     /// `1/2-0`, which is no result of two players.
@@ -35,6 +40,14 @@ pub enum Liberty {
     CommentBehind,
     /// A tag twice, with one value.
     TagTwice,
+    /// `01`, `5(2)`, nothing, as a round; strict PGN too.
+    RoundForm,
+    /// `-`, nothing, as a date; strict PGN too.
+    DateForm,
+    /// A FEN that says the same in another form; strict PGN too.
+    FenForm,
+    /// `SetUp` without a set-up position; strict PGN too.
+    NoSetUp,
 }
 
 impl fmt::Display for Liberty {
@@ -42,6 +55,7 @@ impl fmt::Display for Liberty {
         f.write_str(match self {
             Liberty::NoResult => "no result at the end; that of the tag is taken, or *",
             Liberty::OpenResultTag => "the tag Result says *; the result at the end is taken",
+            Liberty::OpenEnd => "* at the end; the result of the tag is taken",
             Liberty::ResultSpelling => {
                 "a result in other words, such as 1:0 or +-; read as 1-0, 0-1 or 1/2-1/2"
             }
@@ -51,6 +65,10 @@ impl fmt::Display for Liberty {
             Liberty::Signs => "signs such as \u{2013} or \u{d7} in moves; read as - and x",
             Liberty::CommentBehind => "a comment behind the result; kept at the last move",
             Liberty::TagTwice => "a tag twice with the same value; kept once",
+            Liberty::RoundForm => "a round such as 01, 5(2) or nothing; stored as 1, 5.2 or ?",
+            Liberty::DateForm => "a date such as - or nothing; stored as unknown",
+            Liberty::FenForm => "a FEN in another form, such as castling letters of files, move number 0 or an en passant square that no pawn can take on; stored in the usual form",
+            Liberty::NoSetUp => "a tag SetUp without a position; left out",
         })
     }
 }
@@ -175,6 +193,13 @@ impl Leniency {
         self.is_on
     }
 
+    /// Takes note of what says the same in another form, also strictly.
+    pub(super) fn notes(&mut self, liberty: Liberty) {
+        if !self.taken.contains(&liberty) {
+            self.taken.push(liberty);
+        }
+    }
+
     /// A word as a move is written in English; `None` if it is none.
     pub(super) fn in_english<'w>(&mut self, word: &'w [u8]) -> Option<Cow<'w, [u8]>> {
         if !self.is_on {
@@ -247,7 +272,7 @@ pub(super) fn unequal_result(word: &[u8]) -> Option<&'static str> {
 }
 
 fn with_plain_result(word: &[u8]) -> String {
-    let text = super::place::characters(word);
+    let text = super::place::characters(word, WINDOWS_1252);
     let plain = with_plain_signs(text.as_bytes());
     String::from_utf8_lossy(&plain)
         .replace('½', "1/2")
@@ -298,11 +323,12 @@ impl Games<'_> {
         }
         self.lexer.skip_blanks();
         let begin = self.lexer.restarted();
-        let strict = read_game(&mut self.lexer, &mut Leniency::default());
+        let mut strictly = Leniency::default();
+        let strict = read_game(&mut self.lexer, &mut strictly);
         let read = match strict {
             Ok(game) if !self.lexer.is_at_comment() => Ok(Understood {
                 game,
-                liberties: Vec::new(),
+                liberties: strictly.taken,
             }),
             _ => read_leniently(begin).map(|(understood, lexer)| {
                 self.lexer = lexer;
@@ -381,8 +407,8 @@ fn is_chess(variant: &str) -> bool {
 
 /// The players of the game that begins at `text`, as `White - Black`, if it
 /// says so.
-pub(super) fn players_of(text: &[u8]) -> Option<String> {
-    let mut lexer = Lexer::from_line(text, Place::START.line);
+pub(super) fn players_of(text: &[u8], page: &'static Encoding) -> Option<String> {
+    let mut lexer = Lexer::from_line(text, Place::START.line).in_page(page);
     let (mut white, mut black) = (None, None);
     loop {
         match lexer.next() {

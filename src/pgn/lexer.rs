@@ -18,6 +18,8 @@ mod tag;
 
 use std::borrow::Cow;
 
+use encoding_rs::{Encoding, WINDOWS_1252};
+
 use self::tag::TagLine;
 use super::braces::{Braces, has_begin_of_game};
 use super::error::{Error, quoted};
@@ -54,6 +56,8 @@ pub(super) struct Lexer<'t> {
     here: Place,
     braces: Braces,
     tag_line: TagLine,
+    /// The page of what is no UTF-8.
+    page: &'static Encoding,
 }
 
 impl<'t> Lexer<'t> {
@@ -69,7 +73,13 @@ impl<'t> Lexer<'t> {
             },
             braces: Braces::default(),
             tag_line: TagLine::default(),
+            page: WINDOWS_1252,
         }
+    }
+
+    /// The same, where what is no UTF-8 is in a page.
+    pub(super) fn in_page(self, page: &'static Encoding) -> Lexer<'t> {
+        Lexer { page, ..self }
     }
 
     /// The whole text.
@@ -84,6 +94,7 @@ impl<'t> Lexer<'t> {
             here: self.here,
             braces: Braces::default(),
             tag_line: TagLine::default(),
+            page: self.page,
         }
     }
 
@@ -259,7 +270,10 @@ impl<'t> Lexer<'t> {
             return Err(self.endless_comment(open));
         }
         self.walk_to(end + 1)?;
-        Ok(Token::Comment(characters(self.slice(inside, end))))
+        Ok(Token::Comment(characters(
+            self.slice(inside, end),
+            self.page,
+        )))
     }
 
     #[cold]
@@ -272,7 +286,10 @@ impl<'t> Lexer<'t> {
         let inside = self.here.offset + 1;
         let end = inside + line_len(self.slice(inside, self.text.len()));
         self.walk_to(end)?;
-        Ok(Token::Comment(characters(self.slice(inside, end))))
+        Ok(Token::Comment(characters(
+            self.slice(inside, end),
+            self.page,
+        )))
     }
 
     /// `$` and a number up to 255.

@@ -1,12 +1,12 @@
 //! Places in a text, and what its bytes mean.
 //!
 //! A text is read as bytes: programs write UTF-8, or Windows-1252, or both
-//! into one file. What is no UTF-8 is Windows-1252, decided for each tag
-//! value, comment and line by itself.
+//! into one file. What is no UTF-8 is in one page, Windows-1252 if nothing else
+//! is known, decided for each tag value, comment and line by itself.
 
 use std::borrow::Cow;
 
-use encoding_rs::WINDOWS_1252;
+use encoding_rs::{Encoding, WINDOWS_1252};
 
 /// A place in a text. Its column is counted only when somebody asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,15 +30,15 @@ impl Place {
     /// The column in characters, from 1.
     pub(super) fn column(self, text: &[u8]) -> usize {
         let before = text.get(self.line_start..self.offset).unwrap_or_default();
-        characters(before).chars().count() + 1
+        characters(before, WINDOWS_1252).chars().count() + 1
     }
 }
 
-/// The characters of a piece of a text.
-pub(super) fn characters(bytes: &[u8]) -> Cow<'_, str> {
+/// The characters of a piece of a text, which is in a page if it is no UTF-8.
+pub(super) fn characters<'t>(bytes: &'t [u8], page: &'static Encoding) -> Cow<'t, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
-        Err(_) => WINDOWS_1252.decode_without_bom_handling(bytes).0,
+        Err(_) => page.decode_without_bom_handling(bytes).0,
     }
 }
 
@@ -64,7 +64,8 @@ mod tests {
 
     #[test]
     fn what_is_no_utf8_is_windows_1252() {
-        assert_eq!(characters("Hübner".as_bytes()), "Hübner");
-        assert_eq!(characters(b"H\xfcbner \x80"), "Hübner €");
+        let western = |bytes| characters(bytes, WINDOWS_1252);
+        assert_eq!(western("Hübner".as_bytes()), "Hübner");
+        assert_eq!(western(b"H\xfcbner \x80"), "Hübner €");
     }
 }

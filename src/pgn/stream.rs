@@ -15,6 +15,8 @@ mod parallel;
 
 use std::io::{self, BufRead};
 
+use encoding_rs::{Encoding, WINDOWS_1252};
+
 use super::Games;
 use super::braces::{begins_game_after_blank, begins_tag_pair};
 use super::decode::MAX_BYTES;
@@ -40,6 +42,8 @@ pub struct Section {
     pub text: Vec<u8>,
     /// What of a game it is.
     pub part: Part,
+    /// The page of what is no UTF-8.
+    pub page: &'static Encoding,
 }
 
 /// What a section is of a game.
@@ -57,13 +61,17 @@ pub enum Part {
 
 impl Section {
     fn whole(line: usize, text: Vec<u8>) -> Section {
-        let part = Part::Whole;
-        Section { line, text, part }
+        Section {
+            line,
+            text,
+            part: Part::Whole,
+            page: WINDOWS_1252,
+        }
     }
 
     /// The games in it; places are those in the whole text.
     pub fn games(&self) -> Games<'_> {
-        Games::from_line(&self.text, self.line)
+        Games::from_line(&self.text, self.line).in_page(self.page)
     }
 
     /// Why the game that it begins is none, if that is because of its length.
@@ -90,11 +98,10 @@ impl Section {
     /// Who plays in the game that begins at an offset, as `White – Black`, if
     /// its tags say so.
     pub fn players_at(&self, begin: usize) -> Option<String> {
-        players_of(self.text.get(begin..)?)
+        players_of(self.text.get(begin..)?, self.page)
     }
 
-    /// Line and column of the first byte that is no UTF-8, if there is one:
-    /// it is read as Windows-1252.
+    /// Line and column of the first byte that is no UTF-8, if there is one.
     pub fn not_utf8(&self) -> Option<(usize, usize)> {
         let valid = std::str::from_utf8(&self.text).err()?.valid_up_to();
         let before = self.text.get(..valid).unwrap_or_default();

@@ -17,6 +17,7 @@ use crate::cbh::entities::Unfit;
 use crate::cbh::extended::HEADER_BYTES;
 use crate::cbh::moves::{self, Encoded};
 use crate::cbh::record::RECORD_BYTES;
+use crate::cbh::rewrite::has_same_moves;
 use crate::cbh::{ChangeError, Database, Effects, FileKind, GameId};
 use crate::game::Game;
 use crate::storage::{self, Committed, ReadBuffer, Stage, Store};
@@ -47,6 +48,30 @@ impl PreparedGame {
         let moves = moves::encode(&game)?;
         ensure_moves_read_back(&moves, &game)?;
         Ok(PreparedGame { game, moves })
+    }
+}
+
+impl PreparedGame {
+    /// The game.
+    pub fn game(&self) -> &Game {
+        &self.game
+    }
+
+    /// Its start position and moves, as they will be stored.
+    pub fn moves(&self) -> &[u8] {
+        &self.moves.blob
+    }
+
+    /// Whether another has the same players, date, result, start position and
+    /// moves, variations included. Other headers and remarks may differ.
+    pub fn is_same_as(&self, other: &Game) -> bool {
+        let (one, two) = (&self.game.headers, &other.headers);
+        one.date == two.date
+            && one.result == two.result
+            && one.white == two.white
+            && one.black == two.black
+            && self.game.start.is_stored_as(&other.start)
+            && has_same_moves(&self.game.tree, &other.tree)
     }
 }
 

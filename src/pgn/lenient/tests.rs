@@ -36,13 +36,14 @@ fn check(cases: &[(&str, &str, &[Liberty])]) {
 
 #[test]
 fn results_are_understood_however_they_are_written() {
-    use Liberty::{NoResult, OpenResultTag, ResultSpelling};
+    use Liberty::{NoResult, OpenEnd, OpenResultTag, ResultSpelling};
     check(&[
         ("1. e4 e5 1-0", "1. e4 e5 1-0", &[]),
         ("1. e4 e5", "1. e4 e5 *", &[NoResult]),
         ("[Result \"1-0\"]\n\n1. e4 e5", "1. e4 e5 1-0", &[NoResult]),
         ("[Result \"0-1\"]\n", "0-1", &[NoResult]),
         ("[Result \"*\"]\n\n1. e4 1-0", "1. e4 1-0", &[OpenResultTag]),
+        ("[Result \"1-0\"]\n\n1. e4 *", "1. e4 1-0", &[OpenEnd]),
         ("1. e4 1:0", "1. e4 1-0", &[ResultSpelling]),
         ("1. e4 ½-½", "1. e4 1/2-1/2", &[ResultSpelling]),
         ("1. e4 0–1", "1. e4 0-1", &[Liberty::Signs, ResultSpelling]),
@@ -64,8 +65,8 @@ fn results_are_understood_however_they_are_written() {
             .0
             .contains("the result 0-1, where the tag says 1-0")
     );
-    let open = "[Result \"1-0\"]\n\n1. e4 *";
-    assert!(read(open)[0].0.contains("where the tag says 1-0"));
+    let unequal = "[Result \"1-0\"]\n\n1. e4 1/2-0";
+    assert!(read(unequal)[0].0.contains("where the tag says 1-0"));
 }
 
 #[test]
@@ -201,4 +202,34 @@ fn what_nobody_can_understand_is_refused_at_its_place() {
     }
     let kept = read("[Variant \"From Position\"]\n\n1. e4 e5 *");
     assert_eq!(kept[0].0, "1. e4 e5 *");
+}
+
+#[test]
+fn what_is_stored_in_another_form_is_told_also_of_strict_pgn() {
+    use Liberty::{DateForm, FenForm, NoSetUp, RoundForm};
+    let fen = |fen: &str| format!("[FEN \"{fen}\"]");
+    for (tags, expected) in [
+        ("[Round \"01\"]".to_owned(), Some(RoundForm)),
+        ("[Round \"5(2)\"]".to_owned(), Some(RoundForm)),
+        ("[Round \"\"]".to_owned(), Some(RoundForm)),
+        ("[Round \"5.2\"]".to_owned(), None),
+        ("[Round \"?\"]".to_owned(), None),
+        ("[Round \"-\"]".to_owned(), None),
+        ("[Date \"-\"]".to_owned(), Some(DateForm)),
+        ("[Date \"????.??.??\"]".to_owned(), None),
+        ("[SetUp \"0\"]".to_owned(), Some(NoSetUp)),
+        (fen("4k3/8/8/8/8/8/8/4K3 w - - 0 0"), Some(FenForm)),
+        (fen("4k3/8/8/3p4/8/8/8/4K3 w - d6 0 1"), Some(FenForm)),
+        (fen("4k3/8/8/8/8/8/8/4K3 w - - 12 34"), None),
+        (fen("4k3/8/8/8/8/8/8/4K3 w - - 0 1"), None),
+        (
+            "[Variant \"Chess960\"]".to_owned() + &fen("1r2k1r1/8/8/8/8/8/8/1R2K1R1 w GBgb - 0 1"),
+            Some(FenForm),
+        ),
+    ] {
+        let text = format!("{tags}\n\n*");
+        assert!(crate::pgn::decode(text.as_bytes()).is_ok(), "{tags}");
+        let told = &read(&text)[0].1;
+        assert!(told.iter().copied().eq(expected), "{tags}: {told:?}");
+    }
 }

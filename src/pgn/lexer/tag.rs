@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use encoding_rs::Encoding;
+
 use super::{Lexer, TagPair, Token, line_len};
 use crate::pgn::braces::begins_tag_pair;
 use crate::pgn::error::Error;
@@ -47,7 +49,7 @@ impl<'t> Lexer<'t> {
         self.walk_to(end + 1)?;
         self.skip_spaces();
         self.here.offset += 1;
-        Ok((place, unescaped(self.slice(place.offset, end))))
+        Ok((place, unescaped(self.slice(place.offset, end), self.page)))
     }
 
     /// Where the value's last quote stands. Quotes inside need not be
@@ -111,9 +113,9 @@ fn ends_pair(after_quote: &[u8]) -> bool {
 }
 
 /// A tag value without its escapes; other backslashes stay.
-fn unescaped(value: &[u8]) -> Cow<'_, str> {
+fn unescaped<'t>(value: &'t [u8], page: &'static Encoding) -> Cow<'t, str> {
     if !value.contains(&b'\\') {
-        return characters(value);
+        return characters(value, page);
     }
     let mut plain = Vec::with_capacity(value.len());
     let mut rest = value;
@@ -127,7 +129,7 @@ fn unescaped(value: &[u8]) -> Cow<'_, str> {
                 plain.push(*byte);
                 after
             }
-            [] => return Cow::Owned(characters(&plain).into_owned()),
+            [] => return Cow::Owned(characters(&plain, page).into_owned()),
         };
     }
 }

@@ -4,6 +4,8 @@ use std::io::{self, BufRead};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
+use encoding_rs::Encoding;
+
 use super::{Error, Games, Part, Section, Sections};
 use crate::game::Game;
 use crate::pgn::{Liberty, Permit};
@@ -49,7 +51,8 @@ type Done<T> = io::Result<Vec<Prepared<T>>>;
 /// games further, and gives what comes of them to `take` in the order of the
 /// text. What is no strict PGN is understood as [`Liberty`] says. Some batches
 /// of 64 KiB wait for each core; longer games are worked on at once as far as a
-/// [`Permit`] lets them.
+/// [`Permit`] lets them. `page_of` says in which page a section is that is no
+/// UTF-8.
 ///
 /// # Errors
 ///
@@ -57,12 +60,13 @@ type Done<T> = io::Result<Vec<Prepared<T>>>;
 /// error is one.
 pub fn for_each_game_in_order<T: Send, E: From<io::Error>>(
     reader: impl BufRead + Send,
+    page_of: impl Fn(&[u8]) -> &'static Encoding + Sync,
     prepare: impl Fn(Game) -> T + Sync,
     mut take: impl FnMut(Prepared<T>) -> Result<(), E>,
 ) -> Result<(), E> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
-        let prepare = &prepare;
+        let (page_of, prepare) = (&page_of, &prepare);
         let mut senders = Vec::new();
         let mut receivers: Vec<Receiver<Done<T>>> = Vec::new();
         for _ in 0..cores {
@@ -70,7 +74,7 @@ pub fn for_each_game_in_order<T: Send, E: From<io::Error>>(
             let (games, receiver) = sync_channel(WAITING);
             senders.push(sender);
             receivers.push(receiver);
-            scope.spawn(move || parse(&texts, &games, prepare));
+            scope.spawn(move || parse(&texts, &games, page_of, prepare));
         }
         scope.spawn(move || split(reader, &senders));
         // A closed channel is the end of the text.
@@ -120,12 +124,17 @@ fn split(reader: impl BufRead, senders: &[SyncSender<Batch>]) {
 }
 
 /// Parses batches until there are no more.
-fn parse<T>(texts: &Receiver<Batch>, games: &SyncSender<Done<T>>, prepare: &impl Fn(Game) -> T) {
+fn parse<T>(
+    texts: &Receiver<Batch>,
+    games: &SyncSender<Done<T>>,
+    page_of: &impl Fn(&[u8]) -> &'static Encoding,
+    prepare: &impl Fn(Game) -> T,
+) {
     while let Ok(batch) = texts.recv() {
         let done = batch.map(|sections| {
             let sections = sections.into_iter();
             sections
-                .map(|(section, permit)| parse_section(section, permit, prepare))
+                .map(|(section, permit)| parse_section(section, permit, page_of, prepare))
                 .collect()
         });
         if games.send(done).is_err() {
@@ -134,7 +143,16 @@ fn parse<T>(texts: &Receiver<Batch>, games: &SyncSender<Done<T>>, prepare: &impl
     }
 }
 
-fn parse_section<T>(section: Section, permit: Permit, prepare: &impl Fn(Game) -> T) -> Prepared<T> {
+fn parse_section<T>(
+    mut section: Section,
+    permit: Permit,
+    page_of: &impl Fn(&[u8]) -> &'static Encoding,
+    prepare: &impl Fn(Game) -> T,
+) -> Prepared<T> {
+    let not_utf8 = section.not_utf8();
+    if not_utf8.is_some() {
+        section.page = page_of(&section.text);
+    }
     let mut games = Vec::new();
     let mut liberties = Vec::new();
     let mut failure = section.too_long().map(|error| Failure { begin: 0, error });
@@ -142,7 +160,7 @@ fn parse_section<T>(section: Section, permit: Permit, prepare: &impl Fn(Game) ->
         Part::Whole => section.text.as_slice(),
         _ => &[],
     };
-    let mut rest = Games::from_line(text, section.line);
+    let mut rest = Games::from_line(text, section.line).in_page(section.page);
     loop {
         rest.lexer.skip_blanks();
         let begin = rest.lexer.offset();
@@ -156,7 +174,7 @@ fn parse_section<T>(section: Section, permit: Permit, prepare: &impl Fn(Game) ->
         }
     }
     Prepared {
-        not_utf8: section.not_utf8(),
+        not_utf8,
         section,
         games,
         failure,

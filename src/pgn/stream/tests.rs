@@ -148,6 +148,7 @@ fn all_cores_give_the_games_in_order() {
     let mut read = Vec::new();
     for_each_game_in_order::<_, io::Error>(
         BufReader::new(text.as_bytes()),
+        |_| WINDOWS_1252,
         |game| game.headers.tournament.title,
         |prepared| {
             assert!(prepared.failure.is_none());
@@ -169,6 +170,7 @@ fn the_first_error_ends_the_reading_on_all_cores() {
     let mut games = 0;
     let result = for_each_game_in_order(
         BufReader::new(text.as_bytes()),
+        |_| WINDOWS_1252,
         |_| (),
         |prepared| {
             games += prepared.games.len();

@@ -13,8 +13,8 @@ use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Color, Setup};
 
 use super::value::{
-    Value, category, clock, date, eco, event_type, is_plain_round, number, round, sub_code,
-    team_details,
+    Value, category, clock, date, eco, event_type, is_plain_round, is_shown_so, number, round,
+    sub_code, team_details,
 };
 use super::{OTHER, TAG_NAMES, roman};
 use crate::game::{
@@ -42,9 +42,9 @@ pub(in crate::pgn) fn decode(
     leniency: &mut Leniency,
 ) -> Result<Option<GameResult>, Error> {
     let mut tags = Tags::new(text, pairs, leniency)?;
-    tags.start(&mut game.start)?;
+    tags.start(&mut game.start, leniency)?;
     let headers = &mut game.headers;
-    tags.roster(headers)?;
+    tags.roster(headers, leniency)?;
     tags.opening_and_ratings(headers)?;
     tags.event(&mut headers.tournament)?;
     tags.source(&mut headers.source)?;
@@ -53,7 +53,7 @@ pub(in crate::pgn) fn decode(
     tags.private(headers)?;
     let result = tags.result(leniency)?;
     tags.clocks(remarks);
-    let round = tags.round(headers);
+    let round = tags.round(headers, leniency);
     tags.take("PlyCount");
     game.foreign_tags.extend(round);
     tags.foreign(&mut game.foreign_tags)?;
@@ -305,7 +305,7 @@ impl<'t> Tags<'t> {
 }
 
 impl Tags<'_> {
-    fn start(&mut self, start: &mut Start) -> Result<(), Error> {
+    fn start(&mut self, start: &mut Start, leniency: &mut Leniency) -> Result<(), Error> {
         start.is_chess960 = self
             .get("Variant")
             .is_some_and(|pair| is_chess960(&pair.value));
@@ -314,8 +314,11 @@ impl Tags<'_> {
         }
         let said = self.take("SetUp").or_else(|| self.take("Setup"));
         let Some(pair) = self.take("FEN").or_else(|| self.take("Fen")) else {
-            if let Some(pair) = said.filter(|pair| pair.value == "1") {
-                return Err(self.misfit(&pair, "a tag FEN with the position"));
+            if let Some(pair) = said.as_ref().filter(|pair| pair.value == "1") {
+                return Err(self.misfit(pair, "a tag FEN with the position"));
+            }
+            if said.is_some() {
+                leniency.notes(Liberty::NoSetUp);
             }
             if start.is_chess960 {
                 // The usual position is one of the 960.
@@ -329,6 +332,9 @@ impl Tags<'_> {
                 Err(self.misfit(&pair, "a position with pieces"))
             }
             Some(found) => {
+                if !is_usual_form(&found, &pair.value) {
+                    leniency.notes(Liberty::FenForm);
+                }
                 *start = found;
                 Ok(())
             }
@@ -344,9 +350,16 @@ impl Tags<'_> {
         }
     }
 
-    fn roster(&mut self, headers: &mut Headers) -> Result<(), Error> {
+    fn roster(&mut self, headers: &mut Headers, leniency: &mut Leniency) -> Result<(), Error> {
         headers.tournament.title = self.text_or_unknown("Event");
         headers.tournament.place = self.text_or_unknown("Site");
+        let is_unsaid = |pair: &TagPair<'_>| {
+            let value = pair.value.trim();
+            value != "?" && !value.contains("??") && date(value) == Value::Known(Date::UNKNOWN)
+        };
+        if self.get("Date").is_some_and(is_unsaid) {
+            leniency.notes(Liberty::DateForm);
+        }
         headers.date = self.date("Date")?;
         headers.white = self.player("White", "CbhWhite");
         headers.black = self.player("Black", "CbhBlack");
@@ -355,9 +368,17 @@ impl Tags<'_> {
 
     /// The round. One that our headers cannot hold, `Final` or `5.2.1`, is
     /// given as a foreign tag too.
-    fn round(&mut self, headers: &mut Headers) -> Option<(String, String)> {
+    fn round(
+        &mut self,
+        headers: &mut Headers,
+        leniency: &mut Leniency,
+    ) -> Option<(String, String)> {
+        let is_given = self.get("Round").is_some();
         let value = self.text("Round");
         (headers.round, headers.subround) = round(&value);
+        if is_given && is_plain_round(&value) && !is_shown_so(&value) {
+            leniency.notes(Liberty::RoundForm);
+        }
         (!is_plain_round(&value)).then(|| ("Round".to_owned(), value))
     }
 
@@ -544,6 +565,16 @@ pub(in crate::pgn) fn is_chess960(variant: &str) -> bool {
     name.retain(|c| c.is_ascii_alphanumeric());
     let names = ["chess960", "fischerandom", "fischerrandom", "freestyle"];
     names.contains(&name.as_str())
+}
+
+/// Whether a FEN is what is written of a start, but for blanks.
+fn is_usual_form(start: &Start, fen: &str) -> bool {
+    let mut usual = start.written_fen.clone().unwrap_or_default().into_bytes();
+    if usual.is_empty() {
+        start.append_fen_to(&mut usual);
+    }
+    let fields = |fen: &str| fen.split_whitespace().collect::<Vec<_>>().join(" ");
+    fields(fen).as_bytes() == usual
 }
 
 /// The kind of an event whose `EventType` says only that teams met.

@@ -9,12 +9,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::DatabaseVolume;
-use super::change::{
-    inos, is_followed, note_of, note_of_kept, outdated_or, refusal, refusal_of_store,
-};
+use super::change::{inos, is_followed, note_of, outdated_or, refusal, refusal_of_store};
 use super::saving::Undo;
 use crate::cbh::{Appended, ChangeError, Imported, Importer};
-use crate::import::{BadGame, BadText, Input, Session, Stop, Watch, for_each_text};
+use crate::import::{BadGame, BadText, Input, Session, Stop, Watch, Wishes, for_each_text};
 use crate::vfs::{Error, Made, Refusal, Saved};
 
 /// Lines for the log, at most.
@@ -68,9 +66,6 @@ impl Notes {
         let place = format!("game {}: ", appended.id.0);
         for unfit in &appended.unfit {
             self.add(format!("{place}{}", note_of(unfit)));
-        }
-        for kept in &appended.kept {
-            self.add(format!("{place}{}", note_of_kept(kept)));
         }
     }
 
@@ -148,7 +143,11 @@ impl DatabaseVolume {
         notes: &mut Notes,
         bad: Option<&mut dyn Write>,
     ) -> Result<Imported, Refusal> {
-        let mut session = Session::new(importer, self.drops_foreign_tags());
+        let wishes = Wishes {
+            drops_foreign_tags: self.drops_foreign_tags(),
+            ..Wishes::default()
+        };
+        let mut session = Session::new(importer, wishes);
         let mut clerk = Clerk {
             notes,
             bad,
