@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use cbfs::archive::{Archive, BlockCache, Error, Options, Password, unpack};
+use cbfs::archive::{Archive, BlockCache, Error, Member, Options, Password, unpack};
 use cbfs::cbh::{self, Decoded, GameId, GuidingText};
 use cbfs::storage::{ReadBuffer, Tree};
 use cbfs::vfs::{DatabaseSource, Folder, Vfs, open_archived};
@@ -629,6 +629,49 @@ fn commands_read_a_base_in_an_archive() {
         assert!(!output.status.success());
         assert!(!Path::new("x.cbv").exists());
     }
+}
+
+#[test]
+fn games_are_imported_out_of_an_archive() {
+    let folder = tempfile::tempdir().unwrap();
+    let password = folder.path().join("password");
+    fs::write(&password, PASSWORD).unwrap();
+    let export = |path: &Path| succeeds(&[OsStr::new("export"), path.as_os_str()]);
+    let expected = export(&common::fixture("cbh/sample/sample.cbh"));
+    for archive in ["sample.cbv", "secret.cbz"] {
+        let new = folder.path().join(archive).with_extension("cbh");
+        let told = succeeds(&[
+            OsStr::new("import"),
+            OsStr::new("--create"),
+            OsStr::new("--password-file"),
+            password.as_os_str(),
+            new.as_os_str(),
+            fixture(archive).as_os_str(),
+        ]);
+        assert!(told.starts_with("13 games appended as 1"), "{told}");
+        assert!(export(&new) == expected, "{archive}");
+    }
+    // A game that cannot be read keeps all out.
+    let damaged = folder.path().join("damaged.cbv");
+    let mut bytes = fs::read(fixture("sample.cbv")).unwrap();
+    let moves = opened(&fixture("sample.cbv"));
+    let before: u64 = moves.members()[..4].iter().map(Member::packed).sum();
+    let table_end = 8 + 173 * moves.members().len();
+    bytes[table_end + usize::try_from(before).unwrap() + 100] ^= 1;
+    fs::write(&damaged, bytes).unwrap();
+    let new = folder.path().join("new.cbh");
+    let output = cbfs(&[
+        OsStr::new("import"),
+        OsStr::new("--create"),
+        new.as_os_str(),
+        damaged.as_os_str(),
+    ]);
+    assert!(
+        !output.status.success() && !new.exists(),
+        "{}",
+        said(&output)
+    );
+    assert!(said(&output).contains("sample.cbg"), "{}", said(&output));
 }
 
 #[test]

@@ -13,11 +13,15 @@ use std::time::SystemTime;
 
 use indicatif::ProgressBar;
 
+use super::games::Games;
 use super::options::parse_code_page;
-use super::{Failure, print, progress, signals};
+use super::password::PasswordFile;
+use super::{Failure, archive, print, progress, signals};
+use crate::archive::has_name_of_one;
 use crate::cbh::{self, ChangeError, CodePage, Importer, OpenBase, SaveError, Unfit, Workshop};
 use crate::escape::Escaped;
 use crate::import::{BadGame, BadText, Input, Known, Session, Stop, Watch, Wishes, for_each_text};
+use crate::vfs::open_base;
 
 /// As the shell tells of a program that a signal ended: SIGINT is 2.
 const INTERRUPTED: u8 = 128 + 2;
@@ -41,7 +45,8 @@ pub(super) struct Args {
     /// Any file of the base
     base: PathBuf,
 
-    /// PGN files, also packed as .gz, .zst, .bz2 or .zip; `-` is standard input
+    /// PGN files, also packed as .gz, .zst, .bz2 or .zip, and archives (.cbv,
+    /// .cbz), all games of which are taken; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
@@ -80,6 +85,9 @@ pub(super) struct Args {
     /// the names otherwise
     #[arg(long, value_name = "PAGE", value_parser = parse_code_page)]
     codepage: Option<CodePage>,
+
+    #[command(flatten)]
+    password: PasswordFile,
 }
 
 /// A file to be read.
@@ -92,7 +100,7 @@ struct Source {
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let bar = bar(&args.files, quiet);
     let sources: Vec<Source> = (args.files.iter())
-        .map(|file| Source::open(file, &bar))
+        .map(|file| Source::open(file, args, &bar))
         .collect::<Result<_, _>>()?;
     let ending = signals::block_unless_ignored().map_err(Failure::new)?;
     let is_ended = signals::mark_when_ended(ending);
@@ -504,17 +512,41 @@ fn not_stored_whole(unfit: &Unfit) -> String {
 }
 
 impl Source {
-    fn open(file: &Path, bar: &ProgressBar) -> Result<Source, Failure> {
+    fn open(file: &Path, args: &Args, bar: &ProgressBar) -> Result<Source, Failure> {
         if file == Path::new("-") {
             return Ok(Source {
                 name: "standard input".to_owned(),
                 input: buffered(bar.wrap_read(Pipe(io::stdin()))),
             });
         }
+        if has_name_of_one(file) {
+            return Source::of_archive(file, args);
+        }
         let opened = File::open(file).map_err(|error| Failure::about(file, error))?;
         Ok(Source {
             name: file.display().to_string(),
             input: buffered(bar.wrap_read(opened)),
+        })
+    }
+
+    /// The games of the base in an archive.
+    fn of_archive(file: &Path, args: &Args) -> Result<Source, Failure> {
+        // The page that may be given is that of the base that grows.
+        let archives = archive::options(file, &args.password, None)?;
+        let database =
+            open_base(file, &cbh::Options::default(), &archives).map_err(Failure::new)?;
+        let mut texts = Vec::new();
+        database.texts(&mut texts).map_err(Failure::new)?;
+        if !texts.is_empty() {
+            let count = texts.len();
+            log::warn!(
+                "{}: guiding texts are not imported: {count}",
+                file.display()
+            );
+        }
+        Ok(Source {
+            name: file.display().to_string(),
+            input: buffered(Pipe(Games::of(database))),
         })
     }
 }

@@ -20,6 +20,7 @@ mod check;
 mod compact;
 mod daemon;
 mod export;
+mod games;
 mod helper;
 mod import;
 mod info;
@@ -79,7 +80,8 @@ enum Command {
     /// Write all games of a base as one PGN, or an opening book in another
     /// format, without mounting it
     Export(export::Args),
-    /// Append all games of PGN files to a base, or none of them
+    /// Append all games of PGN files, or of the bases in archives, to a base, or
+    /// none of them
     Import(import::Args),
     /// Make a tidy copy of a base: without holes, deleted games and unused
     /// entities
