@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Make the sample databases under fixtures/cbh, the books under fixtures/book and the archives under fixtures/archive, byte for byte as they are committed.
+"""Make the sample databases under fixtures/cbh and fixtures/2cbh, the books under fixtures/book and the archives under fixtures/archive, byte for byte as they are committed.
 
 The encoder (scripts/encoder) was written from the layout of the files and shares nothing with cbfs, so that the two
 can judge each other. Each base lies beside `expected.jsonl`, each book beside `*.vectors.tsv`: one line per record,
@@ -15,7 +15,21 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from recipes import annotations, archives, books, damage, encodings, headers, kvetka, namesakes, remarks, sample, starts, texts  # noqa: E402
+from recipes import (  # noqa: E402
+    annotations,
+    archives,
+    books,
+    damage,
+    encodings,
+    headers,
+    kvetka,
+    namesakes,
+    newer,
+    remarks,
+    sample,
+    starts,
+    texts,
+)
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
 
@@ -27,6 +41,9 @@ def wanted_files():
         for case in recipe.cases():
             folder = FIXTURES / "cbh" / case.base.name
             files |= {folder / name: content for name, content in case.files().items()}
+    for case in newer.cases():
+        folder = FIXTURES / "2cbh" / case.base.name
+        files |= {folder / name: content for name, content in case.files().items()}
     for case in books.cases():
         folder = FIXTURES / "book" / case.book.name
         files |= {folder / name: content for name, content in case.files().items()}
@@ -37,7 +54,7 @@ def wanted_files():
 
 def differences(wanted):
     """One line for each file that is missing, different or not ours."""
-    folders = [FIXTURES / folder for folder in ("archive", "cbh", "book")]
+    folders = [FIXTURES / folder for folder in ("archive", "cbh", "2cbh", "book")]
     present = {path for folder in folders for path in folder.rglob("*") if path.is_file()}
     for path in sorted(present | wanted.keys()):
         if path not in present:

@@ -10,9 +10,10 @@
 //!   vfs                    the filesystem, without the kernel
 //!     │  import            files of games into a base
 //!     │  openings          names of positions
+//!     │  base              a base of games, whatever its format
 //!     ▼
-//!   pgn   cbh   book       formats, over &[u8] and &str
-//!     │     │    archive   files packed into one, read as a folder
+//!   pgn   cbh2  book       formats, over &[u8] and &str
+//!     │   cbh    archive   files packed into one, read as a folder
 //!     ▼     ▼     ▼
 //!   game                   one game as a value (shakmaty has the rules)
 //!   bytes  storage  html   integers and strings  |  where bytes live, are saved  |  pages
@@ -29,16 +30,19 @@
 //! | `game` | nothing |
 //! | `pgn` | `game` |
 //! | `cbh` | `game`, `bytes`, `storage`, `html` |
+//! | `cbh2` | `cbh`, `game`, `bytes`, `storage`, `html` |
 //! | `book` | `game`, `bytes`, `storage` |
 //! | `openings` | `pgn`, `game` |
 //! | `import` | `openings`, `pgn`, `cbh`, `game`, `escape` |
-//! | `vfs` | `import`, `pgn`, `cbh`, `book`, `archive`, `game`, `storage`, `html`, `escape` |
+//! | `base` | `cbh2`, `cbh`, `game` |
+//! | `vfs` | `import`, `base`, `pgn`, `cbh`, `cbh2`, `book`, `archive`, `game`, `storage`, `html`, `escape` |
 //! | `fuse` | `vfs` |
-//! | `cli` | `fuse`, `vfs`, `import`, `cbh`, `pgn`, `book`, `archive`, `game`, `escape` |
+//! | `cli` | `fuse`, `vfs`, `import`, `base`, `cbh2`, `cbh`, `pgn`, `book`, `archive`, `game`, `escape` |
 //!
 //! Nothing points up: `game` knows no format, `cbh` and `pgn` do not know
-//! each other, `vfs` does not know the kernel. `tests/rooms.rs` holds the
-//! source against this table.
+//! each other, `cbh2` has the words of `cbh` and nothing of how it is stored,
+//! `vfs` does not know the kernel. `tests/rooms.rs` holds the source against
+//! this table.
 //!
 //! # Invariants
 //!
@@ -54,9 +58,11 @@
 //! 6. There is no `unsafe`.
 
 pub mod archive;
+pub mod base;
 pub mod book;
 pub mod bytes;
 pub mod cbh;
+pub mod cbh2;
 pub mod cli;
 pub mod escape;
 pub mod fuse;

@@ -1097,7 +1097,7 @@ fn what_cannot_be_checked_ends_with_2_and_one_line() {
         (Path::new("/no/such.cbh"), "/no"),
         (&directory.path().join("other.cbh"), "not found"),
         (&base, "cannot be read without its moves"),
-        (Path::new("/tmp/x.2cbh"), "2CBH"),
+        (Path::new("/tmp/x.2cbh"), "x.2cbh: not found"),
         (directory.path(), "a directory"),
     ] {
         let output = check(source);
@@ -1135,4 +1135,44 @@ fn a_book_is_told_of_checked_and_exported_like_a_base() {
     fails(&cut, 1, &["more than 5 positions", "--export-limit"]);
     let base = ["export", &sample(), "--format", "polyglot"];
     fails(&base, 1, &["sample.cbh", "exported as PGN"]);
+}
+
+#[test]
+fn bases_in_the_newer_format_are_described_checked_and_exported() {
+    let directory = copy_of_base("2cbh/sample");
+    let base = directory.path().join("sample.2cbh");
+    let path = base.to_str().unwrap();
+    let exported = cbfs(&["export", path]);
+    let older = cbfs(&["export", fixture("cbh/sample/sample.cbh").to_str().unwrap()]);
+    assert!(exported.status.success() && !exported.stdout.is_empty());
+    assert_eq!(text(&exported.stdout), text(&older.stdout));
+    let info = text(&cbfs(&["info", path]).stdout);
+    for part in [
+        "5  version of .2cbh",
+        "13  games",
+        "please report",
+        "sample.2lid",
+    ] {
+        assert!(info.contains(part), "{part} is not in {info}");
+    }
+    let json: serde_json::Value =
+        serde_json::from_slice(&cbfs(&["info", "--json", path]).stdout).unwrap();
+    assert_eq!(
+        (&json["games"], &json["2cbh_version"]),
+        (&13.into(), &5.into())
+    );
+    let checked = check(&base);
+    assert_eq!(checked.status.code(), Some(0));
+    assert!(text(&checked.stdout).contains("sample.2cbh: sound (15 records)"));
+    fails(
+        &["check", "--repair", path],
+        2,
+        &["sample.2cbh", "only read"],
+    );
+    let mut moves = std::fs::read(base.with_extension("2cbg")).unwrap();
+    moves[60] ^= 1;
+    std::fs::write(base.with_extension("2cbg"), moves).unwrap();
+    let checked = check(&base);
+    assert_eq!(checked.status.code(), Some(1));
+    assert!(text(&checked.stdout).contains("sample.2cbg at 0x1c: the check sum"));
 }

@@ -20,14 +20,15 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use cbfs::cbh::{Database, Decoded, GameId, Options};
+use cbfs::base;
+use cbfs::cbh::{Decoded, GameId, Options};
 use pgn_reader::{RawTag, Reader, SanPlus, Skip, Visitor};
 use serde_json::Value;
 use shakmaty::fen::Fen;
 use shakmaty::san::San;
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Move, Position, PositionError};
 
-use common::{bases_with_truth, fixtures_with_truth, text_of};
+use common::{bases_with_truth, fixture, fixtures_with_truth, text_of};
 
 #[test]
 fn every_game_of_every_real_base_equals_the_truth() {
@@ -39,6 +40,17 @@ fn every_game_of_every_real_base_equals_the_truth() {
 fn every_game_of_the_fixtures_equals_their_recipe() {
     let checked = compare_all(fixtures_with_truth());
     assert!(checked > 40, "only {checked} games in fixtures/cbh");
+}
+
+#[test]
+fn every_game_of_the_newer_fixtures_equals_its_recipe() {
+    let bases = ["sample", "mixed"].map(|name| {
+        let folder = fixture("2cbh").join(name);
+        let base = folder.join(name).with_extension("2cbh");
+        (base, folder.join("expected.jsonl"))
+    });
+    let checked = compare_all(bases.to_vec());
+    assert!(checked > 40, "only {checked} games in fixtures/2cbh");
 }
 
 fn compare_all(bases: Vec<(std::path::PathBuf, std::path::PathBuf)>) -> usize {
@@ -57,7 +69,7 @@ fn compare_all(bases: Vec<(std::path::PathBuf, std::path::PathBuf)>) -> usize {
 }
 
 fn compare(base: &Path, truth: &Path, checked: &mut usize) -> Vec<String> {
-    let database = Database::open(base, &Options::default()).unwrap();
+    let database = base::open(base, &Options::default()).unwrap();
     let mut decoded = Decoded::default();
     let mut differences = Vec::new();
     for line in std::fs::read_to_string(truth).unwrap().lines() {

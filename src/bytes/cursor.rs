@@ -138,6 +138,12 @@ impl<'a> ByteReader<'a> {
         self.array().map(u64::from_be_bytes)
     }
 
+    /// Eight bytes, little-endian.
+    #[inline]
+    pub fn u64_le(&mut self) -> Result<u64, Malformed> {
+        self.array().map(u64::from_le_bytes)
+    }
+
     /// A field of `count` bytes that holds a string up to its first zero
     /// byte, if there is one. What follows the zero is garbage.
     #[inline]

@@ -296,7 +296,7 @@ impl Sorted {
 /// Collects the groups of all games, four bytes for each that a game may be
 /// in, and sorts the games into them.
 #[derive(Debug)]
-pub(super) struct CrossrefBuilder {
+pub(crate) struct CrossrefBuilder {
     grouping: Grouping,
     group_count: u32,
     /// The groups of game 1, of game 2 …; one or two each.
@@ -305,7 +305,7 @@ pub(super) struct CrossrefBuilder {
 
 impl CrossrefBuilder {
     /// For a base with `games` records and `entities` of the kind.
-    pub(super) fn new(grouping: Grouping, games: u32, entities: u32) -> CrossrefBuilder {
+    pub(crate) fn new(grouping: Grouping, games: u32, entities: u32) -> CrossrefBuilder {
         let sides = 1 + usize::from(grouping.has_sides());
         CrossrefBuilder {
             grouping,
@@ -315,7 +315,7 @@ impl CrossrefBuilder {
     }
 
     /// Adds a game; by ascending id.
-    pub(super) fn add(&mut self, game: &Summary) {
+    pub(crate) fn add(&mut self, game: &Summary) {
         let keys = self.grouping.keys(game);
         let sides = 1 + usize::from(self.grouping.has_sides());
         let before = game.id.0.saturating_sub(1) as usize * sides;
@@ -329,7 +329,7 @@ impl CrossrefBuilder {
     }
 
     /// Sorts the games into their groups.
-    pub(super) fn build(self) -> Crossref {
+    pub(crate) fn build(self) -> Crossref {
         let sides = 1 + usize::from(self.grouping.has_sides());
         // Counted two places on, so that after the sums the place between
         // tells where the next game of the group goes.

@@ -3,9 +3,9 @@
 mod after;
 pub(super) mod check;
 mod entries;
-mod find;
+pub(crate) mod find;
 mod headers;
-pub(super) mod lists;
+pub(crate) mod lists;
 mod opening;
 mod records;
 mod texts;
@@ -79,7 +79,7 @@ pub struct Decoded {
     /// What could not; a game with defects must never be written back.
     pub defects: Vec<Defect>,
     moves: MoveDecoder,
-    buffer: ReadBuffer,
+    pub(crate) buffer: ReadBuffer,
 }
 
 /// One game's blob of `.cbg` and record of `.cba`, as stored.
@@ -383,16 +383,7 @@ impl Database {
 }
 
 fn io_error(family: &Family, kind: FileKind, source: io::Error) -> Error {
-    let source = match source.kind() {
-        io::ErrorKind::UnexpectedEof => {
-            io::Error::new(source.kind(), "the file has become shorter")
-        }
-        _ => source,
-    };
-    Error::Io {
-        file: family.default_path(kind),
-        source,
-    }
+    Error::of_file(family.default_path(kind), source)
 }
 
 /// Reads the blob at `offset`, whose first bytes tell its size, and hands it

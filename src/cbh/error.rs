@@ -52,6 +52,19 @@ pub enum Error {
     NotUsed(GameId),
 }
 
+impl Error {
+    /// The system's refusal to read a file.
+    pub(crate) fn of_file(file: PathBuf, source: io::Error) -> Error {
+        let source = match source.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                io::Error::new(source.kind(), "the file has become shorter")
+            }
+            _ => source,
+        };
+        Error::Io { file, source }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -239,6 +239,12 @@ const SAVING_EPOCH: u64 = 12_219_292_800;
 /// No game was made or saved after 2200; a later stamp is garbage.
 const LATEST: u64 = 7_258_118_400;
 
+/// When a game was last saved, by its stamp of saving, or else made, given
+/// the 1/1024 s that its stamp of creation counts.
+pub(crate) fn saved_or_made(saved: u64, ticks: u64) -> Option<SystemTime> {
+    saved_time(saved).or_else(|| created_time(ticks))
+}
+
 /// What a stamp of creation counts, in either form.
 fn ticks_of(stamp: u64) -> u64 {
     if stamp >> 48 == 0 { stamp } else { stamp >> 12 }

@@ -117,7 +117,7 @@ const BOOSTERS: [&str; 6] = ["cbgi", "cbb", "cit", "cib", "cit2", "cib2"];
 const FOREIGN: [(&str, &str); 6] = [
     (
         "2cbh",
-        "a base in the 2CBH format of ChessBase 17, which cbfs does not read; convert it to CBH in ChessBase",
+        "a base in the 2CBH format of ChessBase 17, which cbfs only reads; convert it to CBH in ChessBase",
     ),
     (
         "cbv",
@@ -631,7 +631,7 @@ fn is_left_aside(error: &storage::Error, journal: &OsStr) -> bool {
 
 /// Where a path that a user names leads to: a link is followed, also one whose
 /// name is in another letter case.
-fn resolved(path: &Path) -> Result<PathBuf, Error> {
+pub(crate) fn resolved(path: &Path) -> Result<PathBuf, Error> {
     let named = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => in_any_case(path),
         _ => Some(path.to_path_buf()),

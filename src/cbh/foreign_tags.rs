@@ -101,7 +101,7 @@ pub(super) fn stored(stored: &StoredGame, page: CodePage) -> Vec<(String, String
 }
 
 /// Takes the tag pairs out of the text about the game.
-pub(super) fn lift(game: &mut Game) {
+pub(crate) fn lift(game: &mut Game) {
     let Some(place) = last_text(&game.annotations) else {
         return;
     };

@@ -24,7 +24,7 @@ mod codepage;
 mod compact;
 mod crossref;
 mod database;
-mod date;
+pub(crate) mod date;
 mod diff;
 mod entities;
 mod error;
@@ -45,9 +45,13 @@ mod texts;
 mod top_games;
 mod workshop;
 
+pub(crate) use annotations::CommentText;
 pub use codepage::CodePage;
 pub use compact::{Compacted, compact};
+pub(crate) use crossref::CrossrefBuilder;
 pub use crossref::{Crossref, Group, Grouping};
+pub(crate) use database::find::{Candidate, Search};
+pub(crate) use database::lists::Lists;
 pub use database::{
     Changes, Database, Decoded, Effects, GameChange, Listed, Opener, Options, StoredGame,
 };
@@ -55,9 +59,12 @@ pub use entities::{
     EditError, EncodedEntity, Entity, EntityEditor, EntityId, EntityKind, EntityNames, ExtraChange,
     ExtraWrites, NameForm, TournamentExtras, TreeOrder, Unfit, Write,
 };
+pub(crate) use entities::{NamesBuilder, event_kind};
 pub use error::Error;
 pub use facts::GameFacts;
+pub(crate) use family::resolved;
 pub use family::{Family, FileKind};
+pub(crate) use foreign_tags::lift as lift_foreign_tags;
 pub use opening::{ChangeError, OpenBase};
 pub use parts::{Part, Parts};
 pub use record::{Entry, GameId, RecordKind};

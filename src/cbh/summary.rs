@@ -36,9 +36,9 @@ pub struct Summary {
     /// A NAG that judges the last position of an analysis line; 0 is none.
     pub line_evaluation: u8,
     /// Round, 0 if not given.
-    pub round: u8,
+    pub round: u16,
     /// Game within the round, 0 if not given.
-    pub subround: u8,
+    pub subround: u16,
     /// White's rating, 0 if not given.
     pub white_elo: u16,
     /// Black's rating, 0 if not given.
@@ -47,8 +47,8 @@ pub struct Summary {
     pub eco: Option<Eco>,
     /// Medals, one bit each.
     pub medals: u16,
-    /// Moves of the main line, 255 for more.
-    pub move_count: u8,
+    /// Moves of the main line; in `.cbh`, 255 for more.
+    pub move_count: u16,
 }
 
 impl Summary {
@@ -75,13 +75,13 @@ impl Summary {
             date: record.date,
             result: record.result(),
             line_evaluation: record.line_evaluation,
-            round: record.round,
-            subround: record.subround,
+            round: record.round.into(),
+            subround: record.subround.into(),
             white_elo: record.white_elo,
             black_elo: record.black_elo,
             eco: record.eco(),
             medals: record.medals,
-            move_count: record.move_count,
+            move_count: record.move_count.into(),
         })
     }
 }

@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use super::password::PasswordFile;
 use super::{Failure, archive, book, progress};
 use crate::archive::{Member, has_name_of_one};
+use crate::base::{Base, Files};
 use crate::book::walk::DEFAULT_POSITIONS;
-use crate::cbh::{self, ChangeError, Database, Family, FileKind, OpenBase, SaveError};
+use crate::cbh::{self, ChangeError, Database, Family, OpenBase, SaveError};
+use crate::cbh2;
 use crate::escape::Escaped;
 use crate::game::Defect;
 
@@ -55,17 +57,14 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         return check_archive(args, quiet);
     }
     let mut out = BufWriter::new(io::stdout());
-    if args.repair {
-        repair(args, &mut out, quiet)?;
-    }
-    let found = match OpenBase::to_read(&args.source, &cbh::Options::default()) {
-        Ok(base) => check(&base.database, &mut out, quiet)?,
+    let found = match open(args, &mut out, quiet)? {
+        Ok(base) => check(base.as_ref(), &mut out, quiet)?,
         // Nothing else can be read; but this much is known.
-        Err(ChangeError::Save(SaveError::Base(error @ cbh::Error::Malformed { .. }))) => {
+        Err(error @ cbh::Error::Malformed { .. }) => {
             writeln!(out, "{}", Escaped(error)).map_err(|error| Failure::output(&error))?;
             1
         }
-        Err(error) => return Err(not_opened(args, error)),
+        Err(error) => return Err(not_checked(error)),
     };
     out.flush().map_err(|error| Failure::output(&error))?;
     if found > 0 {
@@ -125,16 +124,44 @@ fn check_archive(args: &Args, quiet: bool) -> Result<(), Failure> {
     }
 }
 
+/// Opens the base to be read, after it was mended if that is asked for.
+fn open(
+    args: &Args,
+    out: &mut impl Write,
+    quiet: bool,
+) -> Result<Result<Box<dyn Base>, cbh::Error>, Failure> {
+    let options = cbh::Options::default();
+    if cbh2::Family::owns(&args.source) {
+        if args.repair {
+            let why = "a base in the 2CBH format is only read; check it without --repair";
+            return Err(not_checked(format_args!(
+                "{}: {why}",
+                args.source.display()
+            )));
+        }
+        let database = cbh2::Database::open(&args.source, &options);
+        return Ok(database.map(|database| Box::new(database) as Box<dyn Base>));
+    }
+    if args.repair {
+        repair(args, out, quiet)?;
+    }
+    match OpenBase::to_read(&args.source, &options) {
+        Ok(base) => Ok(Ok(Box::new(base.database))),
+        Err(ChangeError::Save(SaveError::Base(error))) => Ok(Err(error)),
+        Err(error) => Err(not_opened(args, error)),
+    }
+}
+
 /// Checks an open base; gives the number of defects.
-fn check(database: &Database, out: &mut impl Write, quiet: bool) -> Result<u64, Failure> {
+fn check(database: &dyn Base, out: &mut impl Write, quiet: bool) -> Result<u64, Failure> {
     let bar = progress::bar(database.last_id(), quiet);
-    let family = database.family();
+    let files = database.files();
     let mut found: u64 = 0;
     let mut written = Ok(());
     let checked = database.check(&|records| bar.inc(records), &mut |defect| {
         found += 1;
         if written.is_ok() {
-            written = bar.suspend(|| write_defect(out, family, &defect));
+            written = bar.suspend(|| write_defect(out, &files, &defect));
         }
     });
     bar.finish_and_clear();
@@ -150,21 +177,20 @@ fn check(database: &Database, out: &mut impl Write, quiet: bool) -> Result<u64, 
     checked.map_err(not_checked)?;
     if !quiet {
         let records = database.last_id();
-        let base = family.default_path(FileKind::Headers);
+        let base = files.path("");
         let line = format_args!("{}: {summary} ({records} records)", base.display());
         writeln!(out, "{}", Escaped(line)).map_err(output)?;
     }
     Ok(found)
 }
 
-fn write_defect(out: &mut impl Write, family: &Family, defect: &Defect) -> io::Result<()> {
+fn write_defect(out: &mut impl Write, files: &Files<'_>, defect: &Defect) -> io::Result<()> {
     let Defect { file, offset, what } = defect;
-    let kind = FileKind::ALL
-        .into_iter()
-        .find(|kind| kind.extension() == *file);
-    let path = match kind {
-        None if has_name_of_one(family.directory()) => family.directory().to_path_buf(),
-        kind => family.default_path(kind.unwrap_or(FileKind::Headers)),
+    let is_known = files.all.iter().any(|of| of.extension == *file);
+    let path = if !is_known && has_name_of_one(files.directory) {
+        files.directory.to_path_buf()
+    } else {
+        files.path(file)
     };
     let line = format_args!("{} at {offset:#x}: {what}", path.display());
     writeln!(out, "{}", Escaped(line))?;
@@ -182,13 +208,13 @@ fn repair(args: &Args, out: &mut impl Write, quiet: bool) -> Result<(), Failure>
     let base = OpenBase::to_change(&args.source, &options, "cbfs check --repair");
     let base = base.map_err(failed)?;
     let bar = progress::bar(base.database.last_id(), quiet);
-    let family = base.database.family().clone();
+    let files = base.database.files();
     let mut written = Ok(());
     let mended = cbh::repair(&base, &|records| bar.inc(records), &mut |defect| {
         if written.is_ok() {
             written = bar.suspend(|| {
                 write!(out, "mended: ")?;
-                write_defect(out, &family, &defect)
+                write_defect(out, &files, &defect)
             });
         }
     });

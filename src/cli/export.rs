@@ -18,8 +18,10 @@ use super::options::parse_code_page;
 use super::password::PasswordFile;
 use super::{Failure, archive, book, progress, signals};
 use crate::archive::{Options, has_name_of_one};
+use crate::base::Base;
 use crate::book::walk::DEFAULT_POSITIONS;
-use crate::cbh::{self, CodePage, Database, Decoded, GameId, RecordKind};
+use crate::cbh::{self, CodePage, Decoded, GameId, RecordKind};
+use crate::cbh2;
 use crate::pgn::{self, Permit};
 use crate::vfs::open_base;
 
@@ -101,12 +103,18 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     } else {
         Options::default()
     };
-    let database = open_base(&args.source, &options, &archives).map_err(Failure::new)?;
-    let bar = progress::bar(database.last_id(), quiet);
+    let base: Box<dyn Base> = if cbh2::Family::owns(&args.source) {
+        let newer = cbh2::Database::open(&args.source, &options);
+        Box::new(newer.map_err(Failure::new)?)
+    } else {
+        Box::new(open_base(&args.source, &options, &archives).map_err(Failure::new)?)
+    };
+    let base = base.as_ref();
+    let bar = progress::bar(base.last_id(), quiet);
     let unreadable = match &args.output {
-        None => write_games(&database, &mut io::stdout().lock(), &bar)
+        None => write_games(base, &mut io::stdout().lock(), &bar)
             .map_err(|error| Failure::output(&error))?,
-        Some(path) => write_file(path, |out| write_games(&database, out, &bar))
+        Some(path) => write_file(path, |out| write_games(base, out, &bar))
             .map_err(|error| Failure::about(path, error))?,
     };
     bar.finish_and_clear();
@@ -152,9 +160,9 @@ pub(super) fn write_file<T>(
 }
 
 /// Writes the games in order; gives how many could not be read.
-fn write_games(database: &Database, out: &mut dyn Write, bar: &ProgressBar) -> io::Result<u64> {
+fn write_games(base: &dyn Base, out: &mut dyn Write, bar: &ProgressBar) -> io::Result<u64> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let stretches = database.last_id().div_ceil(STRETCH);
+    let stretches = base.last_id().div_ceil(STRETCH);
     thread::scope(|scope| {
         let receivers: Vec<Receiver<Piece>> = (0..cores)
             .map(|core| {
@@ -162,7 +170,7 @@ fn write_games(database: &Database, out: &mut dyn Write, bar: &ProgressBar) -> i
                 scope.spawn(move || {
                     let mine = (0..stretches).skip(core).step_by(cores);
                     // A closed channel: the writer has given up.
-                    mine.map(|stretch| render(database, 1 + stretch * STRETCH, &sender))
+                    mine.map(|stretch| render(base, 1 + stretch * STRETCH, &sender))
                         .take_while(Option::is_some)
                         .for_each(drop);
                 });
@@ -190,10 +198,10 @@ fn write_games(database: &Database, out: &mut dyn Write, bar: &ProgressBar) -> i
 }
 
 /// Renders the games of one stretch; `None` if nobody wants them any more.
-fn render(database: &Database, first: u32, pieces: &SyncSender<Piece>) -> Option<()> {
+fn render(base: &dyn Base, first: u32, pieces: &SyncSender<Piece>) -> Option<()> {
     let mut entries = Vec::new();
-    let count = STRETCH.min(database.last_id() - first + 1);
-    if let Err(error) = database.entries(GameId(first), count, &mut entries) {
+    let count = STRETCH.min(base.last_id() - first + 1);
+    if let Err(error) = base.entries(GameId(first), count, &mut entries) {
         pieces.send(Piece::Unreadable(GameId(first), error)).ok()?;
     }
     let mut decoded = Decoded::reading_ahead();
@@ -202,9 +210,9 @@ fn render(database: &Database, first: u32, pieces: &SyncSender<Piece>) -> Option
         if entry.is_deleted || entry.kind != RecordKind::Game {
             continue;
         }
-        let stored = database.stored_bytes(entry.id, &mut decoded).unwrap_or(0);
+        let stored = base.stored_bytes(entry.id, &mut decoded).unwrap_or(0);
         let permit = Permit::wait_to_render(stored);
-        match database.read_game(entry.id, &mut decoded) {
+        match base.read_game(entry.id, &mut decoded) {
             Ok(()) => pgn::encode(&decoded.game, &decoded.defects, &mut text),
             Err(error) => pieces.send(Piece::Unreadable(entry.id, error)).ok()?,
         }

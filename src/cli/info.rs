@@ -10,7 +10,8 @@ use super::options::parse_code_page;
 use super::password::PasswordFile;
 use super::{Failure, archive, book, print};
 use crate::archive::{Archive, has_name_of_one};
-use crate::cbh::{self, CodePage, Database, Decoded, FileKind, GameId, GuidingText, RecordKind};
+use crate::base::{self, Base};
+use crate::cbh::{self, CodePage, Decoded, GameId, GuidingText, RecordKind};
 use crate::escape::{self, push_line};
 use crate::game::Defect;
 use crate::vfs::open_archived;
@@ -50,7 +51,8 @@ struct Counts {
 
 /// A file of the set.
 struct Member {
-    kind: FileKind,
+    holds: &'static str,
+    extension: &'static str,
     /// Where it lies and its length; `None` if the base does without it.
     present: Option<(PathBuf, u64)>,
 }
@@ -66,7 +68,7 @@ struct Defects {
 
 /// All that is said of a base.
 struct Report<'a> {
-    database: &'a Database,
+    database: &'a dyn Base,
     /// What it is in, if that is an archive.
     archive: Option<&'a Archive>,
     defects: Defects,
@@ -89,23 +91,24 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let is_archive = has_name_of_one(&source);
     let opened = is_archive.then(|| archive::open(&source, &args.password, args.codepage));
     let archive = opened.transpose()?;
-    let database = match &archive {
-        None => Database::open(&source, &options).map_err(Failure::new)?,
+    let database: Box<dyn Base> = match &archive {
+        None => base::open(&source, &options).map_err(Failure::new)?,
         Some(archive) => match open_archived(archive, &options) {
-            Ok(database) => database,
+            Ok(database) => Box::new(database),
             Err(why) => return without_base(archive, &why, args.json),
         },
     };
+    let database = database.as_ref();
     let report = Report {
-        counts: count(&database).map_err(Failure::new)?,
-        defects: find_defects(&database).map_err(Failure::new)?,
-        members: members(&database),
+        counts: count(database).map_err(Failure::new)?,
+        defects: find_defects(database).map_err(Failure::new)?,
+        members: members(database),
         page_is: if args.codepage.is_some() {
             "given"
         } else {
             "detected"
         },
-        database: &database,
+        database,
         archive: archive.as_deref(),
     };
     let text = if args.json {
@@ -127,7 +130,7 @@ fn without_base(archive: &Archive, why: &str, json: bool) -> Result<(), Failure>
     Err(Failure::new(why))
 }
 
-fn count(database: &Database) -> Result<Counts, cbh::Error> {
+fn count(database: &dyn Base) -> Result<Counts, cbh::Error> {
     let mut counts = Counts::default();
     let mut entries = Vec::new();
     let mut next = 1;
@@ -150,7 +153,7 @@ fn count(database: &Database) -> Result<Counts, cbh::Error> {
     Ok(counts)
 }
 
-fn find_defects(database: &Database) -> Result<Defects, cbh::Error> {
+fn find_defects(database: &dyn Base) -> Result<Defects, cbh::Error> {
     let mut found: Vec<(u32, Defect)> = Vec::new();
     let whole = database.defects().iter().cloned();
     found.extend(whole.map(|defect| (0, defect)));
@@ -163,7 +166,7 @@ fn find_defects(database: &Database) -> Result<Defects, cbh::Error> {
 }
 
 /// Decodes all games and texts.
-fn look_at_games(database: &Database, found: &mut Vec<(u32, Defect)>) -> Result<(), cbh::Error> {
+fn look_at_games(database: &dyn Base, found: &mut Vec<(u32, Defect)>) -> Result<(), cbh::Error> {
     let (mut decoded, mut text) = (Decoded::reading_ahead(), GuidingText::default());
     for number in 1..=database.last_id() {
         let id = GameId(number);
@@ -177,10 +180,7 @@ fn look_at_games(database: &Database, found: &mut Vec<(u32, Defect)>) -> Result<
             Ok(defects) => found.extend(defects.iter().map(|defect| (number, defect.clone()))),
             Err(cbh::Error::NotUsed(_)) => {}
             Err(cbh::Error::Malformed { file, offset, what }) => {
-                let extension = file.extension().unwrap_or_default();
-                let is_it = |kind: &FileKind| extension.eq_ignore_ascii_case(kind.extension());
-                let kind = FileKind::ALL.into_iter().find(is_it);
-                let file = kind.unwrap_or(FileKind::Headers).extension();
+                let file = database.files().extension_of(&file);
                 found.push((number, Defect { file, offset, what }));
             }
             Err(error) => return Err(error),
@@ -189,19 +189,18 @@ fn look_at_games(database: &Database, found: &mut Vec<(u32, Defect)>) -> Result<
     Ok(())
 }
 
-fn members(database: &Database) -> Vec<Member> {
-    FileKind::ALL
-        .into_iter()
-        .map(|kind| {
-            let family = database.family();
-            let present = family.path(kind).and_then(|path| {
-                let (bytes, _) = family.length_and_time(kind)?;
-                Some((path.to_path_buf(), bytes))
-            });
-            Member { kind, present }
+fn members(database: &dyn Base) -> Vec<Member> {
+    let files = database.files().all.into_iter();
+    files
+        .filter(|file| file.bytes.is_some() || !file.is_rare)
+        .map(|file| {
+            let present = file.bytes.map(|bytes| (file.path, bytes));
+            Member {
+                holds: file.holds,
+                extension: file.extension,
+                present,
+            }
         })
-        // Most bases have no list of top games, and miss nothing.
-        .filter(|file| file.present.is_some() || file.kind != FileKind::TopGames)
         .collect()
 }
 
@@ -216,8 +215,8 @@ fn as_text(report: &Report<'_>) -> String {
     let Report {
         database, counts, ..
     } = report;
-    let (stem, directory) = (database.family().name(), database.family().directory());
-    let directory = directory.display();
+    let files = database.files();
+    let (stem, directory) = (&files.name, files.directory.display());
     let mut text = report.archive.map(archive::table).unwrap_or_default();
     let mut line = |message: fmt::Arguments<'_>| push_line(&mut text, message);
     line(format_args!("{stem}: ChessBase database in {directory}"));
@@ -229,25 +228,21 @@ fn as_text(report: &Report<'_>) -> String {
     for (what, number) in numbers {
         line(format_args!("{number:>12}  {what}"));
     }
-    let (headers, extended) = database.versions();
-    line(format_args!("{headers:>12}  version of .cbh"));
-    if let Some(extended) = extended {
-        line(format_args!("{extended:>12}  version of .cbj"));
+    for (file, version) in database.versions() {
+        line(format_args!("{version:>12}  version of .{file}"));
     }
-    let page = database.code_page().name();
+    let page = database.code_page().0.name();
     line(format_args!("{page:>12}  code page, {}", report.page_is));
-    for Member { kind, present } in &report.members {
-        let holds = kind.holds();
-        match present {
+    for file in &report.members {
+        let Member {
+            holds, extension, ..
+        } = file;
+        match &file.present {
             Some((path, bytes)) => {
                 let name = file_name(path);
                 line(format_args!("{bytes:>12}  bytes of {holds} in {name}"));
             }
-            None => line(format_args!(
-                "{:>12}  {holds}: no .{}",
-                "-",
-                kind.extension()
-            )),
+            None => line(format_args!("{:>12}  {holds}: no .{extension}", "-")),
         }
     }
     for (number, defect) in &report.defects.found {
@@ -261,6 +256,9 @@ fn as_text(report: &Report<'_>) -> String {
         let advice = "games were not looked at; `cbfs check` looks at every game";
         line(format_args!("{:>12}  {advice}", "-"));
     }
+    if let Some(advice) = files.advice {
+        line(format_args!("{:>12}  {advice}", "note"));
+    }
     text
 }
 
@@ -270,17 +268,17 @@ fn as_json(report: &Report<'_>) -> String {
     } = report;
     let members = report.members.iter();
     let files: Vec<_> = members
-        .filter_map(|Member { kind, present }| {
-            let (path, bytes) = present.as_ref()?;
+        .filter_map(|file| {
+            let (path, bytes) = file.present.as_ref()?;
             Some(json!({
                 "name": file_name(path),
                 "bytes": bytes,
-                "holds": kind.holds(),
+                "holds": file.holds,
             }))
         })
         .collect();
     let absent = report.members.iter().filter(|file| file.present.is_none());
-    let missing: Vec<_> = absent.map(|file| file.kind.extension()).collect();
+    let missing: Vec<_> = absent.map(|file| file.extension).collect();
     let defects = report.defects.found.iter();
     let defects: Vec<_> = defects
         .map(|(number, defect)| {
@@ -296,18 +294,25 @@ fn as_json(report: &Report<'_>) -> String {
         .modified()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |time| time.as_secs());
+    let base = database.files();
+    let versions = database.versions();
+    let version = |of: &str| {
+        let found = versions.iter().find(|(file, _)| *file == of);
+        found.map(|(_, version)| *version)
+    };
     let all = json!({
         "kind": "database",
         "archive": report.archive.map(archive::as_json),
-        "name": database.family().name(),
-        "directory": database.family().directory().to_string_lossy(),
+        "name": base.name,
+        "directory": base.directory.to_string_lossy(),
         "games": counts.games,
         "deleted": counts.deleted,
         "texts": counts.texts,
         "records": database.last_id(),
-        "cbh_version": database.versions().0,
-        "cbj_version": database.versions().1,
-        "code_page": database.code_page().name(),
+        "cbh_version": version("cbh"),
+        "cbj_version": version("cbj"),
+        "2cbh_version": version("2cbh"),
+        "code_page": database.code_page().0.name(),
         "code_page_is": report.page_is,
         "bytes": database.size_on_disk(),
         "modified": modified,
@@ -315,6 +320,7 @@ fn as_json(report: &Report<'_>) -> String {
         "missing": missing,
         "defects": defects,
         "games_looked_at": report.defects.with_games,
+        "note": base.advice,
     });
     escape::json(&format!("{all:#}\n"))
 }

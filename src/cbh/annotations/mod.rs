@@ -50,7 +50,7 @@ mod training;
 
 pub(super) use edited::{divide, encode_edited};
 pub(super) use shape::Shape;
-pub(super) use text::CommentText;
+pub(crate) use text::CommentText;
 
 use super::CodePage;
 use super::moves::EncodeError;

@@ -58,7 +58,7 @@ const DIAGRAM_CONTROL: char = '\u{4}';
 const DIAGRAM_PRIVATE: char = '\u{e005}';
 
 /// Decodes and encodes the bytes of texts.
-pub(in crate::cbh) trait CommentText {
+pub(crate) trait CommentText {
     /// The text of `bytes`, with `\n` for line breaks.
     fn decode_comment(self, bytes: &[u8]) -> String;
 

@@ -6,7 +6,7 @@ use super::{Database, Error, FileKind, GameId, ReadBuffer, RecordKind};
 use crate::cbh::entities::LookupError;
 use crate::cbh::record::{self, GameRecord};
 use crate::cbh::texts::GameMention;
-use crate::game::{Date, Tournament};
+use crate::game::{Date, PlayerName, Tournament};
 
 /// Games of the same two players that are told apart. Where there are more,
 /// none is found: links without further fields lead nowhere anyway.
@@ -15,12 +15,125 @@ const MOST_CANDIDATES: usize = 256;
 /// Number of a wanted name.
 type Name = usize;
 
+/// The games that mentions mean. It is told all players, then all games.
+pub(crate) struct Search<'m> {
+    mentions: &'m HashSet<GameMention>,
+    names: HashMap<(&'m str, &'m str), Name>,
+    players: HashMap<u32, Name>,
+    candidates: HashMap<(Name, Name), Vec<Candidate>>,
+}
+
+impl<'m> Search<'m> {
+    /// A search for all that is mentioned.
+    pub(crate) fn new(mentions: &'m HashSet<GameMention>) -> Search<'m> {
+        let names = number_names(mentions);
+        let mut search = Search {
+            mentions,
+            names,
+            players: HashMap::new(),
+            candidates: HashMap::new(),
+        };
+        let pairs = mentions.iter().map(|mention| search.pair(mention));
+        search.candidates = pairs.map(|pair| (pair, Vec::new())).collect();
+        search
+    }
+
+    fn pair(&self, mention: &GameMention) -> (Name, Name) {
+        let name = |[last, first]: &[String; 2]| {
+            let name = (last.as_str(), first.as_str());
+            self.names.get(&name).copied().unwrap_or(usize::MAX)
+        };
+        (name(&mention.white), name(&mention.black))
+    }
+
+    /// Notes a player.
+    pub(crate) fn player(&mut self, id: u32, name: &PlayerName) {
+        if let Some(name) = self.names.get(&(name.last.trim(), name.first.trim())) {
+            self.players.insert(id, *name);
+        }
+    }
+
+    /// Notes a game, which is not deleted, with its players.
+    pub(crate) fn game(&mut self, [white, black]: [u32; 2], candidate: Candidate) {
+        let (white, black) = (self.players.get(&white), self.players.get(&black));
+        let (Some(white), Some(black)) = (white, black) else {
+            return;
+        };
+        if let Some(games) = self.candidates.get_mut(&(*white, *black))
+            && games.len() < MOST_CANDIDATES
+        {
+            games.push(candidate);
+        }
+    }
+
+    /// The game that each mention means, where it is the only one; `event`
+    /// reads a tournament, a damaged one as empty.
+    ///
+    /// # Errors
+    ///
+    /// Those of `event`.
+    pub(crate) fn found(
+        &self,
+        mut event: impl FnMut(u32) -> Result<Tournament, Error>,
+    ) -> Result<HashMap<&'m GameMention, GameId>, Error> {
+        let mut found = HashMap::new();
+        let mut tournaments = HashMap::new();
+        for mention in self.mentions {
+            let all = self.candidates.get(&self.pair(mention));
+            let all = all.map_or(&[][..], Vec::as_slice);
+            if all.len() < MOST_CANDIDATES
+                && let Some(id) = only_one(mention, all, &mut tournaments, &mut event)?
+            {
+                found.insert(mention, id);
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn only_one(
+    mention: &GameMention,
+    candidates: &[Candidate],
+    tournaments: &mut HashMap<u32, Tournament>,
+    read: &mut dyn FnMut(u32) -> Result<Tournament, Error>,
+) -> Result<Option<GameId>, Error> {
+    if let [one] = candidates {
+        return Ok(Some(one.id));
+    }
+    for Candidate { tournament, .. } in candidates {
+        if !tournaments.contains_key(tournament) {
+            tournaments.insert(*tournament, read(*tournament)?);
+        }
+    }
+    let none = Tournament::default();
+    let event = |candidate: &Candidate| tournaments.get(&candidate.tournament).unwrap_or(&none);
+    let mut left = candidates.to_vec();
+    let has_title = |one: &Candidate| event(one).title.trim() == mention.title;
+    let has_place = |one: &Candidate| event(one).place.trim() == mention.place;
+    let has_date =
+        |one: &Candidate| mention.has_date(one.date) || mention.has_date(event(one).start);
+    if !mention.title.is_empty() {
+        narrow(&mut left, has_title);
+    }
+    if !mention.place.is_empty() {
+        narrow(&mut left, has_place);
+    }
+    narrow(&mut left, has_date);
+    Ok(match left[..] {
+        [one] => Some(one.id),
+        _ => None,
+    })
+}
+
 /// A game of two wanted players.
 #[derive(Clone, Copy, Debug)]
-struct Candidate {
-    id: GameId,
-    tournament: u32,
-    date: Date,
+pub(crate) struct Candidate {
+    /// Its number.
+    pub(crate) id: GameId,
+    /// Its tournament.
+    pub(crate) tournament: u32,
+    /// When it was played.
+    pub(crate) date: Date,
 }
 
 impl Database {
@@ -39,49 +152,12 @@ impl Database {
         &self,
         mentions: &'m HashSet<GameMention>,
     ) -> Result<HashMap<&'m GameMention, GameId>, Error> {
-        let mut found = HashMap::new();
         if mentions.is_empty() {
-            return Ok(found);
+            return Ok(HashMap::new());
         }
-        let names = number_names(mentions);
-        let pair = |mention: &GameMention| {
-            let name = |[last, first]: &[String; 2]| {
-                let name = (last.as_str(), first.as_str());
-                names.get(&name).copied().unwrap_or(usize::MAX)
-            };
-            (name(&mention.white), name(&mention.black))
-        };
-        let mut candidates: HashMap<(Name, Name), Vec<Candidate>> = mentions
-            .iter()
-            .map(|mention| (pair(mention), Vec::new()))
-            .collect();
-        self.collect_candidates(&names, &mut candidates)?;
-        let mut tournaments = HashMap::new();
-        for mention in mentions {
-            let all = candidates
-                .get(&pair(mention))
-                .map_or(&[][..], Vec::as_slice);
-            if all.len() < MOST_CANDIDATES
-                && let Some(id) = self.only_one(mention, all, &mut tournaments)?
-            {
-                found.insert(mention, id);
-            }
-        }
-        Ok(found)
-    }
-
-    fn collect_candidates(
-        &self,
-        names: &HashMap<(&str, &str), Name>,
-        candidates: &mut HashMap<(Name, Name), Vec<Candidate>>,
-    ) -> Result<(), Error> {
-        let mut players = HashMap::new();
+        let mut search = Search::new(mentions);
         self.players
-            .for_each(self.page, |id, name| {
-                if let Some(name) = names.get(&(name.last.trim(), name.first.trim())) {
-                    players.insert(id, *name);
-                }
-            })
+            .for_each(self.page, |id, name| search.player(id, name))
             .map_err(|source| self.io(FileKind::Players, source))?;
         self.for_each_record(&mut |id, bytes| {
             if record::decode_kind(bytes) != Some((RecordKind::Game, false)) {
@@ -90,73 +166,25 @@ impl Database {
             let Ok(record) = GameRecord::decode(bytes) else {
                 return;
             };
-            let (white, black) = (players.get(&record.white), players.get(&record.black));
-            let (Some(white), Some(black)) = (white, black) else {
-                return;
+            let candidate = Candidate {
+                id,
+                tournament: record.tournament,
+                date: record.date,
             };
-            if let Some(games) = candidates.get_mut(&(*white, *black))
-                && games.len() < MOST_CANDIDATES
-            {
-                games.push(Candidate {
-                    id,
-                    tournament: record.tournament,
-                    date: record.date,
-                });
-            }
-        })
+            search.game([record.white, record.black], candidate);
+        })?;
+        search.found(|id| self.tournament(id))
     }
 
-    fn only_one(
-        &self,
-        mention: &GameMention,
-        candidates: &[Candidate],
-        tournaments: &mut HashMap<u32, Tournament>,
-    ) -> Result<Option<GameId>, Error> {
-        if let [one] = candidates {
-            return Ok(Some(one.id));
-        }
-        for candidate in candidates {
-            self.keep_tournament(candidate.tournament, tournaments)?;
-        }
-        let none = Tournament::default();
-        let event = |candidate: &Candidate| tournaments.get(&candidate.tournament).unwrap_or(&none);
-        let mut left = candidates.to_vec();
-        let has_title = |one: &Candidate| event(one).title.trim() == mention.title;
-        let has_place = |one: &Candidate| event(one).place.trim() == mention.place;
-        let has_date =
-            |one: &Candidate| mention.has_date(one.date) || mention.has_date(event(one).start);
-        if !mention.title.is_empty() {
-            narrow(&mut left, has_title);
-        }
-        if !mention.place.is_empty() {
-            narrow(&mut left, has_place);
-        }
-        narrow(&mut left, has_date);
-        Ok(match left[..] {
-            [one] => Some(one.id),
-            _ => None,
-        })
-    }
-
-    /// Reads a tournament into `tournaments`, a damaged one as empty.
-    fn keep_tournament(
-        &self,
-        id: u32,
-        tournaments: &mut HashMap<u32, Tournament>,
-    ) -> Result<(), Error> {
-        if tournaments.contains_key(&id) {
-            return Ok(());
-        }
+    /// Reads a tournament, a damaged one as empty.
+    fn tournament(&self, id: u32) -> Result<Tournament, Error> {
         let mut tournament = Tournament::default();
         let buffer = &mut ReadBuffer::default();
-        match self
+        let read = self
             .tournaments
-            .read(id, self.page, buffer, &mut tournament)
-        {
-            Ok(()) | Err(LookupError::Fault(..)) => {
-                tournaments.insert(id, tournament);
-                Ok(())
-            }
+            .read(id, self.page, buffer, &mut tournament);
+        match read {
+            Ok(()) | Err(LookupError::Fault(..)) => Ok(tournament),
             Err(LookupError::Io(source)) => Err(self.io(FileKind::Tournaments, source)),
         }
     }

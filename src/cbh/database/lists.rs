@@ -18,11 +18,36 @@ const RECORDS_AT_ONCE: u32 = 4096;
 
 /// What was read once and is kept.
 #[derive(Debug, Default)]
-pub(super) struct Lists {
+pub(crate) struct Lists {
     pub(super) names: PerKind<Kept<EntityNames>>,
     pub(super) by_entity: PerKind<Kept<Crossref>>,
     pub(super) by_eco: Kept<Crossref>,
     pub(super) by_year: Kept<Crossref>,
+}
+
+impl Lists {
+    /// The names of a kind, which `make` reads.
+    pub(crate) fn names(
+        &self,
+        kind: EntityKind,
+        make: impl FnOnce() -> Result<EntityNames, Error>,
+    ) -> Result<Arc<EntityNames>, Error> {
+        self.names.of(kind).get(make)
+    }
+
+    /// The games of a grouping, which `make` finds.
+    pub(crate) fn crossref(
+        &self,
+        grouping: Grouping,
+        make: impl FnOnce() -> Result<Crossref, Error>,
+    ) -> Result<Arc<Crossref>, Error> {
+        let kept = match grouping {
+            Grouping::Entity(kind) => self.by_entity.of(kind),
+            Grouping::Eco => &self.by_eco,
+            Grouping::Year => &self.by_year,
+        };
+        kept.get(make)
+    }
 }
 
 /// A value that is made when first asked for. Who asks meanwhile waits; after
@@ -78,8 +103,8 @@ impl Database {
     ///
     /// [`Error::Io`].
     pub fn entity_names(&self, kind: EntityKind) -> Result<Arc<EntityNames>, Error> {
-        let names = self.lists.names.of(kind);
-        names.get(|| Ok(self.read_names(kind, Which::All)?.into()))
+        let read = || Ok(self.read_names(kind, Which::All)?.into());
+        self.lists.names(kind, read)
     }
 
     pub(super) fn read_names(&self, kind: EntityKind, which: Which) -> Result<AllNames, Error> {
@@ -111,12 +136,8 @@ impl Database {
     ///
     /// [`Error::Io`].
     pub fn crossref(&self, grouping: Grouping) -> Result<Arc<Crossref>, Error> {
-        let kept = match grouping {
-            Grouping::Entity(kind) => self.lists.by_entity.of(kind),
-            Grouping::Eco => &self.lists.by_eco,
-            Grouping::Year => &self.lists.by_year,
-        };
-        kept.get(|| self.read_crossref(grouping))
+        let read = || self.read_crossref(grouping);
+        self.lists.crossref(grouping, read)
     }
 
     fn read_crossref(&self, grouping: Grouping) -> Result<Crossref, Error> {

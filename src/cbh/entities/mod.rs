@@ -45,6 +45,8 @@ pub use entity::{EncodedEntity, Entity};
 pub use fields::{NameForm, Unfit};
 pub use kind::{EntityId, EntityKind};
 pub use names::EntityNames;
+pub(crate) use names::NamesBuilder;
+pub(crate) use tournament::event_kind;
 pub use tournament_extra::{ExtraChange, ExtraWrites, TournamentExtras};
 
 pub(super) use annotator::Annotators;

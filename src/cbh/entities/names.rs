@@ -8,7 +8,7 @@ use imbl::OrdMap;
 use super::id_set::IdSet;
 use super::{EntityFile, EntityId, Kind, LookupError};
 use crate::cbh::CodePage;
-use crate::game::Tournament;
+use crate::game::{Team, Tournament};
 use crate::storage::ReadBuffer;
 
 /// The names of all entities of one kind, deleted ones left out.
@@ -132,6 +132,55 @@ impl EntityNames {
             self.changes.insert(id.0, name.map(Arc::new));
         }
         !is_same
+    }
+}
+
+/// Collects the names of entities by ascending number.
+#[derive(Debug)]
+pub(crate) struct NamesBuilder {
+    names: AllNames,
+    bound: u32,
+}
+
+impl NamesBuilder {
+    /// For entities with numbers below `bound`.
+    pub(crate) fn below(bound: u32) -> NamesBuilder {
+        NamesBuilder {
+            names: AllNames {
+                live: IdSet::below(bound),
+                ..AllNames::default()
+            },
+            bound,
+        }
+    }
+
+    /// Adds an entity whose name `append` writes.
+    pub(crate) fn add(&mut self, id: EntityId, append: impl FnOnce(&mut String)) {
+        self.names.begin(id.0);
+        self.names.live.insert(id.0);
+        append(&mut self.names.text);
+    }
+
+    /// Adds a tournament.
+    pub(crate) fn add_tournament(&mut self, id: EntityId, tournament: &Tournament) {
+        self.names.parts.resize(id.0 as usize, (0, 0));
+        let mut parts = (0, 0);
+        self.add(id, |out| parts = append_tournament(tournament, out));
+        self.names.parts.push(parts);
+    }
+
+    /// Adds a team.
+    pub(crate) fn add_team(&mut self, id: EntityId, team: &Team) {
+        self.names.numbers.resize(id.0 as usize, 0);
+        self.names.numbers.push(team.number);
+        self.add(id, |out| out.push_str(&team.title));
+    }
+
+    /// The names of all.
+    pub(crate) fn build(mut self) -> EntityNames {
+        self.names.begin(self.bound);
+        self.names.text.shrink_to_fit();
+        self.names.into()
     }
 }
 

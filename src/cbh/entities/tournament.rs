@@ -86,7 +86,7 @@ impl Kind for Tournaments {
 
 /// The kind of event of this number; numbers that stand for none are
 /// "not given".
-fn event_kind(number: u8) -> EventKind {
+pub(crate) fn event_kind(number: u8) -> EventKind {
     match number {
         1 => EventKind::Game,
         2 => EventKind::Match,

@@ -1,0 +1,274 @@
+//! A base, opened: its records listed and its games read.
+
+mod check;
+mod headers;
+mod lists;
+mod opening;
+
+use std::io;
+use std::time::SystemTime;
+
+use super::entities::{Entities, language_of};
+use super::frame::{self, HEAD_BYTES, content_bytes, with_frame};
+use super::record::{FileHeader, Kind, RECORD_BYTES, Record};
+use super::{Family, FileKind, annotations, moves, texts};
+use crate::bytes::Malformed;
+use crate::cbh::{
+    CodePage, Decoded, Error, GameId, GuidingText, Lists, TextLanguage, lift_foreign_tags,
+};
+use crate::game::{Defect, PlyId};
+use crate::storage::{ReadBuffer, Storage};
+
+/// An open base. Reading takes `&self` and no lock: any number of threads
+/// read at once, each into its own [`Decoded`].
+#[derive(Debug)]
+pub struct Database {
+    family: Family,
+    page: CodePage,
+    is_page_given: bool,
+    modified: SystemTime,
+    header: FileHeader,
+    last_id: u32,
+    headers: Box<dyn Storage>,
+    moves: Box<dyn Storage>,
+    /// `None` if the base has no file of annotations.
+    annotations: Option<Box<dyn Storage>>,
+    entities: Entities,
+    defects: Vec<Defect>,
+    lists: Lists,
+}
+
+impl Database {
+    /// The files of the base.
+    pub fn family(&self) -> &Family {
+        &self.family
+    }
+
+    /// Number of records; games and texts are numbered from 1 to here.
+    pub fn last_id(&self) -> u32 {
+        self.last_id
+    }
+
+    /// Version of `.2cbh`: 3 or 5.
+    pub fn version(&self) -> u8 {
+        self.header.version
+    }
+
+    /// The page of names and texts that are not UTF-8.
+    pub fn code_page(&self) -> CodePage {
+        self.page
+    }
+
+    /// Whether that page was given, and not told from names and texts.
+    pub fn is_code_page_given(&self) -> bool {
+        self.is_page_given
+    }
+
+    /// When `.2cbh` was last changed.
+    pub fn modified(&self) -> SystemTime {
+        self.modified
+    }
+
+    /// Bytes of all files of the base together, as they are now.
+    pub fn size_on_disk(&self) -> u64 {
+        let kinds = FileKind::ALL.into_iter();
+        kinds.filter_map(|kind| self.family.length(kind)).sum()
+    }
+
+    /// What is wrong with the base as a whole.
+    pub fn defects(&self) -> &[Defect] {
+        &self.defects
+    }
+
+    /// Decodes one game or analysis into `decoded`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotUsed`] if no game has the number; [`Error::Io`] if its
+    /// record cannot be read, or the medium fails. Damage in the moves or an
+    /// entity is no error: `decoded` has what could be read and says what
+    /// not.
+    pub fn read_game(&self, id: GameId, decoded: &mut Decoded) -> Result<(), Error> {
+        decoded.game.clear();
+        decoded.defects.clear();
+        let mut bytes = [0; RECORD_BYTES];
+        let (kind, record) = self.record(id, &mut bytes, &mut decoded.buffer)?;
+        if kind == Kind::Text {
+            return Err(Error::NotUsed(id));
+        }
+        self.read_headers(kind, &record, decoded)?;
+        let known_to = self.read_moves(record.moves(), decoded)?;
+        self.read_annotations(record.annotations(), known_to, decoded)?;
+        lift_foreign_tags(&mut decoded.game);
+        Ok(())
+    }
+
+    /// Bytes that the moves and remarks of one game take in their files, as
+    /// far as that can be told.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotUsed`] if no game has the number; [`Error::Io`].
+    pub fn stored_bytes(&self, id: GameId, decoded: &mut Decoded) -> Result<u64, Error> {
+        let mut bytes = [0; RECORD_BYTES];
+        let (_, record) = self.record(id, &mut bytes, &mut decoded.buffer)?;
+        let moves = content_bytes(self.moves.as_ref(), record.moves(), &mut decoded.buffer);
+        let remarks = match &self.annotations {
+            None => Ok(0),
+            Some(file) => content_bytes(file.as_ref(), record.annotations(), &mut decoded.buffer),
+        };
+        let moves = moves.map_err(|source| self.io(FileKind::Moves, source))?;
+        Ok(moves + remarks.map_err(|source| self.io(FileKind::Annotations, source))?)
+    }
+
+    /// A record of a kind that is known, copied to `copy`.
+    fn record<'c>(
+        &self,
+        id: GameId,
+        copy: &'c mut [u8; RECORD_BYTES],
+        buffer: &mut ReadBuffer,
+    ) -> Result<(Kind, Record<'c>), Error> {
+        if id.0 == 0 || id.0 > self.last_id {
+            return Err(Error::NotUsed(id));
+        }
+        let read = self.headers.read(record_offset(id), RECORD_BYTES, buffer);
+        let bytes = read.map_err(|source| self.io(FileKind::Headers, source))?;
+        if let Some(bytes) = bytes.first_chunk() {
+            *copy = *bytes;
+        }
+        let record = Record::new(id, copy);
+        Ok((record.kind().ok_or(Error::NotUsed(id))?, record))
+    }
+
+    /// Gives the last move up to which all are there, if some are missing.
+    fn read_moves(&self, offset: u64, decoded: &mut Decoded) -> Result<Option<PlyId>, Error> {
+        let Decoded {
+            game,
+            defects,
+            buffer,
+            ..
+        } = decoded;
+        let read = with_frame(self.moves.as_ref(), offset, buffer, |frame, mut faults| {
+            let mut found = Vec::new();
+            let known_to = moves::decode(frame.tag, frame.content, game, &mut found);
+            faults.extend(found.into_iter().map(in_frame));
+            (known_to, faults)
+        });
+        let read = read.map_err(|source| self.io(FileKind::Moves, source))?;
+        let (known_to, faults) = read.unwrap_or_else(|fault| (Some(PlyId::START), vec![fault]));
+        defects.extend(
+            faults
+                .into_iter()
+                .map(|fault| defect("2cbg", offset, fault)),
+        );
+        Ok(known_to)
+    }
+
+    fn read_annotations(
+        &self,
+        offset: u64,
+        known_to: Option<PlyId>,
+        decoded: &mut Decoded,
+    ) -> Result<(), Error> {
+        let Some(storage) = &self.annotations else {
+            return Ok(());
+        };
+        let Decoded {
+            game,
+            defects,
+            buffer,
+            ..
+        } = decoded;
+        let read = with_frame(storage.as_ref(), offset, buffer, |frame, mut faults| {
+            let mut found = Vec::new();
+            if frame.tag == frame::ANNOTATIONS {
+                annotations::decode(frame.content, self.page, known_to, game, &mut found);
+            } else {
+                let what = format!("record {:#06x} is none of annotations", frame.tag);
+                faults.push(Malformed::new(24, what));
+            }
+            faults.extend(found.into_iter().map(in_frame));
+            faults
+        });
+        let read = read.map_err(|source| self.io(FileKind::Annotations, source))?;
+        let faults = read.unwrap_or_else(|fault| vec![fault]);
+        defects.extend(
+            faults
+                .into_iter()
+                .map(|fault| defect("2cba", offset, fault)),
+        );
+        Ok(())
+    }
+
+    /// Reads one guiding text into `text`.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_game`](Database::read_game).
+    pub fn read_text(&self, id: GameId, text: &mut GuidingText) -> Result<(), Error> {
+        *text = GuidingText::default();
+        let mut bytes = [0; RECORD_BYTES];
+        let buffer = &mut ReadBuffer::default();
+        let (kind, record) = self.record(id, &mut bytes, buffer)?;
+        if kind != Kind::Text {
+            return Err(Error::NotUsed(id));
+        }
+        self.read_text_entities(&record, buffer, text)?;
+        let offset = record.moves();
+        let read = with_frame(self.moves.as_ref(), offset, buffer, |frame, mut faults| {
+            if frame.tag == frame::TEXT {
+                let read = texts::decode(frame.content, self.page, text);
+                faults.extend(read.err().map(in_frame));
+            } else {
+                let what = format!("record {:#06x} is none of texts", frame.tag);
+                faults.push(Malformed::new(24, what));
+            }
+            faults
+        });
+        let read = read.map_err(|source| self.io(FileKind::Moves, source))?;
+        let faults = read.unwrap_or_else(|fault| vec![fault]);
+        let faults = faults
+            .into_iter()
+            .map(|fault| defect("2cbg", offset, fault));
+        text.defects.extend(faults);
+        Ok(())
+    }
+
+    fn read_text_entities(
+        &self,
+        record: &Record<'_>,
+        buffer: &mut ReadBuffer,
+        text: &mut GuidingText,
+    ) -> Result<(), Error> {
+        let of = record.references(Kind::Text);
+        let mut lookup = self.lookup(buffer, &mut text.defects);
+        lookup.tournament(of.tournament, &mut text.tournament)?;
+        lookup.source(of.source, &mut text.source)?;
+        text.annotator = lookup.annotator(of.annotator)?;
+        let found = lookup.titles(of.tag)?;
+        let title = |(nation, title)| (TextLanguage(language_of(nation)), title);
+        text.titles = found.into_iter().map(title).collect();
+        Ok(())
+    }
+
+    fn io(&self, kind: FileKind, source: io::Error) -> Error {
+        Error::of_file(self.family.default_path(kind), source)
+    }
+}
+
+/// A fault of the content of a frame as one of the frame.
+fn in_frame(fault: Malformed) -> Malformed {
+    Malformed::new(HEAD_BYTES + fault.offset, fault.what)
+}
+
+fn defect(file: &'static str, offset: u64, fault: Malformed) -> Defect {
+    Defect {
+        file,
+        offset: offset.saturating_add(fault.offset as u64),
+        what: fault.what,
+    }
+}
+
+fn record_offset(id: GameId) -> u64 {
+    RECORD_BYTES as u64 * u64::from(id.0)
+}

@@ -1,0 +1,235 @@
+//! The files of one base: which there are, and where.
+
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::cbh::{Error, resolved};
+use crate::storage::{folder_of, is_same_stem, join_name, names_in, split_name};
+
+/// A file of the set, by what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// `.2cbh`: a record per game, text or analysis.
+    Headers,
+    /// `.2cbg`: moves and texts.
+    Moves,
+    /// `.2lid`: players, tournaments, sources, teams, labels.
+    Entities,
+    /// `.2cba`: annotations.
+    Annotations,
+}
+
+impl FileKind {
+    /// All kinds that cbfs reads; the required ones first.
+    pub const ALL: [FileKind; 4] = [
+        FileKind::Headers,
+        FileKind::Moves,
+        FileKind::Entities,
+        FileKind::Annotations,
+    ];
+
+    /// The extension, lower case.
+    pub fn extension(self) -> &'static str {
+        match self {
+            FileKind::Headers => "2cbh",
+            FileKind::Moves => "2cbg",
+            FileKind::Entities => "2lid",
+            FileKind::Annotations => "2cba",
+        }
+    }
+
+    /// What the file holds, for messages.
+    pub fn holds(self) -> &'static str {
+        match self {
+            FileKind::Headers => "game headers",
+            FileKind::Moves => "moves",
+            FileKind::Entities => "players and tournaments",
+            FileKind::Annotations => "annotations",
+        }
+    }
+
+    /// Whether a base cannot be read without it.
+    fn is_required(self) -> bool {
+        self != FileKind::Annotations
+    }
+}
+
+/// Extensions that belong to a base of this format alone, beside those of
+/// [`FileKind`]: naming one of them names the base.
+const COMPANIONS: [&str; 2] = ["2lgd", "2lcd"];
+
+/// The folder of pictures.
+const MEDIA_FOLDER: &str = "html";
+
+/// The paths of one base's files, in whatever letter case they have.
+#[derive(Clone, Debug)]
+pub struct Family {
+    directory: PathBuf,
+    stem: OsString,
+    paths: [Option<PathBuf>; FileKind::ALL.len()],
+    media_folders: Vec<PathBuf>,
+}
+
+impl Family {
+    /// Whether a path has a name that only files of this format have.
+    pub fn owns(path: &Path) -> bool {
+        let (_, extension) = split_name(path);
+        let mut kinds = FileKind::ALL.iter().map(|kind| kind.extension());
+        kinds.any(|known| known == extension) || COMPANIONS.contains(&extension.as_str())
+    }
+
+    /// Finds the base that `path` belongs to: any file of the set, in any
+    /// letter case, the extension too. Where that is a link, the base is that
+    /// which it leads to.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] for files of another kind, [`Error::Missing`]
+    /// if there is no such base or a required file is absent, [`Error::Io`]
+    /// if the directory cannot be listed.
+    pub fn locate(path: &Path) -> Result<Family, Error> {
+        let path = &resolved(path)?;
+        if !Family::owns(path) {
+            return Err(Error::Unsupported {
+                file: path.clone(),
+                what: "not a file of a 2CBH base; name its .2cbh".to_owned(),
+            });
+        }
+        let directory = folder_of(path);
+        let names = names_in(directory).map_err(|source| Error::Io {
+            file: directory.to_path_buf(),
+            source,
+        })?;
+        Family::among(path, names)
+    }
+
+    /// As [`locate`](Family::locate), in a folder that has files of these
+    /// names.
+    fn among(path: &Path, names: impl IntoIterator<Item = OsString>) -> Result<Family, Error> {
+        let (stem, _) = split_name(path);
+        let mut family = Family {
+            directory: folder_of(path).to_path_buf(),
+            paths: [const { None }; FileKind::ALL.len()],
+            media_folders: Vec::new(),
+            stem,
+        };
+        let of_stem = |name: OsString| {
+            let (stem, extension) = split_name(Path::new(&name));
+            is_same_stem(&stem, &family.stem).then_some((name, stem, extension))
+        };
+        let names: Vec<_> = names.into_iter().filter_map(of_stem).collect();
+        // Two bases whose names differ in letter case share no file.
+        let headers = FileKind::Headers.extension();
+        let has = |stem: &OsStr| {
+            let mut all = names.iter();
+            all.any(|(_, of, extension)| of == stem && extension == headers)
+        };
+        let has_twin =
+            has(&family.stem) && names.iter().any(|(_, of, _)| *of != family.stem && has(of));
+        let mut media = None;
+        for (name, stem, extension) in names {
+            let path = family.directory.join(name);
+            if has_twin && stem != family.stem {
+                continue;
+            }
+            // The stem in the same letter case comes before others.
+            let is_exact = stem == family.stem;
+            let kinds = FileKind::ALL.into_iter().map(FileKind::extension);
+            let files = kinds.zip(&mut family.paths);
+            for (known, place) in files.chain([(MEDIA_FOLDER, &mut media)]) {
+                if known == extension && (is_exact || place.is_none()) {
+                    *place = Some(path.clone());
+                }
+            }
+        }
+        family.media_folders = media.into_iter().collect();
+        let mut kinds = FileKind::ALL.into_iter();
+        if let Some(kind) = kinds.find(|kind| kind.is_required() && family.path(*kind).is_none()) {
+            return Err(Error::Missing {
+                file: family.default_path(kind),
+                holds: kind.holds(),
+            });
+        }
+        family.stem = split_name(&family.default_path(FileKind::Headers)).0;
+        Ok(family)
+    }
+
+    /// Where this file lies; `None` if the base has none.
+    pub fn path(&self, kind: FileKind) -> Option<&Path> {
+        self.paths.get(kind as usize)?.as_deref()
+    }
+
+    /// Where this file lies or would lie.
+    pub fn default_path(&self, kind: FileKind) -> PathBuf {
+        let name = || join_name(&self.stem, kind.extension());
+        let usual = || self.directory.join(name());
+        self.path(kind).map_or_else(usual, Path::to_path_buf)
+    }
+
+    /// Bytes of this file as it is now; `None` if the base has none.
+    pub fn length(&self, kind: FileKind) -> Option<u64> {
+        Some(fs::metadata(self.path(kind)?).ok()?.len())
+    }
+
+    /// Where the pictures of texts are said to lie, if anything is there.
+    pub fn media_folders(&self) -> &[PathBuf] {
+        &self.media_folders
+    }
+
+    /// The name that all files of the base share, for people.
+    pub fn name(&self) -> Cow<'_, str> {
+        self.stem.to_string_lossy()
+    }
+
+    /// The directory of the base.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn among(path: &str, names: &[&str]) -> Result<Family, Error> {
+        Family::among(Path::new(path), names.iter().map(OsString::from))
+    }
+
+    #[test]
+    fn a_name_with_dots_keeps_them_and_letter_case_does_not_matter() {
+        let names = [
+            "CB 17.2.2CBH",
+            "cb 17.2.2cbg",
+            "cb 17.2.2lid",
+            "cb 17.2.html",
+            "cb 17.2cba",
+        ];
+        let family = among("/x/cb 17.2.2lgd", &names).unwrap();
+        assert_eq!(family.name(), "CB 17.2");
+        assert_eq!(family.media_folders(), [Path::new("/x/cb 17.2.html")]);
+        assert_eq!(family.path(FileKind::Annotations), None);
+        assert!(Family::owns(Path::new("a.2LCD")) && !Family::owns(Path::new("a.cbh")));
+    }
+
+    #[test]
+    fn bases_whose_names_differ_in_letter_case_share_no_file() {
+        let names = [
+            "a.2cbh", "a.2cbg", "a.2lid", "A.2cbh", "A.2cbg", "A.2lid", "A.2cba",
+        ];
+        let family = among("/x/a.2cbh", &names).unwrap();
+        assert_eq!(family.path(FileKind::Annotations), None);
+        let family = among("/x/A.2cbg", &names).unwrap();
+        assert_eq!(family.path(FileKind::Moves), Some(Path::new("/x/A.2cbg")));
+    }
+
+    #[test]
+    fn a_base_without_moves_is_none() {
+        let missing = among("/x/a.2cbh", &["a.2cbh", "a.2lid"]).unwrap_err();
+        assert!(
+            missing.to_string().starts_with("/x/a.2cbg: not found"),
+            "{missing}"
+        );
+    }
+}
