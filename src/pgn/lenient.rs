@@ -61,7 +61,7 @@ impl fmt::Display for Liberty {
             }
             Liberty::UnequalResult => "a result such as 1/2-0; kept as *, with the tag CbhResult",
             Liberty::Letters(language) => return write!(f, "{language}; read as piece letters"),
-            Liberty::Marks => "signs such as +/- or = as words; read as NAGs",
+            Liberty::Marks => "signs such as +/-, = or RR as words; read as NAGs",
             Liberty::Signs => "signs such as \u{2013} or \u{d7} in moves; read as - and x",
             Liberty::CommentBehind => "a comment behind the result; kept at the last move",
             Liberty::TagTwice => "a tag twice with the same value; kept once",
@@ -302,7 +302,13 @@ pub(super) fn nag_of(word: &[u8]) -> Option<u8> {
         "-/+" | "\u{2213}" => 17,
         "+-" => 18,
         "-+" => 19,
+        "\u{25a1}" => 7,
+        "\u{2206}" | "\u{25b3}" => 140,
+        "\u{2313}" => 142,
+        "RR" => 145,
         "N" => 146,
+        // A diagram, as Scid writes it.
+        "D" => 201,
         _ => return None,
     })
 }

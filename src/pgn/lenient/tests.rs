@@ -155,6 +155,7 @@ fn signs_and_comments_that_stand_elsewhere_are_kept() {
     check(&[
         ("1. e4 += e5 *", "1. e4 $14 e5 *", &[Liberty::Marks]),
         ("1. e4 ± e5 N *", "1. e4 $16 e5 $146 *", &[Liberty::Marks]),
+        ("1. e4 RR e5 D *", "1. e4 $145 e5 $201 *", &[Liberty::Marks]),
         ("1. e2–e4 *", "1. e4 *", &[Liberty::Signs]),
         (
             "1. e4 1-0 {resigns}",
