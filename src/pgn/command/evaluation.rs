@@ -74,8 +74,8 @@ fn centipawns(pawns: &str) -> Option<i16> {
 }
 
 /// ChessBase's profile: the number of points less one, then centipawns;
-/// mate in n plies is 30000 - n, no value 32767. What that does not say, the
-/// depth, stands in the exact form.
+/// mate in n plies is 30000 - n, no value 32767. Where that does not say all,
+/// as another depth than 1, the exact form stands beside it.
 pub(super) fn encode_profile(points: &[ProfilePoint], commands: &mut Vec<String>) {
     let value = |point: &ProfilePoint| match point.kind {
         0 => i32::from(point.value),
@@ -84,11 +84,12 @@ pub(super) fn encode_profile(points: &[ProfilePoint], commands: &mut Vec<String>
         _ => 32_767,
     };
     let last = points.len().saturating_sub(1);
-    let values: Vec<String> = points
-        .iter()
-        .map(|point| value(point).to_string())
-        .collect();
-    commands.push(listed(&format!("[%evp 0,{last}"), &values));
+    let values: Vec<i32> = points.iter().map(value).collect();
+    let shown: Vec<String> = values.iter().map(i32::to_string).collect();
+    commands.push(listed(&format!("[%evp 0,{last}"), &shown));
+    if profile_of(&values).as_deref() == Some(points) {
+        return;
+    }
     let exact: Vec<String> = points
         .iter()
         .map(|point| format!("{}:{}:{}", point.kind, point.depth, point.value))
@@ -121,6 +122,11 @@ pub(super) fn parse_public_profile(list: &str) -> Option<Vec<ProfilePoint>> {
     let [_, _, values @ ..] = values.as_slice() else {
         return None;
     };
+    profile_of(values)
+}
+
+/// The profile that ChessBase's numbers say.
+fn profile_of(values: &[i32]) -> Option<Vec<ProfilePoint>> {
     let point = |value: &i32| {
         let (kind, value) = match *value {
             32_767 => (u8::MAX, 0),
