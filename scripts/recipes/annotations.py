@@ -64,7 +64,7 @@ def stage(seconds, increment, moves, kind):
 def texts():
     """Texts before and after, in languages, in odd places, with signs and with characters PGN has no room for."""
     yield annotated("After", (0, 0x02, text("Best by test")), shows=["1. e4 {Best by test} 1... e5"])
-    yield annotated("Before", (3, 0x82, text("Now")), shows=["2. Nf3 (2. Bc4 Nc6) {[%cbpre] Now} 2... Nc6"])
+    yield annotated("Before", (3, 0x82, text("Now")), shows=['[CbhBefore "2...Nc6"]', "2. Nf3 (2. Bc4 Nc6) {Now} 2... Nc6"])
     yield annotated("Opening", (4, 0x82, text("Or")), shows=["({Or} 2. Bc4 Nc6)"])
     yield annotated(
         "Languages",
@@ -81,7 +81,7 @@ def texts():
     yield annotated("Private", (0, 0x02, text("\ue024\ue02f", page="utf-8")), shows=["{♔⩲}"])
     yield annotated("Braces", (0, 0x02, text("{a} [%csl Ge4] [%clk 0:05:00]")), shows=["{(a) [ %csl Ge4] [%clk 0:05:00]}"])
     yield annotated("Blanks", (0, 0x02, text("  two  blanks\r\nand a line ")), shows=["{two blanks and a line}"])
-    yield annotated("Lead", (0, 0x02, b"\x40\0words"), shows=["{[%cblead 64] words}"])
+    yield annotated("Lead", (0, 0x02, b"\x40\0words"), shows=['[CbhLead "64"]', "{words}"])
     yield annotated("Empty", (0, 0x02, b"\0\x2a"), shows=["{[%cblang en]}"])
     yield annotated("Long word", (0, 0x02, text("x" * 450)), shows=["x" * 200 + " " + "x" * 200 + " " + "x" * 50])
     yield annotated("After a NUL", (0, 0x02, b"\0\0shown\0lost"), shows=["[%cba 02 AABzaG93bgBsb3N0]"])
