@@ -133,6 +133,13 @@ fn hostile_texts_take_linear_time() {
         format!("{}{}", times("{", many), times("}", many)),
         format!("e4 {}", times("{a} $1 $2 ", many)),
         format!("e4 {} *", times("{[%cbpre] a} ", many)),
+        format!("e4 {{{}}} *", times("[%cbpre 1] a ", many)),
+        format!("[CbhBefore \"{}\"] e4 {{a}} *", times("1.a ", many)),
+        format!(
+            "[CbhBefore \"{}\"] {}*",
+            times("2.a ", many),
+            times("{a} -- ", many)
+        ),
         format!("e4 {} *", times("(d4) ", many)),
         format!("e4 {} *", times("$255 $254 $253 $252 $251 ", many)),
         format!("{{{}}} *", times("[%cblang ", many)),
@@ -205,6 +212,9 @@ fn word() -> impl Strategy<Value = &'static str> {
         "\u{a0}",
         "\u{feff}",
         "[%cbpre]",
+        "[%cbpre 1]",
+        "[CbhLang \"de\"]",
+        "[CbhBefore \"1...e5 1.e4\"]",
         "[%cblang de]",
         "8/8/8/8/8/8/8/8 w - - 0 1",
         "[Variant \"Chess960\"]",

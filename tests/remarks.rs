@@ -301,6 +301,112 @@ fn another_language_and_another_order_keep_the_words() {
     assert_eq!(was.2[2..], is.2[2..]);
 }
 
+/// The text without the tags that say what its remarks are, as a program leaves
+/// it that knows only tags of its own.
+fn without_told(text: &str) -> String {
+    let told = ["[CbhLang ", "[CbhLead ", "[CbhBefore "];
+    let is_other = |line: &&str| !told.iter().any(|tag| line.starts_with(tag));
+    text.lines()
+        .filter(is_other)
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+/// A tag that is gone changes no remark: neither its bytes nor language nor
+/// place, in no game of any base.
+#[test]
+fn a_lost_tag_changes_no_remark() {
+    let mut tagless = 0;
+    for base in real_bases().into_iter().chain(fixture_bases()) {
+        for_each_game(&base, |database, id, stored, decoded| {
+            let text = text_of(decoded);
+            let left = without_told(&text);
+            if left == text {
+                return;
+            }
+            tagless += 1;
+            let read = pgn::decode(left.as_bytes()).unwrap();
+            let page = database.code_page();
+            let new = rewrite(id, stored, &decoded.game, &read, page).unwrap();
+            assert_eq!(
+                remarks_of(stored),
+                remarks_of(&new),
+                "{} {}\n{text}",
+                base.display(),
+                id.0
+            );
+        });
+    }
+    assert!(tagless > 5, "{tagless}");
+}
+
+/// Of a text without its tag, what was edited stays in its language; what is
+/// new is in none.
+#[test]
+fn new_remarks_of_a_text_without_its_tag_are_in_no_language() {
+    let english = "[CbhLang \"en\"]";
+    let in_box = "Played in a box";
+    let edit = |text: &str| {
+        let id = text.find(in_box).is_some();
+        assert!(id && text.contains(english), "{text}");
+        let text = without_told(text);
+        replaced(
+            &replaced(&text, in_box, "In a box"),
+            "1. e4 e5",
+            "1. e4 {new} 1... e5",
+        )
+    };
+    let number = (1..14)
+        .find(|number| text_of_sample(*number).contains(in_box))
+        .unwrap();
+    let (old, new) = edited("sample", number, edit);
+    assert_eq!(new.len(), old.len() + 1);
+    let languages: Vec<(i32, u8)> = new
+        .iter()
+        .filter(|(_, kind, _)| *kind == 0x02)
+        .map(|(position, _, payload)| (*position, payload[1]))
+        .collect();
+    assert_eq!(languages[..2], [(-1, 42), (0, 0)]);
+    assert!(languages[2..].iter().all(|(_, language)| *language == 42));
+}
+
+/// Another language in the tag is another language of the remarks.
+#[test]
+fn the_tag_changes_the_language_of_all_that_name_none() {
+    let number = (1..14)
+        .find(|number| text_of_sample(*number).contains("[CbhLang"))
+        .unwrap();
+    for (tag, language) in [("[CbhLang \"de\"]", 53), ("[CbhLang \"any\"]", 0)] {
+        let (old, new) = edited("sample", number, |text| {
+            replaced(text, "[CbhLang \"en\"]", tag)
+        });
+        for (old, new) in old.iter().zip(&new).filter(|(old, _)| old.1 == 0x02) {
+            assert_eq!((old.2[1], new.2[1]), (42, language));
+            assert_eq!(old.2[2..], new.2[2..]);
+        }
+    }
+}
+
+/// A text of another game has the languages that it says.
+#[test]
+fn the_remarks_of_another_game_are_in_no_language() {
+    let number = (1..14)
+        .find(|number| text_of_sample(*number).contains("[CbhLang"))
+        .unwrap();
+    let (_, new) = edited("sample", number, |_| "{mine} 1. d4 {too} *".to_owned());
+    let languages: Vec<u8> = new.iter().map(|(_, _, payload)| payload[1]).collect();
+    assert_eq!(languages, [0, 0]);
+}
+
+fn text_of_sample(number: u32) -> String {
+    let path = common::fixture("cbh/sample/sample.cbh");
+    let database = Database::open(&path, &Options::default()).unwrap();
+    let mut decoded = Decoded::default();
+    database
+        .read_game(GameId(number), &mut decoded)
+        .map_or_else(|_| String::new(), |()| text_of(&decoded))
+}
+
 #[test]
 fn remarks_behind_an_edited_move_keep_their_bytes() {
     for base in ["remarks-1251", "remarks-1252"] {

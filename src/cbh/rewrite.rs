@@ -8,6 +8,7 @@
 
 mod matched;
 mod merge;
+mod open;
 
 use std::ops::Range;
 
@@ -17,6 +18,7 @@ use super::{CodePage, GameId, StoredGame};
 use crate::game::{Annotation, Game, MoveTree, PlyId};
 use matched::Matched;
 use merge::Merge;
+pub(super) use open::settled;
 
 /// The bytes of a new game.
 ///
@@ -66,6 +68,7 @@ pub fn rewrite(
     edited: &Game,
     page: CodePage,
 ) -> Result<StoredGame, EncodeError> {
+    let edited = &*settled(read, edited);
     let matched = Matched::new(&read.tree, &edited.tree);
     let keeps_moves = matched.is_same && read.start.is_stored_as(&edited.start);
     let (moves, sequence) = if keeps_moves {

@@ -40,7 +40,7 @@ use super::extended::{ExtendedRecord, FileHeader as ExtendedHeader};
 use super::moves::{Encoded, MoveDecoder};
 use super::record::{self, GameRecord, MOST_GAMES, NEW_GAME, RECORD_BYTES};
 use super::references::Reference;
-use super::rewrite::{has_same_moves, write_encoded};
+use super::rewrite::{has_same_moves, settled, write_encoded};
 use super::{
     Database, Decoded, Effects, FileKind, GameFacts, GameId, StoredGame, foreign_tags, moves,
     rewrite,
@@ -169,6 +169,8 @@ impl<'a> Saver<'a> {
             return Err(SaveError::Defective(id, defect.clone()));
         }
         let read = &decoded.game;
+        // Before the tags go into a text: into which depends on its language.
+        let edited = &*settled(read, edited);
         let stored = self.database.stored_game(id)?;
         let bytes = self.database.header_bytes(id)?;
         let old_extended = self.database.extended_bytes(id)?;

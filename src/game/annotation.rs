@@ -5,6 +5,8 @@
 //! exact: it says everything its stored form says, so nothing is lost between
 //! formats. What no type here fits is [`Annotation::Opaque`].
 
+use std::collections::BTreeMap;
+
 use shakmaty::{Color, Square};
 
 use super::{Nation, PlyId};
@@ -76,6 +78,35 @@ pub enum Annotation {
     },
 }
 
+impl Annotation {
+    /// The text before or after a ply, if that is what it is.
+    pub fn text(&self) -> Option<&Text> {
+        match self {
+            Annotation::TextBefore(text) | Annotation::TextAfter(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Appends a text to this one, if both are of the same kind and language;
+    /// whether it has. One without words was given on purpose, and stays by
+    /// itself.
+    pub fn join(&mut self, second: &Annotation) -> bool {
+        match (self, second) {
+            (Annotation::TextAfter(first), Annotation::TextAfter(second))
+            | (Annotation::TextBefore(first), Annotation::TextBefore(second))
+                if (first.language, first.lead) == (second.language, second.lead)
+                    && !first.text.is_empty()
+                    && !second.text.is_empty() =>
+            {
+                first.text.push(' ');
+                first.text.push_str(&second.text);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
 /// A text in one language.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text {
@@ -86,6 +117,14 @@ pub struct Text {
     pub text: String,
     /// A number that is 0 nearly everywhere; its meaning is not known.
     pub lead: u8,
+}
+
+impl Text {
+    /// Whether there is more than blanks and control codes.
+    pub fn has_words(&self) -> bool {
+        let is_blank = |c: char| c.is_whitespace() || c.is_control();
+        !self.text.chars().all(is_blank)
+    }
 }
 
 /// A square and its colour: 2 green, 3 yellow, 4 red; others occur.
@@ -282,6 +321,27 @@ impl Annotations {
         self.entries
             .iter()
             .map(|(ply, annotation)| (*ply, annotation))
+    }
+
+    /// The language that most texts with words have; of several the lowest.
+    pub fn main_language(&self) -> Nation {
+        self.most(|text| text.language)
+    }
+
+    /// The lead that most texts with words have; of several the lowest.
+    pub fn main_lead(&self) -> u8 {
+        self.most(|text| text.lead)
+    }
+
+    fn most<K: Ord + Default>(&self, key: impl Fn(&Text) -> K) -> K {
+        let texts = self.entries.iter().filter_map(|(_, remark)| remark.text());
+        let mut counts: BTreeMap<K, usize> = BTreeMap::new();
+        for text in texts.filter(|text| text.has_words()) {
+            *counts.entry(key(text)).or_default() += 1;
+        }
+        // Of equal ones the last is found.
+        let most = counts.into_iter().rev().max_by_key(|(_, count)| *count);
+        most.map(|(key, _)| key).unwrap_or_default()
     }
 
     /// The remarks past the last ply, with their positions.

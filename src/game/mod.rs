@@ -68,6 +68,21 @@ pub struct Game {
     /// Tag pairs of a PGN that no header has a place for, name and value, in
     /// order. One of a header's name is what the header cannot hold.
     pub foreign_tags: Vec<(String, String)>,
+    /// What the text that the game was read from leaves open.
+    pub open: Open,
+}
+
+/// What a text leaves open of the remarks of its game. If it is an edited text
+/// of a stored game, that stays as it was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Open {
+    /// The language of texts that do not name theirs; until that is known they
+    /// are in none.
+    pub language: bool,
+    /// The lead of texts that do not name theirs, likewise.
+    pub lead: bool,
+    /// Whether texts after a ply may be about the next one.
+    pub places: bool,
 }
 
 impl Game {
@@ -78,5 +93,6 @@ impl Game {
         self.tree.clear();
         self.annotations.clear();
         self.foreign_tags.clear();
+        self.open = Open::default();
     }
 }

@@ -1,10 +1,12 @@
 //! Comments: the texts and commands of one place, in braces.
 //!
 //! A comment holds one text. Where a place has several, each after the first
-//! begins with `[%cblang …]`, so that no reader glues them; so does the first
-//! if its language is not "any". Commands stand in the first.
+//! begins with `[%cblang …]`: what a reader glued together comes apart there
+//! again. So does the first if its language is another than the tag `CbhLang`
+//! says. Commands stand in the first.
 
 use super::command::{self, Piece};
+use super::told::Style;
 use super::writer::LineWriter;
 use crate::game::{Annotation, MAX_WORD_BYTES, Nation, Text, word_parts};
 
@@ -16,7 +18,7 @@ pub(super) enum Place {
     /// Before a ply in the middle of a line: marked, since it would be taken
     /// for one after the ply before.
     Before,
-    /// Before the first ply of a variation.
+    /// Before the first ply of a variation, or one that a tag names.
     Opening,
     /// At a position where there is no ply.
     Stray(i32),
@@ -26,6 +28,7 @@ pub(super) enum Place {
 pub(super) fn encode<'a>(
     remarks: impl Iterator<Item = &'a Annotation>,
     place: Place,
+    style: Style,
     writer: &mut LineWriter<'_>,
 ) {
     let mut commands = Vec::new();
@@ -42,12 +45,18 @@ pub(super) fn encode<'a>(
     for at in 0..count {
         let mut comment = Comment::new(writer);
         match place {
-            Place::Before => comment.command("[%cbpre]"),
+            // Some readers fail on a command without an operand.
+            Place::Before => comment.command("[%cbpre 1]"),
             Place::Stray(position) => comment.command(&format!("[%cbpos {position}]")),
             Place::After | Place::Opening => {}
         }
         if let Some(text) = texts.get(at) {
-            comment.begin_text(text, at > 0);
+            // A stray remark is read as it stands.
+            let style = match place {
+                Place::Stray(_) => Style::default(),
+                _ => style,
+            };
+            comment.begin_text(text, style, at > 0);
         }
         for command in commands.drain(..) {
             comment.command(&command);
@@ -82,15 +91,13 @@ impl<'w, 'o> Comment<'w, 'o> {
         }
     }
 
-    /// Names the language of a text, if it is not "any" or a comment stands
-    /// before it; a text without words is known by it.
-    fn begin_text(&mut self, text: &Text, is_later: bool) {
-        let is_blank = |c: char| c.is_whitespace() || c.is_control();
-        let is_empty = text.text.chars().all(is_blank);
-        if is_later || is_empty || text.language != Nation::NONE {
+    /// Names the language of a text, if it is not the usual one or a comment
+    /// stands before it; a text without words is known by it.
+    fn begin_text(&mut self, text: &Text, style: Style, is_later: bool) {
+        if is_later || !text.has_words() || text.language != style.language {
             self.command(&format!("[%cblang {}]", language_name(text.language)));
         }
-        if text.lead != 0 {
+        if text.lead != style.lead {
             self.command(&format!("[%cblead {}]", text.lead));
         }
     }

@@ -11,9 +11,10 @@ use super::lenient::{Leniency, Liberty, nag_of};
 use super::lexer::{Lexer, Token};
 use super::notation::Notation;
 use super::place::Place;
-use super::remarks::{Remarks, Subject, is_flagged_before};
+use super::remarks::{Remarks, Subject, is_flagged_before, unglued};
 use super::tags;
-use crate::game::{Branch, Game, GameResult, Line, MAX_PLIES, MAX_REMARKS, NoSuchMove};
+use super::told::{Front, settle};
+use crate::game::{Branch, Game, GameResult, Line, MAX_PLIES, MAX_REMARKS, NoSuchMove, PlyId};
 
 /// The longest text of one game.
 pub(super) const MAX_BYTES: usize = 16 << 20;
@@ -106,7 +107,7 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
     let mut remarks = Remarks::default();
     let begin = lexer.offset();
     let mut pairs = Vec::new();
-    let mut opening = OpeningComments::default();
+    let mut opening = Vec::new();
     let first = loop {
         match next_token(lexer, begin)? {
             (place, Token::Tag(pair)) => {
@@ -116,7 +117,10 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
                 }
                 pairs.push(pair);
             }
-            (place, Token::Comment(comment)) => opening.add(comment, lexer, place)?,
+            (place, Token::Comment(comment)) => {
+                ensure_few(&remarks, opening.len(), lexer, place)?;
+                opening.push(comment);
+            }
             other => break other,
         }
     };
@@ -126,17 +130,26 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
         line: Line::new(&mut game.tree, &game.start.position),
         before: None,
         took_in_passing: false,
-        postponed: opening.waiting.len(),
-        waiting: opening.waiting,
+        waiting: Vec::new(),
+        held: Vec::new(),
+        fronts: Vec::new(),
+        postponed: 0,
         outer: Vec::new(),
         remarks: &mut remarks,
         leniency,
         has_tags,
     };
-    moves.remarks.append(opening.remarks);
     let place = first.0;
+    // Comments between and after the tags: what the tags say comes before.
+    for comment in opening {
+        moves.comment(comment);
+        ensure_few(moves.remarks, moves.postponed, lexer, place)?;
+    }
     let result = moves.read(lexer, begin, first, stated)?;
     let unequal = moves.leniency.unequal.take();
+    let fronts = moves.fronts;
+    let names = std::mem::take(&mut remarks.names);
+    game.open.places |= settle((&game.tree, &game.start), names, fronts, &mut remarks);
     ensure_few(&remarks, 0, lexer, place)?;
     remarks.move_into(&mut game.annotations);
     game.headers.medals |= tags::medals_of(&game.annotations);
@@ -149,25 +162,6 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
         game.foreign_tags.push(kept);
     }
     Ok(game)
-}
-
-/// Comments between and after the tags: what the tags say comes before them.
-#[derive(Default)]
-struct OpeningComments<'t> {
-    remarks: Remarks,
-    /// Comments on the first move.
-    waiting: Vec<Cow<'t, str>>,
-}
-
-impl<'t> OpeningComments<'t> {
-    fn add(&mut self, comment: Cow<'t, str>, lexer: &Lexer<'_>, place: Place) -> Result<(), Error> {
-        if is_flagged_before(&comment) {
-            self.waiting.push(comment);
-        } else {
-            self.remarks.annotate(&comment, Subject::Game);
-        }
-        ensure_few(&self.remarks, self.waiting.len(), lexer, place)
-    }
 }
 
 /// Whether a game may have as many remarks, and as many comments that wait for
@@ -205,7 +199,12 @@ struct MoveText<'g, 't> {
     took_in_passing: bool,
     /// Comments on the next move of this line.
     waiting: Vec<Cow<'t, str>>,
-    /// How many comments have waited in any line.
+    /// Comments after the last move of this line, if the tags name moves that
+    /// the comments in front of them are about.
+    held: Vec<Cow<'t, str>>,
+    /// Comments that were held, with the moves beside them.
+    fronts: Vec<Front<'t>>,
+    /// How many comments have waited or were held in any line.
     postponed: usize,
     /// The lines that the present variation stands in, outermost first.
     outer: Vec<Outer<'t>>,
@@ -219,6 +218,7 @@ struct Outer<'t> {
     line: Branch,
     before: Branch,
     waiting: Vec<Cow<'t, str>>,
+    held: Vec<Cow<'t, str>>,
     /// Where the variation begins in the text.
     open: Place,
 }
@@ -317,12 +317,14 @@ impl<'t> MoveText<'_, 't> {
             return Err(lexer.error(place, found, "a shorter game"));
         }
         let before = self.line.branch();
+        let last = self.line.at();
         let ply = match found {
             Some(m) => self.line.play(m).map_err(|_| illegal())?,
             None => self.line.play_null(),
         };
         self.took_in_passing = matches!(found, Some(Move::EnPassant { .. }));
         self.before = Some(before);
+        self.let_go(last, Some(ply));
         for comment in self.waiting.drain(..) {
             let subject = if is_flagged_before(&comment) {
                 Subject::Before(ply)
@@ -368,21 +370,42 @@ impl<'t> MoveText<'_, 't> {
     }
 
     fn comment(&mut self, comment: Cow<'t, str>) {
-        if is_flagged_before(&comment) {
-            self.postpone(comment);
-        } else if self.before.is_some() {
-            self.remarks
-                .annotate(&comment, Subject::After(self.line.at()));
-        } else if self.outer.is_empty() {
-            self.remarks.annotate(&comment, Subject::Game);
-        } else {
-            self.postpone(comment);
+        for comment in unglued(comment) {
+            self.one_comment(comment);
         }
     }
 
-    fn postpone(&mut self, comment: Cow<'t, str>) {
-        self.waiting.push(comment);
-        self.postponed += 1;
+    fn one_comment(&mut self, comment: Cow<'t, str>) {
+        let follows = self.before.is_some() || self.outer.is_empty();
+        if follows && !self.remarks.names.is_empty() {
+            self.held.push(comment);
+            self.postponed += 1;
+        } else if is_flagged_before(&comment) || !follows {
+            self.waiting.push(comment);
+            self.postponed += 1;
+        } else if self.before.is_some() {
+            self.remarks
+                .annotate(&comment, Subject::After(self.line.at()));
+        } else {
+            self.remarks.annotate(&comment, Subject::Game);
+        }
+    }
+
+    /// Leaves the comments that are held between two moves to be settled;
+    /// those at the end of a line are about its last move.
+    fn let_go(&mut self, after: PlyId, next: Option<PlyId>) {
+        let comments = std::mem::take(&mut self.held);
+        if let Some(next) = next.filter(|_| !comments.is_empty()) {
+            self.fronts.push(Front {
+                after,
+                next,
+                comments,
+            });
+            return;
+        }
+        for comment in comments {
+            self.remarks.annotate(&comment, Subject::After(after));
+        }
     }
 
     fn open(&mut self, lexer: &Lexer<'_>, place: Place) -> Result<(), Error> {
@@ -398,6 +421,7 @@ impl<'t> MoveText<'_, 't> {
             line: self.line.branch(),
             before: before.clone(),
             waiting: std::mem::take(&mut self.waiting),
+            held: std::mem::take(&mut self.held),
             open: place,
         });
         self.line.resume(before);
@@ -411,6 +435,8 @@ impl<'t> MoveText<'_, 't> {
             return Err(lexer.error(place, found, MOVE_OR_RESULT));
         };
         let last = self.before.is_some().then(|| self.line.at());
+        self.let_go(self.line.at(), None);
+        self.held = outer.held;
         let left = std::mem::replace(&mut self.waiting, outer.waiting);
         self.line.resume(outer.line);
         self.before = Some(outer.before);
@@ -479,6 +505,7 @@ impl<'t> MoveText<'_, 't> {
 
     /// Ends the main line: comments on a next move follow the last one.
     fn end(&mut self) {
+        self.let_go(self.line.at(), None);
         let subject = match self.before {
             Some(_) => Subject::After(self.line.at()),
             None => Subject::Game,

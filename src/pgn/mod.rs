@@ -14,6 +14,7 @@
 //! |---|---|
 //! | [`tags`] | the tag pairs, both ways |
 //! | [`movetext`] | moves, variations, the result |
+//! | [`told`] | what tags say of all remarks |
 //! | [`comment`] | texts about moves, in braces |
 //! | [`command`] | other remarks, as `[%…]` commands in comments |
 //! | [`writer`] | words into lines |
@@ -39,6 +40,7 @@ mod place;
 mod remarks;
 mod stream;
 mod tags;
+mod told;
 mod writer;
 
 pub use decode::{END_OF_ONE_GAME, Games, decode};
@@ -50,16 +52,18 @@ pub use stream::{BAD_GAME, Failure, Part, Prepared, Section, Sections, for_each_
 pub(crate) use tags::roman;
 
 use crate::game::{Defect, Game};
+use told::Told;
 
 /// Changes whenever the text of any game would: sizes remembered under
 /// another version are of no use.
-pub const RENDER_VERSION: u32 = 6;
+pub const RENDER_VERSION: u32 = 7;
 
 /// Appends the PGN text of `game` to `out`, ending in an empty line. What
 /// could not be read of it stands in a last comment.
 pub fn encode(game: &Game, defects: &[Defect], out: &mut Vec<u8>) {
-    tags::encode(game, out);
+    let told = Told::of(game);
+    tags::encode(game, &told, out);
     out.push(b'\n');
-    movetext::encode(game, defects, out);
+    movetext::encode(game, &told, defects, out);
     out.extend_from_slice(b"\n\n");
 }

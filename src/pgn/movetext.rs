@@ -3,6 +3,7 @@
 
 use super::comment::{self, Place};
 use super::tags;
+use super::told::Told;
 use super::writer::LineWriter;
 use crate::game::{Annotation, Annotations, Defect, Game, MoveTree, Ply, PlyId, nag_places};
 
@@ -16,8 +17,9 @@ struct Fork {
 }
 
 /// Appends the moves of `game`, in lines; the last line has no end yet.
-pub(super) fn encode(game: &Game, defects: &[Defect], out: &mut Vec<u8>) {
+pub(super) fn encode(game: &Game, told: &Told, defects: &[Defect], out: &mut Vec<u8>) {
     let mut text = MoveText {
+        told,
         tree: &game.tree,
         annotations: (!game.annotations.is_empty()).then_some(&game.annotations),
         writer: LineWriter::new(out),
@@ -31,6 +33,7 @@ pub(super) fn encode(game: &Game, defects: &[Defect], out: &mut Vec<u8>) {
 
 struct MoveText<'g, 'o> {
     tree: &'g MoveTree,
+    told: &'g Told,
     /// `None` if the game has no remarks, as most games.
     annotations: Option<&'g Annotations>,
     writer: LineWriter<'o>,
@@ -139,7 +142,8 @@ impl MoveText<'_, '_> {
         {
             comment::encode_symbols(*symbols, &mut self.writer);
         }
-        comment::encode(annotations.on(id), Place::After, &mut self.writer);
+        let remarks = annotations.on(id);
+        comment::encode(remarks, Place::After, self.told.style, &mut self.writer);
         self.writer.position() > before
     }
 
@@ -148,8 +152,13 @@ impl MoveText<'_, '_> {
         let Some(annotations) = self.annotations else {
             return false;
         };
+        let place = match place {
+            Place::Before if self.told.names(id) => Place::Opening,
+            place => place,
+        };
         let before = self.writer.position();
-        comment::encode(annotations.on(id), place, &mut self.writer);
+        let remarks = annotations.on(id);
+        comment::encode(remarks, place, self.told.style, &mut self.writer);
         self.writer.position() > before
     }
 
@@ -158,7 +167,7 @@ impl MoveText<'_, '_> {
         if let Some(annotations) = self.annotations {
             let remarks = annotations.on(PlyId::START);
             let not_tags = remarks.filter(|remark| !tags::is_tag(remark));
-            comment::encode(not_tags, Place::After, &mut self.writer);
+            comment::encode(not_tags, Place::After, self.told.style, &mut self.writer);
         }
     }
 
@@ -167,7 +176,12 @@ impl MoveText<'_, '_> {
         let stray = self.annotations.into_iter().flat_map(Annotations::stray);
         for (position, remark) in stray {
             let one = std::iter::once(remark);
-            comment::encode(one, Place::Stray(position), &mut self.writer);
+            comment::encode(
+                one,
+                Place::Stray(position),
+                self.told.style,
+                &mut self.writer,
+            );
         }
     }
 

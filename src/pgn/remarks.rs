@@ -5,15 +5,22 @@
 //! | before the first move of the game | about the game |
 //! | before the first move of a variation | before that move |
 //! | anywhere else | after the move that it follows |
-//! | beginning with `[%cbpre]` | before the move that follows |
+//! | before a move that the tag `CbhBefore` names | before that move |
+//! | beginning with `[%cbpre 1]` | before the move that follows |
+//!
+//! What a comment says behind a `[%cbpre 1]` is a comment of its own: programs
+//! glue neighbours together. `[%cbpre]` is the same, in an older spelling.
 //!
 //! `[%cblang de]` begins a text in that language. Texts of one place and
 //! language that stand side by side are one text: nobody can tell them from a
 //! comment that was written in pieces. Line breaks are blanks.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 
-use super::command;
+use super::command::{self, Piece};
+use super::told::{Names, Style};
 use crate::game::{Annotation, Annotations, MAX_REMARKS, PlyId, Text, nag_places};
 
 /// What a comment is about.
@@ -26,8 +33,11 @@ pub(super) enum Subject {
     /// The ply that it follows.
     After(PlyId),
     /// A ply in the middle of a line, before which it stands, flagged by
-    /// `[%cbpre]`.
+    /// `[%cbpre 1]`.
     Before(PlyId),
+    /// A ply in the middle of a line, before which it stands, named by a tag:
+    /// the commands of the comment are about the ply that it follows.
+    Named { after: PlyId, next: PlyId },
 }
 
 /// The order of remarks on one ply.
@@ -53,6 +63,10 @@ impl Rank {
 /// The remarks of one game as they are read.
 #[derive(Debug, Default)]
 pub(super) struct Remarks {
+    /// What texts are that do not say so.
+    pub(super) style: Style,
+    /// The moves that texts in front of them are about.
+    pub(super) names: Names,
     found: Vec<(PlyId, Annotation)>,
     nags: Vec<(PlyId, u8)>,
     /// Places of NAGs that are not the usual ones.
@@ -67,7 +81,48 @@ pub(super) fn is_flagged_before(comment: &str) -> bool {
 }
 
 fn without_flag(comment: &str) -> Option<&str> {
-    comment.trim_start().strip_prefix("[%cbpre]")
+    let operand = comment.trim_start().strip_prefix(FLAG)?;
+    let (operand, rest) = operand.split_once(']')?;
+    (operand.is_empty() || operand.starts_with(char::is_whitespace)).then_some(rest)
+}
+
+/// What a comment begins with that stands before the next move.
+const FLAG: &str = "[%cbpre";
+
+/// The comments that programs may have glued to one, each later one beginning
+/// with its flag; up to more than a game may have.
+pub(super) fn unglued(comment: Cow<'_, str>) -> Vec<Cow<'_, str>> {
+    let is_one = !comment.trim_start().contains(FLAG);
+    if is_one || comment.trim_start().starts_with("[%cbpos") {
+        return vec![comment];
+    }
+    let mut begins = Vec::new();
+    let mut at = 0;
+    for piece in command::pieces(&comment) {
+        let (Piece::Plain(part) | Piece::Command(part)) = piece;
+        if matches!(piece, Piece::Command(_)) && is_flagged_before(part) {
+            begins.push(at);
+        }
+        at += part.len();
+        if begins.len() > MAX_REMARKS {
+            break;
+        }
+    }
+    let ends = begins.iter().copied().chain([comment.len()]).skip(1);
+    let mut parts = vec![0..begins.first().copied().unwrap_or(comment.len())];
+    parts.extend(
+        begins
+            .iter()
+            .copied()
+            .zip(ends)
+            .map(|(begin, end)| begin..end),
+    );
+    let part = |range: Range<usize>| match &comment {
+        Cow::Borrowed(text) => text.get(range).map(Cow::Borrowed),
+        Cow::Owned(text) => text.get(range).map(|part| Cow::Owned(part.to_owned())),
+    };
+    let parts = parts.into_iter().filter_map(part);
+    parts.filter(|part| !part.trim().is_empty()).collect()
 }
 
 impl Remarks {
@@ -91,39 +146,32 @@ impl Remarks {
     /// that is of the same place and language.
     pub(super) fn add(&mut self, ply: PlyId, remark: Annotation) {
         let last = self.found.last_mut().filter(|(other, _)| *other == ply);
-        if !last.is_some_and(|(_, last)| join(last, &remark)) {
+        if !last.is_some_and(|(_, last)| last.join(&remark)) {
             self.found.push((ply, remark));
         }
-    }
-
-    /// Adds all of another collection.
-    pub(super) fn append(&mut self, mut other: Remarks) {
-        self.found.append(&mut other.found);
-        self.nags.append(&mut other.nags);
-        self.places.append(&mut other.places);
-        self.is_overfull |= other.is_overfull;
     }
 
     /// Adds what a comment says: remarks of commands, and texts.
     pub(super) fn annotate(&mut self, comment: &str, subject: Subject) {
         let comment = without_flag(comment).unwrap_or(comment);
-        let (ply, is_before) = match subject {
-            Subject::Game => (PlyId::START, false),
-            Subject::After(ply) => (ply, false),
-            Subject::Opening(ply) | Subject::Before(ply) => (ply, true),
+        let (ply, before) = match subject {
+            Subject::Game => (PlyId::START, None),
+            Subject::After(ply) => (ply, None),
+            Subject::Opening(ply) | Subject::Before(ply) => (ply, Some(ply)),
+            Subject::Named { after, next } => (after, Some(next)),
         };
-        let read = command::read(&plain(comment));
+        let read = command::read(&plain(comment), self.style);
         self.places.extend(read.places.map(|places| (ply, places)));
         self.is_overfull |= read.is_overfull;
-        let texts = read.texts.into_iter().map(|text| {
-            if is_before {
-                Annotation::TextBefore(text)
-            } else {
-                Annotation::TextAfter(text)
+        for text in read.texts {
+            match before {
+                Some(ply) => self.add(ply, Annotation::TextBefore(text)),
+                None => self.add(ply, Annotation::TextAfter(text)),
             }
-        });
-        let all = texts.chain(read.remarks);
-        all.for_each(|remark| self.add(ply, remark));
+        }
+        read.remarks
+            .into_iter()
+            .for_each(|remark| self.add(ply, remark));
     }
 
     /// Moves all remarks into `annotations`, in the order of their plies: on
@@ -133,7 +181,7 @@ impl Remarks {
         let rank = |(ply, remark): &(PlyId, Annotation)| (*ply, Rank::of(remark));
         self.found.sort_by_key(rank);
         self.found
-            .dedup_by(|(ply, remark), (before, last)| ply == before && join(last, remark));
+            .dedup_by(|(ply, remark), (before, last)| ply == before && last.join(remark));
         annotations.append(self.found);
         annotations.sort();
     }
@@ -163,29 +211,12 @@ impl Remarks {
             for nag in homeless {
                 let text = Text {
                     text: format!("[%cbnag {nag}]"),
-                    ..Text::default()
+                    language: self.style.language,
+                    lead: self.style.lead,
                 };
                 self.found.push((ply, Annotation::TextAfter(text)));
             }
         }
-    }
-}
-
-/// Appends a text to another of the same kind and language. One without words
-/// was given on purpose, and stays by itself.
-fn join(first: &mut Annotation, second: &Annotation) -> bool {
-    match (first, second) {
-        (Annotation::TextAfter(first), Annotation::TextAfter(second))
-        | (Annotation::TextBefore(first), Annotation::TextBefore(second))
-            if (first.language, first.lead) == (second.language, second.lead)
-                && !first.text.is_empty()
-                && !second.text.is_empty() =>
-        {
-            first.text.push(' ');
-            first.text.push_str(&second.text);
-            true
-        }
-        _ => false,
     }
 }
 
@@ -275,6 +306,30 @@ mod tests {
     #[test]
     fn a_flag_says_that_a_comment_stands_before() {
         assert!(is_flagged_before(" [%cbpre] now"));
-        assert!(!is_flagged_before("now [%cbpre]"));
+        assert!(is_flagged_before("[%cbpre\n1]now"));
+        assert!(!is_flagged_before("now [%cbpre 1]"));
+        assert!(!is_flagged_before("[%cbprefix] now"));
+    }
+
+    #[test]
+    fn comments_that_were_glued_come_apart() {
+        for (glued, parts) in [
+            ("one", &["one"][..]),
+            ("after[%cbpre 1] before", &["after", "[%cbpre 1] before"]),
+            (
+                "a [%cblang de] b [%cbpre] c [%cbpre 1][%cblang de] d",
+                &[
+                    "a [%cblang de] b ",
+                    "[%cbpre] c ",
+                    "[%cbpre 1][%cblang de] d",
+                ],
+            ),
+            (" [%cbpre 1] c", &["[%cbpre 1] c"]),
+            ("[%cbprefix 1] c", &["[%cbprefix 1] c"]),
+            ("[%cbpos 7] c [%cbpre 1]", &["[%cbpos 7] c [%cbpre 1]"]),
+        ] {
+            assert_eq!(unglued(glued.into()), parts, "{glued}");
+            assert_eq!(unglued(glued.to_owned().into()), parts, "{glued}");
+        }
     }
 }

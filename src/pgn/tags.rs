@@ -15,14 +15,16 @@ use data_encoding::HEXLOWER;
 use shakmaty::Color;
 
 use super::command::{clock_tag, time_control_tag};
+use super::comment::language_name;
 use super::movetext::append_decimal;
+use super::told::Told;
 use crate::game::{
     Annotation, Annotations, Date, Eco, EventKind, Game, GameResult, GameTag, Headers, Nation,
     PlayerName, PlyId, RatingType, Team, Tournament,
 };
 
 /// Appends all tag pairs of `game`, a line each.
-pub(super) fn encode(game: &Game, out: &mut Vec<u8>) {
+pub(super) fn encode(game: &Game, told: &Told, out: &mut Vec<u8>) {
     let begin = out.len();
     let mut tags = Tags { out };
     let headers = &game.headers;
@@ -35,6 +37,7 @@ pub(super) fn encode(game: &Game, out: &mut Vec<u8>) {
     tags.teams(headers);
     tags.clocks(game);
     tags.private(headers, medals_of(&game.annotations));
+    tags.remarks(told);
     if !game.foreign_tags.is_empty() {
         tags.foreign(game, begin, round);
     }
@@ -258,6 +261,15 @@ impl Tags<'_> {
         self.name_parts("CbhBlack", &headers.black);
     }
 
+    /// What is said of all remarks together.
+    fn remarks(&mut self, told: &Told) {
+        if told.style.language != Nation::NONE {
+            self.text("CbhLang", &language_name(told.style.language));
+        }
+        self.number("CbhLead", u32::from(told.style.lead));
+        self.text("CbhBefore", &told.before);
+    }
+
     /// `EventType "team"` is a kind of event. Where it stands for the mark
     /// that teams met, this says of what kind the event is.
     fn team_event(&mut self, tournament: &Tournament) {
@@ -425,7 +437,7 @@ mod tests {
             headers,
             ..Game::default()
         };
-        encode(&game, &mut out);
+        encode(&game, &Told::default(), &mut out);
         let text = String::from_utf8(out).unwrap();
         text.lines().map(str::to_owned).collect()
     }

@@ -403,7 +403,7 @@ fn kind_of(remark: &Annotation, page: CodePage) -> u8 {
 }
 
 /// The words of texts that are one to a reader.
-fn words<'t>(texts: impl IntoIterator<Item = &'t Text>) -> String {
+pub(super) fn words<'t>(texts: impl IntoIterator<Item = &'t Text>) -> String {
     let mut words = String::new();
     for text in texts {
         for word in shown_words(&text.text) {

@@ -6,6 +6,7 @@ use super::{decode, encode, numbers};
 use crate::game::{Annotation, MAX_REMARKS, Nation, Text};
 use crate::pgn::comment::language_of;
 use crate::pgn::remarks::plain;
+use crate::pgn::told::Style;
 
 /// What one comment says.
 #[derive(Debug, Default, PartialEq)]
@@ -107,13 +108,14 @@ struct Command<'t> {
     digest: Option<u32>,
 }
 
-/// Reads a comment, in which line breaks are blanks already.
+/// Reads a comment, in which line breaks are blanks already. Texts that do not
+/// name their language or lead have those of `style`.
 ///
 /// An exact form beside a public one counts as long as the public one is what
 /// it would be shown as; else the public one was edited, and counts. Commands
 /// that are none of ours stay in the text, and so does all of a comment that
 /// is about no ply: that is how a damaged base shows what it has there.
-pub(in crate::pgn) fn read(comment: &str) -> Comment {
+pub(in crate::pgn) fn read(comment: &str, style: Style) -> Comment {
     let mut found = Comment::default();
     if comment.starts_with("[%cbpos ") {
         found.texts.push(Text {
@@ -139,11 +141,11 @@ pub(in crate::pgn) fn read(comment: &str) -> Comment {
         let (name, arguments) = Piece::parts(whole);
         match name {
             "cblang" => match language_of(arguments.trim()) {
-                Some(language) => text.begin(language, &mut found.texts),
+                Some(language) => text.begin(language, style, &mut found.texts),
                 None => text.words.push_str(whole),
             },
             "cblead" if arguments.trim().parse::<u8>().is_ok() => {
-                text.lead = arguments.trim().parse().unwrap_or(0);
+                text.lead = arguments.trim().parse().ok();
             }
             "cbsym" if found.places.is_none() => found.places = numbers(arguments.trim()),
             _ => match command(whole, name, arguments) {
@@ -156,7 +158,7 @@ pub(in crate::pgn) fn read(comment: &str) -> Comment {
     if !commands.is_empty() {
         found.remarks = resolve(&commands, &mut text.words);
     }
-    text.end(&mut found.texts);
+    text.end(style, &mut found.texts);
     found
 }
 
@@ -164,24 +166,25 @@ pub(in crate::pgn) fn read(comment: &str) -> Comment {
 #[derive(Default)]
 struct OpenText {
     language: Option<Nation>,
-    lead: u8,
+    lead: Option<u8>,
     words: String,
 }
 
 impl OpenText {
     /// Ends this text and begins one in `language`.
-    fn begin(&mut self, language: Nation, texts: &mut Vec<Text>) {
-        std::mem::take(self).end(texts);
+    fn begin(&mut self, language: Nation, style: Style, texts: &mut Vec<Text>) {
+        std::mem::take(self).end(style, texts);
         self.language = Some(language);
     }
 
-    fn end(self, texts: &mut Vec<Text>) {
+    fn end(self, style: Style, texts: &mut Vec<Text>) {
         let words = plain(&self.words);
-        if self.language.is_some() || self.lead != 0 || !words.is_empty() {
+        let has_lead = self.lead.is_some_and(|lead| lead != 0);
+        if self.language.is_some() || has_lead || !words.is_empty() {
             texts.push(Text {
-                language: self.language.unwrap_or_default(),
+                language: self.language.unwrap_or(style.language),
                 text: words,
-                lead: self.lead,
+                lead: self.lead.unwrap_or(style.lead),
             });
         }
     }
@@ -325,7 +328,7 @@ mod tests {
     use super::*;
 
     fn spelled(comment: &str) -> (Vec<String>, Vec<String>) {
-        let found = read(comment);
+        let found = read(comment, Style::default());
         let mut commands = Vec::new();
         for remark in &found.remarks {
             encode(remark, &mut commands);

@@ -77,15 +77,119 @@ fn comments_stand_where_they_belong() {
         ("1. e4 {a} $1 {b} *", "1. e4 $1 {a b} *"),
         ("1. e4 ({a} 1. d4 {b}) *", "1. e4 ({a} 1. d4 {b}) *"),
         ("1. e4 ({a}) *", "1. e4 {a} *"),
-        ("1. e4 {[%cbpre] a} e5 *", "1. e4 {[%cbpre] a} 1... e5 *"),
-        ("{[%cbpre] a} 1. e4 *", "{[%cbpre] a} 1. e4 *"),
+        ("1. e4 {[%cbpre 1] a} e5 *", "1. e4 {a} 1... e5 *"),
         (
-            "1. e4 {[%cbpre] a} (1. d4) e5 *",
-            "1. e4 (1. d4) {[%cbpre] a} 1... e5 *",
+            "1. e4 {a} {[%cbpre] b} e5 *",
+            "1. e4 {a} {[%cbpre 1] b} 1... e5 *",
         ),
-        ("1. e4 {[%cbpre] a} *", "1. e4 {a} *"),
+        ("{a[%cbpre 1] b} 1. e4 *", "{a} {[%cbpre 1] b} 1. e4 *"),
+        (
+            "1. e4 {a[%cbpre\n1] b} (1. d4) e5 *",
+            "1. e4 {a} (1. d4) {[%cbpre 1] b} 1... e5 *",
+        ),
+        ("1. e4 {[%cbpre 1] a} *", "1. e4 {a} *"),
         ("{a} {[%cblang de] b} *", "{a} {[%cblang de] b} *"),
     ]);
+}
+
+/// The whole text of a game, tags of no matter left out.
+fn with_tags(text: &str) -> String {
+    let game = decode(text.as_bytes()).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let mut out = Vec::new();
+    crate::pgn::encode(&game, &[], &mut out);
+    let text = String::from_utf8(out).unwrap();
+    let is_told = |line: &&str| !line.starts_with('[') || line.starts_with("[Cbh");
+    let lines: Vec<&str> = text.lines().filter(is_told).collect();
+    lines.join(" ").trim().to_owned()
+}
+
+#[test]
+fn tags_say_once_what_most_remarks_are() {
+    for (text, expected) in [
+        ("1. e4 {a} e5 {b} *", " 1. e4 {a} 1... e5 {b} *"),
+        (
+            "1. e4 {[%cblang en] a} e5 {[%cblang en] b} 2. d4 {[%cblang de] c} d5 {d} *",
+            "[CbhLang \"en\"]  1. e4 {a} 1... e5 {b} 2. d4 {[%cblang de] c} 2... d5 \
+             {[%cblang any] d} *",
+        ),
+        (
+            "[CbhLang \"de\"] {x [%cblang en] y} 1. e4 {z} *",
+            "[CbhLang \"de\"]  {x} {[%cblang en] y} 1. e4 {z} *",
+        ),
+        // A comment between the tags is of the language that they say.
+        (
+            "{x} [CbhLang \"de\"] 1. e4 *",
+            "[CbhLang \"de\"]  {x} 1. e4 *",
+        ),
+        (
+            "[CbhLead \"64\"] 1. e4 {a} e5 {[%cblead 0] b} 2. d4 {c} *",
+            "[CbhLead \"64\"]  1. e4 {a} 1... e5 {[%cblead 0] b} 2. d4 {c} *",
+        ),
+        ("[CbhLang \"any\"] 1. e4 {a} *", " 1. e4 {a} *"),
+        (
+            "1. e4 {[%cblang en] a [%cblang de] b} *",
+            "[CbhLang \"en\"]  1. e4 {a} {[%cblang de] b} *",
+        ),
+    ] {
+        let expected = expected.trim();
+        assert_eq!(with_tags(text), expected, "{text}");
+        assert_eq!(with_tags(&with_tags(text)), expected, "again: {text}");
+    }
+}
+
+#[test]
+fn a_tag_names_the_moves_that_texts_in_front_are_about() {
+    for (text, expected) in [
+        (
+            "1. e4 {[%cbpre 1] a} e5 {[%csl Ge4] [%cbpre 1] b} 2. Nf3 *",
+            "[CbhBefore \"1...e5 2.Nf3\"]  1. e4 {a} 1... e5 {[%csl Ge4]} {b} 2. Nf3 *",
+        ),
+        (
+            "{[%cbpre 1] a} 1. e4 *",
+            "[CbhBefore \"1.e4\"]  {a} 1. e4 *",
+        ),
+        // The commands stay with the move that they follow.
+        (
+            "[CbhBefore \"1...e5\"] 1. e4 {[%csl Ge4] a} e5 *",
+            "[CbhBefore \"1...e5\"]  1. e4 {[%csl Ge4]} {a} 1... e5 *",
+        ),
+        // Where a program put it before the variation.
+        (
+            "[CbhBefore \"1...e5\"] 1. e4 {a} (1. d4 e5 {x}) e5 *",
+            "[CbhBefore \"1...e5\"]  1. e4 (1. d4 e5 {x}) {a} 1... e5 *",
+        ),
+        // A move of the same name has the text of the move before it in front.
+        (
+            "1. e4 {[%cbpre 1] a} (1. d4 {b} e5) e5 *",
+            "1. e4 (1. d4 {b} 1... e5) {[%cbpre 1] a} 1... e5 *",
+        ),
+        // The move was edited, and its text is still about it.
+        (
+            "[CbhBefore \"1...e5\"] 1. e4 {a} e6 2. d4 {b} d5 *",
+            "[CbhBefore \"1...e6\"]  1. e4 {a} 1... e6 2. d4 {b} 2... d5 *",
+        ),
+        (
+            "[CbhBefore \"7.Ra5 e9 7\"] 1. e4 {a} e6 *",
+            "1. e4 {a} 1... e6 *",
+        ),
+        (
+            "[CbhBefore \"1...e5\"] 1. e4 {[%cblang de] a} {[%cbpre 1] [%cblang en] b} e5 {x} *",
+            "[CbhBefore \"1...e5\"]  1. e4 {[%cblang de] a} {[%cblang en] b} 1... e5 {x} *",
+        ),
+    ] {
+        assert_eq!(with_tags(text), expected, "{text}");
+        assert_eq!(with_tags(&with_tags(text)), expected, "again: {text}");
+    }
+}
+
+#[test]
+fn more_moves_than_a_tag_holds_are_named_in_their_texts() {
+    let moves = "{[%cbpre 1] a} Nf3 {[%cbpre 1] b} Nf6 {[%cbpre 1] c} Ng1 {[%cbpre 1] d} Ng8 ";
+    let text = with_tags(&format!("{} *", moves.repeat(20)));
+    let tag = text.split(']').next().unwrap();
+    assert!((180..=215).contains(&tag.len()), "{tag}");
+    assert!(text.contains("{[%cbpre 1] a}") && text.contains("{a}"));
+    assert_eq!(with_tags(&text), text);
 }
 
 const RESULT: &str = "1-0, 0-1, 1/2-1/2 or *";

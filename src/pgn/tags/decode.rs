@@ -18,14 +18,16 @@ use super::value::{
 };
 use super::{OTHER, TAG_NAMES, roman};
 use crate::game::{
-    Annotation, Date, Eco, EventKind, Game, GameResult, Headers, Nation, PlayerName, PlyId,
+    Annotation, Date, Eco, EventKind, Game, GameResult, Headers, Nation, Open, PlayerName, PlyId,
     RatingType, Source, Stage, Start, Team, Tournament,
 };
 use crate::pgn::command::{clock_tag, parse_time_control, time_control_tag};
+use crate::pgn::comment::language_of;
 use crate::pgn::error::{Error, quoted};
 use crate::pgn::lenient::{Leniency, Liberty, unequal_result};
 use crate::pgn::lexer::{self, TagPair};
 use crate::pgn::remarks::Remarks;
+use crate::pgn::told::{Style, parse_names};
 
 /// Fills headers, start and foreign tags of `game`; clocks and the time
 /// control are remarks. Gives the result that the tags state, if they do.
@@ -51,6 +53,7 @@ pub(in crate::pgn) fn decode(
     headers.white_team = tags.team("WhiteTeam", "WhiteTeamCountry", "CbhWhiteTeam")?;
     headers.black_team = tags.team("BlackTeam", "BlackTeamCountry", "CbhBlackTeam")?;
     tags.private(headers)?;
+    game.open = tags.of_remarks(remarks)?;
     let result = tags.result(leniency)?;
     tags.clocks(remarks);
     let round = tags.round(headers, leniency);
@@ -108,7 +111,10 @@ fn is_header(name: &str) -> bool {
         "WhiteTeam",
         "BlackTeam",
     ];
-    const PRIVATE: [&str; 11] = [
+    const PRIVATE: [&str; 14] = [
+        "CbhLang",
+        "CbhLead",
+        "CbhBefore",
         "CbhTeamEvent",
         "CbhWhite",
         "CbhBlack",
@@ -486,6 +492,28 @@ impl Tags<'_> {
             *title = self.text(name);
         }
         Ok(())
+    }
+
+    /// What is said of all remarks together; gives what is not.
+    fn of_remarks(&mut self, remarks: &mut Remarks) -> Result<Open, Error> {
+        let code = "the code of a language, such as en, any or cb42";
+        let language = self.private_value("CbhLang", code, language_of)?;
+        let byte = "a number up to 255";
+        let lead = self.private_value("CbhLead", byte, |text| text.parse().ok())?;
+        let names = self.take("CbhBefore");
+        remarks.style = Style {
+            language: language.unwrap_or_default(),
+            lead: lead.unwrap_or_default(),
+        };
+        remarks.names = names
+            .as_ref()
+            .map(|pair| parse_names(&pair.value))
+            .unwrap_or_default();
+        Ok(Open {
+            language: language.is_none(),
+            lead: lead.is_none(),
+            places: names.is_none(),
+        })
     }
 
     /// The result, more exactly if `CbhResult` agrees with it; an unequal one

@@ -1,0 +1,256 @@
+//! What is said of the remarks of a game once, in tags, so that no command
+//! stands in each of them.
+//!
+//! | tag | says |
+//! |---|---|
+//! | `CbhLang "en"` | the language of texts that do not name theirs |
+//! | `CbhLead "64"` | the lead of texts that do not name theirs |
+//! | `CbhBefore "12.Nf3 17...Be7"` | texts in front of these moves are about them, not about the moves before |
+//!
+//! A move is named by its number and notation. Programs that move comments
+//! leave the tags as they are, and readers show no tag among the moves. Where
+//! the move before has a text of its own, a reader would join both: there the
+//! text itself says what it is about, as `[%cbpre 1]`.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use super::remarks::{Remarks, Subject, is_flagged_before};
+use crate::game::{Annotation, Game, MAX_REMARKS, MoveTree, Nation, PlyId, Start};
+
+/// Scid takes no tag of more than 235 bytes, name and value.
+const MOST_BYTES: usize = 200;
+
+/// Language and lead of texts that do not name theirs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Style {
+    pub(super) language: Nation,
+    pub(super) lead: u8,
+}
+
+/// What the tags of a game say of its remarks.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    pub(super) style: Style,
+    /// The names of moves that texts in front of them are about.
+    pub(super) before: String,
+    /// The plies so named that have such texts.
+    named: HashSet<PlyId>,
+}
+
+impl Told {
+    /// What is to be told of a game.
+    pub(super) fn of(game: &Game) -> Told {
+        if game.annotations.is_empty() {
+            return Told::default();
+        }
+        let (before, named) = named_plies(game);
+        Told {
+            style: Style {
+                language: game.annotations.main_language(),
+                lead: game.annotations.main_lead(),
+            },
+            before,
+            named,
+        }
+    }
+
+    /// Whether the tag says that the texts in front of this ply are about it.
+    pub(super) fn names(&self, ply: PlyId) -> bool {
+        self.named.contains(&ply)
+    }
+}
+
+/// The moves to be named, and their plies: those in the middle of a line with
+/// a text before them and none after the ply before. A name counts for all
+/// moves of that name, so none is given that would take the texts of others.
+fn named_plies(game: &Game) -> (String, HashSet<PlyId>) {
+    let (mut with_text, mut followed) = (HashSet::new(), HashSet::new());
+    for (ply, remark) in game.annotations.iter() {
+        match remark {
+            Annotation::TextBefore(_) => with_text.insert(ply),
+            Annotation::TextAfter(_) => followed.insert(ply),
+            _ => false,
+        };
+    }
+    let mut names = Vec::new();
+    let mut plies = Vec::new();
+    if with_text.is_empty() {
+        return (String::new(), HashSet::new());
+    }
+    let tree = &game.tree;
+    let numbers = half_moves(tree, &game.start);
+    let mut taken = HashSet::new();
+    for at in (1..=tree.len()).filter_map(|index| tree.place(index)) {
+        let parent = tree.parent(at).unwrap_or(PlyId::START);
+        if tree.first_child(parent) != Some(at) {
+            continue;
+        }
+        if followed.contains(&parent) {
+            taken.extend(name_of(tree, &numbers, at));
+        } else if with_text.contains(&at) {
+            plies.extend(name_of(tree, &numbers, at).map(|name| (name, at)));
+        }
+    }
+    // In no order of the ids, which are other ones when the text is read.
+    plies.sort();
+    let mut bytes = 0;
+    let mut named = HashSet::new();
+    for (name, ply) in plies {
+        if taken.contains(&name) {
+            continue;
+        }
+        if names.last() != Some(&name) {
+            bytes += name.spelled().len() + 1;
+            if bytes > MOST_BYTES {
+                break;
+            }
+            names.push(name);
+        }
+        named.insert(ply);
+    }
+    let names: Vec<String> = names.iter().map(Name::spelled).collect();
+    (names.join(" "), named)
+}
+
+/// A move as `CbhBefore` names it: `12.Nf3`, `12...Nf6`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Name {
+    /// Number in half-moves: twice that of the move, one more for Black.
+    half_move: u32,
+    san: String,
+}
+
+impl Name {
+    fn spelled(&self) -> String {
+        let dots = if self.half_move.is_multiple_of(2) {
+            "."
+        } else {
+            "..."
+        };
+        format!("{}{dots}{}", self.half_move / 2, self.san)
+    }
+
+    fn parse(name: &str) -> Option<Name> {
+        let (number, san) = name.split_once('.')?;
+        let (black, san) = match san.strip_prefix("..") {
+            Some(san) => (1, san),
+            None => (0, san),
+        };
+        let number: u32 = number.parse().ok()?;
+        Some(Name {
+            half_move: number.checked_mul(2)?.checked_add(black)?,
+            san: san.to_owned(),
+        })
+    }
+}
+
+/// The number of each ply in half-moves, by its index.
+fn half_moves(tree: &MoveTree, start: &Start) -> Vec<u32> {
+    let black_begins = u32::from(start.position.turn().is_black());
+    let first = start.first_move_number() * 2 + black_begins;
+    let mut numbers = vec![first.saturating_sub(1)];
+    for index in 1..=tree.len() {
+        let parent = tree.place(index).and_then(|ply| tree.parent(ply));
+        // A ply was added after the one that it follows.
+        let before = numbers.get(parent.map_or(0, PlyId::index)).copied();
+        numbers.push(before.unwrap_or(0) + 1);
+    }
+    numbers
+}
+
+fn name_of(tree: &MoveTree, numbers: &[u32], ply: PlyId) -> Option<Name> {
+    Some(Name {
+        half_move: *numbers.get(ply.index())?,
+        san: tree.ply(ply)?.san.to_string(),
+    })
+}
+
+/// Comments between two moves of a line.
+#[derive(Debug)]
+pub(super) struct Front<'t> {
+    /// The ply that they follow, or the start.
+    pub(super) after: PlyId,
+    /// The ply in front of which they stand.
+    pub(super) next: PlyId,
+    pub(super) comments: Vec<Cow<'t, str>>,
+}
+
+/// The moves that `CbhBefore` names; more than a game may have remarks are
+/// not read.
+pub(super) fn parse_names(value: &str) -> Names {
+    let names = value.split_whitespace().take(MAX_REMARKS);
+    Names(names.filter_map(Name::parse).collect())
+}
+
+/// The moves that `CbhBefore` names.
+#[derive(Debug, Default)]
+pub(super) struct Names(HashSet<Name>);
+
+impl Names {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The plies of these names, which are taken out. A name that no move of the game has is one
+    /// whose notation was edited: it counts for a move of the same number with
+    /// comments in front, if there is but one.
+    fn plies(&mut self, tree: &MoveTree, start: &Start, fronts: &[Front<'_>]) -> HashSet<PlyId> {
+        let numbers = half_moves(tree, start);
+        let plies = (1..=tree.len()).filter_map(|index| tree.place(index));
+        let with_names = plies.filter_map(|ply| Some((ply, name_of(tree, &numbers, ply)?)));
+        let known: Vec<(PlyId, Name)> = with_names
+            .filter(|(_, name)| self.0.contains(name))
+            .collect();
+        let mut named = HashSet::new();
+        for (ply, name) in known {
+            self.0.remove(&name);
+            named.insert(ply);
+        }
+        let mut others: HashMap<u32, Vec<PlyId>> = HashMap::new();
+        for next in fronts.iter().map(|front| front.next) {
+            if let Some(number) = numbers.get(next.index()).filter(|_| !named.contains(&next)) {
+                others.entry(*number).or_default().push(next);
+            }
+        }
+        for name in &self.0 {
+            if let Some([only]) = others.get(&name.half_move).map(Vec::as_slice) {
+                named.insert(*only);
+            }
+        }
+        named
+    }
+}
+
+/// Gives comments to the ply that they follow, or to the next one if that is
+/// named, up to more remarks than a game may have. Whether no move of the game
+/// has one of the names.
+pub(super) fn settle(
+    (tree, start): (&MoveTree, &Start),
+    mut names: Names,
+    fronts: Vec<Front<'_>>,
+    remarks: &mut Remarks,
+) -> bool {
+    if fronts.is_empty() {
+        return false;
+    }
+    let named = names.plies(tree, start, &fronts);
+    for front in fronts {
+        let Front { after, next, .. } = front;
+        let is_named = named.contains(&next);
+        for comment in front.comments {
+            let subject = if is_flagged_before(&comment) {
+                Subject::Before(next)
+            } else if is_named {
+                Subject::Named { after, next }
+            } else {
+                Subject::After(after)
+            };
+            remarks.annotate(&comment, subject);
+            if remarks.are_too_many() {
+                return true;
+            }
+        }
+    }
+    !names.is_empty()
+}
