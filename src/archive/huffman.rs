@@ -59,15 +59,17 @@ impl<'a> Bits<'a> {
         let word = rest
             .first_chunk()
             .map_or(0, |word| u64::from_be_bytes(*word));
-        self.next |= word >> self.held;
-        self.at += ((63 - self.held) >> 3) as usize;
+        self.next |= word.wrapping_shr(self.held);
+        // None of these can overflow; checks would cost a tenth of the time.
+        let taken = 63_u32.wrapping_sub(self.held) >> 3;
+        self.at = self.at.wrapping_add(taken as usize);
         self.held |= 0b11_1000;
     }
 
     #[inline]
     fn skip(&mut self, count: u32) {
-        self.next <<= count;
-        self.held -= count;
+        self.next = self.next.wrapping_shl(count);
+        self.held = self.held.wrapping_sub(count);
     }
 
     /// Up to 16 bits.
