@@ -560,6 +560,30 @@ fn mount_returns_when_the_mount_can_be_used() {
 }
 
 #[test]
+fn a_clean_mount_has_nothing_that_only_cbfs_reads_and_is_read_only() {
+    let export = text(&cbfs(&["export", &sample(), "--clean"]).stdout);
+    let whole = text(&cbfs(&["export", &sample()]).stdout);
+    assert!(whole.contains("[CbhLang"));
+    assert!(!export.contains("[Cbh") && export.contains("{Played in a box"));
+    for option in ["--clean", "-o clean"] {
+        let Some(printed) = in_sample(&format!(
+            "$cbfs mount {option} $base mnt\n\
+             cat mnt/games/*.pgn | grep -c Cbh || true; cat mnt/pgn/all.pgn | wc -c\n\
+             echo x > mnt/games/000001.pgn || echo refused\n\
+             grep -c clean mnt/.cbfs/status; $cbfs umount mnt\n\
+             $cbfs mount {option} -o rw $base mnt 2>&1 || echo $?",
+        )) else {
+            return;
+        };
+        let lines: Vec<&str> = printed.lines().collect();
+        let length = export.len().to_string();
+        assert_eq!(lines[..4], ["0", &length, "refused", "1"], "{printed}");
+        assert!(lines[4].contains("clean"), "{printed}");
+        assert_eq!(lines[5], "1");
+    }
+}
+
+#[test]
 fn any_file_of_the_set_names_the_base_in_any_letter_case() {
     let directory = copy_of_base("cbh/sample");
     let mut names = Vec::new();

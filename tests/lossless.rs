@@ -98,6 +98,32 @@ fn the_text_of_every_game_alone_gives_the_same_game() {
     }
 }
 
+/// A clean text has all moves and words, and nothing that only cbfs reads.
+#[test]
+fn a_clean_text_has_the_same_moves_and_words() {
+    for base in real_bases().into_iter().chain(fixture_bases()) {
+        for_each_game(&base, |id, _, _, decoded| {
+            let mut clean = Vec::new();
+            pgn::encode_clean(&decoded.game, &mut clean);
+            let clean = String::from_utf8(clean).unwrap();
+            let place = format!("{} game {}:\n{clean}", base.display(), id.0);
+            let is_private = clean.contains("[%cb") || clean.contains("[Cbh");
+            assert!(!is_private && !clean.contains("{}"), "{place}");
+            let read = pgn::decode(clean.as_bytes()).unwrap_or_else(|why| panic!("{why} {place}"));
+            assert_eq!(read.tree.len(), decoded.game.tree.len(), "{place}");
+            let texts = decoded.game.annotations.iter();
+            for text in texts.filter_map(|(_, remark)| remark.text()) {
+                let mut words = text.text.split(|c: char| !c.is_alphanumeric());
+                let first = words.next().unwrap();
+                assert!(
+                    first.len() > 200 || clean.contains(first),
+                    "{first:?} {place}"
+                );
+            }
+        });
+    }
+}
+
 fn text_of_game(game: &Game) -> String {
     let mut text = Vec::new();
     pgn::encode(game, &[], &mut text);

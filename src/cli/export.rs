@@ -53,6 +53,10 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value_t = Format::Pgn)]
     format: Format,
 
+    /// Leave out tags and commands that only cbfs reads
+    #[arg(long)]
+    clean: bool,
+
     /// Of an opening book, write at most so many positions
     #[arg(long, value_name = "POSITIONS", default_value_t = DEFAULT_POSITIONS)]
     export_limit: u32,
@@ -111,10 +115,11 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     };
     let base = base.as_ref();
     let bar = progress::bar(base.last_id(), quiet);
+    let is_clean = args.clean;
     let unreadable = match &args.output {
-        None => write_games(base, &mut io::stdout().lock(), &bar)
+        None => write_games(base, is_clean, &mut io::stdout().lock(), &bar)
             .map_err(|error| Failure::output(&error))?,
-        Some(path) => write_file(path, |out| write_games(base, out, &bar))
+        Some(path) => write_file(path, |out| write_games(base, is_clean, out, &bar))
             .map_err(|error| Failure::about(path, error))?,
     };
     bar.finish_and_clear();
@@ -160,7 +165,12 @@ pub(super) fn write_file<T>(
 }
 
 /// Writes the games in order; gives how many could not be read.
-fn write_games(base: &dyn Base, out: &mut dyn Write, bar: &ProgressBar) -> io::Result<u64> {
+fn write_games(
+    base: &dyn Base,
+    is_clean: bool,
+    out: &mut dyn Write,
+    bar: &ProgressBar,
+) -> io::Result<u64> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let stretches = base.last_id().div_ceil(STRETCH);
     thread::scope(|scope| {
@@ -170,7 +180,7 @@ fn write_games(base: &dyn Base, out: &mut dyn Write, bar: &ProgressBar) -> io::R
                 scope.spawn(move || {
                     let mine = (0..stretches).skip(core).step_by(cores);
                     // A closed channel: the writer has given up.
-                    mine.map(|stretch| render(base, 1 + stretch * STRETCH, &sender))
+                    mine.map(|stretch| render(base, is_clean, 1 + stretch * STRETCH, &sender))
                         .take_while(Option::is_some)
                         .for_each(drop);
                 });
@@ -198,7 +208,7 @@ fn write_games(base: &dyn Base, out: &mut dyn Write, bar: &ProgressBar) -> io::R
 }
 
 /// Renders the games of one stretch; `None` if nobody wants them any more.
-fn render(base: &dyn Base, first: u32, pieces: &SyncSender<Piece>) -> Option<()> {
+fn render(base: &dyn Base, is_clean: bool, first: u32, pieces: &SyncSender<Piece>) -> Option<()> {
     let mut entries = Vec::new();
     let count = STRETCH.min(base.last_id() - first + 1);
     if let Err(error) = base.entries(GameId(first), count, &mut entries) {
@@ -213,6 +223,7 @@ fn render(base: &dyn Base, first: u32, pieces: &SyncSender<Piece>) -> Option<()>
         let stored = base.stored_bytes(entry.id, &mut decoded).unwrap_or(0);
         let permit = Permit::wait_to_render(stored);
         match base.read_game(entry.id, &mut decoded) {
+            Ok(()) if is_clean => pgn::encode_clean(&decoded.game, &mut text),
             Ok(()) => pgn::encode(&decoded.game, &decoded.defects, &mut text),
             Err(error) => pieces.send(Piece::Unreadable(entry.id, error)).ok()?,
         }

@@ -32,13 +32,18 @@ const BREATH: Duration = Duration::from_millis(10);
 #[command(after_help = "\
 Options of -o: ro, rw (by itself a mount can be written where the base can),
 allow_other, allow_root, auto_unmount, nonempty, uid=N, gid=N, cache_size=SIZE,
-scratch_size=SIZE, codepage=PAGE, password_file=FILE, drop_foreign_tags, export_limit=N,
+scratch_size=SIZE, codepage=PAGE, password_file=FILE, clean, drop_foreign_tags,
+export_limit=N,
 source_map=FROM=TO, readdirplus=auto|on|off, fsname=NAME, xattr (games have
 extended attributes user.cbh.white and so on), and those of mount(8). A comma
 in a value is written \\, and a backslash before a comma or another one \\\\.
 
 The mount ends with `cbfs umount`, `umount`, `fusermount3 -u`, or when the
 daemon gets SIGTERM or SIGINT; also while it is in use. SIGHUP is ignored.")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option that was given or not"
+)]
 pub(super) struct Args {
     /// Any file of the base or opening book, an archive (.cbv, .cbz), or a
     /// directory of them
@@ -63,6 +68,11 @@ pub(super) struct Args {
     /// beside a game, as 256M (the default)
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(super) scratch_size: Option<usize>,
+
+    /// Show games without tags and commands that only cbfs reads; such a mount
+    /// is read-only
+    #[arg(long)]
+    pub(super) clean: bool,
 
     /// Let go of tags that a base has no field for, instead of keeping them
     /// in a remark
@@ -110,6 +120,7 @@ impl Args {
         if let Some(bytes) = self.scratch_size {
             arguments.extend(["--scratch-size".into(), bytes.to_string().into()]);
         }
+        arguments.extend(self.clean.then(|| "--clean".into()));
         arguments.extend(self.drop_foreign_tags.then(|| "--drop-foreign-tags".into()));
         if let Some(page) = self.codepage {
             arguments.extend(["--codepage".into(), page.name().into()]);
@@ -189,7 +200,8 @@ fn serve(args: &Args, messages: Arc<Messages>) -> Result<(), Failure> {
     };
     check_not_covered(&source, &args.mountpoint)?;
     let books = book_options(args, &options);
-    let writer = (options.writing != Writing::Off).then(|| writer(args, &options));
+    let is_clean = args.clean || options.is_clean;
+    let writer = (options.writing != Writing::Off && !is_clean).then(|| writer(args, &options));
     let mut vfs_options = vfs_options;
     let blocks = vfs_options.cache_bytes / BLOCKS_SHARE;
     let file = PasswordFile {
@@ -203,8 +215,13 @@ fn serve(args: &Args, messages: Arc<Messages>) -> Result<(), Failure> {
     if source.is_dir() || archive::has_name_of_one(&source) {
         vfs_options.cache_bytes -= blocks;
     }
-    let (shown, vfs) = open(&source, reading, (books, writer, archives), &vfs_options)?;
-    let is_writable = is_writable(&options, &source, &vfs)?;
+    let (shown, vfs) = open(
+        &source,
+        (reading, is_clean),
+        (books, writer, archives),
+        &vfs_options,
+    )?;
+    let is_writable = is_writable(&options, is_clean, &source, &vfs)?;
     let outside = outside(args, &options, &shown, is_writable);
     let mounted = Mounted::new(Arc::new(vfs), &args.mountpoint, &outside).map_err(Failure::new)?;
     log::info!(
@@ -248,7 +265,7 @@ fn book_options(args: &Args, options: &MountOptions) -> BookOptions {
 /// book that was named, or of a directory of bases.
 fn open(
     source: &Path,
-    reading: cbh::Options,
+    (reading, is_clean): (cbh::Options, bool),
     (books, writer, archives): (BookOptions, Option<Writer>, archive::Options),
     options: &vfs::Options,
 ) -> Result<(PathBuf, Vfs), Failure> {
@@ -256,7 +273,7 @@ fn open(
         allow_many_files();
         let folder = Folder::new(source, reading, places::cache());
         let folder = folder.with_books(books).with_archives(archives);
-        let folder = folder.written_by(writer);
+        let folder = folder.written_by(writer).clean(is_clean);
         let vfs = Vfs::shelf(folder, options).map_err(Failure::new)?;
         if !vfs.has_bases() {
             log::warn!(
@@ -275,7 +292,10 @@ fn open(
         .headers()
         .map_err(Failure::new)?;
     let base = DatabaseSource::new(&headers, reading, places::cache());
-    let base = base.with_archives(archives).written_by(writer);
+    let base = base
+        .with_archives(archives)
+        .written_by(writer)
+        .clean(is_clean);
     let vfs = Vfs::open(Box::new(base), options).map_err(Failure::new)?;
     Ok((headers, vfs))
 }
@@ -291,12 +311,21 @@ fn allow_many_files() {
 
 /// Whether it is mounted to be written: if it can be, unless something else is
 /// wanted. Of a directory each base says so when it is looked into.
-fn is_writable(options: &MountOptions, source: &Path, vfs: &Vfs) -> Result<bool, Failure> {
-    let is_possible = source.is_dir() || vfs.can_be_written();
+fn is_writable(
+    options: &MountOptions,
+    is_clean: bool,
+    source: &Path,
+    vfs: &Vfs,
+) -> Result<bool, Failure> {
+    let is_possible = (source.is_dir() || vfs.can_be_written()) && !is_clean;
     match options.writing {
         Writing::Off => Ok(false),
         Writing::IfPossible => Ok(is_possible),
         Writing::Needed if is_possible => Ok(true),
+        Writing::Needed if is_clean => Err(Failure::about(
+            source,
+            "cannot be written with -o clean, whose texts leave out what a save needs",
+        )),
         Writing::Needed => Err(Failure::about(
             source,
             "cannot be written; mount it with -o ro",
@@ -335,6 +364,7 @@ fn told_options(args: &Args, options: &MountOptions) -> Vec<String> {
     let drops = args.drop_foreign_tags || options.drops_foreign_tags;
     let told = [
         page.map(|page| format!("codepage={}", page.name())),
+        (args.clean || options.is_clean).then(|| "clean".to_owned()),
         drops.then(|| "drop_foreign_tags".to_owned()),
         scratch.map(|bytes| format!("scratch_size={bytes}")),
         name.map(|name| format!("fsname={name}")),

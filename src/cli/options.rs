@@ -74,6 +74,7 @@ pub(super) struct MountOptions {
     pub(super) writing: Writing,
     pub(super) scratch_bytes: Option<usize>,
     pub(super) drops_foreign_tags: bool,
+    pub(super) is_clean: bool,
     pub(super) uid: Option<u32>,
     pub(super) gid: Option<u32>,
     pub(super) cache_bytes: Option<usize>,
@@ -148,6 +149,7 @@ impl MountOptions {
             "xattr" => self.xattr = true,
             "ro" => self.writing = Writing::Off,
             "rw" => self.writing = Writing::Needed,
+            "clean" => self.is_clean = true,
             "drop_foreign_tags" => self.drops_foreign_tags = true,
             "remount" => return Err("remount: unmount and mount again instead".to_owned()),
             _ => {

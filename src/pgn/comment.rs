@@ -6,7 +6,7 @@
 //! says. Commands stand in the first.
 
 use super::command::{self, Piece};
-use super::told::Style;
+use super::told::{Style, Told};
 use super::writer::LineWriter;
 use crate::game::{Annotation, MAX_WORD_BYTES, Nation, Text, word_parts};
 
@@ -28,7 +28,7 @@ pub(super) enum Place {
 pub(super) fn encode<'a>(
     remarks: impl Iterator<Item = &'a Annotation>,
     place: Place,
-    style: Style,
+    told: &Told,
     writer: &mut LineWriter<'_>,
 ) {
     let mut commands = Vec::new();
@@ -41,20 +41,24 @@ pub(super) fn encode<'a>(
             (remark, _) => command::encode(remark, &mut commands),
         }
     }
+    if told.is_clean {
+        commands.retain(|command| !command.starts_with("[%cb"));
+    }
     let count = texts.len().max(usize::from(!commands.is_empty()));
     for at in 0..count {
         let mut comment = Comment::new(writer);
         match place {
+            _ if told.is_clean => {}
             // Some readers fail on a command without an operand.
             Place::Before => comment.command("[%cbpre 1]"),
             Place::Stray(position) => comment.command(&format!("[%cbpos {position}]")),
             Place::After | Place::Opening => {}
         }
-        if let Some(text) = texts.get(at) {
+        if let Some(text) = texts.get(at).filter(|_| !told.is_clean) {
             // A stray remark is read as it stands.
             let style = match place {
                 Place::Stray(_) => Style::default(),
-                _ => style,
+                _ => told.style,
             };
             comment.begin_text(text, style, at > 0);
         }
@@ -62,7 +66,11 @@ pub(super) fn encode<'a>(
             comment.command(&command);
         }
         if let Some(text) = texts.get(at) {
-            comment.text(&text.text);
+            if told.is_clean {
+                comment.text(&without_private(&text.text));
+            } else {
+                comment.text(&text.text);
+            }
         }
         comment.end();
     }
@@ -189,6 +197,18 @@ fn disarmed(text: &str) -> String {
         }
     }
     shown
+}
+
+/// The text without private commands, which a NAG beyond three is.
+fn without_private(text: &str) -> String {
+    let is_public = |piece: &Piece<'_>| match piece {
+        Piece::Command(whole) => !whole.starts_with("[%cb"),
+        Piece::Plain(_) => true,
+    };
+    let pieces = command::pieces(text).filter(is_public);
+    pieces
+        .map(|(Piece::Plain(part) | Piece::Command(part))| part)
+        .collect()
 }
 
 /// The languages with names; the others are `cb` and their number.

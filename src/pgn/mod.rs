@@ -61,9 +61,18 @@ pub const RENDER_VERSION: u32 = 7;
 /// Appends the PGN text of `game` to `out`, ending in an empty line. What
 /// could not be read of it stands in a last comment.
 pub fn encode(game: &Game, defects: &[Defect], out: &mut Vec<u8>) {
-    let told = Told::of(game);
-    tags::encode(game, &told, out);
+    encode_told(game, &Told::of(game), defects, out);
+}
+
+/// As [`encode`], without what only cbfs reads: tags and commands of its own,
+/// and what could not be read. A game is not to be saved from such a text.
+pub fn encode_clean(game: &Game, out: &mut Vec<u8>) {
+    encode_told(game, &Told::nothing(), &[], out);
+}
+
+fn encode_told(game: &Game, told: &Told, defects: &[Defect], out: &mut Vec<u8>) {
+    tags::encode(game, told, out);
     out.push(b'\n');
-    movetext::encode(game, &told, defects, out);
+    movetext::encode(game, told, defects, out);
     out.extend_from_slice(b"\n\n");
 }

@@ -138,12 +138,13 @@ impl MoveText<'_, '_> {
         }
         let before = self.writer.position();
         if let Some(symbols) = symbols
+            && !self.told.is_clean
             && nag_places(given()) != (*symbols, Vec::new())
         {
             comment::encode_symbols(*symbols, &mut self.writer);
         }
         let remarks = annotations.on(id);
-        comment::encode(remarks, Place::After, self.told.style, &mut self.writer);
+        comment::encode(remarks, Place::After, self.told, &mut self.writer);
         self.writer.position() > before
     }
 
@@ -158,7 +159,7 @@ impl MoveText<'_, '_> {
         };
         let before = self.writer.position();
         let remarks = annotations.on(id);
-        comment::encode(remarks, place, self.told.style, &mut self.writer);
+        comment::encode(remarks, place, self.told, &mut self.writer);
         self.writer.position() > before
     }
 
@@ -167,7 +168,7 @@ impl MoveText<'_, '_> {
         if let Some(annotations) = self.annotations {
             let remarks = annotations.on(PlyId::START);
             let not_tags = remarks.filter(|remark| !tags::is_tag(remark));
-            comment::encode(not_tags, Place::After, self.told.style, &mut self.writer);
+            comment::encode(not_tags, Place::After, self.told, &mut self.writer);
         }
     }
 
@@ -176,12 +177,7 @@ impl MoveText<'_, '_> {
         let stray = self.annotations.into_iter().flat_map(Annotations::stray);
         for (position, remark) in stray {
             let one = std::iter::once(remark);
-            comment::encode(
-                one,
-                Place::Stray(position),
-                self.told.style,
-                &mut self.writer,
-            );
+            comment::encode(one, Place::Stray(position), self.told, &mut self.writer);
         }
     }
 

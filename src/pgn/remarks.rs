@@ -108,20 +108,14 @@ pub(super) fn unglued(comment: Cow<'_, str>) -> Vec<Cow<'_, str>> {
             break;
         }
     }
-    let ends = begins.iter().copied().chain([comment.len()]).skip(1);
-    let mut parts = vec![0..begins.first().copied().unwrap_or(comment.len())];
-    parts.extend(
-        begins
-            .iter()
-            .copied()
-            .zip(ends)
-            .map(|(begin, end)| begin..end),
-    );
+    let first = std::iter::once(0).chain(begins.iter().copied());
+    let ends = begins.iter().copied().chain([comment.len()]);
+    let parts = first.zip(ends).map(|(begin, end)| begin..end);
     let part = |range: Range<usize>| match &comment {
         Cow::Borrowed(text) => text.get(range).map(Cow::Borrowed),
         Cow::Owned(text) => text.get(range).map(|part| Cow::Owned(part.to_owned())),
     };
-    let parts = parts.into_iter().filter_map(part);
+    let parts = parts.filter_map(part);
     parts.filter(|part| !part.trim().is_empty()).collect()
 }
 

@@ -36,10 +36,12 @@ pub(super) fn encode(game: &Game, told: &Told, out: &mut Vec<u8>) {
     tags.source(headers);
     tags.teams(headers);
     tags.clocks(game);
-    tags.private(headers, medals_of(&game.annotations));
-    tags.remarks(told);
+    if !told.is_clean {
+        tags.private(headers, medals_of(&game.annotations));
+        tags.remarks(told);
+    }
     if !game.foreign_tags.is_empty() {
-        tags.foreign(game, begin, round);
+        tags.foreign(game, begin, round, told.is_clean);
     }
 }
 
@@ -215,7 +217,7 @@ impl Tags<'_> {
 
     /// The foreign tags, behind the others, which begin at `begin`. The first
     /// `round` stands there already.
-    fn foreign(&mut self, game: &Game, begin: usize, round: Option<&str>) {
+    fn foreign(&mut self, game: &Game, begin: usize, round: Option<&str>, is_clean: bool) {
         let text = self.out.get(begin..).unwrap_or_default();
         let names = text.split(|&byte| byte == b'\n').filter_map(|line| {
             let name = line.strip_prefix(b"[")?;
@@ -227,9 +229,12 @@ impl Tags<'_> {
             if name == "Round" && round.take().is_some() {
                 continue;
             }
+            if is_clean && name.starts_with("Cbh") {
+                continue;
+            }
             if decode::stays_foreign(name, value) && !taken.contains(name.as_bytes()) {
                 self.with(name, |out| append_escaped(value, out));
-            } else {
+            } else if !is_clean {
                 self.with(&format!("{OTHER}{name}"), |out| append_escaped(value, out));
             }
         }

@@ -36,6 +36,8 @@ pub(super) struct Told {
     pub(super) before: String,
     /// The plies so named that have such texts.
     named: HashSet<PlyId>,
+    /// Whether nothing is told: no private tag nor command is written.
+    pub(super) is_clean: bool,
 }
 
 impl Told {
@@ -52,6 +54,15 @@ impl Told {
             },
             before,
             named,
+            is_clean: false,
+        }
+    }
+
+    /// Tells nothing of any game.
+    pub(super) fn nothing() -> Told {
+        Told {
+            is_clean: true,
+            ..Told::default()
         }
     }
 

@@ -91,6 +91,8 @@ const SCRATCH_MOVES: usize = 10_000;
 pub struct DatabaseVolume {
     database: Database,
     options: String,
+    /// Whether games are shown without private tags and commands.
+    is_clean: bool,
     /// Memory of decoders, reused by whoever renders next.
     scratch: Mutex<Vec<Decoded>>,
     counts: OnceLock<Counts>,
@@ -112,6 +114,7 @@ impl DatabaseVolume {
         DatabaseVolume {
             database,
             options: options.to_owned(),
+            is_clean: false,
             scratch: Mutex::default(),
             counts: OnceLock::new(),
             guiding: GuidingTexts::default(),
@@ -121,6 +124,15 @@ impl DatabaseVolume {
             saving: None,
             read_only_because: None,
         }
+    }
+
+    /// The same, its games shown without tags and commands that only cbfs
+    /// reads; such texts are not to be saved.
+    #[must_use]
+    pub fn clean(mut self) -> DatabaseVolume {
+        self.options.push_str(" clean");
+        self.is_clean = true;
+        self
     }
 
     /// The same, to be changed.
@@ -144,6 +156,7 @@ impl DatabaseVolume {
         DatabaseVolume {
             database,
             options: self.options.clone(),
+            is_clean: self.is_clean,
             scratch: Mutex::default(),
             counts: counts.map(OnceLock::from).unwrap_or_default(),
             guiding: self.guiding.after(keeps_links),
@@ -162,6 +175,7 @@ impl DatabaseVolume {
             guiding: self.guiding.after(false),
             saved: Some(saved),
             saving: self.saving.clone(),
+            is_clean: self.is_clean,
             ..DatabaseVolume::new(database, &self.options)
         }
     }
@@ -384,7 +398,11 @@ impl DatabaseVolume {
         let read = self.database.read_game(id, scratch);
         self.ensure_present()?;
         read?;
-        pgn::encode(&scratch.game, &scratch.defects, text);
+        if self.is_clean {
+            pgn::encode_clean(&scratch.game, text);
+        } else {
+            pgn::encode(&scratch.game, &scratch.defects, text);
+        }
         Ok(completeness(scratch.defects.is_empty()))
     }
 

@@ -47,12 +47,7 @@ pub(in crate::cbh) fn settled<'g>(read: &Game, edited: &'g Game) -> Cow<'g, Game
 }
 
 /// Gives texts after a ply to the next one, if that had them.
-fn move_texts(
-    read: &Game,
-    edited: &Game,
-    matched: &Matched,
-    remarks: &mut Vec<(PlyId, Annotation)>,
-) {
+fn move_texts(read: &Game, edited: &Game, matched: &Matched, remarks: &mut [(PlyId, Annotation)]) {
     let mut befores: HashMap<PlyId, HashMap<String, PlyId>> = HashMap::new();
     for ply in (1..=edited.tree.len()).filter_map(|index| edited.tree.place(index)) {
         let parent = edited.tree.parent(ply).unwrap_or(PlyId::START);
@@ -76,7 +71,7 @@ fn move_texts(
     if befores.is_empty() {
         return;
     }
-    for (ply, remark) in remarks.iter_mut() {
+    for (ply, remark) in &mut *remarks {
         let Annotation::TextAfter(text) = remark else {
             continue;
         };

@@ -43,6 +43,7 @@ pub struct DatabaseSource {
     writer: Option<Writer>,
     /// How it is read if it is an archive.
     archives: archive::Options,
+    is_clean: bool,
     known: Mutex<Known>,
 }
 
@@ -145,6 +146,7 @@ impl DatabaseSource {
             caches,
             writer: None,
             archives: archive::Options::default(),
+            is_clean: false,
             known: Mutex::default(),
         }
     }
@@ -161,6 +163,14 @@ impl DatabaseSource {
         archive::has_name_of_one(&self.path)
     }
 
+    /// The same, its games shown without tags and commands that only cbfs
+    /// reads if `is_clean`; then it has no writer.
+    #[must_use]
+    pub fn clean(mut self, is_clean: bool) -> DatabaseSource {
+        self.is_clean = is_clean;
+        self
+    }
+
     /// The same, to be changed by `writer`, if it can be.
     #[must_use]
     pub fn written_by(mut self, writer: Option<Writer>) -> DatabaseSource {
@@ -170,7 +180,7 @@ impl DatabaseSource {
 
     /// What it is saved with, or why it is not to be changed or cannot be.
     fn open_to_write(&self) -> Result<Result<(Database, Saving), String>, Error> {
-        let Some(writer) = &self.writer else {
+        let Some(writer) = self.writer.as_ref().filter(|_| !self.is_clean) else {
             return Ok(Err("it was mounted so".to_owned()));
         };
         let family = Family::locate(&self.path)?;
@@ -355,7 +365,10 @@ impl Source for DatabaseSource {
         }
         // Lengths of texts in another page are other lengths.
         let page = format!("codepage={}", database.code_page().name());
-        let volume = DatabaseVolume::new(database, &page);
+        let mut volume = DatabaseVolume::new(database, &page);
+        if self.is_clean {
+            volume = volume.clean();
+        }
         Ok(Box::new(match saving {
             Ok(saving) => volume.editable(saving),
             Err(why) => volume.read_only_because(why),
@@ -504,6 +517,7 @@ pub struct Folder {
     caches: Option<PathBuf>,
     writer: Option<Writer>,
     archives: archive::Options,
+    is_clean: bool,
     relisting: Mutex<Relisting>,
 }
 
@@ -529,6 +543,7 @@ impl Folder {
             caches,
             writer: None,
             archives: archive::Options::default(),
+            is_clean: false,
             relisting: Mutex::default(),
         }
     }
@@ -537,6 +552,13 @@ impl Folder {
     #[must_use]
     pub fn with_archives(mut self, archives: archive::Options) -> Folder {
         self.archives = archives;
+        self
+    }
+
+    /// The same, games shown as by [`DatabaseSource::clean`].
+    #[must_use]
+    pub fn clean(mut self, is_clean: bool) -> Folder {
+        self.is_clean = is_clean;
         self
     }
 
@@ -602,7 +624,7 @@ impl Folder {
         }
         let base = DatabaseSource::new(path, self.options, self.caches.clone());
         let base = base.with_archives(self.archives.clone());
-        Box::new(base.written_by(self.writer.clone()))
+        Box::new(base.written_by(self.writer.clone()).clean(self.is_clean))
     }
 }
 
