@@ -310,7 +310,7 @@ fn a_base_that_cannot_be_opened_says_so_in_its_status_and_that_of_its_shelf() {
     for entry in fs::read_dir(common::fixture("cbh/sample")).unwrap() {
         let path = entry.unwrap().path();
         let name = Path::new("bad").with_extension(path.extension().unwrap());
-        fs::copy(&path, directory.path().join(name)).unwrap();
+        common::copy_bytes(&path, &directory.path().join(name));
     }
     vfs.refresh();
     assert_eq!(state(&vfs, "bad")["error"], Value::Null);

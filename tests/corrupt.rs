@@ -28,7 +28,7 @@ impl Copy {
         for file in fs::read_dir(base.parent().unwrap()).unwrap() {
             let file = file.unwrap().path();
             if file.is_file() {
-                fs::copy(&file, directory.path().join(file.file_name().unwrap())).unwrap();
+                common::copy_bytes(&file, &directory.path().join(file.file_name().unwrap()));
             }
         }
         let stem = directory.path().join(base.file_name().unwrap());

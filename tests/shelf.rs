@@ -33,7 +33,7 @@ fn put(directory: &Path, base: &str, name: &str) {
         let path = entry.unwrap().path();
         let extension = path.extension().unwrap_or_default().to_owned();
         if path.is_file() && path.file_stem().unwrap() == base {
-            fs::copy(&path, directory.join(name).with_extension(extension)).unwrap();
+            common::copy_bytes(&path, &directory.join(name).with_extension(extension));
         }
     }
 }

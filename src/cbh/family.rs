@@ -323,7 +323,7 @@ impl Family {
         })?;
         if access == Access::ReadWrite {
             self.ensure_sole_names(&directory)?;
-            self.ensure_writable(&directory)?;
+            self.ensure_room_for_journal()?;
         }
         let opened = match self.open_store(&directory, access, label) {
             Err(error) if access == Access::ReadOnly && is_left_aside(&error, &self.journal()) => {
@@ -452,28 +452,34 @@ impl Family {
         Some(format!("{}: {why}", path.display()))
     }
 
-    /// What forbids to write holds for root and for commands too.
-    fn ensure_writable(&self, directory: &DiskDirectory) -> Result<(), Error> {
-        let because = self.unwritable_because(directory);
-        because.map_or(Ok(()), |(file, why)| {
+    /// A name that leaves no room for that of the journal is not changed.
+    fn ensure_room_for_journal(&self) -> Result<(), Error> {
+        let because = self.too_long_because();
+        because.map_or(Ok(()), |why| {
             Err(Error::Io {
-                file,
+                file: self.default_path(FileKind::Headers),
                 source: io::Error::new(io::ErrorKind::PermissionDenied, why),
             })
         })
     }
 
-    /// The first file that keeps the base from being changed, and why.
-    fn unwritable_because(&self, directory: &DiskDirectory) -> Option<(PathBuf, String)> {
-        let journal = self.journal();
-        if journal.len() > MOST_NAME {
-            let most = MOST_NAME - (journal.len() - self.stem.len());
-            let why = format!(
+    fn too_long_because(&self) -> Option<String> {
+        let len = self.journal().len();
+        (len > MOST_NAME).then(|| {
+            let most = MOST_NAME - (len - self.stem.len());
+            format!(
                 "its name is too long to be changed, since the journal beside it has a longer \
                  one; give its files a name of at most {most} bytes"
-            );
+            )
+        })
+    }
+
+    /// The first file that keeps the base from being changed, and why.
+    fn unwritable_because(&self, directory: &DiskDirectory) -> Option<(PathBuf, String)> {
+        if let Some(why) = self.too_long_because() {
             return Some((self.default_path(FileKind::Headers), why));
         }
+        let journal = self.journal();
         let note = storage::stage_note(&journal);
         let beside = [journal, note].map(|name| self.directory.join(name));
         for path in self.paths.iter().flatten().chain(&beside) {

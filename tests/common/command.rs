@@ -95,7 +95,7 @@ pub(crate) fn copy_of(cbh: &Path) -> tempfile::TempDir {
                 fs::create_dir(&to).unwrap();
                 folders.push(path);
             } else {
-                fs::copy(&path, &to).unwrap();
+                super::copy_bytes(&path, &to);
             }
         }
     }

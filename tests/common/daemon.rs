@@ -59,7 +59,7 @@ impl Daemon {
         for entry in fs::read_dir(base.parent().unwrap()).unwrap() {
             let file = entry.unwrap().path();
             if file.is_file() && file.file_stem() == base.file_stem() {
-                fs::copy(&file, copy.join(file.file_name().unwrap())).unwrap();
+                super::copy_bytes(&file, &copy.join(file.file_name().unwrap()));
             }
         }
         let base = copy.join(base.file_name().unwrap());

@@ -146,13 +146,19 @@ pub(crate) fn has_fuse() -> bool {
     }
 }
 
+/// Copies the bytes of a file: the copy can be written, whatever the file's
+/// mode is.
+pub(crate) fn copy_bytes(from: &Path, to: &Path) {
+    fs::write(to, fs::read(from).unwrap()).unwrap();
+}
+
 /// A copy of a fixture base that a test may damage.
 pub(crate) fn copy_of_base(base: &str) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     for entry in std::fs::read_dir(fixture(base)).unwrap() {
         let path = entry.unwrap().path();
         if path.is_file() {
-            std::fs::copy(&path, directory.path().join(path.file_name().unwrap())).unwrap();
+            copy_bytes(&path, &directory.path().join(path.file_name().unwrap()));
         }
     }
     directory
