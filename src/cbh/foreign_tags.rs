@@ -14,7 +14,9 @@ use shakmaty::CastlingMode;
 
 use super::save::shown::shows;
 use super::{CodePage, StoredGame, annotations};
-use crate::game::{Annotation, Annotations, Game, Headers, Nation, PlayerName, PlyId, Start, Text};
+use crate::game::{
+    Annotation, Annotations, Game, GameTag, Headers, Nation, PlayerName, PlyId, Start, Text,
+};
 
 /// What such a tag pair begins with.
 const MARK: &str = "[%cbtag ";
@@ -137,16 +139,28 @@ pub(crate) fn lift(game: &mut Game) {
 /// The players, with the tags of their names.
 const PLAYERS: [&str; 2] = ["White", "Black"];
 
-/// The names in one part, with their tags.
-fn plain_names(headers: &mut Headers) -> [(&'static str, &mut String); 6] {
-    [
-        ("Event", &mut headers.tournament.title),
-        ("Site", &mut headers.tournament.place),
-        ("Annotator", &mut headers.annotator),
-        ("SourceTitle", &mut headers.source.title),
-        ("WhiteTeam", &mut headers.white_team.title),
-        ("BlackTeam", &mut headers.black_team.title),
-    ]
+/// Bytes of the fields of a player's last and first name.
+const PLAYER_FIELDS: (usize, usize) = (30, 20);
+
+/// The labels, with their tags, as PGN has them.
+const LABELS: [&str; GameTag::LANGUAGES] = [
+    "CbhTag", "CbhTagDe", "CbhTagFr", "CbhTagEs", "CbhTagIt", "CbhTagNl", "CbhTag7", "CbhTag8",
+];
+
+/// The names in one part, with their tags and the bytes of their fields.
+fn plain_names(headers: &mut Headers) -> impl Iterator<Item = (&'static str, usize, &mut String)> {
+    let names = [
+        ("Event", 40, &mut headers.tournament.title),
+        ("Site", 30, &mut headers.tournament.place),
+        ("Annotator", 45, &mut headers.annotator),
+        ("SourceTitle", 25, &mut headers.source.title),
+        ("Source", 16, &mut headers.source.publisher),
+        ("WhiteTeam", 45, &mut headers.white_team.title),
+        ("BlackTeam", 45, &mut headers.black_team.title),
+    ];
+    let labels = LABELS.into_iter().zip(&mut headers.tag.titles);
+    let labels = labels.map(|(name, title)| (name, 200, title));
+    names.into_iter().chain(labels)
 }
 
 /// The names of which `stored` has a part only.
@@ -155,16 +169,14 @@ fn cut_names(stored: &Headers, whole: &Headers) -> Vec<(&'static str, String)> {
     let stored_players = [&stored.white, &stored.black];
     let players = [&whole.white, &whole.black].into_iter().zip(stored_players);
     for (name, (whole, stored)) in PLAYERS.into_iter().zip(players) {
-        if is_shown_cut(stored, whole) {
+        if is_cut_player(stored, whole) {
             cut.push((name, format!("{}|{}", whole.last, whole.first)));
         }
     }
     let (mut stored, mut whole) = (stored.clone(), whole.clone());
-    let names = plain_names(&mut stored)
-        .into_iter()
-        .zip(plain_names(&mut whole));
-    for ((name, stored), (_, whole)) in names {
-        if !shows(stored, whole) && is_cut(stored, whole) {
+    let names = plain_names(&mut stored).zip(plain_names(&mut whole));
+    for ((name, size, stored), (_, _, whole)) in names {
+        if !shows(stored, whole) && is_cut(stored, whole, size) {
             cut.push((name, whole.clone()));
         }
     }
@@ -201,18 +213,17 @@ fn restore_name(headers: &mut Headers, name: &str, value: &str) -> bool {
                 first: first.strip_prefix('|')?.to_owned(),
             })
         });
-        let whole = splits.find(|whole| is_shown_cut(player, whole));
+        let whole = splits.find(|whole| is_cut_player(player, whole));
         let is_found = whole.is_some();
         if let Some(whole) = whole {
             *player = whole;
         }
         return is_found;
     }
-    let mut names = plain_names(headers).into_iter();
-    let Some((_, place)) = names.find(|(known, _)| *known == name) else {
+    let Some((_, size, place)) = plain_names(headers).find(|(known, ..)| *known == name) else {
         return false;
     };
-    let is_it = !shows(place, value) && is_cut(place, value);
+    let is_it = !shows(place, value) && is_cut(place, value, size);
     if is_it {
         value.clone_into(place);
     }
@@ -220,18 +231,40 @@ fn restore_name(headers: &mut Headers, name: &str, value: &str) -> bool {
 }
 
 /// Whether `stored` is a player of whose name the fields hold a part only.
-fn is_shown_cut(stored: &PlayerName, whole: &PlayerName) -> bool {
-    let is_same = shows(&stored.last, &whole.last) && shows(&stored.first, &whole.first);
-    !is_same && is_cut(&stored.last, &whole.last) && is_cut(&stored.first, &whole.first)
+fn is_cut_player(stored: &PlayerName, whole: &PlayerName) -> bool {
+    let (last, first) = PLAYER_FIELDS;
+    let is_last_same = shows(&stored.last, &whole.last);
+    let is_first_same = shows(&stored.first, &whole.first);
+    !(is_last_same && is_first_same)
+        && (is_last_same || is_cut(&stored.last, &whole.last, last))
+        && (is_first_same || is_cut(&stored.first, &whole.first, first))
 }
 
-/// Whether `stored` is what a field can hold of `whole`.
-fn is_cut(stored: &str, whole: &str) -> bool {
-    let mut whole = whole.chars();
-    stored.chars().all(|stored| match whole.next() {
-        Some(whole) => stored == whole || (stored == '?' && !whole.is_ascii()),
-        None => false,
+/// Whether `stored` is what a field of `size` bytes holds of `whole`: as much
+/// as goes in, a byte a character or in UTF-8, with a zero behind it or without.
+/// A shorter one is another name, which the entity got since.
+fn is_cut(stored: &str, whole: &str, size: usize) -> bool {
+    let Some(rest) = rest_of(stored, whole) else {
+        return false;
+    };
+    // Of a name that is all there, some characters are `?`.
+    rest.chars().next().is_none_or(|next| {
+        let is_full_in_page = stored.chars().count() + 1 >= size;
+        is_full_in_page || (stored.len() + next.len_utf8() >= size)
     })
+}
+
+/// What follows in `whole` on `stored`, in which `?` may stand for characters
+/// that the page lacks; `None` if that is not its begin.
+fn rest_of<'w>(stored: &str, whole: &'w str) -> Option<&'w str> {
+    let mut rest = whole.chars();
+    for stored in stored.chars() {
+        let whole = rest.next()?;
+        if stored != whole && (stored != '?' || whole.is_ascii()) {
+            return None;
+        }
+    }
+    Some(rest.as_str())
 }
 
 /// Which remark about the game is the text that has the tag pairs.
@@ -387,20 +420,35 @@ mod tests {
             first: first.to_owned(),
         };
         let mut whole = game(Some("A text."), &[]);
-        whole.headers.white = player("Müller|Meier", "Karl-Heinz");
+        let long = "Müller|Meier".repeat(3);
+        whole.headers.white = player(&long, "Karl-Heinz");
         whole.headers.tournament.place = "Ürümqi".to_owned();
         whole.headers.annotator = "Whole".to_owned();
+        whole.headers.source.publisher = "Éditions de la Tour".to_owned();
+        whole.headers.tag.titles[1] = "é".repeat(150);
         let mut stored = whole.headers.clone();
-        stored.white = player("M?ller", "Karl");
-        stored.tournament.place = "?r?m".to_owned();
+        stored.white = player("M?ller|MeierM?ller|MeierM?ller", "Karl-Heinz");
+        stored.tournament.place = "?r?mqi".to_owned();
+        stored.source.publisher = "Éditions de la".to_owned();
+        stored.tag.titles[1] = "é".repeat(99);
         let mut read = lowered(&whole, &stored, &[]).into_owned();
         read.headers = stored.clone();
         lift(&mut read);
-        assert_eq!(read.headers.white, whole.headers.white);
-        assert_eq!(read.headers.tournament.place, "Ürümqi");
+        assert_eq!(
+            format!("{:?}", read.headers),
+            format!("{:?}", whole.headers)
+        );
         assert_eq!(read.annotations, whole.annotations);
         assert!(read.foreign_tags.is_empty());
-        // The entity has got another name since.
+        // The entity has got another name since, which may be a begin of the old.
+        for last in ["", "M", "Müller", "Müller|MeierMüller|Meier"] {
+            let mut renamed = lowered(&whole, &stored, &[]).into_owned();
+            renamed.headers = stored.clone();
+            renamed.headers.white = player(last, "Karl-Heinz");
+            lift(&mut renamed);
+            assert_eq!(renamed.headers.white.last, last);
+            assert_eq!(renamed.foreign_tags.len(), 1);
+        }
         let mut renamed = lowered(&whole, &stored, &[]).into_owned();
         renamed.headers = stored.clone();
         renamed.headers.tournament.place = "Kashgar".to_owned();

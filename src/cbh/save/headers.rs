@@ -408,6 +408,11 @@ impl Saver<'_> {
                 *name = team;
             }
         }
+        if let Ok(id) = u32::try_from(extended.tag)
+            && let Entity::Tag(tag) = self.cast.entity((FileKind::Tags, id))?
+        {
+            names.tag = tag;
+        }
         Ok(names)
     }
 }

@@ -181,7 +181,7 @@ fn refused_drafts_of_a_game_are_bounded_and_the_oldest_gives_way() {
     assert_eq!(mount.rejected().len(), 200);
     let texts = mount.rejected().into_iter();
     let texts: Vec<String> = texts
-        .filter(|name| !name.ends_with(".txt"))
+        .filter(|name| name.rsplit('.').next() == Some("pgn"))
         .map(|name| mount.rejected_text(&name))
         .collect();
     assert!(texts.contains(&"draft 101".to_owned()));
