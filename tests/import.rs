@@ -14,12 +14,14 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
+use cbfs::cbh::{self, Importer, OpenBase};
+use cbfs::import::{BadGame, BadText, Session, Stop, Watch, Wishes, for_each_text};
 use common::command::{
     CBFS, assert_same_files, cbfs, copy_of, defects_of, files_in, games_of, said, succeeds,
 };
@@ -1136,4 +1138,50 @@ fn an_empty_board_is_no_position_and_one_without_kings_is() {
     let pawns = of("8/8/3p4/8/8/4P3/8/8 w - - 0 1");
     let output = import_from_stdin(&[text_path(&base)], pawns.as_bytes());
     assert!(output.status.success(), "{}", said(&output));
+}
+
+/// How long it takes to read the games of a text and to append them.
+fn time_to_read(text: &str) -> Duration {
+    let folder = copy_of_base("cbh/sample");
+    let cbh = folder.path().join("sample.cbh");
+    let base = OpenBase::to_change(&cbh, &cbh::Options::default(), "test").unwrap();
+    let importer = Importer::new(&base.database, &base.store, SystemTime::now());
+    let mut session = Session::new(importer, Wishes::default());
+    let begun = Instant::now();
+    let mut input = io::Cursor::new(text.as_bytes());
+    for_each_text(Path::new("text.pgn"), &mut input, &mut |text| {
+        session.read(text, &mut Unconcerned).map(|_| ())
+    })
+    .unwrap();
+    let elapsed = begun.elapsed();
+    drop(session);
+    base.store.close().unwrap();
+    elapsed
+}
+
+/// Takes note of nothing.
+struct Unconcerned;
+
+impl Watch for Unconcerned {
+    fn appended(&mut self, _: &cbh::Appended) {}
+
+    fn bad(&mut self, _: BadGame, _: BadText<'_>) -> Result<(), Stop> {
+        Ok(())
+    }
+
+    fn more_of_bad(&mut self, _: BadText<'_>) -> Result<(), Stop> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_game_takes_no_longer_the_more_games_stand_before_and_behind_it() {
+    for game in ["e4 * {a}\n", "e4 1:0\n", "e4 1:0 ", "e4 { {b} a} 1:0\n"] {
+        let of =
+            |games: usize| time_to_read(&format!("[Event \"x\"]\n\ne4 *\n{}", game.repeat(games)));
+        let (some, many) = (of(1000), of(8000));
+        println!("{some:?} {many:?} {game:?}");
+        // 64 times as long if each game looked at all others.
+        assert!(many < some * 24, "{game:?}: {some:?}, {many:?}");
+    }
 }

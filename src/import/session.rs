@@ -11,7 +11,7 @@ use crate::cbh::{Appended, ChangeError, CodePage, Imported, Importer, PreparedGa
 use crate::escape::Escaped;
 use crate::game::Game;
 use crate::openings;
-use crate::pgn::{self, BAD_GAME, Liberty, Part, Prepared, Section};
+use crate::pgn::{self, BAD_GAME, Extent, Liberty, Part, Prepared, Section};
 
 /// A game that is not imported, and why. Its text is that of the section from
 /// the game's begin on.
@@ -319,15 +319,11 @@ impl Reading<'_, '_> {
             let page = self.pages.entry(section.page.name()).or_default();
             page.add(line, column);
         }
-        for (begin, liberty) in prepared.liberties {
+        for (line, liberty) in prepared.liberties {
             let counted = self.liberties.entry(liberty).or_default();
-            counted.add(section.line_at(begin), 1);
+            counted.add(line, 1);
         }
-        let failed_at = prepared.failure.as_ref().map(|failure| failure.begin);
-        let last = failed_at.unwrap_or(section.text.len());
-        let mut games = prepared.games.into_iter().peekable();
-        while let Some((begin, game)) = games.next() {
-            let end = games.peek().map_or(last, |(begin, _)| *begin);
+        for (extent, game) in prepared.games {
             self.games += 1;
             match game
                 .map_err(Into::into)
@@ -335,13 +331,12 @@ impl Reading<'_, '_> {
             {
                 Ok(None) => {}
                 Ok(Some(appended)) => {
-                    self.note_kept(&section, begin, &appended);
+                    self.note_kept(&section, &extent, &appended);
                     self.watch.appended(&appended);
                 }
                 Err(Stop::Base(ChangeError::Save(error))) if error.is_of_game() => {
-                    let bad = self.unstorable(&section, begin, &error);
-                    let bytes = section.text.get(begin..end).unwrap_or_default();
-                    self.bad(&section, bad, bytes)?;
+                    let bad = self.unstorable(&section, &extent, &error);
+                    self.bad(&section, bad, section.text_of(&extent))?;
                 }
                 Err(stop) => return Err(stop),
             }
@@ -358,13 +353,12 @@ impl Reading<'_, '_> {
         let error = failure.error;
         let bad = BadGame {
             number: self.games,
-            players: section.players_at(failure.begin),
+            players: section.players_of(&failure.rest),
             line: error.line,
             column: error.column,
             why: format!("{}; expected {}", error.found, error.expected),
         };
-        let bytes = section.text.get(failure.begin..).unwrap_or_default();
-        self.bad(&section, bad, bytes)
+        self.bad(&section, bad, section.text_of(&failure.rest))
     }
 
     /// Gives a bad game away, in UTF-8: what page it is in is told from all of
@@ -388,26 +382,26 @@ impl Reading<'_, '_> {
         self.watch.bad(bad, BadText { bytes, has_more })
     }
 
-    fn note_kept(&mut self, section: &Section, begin: usize, appended: &Appended) {
+    fn note_kept(&mut self, section: &Section, game: &Extent, appended: &Appended) {
         for kept in &appended.kept {
-            let place = section.place_of_tag(begin, kept.field);
-            let (line, column) = place.unwrap_or((section.line_at(begin), 1));
+            let place = section.place_of_tag(game, kept.field);
+            let (line, column) = place.unwrap_or((game.line, 1));
             self.kept.entry(kept.field).or_default().add(line, column);
         }
     }
 
-    fn unstorable(&self, section: &Section, begin: usize, error: &SaveError) -> BadGame {
+    fn unstorable(&self, section: &Section, game: &Extent, error: &SaveError) -> BadGame {
         let place = match error {
             SaveError::DoesNotFit { field, .. } | SaveError::NoPlace { field, .. } => {
-                section.place_of_tag(begin, field)
+                section.place_of_tag(game, field)
             }
-            SaveError::Name(unfit) => section.place_of_tag(begin, unfit.field),
-            _ => section.place_of_tag(begin, "FEN"),
+            SaveError::Name(unfit) => section.place_of_tag(game, unfit.field),
+            _ => section.place_of_tag(game, "FEN"),
         };
-        let (line, column) = place.unwrap_or((section.line_at(begin), 1));
+        let (line, column) = place.unwrap_or((game.line, 1));
         BadGame {
             number: self.games,
-            players: section.players_at(begin),
+            players: section.players_of(game),
             line,
             column,
             why: format!("this game cannot be stored: {error}"),

@@ -7,6 +7,8 @@
 //! standard says, since its matching brace would have to be a `}` outside of
 //! comments, where the standard has no use for one (a `}` after `;` aside).
 
+use std::sync::Arc;
+
 /// The braces of one game, matched. Takes a bit for each byte of its text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Braces {
@@ -14,15 +16,15 @@ pub(super) struct Braces {
     start: usize,
     end: usize,
     /// The bytes from `start` on that are a `{` which a `}` matches, a bit
-    /// each.
-    matched: Vec<u64>,
+    /// each. Shared by those that read the text again from somewhere on.
+    matched: Arc<[u64]>,
 }
 
 impl Braces {
     /// The brace that matches the `{` at `open`. Asked with growing `open`, as
     /// far as each comment ends, it looks at each part of the text twice.
     pub(super) fn matching(&mut self, text: &[u8], open: usize) -> Option<usize> {
-        if open >= self.end {
+        if open >= self.end || open < self.start {
             self.look(text, open);
         }
         let (word, bit) = place(open.checked_sub(self.start)?);
@@ -46,8 +48,7 @@ impl Braces {
         self.start = start;
         self.end = game_end(text, start);
         let game = text.get(start..self.end).unwrap_or_default();
-        self.matched.clear();
-        self.matched.resize(game.len().div_ceil(64), 0);
+        let mut matched = vec![0; game.len().div_ceil(64)];
         let mut closing: usize = 0;
         for (at, byte) in game.iter().enumerate().rev() {
             match byte {
@@ -55,13 +56,14 @@ impl Braces {
                 b'{' if closing > 0 => {
                     closing -= 1;
                     let (word, bit) = place(at);
-                    if let Some(word) = self.matched.get_mut(word) {
+                    if let Some(word) = matched.get_mut(word) {
                         *word |= bit;
                     }
                 }
                 _ => {}
             }
         }
+        self.matched = matched.into();
     }
 }
 

@@ -482,7 +482,7 @@ impl<'t> MoveText<'_, 't> {
     /// Takes the comments that follow the result on its line, or that end the
     /// text, to the last move.
     fn comments_behind(&mut self, lexer: &mut Lexer<'t>, result: Place) {
-        let mut ahead = lexer.restarted();
+        let mut ahead = lexer.clone();
         let mut comments = Vec::new();
         let is_last = loop {
             match ahead.next() {

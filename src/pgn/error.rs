@@ -72,8 +72,8 @@ mod tests {
     fn an_error_is_one_line() {
         let place = Place {
             line: 14,
-            line_start: 0,
             offset: 6,
+            ..Place::START
         };
         let error = Error::new(b"12. c4 Nf33", place, quoted(b"c4\n"), "a move");
         assert_eq!(error.to_string(), "14:7: \"c4 \"; expected a move");

@@ -327,8 +327,8 @@ impl Games<'_> {
         if self.has_failed || self.lexer.is_at_text_end() {
             return None;
         }
-        self.lexer.skip_blanks();
-        let begin = self.lexer.restarted();
+        self.lexer.begin_game();
+        let begin = self.lexer.clone();
         let mut strictly = Leniency::default();
         let strict = read_game(&mut self.lexer, &mut strictly);
         let read = match strict {
@@ -375,7 +375,7 @@ fn read_in<'t>(
     begin: &Lexer<'t>,
     language: Option<&'static Language>,
 ) -> Result<(Understood, Lexer<'t>), Error> {
-    let mut lexer = begin.restarted();
+    let mut lexer = begin.clone();
     let mut leniency = Leniency::with(language);
     let game = read_game(&mut lexer, &mut leniency)?;
     let mut liberties = leniency.taken;

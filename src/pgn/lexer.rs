@@ -50,7 +50,7 @@ pub(super) struct TagPair<'t> {
 }
 
 /// Walks a text.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Lexer<'t> {
     text: &'t [u8],
     here: Place,
@@ -85,17 +85,6 @@ impl<'t> Lexer<'t> {
     /// The whole text.
     pub(super) fn text(&self) -> &'t [u8] {
         self.text
-    }
-
-    /// The same, at the same place.
-    pub(super) fn restarted(&self) -> Lexer<'t> {
-        Lexer {
-            text: self.text,
-            here: self.here,
-            braces: Braces::default(),
-            tag_line: TagLine::default(),
-            page: self.page,
-        }
     }
 
     /// The place that is read next.
@@ -160,6 +149,11 @@ impl<'t> Lexer<'t> {
         self.here = self.after_blanks();
     }
 
+    /// Goes to the next game, from where on columns are counted.
+    pub(super) fn begin_game(&mut self) {
+        self.here = self.after_blanks().with_column(self.text);
+    }
+
     /// Whether what was read last can be the end of a game: the text ends
     /// here, or tag pairs follow.
     pub(super) fn is_at_game_end(&self) -> bool {
@@ -220,11 +214,7 @@ impl<'t> Lexer<'t> {
             _ => false,
         };
         if ends_line {
-            Place {
-                line: place.line + 1,
-                line_start: offset,
-                offset,
-            }
+            place.next_line(offset)
         } else {
             Place { offset, ..place }
         }

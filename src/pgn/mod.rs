@@ -48,7 +48,9 @@ pub use error::Error;
 pub use lenient::Liberty;
 pub(crate) use movetext::append_decimal;
 pub use permit::Permit;
-pub use stream::{BAD_GAME, Failure, Part, Prepared, Section, Sections, for_each_game_in_order};
+pub use stream::{
+    BAD_GAME, Extent, Failure, Part, Prepared, Section, Sections, for_each_game_in_order,
+};
 pub(crate) use tags::roman;
 
 use crate::game::{Defect, Game};

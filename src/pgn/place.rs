@@ -17,6 +17,11 @@ pub(super) struct Place {
     pub(super) line_start: usize,
     /// Offset of the place.
     pub(super) offset: usize,
+    /// A place of the line, not behind this one, whose column is known: many
+    /// games may stand on one line, and each would count all before it.
+    pub(super) counted: usize,
+    /// The characters of the line before `counted`.
+    pub(super) counted_columns: usize,
 }
 
 impl Place {
@@ -25,12 +30,34 @@ impl Place {
         line: 1,
         line_start: 0,
         offset: 0,
+        counted: 0,
+        counted_columns: 0,
     };
+
+    /// The begin of the next line, which stands at an offset.
+    pub(super) fn next_line(self, offset: usize) -> Place {
+        Place {
+            line: self.line + 1,
+            line_start: offset,
+            offset,
+            counted: offset,
+            counted_columns: 0,
+        }
+    }
 
     /// The column in characters, from 1.
     pub(super) fn column(self, text: &[u8]) -> usize {
-        let before = text.get(self.line_start..self.offset).unwrap_or_default();
-        characters(before, WINDOWS_1252).chars().count() + 1
+        let before = text.get(self.counted..self.offset).unwrap_or_default();
+        self.counted_columns + characters(before, WINDOWS_1252).chars().count() + 1
+    }
+
+    /// The same place, whose column is counted now.
+    pub(super) fn with_column(self, text: &[u8]) -> Place {
+        Place {
+            counted: self.offset,
+            counted_columns: self.column(text) - 1,
+            ..self
+        }
     }
 }
 

@@ -14,6 +14,7 @@
 mod parallel;
 
 use std::io::{self, BufRead};
+use std::ops::Range;
 
 use encoding_rs::{Encoding, WINDOWS_1252};
 
@@ -44,6 +45,15 @@ pub struct Section {
     pub part: Part,
     /// The page of what is no UTF-8.
     pub page: &'static Encoding,
+}
+
+/// Where a game stands in a section.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// The bytes of the section's text.
+    pub bytes: Range<usize>,
+    /// The line of the whole text that it begins in, from 1.
+    pub line: usize,
 }
 
 /// What a section is of a game.
@@ -84,21 +94,19 @@ impl Section {
         })
     }
 
-    /// The line that an offset of its text stands in.
-    pub fn line_at(&self, offset: usize) -> usize {
-        self.line + lines_in(self.text.get(..offset).unwrap_or_default())
+    /// Line and column of the value of a tag, in a game of it.
+    pub fn place_of_tag(&self, game: &Extent, name: &str) -> Option<(usize, usize)> {
+        place_of_tag(self.text_of(game), game.line, name)
     }
 
-    /// Line and column of the value of a tag, in the game that begins at an
-    /// offset.
-    pub fn place_of_tag(&self, begin: usize, name: &str) -> Option<(usize, usize)> {
-        place_of_tag(self.text.get(begin..)?, self.line_at(begin), name)
+    /// Who plays in a game of it, as `White – Black`, if its tags say so.
+    pub fn players_of(&self, game: &Extent) -> Option<String> {
+        players_of(self.text_of(game), self.page)
     }
 
-    /// Who plays in the game that begins at an offset, as `White – Black`, if
-    /// its tags say so.
-    pub fn players_at(&self, begin: usize) -> Option<String> {
-        players_of(self.text.get(begin..)?, self.page)
+    /// The text of a game of it.
+    pub fn text_of(&self, game: &Extent) -> &[u8] {
+        self.text.get(game.bytes.clone()).unwrap_or_default()
     }
 
     /// Line and column of the first byte that is no UTF-8, if there is one.
@@ -111,8 +119,7 @@ impl Section {
         };
         for (at, &byte) in before.iter().enumerate() {
             if ends_line(byte, self.text.get(at + 1).copied()) {
-                place.line += 1;
-                place.line_start = at + 1;
+                place = place.next_line(at + 1);
             }
         }
         place.offset = valid;

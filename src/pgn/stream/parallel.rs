@@ -6,7 +6,7 @@ use std::thread;
 
 use encoding_rs::Encoding;
 
-use super::{Error, Games, Part, Section, Sections};
+use super::{Error, Extent, Games, Part, Section, Sections};
 use crate::game::Game;
 use crate::pgn::{Liberty, Permit};
 
@@ -21,13 +21,13 @@ const WAITING: usize = 2;
 pub struct Prepared<T> {
     /// The text.
     pub section: Section,
-    /// Where each game begins in it, and what came of it, up to the first
+    /// Where each game stands in it, and what came of it, up to the first
     /// that is none.
-    pub games: Vec<(usize, T)>,
+    pub games: Vec<(Extent, T)>,
     /// What is no game in it.
     pub failure: Option<Failure>,
-    /// What was understood in another way than it is written, with the begin
-    /// of the game.
+    /// What was understood in another way than it is written, with the
+    /// line that the game begins in.
     pub liberties: Vec<(usize, Liberty)>,
     /// Where it is no UTF-8: line and column.
     pub not_utf8: Option<(usize, usize)>,
@@ -39,7 +39,7 @@ pub struct Prepared<T> {
 #[derive(Debug)]
 pub struct Failure {
     /// Where in its text.
-    pub begin: usize,
+    pub rest: Extent,
     /// Why.
     pub error: Error,
 }
@@ -153,9 +153,15 @@ fn parse_section<T>(
     if not_utf8.is_some() {
         section.page = page_of(&section.text);
     }
-    let mut games = Vec::new();
+    let mut games: Vec<(Extent, T)> = Vec::new();
     let mut liberties = Vec::new();
-    let mut failure = section.too_long().map(|error| Failure { begin: 0, error });
+    let mut failure = section.too_long().map(|error| Failure {
+        rest: Extent {
+            bytes: 0..section.text.len(),
+            line: section.line,
+        },
+        error,
+    });
     let text = match section.part {
         Part::Whole => section.text.as_slice(),
         _ => &[],
@@ -163,13 +169,22 @@ fn parse_section<T>(
     let mut rest = Games::from_line(text, section.line).in_page(section.page);
     loop {
         rest.lexer.skip_blanks();
-        let begin = rest.lexer.offset();
+        let begin = rest.lexer.here();
+        let line = begin.line;
+        if let Some((last, _)) = games.last_mut() {
+            last.bytes.end = begin.offset;
+        }
         match rest.next_leniently() {
             Some(Ok(read)) => {
-                liberties.extend(read.liberties.into_iter().map(|liberty| (begin, liberty)));
-                games.push((begin, prepare(read.game)));
+                liberties.extend(read.liberties.into_iter().map(|liberty| (line, liberty)));
+                let bytes = begin.offset..section.text.len();
+                games.push((Extent { bytes, line }, prepare(read.game)));
             }
-            Some(Err(error)) => failure = Some(Failure { begin, error }),
+            Some(Err(error)) => {
+                let bytes = begin.offset..section.text.len();
+                let rest = Extent { bytes, line };
+                failure = Some(Failure { rest, error });
+            }
             None => break,
         }
     }

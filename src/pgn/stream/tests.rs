@@ -153,7 +153,7 @@ fn all_cores_give_the_games_in_order() {
         |prepared| {
             assert!(prepared.failure.is_none());
             let games = prepared.games.into_iter();
-            read.extend(games.map(|(begin, title)| (prepared.section.line_at(begin), title)));
+            read.extend(games.map(|(extent, title)| (extent.line, title)));
             Ok(())
         },
     )
