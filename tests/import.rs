@@ -17,6 +17,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -1140,33 +1141,39 @@ fn an_empty_board_is_no_position_and_one_without_kings_is() {
     assert!(output.status.success(), "{}", said(&output));
 }
 
-/// How long it takes to read the games of a text and to append them.
-fn time_to_read(text: &str) -> Duration {
+/// Reads the games of a text and appends them, as long as it is not over.
+fn read_and_append(text: &str, is_over: &AtomicBool, watch: &mut dyn Watch) -> Result<(), Stop> {
     let folder = copy_of_base("cbh/sample");
     let cbh = folder.path().join("sample.cbh");
     let base = OpenBase::to_change(&cbh, &cbh::Options::default(), "test").unwrap();
     let importer = Importer::new(&base.database, &base.store, SystemTime::now());
-    let mut session = Session::new(importer, Wishes::default());
-    let begun = Instant::now();
+    let mut session = Session::new(importer, Wishes::default(), is_over);
     let mut input = io::Cursor::new(text.as_bytes());
-    for_each_text(Path::new("text.pgn"), &mut input, &mut |text| {
-        session.read(text, &mut Unconcerned).map(|_| ())
-    })
-    .unwrap();
-    let elapsed = begun.elapsed();
+    let read = for_each_text(Path::new("text.pgn"), &mut input, &mut |text| {
+        session.read(text, watch).map(|_| ())
+    });
     drop(session);
     base.store.close().unwrap();
-    elapsed
+    read
 }
 
-/// Takes note of nothing.
-struct Unconcerned;
+/// Counts games, and ends the import at the third.
+#[derive(Default)]
+struct Counting<'a> {
+    games: usize,
+    is_over: Option<&'a AtomicBool>,
+}
 
-impl Watch for Unconcerned {
-    fn appended(&mut self, _: &cbh::Appended) {}
+impl Watch for Counting<'_> {
+    fn appended(&mut self, _: &cbh::Appended) {
+        self.games += 1;
+        if let Some(is_over) = self.is_over {
+            is_over.store(self.games >= 3, SeqCst);
+        }
+    }
 
-    fn bad(&mut self, _: BadGame, _: BadText<'_>) -> Result<(), Stop> {
-        Ok(())
+    fn bad(&mut self, bad: BadGame, _: BadText<'_>) -> Result<(), Stop> {
+        Err(Stop::Bad(bad))
     }
 
     fn more_of_bad(&mut self, _: BadText<'_>) -> Result<(), Stop> {
@@ -1175,10 +1182,28 @@ impl Watch for Unconcerned {
 }
 
 #[test]
+fn an_import_ends_before_the_next_game_when_it_is_over() {
+    let is_over = AtomicBool::new(false);
+    let mut counting = Counting {
+        is_over: Some(&is_over),
+        ..Counting::default()
+    };
+    let read = read_and_append(&"1. e4 *\n".repeat(100), &is_over, &mut counting);
+    assert!(matches!(read, Err(Stop::Interrupted)), "{read:?}");
+    assert_eq!(counting.games, 3);
+}
+
+#[test]
 fn a_game_takes_no_longer_the_more_games_stand_before_and_behind_it() {
     for game in ["e4 * {a}\n", "e4 1:0\n", "e4 1:0 ", "e4 { {b} a} 1:0\n"] {
-        let of =
-            |games: usize| time_to_read(&format!("[Event \"x\"]\n\ne4 *\n{}", game.repeat(games)));
+        let of = |games: usize| {
+            let text = format!("[Event \"x\"]\n\ne4 *\n{}", game.repeat(games));
+            let mut counting = Counting::default();
+            let begun = Instant::now();
+            read_and_append(&text, &AtomicBool::new(false), &mut counting).unwrap();
+            assert_eq!(counting.games, games + 1);
+            begun.elapsed()
+        };
         let (some, many) = (of(1000), of(8000));
         println!("{some:?} {many:?} {game:?}");
         // 64 times as long if each game looked at all others.

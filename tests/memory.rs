@@ -15,6 +15,7 @@ use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime};
 
@@ -259,7 +260,9 @@ fn append_all(base: &OpenBase, text: &Path, texts: usize) -> Result<(), String> 
     };
     let prepare = PreparedGame::new;
     let page = |_: &[u8]| encoding_rs::WINDOWS_1252;
-    let read = pgn::for_each_game_in_order(BufReader::new(reader), page, prepare, take);
+    let is_over = AtomicBool::new(false);
+    let reader = BufReader::new(reader);
+    let read = pgn::for_each_game_in_order(reader, page, prepare, &is_over, take);
     read.map_err(|why| why.0)?;
     importer.commit().map_err(|error| error.to_string())?;
     Ok(())

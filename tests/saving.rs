@@ -434,7 +434,13 @@ fn an_import_makes_all_games_of_a_text_or_none() {
     let count = mount.names("games").len();
     let bad = format!("{GAME}{}", GAME.replace("Qh5", "Qh6"));
     let import = |text: &str| {
-        mount.edit(|editor| editor.import(&mut std::io::Cursor::new(text.as_bytes()), None))
+        mount.edit(|editor| {
+            editor.import(
+                &mut std::io::Cursor::new(text.as_bytes()),
+                None,
+                &AtomicBool::new(false),
+            )
+        })
     };
     let Err(Refusal::Text(why)) = import(&bad) else {
         panic!("a game with an illegal move was imported");
@@ -466,8 +472,15 @@ fn an_import_of_many_games_can_be_taken_back() {
         mount.vfs.sync().unwrap();
         let files = mount.files();
         let text = many_games(count);
-        let import =
-            || mount.edit(|editor| editor.import(&mut std::io::Cursor::new(text.as_bytes()), None));
+        let import = || {
+            mount.edit(|editor| {
+                editor.import(
+                    &mut std::io::Cursor::new(text.as_bytes()),
+                    None,
+                    &AtomicBool::new(false),
+                )
+            })
+        };
         let made = import().unwrap().made.unwrap();
         assert_eq!(made.files.len(), count);
         mount.ensure_current("an import of many games");
@@ -504,7 +517,13 @@ fn to_take_back_an_import_takes_nothing_that_was_saved_after_it() {
     for text in [without.collect(), with_remarks.clone()] {
         let mount = Mount::fixture("cbh/sample/sample.cbh");
         let made = mount
-            .edit(|editor| editor.import(&mut std::io::Cursor::new(text.as_bytes()), None))
+            .edit(|editor| {
+                editor.import(
+                    &mut std::io::Cursor::new(text.as_bytes()),
+                    None,
+                    &AtomicBool::new(false),
+                )
+            })
             .unwrap()
             .made
             .unwrap();

@@ -8,7 +8,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use indicatif::ProgressBar;
@@ -269,10 +269,6 @@ struct Job<'a> {
 }
 
 impl Watch for Job<'_> {
-    fn is_over(&self) -> bool {
-        self.is_ended.load(Relaxed)
-    }
-
     fn appended(&mut self, appended: &cbh::Appended) {
         log(appended, &mut self.told);
     }
@@ -387,7 +383,7 @@ impl Job<'_> {
             sets_eco: self.args.eco,
             page: self.args.pgn_codepage,
         };
-        let mut session = Session::new(importer, wishes);
+        let mut session = Session::new(importer, wishes, self.is_ended);
         if self.args.new_only {
             let known = Known::new(Some(real.unwrap_or(&base.database)));
             session = session.without(known.map_err(|stop| self.stopped(stop))?);

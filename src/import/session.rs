@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Cursor, Read as _, Write};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::Text;
 use super::known::{Known, Mark};
@@ -77,13 +78,8 @@ impl From<io::Error> for Stop {
     }
 }
 
-/// Who imports, and is told of it.
+/// Who is told of an import.
 pub trait Watch {
-    /// Whether to end.
-    fn is_over(&self) -> bool {
-        false
-    }
-
     /// Takes note of a game that was appended.
     fn appended(&mut self, appended: &Appended);
 
@@ -162,6 +158,7 @@ pub struct Wishes {
 pub struct Session<'a> {
     importer: Importer<'a>,
     wishes: Wishes,
+    is_over: &'a AtomicBool,
     /// The games that are not to be appended.
     known: Option<Known<'a>>,
     left_out: usize,
@@ -179,11 +176,13 @@ struct Passing {
 type PreparedResult = Result<Passing, SaveError>;
 
 impl<'a> Session<'a> {
-    /// Begins to append.
-    pub fn new(importer: Importer<'a>, wishes: Wishes) -> Session<'a> {
+    /// Begins to append; ends with [`Stop::Interrupted`] before the next game
+    /// when `is_over` is set.
+    pub fn new(importer: Importer<'a>, wishes: Wishes, is_over: &'a AtomicBool) -> Session<'a> {
         Session {
             importer,
             wishes,
+            is_over,
             known: None,
             left_out: 0,
             eco_set: 0,
@@ -216,7 +215,7 @@ impl<'a> Session<'a> {
     ///
     /// [`Stop`]; then nothing may be committed.
     pub fn read(&mut self, text: Text<'_>, watch: &mut dyn Watch) -> Result<Vec<Understood>, Stop> {
-        let wishes = self.wishes;
+        let (wishes, is_over) = (self.wishes, self.is_over);
         let marks = self.known.is_some();
         let mut reading = Reading {
             session: self,
@@ -229,12 +228,17 @@ impl<'a> Session<'a> {
         let (head, reader) = text.with_head();
         let pages = Pages::new(wishes.page, &head);
         let prepare = |game: Game| prepared(game, wishes, marks);
-        pgn::for_each_game_in_order(
+        let read = pgn::for_each_game_in_order(
             Cursor::new(head).chain(reader.reader),
             |text| pages.page_of(text),
             prepare,
+            is_over,
             |section| reading.take(section),
-        )?;
+        );
+        match read {
+            Err(Stop::Medium(_)) if is_over.load(Relaxed) => return Err(Stop::Interrupted),
+            read => read?,
+        }
         Ok(reading.understood(reader.was_utf16))
     }
 
@@ -311,9 +315,6 @@ struct Reading<'s, 'a> {
 impl Reading<'_, '_> {
     /// Appends the games of a section.
     fn take(&mut self, prepared: Prepared<PreparedResult>) -> Result<(), Stop> {
-        if self.watch.is_over() {
-            return Err(Stop::Interrupted);
-        }
         let section = prepared.section;
         if let Some((line, column)) = prepared.not_utf8 {
             let page = self.pages.entry(section.page.name()).or_default();
@@ -324,6 +325,9 @@ impl Reading<'_, '_> {
             counted.add(line, 1);
         }
         for (extent, game) in prepared.games {
+            if self.session.is_over.load(Relaxed) {
+                return Err(Stop::Interrupted);
+            }
             self.games += 1;
             match game
                 .map_err(Into::into)

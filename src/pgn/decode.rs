@@ -459,7 +459,7 @@ impl<'t> MoveText<'_, 't> {
         stated: Option<GameResult>,
     ) -> Result<GameResult, Error> {
         if self.leniency.is_on() {
-            self.comments_behind(lexer, place);
+            self.comments_behind(lexer, place)?;
         }
         self.end();
         let stated = stated.unwrap_or(ending);
@@ -481,25 +481,29 @@ impl<'t> MoveText<'_, 't> {
 
     /// Takes the comments that follow the result on its line, or that end the
     /// text, to the last move.
-    fn comments_behind(&mut self, lexer: &mut Lexer<'t>, result: Place) {
+    fn comments_behind(&mut self, lexer: &mut Lexer<'t>, result: Place) -> Result<(), Error> {
         let mut ahead = lexer.clone();
-        let mut comments = Vec::new();
         let is_last = loop {
             match ahead.next() {
-                Ok((place, Token::Comment(comment))) => {
-                    comments.push((place.line == result.line, comment, ahead.here()));
-                }
+                Ok((_, Token::Comment(_))) => {}
                 Ok((_, Token::End)) => break true,
                 _ => break false,
             }
         };
-        for (is_beside, comment, after) in comments {
-            if !is_last && !is_beside {
-                break;
+        loop {
+            let before = lexer.here();
+            match lexer.next() {
+                Ok((place, Token::Comment(comment))) if is_last || place.line == result.line => {
+                    self.leniency.takes(Liberty::CommentBehind);
+                    self.comment(comment);
+                    ensure_few(self.remarks, self.postponed, lexer, place)?;
+                }
+                // What is wrong there is told of the next game.
+                _ => {
+                    lexer.go_to(before);
+                    return Ok(());
+                }
             }
-            self.leniency.takes(Liberty::CommentBehind);
-            self.comment(comment);
-            lexer.go_to(after);
         }
     }
 

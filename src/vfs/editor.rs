@@ -8,6 +8,7 @@ use std::any::Any;
 use std::fmt;
 use std::io::Write;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::{Error, Ino, Volume};
 use crate::import::Input;
@@ -149,13 +150,19 @@ pub trait Editor {
     fn append(&self, text: &[u8], instead_of: Option<&Made>) -> Result<Saved, Refusal>;
 
     /// Makes new files of all games in `text`, or none; with a place for bad
-    /// ones, of all others. It may be long, and packed.
+    /// ones, of all others. It may be long, and packed. None when `is_over` is
+    /// set meanwhile.
     ///
     /// # Errors
     ///
     /// [`Refusal`]; [`Refusal::Failed`] with [`Error::Damaged`] if it cannot be
     /// read.
-    fn import(&self, text: &mut dyn Input, bad: Option<&mut dyn Write>) -> Result<Saved, Refusal>;
+    fn import(
+        &self,
+        text: &mut dyn Input,
+        bad: Option<&mut dyn Write>,
+        is_over: &AtomicBool,
+    ) -> Result<Saved, Refusal>;
 
     /// Whether what is written in `directory` is imported without its bad
     /// games.

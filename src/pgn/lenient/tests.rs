@@ -182,6 +182,12 @@ fn signs_and_comments_that_stand_elsewhere_are_kept() {
         )
     );
     assert_eq!(two[1], ("{before} 1. d4 *".to_owned(), Vec::new()));
+    let bad = read("1. e4 1-0 {beside}{open");
+    assert_eq!(bad[0].0, "1. e4 {beside} 1-0");
+    assert!(bad[1].0.contains("1:19: a comment without end"), "{bad:?}");
+    let many = "{[%emt 0:00:01]}".repeat(crate::game::MAX_REMARKS + 1);
+    let bad = &read(&format!("1. e4 *{many}"))[0].0;
+    assert!(bad.contains("more than 262144 remarks"), "{bad}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Reading the games of a text on all cores.
 
 use std::io::{self, BufRead};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
@@ -52,16 +53,17 @@ type Done<T> = io::Result<Vec<Prepared<T>>>;
 /// text. What is no strict PGN is understood as [`Liberty`] says. Some batches
 /// of 64 KiB wait for each core; longer games are worked on at once as far as a
 /// [`Permit`] lets them. `page_of` says in which page a section is that is no
-/// UTF-8.
+/// UTF-8. It ends before the next game when `is_over` is set.
 ///
 /// # Errors
 ///
 /// The first of the medium, or of `take`, which decides whether a section's
-/// error is one.
+/// error is one; [`io::ErrorKind::Interrupted`] when `is_over` is set.
 pub fn for_each_game_in_order<T: Send, E: From<io::Error>>(
     reader: impl BufRead + Send,
     page_of: impl Fn(&[u8]) -> &'static Encoding + Sync,
     prepare: impl Fn(Game) -> T + Sync,
+    is_over: &AtomicBool,
     mut take: impl FnMut(Prepared<T>) -> Result<(), E>,
 ) -> Result<(), E> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -74,7 +76,7 @@ pub fn for_each_game_in_order<T: Send, E: From<io::Error>>(
             let (games, receiver) = sync_channel(WAITING);
             senders.push(sender);
             receivers.push(receiver);
-            scope.spawn(move || parse(&texts, &games, page_of, prepare));
+            scope.spawn(move || parse(&texts, &games, is_over, page_of, prepare));
         }
         scope.spawn(move || split(reader, &senders));
         // A closed channel is the end of the text.
@@ -82,7 +84,13 @@ pub fn for_each_game_in_order<T: Send, E: From<io::Error>>(
             let Ok(done) = receiver.recv() else {
                 break;
             };
-            done?.into_iter().try_for_each(&mut take)?;
+            for prepared in done? {
+                // What was prepared since then is not whole.
+                if is_over.load(Relaxed) {
+                    return Err(io::Error::from(io::ErrorKind::Interrupted).into());
+                }
+                take(prepared)?;
+            }
         }
         Ok(())
     })
@@ -127,6 +135,7 @@ fn split(reader: impl BufRead, senders: &[SyncSender<Batch>]) {
 fn parse<T>(
     texts: &Receiver<Batch>,
     games: &SyncSender<Done<T>>,
+    is_over: &AtomicBool,
     page_of: &impl Fn(&[u8]) -> &'static Encoding,
     prepare: &impl Fn(Game) -> T,
 ) {
@@ -134,7 +143,7 @@ fn parse<T>(
         let done = batch.map(|sections| {
             let sections = sections.into_iter();
             sections
-                .map(|(section, permit)| parse_section(section, permit, page_of, prepare))
+                .map(|(section, permit)| parse_section(section, permit, is_over, page_of, prepare))
                 .collect()
         });
         if games.send(done).is_err() {
@@ -146,6 +155,7 @@ fn parse<T>(
 fn parse_section<T>(
     mut section: Section,
     permit: Permit,
+    is_over: &AtomicBool,
     page_of: &impl Fn(&[u8]) -> &'static Encoding,
     prepare: &impl Fn(Game) -> T,
 ) -> Prepared<T> {
@@ -167,7 +177,7 @@ fn parse_section<T>(
         _ => &[],
     };
     let mut rest = Games::from_line(text, section.line).in_page(section.page);
-    loop {
+    while !is_over.load(Relaxed) {
         rest.lexer.skip_blanks();
         let begin = rest.lexer.here();
         let line = begin.line;

@@ -1,4 +1,5 @@
 use std::io::BufReader;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use super::*;
 
@@ -150,6 +151,7 @@ fn all_cores_give_the_games_in_order() {
         BufReader::new(text.as_bytes()),
         |_| WINDOWS_1252,
         |game| game.headers.tournament.title,
+        &AtomicBool::new(false),
         |prepared| {
             assert!(prepared.failure.is_none());
             let games = prepared.games.into_iter();
@@ -172,6 +174,7 @@ fn the_first_error_ends_the_reading_on_all_cores() {
         BufReader::new(text.as_bytes()),
         |_| WINDOWS_1252,
         |_| (),
+        &AtomicBool::new(false),
         |prepared| {
             games += prepared.games.len();
             let failure = prepared.failure;
@@ -181,4 +184,20 @@ fn the_first_error_ends_the_reading_on_all_cores() {
     let error = result.unwrap_err().to_string();
     assert!(error.starts_with("4:10: "), "{error}");
     assert_eq!(games, 0);
+}
+
+#[test]
+fn the_reading_ends_before_the_next_game_when_it_is_over() {
+    let text = "1. e4 *\n".repeat(1000);
+    let is_over = AtomicBool::new(false);
+    let games = AtomicUsize::new(0);
+    let result = for_each_game_in_order::<_, io::Error>(
+        BufReader::new(text.as_bytes()),
+        |_| WINDOWS_1252,
+        |_| is_over.store(games.fetch_add(1, Relaxed) == 2, Relaxed),
+        &is_over,
+        |_| panic!("a section that is not whole"),
+    );
+    assert_eq!(result.unwrap_err().kind(), io::ErrorKind::Interrupted);
+    assert_eq!(games.into_inner(), 3);
 }

@@ -2,6 +2,7 @@
 //! edit comes to.
 
 use std::io::Write;
+use std::sync::atomic::AtomicBool;
 
 use super::change::{Ground, Told, delete, error_of_store, refusal};
 use super::directory::Directory;
@@ -175,8 +176,13 @@ impl Editor for DatabaseVolume {
         })
     }
 
-    fn import(&self, text: &mut dyn Input, bad: Option<&mut dyn Write>) -> Result<Saved, Refusal> {
-        self.import_all(text, bad)
+    fn import(
+        &self,
+        text: &mut dyn Input,
+        bad: Option<&mut dyn Write>,
+        is_over: &AtomicBool,
+    ) -> Result<Saved, Refusal> {
+        self.import_all(text, bad, is_over)
     }
 
     fn skips_bad(&self, directory: Ino) -> bool {

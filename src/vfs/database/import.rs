@@ -7,6 +7,7 @@
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::DatabaseVolume;
 use super::change::{inos, is_followed, note_of, outdated_or, refusal, refusal_of_store};
@@ -120,6 +121,7 @@ impl DatabaseVolume {
         &self,
         file: &mut dyn Input,
         bad: Option<&mut dyn Write>,
+        is_over: &AtomicBool,
     ) -> Result<Saved, Refusal> {
         let (store, saving) = self.parts()?;
         if self.database.is_over() {
@@ -128,7 +130,7 @@ impl DatabaseVolume {
         let knowledge = saving.knowledge().clone();
         let importer = Importer::knowing(knowledge, &self.database, store, saving.now());
         let mut notes = Notes::default();
-        let imported = self.append_all(file, importer, &mut notes, bad);
+        let imported = self.append_all(file, importer, &mut notes, bad, is_over);
         let imported = imported.map_err(|refusal| outdated_or(store, refusal))?;
         for unfit in &imported.unfit {
             notes.add(note_of(unfit));
@@ -142,12 +144,13 @@ impl DatabaseVolume {
         importer: Importer<'_>,
         notes: &mut Notes,
         bad: Option<&mut dyn Write>,
+        is_over: &AtomicBool,
     ) -> Result<Imported, Refusal> {
         let wishes = Wishes {
             drops_foreign_tags: self.drops_foreign_tags(),
             ..Wishes::default()
         };
-        let mut session = Session::new(importer, wishes);
+        let mut session = Session::new(importer, wishes, is_over);
         let mut clerk = Clerk {
             notes,
             bad,

@@ -7,6 +7,7 @@ use std::any::Any;
 use std::collections::BTreeSet;
 
 use std::io::Write;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
@@ -291,7 +292,12 @@ impl Editor for Texts {
         self.store(games, vec![file])
     }
 
-    fn import(&self, text: &mut dyn Input, _bad: Option<&mut dyn Write>) -> Result<Saved, Refusal> {
+    fn import(
+        &self,
+        text: &mut dyn Input,
+        _bad: Option<&mut dyn Write>,
+        _is_over: &AtomicBool,
+    ) -> Result<Saved, Refusal> {
         let pause = self.stored.lock().unwrap().pause.take();
         if let Some((begun, go_on)) = pause {
             begun.send(()).unwrap();

@@ -304,7 +304,7 @@ impl Vfs {
             bad = job.skips_bad.then(|| Sheet::new(&self.desk.pool));
             let mut out = bad.as_ref();
             let out = out.as_mut().map(|out| out as &mut dyn Write);
-            let saved = editor.import(&mut text, out)?;
+            let saved = editor.import(&mut text, out, &self.desk.is_over)?;
             digest = text.digest().ok();
             Ok(saved)
         });
