@@ -3,7 +3,7 @@
 //! Every request is unwrapped, asked of the `Vfs`, and answered; a request
 //! that panics is answered with `EIO` and logged, and the mount lives on.
 //! Failed requests are logged here, once: debug for what is simply not there,
-//! error for damage.
+//! error for damage, of which many at once are counted.
 //!
 //! A read-only mount is a profile of its own: the kernel may keep names,
 //! attributes and texts for a day, `open` and `opendir` never reach cbfs, and
@@ -29,6 +29,7 @@ mod patience;
 mod profile;
 mod requests;
 mod session;
+mod throttle;
 
 pub use mounts::{Mount, canonical, mount_at};
 pub use session::{Audience, MountError, Mounted, Options, Outcome, Stopper, detach};
@@ -37,7 +38,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use fuser::{Errno, FileAttr, FileHandle, FileType, FopenFlags, Generation, INodeNo};
 
@@ -46,6 +47,7 @@ use kernel::Kernel;
 use nodes::{Node, Nodes, Writing};
 use patience::Patience;
 use profile::Profile;
+use throttle::Throttle;
 
 /// Whether the kernel asks for attributes together with names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -393,10 +395,24 @@ fn answer<T>(
     result.map_err(|error| {
         match &error {
             Error::Damaged(_) | Error::Panicked(_) | Error::TooLarge => {
-                log::error!("{request}: {error}");
+                log_failure(format_args!("{request}: {error}"));
             }
             _ => log::debug!("{request}: {error}"),
         }
         Errno::from_i32(error.errno())
     })
+}
+
+/// Logs why a request failed, unless many did lately: whoever reads all games
+/// of a bad disk is told of the first ones and of how many there are.
+fn log_failure(line: fmt::Arguments<'_>) {
+    static FAILURES: Mutex<Throttle> = Mutex::new(Throttle::new());
+    let mut failures = FAILURES.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(left_out) = failures.admit(Instant::now()) else {
+        return;
+    };
+    if left_out > 0 {
+        log::error!("{left_out} more requests failed; .cbfs/defects.txt names what is damaged");
+    }
+    log::error!("{line}");
 }
