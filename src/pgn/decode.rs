@@ -300,8 +300,7 @@ impl<'t> MoveText<'_, 't> {
             let found = format!("{} is {what}", quoted(word));
             lexer.error(place, found, expected)
         };
-        let english = self.leniency.in_english(word);
-        let Some(notation) = english.and_then(|word| Notation::parse(&word)) else {
+        let Some(notation) = self.leniency.notation(word, self.line.position()) else {
             let other = self.other_word(lexer, place, word);
             return other.unwrap_or_else(|| Err(error("not a move", MOVE_OR_RESULT)));
         };

@@ -14,8 +14,9 @@ use encoding_rs::{Encoding, WINDOWS_1252};
 use super::decode::{Games, read_game};
 use super::error::{Error, quoted};
 use super::lexer::{Lexer, Token};
+use super::notation::Notation;
 use super::place::Place;
-use crate::game::{Game, GameResult};
+use crate::game::{Game, GameResult, Position};
 
 /// What of a game was understood in another way than strict PGN has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,9 +79,20 @@ impl fmt::Display for Liberty {
 pub(super) struct Leniency {
     is_on: bool,
     language: Option<&'static Language>,
+    others: Others,
     pub(super) taken: Vec<Liberty>,
     /// What `1/2-0` was.
     pub(super) unequal: Option<&'static str>,
+}
+
+/// What is known of other languages than the one that a game is read in, a bit
+/// for each of [`LANGUAGES`].
+#[derive(Clone, Copy, Debug, Default)]
+struct Others {
+    /// In them all moves so far are the same.
+    same: u16,
+    /// In them a move is another one, which is legal there too.
+    apart: u16,
 }
 
 /// Piece letters: those of king, queen, rook, bishop, knight, in each way
@@ -173,10 +185,15 @@ impl Language {
 }
 
 impl Leniency {
-    fn with(language: Option<&'static Language>) -> Leniency {
+    /// `others` are the languages to be compared with this one.
+    fn with(language: Option<&'static Language>, others: u16) -> Leniency {
         Leniency {
             is_on: true,
             language,
+            others: Others {
+                same: others,
+                apart: 0,
+            },
             ..Leniency::default()
         }
     }
@@ -200,8 +217,41 @@ impl Leniency {
         }
     }
 
+    /// What a word says of a move that is to be played in a position; `None` if
+    /// it is no move.
+    pub(super) fn notation(&mut self, word: &[u8], position: &Position) -> Option<Notation> {
+        let found = self
+            .in_english(word)
+            .and_then(|word| Notation::parse(&word));
+        if self.others.same != 0 && may_have_letters(word) {
+            self.compare(word, found, position);
+        }
+        found
+    }
+
+    /// Finds the languages that read a word otherwise. A game is in one of them
+    /// only if what it says there is legal: so far they say the same.
+    #[cold]
+    fn compare(&mut self, word: &[u8], found: Option<Notation>, position: &Position) {
+        let word = with_plain_signs(word);
+        for (at, language) in LANGUAGES.iter().enumerate() {
+            let bit = 1 << at;
+            if self.others.same & bit == 0 {
+                continue;
+            }
+            let english = language.in_english(&word);
+            let other = english.and_then(|word| Notation::parse(&word));
+            if other != found {
+                self.others.same &= !bit;
+                if other.is_some_and(|other| other.find(position).is_ok()) {
+                    self.others.apart |= bit;
+                }
+            }
+        }
+    }
+
     /// A word as a move is written in English; `None` if it is none.
-    pub(super) fn in_english<'w>(&mut self, word: &'w [u8]) -> Option<Cow<'w, [u8]>> {
+    fn in_english<'w>(&mut self, word: &'w [u8]) -> Option<Cow<'w, [u8]>> {
         if !self.is_on {
             return Some(Cow::Borrowed(word));
         }
@@ -233,6 +283,12 @@ impl Leniency {
         self.takes(Liberty::ResultSpelling);
         Some(result)
     }
+}
+
+/// Whether a word has letters that languages differ in.
+fn may_have_letters(word: &[u8]) -> bool {
+    let is_letter = |&byte: &u8| byte != b'O' && (byte.is_ascii_uppercase() || !byte.is_ascii());
+    word.iter().any(is_letter)
 }
 
 /// `–` and its like as `-`, `×` as `x`; without what selects how a figurine
@@ -346,52 +402,65 @@ impl Games<'_> {
     }
 }
 
-/// Reads one game with all liberties, in English or else in another language.
+/// One game in one language, and the languages in which it may be another one.
+struct ReadIn<'t> {
+    read: Result<(Understood, Lexer<'t>), Error>,
+    others: Others,
+}
+
+/// Reads one game with all liberties, in English or else in another language:
+/// only in those that its moves differ in, and are legal as far as they do not.
 fn read_leniently(begin: Lexer<'_>) -> Result<(Understood, Lexer<'_>), Error> {
-    let mut furthest = match read_in(&begin, None) {
+    let all = (1 << LANGUAGES.len()) - 1;
+    let in_english = read_in(&begin, None, all);
+    let mut furthest = match in_english.read {
         Ok(read) => return Ok(read),
         Err(error) => error,
     };
-    let mut found: Option<(Understood, Lexer<'_>)> = None;
-    for language in &LANGUAGES {
-        match (read_in(&begin, Some(language)), &found) {
-            (Ok(read), None) => found = Some(read),
-            (Ok((other, _)), Some((first, _))) if !is_same(&other.game, &first.game) => {
+    let mut left = in_english.others.apart;
+    let mut found = None;
+    for (at, language) in LANGUAGES.iter().enumerate() {
+        let bit = 1 << at;
+        if left & bit == 0 {
+            continue;
+        }
+        left &= !bit;
+        let ReadIn { read, others } = read_in(&begin, Some(language), left);
+        left = others.apart;
+        match read {
+            Ok(read) if found.is_none() && left == 0 => return Ok(read),
+            // It is read again, since two take too much memory.
+            Ok(_) if found.is_none() => found = Some(language),
+            Ok(_) => {
                 let what = "a game whose piece letters are those of more than one language";
                 return Err(begin.error(begin.here(), what.to_owned(), "English piece letters"));
             }
-            (Ok(_), Some(_)) => {}
-            (Err(error), _) => {
+            Err(error) => {
                 if (error.line, error.column) > (furthest.line, furthest.column) {
                     furthest = error;
                 }
             }
         }
     }
-    found.ok_or_else(|| variant_error(begin).unwrap_or(furthest))
+    match found {
+        Some(language) => read_in(&begin, Some(language), 0).read,
+        None => Err(variant_error(begin).unwrap_or(furthest)),
+    }
 }
 
-fn read_in<'t>(
-    begin: &Lexer<'t>,
-    language: Option<&'static Language>,
-) -> Result<(Understood, Lexer<'t>), Error> {
+/// Reads a game in a language, and compares it with others meanwhile.
+fn read_in<'t>(begin: &Lexer<'t>, language: Option<&'static Language>, others: u16) -> ReadIn<'t> {
     let mut lexer = begin.clone();
-    let mut leniency = Leniency::with(language);
-    let game = read_game(&mut lexer, &mut leniency)?;
+    let mut leniency = Leniency::with(language, others);
+    let read = read_game(&mut lexer, &mut leniency);
     let mut liberties = leniency.taken;
     if let Some(language) = language {
         liberties.push(Liberty::Letters(language.name));
     }
-    Ok((Understood { game, liberties }, lexer))
-}
-
-fn is_same(one: &Game, other: &Game) -> bool {
-    let text = |game: &Game| {
-        let mut text = Vec::new();
-        super::encode(game, &[], &mut text);
-        text
-    };
-    text(one) == text(other)
+    ReadIn {
+        read: read.map(|game| (Understood { game, liberties }, lexer)),
+        others: leniency.others,
+    }
 }
 
 /// What a game that is no chess says of itself.

@@ -240,3 +240,28 @@ fn what_is_stored_in_another_form_is_told_also_of_strict_pgn() {
         assert!(told.iter().copied().eq(expected), "{tags}: {told:?}");
     }
 }
+
+#[test]
+fn a_game_is_read_again_only_in_languages_that_say_another_legal_move() {
+    let apart = |text: &str, language: Option<usize>, others: u16| {
+        let begin = Games::new(text.as_bytes()).lexer;
+        let language = language.map(|at| &LANGUAGES[at]);
+        read_in(&begin, language, others).others.apart
+    };
+    let all = (1 << LANGUAGES.len()) - 1;
+    let german = 1 << 1;
+    // The queen of eight languages, which is all that the game has.
+    let queen = apart("1. e4 e5 2. Dh5 Dh4 *", None, all);
+    assert_eq!(queen.count_ones(), 8);
+    assert_eq!(apart("1. e4 e5 2. Dh5 Dh4 *", Some(1), queen & !german), 0);
+    for (text, languages) in [
+        ("1. e4 e5 2. Nf3 Nc6 3. Ke3 *", 0),
+        ("1. e4 e5 2. d9 *", 0),
+        ("1. e4 e5 2. e5 *", 0),
+        ("1. e4 Nf6 {a} } *", 0),
+        // The knight of German and Polish; the bishop of Czech cannot.
+        ("1. Sf3 Sf6 *", 2),
+    ] {
+        assert_eq!(apart(text, None, all).count_ones(), languages, "{text}");
+    }
+}
