@@ -86,7 +86,7 @@ const KINDS: &[Kind] = &[
     kind("{a} before any move", "", Parts::Same(&["{a}"])),
     kind("{}", BEGUN, Parts::Same(&["{}"])),
     kind("[%csl Ga1]", BEGUN, Parts::Same(&["{[%csl Ga1]}"])),
-    kind("[%mdl 1]", BEGUN, Parts::Same(&["[%mdl 1]", "[%cb14 3]"])),
+    kind("{[%mdl 1]} --", BEGUN, Parts::Same(&["{[%mdl 1]} -- "])),
     kind("{[%mdl 1]}", BEGUN, Parts::Same(&["{[%mdl 1]}"])),
     kind(
         "{[%cblang de] a}",
@@ -115,8 +115,9 @@ const KINDS: &[Kind] = &[
         "",
         Parts::Numbered(|at| format!("{{[%cbtag X{at} \"a\"]}}\n")),
     ),
-    kind("(e5)", BEGUN, Parts::Same(&["(e5)"])),
-    kind("nested (e5)", BEGUN, Parts::Halves("e5(e5 ", ")")),
+    kind("(d4) (c4)", BEGUN, Parts::Same(&["(d4) ", "(c4) "])),
+    kind("nested (d4 (d3", BEGUN, Parts::Halves("(d4 (d3 ", "))")),
+    kind("(e5), which is illegal", BEGUN, Parts::Same(&["(e5)"])),
     kind("()", BEGUN, Parts::Same(&["()"])),
     kind("({a}--)", BEGUN, Parts::Same(&["({a}--)"])),
     kind("({aaaaaaa}--)", BEGUN, Parts::Same(&["({aaaaaaa}--)"])),
@@ -125,6 +126,8 @@ const KINDS: &[Kind] = &[
     kind("--$1", BEGUN, Parts::Same(&["--$1 "])),
     kind("--!{a}", BEGUN, Parts::Same(&["--!{a}"])),
     kind("1. ", BEGUN, Parts::Same(&["1. "])),
+    kind("{} behind the result", "1. e4 * ", Parts::Same(&["{}"])),
+    kind("{a} behind the result", "1. e4 * ", Parts::Same(&["{a}"])),
     kind(";", BEGUN, Parts::Same(&[";\n"])),
     kind(";a", BEGUN, Parts::Same(&[";a\n"])),
     kind("%", BEGUN, Parts::Same(&["\n%"])),
@@ -132,8 +135,21 @@ const KINDS: &[Kind] = &[
     kind("tags of one name", "", Parts::Same(&["[X \"a\"]"])),
     kind("one tag", "[X \"", Parts::Same(&["a"])),
     kind("escapes in a tag", "[X \"", Parts::Same(&["\\\""])),
-    kind("one comment", "1. e4 {", Parts::Same(&["a "])),
-    kind("one word", "1. e4 {", Parts::Same(&["a"])),
+    kind(
+        "comments as long as a base stores",
+        BEGUN,
+        Parts::Numbered(|_| format!("{{{}}} -- ", "a ".repeat(32_000))),
+    ),
+    kind(
+        "one comment, too long to be stored",
+        "1. e4 {",
+        Parts::Same(&["a "]),
+    ),
+    kind(
+        "one word, too long to be stored",
+        "1. e4 {",
+        Parts::Same(&["a"]),
+    ),
     kind(
         "marks in one comment",
         "1. e4 {[%csl Ga1",
@@ -150,7 +166,7 @@ const KINDS: &[Kind] = &[
     ),
     kind("-- {a}", BEGUN, Parts::Same(&["--{a}"])),
     kind("-- {[%emt]}", BEGUN, Parts::Same(&["--{[%emt 0:00:01]}"])),
-    kind("nothing but words", "", Parts::Same(&["x "])),
+    kind("a word that is no move", "", Parts::Same(&["x "])),
     kind(
         "as many moves as may be",
         BEGUN,
@@ -173,6 +189,7 @@ impl Kind {
     fn end(&self) -> &'static str {
         match self.head {
             head if head.starts_with('[') && !head.contains(']') => "\"]\n*\n",
+            head if head.ends_with("* ") => "\n",
             head if head.ends_with("Ga1") => "]} *\n",
             head if head.ends_with('{') => "} *\n",
             _ => " *\n",
@@ -206,7 +223,8 @@ impl Kind {
             }
             Parts::Halves(one, other) => {
                 // Deeper is refused.
-                let times = (room / (one.len() + other.len())).min(1000);
+                let deepest = 1000 / one.matches('(').count().max(1);
+                let times = (room / (one.len() + other.len())).min(deepest);
                 while put(&(one.repeat(times) + &other.repeat(times))) {}
             }
         }
