@@ -88,8 +88,8 @@ impl Annotation {
     }
 
     /// Appends a text to this one, if both are of the same kind and language;
-    /// whether it has. One without words was given on purpose, and stays by
-    /// itself.
+    /// whether it has. One without words stays by itself: a base holds it, or
+    /// a `[%cblang]` or `[%cblead]` of PGN says it.
     pub fn join(&mut self, second: &Annotation) -> bool {
         match (self, second) {
             (Annotation::TextAfter(first), Annotation::TextAfter(second))

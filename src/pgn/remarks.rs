@@ -13,7 +13,8 @@
 //!
 //! `[%cblang de]` begins a text in that language. Texts of one place and
 //! language that stand side by side are one text: nobody can tell them from a
-//! comment that was written in pieces. Line breaks are blanks.
+//! comment that was written in pieces. Line breaks are blanks. A comment
+//! without words or commands, `{}`, says nothing and is left out.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
