@@ -1,7 +1,7 @@
 //! A base of games, in whichever format it is stored: what everything that
 //! shows, exports or describes games asks of it.
 //!
-//! The words are those of [`cbh`](crate::cbh), which the newer format shares.
+//! The words are those of [`crate::cbh`], which the newer format shares.
 //! Each answer is a whole one — a game, a stretch of records, all names — so
 //! that the cost of asking through a trait does not count.
 
