@@ -1087,3 +1087,34 @@ cat "$3/.cbfs/rejected/000001.pgn"
 find /var/lib/cbfs | sort | xargs stat -c '%a %n' | sed 's|sample-[0-9a-f]*|B|'
 "$1" umount "$3"
 "#;
+
+/// Each thread that read one kept what it had freed, some 70 MB of memory.
+#[test]
+fn large_drafts_that_are_over_leave_no_memory_behind() {
+    let Some(daemon) = sample() else { return };
+    let text = format!(
+        "[Event \"x\"]\n\n1. e4 {{{}}} *\n",
+        "a b ".repeat(2_000_000)
+    );
+    std::thread::scope(|scope| {
+        for number in 1..=5 {
+            let (daemon, text) = (&daemon, &text);
+            scope.spawn(move || {
+                let written = fs::write(daemon.game(number), text);
+                assert_eq!(errno(written), None);
+                assert!(
+                    daemon
+                        .at(&format!(".cbfs/rejected/{number:06}.txt"))
+                        .exists()
+                );
+            });
+        }
+    });
+    let status = fs::read_to_string(format!("/proc/{}/status", daemon.process())).unwrap();
+    let anonymous = status
+        .lines()
+        .find_map(|line| line.strip_prefix("RssAnon:"));
+    let kilobytes = anonymous.unwrap().trim().strip_suffix(" kB").unwrap();
+    let kilobytes: u64 = kilobytes.parse().unwrap();
+    assert!(kilobytes < 64 << 10, "{kilobytes} kB");
+}

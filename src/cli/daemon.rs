@@ -6,6 +6,7 @@
 //! it leaves the terminal and writes a line to its standard output, a pipe to
 //! us.
 
+use std::env;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -22,6 +23,29 @@ const READY: &str = "ready\n";
 /// A mount that takes longer than this will not come.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// glibc's malloc keeps large pieces that are freed once it has seen some, for
+/// each thread: texts of 16 MiB that were read one after the other then stay in
+/// memory all together. With a fixed threshold, in bytes, pieces above it go back
+/// to the system at once. It can be given in the environment only, before a
+/// program begins; whoever set it is left alone.
+const MALLOC: (&str, &str) = ("MALLOC_MMAP_THRESHOLD_", "1048576");
+
+/// Begins this program anew, if it has to be, so that it gives back memory.
+pub(super) fn give_back_memory() {
+    if env::var_os(MALLOC.0).is_some() {
+        return;
+    }
+    let mut arguments = env::args_os();
+    let name = arguments.next().unwrap_or_else(|| "cbfs".into());
+    // It goes on without if that fails.
+    let error = Command::new("/proc/self/exe")
+        .arg0(name)
+        .args(arguments)
+        .env(MALLOC.0, MALLOC.1)
+        .exec();
+    log::debug!("/proc/self/exe: {error}");
+}
+
 /// Starts this program with `arguments`, and `input` on its standard input, and
 /// waits until it says that the mount can be used.
 pub(super) fn start(arguments: &[std::ffi::OsString], input: Option<&[u8]>) -> Result<(), Failure> {
@@ -30,9 +54,11 @@ pub(super) fn start(arguments: &[std::ffi::OsString], input: Option<&[u8]>) -> R
     } else {
         Stdio::null()
     };
+    let threshold = env::var_os(MALLOC.0).unwrap_or_else(|| MALLOC.1.into());
     let mut child = Command::new("/proc/self/exe")
         .arg0("cbfs")
         .args(arguments)
+        .env(MALLOC.0, threshold)
         .stdin(stdin)
         .stdout(Stdio::piped())
         .spawn()

@@ -154,7 +154,11 @@ pub(super) fn run(
     messages: Arc<Messages>,
     (verbose, quiet): (u8, bool),
 ) -> Result<(), Failure> {
-    if args.foreground || args.as_daemon {
+    if args.as_daemon {
+        return serve(args, messages);
+    }
+    if args.foreground {
+        daemon::give_back_memory();
         return serve(args, messages);
     }
     // What is wrong with the options is told without starting anything.
