@@ -259,6 +259,8 @@ impl Adapter {
             )),
             Ok(_) => Ok((handle, FopenFlags::FOPEN_NOFLUSH)),
             Err(error) => {
+                // The look-up that follows finds a node that nobody has.
+                self.vfs.renew(node.ino());
                 self.vfs.release(handle);
                 Err(error)
             }
@@ -277,8 +279,13 @@ impl Adapter {
             self.nodes.open(node, handle);
             return Ok(handle);
         }
-        if self.nodes.write(thread, node) == Writing::IsElsewhere {
-            return Err(Error::Stale);
+        match self.nodes.write(thread, node) {
+            Writing::Begins => {}
+            Writing::IsElsewhere => return Err(Error::Stale),
+            Writing::IsTaken => {
+                self.vfs.renew(ino);
+                return Err(Error::Stale);
+            }
         }
         if !node.is_draft() {
             // It is not the node of the text any more.

@@ -39,6 +39,11 @@ const CONTENTS: u32 = 1 << 10;
 
 const IS_DRAFT: u64 = 1 << 63;
 
+/// The thread of who lives in another namespace of processes: all of them are
+/// this one, so none can be sent anywhere. Who writes has a node alone there if
+/// nobody has that of the text open, which is looked up as a new one then.
+const UNKNOWN: u32 = 0;
+
 /// Threads remembered that are to look up a name again.
 const MOST_SENT: usize = 1024;
 
@@ -80,6 +85,8 @@ pub(super) enum Writing {
     Begins,
     /// The kernel has to look the name up again.
     IsElsewhere,
+    /// Likewise; what it finds has to be another node than this.
+    IsTaken,
 }
 
 /// All nodes that are open.
@@ -162,11 +169,15 @@ impl Nodes {
         let was_sent = matches!(sent, Some(Sent::Writer(to)) if to.ino() == node.ino());
         let is_written = state.open.get(&node).is_some_and(|users| users.is_written);
         // Some open by the node alone: they look up nothing.
-        if is_written || was_sent {
+        let is_free = || !state.open.contains_key(&node);
+        if is_written || was_sent || (thread == UNKNOWN && is_free()) {
             let users = state.open.entry(node).or_default();
             users.is_written = true;
             users.coming += 1;
             return Writing::Begins;
+        }
+        if thread == UNKNOWN {
+            return Writing::IsTaken;
         }
         let free = state.new_draft(node.ino());
         state.send(thread, Sent::Writer(free));
@@ -245,6 +256,9 @@ impl Nodes {
 
 impl State {
     fn send(&mut self, thread: u32, sent: Sent) {
+        if thread == UNKNOWN {
+            return;
+        }
         self.sent.put(thread, sent);
         if self.sent.len() > MOST_SENT {
             self.sent.pop_lru();
@@ -339,6 +353,23 @@ mod tests {
         nodes.close(draft, Handle(1));
         assert_eq!(nodes.user(draft), None);
         assert_eq!(nodes.write(THREAD, draft), Writing::IsElsewhere);
+    }
+
+    #[test]
+    fn who_cannot_be_told_from_others_writes_to_a_node_that_nobody_has() {
+        let nodes = Nodes::new();
+        let read = |version, handle| nodes.read(node(version), handle, Some(version), |_| true);
+        assert!(read(0, Handle(1)).is_ok());
+        assert_eq!(nodes.write(UNKNOWN, node(0)), Writing::IsTaken);
+        assert_eq!(nodes.found(UNKNOWN, &attr(1, 5)), None);
+        assert_eq!(nodes.write(UNKNOWN, node(1)), Writing::Begins);
+        nodes.open(node(1), Handle(2));
+        // Another, who is the same to the kernel, reads or writes elsewhere.
+        assert_eq!(nodes.found(UNKNOWN, &attr(2, 5)), None);
+        assert!(read(1, Handle(3)).is_err());
+        assert!(read(2, Handle(3)).is_ok());
+        nodes.send(UNKNOWN, GAME);
+        assert_eq!(nodes.mark_found(UNKNOWN, node(2)), None);
     }
 
     #[test]
