@@ -409,6 +409,12 @@ fn saves_that_a_second_name_keeps_from_the_base_are_not_called_synced() {
     let bytes = fs::read(&backup).unwrap();
     vfs.refresh();
     assert!(!vfs.can_be_written());
+    // A save that was begun before is told why it is refused.
+    let refused = vfs.edit(Ino::ROOT, &mut |editor| {
+        editor.append(GAME.as_bytes(), None)
+    });
+    let told = refused.unwrap_err().to_string();
+    assert!(told.contains("sample.cbg: has 2 names"), "{told}");
     let error = vfs.sync().unwrap_err();
     assert_eq!(error.errno(), libc::EROFS);
     let told = error.to_string();

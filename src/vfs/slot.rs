@@ -207,7 +207,11 @@ impl Slot {
     pub(super) fn save(&self, edit: &mut Edit<'_>) -> Result<Saved, Refusal> {
         let mut watch = lock(&self.watch);
         let edition = self.opened().ok_or(Error::Stale)?;
-        let editor = edition.volume.editor().ok_or(Error::ReadOnly)?;
+        let editor = edition.volume.editor().ok_or_else(|| {
+            // It could be edited when somebody began to.
+            let why = edition.volume.facts().read_only_because;
+            why.map_or(Error::ReadOnly, Error::Protected)
+        })?;
         let edited = edit(editor);
         if edited.is_err() && edition.volume.is_over() {
             // It is saved, but cannot be shown: it is opened anew, soon.
