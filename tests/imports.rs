@@ -105,6 +105,9 @@ fn in_lenient_all_but_the_bad_games_are_imported_and_these_lie_beside() {
     save(&daemon.at("import/b.pgn"), &kept.replace("Ke3", "Ke2")).unwrap();
     assert_eq!(count(&daemon, "games"), before + 24);
     // Without bad games nothing lies beside.
+    // Where it is after the mount too.
+    let rejected = daemon.at(".cbfs/rejected/a.pgn.bad.pgn");
+    assert_eq!(fs::read_to_string(rejected).unwrap(), kept);
     save(&daemon.at("import/lenient/c.pgn"), &many_games(2)).unwrap();
     assert_eq!(count(&daemon, "import/lenient"), 5);
     fs::remove_file(daemon.at("import/lenient/a.pgn.bad.pgn")).unwrap();

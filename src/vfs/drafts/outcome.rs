@@ -20,6 +20,12 @@ use crate::vfs::{Ino, Made, Vfs};
 /// So many files that changed at once are told one by one.
 const FEW: usize = 1000;
 
+/// End of the name of the games that were left out of an import.
+const BAD_GAMES: &str = ".bad.pgn";
+
+/// Why they were.
+const WHY_BAD: &str = "the line before each game says what is wrong with it";
+
 impl Vfs {
     /// Writes down what came of a save.
     pub(super) fn settle(&self, id: u32, job: &Job, outcome: &Outcome) {
@@ -163,7 +169,10 @@ impl Vfs {
             push_line(&mut text, note);
         }
         if let Some(bad) = outcome.bad.take().filter(|bad| bad.length() > 0) {
-            self.put_beside(place, ".bad.pgn", job, bad);
+            // What lies beside the file is gone with the mount.
+            let kept: Place = (place.0, format!("{}{BAD_GAMES}", place.1).into());
+            self.keep(&job.slot, &Origin::file(&kept), &bad, WHY_BAD);
+            self.put_beside(place, BAD_GAMES, job, bad);
         }
         if let Ok(sheet) = Sheet::of(&self.desk.pool, text.as_bytes()) {
             self.put_beside(place, ".log", job, sheet);
