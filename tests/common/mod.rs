@@ -92,8 +92,8 @@ pub(crate) fn bases_with_truth() -> Vec<(PathBuf, PathBuf)> {
 }
 
 /// Fixtures with the file that says what their recipe put into them. Not
-/// `misplaced`: a tag keeps the whole of a name there, and a header counts moves
-/// that are gone; `tests/nothing_lost.rs` reads it.
+/// `misplaced`: a header counts moves that are gone; `tests/nothing_lost.rs`
+/// reads it.
 pub(crate) fn fixtures_with_truth() -> Vec<(PathBuf, PathBuf)> {
     let truth = |base: &Path| base.with_file_name("expected.jsonl");
     let bases = fixture_bases().into_iter();
