@@ -9,7 +9,7 @@
 
 use super::{huffman, lz};
 
-/// What each block of a member holds but the last, which holds the rest.
+/// Bytes of each block of a member but the last, which holds the rest.
 pub(super) const BLOCK_BYTES: usize = 61_440;
 
 /// Bytes before the payload.
@@ -26,7 +26,7 @@ const HUFFMAN: u8 = 2;
 pub(super) struct Head {
     /// Length of the payload.
     pub(super) len: u16,
-    /// What the words of the payload come to.
+    /// Sum of the words of the payload.
     pub(super) sum: u16,
 }
 

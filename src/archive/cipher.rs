@@ -48,7 +48,7 @@ impl Password {
         self.keys().into_iter().map(Cipher::new)
     }
 
-    /// What a new archive is enciphered with.
+    /// A cipher for a new archive.
     pub(super) fn cipher(&self) -> Cipher {
         let first = self.keys().first().copied();
         Cipher::new(first.unwrap_or_default())

@@ -1,4 +1,4 @@
-//! What can go wrong with an archive.
+//! Errors of archives.
 
 use std::fmt;
 use std::io;
@@ -18,7 +18,7 @@ pub enum Error {
     NotAnArchive {
         /// The file.
         file: PathBuf,
-        /// What it is, and what to do.
+        /// The fact, and the remedy.
         what: String,
     },
     /// The archive is enciphered.

@@ -89,7 +89,7 @@ impl Header {
     }
 }
 
-/// What the table says of a member.
+/// A member as the table has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Record {
     /// The bytes before the NUL; `None` without one.

@@ -106,7 +106,7 @@ impl Code {
     }
 }
 
-/// What each pattern of bits means: length of the code and value.
+/// Length of the code and value for each pattern of bits.
 struct Table {
     first: Box<[u16; 1 << FIRST_BITS]>,
     /// [`SPREAD`] entries for each that leads here.

@@ -181,7 +181,7 @@ impl Member {
         })
     }
 
-    /// What is wrong behind its last block, if that is there.
+    /// Defect behind its last block, if there is one.
     pub(super) fn rest(&self, archive: &dyn Storage) -> io::Result<Option<Fault>> {
         let Some(last) = self.blocks().checked_sub(1) else {
             return Ok(None);

@@ -51,7 +51,7 @@ const PADDING: u64 = cipher::UNIT - 1;
 /// How an archive is read.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What it is enciphered with, if it is.
+    /// Password, for one that is enciphered.
     pub password: Option<Password>,
     /// The page that names of members are in.
     pub page: &'static Encoding,
@@ -75,11 +75,11 @@ pub struct Archive {
     path: PathBuf,
     /// The file as it lies there.
     file: Arc<DiskFile>,
-    /// What the members lie in.
+    /// File that the members lie in, deciphered.
     plain: Arc<dyn Storage>,
     /// Tells it from all others that are open.
     number: u64,
-    /// What it was like when it was opened.
+    /// State of the file when it was opened.
     stamp: Stamp,
     is_enciphered: bool,
     members: Vec<Member>,
@@ -108,7 +108,7 @@ pub fn asks_for_password(path: &Path) -> bool {
     is_cbz && first().is_some_and(|first| plain_kind(&first).is_none())
 }
 
-/// What files that are no archives of `ChessBase` begin with, and what to say.
+/// First bytes of files that are no archives of `ChessBase`, and what to say.
 const OTHERS: [(&[u8], &str); 7] = [
     (
         b"PK",
@@ -194,7 +194,8 @@ impl Archive {
         Ok(records.map(Record::decode).collect())
     }
 
-    /// Takes those members whose names and numbers can be; tells of the others.
+    /// Takes the members that have a valid name and valid numbers; tells of the
+    /// others.
     fn add_members(
         &mut self,
         header: Header,

@@ -9,7 +9,7 @@ use encoding_rs::Encoding;
 
 use super::header::NAME_BYTES;
 
-/// What stands between the parts of a name.
+/// Separator of the parts of a name.
 const SEPARATOR: char = '\\';
 
 /// The path of a member: its folders and its name, joined by `/`.

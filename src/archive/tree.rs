@@ -16,7 +16,7 @@ use crate::storage::{
 /// A folder in an archive, or all of it.
 struct Folder {
     archive: Arc<Archive>,
-    /// What the paths of its files begin with: nothing, or ends in `/`.
+    /// Begin of the paths of its files: nothing, or ends in `/`.
     prefix: String,
 }
 
@@ -46,7 +46,7 @@ impl Folder {
         self.archive.by_path.get(&path).copied()
     }
 
-    /// What is below it, without its own path.
+    /// Files and folders below it, without its own path.
     fn below(&self) -> impl Iterator<Item = &str> {
         let members = self.archive.members.iter();
         members.filter_map(|member| member.path().strip_prefix(&self.prefix))
@@ -116,7 +116,7 @@ impl Tree for Folder {
     }
 }
 
-/// What a member is like: it is another one when its archive is.
+/// Stamp of a member: another one when its archive has another.
 fn stamp_of(archive: &Archive, member: &Member) -> io::Result<Stamp> {
     let now = archive.file.stamp()?;
     let modified = member.modified().map_or(now.modified, seconds);

@@ -18,12 +18,12 @@ const STRETCH: usize = 8;
 /// The folder in the folder of ours.
 const INSIDE: &str = "new";
 
-/// What unpacking came to.
+/// Outcome of unpacking.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unpacked {
     /// How many files were written.
     pub files: usize,
-    /// What is wrong with the members that were left out.
+    /// Reasons why members were left out.
     pub left_out: Vec<Fault>,
 }
 
