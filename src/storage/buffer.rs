@@ -1,6 +1,9 @@
 //! Memory to read into.
 
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use super::Storage;
 
 /// Files up to this size are read whole when reading ahead.
 const SMALL_FILE_BYTES: u64 = 1 << 18;
@@ -14,7 +17,7 @@ pub(crate) fn next_file_number() -> u64 {
     NEXT.fetch_add(1, Relaxed)
 }
 
-/// Memory that [`Storage::read`](super::Storage::read) fills, reused from
+/// Memory that [`Storage::read`] fills, reused from
 /// read to read.
 ///
 /// By default it reads exactly what is asked for. One that reads ahead, for
@@ -65,6 +68,24 @@ impl ReadBuffer {
     pub(crate) fn put(&mut self, bytes: Vec<u8>) -> &[u8] {
         self.bytes = bytes;
         &self.bytes
+    }
+
+    /// The `len` bytes at `offset` of a `file` that [fills](Storage::fill) a
+    /// vector and has this number, fewer where it ends.
+    ///
+    /// # Errors
+    ///
+    /// The medium's.
+    pub(crate) fn read_filled(
+        &mut self,
+        file: &impl Storage,
+        number: u64,
+        offset: u64,
+        len: usize,
+    ) -> io::Result<&[u8]> {
+        let fill = |offset, len, bytes: &mut Vec<u8>| file.fill(offset, len, bytes);
+        let read = self.read(number, offset, len, || file.len(), fill)?;
+        Ok(read.get(..len).unwrap_or(read))
     }
 
     /// The `len` bytes at `offset` of the file numbered `file`, fewer where

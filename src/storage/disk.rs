@@ -75,9 +75,7 @@ impl Storage for DiskFile {
         len: usize,
         buffer: &'a mut ReadBuffer,
     ) -> io::Result<&'a [u8]> {
-        let fill = |offset, len, bytes: &mut Vec<u8>| self.fill(offset, len, bytes);
-        let read = buffer.read(self.number, offset, len, || self.len(), fill)?;
-        Ok(read.get(..len).unwrap_or(read))
+        buffer.read_filled(self, self.number, offset, len)
     }
 
     fn fill(&self, offset: u64, len: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
