@@ -65,6 +65,7 @@ pub use facts::GameFacts;
 pub(crate) use family::resolved;
 pub use family::{Family, FileKind};
 pub(crate) use foreign_tags::lift as lift_foreign_tags;
+pub(crate) use moves::first_rank as chess960_rank;
 pub use opening::{ChangeError, OpenBase};
 pub use parts::{Part, Parts};
 pub use record::{Entry, GameId, RecordKind};

@@ -64,6 +64,35 @@ const KNIGHTS: [(u16, u16); 10] = [
     (3, 4),
 ];
 
+/// White's first rank in the start of a number (518: the usual one): the
+/// bishop on b, d, f, h, that on a, c, e, g, the queen on one of the six files
+/// left, the knights on two of five; rook, king and rook on the rest.
+pub(crate) fn first_rank(number: u16) -> Option<[Role; 8]> {
+    let number = usize::from(number);
+    let (first, second) = *KNIGHTS.get(number / 96)?;
+    let (first, second) = (usize::from(first), usize::from(second));
+    let bishops = [2 * (number % 4) + 1, 2 * (number / 4 % 4)];
+    let mut rank = [None; 8];
+    for file in bishops {
+        *rank.get_mut(file)? = Some(Role::Bishop);
+    }
+    *free(&mut rank, number / 16 % 6)? = Some(Role::Queen);
+    // The second is one nearer once the first is there.
+    *free(&mut rank, first)? = Some(Role::Knight);
+    *free(&mut rank, second - 1)? = Some(Role::Knight);
+    let mut rest = [Role::Rook, Role::King, Role::Rook].into_iter();
+    let mut pieces = [Role::Rook; 8];
+    for (piece, placed) in pieces.iter_mut().zip(rank) {
+        *piece = placed.or_else(|| rest.next())?;
+    }
+    Some(pieces)
+}
+
+/// The free place of this number.
+fn free(rank: &mut [Option<Role>; 8], number: usize) -> Option<&mut Option<Role>> {
+    rank.iter_mut().filter(|place| place.is_none()).nth(number)
+}
+
 /// The kinds on White's first rank, if Black's stand opposite and all pawns
 /// are at home.
 fn start_array(board: &Board) -> Option<[Role; 8]> {
@@ -108,6 +137,15 @@ mod tests {
         ] {
             assert_eq!(number(array), Some(expected), "{array}");
         }
+    }
+
+    #[test]
+    fn each_number_is_that_of_its_rank() {
+        for expected in 0..960 {
+            let rank = first_rank(expected).unwrap().map(Role::upper_char);
+            assert_eq!(number(&String::from_iter(rank)), Some(expected));
+        }
+        assert_eq!(first_rank(960), None);
     }
 
     #[test]

@@ -59,6 +59,7 @@ mod sequence;
 mod setup;
 mod word;
 
+pub(crate) use chess960::first_rank;
 pub(in crate::cbh) use chess960::start_number;
 pub use decode::MoveDecoder;
 pub(super) use decode::{Oddities, blob_size};

@@ -20,6 +20,7 @@ use shakmaty::{CastlingMode, Color, File, Rank, Role, Setup, Square};
 
 use super::words;
 use crate::bytes::Malformed;
+use crate::cbh::chess960_rank;
 use crate::game::Start;
 
 /// Stands where the number of a start would, before a set-up.
@@ -57,7 +58,7 @@ pub(super) fn decode(
 
 fn start_of_number(number: u16) -> Result<Start, Malformed> {
     let fault = || Malformed::new(0, format!("start {number} of Chess960, of {NUMBERS}"));
-    let pieces = first_rank(number).ok_or_else(fault)?;
+    let pieces = chess960_rank(number).ok_or_else(fault)?;
     let mut setup = Setup::initial();
     setup.castling_rights = shakmaty::Bitboard::EMPTY;
     for color in Color::ALL {
@@ -71,46 +72,6 @@ fn start_of_number(number: u16) -> Result<Start, Malformed> {
         }
     }
     Ok(Start::set_up(setup, CastlingMode::Chess960, 1))
-}
-
-/// White's first rank in the start of a number (518: the usual one): the
-/// bishop on b, d, f, h, that on a, c, e, g, the queen on one of the six files
-/// left, the knights on two of five; rook, king and rook on the rest.
-fn first_rank(number: u16) -> Option<[Role; 8]> {
-    const KNIGHTS: [(usize, usize); 10] = [
-        (0, 1),
-        (0, 2),
-        (0, 3),
-        (0, 4),
-        (1, 2),
-        (1, 3),
-        (1, 4),
-        (2, 3),
-        (2, 4),
-        (3, 4),
-    ];
-    let number = usize::from(number);
-    let (first, second) = *KNIGHTS.get(number / 96)?;
-    let bishops = [2 * (number % 4) + 1, 2 * (number / 4 % 4)];
-    let mut rank = [None; 8];
-    for file in bishops {
-        *rank.get_mut(file)? = Some(Role::Bishop);
-    }
-    *free(&mut rank, number / 16 % 6)? = Some(Role::Queen);
-    // The second is one nearer once the first is there.
-    *free(&mut rank, first)? = Some(Role::Knight);
-    *free(&mut rank, second - 1)? = Some(Role::Knight);
-    let mut rest = [Role::Rook, Role::King, Role::Rook].into_iter();
-    let mut pieces = [Role::Rook; 8];
-    for (piece, placed) in pieces.iter_mut().zip(rank) {
-        *piece = placed.or_else(|| rest.next())?;
-    }
-    Some(pieces)
-}
-
-/// The free place of this number.
-fn free(rank: &mut [Option<Role>; 8], number: usize) -> Option<&mut Option<Role>> {
-    rank.iter_mut().filter(|place| place.is_none()).nth(number)
 }
 
 fn set_up(section: &[u16], mode: CastlingMode) -> Result<(Start, Option<Malformed>), Malformed> {
@@ -216,7 +177,7 @@ mod tests {
         assert!(decode(&[960], true).is_err());
         assert!(decode(&[1, 2], true).is_err());
         let mut all: Vec<_> = (0..NUMBERS)
-            .map(|number| first_rank(number).unwrap())
+            .map(|number| chess960_rank(number).unwrap())
             .collect();
         all.sort();
         all.dedup();
