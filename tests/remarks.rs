@@ -16,7 +16,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
-use cbfs::cbh::{Database, Decoded, GameId, Options, RecordKind, Saver, StoredGame, rewrite};
+use cbfs::cbh::{
+    CodePage, Database, Decoded, GameId, Options, RecordKind, Saver, StoredGame, rewrite, write,
+};
 use cbfs::game::Game;
 use cbfs::pgn;
 
@@ -443,4 +445,175 @@ fn a_remark_that_moves_keeps_its_bytes() {
     assert_eq!((old[0].0, new[0].0), (0, 1));
     assert_eq!(old[0].2, new[0].2);
     assert_eq!(old[1], new[1]);
+}
+
+/// A game that is stored, edited as a text and stored again.
+struct Edited {
+    /// The text of what is stored after the edit.
+    after: String,
+    old: Vec<Remark>,
+    new: Vec<Remark>,
+}
+
+/// Stores the game of a text, and what `edit` makes of its text.
+fn stored_and_edited(text: &str, edit: impl Fn(&str) -> String) -> Edited {
+    let page = CodePage::from_label("1252").unwrap();
+    let id = GameId(1);
+    let game = pgn::decode(text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let stored = write(id, &game, page).unwrap();
+    let as_read = |stored: &StoredGame| {
+        let mut game = Game::default();
+        stored.decode(page, &mut game).unwrap();
+        let mut text = Vec::new();
+        pgn::encode(&game, &[], &mut text);
+        (game, in_one_line(&String::from_utf8(text).unwrap()))
+    };
+    let (read, before) = as_read(&stored);
+    let text = edit(&before);
+    let edited = pgn::decode(text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let new = rewrite(id, &stored, &read, &edited, page).unwrap();
+    Edited {
+        after: as_read(&new).1,
+        old: remarks_of(&stored),
+        new: remarks_of(&new),
+    }
+}
+
+/// Moves with a remark before one, in the middle of a line, in German in an
+/// English game.
+const WITH_BEFORE: &str = "[CbhLang \"en\"] 1. e4 e5 2. Nf3 Nc6 {a quiet developing move} 3. Bb5 \
+    (3. Bc4 Nf6 {[%cbpre 1] before Ng5} 4. Ng5) \
+    (3. Bc4 Bc5 (3... d6 4. c3) {[%cbpre 1] bef b4} 4. b4) a6 {praise for a6} 4. Ba4 {and so on} Nf6 \
+    {[%cbpre 1] [%cblang de] Jetzt hat Weiss die Wahl} 5. O-O *";
+
+/// The remarks of a record without those at positions of moves that are gone.
+fn texts_of(remarks: &[Remark]) -> Vec<(u8, Vec<u8>)> {
+    let texts = remarks
+        .iter()
+        .filter(|(_, kind, _)| matches!(kind, 0x02 | 0x82));
+    texts
+        .map(|(_, kind, payload)| (*kind, payload.clone()))
+        .collect()
+}
+
+/// A text before a move is told by the name of the move. Where the move is
+/// gone, no other text becomes one.
+#[test]
+fn a_variation_that_goes_takes_only_its_own_remarks() {
+    for (variation, gone) in [
+        ("(3. Bc4 Nf6 {before Ng5} 4. Ng5) ", "before Ng5"),
+        ("(3. Bc4 Bc5 (3... d6 4. c3) {bef b4} 4. b4) ", "bef b4"),
+    ] {
+        for drops_tags in [false, true] {
+            let edited = stored_and_edited(WITH_BEFORE, |text| {
+                let text = replaced(text, variation, "");
+                if drops_tags {
+                    without_told(&text)
+                } else {
+                    text
+                }
+            });
+            let mut expected = texts_of(&edited.old);
+            expected.retain(|(_, payload)| !payload.ends_with(gone.as_bytes()));
+            assert_eq!(texts_of(&edited.new), expected, "{}", edited.after);
+        }
+    }
+}
+
+/// A new comment leaves the stored one beside it as it is.
+#[test]
+fn a_comment_in_front_of_a_text_before_a_move_is_about_the_move_before() {
+    let edited = stored_and_edited(WITH_BEFORE, |text| {
+        let text = replaced(text, "{[%cblang de] Jetzt", "{new} {[%cblang de] Jetzt");
+        replaced(&text, "{bef b4}", "{also new} {bef b4}")
+    });
+    let new: Vec<_> = edited
+        .new
+        .iter()
+        .filter(|remark| !edited.old.contains(remark))
+        .collect();
+    let texts: Vec<_> = new
+        .iter()
+        .map(|(_, kind, payload)| (*kind, payload[1], &payload[2..]))
+        .collect();
+    assert_eq!(
+        texts,
+        [(0x02, 42, &b"new"[..]), (0x02, 42, b"also new")],
+        "{}",
+        edited.after
+    );
+    assert!(edited.old.iter().all(|remark| edited.new.contains(remark)));
+}
+
+/// Without the tags an edited text before a move is found by its words.
+#[test]
+fn an_edited_text_before_a_move_keeps_place_and_language_without_tags() {
+    for (old_word, new_word) in [
+        ("bef b4", "before b4"),
+        ("Ng5} 4.", "it} 4."),
+        ("before Ng5", "before Ng5!"),
+        ("[%cblang de] Jetzt hat", "[%cblang de] Nun hat"),
+        ("quiet developing", "quieter"),
+    ] {
+        let edited = stored_and_edited(WITH_BEFORE, |text| {
+            without_told(&replaced(text, old_word, new_word))
+        });
+        let heads = |remarks: &[Remark]| -> Vec<_> {
+            let head = |(position, kind, payload): &Remark| (*position, *kind, payload[1]);
+            remarks.iter().map(head).collect()
+        };
+        assert_eq!(heads(&edited.old), heads(&edited.new), "{}", edited.after);
+    }
+}
+
+/// A name is for the move that it was given for, though another one has it.
+#[test]
+fn a_new_move_of_the_same_name_has_no_text_before_it() {
+    let game = "1. e4 e5 {[%cbpre 1] the usual move} 2. Nf3 Nc6 *";
+    for drops_tags in [false, true] {
+        let edited = stored_and_edited(game, |text| {
+            let text = replaced(text, "1. e4 e5 ", "1. e4 e5 (1... c5 {sharp} 2. Nf3 d6) ");
+            if drops_tags {
+                without_told(&text)
+            } else {
+                text
+            }
+        });
+        let kinds: Vec<_> = edited
+            .new
+            .iter()
+            .map(|(_, kind, payload)| (*kind, &payload[2..]))
+            .collect();
+        let sharp = (0x02, &b"sharp"[..]);
+        assert!(
+            kinds.contains(&sharp) && kinds.contains(&(0x82, b"the usual move")),
+            "{}",
+            edited.after
+        );
+    }
+    // Who names a move means it.
+    let edited = stored_and_edited("1. e4 e5 {a usual move} 2. Nf3 Nc6 *", |text| {
+        format!("[CbhBefore \"2.Nf3\"]\n{text}")
+    });
+    assert_eq!(edited.new[0].1, 0x82, "{}", edited.after);
+}
+
+/// A variation that becomes the main line keeps the text at its begin.
+#[test]
+fn a_promoted_variation_keeps_the_text_before_it() {
+    let game = "[CbhLang \"en\"] 1. e4 {[%cbpre 1] open} e5 2. Nf3 Nc6 3. Bb5 \
+        ({a good alternative} 3. Bc4 Bc5) 3... a6 *";
+    let edited = stored_and_edited(game, |text| {
+        replaced(
+            text,
+            "3. Bb5 ({a good alternative} 3. Bc4 Bc5) 3... a6",
+            "{a good alternative} 3. Bc4 (3. Bb5 a6) 3... Bc5",
+        )
+    });
+    assert_eq!(
+        texts_of(&edited.old),
+        texts_of(&edited.new),
+        "{}",
+        edited.after
+    );
 }

@@ -74,7 +74,7 @@ pub struct Game {
 
 /// What a text leaves open of the remarks of its game. If it is an edited text
 /// of a stored game, that stays as it was.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Open {
     /// The language of texts that do not name theirs; until that is known they
     /// are in none.
@@ -83,6 +83,9 @@ pub struct Open {
     pub lead: bool,
     /// Whether texts after a ply may be about the next one.
     pub places: bool,
+    /// Plies before which a text stands by their name only, which another ply
+    /// may have too.
+    pub named: Vec<PlyId>,
 }
 
 impl Game {

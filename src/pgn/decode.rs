@@ -149,7 +149,9 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
     let unequal = moves.leniency.unequal.take();
     let fronts = moves.fronts;
     let names = std::mem::take(&mut remarks.names);
-    game.open.places |= settle((&game.tree, &game.start), names, fronts, &mut remarks);
+    let settled = settle((&game.tree, &game.start), names, fronts, &mut remarks);
+    game.open.places |= settled.has_stale_names;
+    game.open.named = settled.named;
     ensure_few(&remarks, 0, lexer, place)?;
     remarks.move_into(&mut game.annotations);
     game.headers.medals |= tags::medals_of(&game.annotations);

@@ -5,7 +5,7 @@
 //! | before the first move of the game | about the game |
 //! | before the first move of a variation | before that move |
 //! | anywhere else | after the move that it follows |
-//! | before a move that the tag `CbhBefore` names | before that move |
+//! | right before a move that the tag `CbhBefore` names | before that move |
 //! | beginning with `[%cbpre 1]` | before the move that follows |
 //!
 //! What a comment says behind a `[%cbpre 1]` is a comment of its own: programs
@@ -85,6 +85,12 @@ fn without_flag(comment: &str) -> Option<&str> {
     let operand = comment.trim_start().strip_prefix(FLAG)?;
     let (operand, rest) = operand.split_once(']')?;
     (operand.is_empty() || operand.starts_with(char::is_whitespace)).then_some(rest)
+}
+
+/// Whether a comment is more than commands.
+pub(super) fn has_text(comment: &str) -> bool {
+    let read = command::read(&plain(comment), Style::default());
+    !read.texts.is_empty()
 }
 
 /// What a comment begins with that stands before the next move.

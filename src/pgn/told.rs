@@ -5,17 +5,18 @@
 //! |---|---|
 //! | `CbhLang "en"` | the language of texts that do not name theirs |
 //! | `CbhLead "64"` | the lead of texts that do not name theirs |
-//! | `CbhBefore "12.Nf3 17...Be7"` | texts in front of these moves are about them, not about the moves before |
+//! | `CbhBefore "12.Nf3 17...Be7"` | the text right in front of each of these moves is about it, not about the move before |
 //!
 //! A move is named by its number and notation. Programs that move comments
 //! leave the tags as they are, and readers show no tag among the moves. Where
 //! the move before has a text of its own, a reader would join both: there the
-//! text itself says what it is about, as `[%cbpre 1]`.
+//! text itself says what it is about, as `[%cbpre 1]`; so do several texts in
+//! front of one move.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use super::remarks::{Remarks, Subject, is_flagged_before};
+use super::remarks::{Remarks, Subject, has_text, is_flagged_before};
 use crate::game::{Annotation, Game, MAX_REMARKS, MoveTree, Nation, PlyId, Start};
 
 /// Scid takes no tag of more than 235 bytes, name and value.
@@ -73,12 +74,14 @@ impl Told {
 }
 
 /// The moves to be named, and their plies: those in the middle of a line with
-/// a text before them and none after the ply before. A name counts for all
+/// one text before them and none after the ply before. A name counts for all
 /// moves of that name, so none is given that would take the texts of others.
 fn named_plies(game: &Game) -> (String, HashSet<PlyId>) {
-    let (mut with_text, mut followed) = (HashSet::new(), HashSet::new());
+    let (mut with_text, mut with_texts, mut followed) =
+        (HashSet::new(), HashSet::new(), HashSet::new());
     for (ply, remark) in game.annotations.iter() {
         match remark {
+            Annotation::TextBefore(_) if with_text.contains(&ply) => with_texts.insert(ply),
             Annotation::TextBefore(_) => with_text.insert(ply),
             Annotation::TextAfter(_) => followed.insert(ply),
             _ => false,
@@ -99,7 +102,7 @@ fn named_plies(game: &Game) -> (String, HashSet<PlyId>) {
         }
         if followed.contains(&parent) {
             taken.extend(name_of(tree, &numbers, at));
-        } else if with_text.contains(&at) {
+        } else if with_text.contains(&at) && !with_texts.contains(&at) {
             plies.extend(name_of(tree, &numbers, at).map(|name| (name, at)));
         }
     }
@@ -203,65 +206,67 @@ impl Names {
         self.0.is_empty()
     }
 
-    /// The plies of these names, which are taken out. A name that no move of the game has is one
-    /// whose notation was edited: it counts for a move of the same number with
-    /// comments in front, if there is but one.
-    fn plies(&mut self, tree: &MoveTree, start: &Start, fronts: &[Front<'_>]) -> HashSet<PlyId> {
+    /// The plies of these names, which are taken out.
+    fn plies(&mut self, tree: &MoveTree, start: &Start) -> HashSet<PlyId> {
         let numbers = half_moves(tree, start);
         let plies = (1..=tree.len()).filter_map(|index| tree.place(index));
         let with_names = plies.filter_map(|ply| Some((ply, name_of(tree, &numbers, ply)?)));
-        let known: Vec<(PlyId, Name)> = with_names
-            .filter(|(_, name)| self.0.contains(name))
-            .collect();
-        let mut named = HashSet::new();
-        for (ply, name) in known {
+        let (named, found): (HashSet<PlyId>, Vec<Name>) =
+            with_names.filter(|(_, name)| self.0.contains(name)).unzip();
+        for name in found {
             self.0.remove(&name);
-            named.insert(ply);
-        }
-        let mut others: HashMap<u32, Vec<PlyId>> = HashMap::new();
-        for next in fronts.iter().map(|front| front.next) {
-            if let Some(number) = numbers.get(next.index()).filter(|_| !named.contains(&next)) {
-                others.entry(*number).or_default().push(next);
-            }
-        }
-        for name in &self.0 {
-            if let Some([only]) = others.get(&name.half_move).map(Vec::as_slice) {
-                named.insert(*only);
-            }
         }
         named
     }
 }
 
-/// Gives comments to the ply that they follow, or to the next one if that is
-/// named, up to more remarks than a game may have. Whether no move of the game
-/// has one of the names.
+/// Gives comments to the ply that they follow; the last one with a text to
+/// the next ply, if that is named. More remarks than a game may have are not
+/// read.
 pub(super) fn settle(
     (tree, start): (&MoveTree, &Start),
     mut names: Names,
     fronts: Vec<Front<'_>>,
     remarks: &mut Remarks,
-) -> bool {
-    if fronts.is_empty() {
-        return false;
+) -> Settled {
+    let mut settled = Settled::default();
+    if names.is_empty() {
+        return settled;
     }
-    let named = names.plies(tree, start, &fronts);
+    let named = names.plies(tree, start);
     for front in fronts {
         let Front { after, next, .. } = front;
-        let is_named = named.contains(&next);
-        for comment in front.comments {
+        let is_text = |comment: &Cow<'_, str>| !is_flagged_before(comment) && has_text(comment);
+        let last = named
+            .contains(&next)
+            .then(|| front.comments.iter().rposition(is_text));
+        let last = last.flatten();
+        if last.is_some() {
+            settled.named.push(next);
+        }
+        for (at, comment) in front.comments.into_iter().enumerate() {
             let subject = if is_flagged_before(&comment) {
                 Subject::Before(next)
-            } else if is_named {
+            } else if last == Some(at) {
                 Subject::Named { after, next }
             } else {
                 Subject::After(after)
             };
             remarks.annotate(&comment, subject);
             if remarks.are_too_many() {
-                return true;
+                return settled;
             }
         }
     }
-    !names.is_empty()
+    settled.has_stale_names = !names.is_empty();
+    settled
+}
+
+/// What became of the names of `CbhBefore`.
+#[derive(Debug, Default)]
+pub(super) struct Settled {
+    /// The plies that got a text by their names.
+    pub(super) named: Vec<PlyId>,
+    /// Whether no move of the game has one of the names.
+    pub(super) has_stale_names: bool,
 }

@@ -163,10 +163,19 @@ fn a_tag_names_the_moves_that_texts_in_front_are_about() {
             "1. e4 {[%cbpre 1] a} (1. d4 {b} e5) e5 *",
             "1. e4 (1. d4 {b} 1... e5) {[%cbpre 1] a} 1... e5 *",
         ),
-        // The move was edited, and its text is still about it.
+        // A name without its move is for no other.
         (
             "[CbhBefore \"1...e5\"] 1. e4 {a} e6 2. d4 {b} d5 *",
-            "[CbhBefore \"1...e6\"]  1. e4 {a} 1... e6 2. d4 {b} 2... d5 *",
+            "1. e4 {a} 1... e6 2. d4 {b} 2... d5 *",
+        ),
+        // It is for the last text.
+        (
+            "[CbhBefore \"1...e5\"] 1. e4 {new} {[%cblang de] a} e5 *",
+            "1. e4 {new} {[%cbpre 1] [%cblang de] a} 1... e5 *",
+        ),
+        (
+            "[CbhBefore \"1...e5\"] 1. e4 {a} {[%csl Ge4]} e5 *",
+            "[CbhBefore \"1...e5\"]  1. e4 {[%csl Ge4]} {a} 1... e5 *",
         ),
         (
             "[CbhBefore \"7.Ra5 e9 7\"] 1. e4 {a} e6 *",
@@ -174,7 +183,7 @@ fn a_tag_names_the_moves_that_texts_in_front_are_about() {
         ),
         (
             "[CbhBefore \"1...e5\"] 1. e4 {[%cblang de] a} {[%cbpre 1] [%cblang en] b} e5 {x} *",
-            "[CbhBefore \"1...e5\"]  1. e4 {[%cblang de] a} {[%cblang en] b} 1... e5 {x} *",
+            "1. e4 {[%cbpre 1] [%cblang de] a} {[%cbpre 1] [%cblang en] b} 1... e5 {x} *",
         ),
     ] {
         assert_eq!(with_tags(text), expected, "{text}");

@@ -513,6 +513,7 @@ impl Tags<'_> {
             language: language.is_none(),
             lead: lead.is_none(),
             places: names.is_none(),
+            named: Vec::new(),
         })
     }
 
