@@ -5,6 +5,9 @@
 //! Each answer is a whole one — a game, a stretch of records, all names — so
 //! that the cost of asking through a trait does not count.
 
+mod archived;
+mod family;
+
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -12,12 +15,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+pub use self::archived::{open_any, open_archived};
+pub use self::family::Family;
 use crate::cbh::{
     self, CodePage, Crossref, Decoded, EntityKind, EntityNames, Entry, Error, GameId, GameMention,
     Grouping, GuidingText, Listed, Options, Summary,
 };
 use crate::cbh2;
 use crate::game::Defect;
+use crate::storage::Tree;
 
 /// A base of games, to be read. Any number of threads read at once.
 ///
@@ -25,8 +31,19 @@ use crate::game::Defect;
 /// [`cbh::Database`]. Its errors are [`Error::Io`] and, where a number is
 /// given, [`Error::NotUsed`].
 pub trait Base: fmt::Debug + Send + Sync {
-    /// Its files.
-    fn files(&self) -> Files<'_>;
+    /// Where its files lie.
+    fn location(&self) -> Location<'_>;
+
+    /// Its files, as they are now.
+    fn files(&self) -> Vec<File>;
+
+    /// The name, for people, of the file with this extension that a defect is
+    /// about, without the extension: that of the base, or of the archive it
+    /// lies in.
+    fn name_for(&self, extension: &str) -> String;
+
+    /// What to say of the format, where it is young.
+    fn advice(&self) -> Option<&'static str>;
 
     /// Number of records; games and texts are numbered from 1 to here.
     fn last_id(&self) -> u32;
@@ -99,20 +116,17 @@ pub trait Base: fmt::Debug + Send + Sync {
     fn crossref(&self, grouping: Grouping) -> Result<Arc<Crossref>, Error>;
 }
 
-/// The files of a base.
+/// Where the files of a base lie.
 #[derive(Clone, Debug)]
-pub struct Files<'b> {
-    /// The folder they lie in.
+pub struct Location<'b> {
+    /// The folder; an archive if they lie in one.
     pub directory: &'b Path,
     /// The name they share, for people.
     pub name: Cow<'b, str>,
-    /// Those that cbfs reads, the file of headers first, whether they are
-    /// there or not.
-    pub all: Vec<File>,
     /// Where the pictures of texts are said to lie.
     pub media_folders: &'b [PathBuf],
-    /// What to say of the format, where it is young.
-    pub advice: Option<&'static str>,
+    /// The inside of the archive.
+    pub archive: Option<&'b Arc<dyn Tree>>,
 }
 
 /// A file of a base.
@@ -130,24 +144,22 @@ pub struct File {
     pub is_rare: bool,
 }
 
-impl Files<'_> {
-    /// Where the file of this extension lies or would lie; that of headers for
-    /// an extension that none has.
-    pub fn path(&self, extension: &str) -> PathBuf {
-        let mut files = self.all.iter();
-        let file = files.find(|file| file.extension.eq_ignore_ascii_case(extension));
-        let file = file.or(self.all.first());
-        file.map_or(self.directory, |file| &file.path).to_path_buf()
-    }
+/// Where the file of this extension lies or would lie; that of headers, the
+/// first, for an extension that none has.
+pub fn path_of<'f>(files: &'f [File], extension: &str) -> &'f Path {
+    let mut all = files.iter();
+    let file = all.find(|file| file.extension.eq_ignore_ascii_case(extension));
+    file.or(files.first())
+        .map_or(Path::new(""), |file| &file.path)
+}
 
-    /// The extension that a path has, as the files of the base do; that of
-    /// headers for others.
-    pub fn extension_of(&self, path: &Path) -> &'static str {
-        let extension = path.extension().unwrap_or_default();
-        let mut files = self.all.iter();
-        let file = files.find(|file| extension.eq_ignore_ascii_case(file.extension));
-        file.or(self.all.first()).map_or("", |file| file.extension)
-    }
+/// The extension that a path has, as the files of the base do; that of headers
+/// for others.
+pub fn extension_of(files: &[File], path: &Path) -> &'static str {
+    let extension = path.extension().unwrap_or_default();
+    let mut all = files.iter();
+    let file = all.find(|file| extension.eq_ignore_ascii_case(file.extension));
+    file.or(files.first()).map_or("", |file| file.extension)
 }
 
 /// What is said of bases in the newer format.
@@ -170,6 +182,20 @@ pub fn open(path: &Path, options: &Options) -> Result<Box<dyn Base>, Error> {
 /// The methods that both formats have under the same name.
 macro_rules! same_in_both {
     () => {
+        fn location(&self) -> Location<'_> {
+            let family = self.family();
+            Location {
+                directory: family.directory(),
+                name: family.name(),
+                media_folders: family.media_folders(),
+                archive: family.tree(),
+            }
+        }
+
+        fn name_for(&self, extension: &str) -> String {
+            self.family().name_for(extension)
+        }
+
         fn last_id(&self) -> u32 {
             self.last_id()
         }
@@ -266,24 +292,21 @@ macro_rules! same_in_both {
 }
 
 impl Base for cbh::Database {
-    fn files(&self) -> Files<'_> {
+    fn files(&self) -> Vec<File> {
         let family = self.family();
         let kinds = cbh::FileKind::ALL.into_iter();
-        Files {
-            directory: family.directory(),
-            name: family.name(),
-            all: kinds
-                .map(|kind| File {
-                    holds: kind.holds(),
-                    extension: kind.extension(),
-                    path: family.default_path(kind),
-                    bytes: family.length_and_time(kind).map(|(bytes, _)| bytes),
-                    is_rare: kind == cbh::FileKind::TopGames,
-                })
-                .collect(),
-            media_folders: family.media_folders(),
-            advice: None,
-        }
+        let file = |kind: cbh::FileKind| File {
+            holds: kind.holds(),
+            extension: kind.extension(),
+            path: family.default_path(kind),
+            bytes: family.length_and_time(kind).map(|(bytes, _)| bytes),
+            is_rare: kind == cbh::FileKind::TopGames,
+        };
+        kinds.map(file).collect()
+    }
+
+    fn advice(&self) -> Option<&'static str> {
+        None
     }
 
     fn versions(&self) -> Vec<(&'static str, u32)> {
@@ -308,24 +331,21 @@ impl Base for cbh::Database {
 }
 
 impl Base for cbh2::Database {
-    fn files(&self) -> Files<'_> {
+    fn files(&self) -> Vec<File> {
         let family = self.family();
         let kinds = cbh2::FileKind::ALL.into_iter();
-        Files {
-            directory: family.directory(),
-            name: family.name(),
-            all: kinds
-                .map(|kind| File {
-                    holds: kind.holds(),
-                    extension: kind.extension(),
-                    path: family.default_path(kind),
-                    bytes: family.length(kind),
-                    is_rare: false,
-                })
-                .collect(),
-            media_folders: family.media_folders(),
-            advice: Some(YOUNG),
-        }
+        let file = |kind: cbh2::FileKind| File {
+            holds: kind.holds(),
+            extension: kind.extension(),
+            path: family.default_path(kind),
+            bytes: family.length_and_time(kind).map(|(bytes, _)| bytes),
+            is_rare: false,
+        };
+        kinds.map(file).collect()
+    }
+
+    fn advice(&self) -> Option<&'static str> {
+        Some(YOUNG)
     }
 
     fn versions(&self) -> Vec<(&'static str, u32)> {

@@ -34,7 +34,7 @@
 //! | `book` | `game`, `bytes`, `storage` |
 //! | `openings` | `pgn`, `game` |
 //! | `import` | `openings`, `pgn`, `cbh`, `game`, `escape` |
-//! | `base` | `cbh2`, `cbh`, `game` |
+//! | `base` | `archive`, `cbh2`, `cbh`, `game`, `storage` |
 //! | `vfs` | `import`, `base`, `pgn`, `cbh`, `cbh2`, `book`, `archive`, `game`, `storage`, `html`, `escape` |
 //! | `fuse` | `vfs` |
 //! | `cli` | `fuse`, `vfs`, `import`, `base`, `cbh2`, `cbh`, `pgn`, `book`, `archive`, `game`, `escape` |

@@ -22,9 +22,10 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use cbfs::archive::{Archive, BlockCache, Error, Member, Options, Password, unpack};
+use cbfs::base::open_archived;
 use cbfs::cbh::{self, Decoded, GameId, GuidingText};
 use cbfs::storage::{ReadBuffer, Tree};
-use cbfs::vfs::{DatabaseSource, Folder, Vfs, open_archived};
+use cbfs::vfs::{DatabaseSource, Folder, Vfs};
 use common::command::{CBFS, cbfs, files_in, said, succeeds};
 use common::mounted::Mount;
 
@@ -550,6 +551,18 @@ fn a_base_in_an_archive_is_mounted_as_if_it_lay_on_disk() {
         let written = fs::write(packed.path("games/000001.pgn"), "x").unwrap_err();
         assert!(written.raw_os_error().is_some());
     }
+}
+
+#[test]
+fn a_base_in_an_archive_is_shown_without_private_tags_too() {
+    let texts = [false, true].map(|is_clean| {
+        let source = DatabaseSource::new(&fixture("sample.cbv"), cbh::Options::default(), None);
+        let source = Box::new(source.clean(is_clean));
+        let mount = Mount::new(Vfs::open(source, &cbfs::vfs::Options::default()).unwrap());
+        mount.shell("cat games/*.pgn")
+    });
+    let private = |text: &String| text.contains("[Cbh") || text.contains("[%cb");
+    assert_eq!(texts.each_ref().map(private), [true, false]);
 }
 
 #[test]

@@ -24,6 +24,11 @@ use cbfs::cbh::{
 use cbfs::cbh2;
 use proptest::prelude::*;
 
+use cbfs::archive::{Input, pack};
+use cbfs::storage::DiskFile;
+use cbfs::vfs::{Folder, Vfs};
+use common::command::files_in;
+use common::mounted::Mount;
 use common::{fixture, text_of};
 
 const FILES: [&str; 4] = ["2cbh", "2cbg", "2cba", "2lid"];
@@ -163,6 +168,99 @@ fn files_behind_links_are_not_opened() {
     std::os::unix::fs::symlink(mixed().with_extension("2cbg"), path.with_extension("2cbg"))
         .unwrap();
     assert!(cbh2::Database::open(&path, &Options::default()).is_err());
+}
+
+/// What a mount shows, but for `.cbfs/`.
+fn shown(mount: &Mount) -> BTreeMap<String, Vec<u8>> {
+    let mut files = files_in(&mount.path(""));
+    files.retain(|path, _| !path.starts_with(".cbfs/"));
+    files
+}
+
+#[test]
+fn a_mounted_base_shows_what_its_older_form_shows() {
+    let [newer, older] = ["2cbh/sample/sample.2cbh", "cbh/sample/sample.cbh"].map(fixture);
+    let [newer, older] = [newer, older].map(|path| Mount::of_base(&path));
+    let [shown_newer, mut shown_older] = [&newer, &older].map(shown);
+    // Its pictures lie in a folder that the other has no copy of.
+    shown_older.retain(|path, _| !path.starts_with("texts/media/"));
+    assert!(shown_newer.len() > 100, "{}", shown_newer.len());
+    assert!(shown_newer.keys().eq(shown_older.keys()));
+    for (path, bytes) in &shown_newer {
+        assert_eq!(
+            String::from_utf8_lossy(bytes),
+            String::from_utf8_lossy(&shown_older[path]),
+            "{path}"
+        );
+    }
+    assert_eq!(newer.shell("ls"), older.shell("ls"));
+    let status = fs::read_to_string(newer.path(".cbfs/status")).unwrap();
+    for said in ["a base in the 2CBH format is only read", "please report"] {
+        assert!(status.contains(said), "{said}: {status}");
+    }
+    assert!(fs::write(newer.path("games/000001.pgn"), "x").is_err());
+}
+
+#[test]
+fn a_mounted_base_that_changes_is_shown_as_it_is_now() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = copy_with(
+        directory.path(),
+        "2cba",
+        &fs::read(mixed().with_extension("2cba")).unwrap(),
+    );
+    let mount = Mount::of_base(&path);
+    let count = |mount: &Mount| mount.shell("cat games/*.pgn | grep -c '^.Event '");
+    let before = count(&mount);
+    mount.soon_prints("cat .cbfs/defects.txt | wc -l", "0");
+    let headers = fs::read(&path).unwrap();
+    fs::write(&path, &headers[..headers.len() - 192]).unwrap();
+    mount.soon_prints("test -s .cbfs/defects.txt && echo told", "told");
+    assert_ne!(count(&mount), before);
+}
+
+#[test]
+fn a_folder_and_an_archive_show_the_bases_of_both_formats() {
+    let folder = tempfile::tempdir().unwrap();
+    for format in ["2cbh", "cbh"] {
+        for file in fs::read_dir(fixture(&format!("{format}/sample"))).unwrap() {
+            let from = file.unwrap().path();
+            if from.is_file() {
+                fs::copy(&from, folder.path().join(from.file_name().unwrap())).unwrap();
+            }
+        }
+    }
+    let members: Vec<(String, DiskFile)> = FILES
+        .iter()
+        .map(|extension| {
+            let file = DiskFile::open(&mixed().with_extension(extension)).unwrap();
+            (format!("mixed.{extension}"), file)
+        })
+        .collect();
+    let inputs: Vec<Input<'_>> = members
+        .iter()
+        .map(|(path, file)| Input {
+            path: path.clone(),
+            file,
+            modified: None,
+        })
+        .collect();
+    let archive = folder.path().join("packed.cbv");
+    let options = cbfs::archive::Options::default();
+    pack(&archive, &inputs, &options, &mut |_| true, &|| Ok(())).unwrap();
+    let shelf = Folder::new(folder.path(), Options::default(), None);
+    let vfs = Vfs::shelf(shelf, &cbfs::vfs::Options::default()).unwrap();
+    let mount = Mount::new(vfs);
+    assert_eq!(mount.shell("ls"), "packed\nsample\nsample.2cbh");
+    let games = |name: &str| fs::read_to_string(mount.path(name).join("pgn/all.pgn")).unwrap();
+    assert_eq!(games("sample"), games("sample.2cbh"));
+    let on_disk = Mount::of_base(&mixed());
+    assert_eq!(
+        games("packed"),
+        fs::read_to_string(on_disk.path("pgn/all.pgn")).unwrap()
+    );
+    let status = fs::read_to_string(mount.path("packed/.cbfs/status")).unwrap();
+    assert!(status.contains("an archive is only read"), "{status}");
 }
 
 #[test]

@@ -245,32 +245,13 @@ impl Family {
     }
 
     /// The base in `tree`, which lies at `path` and is only read: the inside of
-    /// an archive. There must be one and no other.
+    /// an archive; `headers` is its `.cbh`.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] if there is none, or several; [`Error::Missing`]
-    /// if a required file is absent.
-    pub fn inside(path: &Path, tree: Arc<dyn Tree>) -> Result<Family, Error> {
-        let names = tree.names();
-        let of = |kind: &str| {
-            let is_it = |name: &&OsString| split_name(Path::new(name)).1 == kind;
-            names.iter().filter(is_it).collect::<Vec<_>>()
-        };
-        let headers = of(FileKind::Headers.extension());
-        let [only] = &headers[..] else {
-            let what = match headers.len() {
-                0 if !of("2cbh").is_empty() => {
-                    "holds a base in the 2CBH format of ChessBase 17; unpack it with `cbfs unpack`"
-                        .to_owned()
-                }
-                0 => "holds no ChessBase base; `cbfs unpack` takes out what it holds".to_owned(),
-                many => format!("holds {many} bases; unpack it with `cbfs unpack` and name one"),
-            };
-            return Err(unsupported(path, &what));
-        };
-        let headers = path.join(only);
-        let mut family = Family::among(&headers, names)?;
+    /// [`Error::Missing`] if a required file is absent.
+    pub fn inside(path: &Path, headers: &OsStr, tree: Arc<dyn Tree>) -> Result<Family, Error> {
+        let mut family = Family::among(&path.join(headers), tree.names())?;
         family.inside = Some(tree);
         Ok(family)
     }

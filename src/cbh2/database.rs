@@ -72,7 +72,8 @@ impl Database {
     /// Bytes of all files of the base together, as they are now.
     pub fn size_on_disk(&self) -> u64 {
         let kinds = FileKind::ALL.into_iter();
-        kinds.filter_map(|kind| self.family.length(kind)).sum()
+        let all = kinds.filter_map(|kind| self.family.length_and_time(kind));
+        all.map(|(bytes, _)| bytes).sum()
     }
 
     /// What is wrong with the base as a whole.

@@ -4,9 +4,11 @@ use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::cbh::{Error, resolved};
-use crate::storage::{folder_of, is_same_stem, join_name, names_in, split_name};
+use crate::storage::{Tree, folder_of, is_same_stem, join_name, names_in, split_name};
 
 /// A file of the set, by what it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +72,8 @@ pub struct Family {
     stem: OsString,
     paths: [Option<PathBuf>; FileKind::ALL.len()],
     media_folders: Vec<PathBuf>,
+    /// What the files lie in, if that is an archive.
+    inside: Option<Arc<dyn Tree>>,
 }
 
 impl Family {
@@ -105,6 +109,18 @@ impl Family {
         Family::among(path, names)
     }
 
+    /// The base in `tree`, the inside of the archive at `path`; `headers` is
+    /// its `.2cbh`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Missing`] if a required file is absent.
+    pub fn inside(path: &Path, headers: &OsStr, tree: Arc<dyn Tree>) -> Result<Family, Error> {
+        let mut family = Family::among(&path.join(headers), tree.names())?;
+        family.inside = Some(tree);
+        Ok(family)
+    }
+
     /// As [`locate`](Family::locate), in a folder that has files of these
     /// names.
     fn among(path: &Path, names: impl IntoIterator<Item = OsString>) -> Result<Family, Error> {
@@ -113,6 +129,7 @@ impl Family {
             directory: folder_of(path).to_path_buf(),
             paths: [const { None }; FileKind::ALL.len()],
             media_folders: Vec::new(),
+            inside: None,
             stem,
         };
         let of_stem = |name: OsString| {
@@ -168,9 +185,33 @@ impl Family {
         self.path(kind).map_or_else(usual, Path::to_path_buf)
     }
 
-    /// Bytes of this file as it is now; `None` if the base has none.
-    pub fn length(&self, kind: FileKind) -> Option<u64> {
-        Some(fs::metadata(self.path(kind)?).ok()?.len())
+    /// Length of a file of the base, and when it was last changed; `None` if it
+    /// has none.
+    pub fn length_and_time(&self, kind: FileKind) -> Option<(u64, SystemTime)> {
+        let path = self.path(kind)?;
+        let Some(tree) = &self.inside else {
+            let stat = fs::metadata(path).ok()?;
+            return Some((stat.len(), stat.modified().ok()?));
+        };
+        let stamp = tree.stamp(path.file_name()?).ok()??;
+        let seconds = u64::try_from(stamp.modified.0).unwrap_or(0);
+        let modified = UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
+        Some((stamp.len, modified.unwrap_or(UNIX_EPOCH)))
+    }
+
+    /// What the files lie in, if that is no folder on disk.
+    pub fn tree(&self) -> Option<&Arc<dyn Tree>> {
+        self.inside.as_ref()
+    }
+
+    /// The name, for people, of the file with this extension, without the
+    /// extension: that of the base, or of the archive it lies in.
+    pub fn name_for(&self, extension: &str) -> String {
+        let outer = split_name(&self.directory);
+        match &self.inside {
+            Some(_) if outer.1 == extension => outer.0.to_string_lossy().into_owned(),
+            _ => self.name().into_owned(),
+        }
     }
 
     /// Where the pictures of texts are said to lie, if anything is there.

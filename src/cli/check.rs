@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use super::password::PasswordFile;
 use super::{Failure, archive, book, progress};
 use crate::archive::{Member, has_name_of_one};
-use crate::base::{Base, Files};
+use crate::base::{self, Base, Family, File, path_of};
 use crate::book::walk::DEFAULT_POSITIONS;
-use crate::cbh::{self, ChangeError, Database, Family, OpenBase, SaveError};
+use crate::cbh::{self, ChangeError, OpenBase, SaveError};
 use crate::cbh2;
 use crate::escape::Escaped;
 use crate::game::Defect;
@@ -107,9 +107,9 @@ fn check_archive(args: &Args, quiet: bool) -> Result<(), Failure> {
     examined.map_err(|error| not_checked(Failure::about(&args.source, error)))?;
     // What is wrong with the table was told already.
     let family = Family::inside(archive.path(), archive.root());
-    let opened = family.and_then(|family| Database::open_family(family, &cbh::Options::default()));
+    let opened = family.and_then(|family| family.open(&cbh::Options::default(), Vec::new()));
     let checked = match opened {
-        Ok(database) => check(&database, &mut out, quiet),
+        Ok(database) => check(database.as_ref(), &mut out, quiet),
         Err(error) => Err(not_checked(Failure::new(error))),
     };
     match checked {
@@ -139,8 +139,7 @@ fn open(
                 args.source.display()
             )));
         }
-        let database = cbh2::Database::open(&args.source, &options);
-        return Ok(database.map(|database| Box::new(database) as Box<dyn Base>));
+        return Ok(base::open(&args.source, &options));
     }
     if args.repair {
         repair(args, out, quiet)?;
@@ -161,7 +160,7 @@ fn check(database: &dyn Base, out: &mut impl Write, quiet: bool) -> Result<u64, 
     let checked = database.check(&|records| bar.inc(records), &mut |defect| {
         found += 1;
         if written.is_ok() {
-            written = bar.suspend(|| write_defect(out, &files, &defect));
+            written = bar.suspend(|| write_defect(out, database, &files, &defect));
         }
     });
     bar.finish_and_clear();
@@ -177,20 +176,26 @@ fn check(database: &dyn Base, out: &mut impl Write, quiet: bool) -> Result<u64, 
     checked.map_err(not_checked)?;
     if !quiet {
         let records = database.last_id();
-        let base = files.path("");
+        let base = path_of(&files, "");
         let line = format_args!("{}: {summary} ({records} records)", base.display());
         writeln!(out, "{}", Escaped(line)).map_err(output)?;
     }
     Ok(found)
 }
 
-fn write_defect(out: &mut impl Write, files: &Files<'_>, defect: &Defect) -> io::Result<()> {
+fn write_defect(
+    out: &mut impl Write,
+    base: &dyn Base,
+    files: &[File],
+    defect: &Defect,
+) -> io::Result<()> {
     let Defect { file, offset, what } = defect;
-    let is_known = files.all.iter().any(|of| of.extension == *file);
-    let path = if !is_known && has_name_of_one(files.directory) {
-        files.directory.to_path_buf()
+    let is_known = files.iter().any(|of| of.extension == *file);
+    let directory = base.location().directory;
+    let path = if !is_known && has_name_of_one(directory) {
+        directory
     } else {
-        files.path(file)
+        path_of(files, file)
     };
     let line = format_args!("{} at {offset:#x}: {what}", path.display());
     writeln!(out, "{}", Escaped(line))?;
@@ -208,13 +213,13 @@ fn repair(args: &Args, out: &mut impl Write, quiet: bool) -> Result<(), Failure>
     let base = OpenBase::to_change(&args.source, &options, "cbfs check --repair");
     let base = base.map_err(failed)?;
     let bar = progress::bar(base.database.last_id(), quiet);
-    let files = base.database.files();
+    let files = Base::files(&base.database);
     let mut written = Ok(());
     let mended = cbh::repair(&base, &|records| bar.inc(records), &mut |defect| {
         if written.is_ok() {
             written = bar.suspend(|| {
                 write!(out, "mended: ")?;
-                write_defect(out, &files, &defect)
+                write_defect(out, &base.database, &files, &defect)
             });
         }
     });

@@ -18,12 +18,10 @@ use super::options::parse_code_page;
 use super::password::PasswordFile;
 use super::{Failure, archive, book, progress, signals};
 use crate::archive::{Options, has_name_of_one};
-use crate::base::Base;
+use crate::base::{Base, open_any};
 use crate::book::walk::DEFAULT_POSITIONS;
 use crate::cbh::{self, CodePage, Decoded, GameId, RecordKind};
-use crate::cbh2;
 use crate::pgn::{self, Permit};
-use crate::vfs::open_base;
 
 /// Records rendered at a time by one core.
 const STRETCH: u32 = 256;
@@ -107,12 +105,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     } else {
         Options::default()
     };
-    let base: Box<dyn Base> = if cbh2::Family::owns(&args.source) {
-        let newer = cbh2::Database::open(&args.source, &options);
-        Box::new(newer.map_err(Failure::new)?)
-    } else {
-        Box::new(open_base(&args.source, &options, &archives).map_err(Failure::new)?)
-    };
+    let base = open_any(&args.source, &options, &archives).map_err(Failure::new)?;
     let base = base.as_ref();
     let bar = progress::bar(base.last_id(), quiet);
     let is_clean = args.clean;

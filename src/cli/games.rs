@@ -2,7 +2,8 @@
 
 use std::io::{self, Read};
 
-use crate::cbh::{Database, Decoded, Entry, GameId, RecordKind};
+use crate::base::Base;
+use crate::cbh::{Decoded, Entry, GameId, RecordKind};
 use crate::pgn;
 
 /// Records looked at together.
@@ -11,7 +12,7 @@ const STRETCH: u32 = 256;
 /// All games of a base that are not deleted, in order, as one PGN.
 #[derive(Debug)]
 pub(super) struct Games {
-    database: Database,
+    database: Box<dyn Base>,
     decoded: Decoded,
     /// The next record that was not looked at.
     next: u32,
@@ -22,7 +23,7 @@ pub(super) struct Games {
 }
 
 impl Games {
-    pub(super) fn of(database: Database) -> Games {
+    pub(super) fn of(database: Box<dyn Base>) -> Games {
         Games {
             database,
             decoded: Decoded::reading_ahead(),

@@ -18,10 +18,10 @@ use super::options::parse_code_page;
 use super::password::PasswordFile;
 use super::{Failure, archive, print, progress, signals};
 use crate::archive::has_name_of_one;
+use crate::base::open_any;
 use crate::cbh::{self, ChangeError, CodePage, Importer, OpenBase, SaveError, Unfit, Workshop};
 use crate::escape::Escaped;
 use crate::import::{BadGame, BadText, Input, Known, Session, Stop, Watch, Wishes, for_each_text};
-use crate::vfs::open_base;
 
 /// As the shell tells of a program that a signal ended: SIGINT is 2.
 const INTERRUPTED: u8 = 128 + 2;
@@ -529,8 +529,7 @@ impl Source {
     fn of_archive(file: &Path, args: &Args) -> Result<Source, Failure> {
         // The page that may be given is that of the base that grows.
         let archives = archive::options(file, &args.password, None)?;
-        let database =
-            open_base(file, &cbh::Options::default(), &archives).map_err(Failure::new)?;
+        let database = open_any(file, &cbh::Options::default(), &archives).map_err(Failure::new)?;
         let mut texts = Vec::new();
         database.texts(&mut texts).map_err(Failure::new)?;
         if !texts.is_empty() {

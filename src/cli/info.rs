@@ -10,11 +10,10 @@ use super::options::parse_code_page;
 use super::password::PasswordFile;
 use super::{Failure, archive, book, print};
 use crate::archive::{Archive, has_name_of_one};
-use crate::base::{self, Base};
+use crate::base::{self, Base, Location};
 use crate::cbh::{self, CodePage, Decoded, GameId, GuidingText, RecordKind};
 use crate::escape::{self, push_line};
 use crate::game::Defect;
-use crate::vfs::open_archived;
 
 /// Records read at once.
 const RECORDS: u32 = 4096;
@@ -93,8 +92,8 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let archive = opened.transpose()?;
     let database: Box<dyn Base> = match &archive {
         None => base::open(&source, &options).map_err(Failure::new)?,
-        Some(archive) => match open_archived(archive, &options) {
-            Ok(database) => Box::new(database),
+        Some(archive) => match base::open_archived(archive, &options) {
+            Ok(database) => database,
             Err(why) => return without_base(archive, &why, args.json),
         },
     };
@@ -180,7 +179,7 @@ fn look_at_games(database: &dyn Base, found: &mut Vec<(u32, Defect)>) -> Result<
             Ok(defects) => found.extend(defects.iter().map(|defect| (number, defect.clone()))),
             Err(cbh::Error::NotUsed(_)) => {}
             Err(cbh::Error::Malformed { file, offset, what }) => {
-                let file = database.files().extension_of(&file);
+                let file = base::extension_of(&database.files(), &file);
                 found.push((number, Defect { file, offset, what }));
             }
             Err(error) => return Err(error),
@@ -190,7 +189,7 @@ fn look_at_games(database: &dyn Base, found: &mut Vec<(u32, Defect)>) -> Result<
 }
 
 fn members(database: &dyn Base) -> Vec<Member> {
-    let files = database.files().all.into_iter();
+    let files = database.files().into_iter();
     files
         .filter(|file| file.bytes.is_some() || !file.is_rare)
         .map(|file| {
@@ -215,11 +214,13 @@ fn as_text(report: &Report<'_>) -> String {
     let Report {
         database, counts, ..
     } = report;
-    let files = database.files();
-    let (stem, directory) = (&files.name, files.directory.display());
+    let Location {
+        name, directory, ..
+    } = database.location();
+    let directory = directory.display();
     let mut text = report.archive.map(archive::table).unwrap_or_default();
     let mut line = |message: fmt::Arguments<'_>| push_line(&mut text, message);
-    line(format_args!("{stem}: ChessBase database in {directory}"));
+    line(format_args!("{name}: ChessBase database in {directory}"));
     let numbers = [
         ("games", counts.games),
         ("deleted", counts.deleted),
@@ -256,7 +257,7 @@ fn as_text(report: &Report<'_>) -> String {
         let advice = "games were not looked at; `cbfs check` looks at every game";
         line(format_args!("{:>12}  {advice}", "-"));
     }
-    if let Some(advice) = files.advice {
+    if let Some(advice) = database.advice() {
         line(format_args!("{:>12}  {advice}", "note"));
     }
     text
@@ -294,7 +295,7 @@ fn as_json(report: &Report<'_>) -> String {
         .modified()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |time| time.as_secs());
-    let base = database.files();
+    let location = database.location();
     let versions = database.versions();
     let version = |of: &str| {
         let found = versions.iter().find(|(file, _)| *file == of);
@@ -303,8 +304,8 @@ fn as_json(report: &Report<'_>) -> String {
     let all = json!({
         "kind": "database",
         "archive": report.archive.map(archive::as_json),
-        "name": base.name,
-        "directory": base.directory.to_string_lossy(),
+        "name": location.name,
+        "directory": location.directory.to_string_lossy(),
         "games": counts.games,
         "deleted": counts.deleted,
         "texts": counts.texts,
@@ -320,7 +321,7 @@ fn as_json(report: &Report<'_>) -> String {
         "missing": missing,
         "defects": defects,
         "games_looked_at": report.defects.with_games,
-        "note": base.advice,
+        "note": database.advice(),
     });
     escape::json(&format!("{all:#}\n"))
 }

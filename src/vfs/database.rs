@@ -31,7 +31,6 @@
 //! one link, which says that nobody counted: to count, all games would have
 //! to be looked at.
 
-mod archived;
 mod change;
 mod columns;
 mod directory;
@@ -47,11 +46,11 @@ mod saving;
 mod source;
 mod whole;
 
-pub use self::archived::{open_archived, open_base};
-pub(super) use self::source::{Base, Relisting, identity, modified};
+pub(super) use self::source::{BaseInFolder, Relisting, identity, modified};
 pub use self::source::{DatabaseSource, Folder, Writer};
 
 use std::fs;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
@@ -68,6 +67,7 @@ use super::volume::{
     Statistics, Volume,
 };
 use super::{Editor, Error};
+use crate::base::Base;
 use crate::cbh::{
     Changes, Database, Decoded, EntityKind, Entry, GameId, Group, GuidingText, RecordKind, Summary,
 };
@@ -89,7 +89,7 @@ const SCRATCH_MOVES: usize = 10_000;
 /// and its headers as a table.
 #[derive(Debug)]
 pub struct DatabaseVolume {
-    database: Database,
+    base: Arc<dyn Base>,
     options: String,
     /// Whether games are shown without private tags and commands.
     is_clean: bool,
@@ -101,18 +101,29 @@ pub struct DatabaseVolume {
     headers_tsv: HeadersTsv,
     /// When something was last saved, if that was since it was opened.
     saved: Option<SystemTime>,
-    /// What saves it, if it may be changed,
-    saving: Option<Arc<Saving>>,
+    /// What changes it, if it may be changed,
+    editing: Option<Editing>,
     /// else why it may not, where that was told.
     read_only_because: Option<String>,
 }
 
+/// What a base is changed by. It is that which is shown.
+#[derive(Debug)]
+struct Editing {
+    database: Arc<Database>,
+    saving: Arc<Saving>,
+}
+
 impl DatabaseVolume {
-    /// Shows `database`; `options` names what changes the texts, as part of
-    /// the fingerprint.
-    pub fn new(database: Database, options: &str) -> DatabaseVolume {
+    /// Shows `base`; `options` names what changes the texts, as part of the
+    /// fingerprint.
+    pub fn new(base: impl Base + 'static, options: &str) -> DatabaseVolume {
+        DatabaseVolume::of(Arc::new(base), options)
+    }
+
+    fn of(base: Arc<dyn Base>, options: &str) -> DatabaseVolume {
         DatabaseVolume {
-            database,
+            base,
             options: options.to_owned(),
             is_clean: false,
             scratch: Mutex::default(),
@@ -121,7 +132,7 @@ impl DatabaseVolume {
             groups: Groups::default(),
             headers_tsv: HeadersTsv::default(),
             saved: None,
-            saving: None,
+            editing: None,
             read_only_because: None,
         }
     }
@@ -135,10 +146,14 @@ impl DatabaseVolume {
         self
     }
 
-    /// The same, to be changed.
-    fn editable(mut self, saving: Saving) -> DatabaseVolume {
-        self.saving = Some(Arc::new(saving));
-        self
+    /// Shows `database`, which may be changed.
+    fn editable(database: Database, saving: Arc<Saving>, options: &str) -> DatabaseVolume {
+        let database = Arc::new(database);
+        let base = Arc::clone(&database) as Arc<dyn Base>;
+        DatabaseVolume {
+            editing: Some(Editing { database, saving }),
+            ..DatabaseVolume::of(base, options)
+        }
     }
 
     /// The same, not to be changed because of `why`.
@@ -149,34 +164,32 @@ impl DatabaseVolume {
 
     /// The next state, after a save at the time `saved`; all that is known of
     /// the base is brought up to date, or left to be worked out when asked.
-    fn after(&self, database: Database, changes: &Changes, saved: SystemTime) -> DatabaseVolume {
+    fn after(
+        &self,
+        database: Database,
+        saving: &Arc<Saving>,
+        changes: &Changes,
+        saved: SystemTime,
+    ) -> DatabaseVolume {
         let counts = self.counts.get().map(|counts| counts.after(changes));
         let mut games = changes.games.iter();
         let keeps_links = games.all(|game| game.before == game.after);
         DatabaseVolume {
-            database,
-            options: self.options.clone(),
-            is_clean: self.is_clean,
-            scratch: Mutex::default(),
             counts: counts.map(OnceLock::from).unwrap_or_default(),
             guiding: self.guiding.after(keeps_links),
             groups: self.groups.after(changes),
-            headers_tsv: HeadersTsv::default(),
             saved: Some(saved),
-            saving: self.saving.clone(),
-            read_only_because: None,
+            ..DatabaseVolume::editable(database, Arc::clone(saving), &self.options)
         }
     }
 
     /// As [`after`](DatabaseVolume::after), where nothing is known of what has
     /// changed but that it is no text.
-    fn anew(&self, database: Database, saved: SystemTime) -> DatabaseVolume {
+    fn anew(&self, database: Database, saving: &Arc<Saving>, saved: SystemTime) -> DatabaseVolume {
         DatabaseVolume {
             guiding: self.guiding.after(false),
             saved: Some(saved),
-            saving: self.saving.clone(),
-            is_clean: self.is_clean,
-            ..DatabaseVolume::new(database, &self.options)
+            ..DatabaseVolume::editable(database, Arc::clone(saving), &self.options)
         }
     }
 
@@ -184,14 +197,14 @@ impl DatabaseVolume {
     /// whatever is saved.
     fn listed(&self, directory: Directory) -> SystemTime {
         match directory {
-            Directory::Root => self.database.modified(),
+            Directory::Root => self.base.modified(),
             _ => self.modified(),
         }
     }
 
     /// When anything was last changed.
     fn modified(&self) -> SystemTime {
-        self.saved.unwrap_or_else(|| self.database.modified())
+        self.saved.unwrap_or_else(|| self.base.modified())
     }
 
     /// The directory of this number, if it is there.
@@ -207,13 +220,13 @@ impl DatabaseVolume {
         match directory {
             Directory::Texts => Ok(self.has_texts()),
             Directory::Media => Ok(self.has_media()),
-            Directory::Import | Directory::Lenient => Ok(self.saving.is_some()),
-            other => self.groups.has_directory(&self.database, other),
+            Directory::Import | Directory::Lenient => Ok(self.editing.is_some()),
+            other => self.groups.has_directory(self.base.as_ref(), other),
         }
     }
 
     fn has_texts(&self) -> bool {
-        !self.guiding.ids(&self.database).is_empty()
+        !self.guiding.ids(self.base.as_ref()).is_empty()
     }
 
     fn has_media(&self) -> bool {
@@ -251,13 +264,13 @@ impl DatabaseVolume {
         let all = all.map(|(cookie, (name, directory))| (cookie, name, directory));
         all.filter(|(_, _, directory)| match directory {
             Directory::Texts => self.has_texts(),
-            Directory::Import => self.saving.is_some(),
+            Directory::Import => self.editing.is_some(),
             _ => true,
         })
     }
 
     fn media(&self) -> &Media {
-        self.guiding.media(&self.database)
+        self.guiding.media(self.base.as_ref())
     }
 
     fn file_node(&self, ino: Ino, entry: &Entry) -> Node {
@@ -271,9 +284,9 @@ impl DatabaseVolume {
 
     /// When what is shown of a record became another.
     fn changed(&self, entry: &Entry) -> SystemTime {
-        let stamp = entry.modified.unwrap_or_else(|| self.database.modified());
-        let saving = self.saving.as_ref();
-        let changed = saving.and_then(|saving| saving.changed(entry.id));
+        let stamp = entry.modified.unwrap_or_else(|| self.base.modified());
+        let editing = self.editing.as_ref();
+        let changed = editing.and_then(|editing| editing.saving.changed(entry.id));
         changed.map_or(stamp, |changed| changed.max(stamp))
     }
 
@@ -290,7 +303,7 @@ impl DatabaseVolume {
     /// A game, of which `entry` and `summary` are what the records say.
     fn game_node(&self, entry: &Entry, summary: &Summary) -> Node {
         Node {
-            links: self.groups.count_listings(&self.database, summary),
+            links: self.groups.count_listings(self.base.as_ref(), summary),
             ..self.file_node(Ino::new(GAME, entry.id.0), entry)
         }
     }
@@ -298,21 +311,21 @@ impl DatabaseVolume {
     /// The game of this number, if `is_listed` has it.
     fn game(&self, id: GameId, is_listed: impl Fn(&Entry) -> bool) -> Result<Node, Error> {
         let mut records = Vec::with_capacity(1);
-        self.database.listed(id, 1, &mut records)?;
+        self.base.listed(id, 1, &mut records)?;
         let is_one = |entry: &Entry| entry.kind == RecordKind::Game && is_listed(entry);
         let record = records.first().filter(|record| is_one(&record.entry));
         let record = record.ok_or(Error::NotFound)?;
         match &record.summary {
             Some(summary) => Ok(self.game_node(&record.entry, summary)),
             // Why not is said by who reads nothing else.
-            None => Ok(self.game_node(&record.entry, &self.database.summary(id)?)),
+            None => Ok(self.game_node(&record.entry, &self.base.summary(id)?)),
         }
     }
 
     /// The record of a game or text, if there is one of this number.
     fn entry(&self, id: GameId, kind: RecordKind) -> Result<Entry, Error> {
         let mut entries = Vec::with_capacity(1);
-        self.database.entries(id, 1, &mut entries)?;
+        self.base.entries(id, 1, &mut entries)?;
         entries
             .first()
             .filter(|entry| entry.kind == kind)
@@ -324,7 +337,7 @@ impl DatabaseVolume {
     fn text(&self, ino: Ino) -> Result<(Entry, TextFile), Error> {
         let (id, place) = guiding::parse_ino(ino).ok_or(Error::NotFound)?;
         let entry = self.entry(id, RecordKind::Text)?;
-        let mut files = guiding::files_of(&self.database, id).into_iter();
+        let mut files = guiding::files_of(self.base.as_ref(), id).into_iter();
         Ok((entry, files.nth(place).ok_or(Error::NotFound)?))
     }
 
@@ -333,7 +346,7 @@ impl DatabaseVolume {
         let Ok(id) = game_id(ino) else {
             return Ok(None);
         };
-        Ok(Some(self.database.summary(id)?))
+        Ok(Some(self.base.summary(id)?))
     }
 
     /// What this name of a game, a text or a directory stands for.
@@ -350,7 +363,7 @@ impl DatabaseVolume {
 
     /// The game of this name, if it is in the group.
     fn lookup_in_group(&self, group: Group, name: &[u8]) -> Result<Node, Error> {
-        let games = self.groups.games(&self.database, group)?;
+        let games = self.groups.games(self.base.as_ref(), group)?;
         let id = names::parse_game(name).filter(|id| games.contains(*id));
         self.game(id.ok_or(Error::NotFound)?, |entry| {
             is_in(Directory::Games, entry)
@@ -358,7 +371,7 @@ impl DatabaseVolume {
     }
 
     fn lookup_entity(&self, kind: EntityKind, name: &[u8]) -> Result<Node, Error> {
-        let named = self.groups.named(&self.database, kind);
+        let named = self.groups.named(self.base.as_ref(), kind);
         let id = named.and_then(|named| named.find(name));
         self.node_of(id.map(|id| Directory::Group(Group::Entity(kind, id))))
     }
@@ -377,7 +390,7 @@ impl DatabaseVolume {
         if !is_in(directory, &entry) {
             return Err(Error::NotFound);
         }
-        let files = guiding::files_of(&self.database, id);
+        let files = guiding::files_of(self.base.as_ref(), id);
         let file = files.iter().find(|file| file.name.as_bytes() == name);
         let file = file.ok_or(Error::NotFound)?;
         Ok(self.file_node(file.ino, &entry))
@@ -394,8 +407,8 @@ impl DatabaseVolume {
         text: &mut Vec<u8>,
     ) -> Result<Completeness, Error> {
         let id = game_id(ino)?;
-        let _permit = permit(&self.database, id, scratch);
-        let read = self.database.read_game(id, scratch);
+        let _permit = permit(self.base.as_ref(), id, scratch);
+        let read = self.base.read_game(id, scratch);
         self.ensure_present()?;
         read?;
         if self.is_clean {
@@ -408,7 +421,7 @@ impl DatabaseVolume {
 
     /// What was read while something was saved may be of two states.
     fn ensure_present(&self) -> Result<(), Error> {
-        if self.database.is_over() {
+        if self.base.is_over() {
             return Err(Error::Stale);
         }
         Ok(())
@@ -417,12 +430,12 @@ impl DatabaseVolume {
     fn render_text(&self, ino: Ino, out: &mut Vec<u8>) -> Result<Completeness, Error> {
         let (entry, TextFile { language, .. }) = self.text(ino)?;
         let mut text = GuidingText::default();
-        let read = self.database.read_text(entry.id, &mut text);
+        let read = self.base.read_text(entry.id, &mut text);
         self.ensure_present()?;
         read?;
         let mut rewrite = |address: &str| {
             self.guiding
-                .rewrite(&self.database, address, language, entry.is_deleted)
+                .rewrite(self.base.as_ref(), address, language, entry.is_deleted)
         };
         let mut page = String::new();
         guiding::render(&text, language, &mut rewrite, &mut page);
@@ -434,8 +447,8 @@ impl DatabaseVolume {
 /// Whether `directory` lists this record.
 /// The leave to render a game. One whose size cannot be read is as good as
 /// none: reading it tells why.
-fn permit(database: &Database, id: GameId, scratch: &mut Decoded) -> Permit {
-    Permit::wait_to_render(database.stored_bytes(id, scratch).unwrap_or(0))
+fn permit(base: &dyn Base, id: GameId, scratch: &mut Decoded) -> Permit {
+    Permit::wait_to_render(base.stored_bytes(id, scratch).unwrap_or(0))
 }
 
 fn is_in(directory: Directory, entry: &Entry) -> bool {
@@ -579,7 +592,9 @@ impl Volume for DatabaseVolume {
 
     fn read(&self, ino: Ino, offset: u64, length: u32, bytes: &mut Vec<u8>) -> Result<(), Error> {
         if ino == HEADERS_TSV {
-            let read = self.headers_tsv.read(&self.database, offset, length, bytes);
+            let read = self
+                .headers_tsv
+                .read(self.base.as_ref(), offset, length, bytes);
             self.ensure_present()?;
             return read;
         }
@@ -592,7 +607,7 @@ impl Volume for DatabaseVolume {
     fn size(&self, ino: Ino) -> Result<u64, Error> {
         match ino {
             HEADERS_TSV => {
-                let size = self.headers_tsv.size(&self.database);
+                let size = self.headers_tsv.size(self.base.as_ref());
                 self.ensure_present()?;
                 size
             }
@@ -602,14 +617,14 @@ impl Volume for DatabaseVolume {
 
     fn attribute(&self, ino: Ino, name: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         match self.summary(ino)? {
-            Some(summary) => Ok(Names::of(&self.database)?.row(&summary).attribute(name)),
+            Some(summary) => Ok(Names::of(self.base.as_ref())?.row(&summary).attribute(name)),
             None => Ok(None),
         }
     }
 
     fn list_attributes(&self, ino: Ino, listing: &mut dyn FnMut(&str)) -> Result<(), Error> {
         if let Some(summary) = self.summary(ino)? {
-            let names = Names::of(&self.database)?;
+            let names = Names::of(self.base.as_ref())?;
             names.row(&summary).list_attributes(listing);
         }
         Ok(())
@@ -621,13 +636,13 @@ impl Volume for DatabaseVolume {
 
     fn statistics(&self) -> Statistics {
         Statistics {
-            bytes: self.database.size_on_disk(),
+            bytes: self.base.size_on_disk(),
             files: self.counts().games,
         }
     }
 
     fn rendered(&self) -> (Ino, Ino) {
-        (Ino::new(GAME, 1), Ino::new(GAME, self.database.last_id()))
+        (Ino::new(GAME, 1), Ino::new(GAME, self.base.last_id()))
     }
 
     fn facts(&self) -> Facts {
@@ -635,7 +650,7 @@ impl Volume for DatabaseVolume {
     }
 
     fn faults(&self, note: &mut dyn FnMut(Fault)) {
-        for defect in self.database.defects() {
+        for defect in self.base.defects() {
             note(self.fault(0, defect));
         }
     }
@@ -653,20 +668,16 @@ impl Volume for DatabaseVolume {
     }
 
     fn is_over(&self) -> bool {
-        self.database.is_over()
+        self.base.is_over()
     }
 
     fn editor(&self) -> Option<&dyn Editor> {
-        self.saving.is_some().then_some(self as &dyn Editor)
+        self.editing.is_some().then_some(self as &dyn Editor)
     }
 
     fn fingerprint(&self) -> Option<String> {
-        if let Some(store) = self.database.store() {
-            // What is shown is not what lies in the files.
-            let is_stored = || store.changed_outside().is_ok_and(|files| files.is_empty());
-            if store.pending() > 0 || !is_stored() {
-                return None;
-            }
+        if !self.base.is_as_stored() {
+            return None;
         }
         let mut line = format!(
             "{} render {} {} options {}",
@@ -675,11 +686,17 @@ impl Volume for DatabaseVolume {
             guiding::RENDER_VERSION,
             self.options
         );
-        let family = self.database.family();
-        let archive = family.tree().map(|_| family.directory());
-        let is_inside = archive.is_some();
-        let files = source::files_of(family).filter(|_| !is_inside);
-        for path in files.chain(archive) {
+        let location = self.base.location();
+        let paths: Vec<PathBuf> = if location.archive.is_some() {
+            vec![location.directory.to_path_buf()]
+        } else {
+            let files = self.base.files().into_iter();
+            let files = files.filter(|file| file.bytes.is_some());
+            // What a text says depends on which pictures there are.
+            let folders = location.media_folders.iter().cloned();
+            files.map(|file| file.path).chain(folders).collect()
+        };
+        for path in paths {
             let file = fs::metadata(path).ok()?;
             line.push(' ');
             line.push_str(&source::identity(&file));

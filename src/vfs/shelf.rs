@@ -14,7 +14,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::about::{self, About, Mounting, Report, Subject};
-use super::database::{Base, Folder};
+use super::database::{BaseInFolder, Folder};
 use super::edition::Shared;
 use super::slot::Slot;
 use super::source::Source;
@@ -70,7 +70,7 @@ impl Shelf {
 
     /// Shows these bases; gives those that are shown no more. Those that are
     /// known keep their names, new ones get names that are free.
-    fn arrange(&self, bases: Vec<Base>) -> Vec<Arc<Slot>> {
+    fn arrange(&self, bases: Vec<BaseInFolder>) -> Vec<Arc<Slot>> {
         let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
         let mut before = std::mem::take(&mut places.shown);
         let count = before.len();
@@ -96,7 +96,11 @@ impl Shelf {
     }
 
     /// Name and slot of this base, new ones if need be.
-    fn place_of(&self, Base { name, path }: Base, places: &mut Places) -> Option<Place> {
+    fn place_of(
+        &self,
+        BaseInFolder { name, path }: BaseInFolder,
+        places: &mut Places,
+    ) -> Option<Place> {
         if let Some(place) = places.known.get(&path) {
             return Some(place.clone());
         }

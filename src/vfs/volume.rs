@@ -149,6 +149,8 @@ pub struct Facts {
     pub rendered: Option<u64>,
     /// Why it cannot be changed, if it cannot.
     pub read_only_because: Option<String>,
+    /// What to say of the format, where it is young.
+    pub advice: Option<&'static str>,
 }
 
 /// Something wrong with what is shown, in the order in which they are told.

@@ -1,8 +1,8 @@
 //! Opening a base: its files found, their heads read.
 
-use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use super::{Database, FileKind, defect};
@@ -12,7 +12,7 @@ use crate::cbh2::entities::Entities;
 use crate::cbh2::record::{FileHeader, RECORD_BYTES};
 use crate::cbh2::{Family, annotations, frame};
 use crate::game::Defect;
-use crate::storage::{Directory as _, DiskDirectory, MemoryFile, ReadBuffer, Storage};
+use crate::storage::{Directory, DiskDirectory, MemoryFile, ReadBuffer, Storage};
 
 /// More records than this are damage: the largest base seen has 12 million.
 const MOST_RECORDS: u32 = 1 << 26;
@@ -32,7 +32,17 @@ impl Database {
     /// format; [`Error::Io`] from the system. What else is wrong is named in
     /// [`defects`](Database::defects).
     pub fn open(path: &Path, options: &Options) -> Result<Database, Error> {
-        let files = Files::of(Family::locate(path)?)?;
+        Database::open_family(Family::locate(path)?, options)
+    }
+
+    /// As [`open`](Database::open), of a base whose files were found already,
+    /// as those [inside](Family::inside) an archive.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Database::open).
+    pub fn open_family(family: Family, options: &Options) -> Result<Database, Error> {
+        let files = Files::of(family)?;
         let mut defects = Vec::new();
         let headers = files.required(FileKind::Headers)?;
         let header = files.header(headers.as_ref())?;
@@ -50,12 +60,11 @@ impl Database {
             None => detect_page(&entities, annotations.as_deref())
                 .map_err(|source| files.error(FileKind::Entities, source))?,
         };
-        let metadata = fs::metadata(files.family.default_path(FileKind::Headers));
-        let modified = metadata.and_then(|metadata| metadata.modified());
+        let stat = files.family.length_and_time(FileKind::Headers);
         Ok(Database {
             page,
             is_page_given: options.code_page.is_some(),
-            modified: modified.unwrap_or(UNIX_EPOCH),
+            modified: stat.map_or(UNIX_EPOCH, |(_, modified)| modified),
             header,
             last_id,
             headers,
@@ -67,21 +76,33 @@ impl Database {
             family: files.family,
         })
     }
+
+    /// The same with these defects beside its own: of what its files lie in.
+    #[must_use]
+    pub fn with_defects(mut self, defects: impl IntoIterator<Item = Defect>) -> Database {
+        self.defects.extend(defects);
+        self
+    }
 }
 
 /// Opens the files of a base; none of them through a link.
 struct Files {
     family: Family,
-    directory: DiskDirectory,
+    directory: Arc<dyn Directory>,
 }
 
 impl Files {
     fn of(family: Family) -> Result<Files, Error> {
+        if let Some(tree) = family.tree() {
+            let directory = Arc::clone(tree) as Arc<dyn Directory>;
+            return Ok(Files { family, directory });
+        }
         let headers = family.default_path(FileKind::Headers);
         let model = headers.file_name().unwrap_or_default();
         let directory = DiskDirectory::open(family.directory(), model);
         let directory =
             directory.map_err(|source| Error::of_file(family.directory().to_path_buf(), source))?;
+        let directory = Arc::new(directory);
         Ok(Files { family, directory })
     }
 

@@ -63,6 +63,9 @@ pub(in crate::vfs) fn of_base(
         sheet.both("read only because", why);
     }
     add_source(&mut sheet, source, facts.kind);
+    if let Some(advice) = facts.advice {
+        sheet.both("note", advice);
+    }
     sheet.line("state", state(shown));
     sheet.value("error", shown.complaint.clone());
     if let Some(problem) = &shown.problem {

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::saving::{Saving, Undo};
 use super::{DatabaseVolume, GAME};
 use crate::cbh::{
-    Changes, EditError, Effects, GameChange, GameId, Plan, SaveError, Saver, Summary, Unfit,
+    Changes, Database, EditError, Effects, GameChange, GameId, Plan, SaveError, Saver, Summary,
+    Unfit,
 };
 use crate::storage::{self, AsIf, Committed, Store, Transaction};
 use crate::vfs::{Error, Ino, Made, Refusal, Saved, Touched, Volume};
@@ -50,10 +51,17 @@ struct Planned {
 }
 
 impl DatabaseVolume {
+    /// The base that is edited.
+    pub(super) fn edited(&self) -> Result<&Arc<Database>, Refusal> {
+        let editing = self.editing.as_ref();
+        Ok(&editing.ok_or(Error::ReadOnly)?.database)
+    }
+
     /// The files, and what saves them.
-    pub(super) fn parts(&self) -> Result<(&Arc<Store>, &Saving), Refusal> {
-        let store = self.database.store();
-        let parts = store.zip(self.saving.as_deref());
+    pub(super) fn parts(&self) -> Result<(&Arc<Store>, &Arc<Saving>), Refusal> {
+        let store = self.edited()?.store();
+        let saving = self.editing.as_ref().map(|editing| &editing.saving);
+        let parts = store.zip(saving);
         parts.ok_or(Refusal::Failed(Error::ReadOnly))
     }
 
@@ -64,7 +72,7 @@ impl DatabaseVolume {
         tell: &mut Tell<'_>,
     ) -> Result<Saved, Refusal> {
         let (store, _) = self.parts()?;
-        if self.database.is_over() {
+        if self.base.is_over() {
             return Err(Refusal::Outdated);
         }
         let planned = self.plan(instead_of, tell);
@@ -79,7 +87,7 @@ impl DatabaseVolume {
         let inverse = undo.map(|undo| self.inverse(undo)).transpose()?.flatten();
         let Some((inverse, undo)) = inverse.zip(undo) else {
             let ground = undo.map_or(Ground::Present, Ground::OnTop);
-            let mut saver = Saver::knowing(knowledge, &self.database, saving.now());
+            let mut saver = Saver::knowing(knowledge, self.edited()?, saving.now());
             let told = tell(&mut saver, ground)?;
             let mut plan = saver.finish().map_err(refusal)?;
             return Ok(Planned {
@@ -91,7 +99,7 @@ impl DatabaseVolume {
             });
         };
         let as_if = store.as_if(&inverse).map_err(refusal_of_store)?;
-        let before = self.database.open_as_if(&as_if).map_err(Error::from)?;
+        let before = self.edited()?.open_as_if(&as_if).map_err(Error::from)?;
         let mut saver = Saver::knowing(knowledge.after_undoing(), &before, saving.now());
         let told = tell(&mut saver, Ground::Undone)?;
         let plan = saver.finish().map_err(refusal)?;
@@ -118,7 +126,7 @@ impl DatabaseVolume {
         } = planned;
         let notes = notes(&told.games, &plan);
         let before = if is_followed(&effects) {
-            let before = self.database.summaries_of(&effects.games);
+            let before = self.edited()?.summaries_of(&effects.games);
             before.map_err(Error::from)?
         } else {
             Vec::new()
@@ -152,14 +160,14 @@ impl DatabaseVolume {
     ) -> Result<(Box<dyn Volume>, Touched), Refusal> {
         let (_, saving) = self.parts()?;
         if !is_followed(effects) {
-            let database = self.database.reopened().map_err(Error::from)?;
-            let volume = self.anew(database, saving.now());
+            let database = self.edited()?.reopened().map_err(Error::from)?;
+            let volume = self.anew(database, saving, saving.now());
             return Ok((Box::new(volume), Touched::Any));
         }
-        let after = self.database.after(effects, before);
+        let after = self.edited()?.after(effects, before);
         let (database, changes) = after.map_err(Error::from)?;
         let now = saving.now();
-        let volume = self.after(database, &changes, now);
+        let volume = self.after(database, saving, &changes, now);
         for &id in &effects.games {
             let entry = volume.any_entry(id);
             saving.note(id, entry.and_then(|entry| entry.modified), now);
@@ -181,7 +189,7 @@ impl DatabaseVolume {
             return self.change(None, &mut |saver, _| delete(saver, &undo.new));
         };
         let (_, saving) = self.parts()?;
-        if self.database.is_over() {
+        if self.base.is_over() {
             return Err(Refusal::Outdated);
         }
         let knowledge = saving.knowledge().clone().after_undoing();

@@ -7,7 +7,8 @@
 
 use std::sync::Arc;
 
-use crate::cbh::{Database, EntityId, EntityKind, EntityNames, Summary};
+use crate::base::Base;
+use crate::cbh::{EntityId, EntityKind, EntityNames, Summary};
 use crate::pgn;
 use crate::vfs::Error;
 
@@ -170,18 +171,18 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// The names of `database`, read once and kept there.
+    /// The names of `base`, read once and kept there.
     ///
     /// # Errors
     ///
     /// [`Error::Damaged`] if the medium fails.
-    pub(super) fn of(database: &Database) -> Result<Names, Error> {
+    pub(super) fn of(base: &dyn Base) -> Result<Names, Error> {
         Ok(Names {
-            players: database.entity_names(EntityKind::Player)?,
-            tournaments: database.entity_names(EntityKind::Tournament)?,
-            annotators: database.entity_names(EntityKind::Annotator)?,
-            sources: database.entity_names(EntityKind::Source)?,
-            teams: database.entity_names(EntityKind::Team)?,
+            players: base.entity_names(EntityKind::Player)?,
+            tournaments: base.entity_names(EntityKind::Tournament)?,
+            annotators: base.entity_names(EntityKind::Annotator)?,
+            sources: base.entity_names(EntityKind::Source)?,
+            teams: base.entity_names(EntityKind::Team)?,
         })
     }
 

@@ -34,7 +34,7 @@ impl DatabaseVolume {
     /// The record of this number, whatever it is.
     pub(super) fn any_entry(&self, id: GameId) -> Option<Entry> {
         let mut entries = Vec::with_capacity(1);
-        self.database.entries(id, 1, &mut entries).ok()?;
+        self.base.entries(id, 1, &mut entries).ok()?;
         entries.first().copied()
     }
 
@@ -51,7 +51,7 @@ impl DatabaseVolume {
         match self.any_entry(id) {
             Some(entry) if is_in(Directory::Games, &entry) => Role::File(ino),
             Some(entry) if entry.kind == RecordKind::Game => Role::Deleted(ino),
-            None if id.0 == self.database.last_id().saturating_add(1) => Role::New,
+            None if id.0 == self.base.last_id().saturating_add(1) => Role::New,
             _ => Role::Refused,
         }
     }
@@ -62,11 +62,11 @@ impl DatabaseVolume {
             return Role::Scratch;
         };
         let ino = Ino::new(GAME, id.0);
-        let games = self.groups.games(&self.database, group);
+        let games = self.groups.games(self.base.as_ref(), group);
         if games.is_ok_and(|games| games.contains(id)) {
             return Role::File(ino);
         }
-        let summary = self.database.summary(id);
+        let summary = self.base.summary(id);
         let is_deleted = summary.is_ok_and(|game| game.is_deleted && group.has(&game));
         if is_deleted {
             Role::Deleted(ino)
@@ -97,8 +97,8 @@ impl DatabaseVolume {
 
     /// Whether tags are left out that the base has no place for.
     pub(super) fn drops_foreign_tags(&self) -> bool {
-        let saving = self.saving.as_ref();
-        saving.is_some_and(|saving| saving.drops_foreign_tags())
+        let editing = self.editing.as_ref();
+        editing.is_some_and(|editing| editing.saving.drops_foreign_tags())
     }
 
     /// The game of a file that may be edited.
@@ -214,7 +214,8 @@ impl Editor for DatabaseVolume {
     }
 
     fn sync(&self) -> Result<(), Error> {
-        let store = self.database.store().ok_or(Error::ReadOnly)?;
+        let store = self.edited().ok().and_then(|base| base.store());
+        let store = store.ok_or(Error::ReadOnly)?;
         store.sync().map_err(|error| error_of_store(&error))
     }
 }

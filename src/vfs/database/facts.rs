@@ -58,9 +58,9 @@ impl DatabaseVolume {
     fn count_records(&self, counts: &mut Counts) -> Result<(), cbh::Error> {
         let mut entries = Vec::with_capacity(RECORDS as usize);
         let mut first = 1;
-        while first <= self.database.last_id() {
+        while first <= self.base.last_id() {
             entries.clear();
-            let read = self.database.entries(GameId(first), RECORDS, &mut entries);
+            let read = self.base.entries(GameId(first), RECORDS, &mut entries);
             for entry in &entries {
                 let count = match (entry.kind, entry.is_deleted) {
                     (RecordKind::Game, false) => &mut counts.games,
@@ -76,16 +76,14 @@ impl DatabaseVolume {
     }
 
     pub(super) fn tell_facts(&self) -> Facts {
-        let database = &self.database;
-        let counts = if database.last_id() <= QUICKLY_COUNTED {
+        let base = self.base.as_ref();
+        let counts = if base.last_id() <= QUICKLY_COUNTED {
             Some(self.counts())
         } else {
             self.counts.get().copied()
         };
-        let entities = |kind| Some(u64::from(database.entities_claimed(kind)));
-        let (headers, extended) = database.versions();
-        let mut versions = vec![("cbh", u32::from(headers))];
-        versions.extend(extended.map(|version| ("cbj", version)));
+        let entities = |kind| Some(u64::from(base.entities_claimed(kind)));
+        let (page, is_page_given) = base.code_page();
         Facts {
             kind: "database",
             counts: vec![
@@ -98,11 +96,12 @@ impl DatabaseVolume {
                 ("sources", entities(EntityKind::Source)),
                 ("teams", entities(EntityKind::Team)),
             ],
-            versions,
-            code_page: Some((database.code_page().name(), database.is_code_page_given())),
-            bytes: database.size_on_disk(),
+            versions: base.versions(),
+            code_page: Some((page.name(), is_page_given)),
+            bytes: base.size_on_disk(),
             rendered: counts.map(|counts| counts.games + counts.deleted),
             read_only_because: self.read_only_because.clone(),
+            advice: base.advice(),
         }
     }
 
@@ -120,17 +119,14 @@ impl DatabaseVolume {
             record,
             file: defect.file,
             offset: defect.offset,
-            line: format!(
-                "{place}{}{defect}",
-                self.database.family().name_for(defect.file)
-            ),
+            line: format!("{place}{}{defect}", self.base.name_for(defect.file)),
         }
     }
 
     pub(super) fn faults_of_game(&self, id: GameId, note: &mut dyn FnMut(Fault)) {
         let mut decoded = Decoded::default();
-        let _permit = super::permit(&self.database, id, &mut decoded);
-        match self.database.read_game(id, &mut decoded) {
+        let _permit = super::permit(self.base.as_ref(), id, &mut decoded);
+        match self.base.read_game(id, &mut decoded) {
             Ok(()) => {
                 for defect in &decoded.defects {
                     note(self.fault(id.0, defect));
@@ -142,7 +138,7 @@ impl DatabaseVolume {
 
     pub(super) fn faults_of_text(&self, id: GameId, note: &mut dyn FnMut(Fault)) {
         let mut text = GuidingText::default();
-        match self.database.read_text(id, &mut text) {
+        match self.base.read_text(id, &mut text) {
             Ok(()) => {
                 for defect in &text.defects {
                     note(self.fault_of(id.0, "text", defect));
@@ -155,11 +151,11 @@ impl DatabaseVolume {
     /// Counts the records, and looks at what is no game.
     pub(super) fn examine_whole(&self, note: &mut dyn FnMut(Fault)) -> Result<(), Error> {
         self.counts();
-        for id in self.guiding.ids(&self.database) {
+        for id in self.guiding.ids(self.base.as_ref()) {
             self.faults_of_text(*id, note);
         }
         let report = &mut |defect: Defect| note(self.fault(0, &defect));
-        Ok(self.database.check_whole(report)?)
+        Ok(self.base.check_whole(report)?)
     }
 }
 

@@ -4,9 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use super::directory::Directory;
 use super::file_names::FileNames;
+use crate::base::Base;
 use crate::cbh::{
-    Changes, Crossref, Database, EntityId, EntityKind, EntityNames, GameId, Group, Grouping,
-    Summary,
+    Changes, Crossref, EntityId, EntityKind, EntityNames, GameId, Group, Grouping, Summary,
 };
 use crate::vfs::Error;
 
@@ -28,10 +28,10 @@ pub(super) struct Groups {
 impl Groups {
     /// The entities of a kind. If their file cannot be read there are none:
     /// the games are not to be lost for that.
-    fn entities(&self, database: &Database, kind: EntityKind) -> Option<&Entities> {
+    fn entities(&self, base: &dyn Base, kind: EntityKind) -> Option<&Entities> {
         let entities = self.entities.get(kind as usize)?;
         Some(entities.get_or_init(|| {
-            let names = database.entity_names(kind).unwrap_or_else(|error| {
+            let names = base.entity_names(kind).unwrap_or_else(|error| {
                 log::error!("{error}");
                 Arc::default()
             });
@@ -59,8 +59,8 @@ impl Groups {
     }
 
     /// Those of a kind that are listed, if they have games.
-    pub(super) fn named<'g>(&'g self, database: &Database, kind: EntityKind) -> Option<Named<'g>> {
-        let entities = self.entities(database, kind)?;
+    pub(super) fn named<'g>(&'g self, base: &dyn Base, kind: EntityKind) -> Option<Named<'g>> {
+        let entities = self.entities(base, kind)?;
         let names = &entities.names;
         let all = || names.iter().map(|(id, name)| (id.0, name));
         let file_names = entities.file_names.get_or_init(|| FileNames::new(all));
@@ -68,19 +68,19 @@ impl Groups {
     }
 
     /// Whether there is such a player, such a team …
-    fn has_entity(&self, database: &Database, kind: EntityKind, id: EntityId) -> bool {
-        self.entities(database, kind)
+    fn has_entity(&self, base: &dyn Base, kind: EntityKind, id: EntityId) -> bool {
+        self.entities(base, kind)
             .is_some_and(|entities| entities.names.contains(id))
     }
 
     /// In how many directories a game is listed.
-    pub(super) fn count_listings(&self, database: &Database, game: &Summary) -> u32 {
+    pub(super) fn count_listings(&self, base: &dyn Base, game: &Summary) -> u32 {
         // One for games/ or deleted/.
         if game.is_deleted {
             return 1;
         }
         let has = |kind, id: Option<EntityId>| {
-            u32::from(id.is_some_and(|id| self.has_entity(database, kind, id)))
+            u32::from(id.is_some_and(|id| self.has_entity(base, kind, id)))
         };
         let other =
             |first: Option<EntityId>, second: Option<EntityId>| second.filter(|_| second != first);
@@ -98,13 +98,13 @@ impl Groups {
 
     /// The games of `group`, ascending. None if what they have in common is
     /// not there.
-    pub(super) fn games(&self, database: &Database, group: Group) -> Result<Games, Error> {
+    pub(super) fn games(&self, base: &dyn Base, group: Group) -> Result<Games, Error> {
         let is_there = match group {
-            Group::Entity(kind, id) => self.has_entity(database, kind, id),
+            Group::Entity(kind, id) => self.has_entity(base, kind, id),
             Group::Eco(_) | Group::Year(_) => true,
         };
         let crossref = if is_there {
-            Some(database.crossref(group.grouping())?)
+            Some(base.crossref(group.grouping())?)
         } else {
             None
         };
@@ -114,13 +114,13 @@ impl Groups {
     /// Whether there is such a directory: one that a grouping has a game for.
     pub(super) fn has_directory(
         &self,
-        database: &Database,
+        base: &dyn Base,
         directory: Directory,
     ) -> Result<bool, Error> {
         match directory {
-            Directory::Group(group) => Ok(!self.games(database, group)?.is_empty()),
+            Directory::Group(group) => Ok(!self.games(base, group)?.is_empty()),
             Directory::EcoLetter(_) => {
-                let crossref = database.crossref(Grouping::Eco)?;
+                let crossref = base.crossref(Grouping::Eco)?;
                 Ok(has_code(&crossref, directory))
             }
             _ => Ok(true),

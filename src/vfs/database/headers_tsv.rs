@@ -9,7 +9,8 @@
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::columns::{Names, append_names};
-use crate::cbh::{Database, GameId, Summary};
+use crate::base::Base;
+use crate::cbh::{GameId, Summary};
 use crate::vfs::Error;
 
 /// Its name in the root.
@@ -40,8 +41,8 @@ impl HeadersTsv {
     /// # Errors
     ///
     /// [`Error::Damaged`] if a record or name cannot be read.
-    pub(super) fn size(&self, database: &Database) -> Result<u64, Error> {
-        Ok(self.places(database)?.last().copied().unwrap_or(0))
+    pub(super) fn size(&self, base: &dyn Base) -> Result<u64, Error> {
+        Ok(self.places(base)?.last().copied().unwrap_or(0))
     }
 
     /// Appends up to `length` bytes from `offset` on to `bytes`; fewer at the
@@ -53,19 +54,19 @@ impl HeadersTsv {
     /// than before.
     pub(super) fn read(
         &self,
-        database: &Database,
+        base: &dyn Base,
         offset: u64,
         length: u32,
         bytes: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        let places = self.places(database)?;
+        let places = self.places(base)?;
         let size = places.last().copied().unwrap_or(0);
         let end = offset.saturating_add(u64::from(length)).min(size);
         if offset >= end {
             return Ok(());
         }
         let first = places.partition_point(|place| *place <= offset) - 1;
-        let mut lines = Lines::of(database)?;
+        let mut lines = Lines::of(base)?;
         let start = bytes.len();
         let blocks = (0..).zip(places.windows(2)).skip(first);
         for (block, span) in blocks {
@@ -90,7 +91,7 @@ impl HeadersTsv {
     }
 
     /// Where the blocks begin, by a pass over all of them if need be.
-    fn places(&self, database: &Database) -> Result<&[u64], Error> {
+    fn places(&self, base: &dyn Base) -> Result<&[u64], Error> {
         if let Some(places) = self.places.get() {
             return Ok(places);
         }
@@ -99,11 +100,11 @@ impl HeadersTsv {
         if let Some(places) = self.places.get() {
             return Ok(places);
         }
-        let mut lines = Lines::of(database)?;
+        let mut lines = Lines::of(base)?;
         let mut places = vec![0];
         let mut place = 0;
         let mut bytes = Vec::new();
-        for block in 0..database.last_id().div_ceil(BLOCK).max(1) {
+        for block in 0..base.last_id().div_ceil(BLOCK).max(1) {
             bytes.clear();
             lines.append_block(block, &mut bytes)?;
             place += bytes.len() as u64;
@@ -115,17 +116,17 @@ impl HeadersTsv {
 
 /// Makes lines, a block at a time.
 struct Lines<'d> {
-    database: &'d Database,
+    base: &'d dyn Base,
     names: Names,
     summaries: Vec<Summary>,
 }
 
 impl<'d> Lines<'d> {
-    fn of(database: &'d Database) -> Result<Lines<'d>, Error> {
+    fn of(base: &'d dyn Base) -> Result<Lines<'d>, Error> {
         Ok(Lines {
-            names: Names::of(database)?,
+            names: Names::of(base)?,
             summaries: Vec::new(),
-            database,
+            base,
         })
     }
 
@@ -136,7 +137,7 @@ impl<'d> Lines<'d> {
         }
         let first = GameId(1 + block * BLOCK);
         self.summaries.clear();
-        self.database.summaries(first, BLOCK, &mut self.summaries)?;
+        self.base.summaries(first, BLOCK, &mut self.summaries)?;
         for summary in &self.summaries {
             self.names.row(summary).append(out);
         }

@@ -124,11 +124,11 @@ impl DatabaseVolume {
         is_over: &AtomicBool,
     ) -> Result<Saved, Refusal> {
         let (store, saving) = self.parts()?;
-        if self.database.is_over() {
+        if self.base.is_over() {
             return Err(Refusal::Outdated);
         }
         let knowledge = saving.knowledge().clone();
-        let importer = Importer::knowing(knowledge, &self.database, store, saving.now());
+        let importer = Importer::knowing(knowledge, self.edited()?, store, saving.now());
         let mut notes = Notes::default();
         let imported = self.append_all(file, importer, &mut notes, bad, is_over);
         let imported = imported.map_err(|refusal| outdated_or(store, refusal))?;

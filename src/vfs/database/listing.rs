@@ -51,7 +51,7 @@ impl DatabaseVolume {
         first: u32,
         mut read: impl FnMut(GameId, u32) -> (bool, Result<(), Error>),
     ) -> Result<(), Error> {
-        let last = self.database.last_id();
+        let last = self.base.last_id();
         let mut next = first;
         let mut count = FIRST_RECORDS;
         while next <= last {
@@ -75,7 +75,7 @@ impl DatabaseVolume {
         let mut entries = Vec::new();
         self.for_each_stretch(first_id(Directory::Games, after), |first, count| {
             entries.clear();
-            let read = self.database.entries(first, count, &mut entries);
+            let read = self.base.entries(first, count, &mut entries);
             let mut games = entries
                 .iter()
                 .filter(|entry| is_in(Directory::Games, entry));
@@ -91,7 +91,7 @@ impl DatabaseVolume {
         after: u64,
         page: &mut volume::Page<'_>,
     ) -> Result<(), Error> {
-        let games = self.groups.games(&self.database, group)?;
+        let games = self.groups.games(self.base.as_ref(), group)?;
         let directory = Directory::Group(group);
         let before = GameId(first_id(directory, after) - 1);
         let mut games = games.after(before);
@@ -106,7 +106,7 @@ impl DatabaseVolume {
         after: u64,
         listing: &mut Listing<'_>,
     ) -> Result<(), Error> {
-        let games = self.groups.games(&self.database, group)?;
+        let games = self.groups.games(self.base.as_ref(), group)?;
         let before = first_id(Directory::Group(group), after) - 1;
         let mut rest = games.after(GameId(before)).peekable();
         let mut page = Page::default();
@@ -132,7 +132,7 @@ impl DatabaseVolume {
     /// that are left.
     fn read_page(&self, first: GameId, count: u32, page: &mut Page) -> Result<(), Error> {
         page.records.clear();
-        Ok(self.database.listed(first, count, &mut page.records)?)
+        Ok(self.base.listed(first, count, &mut page.records)?)
     }
 
     /// Lists those records that `is_listed` has; false if there was no room.
@@ -185,7 +185,7 @@ impl DatabaseVolume {
         after: u64,
         listing: &mut Listing<'_>,
     ) -> bool {
-        let files = guiding::files_of(&self.database, entry.id);
+        let files = guiding::files_of(self.base.as_ref(), entry.id);
         files.iter().all(|file| {
             let name = &file.name;
             let node = self.file_node(file.ino, entry);
@@ -201,7 +201,7 @@ impl DatabaseVolume {
         after: u64,
         listing: &mut Listing<'_>,
     ) -> Result<(), Error> {
-        let Some(named) = self.groups.named(&self.database, kind) else {
+        let Some(named) = self.groups.named(self.base.as_ref(), kind) else {
             return Ok(());
         };
         let first = u32::try_from(after.saturating_sub(2)).unwrap_or(u32::MAX);
@@ -262,7 +262,7 @@ impl DatabaseVolume {
                 return Ok(());
             }
         }
-        let ids = self.guiding.ids(&self.database);
+        let ids = self.guiding.ids(self.base.as_ref());
         let first = first_id(Directory::Texts, after);
         let from = ids.partition_point(|id| id.0 < first);
         for id in ids.get(from..).unwrap_or_default() {

@@ -18,7 +18,7 @@ impl DatabaseVolume {
         from: &[u8],
         to: &[u8],
     ) -> Result<Saved, Refusal> {
-        let named = self.groups.named(&self.database, kind);
+        let named = self.groups.named(self.base.as_ref(), kind);
         let named = named.ok_or(Error::NotFound)?;
         let id = named.find(from).ok_or(Error::NotFound)?;
         let to = std::str::from_utf8(to).map_err(|_| Error::Invalid)?;
@@ -41,8 +41,9 @@ impl DatabaseVolume {
     }
 
     fn touched_by(&self, kind: EntityKind, id: EntityId) -> Touched {
-        match self.database.games_naming(kind, id) {
-            Ok(games) if games.len() <= MOST_TOUCHED => Touched::Files(inos(&games)),
+        let games = self.edited().map(|base| base.games_naming(kind, id));
+        match games {
+            Ok(Ok(games)) if games.len() <= MOST_TOUCHED => Touched::Files(inos(&games)),
             _ => Touched::Any,
         }
     }

@@ -1,7 +1,6 @@
 //! Bases on disk: one, and all of a directory.
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs::{self, Metadata};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,11 +11,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::DatabaseVolume;
-use super::archived;
 use super::change::error_of_store;
 use super::saving::Saving;
 use crate::archive;
-use crate::cbh::{Database, Error, Family, FileKind, Options};
+use crate::base::{self, Base, Family};
+use crate::cbh::{self, Database, Error, FileKind, Options};
+use crate::cbh2;
 use crate::storage::{self, Access, Store, folder_of};
 use crate::vfs::book::stem_of;
 use crate::vfs::volume::Volume;
@@ -93,19 +93,19 @@ impl Known {
         let changed = self.store.as_ref().map(|store| store.changed_outside());
         let is_ours = matches!(changed, Some(Ok(files)) if files.is_empty());
         if !is_ours {
-            self.identities = identities(family_files(family));
+            self.identities = identities(family.files().into_iter());
         }
         // What is not there, and what is no file of the set, is not ours.
-        let journal = family.directory().join(family.journal());
         let is_read = self.store.is_none()
             && (!is_written
                 || self.is_closed
                 || self.refused.is_some()
                 || family.read_only_because().is_some());
-        let journal = is_read.then_some(journal);
+        let journal = family.journal().filter(|_| is_read);
         let others = family.media_folders().iter().chain(&journal);
         let others = identities(others.map(PathBuf::as_path));
-        let names = family_files(family).map(|path| format!("{} ", path.display()));
+        let names = family.files().into_iter();
+        let names = names.map(|path| format!("{} ", path.display()));
         let folder = folder_at(family.directory());
         format!(
             "{folder:?} {}{}{others}",
@@ -118,7 +118,7 @@ impl Known {
 impl Known {
     /// Lets go of files whose folder is another one by now: another folder was
     /// put in its place.
-    fn leave_if_moved(&mut self, family: &Family) {
+    fn leave_if_moved(&mut self, family: &cbh::Family) {
         let folder = folder_at(family.directory());
         if self.folder != folder
             && let Some(store) = self.store.take()
@@ -180,15 +180,25 @@ impl DatabaseSource {
 
     /// What it is saved with, or why it is not to be changed or cannot be.
     fn open_to_write(&self) -> Result<Result<(Database, Saving), String>, Error> {
-        let Some(writer) = self.writer.as_ref().filter(|_| !self.is_clean) else {
+        if self.is_archive() {
+            return Ok(Err(format!(
+                "{}: an archive is only read; unpack it with `cbfs unpack` to change the base",
+                self.path.display()
+            )));
+        }
+        let writer = self.writer.as_ref().filter(|_| !self.is_clean);
+        if writer.is_none() && !cbh2::Family::owns(&self.path) {
             return Ok(Err("it was mounted so".to_owned()));
-        };
+        }
         let family = Family::locate(&self.path)?;
         if let Some(why) = family.read_only_because() {
             log::info!("{why}; the base is shown to read only");
             return Ok(Err(why));
         }
-        let (store, is_new) = match self.store_of(&family, writer)? {
+        let (Family::Older(family), Some(writer)) = (&family, writer) else {
+            return Ok(Err("it was mounted so".to_owned()));
+        };
+        let (store, is_new) = match self.store_of(family, writer)? {
             Ok(store) => store,
             Err(why) => return Ok(Err(why)),
         };
@@ -204,7 +214,7 @@ impl DatabaseSource {
     /// now; or why they are not to be changed.
     fn store_of(
         &self,
-        family: &Family,
+        family: &cbh::Family,
         writer: &Writer,
     ) -> Result<Result<(Arc<Store>, bool), String>, Error> {
         let mut known = self.known();
@@ -252,10 +262,6 @@ impl DatabaseSource {
         Ok(())
     }
 
-    fn open_to_read(&self) -> Result<Database, Error> {
-        Database::open(&self.path, &self.options)
-    }
-
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -269,12 +275,12 @@ impl DatabaseSource {
         if self.is_archive() {
             return Ok(self.path.clone());
         }
-        Ok(Family::locate(&self.path)?.default_path(FileKind::Headers))
+        Ok(Family::locate(&self.path)?.headers())
     }
 }
 
 /// Takes a base to change it; waits for one who is about to let go of it.
-fn take(family: &Family, writer: &Writer) -> Result<Store, Error> {
+fn take(family: &cbh::Family, writer: &Writer) -> Result<Store, Error> {
     let mut waits = 0..MOST_WAITS;
     loop {
         let taken = family.store(Access::ReadWrite, &writer.label);
@@ -293,7 +299,7 @@ fn take(family: &Family, writer: &Writer) -> Result<Store, Error> {
 
 /// Why a base that cannot be opened to be changed is shown to read only; `None`
 /// if it cannot be shown either, or another process has it.
-fn read_only_after(family: &Family, error: &Error) -> Option<String> {
+fn read_only_after(family: &cbh::Family, error: &Error) -> Option<String> {
     use io::ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
     match error {
         Error::Store {
@@ -322,7 +328,7 @@ fn read_only_after(family: &Family, error: &Error) -> Option<String> {
 
 /// What is told of a base that has saves in its journal and no room for them,
 /// or none for a journal.
-fn without_room(family: &Family, error: &Error) -> String {
+fn without_room(family: &cbh::Family, error: &Error) -> String {
     let journal = family.directory().join(family.journal());
     let base = family.default_path(FileKind::Headers);
     let base = base.display();
@@ -352,26 +358,27 @@ fn is_of_another_base(error: &Error) -> bool {
 
 impl Source for DatabaseSource {
     fn open(&self) -> Result<Box<dyn Volume>, String> {
-        let told = |error: Error| error.to_string();
-        if self.is_archive() {
-            return archived::volume(&self.path, self.options, &self.archives);
-        }
-        let (database, saving) = match self.open_to_write().map_err(told)? {
-            Ok((database, saving)) => (database, Ok(saving)),
-            Err(why) => (self.open_to_read().map_err(told)?, Err(why)),
+        let written = self.open_to_write().map_err(|error| error.to_string())?;
+        // Lengths of texts in another page are other lengths.
+        let options = |base: &dyn Base| format!("codepage={}", base.code_page().0.name());
+        let volume = match written {
+            Ok((database, saving)) => {
+                let options = options(&database);
+                DatabaseVolume::editable(database, Arc::new(saving), &options)
+            }
+            Err(why) => {
+                let base = base::open_any(&self.path, &self.options, &self.archives)?;
+                let options = options(base.as_ref());
+                DatabaseVolume::of(base.into(), &options).read_only_because(why)
+            }
         };
-        for defect in database.defects() {
+        for defect in volume.base.defects() {
             log::warn!("{}: {defect}", self.path.display());
         }
-        // Lengths of texts in another page are other lengths.
-        let page = format!("codepage={}", database.code_page().name());
-        let mut volume = DatabaseVolume::new(database, &page);
-        if self.is_clean {
-            volume = volume.clean();
-        }
-        Ok(Box::new(match saving {
-            Ok(saving) => volume.editable(saving),
-            Err(why) => volume.read_only_because(why),
+        Ok(Box::new(if self.is_clean {
+            volume.clean()
+        } else {
+            volume
         }))
     }
 
@@ -438,12 +445,6 @@ impl Source for DatabaseSource {
     }
 }
 
-/// The files of the set.
-fn family_files(family: &Family) -> impl Iterator<Item = &Path> {
-    let kinds = FileKind::ALL.into_iter();
-    kinds.filter_map(|kind| family.path(kind))
-}
-
 /// What is another whenever the content of one of the files could be.
 fn identities<'p>(paths: impl Iterator<Item = &'p Path>) -> String {
     let mut line = String::new();
@@ -453,13 +454,6 @@ fn identities<'p>(paths: impl Iterator<Item = &'p Path>) -> String {
         line.push(' ');
     }
     line
-}
-
-/// All files and folders that what is shown of a base comes from.
-pub(super) fn files_of(family: &Family) -> impl Iterator<Item = &Path> {
-    let files = family_files(family);
-    // What a text says depends on which pictures there are.
-    files.chain(family.media_folders().iter().map(PathBuf::as_path))
 }
 
 /// What is another whenever the content of the file could be.
@@ -523,7 +517,7 @@ pub struct Folder {
 
 /// A base or book in a [`Folder`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::vfs) struct Base {
+pub(in crate::vfs) struct BaseInFolder {
     /// As its directory is called: its stem, as a file name. One that several
     /// would have is that of the first; a book or an archive then has its
     /// extension too, and others end in ` ~2` and so on.
@@ -590,7 +584,7 @@ impl Folder {
 
     /// The bases that are there, by name; `None` if they are those that were
     /// told last.
-    pub(in crate::vfs) fn list_if_changed(&self) -> Result<Option<Vec<Base>>, String> {
+    pub(in crate::vfs) fn list_if_changed(&self) -> Result<Option<Vec<BaseInFolder>>, String> {
         let is_due = self
             .relisting
             .lock()
@@ -611,8 +605,7 @@ impl Folder {
             }
         }
         add_links(&mut paths, links);
-        // A book or an archive has the extension to its name where a base has
-        // that.
+        // A name that a base has already gets the extension too.
         paths.sort_by_key(|path| (rank(path), path.clone()));
         Ok(Some(named(paths)))
     }
@@ -640,10 +633,9 @@ fn add_links(paths: &mut Vec<PathBuf>, mut links: Vec<PathBuf>) {
     paths.extend(links.into_iter().filter(|link| places.insert(place(link))));
 }
 
-/// Whether this is the `.cbh` of a base.
+/// Whether this is the file of headers of a base.
 fn is_headers(path: &Path) -> bool {
-    let extension = path.extension().map(OsStr::to_ascii_lowercase);
-    extension.is_some_and(|extension| extension == FileKind::Headers.extension()) && is_shown(path)
+    Family::is_headers(path) && is_shown(path)
 }
 
 /// Whether this is an archive.
@@ -651,12 +643,13 @@ fn is_archive(path: &Path) -> bool {
     archive::has_name_of_one(path) && is_shown(path)
 }
 
-/// Which of several with one name has it: a base before an archive, and that
-/// before a book.
+/// Which of several with one name has it: a base before one in the newer
+/// format, that before an archive, and that before a book.
 fn rank(path: &Path) -> u8 {
     match path {
-        path if BookSource::stands_for_one(path) => 2,
-        path if archive::has_name_of_one(path) => 1,
+        path if BookSource::stands_for_one(path) => 3,
+        path if archive::has_name_of_one(path) => 2,
+        path if cbh2::Family::owns(path) => 1,
         _ => 0,
     }
 }
@@ -673,7 +666,7 @@ fn is_shown(path: &Path) -> bool {
     !name.as_encoded_bytes().starts_with(b".") && path.is_file()
 }
 
-fn named(paths: Vec<PathBuf>) -> Vec<Base> {
+fn named(paths: Vec<PathBuf>) -> Vec<BaseInFolder> {
     let mut stems = HashSet::new();
     let mut taken = HashSet::new();
     let mut bases = Vec::new();
@@ -697,7 +690,7 @@ fn named(paths: Vec<PathBuf>) -> Vec<Base> {
             number += 1;
             name = names::shown(&format!("{plain} ~{number}"));
         }
-        bases.push(Base { name, path });
+        bases.push(BaseInFolder { name, path });
     }
     bases.sort_by(|one, other| one.name.cmp(&other.name));
     bases
@@ -706,6 +699,7 @@ fn named(paths: Vec<PathBuf>) -> Vec<Base> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
 
     #[test]

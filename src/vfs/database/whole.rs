@@ -56,7 +56,7 @@ impl DatabaseVolume {
 
     /// The player, the team … whose file has this name.
     fn find_whole(&self, kind: EntityKind, name: &str, stem: &str) -> Option<Directory> {
-        let named = self.groups.named(&self.database, kind)?;
+        let named = self.groups.named(self.base.as_ref(), kind)?;
         let is_named = |id: &EntityId| {
             let file_name = named.file_name(*id);
             file_name.is_some_and(|directory| names::whole(directory, id.0) == name)

@@ -9,9 +9,8 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use super::{TextFile, files};
-use crate::cbh::{
-    Body, Database, GameId, GameMention, GuidingText, Link, RecordKind, TextLanguage,
-};
+use crate::base::Base;
+use crate::cbh::{Body, GameId, GameMention, GuidingText, Link, RecordKind, TextLanguage};
 use crate::html;
 
 /// A text that a title leads to.
@@ -33,15 +32,15 @@ pub(super) struct Links {
 
 impl Links {
     /// Looks up the links of all texts. What cannot be read leads nowhere.
-    pub(super) fn of(database: &Database, ids: &[GameId]) -> Links {
+    pub(super) fn of(base: &dyn Base, ids: &[GameId]) -> Links {
         let mut links = Links::default();
         let mut mentions = HashSet::new();
         let mut entries = Vec::new();
         let mut text = GuidingText::default();
         for id in ids {
             entries.clear();
-            if database.read_text(*id, &mut text).is_err()
-                || database.entries(*id, 1, &mut entries).is_err()
+            if base.read_text(*id, &mut text).is_err()
+                || base.entries(*id, 1, &mut entries).is_err()
             {
                 continue;
             }
@@ -52,7 +51,7 @@ impl Links {
                 links.add_titles(*id, &text);
             }
         }
-        match database.find_games(&mentions) {
+        match base.find_games(&mentions) {
             Ok(found) => {
                 let found = found.into_iter();
                 links.games = found.map(|(mention, id)| (mention.clone(), id)).collect();

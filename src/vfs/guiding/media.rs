@@ -26,7 +26,8 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_enco
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::MEDIA_FILE;
-use crate::cbh::{CodePage, Family};
+use crate::base::Location;
+use crate::cbh::CodePage;
 use crate::storage::{ReadBuffer, Tree};
 use crate::vfs::volume::{Ino, Node, NodeKind, Size};
 use crate::vfs::{Error, names};
@@ -83,13 +84,13 @@ struct MediaFile {
 impl Media {
     /// Lists the media folders of a base. Names that are not UTF-8 are in
     /// `page`.
-    pub(in crate::vfs) fn of(family: &Family, page: CodePage) -> Media {
-        let Some(tree) = family.tree() else {
-            return Media::open(family.media_folders(), page);
+    pub(in crate::vfs) fn of(base: &Location<'_>, page: CodePage) -> Media {
+        let Some(tree) = base.archive else {
+            return Media::open(base.media_folders, page);
         };
         let mut media = Media::default();
         let mut suffixes = HashMap::new();
-        for path in family.media_folders() {
+        for path in base.media_folders {
             if let Some(folder) = tree.folder(path.file_name().unwrap_or_default()) {
                 let names = files_in(folder.as_ref());
                 media.add_all(path, Place::Inside(folder), names, page, &mut suffixes);

@@ -25,7 +25,8 @@ pub(super) use page::render;
 use std::sync::{Arc, OnceLock};
 
 use super::{Ino, names};
-use crate::cbh::{Body, Database, GameId, GuidingText, Link, TextLanguage};
+use crate::base::Base;
+use crate::cbh::{Body, GameId, GuidingText, Link, TextLanguage};
 use links::Links;
 
 /// The kind of number that the first file of a text has; the next ones follow.
@@ -58,9 +59,9 @@ pub(super) fn parse_ino(ino: Ino) -> Option<(GameId, usize)> {
 }
 
 /// The files of this text, by language.
-pub(super) fn files_of(database: &Database, id: GameId) -> Vec<TextFile> {
+pub(super) fn files_of(base: &dyn Base, id: GameId) -> Vec<TextFile> {
     let mut text = GuidingText::default();
-    if let Err(error) = database.read_text(id, &mut text) {
+    if let Err(error) = base.read_text(id, &mut text) {
         // The one file it has then says so when it is read.
         log::debug!("text {}: {error}", id.0);
     }
@@ -125,10 +126,10 @@ impl GuidingTexts {
 
     /// The numbers of all texts, deleted ones too, ascending. To find them,
     /// every record is looked at, once.
-    pub(super) fn ids(&self, database: &Database) -> &[GameId] {
+    pub(super) fn ids(&self, base: &dyn Base) -> &[GameId] {
         self.ids.get_or_init(|| {
             let mut ids = Vec::new();
-            if let Err(error) = database.texts(&mut ids) {
+            if let Err(error) = base.texts(&mut ids) {
                 log::warn!("looking for texts: {error}");
             }
             ids.into()
@@ -136,28 +137,28 @@ impl GuidingTexts {
     }
 
     /// The files of the media folder.
-    pub(super) fn media(&self, database: &Database) -> &Media {
+    pub(super) fn media(&self, base: &dyn Base) -> &Media {
         self.media
-            .get_or_init(|| Arc::new(Media::of(database.family(), database.code_page())))
+            .get_or_init(|| Arc::new(Media::of(&base.location(), base.code_page().0)))
     }
 
-    fn links(&self, database: &Database) -> &Links {
+    fn links(&self, base: &dyn Base) -> &Links {
         self.links
-            .get_or_init(|| Arc::new(Links::of(database, self.ids(database))))
+            .get_or_init(|| Arc::new(Links::of(base, self.ids(base))))
     }
 
     /// What to write for `address` in a text in `language`, if anything else:
     /// a path that leads there from the text's directory.
     pub(super) fn rewrite(
         &self,
-        database: &Database,
+        base: &dyn Base,
         address: &str,
         language: TextLanguage,
         is_deleted: bool,
     ) -> Option<String> {
         let to_texts = if is_deleted { "../texts/" } else { "" };
         if let Some(link) = Link::parse(address) {
-            let links = self.links(database);
+            let links = self.links(base);
             return match link {
                 Link::Game(mention) => {
                     let mut name = String::new();
@@ -170,8 +171,8 @@ impl GuidingTexts {
                 }
             };
         }
-        let stem = database.family().name();
-        let name = self.media(database).address(address, &stem)?;
+        let stem = base.location().name;
+        let name = self.media(base).address(address, &stem)?;
         Some(format!("{to_texts}media/{name}"))
     }
 }

@@ -1,0 +1,149 @@
+//! The files of a base, found before it is opened.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Base;
+use crate::cbh::{self, Error, Options};
+use crate::cbh2;
+use crate::game::Defect;
+use crate::storage::{Tree, split_name};
+
+/// The files of one base, in whichever format.
+#[derive(Clone, Debug)]
+pub enum Family {
+    /// CBH.
+    Older(Box<cbh::Family>),
+    /// 2CBH, which is only read.
+    Newer(Box<cbh2::Family>),
+}
+
+impl Family {
+    /// Whether this is the name of a file that each base has one of: that of
+    /// headers.
+    pub fn is_headers(path: &Path) -> bool {
+        let (_, extension) = split_name(path);
+        extension == cbh::FileKind::Headers.extension()
+            || extension == cbh2::FileKind::Headers.extension()
+    }
+
+    /// Finds the base that `path`, any file of it, belongs to.
+    ///
+    /// # Errors
+    ///
+    /// See [`cbh::Family::locate`], [`cbh2::Family::locate`].
+    pub fn locate(path: &Path) -> Result<Family, Error> {
+        if cbh2::Family::owns(path) {
+            return Ok(Family::Newer(Box::new(cbh2::Family::locate(path)?)));
+        }
+        Ok(Family::Older(Box::new(cbh::Family::locate(path)?)))
+    }
+
+    /// The base in `tree`, the inside of the archive at `path`. There must be
+    /// one and no other.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] if there is none, or several; [`Error::Missing`]
+    /// if a required file is absent.
+    pub fn inside(path: &Path, tree: Arc<dyn Tree>) -> Result<Family, Error> {
+        let mut names = tree.names();
+        names.retain(|name| Family::is_headers(Path::new(name)));
+        match &names[..] {
+            [] => Err(Error::Unsupported {
+                file: path.to_path_buf(),
+                what: "holds no ChessBase base; `cbfs unpack` takes out what it holds".to_owned(),
+            }),
+            [only] if cbh2::Family::owns(Path::new(only)) => {
+                let family = cbh2::Family::inside(path, only, tree)?;
+                Ok(Family::Newer(Box::new(family)))
+            }
+            [only] => {
+                let family = cbh::Family::inside(path, only, tree)?;
+                Ok(Family::Older(Box::new(family)))
+            }
+            many => Err(Error::Unsupported {
+                file: path.to_path_buf(),
+                what: format!(
+                    "holds {} bases; unpack it with `cbfs unpack` and name one",
+                    many.len()
+                ),
+            }),
+        }
+    }
+
+    /// The file of headers.
+    pub fn headers(&self) -> PathBuf {
+        match self {
+            Family::Older(family) => family.default_path(cbh::FileKind::Headers),
+            Family::Newer(family) => family.default_path(cbh2::FileKind::Headers),
+        }
+    }
+
+    /// The files that are there.
+    pub fn files(&self) -> Vec<&Path> {
+        match self {
+            Family::Older(family) => {
+                let kinds = cbh::FileKind::ALL.into_iter();
+                kinds.filter_map(|kind| family.path(kind)).collect()
+            }
+            Family::Newer(family) => {
+                let kinds = cbh2::FileKind::ALL.into_iter();
+                kinds.filter_map(|kind| family.path(kind)).collect()
+            }
+        }
+    }
+
+    /// The folder they lie in.
+    pub fn directory(&self) -> &Path {
+        match self {
+            Family::Older(family) => family.directory(),
+            Family::Newer(family) => family.directory(),
+        }
+    }
+
+    /// Where the pictures of texts are said to lie, if anything is there.
+    pub fn media_folders(&self) -> &[PathBuf] {
+        match self {
+            Family::Older(family) => family.media_folders(),
+            Family::Newer(family) => family.media_folders(),
+        }
+    }
+
+    /// Where saves wait that are not in the files yet.
+    pub fn journal(&self) -> Option<PathBuf> {
+        match self {
+            Family::Older(family) => Some(family.directory().join(family.journal())),
+            Family::Newer(_) => None,
+        }
+    }
+
+    /// Why it cannot be changed, if it cannot.
+    pub fn read_only_because(&self) -> Option<String> {
+        match self {
+            Family::Older(family) => family.read_only_because(),
+            Family::Newer(_) => Some(format!(
+                "{}: a base in the 2CBH format is only read",
+                self.headers().display()
+            )),
+        }
+    }
+
+    /// Opens it to read it, with these defects beside its own.
+    ///
+    /// # Errors
+    ///
+    /// See [`open`](super::open).
+    pub fn open(self, options: &Options, defects: Vec<Defect>) -> Result<Box<dyn Base>, Error> {
+        Ok(match self {
+            Family::Older(family) => {
+                let base = cbh::Database::open_family(*family, options)?;
+                Box::new(base.with_defects(defects))
+            }
+            Family::Newer(family) => {
+                let base = cbh2::Database::open_family(*family, options)?;
+                Box::new(base.with_defects(defects))
+            }
+        })
+    }
+}
