@@ -13,7 +13,7 @@ use std::ops::Range;
 use super::text::{encode_in_utf8, page_to_utf8};
 use super::{CommentText, text};
 use crate::cbh::CodePage;
-use crate::cbh::diff::{Stretch, compare};
+use crate::cbh::edit::diff::{Stretch, compare};
 use crate::game::{ShownWord, Text, shown_characters, shown_words};
 
 /// Longer texts are no remarks: a payload has 64 KB at most.

@@ -12,7 +12,7 @@ use super::zeros::end_of_data;
 use super::{DELETED, FileHeader, MOST_RECORDS};
 use crate::bytes::ByteReader;
 use crate::cbh::FileKind;
-use crate::cbh::references::Reference;
+use crate::cbh::base::references::Reference;
 use crate::storage::{ReadBuffer, Storage};
 
 /// Longest header that is taken at its word.

@@ -20,7 +20,7 @@ use std::ops::RangeInclusive;
 use super::Write;
 use super::edit::{EditError, append, difference};
 use crate::bytes::{BytePatch, ByteReader, Malformed};
-use crate::cbh::date;
+use crate::cbh::layout::date;
 use crate::game::Date;
 use crate::storage::{ReadBuffer, Storage};
 

@@ -8,7 +8,7 @@ use super::id_set::IdSet;
 use super::tree::{Flaw, Node, Tree};
 use super::{EntityFile, Kind, LINK_BYTES};
 use crate::bytes::ByteReader;
-use crate::cbh::references::Reference;
+use crate::cbh::base::references::Reference;
 use crate::storage::ReadBuffer;
 
 /// How much of a file is read at once.

@@ -9,7 +9,7 @@ use super::setup::{CastlingRooks, StoredSetup};
 use super::word;
 use super::{HEAD_BYTES, MAX_DEPTH, SET_UP};
 use crate::bytes::{ByteReader, Malformed};
-use crate::cbh::facts::move_count;
+use crate::cbh::base::facts::move_count;
 use crate::game::{Branch, Game, Line, MAX_PLIES, PlyId, Position, Start};
 
 /// The size of the blob that begins with `head`, its four bytes included.

@@ -1,0 +1,370 @@
+//! Which games have something in common: a player, an event, an opening, a
+//! year.
+
+use std::borrow::Cow;
+use std::ops::{Bound, Range};
+use std::sync::Arc;
+
+use imbl::OrdMap;
+
+use crate::cbh::GameId;
+use crate::cbh::base::summary::Summary;
+use crate::cbh::entities::{EntityId, EntityKind};
+use crate::game::Eco;
+
+/// What to group the games of a base by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Grouping {
+    /// Their players, tournaments …
+    Entity(EntityKind),
+    /// Their opening code, without the sub-code.
+    Eco,
+    /// The year they were played in.
+    Year,
+}
+
+/// One group of games.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Group {
+    /// Games of a player (on either side), of a tournament …
+    Entity(EntityKind, EntityId),
+    /// Games of an opening, whatever the sub-code; `None`: without a code.
+    Eco(Option<Eco>),
+    /// Games of a year; 0: of an unknown one.
+    Year(u16),
+}
+
+impl Group {
+    /// The grouping that this is a group of.
+    pub fn grouping(self) -> Grouping {
+        match self {
+            Group::Entity(kind, _) => Grouping::Entity(kind),
+            Group::Eco(_) => Grouping::Eco,
+            Group::Year(_) => Grouping::Year,
+        }
+    }
+
+    /// Whether a game has what those of the group have in common, deleted or
+    /// not.
+    pub fn has(self, game: &Summary) -> bool {
+        self.grouping().keys(game).contains(&self.key())
+    }
+
+    /// Number of the group in its grouping.
+    fn key(self) -> u32 {
+        match self {
+            Group::Entity(_, id) => id.0,
+            Group::Eco(eco) => u32::from(eco.map_or(Eco::COUNT, Eco::index)),
+            Group::Year(year) => u32::from(year),
+        }
+    }
+}
+
+/// Stands for "in no group".
+const NO_KEY: u32 = u32::MAX;
+
+/// Years have 12 bits.
+const YEARS: u32 = 1 << 12;
+
+impl Grouping {
+    /// The group with this number.
+    fn group(self, key: u32) -> Group {
+        let short = u16::try_from(key).unwrap_or(u16::MAX);
+        match self {
+            Grouping::Entity(kind) => Group::Entity(kind, EntityId(key)),
+            Grouping::Eco => Group::Eco(Eco::new(short, 0)),
+            Grouping::Year => Group::Year(short),
+        }
+    }
+
+    /// How many groups there are, if `entities` of the kind are in the base.
+    fn group_count(self, entities: u32) -> u32 {
+        match self {
+            Grouping::Entity(_) => entities,
+            Grouping::Eco => u32::from(Eco::COUNT) + 1,
+            Grouping::Year => YEARS,
+        }
+    }
+
+    /// Whether a game may be in two groups.
+    fn has_sides(self) -> bool {
+        matches!(
+            self,
+            Grouping::Entity(EntityKind::Player | EntityKind::Team)
+        )
+    }
+
+    /// Whether a game refers to this entity.
+    pub(in crate::cbh) fn has(self, game: &Summary, id: EntityId) -> bool {
+        self.keys(game).contains(&id.0)
+    }
+
+    /// The groups that a game is in.
+    fn keys(self, game: &Summary) -> [u32; 2] {
+        let team = |team: Option<EntityId>| team.map_or(NO_KEY, |team| team.0);
+        match self {
+            Grouping::Entity(EntityKind::Player) => [game.white.0, game.black.0],
+            Grouping::Entity(EntityKind::Tournament) => [game.tournament.0, NO_KEY],
+            Grouping::Entity(EntityKind::Annotator) => [game.annotator.0, NO_KEY],
+            Grouping::Entity(EntityKind::Source) => [game.source.0, NO_KEY],
+            Grouping::Entity(EntityKind::Team) => [team(game.white_team), team(game.black_team)],
+            Grouping::Eco => [Group::Eco(game.eco).key(), NO_KEY],
+            Grouping::Year => [u32::from(game.date.year), NO_KEY],
+        }
+    }
+}
+
+/// The games of every group of one grouping. Deleted games and texts are in
+/// none; a game whose player or the like lies beyond the entity file is not
+/// in that group, for there is none.
+///
+/// It tells what the base was when it was made; after a save there is another
+/// one, which shares nearly all with it.
+#[derive(Clone, Debug)]
+pub struct Crossref {
+    sorted: Arc<Sorted>,
+    /// Games that came into a group since those were sorted, or left it.
+    changes: OrdMap<(u32, GameId), Change>,
+}
+
+/// A game in a group, or not any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    Came,
+    Left,
+}
+
+/// The games of every group as one reading found them.
+#[derive(Debug)]
+struct Sorted {
+    grouping: Grouping,
+    /// Where the games of each group begin in `games`, and one more: where
+    /// those of the last end.
+    starts: Vec<u32>,
+    /// Ascending in each group.
+    games: Vec<GameId>,
+}
+
+impl Crossref {
+    /// What the games are grouped by.
+    pub fn grouping(&self) -> Grouping {
+        self.sorted.grouping
+    }
+
+    /// The games of `group`, ascending: each once, also where a player plays
+    /// himself. None for a group of another grouping.
+    pub fn games(&self, group: Group) -> Cow<'_, [GameId]> {
+        self.games_after(group, GameId(0))
+    }
+
+    /// As [`games`](Crossref::games), those with a higher id than `after`.
+    pub fn games_after(&self, group: Group, after: GameId) -> Cow<'_, [GameId]> {
+        let sorted = self.sorted.games_after(self.key(group), after);
+        match self.changes_after(group, after).next() {
+            None => sorted.into(),
+            Some(_) => self.iter_after(group, after).collect(),
+        }
+    }
+
+    /// As [`games_after`](Crossref::games_after), one by one.
+    pub fn iter_after(&self, group: Group, after: GameId) -> impl Iterator<Item = GameId> {
+        let mut sorted = self
+            .sorted
+            .games_after(self.key(group), after)
+            .iter()
+            .peekable();
+        let mut changes = self.changes_after(group, after).peekable();
+        std::iter::from_fn(move || {
+            loop {
+                let next = sorted.peek().map(|id| **id);
+                let Some((changed, change)) = changes.peek().copied() else {
+                    return sorted.next().copied();
+                };
+                if next.is_some_and(|next| next < changed) {
+                    return sorted.next().copied();
+                }
+                if next == Some(changed) {
+                    sorted.next();
+                }
+                changes.next();
+                if change == Change::Came {
+                    return Some(changed);
+                }
+            }
+        })
+    }
+
+    /// Whether `group` has the game.
+    pub fn contains(&self, group: Group, id: GameId) -> bool {
+        let key = self.key(group);
+        let change = key.and_then(|key| self.changes.get(&(key, id)));
+        match change {
+            Some(change) => *change == Change::Came,
+            None => self.sorted.games(key).binary_search(&id).is_ok(),
+        }
+    }
+
+    /// Whether `group` has no game.
+    pub fn is_empty(&self, group: Group) -> bool {
+        self.iter_after(group, GameId(0)).next().is_none()
+    }
+
+    /// The groups that have games, by ascending id, code (none comes last) or
+    /// year (unknown comes first), and how many they have. The record of an
+    /// entity among them may be deleted.
+    pub fn groups(&self) -> impl Iterator<Item = (Group, usize)> {
+        let sorted = u32::try_from(self.sorted.starts.len()).unwrap_or(u32::MAX);
+        let last = self.changes.get_max().map_or(0, |((key, _), _)| key + 1);
+        (0..sorted.max(last)).filter_map(|key| {
+            let group = self.grouping().group(key);
+            let count = self.games(group).len();
+            (count > 0).then_some((group, count))
+        })
+    }
+
+    /// Bytes of memory it takes, without what changed since it was made.
+    pub fn size(&self) -> usize {
+        4 * (self.sorted.starts.capacity() + self.sorted.games.capacity())
+    }
+
+    /// The same after a save, which made `after` of what was `before`; there
+    /// are `entities` of the kind then.
+    pub(in crate::cbh) fn change(
+        &mut self,
+        before: Option<&Summary>,
+        after: Option<&Summary>,
+        entities: u32,
+    ) {
+        let grouping = self.grouping();
+        let count = grouping.group_count(entities);
+        let keys = |game: Option<&Summary>| {
+            let shown = game.filter(|game| !game.is_deleted);
+            let keys = shown.map_or([NO_KEY; 2], |game| grouping.keys(game));
+            keys.map(|key| if key < count { key } else { NO_KEY })
+        };
+        let (old, new) = (keys(before), keys(after));
+        let id = before.or(after).map_or(GameId(0), |game| game.id);
+        for key in old
+            .iter()
+            .filter(|key| **key != NO_KEY && !new.contains(key))
+        {
+            self.changes.insert((*key, id), Change::Left);
+        }
+        for key in new
+            .iter()
+            .filter(|key| **key != NO_KEY && !old.contains(key))
+        {
+            self.changes.insert((*key, id), Change::Came);
+        }
+    }
+
+    fn key(&self, group: Group) -> Option<u32> {
+        (group.grouping() == self.grouping()).then(|| group.key())
+    }
+
+    fn changes_after(&self, group: Group, after: GameId) -> impl Iterator<Item = (GameId, Change)> {
+        let key = self.key(group);
+        let from = (key.unwrap_or(NO_KEY), after);
+        let changes = self
+            .changes
+            .range((Bound::Excluded(from), Bound::Unbounded));
+        let of_group = changes.take_while(move |((of, _), _)| Some(*of) == key);
+        of_group.map(|((_, id), change)| (*id, *change))
+    }
+}
+
+impl Sorted {
+    fn games(&self, key: Option<u32>) -> &[GameId] {
+        key.and_then(|key| self.range(key))
+            .and_then(|range| self.games.get(range))
+            .unwrap_or_default()
+    }
+
+    fn games_after(&self, key: Option<u32>, after: GameId) -> &[GameId] {
+        let games = self.games(key);
+        let from = games.partition_point(|&id| id <= after);
+        games.get(from..).unwrap_or_default()
+    }
+
+    fn range(&self, key: u32) -> Option<Range<usize>> {
+        let key = key as usize;
+        let (from, to) = (self.starts.get(key)?, self.starts.get(key + 1)?);
+        Some(*from as usize..*to as usize)
+    }
+}
+
+/// Collects the groups of all games, four bytes for each that a game may be
+/// in, and sorts the games into them.
+#[derive(Debug)]
+pub(crate) struct CrossrefBuilder {
+    grouping: Grouping,
+    group_count: u32,
+    /// The groups of game 1, of game 2 …; one or two each.
+    keys: Vec<u32>,
+}
+
+impl CrossrefBuilder {
+    /// For a base with `games` records and `entities` of the kind.
+    pub(crate) fn new(grouping: Grouping, games: u32, entities: u32) -> CrossrefBuilder {
+        let sides = 1 + usize::from(grouping.has_sides());
+        CrossrefBuilder {
+            grouping,
+            group_count: grouping.group_count(entities),
+            keys: Vec::with_capacity(games as usize * sides),
+        }
+    }
+
+    /// Adds a game; by ascending id.
+    pub(crate) fn add(&mut self, game: &Summary) {
+        let keys = self.grouping.keys(game);
+        let sides = 1 + usize::from(self.grouping.has_sides());
+        let before = game.id.0.saturating_sub(1) as usize * sides;
+        self.keys.resize(before, NO_KEY);
+        let [first, second] = keys.map(|key| if key < self.group_count { key } else { NO_KEY });
+        self.keys.push(first);
+        if sides == 2 {
+            self.keys
+                .push(if first == second { NO_KEY } else { second });
+        }
+    }
+
+    /// Sorts the games into their groups.
+    pub(crate) fn build(self) -> Crossref {
+        let sides = 1 + usize::from(self.grouping.has_sides());
+        // Counted two places on, so that after the sums the place between
+        // tells where the next game of the group goes.
+        let mut starts = vec![0_u32; self.group_count as usize + 2];
+        let mut count = 0;
+        for key in self.keys.iter().filter(|&&key| key != NO_KEY) {
+            if let Some(start) = starts.get_mut(*key as usize + 2) {
+                *start += 1;
+                count += 1;
+            }
+        }
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += *start;
+            *start = sum;
+        }
+        let mut games = vec![GameId(0); count];
+        for (id, keys) in (1..).zip(self.keys.chunks(sides)) {
+            for &key in keys.iter().filter(|&&key| key != NO_KEY) {
+                if let Some(next) = starts.get_mut(key as usize + 1)
+                    && let Some(place) = games.get_mut(*next as usize)
+                {
+                    *place = GameId(id);
+                    *next += 1;
+                }
+            }
+        }
+        starts.pop();
+        Crossref {
+            sorted: Arc::new(Sorted {
+                grouping: self.grouping,
+                starts,
+                games,
+            }),
+            changes: OrdMap::new(),
+        }
+    }
+}

@@ -1,0 +1,456 @@
+//! A base, opened: its records listed and its games read.
+
+mod after;
+mod entries;
+pub(crate) mod find;
+mod headers;
+pub(crate) mod lists;
+mod opening;
+mod records;
+mod texts;
+
+use std::io;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::workshop;
+use crate::bytes::Malformed;
+use crate::cbh::annotations;
+use crate::cbh::entities::{
+    Annotators, EntityFile, Players, Sources, Tags, Teams, TournamentExtras, Tournaments,
+};
+use crate::cbh::extended::{self, ExtendedRecord};
+use crate::cbh::layout::foreign_tags;
+use crate::cbh::layout::top_games::TopGames;
+use crate::cbh::moves::{MoveDecoder, blob_size};
+use crate::cbh::record::{self, GameRecord, RECORD_BYTES};
+use crate::cbh::{CodePage, Error, Family, FileKind, GameId, RecordKind};
+use crate::game::{Defect, Game};
+use crate::storage::{ReadBuffer, Storage, Store};
+pub use after::{Changes, Effects, GameChange};
+pub use entries::Listed;
+use lists::Lists;
+pub use opening::Opener;
+
+/// How much of a base's `.ini` is read.
+const MOST_INI_BYTES: usize = 1 << 14;
+
+/// How to read a base.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// The page of names and texts that are not UTF-8; detected if not given.
+    pub code_page: Option<CodePage>,
+}
+
+/// An open base. Reading takes `&self` and no lock: any number of threads
+/// read at once, each into its own [`Decoded`].
+#[derive(Debug)]
+pub struct Database {
+    family: Family,
+    page: CodePage,
+    is_page_given: bool,
+    modified: SystemTime,
+    pub(in crate::cbh) header: record::FileHeader,
+    last_id: u32,
+    pub(in crate::cbh) headers: Box<dyn Storage>,
+    pub(in crate::cbh) moves: Box<dyn Storage>,
+    pub(in crate::cbh) annotations: Box<dyn Storage>,
+    pub(in crate::cbh) extended: Option<(extended::FileHeader, Box<dyn Storage>)>,
+    pub(in crate::cbh) players: EntityFile<Players>,
+    pub(in crate::cbh) tournaments: EntityFile<Tournaments>,
+    pub(in crate::cbh) annotators: EntityFile<Annotators>,
+    pub(in crate::cbh) sources: EntityFile<Sources>,
+    pub(in crate::cbh) teams: Option<EntityFile<Teams>>,
+    pub(in crate::cbh) tags: Option<EntityFile<Tags>>,
+    pub(in crate::cbh) tournament_extras: Option<TournamentExtras>,
+    pub(in crate::cbh) top_games: Option<TopGames>,
+    pub(in crate::cbh) defects: Vec<Defect>,
+    lists: Lists,
+    /// What the files lie in, and how many saves this one knows.
+    store: Option<(Arc<Store>, u64)>,
+}
+
+/// A game as read from a base, with what of it could not be read. The memory
+/// is reused from game to game.
+#[derive(Debug, Default)]
+pub struct Decoded {
+    /// What could be read.
+    pub game: Game,
+    /// What could not; a game with defects must never be written back.
+    pub defects: Vec<Defect>,
+    pub(in crate::cbh) moves: MoveDecoder,
+    pub(crate) buffer: ReadBuffer,
+}
+
+/// One game's blob of `.cbg` and record of `.cba`, as stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredGame {
+    /// The moves, see [`moves`](crate::cbh::moves).
+    pub moves: Vec<u8>,
+    /// The remarks, if there are any.
+    pub annotations: Option<Vec<u8>>,
+}
+
+impl StoredGame {
+    /// Decodes start, moves and remarks into `game`; its headers stay.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`] where one of them is damaged; what could be read stands
+    /// in `game`.
+    pub fn decode(&self, page: CodePage, game: &mut Game) -> Result<(), Malformed> {
+        game.annotations.clear();
+        let moves = blob_size(&self.moves)
+            .and_then(|_| MoveDecoder::default().decode(&self.moves, u8::MAX, game));
+        let record = self.annotations.as_deref();
+        let remarks = record.map(|record| annotations::decode(record, page, moves.is_ok(), game));
+        moves?;
+        remarks.into_iter().flatten().next().map_or(Ok(()), Err)
+    }
+}
+
+impl Decoded {
+    /// One for many games in order, which reads ahead in the files and so
+    /// must not be kept long: see [`ReadBuffer::ahead`].
+    pub fn reading_ahead() -> Decoded {
+        Decoded {
+            buffer: ReadBuffer::ahead(),
+            ..Decoded::default()
+        }
+    }
+}
+
+/// Bytes of `.cbg` and `.cba` read at once: nearly every game fits.
+const READ_AHEAD: usize = 1024;
+
+impl Database {
+    /// The files that it is read from, if it was opened with its journal.
+    pub fn store(&self) -> Option<&Arc<Store>> {
+        self.store.as_ref().map(|(store, _)| store)
+    }
+
+    /// Whether something was saved since it was opened: what is read of it may
+    /// be of both states.
+    pub fn is_over(&self) -> bool {
+        let store = self.store.as_ref();
+        store.is_some_and(|(store, saves)| store.saves() != *saves)
+    }
+
+    /// The files of the base.
+    pub fn family(&self) -> &Family {
+        &self.family
+    }
+
+    /// Number of records; games and texts are numbered from 1 to here.
+    pub fn last_id(&self) -> u32 {
+        self.last_id
+    }
+
+    /// Version of `.cbh`, and of `.cbj` if there is one.
+    pub fn versions(&self) -> (u8, Option<u32>) {
+        let extended = self.extended.as_ref().map(|(header, _)| header.version);
+        (self.header.version, extended)
+    }
+
+    /// The page of names that are not UTF-8.
+    pub fn code_page(&self) -> CodePage {
+        self.page
+    }
+
+    /// Whether the base was made to have names in UTF-8, as its `.ini` says.
+    pub(in crate::cbh) fn is_made_for_utf8(&self) -> bool {
+        let Some((store, _)) = &self.store else {
+            return false;
+        };
+        let ini = self.family.default_path(FileKind::Headers);
+        let ini = ini.with_extension("ini");
+        let Ok(Some(ini)) = store.file(ini.file_name().unwrap_or_default()) else {
+            return false;
+        };
+        let mut buffer = ReadBuffer::default();
+        let text = ini.read_up_to(0, MOST_INI_BYTES, &mut buffer);
+        text.is_ok_and(workshop::says_utf8)
+    }
+
+    /// Whether that page was given, and not told from the names.
+    pub fn is_code_page_given(&self) -> bool {
+        self.is_page_given
+    }
+
+    /// Bytes of all files of the base together, as they are now.
+    pub fn size_on_disk(&self) -> u64 {
+        let kinds = FileKind::ALL.into_iter();
+        let all = kinds.filter_map(|kind| self.family.length_and_time(kind));
+        all.map(|(size, _)| size).sum()
+    }
+
+    /// When `.cbh` was last changed.
+    pub fn modified(&self) -> SystemTime {
+        self.modified
+    }
+
+    /// What is wrong with the base as a whole.
+    pub fn defects(&self) -> &[Defect] {
+        &self.defects
+    }
+
+    pub(in crate::cbh) fn extended_record_bytes(&self) -> usize {
+        self.extended
+            .as_ref()
+            .map_or(1, |(header, _)| header.record_bytes as usize)
+    }
+
+    /// Decodes one game into `decoded`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotUsed`] if no game has the number; [`Error::Io`] if its
+    /// record cannot be read, or the medium fails. Damage in the moves or an
+    /// entity is no error: `decoded` has what could be read and says what
+    /// not.
+    pub fn read_game(&self, id: GameId, decoded: &mut Decoded) -> Result<(), Error> {
+        decoded.game.clear();
+        decoded.defects.clear();
+        let record = self.game_record(id, &mut decoded.buffer)?;
+        let extended = self.extended_record(id, &mut decoded.buffer)?;
+        self.read_headers(id, &record, &extended, decoded)?;
+        let is_whole = self.read_moves(&record, &extended, decoded)?;
+        self.read_annotations(&record, is_whole, decoded)?;
+        foreign_tags::lift(&mut decoded.game);
+        Ok(())
+    }
+
+    /// Bytes that the moves and remarks of one game take in their files, as
+    /// far as these go.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotUsed`] if no game has the number; [`Error::Io`].
+    pub fn stored_bytes(&self, id: GameId, decoded: &mut Decoded) -> Result<u64, Error> {
+        let buffer = &mut decoded.buffer;
+        let record = self.game_record(id, buffer)?;
+        let extended = self.extended_record(id, buffer)?;
+        let moves = self
+            .moves_offset(record.moves_offset, &extended)
+            .and_then(|offset| size_of_blob(self.moves.as_ref(), offset, blob_size, buffer))
+            .map_err(|source| self.io(FileKind::Moves, source))?;
+        let remarks = self.annotations.as_ref();
+        let remarks = match u64::from(record.annotations_offset) {
+            0 => 0,
+            offset => size_of_blob(remarks, offset, annotations::record_size, buffer)
+                .map_err(|source| self.io(FileKind::Annotations, source))?,
+        };
+        Ok(moves + remarks)
+    }
+
+    /// What the files store of one game's moves and remarks.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotUsed`] if no game has the number; [`Error::Malformed`] if
+    /// one of them has no size or ends past its file; [`Error::Io`].
+    pub fn stored_game(&self, id: GameId) -> Result<StoredGame, Error> {
+        let buffer = &mut ReadBuffer::default();
+        let record = self.game_record(id, buffer)?;
+        let extended = self.extended_record(id, buffer)?;
+        let offset = self
+            .moves_offset(record.moves_offset, &extended)
+            .map_err(|source| self.io(FileKind::Moves, source))?;
+        let moves = self.copy_blob(
+            FileKind::Moves,
+            self.moves.as_ref(),
+            offset,
+            blob_size,
+            buffer,
+        )?;
+        let annotations = match u64::from(record.annotations_offset) {
+            0 => None,
+            offset => Some(self.copy_blob(
+                FileKind::Annotations,
+                self.annotations.as_ref(),
+                offset,
+                annotations::record_size,
+                buffer,
+            )?),
+        };
+        Ok(StoredGame { moves, annotations })
+    }
+
+    fn copy_blob(
+        &self,
+        kind: FileKind,
+        storage: &dyn Storage,
+        offset: u64,
+        size: impl Fn(&[u8]) -> Result<usize, Malformed>,
+        buffer: &mut ReadBuffer,
+    ) -> Result<Vec<u8>, Error> {
+        let mut copy = Vec::new();
+        let keep = |blob: &[u8]| {
+            copy = blob.to_vec();
+            Ok(())
+        };
+        with_blob(storage, offset, size, buffer, keep)
+            .map_err(|source| self.io(kind, source))?
+            .map_err(|fault| self.malformed(kind, offset, fault))?;
+        Ok(copy)
+    }
+
+    /// Whether the moves could be read to their end.
+    fn read_moves(
+        &self,
+        record: &GameRecord,
+        extended: &ExtendedRecord,
+        decoded: &mut Decoded,
+    ) -> Result<bool, Error> {
+        let Decoded {
+            game,
+            defects,
+            moves,
+            buffer,
+        } = decoded;
+        let io = |source| self.io(FileKind::Moves, source);
+        let offset = self
+            .moves_offset(record.moves_offset, extended)
+            .map_err(io)?;
+        let decode = |blob: &[u8]| moves.decode(blob, record.move_count, game);
+        let read = with_blob(self.moves.as_ref(), offset, blob_size, buffer, decode);
+        let read = read.map_err(io)?;
+        let is_whole = read.is_ok();
+        if let Err(fault) = read {
+            defects.push(defect("cbg", offset, fault));
+        }
+        Ok(is_whole)
+    }
+
+    fn read_annotations(
+        &self,
+        record: &GameRecord,
+        is_whole: bool,
+        decoded: &mut Decoded,
+    ) -> Result<(), Error> {
+        if record.annotations_offset == 0 {
+            return Ok(());
+        }
+        let Decoded {
+            game,
+            defects,
+            buffer,
+            ..
+        } = decoded;
+        let offset = u64::from(record.annotations_offset);
+        let mut faults = Vec::new();
+        let decode = |bytes: &[u8]| {
+            faults = annotations::decode(bytes, self.page, is_whole, game);
+            Ok(())
+        };
+        let read = with_blob(
+            self.annotations.as_ref(),
+            offset,
+            annotations::record_size,
+            buffer,
+            decode,
+        );
+        let read = read.map_err(|source| self.io(FileKind::Annotations, source))?;
+        let faults = read.err().into_iter().chain(faults);
+        defects.extend(faults.map(|fault| defect("cba", offset, fault)));
+        Ok(())
+    }
+
+    /// `.cbh` has 32 bits for the offset; beyond 4 GiB only `.cbj` can tell.
+    pub(in crate::cbh) fn moves_offset(
+        &self,
+        stored: u32,
+        extended: &ExtendedRecord,
+    ) -> io::Result<u64> {
+        let offset = u64::from(stored);
+        let is_cut = extended.moves_offset != offset
+            && extended.moves_offset & u64::from(u32::MAX) == offset
+            && extended.moves_offset < self.moves.len()?;
+        Ok(if is_cut {
+            extended.moves_offset
+        } else {
+            offset
+        })
+    }
+
+    pub(in crate::cbh) fn io(&self, kind: FileKind, source: io::Error) -> Error {
+        io_error(&self.family, kind, source)
+    }
+
+    fn malformed(&self, kind: FileKind, offset: u64, fault: Malformed) -> Error {
+        Error::Malformed {
+            file: self.family.default_path(kind),
+            offset: offset + fault.offset as u64,
+            what: fault.what,
+        }
+    }
+}
+
+fn io_error(family: &Family, kind: FileKind, source: io::Error) -> Error {
+    Error::of_file(family.default_path(kind), source)
+}
+
+/// Reads the blob at `offset`, whose first bytes tell its size, and hands it
+/// to `decode`.
+///
+/// # Errors
+///
+/// The medium's, also if the file was cut short after it was opened; inside,
+/// [`Malformed`] if the size is impossible, the blob ends past the file, or
+/// `decode` says so.
+pub(in crate::cbh) fn with_blob(
+    storage: &dyn Storage,
+    offset: u64,
+    size: impl Fn(&[u8]) -> Result<usize, Malformed>,
+    buffer: &mut ReadBuffer,
+    decode: impl FnOnce(&[u8]) -> Result<(), Malformed>,
+) -> io::Result<Result<(), Malformed>> {
+    let head = storage.read_up_to(offset, READ_AHEAD, buffer)?;
+    let size = match size(head) {
+        Ok(size) => size,
+        Err(fault) => {
+            if head.len() < READ_AHEAD {
+                storage.ensure_kept(offset + READ_AHEAD as u64)?;
+            }
+            return Ok(Err(fault));
+        }
+    };
+    if let Some(blob) = head.get(..size) {
+        return Ok(decode(blob));
+    }
+    let left = storage.len()?.saturating_sub(offset);
+    if size as u64 > left {
+        storage.ensure_kept(offset + size as u64)?;
+        let what = format!("blob of {size} bytes ends past the file ({left} left)");
+        return Ok(Err(Malformed::new(0, what)));
+    }
+    Ok(decode(storage.read(offset, size, buffer)?))
+}
+
+/// The size that a blob states, if the file is long enough for it; else 0.
+fn size_of_blob(
+    storage: &dyn Storage,
+    offset: u64,
+    size: impl Fn(&[u8]) -> Result<usize, Malformed>,
+    buffer: &mut ReadBuffer,
+) -> io::Result<u64> {
+    let head = storage.read_up_to(offset, READ_AHEAD, buffer)?;
+    let size = size(head).unwrap_or(0) as u64;
+    if size <= head.len() as u64 {
+        return Ok(size);
+    }
+    let left = storage.len()?.saturating_sub(offset);
+    Ok(if size <= left { size } else { 0 })
+}
+
+fn defect(file: &'static str, offset: u64, fault: Malformed) -> Defect {
+    Defect {
+        file,
+        offset: offset.saturating_add(fault.offset as u64),
+        what: fault.what,
+    }
+}
+
+pub(in crate::cbh) fn record_offset(id: u32) -> u64 {
+    RECORD_BYTES as u64 * u64::from(id)
+}

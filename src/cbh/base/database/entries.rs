@@ -1,0 +1,109 @@
+//! Which records there are, as listings want it: a stretch of them by one read
+//! of each file, and what is left of files that have become shorter.
+
+use std::io;
+
+use super::lists::{Record, summary_of};
+use super::{Database, Error, FileKind, GameId, RECORD_BYTES, ReadBuffer, record_offset};
+use crate::cbh::base::summary::Summary;
+use crate::cbh::extended::ExtendedRecord;
+use crate::cbh::record::Entry;
+
+/// A record, and if it is of a game, what it says.
+#[derive(Clone, Copy, Debug)]
+pub struct Listed {
+    /// What every record says.
+    pub entry: Entry,
+    /// What that of a game says; `None` if it cannot be read, or that in
+    /// `.cbj` is gone since the base was opened.
+    pub summary: Option<Summary>,
+}
+
+impl Database {
+    /// Appends the used records among the `count` from `first` on, in order,
+    /// by one read of `.cbh` and one of `.cbj`. `count` bounds the memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`], also if the files have become shorter: then those that
+    /// are left have been appended.
+    pub fn entries(
+        &self,
+        first: GameId,
+        count: u32,
+        entries: &mut Vec<Entry>,
+    ) -> Result<(), Error> {
+        self.for_each_left(first, count, &mut |record| {
+            entries.push(self.entry_of(record));
+        })
+    }
+
+    /// As [`entries`](Database::entries), with what the records of games say.
+    ///
+    /// # Errors
+    ///
+    /// As [`entries`](Database::entries).
+    pub fn listed(&self, first: GameId, count: u32, listed: &mut Vec<Listed>) -> Result<(), Error> {
+        self.for_each_left(first, count, &mut |record| {
+            listed.push(Listed {
+                entry: self.entry_of(record),
+                summary: summary_of(record).filter(|_| self.has_kept(record)),
+            });
+        })
+    }
+
+    fn entry_of(&self, record: &Record<'_>) -> Entry {
+        let is_whole = record.extended.len() == self.extended_record_bytes();
+        Entry {
+            id: record.id,
+            kind: record.kind,
+            is_deleted: record.is_deleted,
+            modified: is_whole
+                .then(|| ExtendedRecord::decode(record.extended).modified())
+                .flatten(),
+        }
+    }
+
+    /// Whether the record in `.cbj` is as long as when the base was opened.
+    fn has_kept(&self, record: &Record<'_>) -> bool {
+        let Some((header, storage)) = &self.extended else {
+            return true;
+        };
+        let length = header.record_bytes;
+        match header.offset_of(record.id.0) {
+            Some(offset) if record.extended.len() < length as usize => {
+                storage.ensure_kept(offset + u64::from(length)).is_ok()
+            }
+            _ => true,
+        }
+    }
+
+    /// Gives the used records among the `count` from `first` on to `take`.
+    fn for_each_left(
+        &self,
+        first: GameId,
+        count: u32,
+        take: &mut dyn FnMut(&Record<'_>),
+    ) -> Result<(), Error> {
+        let first = first.0.max(1);
+        let end = first
+            .saturating_add(count)
+            .min(self.last_id.saturating_add(1));
+        if first >= end {
+            return Ok(());
+        }
+        let length = RECORD_BYTES * (end - first) as usize;
+        let mut buffer = ReadBuffer::default();
+        let records = self
+            .headers
+            .read_up_to(record_offset(first), length, &mut buffer)
+            .map_err(|source| self.io(FileKind::Headers, source))?;
+        let mut extended_buffer = ReadBuffer::default();
+        let extended = self.extended_records(first, end, &mut extended_buffer)?;
+        self.for_each_used(first, records, extended, take);
+        if records.len() < length {
+            return Err(self.io(FileKind::Headers, io::ErrorKind::UnexpectedEof.into()));
+        }
+        Ok(())
+    }
+}

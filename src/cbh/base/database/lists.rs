@@ -1,0 +1,280 @@
+//! All names, and all games of a player, an opening …: what is read once and
+//! kept.
+
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{
+    Database, Error, FileKind, GameId, RECORD_BYTES, ReadBuffer, RecordKind, record_offset,
+};
+use crate::cbh::base::crossref::{Crossref, CrossrefBuilder, Grouping};
+use crate::cbh::base::summary::Summary;
+use crate::cbh::entities::{AllNames, EntityFile, EntityKind, EntityNames, PerKind, Which};
+use crate::cbh::record;
+
+/// Records looked at in one read when all are.
+const RECORDS_AT_ONCE: u32 = 4096;
+
+/// What was read once and is kept.
+#[derive(Debug, Default)]
+pub(crate) struct Lists {
+    pub(super) names: PerKind<Kept<EntityNames>>,
+    pub(super) by_entity: PerKind<Kept<Crossref>>,
+    pub(super) by_eco: Kept<Crossref>,
+    pub(super) by_year: Kept<Crossref>,
+}
+
+impl Lists {
+    /// The names of a kind, which `make` reads.
+    pub(crate) fn names(
+        &self,
+        kind: EntityKind,
+        make: impl FnOnce() -> Result<EntityNames, Error>,
+    ) -> Result<Arc<EntityNames>, Error> {
+        self.names.of(kind).get(make)
+    }
+
+    /// The games of a grouping, which `make` finds.
+    pub(crate) fn crossref(
+        &self,
+        grouping: Grouping,
+        make: impl FnOnce() -> Result<Crossref, Error>,
+    ) -> Result<Arc<Crossref>, Error> {
+        let kept = match grouping {
+            Grouping::Entity(kind) => self.by_entity.of(kind),
+            Grouping::Eco => &self.by_eco,
+            Grouping::Year => &self.by_year,
+        };
+        kept.get(make)
+    }
+}
+
+/// A value that is made when first asked for. Who asks meanwhile waits; after
+/// an error it is tried again.
+#[derive(Debug)]
+pub(super) struct Kept<T>(Mutex<Option<Arc<T>>>);
+
+impl<T> Default for Kept<T> {
+    fn default() -> Kept<T> {
+        Kept(Mutex::new(None))
+    }
+}
+
+impl<T> Kept<T> {
+    fn get(&self, make: impl FnOnce() -> Result<T, Error>) -> Result<Arc<T>, Error> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(value) = &*kept {
+            return Ok(Arc::clone(value));
+        }
+        let value = Arc::new(make()?);
+        *kept = Some(Arc::clone(&value));
+        Ok(value)
+    }
+
+    /// What was made, if it was.
+    pub(super) fn made(&self) -> Option<Arc<T>> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.clone()
+    }
+
+    pub(super) fn of(made: Option<Arc<T>>) -> Kept<T> {
+        Kept(Mutex::new(made))
+    }
+}
+
+/// The records of a game or text.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cbh) struct Record<'a> {
+    pub(in crate::cbh) id: GameId,
+    pub(in crate::cbh) kind: RecordKind,
+    pub(in crate::cbh) is_deleted: bool,
+    /// That of `.cbh`.
+    pub(in crate::cbh) bytes: &'a [u8],
+    /// That of `.cbj`; empty if there is none or it was not asked for.
+    pub(in crate::cbh) extended: &'a [u8],
+}
+
+impl Database {
+    /// The names of all entities of a kind; read at the first call and kept.
+    /// A base without a file of teams has no team.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn entity_names(&self, kind: EntityKind) -> Result<Arc<EntityNames>, Error> {
+        let read = || Ok(self.read_names(kind, Which::All)?.into());
+        self.lists.names(kind, read)
+    }
+
+    pub(super) fn read_names(&self, kind: EntityKind, which: Which) -> Result<AllNames, Error> {
+        let page = self.page;
+        let names = match kind {
+            EntityKind::Player => AllNames::read(&self.players, which, page, |player, out| {
+                player.append_to(out);
+            }),
+            EntityKind::Tournament => AllNames::read_tournaments(&self.tournaments, which, page),
+            EntityKind::Annotator => AllNames::read(&self.annotators, which, page, |name, out| {
+                out.push_str(name);
+            }),
+            EntityKind::Source => AllNames::read(&self.sources, which, page, |source, out| {
+                out.push_str(&source.title);
+            }),
+            EntityKind::Team => match &self.teams {
+                None => Ok(AllNames::default()),
+                Some(teams) => AllNames::read_teams(teams, which, page),
+            },
+        };
+        names.map_err(|source| self.io(kind.file(), source))
+    }
+
+    /// The games of every player, opening … that are not deleted; found at
+    /// the first call by one reading of `.cbh` (of teams, of `.cbj` too) and
+    /// kept.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn crossref(&self, grouping: Grouping) -> Result<Arc<Crossref>, Error> {
+        let read = || self.read_crossref(grouping);
+        self.lists.crossref(grouping, read)
+    }
+
+    fn read_crossref(&self, grouping: Grouping) -> Result<Crossref, Error> {
+        let entities = match grouping {
+            Grouping::Entity(kind) => self
+                .count_entities(kind)
+                .map_err(|source| self.io(kind.file(), source))?,
+            Grouping::Eco | Grouping::Year => 0,
+        };
+        let mut builder = CrossrefBuilder::new(grouping, self.last_id, entities);
+        let with_extended = grouping == Grouping::Entity(EntityKind::Team);
+        self.scan(1..u32::MAX, with_extended, &mut |record| {
+            if !record.is_deleted
+                && let Some(game) = summary_of(record)
+            {
+                builder.add(&game);
+            }
+        })?;
+        Ok(builder.build())
+    }
+
+    /// How many records the file of this kind has, deleted ones included.
+    pub(in crate::cbh) fn count_entities(&self, kind: EntityKind) -> io::Result<u32> {
+        match kind {
+            EntityKind::Player => self.players.count_present(),
+            EntityKind::Tournament => self.tournaments.count_present(),
+            EntityKind::Annotator => self.annotators.count_present(),
+            EntityKind::Source => self.sources.count_present(),
+            EntityKind::Team => self.teams.as_ref().map_or(Ok(0), EntityFile::count_present),
+        }
+    }
+
+    /// How many entities of this kind there are, as the head of their file
+    /// says; whether games refer to them is not asked.
+    pub fn entities_claimed(&self, kind: EntityKind) -> u32 {
+        match kind {
+            EntityKind::Player => self.players.live_count(),
+            EntityKind::Tournament => self.tournaments.live_count(),
+            EntityKind::Annotator => self.annotators.live_count(),
+            EntityKind::Source => self.sources.live_count(),
+            EntityKind::Team => self.teams.as_ref().map_or(0, EntityFile::live_count),
+        }
+    }
+
+    /// What the records of one game say, deleted or not.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotUsed`] if no game has the number; [`Error::Io`].
+    pub fn summary(&self, id: GameId) -> Result<Summary, Error> {
+        let mut summary = None;
+        let end = id.0.saturating_add(1);
+        self.scan(id.0..end, true, &mut |record| summary = summary_of(record))?;
+        summary.ok_or(Error::NotUsed(id))
+    }
+
+    /// Appends what the records of the games among the `count` from `first`
+    /// on say, deleted ones included, in order. `count` bounds the memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`]; `summaries` has those before the place.
+    pub fn summaries(
+        &self,
+        first: GameId,
+        count: u32,
+        summaries: &mut Vec<Summary>,
+    ) -> Result<(), Error> {
+        let end = first.0.saturating_add(count);
+        self.scan(first.0..end, true, &mut |record| {
+            summaries.extend(summary_of(record));
+        })
+    }
+
+    /// Gives the used records of `ids` to `take`, in order, by large reads of
+    /// `.cbh` and, if asked for, of `.cbj`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`], also if a file has become shorter.
+    pub(in crate::cbh) fn scan(
+        &self,
+        ids: Range<u32>,
+        with_extended: bool,
+        take: &mut dyn FnMut(&Record<'_>),
+    ) -> Result<(), Error> {
+        let (mut buffer, mut extended_buffer) = (ReadBuffer::default(), ReadBuffer::default());
+        let mut first = ids.start.max(1);
+        let last = ids.end.min(self.last_id.saturating_add(1));
+        while first < last {
+            let end = last.min(first.saturating_add(RECORDS_AT_ONCE));
+            let length = RECORD_BYTES * (end - first) as usize;
+            let records = self
+                .headers
+                .read(record_offset(first), length, &mut buffer)
+                .map_err(|source| self.io(FileKind::Headers, source))?;
+            let extended = if with_extended {
+                self.kept_extended_records(first, end, &mut extended_buffer)?
+            } else {
+                &[]
+            };
+            self.for_each_used(first, records, extended, take);
+            first = end;
+        }
+        Ok(())
+    }
+
+    /// Gives those of the records, numbered from `first` on, that are used,
+    /// each with its record of `.cbj`: an empty one where `extended` ends.
+    pub(super) fn for_each_used(
+        &self,
+        first: u32,
+        records: &[u8],
+        extended: &[u8],
+        take: &mut dyn FnMut(&Record<'_>),
+    ) {
+        let extended = extended.chunks(self.extended_record_bytes());
+        let extended = extended.chain(std::iter::repeat(&[][..]));
+        let records = (first..).zip(records.chunks_exact(RECORD_BYTES));
+        for ((id, bytes), extended) in records.zip(extended) {
+            if let Some((kind, is_deleted)) = record::decode_kind(bytes) {
+                take(&Record {
+                    id: GameId(id),
+                    kind,
+                    is_deleted,
+                    bytes,
+                    extended,
+                });
+            }
+        }
+    }
+}
+
+/// What the records say, if they are of a game.
+pub(super) fn summary_of(record: &Record<'_>) -> Option<Summary> {
+    if record.kind != RecordKind::Game {
+        return None;
+    }
+    Summary::decode(record.id, record.is_deleted, record.bytes, record.extended).ok()
+}

@@ -1,0 +1,381 @@
+//! Opening a base: its files found, their headers read.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+use super::lists::Lists;
+use super::{Database, Options, io_error};
+use crate::bytes::Malformed;
+use crate::cbh::annotations;
+use crate::cbh::entities::{EntityFile, Kind, LookupError, Players, TournamentExtras, Tournaments};
+use crate::cbh::extended;
+use crate::cbh::layout::top_games::TopGames;
+use crate::cbh::record::{self, MOST_GAMES, RECORD_BYTES};
+use crate::cbh::{CodePage, Error, Family, FileKind, GameId};
+use crate::game::Defect;
+use crate::storage::{self, Access, AsIf, MemoryFile, ReadBuffer, Storage, Store};
+
+/// Opens a file of a base.
+pub type Opener<'a> = dyn Fn(&Path) -> io::Result<Box<dyn Storage>> + 'a;
+
+impl Database {
+    /// Opens the base that `path`, any file of it, belongs to, to read it;
+    /// saves that are still in its journal are laid over its files.
+    ///
+    /// # Errors
+    ///
+    /// See [`Family::locate`]; [`Error::Malformed`] if `.cbh` is of another
+    /// format; [`Error::Io`] from the system. A damaged optional file is left
+    /// aside, and one of entities without its header is read as far as that
+    /// can be done: both are named in [`defects`](Database::defects).
+    pub fn open(path: &Path, options: &Options) -> Result<Database, Error> {
+        let store = Family::locate(path)?.store(Access::ReadOnly, "")?;
+        Database::open_in(path, options, Arc::new(store))
+    }
+
+    /// As [`open`](Database::open), with the files that `store` shows: it must
+    /// be that of the base.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Database::open).
+    pub fn open_in(path: &Path, options: &Options, store: Arc<Store>) -> Result<Database, Error> {
+        // What is read while something is saved is over from the beginning.
+        let saves = store.saves();
+        let family = Family::in_store(path, &store)?;
+        let open = |path: &Path| open_stored(path, |name| store.file(name));
+        let mut database = Database::open_with(family, options, &open)?;
+        database.store = Some((store, saves));
+        Ok(database)
+    }
+
+    /// As [`open`](Database::open), of a base whose files were found already,
+    /// as those [inside](Family::inside) an archive.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Database::open).
+    pub fn open_family(family: Family, options: &Options) -> Result<Database, Error> {
+        let store = Arc::new(family.store(Access::ReadOnly, "")?);
+        let saves = store.saves();
+        let open = |path: &Path| open_stored(path, |name| store.file(name));
+        let mut database = Database::open_with(family, options, &open)?;
+        database.store = Some((store, saves));
+        Ok(database)
+    }
+
+    /// The same with these defects beside its own: of what its files lie in.
+    #[must_use]
+    pub fn with_defects(mut self, defects: impl IntoIterator<Item = Defect>) -> Database {
+        self.defects.extend(defects);
+        self
+    }
+
+    /// The base as its store shows it now, opened as this one was.
+    ///
+    /// # Errors
+    ///
+    /// As [`open_in`](Database::open_in).
+    pub fn reopened(&self) -> Result<Database, Error> {
+        let Some((store, _)) = &self.store else {
+            return Err(Error::NotUsed(GameId(0)));
+        };
+        let saves = store.saves();
+        let open = |path: &Path| open_stored(path, |name| store.file(name));
+        let is_there = |name: &OsStr| Ok(store.file(name)?.is_some());
+        let mut database = self.with_files(&is_there, &open)?;
+        database.is_page_given = self.is_page_given;
+        // That of a game without a stamp changes only with the game.
+        database.modified = self.modified;
+        database.store = Some((Arc::clone(store), saves));
+        Ok(database)
+    }
+
+    /// The base as it would be after `transaction`, for planning only.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Database::open).
+    pub fn open_as_if(&self, files: &AsIf<'_>) -> Result<Database, Error> {
+        let open = |path: &Path| open_stored(path, |name| files.file(name));
+        self.with_files(&|name| Ok(files.file(name)?.is_some()), &open)
+    }
+
+    fn with_files(
+        &self,
+        is_there: &dyn Fn(&OsStr) -> Result<bool, storage::Error>,
+        open: &Opener<'_>,
+    ) -> Result<Database, Error> {
+        let mut family = self.family.clone();
+        family.keep(is_there)?;
+        let options = Options {
+            code_page: Some(self.page),
+        };
+        Database::open_with(family, &options, open)
+    }
+
+    /// As [`open`](Database::open), with every file read into memory first.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Database::open).
+    pub fn load(path: &Path, options: &Options) -> Result<Database, Error> {
+        Database::open_with(Family::locate(path)?, options, &|path| {
+            Ok(Box::new(MemoryFile::from(fs::read(path)?)))
+        })
+    }
+
+    /// As [`open`](Database::open), with files that `open` gives, as those of
+    /// a [`Store`](crate::storage::Store).
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Database::open).
+    pub fn open_with(
+        family: Family,
+        options: &Options,
+        open: &Opener<'_>,
+    ) -> Result<Database, Error> {
+        let files = Files {
+            family: &family,
+            open,
+        };
+        let mut defects = Vec::new();
+        let headers = files.required(FileKind::Headers)?;
+        let header = read_header(&family, headers.as_ref())?;
+        let last_id = last_id(header, headers.as_ref(), &mut defects)
+            .map_err(|source| files.io(FileKind::Headers, source))?;
+        let players = files.entities(FileKind::Players, &mut defects)?;
+        let extended = files
+            .optional(FileKind::Extended)?
+            .map(|storage| open_extended(storage).map_err(|fault| (FileKind::Extended, fault)));
+        let extended = keep(extended, &files, &mut defects)?;
+        let teams = files.optional_entities(FileKind::Teams, &mut defects)?;
+        let tags = files.optional_entities(FileKind::Tags, &mut defects)?;
+        let extras = files.optional_with(FileKind::TournamentExtras, TournamentExtras::open)?;
+        let top_games = files.optional_with(FileKind::TopGames, TopGames::open)?;
+        let modified = family.length_and_time(FileKind::Headers);
+        let tournaments = files.entities(FileKind::Tournaments, &mut defects)?;
+        let annotations = files.required(FileKind::Annotations)?;
+        let page = match options.code_page {
+            Some(page) => page,
+            None => detect_page(&players, &tournaments, annotations.as_ref())
+                .map_err(|source| files.io(FileKind::Players, source))?,
+        };
+        Ok(Database {
+            page,
+            is_page_given: options.code_page.is_some(),
+            modified: modified.map_or(UNIX_EPOCH, |(_, modified)| modified),
+            header,
+            last_id,
+            moves: files.required(FileKind::Moves)?,
+            annotations,
+            tournaments,
+            annotators: files.entities(FileKind::Annotators, &mut defects)?,
+            sources: files.entities(FileKind::Sources, &mut defects)?,
+            teams,
+            tags,
+            tournament_extras: keep(extras, &files, &mut defects)?,
+            top_games: keep(top_games, &files, &mut defects)?,
+            headers,
+            extended,
+            players,
+            defects,
+            lists: Lists::default(),
+            store: None,
+            family,
+        })
+    }
+}
+
+/// Opens the files of a base.
+struct Files<'a> {
+    family: &'a Family,
+    open: &'a Opener<'a>,
+}
+
+impl Files<'_> {
+    fn open(&self, kind: FileKind, path: &Path) -> Result<Box<dyn Storage>, Error> {
+        (self.open)(path).map_err(|source| self.io(kind, source))
+    }
+
+    fn required(&self, kind: FileKind) -> Result<Box<dyn Storage>, Error> {
+        self.optional(kind)?.ok_or_else(|| Error::Missing {
+            file: self.family.default_path(kind),
+            holds: kind.holds(),
+        })
+    }
+
+    fn optional(&self, kind: FileKind) -> Result<Option<Box<dyn Storage>>, Error> {
+        self.family
+            .path(kind)
+            .map(|path| self.open(kind, path))
+            .transpose()
+    }
+
+    /// Opens a file of entities; one whose header is damaged is noted.
+    fn entities<K: Kind>(
+        &self,
+        kind: FileKind,
+        defects: &mut Vec<Defect>,
+    ) -> Result<EntityFile<K>, Error> {
+        self.opened(kind, self.required(kind)?, defects)
+    }
+
+    fn optional_entities<K: Kind>(
+        &self,
+        kind: FileKind,
+        defects: &mut Vec<Defect>,
+    ) -> Result<Option<EntityFile<K>>, Error> {
+        let storage = self.optional(kind)?;
+        storage
+            .map(|storage| self.opened(kind, storage, defects))
+            .transpose()
+    }
+
+    fn opened<K: Kind>(
+        &self,
+        kind: FileKind,
+        storage: Box<dyn Storage>,
+        defects: &mut Vec<Defect>,
+    ) -> Result<EntityFile<K>, Error> {
+        let file = EntityFile::open(storage).map_err(|source| self.io(kind, source))?;
+        defects.extend(file.fault().map(|fault| Defect {
+            file: kind.extension(),
+            offset: fault.offset as u64,
+            what: fault.what,
+        }));
+        Ok(file)
+    }
+
+    /// An optional file that `open` reads the header of.
+    fn optional_with<T>(
+        &self,
+        kind: FileKind,
+        open: impl FnOnce(Box<dyn Storage>) -> io::Result<Result<T, Malformed>>,
+    ) -> Result<Option<Result<T, Fault>>, Error> {
+        let opened = |storage| match open(storage) {
+            Ok(Ok(file)) => Ok(file),
+            Ok(Err(fault)) => Err((kind, LookupError::from(fault))),
+            Err(source) => Err((kind, LookupError::Io(source))),
+        };
+        Ok(self.optional(kind)?.map(opened))
+    }
+
+    fn io(&self, kind: FileKind, source: io::Error) -> Error {
+        io_error(self.family, kind, source)
+    }
+}
+
+/// What is wrong with an optional file.
+type Fault = (FileKind, LookupError);
+
+/// An optional file if it can be used; a damaged one is left aside and noted.
+fn keep<T>(
+    opened: Option<Result<T, Fault>>,
+    files: &Files<'_>,
+    defects: &mut Vec<Defect>,
+) -> Result<Option<T>, Error> {
+    match opened {
+        None => Ok(None),
+        Some(Ok(file)) => Ok(Some(file)),
+        Some(Err((kind, LookupError::Io(source)))) => Err(files.io(kind, source)),
+        Some(Err((kind, LookupError::Fault(offset, what)))) => {
+            defects.push(Defect {
+                file: kind.extension(),
+                offset,
+                what: format!("{what}; the file is left aside"),
+            });
+            Ok(None)
+        }
+    }
+}
+
+/// A file of a store, where one was found.
+fn open_stored(
+    path: &Path,
+    file: impl Fn(&OsStr) -> Result<Option<Arc<dyn Storage>>, storage::Error>,
+) -> io::Result<Box<dyn Storage>> {
+    match file(path.file_name().unwrap_or_default()) {
+        Ok(Some(file)) => Ok(Box::new(file)),
+        Ok(None) => Err(io::ErrorKind::NotFound.into()),
+        Err(storage::Error::Io { source, .. }) => Err(source),
+        Err(other) => Err(io::Error::other(other)),
+    }
+}
+
+/// How much of `.cba` tells the code page of its texts.
+const TEXT_SAMPLE_BYTES: usize = 1 << 16;
+
+/// The page that the names of players and tournaments, and the texts of
+/// remarks, are in.
+fn detect_page(
+    players: &EntityFile<Players>,
+    tournaments: &EntityFile<Tournaments>,
+    annotations: &dyn Storage,
+) -> io::Result<CodePage> {
+    let (mut player_bytes, mut tournament_bytes) = (ReadBuffer::default(), ReadBuffer::default());
+    let mut buffer = ReadBuffer::default();
+    let remarks = annotations.read_up_to(0, TEXT_SAMPLE_BYTES, &mut buffer)?;
+    let mut strings = Vec::new();
+    players.sample_strings(&mut player_bytes, &mut strings)?;
+    tournaments.sample_strings(&mut tournament_bytes, &mut strings)?;
+    Ok(CodePage::detect(
+        strings,
+        annotations::sample_texts(remarks),
+    ))
+}
+
+fn read_header(family: &Family, headers: &dyn Storage) -> Result<record::FileHeader, Error> {
+    let mut buffer = ReadBuffer::default();
+    let bytes = headers
+        .read_up_to(0, RECORD_BYTES, &mut buffer)
+        .map_err(|source| io_error(family, FileKind::Headers, source))?;
+    record::FileHeader::decode(bytes).map_err(|fault| Error::Malformed {
+        file: family.default_path(FileKind::Headers),
+        offset: fault.offset as u64,
+        what: fault.what,
+    })
+}
+
+/// The number of records: what the header says, but no more than there are or
+/// than a base can have. So a file of holes costs no more than a large base.
+fn last_id(
+    header: record::FileHeader,
+    headers: &dyn Storage,
+    defects: &mut Vec<Defect>,
+) -> io::Result<u32> {
+    let claimed = header.next_id.saturating_sub(1);
+    let present = (headers.len()? / RECORD_BYTES as u64).saturating_sub(1);
+    if u64::from(claimed) > present {
+        defects.push(Defect {
+            file: "cbh",
+            offset: 6,
+            what: format!("{claimed} records claimed, {present} are there"),
+        });
+    }
+    let last_id = claimed.min(u32::try_from(present).unwrap_or(u32::MAX));
+    if last_id > MOST_GAMES {
+        defects.push(Defect {
+            file: "cbh",
+            offset: 6,
+            what: format!("{last_id} records; a base can have {MOST_GAMES}"),
+        });
+    }
+    Ok(last_id.min(MOST_GAMES))
+}
+
+fn open_extended(
+    storage: Box<dyn Storage>,
+) -> Result<(extended::FileHeader, Box<dyn Storage>), LookupError> {
+    let mut buffer = ReadBuffer::default();
+    let bytes = storage
+        .read_up_to(0, extended::HEADER_BYTES, &mut buffer)
+        .map_err(LookupError::Io)?;
+    let header = extended::FileHeader::decode(bytes).map_err(LookupError::from)?;
+    Ok((header, storage))
+}

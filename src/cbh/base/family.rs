@@ -1,0 +1,802 @@
+//! The files of one base: which there are, and where.
+
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::cbh::Error;
+use crate::storage::{
+    self, Access, Belonging, DiskDirectory, MOST_NAME, Opening, Store, Tree, folder_of,
+    is_same_stem, join_name, names_in, split_name,
+};
+
+/// A file of the set, by what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum FileKind {
+    /// `.cbh`: a record per game or text.
+    Headers,
+    /// `.cbg`: moves and texts.
+    Moves,
+    /// `.cba`: annotations.
+    Annotations,
+    /// `.cbp`: players.
+    Players,
+    /// `.cbt`: tournaments.
+    Tournaments,
+    /// `.cbc`: annotators.
+    Annotators,
+    /// `.cbs`: sources.
+    Sources,
+    /// `.cbj`: more of each game.
+    Extended,
+    /// `.cbe`: teams.
+    Teams,
+    /// `.cbl`: labels of games.
+    Tags,
+    /// `.cbtt`: more of each tournament.
+    TournamentExtras,
+    /// `.flags`: which games are top games.
+    TopGames,
+}
+
+impl FileKind {
+    /// All kinds that cbfs reads; the required ones first.
+    pub const ALL: [FileKind; 12] = [
+        FileKind::Headers,
+        FileKind::Moves,
+        FileKind::Annotations,
+        FileKind::Players,
+        FileKind::Tournaments,
+        FileKind::Annotators,
+        FileKind::Sources,
+        FileKind::Extended,
+        FileKind::Teams,
+        FileKind::Tags,
+        FileKind::TournamentExtras,
+        FileKind::TopGames,
+    ];
+
+    /// The extension, lower case.
+    pub fn extension(self) -> &'static str {
+        match self {
+            FileKind::Headers => "cbh",
+            FileKind::Moves => "cbg",
+            FileKind::Annotations => "cba",
+            FileKind::Players => "cbp",
+            FileKind::Tournaments => "cbt",
+            FileKind::Annotators => "cbc",
+            FileKind::Sources => "cbs",
+            FileKind::Extended => "cbj",
+            FileKind::Teams => "cbe",
+            FileKind::Tags => "cbl",
+            FileKind::TournamentExtras => "cbtt",
+            FileKind::TopGames => "flags",
+        }
+    }
+
+    /// What the file holds, for messages.
+    pub fn holds(self) -> &'static str {
+        match self {
+            FileKind::Headers => "game headers",
+            FileKind::Moves => "moves",
+            FileKind::Annotations => "annotations",
+            FileKind::Players => "players",
+            FileKind::Tournaments => "tournaments",
+            FileKind::Annotators => "annotators",
+            FileKind::Sources => "sources",
+            FileKind::Extended => "extended headers",
+            FileKind::Teams => "teams",
+            FileKind::Tags => "labels",
+            FileKind::TournamentExtras => "tournament details",
+            FileKind::TopGames => "top games",
+        }
+    }
+
+    /// Whether a base cannot be read without it.
+    pub fn is_required(self) -> bool {
+        (self as u8) < FileKind::Extended as u8
+    }
+}
+
+/// Extensions that belong to a base beside those of [`FileKind`]: naming one
+/// of them names the base.
+const COMPANIONS: [&str; 12] = [
+    "cbm", "cbgi", "cbb", "cit", "cib", "cit2", "cib2", "ini", "cko", "cpo", "cbi", "ico",
+];
+
+/// Extensions of what ChessBase keeps to search faster, and makes anew where it
+/// is missing: wrong as soon as a game changes.
+const BOOSTERS: [&str; 6] = ["cbgi", "cbb", "cit", "cib", "cit2", "cib2"];
+
+/// Kinds of files that look like a base and are none that cbfs reads.
+const FOREIGN: [(&str, &str); 6] = [
+    (
+        "2cbh",
+        "a base in the 2CBH format of ChessBase 17, which cbfs only describes, checks and exports; run `cbfs export` on it, or convert it to CBH in ChessBase",
+    ),
+    (
+        "cbv",
+        "a ChessBase archive, which is only read: unpack it with `cbfs unpack` and name the .cbh in it",
+    ),
+    (
+        "cbz",
+        "a ChessBase archive with a password, which is only read: unpack it with `cbfs unpack` and name the .cbh in it",
+    ),
+    (
+        "cbf",
+        "a base in the old CBF format, which cbfs does not read; convert it to CBH in ChessBase",
+    ),
+    (
+        "cbone",
+        "a ChessBase single-file base, which cbfs does not read; convert it to CBH in ChessBase",
+    ),
+    (
+        "pgn",
+        "a PGN file, which needs no mounting; mount the .cbh of a base",
+    ),
+];
+
+/// Extensions of the folders that hold the pictures of texts: as of
+/// `ChessBase` 9, and before.
+const MEDIA_FOLDERS: [&str; 2] = ["html", "bmp"];
+
+/// The paths of one base's files, in whatever letter case they have.
+///
+/// Where several `.cbh` of a folder are named alike but for letter case, each
+/// base has the files that are named exactly as its `.cbh`: no file belongs to
+/// two bases.
+#[derive(Clone, Debug)]
+pub struct Family {
+    directory: PathBuf,
+    stem: OsString,
+    /// Whether another `.cbh` has the stem in another letter case.
+    has_twin: bool,
+    paths: [Option<PathBuf>; FileKind::ALL.len()],
+    boosters: Vec<PathBuf>,
+    media_folders: Vec<PathBuf>,
+    /// What the files lie in, if that is no folder on disk: its path is
+    /// `directory`.
+    inside: Option<Arc<dyn Tree>>,
+}
+
+impl Family {
+    /// Finds the base that `path` belongs to: any file of the set, in any
+    /// letter case, the extension too. Where that is a link, the base is that
+    /// which it leads to.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] for files of another kind, [`Error::Missing`]
+    /// if there is no such base or a required file is absent, [`Error::Io`]
+    /// if the directory cannot be listed.
+    pub fn locate(path: &Path) -> Result<Family, Error> {
+        if path.is_dir() {
+            return Err(unsupported(path, "a directory; name the .cbh of a base"));
+        }
+        let path = &resolved(path)?;
+        // What is no file of a base is said before the folder is looked at.
+        ensure_known(path)?;
+        let directory = folder_of(path);
+        let names = names_in(directory).map_err(|source| Error::Io {
+            file: directory.to_path_buf(),
+            source,
+        })?;
+        Family::among(path, names)
+    }
+
+    /// As [`locate`](Family::locate), with the files that `store` shows: some
+    /// may be in its journal only.
+    ///
+    /// # Errors
+    ///
+    /// As [`locate`](Family::locate).
+    pub fn in_store(path: &Path, store: &Store) -> Result<Family, Error> {
+        let mut family = Family::locate(path)?;
+        family.keep(|name| Ok(store.file(name)?.is_some()))?;
+        Ok(family)
+    }
+
+    /// Lets it have the files that are there, and no others.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Missing`] if a required one is not; that of `is_there`.
+    pub(in crate::cbh) fn keep(
+        &mut self,
+        is_there: impl Fn(&OsStr) -> Result<bool, storage::Error>,
+    ) -> Result<(), Error> {
+        for kind in FileKind::ALL {
+            let usual = self.default_path(kind);
+            let name = usual.file_name().unwrap_or_default();
+            let is_there = is_there(name).map_err(self.store_error())?;
+            if let Some(place) = self.paths.get_mut(kind as usize) {
+                *place = is_there.then_some(usual);
+            }
+        }
+        self.ensure_complete()
+    }
+
+    /// As [`locate`](Family::locate), in a folder that has files of these
+    /// names.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] for files of another kind, [`Error::Missing`]
+    /// if there is no such base or a required file is absent.
+    pub fn among(path: &Path, names: impl IntoIterator<Item = OsString>) -> Result<Family, Error> {
+        ensure_known(path)?;
+        let mut family = Family {
+            paths: [const { None }; FileKind::ALL.len()],
+            boosters: Vec::new(),
+            media_folders: Vec::new(),
+            inside: None,
+            directory: folder_of(path).to_path_buf(),
+            stem: split_name(path).0,
+            has_twin: false,
+        };
+        family.find_members(names);
+        family.ensure_complete()?;
+        Ok(family)
+    }
+
+    /// The base in `tree`, which lies at `path` and is only read: the inside of
+    /// an archive; `headers` is its `.cbh`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Missing`] if a required file is absent.
+    pub fn inside(path: &Path, headers: &OsStr, tree: Arc<dyn Tree>) -> Result<Family, Error> {
+        let mut family = Family::among(&path.join(headers), tree.names())?;
+        family.inside = Some(tree);
+        Ok(family)
+    }
+
+    /// What the files lie in, if that is no folder on disk.
+    pub fn tree(&self) -> Option<&Arc<dyn Tree>> {
+        self.inside.as_ref()
+    }
+
+    /// Length of a file of the base, and when it was last changed; `None` if it
+    /// has none.
+    pub fn length_and_time(&self, kind: FileKind) -> Option<(u64, SystemTime)> {
+        let path = self.path(kind)?;
+        let Some(tree) = &self.inside else {
+            let stat = fs::metadata(path).ok()?;
+            return Some((stat.len(), stat.modified().ok()?));
+        };
+        let stamp = tree.stamp(path.file_name()?).ok()??;
+        let seconds = u64::try_from(stamp.modified.0).unwrap_or(0);
+        let modified = UNIX_EPOCH.checked_add(Duration::from_secs(seconds));
+        Some((stamp.len, modified.unwrap_or(UNIX_EPOCH)))
+    }
+
+    fn ensure_complete(&self) -> Result<(), Error> {
+        let mut kinds = FileKind::ALL.into_iter();
+        match kinds.find(|kind| kind.is_required() && self.path(*kind).is_none()) {
+            Some(kind) => Err(Error::Missing {
+                file: self.default_path(kind),
+                holds: kind.holds(),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Opens the files of the base with the saves of its journal; `label` is
+    /// what a second writer is told of this one, as a mountpoint. A reader
+    /// sees the base without a journal that cannot be read, is none of the
+    /// base, or was left by a stranger; the log says so.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`]; [`Error::Io`].
+    pub fn store(&self, access: Access, label: &str) -> Result<Store, Error> {
+        if let Some(tree) = &self.inside {
+            return self.store_inside(Arc::clone(tree), access);
+        }
+        let directory = self.open_directory().map_err(|source| Error::Io {
+            file: self.directory.clone(),
+            source,
+        })?;
+        if access == Access::ReadWrite {
+            self.ensure_sole_names(&directory)?;
+            self.ensure_room_for_journal()?;
+        }
+        let opened = match self.open_store(&directory, access, label) {
+            Err(error) if access == Access::ReadOnly && is_left_aside(&error, &self.journal()) => {
+                let error = self.store_error()(error);
+                log::warn!("{error}; the base is read without it");
+                self.open_store(&directory, Access::WithoutJournal, label)
+            }
+            opened => opened,
+        };
+        opened.map_err(self.store_error())
+    }
+
+    /// As [`store`](Family::store), to read all saves: no journal is left
+    /// aside.
+    ///
+    /// # Errors
+    ///
+    /// As [`store`](Family::store).
+    pub fn store_with_journal(&self) -> Result<Store, Error> {
+        let directory = self.open_directory().map_err(|source| Error::Io {
+            file: self.directory.clone(),
+            source,
+        })?;
+        let opened = self.open_store(&directory, Access::ReadOnly, "");
+        opened.map_err(self.store_error())
+    }
+
+    fn open_store(
+        &self,
+        directory: &DiskDirectory,
+        access: Access,
+        label: &str,
+    ) -> Result<Store, storage::Error> {
+        // A name too long for a journal has none.
+        let access = match access {
+            Access::ReadOnly if self.journal().len() > MOST_NAME => Access::WithoutJournal,
+            access => access,
+        };
+        let opening = Opening {
+            journal: &self.journal(),
+            label,
+            access,
+            belonging: self.belonging(),
+        };
+        Store::open(Arc::new(directory.clone()), &opening)
+    }
+
+    /// As [`store`](Family::store), of what is only read: it has no journal.
+    fn store_inside(&self, tree: Arc<dyn Tree>, access: Access) -> Result<Store, Error> {
+        if access == Access::ReadWrite {
+            return Err(self.store_error()(storage::Error::ReadOnly));
+        }
+        let opening = Opening {
+            journal: &self.journal(),
+            label: "",
+            access: Access::WithoutJournal,
+            belonging: self.belonging(),
+        };
+        Store::open(tree, &opening).map_err(self.store_error())
+    }
+
+    fn open_directory(&self) -> io::Result<DiskDirectory> {
+        let headers = self.default_path(FileKind::Headers);
+        DiskDirectory::open(&self.directory, headers.file_name().unwrap_or_default())
+    }
+
+    /// Nothing is begun that could not be brought to an end: a file with
+    /// several names is not written.
+    fn ensure_sole_names(&self, directory: &DiskDirectory) -> Result<(), Error> {
+        for path in self.paths.iter().flatten() {
+            let name = path.file_name().unwrap_or_default();
+            directory
+                .ensure_sole_name(name)
+                .map_err(|source| Error::Io {
+                    file: path.clone(),
+                    source,
+                })?;
+        }
+        Ok(())
+    }
+
+    /// Names the base that an error of its store is about.
+    pub(in crate::cbh) fn store_error(&self) -> impl Fn(storage::Error) -> Error {
+        let base = self.default_path(FileKind::Headers);
+        move |error| match error {
+            storage::Error::Io { file, source } => Error::Io {
+                file: base.with_file_name(file),
+                source,
+            },
+            source => Error::Store {
+                base: base.clone(),
+                source,
+            },
+        }
+    }
+
+    /// The files that the base may have, by their names.
+    fn belonging(&self) -> Belonging {
+        let family = self.clone();
+        Belonging::new(move |name| family.owns(name))
+    }
+
+    /// Whether a file of this name may be one of the base.
+    fn owns(&self, name: &OsStr) -> bool {
+        let (stem, extension) = split_name(Path::new(name));
+        let mut kinds = FileKind::ALL.into_iter();
+        self.has_stem(&stem)
+            && (kinds.any(|kind| kind.extension() == extension)
+                || BOOSTERS.contains(&extension.as_str()))
+    }
+
+    /// Why the base cannot be changed, if it cannot: all its files must be
+    /// writable, by their modes too, and its folder, and none of them may have
+    /// a second name.
+    pub fn read_only_because(&self) -> Option<String> {
+        if self.inside.is_some() {
+            return Some(format!(
+                "{}: an archive is only read; unpack it with `cbfs unpack` to change the base",
+                self.directory.display()
+            ));
+        }
+        let (path, why) = match self.open_directory() {
+            Ok(directory) => self.unwritable_because(&directory)?,
+            Err(error) => (self.directory.clone(), error.to_string()),
+        };
+        Some(format!("{}: {why}", path.display()))
+    }
+
+    /// A name that leaves no room for that of the journal is not changed.
+    fn ensure_room_for_journal(&self) -> Result<(), Error> {
+        let because = self.too_long_because();
+        because.map_or(Ok(()), |why| {
+            Err(Error::Io {
+                file: self.default_path(FileKind::Headers),
+                source: io::Error::new(io::ErrorKind::PermissionDenied, why),
+            })
+        })
+    }
+
+    fn too_long_because(&self) -> Option<String> {
+        let len = self.journal().len();
+        (len > MOST_NAME).then(|| {
+            let most = MOST_NAME - (len - self.stem.len());
+            format!(
+                "its name is too long to be changed, since the journal beside it has a longer \
+                 one; give its files a name of at most {most} bytes"
+            )
+        })
+    }
+
+    /// The first file that keeps the base from being changed, and why.
+    fn unwritable_because(&self, directory: &DiskDirectory) -> Option<(PathBuf, String)> {
+        if let Some(why) = self.too_long_because() {
+            return Some((self.default_path(FileKind::Headers), why));
+        }
+        let journal = self.journal();
+        let note = storage::stage_note(&journal);
+        let beside = [journal, note].map(|name| self.directory.join(name));
+        for path in self.paths.iter().flatten().chain(&beside) {
+            let name = path.file_name().unwrap_or_default();
+            if let Some(why) = directory.unwritable_because(name) {
+                return Some((path.clone(), why));
+            }
+        }
+        let closed = directory.closed_because();
+        closed.map(|why| (self.directory.clone(), why))
+    }
+
+    /// Whether files of this stem belong to the base.
+    pub(in crate::cbh) fn has_stem(&self, stem: &OsStr) -> bool {
+        stem == self.stem || (!self.has_twin && is_same_stem(stem, &self.stem))
+    }
+
+    /// Finds what the directory holds of the base, named in whatever letter
+    /// case; files in that of the `.cbh` come before others.
+    fn find_members(&mut self, names: impl IntoIterator<Item = OsString>) {
+        let alike = names.into_iter().filter_map(|name| {
+            let (stem, extension) = split_name(Path::new(&name));
+            is_same_stem(&stem, &self.stem).then_some((name, stem, extension))
+        });
+        let mut alike: Vec<_> = alike.collect();
+        // In an order of their own, not in that of the directory: extensions
+        // in lower case come first.
+        alike.sort_by(|one, other| other.0.cmp(&one.0));
+        let mut stems: Vec<&OsString> = alike
+            .iter()
+            .filter(|(_, _, extension)| extension == FileKind::Headers.extension())
+            .map(|(_, stem, _)| stem)
+            .collect();
+        stems.dedup();
+        self.has_twin = stems.len() > 1;
+        if let Some(first) = stems.first().copied()
+            && !stems.contains(&&self.stem)
+        {
+            self.stem.clone_from(first);
+        }
+        let mut folders = [const { None }; MEDIA_FOLDERS.len()];
+        // Exact ones first.
+        alike.sort_by_key(|(_, stem, _)| *stem != self.stem);
+        for (name, stem, extension) in alike {
+            let path = self.directory.join(name);
+            if !self.has_stem(&stem) {
+                continue;
+            }
+            if BOOSTERS.contains(&extension.as_str()) {
+                self.boosters.push(path);
+                continue;
+            }
+            let kinds = FileKind::ALL.into_iter().map(FileKind::extension);
+            let files = kinds.zip(&mut self.paths);
+            for (known, place) in files.chain(MEDIA_FOLDERS.into_iter().zip(&mut folders)) {
+                if known == extension && place.is_none() {
+                    *place = Some(path.clone());
+                }
+            }
+        }
+        self.media_folders = folders.into_iter().flatten().collect();
+    }
+
+    /// The search caches of ChessBase that are there, and where those that
+    /// are not would be: to be removed before a game changes.
+    pub fn boosters(&self) -> Vec<PathBuf> {
+        let usual = BOOSTERS.map(|extension| {
+            let name = join_name(&self.stem, extension);
+            self.directory.join(name)
+        });
+        let mut boosters = self.boosters.clone();
+        boosters.extend(usual);
+        boosters.sort();
+        boosters.dedup();
+        boosters
+    }
+
+    /// Where the pictures of texts are said to lie, if anything is there: a
+    /// folder, or whatever has its name.
+    pub fn media_folders(&self) -> &[PathBuf] {
+        &self.media_folders
+    }
+
+    /// Where this file lies; `None` if the base has none.
+    pub fn path(&self, kind: FileKind) -> Option<&Path> {
+        self.paths.get(kind as usize)?.as_deref()
+    }
+
+    /// Where this file lies or would lie.
+    pub fn default_path(&self, kind: FileKind) -> PathBuf {
+        self.path(kind).map_or_else(
+            || self.directory.join(join_name(&self.stem, kind.extension())),
+            Path::to_path_buf,
+        )
+    }
+
+    /// The name of the file beside the base that saves go into first: one and
+    /// the same, in whatever letter case the base was named.
+    pub fn journal(&self) -> OsString {
+        Family::journal_of(&self.stem)
+    }
+
+    /// The name of the journal of a base with this stem.
+    pub(in crate::cbh) fn journal_of(stem: &OsStr) -> OsString {
+        let mut name = OsString::from(".");
+        name.push(stem);
+        name.push(".cbfs-journal");
+        name
+    }
+
+    /// Whether a file is one of those that a save of the base may change, by
+    /// its name alone.
+    pub fn is_file_of(cbh: &Path, file: &Path) -> bool {
+        let (stem, extension) = split_name(file);
+        let mut kinds = FileKind::ALL.iter().map(|kind| kind.extension());
+        is_same_stem(&stem, &split_name(cbh).0)
+            && (kinds.any(|known| known == extension) || COMPANIONS.contains(&extension.as_str()))
+    }
+
+    /// The name that all files of the base share, for people: bytes that are
+    /// not UTF-8 are replaced.
+    pub fn name(&self) -> Cow<'_, str> {
+        self.stem.to_string_lossy()
+    }
+
+    /// The name before the extension that a defect names: that of the base, or
+    /// of the archive that it is in.
+    pub fn name_for(&self, extension: &str) -> String {
+        let outer = split_name(&self.directory);
+        match &self.inside {
+            Some(_) if outer.1 == extension => outer.0.to_string_lossy().into_owned(),
+            _ => self.name().into_owned(),
+        }
+    }
+
+    /// The directory of the base.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+}
+
+/// Whether a base can be read in spite of this: it is about a journal or a
+/// note that says nothing of the base, or that a stranger put beside it.
+fn is_left_aside(error: &storage::Error, journal: &OsStr) -> bool {
+    use storage::Error::{DoesNotFit, Unreadable, Untrusted};
+    match error {
+        Untrusted { .. } | Unreadable { .. } | DoesNotFit { .. } => true,
+        storage::Error::Io { file, source } => {
+            let is_kept_secret = source.kind() == io::ErrorKind::PermissionDenied;
+            is_kept_secret && (file == journal || *file == storage::stage_note(journal))
+        }
+        _ => false,
+    }
+}
+
+/// Where a path that a user names leads to: a link is followed, also one whose
+/// name is in another letter case.
+pub(crate) fn resolved(path: &Path) -> Result<PathBuf, Error> {
+    let named = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => in_any_case(path),
+        _ => Some(path.to_path_buf()),
+    };
+    let named = named.unwrap_or_else(|| path.to_path_buf());
+    if !named.is_symlink() {
+        return Ok(path.to_path_buf());
+    }
+    let led = named.canonicalize();
+    led.map_err(|source| Error::Io {
+        file: named,
+        source,
+    })
+}
+
+/// What has this name but for letter case.
+fn in_any_case(path: &Path) -> Option<PathBuf> {
+    let wanted = split_name(path);
+    let directory = folder_of(path);
+    let mut names = names_in(directory).ok()?;
+    names.sort();
+    let name = names.into_iter().find(|name| {
+        let (stem, extension) = split_name(Path::new(name));
+        extension == wanted.1 && is_same_stem(&stem, &wanted.0)
+    })?;
+    Some(directory.join(name))
+}
+
+/// Refuses what is no file of a base.
+fn ensure_known(path: &Path) -> Result<(), Error> {
+    let (_, extension) = split_name(path);
+    if let Some((_, what)) = FOREIGN.iter().find(|(foreign, _)| *foreign == extension) {
+        return Err(unsupported(path, what));
+    }
+    let mut kinds = FileKind::ALL.iter().map(|kind| kind.extension());
+    if kinds.any(|known| known == extension) || COMPANIONS.contains(&extension.as_str()) {
+        return Ok(());
+    }
+    Err(unsupported(
+        path,
+        "not a file of a ChessBase base; name its .cbh",
+    ))
+}
+
+fn unsupported(path: &Path, what: &str) -> Error {
+    Error::Unsupported {
+        file: path.to_path_buf(),
+        what: what.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::*;
+
+    #[test]
+    fn a_base_has_one_journal_in_whatever_case_it_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        for kind in FileKind::ALL.into_iter().filter(|kind| kind.is_required()) {
+            fs::write(at("Base.").with_extension(kind.extension()), "").unwrap();
+        }
+        for name in ["Base.cbh", "BASE.CBH", "base.cbg"] {
+            let family = Family::locate(&at(name)).unwrap();
+            assert_eq!(family.journal(), ".Base.cbfs-journal", "{name}");
+            assert_eq!(family.default_path(FileKind::Teams), at("Base.cbe"));
+        }
+    }
+
+    fn plant(directory: &Path, stem: &[u8]) -> PathBuf {
+        let file = |kind: FileKind| {
+            let name = join_name(OsStr::from_bytes(stem), kind.extension());
+            directory.join(name)
+        };
+        for kind in FileKind::ALL {
+            fs::write(file(kind), "").unwrap();
+        }
+        file(FileKind::Headers)
+    }
+
+    #[test]
+    fn names_that_are_not_utf8_are_names_of_different_bases() {
+        let directory = tempfile::tempdir().unwrap();
+        let stems = [
+            &b"b\xe9"[..],
+            b"b\xe8",
+            b"b\xe8\xff",
+            "b\u{fffd}".as_bytes(),
+        ];
+        let paths = stems.map(|stem| plant(directory.path(), stem));
+        for (stem, path) in stems.into_iter().zip(&paths) {
+            let family = Family::locate(path).unwrap();
+            for kind in FileKind::ALL {
+                let file = family.path(kind).unwrap();
+                assert_eq!(file.file_stem().unwrap().as_bytes(), stem);
+            }
+            let journal = [b".", stem, b".cbfs-journal"].concat();
+            assert_eq!(family.journal().as_bytes(), journal);
+            for other in paths.iter().filter(|other| *other != path) {
+                assert!(!family.owns(other.file_name().unwrap()), "{other:?}");
+                assert!(!Family::is_file_of(path, other), "{other:?}");
+            }
+            let mut boosters = family.boosters().into_iter();
+            assert!(boosters.all(|path| path.file_stem().unwrap().as_bytes() == stem));
+        }
+        fs::remove_file(paths[0].with_extension("cbe")).unwrap();
+        let family = Family::locate(&paths[0]).unwrap();
+        assert_eq!(family.path(FileKind::Teams), None);
+        assert_eq!(
+            family.default_path(FileKind::Teams),
+            paths[0].with_extension("cbe")
+        );
+    }
+
+    #[test]
+    fn twins_in_letter_case_have_no_file_in_common() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let [small, large] = [b"ab", b"AB"].map(|stem| plant(directory.path(), stem));
+        for name in ["ab.cbgi", "AB.CIT", "Ab.cib"] {
+            fs::write(at(name), "").unwrap();
+        }
+        fs::remove_file(at("ab.cbe")).unwrap();
+        fs::remove_file(at("AB.cbj")).unwrap();
+        fs::create_dir(at("AB.html")).unwrap();
+        let of_small = Family::locate(&small).unwrap();
+        assert_eq!(of_small.path(FileKind::Teams), None);
+        assert_eq!(of_small.path(FileKind::Extended), Some(&*at("ab.cbj")));
+        assert_eq!(of_small.media_folders(), [""; 0].map(PathBuf::from));
+        let of_large = Family::locate(&large).unwrap();
+        assert_eq!(of_large.path(FileKind::Teams), Some(&*at("AB.cbe")));
+        assert_eq!(of_large.path(FileKind::Extended), None);
+        assert_eq!(of_large.media_folders(), [at("AB.html")]);
+        assert_ne!(of_small.journal(), of_large.journal());
+        for name in ["AB.cbe", "AB.CIT", "Ab.cib"] {
+            assert!(!of_small.owns(OsStr::new(name)), "{name}");
+            assert!(!of_small.boosters().contains(&at(name)), "{name}");
+        }
+        assert!(of_small.boosters().contains(&at("ab.cbgi")));
+        assert!(of_large.boosters().contains(&at("AB.CIT")));
+        // A base without a twin has its files in any letter case.
+        fs::remove_file(&small).unwrap();
+        let alone = Family::locate(&large).unwrap();
+        assert_eq!(alone.path(FileKind::Extended), Some(&*at("ab.cbj")));
+        assert!(alone.boosters().contains(&at("Ab.cib")));
+    }
+
+    #[test]
+    fn a_base_has_the_same_files_however_it_was_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        plant(directory.path(), b"a");
+        for name in ["a.CBH", "a.Cbg", "A.cbg"] {
+            fs::write(at(name), "").unwrap();
+        }
+        for name in ["a.CBH", "a.cbh", "A.cbg", "a.Cbg"] {
+            let family = Family::locate(&at(name)).unwrap();
+            assert_eq!(family.default_path(FileKind::Headers), at("a.cbh"));
+            assert_eq!(family.default_path(FileKind::Moves), at("a.cbg"));
+        }
+    }
+
+    #[test]
+    fn media_folders_are_found_in_any_letter_case() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        for kind in FileKind::ALL {
+            fs::write(at("Base.").with_extension(kind.extension()), "").unwrap();
+        }
+        for name in ["BASE.bmp", "base.HTML", "other.html", "base.html.d"] {
+            fs::create_dir(at(name)).unwrap();
+        }
+        let folders = |name| Family::locate(&at(name)).unwrap().media_folders;
+        assert_eq!(folders("Base.cbh"), [at("base.HTML"), at("BASE.bmp")]);
+        fs::create_dir(at("Base.html")).unwrap();
+        assert_eq!(folders("base.cbh").len(), 2);
+        assert_eq!(folders("Base.cbg"), [at("Base.html"), at("BASE.bmp")]);
+    }
+}

@@ -1,0 +1,169 @@
+//! All files of a base, to be copied as they are.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use crate::cbh::{Error, Family, FileKind};
+use crate::storage::{Directory, DiskDirectory, Storage, Store, names_in, split_name};
+
+/// How deep folders of media may nest.
+const MAX_DEPTH: usize = 16;
+
+/// A file of a base.
+#[derive(Debug)]
+pub struct Part {
+    /// Its path from the folder of the base, joined by `/`.
+    pub path: String,
+    /// Its bytes, with the saves of the journal.
+    pub file: Box<dyn Storage>,
+    /// When it was last changed.
+    pub modified: Option<SystemTime>,
+}
+
+/// The files of a base without those that `ChessBase` makes anew to search
+/// faster.
+#[derive(Debug)]
+pub struct Parts {
+    files: Vec<Part>,
+    store: Store,
+}
+
+impl Parts {
+    /// Opens all files of the base that `path`, any file of it, belongs to:
+    /// the `.cbh` first, pictures of texts last.
+    ///
+    /// # Errors
+    ///
+    /// As [`Database::open`](crate::cbh::Database::open); [`Error::Unsupported`] for
+    /// names that are not UTF-8.
+    pub fn of(path: &Path) -> Result<Parts, Error> {
+        let store = Family::locate(path)?.store_with_journal()?;
+        let family = Family::in_store(path, &store)?;
+        let mut parts = Parts {
+            files: Vec::new(),
+            store,
+        };
+        for name in names_of(&family)? {
+            parts.add(&family, &name)?;
+        }
+        for folder in family.media_folders() {
+            parts.add_folder(folder).map_err(about(folder))?;
+        }
+        Ok(parts)
+    }
+
+    fn add(&mut self, family: &Family, name: &OsStr) -> Result<(), Error> {
+        let file = self.store.file(name).map_err(family.store_error())?;
+        let Some(file) = file else {
+            return Ok(());
+        };
+        let path = family.directory().join(name);
+        let modified = fs::metadata(&path).and_then(|stat| stat.modified());
+        self.files.push(Part {
+            path: text(name).map_err(about(&path))?,
+            file: Box::new(file),
+            modified: modified.ok(),
+        });
+        Ok(())
+    }
+
+    /// Adds the regular files in a folder of media; links are not followed.
+    fn add_folder(&mut self, folder: &Path) -> io::Result<()> {
+        let name = text(folder.file_name().unwrap_or_default())?;
+        let mut open = vec![(folder.to_path_buf(), name, 0)];
+        while let Some((folder, name, depth)) = open.pop() {
+            if !folder.symlink_metadata()?.is_dir() {
+                continue;
+            }
+            let directory = DiskDirectory::open(&folder, "")?;
+            let mut names = names_in(&folder)?;
+            names.sort();
+            for inner in names {
+                let path = folder.join(&inner);
+                let stat = path.symlink_metadata()?;
+                let inner_name = format!("{name}/{}", text(&inner)?);
+                if stat.is_dir() && depth < MAX_DEPTH {
+                    open.push((path, inner_name, depth + 1));
+                } else if stat.is_file() {
+                    let file: Arc<dyn Storage> =
+                        Arc::from(directory.open(&inner)? as Box<dyn Storage>);
+                    self.files.push(Part {
+                        path: inner_name,
+                        file: Box::new(file),
+                        modified: stat.modified().ok(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The files.
+    pub fn files(&self) -> &[Part] {
+        &self.files
+    }
+
+    /// Whether the files of the base are still those that were opened.
+    ///
+    /// # Errors
+    ///
+    /// If another program changed one; the system's.
+    pub fn ensure_unchanged(&self) -> io::Result<()> {
+        let changed = self.store.changed_outside();
+        let changed = changed.map_err(|error| io::Error::other(error.to_string()))?;
+        match changed.first() {
+            None => Ok(()),
+            Some(file) => Err(io::Error::other(format!(
+                "{} was changed by another program meanwhile; try again",
+                file.display()
+            ))),
+        }
+    }
+}
+
+/// The names of the files, those that cbfs reads first.
+fn names_of(family: &Family) -> Result<Vec<OsString>, Error> {
+    let name = |path: &Path| path.file_name().unwrap_or_default().to_owned();
+    let kinds = FileKind::ALL.into_iter();
+    let mut names: Vec<OsString> = kinds
+        .filter_map(|kind| family.path(kind))
+        .map(name)
+        .collect();
+    let boosters: Vec<OsString> = family.boosters().iter().map(|path| name(path)).collect();
+    let headers = family.default_path(FileKind::Headers);
+    let mut others = names_in(family.directory()).map_err(about(family.directory()))?;
+    others.sort();
+    others.retain(|other| {
+        let path = family.directory().join(other);
+        let is_plain = path.symlink_metadata().is_ok_and(|stat| stat.is_file());
+        let (stem, extension) = split_name(&path);
+        let is_known = FileKind::ALL
+            .iter()
+            .any(|kind| kind.extension() == extension);
+        is_plain
+            && !is_known
+            && family.has_stem(&stem)
+            && Family::is_file_of(&headers, &path)
+            && !boosters.contains(other)
+    });
+    names.append(&mut others);
+    Ok(names)
+}
+
+fn text(name: &OsStr) -> io::Result<String> {
+    let text = name.to_str().map(str::to_owned);
+    let why = "has a name that is not UTF-8; rename it";
+    text.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, why))
+}
+
+fn about(file: &Path) -> impl Fn(io::Error) -> Error {
+    let file: PathBuf = file.to_path_buf();
+    move |source| Error::Io {
+        file: file.clone(),
+        source,
+    }
+}

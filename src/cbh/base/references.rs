@@ -1,0 +1,228 @@
+//! How often the records of a base refer to each entity.
+
+use std::collections::BTreeMap;
+
+use crate::cbh::base::database::lists::Record;
+use crate::cbh::entities::{ENTITY_FILES, EntityId, EntityKind, PerKind, records_present};
+use crate::cbh::extended::ExtendedRecord;
+use crate::cbh::record::{self, GameRecord, TextRecord};
+use crate::cbh::{Database, Error, FileKind, GameId, RecordKind};
+
+/// An entity by its file and number.
+pub(in crate::cbh) type Name = (FileKind, u32);
+
+/// The entities that the records of a game or text in `.cbh` and `.cbj` refer
+/// to, whether they are there or not.
+pub(in crate::cbh) fn referred(bytes: &[u8], extended: &[u8]) -> impl Iterator<Item = Name> {
+    let header = header_references(bytes);
+    let extended = header.map(|_| ExtendedRecord::decode(extended));
+    let of_extended = extended.map(|extended| {
+        [
+            (FileKind::Teams, extended.white_team),
+            (FileKind::Teams, extended.black_team),
+            (FileKind::Tags, extended.tag),
+        ]
+    });
+    let of_extended = of_extended.into_iter().flatten();
+    let of_extended = of_extended.filter_map(|(file, id)| Some((file, u32::try_from(id).ok()?)));
+    header
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|(kind, id)| (kind.file(), id))
+        .chain(of_extended)
+}
+
+/// The entities that a record of `.cbh` refers to: none if it is damaged.
+fn header_references(bytes: &[u8]) -> Option<[Option<(EntityKind, u32)>; 5]> {
+    let (kind, _) = record::decode_kind(bytes)?;
+    let (players, tournament, annotator, source) = match kind {
+        RecordKind::Game => match GameRecord::decode(bytes) {
+            Ok(game) => (
+                Some((game.white, game.black)),
+                game.tournament,
+                game.annotator,
+                game.source,
+            ),
+            Err(_) => return Some([None; 5]),
+        },
+        RecordKind::Text => match TextRecord::decode(bytes) {
+            Ok(text) => (None, text.tournament, text.annotator, text.source),
+            Err(_) => return Some([None; 5]),
+        },
+    };
+    Some([
+        players.map(|(white, _)| (EntityKind::Player, white)),
+        players.map(|(_, black)| (EntityKind::Player, black)),
+        Some((EntityKind::Tournament, tournament)),
+        Some((EntityKind::Annotator, annotator)),
+        Some((EntityKind::Source, source)),
+    ])
+}
+
+/// What the records of a base say of one entity. Deleted games and texts
+/// count, and a player on both sides counts twice: so ChessBase counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reference {
+    /// How many references there are.
+    pub count: u32,
+    /// The first game or text that refers to it.
+    pub first: Option<GameId>,
+}
+
+impl Reference {
+    pub(in crate::cbh) fn add(&mut self, id: GameId) {
+        self.count = self.count.saturating_add(1);
+        self.first.get_or_insert(id);
+    }
+}
+
+/// The references to all entities of a base, by kind and id.
+#[derive(Debug, Default)]
+pub struct References {
+    pub(in crate::cbh) kinds: PerKind<Vec<Reference>>,
+    pub(in crate::cbh) tags: Vec<Reference>,
+}
+
+impl References {
+    /// The references to one entity.
+    pub fn of(&self, kind: EntityKind, id: EntityId) -> Reference {
+        let reference = self.kinds.of(kind).get(id.0 as usize);
+        reference.copied().unwrap_or_default()
+    }
+
+    /// Those to the entities of a file.
+    fn of_file(&mut self, file: FileKind) -> Option<&mut Vec<Reference>> {
+        if file == FileKind::Tags {
+            return Some(&mut self.tags);
+        }
+        let kind = EntityKind::ALL.into_iter().find(|kind| kind.file() == file);
+        kind.map(|kind| self.kinds.of_mut(kind))
+    }
+}
+
+/// A reference to a record that is not there.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cbh) struct Dangling {
+    pub(in crate::cbh) game: GameId,
+    pub(in crate::cbh) entity: Name,
+}
+
+impl Database {
+    /// How often the records refer to each entity, by one reading of `.cbh`
+    /// and `.cbj`. Takes eight bytes for each entity and is not kept.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn references(&self) -> Result<References, Error> {
+        self.count_references(&mut |_| {})
+    }
+
+    /// As [`references`](Database::references); those that lead nowhere are
+    /// given to `lost`. Where there is no file of teams or tags, nothing can
+    /// be said of them.
+    pub(in crate::cbh) fn count_references(
+        &self,
+        lost: &mut dyn FnMut(Dangling),
+    ) -> Result<References, Error> {
+        let mut references = References::default();
+        for kind in EntityKind::ALL {
+            let count = self.count_entities(kind);
+            let count = count.map_err(|source| self.io(kind.file(), source))?;
+            let of_kind = references.kinds.of_mut(kind);
+            of_kind.resize(count as usize, Reference::default());
+        }
+        if let Some(tags) = &self.tags {
+            let count = tags.count_present();
+            let count = count.map_err(|source| self.io(FileKind::Tags, source))?;
+            references.tags.resize(count as usize, Reference::default());
+        }
+        self.scan(1..u32::MAX, true, &mut |record| {
+            for (file, id) in referred(record.bytes, record.extended) {
+                let Some(list) = references.of_file(file) else {
+                    continue;
+                };
+                if !count(list, id, record.id) && self.storage(file).is_some() {
+                    let game = record.id;
+                    lost(Dangling {
+                        game,
+                        entity: (file, id),
+                    });
+                }
+            }
+        })?;
+        Ok(references)
+    }
+}
+
+/// How often each entity of a base is referred to, by its file and number.
+///
+/// Numbers of records that do not lie in the file count nothing: whatever a
+/// record of `.cbh` or `.cbj` says, memory is bounded by the files of entities.
+#[derive(Debug, Default)]
+pub(in crate::cbh) struct Uses {
+    files: BTreeMap<FileKind, UsesOfFile>,
+}
+
+/// The references to the entities of one file.
+#[derive(Debug)]
+struct UsesOfFile {
+    /// Number of records that lie in the file.
+    present: u32,
+    /// As long as the largest number that is referred to.
+    references: Vec<Reference>,
+}
+
+impl Uses {
+    /// None yet of the entities of `database`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub(in crate::cbh) fn new(database: &Database) -> Result<Uses, Error> {
+        let mut uses = Uses::default();
+        for file in ENTITY_FILES {
+            if let Some(storage) = database.storage(file) {
+                let present = records_present(file, storage);
+                let of_file = UsesOfFile {
+                    present: present.map_err(|source| database.io(file, source))?,
+                    references: Vec::new(),
+                };
+                uses.files.insert(file, of_file);
+            }
+        }
+        Ok(uses)
+    }
+
+    /// Counts what one record refers to, as that of game `number`.
+    pub(in crate::cbh) fn add(&mut self, record: &Record<'_>, number: GameId) {
+        for (file, id) in referred(record.bytes, record.extended) {
+            let of_file = self.files.get_mut(&file);
+            if let Some(of_file) = of_file.filter(|of_file| id < of_file.present) {
+                let len = of_file.references.len().max(id as usize + 1);
+                of_file.references.resize(len, Reference::default());
+                count(&mut of_file.references, id, number);
+            }
+        }
+    }
+
+    /// The references to the entities of `file`, as long as the largest number
+    /// that is referred to.
+    pub(in crate::cbh) fn of(&self, file: FileKind) -> &[Reference] {
+        self.files
+            .get(&file)
+            .map_or(&[], |of_file| &of_file.references)
+    }
+}
+
+/// Counts a reference; `false` if there is no such entity.
+fn count(references: &mut [Reference], entity: u32, id: GameId) -> bool {
+    match references.get_mut(entity as usize) {
+        Some(reference) => {
+            reference.add(id);
+            true
+        }
+        None => false,
+    }
+}

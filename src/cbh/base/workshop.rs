@@ -1,0 +1,519 @@
+//! A base in the making: whole under its name, or not there.
+//!
+//! Its files are made in a hidden folder beside where they are to be,
+//! `.<base>.cbfs-new`. When all of them survive a power cut, a file says so,
+//! and they are moved out one by one, `.cbh` last, each to a name that is free.
+//! Whoever makes a base of the same name next finishes what was ready, and
+//! throws away what was not; a folder that somebody else left is not touched.
+
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use nix::errno::Errno;
+use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+
+use crate::cbh::{CodePage, Error, Family, FileKind, date};
+use crate::game::Date;
+use crate::storage::{MOST_NAME, Rights, folder_of, split_name};
+
+/// Keeps others out of the folder.
+const LOCK: &str = ".lock";
+
+/// Says that all files are ready.
+const READY: &str = ".ready";
+
+/// The folder that a new base is made in. Dropped before
+/// [`finish`](Workshop::finish), nothing is left of it.
+#[derive(Debug)]
+pub struct Workshop {
+    /// The `.cbh` as it will be.
+    target: PathBuf,
+    folder: PathBuf,
+    /// Locked as long as it is open.
+    lock: File,
+    is_over: bool,
+}
+
+impl Workshop {
+    /// Begins to make the base whose `.cbh` will be `target`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] if the name is none of a `.cbh`, a file of such
+    /// a base is there, or another process is making it; [`Error::Io`].
+    pub fn begin(target: &Path) -> Result<Workshop, Error> {
+        let is_cbh = target
+            .extension()
+            .is_some_and(|extension| extension.eq_ignore_ascii_case("cbh"));
+        let (true, Some(stem)) = (is_cbh, target.file_stem()) else {
+            let what = "not a name for a base, which ends in .cbh";
+            return Err(refused(target, what));
+        };
+        let longest = Family::journal_of(stem);
+        if longest.len() > MOST_NAME {
+            let most = MOST_NAME - (longest.len() - stem.len());
+            let what = format!("too long a name for a base, which has at most {most} bytes");
+            return Err(refused(target, &what));
+        }
+        let mut name = OsStr::new(".").to_owned();
+        name.push(stem);
+        name.push(".cbfs-new");
+        let folder = folder_of(target).join(name);
+        // Files have their rights before others can reach them.
+        match DirBuilder::new().mode(0o700).create(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                ensure_ours(&folder)?;
+            }
+            // The folder in the making is nothing that anybody named.
+            made => made.map_err(about(folder_of(target)))?,
+        }
+        let lock = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+            .open(folder.join(LOCK));
+        let lock = lock.map_err(about(&folder))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(refused(target, "another process is making this base"));
+            }
+            Err(TryLockError::Error(source)) => return Err(about(&folder)(source)),
+        }
+        let mut workshop = Workshop {
+            target: target.to_path_buf(),
+            folder,
+            lock,
+            is_over: false,
+        };
+        let ready = fs::symlink_metadata(workshop.folder.join(READY));
+        if ready.is_ok_and(|stat| stat.is_file()) {
+            workshop.is_over = true;
+            workshop.move_out()?;
+            return Err(taken(target, target));
+        }
+        workshop.clear().map_err(about(&workshop.folder))?;
+        if let Some(file) = existing(target)? {
+            return Err(taken(target, &file));
+        }
+        Ok(workshop)
+    }
+
+    /// Whether there is no file of a base whose `.cbh` would be `target`.
+    pub fn is_free(target: &Path) -> bool {
+        existing(target).is_ok_and(|file| file.is_none())
+    }
+
+    /// The `.cbh` that is being made.
+    pub fn path(&self) -> PathBuf {
+        self.folder
+            .join(self.target.file_name().unwrap_or_default())
+    }
+
+    /// The folder that all files of the base are to be made in.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Makes the files of a base without games, as `ChessBase` makes them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn make_empty(&self, now: SystemTime) -> Result<(), Error> {
+        let cbh = self.path();
+        for (extension, bytes) in empty_files() {
+            let file = cbh.with_extension(extension);
+            fs::write(&file, bytes).map_err(about(&file))?;
+        }
+        let ini = cbh.with_extension("ini");
+        let title = cbh.file_stem().unwrap_or_default().to_string_lossy();
+        fs::write(&ini, description(&title, now)).map_err(about(&ini))
+    }
+
+    /// Gives all that was made the mode and group of the file `model`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn make_like(&self, model: &Path) -> Result<(), Error> {
+        let rights = Rights::of(model).map_err(about(model))?;
+        let files = all_in(&self.folder).map_err(about(&self.folder))?;
+        for file in files.iter().filter(|file| !file.ends_with(LOCK)) {
+            let given = open_plainly(file).and_then(|open| rights.give(&open));
+            given.map_err(about(file))?;
+        }
+        Ok(())
+    }
+
+    /// Lets the base be there, for good.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] if somebody else has made a file of it
+    /// meanwhile; [`Error::Io`].
+    pub fn finish(mut self) -> Result<(), Error> {
+        let io = about(&self.folder);
+        let ready = self.folder.join(READY);
+        sync_all(&self.folder).map_err(&io)?;
+        if let Some(file) = existing(&self.target)? {
+            return Err(taken(&self.target, &file));
+        }
+        let made = File::create_new(&ready).and_then(|file| file.sync_all());
+        made.and_then(|()| File::open(&self.folder)?.sync_all())
+            .and_then(|()| File::open(folder_of(&self.target))?.sync_all())
+            .map_err(&io)?;
+        // From here on it is finished, now or later.
+        self.is_over = true;
+        self.move_out()
+    }
+
+    /// Moves all files to where they belong, `.cbh` last.
+    fn move_out(&self) -> Result<(), Error> {
+        let io = about(&self.folder);
+        let directory = folder_of(&self.target);
+        let cbh = self.path();
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.folder).map_err(&io)? {
+            let path = entry.map_err(&io)?.path();
+            if path != cbh && split_name(&path).0 == split_name(&cbh).0 {
+                files.push(path);
+            }
+        }
+        if fs::symlink_metadata(&cbh).is_ok() {
+            files.push(cbh);
+        }
+        for file in files {
+            let to = directory.join(file.file_name().unwrap_or_default());
+            move_to_free(&file, &to).map_err(about(&to))?;
+        }
+        File::open(directory)
+            .and_then(|directory| directory.sync_all())
+            .and_then(|()| fs::remove_dir_all(&self.folder))
+            .map_err(&io)
+    }
+
+    /// Removes what another process left unfinished.
+    fn clear(&self) -> io::Result<()> {
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            if entry.file_name() == LOCK {
+                continue;
+            }
+            if entry.file_type()?.is_dir() {
+                fs::remove_dir_all(entry.path())?;
+            } else {
+                fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Workshop {
+    fn drop(&mut self) {
+        if !self.is_over
+            && let Err(error) = fs::remove_dir_all(&self.folder)
+        {
+            log::warn!("{}: {error}", self.folder.display());
+        }
+        // Only now may others make their own folder there.
+        let _ = self.lock.unlock();
+    }
+}
+
+/// A file that a base of this name has already.
+fn existing(target: &Path) -> Result<Option<PathBuf>, Error> {
+    let directory = folder_of(target);
+    let io = about(directory);
+    for entry in fs::read_dir(directory).map_err(&io)? {
+        let path = entry.map_err(&io)?.path();
+        if Family::is_file_of(target, &path) {
+            return Ok(Some(path));
+        }
+    }
+    Ok(None)
+}
+
+/// Refuses a folder that is not one which an earlier run of this user left.
+fn ensure_ours(folder: &Path) -> Result<(), Error> {
+    let stat = fs::symlink_metadata(folder).map_err(about(folder))?;
+    if stat.is_dir() && stat.uid() == nix::unistd::geteuid().as_raw() {
+        return Ok(());
+    }
+    let what = "is in the way of a new base, and was not left by you; move it away";
+    Err(refused(folder, what))
+}
+
+/// Gives a file or folder a name that nothing has.
+fn move_to_free(from: &Path, to: &Path) -> io::Result<()> {
+    let renamed = renameat2(AT_FDCWD, from, AT_FDCWD, to, RenameFlags::RENAME_NOREPLACE);
+    match renamed {
+        // A file system that cannot tell.
+        Err(Errno::EINVAL | Errno::ENOSYS) if fs::symlink_metadata(to).is_err() => {
+            fs::rename(from, to)
+        }
+        renamed => Ok(renamed?),
+    }
+}
+
+/// All files and folders in a folder, each after those in it.
+fn all_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut all = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                folders.push(entry.path());
+            }
+            if kind.is_dir() || kind.is_file() {
+                all.push(entry.path());
+            }
+        }
+    }
+    all.reverse();
+    Ok(all)
+}
+
+/// Opens a file or folder that is no link.
+fn open_plainly(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options
+        .read(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    options.open(path)
+}
+
+/// Returns when all that a folder holds survives a power cut.
+fn sync_all(folder: &Path) -> io::Result<()> {
+    for path in all_in(folder)? {
+        open_plainly(&path)?.sync_all()?;
+    }
+    open_plainly(folder)?.sync_all()
+}
+
+/// What the files of a base without games hold, by their extensions.
+pub(in crate::cbh) fn empty_files() -> Vec<(&'static str, Vec<u8>)> {
+    let mut headers = b"\0\0\x2c\0\x2e\x01\0\0\0\x01".to_vec();
+    headers.resize(40, 0);
+    headers.extend(b"\0\0\0\x01\0\0");
+    let mut blobs = b"\0\x1a\0\0\0\x1a\0\0\0\0\0\0\0\0\0\0\0\x1a".to_vec();
+    blobs.resize(26, 0);
+    let words = |words: &[u32]| -> Vec<u8> {
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        bytes.resize(32, 0);
+        bytes
+    };
+    let entities = |data_bytes| words(&[0, 0, 1_234_567_890, data_bytes, u32::MAX, 0, 4, 0]);
+    vec![
+        (FileKind::Headers.extension(), headers),
+        (FileKind::Moves.extension(), blobs.clone()),
+        (FileKind::Annotations.extension(), blobs),
+        (FileKind::Players.extension(), entities(58)),
+        (FileKind::Tournaments.extension(), entities(90)),
+        (FileKind::Annotators.extension(), entities(53)),
+        (FileKind::Sources.extension(), entities(59)),
+        (FileKind::Teams.extension(), entities(63)),
+        (FileKind::Tags.extension(), entities(1608)),
+        (FileKind::Extended.extension(), words(&[11, 120, 0])),
+        (FileKind::TournamentExtras.extension(), words(&[3, 65, 0])),
+        ("cbm", words(&[1, 0x400, 0, u32::MAX])),
+    ]
+}
+
+/// Says in the `.ini` of a base that its names are UTF-8. Programs that use
+/// such files leave sections alone that they do not know.
+const NAMES_ARE_UTF8: &str = "[cbfs]\r\nNames=UTF-8\r\n";
+
+/// Whether the `.ini` of a base says that its names are UTF-8.
+pub(in crate::cbh) fn says_utf8(ini: &[u8]) -> bool {
+    let mut section = &b""[..];
+    for line in ini.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii) {
+        if line.starts_with(b"[") {
+            section = line;
+        } else if section == b"[cbfs]" && line == b"Names=UTF-8" {
+            return true;
+        }
+    }
+    false
+}
+
+/// The `.ini` of a base.
+fn description(title: &str, now: SystemTime) -> Vec<u8> {
+    let access = date::encode(today(now), 0).unwrap_or(0);
+    let mut text = b"[DescrCBG]\r\nType=0\r\nTitle=".to_vec();
+    text.extend(CodePage::WESTERN.encode(title));
+    text.extend(format!("\r\nUsage=1\r\nAccess={access}\r\n").bytes());
+    text.extend(NAMES_ARE_UTF8.bytes());
+    text
+}
+
+/// The date of a time, in UTC: days since 1970 into the calendar, whose years
+/// are counted from March so that the day that comes now and then is the last.
+fn today(now: SystemTime) -> Date {
+    let since = now
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    let days = since.as_secs() / 86_400 + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    Date {
+        year: u16::try_from(year).unwrap_or(0),
+        month: u8::try_from(month).unwrap_or(0),
+        day: u8::try_from(day).unwrap_or(0),
+    }
+}
+
+fn about(file: &Path) -> impl Fn(io::Error) -> Error {
+    let file = file.to_path_buf();
+    move |source| Error::Io {
+        file: file.clone(),
+        source,
+    }
+}
+
+/// The error that `file` is one of a base that has the name of `target`.
+fn taken(target: &Path, file: &Path) -> Error {
+    let advice = "choose another name";
+    if target.exists() {
+        let what = format!("a base of this name is there already; {advice}");
+        return refused(target, &what);
+    }
+    let name = file.file_name().unwrap_or_default().display();
+    let what = format!("a file of a base of this name, {name}, is there already; {advice}");
+    refused(target, &what)
+}
+
+fn refused(file: &Path, what: &str) -> Error {
+    Error::Unsupported {
+        file: file.to_path_buf(),
+        what: what.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_base_is_there_when_it_is_finished_and_not_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("new.cbh");
+        let workshop = Workshop::begin(&target).unwrap();
+        workshop.make_empty(SystemTime::now()).unwrap();
+        assert_eq!(names(folder.path()), [".new.cbfs-new"]);
+        assert!(Workshop::begin(&target).is_err());
+        drop(workshop);
+        assert_eq!(names(folder.path()), [""; 0]);
+        let workshop = Workshop::begin(&target).unwrap();
+        workshop.make_empty(SystemTime::now()).unwrap();
+        workshop.finish().unwrap();
+        assert_eq!(names(folder.path()).len(), 13);
+        let error = Workshop::begin(&target).unwrap_err().to_string();
+        assert!(
+            error.contains("a base of this name is there already"),
+            "{error}"
+        );
+        assert_eq!(names(folder.path()).len(), 13);
+    }
+
+    #[test]
+    fn a_base_whose_name_is_not_utf8_is_made_beside_another() {
+        use std::os::unix::ffi::OsStrExt;
+        let folder = tempfile::tempdir().unwrap();
+        let targets = [&b"b\xe8.cbh"[..], b"b\xe9.cbh"];
+        let targets = targets.map(|name| folder.path().join(OsStr::from_bytes(name)));
+        for target in &targets {
+            let workshop = Workshop::begin(target).unwrap();
+            workshop.make_empty(SystemTime::now()).unwrap();
+            let stray = workshop.folder().join(OsStr::from_bytes(b"b\xea.cbh"));
+            fs::write(stray, "").unwrap();
+            workshop.finish().unwrap();
+        }
+        let files = fs::read_dir(folder.path()).unwrap();
+        assert_eq!(files.count(), 26);
+        for target in &targets {
+            assert!(Family::locate(target).is_ok(), "{target:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_left_of_a_base_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("new.cbh");
+        assert!(Workshop::is_free(&target));
+        fs::write(target.with_extension("cbt"), "").unwrap();
+        assert!(!Workshop::is_free(&target));
+        let error = Workshop::begin(&target).unwrap_err().to_string();
+        let wanted = "new.cbh: a file of a base of this name, new.cbt, is there already";
+        assert!(error.contains(wanted), "{error}");
+        assert_eq!(names(folder.path()), ["new.cbt"]);
+    }
+
+    #[test]
+    fn what_a_crash_left_is_finished_if_it_was_ready_and_else_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("new.cbh");
+        let left = folder.path().join(".new.cbfs-new");
+        fs::create_dir_all(left.join("new.html")).unwrap();
+        fs::write(left.join("new.cbh"), "half").unwrap();
+        fs::write(left.join("new.html/a.jpg"), "half").unwrap();
+        drop(Workshop::begin(&target).unwrap());
+        assert_eq!(names(folder.path()), [""; 0]);
+        let workshop = Workshop::begin(&target).unwrap();
+        workshop.make_empty(SystemTime::now()).unwrap();
+        fs::write(workshop.folder().join(READY), "").unwrap();
+        fs::rename(
+            workshop.path().with_extension("cbg"),
+            target.with_extension("cbg"),
+        )
+        .unwrap();
+        std::mem::forget(workshop);
+        // The lock of a process that is gone is gone too.
+        fs::remove_file(left.join(LOCK)).unwrap();
+        let error = Workshop::begin(&target).unwrap_err().to_string();
+        assert!(
+            error.contains("a base of this name is there already"),
+            "{error}"
+        );
+        assert_eq!(names(folder.path()).len(), 13);
+    }
+
+    #[test]
+    fn days_are_dated() {
+        for (days, date) in [
+            (0, (1970, 1, 1)),
+            (11_016, (2000, 2, 29)),
+            (11_017, (2000, 3, 1)),
+            (19_722, (2023, 12, 31)),
+            (19_723, (2024, 1, 1)),
+        ] {
+            let now = SystemTime::UNIX_EPOCH + Duration::from_secs(days * 86_400 + 86_399);
+            let found = today(now);
+            assert_eq!((found.year, found.month, found.day), date, "{days}");
+        }
+    }
+}

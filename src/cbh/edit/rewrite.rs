@@ -1,0 +1,222 @@
+//! An edited game back into the bytes of a base, keeping what the edit does
+//! not concern.
+//!
+//! The text of a game shows less than its bytes: double blanks, the order of
+//! remarks, bytes of a code page, an old encoding mode. So an edited game is
+//! held against the one the bytes were read as, part by part, and each part
+//! that says the same keeps its bytes.
+
+mod matched;
+mod merge;
+mod open;
+
+use std::ops::Range;
+
+use crate::cbh::annotations::{self, StoredRemark};
+use crate::cbh::moves::{self, EncodeError, Encoded};
+use crate::cbh::{CodePage, GameId, StoredGame};
+use crate::game::{Annotation, Game, MoveTree, PlyId};
+use matched::Matched;
+use merge::Merge;
+pub(in crate::cbh) use open::settled;
+
+/// The bytes of a new game.
+///
+/// # Errors
+///
+/// [`EncodeError`] if the format cannot hold it.
+pub fn write(id: GameId, game: &Game, page: CodePage) -> Result<StoredGame, EncodeError> {
+    write_encoded(id, game, moves::encode(game)?, page)
+}
+
+/// As [`write`], of a game whose moves are encoded already.
+pub(in crate::cbh) fn write_encoded(
+    id: GameId,
+    game: &Game,
+    encoded: Encoded,
+    page: CodePage,
+) -> Result<StoredGame, EncodeError> {
+    let remarks = game.annotations.iter().map(|(ply, remark)| {
+        let position = encoded.sequence.position(ply).unwrap_or(i32::MAX);
+        (position, remark)
+    });
+    let mut remarks: Vec<Remark> = remarks
+        .chain(game.annotations.stray())
+        .map(|(position, remark)| {
+            let (kind, payload) = annotations::encode_remark(remark, page);
+            (position, kind, payload)
+        })
+        .collect();
+    remarks.sort_by_key(|(position, ..)| *position);
+    Ok(StoredGame {
+        moves: encoded.blob,
+        annotations: annotations::encode(id.0, &remarks)?,
+    })
+}
+
+/// The bytes of `edited`, which was made from the text of `read`, which is
+/// what `stored` says. An edit that changes nothing gives `stored` again,
+/// byte for byte.
+///
+/// # Errors
+///
+/// [`EncodeError`] if the format cannot hold the edited game.
+pub fn rewrite(
+    id: GameId,
+    stored: &StoredGame,
+    read: &Game,
+    edited: &Game,
+    page: CodePage,
+) -> Result<StoredGame, EncodeError> {
+    let edited = &*settled(read, edited);
+    let matched = Matched::new(&read.tree, &edited.tree);
+    let keeps_moves = matched.is_same && read.start.is_stored_as(&edited.start);
+    let (moves, sequence) = if keeps_moves {
+        (stored.moves.clone(), None)
+    } else {
+        let encoded = moves::encode(edited)?;
+        (encoded.blob, Some(encoded.sequence))
+    };
+    let position = |ply: PlyId| match &sequence {
+        Some(sequence) => sequence.position(ply).unwrap_or(i32::MAX),
+        None => position_of(matched.read_of(ply).unwrap_or(ply)),
+    };
+    let record = stored.annotations.as_deref().unwrap_or_default();
+    let old = OldRemarks::new(record, &read.tree, page);
+    let mut merge = Merge::new(&old.remarks, page);
+    for index in 0..=edited.tree.len() {
+        if let Some(ply) = edited.tree.place(index) {
+            let kept = matched.read_of(ply).map_or(0..0, |read| old.on(read));
+            merge.ply(position(ply), kept, edited.annotations.on(ply));
+        }
+    }
+    let mut remarks = merge.finish();
+    // The game has defects and is not to be written; but nothing is dropped.
+    remarks.extend(old.stray().map(|remark| MergedRemark {
+        position: remark.position,
+        kind: remark.kind,
+        payload: remark.payload.to_vec(),
+        was: None,
+    }));
+    remarks.sort_by_key(|remark| remark.position);
+    let annotations = if old.are(&remarks) {
+        stored.annotations.clone()
+    } else {
+        if keeps_moves {
+            remarks = old.in_record_order(remarks);
+        }
+        let remarks: Vec<Remark> = remarks.into_iter().map(MergedRemark::stored).collect();
+        annotations::encode(id.0, &remarks)?
+    };
+    Ok(StoredGame { moves, annotations })
+}
+
+/// Whether both trees have the same moves, in the same order everywhere.
+pub(in crate::cbh) fn has_same_moves(one: &MoveTree, other: &MoveTree) -> bool {
+    Matched::new(one, other).is_same
+}
+
+/// The position of a ply of a decoded tree, whose ids are in the order of
+/// the stream.
+fn position_of(ply: PlyId) -> i32 {
+    i32::try_from(ply.index()).map_or(i32::MAX, |index| index - 1)
+}
+
+/// A remark to be stored: position, kind, payload.
+type Remark = (i32, u8, Vec<u8>);
+
+/// A remark of the edited game.
+struct MergedRemark {
+    position: i32,
+    kind: u8,
+    payload: Vec<u8>,
+    /// The index of the stored remark whose place it has.
+    was: Option<usize>,
+}
+
+impl MergedRemark {
+    fn stored(self) -> Remark {
+        (self.position, self.kind, self.payload)
+    }
+}
+
+/// A remark as stored, and what it says.
+type OldRemark<'a> = (StoredRemark<'a>, Annotation);
+
+/// The remarks of the stored record, with what they say.
+struct OldRemarks<'a> {
+    /// In order of their positions; those of one position as stored.
+    remarks: Vec<OldRemark<'a>>,
+    /// The place of each in the record, where not all are in the order of
+    /// their positions.
+    places: Option<Vec<usize>>,
+    /// Number of plies of the game.
+    plies: usize,
+}
+
+impl<'a> OldRemarks<'a> {
+    fn new(record: &'a [u8], tree: &MoveTree, page: CodePage) -> OldRemarks<'a> {
+        OldRemarks {
+            remarks: annotations::decoded(record, page),
+            places: places(record),
+            plies: tree.len(),
+        }
+    }
+
+    /// Those of one ply.
+    fn on(&self, ply: PlyId) -> Range<usize> {
+        let position = position_of(ply);
+        let before = |limit| {
+            self.remarks
+                .partition_point(move |(remark, _)| remark.position < limit)
+        };
+        before(position)..before(position.saturating_add(1))
+    }
+
+    /// Those at positions without a ply.
+    fn stray(&self) -> impl Iterator<Item = &StoredRemark<'a>> {
+        let last = i64::try_from(self.plies).unwrap_or(i64::MAX) - 1;
+        let is_stray = move |position: i32| position < -1 || i64::from(position) > last;
+        let remarks = self.remarks.iter().map(|(remark, _)| remark);
+        remarks.filter(move |remark| is_stray(remark.position))
+    }
+
+    /// Whether these are the remarks, byte for byte.
+    fn are(&self, remarks: &[MergedRemark]) -> bool {
+        let old = self.remarks.iter().map(|(remark, _)| remark);
+        old.map(|remark| (remark.position, remark.kind, remark.payload))
+            .eq(remarks
+                .iter()
+                .map(|remark| (remark.position, remark.kind, remark.payload.as_slice())))
+    }
+
+    /// Remarks in the order of the record; new ones stay behind those that they
+    /// follow.
+    fn in_record_order(&self, remarks: Vec<MergedRemark>) -> Vec<MergedRemark> {
+        let Some(places) = &self.places else {
+            return remarks;
+        };
+        let mut last = 0;
+        let with_place = |remark: MergedRemark| {
+            let place = remark.was.and_then(|was| places.get(was));
+            last = place.copied().unwrap_or(last);
+            (last, remark)
+        };
+        let mut remarks: Vec<_> = remarks.into_iter().map(with_place).collect();
+        remarks.sort_by_key(|(place, _)| *place);
+        remarks.into_iter().map(|(_, remark)| remark).collect()
+    }
+}
+
+/// The place in the record of each remark, these in order of their positions;
+/// `None` if they are so in the record.
+fn places(record: &[u8]) -> Option<Vec<usize>> {
+    let stored = annotations::remarks(record).map_while(Result::ok);
+    let positions: Vec<i32> = stored.map(|remark| remark.position).collect();
+    if positions.is_sorted() {
+        return None;
+    }
+    let mut places: Vec<usize> = (0..positions.len()).collect();
+    places.sort_by_key(|&place| positions.get(place));
+    Some(places)
+}

@@ -1,0 +1,518 @@
+//! What one save of a base comes to: bytes to be written, files to be
+//! removed. Nothing is written here; a [`Store`](crate::storage::Store) makes
+//! the whole of it, or nothing.
+//!
+//! A [`Saver`] is told what to save, and gives the [`Plan`]:
+//!
+//! | change | files |
+//! |---|---|
+//! | moves, remarks | appended to `.cbg`, `.cba`; what they replace lies waste |
+//! | headers | entities are found or added, counted, and removed when unused |
+//! | anything of a game | its records in `.cbh` and `.cbj`, its bits in `.flags` cleared, the search caches removed |
+//! | deleted flag | a bit of `.cbh` |
+//! | name of an entity | its record, and its place in the tree |
+//!
+//! An edited game is held against the stored one, and each part that says the
+//! same, as far as PGN can show it, keeps its bytes. So a game that was not
+//! edited comes to nothing.
+
+mod blobs;
+mod cast;
+mod error;
+mod extended;
+mod headers;
+mod import;
+mod survey;
+mod writing;
+
+pub use error::SaveError;
+pub use import::{Appended, Imported, Importer, PreparedGame};
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::time::SystemTime;
+
+use crate::cbh::base::references::{Name, Reference, referred};
+use crate::cbh::edit::rewrite::{has_same_moves, rewrite, settled, write_encoded};
+use crate::cbh::entities::{Entity, EntityId, EntityKind, ExtraChange, Unfit};
+use crate::cbh::extended::{ExtendedRecord, FileHeader as ExtendedHeader};
+use crate::cbh::layout::foreign_tags;
+use crate::cbh::moves::{Encoded, MoveDecoder};
+use crate::cbh::record::{self, GameRecord, MOST_GAMES, NEW_GAME, RECORD_BYTES};
+use crate::cbh::{Database, Decoded, Effects, FileKind, GameFacts, GameId, StoredGame, moves};
+use crate::game::Game;
+use crate::storage::Transaction;
+use blobs::BlobFile;
+use cast::{Cast, Known};
+use extended::NEW_EXTENDED;
+use headers::Sheet;
+use survey::Survey;
+use writing::offset_of;
+
+/// What a save comes to.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// What is to be written and removed; empty if nothing changes.
+    pub transaction: Transaction,
+    /// Names that their fields cannot hold as they are, of which the whole
+    /// stands in the text about the game; and values that have no place
+    /// beside others.
+    pub unfit: Vec<Unfit>,
+    /// What else was said of a tournament or source that other games share:
+    /// it stays as it is for them.
+    pub kept: Vec<Unfit>,
+    /// The games and entities that it concerns.
+    pub effects: Effects,
+    /// What the next save need not find out again, if this one is made and
+    /// nobody else changes the base.
+    pub knowledge: Knowledge,
+}
+
+/// What a save found out of the base as a whole, for the next one.
+#[derive(Clone, Debug, Default)]
+pub struct Knowledge {
+    cast: BTreeMap<FileKind, Known>,
+    survey: Option<Survey>,
+}
+
+impl Knowledge {
+    /// What of it holds still when a save was undone.
+    #[must_use]
+    pub fn after_undoing(mut self) -> Knowledge {
+        self.cast.values_mut().for_each(Known::forget_order);
+        self
+    }
+}
+
+/// Collects what is to be saved at once. After an error it must not be used
+/// any more.
+#[derive(Debug)]
+pub struct Saver<'a> {
+    database: &'a Database,
+    now: SystemTime,
+    moves: Option<BlobFile>,
+    annotations: Option<BlobFile>,
+    cast: Cast<'a>,
+    extras: BTreeMap<u32, ExtraChange>,
+    /// Records of `.cbh` that change.
+    records: BTreeMap<u32, [u8; RECORD_BYTES]>,
+    /// New records before this one lie in the file already, see [`import`].
+    laid: u32,
+    next_id: u32,
+    /// Header of `.cbj` as it will be, and the records that change.
+    extended: Option<ExtendedHeader>,
+    extended_records: BTreeMap<u32, Vec<u8>>,
+    /// Bytes of `.flags`.
+    top_games: BTreeMap<u64, u8>,
+    unfit: Vec<Unfit>,
+    kept: Vec<Unfit>,
+    /// Whether search caches may be wrong from now on.
+    is_changed: bool,
+}
+
+/// The name of a file of the base.
+fn file_name(database: &Database, file: FileKind) -> OsString {
+    name_of(&database.family().default_path(file))
+}
+
+fn name_of(path: &std::path::Path) -> OsString {
+    path.file_name().unwrap_or(OsStr::new("")).to_owned()
+}
+
+impl<'a> Saver<'a> {
+    /// Nothing yet; records are stamped as of `now`.
+    pub fn new(database: &'a Database, now: SystemTime) -> Saver<'a> {
+        Saver::knowing(Knowledge::default(), database, now)
+    }
+
+    /// As [`new`](Saver::new), with what an earlier save found out, since
+    /// which nobody else has changed the base.
+    pub fn knowing(knowledge: Knowledge, database: &'a Database, now: SystemTime) -> Saver<'a> {
+        Saver {
+            database,
+            now,
+            moves: None,
+            annotations: None,
+            cast: Cast::new(database, knowledge.cast, knowledge.survey),
+            extras: BTreeMap::new(),
+            records: BTreeMap::new(),
+            laid: 0,
+            next_id: database.last_id().saturating_add(1),
+            extended: database.extended.as_ref().map(|(header, _)| *header),
+            extended_records: BTreeMap::new(),
+            top_games: BTreeMap::new(),
+            unfit: Vec::new(),
+            kept: Vec::new(),
+            is_changed: false,
+        }
+    }
+
+    /// Puts `edited` in the place of a game. What of it says the same as what
+    /// is stored keeps its bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError`]: also if the stored game is damaged, or there is none.
+    pub fn replace(&mut self, id: GameId, edited: &Game) -> Result<(), SaveError> {
+        if self.records.contains_key(&id.0) {
+            return Err(SaveError::Again(id));
+        }
+        self.ensure_sound()?;
+        let mut decoded = Decoded::default();
+        self.database.read_game(id, &mut decoded)?;
+        if let Some(defect) = decoded.defects.first() {
+            return Err(SaveError::Defective(id, defect.clone()));
+        }
+        let read = &decoded.game;
+        // Before the tags go into a text: into which depends on its language.
+        let edited = &*settled(read, edited);
+        let stored = self.database.stored_game(id)?;
+        let bytes = self.database.header_bytes(id)?;
+        let old_extended = self.database.extended_bytes(id)?;
+        let before = Sheet {
+            record: decode_record(&bytes)?,
+            extended: ExtendedRecord::decode(old_extended.as_deref().unwrap_or_default()),
+        };
+        let mut sheet = before;
+        let tells_more = self.set_headers(&mut sheet, Some(read), edited)?;
+        let names = self.names(&sheet, edited)?;
+        let page = self.database.code_page();
+        let stored_tags = foreign_tags::stored(&stored, page);
+        let edited = &*foreign_tags::lowered(edited, &names, &stored_tags);
+        let new = rewrite(id, &stored, read, edited, page)?;
+        self.set_content(&mut sheet, &before, (&stored, read), (&new, edited))?;
+        let is_top_game_no_more = read.headers.is_top_game && !edited.headers.is_top_game;
+        if sheet == before && !tells_more && !is_top_game_no_more {
+            return Ok(());
+        }
+        self.is_changed = true;
+        self.cast.recast(id, before.cast(), sheet.cast());
+        self.put_record(id, bytes, &sheet.record)?;
+        self.put_extended(id, &before.extended, &sheet.extended)?;
+        self.clear_top_game(id)
+    }
+
+    /// Adds a game behind all others, and gives its number.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError`].
+    pub fn append(&mut self, game: &Game) -> Result<GameId, SaveError> {
+        let encoded = moves::encode(game)?;
+        ensure_moves_read_back(&encoded, game)?;
+        self.append_encoded(game, encoded)
+    }
+
+    /// As [`append`](Saver::append), of a game whose moves are encoded.
+    fn append_encoded(&mut self, game: &Game, encoded: Encoded) -> Result<GameId, SaveError> {
+        self.ensure_sound()?;
+        let id = GameId(self.next_id);
+        if id.0 > MOST_GAMES {
+            return Err(SaveError::DoesNotFit {
+                field: "number of games",
+                value: id.0.to_string(),
+                limit: format!("a base has at most {MOST_GAMES}"),
+            });
+        }
+        self.ensure_free(id)?;
+        let record_bytes = self.extended.unwrap_or(NEW_EXTENDED).record_bytes as usize;
+        let mut created = ExtendedRecord::decode(&ExtendedRecord::new_bytes(record_bytes));
+        if self.extended.is_some() {
+            created.created = self.created()?;
+        }
+        let before = Sheet {
+            record: decode_record(&NEW_GAME)?,
+            extended: created,
+        };
+        let mut sheet = before;
+        self.set_headers(&mut sheet, None, game)?;
+        let names = self.names(&sheet, game)?;
+        let game = &*foreign_tags::lowered(game, &names, &[]);
+        let new = write_encoded(id, game, encoded, self.database.code_page())?;
+        if new.annotations.is_some() {
+            self.ensure_reads_back(&new, game)?;
+        }
+        sheet.record.moves_offset = self.append_moves(&new.moves)?;
+        sheet.record.annotations_offset = self.append_annotations(new.annotations.as_deref())?;
+        set_facts(&mut sheet.record, game, &new);
+        self.is_changed = true;
+        self.next_id += 1;
+        self.cast.recast(id, Vec::new(), sheet.cast());
+        self.put_record(id, NEW_GAME, &sheet.record)?;
+        self.put_new_extended(id, &sheet.extended)?;
+        Ok(id)
+    }
+
+    /// Sets or clears the deleted flag of a game or text.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError::Base`].
+    pub fn set_deleted(&mut self, id: GameId, is_deleted: bool) -> Result<(), SaveError> {
+        let mut bytes = match self.records.get(&id.0) {
+            Some(bytes) => *bytes,
+            None => self.database.header_bytes(id)?,
+        };
+        let [first, ..] = &mut bytes;
+        let flagged = record::with_deleted_flag(*first, is_deleted);
+        if *first != flagged {
+            *first = flagged;
+            self.records.insert(id.0, bytes);
+        }
+        Ok(())
+    }
+
+    /// What an entity says.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError::Entity`] if there is none with the number.
+    pub fn entity(&mut self, file: FileKind, id: EntityId) -> Result<Entity, SaveError> {
+        self.cast.entity((file, id.0))
+    }
+
+    /// Lets an entity say something else, in all games that refer to it.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError::Entity`] with
+    /// [`EditError::Exists`](crate::cbh::EditError::Exists) if another has the name;
+    /// [`SaveError::Name`] if it cannot be stored as it is.
+    pub fn rename_entity(&mut self, id: EntityId, entity: &Entity) -> Result<(), SaveError> {
+        self.cast.rename(id.0, entity)
+    }
+
+    /// What all this comes to.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError`].
+    pub fn finish(mut self) -> Result<Plan, SaveError> {
+        let mut transaction = Transaction::new();
+        if self.is_changed {
+            for booster in self.database.family().boosters() {
+                transaction.remove(name_of(&booster));
+            }
+        }
+        let unsure = self.cast.count()?;
+        for (name, found) in self.look_up(unsure)? {
+            self.cast.set(name, found)?;
+        }
+        let database = self.database;
+        let blobs = [
+            (FileKind::Annotations, self.annotations.take()),
+            (FileKind::Moves, self.moves.take()),
+        ];
+        for (file, blobs) in blobs {
+            if let Some(blobs) = blobs {
+                blobs.write(&file_name(database, file), &mut transaction);
+            }
+        }
+        self.cast.write(&mut transaction)?;
+        self.write_extras(&mut transaction)?;
+        self.write_extended(&mut transaction)?;
+        self.write_records(&mut transaction)?;
+        let flags = file_name(database, FileKind::TopGames);
+        for (offset, byte) in self.top_games {
+            transaction.write(&flags, offset, [byte]);
+        }
+        let kind = |(file, id)| Some((EntityKind::of_file(file)?, id));
+        Ok(Plan {
+            transaction,
+            unfit: self.unfit,
+            kept: self.kept,
+            effects: Effects {
+                games: self.records.keys().map(|id| GameId(*id)).collect(),
+                entities: self.cast.changed().filter_map(kind).collect(),
+            },
+            knowledge: Knowledge {
+                cast: self.cast.known(),
+                survey: self.cast.surveyed(),
+            },
+        })
+    }
+}
+
+fn decode_record(bytes: &[u8]) -> Result<GameRecord, SaveError> {
+    GameRecord::decode(bytes).map_err(SaveError::malformed(FileKind::Headers))
+}
+
+/// What would be read as other moves is not written.
+fn ensure_moves_read_back(encoded: &Encoded, game: &Game) -> Result<(), SaveError> {
+    let mut again = Game::default();
+    let read = MoveDecoder::default().decode(&encoded.blob, u8::MAX, &mut again);
+    ensure_same(read.is_ok(), game, &again)
+}
+
+fn ensure_same(is_read: bool, game: &Game, again: &Game) -> Result<(), SaveError> {
+    let is_same = is_read && has_same_moves(&game.tree, &again.tree);
+    if is_same && game.start.is_stored_as(&again.start) {
+        return Ok(());
+    }
+    Err(SaveError::ReadsBackOtherwise)
+}
+
+/// Lets a record say what follows from the moves and remarks, and from the
+/// medals that the headers tell of.
+fn set_facts(record: &mut GameRecord, game: &Game, stored: &StoredGame) {
+    let remarks = stored.annotations.as_deref().unwrap_or_default();
+    let before = GameFacts {
+        medals: game.headers.medals,
+        flags: record.flags,
+        magnitudes: record.magnitudes,
+        move_count: record.move_count,
+    };
+    let facts = GameFacts::of(game, remarks).over(before);
+    record.medals = facts.medals;
+    record.flags = facts.flags;
+    record.magnitudes = facts.magnitudes;
+    record.move_count = facts.move_count;
+}
+
+/// What an edited game is made of.
+impl Saver<'_> {
+    /// A file that was left aside cannot follow the others.
+    fn ensure_sound(&self) -> Result<(), SaveError> {
+        let is_there = self.database.family().path(FileKind::Extended).is_some();
+        if is_there && self.extended.is_none() {
+            let what = "it could not be opened".to_owned();
+            return Err(SaveError::Damaged(FileKind::Extended, what));
+        }
+        Ok(())
+    }
+
+    /// A record in use behind the last one would be lost.
+    fn ensure_free(&self, id: GameId) -> Result<(), SaveError> {
+        let Some(headers) = self.database.storage(FileKind::Headers) else {
+            return Ok(());
+        };
+        let mut buffer = crate::storage::ReadBuffer::default();
+        let bytes = headers
+            .read_up_to(offset_of(id.0), RECORD_BYTES, &mut buffer)
+            .map_err(|source| self.database.io(FileKind::Headers, source))?;
+        if bytes.len() == RECORD_BYTES && record::decode_kind(bytes).is_some() {
+            let what = format!("a record in use follows the last one, {}", id.0 - 1);
+            return Err(SaveError::Damaged(FileKind::Headers, what));
+        }
+        Ok(())
+    }
+
+    /// What would be read as another game is not written.
+    fn ensure_reads_back(&self, new: &StoredGame, game: &Game) -> Result<(), SaveError> {
+        let mut again = Game::default();
+        let read = new.decode(self.database.code_page(), &mut again);
+        ensure_same(read.is_ok(), game, &again)
+    }
+
+    /// Appends the moves and remarks that changed, and lets the record say
+    /// where they are and what follows from them.
+    fn set_content(
+        &mut self,
+        sheet: &mut Sheet,
+        before: &Sheet,
+        (stored, read): (&StoredGame, &Game),
+        (new, edited): (&StoredGame, &Game),
+    ) -> Result<(), SaveError> {
+        if new.moves != stored.moves {
+            self.ensure_reads_back(new, edited)?;
+            sheet.record.moves_offset = self.append_moves(&new.moves)?;
+            sheet.extended.moves_offset = sheet.record.moves_offset.into();
+            self.blobs(FileKind::Moves)?.waste(stored.moves.len());
+        }
+        if new.annotations != stored.annotations {
+            let offset = self.append_annotations(new.annotations.as_deref())?;
+            sheet.record.annotations_offset = offset;
+            sheet.extended.annotations_offset = offset.into();
+            if let Some(old) = &stored.annotations {
+                self.blobs(FileKind::Annotations)?.waste(old.len());
+            }
+        }
+        let extra = |game: &Game, stored: &StoredGame| {
+            let remarks = stored.annotations.as_deref().unwrap_or_default();
+            game.headers.medals & !GameFacts::of(game, remarks).medals
+        };
+        if new != stored || extra(edited, new) != extra(read, stored) {
+            set_facts(&mut sheet.record, edited, new);
+        } else {
+            sheet.record.medals = before.record.medals;
+        }
+        Ok(())
+    }
+
+    fn blobs(&mut self, file: FileKind) -> Result<&mut BlobFile, SaveError> {
+        let place = match file {
+            FileKind::Annotations => &mut self.annotations,
+            _ => &mut self.moves,
+        };
+        match place {
+            Some(blobs) => Ok(blobs),
+            None => Ok(place.insert(BlobFile::open(self.database, file)?)),
+        }
+    }
+
+    fn append_moves(&mut self, blob: &[u8]) -> Result<u32, SaveError> {
+        self.blobs(FileKind::Moves)?.append(blob)
+    }
+
+    fn append_annotations(&mut self, record: Option<&[u8]>) -> Result<u32, SaveError> {
+        match record {
+            Some(record) => self.blobs(FileKind::Annotations)?.append(record),
+            None => Ok(0),
+        }
+    }
+
+    fn put_record(
+        &mut self,
+        id: GameId,
+        mut bytes: [u8; RECORD_BYTES],
+        record: &GameRecord,
+    ) -> Result<(), SaveError> {
+        record
+            .encode(&mut bytes)
+            .map_err(SaveError::malformed(FileKind::Headers))?;
+        self.records.insert(id.0, bytes);
+        Ok(())
+    }
+
+    fn clear_top_game(&mut self, id: GameId) -> Result<(), SaveError> {
+        if let Some(top_games) = &self.database.top_games {
+            let cleared = top_games
+                .without(id.0)
+                .map_err(|source| self.database.io(FileKind::TopGames, source))?;
+            if let Some((offset, byte)) = cleared {
+                let place = self.top_games.entry(offset).or_insert(u8::MAX);
+                *place &= byte;
+            }
+        }
+        Ok(())
+    }
+
+    /// The exact references to some entities, by one reading of all records
+    /// as they will be.
+    fn look_up(&self, names: Vec<Name>) -> Result<BTreeMap<Name, Reference>, SaveError> {
+        let default = Reference::default();
+        let mut found: BTreeMap<Name, Reference> =
+            names.into_iter().map(|name| (name, default)).collect();
+        if found.is_empty() {
+            return Ok(found);
+        }
+        let mut count = |id: GameId, bytes: &[u8], extended: &[u8]| {
+            for name in referred(bytes, extended) {
+                if let Some(reference) = found.get_mut(&name) {
+                    reference.add(id);
+                }
+            }
+        };
+        self.database.scan(1..u32::MAX, true, &mut |record| {
+            let id = record.id;
+            let bytes = self.records.get(&id.0).map_or(record.bytes, |new| new);
+            let extended = self.extended_records.get(&id.0);
+            count(id, bytes, extended.map_or(record.extended, Vec::as_slice));
+        })?;
+        for (&id, bytes) in self.records.range(self.database.last_id() + 1..) {
+            let extended = self.extended_records.get(&id);
+            count(GameId(id), bytes, extended.map_or(&[], Vec::as_slice));
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,418 @@
+//! The headers of an edited game into its records.
+//!
+//! A header that says what is stored keeps its bytes and its entity. One that
+//! does not names another entity, which is found by what tells it from others
+//! or added; a shared one is never changed for the sake of one game.
+
+use super::{SaveError, Saver};
+use crate::cbh::FileKind;
+use crate::cbh::base::references::Name;
+use crate::cbh::entities::{Entity, ExtraChange, Unfit};
+use crate::cbh::extended::ExtendedRecord;
+use crate::cbh::layout::shown::{
+    Detail, details_of_source, details_of_tournament, is_told, shows, shows_label, shows_player,
+    shows_rating_type, shows_source_title, shows_team, shows_tournament,
+};
+use crate::cbh::record::{self, CHESS960_WORDS, GameRecord};
+use crate::game::{
+    Date, Game, GameResult, GameTag, Headers, PlayerName, RatingType, Source, Team, Tournament,
+};
+use crate::storage::ReadBuffer;
+
+/// The highest rating that ChessBase's own dialogs and searches take.
+const HIGHEST_ELO: u16 = 4095;
+
+/// The two records of one game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sheet {
+    pub(super) record: GameRecord,
+    pub(super) extended: ExtendedRecord,
+}
+
+impl Sheet {
+    /// What the records refer to.
+    pub(super) fn cast(&self) -> Vec<Name> {
+        let record = &self.record;
+        let mut cast = vec![
+            (FileKind::Players, record.white),
+            (FileKind::Players, record.black),
+            (FileKind::Tournaments, record.tournament),
+            (FileKind::Annotators, record.annotator),
+            (FileKind::Sources, record.source),
+        ];
+        let ExtendedRecord {
+            white_team,
+            black_team,
+            tag,
+            ..
+        } = self.extended;
+        for (file, id) in [
+            (FileKind::Teams, white_team),
+            (FileKind::Teams, black_team),
+            (FileKind::Tags, tag),
+        ] {
+            cast.extend(u32::try_from(id).map(|id| (file, id)));
+        }
+        cast
+    }
+
+    /// The entities and the date and result in `.cbh`.
+    fn set_numbers(&mut self, old: Option<&Headers>, new: &Headers) -> Result<(), SaveError> {
+        let record = &mut self.record;
+        record.date = new.date;
+        record.round = new.round;
+        record.subround = new.subround;
+        if record.result() != Some(new.result) {
+            record.result = record::number_of(new.result);
+        }
+        // Beside another result it is not shown, and stays.
+        if new.result == GameResult::Line {
+            record.line_evaluation = new.line_evaluation;
+        }
+        for (field, elo, before) in [
+            ("WhiteElo", new.white_elo, old.map(|old| old.white_elo)),
+            ("BlackElo", new.black_elo, old.map(|old| old.black_elo)),
+        ] {
+            if elo > HIGHEST_ELO && before != Some(elo) {
+                return Err(SaveError::DoesNotFit {
+                    field,
+                    value: elo.to_string(),
+                    limit: format!("a rating is at most {HIGHEST_ELO}"),
+                });
+            }
+        }
+        record.white_elo = new.white_elo;
+        record.black_elo = new.black_elo;
+        Ok(())
+    }
+
+    /// The opening code, or the number of a Chess960 start in its place;
+    /// `false` if a code has no place because of that.
+    fn set_opening(&mut self, old: Option<&Game>, new: &Game) -> bool {
+        let record = &mut self.record;
+        let eco = new.headers.eco;
+        let keeps_start = old.is_some_and(|old| old.start.is_stored_as(&new.start));
+        let is_number = record.opening >= CHESS960_WORDS;
+        match (new.start.is_chess960, keeps_start) {
+            (true, true) if is_number => eco == record.eco(),
+            (true, false) => {
+                record.opening = record::chess960_word(new.start.position.board());
+                eco.is_none()
+            }
+            (_, true) => {
+                record.set_eco(eco);
+                true
+            }
+            (false, false) => {
+                if is_number {
+                    record.opening = 0;
+                }
+                record.set_eco(eco);
+                true
+            }
+        }
+    }
+
+    fn set_rating_types(&mut self, old: Option<&Headers>, new: &Headers) {
+        let usual = RatingType {
+            bytes: RatingType::USUAL,
+        };
+        let changed = |old: Option<RatingType>, new: RatingType| {
+            let is_same = old.is_some_and(|old| shows_rating_type(old, new));
+            let kind = if new.is_usual() { usual } else { new };
+            (!is_same).then_some(kind)
+        };
+        let white = changed(old.map(|old| old.white_elo_type), new.white_elo_type);
+        let black = changed(old.map(|old| old.black_elo_type), new.black_elo_type);
+        if let Some(kind) = white {
+            self.extended.white_elo_type = kind;
+        }
+        if let Some(kind) = black {
+            self.extended.black_elo_type = kind;
+        }
+    }
+}
+
+/// What the details of a shared entity are, and what they should have been:
+/// those of `new` that `stored` has not, and that were not so before.
+fn refused(stored: Vec<Detail>, new: Vec<Detail>, before: Vec<Detail>) -> Vec<Unfit> {
+    let all = stored.into_iter().zip(new).zip(before);
+    let differing = all.filter(|((stored, new), before)| stored != new && before != new);
+    differing
+        .map(|(((field, stored), (_, whole)), _)| Unfit {
+            field,
+            stored,
+            whole,
+        })
+        .collect()
+}
+
+impl Saver<'_> {
+    /// Brings the headers of `new` into the records, which are those of
+    /// `old`, or of a new game; whether its tournament or source tells
+    /// something else from now on.
+    pub(super) fn set_headers(
+        &mut self,
+        sheet: &mut Sheet,
+        old: Option<&Game>,
+        new: &Game,
+    ) -> Result<bool, SaveError> {
+        let before = old.map(|old| &old.headers);
+        let headers = &new.headers;
+        sheet.set_numbers(before, headers)?;
+        sheet.set_rating_types(before, headers);
+        if !sheet.set_opening(old, new) {
+            let whole = headers.eco.map(|eco| eco.to_string()).unwrap_or_default();
+            self.unfit.push(Unfit {
+                field: "ECO",
+                stored: String::new(),
+                whole,
+            });
+        }
+        let record = &mut sheet.record;
+        record.white = self.player(record.white, before.map(|b| &b.white), &headers.white)?;
+        record.black = self.player(record.black, before.map(|b| &b.black), &headers.black)?;
+        let tournament = before.map(|before| &before.tournament);
+        let tells_of_tournament;
+        (record.tournament, tells_of_tournament) = match tournament {
+            Some(old) if shows_tournament(old, &headers.tournament) => {
+                let id = record.tournament;
+                (
+                    id,
+                    self.set_tournament_details(id, old, &headers.tournament)?,
+                )
+            }
+            old => (self.tournament(old, &headers.tournament)?, false),
+        };
+        if !before.is_some_and(|before| shows(&before.annotator, &headers.annotator)) {
+            let annotator = Entity::Annotator(headers.annotator.clone());
+            record.annotator = self.find_or_add(&annotator)?.0;
+        }
+        let source = before.map(|before| &before.source);
+        let tells_of_source;
+        (record.source, tells_of_source) = match source {
+            Some(old) if shows_source_title(old, &headers.source) => {
+                let id = record.source;
+                (id, self.set_source_details(id, old, &headers.source)?)
+            }
+            old => (self.source(old, &headers.source)?, false),
+        };
+        let extended = &mut sheet.extended;
+        let teams = before.map(|before| [&before.white_team, &before.black_team]);
+        let [white, black] = teams.map_or([None; 2], |teams| teams.map(Some));
+        extended.white_team = self.team(extended.white_team, white, &headers.white_team)?;
+        extended.black_team = self.team(extended.black_team, black, &headers.black_team)?;
+        extended.tag = self.label(extended.tag, before.map(|b| &b.tag), &headers.tag)?;
+        Ok(tells_of_tournament || tells_of_source)
+    }
+
+    fn find_or_add(&mut self, entity: &Entity) -> Result<(u32, bool), SaveError> {
+        self.cast.find_or_add(entity, &mut self.unfit)
+    }
+
+    fn player(
+        &mut self,
+        id: u32,
+        old: Option<&PlayerName>,
+        new: &PlayerName,
+    ) -> Result<u32, SaveError> {
+        if old.is_some_and(|old| shows_player(old, new)) {
+            return Ok(id);
+        }
+        Ok(self.find_or_add(&Entity::Player(new.clone()))?.0)
+    }
+
+    fn tournament(&mut self, old: Option<&Tournament>, new: &Tournament) -> Result<u32, SaveError> {
+        let (id, is_new) = self.find_or_add(&Entity::Tournament(new.clone()))?;
+        if is_new {
+            let end = new.end;
+            self.extras.insert(id, ExtraChange { is_new, end });
+            return Ok(id);
+        }
+        if let Entity::Tournament(mut found) = self.cast.entity((FileKind::Tournaments, id))? {
+            found.end = self.end_date(id)?;
+            self.kept.extend(refused(
+                details_of_tournament(&found),
+                details_of_tournament(new),
+                details_of_tournament(old.unwrap_or(&Tournament::default())),
+            ));
+        }
+        Ok(id)
+    }
+
+    /// Changes what else is known of a tournament, if this game alone is of
+    /// it; else it stays for the others.
+    fn set_tournament_details(
+        &mut self,
+        id: u32,
+        old: &Tournament,
+        new: &Tournament,
+    ) -> Result<bool, SaveError> {
+        let (is, wanted) = (details_of_tournament(old), details_of_tournament(new));
+        if is == wanted {
+            return Ok(false);
+        }
+        if self.is_shared((FileKind::Tournaments, id))? {
+            self.kept.extend(refused(is.clone(), wanted, is));
+            return Ok(false);
+        }
+        let changed = Tournament {
+            title: old.title.clone(),
+            place: old.place.clone(),
+            start: old.start,
+            ..new.clone()
+        };
+        self.cast
+            .rewrite(id, &Entity::Tournament(changed), &mut self.unfit)?;
+        if old.end != new.end {
+            let (is_new, end) = (false, new.end);
+            self.extras.insert(id, ExtraChange { is_new, end });
+        }
+        Ok(true)
+    }
+
+    /// Whether other games or texts refer to the entity. What its record says
+    /// of that may be wrong, what all games say is not.
+    fn is_shared(&mut self, name: Name) -> Result<bool, SaveError> {
+        if !self.cast.has_one_reference(name)? {
+            return Ok(true);
+        }
+        let found = self.look_up(vec![name])?;
+        Ok(found.get(&name).is_none_or(|found| found.count != 1))
+    }
+
+    /// The last day of a tournament, as it will be.
+    fn end_date(&self, id: u32) -> Result<Date, SaveError> {
+        if let Some(change) = self.extras.get(&id) {
+            return Ok(change.end);
+        }
+        let Some(extras) = &self.database.tournament_extras else {
+            return Ok(Date::UNKNOWN);
+        };
+        let end = extras.end_date(id, &mut ReadBuffer::default());
+        Ok(end.map_err(|source| self.database.io(FileKind::TournamentExtras, source))?)
+    }
+
+    fn source(&mut self, old: Option<&Source>, new: &Source) -> Result<u32, SaveError> {
+        let (id, is_new) = self.find_or_add(&Entity::Source(new.clone()))?;
+        if !is_new && let Entity::Source(found) = self.cast.entity((FileKind::Sources, id))? {
+            self.kept.extend(refused(
+                details_of_source(&found),
+                details_of_source(new),
+                details_of_source(old.unwrap_or(&Source::default())),
+            ));
+        }
+        Ok(id)
+    }
+
+    fn set_source_details(
+        &mut self,
+        id: u32,
+        old: &Source,
+        new: &Source,
+    ) -> Result<bool, SaveError> {
+        let shown = |source: &Source| Source {
+            publisher: new.publisher.clone(),
+            ..source.clone()
+        };
+        let is_published_so = shows(&old.publisher, &new.publisher);
+        let is = if is_published_so {
+            details_of_source(&shown(old))
+        } else {
+            details_of_source(old)
+        };
+        let wanted = details_of_source(new);
+        if is == wanted {
+            return Ok(false);
+        }
+        if self.is_shared((FileKind::Sources, id))? {
+            self.kept.extend(refused(is.clone(), wanted, is));
+            return Ok(false);
+        }
+        let publisher = if is_published_so { old } else { new };
+        let changed = Source {
+            title: old.title.clone(),
+            publisher: publisher.publisher.clone(),
+            ..new.clone()
+        };
+        self.cast
+            .rewrite(id, &Entity::Source(changed), &mut self.unfit)?;
+        Ok(true)
+    }
+
+    fn team(&mut self, id: i32, old: Option<&Team>, new: &Team) -> Result<i32, SaveError> {
+        if old.is_some_and(|old| shows_team(old, new)) {
+            return Ok(id);
+        }
+        if !is_told(new) {
+            return Ok(-1);
+        }
+        let (id, _) = self.find_or_add(&Entity::Team(new.clone()))?;
+        Ok(id.cast_signed())
+    }
+
+    fn label(&mut self, id: i32, old: Option<&GameTag>, new: &GameTag) -> Result<i32, SaveError> {
+        if old.is_some_and(|old| shows_label(old, new)) {
+            return Ok(id);
+        }
+        if new.titles.iter().all(String::is_empty) {
+            return Ok(-1);
+        }
+        let (id, _) = self.find_or_add(&Entity::Tag(new.clone()))?;
+        Ok(id.cast_signed())
+    }
+
+    /// The names that the entities of a game have, as far as they are to be
+    /// those of `game`.
+    pub(super) fn names(&mut self, sheet: &Sheet, game: &Game) -> Result<Headers, SaveError> {
+        let mut names = Headers::default();
+        let headers = &game.headers;
+        let Sheet { record, extended } = sheet;
+        let players = [
+            (record.white, &mut names.white),
+            (record.black, &mut names.black),
+        ];
+        for (id, name) in players {
+            if let Entity::Player(player) = self.cast.entity((FileKind::Players, id))? {
+                *name = player;
+            }
+        }
+        let tournament = (FileKind::Tournaments, record.tournament);
+        if let Entity::Tournament(tournament) = self.cast.entity(tournament)? {
+            names.tournament = tournament;
+        }
+        let annotator = (FileKind::Annotators, record.annotator);
+        if let Entity::Annotator(annotator) = self.cast.entity(annotator)? {
+            names.annotator = annotator;
+        }
+        if let Entity::Source(source) = self.cast.entity((FileKind::Sources, record.source))? {
+            names.source = source;
+        }
+        let teams = [
+            (
+                extended.white_team,
+                &headers.white_team,
+                &mut names.white_team,
+            ),
+            (
+                extended.black_team,
+                &headers.black_team,
+                &mut names.black_team,
+            ),
+        ];
+        for (id, wanted, name) in teams {
+            let id = u32::try_from(id).ok().filter(|_| is_told(wanted));
+            if let Some(id) = id
+                && let Entity::Team(team) = self.cast.entity((FileKind::Teams, id))?
+            {
+                *name = team;
+            }
+        }
+        if let Ok(id) = u32::try_from(extended.tag)
+            && let Entity::Tag(tag) = self.cast.entity((FileKind::Tags, id))?
+        {
+            names.tag = tag;
+        }
+        Ok(names)
+    }
+}

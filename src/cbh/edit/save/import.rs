@@ -1,0 +1,302 @@
+//! Appending any number of games, all or none.
+//!
+//! What grows with the games, their records, moves and remarks, is laid behind
+//! the ends of the files as it comes, by a [`Stage`], once there is much of it;
+//! nothing points there until the one transaction that also has the entities,
+//! their counts and the headers of the files. So memory grows with the distinct
+//! entities only.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::ops::Range;
+use std::time::SystemTime;
+
+use super::writing::{joined, offset_of};
+use super::{Knowledge, SaveError, Saver, ensure_moves_read_back, file_name};
+use crate::cbh::edit::rewrite::has_same_moves;
+use crate::cbh::entities::Unfit;
+use crate::cbh::extended::HEADER_BYTES;
+use crate::cbh::moves::{self, Encoded};
+use crate::cbh::record::RECORD_BYTES;
+use crate::cbh::{ChangeError, Database, Effects, FileKind, GameId};
+use crate::game::Game;
+use crate::storage::{self, Committed, ReadBuffer, Stage, Store};
+
+/// So many games are appended before what they come to is laid into the files.
+const GAMES_AT_ONCE: usize = 1024;
+
+/// So many bytes of moves or remarks, too.
+const BYTES_AT_ONCE: usize = 1 << 20;
+
+/// So many records are read back at once.
+const RECORDS_AT_ONCE: u32 = 4096;
+
+/// A game whose moves are encoded: what of importing it needs no base.
+#[derive(Debug)]
+pub struct PreparedGame {
+    game: Game,
+    moves: Encoded,
+}
+
+impl PreparedGame {
+    /// Encodes the moves.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError::Moves`] if the format cannot hold them.
+    pub fn new(game: Game) -> Result<PreparedGame, SaveError> {
+        let moves = moves::encode(&game)?;
+        ensure_moves_read_back(&moves, &game)?;
+        Ok(PreparedGame { game, moves })
+    }
+}
+
+impl PreparedGame {
+    /// The game.
+    pub fn game(&self) -> &Game {
+        &self.game
+    }
+
+    /// Its start position and moves, as they will be stored.
+    pub fn moves(&self) -> &[u8] {
+        &self.moves.blob
+    }
+
+    /// Whether another has the same players, date, result, start position and
+    /// moves, variations included. Other headers and remarks may differ.
+    pub fn is_same_as(&self, other: &Game) -> bool {
+        let (one, two) = (&self.game.headers, &other.headers);
+        one.date == two.date
+            && one.result == two.result
+            && one.white == two.white
+            && one.black == two.black
+            && self.game.start.is_stored_as(&other.start)
+            && has_same_moves(&self.game.tree, &other.tree)
+    }
+}
+
+/// What became of one game.
+#[derive(Debug)]
+pub struct Appended {
+    /// Its number.
+    pub id: GameId,
+    /// As [`Plan::unfit`](super::Plan::unfit).
+    pub unfit: Vec<Unfit>,
+    /// As [`Plan::kept`](super::Plan::kept).
+    pub kept: Vec<Unfit>,
+}
+
+/// What an import came to.
+#[derive(Debug)]
+pub struct Imported {
+    /// The numbers of the games.
+    pub games: Range<u32>,
+    /// The games and entities that it concerns.
+    pub effects: Effects,
+    /// As [`Plan::unfit`](super::Plan::unfit), of tournaments.
+    pub unfit: Vec<Unfit>,
+    /// As [`Plan::knowledge`](super::Plan::knowledge).
+    pub knowledge: Knowledge,
+    /// What it takes to undo it; nothing if it comes to nothing.
+    pub committed: Option<Committed>,
+}
+
+/// Appends games to a base. Until [`commit`](Importer::commit) nobody sees
+/// any of them; dropped before, it leaves the base as it was.
+///
+/// A few games are one transaction of the journal like any other save. When
+/// there are more a [`Stage`] begins.
+#[derive(Debug)]
+pub struct Importer<'a> {
+    store: &'a Store,
+    saver: Saver<'a>,
+    stage: Option<Stage<'a>>,
+    games_at_once: usize,
+}
+
+impl<'a> Importer<'a> {
+    /// Begins to append to `database`, whose files `store` shows; new games
+    /// are stamped as of `now`. Nothing else may be saved meanwhile.
+    pub fn new(database: &'a Database, store: &'a Store, now: SystemTime) -> Importer<'a> {
+        Importer::knowing(Knowledge::default(), database, store, now)
+    }
+
+    /// As [`new`](Importer::new), with what an earlier save found out, since
+    /// which nobody else has changed the base.
+    pub fn knowing(
+        knowledge: Knowledge,
+        database: &'a Database,
+        store: &'a Store,
+        now: SystemTime,
+    ) -> Importer<'a> {
+        Importer {
+            store,
+            saver: Saver::knowing(knowledge, database, now),
+            stage: None,
+            games_at_once: GAMES_AT_ONCE,
+        }
+    }
+
+    /// The same that holds no more than so many games in memory before they
+    /// are laid into the files.
+    #[must_use]
+    pub fn holding(self, games_at_once: usize) -> Importer<'a> {
+        Importer {
+            games_at_once,
+            ..self
+        }
+    }
+
+    /// Adds a game behind all others. After an error this must not be used
+    /// any more.
+    ///
+    /// # Errors
+    ///
+    /// [`ChangeError`]; those of [`Store::stage`].
+    pub fn append(&mut self, game: PreparedGame) -> Result<Appended, ChangeError> {
+        let PreparedGame { game, moves } = game;
+        let id = self.saver.append_encoded(&game, moves)?;
+        if self.saver.holds_much(self.games_at_once) {
+            let stage = match &mut self.stage {
+                Some(stage) => stage,
+                none => none.insert(self.saver.begin_stage(self.store)?),
+            };
+            self.saver.spill(stage)?;
+        }
+        Ok(Appended {
+            id,
+            unfit: std::mem::take(&mut self.saver.unfit),
+            kept: std::mem::take(&mut self.saver.kept),
+        })
+    }
+
+    /// Makes all of it part of the base.
+    ///
+    /// # Errors
+    ///
+    /// [`ChangeError`]: then none is.
+    pub fn commit(mut self) -> Result<Imported, ChangeError> {
+        let games = self.saver.database.last_id().saturating_add(1)..self.saver.next_id;
+        if let Some(stage) = &mut self.stage {
+            self.saver.spill(stage)?;
+        }
+        let plan = self.saver.finish()?;
+        let committed = match self.stage {
+            Some(stage) => stage.commit(plan.transaction)?,
+            None => self.store.commit(&plan.transaction)?,
+        };
+        let effects = Effects {
+            games: games.clone().map(GameId).collect(),
+            ..plan.effects
+        };
+        Ok(Imported {
+            games,
+            effects,
+            unfit: plan.unfit,
+            knowledge: plan.knowledge,
+            committed,
+        })
+    }
+}
+
+impl<'a> Saver<'a> {
+    /// Begins to lay bytes behind the ends of the files that grow with games.
+    fn begin_stage(&self, store: &'a Store) -> Result<Stage<'a>, storage::Error> {
+        let grows = [
+            FileKind::Headers,
+            FileKind::Moves,
+            FileKind::Annotations,
+            FileKind::Extended,
+        ];
+        let database = self.database;
+        let grows = grows
+            .into_iter()
+            .filter(|&kind| database.storage(kind).is_some());
+        let names: Vec<OsString> = grows.map(|kind| file_name(database, kind)).collect();
+        store.stage(&names)
+    }
+
+    /// Whether it is time to lay something into the files.
+    fn holds_much(&self, games: usize) -> bool {
+        let blobs = [&self.moves, &self.annotations].into_iter().flatten();
+        self.records.len() >= games
+            || blobs.map(super::BlobFile::held).sum::<usize>() >= BYTES_AT_ONCE
+    }
+
+    /// Lays all that is new behind the ends of the files.
+    fn spill(&mut self, stage: &mut Stage<'_>) -> Result<(), ChangeError> {
+        let database = self.database;
+        let blobs = [
+            (FileKind::Moves, &mut self.moves),
+            (FileKind::Annotations, &mut self.annotations),
+        ];
+        for (kind, blobs) in blobs {
+            if let Some(blobs) = blobs {
+                blobs.spill(&file_name(database, kind), stage)?;
+            }
+        }
+        let name = file_name(database, FileKind::Headers);
+        if let Some((last, _)) = self.records.last_key_value() {
+            self.laid = last.saturating_add(1);
+        }
+        spill_records(&mut self.records, offset_of, &name, stage)?;
+        if let Some(header) = self.extended {
+            let size = u64::from(header.record_bytes);
+            let offset_of = |id: u32| HEADER_BYTES as u64 + size * u64::from(id.saturating_sub(1));
+            let name = file_name(database, FileKind::Extended);
+            spill_records(&mut self.extended_records, offset_of, &name, stage)?;
+        }
+        Ok(())
+    }
+}
+
+/// Lays those records that belong behind the end of a file there.
+fn spill_records<R: AsRef<[u8]>>(
+    records: &mut BTreeMap<u32, R>,
+    offset_of: impl Fn(u32) -> u64,
+    name: &OsStr,
+    stage: &mut Stage<'_>,
+) -> Result<(), storage::Error> {
+    let Some(begins_at) = stage.begins_at(name) else {
+        return Ok(());
+    };
+    let first = records.keys().find(|id| offset_of(**id) >= begins_at);
+    let Some(&first) = first else {
+        return Ok(());
+    };
+    let behind = records.split_off(&first);
+    let parts = behind
+        .iter()
+        .map(|(&id, bytes)| (offset_of(id), bytes.as_ref()));
+    for (offset, bytes) in joined(parts) {
+        stage.write(name, offset, &bytes)?;
+    }
+    Ok(())
+}
+
+/// Gives records of `.cbh` that were laid behind its end to `take`, with
+/// their numbers.
+pub(super) fn scan_laid(
+    database: &Database,
+    mut ids: Range<u32>,
+    take: &mut dyn FnMut(GameId, &[u8]),
+) -> Result<(), SaveError> {
+    let Some(headers) = database.storage(FileKind::Headers) else {
+        return Ok(());
+    };
+    let mut buffer = ReadBuffer::default();
+    while !ids.is_empty() {
+        let count = (ids.end - ids.start).min(RECORDS_AT_ONCE);
+        let read = headers.read_up_to(
+            offset_of(ids.start),
+            RECORD_BYTES * count as usize,
+            &mut buffer,
+        );
+        let read = read.map_err(|source| database.io(FileKind::Headers, source))?;
+        for (id, bytes) in ids.clone().zip(read.chunks_exact(RECORD_BYTES)) {
+            take(GameId(id), bytes);
+        }
+        ids.start += count;
+    }
+    Ok(())
+}

@@ -1,0 +1,452 @@
+//! `.cbj`: more of each game. A header of 32 bytes, little-endian; then
+//! records of a size that grew with the versions of ChessBase, big-endian.
+//!
+//! Header: version u32, record size u32, number of records u32, garbage.
+//!
+//! Record of game *n*, at `32 + size * (n - 1)`; a field is there if the
+//! record is long enough for it:
+//!
+//! | offset | bytes | meaning | if absent |
+//! |---|---|---|---|
+//! | 0 | 4+4 | white team, black team | -1 |
+//! | 8 | 4 | of texts: where their list of media is | -1 |
+//! | 12 | 8 | offset of the annotations, as `.cbh` | |
+//! | 20 | 4+4+2 | final material; 0, 0, `fffe` is "not computed" | |
+//! | 30 | 8 | offset of the moves, for files beyond 4 GiB | as `.cbh` |
+//! | 38 | 16+16 | rating types of White and Black | zeros |
+//! | 78 | 2 | how often it was saved | |
+//! | 80 | 8 | stamp of creation | 0 |
+//! | 88 | 20 | endgames; zeros are "not computed" | |
+//! | 108 | 8 | stamp of the last save | 0 |
+//! | 116 | 4 | label | -1 |
+//!
+//! What else a record holds is written back as it was found.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::bytes::{BytePatch, ByteReader, Malformed};
+use crate::cbh::entities::EntityId;
+use crate::game::RatingType;
+
+/// Size of the header.
+pub const HEADER_BYTES: usize = 32;
+
+/// The largest record size taken at its word: the newest known is 120.
+const MAX_RECORD_BYTES: u32 = 4096;
+
+/// The `.cbj` header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileHeader {
+    /// Version of the file.
+    pub version: u32,
+    /// Size of a record, at least 8.
+    pub record_bytes: u32,
+    /// Number of records.
+    pub count: u32,
+}
+
+impl FileHeader {
+    /// Reads the first twelve of the 32 bytes.
+    pub fn decode(bytes: &[u8]) -> Result<FileHeader, Malformed> {
+        let mut reader = ByteReader::new(bytes);
+        let header = FileHeader {
+            version: reader.u32_le()?,
+            record_bytes: reader.u32_le()?,
+            count: reader.u32_le()?,
+        };
+        if !(8..=MAX_RECORD_BYTES).contains(&header.record_bytes) {
+            return Err(Malformed::new(
+                4,
+                format!("record size {} is impossible", header.record_bytes),
+            ));
+        }
+        Ok(header)
+    }
+
+    /// Writes the fields over the header of a file; its garbage stays.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`] if `header` is shorter than twelve bytes.
+    pub fn encode(&self, header: &mut [u8]) -> Result<(), Malformed> {
+        let mut patch = BytePatch::new(header);
+        patch.put(self.version.to_le_bytes())?;
+        patch.put(self.record_bytes.to_le_bytes())?;
+        patch.put(self.count.to_le_bytes())
+    }
+
+    /// Where the record of game `id` lies; `None` if the file has none.
+    pub fn offset_of(&self, id: u32) -> Option<u64> {
+        let index = id.checked_sub(1).filter(|&index| index < self.count)?;
+        Some(HEADER_BYTES as u64 + u64::from(self.record_bytes) * u64::from(index))
+    }
+}
+
+/// A game's extended record; fields that the file has no place for are at
+/// their defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExtendedRecord {
+    /// Team id, negative for none.
+    pub white_team: i32,
+    /// Team id, negative for none.
+    pub black_team: i32,
+    /// Offset in `.cba`, 0 for none or if the record does not tell.
+    pub annotations_offset: u64,
+    /// Offset in `.cbg`, 0 if the record does not tell.
+    pub moves_offset: u64,
+    /// What kind of rating White's is.
+    pub white_elo_type: RatingType,
+    /// What kind of rating Black's is.
+    pub black_elo_type: RatingType,
+    /// Stamp of creation, see [`CreationClock`].
+    pub created: u64,
+    /// Stamp of the last save; 0 for none.
+    pub last_saved: u64,
+    /// Label id, negative for none.
+    pub tag: i32,
+}
+
+impl Default for ExtendedRecord {
+    fn default() -> ExtendedRecord {
+        ExtendedRecord {
+            white_team: -1,
+            black_team: -1,
+            annotations_offset: 0,
+            moves_offset: 0,
+            white_elo_type: RatingType::default(),
+            black_elo_type: RatingType::default(),
+            created: 0,
+            last_saved: 0,
+            tag: -1,
+        }
+    }
+}
+
+impl ExtendedRecord {
+    /// Reads a record of any version.
+    pub fn decode(bytes: &[u8]) -> ExtendedRecord {
+        let default = ExtendedRecord::default();
+        let rating_type = |offset| field(bytes, offset).map(|bytes| RatingType { bytes });
+        ExtendedRecord {
+            white_team: field(bytes, 0).map_or(default.white_team, i32::from_be_bytes),
+            black_team: field(bytes, 4).map_or(default.black_team, i32::from_be_bytes),
+            annotations_offset: field(bytes, 12).map_or(0, u64::from_be_bytes),
+            moves_offset: field(bytes, 30).map_or(0, u64::from_be_bytes),
+            white_elo_type: rating_type(38).unwrap_or_default(),
+            black_elo_type: rating_type(54).unwrap_or_default(),
+            created: field(bytes, 80).map_or(0, u64::from_be_bytes),
+            last_saved: field(bytes, 108).map_or(0, u64::from_be_bytes),
+            tag: field(bytes, 116).map_or(default.tag, i32::from_be_bytes),
+        }
+    }
+
+    /// Writes the fields over a record of any version, as far as it has place
+    /// for them; whatever else it holds stays.
+    pub fn encode(&self, record: &mut [u8]) {
+        put(record, 0, self.white_team.to_be_bytes());
+        put(record, 4, self.black_team.to_be_bytes());
+        put(record, 12, self.annotations_offset.to_be_bytes());
+        put(record, 30, self.moves_offset.to_be_bytes());
+        put(record, 38, self.white_elo_type.bytes);
+        put(record, 54, self.black_elo_type.bytes);
+        put(record, 80, self.created.to_be_bytes());
+        put(record, 108, self.last_saved.to_be_bytes());
+        put(record, 116, self.tag.to_be_bytes());
+    }
+
+    /// The bytes of a new record: no teams, label or media, ratings of FIDE,
+    /// nothing computed, saved once. Offsets and stamp of creation are 0.
+    pub fn new_bytes(record_bytes: usize) -> Vec<u8> {
+        let mut record = vec![0; record_bytes];
+        let usual = RatingType {
+            bytes: RatingType::USUAL,
+        };
+        ExtendedRecord {
+            white_elo_type: usual,
+            black_elo_type: usual,
+            ..ExtendedRecord::default()
+        }
+        .encode(&mut record);
+        put(&mut record, 8, (-1_i32).to_be_bytes());
+        put(&mut record, MATERIAL, NOT_COMPUTED);
+        put(&mut record, SAVE_COUNT, 1_u16.to_be_bytes());
+        record
+    }
+
+    /// Notes in a record that its game has been changed now: counts the save,
+    /// stamps it, and takes back what ChessBase computes from the moves.
+    pub fn note_save(record: &mut [u8], now: SystemTime) {
+        put(record, MATERIAL, NOT_COMPUTED);
+        put(record, ENDGAMES, [0; 20]);
+        if let Some(count) = field(record, SAVE_COUNT).map(u16::from_be_bytes) {
+            put(record, SAVE_COUNT, count.saturating_add(1).to_be_bytes());
+        }
+        put(record, 108, saved_stamp(now).to_be_bytes());
+    }
+
+    /// The team of White and that of Black, from a record of any version.
+    pub fn teams(bytes: &[u8]) -> [Option<EntityId>; 2] {
+        [0, 4].map(|offset| {
+            let id = i32::from_be_bytes(field(bytes, offset)?);
+            u32::try_from(id).ok().map(EntityId)
+        })
+    }
+
+    /// The offset in `.cba` and that in `.cbg`, as far as a record of any
+    /// version repeats them.
+    pub(crate) fn offsets(bytes: &[u8]) -> [Option<u64>; 2] {
+        [12, 30].map(|offset| field(bytes, offset).map(u64::from_be_bytes))
+    }
+
+    /// When the game was last saved, or else made.
+    pub fn modified(&self) -> Option<SystemTime> {
+        saved_time(self.last_saved).or_else(|| created_time(self.created))
+    }
+}
+
+/// Where the final material stands: two u32 and a u16.
+const MATERIAL: usize = 20;
+
+/// Final material that has not been computed.
+const NOT_COMPUTED: [u8; 10] = [0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xfe];
+
+/// Where the number of saves stands.
+const SAVE_COUNT: usize = 78;
+
+/// Where the endgames stand.
+const ENDGAMES: usize = 88;
+
+/// Writes `value` at `offset`; what a short record has no place for is left
+/// out.
+fn put<const N: usize>(record: &mut [u8], offset: usize, value: [u8; N]) {
+    let place = record.get_mut(offset..);
+    if let Some(place) = place.and_then(|rest| rest.first_chunk_mut()) {
+        *place = value;
+    }
+}
+
+/// The `N` bytes at `offset`, if the record is that long.
+fn field<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
+    bytes.get(offset..)?.first_chunk().copied()
+}
+
+/// Seconds from 1970 to 2008-12-01, where stamps of creation begin.
+const CREATION_EPOCH: u64 = 1_228_089_600;
+
+/// Seconds from 1582-10-15, where stamps of saving begin, to 1970.
+const SAVING_EPOCH: u64 = 12_219_292_800;
+
+/// No game was made or saved after 2200; a later stamp is garbage.
+const LATEST: u64 = 7_258_118_400;
+
+/// When a game was last saved, by its stamp of saving, or else made, given
+/// the 1/1024 s that its stamp of creation counts.
+pub(crate) fn saved_or_made(saved: u64, ticks: u64) -> Option<SystemTime> {
+    saved_time(saved).or_else(|| created_time(ticks))
+}
+
+/// What a stamp of creation counts, in either form.
+fn ticks_of(stamp: u64) -> u64 {
+    if stamp >> 48 == 0 { stamp } else { stamp >> 12 }
+}
+
+/// A stamp of creation counts 1/1024 s; some bases shift it left by 12 bits.
+fn created_time(stamp: u64) -> Option<SystemTime> {
+    let ticks = ticks_of(stamp);
+    let millis = ticks.checked_mul(1000)? / 1024;
+    let since_1970 = Duration::from_millis(millis).checked_add(Duration::from_secs(CREATION_EPOCH));
+    since_1970
+        .filter(|time| ticks != 0 && time.as_secs() < LATEST)
+        .and_then(|time| UNIX_EPOCH.checked_add(time))
+}
+
+/// A stamp of saving counts 100 ns, as UUIDs of version 1 do.
+fn saved_time(stamp: u64) -> Option<SystemTime> {
+    let seconds = (stamp / 10_000_000).checked_sub(SAVING_EPOCH)?;
+    let nanos = (stamp % 10_000_000) as u32 * 100;
+    (seconds < LATEST)
+        .then(|| UNIX_EPOCH.checked_add(Duration::new(seconds, nanos)))
+        .flatten()
+}
+
+/// Gives stamps of creation, in the form that a base has them, no two equal.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CreationClock {
+    /// The latest stamp there is, in 1/1024 s.
+    latest: u64,
+    /// Whether the base shifts its stamps left by 12 bits.
+    is_shifted: bool,
+}
+
+impl CreationClock {
+    /// Takes note of a stamp that is in the base.
+    pub fn note(&mut self, stamp: u64) {
+        self.is_shifted |= stamp >> 48 != 0;
+        // Garbage must not carry the clock beyond all times.
+        if created_time(stamp).is_some() {
+            self.latest = self.latest.max(ticks_of(stamp));
+        }
+    }
+
+    /// A stamp of `now`, later than all before.
+    pub fn next(&mut self, now: SystemTime) -> u64 {
+        let since_1970 = now.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since = since_1970.saturating_sub(Duration::from_secs(CREATION_EPOCH));
+        let parts = u64::from(since.subsec_nanos()) * 1024 / 1_000_000_000;
+        let ticks = since.as_secs().saturating_mul(1024).saturating_add(parts);
+        self.latest = ticks.max(self.latest + 1);
+        if self.is_shifted {
+            self.latest << 12
+        } else {
+            self.latest
+        }
+    }
+}
+
+/// The stamp of a save at this time.
+fn saved_stamp(now: SystemTime) -> u64 {
+    let since_1970 = now.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let seconds = since_1970.as_secs().saturating_add(SAVING_EPOCH);
+    let parts = u64::from(since_1970.subsec_nanos() / 100);
+    seconds.saturating_mul(10_000_000).saturating_add(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seconds(time: Option<SystemTime>) -> Option<u64> {
+        Some(time?.duration_since(UNIX_EPOCH).unwrap().as_secs())
+    }
+
+    #[test]
+    fn stamps_of_creation_are_1024ths_of_seconds_since_december_2008() {
+        // 2016-08-01 18:17:23, the import date that the base's .ini tells.
+        assert_eq!(seconds(created_time(247_793_503_465)), Some(1_470_075_443));
+        assert_eq!(
+            created_time(247_793_503_465 << 12),
+            created_time(247_793_503_465)
+        );
+        assert_eq!(created_time(0), None);
+        assert_eq!(created_time(u64::MAX >> 16), None);
+    }
+
+    #[test]
+    fn stamps_of_saving_are_those_of_uuids() {
+        assert_eq!(seconds(saved_time(122_192_928_000_000_000)), Some(0));
+        assert_eq!(saved_time(0), None);
+        assert_eq!(saved_time(u64::MAX), None);
+    }
+
+    #[test]
+    fn a_short_record_leaves_defaults() {
+        let mut bytes = vec![0, 0, 0, 7, 0xff, 0xff, 0xff, 0xff];
+        let record = ExtendedRecord::decode(&bytes);
+        assert_eq!(
+            (record.white_team, record.black_team, record.tag),
+            (7, -1, -1)
+        );
+        bytes.resize(120, 0);
+        assert_eq!(ExtendedRecord::decode(&bytes).tag, 0);
+        assert_eq!(ExtendedRecord::decode(&[]), ExtendedRecord::default());
+    }
+
+    #[test]
+    fn a_record_of_any_version_takes_what_it_has_place_for() {
+        for size in [8, 20, 30, 38, 74, 78, 120, 200] {
+            let record = ExtendedRecord {
+                white_team: 3,
+                black_team: -1,
+                annotations_offset: 5 << 32,
+                moves_offset: 6 << 32,
+                white_elo_type: RatingType { bytes: [7; 16] },
+                black_elo_type: RatingType { bytes: [8; 16] },
+                created: 9,
+                last_saved: 10,
+                tag: 11,
+            };
+            let mut bytes = vec![0xee; size];
+            record.encode(&mut bytes);
+            let fitting = ExtendedRecord {
+                annotations_offset: if size < 20 { 0 } else { 5 << 32 },
+                moves_offset: if size < 38 { 0 } else { 6 << 32 },
+                white_elo_type: RatingType {
+                    bytes: if size < 54 { [0; 16] } else { [7; 16] },
+                },
+                black_elo_type: RatingType {
+                    bytes: if size < 70 { [0; 16] } else { [8; 16] },
+                },
+                created: if size < 88 { 0 } else { 9 },
+                last_saved: if size < 116 { 0 } else { 10 },
+                tag: if size < 120 { -1 } else { 11 },
+                ..record
+            };
+            assert_eq!(ExtendedRecord::decode(&bytes), fitting, "{size} bytes");
+            let unknown = [8..12, 20..30, 70..80, 88..108, 120..200];
+            for place in unknown.into_iter().flatten().filter(|&at| at < size) {
+                assert_eq!(bytes[place], 0xee, "{size} bytes, {place}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_new_record_is_that_of_a_game_without_anything() {
+        let record = ExtendedRecord::new_bytes(120);
+        let decoded = ExtendedRecord::decode(&record);
+        assert_eq!((decoded.white_team, decoded.black_team), (-1, -1));
+        assert_eq!((decoded.tag, decoded.moves_offset), (-1, 0));
+        assert_eq!(decoded.white_elo_type.bytes, RatingType::USUAL);
+        assert_eq!(record[8..12], [0xff; 4]);
+        assert_eq!(record[20..30], [0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xfe]);
+        assert_eq!(record[78..80], [0, 1]);
+        assert_eq!(ExtendedRecord::new_bytes(8), [0xff; 8]);
+    }
+
+    #[test]
+    fn a_save_is_counted_and_stamped_and_takes_back_what_was_computed() {
+        let now = UNIX_EPOCH + Duration::new(1_470_075_443, 1_234_567_800);
+        for size in [8, 30, 78, 80, 107, 108, 120, 130] {
+            let mut record = vec![0x11; size];
+            ExtendedRecord::note_save(&mut record, now);
+            let mut wanted = vec![0x11; size.max(130)];
+            wanted[20..30].copy_from_slice(&NOT_COMPUTED);
+            wanted[79] = 0x12;
+            wanted[88..108].fill(0);
+            wanted[108..116].copy_from_slice(&saved_stamp(now).to_be_bytes());
+            // Fields are written whole or not at all.
+            let whole = [(20, 30), (78, 80), (88, 108), (108, 116)];
+            for (from, to) in whole.into_iter().filter(|(_, to)| *to > size) {
+                wanted[from..to].fill(0x11);
+            }
+            assert_eq!(record, wanted[..size], "{size} bytes");
+        }
+        assert_eq!(saved_time(saved_stamp(now)), Some(now));
+    }
+
+    #[test]
+    fn no_two_games_are_created_at_the_same_stamp() {
+        let now = UNIX_EPOCH + Duration::from_secs(1_470_075_443);
+        let mut clock = CreationClock::default();
+        let first = clock.next(now);
+        assert_eq!(seconds(created_time(first)), Some(1_470_075_443));
+        assert_eq!(clock.next(now), first + 1);
+        clock.note(first + 500);
+        clock.note(u64::MAX >> 17);
+        assert_eq!(clock.next(now), first + 501);
+        clock.note(first << 12);
+        assert_eq!(clock.next(now), (first + 502) << 12);
+    }
+
+    #[test]
+    fn a_header_keeps_its_garbage() {
+        let mut header = [0x55; HEADER_BYTES];
+        let wanted = FileHeader {
+            version: 11,
+            record_bytes: 120,
+            count: 6117,
+        };
+        wanted.encode(&mut header).unwrap();
+        assert_eq!(FileHeader::decode(&header), Ok(wanted));
+        assert_eq!(header[12..], [0x55; 20]);
+    }
+}

@@ -1,0 +1,476 @@
+//! Tag pairs that a base has no place for, both ways: `[%cbtag Name "value"]`
+//! at the end of the text about the game, in no language.
+//!
+//! A name that its field cannot hold stands there too: what is stored of it
+//! is its begin, with `?` for characters that the page lacks; of a player the
+//! tag has `last|first`. So does a FEN of which the stored start lacks the
+//! half-move clock, a high move number or castling rights. Such a tag counts as
+//! long as that is so; after that it is a foreign tag like others.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use shakmaty::CastlingMode;
+
+use crate::cbh::layout::shown::shows;
+use crate::cbh::{CodePage, StoredGame, annotations};
+use crate::game::{
+    Annotation, Annotations, Game, GameTag, Headers, Nation, PlayerName, PlyId, Start, Text,
+};
+
+/// What such a tag pair begins with.
+const MARK: &str = "[%cbtag ";
+
+/// What ends it.
+const END: &str = "\"]";
+
+/// The tag of a start position.
+const FEN: &str = "FEN";
+
+/// The game with its foreign tags in the text about it, and with its names
+/// that are longer than `stored` has them; tags that are among `old` in their
+/// order there.
+pub(in crate::cbh) fn lowered<'g>(
+    game: &'g Game,
+    stored: &Headers,
+    old: &[(String, String)],
+) -> Cow<'g, Game> {
+    let whole = cut_names(stored, &game.headers);
+    let fen = game.start.written_fen.as_ref();
+    if game.foreign_tags.is_empty() && whole.is_empty() && fen.is_none() {
+        return Cow::Borrowed(game);
+    }
+    let foreign = game.foreign_tags.iter();
+    let foreign = foreign.map(|(name, value)| spelled(name, value));
+    let whole = whole.iter().map(|(name, value)| spelled(name, value));
+    let fen = fen.map(|fen| spelled(FEN, fen));
+    let pairs: Vec<String> = foreign.chain(whole).chain(fen).collect();
+    let old = old.iter().map(|(name, value)| spelled(name, value));
+    let pairs = in_order_of(old, &pairs).join(" ");
+    let mut game = game.clone();
+    game.foreign_tags.clear();
+    let place = last_text(&game.annotations);
+    let edit = |text: &Text| Some(joined(&text.text, &pairs));
+    if place.is_some() {
+        edit_text(&mut game.annotations, place, edit);
+    } else {
+        let text = Text {
+            text: pairs,
+            ..Text::default()
+        };
+        game.annotations
+            .add(PlyId::START, Annotation::TextAfter(text));
+        game.annotations.sort();
+    }
+    Cow::Owned(game)
+}
+
+/// The pairs, first those that are among `old`, in their order there.
+fn in_order_of(old: impl Iterator<Item = String>, pairs: &[String]) -> Vec<&str> {
+    let mut left: HashMap<&str, usize> = HashMap::new();
+    for pair in pairs {
+        *left.entry(pair).or_default() += 1;
+    }
+    let mut ordered = Vec::with_capacity(pairs.len());
+    let mut take = |pair: &str| {
+        let (pair, count) = left.get_key_value(pair)?;
+        let (pair, count) = (*pair, count.checked_sub(1)?);
+        left.insert(pair, count);
+        ordered.push(pair);
+        Some(())
+    };
+    for pair in old {
+        take(&pair);
+    }
+    for pair in pairs {
+        take(pair);
+    }
+    ordered
+}
+
+/// The tag pairs of a stored game, in order.
+pub(in crate::cbh) fn stored(stored: &StoredGame, page: CodePage) -> Vec<(String, String)> {
+    let record = stored.annotations.as_deref().unwrap_or_default();
+    let remarks = annotations::decoded(record, page).into_iter();
+    let about_game = remarks.filter(|(remark, _)| remark.position == -1);
+    let mut texts = about_game.filter_map(|(_, remark)| match remark {
+        Annotation::TextAfter(text) if is_plain(&text) => Some(text.text),
+        _ => None,
+    });
+    texts
+        .next_back()
+        .map_or_else(Vec::new, |text| parted(&text).1)
+}
+
+/// Takes the tag pairs out of the text about the game.
+pub(crate) fn lift(game: &mut Game) {
+    let Some(place) = last_text(&game.annotations) else {
+        return;
+    };
+    let text = game.annotations.on(PlyId::START).nth(place);
+    let Some(Annotation::TextAfter(text)) = text else {
+        return;
+    };
+    let (rest, tags) = parted(&text.text);
+    if tags.is_empty() {
+        return;
+    }
+    let rest = rest.to_owned();
+    // A second tag for one name is a foreign one.
+    let mut restored = Vec::new();
+    for (name, value) in tags {
+        let is_restored = !restored.contains(&name)
+            && match name.as_str() {
+                FEN => restore_fen(&mut game.start, &value),
+                name => restore_name(&mut game.headers, name, &value),
+            };
+        if is_restored {
+            restored.push(name);
+        } else {
+            game.foreign_tags.push((name, value));
+        }
+    }
+    let keeps = !rest.is_empty();
+    edit_text(&mut game.annotations, Some(place), |_| {
+        keeps.then(|| rest.clone())
+    });
+}
+
+/// The players, with the tags of their names.
+const PLAYERS: [&str; 2] = ["White", "Black"];
+
+/// Bytes of the fields of a player's last and first name.
+const PLAYER_FIELDS: (usize, usize) = (30, 20);
+
+/// The labels, with their tags, as PGN has them.
+const LABELS: [&str; GameTag::LANGUAGES] = [
+    "CbhTag", "CbhTagDe", "CbhTagFr", "CbhTagEs", "CbhTagIt", "CbhTagNl", "CbhTag7", "CbhTag8",
+];
+
+/// The names in one part, with their tags and the bytes of their fields.
+fn plain_names(headers: &mut Headers) -> impl Iterator<Item = (&'static str, usize, &mut String)> {
+    let names = [
+        ("Event", 40, &mut headers.tournament.title),
+        ("Site", 30, &mut headers.tournament.place),
+        ("Annotator", 45, &mut headers.annotator),
+        ("SourceTitle", 25, &mut headers.source.title),
+        ("Source", 16, &mut headers.source.publisher),
+        ("WhiteTeam", 45, &mut headers.white_team.title),
+        ("BlackTeam", 45, &mut headers.black_team.title),
+    ];
+    let labels = LABELS.into_iter().zip(&mut headers.tag.titles);
+    let labels = labels.map(|(name, title)| (name, 200, title));
+    names.into_iter().chain(labels)
+}
+
+/// The names of which `stored` has a part only.
+fn cut_names(stored: &Headers, whole: &Headers) -> Vec<(&'static str, String)> {
+    let mut cut = Vec::new();
+    let stored_players = [&stored.white, &stored.black];
+    let players = [&whole.white, &whole.black].into_iter().zip(stored_players);
+    for (name, (whole, stored)) in PLAYERS.into_iter().zip(players) {
+        if is_cut_player(stored, whole) {
+            cut.push((name, format!("{}|{}", whole.last, whole.first)));
+        }
+    }
+    let (mut stored, mut whole) = (stored.clone(), whole.clone());
+    let names = plain_names(&mut stored).zip(plain_names(&mut whole));
+    for ((name, size, stored), (_, _, whole)) in names {
+        if !shows(stored, whole) && is_cut(stored, whole, size) {
+            cut.push((name, whole.clone()));
+        }
+    }
+    cut
+}
+
+/// Brings back a FEN of which the start has a part; whether it has.
+fn restore_fen(start: &mut Start, fen: &str) -> bool {
+    let mode = CastlingMode::from_chess960(start.is_chess960);
+    let Some(written) = Start::from_fen(fen, mode) else {
+        return false;
+    };
+    let is_it = written.written_fen.as_deref() == Some(fen) && start.is_stored_as(&written);
+    if is_it {
+        *start = written;
+    }
+    is_it
+}
+
+/// Brings back a name of which the headers have a part; whether they have.
+fn restore_name(headers: &mut Headers, name: &str, value: &str) -> bool {
+    let [white, black] = PLAYERS;
+    let player = match name {
+        _ if name == white => Some(&mut headers.white),
+        _ if name == black => Some(&mut headers.black),
+        _ => None,
+    };
+    if let Some(player) = player {
+        // A name has few bars; a hostile one must not cost more than a few.
+        let mut splits = value.match_indices('|').take(8).filter_map(|(at, _)| {
+            let (last, first) = value.split_at_checked(at)?;
+            Some(PlayerName {
+                last: last.to_owned(),
+                first: first.strip_prefix('|')?.to_owned(),
+            })
+        });
+        let whole = splits.find(|whole| is_cut_player(player, whole));
+        let is_found = whole.is_some();
+        if let Some(whole) = whole {
+            *player = whole;
+        }
+        return is_found;
+    }
+    let Some((_, size, place)) = plain_names(headers).find(|(known, ..)| *known == name) else {
+        return false;
+    };
+    let is_it = !shows(place, value) && is_cut(place, value, size);
+    if is_it {
+        value.clone_into(place);
+    }
+    is_it
+}
+
+/// Whether `stored` is a player of whose name the fields hold a part only.
+fn is_cut_player(stored: &PlayerName, whole: &PlayerName) -> bool {
+    let (last, first) = PLAYER_FIELDS;
+    let is_last_same = shows(&stored.last, &whole.last);
+    let is_first_same = shows(&stored.first, &whole.first);
+    !(is_last_same && is_first_same)
+        && (is_last_same || is_cut(&stored.last, &whole.last, last))
+        && (is_first_same || is_cut(&stored.first, &whole.first, first))
+}
+
+/// Whether `stored` is what a field of `size` bytes holds of `whole`: as much
+/// as goes in, a byte a character or in UTF-8, with a zero behind it or without.
+/// A shorter one is another name, which the entity got since.
+fn is_cut(stored: &str, whole: &str, size: usize) -> bool {
+    let Some(rest) = rest_of(stored, whole) else {
+        return false;
+    };
+    // Of a name that is all there, some characters are `?`.
+    rest.chars().next().is_none_or(|next| {
+        let is_full_in_page = stored.chars().count() + 1 >= size;
+        is_full_in_page || (stored.len() + next.len_utf8() >= size)
+    })
+}
+
+/// What follows in `whole` on `stored`, in which `?` may stand for characters
+/// that the page lacks; `None` if that is not its begin.
+fn rest_of<'w>(stored: &str, whole: &'w str) -> Option<&'w str> {
+    let mut rest = whole.chars();
+    for stored in stored.chars() {
+        let whole = rest.next()?;
+        if stored != whole && (stored != '?' || whole.is_ascii()) {
+            return None;
+        }
+    }
+    Some(rest.as_str())
+}
+
+/// Which remark about the game is the text that has the tag pairs.
+fn last_text(annotations: &Annotations) -> Option<usize> {
+    let remarks = annotations.on(PlyId::START).enumerate();
+    remarks
+        .filter(|(_, remark)| matches!(remark, Annotation::TextAfter(text) if is_plain(text)))
+        .last()
+        .map(|(at, _)| at)
+}
+
+fn is_plain(text: &Text) -> bool {
+    text.language == Nation::NONE && text.lead == 0
+}
+
+/// Changes the words of a text about the game; takes it out if none are left.
+fn edit_text(
+    annotations: &mut Annotations,
+    place: Option<usize>,
+    edit: impl Fn(&Text) -> Option<String>,
+) {
+    let old = std::mem::take(annotations);
+    for (at, (ply, remark)) in old.iter().enumerate() {
+        // The remarks about the game come first.
+        let is_it = ply == PlyId::START && place == Some(at);
+        match remark {
+            Annotation::TextAfter(text) if is_it => {
+                if let Some(words) = edit(text) {
+                    let text = Text {
+                        text: words,
+                        ..text.clone()
+                    };
+                    annotations.add(ply, Annotation::TextAfter(text));
+                }
+            }
+            remark => annotations.add(ply, remark.clone()),
+        }
+    }
+    for (position, remark) in old.stray() {
+        annotations.add_stray(position, remark.clone());
+    }
+}
+
+fn joined(text: &str, pairs: &str) -> String {
+    if text.is_empty() {
+        return pairs.to_owned();
+    }
+    format!("{text} {pairs}")
+}
+
+/// One tag pair as a command.
+fn spelled(name: &str, value: &str) -> String {
+    let mut out = format!("{MARK}{name} \"");
+    for c in value.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            // Signs of chess and braces have other forms in texts.
+            c if c.is_ascii_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out.push_str(END);
+    out
+}
+
+/// The text before the tag pairs at its end, and these.
+fn parted(text: &str) -> (&str, Vec<(String, String)>) {
+    for (at, _) in text.match_indices(MARK) {
+        let (before, pairs) = text.split_at_checked(at).unwrap_or((text, ""));
+        if let Some(tags) = all_pairs(pairs) {
+            return (before.strip_suffix(' ').unwrap_or(before), tags);
+        }
+        // Each attempt reads on to the end at most.
+        if pairs.len() > MOST_BYTES {
+            break;
+        }
+    }
+    (text, Vec::new())
+}
+
+/// Longer texts are looked at once only.
+const MOST_BYTES: usize = 1 << 16;
+
+/// The tag pairs that a text wholly consists of.
+fn all_pairs(mut text: &str) -> Option<Vec<(String, String)>> {
+    let mut tags = Vec::new();
+    loop {
+        text = text.trim_start();
+        if text.is_empty() {
+            return Some(tags);
+        }
+        let (name, rest) = text.strip_prefix(MARK)?.split_once(" \"")?;
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if name.is_empty() || !name.chars().all(is_name) {
+            return None;
+        }
+        let (value, rest) = unquoted(rest)?;
+        tags.push((name.to_owned(), value));
+        text = rest.strip_prefix(']')?;
+    }
+}
+
+/// A value up to its quotation mark, and what follows.
+fn unquoted(text: &str) -> Option<(String, &str)> {
+    let mut value = String::new();
+    let mut chars = text.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\\' => value.push(chars.next()?.1),
+            '"' => return Some((value, text.get(at + 1..)?)),
+            c => value.push(c),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn game(text: Option<&str>, tags: &[(&str, &str)]) -> Game {
+        let mut game = Game::default();
+        if let Some(text) = text {
+            let text = Text {
+                text: text.to_owned(),
+                ..Text::default()
+            };
+            game.annotations
+                .add(PlyId::START, Annotation::TextAfter(text));
+        }
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        game.foreign_tags = tags.iter().map(owned).collect();
+        game
+    }
+
+    #[test]
+    fn tags_stand_in_the_text_about_the_game_and_come_back() {
+        let tags = [("WhiteFideId", "1503014"), ("Note", "a \"b\" \\ ]c [%x")];
+        for text in [None, Some("A fine game."), Some("With [%cbtag in it")] {
+            let game = game(text, &tags);
+            let mut again = lowered(&game, &game.headers, &[]).into_owned();
+            assert!(again.foreign_tags.is_empty());
+            lift(&mut again);
+            assert_eq!(again.foreign_tags, game.foreign_tags);
+            assert_eq!(again.annotations, game.annotations);
+        }
+    }
+
+    #[test]
+    fn names_that_were_cut_are_whole_again() {
+        let player = |last: &str, first: &str| PlayerName {
+            last: last.to_owned(),
+            first: first.to_owned(),
+        };
+        let mut whole = game(Some("A text."), &[]);
+        let long = "Müller|Meier".repeat(3);
+        whole.headers.white = player(&long, "Karl-Heinz");
+        whole.headers.tournament.place = "Ürümqi".to_owned();
+        whole.headers.annotator = "Whole".to_owned();
+        whole.headers.source.publisher = "Éditions de la Tour".to_owned();
+        whole.headers.tag.titles[1] = "é".repeat(150);
+        let mut stored = whole.headers.clone();
+        stored.white = player("M?ller|MeierM?ller|MeierM?ller", "Karl-Heinz");
+        stored.tournament.place = "?r?mqi".to_owned();
+        stored.source.publisher = "Éditions de la".to_owned();
+        stored.tag.titles[1] = "é".repeat(99);
+        let mut read = lowered(&whole, &stored, &[]).into_owned();
+        read.headers = stored.clone();
+        lift(&mut read);
+        assert_eq!(
+            format!("{:?}", read.headers),
+            format!("{:?}", whole.headers)
+        );
+        assert_eq!(read.annotations, whole.annotations);
+        assert!(read.foreign_tags.is_empty());
+        // The entity has got another name since, which may be a begin of the old.
+        for last in ["", "M", "Müller", "Müller|MeierMüller|Meier"] {
+            let mut renamed = lowered(&whole, &stored, &[]).into_owned();
+            renamed.headers = stored.clone();
+            renamed.headers.white = player(last, "Karl-Heinz");
+            lift(&mut renamed);
+            assert_eq!(renamed.headers.white.last, last);
+            assert_eq!(renamed.foreign_tags.len(), 1);
+        }
+        let mut renamed = lowered(&whole, &stored, &[]).into_owned();
+        renamed.headers = stored.clone();
+        renamed.headers.tournament.place = "Kashgar".to_owned();
+        lift(&mut renamed);
+        assert_eq!(renamed.headers.tournament.place, "Kashgar");
+        let stale = ("Site".to_owned(), "Ürümqi".to_owned());
+        assert_eq!(renamed.foreign_tags, [stale]);
+    }
+
+    #[test]
+    fn what_is_no_tag_stays_a_text() {
+        for text in [
+            "[%cbtag Name \"value\"] and more",
+            "[%cbtag Name \"value\"",
+            "[%cbtag Na me \"value\"]",
+            "[%cbtag  \"value\"]",
+            "no tag",
+        ] {
+            let mut read = game(Some(text), &[]);
+            lift(&mut read);
+            assert_eq!(read.annotations, game(Some(text), &[]).annotations);
+            assert!(read.foreign_tags.is_empty());
+        }
+    }
+}

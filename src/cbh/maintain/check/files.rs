@@ -1,0 +1,146 @@
+//! What the headers of the files say of the files.
+
+use std::io;
+
+use crate::bytes::ByteReader;
+use crate::cbh::base::database::record_offset;
+use crate::cbh::extended::HEADER_BYTES;
+use crate::cbh::record::RECORD_BYTES;
+use crate::cbh::{Database, Error};
+use crate::cbh::{FileKind, record};
+use crate::game::Defect;
+use crate::storage::{ReadBuffer, Storage};
+
+/// Takes the place in a file and what is wrong there.
+type Report<'a> = dyn FnMut(u64, String) + 'a;
+
+/// How long the header of `.cbg` and `.cba` is in old bases, and since.
+const BLOB_HEADERS: [u16; 2] = [10, 26];
+
+/// How much of the header of `.cbh` old bases use; the rest is zeros there.
+const OLD_HEADER: u16 = 36;
+
+impl Database {
+    /// Reports in what the headers of the files are wrong, but for those of
+    /// the entities.
+    pub(super) fn check_files(&self, report: &mut dyn FnMut(Defect)) -> Result<(), Error> {
+        let mut check = |kind: FileKind, check: &dyn Fn(&mut Report<'_>) -> io::Result<()>| {
+            let mut report = |offset, what| {
+                report(Defect {
+                    file: kind.extension(),
+                    offset,
+                    what,
+                });
+            };
+            check(&mut report).map_err(|source| self.io(kind, source))
+        };
+        check(FileKind::Headers, &|report| self.check_header(report))?;
+        check(FileKind::Moves, &|report| {
+            check_blob_header(self.moves.as_ref(), report)
+        })?;
+        check(FileKind::Annotations, &|report| {
+            check_blob_header(self.annotations.as_ref(), report)
+        })?;
+        check(FileKind::Extended, &|report| self.check_extended(report))?;
+        if let Some(extras) = &self.tournament_extras {
+            check(FileKind::TournamentExtras, &|report| extras.verify(report))?;
+        }
+        if let Some(top_games) = &self.top_games {
+            check(FileKind::TopGames, &|report| top_games.verify(report))?;
+        }
+        Ok(())
+    }
+
+    fn check_header(&self, report: &mut Report<'_>) -> io::Result<()> {
+        let mut buffer = ReadBuffer::default();
+        let header = self.headers.read_up_to(0, RECORD_BYTES, &mut buffer)?;
+        let mut reader = ByteReader::new(header.get(1..).unwrap_or_default());
+        let used = reader.u16_be().unwrap_or(OLD_HEADER);
+        let mut reader = ByteReader::new(header.get(40..).unwrap_or_default());
+        let next_id = self.header.next_id;
+        if next_id == 0 {
+            report(6, "the next record has the number 0".to_owned());
+        }
+        if let Ok(again) = reader.u32_be()
+            && used > OLD_HEADER
+            && again != next_id
+        {
+            let what = format!("the next record has the number {again} here, {next_id} at 0x6");
+            report(40, what);
+        }
+        let after = record_offset(self.last_id().saturating_add(1));
+        let mut buffer = ReadBuffer::default();
+        let next = self.headers.read_up_to(after, RECORD_BYTES, &mut buffer)?;
+        if next.len() == RECORD_BYTES && record::decode_kind(next).is_some() {
+            let what = format!("a record in use follows the last one, {}", self.last_id());
+            report(after, what);
+        }
+        Ok(())
+    }
+
+    fn check_extended(&self, report: &mut Report<'_>) -> io::Result<()> {
+        let Some((header, storage)) = &self.extended else {
+            return Ok(());
+        };
+        if header.count > self.last_id() {
+            let (count, games) = (header.count, self.last_id());
+            report(8, format!("{count} records for {games} games and texts"));
+        }
+        let present = storage.len()?.saturating_sub(HEADER_BYTES as u64);
+        let present = present / u64::from(header.record_bytes);
+        if present < header.count.into() {
+            let claimed = header.count;
+            report(8, format!("{claimed} records claimed, {present} are there"));
+        }
+        Ok(())
+    }
+}
+
+/// The header that `.cbg` and `.cba` begin with.
+fn check_blob_header(storage: &dyn Storage, report: &mut Report<'_>) -> io::Result<()> {
+    let mut buffer = ReadBuffer::default();
+    let len = storage.len()?;
+    let mut reader = ByteReader::new(storage.read_up_to(0, 26, &mut buffer)?);
+    let Ok(header_bytes) = reader.u16_be() else {
+        report(0, format!("a file of {len} bytes has no header"));
+        return Ok(());
+    };
+    let [old, new] = BLOB_HEADERS;
+    if ![old, new].contains(&header_bytes) {
+        let what = format!("a header of {header_bytes} bytes, neither {old} nor {new}");
+        report(0, what);
+        return Ok(());
+    }
+    let (Ok(size), Ok(wasted)) = (reader.u32_be(), reader.u32_be()) else {
+        report(0, format!("a file of {len} bytes has no header"));
+        return Ok(());
+    };
+    // Beyond 4 GiB only the long counters can tell.
+    if u64::from(size) != len && u32::try_from(len).is_ok() {
+        report(2, format!("{size} bytes claimed, the file has {len}"));
+    }
+    if header_bytes == old {
+        return Ok(());
+    }
+    let (Ok(long_size), Ok(long_wasted)) = (reader.u64_be(), reader.u64_be()) else {
+        report(10, "the header is cut short".to_owned());
+        return Ok(());
+    };
+    if long_size != len {
+        report(10, format!("{long_size} bytes claimed, the file has {len}"));
+    }
+    if long_wasted != u64::from(wasted) && u32::try_from(long_wasted).is_ok() {
+        let what = format!("{long_wasted} bytes lie waste, but {wasted} at 0x6");
+        report(18, what);
+    }
+    Ok(())
+}
+
+/// Where the blobs of `.cbg` or the records of `.cba` begin.
+pub(in crate::cbh) fn blobs_begin(storage: &dyn Storage) -> io::Result<u64> {
+    let mut buffer = ReadBuffer::default();
+    let mut reader = ByteReader::new(storage.read_up_to(0, 2, &mut buffer)?);
+    let header_bytes = reader.u16_be().unwrap_or(0);
+    let is_known = BLOB_HEADERS.contains(&header_bytes);
+    Ok(if is_known { header_bytes.into() } else { 0 })
+}

@@ -1,0 +1,219 @@
+//! Copying blobs of `.cbg` and records of `.cba`.
+//!
+//! Each goes behind the last one; those that several games share go once. One
+//! whose size is impossible goes up to where the next one begins. Those that
+//! end past their file go last, with all that follows the first of them, so
+//! that they end past the copy too.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::ops::Range;
+
+use super::write_at;
+use crate::cbh::annotations::record_size;
+use crate::cbh::maintain::check::blobs_begin;
+use crate::cbh::moves::blob_size;
+use crate::cbh::{FileKind, GameId};
+use crate::storage::{ReadBuffer, Storage};
+
+/// Not copied yet.
+const NOWHERE: u64 = u64::MAX;
+
+/// How much is copied at once.
+const PART_BYTES: u64 = 1 << 20;
+
+/// No blob is larger, so none without a size is taken to be.
+const MOST_BYTES: u64 = 1 << 24;
+
+/// Blobs that overlap are copied each for itself; with more than so many
+/// bytes for each byte of the source, that is no tidy copy.
+const MOST_GROWTH: u64 = 2;
+
+/// The header of a file whose own is not known.
+const NEW_HEADER: [u8; 26] = *b"\0\x1a\0\0\0\x1a\0\0\0\0\0\0\0\0\0\0\0\x1a\0\0\0\0\0\0\0\0";
+
+/// Where blobs lie in a source, and in its copy.
+#[derive(Debug)]
+pub(super) struct Blobs {
+    file: FileKind,
+    /// Where blobs begin in the source, in order, and each in the copy.
+    starts: Vec<u64>,
+    places: Vec<u64>,
+    /// Length of the source, and where its blobs can begin.
+    len: u64,
+    begins: u64,
+    /// Length of the copy so far.
+    end: u64,
+    /// The header of the copy.
+    header: Vec<u8>,
+    /// The places, with the numbers of their games, of those that end past
+    /// the source.
+    cut: Vec<(u64, GameId, GameId)>,
+    buffer: ReadBuffer,
+}
+
+impl Blobs {
+    /// Of blobs that begin at these offsets, in any order.
+    pub(super) fn new(
+        file: FileKind,
+        storage: &dyn Storage,
+        mut starts: Vec<u64>,
+    ) -> io::Result<Blobs> {
+        starts.sort_unstable();
+        starts.dedup();
+        let begins = blobs_begin(storage)?;
+        let mut buffer = ReadBuffer::default();
+        let stored = storage.read_up_to(0, usize::try_from(begins).unwrap_or(0), &mut buffer)?;
+        let header = match stored {
+            [] => NEW_HEADER.to_vec(),
+            stored => stored.to_vec(),
+        };
+        Ok(Blobs {
+            file,
+            places: vec![NOWHERE; starts.len()],
+            starts,
+            len: storage.len()?,
+            begins,
+            end: header.len() as u64,
+            header,
+            cut: Vec::new(),
+            buffer: ReadBuffer::ahead(),
+        })
+    }
+
+    /// Writes the header.
+    pub(super) fn begin(&self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(&self.header)
+    }
+
+    /// Whether a blob can begin there.
+    fn is_inside(&self, offset: u64) -> bool {
+        offset >= self.begins.max(1) && offset < self.len
+    }
+
+    /// Copies the blob at `offset`, unless it was before. `ids` are the old
+    /// and the new number of its game.
+    pub(super) fn copy(
+        &mut self,
+        storage: &dyn Storage,
+        offset: u64,
+        ids: (GameId, GameId),
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let Ok(at) = self.starts.binary_search(&offset) else {
+            return Ok(());
+        };
+        if self.places.get(at) != Some(&NOWHERE) || !self.is_inside(offset) {
+            return Ok(());
+        }
+        let head = storage.read_up_to(offset, 16, &mut self.buffer)?;
+        let size = match self.file {
+            FileKind::Moves => blob_size(head),
+            _ => record_size(head),
+        };
+        let next = self.starts.get(at + 1).copied().unwrap_or(self.len);
+        let end = match size {
+            Ok(size) => offset + size as u64,
+            Err(_) => next.min(self.len).min(offset + MOST_BYTES),
+        };
+        if end > self.len {
+            self.cut.push((offset, ids.0, ids.1));
+            return Ok(());
+        }
+        if let Some(place) = self.places.get_mut(at) {
+            *place = self.end;
+        }
+        self.end += end - offset;
+        if self.end > MOST_GROWTH.saturating_mul(self.len) {
+            let what = "the blobs of its games overlap too much to be copied";
+            return Err(io::Error::other(what));
+        }
+        let mut rest = offset..end;
+        if self.file == FileKind::Annotations {
+            let number = renumbered(head, ids);
+            rest.start = end.min(offset + ID_BYTES);
+            let len = usize::try_from(rest.start - offset).unwrap_or(0);
+            out.write_all(number.get(..len).unwrap_or(&number))?;
+        }
+        if rest.end - rest.start <= PART_BYTES {
+            let size = usize::try_from(rest.end - rest.start).unwrap_or(0);
+            return out.write_all(storage.read(rest.start, size, &mut self.buffer)?);
+        }
+        copy_range(storage, rest, out)
+    }
+
+    /// Copies those that end past the source.
+    pub(super) fn end(&mut self, storage: &dyn Storage, out: &mut impl Write) -> io::Result<()> {
+        let Some(first) = self.cut.iter().map(|(offset, ..)| *offset).min() else {
+            return Ok(());
+        };
+        for (offset, ..) in &self.cut {
+            if let Ok(at) = self.starts.binary_search(offset)
+                && let Some(place) = self.places.get_mut(at)
+            {
+                *place = self.end + (offset - first);
+            }
+        }
+        self.end += self.len - first;
+        copy_range(storage, first..self.len, out)
+    }
+
+    /// Lets the header count what was written, and gives those records of
+    /// remarks that were copied last their new numbers.
+    pub(super) fn count(&self, copy: &File) -> io::Result<()> {
+        let short = u32::try_from(self.end).unwrap_or(u32::MAX);
+        let mut counts = short.to_be_bytes().to_vec();
+        counts.extend([0; 4]);
+        if self.header.len() > 10 {
+            counts.extend(self.end.to_be_bytes());
+            counts.extend([0; 8]);
+        }
+        write_at(copy, 2, &counts)?;
+        for &(offset, old, new) in &self.cut {
+            if self.file == FileKind::Annotations {
+                let mut head = [0; 3];
+                let place = self.place(offset);
+                std::os::unix::fs::FileExt::read_exact_at(copy, &mut head, place)?;
+                write_at(copy, place, &renumbered(&head, (old, new)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the blob that began at `offset` begins in the copy. One that
+    /// could not be there is where it was.
+    pub(super) fn place(&self, offset: u64) -> u64 {
+        let at = self.starts.binary_search(&offset).ok();
+        let place = at.and_then(|at| self.places.get(at)).copied();
+        place.filter(|&place| place != NOWHERE).unwrap_or(offset)
+    }
+}
+
+/// The number of its game, with which a record of remarks begins.
+const ID_BYTES: u64 = 3;
+
+/// The number that a record of remarks begins with, changed if it is that of
+/// its game.
+fn renumbered(head: &[u8], (old, new): (GameId, GameId)) -> Vec<u8> {
+    let stored = head.get(..head.len().min(3)).unwrap_or_default();
+    let number = |id: GameId| id.0.to_be_bytes().into_iter().skip(1);
+    if stored.iter().copied().eq(number(old)) {
+        return number(new).collect();
+    }
+    stored.to_vec()
+}
+
+/// Copies a part of a file.
+pub(super) fn copy_range(
+    storage: &dyn Storage,
+    mut range: Range<u64>,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let mut buffer = ReadBuffer::default();
+    while !range.is_empty() {
+        let size = usize::try_from((range.end - range.start).min(PART_BYTES)).unwrap_or(0);
+        out.write_all(storage.read(range.start, size, &mut buffer)?)?;
+        range.start += size as u64;
+    }
+    Ok(())
+}

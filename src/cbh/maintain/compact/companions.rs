@@ -1,0 +1,122 @@
+//! What goes along with the games: more of tournaments, top games, the
+//! description of the base, media, opening keys.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::{ChangeError, Copy, Error, FileKind};
+use crate::cbh::layout::top_games::TopGames;
+use crate::storage::{ReadBuffer, copy_plain_file, split_name};
+
+/// Extensions of files that are copied as they are.
+const KEPT: [&str; 14] = [
+    "cbm", "ini", "ico", "cbi", "cko", "ckn", "ck1", "ck2", "ck3", "cpo", "cpn", "cp1", "cp2",
+    "cp3",
+];
+
+/// Bytes of the header of `.cbtt`.
+const EXTRAS_HEADER: usize = 32;
+
+/// How deep folders of media may nest.
+const MAX_DEPTH: usize = 16;
+
+impl Copy<'_> {
+    /// Copies all of it.
+    pub(super) fn companions(&self) -> Result<(), ChangeError> {
+        self.tournament_extras()?;
+        self.top_games()?;
+        let family = self.database.family();
+        let io = |file: &Path| {
+            let file = file.to_path_buf();
+            move |source| Error::Io { file, source }
+        };
+        let folder = family.directory();
+        for entry in fs::read_dir(folder).map_err(io(folder))? {
+            let path = entry.map_err(io(folder))?.path();
+            let (stem, extension) = split_name(&path);
+            let is_kept = KEPT.contains(&extension.as_str());
+            let is_file = fs::symlink_metadata(&path).is_ok_and(|stat| stat.is_file());
+            if is_kept && is_file && family.has_stem(&stem) {
+                let to = self.cbh.with_extension(&extension);
+                copy_plain_file(&path, &to).map_err(io(&path))?;
+            }
+        }
+        for folder in family.media_folders() {
+            // A link may lead anywhere: what it leads to is not the base's.
+            if !fs::symlink_metadata(folder).is_ok_and(|stat| stat.is_dir()) {
+                continue;
+            }
+            let extension = folder.extension().unwrap_or_default();
+            let to = self.cbh.with_extension(extension.to_ascii_lowercase());
+            copy_folder(folder, &to).map_err(io(folder))?;
+        }
+        Ok(())
+    }
+
+    /// The records of the tournaments that are kept.
+    fn tournament_extras(&self) -> Result<(), ChangeError> {
+        let file = FileKind::TournamentExtras;
+        let Some(numbers) = self.numbers.get(&FileKind::Tournaments) else {
+            return self.copy_as_it_is(file);
+        };
+        let Some(extras) = &self.database.tournament_extras else {
+            return self.copy_as_it_is(file);
+        };
+        let io = |source| self.database.io(file, source);
+        let mut copy = extras.head(EXTRAS_HEADER).map_err(io)?;
+        let mut count: u32 = 0;
+        let kept = (0..).zip(numbers).filter(|(_, number)| number.is_some());
+        for (id, _) in kept {
+            // Records are missing at the end only.
+            let Some(record) = extras.stored(id).map_err(io)? else {
+                break;
+            };
+            copy.extend(record);
+            count += 1;
+        }
+        let last = count.saturating_sub(1).to_le_bytes();
+        if let Some(place) = copy.get_mut(8..12) {
+            place.copy_from_slice(&last);
+        }
+        self.write(file, &copy)
+    }
+
+    /// The bits of the games that are kept. Those of a file that is not known
+    /// are left out: ChessBase decides anew.
+    fn top_games(&self) -> Result<(), ChangeError> {
+        let file = FileKind::TopGames;
+        let Some(top_games) = &self.database.top_games else {
+            return Ok(());
+        };
+        let mut bits = Vec::new();
+        let mut buffer = ReadBuffer::default();
+        self.each_kept(&mut |number, record| {
+            let of_game = top_games.bits(record.id.0, &mut buffer);
+            let of_game = of_game.map_err(|source| self.database.io(file, source))?;
+            TopGames::put_bits(&mut bits, number, of_game);
+            Ok(())
+        })?;
+        self.write(file, &TopGames::file_of(bits))
+    }
+}
+
+/// Copies a folder with all that is in it; what is neither file nor folder is
+/// left out.
+fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
+    let mut open = vec![(from.to_path_buf(), to.to_path_buf(), 0)];
+    while let Some((from, to, depth)) = open.pop() {
+        fs::create_dir(&to)?;
+        for entry in fs::read_dir(&from)? {
+            let entry = entry?;
+            let to = to.join(entry.file_name());
+            let kind = entry.file_type()?;
+            if kind.is_file() {
+                copy_plain_file(&entry.path(), &to)?;
+            } else if kind.is_dir() && depth < MAX_DEPTH {
+                open.push((entry.path(), to, depth + 1));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,245 @@
+//! What the headers of the files say of the files.
+
+use std::io;
+
+use super::Mend;
+use super::work::Work;
+use crate::bytes::ByteReader;
+use crate::cbh::edit::save::SaveError;
+use crate::cbh::extended::HEADER_BYTES;
+use crate::cbh::record::{self, FileHeader, MOST_GAMES, RECORD_BYTES};
+use crate::cbh::{ChangeError, Database, FileKind};
+use crate::storage::{AsIf, ReadBuffer, Storage};
+
+/// How long the header of `.cbg` and `.cba` is in old bases, and since.
+const BLOB_HEADERS: [u16; 2] = [10, 26];
+
+/// Records that are looked at at once.
+const RECORDS_AT_ONCE: u64 = 4096;
+
+/// What is to be mended in the headers of all files but those of entities.
+pub(super) fn plan(
+    database: &Database,
+    files: &AsIf<'_>,
+    work: &mut Work<'_>,
+) -> Result<(), ChangeError> {
+    let last_id = records(database, work)?;
+    for file in [FileKind::Moves, FileKind::Annotations] {
+        if let Some(storage) = database.storage(file) {
+            let mends = blobs(file, storage);
+            for mend in mends.map_err(|source| database.io(file, source))? {
+                work.mend(mend)?;
+            }
+        }
+    }
+    extended(database, last_id, work)?;
+    for file in [FileKind::TournamentExtras, FileKind::TopGames] {
+        let is_known = match file {
+            FileKind::TopGames => database.top_games.is_some(),
+            _ => database.tournament_extras.is_some(),
+        };
+        let path = database.family().default_path(file);
+        let name = path.file_name().unwrap_or_default();
+        let Some(storage) = files.file(name)?.filter(|_| is_known) else {
+            continue;
+        };
+        let mend = match file {
+            FileKind::TopGames => top_games(storage.as_ref()),
+            _ => extras(storage.as_ref()),
+        };
+        if let Some(mend) = mend.map_err(|source| database.io(file, source))? {
+            work.mend(mend)?;
+        }
+    }
+    Ok(())
+}
+
+/// The header of `.cbh`; gives the number of the last record as it should be.
+fn records(database: &Database, work: &mut Work<'_>) -> Result<u32, ChangeError> {
+    let file = FileKind::Headers;
+    let io = |source| ChangeError::from(database.io(file, source));
+    let Some(storage) = database.storage(file) else {
+        return Ok(database.last_id());
+    };
+    let mut buffer = ReadBuffer::default();
+    let old = storage
+        .read(0, RECORD_BYTES, &mut buffer)
+        .map_err(io)?
+        .to_vec();
+    let present = storage.len().map_err(io)? / RECORD_BYTES as u64;
+    let present = u32::try_from(present.saturating_sub(1)).unwrap_or(u32::MAX);
+    let claimed = database.header.next_id;
+    let mut last_id = claimed.saturating_sub(1).min(present);
+    let after = RECORD_BYTES as u64 * u64::from(last_id.saturating_add(1));
+    let next = storage
+        .read_up_to(after, RECORD_BYTES, &mut buffer)
+        .map_err(io)?;
+    if claimed == 0 || (next.len() == RECORD_BYTES && record::decode_kind(next).is_some()) {
+        last_id = last_in_use(storage, present.min(MOST_GAMES))
+            .map_err(io)?
+            .max(last_id);
+    }
+    let mut new = old.clone();
+    let header = FileHeader {
+        next_id: last_id.saturating_add(1),
+        ..database.header
+    };
+    let encoded = header.encode(&mut new);
+    encoded.map_err(SaveError::malformed(file))?;
+    if new != old {
+        let what = format!(
+            "the next record had the number {claimed} here or another at 0x28, should be {}",
+            header.next_id
+        );
+        work.mend(Mend {
+            file,
+            offset: 6,
+            bytes: new.get(6..).unwrap_or_default().to_vec(),
+            what,
+        })?;
+    }
+    Ok(last_id)
+}
+
+/// The last record in use, looked for from the end of the file.
+fn last_in_use(storage: &dyn Storage, present: u32) -> io::Result<u32> {
+    let mut buffer = ReadBuffer::default();
+    let mut end = u64::from(present) + 1;
+    while end > 1 {
+        let first = end.saturating_sub(RECORDS_AT_ONCE).max(1);
+        let size = usize::try_from(end - first).unwrap_or(0) * RECORD_BYTES;
+        let bytes = storage.read(first * RECORD_BYTES as u64, size, &mut buffer)?;
+        let mut records = bytes.chunks_exact(RECORD_BYTES);
+        let last = records.rposition(|record| record::decode_kind(record).is_some());
+        if let Some(last) = last {
+            return Ok(u32::try_from(first + last as u64).unwrap_or(u32::MAX));
+        }
+        end = first;
+    }
+    Ok(0)
+}
+
+/// The header of `.cbg` or `.cba`.
+fn blobs(file: FileKind, storage: &dyn Storage) -> io::Result<Vec<Mend>> {
+    let len = storage.len()?;
+    let mut buffer = ReadBuffer::default();
+    let head = storage.read_up_to(0, 26, &mut buffer)?;
+    let mut mends = Vec::new();
+    let mut mend = |offset, bytes: Vec<u8>, what| {
+        mends.push(Mend {
+            file,
+            offset,
+            bytes,
+            what,
+        });
+    };
+    let mut reader = ByteReader::new(head);
+    let (Ok(stated), Ok(size), Ok(wasted)) = (reader.u16_be(), reader.u32_be(), reader.u32_be())
+    else {
+        return Ok(mends);
+    };
+    let long = (reader.u64_be(), reader.u64_be());
+    let short_len = u32::try_from(len).unwrap_or(u32::MAX);
+    let [old, new] = BLOB_HEADERS;
+    let header_bytes = match long {
+        _ if BLOB_HEADERS.contains(&stated) => stated,
+        (Ok(long_size), _) if long_size == len => new,
+        _ if size == short_len => old,
+        _ => return Ok(mends),
+    };
+    if header_bytes != stated {
+        let what = format!("a header of {stated} bytes, should be {header_bytes}");
+        mend(0, header_bytes.to_be_bytes().to_vec(), what);
+    }
+    if size != short_len && u32::try_from(len).is_ok() {
+        let what = format!("{size} bytes claimed, the file has {len}");
+        mend(2, short_len.to_be_bytes().to_vec(), what);
+    }
+    if let (Ok(long_size), Ok(long_wasted)) = long
+        && header_bytes == new
+    {
+        if long_size != len {
+            let what = format!("{long_size} bytes claimed, the file has {len}");
+            mend(10, len.to_be_bytes().to_vec(), what);
+        }
+        if long_wasted != u64::from(wasted) && wasted != u32::MAX {
+            let what = format!("{long_wasted} bytes lie waste, but {wasted} at 0x6");
+            mend(18, u64::from(wasted).to_be_bytes().to_vec(), what);
+        }
+    }
+    Ok(mends)
+}
+
+/// The header of `.cbj`.
+fn extended(database: &Database, last_id: u32, work: &mut Work<'_>) -> Result<(), ChangeError> {
+    let file = FileKind::Extended;
+    let Some((header, storage)) = &database.extended else {
+        return Ok(());
+    };
+    let len = storage.len().map_err(|source| database.io(file, source))?;
+    let present = len.saturating_sub(HEADER_BYTES as u64) / u64::from(header.record_bytes);
+    let end = HEADER_BYTES as u64 + present * u64::from(header.record_bytes);
+    let present = u32::try_from(present).unwrap_or(u32::MAX);
+    // Where fewer are counted than the file is made of, games would lose what
+    // is known of them.
+    let is_whole = end == len && present <= last_id;
+    let count = if is_whole {
+        present
+    } else {
+        header.count.min(present).min(last_id)
+    };
+    if header.count != count {
+        let claimed = header.count;
+        let what =
+            format!("{claimed} records claimed, {present} are there for {last_id} games and texts");
+        work.mend(Mend {
+            file,
+            offset: 8,
+            bytes: count.to_le_bytes().to_vec(),
+            what,
+        })?;
+    }
+    Ok(())
+}
+
+/// The header of `.cbtt`.
+fn extras(storage: &dyn Storage) -> io::Result<Option<Mend>> {
+    let mut buffer = ReadBuffer::default();
+    let len = storage.len()?;
+    let mut reader = ByteReader::new(storage.read_up_to(4, 8, &mut buffer)?);
+    let (Ok(size), Ok(last)) = (reader.u32_le(), reader.i32_le()) else {
+        return Ok(None);
+    };
+    if !(61..=4096).contains(&size) {
+        return Ok(None);
+    }
+    let present = len.saturating_sub(32) / u64::from(size);
+    let should = u32::try_from(present.saturating_sub(1)).unwrap_or(0);
+    if last == 0 || u64::try_from(last).is_ok_and(|last| last < present) {
+        return Ok(None);
+    }
+    Ok(Some(Mend {
+        file: FileKind::TournamentExtras,
+        offset: 8,
+        bytes: should.to_le_bytes().to_vec(),
+        what: format!("record {last} is the last one claimed, {present} are there"),
+    }))
+}
+
+/// The header of `.flags`.
+fn top_games(storage: &dyn Storage) -> io::Result<Option<Mend>> {
+    let mut buffer = ReadBuffer::default();
+    let mut reader = ByteReader::new(storage.read_up_to(4, 4, &mut buffer)?);
+    let words = reader.u32_be().unwrap_or(0);
+    let present = storage.len()?.saturating_sub(12);
+    if present >= 4 * u64::from(words) {
+        return Ok(None);
+    }
+    let should = u32::try_from(present / 4).unwrap_or(0);
+    Ok(Some(Mend {
+        file: FileKind::TopGames,
+        offset: 4,
+        bytes: should.to_be_bytes().to_vec(),
+        what: format!("{words} words claimed, {present} bytes are there"),
+    }))
+}

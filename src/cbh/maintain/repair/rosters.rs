@@ -1,0 +1,127 @@
+//! Entities: counts, first games, trees, chains of deleted records.
+
+use super::work::Work;
+use crate::cbh::base::references::{Reference, Uses};
+use crate::cbh::edit::save::SaveError;
+use crate::cbh::entities::{ENTITY_FILES, Roster};
+use crate::cbh::{ChangeError, Database, EditError, FileKind};
+use crate::storage::Storage;
+
+/// What is to be mended in all files of entities.
+pub(super) fn plan(database: &Database, work: &mut Work<'_>) -> Result<(), ChangeError> {
+    let mut uses = Uses::new(database)?;
+    database.scan(1..u32::MAX, true, &mut |record| {
+        uses.add(record, record.id);
+    })?;
+    for file in ENTITY_FILES {
+        roster(database, file, uses.of(file), work)?;
+    }
+    Ok(())
+}
+
+/// Reads a file. If its header is damaged, that is put into `found`, or the
+/// file is left as it is.
+fn read(
+    file: FileKind,
+    storage: &dyn Storage,
+    uses: &[Reference],
+    found: &mut Vec<(u64, String)>,
+    work: &mut Work<'_>,
+) -> Result<Option<Roster>, ChangeError> {
+    let refused = SaveError::entity(file);
+    let (offset, what) = match Roster::read(file, storage) {
+        Ok(roster) => return Ok(Some(roster)),
+        Err(EditError::Damaged(offset, what)) => (offset, what),
+        Err(error) => return Err(refused(error).into()),
+    };
+    let rescued = Roster::rescue(file, storage, uses).map_err(refused)?;
+    match &rescued {
+        Some(_) => found.push((offset, format!("{what}: the header is made anew"))),
+        None => work.leave(file, offset, what),
+    }
+    Ok(rescued)
+}
+
+/// What is to be mended in one file.
+fn roster(
+    database: &Database,
+    file: FileKind,
+    uses: &[Reference],
+    work: &mut Work<'_>,
+) -> Result<(), ChangeError> {
+    let Some(storage) = database.storage(file) else {
+        return Ok(());
+    };
+    let mut found = Vec::new();
+    let Some(mut roster) = read(file, storage, uses, &mut found, work)? else {
+        return Ok(());
+    };
+    if let Some(stated) = roster.misfit() {
+        found.push((24, format!("{stated} further bytes of the header claimed")));
+    }
+    let used = u32::try_from(uses.len()).unwrap_or(u32::MAX);
+    let capacity = roster.capacity();
+    if used > capacity && roster.present() > capacity {
+        roster.set_capacity(used);
+        let should = roster.capacity();
+        found.push((0, format!("{capacity} records claimed, {should} are there")));
+    } else if roster.claimed() > capacity {
+        let claimed = roster.claimed();
+        found.push((
+            0,
+            format!("{claimed} records claimed, {capacity} are there"),
+        ));
+    }
+    let collation = roster.sound_collation();
+    let mut is_rearranged = false;
+    for id in 0..roster.capacity() {
+        let uses = uses.get(id as usize).copied().unwrap_or_default();
+        let what = match (roster.is_live(id), uses.first) {
+            (true, None) => {
+                roster.delete(id);
+                is_rearranged = true;
+                "is in use without a game: deleted".to_owned()
+            }
+            (false, Some(game)) => {
+                roster.revive(id);
+                roster.set_reference(id, uses);
+                is_rearranged = true;
+                format!("is deleted, but game {} refers to it: taken back", game.0)
+            }
+            (true, Some(first)) if roster.set_reference(id, uses) => {
+                let count = uses.count;
+                format!(
+                    "has {count} references from game {} on, and said otherwise",
+                    first.0
+                )
+            }
+            _ => continue,
+        };
+        found.push((roster.offset_of(id), format!("record {id} {what}")));
+    }
+    if is_rearranged || collation.is_none() {
+        roster.hang(collation);
+    }
+    if is_rearranged || !roster.has_sound_chain() {
+        roster.chain();
+    }
+    if collation.is_none() {
+        found.push((4, "the tree is damaged: built anew".to_owned()));
+    }
+    let (claimed, live) = (roster.claimed_live(), roster.live_count());
+    if claimed != live {
+        found.push((20, format!("{claimed} records in use claimed, {live} are")));
+    }
+    if work.rewrite(file, storage, &roster.into_bytes())? {
+        if found.is_empty() {
+            found.push((
+                16,
+                "the chain of deleted records is damaged: made anew".to_owned(),
+            ));
+        }
+        for (offset, what) in found {
+            work.told(file, offset, what);
+        }
+    }
+    Ok(())
+}

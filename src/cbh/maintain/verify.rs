@@ -1,0 +1,91 @@
+//! Whether the entity files agree with the games.
+
+use crate::cbh::base::database::record_offset;
+use crate::cbh::base::references::{Dangling, Reference};
+use crate::cbh::entities::{EntityFile, EntityKind, Kind};
+use crate::cbh::{Database, Error, FileKind};
+use crate::game::Defect;
+
+fn defect(dangling: Dangling) -> Defect {
+    let Dangling { game, entity } = dangling;
+    let (file, entity) = entity;
+    Defect {
+        file: FileKind::Headers.extension(),
+        offset: record_offset(game.0),
+        what: format!(
+            "game {} refers to record {entity} of .{}, which is not there",
+            game.0,
+            file.extension()
+        ),
+    }
+}
+
+impl Database {
+    /// Reports everything in which the entity files do not agree with
+    /// themselves or with the games: trees, chains of deleted records,
+    /// counts, first games, and games that refer to what is not there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`]; what was found before has been reported.
+    pub fn verify_entities(&self, report: &mut dyn FnMut(Defect)) -> Result<(), Error> {
+        let references = self.count_references(&mut |dangling| {
+            // That its header is damaged is a defect of its own.
+            if !self.is_headless(dangling.entity.0) {
+                report(defect(dangling));
+            }
+        })?;
+        let of = |kind| references.kinds.of(kind).as_slice();
+        let players = of(EntityKind::Player);
+        self.verify_file(FileKind::Players, &self.players, players, report)?;
+        let tournaments = of(EntityKind::Tournament);
+        self.verify_file(
+            FileKind::Tournaments,
+            &self.tournaments,
+            tournaments,
+            report,
+        )?;
+        let annotators = of(EntityKind::Annotator);
+        self.verify_file(FileKind::Annotators, &self.annotators, annotators, report)?;
+        let sources = of(EntityKind::Source);
+        self.verify_file(FileKind::Sources, &self.sources, sources, report)?;
+        if let Some(file) = &self.teams {
+            self.verify_file(FileKind::Teams, file, of(EntityKind::Team), report)?;
+        }
+        if let Some(file) = &self.tags {
+            self.verify_file(FileKind::Tags, file, &references.tags, report)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the header of a file of entities is damaged.
+    fn is_headless(&self, file: FileKind) -> bool {
+        match file {
+            FileKind::Players => self.players.is_headless(),
+            FileKind::Tournaments => self.tournaments.is_headless(),
+            FileKind::Annotators => self.annotators.is_headless(),
+            FileKind::Sources => self.sources.is_headless(),
+            FileKind::Teams => self.teams.as_ref().is_some_and(EntityFile::is_headless),
+            FileKind::Tags => self.tags.as_ref().is_some_and(EntityFile::is_headless),
+            _ => false,
+        }
+    }
+
+    fn verify_file<K: Kind>(
+        &self,
+        kind: FileKind,
+        file: &EntityFile<K>,
+        references: &[Reference],
+        report: &mut dyn FnMut(Defect),
+    ) -> Result<(), Error> {
+        let mut report = |offset, what| {
+            report(Defect {
+                file: kind.extension(),
+                offset,
+                what,
+            });
+        };
+        file.verify(references, &mut report)
+            .map_err(|source| self.io(kind, source))
+    }
+}
