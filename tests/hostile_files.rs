@@ -367,9 +367,7 @@ fn a_file_with_a_second_name_is_never_changed() {
     let vfs = open_to_write(&scene.cbh).unwrap();
     assert!(vfs.can_be_written());
     fs::hard_link(scene.at("sample.cbg"), backup.join("sample.cbg")).unwrap();
-    let refused = vfs.edit(Ino::ROOT, &mut |editor| {
-        editor.append(GAME.as_bytes(), None)
-    });
+    let refused = vfs.edit(Ino::ROOT, &mut |editor| editor.append(GAME.as_bytes(), &[]));
     assert!(refused.is_err());
     vfs.close();
     assert!(!scene.journal().exists());
@@ -399,20 +397,14 @@ fn saves_that_a_second_name_keeps_from_the_base_are_not_called_synced() {
     let scene = Scene::new();
     let backup = scene.folder.path().join("backup");
     let vfs = open_to_write(&scene.cbh).unwrap();
-    let append = |vfs: &Vfs| {
-        vfs.edit(Ino::ROOT, &mut |editor| {
-            editor.append(GAME.as_bytes(), None)
-        })
-    };
+    let append = |vfs: &Vfs| vfs.edit(Ino::ROOT, &mut |editor| editor.append(GAME.as_bytes(), &[]));
     append(&vfs).unwrap();
     fs::hard_link(scene.at("sample.cbg"), &backup).unwrap();
     let bytes = fs::read(&backup).unwrap();
     vfs.refresh();
     assert!(!vfs.can_be_written());
     // A save that was begun before is told why it is refused.
-    let refused = vfs.edit(Ino::ROOT, &mut |editor| {
-        editor.append(GAME.as_bytes(), None)
-    });
+    let refused = vfs.edit(Ino::ROOT, &mut |editor| editor.append(GAME.as_bytes(), &[]));
     let told = refused.unwrap_err().to_string();
     assert!(told.contains("sample.cbg: has 2 names"), "{told}");
     let error = vfs.sync().unwrap_err();
@@ -433,11 +425,7 @@ fn saves_that_a_second_name_keeps_from_the_base_are_not_called_synced() {
 fn a_journal_that_gets_a_second_name_takes_no_more_saves() {
     let scene = Scene::new();
     let vfs = open_to_write(&scene.cbh).unwrap();
-    let append = || {
-        vfs.edit(Ino::ROOT, &mut |editor| {
-            editor.append(GAME.as_bytes(), None)
-        })
-    };
+    let append = || vfs.edit(Ino::ROOT, &mut |editor| editor.append(GAME.as_bytes(), &[]));
     append().unwrap();
     let backup = scene.folder.path().join("backup");
     fs::hard_link(scene.journal(), &backup).unwrap();

@@ -12,6 +12,7 @@
 //! [`journal`] beside the base.
 
 mod apply;
+mod as_if;
 mod buffer;
 mod copy;
 mod directory;
@@ -28,10 +29,10 @@ mod record;
 mod stage;
 mod store;
 mod transaction;
-mod undo;
 mod view;
 mod writer;
 
+pub use as_if::AsIf;
 pub use buffer::ReadBuffer;
 pub(crate) use buffer::next_file_number;
 pub use directory::{Directory, OpenFile, Stamp, Tree, WritableFile};
@@ -46,7 +47,6 @@ pub use memory_directory::{Fault, MemoryDirectory};
 pub use stage::{Stage, note_name as stage_note};
 pub use store::{Access, Belonging, Opening, Store};
 pub use transaction::Transaction;
-pub use undo::{AsIf, Committed};
 
 use std::fmt::Debug;
 use std::io;

@@ -74,12 +74,6 @@ impl Pieces {
         }
     }
 
-    /// All stretches, each with its offset.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &[u8])> {
-        let pieces = self.by_offset.iter();
-        pieces.map(|(at, piece)| (*at, piece.bytes()))
-    }
-
     /// Lays the pieces over `bytes`, which begin at `offset` of the file.
     pub(super) fn patch(&self, offset: u64, bytes: &mut [u8]) {
         let end = offset.saturating_add(bytes.len() as u64);

@@ -35,8 +35,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::record::is_plain_name;
 use super::writer::ensure_trusted;
 use super::{
-    Belonging, Committed, Directory, Error, ReadBuffer, Stamp, Storage, Store, Transaction,
-    WritableFile,
+    Belonging, Directory, Error, ReadBuffer, Stamp, Storage, Store, Transaction, WritableFile,
 };
 
 const MAGIC: &[u8; 8] = b"cbfsstag";
@@ -177,12 +176,12 @@ impl<'a> Stage<'a> {
 
     /// Commits the transaction that points to what was written: then all of
     /// it is part of the base, as after [`Store::commit`]. On an error the
-    /// base is as it was. To undo it is to cut the files back, too.
+    /// base is as it was. Gives whether it comes to anything.
     ///
     /// # Errors
     ///
     /// As [`Store::commit`].
-    pub fn commit(mut self, mut transaction: Transaction) -> Result<Option<Committed>, Error> {
+    pub fn commit(mut self, mut transaction: Transaction) -> Result<bool, Error> {
         for (name, staged) in &self.files {
             staged.ensure_ours(self.store.directory(), name)?;
             staged.file.sync().map_err(Error::io(name))?;
@@ -191,9 +190,7 @@ impl<'a> Stage<'a> {
         let committed = self.store.commit_staged(&transaction)?;
         self.is_over = true;
         self.store.end_stage(self.files.keys())?;
-        let lens = self.files.iter().filter(|(_, staged)| staged.has_more);
-        let lens = lens.map(|(name, staged)| (name.clone(), staged.len));
-        Ok(committed.map(|committed| committed.behind(lens.collect())))
+        Ok(committed)
     }
 
     /// Cuts the files back and removes the note; nothing of it if another

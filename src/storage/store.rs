@@ -18,7 +18,7 @@ use super::record::{Action, Present, Record, is_plain_name};
 use super::stage::{self, Stage};
 use super::view::{File, Seen};
 use super::writer::{Writer, ensure_trusted};
-use super::{Committed, Directory, Error, OpenFile, Storage, Transaction};
+use super::{Directory, Error, OpenFile, Storage, Transaction};
 
 /// With more than so many bytes in the journal the next commit syncs first.
 const MAX_PENDING: u64 = 64 << 20;
@@ -186,8 +186,8 @@ impl Store {
 
     /// Saves. When it returns, all files show the transaction, and it
     /// survives the end of this process; after [`sync`](Store::sync) also a
-    /// power cut. On an error nothing has happened. Gives what it takes to
-    /// undo it; nothing if it comes to nothing.
+    /// power cut. On an error nothing has happened. Gives whether it
+    /// comes to anything.
     ///
     /// # Errors
     ///
@@ -195,23 +195,16 @@ impl Store {
     /// looked at through this store: [`refresh`](Store::refresh) it and read
     /// anew; [`Error::Invalid`], [`Error::ReadOnly`]; [`Error::Io`], also if
     /// there is no room, or a file has several names.
-    pub fn commit(&self, transaction: &Transaction) -> Result<Option<Committed>, Error> {
+    pub fn commit(&self, transaction: &Transaction) -> Result<bool, Error> {
         self.commit_when(transaction, false)
     }
 
     /// As [`commit`](Store::commit), of what points to a stage.
-    pub(super) fn commit_staged(
-        &self,
-        transaction: &Transaction,
-    ) -> Result<Option<Committed>, Error> {
+    pub(super) fn commit_staged(&self, transaction: &Transaction) -> Result<bool, Error> {
         self.commit_when(transaction, true)
     }
 
-    fn commit_when(
-        &self,
-        transaction: &Transaction,
-        is_staging: bool,
-    ) -> Result<Option<Committed>, Error> {
+    fn commit_when(&self, transaction: &Transaction, is_staging: bool) -> Result<bool, Error> {
         for change in transaction.changes() {
             if is_plain_name(change.file()) {
                 self.watched(change.file())?;
@@ -234,12 +227,12 @@ impl Store {
         self.ensure_sole_names(transaction)?;
         let sequence = writer.records.len() as u64 + 1;
         let Some(record) = Record::encode(transaction, sequence, writer.salt, self)? else {
-            return Ok(None);
+            return Ok(false);
         };
         let record = Arc::new(record);
         writer.append(Arc::clone(&record))?;
-        self.publish(&[Arc::clone(&record)])?;
-        Ok(Some(Committed::new(record)))
+        self.publish(&[record])?;
+        Ok(true)
     }
 
     /// Begins to lay bytes behind the ends of these files, which must be

@@ -4,10 +4,8 @@
 //! holds an edit against that state, saves it, and gives the next state; if
 //! the edit says what is stored already, nothing is saved and there is none.
 
-use std::any::Any;
 use std::fmt;
 use std::io::Write;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::{Error, Ino, Volume};
@@ -59,15 +57,6 @@ impl From<Error> for Refusal {
     }
 }
 
-/// What a save did, so that it can be taken back.
-#[derive(Clone, Debug)]
-pub struct Made {
-    /// The files it is about: the one edited, or all that were made.
-    pub files: Vec<Ino>,
-    /// What the editor needs to undo it; its own affair.
-    pub undo: Arc<dyn Any + Send + Sync>,
-}
-
 /// What a save comes to.
 #[derive(Debug)]
 pub struct Saved {
@@ -77,19 +66,19 @@ pub struct Saved {
     /// another now, that came or went. What is not among them has the text
     /// it had.
     pub touched: Touched,
-    /// What to take back, should it be replaced by another save.
-    pub made: Option<Made>,
+    /// The files that it is about: the one edited, or all that were made.
+    pub files: Vec<Ino>,
     /// Lines for the log: what is stored otherwise than it was written.
     pub notes: Vec<String>,
 }
 
 impl Saved {
     /// What is stored says the same.
-    pub(super) fn nothing(notes: Vec<String>) -> Saved {
+    pub(super) fn nothing(files: Vec<Ino>, notes: Vec<String>) -> Saved {
         Saved {
             volume: None,
             touched: Touched::Files(Vec::new()),
-            made: None,
+            files,
             notes,
         }
     }
@@ -108,8 +97,9 @@ pub enum Touched {
 
 /// Saves edits. All methods may be called by any thread; one edit at a time.
 ///
-/// Where `instead_of` is given, what that save made is taken back and the new
-/// one takes its place, in one step.
+/// A text takes the place of the `earlier` files, which an earlier save of a
+/// part of it made, in one step: what it makes has their numbers, as far as they
+/// go, and those that are left are deleted.
 pub trait Editor {
     /// What `name` in `directory` means.
     fn role(&self, directory: Ino, name: &[u8]) -> Role;
@@ -140,14 +130,14 @@ pub trait Editor {
     /// # Errors
     ///
     /// [`Refusal`].
-    fn replace(&self, file: Ino, text: &[u8], instead_of: Option<&Made>) -> Result<Saved, Refusal>;
+    fn replace(&self, file: Ino, text: &[u8], earlier: &[Ino]) -> Result<Saved, Refusal>;
 
     /// Makes a new file of the one game that `text` is.
     ///
     /// # Errors
     ///
     /// [`Refusal`].
-    fn append(&self, text: &[u8], instead_of: Option<&Made>) -> Result<Saved, Refusal>;
+    fn append(&self, text: &[u8], earlier: &[Ino]) -> Result<Saved, Refusal>;
 
     /// Makes new files of all games in `text`, or none; with a place for bad
     /// ones, of all others. It may be long, and packed. None when `is_over` is
@@ -162,6 +152,7 @@ pub trait Editor {
         text: &mut dyn Input,
         bad: Option<&mut dyn Write>,
         is_over: &AtomicBool,
+        earlier: &[Ino],
     ) -> Result<Saved, Refusal>;
 
     /// Whether what is written in `directory` is imported without its bad
@@ -186,13 +177,12 @@ pub trait Editor {
     /// [`Error::NotPermitted`] where nothing can be renamed.
     fn rename(&self, directory: Ino, from: &[u8], to: &[u8]) -> Result<Saved, Refusal>;
 
-    /// Undoes a save, as far as nothing was saved on top of it: else the files
-    /// it made are deleted.
+    /// Deletes files that an earlier save made of a text which is refused now.
     ///
     /// # Errors
     ///
     /// [`Refusal`].
-    fn take_back(&self, made: &Made) -> Result<Saved, Refusal>;
+    fn withdraw(&self, files: &[Ino]) -> Result<Saved, Refusal>;
 
     /// Returns when all that was saved survives a power cut.
     ///

@@ -57,7 +57,7 @@ pub use background::Background;
 pub use book::{BookOptions, BookSource, BookVolume};
 use cache::TextCache;
 pub use database::{DatabaseSource, DatabaseVolume, Folder, Writer};
-pub use editor::{Editor, Made, Refusal, Role, Saved, Touched};
+pub use editor::{Editor, Refusal, Role, Saved, Touched};
 pub use error::Error;
 pub use names::{format_game, parse_game};
 pub use saves::Edit;

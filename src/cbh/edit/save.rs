@@ -75,15 +75,6 @@ pub struct Knowledge {
     survey: Option<Survey>,
 }
 
-impl Knowledge {
-    /// What of it holds still when a save was undone.
-    #[must_use]
-    pub fn after_undoing(mut self) -> Knowledge {
-        self.cast.values_mut().for_each(Known::forget_order);
-        self
-    }
-}
-
 /// Collects what is to be saved at once. After an error it must not be used
 /// any more.
 #[derive(Debug)]
@@ -509,7 +500,12 @@ impl Saver<'_> {
             let extended = self.extended_records.get(&id.0);
             count(id, bytes, extended.map_or(record.extended, Vec::as_slice));
         })?;
-        for (&id, bytes) in self.records.range(self.database.last_id() + 1..) {
+        let first_new = self.database.last_id() + 1;
+        self.scan_laid(first_new..self.laid, &mut |id, bytes, extended| {
+            let new = self.extended_records.get(&id.0);
+            count(id, bytes, new.map_or(extended, Vec::as_slice));
+        })?;
+        for (&id, bytes) in self.records.range(first_new.max(self.laid)..) {
             let extended = self.extended_records.get(&id);
             count(GameId(id), bytes, extended.map_or(&[], Vec::as_slice));
         }

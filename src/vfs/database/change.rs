@@ -4,51 +4,21 @@
 use std::io;
 use std::sync::Arc;
 
-use super::saving::{Saving, Undo};
+use super::saving::Saving;
 use super::{DatabaseVolume, GAME};
 use crate::cbh::{
     Changes, Database, EditError, Effects, GameChange, GameId, Plan, SaveError, Saver, Summary,
     Unfit,
 };
-use crate::storage::{self, AsIf, Committed, Store, Transaction};
-use crate::vfs::{Error, Ino, Made, Refusal, Saved, Touched, Volume};
+use crate::storage::{self, Store};
+use crate::vfs::{Error, Ino, Refusal, Saved, Touched, Volume};
 
 /// Of a save of more games it is not followed what it changes of all that is
 /// known: that is worked out anew, when somebody asks.
 const MOST_FOLLOWED: usize = 10_000;
 
-/// What a save is planned upon.
-#[derive(Clone, Copy)]
-pub(super) enum Ground<'m> {
-    /// The base as it is.
-    Present,
-    /// As it was before the save that this one takes the place of.
-    Undone,
-    /// As it is, with that save in it: something was saved on top of it.
-    OnTop(&'m Undo),
-}
-
-/// What is known of the games of a save.
-#[derive(Debug, Default)]
-pub(super) struct Told {
-    /// The games that it is about,
-    pub(super) games: Vec<GameId>,
-    /// and those of them that it makes.
-    pub(super) new: Vec<GameId>,
-}
-
-/// Says what is to be saved.
-pub(super) type Tell<'t> = dyn FnMut(&mut Saver<'_>, Ground<'_>) -> Result<Told, Refusal> + 't;
-
-/// A save that was planned.
-struct Planned {
-    transaction: Transaction,
-    plan: Plan,
-    told: Told,
-    effects: Effects,
-    /// To undo it, if it is planned on what is not the present state.
-    undo: Option<Committed>,
-}
+/// Says what is to be saved; gives the games that it is about.
+pub(super) type Tell<'t> = dyn FnMut(&mut Saver<'_>) -> Result<Vec<GameId>, Refusal> + 't;
 
 impl DatabaseVolume {
     /// The base that is edited.
@@ -65,87 +35,43 @@ impl DatabaseVolume {
         parts.ok_or(Refusal::Failed(Error::ReadOnly))
     }
 
-    /// Saves what `tell` says, in the place of `instead_of`.
-    pub(super) fn change(
-        &self,
-        instead_of: Option<&Made>,
-        tell: &mut Tell<'_>,
-    ) -> Result<Saved, Refusal> {
+    /// Saves what `tell` says.
+    pub(super) fn change(&self, tell: &mut Tell<'_>) -> Result<Saved, Refusal> {
         let (store, _) = self.parts()?;
         if self.base.is_over() {
             return Err(Refusal::Outdated);
         }
-        let planned = self.plan(instead_of, tell);
-        let planned = planned.map_err(|refusal| outdated_or(store, refusal))?;
-        self.commit(planned)
+        let planned = self.plan(tell);
+        let (plan, games) = planned.map_err(|refusal| outdated_or(store, refusal))?;
+        self.commit(plan, &games)
     }
 
-    fn plan(&self, instead_of: Option<&Made>, tell: &mut Tell<'_>) -> Result<Planned, Refusal> {
-        let (store, saving) = self.parts()?;
+    fn plan(&self, tell: &mut Tell<'_>) -> Result<(Plan, Vec<GameId>), Refusal> {
+        let (_, saving) = self.parts()?;
         let knowledge = saving.knowledge().clone();
-        let undo = instead_of.and_then(|made| made.undo.downcast_ref::<Undo>());
-        let inverse = undo.map(|undo| self.inverse(undo)).transpose()?.flatten();
-        let Some((inverse, undo)) = inverse.zip(undo) else {
-            let ground = undo.map_or(Ground::Present, Ground::OnTop);
-            let mut saver = Saver::knowing(knowledge, self.edited()?, saving.now());
-            let told = tell(&mut saver, ground)?;
-            let mut plan = saver.finish().map_err(refusal)?;
-            return Ok(Planned {
-                transaction: std::mem::take(&mut plan.transaction),
-                effects: plan.effects.clone(),
-                plan,
-                told,
-                undo: None,
-            });
-        };
-        let as_if = store.as_if(&inverse).map_err(refusal_of_store)?;
-        let before = self.edited()?.open_as_if(&as_if).map_err(Error::from)?;
-        let mut saver = Saver::knowing(knowledge.after_undoing(), &before, saving.now());
-        let told = tell(&mut saver, Ground::Undone)?;
-        let plan = saver.finish().map_err(refusal)?;
-        Planned::instead(inverse, undo, plan, told, &as_if)
+        let mut saver = Saver::knowing(knowledge, self.edited()?, saving.now());
+        let games = tell(&mut saver)?;
+        Ok((saver.finish().map_err(refusal)?, games))
     }
 
-    /// What undoes a save, if nothing was saved on top of it.
-    pub(super) fn inverse(&self, undo: &Undo) -> Result<Option<Transaction>, Refusal> {
-        let (store, _) = self.parts()?;
-        match undo.committed() {
-            Some(committed) => store.inverse(committed).map_err(refusal_of_store),
-            None => Ok(None),
-        }
-    }
-
-    fn commit(&self, planned: Planned) -> Result<Saved, Refusal> {
+    fn commit(&self, plan: Plan, games: &[GameId]) -> Result<Saved, Refusal> {
         let (store, saving) = self.parts()?;
-        let Planned {
-            transaction,
-            plan,
-            told,
-            effects,
-            undo,
-        } = planned;
-        let notes = notes(&told.games, &plan);
-        let before = if is_followed(&effects) {
-            let before = self.edited()?.summaries_of(&effects.games);
+        let (notes, files) = (notes(games, &plan), inos(games));
+        let before = if is_followed(&plan.effects) {
+            let before = self.edited()?.summaries_of(&plan.effects.games);
             before.map_err(Error::from)?
         } else {
             Vec::new()
         };
-        let committed = store.commit(&transaction).map_err(refusal_of_store)?;
-        let Some(committed) = committed else {
-            return Ok(Saved::nothing(notes));
-        };
+        if !store.commit(&plan.transaction).map_err(refusal_of_store)? {
+            return Ok(Saved::nothing(files, notes));
+        }
         *saving.knowledge() = plan.knowledge;
-        let (volume, touched) = self.next(&effects, &before)?;
-        let undo = undo.unwrap_or(committed);
-        let undo = Undo::new(Some(undo), plan.effects, told.new);
+        let (volume, touched) = self.next(&plan.effects, &before)?;
         Ok(Saved {
             volume: Some(volume),
             touched,
-            made: Some(Made {
-                files: inos(&told.games),
-                undo: Arc::new(undo),
-            }),
+            files,
             notes,
         })
     }
@@ -180,58 +106,6 @@ impl DatabaseVolume {
         };
         Ok((Box::new(volume), touched))
     }
-
-    /// Undoes a save; what cannot be undone is deleted, as far as it was new.
-    pub(super) fn undo(&self, made: &Made) -> Result<Saved, Refusal> {
-        let undo = made.undo.downcast_ref::<Undo>();
-        let undo = undo.ok_or(Refusal::Failed(Error::Invalid))?;
-        let Some(inverse) = self.inverse(undo)? else {
-            return self.change(None, &mut |saver, _| delete(saver, &undo.new));
-        };
-        let (_, saving) = self.parts()?;
-        if self.base.is_over() {
-            return Err(Refusal::Outdated);
-        }
-        let knowledge = saving.knowledge().clone().after_undoing();
-        self.commit(Planned {
-            transaction: inverse,
-            plan: Plan {
-                knowledge,
-                ..Plan::default()
-            },
-            told: Told::default(),
-            effects: undo.effects.clone(),
-            undo: None,
-        })
-    }
-}
-
-impl Planned {
-    /// `plan`, made for the state that `inverse` leads back to.
-    fn instead(
-        inverse: Transaction,
-        undo: &Undo,
-        mut plan: Plan,
-        told: Told,
-        as_if: &AsIf<'_>,
-    ) -> Result<Planned, Refusal> {
-        let new = std::mem::take(&mut plan.transaction);
-        let undo_new = as_if.commit(&new).map_err(refusal_of_store)?;
-        let mut transaction = inverse;
-        transaction.append(new);
-        let mut effects = undo.effects.clone();
-        effects.games.extend(&plan.effects.games);
-        effects.games.sort_unstable();
-        effects.games.dedup();
-        effects.entities.extend(&plan.effects.entities);
-        Ok(Planned {
-            transaction,
-            plan,
-            told,
-            effects,
-            undo: undo_new,
-        })
-    }
 }
 
 /// Whether all directories list what they did before.
@@ -262,15 +136,13 @@ pub(super) fn outdated_or(store: &Store, refusal: Refusal) -> Refusal {
     }
 }
 
-/// Sets the deleted flag of games.
-pub(super) fn delete(saver: &mut Saver<'_>, games: &[GameId]) -> Result<Told, Refusal> {
-    for id in games {
-        saver.set_deleted(*id, true).map_err(refusal)?;
-    }
-    Ok(Told {
-        games: games.to_vec(),
-        new: Vec::new(),
-    })
+/// Deletes games that another save takes the place of.
+pub(super) fn delete(
+    saver: &mut Saver<'_>,
+    games: impl IntoIterator<Item = GameId>,
+) -> Result<(), Refusal> {
+    let mut games = games.into_iter();
+    games.try_for_each(|id| saver.set_deleted(id, true).map_err(refusal))
 }
 
 pub(super) fn inos(games: &[GameId]) -> Vec<Ino> {

@@ -4,14 +4,14 @@
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
-use super::change::{Ground, Told, delete, error_of_store, refusal};
+use super::change::{delete, error_of_store, refusal};
 use super::directory::Directory;
 use super::{DatabaseVolume, GAME, game_id, is_in};
 use crate::cbh::{Entry, GameId, Group, RecordKind};
 use crate::game::Game;
 use crate::import::Input;
 use crate::pgn;
-use crate::vfs::editor::{Editor, Made, Refusal, Role, Saved};
+use crate::vfs::editor::{Editor, Refusal, Role, Saved};
 use crate::vfs::{Error, Ino, names};
 
 /// What the names of files end in that programs have not finished.
@@ -135,45 +135,23 @@ impl Editor for DatabaseVolume {
         Directory::of(directory) == Some(Directory::Deleted)
     }
 
-    fn replace(&self, file: Ino, text: &[u8], instead_of: Option<&Made>) -> Result<Saved, Refusal> {
+    fn replace(&self, file: Ino, text: &[u8], earlier: &[Ino]) -> Result<Saved, Refusal> {
         let id = self.game_of(file)?;
         let game = self.parse(text)?;
-        self.change(instead_of, &mut |saver, ground| {
-            if let Ground::OnTop(undo) = ground {
-                let others: Vec<GameId> =
-                    undo.new.iter().copied().filter(|new| *new != id).collect();
-                delete(saver, &others)?;
-            }
+        self.change(&mut |saver| {
             saver.replace(id, &game).map_err(refusal)?;
             saver.set_deleted(id, false).map_err(refusal)?;
-            Ok(Told {
-                games: vec![id],
-                new: Vec::new(),
-            })
+            delete(saver, ids(earlier).filter(|other| *other != id))?;
+            Ok(vec![id])
         })
     }
 
-    fn append(&self, text: &[u8], instead_of: Option<&Made>) -> Result<Saved, Refusal> {
+    fn append(&self, text: &[u8], earlier: &[Ino]) -> Result<Saved, Refusal> {
+        if let [first, others @ ..] = earlier {
+            return self.replace(*first, text, others);
+        }
         let game = self.parse(text)?;
-        self.change(instead_of, &mut |saver, ground| {
-            // What was made of an earlier part of the text keeps its number.
-            let id = match ground {
-                Ground::OnTop(undo) => undo.new.first().copied(),
-                Ground::Present | Ground::Undone => None,
-            };
-            let id = match id {
-                Some(id) => {
-                    saver.replace(id, &game).map_err(refusal)?;
-                    saver.set_deleted(id, false).map_err(refusal)?;
-                    id
-                }
-                None => saver.append(&game).map_err(refusal)?,
-            };
-            Ok(Told {
-                games: vec![id],
-                new: vec![id],
-            })
-        })
+        self.change(&mut |saver| Ok(vec![saver.append(&game).map_err(refusal)?]))
     }
 
     fn import(
@@ -181,8 +159,9 @@ impl Editor for DatabaseVolume {
         text: &mut dyn Input,
         bad: Option<&mut dyn Write>,
         is_over: &AtomicBool,
+        earlier: &[Ino],
     ) -> Result<Saved, Refusal> {
-        self.import_all(text, bad, is_over)
+        self.import_all(text, bad, is_over, ids(earlier).collect())
     }
 
     fn skips_bad(&self, directory: Ino) -> bool {
@@ -191,12 +170,9 @@ impl Editor for DatabaseVolume {
 
     fn set_deleted(&self, file: Ino, is_deleted: bool) -> Result<Saved, Refusal> {
         let id = self.game_of(file)?;
-        self.change(None, &mut |saver, _| {
+        self.change(&mut |saver| {
             saver.set_deleted(id, is_deleted).map_err(refusal)?;
-            Ok(Told {
-                games: vec![id],
-                new: Vec::new(),
-            })
+            Ok(vec![id])
         })
     }
 
@@ -207,10 +183,11 @@ impl Editor for DatabaseVolume {
         }
     }
 
-    fn take_back(&self, made: &Made) -> Result<Saved, Refusal> {
-        let mut saved = self.undo(made)?;
-        saved.made = None;
-        Ok(saved)
+    fn withdraw(&self, files: &[Ino]) -> Result<Saved, Refusal> {
+        self.change(&mut |saver| {
+            delete(saver, ids(files))?;
+            Ok(Vec::new())
+        })
     }
 
     fn sync(&self) -> Result<(), Error> {
@@ -218,6 +195,10 @@ impl Editor for DatabaseVolume {
         let store = store.ok_or(Error::ReadOnly)?;
         store.sync().map_err(|error| error_of_store(&error))
     }
+}
+
+fn ids(files: &[Ino]) -> impl Iterator<Item = GameId> {
+    files.iter().filter_map(|file| game_id(*file).ok())
 }
 
 /// Why a text is refused, for who does not know what compilers say.

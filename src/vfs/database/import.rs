@@ -4,23 +4,19 @@
 //! are parsed on all cores and laid into the files as they come, so memory is bounded whatever
 //! the length, but for sixteen bytes for each game.
 
+use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::DatabaseVolume;
-use super::change::{inos, is_followed, note_of, outdated_or, refusal, refusal_of_store};
-use super::saving::Undo;
-use crate::cbh::{Appended, ChangeError, Imported, Importer};
+use super::change::{inos, note_of, outdated_or, refusal, refusal_of_store};
+use crate::cbh::{Appended, ChangeError, GameId, Imported, Importer, Summary};
 use crate::import::{BadGame, BadText, Input, Session, Stop, Watch, Wishes, for_each_text};
-use crate::vfs::{Error, Made, Refusal, Saved};
+use crate::vfs::{Error, Refusal, Saved};
 
 /// Lines for the log, at most.
 const MOST_NOTES: usize = 100;
-
-/// What takes more memory is not kept to be undone.
-const MOST_UNDO_BYTES: usize = 64 << 20;
 
 impl From<io::Error> for Refusal {
     fn from(error: io::Error) -> Refusal {
@@ -112,7 +108,7 @@ impl Watch for Clerk<'_, '_> {
 
 impl DatabaseVolume {
     /// Makes new games of all that a file has; of all but the bad ones, if
-    /// there is a place for these.
+    /// there is a place for these. They take the place of `earlier` games.
     ///
     /// # Errors
     ///
@@ -122,6 +118,7 @@ impl DatabaseVolume {
         file: &mut dyn Input,
         bad: Option<&mut dyn Write>,
         is_over: &AtomicBool,
+        earlier: Vec<GameId>,
     ) -> Result<Saved, Refusal> {
         let (store, saving) = self.parts()?;
         if self.base.is_over() {
@@ -129,13 +126,16 @@ impl DatabaseVolume {
         }
         let knowledge = saving.knowledge().clone();
         let importer = Importer::knowing(knowledge, self.edited()?, store, saving.now());
+        let before = self.edited()?.summaries_of(&earlier).map_err(Error::from)?;
+        let before = earlier.iter().copied().zip(before).collect();
+        let importer = importer.in_place_of(earlier);
         let mut notes = Notes::default();
         let imported = self.append_all(file, importer, &mut notes, bad, is_over);
         let imported = imported.map_err(|refusal| outdated_or(store, refusal))?;
         for unfit in &imported.unfit {
             notes.add(note_of(unfit));
         }
-        self.imported(imported, notes)
+        self.imported(imported, before, notes)
     }
 
     fn append_all(
@@ -172,32 +172,28 @@ impl DatabaseVolume {
         session.commit().map_err(refused)
     }
 
-    /// What an import comes to for who shows it.
-    fn imported(&self, imported: Imported, notes: Notes) -> Result<Saved, Refusal> {
+    /// What an import comes to for who shows it; the games whose place it takes
+    /// were as `before` says.
+    fn imported(
+        &self,
+        imported: Imported,
+        mut before: BTreeMap<GameId, Option<Summary>>,
+        notes: Notes,
+    ) -> Result<Saved, Refusal> {
         let (_, saving) = self.parts()?;
-        let notes = notes.into_lines();
-        let Some(committed) = imported.committed else {
-            return Ok(Saved::nothing(notes));
-        };
+        let (notes, files) = (notes.into_lines(), inos(&imported.all));
+        if !imported.is_change {
+            return Ok(Saved::nothing(files, notes));
+        }
         *saving.knowledge() = imported.knowledge;
         let effects = imported.effects;
-        let before = vec![
-            None;
-            if is_followed(&effects) {
-                effects.games.len()
-            } else {
-                0
-            }
-        ];
+        let games = effects.games.iter();
+        let before: Vec<_> = games.map(|id| before.remove(id).flatten()).collect();
         let (volume, touched) = self.next(&effects, &before)?;
-        let new = effects.games.clone();
         Ok(Saved {
             volume: Some(volume),
             touched,
-            made: Some(Made {
-                files: inos(&new),
-                undo: Arc::new(Undo::within(MOST_UNDO_BYTES, Some(committed), effects, new)),
-            }),
+            files,
             notes,
         })
     }

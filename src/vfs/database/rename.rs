@@ -2,7 +2,7 @@
 //! says.
 
 use super::DatabaseVolume;
-use super::change::{Told, inos, refusal};
+use super::change::{inos, refusal};
 use crate::cbh::{Entity, EntityId, EntityKind, FileKind};
 use crate::game::{Date, PlayerName, Tournament};
 use crate::vfs::{Error, Refusal, Saved, Touched, names};
@@ -26,14 +26,13 @@ impl DatabaseVolume {
             return Err(Error::NotEmpty.into());
         }
         let name = name_of(to).map_err(Refusal::Text)?;
-        let mut saved = self.change(None, &mut |saver, _| {
+        let mut saved = self.change(&mut |saver| {
             let mut entity = saver.entity(file_of(kind), id).map_err(refusal)?;
             call(&mut entity, &name)?;
             ensure_listed_so(&entity, to)?;
             saver.rename_entity(id, &entity).map_err(refusal)?;
-            Ok(Told::default())
+            Ok(Vec::new())
         })?;
-        saved.made = None;
         if saved.volume.is_some() {
             saved.touched = self.touched_by(kind, id);
         }

@@ -5,12 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use super::source::Writer;
-use crate::cbh::{Effects, GameId, Knowledge};
-use crate::storage::Committed;
-
-/// What takes more memory is not kept to be undone. Of single games, that is:
-/// many of them may be.
-const MOST_UNDO_BYTES: usize = 1 << 20;
+use crate::cbh::{GameId, Knowledge};
 
 /// What saves a base.
 #[derive(Debug)]
@@ -71,38 +66,5 @@ impl Saving {
         self.knowledge
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// What it takes to take back a save.
-#[derive(Debug)]
-pub(super) struct Undo {
-    committed: Option<Committed>,
-    pub(super) effects: Effects,
-    /// The games that it made.
-    pub(super) new: Vec<GameId>,
-}
-
-impl Undo {
-    pub(super) fn new(committed: Option<Committed>, effects: Effects, new: Vec<GameId>) -> Undo {
-        Undo::within(MOST_UNDO_BYTES, committed, effects, new)
-    }
-
-    /// As [`new`](Undo::new), if it takes no more memory than this.
-    pub(super) fn within(
-        bytes: usize,
-        committed: Option<Committed>,
-        effects: Effects,
-        new: Vec<GameId>,
-    ) -> Undo {
-        Undo {
-            committed: committed.filter(|committed| committed.size() <= bytes),
-            effects,
-            new,
-        }
-    }
-
-    pub(super) fn committed(&self) -> Option<&Committed> {
-        self.committed.as_ref()
     }
 }

@@ -9,7 +9,7 @@ use super::buffer::Sheet;
 use super::handles::{Handles, Open};
 use super::names::{Entry, Names, Place};
 use crate::vfs::names::is_pgn;
-use crate::vfs::{Handle, Ino, Made, Written};
+use crate::vfs::{Handle, Ino, Written};
 
 /// Numbers of files that became games, at most.
 const MOST_ALIASES: usize = 10_000;
@@ -81,8 +81,8 @@ pub(super) struct Draft {
     pub(super) settled: u64,
     /// Why the last attempt to save it failed; none after a save.
     pub(super) rejection: Option<Rejection>,
-    /// What an earlier save of it made,
-    pub(super) made: Option<Made>,
+    /// The files that an earlier save of it made or changed,
+    pub(super) made: Vec<Ino>,
     /// through which handle,
     pub(super) made_by: Option<Handle>,
     /// and whether that stays if a later text is refused: `fsync` or a
@@ -111,7 +111,7 @@ impl Draft {
             label: None,
             settled: 0,
             rejection: None,
-            made: None,
+            made: Vec::new(),
             made_by: None,
             is_confirmed: false,
             base: None,
@@ -140,7 +140,7 @@ impl Draft {
 
     /// Forgets what an earlier save made: what follows is another text.
     pub(super) fn begin_anew(&mut self) {
-        self.made = None;
+        self.made.clear();
         self.made_by = None;
         self.is_confirmed = false;
     }
@@ -158,7 +158,7 @@ impl Draft {
         match self.purpose {
             Purpose::Game(game) => Some(game),
             Purpose::New => {
-                let game = self.made.as_ref()?.files.first()?;
+                let game = self.made.first()?;
                 Some(game.in_slot(self.ino.slot()))
             }
             _ => None,
@@ -315,7 +315,9 @@ impl State {
     /// Shows a game under its name again, of which `backup` is the backup.
     pub(super) fn come_back(&mut self, place: &Place, backup: Option<u32>, now: SystemTime) {
         let Some(Entry::Gone {
-            backup: of, link, ..
+            game,
+            backup: of,
+            is_link,
         }) = self.names.get(place.0, &place.1)
         else {
             return;
@@ -323,10 +325,12 @@ impl State {
         if backup.is_some_and(|backup| backup != *of) {
             return;
         }
-        match link.clone() {
-            Some(link) => self.names.set(place, Entry::Link(link), now),
-            None => self.names.remove(place, now),
-        };
+        if *is_link {
+            let link = Entry::Link(*game);
+            self.names.set(place, link, now);
+        } else {
+            self.names.remove(place, now);
+        }
         self.tell_name(place);
     }
 

@@ -3,7 +3,6 @@
 //! A game is a text with one `*`, at its end; it is shown without blanks
 //! around it. Players are letters: `X` plays in each game that has an `X`.
 
-use std::any::Any;
 use std::collections::BTreeSet;
 
 use std::io::Write;
@@ -14,7 +13,7 @@ use std::time::SystemTime;
 
 use crate::cbh::GameId;
 use crate::import::Input;
-use crate::vfs::editor::{Editor, Made, Refusal, Role, Saved, Touched};
+use crate::vfs::editor::{Editor, Refusal, Role, Saved, Touched};
 use crate::vfs::names::{format_game, parse_game};
 use crate::vfs::volume::{DirEntry, Listing, Node, NodeKind, Size, Statistics, Volume};
 use crate::vfs::{Access, Attr, Completeness, Error, Handle, Ino, Options, RenameMode, Vfs};
@@ -102,16 +101,12 @@ impl Texts {
             return Ok(Saved {
                 volume: None,
                 touched: Touched::Files(Vec::new()),
-                made: None,
+                files,
                 notes: Vec::new(),
             });
         }
         stored.games.clone_from(&games);
         stored.saves += 1;
-        let undo: Vec<(Ino, Option<Game>)> = files
-            .iter()
-            .map(|ino| (*ino, self.get(*ino).ok().cloned()))
-            .collect();
         let volume = Texts {
             games,
             stored: Arc::clone(&self.stored),
@@ -119,32 +114,36 @@ impl Texts {
         Ok(Saved {
             volume: Some(Box::new(volume)),
             touched: Touched::Files(files.clone()),
-            made: Some(Made {
-                files,
-                undo: Arc::new(undo) as Arc<dyn Any + Send + Sync>,
-            }),
+            files,
             notes: Vec::new(),
         })
     }
 
-    /// The games as they would be without what was `made`.
-    fn without(&self, made: Option<&Made>) -> Vec<Game> {
-        let mut games = self.games.clone();
-        let Some(made) = made else {
-            return games;
-        };
-        let undo = made.undo.downcast_ref::<Vec<(Ino, Option<Game>)>>();
-        for (ino, before) in undo.unwrap().iter().rev() {
-            let place = ino.index() as usize - 1;
-            match before {
-                Some(before) => games[place] = before.clone(),
-                None if place + 1 == games.len() => {
-                    games.pop();
-                }
-                None => games[place].is_deleted = true,
+    /// The games with these texts in the place of `earlier` ones, as far as they
+    /// go, and their files.
+    fn with(&self, texts: Vec<String>, earlier: &[Ino]) -> (Vec<Game>, Vec<Ino>) {
+        let (mut games, mut files) = (self.games.clone(), Vec::new());
+        let mut earlier = earlier.iter();
+        for text in texts {
+            let new = Game {
+                text,
+                is_deleted: false,
+            };
+            let place = match earlier.next() {
+                Some(ino) => ino.index() as usize - 1,
+                None => games.len(),
+            };
+            if place == games.len() {
+                games.push(new);
+            } else {
+                games[place] = new;
             }
+            files.push(game(u32::try_from(place).unwrap() + 1));
         }
-        games
+        for left in earlier {
+            games[left.index() as usize - 1].is_deleted = true;
+        }
+        (games, files)
     }
 }
 
@@ -272,24 +271,19 @@ impl Editor for Texts {
         directory == GAMES
     }
 
-    fn replace(&self, file: Ino, text: &[u8], instead_of: Option<&Made>) -> Result<Saved, Refusal> {
+    fn replace(&self, file: Ino, text: &[u8], earlier: &[Ino]) -> Result<Saved, Refusal> {
         if self.get(file)?.text.starts_with("partial") {
             return Err(Refusal::Text("the game is damaged".to_owned()));
         }
-        let text = parse_bytes(text)?;
-        let mut games = self.without(instead_of);
-        let is_deleted = false;
-        games[file.index() as usize - 1] = Game { text, is_deleted };
-        self.store(games, vec![file])
+        let others = earlier.iter().filter(|other| **other != file);
+        let earlier: Vec<Ino> = std::iter::once(&file).chain(others).copied().collect();
+        let (games, files) = self.with(vec![parse_bytes(text)?], &earlier);
+        self.store(games, files)
     }
 
-    fn append(&self, text: &[u8], instead_of: Option<&Made>) -> Result<Saved, Refusal> {
-        let mut games = self.without(instead_of);
-        let file = game(u32::try_from(games.len()).unwrap() + 1);
-        let text = parse_bytes(text)?;
-        let is_deleted = false;
-        games.push(Game { text, is_deleted });
-        self.store(games, vec![file])
+    fn append(&self, text: &[u8], earlier: &[Ino]) -> Result<Saved, Refusal> {
+        let (games, files) = self.with(vec![parse_bytes(text)?], earlier);
+        self.store(games, files)
     }
 
     fn import(
@@ -297,6 +291,7 @@ impl Editor for Texts {
         text: &mut dyn Input,
         _bad: Option<&mut dyn Write>,
         _is_over: &AtomicBool,
+        earlier: &[Ino],
     ) -> Result<Saved, Refusal> {
         let pause = self.stored.lock().unwrap().pause.take();
         if let Some((begun, go_on)) = pause {
@@ -306,14 +301,8 @@ impl Editor for Texts {
         let mut all = String::new();
         let read = text.read_to_string(&mut all);
         read.map_err(|error| Error::Damaged(error.to_string()))?;
-        let mut games = self.games.clone();
-        let first = games.len();
-        for text in all.trim().split_inclusive('*') {
-            let (text, is_deleted) = (parse(text)?, false);
-            games.push(Game { text, is_deleted });
-        }
-        let files = (first..games.len()).map(|at| game(u32::try_from(at).unwrap() + 1));
-        let files = files.collect();
+        let texts = all.trim().split_inclusive('*').map(parse);
+        let (games, files) = self.with(texts.collect::<Result<_, _>>()?, earlier);
         self.store(games, files)
     }
 
@@ -338,8 +327,9 @@ impl Editor for Texts {
         }
     }
 
-    fn take_back(&self, made: &Made) -> Result<Saved, Refusal> {
-        self.store(self.without(Some(made)), made.files.clone())
+    fn withdraw(&self, files: &[Ino]) -> Result<Saved, Refusal> {
+        let (games, _) = self.with(Vec::new(), files);
+        self.store(games, files.to_vec())
     }
 
     fn sync(&self) -> Result<(), Error> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::buffer::Sheet;
 use super::desk::{Draft, Purpose, State};
-use super::names::{Entry, Link, Place};
+use super::names::{Entry, Place};
 use super::outcome::game_name;
 use super::rejected::Origin;
 use super::saving::{Job, Target};
@@ -18,8 +18,8 @@ use crate::vfs::{Attr, Error, Ino, RenameMode, Vfs, about};
 enum Source {
     /// The file of a draft.
     File(u32),
-    /// A game, under its own name or another.
-    Game(Ino, Option<Link>),
+    /// A game, and whether the name is not its own.
+    Game(Ino, bool),
     /// A directory.
     Directory,
 }
@@ -68,21 +68,21 @@ impl Vfs {
             (Source::Directory, _) => self.rename_directory(&slot, &from, &to),
             (_, Some(present)) if present.kind == NodeKind::Directory => Err(Error::IsADirectory),
             (Source::File(id), _) => self.rename_draft(&slot, id, &from, &to),
-            (Source::Game(game, link), _) => self.rename_game(&slot, game, link, &from, &to),
+            (Source::Game(game, is_link), _) => self.rename_game(&slot, game, is_link, &from, &to),
         }
     }
 
     fn source(&self, place: &Place) -> Result<Source, Error> {
         match self.entry(place) {
             Some(Entry::File(id)) => return Ok(Source::File(id)),
-            Some(Entry::Link(link)) => return Ok(Source::Game(link.game, Some(link))),
+            Some(Entry::Link(game)) => return Ok(Source::Game(game, true)),
             Some(Entry::Gone { .. }) => return Err(Error::NotFound),
             None => {}
         }
         let attr = self.lookup(place.0, place.1.as_bytes())?;
         Ok(match attr.kind {
             NodeKind::Directory => Source::Directory,
-            _ => Source::Game(attr.ino, None),
+            _ => Source::Game(attr.ino, false),
         })
     }
 
@@ -98,7 +98,7 @@ impl Vfs {
     /// What a name would be, whatever lies on the desk.
     fn meaning(&self, slot: &Slot, place: &Place) -> Result<Role, Error> {
         match self.entry(place) {
-            Some(Entry::Link(Link { game, .. }) | Entry::Gone { game, .. }) => {
+            Some(Entry::Link(game) | Entry::Gone { game, .. }) => {
                 match Vfs::role(slot, place.0, &place.1)? {
                     Role::Deleted(game) => Ok(Role::Deleted(game)),
                     _ => Ok(Role::File(game)),
@@ -137,7 +137,7 @@ impl Vfs {
         from: &Place,
         to: &Place,
     ) -> Result<(), Error> {
-        let (sheet, purpose, made, is_imported, is_stray) = {
+        let (sheet, purpose, mut made, is_imported, is_stray) = {
             let state = self.desk.state();
             let draft = state.drafts.get(&id).ok_or(Error::NotFound)?;
             let is_settled = !draft.is_open_work() && draft.rejection.is_none();
@@ -171,25 +171,28 @@ impl Vfs {
             self.move_name(id, from, to, purpose);
             return Ok(());
         };
+        if made.len() > 1 && target != Target::Import {
+            made.clear();
+        }
         if is_stray {
             self.withdraw(slot, &Origin::file(from));
         }
-        let mut job = Job {
+        let job = Job {
             slot: Arc::clone(slot),
             sheet,
             target,
             base: None,
-            instead_of: made.filter(|made| made.files.len() == 1 || target == Target::Import),
+            earlier: made,
             origin: match target {
                 Target::Game(game) => Origin::Game(game_name(game)),
                 Target::New | Target::Import => Origin::file(to),
             },
-            keeps_early: true,
+            keeps_earlier: true,
             skips_bad: Vfs::skips_bad(slot, Some(to)),
             handle: None,
             rejection: None,
         };
-        let mut outcome = self.run(&mut job);
+        let mut outcome = self.run(&job);
         if target == Target::Import {
             self.log_import(to, &job, &mut outcome);
         }
@@ -257,7 +260,7 @@ impl Vfs {
         &self,
         slot: &Arc<Slot>,
         game: Ino,
-        link: Option<Link>,
+        is_link: bool,
         from: &Place,
         to: &Place,
     ) -> Result<(), Error> {
@@ -265,31 +268,30 @@ impl Vfs {
             Role::File(own) => Some(own),
             _ => None,
         };
-        let is_ours = link.is_some() || own == Some(game);
+        let is_ours = is_link || own == Some(game);
         let inner = to.0.within_slot();
-        if link.is_none() && from.1 == to.1 && Vfs::ask(slot, |editor| editor.lists_deleted(inner))?
-        {
+        if !is_link && from.1 == to.1 && Vfs::ask(slot, |editor| editor.lists_deleted(inner))? {
             self.delete(slot, from)?;
             self.desk.state().tell_name(to);
             return Ok(());
         }
-        match (self.meaning(slot, to)?, link) {
-            (Role::Scratch, link) if is_ours => self.set_aside(slot, game, link, from, to),
-            (Role::File(other), Some(_)) if other == game => {
+        match (self.meaning(slot, to)?, is_link) {
+            (Role::Scratch, _) if is_ours => self.set_aside(slot, game, is_link, from, to),
+            (Role::File(other), true) if other == game => {
                 self.forget_link(from);
                 Ok(())
             }
-            (Role::File(other), None) if other == game => Ok(()),
-            (Role::Deleted(other), None) if other == game => self.set_deleted(slot, game, false),
-            (Role::File(other) | Role::Deleted(other), Some(link)) => {
-                self.replace_by_link(slot, &link, Target::Game(other), from, to)
+            (Role::File(other), false) if other == game => Ok(()),
+            (Role::Deleted(other), false) if other == game => self.set_deleted(slot, game, false),
+            (Role::File(other) | Role::Deleted(other), true) => {
+                self.replace_by_link(slot, game, other, from, to)
             }
-            (Role::New, Some(link)) => {
+            (Role::New, true) => {
                 let now = self.now();
                 let mut state = self.desk.state();
                 self.make_way(&mut state, to);
                 state.names.remove(from, now);
-                state.names.set(to, Entry::Link(link), now);
+                state.names.set(to, Entry::Link(game), now);
                 state.tell_name(from);
                 state.tell_name(to);
                 Ok(())
@@ -305,44 +307,41 @@ impl Vfs {
         state.tell_name(place);
     }
 
-    /// A file that was taken for a new game takes the place of another: the
-    /// new one is taken back.
+    /// A file that was taken for a new game, `new`, takes the place of another:
+    /// the new one is deleted.
     fn replace_by_link(
         &self,
         slot: &Arc<Slot>,
-        link: &Link,
-        target: Target,
+        new: Ino,
+        game: Ino,
         from: &Place,
         to: &Place,
     ) -> Result<(), Error> {
-        let text = slot.present_text(link.game.within_slot())?;
-        let Target::Game(game) = target else {
-            return Err(Error::NotPermitted);
-        };
-        let mut job = Job {
+        let text = slot.present_text(new.within_slot())?;
+        let job = Job {
             slot: Arc::clone(slot),
             sheet: Arc::new(Sheet::of(&self.desk.pool, &text)?),
-            target,
+            target: Target::Game(game),
             base: None,
-            instead_of: link.made.clone(),
+            earlier: vec![new.within_slot()],
             origin: Origin::Game(game_name(game)),
-            keeps_early: true,
+            keeps_earlier: true,
             skips_bad: false,
             handle: None,
             rejection: None,
         };
-        let outcome = self.run(&mut job);
+        let outcome = self.run(&job);
         let now = self.now();
         let mut state = self.desk.state();
         if outcome.result.is_ok() {
             state.leave(game);
-            state.leave(link.game);
-            state.move_aliases(link.game, game);
+            state.leave(new);
+            state.move_aliases(new, game);
             state.come_back(to, None, now);
             state.names.remove(from, now);
             state.tell_name(from);
             state.tell_name(to);
-            state.tell_files([game, link.game]);
+            state.tell_files([game, new]);
         }
         outcome.result
     }
@@ -354,7 +353,7 @@ impl Vfs {
         &self,
         slot: &Slot,
         game: Ino,
-        link: Option<Link>,
+        is_link: bool,
         from: &Place,
         to: &Place,
     ) -> Result<(), Error> {
@@ -370,7 +369,11 @@ impl Vfs {
         let backup = state.add(copy);
         state.name(backup, to, now);
         state.leave(game);
-        let gone = Entry::Gone { game, backup, link };
+        let gone = Entry::Gone {
+            game,
+            backup,
+            is_link,
+        };
         state.names.set(from, gone, now);
         state.tell_name(from);
         Ok(())

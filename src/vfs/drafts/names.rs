@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::SystemTime;
 
 use super::FIRST_COOKIE;
-use crate::vfs::{Error, Ino, Made};
+use crate::vfs::{Error, Ino};
 
 /// Files of editors and the like, at most.
 const MOST_FILES: usize = 10_000;
@@ -21,23 +21,15 @@ pub(super) enum Entry {
     /// The file of a draft.
     File(u32),
     /// A game that was made of what was written under this name.
-    Link(Link),
+    Link(Ino),
     /// Nothing: the game was renamed. It comes back with a new file of this
     /// name, or when its backup goes.
     Gone {
         game: Ino,
         backup: u32,
-        /// What the name was, if not the game's own.
-        link: Option<Link>,
+        /// Whether the name was not the game's own.
+        is_link: bool,
     },
-}
-
-/// See [`Entry::Link`].
-#[derive(Clone, Debug)]
-pub(super) struct Link {
-    pub(super) game: Ino,
-    /// The save that made it.
-    pub(super) made: Option<Made>,
 }
 
 /// All such names.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::buffer::Sheet;
 use super::desk::{Draft, Purpose};
 use super::handles::{Open, Pin};
-use super::names::{Entry, Link, Place};
+use super::names::{Entry, Place};
 use super::saving::is_partial;
 use super::{KIND, MOST_GAME, rejected, text_of};
 use crate::vfs::editor::Role;
@@ -33,8 +33,8 @@ impl Vfs {
         let place = (directory, text_of(name)?.into());
         let entry = self.entry(&place);
         let present = match &entry {
-            Some(Entry::Gone { game, link, .. }) => {
-                return self.create_game(&slot, &place, *game, link.clone(), access);
+            Some(Entry::Gone { game, is_link, .. }) => {
+                return self.create_game(&slot, &place, *game, *is_link, access);
             }
             Some(Entry::File(_) | Entry::Link(_)) => self.lookup(directory, name).map(Some)?,
             None => match self.lookup(directory, name) {
@@ -54,7 +54,7 @@ impl Vfs {
             Role::Import => Purpose::Import,
             Role::Scratch => Purpose::Scratch,
             Role::Deleted(game) | Role::File(game) => {
-                return self.create_game(&slot, &place, game, None, access);
+                return self.create_game(&slot, &place, game, false, access);
             }
             Role::Refused => return Err(Error::NotPermitted),
         };
@@ -101,7 +101,7 @@ impl Vfs {
         slot: &Slot,
         place: &Place,
         game: Ino,
-        link: Option<Link>,
+        is_link: bool,
         access: Access,
     ) -> Result<(Attr, Handle), Error> {
         let _one = slot.one_at_a_time();
@@ -122,10 +122,11 @@ impl Vfs {
         let handle = {
             let mut state = self.desk.open_state()?;
             state.leave(game);
-            match link {
-                Some(link) => state.names.set(place, Entry::Link(link), now),
-                None => state.names.remove(place, now),
-            };
+            if is_link {
+                state.names.set(place, Entry::Link(game), now);
+            } else {
+                state.names.remove(place, now);
+            }
             state.tell_name(place);
             let mut draft = Draft::new(sheet, Purpose::Game(game), game, now);
             draft.base = Some(base);

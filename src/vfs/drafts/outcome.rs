@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use super::buffer::Sheet;
 use super::desk::{Draft, Purpose, Rejection, State};
-use super::names::{Entry, Link, Place};
+use super::names::{Entry, Place};
 use super::rejected::Origin;
 use super::saving::{Job, Outcome, Target};
 use super::text_of;
@@ -15,7 +15,7 @@ use crate::escape::push_line;
 use crate::vfs::editor::{Role, Saved, Touched};
 use crate::vfs::names::{format_game, parse_game};
 use crate::vfs::slot::Slot;
-use crate::vfs::{Ino, Made, Vfs};
+use crate::vfs::{Ino, Vfs};
 
 /// So many files that changed at once are told one by one.
 const FEW: usize = 1000;
@@ -47,7 +47,7 @@ impl Vfs {
             draft.made_by = job.handle;
         }
         draft.base = outcome.base;
-        if outcome.result.is_ok() || outcome.made.is_none() {
+        if outcome.result.is_ok() || outcome.made.is_empty() {
             draft.imported = outcome.imported;
         }
         let own = draft.ino;
@@ -160,7 +160,7 @@ impl Vfs {
     /// Says beside an import what became of it.
     pub(super) fn log_import(&self, place: &Place, job: &Job, outcome: &mut Outcome) {
         let line = match &outcome.result {
-            Ok(()) => line_of(&place.1, outcome.made.as_ref()),
+            Ok(()) => line_of(&place.1, &outcome.made),
             Err(error) => format!("{}: nothing was imported: {error}", place.1),
         };
         let mut text = String::new();
@@ -219,12 +219,10 @@ fn link(state: &mut State, id: u32, place: &Place, is_given: bool, now: SystemTi
     let Some(game) = draft.game() else {
         return;
     };
-    let made = draft.made.clone();
     if is_given {
         state.names.remove(place, now);
     } else {
-        let link = Link { game, made };
-        state.names.set(place, Entry::Link(link), now);
+        state.names.set(place, Entry::Link(game), now);
     }
     state.tell_name(place);
     state.tell_files([game]);
@@ -246,8 +244,7 @@ pub(super) fn game_name(game: Ino) -> String {
 }
 
 /// What was imported, for people; games of an import follow each other.
-fn line_of(name: &str, made: Option<&Made>) -> String {
-    let files = made.map_or(&[][..], |made| &made.files);
+fn line_of(name: &str, files: &[Ino]) -> String {
     match files {
         [] => format!("{name}: no games"),
         [one] => format!("{name}: 1 game: {}", game_name(*one)),

@@ -13,7 +13,7 @@ use super::rejected::Origin;
 use crate::pgn::Permit;
 use crate::vfs::editor::{Editor, Refusal, Saved};
 use crate::vfs::slot::Slot;
-use crate::vfs::{self, Completeness, Error, Handle, Ino, Made, Vfs};
+use crate::vfs::{self, Completeness, Error, Handle, Ino, Vfs};
 
 /// What is to be saved, and as what.
 pub(super) struct Job {
@@ -22,11 +22,12 @@ pub(super) struct Job {
     pub(super) target: Target,
     /// Mark of the text that the draft began with, or that a save of it made.
     pub(super) base: Option<u32>,
-    /// What an earlier save of the same draft made, which this one replaces.
-    pub(super) instead_of: Option<Made>,
-    /// Whether that stays if this one is refused. Of games it always does; of
+    /// The files that an earlier save of the same draft made, which this one
+    /// takes the place of.
+    pub(super) earlier: Vec<Ino>,
+    /// Whether those stay if this one is refused. Of games they always do; of
     /// an import only if it was confirmed.
-    pub(super) keeps_early: bool,
+    pub(super) keeps_earlier: bool,
     /// Whether it is imported without its bad games.
     pub(super) skips_bad: bool,
     /// Through which handle it is saved, if through one.
@@ -51,7 +52,7 @@ pub(super) struct Outcome {
     pub(super) settled: u64,
     /// Why, if it was refused.
     pub(super) rejection: Option<Rejection>,
-    pub(super) made: Option<Made>,
+    pub(super) made: Vec<Ino>,
     pub(super) base: Option<u32>,
     /// What tells the text that was imported from others.
     pub(super) imported: Option<u64>,
@@ -68,7 +69,7 @@ impl Job {
         match self.target {
             Target::Game(game) => Some(game),
             Target::New => {
-                let game = self.instead_of.as_ref()?.files.first()?;
+                let game = self.earlier.first()?;
                 Some(game.in_slot(self.slot.number()))
             }
             Target::Import => None,
@@ -90,10 +91,9 @@ impl Job {
 
     /// Saves the one game that `text` is, after [`check`](Job::check).
     fn save(&self, editor: &dyn Editor, text: &[u8]) -> Result<Saved, Refusal> {
-        let instead_of = self.instead_of.as_ref();
         match self.target {
-            Target::Game(game) => editor.replace(game.within_slot(), text, instead_of),
-            Target::New | Target::Import => editor.append(text, instead_of),
+            Target::Game(game) => editor.replace(game.within_slot(), text, &self.earlier),
+            Target::New | Target::Import => editor.append(text, &self.earlier),
         }
     }
 }
@@ -176,8 +176,8 @@ impl Vfs {
             sheet: Arc::clone(&draft.sheet),
             target,
             base: draft.base,
-            instead_of: draft.made.clone(),
-            keeps_early: target != Target::Import || draft.is_confirmed,
+            earlier: draft.made.clone(),
+            keeps_earlier: target != Target::Import || draft.is_confirmed,
             skips_bad: false,
             handle: Some(handle),
             origin: origin_of(draft),
@@ -192,7 +192,7 @@ impl Vfs {
         }
         let place = self.place_of(id);
         job.skips_bad = job.target == Target::Import && Vfs::skips_bad(&job.slot, place.as_ref());
-        let mut outcome = self.run(&mut job);
+        let mut outcome = self.run(&job);
         if job.target == Target::Import {
             let place = self.place_of(id);
             if let Some(place) = place {
@@ -242,16 +242,8 @@ impl Vfs {
     }
 
     /// Saves, or refuses and keeps what was refused.
-    pub(super) fn run(&self, job: &mut Job) -> Outcome {
+    pub(super) fn run(&self, job: &Job) -> Outcome {
         let version = job.sheet.version();
-        if !job.keeps_early
-            && let Some(early) = &job.instead_of
-        {
-            if let Err(refusal) = self.take_back(job, early) {
-                return self.refused(job, version, refusal);
-            }
-            job.instead_of = None;
-        }
         if let Some(why) = job.sheet.gap() {
             return self.refused(job, version, Refusal::Text(why));
         }
@@ -293,8 +285,7 @@ impl Vfs {
     }
 
     /// Imports all games of a text, which may be long: it is read from its
-    /// sheet as they come. What was confirmed of an earlier part goes when
-    /// the whole is there.
+    /// sheet as they come.
     fn import(&self, job: &Job) -> Outcome {
         let version = job.sheet.version();
         let mut digest = None;
@@ -304,20 +295,14 @@ impl Vfs {
             bad = job.skips_bad.then(|| Sheet::new(&self.desk.pool));
             let mut out = bad.as_ref();
             let out = out.as_mut().map(|out| out as &mut dyn Write);
-            let saved = editor.import(&mut text, out, &self.desk.is_over)?;
+            let saved = editor.import(&mut text, out, &self.desk.is_over, &job.earlier)?;
             digest = text.digest().ok();
             Ok(saved)
         });
         let refusal = match imported {
-            Ok(mut saved) => {
+            Ok(saved) => {
                 self.tell_saved(&job.slot, &saved);
                 self.withdraw(&job.slot, &job.origin);
-                if let Some(early) = job.instead_of.as_ref().filter(|_| saved.made.is_some())
-                    && let Err(refusal) = self.take_back(job, early)
-                {
-                    let note = "the games of an earlier part of this text are there twice";
-                    saved.notes.push(format!("{note}: {refusal}"));
-                }
                 let outcome = self.saved(job, version, saved, digest);
                 return Outcome { bad, ..outcome };
             }
@@ -337,10 +322,8 @@ impl Vfs {
         if !matches!(job.target, Target::Game(_)) {
             self.give_way(&job.slot);
         }
-        // Nothing has changed: what was made before is there still.
-        let before = || job.instead_of.clone();
-        let made = saved.made.or_else(before);
-        let base = Vfs::mark_of(job, made.as_ref());
+        let made = saved.files;
+        let base = Vfs::mark_of(job, &made);
         Outcome {
             settled: version,
             rejection: None,
@@ -354,19 +337,25 @@ impl Vfs {
     }
 
     /// Mark of the one game that a save was about, which is told with it.
-    fn mark_of(job: &Job, made: Option<&Made>) -> Option<u32> {
+    fn mark_of(job: &Job, made: &[Ino]) -> Option<u32> {
         let game = match job.target {
             Target::Game(game) => game.within_slot(),
-            Target::New => *made?.files.first()?,
+            Target::New => *made.first()?,
             Target::Import => return None,
         };
         let attr = job.slot.present(game).ok()?;
         Some(attr.generation)
     }
 
-    /// Keeps what was refused. What an earlier save of the same draft made
-    /// stays as it is.
+    /// Keeps what was refused.
     fn refused(&self, job: &Job, version: u64, refusal: Refusal) -> Outcome {
+        if !job.keeps_earlier && !job.earlier.is_empty() {
+            let withdrawn = job.slot.edit(&mut |editor| editor.withdraw(&job.earlier));
+            match withdrawn {
+                Ok(saved) => self.tell_saved(&job.slot, &saved),
+                Err(why) => log::warn!("what was imported of it before stays: {why}"),
+            }
+        }
         let why = refusal.to_string();
         let (error, may_retry) = match refusal {
             Refusal::Text(_) => (Error::Refused(why.clone()), false),
@@ -378,22 +367,12 @@ impl Vfs {
         Outcome {
             settled: version,
             rejection: Some(rejection),
-            made: job.instead_of.clone(),
+            made: job.earlier.clone(),
             base: job.base,
             imported: None,
             notes: Vec::new(),
             bad: None,
             result: Err(error),
         }
-    }
-
-    /// Takes back what an earlier save of the same draft made.
-    fn take_back(&self, job: &Job, early: &Made) -> Result<(), Refusal> {
-        let saved = job.slot.edit(&mut |editor| {
-            job.check()?;
-            editor.take_back(early)
-        })?;
-        self.tell_saved(&job.slot, &saved);
-        Ok(())
     }
 }

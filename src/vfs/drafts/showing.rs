@@ -112,7 +112,7 @@ impl Vfs {
     fn attr_of_entry(&self, entry: &Entry) -> Option<Attr> {
         match entry {
             Entry::File(id) => self.desk.state().drafts.get(id).map(attr_of),
-            Entry::Link(link) => self.attr(link.game).ok(),
+            Entry::Link(game) => self.attr(*game).ok(),
             Entry::Gone { .. } => None,
         }
     }
@@ -136,7 +136,7 @@ impl Vfs {
             }
         };
         match entry {
-            Entry::Link(link) => Some(self.attr(link.game)),
+            Entry::Link(game) => Some(self.attr(game)),
             _ => Some(Err(Error::NotFound)),
         }
     }

@@ -253,7 +253,7 @@ fn a_refused_later_flush_withdraws_an_import() {
     assert_eq!(mount.games()[3..], ["half *"]);
     mount.put(handle, 6, " and no end");
     assert_eq!(mount.close(handle), Err(libc::EINVAL));
-    assert_eq!(mount.games(), ["one X *", "two *", "three X *"]);
+    assert_eq!(mount.games()[3..], ["half * deleted"]);
     assert_eq!(mount.rejected_text("a.pgn"), "half * and no end");
 }
 
@@ -272,10 +272,8 @@ fn fsync_confirms_an_import() {
     assert_eq!(mount.vfs.flush(handle).errno(), Err(libc::ENOSPC));
     assert_eq!(mount.games()[3..], ["a *", "b *"]);
     mount.stored.lock().unwrap().is_full = false;
-    // The whole is there before what it replaces goes.
     mount.close(handle).unwrap();
-    let expected = ["a * deleted", "b * deleted", "a *", "b *", "no end *"];
-    assert_eq!(mount.games()[3..], expected);
+    assert_eq!(mount.games()[3..], ["a *", "b *", "no end *"]);
     assert!(mount.rejected().is_empty());
 }
 
@@ -343,7 +341,8 @@ fn a_rename_moves_a_confirmed_append_or_leaves_it() {
     assert_eq!(mount.read(GAMES, "tmp.pgn").unwrap(), "appended *\n");
     mount.stored.lock().unwrap().is_full = false;
     mount.rename((GAMES, "tmp.pgn"), (GAMES, ONE)).unwrap();
-    assert_eq!(mount.games(), ["appended *", "two *", "three X *"]);
+    let moved = ["appended *", "two *", "three X *", "appended * deleted"];
+    assert_eq!(mount.games(), moved);
     assert_eq!(mount.list(GAMES), [ONE, TWO, "000003.pgn"]);
 }
 
@@ -360,7 +359,7 @@ fn a_temporary_file_renamed_over_a_game_is_that_game() {
         mount.close(handle).unwrap();
         mount.rename((GAMES, temporary), (GAMES, ONE)).unwrap();
         assert_eq!(mount.lookup(GAMES, ONE).unwrap().ino, game(1));
-        assert_eq!(mount.games(), [&text, "two *", "three X *"]);
+        assert_eq!(mount.games()[..3], [&text, "two *", "three X *"]);
         assert_eq!(mount.read(GAMES, ONE).unwrap(), format!("{text}\n"));
         assert_eq!(mount.list(GAMES), [ONE, TWO, "000003.pgn"]);
         // The kernel still knows it by its old number.
@@ -653,7 +652,9 @@ fn a_later_flush_of_an_import_takes_the_place_of_an_early_one() {
         mount.put(handle, attr.size, text);
         let flushed = mount.vfs.flush(handle).errno();
         assert_eq!(flushed.is_ok(), made > 0, "{text}");
-        assert_eq!(mount.games().len(), 3 + made, "{text}");
+        let is_there = |game: &String| !game.ends_with("deleted");
+        let games = mount.games().into_iter().filter(is_there);
+        assert_eq!(games.count(), 3 + made, "{text}");
         assert_eq!(mount.rejected().is_empty(), made > 0, "{text}");
     }
     mount.close(handle).unwrap();

@@ -254,7 +254,7 @@ impl Vfs {
         let open = state.handles.get(handle).ok();
         let id = open.and_then(|open| open.draft);
         if let Some(draft) = id.and_then(|id| state.drafts.get_mut(&id)) {
-            draft.is_confirmed |= draft.made.is_some();
+            draft.is_confirmed |= !draft.made.is_empty();
         }
     }
 
@@ -286,7 +286,7 @@ impl Vfs {
     fn finish(&self, id: u32, is_unsaved: bool, now: SystemTime) -> Option<Ino> {
         let mut state = self.desk.state();
         let draft = state.drafts.get(&id)?;
-        let is_new = draft.purpose == Purpose::New && draft.made.is_none();
+        let is_new = draft.purpose == Purpose::New && draft.made.is_empty();
         let new = is_new.then_some(draft.ino);
         if is_new && (is_unsaved || draft.rejection.is_some()) {
             state.unname(id, now);
@@ -319,8 +319,10 @@ fn finish(state: &mut State, id: u32) {
         if draft.place.is_none() {
             draft.settled = draft.sheet.version();
         }
-        // Nobody takes back many games any more; that would need much memory.
-        draft.made.take_if(|made| made.files.len() > 1);
+        if draft.made.len() > 1 {
+            // Many games are not taken the place of any more.
+            draft.made = Vec::new();
+        }
         if let Purpose::Game(game) = draft.purpose
             && state.games.get(&game) == Some(&id)
         {

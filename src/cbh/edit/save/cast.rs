@@ -61,12 +61,6 @@ pub(super) struct Known {
     form: Option<NameForm>,
 }
 
-impl Known {
-    pub(super) fn forget_order(&mut self) {
-        self.order = None;
-    }
-}
-
 /// How the references to one entity change.
 #[derive(Clone, Copy, Debug, Default)]
 struct Use {

@@ -1,7 +1,7 @@
 //! What a save comes to in `.cbj`.
 
 use super::writing::write_joined;
-use super::{SaveError, Saver, file_name, import};
+use super::{SaveError, Saver, file_name};
 use crate::cbh::extended::{ExtendedRecord, FileHeader, HEADER_BYTES};
 use crate::cbh::record::{self, GameRecord};
 use crate::cbh::{FileKind, GameId, RecordKind};
@@ -78,7 +78,7 @@ impl Saver<'_> {
             let record = ExtendedRecord::new_bytes(size);
             self.extended_records.insert(gap, record);
         }
-        let records = &mut self.extended_records;
+        let mut records = std::mem::take(&mut self.extended_records);
         let mut tell = |id: GameId, bytes: &[u8]| {
             if let Some(record) = records.get_mut(&id.0) {
                 tell_offsets(bytes, record);
@@ -89,10 +89,11 @@ impl Saver<'_> {
             tell(record.id, record.bytes);
         })?;
         let laid = first.max(self.database.last_id().saturating_add(1))..self.laid;
-        import::scan_laid(self.database, laid, &mut tell)?;
+        self.scan_laid(laid, &mut |id, bytes, _| tell(id, bytes))?;
         for (&id, bytes) in self.records.range(first.min(end)..end) {
             tell(GameId(id), bytes);
         }
+        self.extended_records = records;
         header.count = header.count.max(last);
         self.extended = Some(header);
         Ok(())

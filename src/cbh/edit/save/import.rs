@@ -20,7 +20,7 @@ use crate::cbh::moves::{self, Encoded};
 use crate::cbh::record::RECORD_BYTES;
 use crate::cbh::{ChangeError, Database, Effects, FileKind, GameId};
 use crate::game::Game;
-use crate::storage::{self, Committed, ReadBuffer, Stage, Store};
+use crate::storage::{self, ReadBuffer, Stage, Store};
 
 /// So many games are appended before what they come to is laid into the files.
 const GAMES_AT_ONCE: usize = 1024;
@@ -89,16 +89,18 @@ pub struct Appended {
 /// What an import came to.
 #[derive(Debug)]
 pub struct Imported {
-    /// The numbers of the games.
+    /// The numbers of the games that it added.
     pub games: Range<u32>,
+    /// The numbers of all that it has, in its order.
+    pub all: Vec<GameId>,
     /// The games and entities that it concerns.
     pub effects: Effects,
     /// As [`Plan::unfit`](super::Plan::unfit), of tournaments.
     pub unfit: Vec<Unfit>,
     /// As [`Plan::knowledge`](super::Plan::knowledge).
     pub knowledge: Knowledge,
-    /// What it takes to undo it; nothing if it comes to nothing.
-    pub committed: Option<Committed>,
+    /// Whether anything has changed.
+    pub is_change: bool,
 }
 
 /// Appends games to a base. Until [`commit`](Importer::commit) nobody sees
@@ -112,6 +114,10 @@ pub struct Importer<'a> {
     saver: Saver<'a>,
     stage: Option<Stage<'a>>,
     games_at_once: usize,
+    /// Games that the first ones take the place of.
+    earlier: std::vec::IntoIter<GameId>,
+    /// Those of them that have been taken the place of.
+    replaced: Vec<GameId>,
 }
 
 impl<'a> Importer<'a> {
@@ -134,6 +140,19 @@ impl<'a> Importer<'a> {
             saver: Saver::knowing(knowledge, database, now),
             stage: None,
             games_at_once: GAMES_AT_ONCE,
+            earlier: Vec::new().into_iter(),
+            replaced: Vec::new(),
+        }
+    }
+
+    /// The same that first takes the place of these games, which an earlier
+    /// import made of a part of the same text; those that are left in the end
+    /// are deleted.
+    #[must_use]
+    pub fn in_place_of(self, games: Vec<GameId>) -> Importer<'a> {
+        Importer {
+            earlier: games.into_iter(),
+            ..self
         }
     }
 
@@ -147,15 +166,22 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// Adds a game behind all others. After an error this must not be used
-    /// any more.
+    /// Adds a game, in the place of an earlier one or behind all others. After
+    /// an error this must not be used any more.
     ///
     /// # Errors
     ///
     /// [`ChangeError`]; those of [`Store::stage`].
     pub fn append(&mut self, game: PreparedGame) -> Result<Appended, ChangeError> {
         let PreparedGame { game, moves } = game;
-        let id = self.saver.append_encoded(&game, moves)?;
+        let id = if let Some(id) = self.earlier.next() {
+            self.saver.replace(id, &game)?;
+            self.saver.set_deleted(id, false)?;
+            self.replaced.push(id);
+            id
+        } else {
+            self.saver.append_encoded(&game, moves)?
+        };
         if self.saver.holds_much(self.games_at_once) {
             let stage = match &mut self.stage {
                 Some(stage) => stage,
@@ -180,21 +206,30 @@ impl<'a> Importer<'a> {
         if let Some(stage) = &mut self.stage {
             self.saver.spill(stage)?;
         }
+        for id in self.earlier {
+            self.saver.set_deleted(id, true)?;
+        }
         let plan = self.saver.finish()?;
-        let committed = match self.stage {
+        let is_change = match self.stage {
             Some(stage) => stage.commit(plan.transaction)?,
             None => self.store.commit(&plan.transaction)?,
         };
+        let new = || games.clone().map(GameId);
+        // Of those that were laid into the files the plan has nothing.
+        let changed = plan.effects.games.into_iter();
+        let changed = changed.filter(|id| id.0 < games.start).chain(new());
         let effects = Effects {
-            games: games.clone().map(GameId).collect(),
+            games: changed.collect(),
             ..plan.effects
         };
+        let all = self.replaced.into_iter().chain(new()).collect();
         Ok(Imported {
             games,
+            all,
             effects,
             unfit: plan.unfit,
             knowledge: plan.knowledge,
-            committed,
+            is_change,
         })
     }
 }
@@ -237,7 +272,7 @@ impl<'a> Saver<'a> {
         }
         let name = file_name(database, FileKind::Headers);
         if let Some((last, _)) = self.records.last_key_value() {
-            self.laid = last.saturating_add(1);
+            self.laid = self.laid.max(last.saturating_add(1));
         }
         spill_records(&mut self.records, offset_of, &name, stage)?;
         if let Some(header) = self.extended {
@@ -274,29 +309,51 @@ fn spill_records<R: AsRef<[u8]>>(
     Ok(())
 }
 
-/// Gives records of `.cbh` that were laid behind its end to `take`, with
-/// their numbers.
-pub(super) fn scan_laid(
-    database: &Database,
-    mut ids: Range<u32>,
-    take: &mut dyn FnMut(GameId, &[u8]),
-) -> Result<(), SaveError> {
-    let Some(headers) = database.storage(FileKind::Headers) else {
-        return Ok(());
-    };
-    let mut buffer = ReadBuffer::default();
-    while !ids.is_empty() {
-        let count = (ids.end - ids.start).min(RECORDS_AT_ONCE);
-        let read = headers.read_up_to(
-            offset_of(ids.start),
-            RECORD_BYTES * count as usize,
-            &mut buffer,
-        );
-        let read = read.map_err(|source| database.io(FileKind::Headers, source))?;
-        for (id, bytes) in ids.clone().zip(read.chunks_exact(RECORD_BYTES)) {
-            take(GameId(id), bytes);
+/// Takes the number of a game, and its records of `.cbh` and `.cbj`.
+pub(super) type TakeRecord<'t> = dyn FnMut(GameId, &[u8], &[u8]) + 't;
+
+impl Saver<'_> {
+    /// Gives records of `.cbh` that were laid behind its end to `take`, with
+    /// their numbers, and those of `.cbj` as far as it has them.
+    pub(super) fn scan_laid(
+        &self,
+        mut ids: Range<u32>,
+        take: &mut TakeRecord<'_>,
+    ) -> Result<(), SaveError> {
+        let database = self.database;
+        let Some(headers) = database.storage(FileKind::Headers) else {
+            return Ok(());
+        };
+        let (mut buffer, mut further) = (ReadBuffer::default(), ReadBuffer::default());
+        while !ids.is_empty() {
+            let count = (ids.end - ids.start).min(RECORDS_AT_ONCE) as usize;
+            let read = headers.read_up_to(offset_of(ids.start), RECORD_BYTES * count, &mut buffer);
+            let read = read.map_err(|source| database.io(FileKind::Headers, source))?;
+            let (extended, size) = self.extended_laid(ids.start, count, &mut further)?;
+            let mut extended = extended.chunks_exact(size.max(1));
+            for (id, bytes) in ids.clone().zip(read.chunks_exact(RECORD_BYTES)) {
+                take(GameId(id), bytes, extended.next().unwrap_or_default());
+            }
+            ids.start += u32::try_from(count).unwrap_or(u32::MAX);
         }
-        ids.start += count;
+        Ok(())
     }
-    Ok(())
+
+    /// Records of `.cbj` from `first` on, and the length of each.
+    fn extended_laid<'b>(
+        &'b self,
+        first: u32,
+        count: usize,
+        buffer: &'b mut ReadBuffer,
+    ) -> Result<(&'b [u8], usize), SaveError> {
+        let file = self.database.storage(FileKind::Extended);
+        let Some((file, header)) = file.zip(self.extended) else {
+            return Ok((&[], 0));
+        };
+        let size = header.record_bytes as usize;
+        let offset = HEADER_BYTES as u64 + size as u64 * u64::from(first.saturating_sub(1));
+        let read = file.read_up_to(offset, size * count, buffer);
+        let read = read.map_err(|source| self.database.io(FileKind::Extended, source))?;
+        Ok((read, size))
+    }
 }
