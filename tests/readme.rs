@@ -21,6 +21,18 @@ fn section(heading: &str) -> String {
     after.split("\n## ").next().unwrap().to_owned()
 }
 
+/// The directories that can be hidden are those of the table in the source.
+#[test]
+fn every_directory_that_can_be_hidden_is_named() {
+    let readme = read("README.md");
+    let row = readme.lines().find(|line| line.contains("`-o hide="));
+    let named: Vec<&str> = row.unwrap().split('`').skip(3).step_by(2).collect();
+    let mut hidden = cbfs::vfs::Hidden::default();
+    let why = hidden.add("none").unwrap_err();
+    let (_, names) = why.split_once("none of ").unwrap();
+    assert_eq!(named, names.split(", ").collect::<Vec<_>>());
+}
+
 #[test]
 fn every_sentence_on_behaviour_names_tests_that_are_there() {
     let files = [

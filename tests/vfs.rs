@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use cbfs::cbh::{Database, GameId, Options as DatabaseOptions, RecordKind};
-use cbfs::vfs::{Attr, DatabaseVolume, DirEntry, Error, Ino, Options, Vfs};
+use cbfs::vfs::{Attr, DatabaseVolume, DirEntry, Error, Hidden, Ino, Options, Vfs};
 use common::behaviours::{BEHAVIOURS, Tree};
 use common::groups::{self, GROUP_BEHAVIOURS};
 use common::texts::TEXT_BEHAVIOURS;
@@ -132,6 +132,39 @@ fn tree_of(path: &Path) -> Direct {
 fn names_in(tree: &Direct, directory: &str) -> Vec<String> {
     let listed = tree.list(directory).unwrap().into_iter();
     listed.map(|(name, _)| name).collect()
+}
+
+#[test]
+fn hidden_directories_are_not_there_and_do_not_count() {
+    let mut hidden = Hidden::default();
+    for name in ["players", "years", "headers.tsv"] {
+        hidden.add(name).unwrap();
+    }
+    let path = common::fixture("cbh/sample/sample.cbh");
+    let database = Database::open(&path, &DatabaseOptions::default()).unwrap();
+    let volume = DatabaseVolume::new(database, "").hiding(hidden);
+    let [shown, all] = [
+        Direct(Vfs::new(Box::new(volume), &Options::default())),
+        tree_of(&path),
+    ];
+    let mut expected = names_in(&all, "");
+    expected.retain(|name| !["players", "years", "headers.tsv"].contains(&name.as_str()));
+    assert_eq!(names_in(&shown, ""), expected);
+    for name in ["players", "years", "headers.tsv"] {
+        assert!(all.attr(name).is_ok(), "{name}");
+        assert_eq!(shown.attr(name).unwrap_err(), libc::ENOENT);
+    }
+    // Three links fewer: two players and a year; the root has two directories fewer.
+    let links = |tree: &Direct, path: &str| tree.attr(path).unwrap().links;
+    assert_eq!(
+        links(&shown, "games/000001.pgn") + 3,
+        links(&all, "games/000001.pgn")
+    );
+    assert_eq!(links(&shown, "") + 2, links(&all, ""));
+    assert_eq!(
+        shown.read("pgn/all.pgn").unwrap(),
+        all.read("pgn/all.pgn").unwrap()
+    );
 }
 
 #[test]

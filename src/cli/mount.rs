@@ -19,7 +19,9 @@ use crate::archive::{self, BlockCache};
 use crate::cbh::{self, CodePage};
 use crate::fuse::{self, Mount, Mounted, Outcome, Stopper, mount_at};
 use crate::vfs::book::{GamesOptions, SourceMap};
-use crate::vfs::{self, BookOptions, BookSource, DatabaseSource, Folder, Messages, Vfs, Writer};
+use crate::vfs::{
+    self, BookOptions, BookSource, DatabaseSource, Folder, Hidden, Messages, Vfs, Writer,
+};
 
 /// So much of the memory of caches is for blocks of archives.
 const BLOCKS_SHARE: usize = 8;
@@ -34,7 +36,7 @@ Options of -o: ro, rw (by itself a mount can be written where the base can),
 allow_other, allow_root, auto_unmount, nonempty, uid=N, gid=N, cache_size=SIZE,
 scratch_size=SIZE, codepage=PAGE, password_file=FILE, clean, drop_foreign_tags,
 export_limit=N,
-source_map=FROM=TO, readdirplus=auto|on|off, fsname=NAME, xattr (games have
+hide=DIRECTORY,DIRECTORY (of the root, as hide=pgn,years), source_map=FROM=TO, readdirplus=auto|on|off, fsname=NAME, xattr (games have
 extended attributes user.cbh.white and so on), and those of mount(8). A comma
 in a value is written \\, and a backslash before a comma or another one \\\\.
 
@@ -221,7 +223,7 @@ fn serve(args: &Args, messages: Arc<Messages>) -> Result<(), Failure> {
     }
     let (shown, vfs) = open(
         &source,
-        (reading, is_clean),
+        (reading, is_clean, options.hidden),
         (books, writer, archives),
         &vfs_options,
     )?;
@@ -269,7 +271,7 @@ fn book_options(args: &Args, options: &MountOptions) -> BookOptions {
 /// book that was named, or of a directory of bases.
 fn open(
     source: &Path,
-    (reading, is_clean): (cbh::Options, bool),
+    (reading, is_clean, hidden): (cbh::Options, bool, Hidden),
     (books, writer, archives): (BookOptions, Option<Writer>, archive::Options),
     options: &vfs::Options,
 ) -> Result<(PathBuf, Vfs), Failure> {
@@ -277,7 +279,7 @@ fn open(
         allow_many_files();
         let folder = Folder::new(source, reading, places::cache());
         let folder = folder.with_books(books).with_archives(archives);
-        let folder = folder.written_by(writer).clean(is_clean);
+        let folder = folder.written_by(writer).clean(is_clean).hiding(hidden);
         let vfs = Vfs::shelf(folder, options).map_err(Failure::new)?;
         if !vfs.has_bases() {
             log::warn!(
@@ -299,7 +301,8 @@ fn open(
     let base = base
         .with_archives(archives)
         .written_by(writer)
-        .clean(is_clean);
+        .clean(is_clean)
+        .hiding(hidden);
     let vfs = Vfs::open(Box::new(base), options).map_err(Failure::new)?;
     Ok((headers, vfs))
 }
@@ -366,6 +369,7 @@ fn told_options(args: &Args, options: &MountOptions) -> Vec<String> {
     let scratch = args.scratch_size.or(options.scratch_bytes);
     let name = options.source_name.as_deref();
     let drops = args.drop_foreign_tags || options.drops_foreign_tags;
+    let hidden = options.hidden.names().map(|name| format!("hide={name}"));
     let told = [
         page.map(|page| format!("codepage={}", page.name())),
         (args.clean || options.is_clean).then(|| "clean".to_owned()),
@@ -373,7 +377,7 @@ fn told_options(args: &Args, options: &MountOptions) -> Vec<String> {
         scratch.map(|bytes| format!("scratch_size={bytes}")),
         name.map(|name| format!("fsname={name}")),
     ];
-    told.into_iter().flatten().collect()
+    told.into_iter().flatten().chain(hidden).collect()
 }
 
 fn watch_signals(signals: SigSet, stopper: &Stopper) {

@@ -6,6 +6,7 @@ use fuser::MountOption;
 
 use crate::cbh::CodePage;
 use crate::fuse::{Audience, ReadDirPlus};
+use crate::vfs::Hidden;
 use crate::vfs::book::SourceMap;
 
 /// Standard options that mean nothing here, or are handled by mount(8).
@@ -75,6 +76,7 @@ pub(super) struct MountOptions {
     pub(super) scratch_bytes: Option<usize>,
     pub(super) drops_foreign_tags: bool,
     pub(super) is_clean: bool,
+    pub(super) hidden: Hidden,
     pub(super) uid: Option<u32>,
     pub(super) gid: Option<u32>,
     pub(super) cache_bytes: Option<usize>,
@@ -96,8 +98,14 @@ impl MountOptions {
     pub(super) fn parse(lists: &[String]) -> Result<MountOptions, String> {
         let mut options = MountOptions::default();
         for list in lists {
+            // Names that follow those of `hide=`, which are no options.
+            let mut is_hiding = false;
             for option in split(list) {
-                options.add(&option)?;
+                is_hiding =
+                    option.starts_with("hide=") || is_hiding && options.hidden.add(&option).is_ok();
+                if !is_hiding || option.contains('=') {
+                    options.add(&option)?;
+                }
             }
         }
         if options.auto_unmount && options.access == Audience::Owner {
@@ -172,6 +180,12 @@ impl MountOptions {
             "uid" => self.uid = Some(number()?),
             "gid" => self.gid = Some(number()?),
             "password_file" => self.password_file = Some(PathBuf::from(value)),
+            "hide" => {
+                for name in value.split(',').filter(|name| !name.is_empty()) {
+                    let added = self.hidden.add(name);
+                    added.map_err(|why| format!("{key}={value}: {why}"))?;
+                }
+            }
             "fsname" => self.source_name = Some(value.to_owned()),
             "cache_size" => self.cache_bytes = Some(size()?),
             "scratch_size" => self.scratch_bytes = Some(size()?),
@@ -316,6 +330,32 @@ mod tests {
             ("source_map=/only", "source_map=/only: not FROM=TO"),
             ("readdirplus=maybe", "readdirplus=maybe: not auto"),
             ("auto_unmount", "auto_unmount needs allow_other"),
+        ] {
+            let error = parse(list).unwrap_err();
+            assert!(error.starts_with(expected), "{list}: {error}");
+        }
+    }
+
+    #[test]
+    fn directories_are_hidden_by_name_several_at_once() {
+        let hidden = |list: &str| {
+            let options = parse(list).unwrap();
+            (options.hidden.names().collect::<Vec<_>>(), options.writing)
+        };
+        let three = vec!["games", "years", "pgn"];
+        assert_eq!(
+            hidden("hide=pgn,games,years,ro"),
+            (three.clone(), Writing::Off)
+        );
+        assert_eq!(
+            hidden(r"ro,hide=pgn\,games,hide=years"),
+            (three, Writing::Off)
+        );
+        assert_eq!(hidden("ro").0, Vec::<&str>::new());
+        for (list, expected) in [
+            ("hide=book", "hide=book: \"book\" is none of games, players"),
+            ("hide=pgn,book", "unknown mount option \"book\""),
+            ("pgn,hide=games", "unknown mount option \"pgn\""),
         ] {
             let error = parse(list).unwrap_err();
             assert!(error.starts_with(expected), "{list}: {error}");

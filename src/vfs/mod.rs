@@ -56,7 +56,7 @@ pub use about::{Messages, Mounting};
 pub use background::Background;
 pub use book::{BookOptions, BookSource, BookVolume};
 use cache::TextCache;
-pub use database::{DatabaseSource, DatabaseVolume, Folder, Writer};
+pub use database::{DatabaseSource, DatabaseVolume, Folder, Hidden, Writer};
 pub use editor::{Editor, Refusal, Role, Saved, Touched};
 pub use error::Error;
 pub use names::{format_game, parse_game};

@@ -5,30 +5,15 @@ use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
 use super::change::{delete, error_of_store, refusal};
-use super::directory::Directory;
-use super::{DatabaseVolume, GAME, game_id, is_in};
-use crate::cbh::{Entry, GameId, Group, RecordKind};
+use super::directories::{Deleted, Entities, Games, LENIENT, row_of};
+use super::groups::group_of;
+use super::{DatabaseVolume, game_id};
+use crate::cbh::{Entry, GameId, RecordKind};
 use crate::game::Game;
 use crate::import::Input;
 use crate::pgn;
 use crate::vfs::editor::{Editor, Refusal, Role, Saved};
-use crate::vfs::{Error, Ino, names};
-
-/// What the names of files end in that programs have not finished.
-const UNFINISHED: [&str; 12] = [
-    "~",
-    "#",
-    ".tmp",
-    ".temp",
-    ".part",
-    ".partial",
-    ".crdownload",
-    ".download",
-    ".swp",
-    ".swo",
-    ".swx",
-    ".bak",
-];
+use crate::vfs::{Error, Ino};
 
 impl DatabaseVolume {
     /// The record of this number, whatever it is.
@@ -36,43 +21,6 @@ impl DatabaseVolume {
         let mut entries = Vec::with_capacity(1);
         self.base.entries(id, 1, &mut entries).ok()?;
         entries.first().copied()
-    }
-
-    /// What a name in `games/` means.
-    fn role_in_games(&self, name: &[u8]) -> Role {
-        let Some(id) = names::parse_game(name) else {
-            return if names::is_pgn(name) {
-                Role::New
-            } else {
-                Role::Scratch
-            };
-        };
-        let ino = Ino::new(GAME, id.0);
-        match self.any_entry(id) {
-            Some(entry) if is_in(Directory::Games, &entry) => Role::File(ino),
-            Some(entry) if entry.kind == RecordKind::Game => Role::Deleted(ino),
-            None if id.0 == self.base.last_id().saturating_add(1) => Role::New,
-            _ => Role::Refused,
-        }
-    }
-
-    /// What a name among the games of a group means.
-    fn role_in_group(&self, group: Group, name: &[u8]) -> Role {
-        let Some(id) = names::parse_game(name) else {
-            return Role::Scratch;
-        };
-        let ino = Ino::new(GAME, id.0);
-        let games = self.groups.games(self.base.as_ref(), group);
-        if games.is_ok_and(|games| games.contains(id)) {
-            return Role::File(ino);
-        }
-        let summary = self.base.summary(id);
-        let is_deleted = summary.is_ok_and(|game| game.is_deleted && group.has(&game));
-        if is_deleted {
-            Role::Deleted(ino)
-        } else {
-            Role::Refused
-        }
     }
 
     /// The game that a text is, as it is to be stored.
@@ -113,26 +61,24 @@ impl DatabaseVolume {
 
 impl Editor for DatabaseVolume {
     fn role(&self, directory: Ino, name: &[u8]) -> Role {
-        match Directory::of(directory) {
-            Some(Directory::Games) => self.role_in_games(name),
-            Some(Directory::Group(group)) => self.role_in_group(group, name),
-            Some(Directory::Import | Directory::Lenient) if is_unfinished(name) => Role::Scratch,
-            Some(Directory::Import | Directory::Lenient) => Role::Import,
-            _ => Role::Refused,
+        match (group_of(directory), row_of(directory)) {
+            (Some(group), _) => self.role_in_group(group, name),
+            (None, Some(row)) => row.view.role(self, directory, name),
+            (None, None) => Role::Refused,
         }
     }
 
     fn is_editable(&self, file: Ino) -> bool {
         let entry = game_id(file).ok().and_then(|id| self.any_entry(id));
-        entry.is_some_and(|entry| is_in(Directory::Games, &entry))
+        entry.is_some_and(|entry| Games::lists(&entry))
     }
 
     fn deletes_in(&self, directory: Ino) -> bool {
-        Directory::of(directory) == Some(Directory::Games)
+        directory == Games::NUMBER
     }
 
     fn lists_deleted(&self, directory: Ino) -> bool {
-        Directory::of(directory) == Some(Directory::Deleted)
+        directory == Deleted::NUMBER
     }
 
     fn replace(&self, file: Ino, text: &[u8], earlier: &[Ino]) -> Result<Saved, Refusal> {
@@ -165,7 +111,7 @@ impl Editor for DatabaseVolume {
     }
 
     fn skips_bad(&self, directory: Ino) -> bool {
-        Directory::of(directory) == Some(Directory::Lenient)
+        directory == LENIENT
     }
 
     fn set_deleted(&self, file: Ino, is_deleted: bool) -> Result<Saved, Refusal> {
@@ -177,9 +123,9 @@ impl Editor for DatabaseVolume {
     }
 
     fn rename(&self, directory: Ino, from: &[u8], to: &[u8]) -> Result<Saved, Refusal> {
-        match Directory::of(directory) {
-            Some(Directory::Entities(kind)) => self.rename_entity(kind, from, to),
-            _ => Err(Error::NotPermitted.into()),
+        match Entities::kind_of(directory) {
+            Some(kind) => self.rename_entity(kind, from, to),
+            None => Err(Error::NotPermitted.into()),
         }
     }
 
@@ -207,14 +153,4 @@ pub(super) fn in_words(error: &pgn::Error) -> Refusal {
         "line {}, column {}: {}; expected {}",
         error.line, error.column, error.found, error.expected
     ))
-}
-
-/// Whether a program will give the file another name when it is finished.
-fn is_unfinished(name: &[u8]) -> bool {
-    let lower = name.to_ascii_lowercase();
-    let mut ends = UNFINISHED.iter();
-    name.starts_with(b".")
-        || name.starts_with(b"#")
-        || name == b"4913"
-        || ends.any(|end| lower.ends_with(end.as_bytes()))
 }

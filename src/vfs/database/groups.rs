@@ -1,18 +1,20 @@
 //! Which games have something in common, and what it is called.
 
+use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock};
 
-use super::directory::Directory;
+use super::directories::{Eco, Entities, Games, Hidden, YEARS, Years};
 use super::file_names::FileNames;
+use super::{DatabaseVolume, GAME};
 use crate::base::Base;
-use crate::cbh::{
-    Changes, Crossref, EntityId, EntityKind, EntityNames, GameId, Group, Grouping, Summary,
-};
-use crate::vfs::Error;
+use crate::cbh::{Changes, Crossref, EntityId, EntityKind, EntityNames, GameId, Group, Summary};
+use crate::game;
+use crate::vfs::volume::{DirEntry, Ino, Listing, Node};
+use crate::vfs::{Error, Role, names};
 
 /// The entities of one kind, with their names.
 #[derive(Debug)]
-struct Entities {
+struct NamedEntities {
     names: Arc<EntityNames>,
     /// Only listing and look-up want them.
     file_names: OnceLock<FileNames>,
@@ -22,20 +24,20 @@ struct Entities {
 /// asked.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
-    entities: [OnceLock<Arc<Entities>>; EntityKind::ALL.len()],
+    entities: [OnceLock<Arc<NamedEntities>>; EntityKind::ALL.len()],
 }
 
 impl Groups {
     /// The entities of a kind. If their file cannot be read there are none:
     /// the games are not to be lost for that.
-    fn entities(&self, base: &dyn Base, kind: EntityKind) -> Option<&Entities> {
+    fn entities(&self, base: &dyn Base, kind: EntityKind) -> Option<&NamedEntities> {
         let entities = self.entities.get(kind as usize)?;
         Some(entities.get_or_init(|| {
             let names = base.entity_names(kind).unwrap_or_else(|error| {
                 log::error!("{error}");
                 Arc::default()
             });
-            Arc::new(Entities {
+            Arc::new(NamedEntities {
                 names,
                 file_names: OnceLock::new(),
             })
@@ -73,32 +75,40 @@ impl Groups {
             .is_some_and(|entities| entities.names.contains(id))
     }
 
-    /// In how many directories a game is listed.
-    pub(super) fn count_listings(&self, base: &dyn Base, game: &Summary) -> u32 {
-        // One for games/ or deleted/.
+    /// In how many directories a game is listed, but for those that are
+    /// hidden; one at least.
+    pub(super) fn count_listings(&self, base: &dyn Base, game: &Summary, hidden: Hidden) -> u32 {
+        // In `deleted/`.
         if game.is_deleted {
             return 1;
         }
-        let has = |kind, id: Option<EntityId>| {
-            u32::from(id.is_some_and(|id| self.has_entity(base, kind, id)))
+        let is_shown = |name| u32::from(!hidden.has(name));
+        let has = |name, kind, id: Option<EntityId>| {
+            let is_there = id.is_some_and(|id| self.has_entity(base, kind, id));
+            is_shown(name) * u32::from(is_there)
         };
         let other =
             |first: Option<EntityId>, second: Option<EntityId>| second.filter(|_| second != first);
         let second_player = other(Some(game.white), Some(game.black));
-        let entities = has(EntityKind::Player, Some(game.white))
-            + has(EntityKind::Player, second_player)
-            + has(EntityKind::Tournament, Some(game.tournament))
-            + has(EntityKind::Annotator, Some(game.annotator))
-            + has(EntityKind::Source, Some(game.source))
-            + has(EntityKind::Team, game.white_team)
-            + has(EntityKind::Team, other(game.white_team, game.black_team));
+        let entities = has("players", EntityKind::Player, Some(game.white))
+            + has("players", EntityKind::Player, second_player)
+            + has("tournaments", EntityKind::Tournament, Some(game.tournament))
+            + has("annotators", EntityKind::Annotator, Some(game.annotator))
+            + has("sources", EntityKind::Source, Some(game.source))
+            + has("teams", EntityKind::Team, game.white_team)
+            + has(
+                "teams",
+                EntityKind::Team,
+                other(game.white_team, game.black_team),
+            );
         // Every game has an opening and a year, be it none and unknown.
-        1 + entities + 2
+        let all = is_shown("games") + is_shown("eco") + is_shown("years") + entities;
+        all.max(1)
     }
 
     /// The games of `group`, ascending. None if what they have in common is
     /// not there.
-    pub(super) fn games(&self, base: &dyn Base, group: Group) -> Result<Games, Error> {
+    pub(super) fn games(&self, base: &dyn Base, group: Group) -> Result<GamesOf, Error> {
         let is_there = match group {
             Group::Entity(kind, id) => self.has_entity(base, kind, id),
             Group::Eco(_) | Group::Year(_) => true,
@@ -108,40 +118,140 @@ impl Groups {
         } else {
             None
         };
-        Ok(Games { crossref, group })
+        Ok(GamesOf { crossref, group })
     }
+}
 
-    /// Whether there is such a directory: one that a grouping has a game for.
-    pub(super) fn has_directory(
-        &self,
-        base: &dyn Base,
-        directory: Directory,
-    ) -> Result<bool, Error> {
-        match directory {
-            Directory::Group(group) => Ok(!self.games(base, group)?.is_empty()),
-            Directory::EcoLetter(_) => {
-                let crossref = base.crossref(Grouping::Eco)?;
-                Ok(has_code(&crossref, directory))
-            }
-            _ => Ok(true),
+/// The kinds of numbers that directories of groups have: of the first kind of
+/// entity, the others follow; of opening codes; of years.
+const FIRST_ENTITY: u8 = 2;
+const ECO_CODE: u8 = 8;
+const YEAR: u8 = 9;
+
+/// The group whose directory has this number; whether it has games is not
+/// asked.
+pub(super) fn group_of(ino: Ino) -> Option<Group> {
+    let short = u16::try_from(ino.index()).ok();
+    match ino.kind() {
+        ECO_CODE => Some(Group::Eco(match short? {
+            game::Eco::COUNT => None,
+            code => Some(game::Eco::new(code, 0)?),
+        })),
+        YEAR => Some(Group::Year(short.filter(|year| *year < YEARS)?)),
+        kind => {
+            let place = usize::from(kind.checked_sub(FIRST_ENTITY)?);
+            let kind = EntityKind::ALL.get(place).copied()?;
+            Some(Group::Entity(kind, EntityId(ino.index())))
         }
     }
 }
 
-/// Whether a letter of the opening codes has games.
-fn has_code(crossref: &Crossref, letter: Directory) -> bool {
-    let mut codes = letter.children().into_iter();
-    codes.any(|(_, code)| matches!(code, Directory::Group(group) if !crossref.is_empty(group)))
+/// The number of a group's directory.
+pub(super) fn number_of(group: Group) -> Ino {
+    match group {
+        Group::Entity(kind, id) => Ino::new(FIRST_ENTITY + kind as u8, id.0),
+        Group::Eco(eco) => {
+            let code = eco.map_or(game::Eco::COUNT, game::Eco::index);
+            Ino::new(ECO_CODE, u32::from(code))
+        }
+        Group::Year(year) => Ino::new(YEAR, u32::from(year)),
+    }
+}
+
+/// The directory that a group's lies in.
+pub(super) fn parent_of(group: Group) -> Ino {
+    match group {
+        Group::Entity(kind, _) => Entities(kind).number(),
+        Group::Eco(code) => Eco::parent_of(code),
+        Group::Year(_) => Years::NUMBER,
+    }
+}
+
+/// Writes the name that the directory of a code or a year has; those of
+/// entities have the names of the base. `name` is replaced.
+pub(super) fn format_name(group: Group, name: &mut String) {
+    name.clear();
+    // Writing to a string does not fail.
+    let _ = match group {
+        Group::Eco(Some(eco)) => write!(name, "{eco}"),
+        Group::Eco(None) => write!(name, "none"),
+        Group::Year(0) => write!(name, "unknown"),
+        Group::Year(year) => write!(name, "{year:04}"),
+        Group::Entity(..) => Ok(()),
+    };
+}
+
+impl DatabaseVolume {
+    /// Whether a group has games.
+    pub(super) fn has_games(&self, group: Group) -> Result<bool, Error> {
+        Ok(!self.groups.games(self.base.as_ref(), group)?.is_empty())
+    }
+
+    /// The directory of a group, if that has games.
+    pub(super) fn group_node(&self, group: Group) -> Result<Node, Error> {
+        if !self.has_games(group)? {
+            return Err(Error::NotFound);
+        }
+        Ok(self.directory_node(number_of(group), 2))
+    }
+
+    /// The game of this name, if it is in the group.
+    pub(super) fn lookup_in_group(&self, group: Group, name: &[u8]) -> Result<Node, Error> {
+        let games = self.groups.games(self.base.as_ref(), group)?;
+        let id = names::parse_game(name).filter(|id| games.contains(*id));
+        self.game(id.ok_or(Error::NotFound)?, Games::lists)
+    }
+
+    /// Lists codes or years that have games, with their cookies.
+    pub(super) fn list_groups(
+        &self,
+        groups: impl IntoIterator<Item = (u64, Group)>,
+        after: u64,
+        listing: &mut Listing<'_>,
+    ) -> Result<(), Error> {
+        let mut name = String::new();
+        let groups = groups.into_iter();
+        for (cookie, group) in groups.filter(|(cookie, _)| *cookie > after) {
+            if !self.has_games(group)? {
+                continue;
+            }
+            format_name(group, &mut name);
+            let (name, node) = (&name, self.directory_node(number_of(group), 2));
+            if !listing(&DirEntry { name, node, cookie }) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// What a name among the games of a group means for one who would write.
+    pub(super) fn role_in_group(&self, group: Group, name: &[u8]) -> Role {
+        let Some(id) = names::parse_game(name) else {
+            return Role::Scratch;
+        };
+        let ino = Ino::new(GAME, id.0);
+        let games = self.groups.games(self.base.as_ref(), group);
+        if games.is_ok_and(|games| games.contains(id)) {
+            return Role::File(ino);
+        }
+        let summary = self.base.summary(id);
+        let is_deleted = summary.is_ok_and(|game| game.is_deleted && group.has(&game));
+        if is_deleted {
+            Role::Deleted(ino)
+        } else {
+            Role::Refused
+        }
+    }
 }
 
 /// The games of one group.
 #[derive(Debug)]
-pub(super) struct Games {
+pub(super) struct GamesOf {
     crossref: Option<Arc<Crossref>>,
     group: Group,
 }
 
-impl Games {
+impl GamesOf {
     /// Those with a higher number than `id`, ascending.
     pub(super) fn after(&self, id: GameId) -> impl Iterator<Item = GameId> {
         let crossref = self.crossref.iter();

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::DatabaseVolume;
 use super::change::error_of_store;
 use super::saving::Saving;
+use super::{DatabaseVolume, Hidden};
 use crate::archive;
 use crate::base::{self, Base, Family};
 use crate::cbh::{self, Database, Error, FileKind, Options};
@@ -44,6 +44,7 @@ pub struct DatabaseSource {
     /// How it is read if it is an archive.
     archives: archive::Options,
     is_clean: bool,
+    hidden: Hidden,
     known: Mutex<Known>,
 }
 
@@ -147,6 +148,7 @@ impl DatabaseSource {
             writer: None,
             archives: archive::Options::default(),
             is_clean: false,
+            hidden: Hidden::default(),
             known: Mutex::default(),
         }
     }
@@ -168,6 +170,13 @@ impl DatabaseSource {
     #[must_use]
     pub fn clean(mut self, is_clean: bool) -> DatabaseSource {
         self.is_clean = is_clean;
+        self
+    }
+
+    /// The same without these directories.
+    #[must_use]
+    pub fn hiding(mut self, hidden: Hidden) -> DatabaseSource {
+        self.hidden = hidden;
         self
     }
 
@@ -375,6 +384,7 @@ impl Source for DatabaseSource {
         for defect in volume.base.defects() {
             log::warn!("{}: {defect}", self.path.display());
         }
+        let volume = volume.hiding(self.hidden);
         Ok(Box::new(if self.is_clean {
             volume.clean()
         } else {
@@ -512,6 +522,7 @@ pub struct Folder {
     writer: Option<Writer>,
     archives: archive::Options,
     is_clean: bool,
+    hidden: Hidden,
     relisting: Mutex<Relisting>,
 }
 
@@ -538,6 +549,7 @@ impl Folder {
             writer: None,
             archives: archive::Options::default(),
             is_clean: false,
+            hidden: Hidden::default(),
             relisting: Mutex::default(),
         }
     }
@@ -553,6 +565,13 @@ impl Folder {
     #[must_use]
     pub fn clean(mut self, is_clean: bool) -> Folder {
         self.is_clean = is_clean;
+        self
+    }
+
+    /// The same without these directories.
+    #[must_use]
+    pub fn hiding(mut self, hidden: Hidden) -> Folder {
+        self.hidden = hidden;
         self
     }
 
@@ -617,7 +636,8 @@ impl Folder {
         }
         let base = DatabaseSource::new(path, self.options, self.caches.clone());
         let base = base.with_archives(self.archives.clone());
-        Box::new(base.written_by(self.writer.clone()).clean(self.is_clean))
+        let base = base.written_by(self.writer.clone()).clean(self.is_clean);
+        Box::new(base.hiding(self.hidden))
     }
 }
 

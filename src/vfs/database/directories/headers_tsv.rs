@@ -8,21 +8,68 @@
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::columns::{Names, append_names};
+use super::super::DatabaseVolume;
+use super::super::columns::{Names, append_names};
+use super::Directory;
 use crate::base::Base;
 use crate::cbh::{GameId, Summary};
 use crate::vfs::Error;
-
-/// Its name in the root.
-pub(super) const NAME: &str = "headers.tsv";
+use crate::vfs::volume::{Ino, Listing, Node, NodeKind, Size};
 
 /// Records between two places that are kept. Their lines are about 30 KiB: a
 /// reader of 128 KiB has an eighth made in vain at each end of what it reads.
 const BLOCK: u32 = 256;
 
-/// The file.
+/// `headers.tsv`, as something in the root.
+#[derive(Debug)]
+pub(super) struct Table;
+
+impl Directory for Table {
+    fn node(&self, base: &DatabaseVolume, ino: Ino) -> Result<Node, Error> {
+        let size = base.headers_tsv.known_size();
+        Ok(Node {
+            ino,
+            kind: NodeKind::File(size.map_or(Size::Asked, Size::Known)),
+            links: 1,
+            modified: base.modified(),
+        })
+    }
+
+    fn parent(&self, _: Ino) -> Result<Ino, Error> {
+        Err(Error::NotADirectory)
+    }
+
+    fn lookup(&self, _: &DatabaseVolume, _: Ino, _: &[u8]) -> Result<Node, Error> {
+        Err(Error::NotADirectory)
+    }
+
+    fn list(&self, _: &DatabaseVolume, _: Ino, _: u64, _: &mut Listing<'_>) -> Result<(), Error> {
+        Err(Error::NotADirectory)
+    }
+
+    fn size(&self, base: &DatabaseVolume, _: Ino) -> Result<u64, Error> {
+        let size = base.headers_tsv.size(base.base.as_ref());
+        base.ensure_present()?;
+        size
+    }
+
+    fn read(
+        &self,
+        base: &DatabaseVolume,
+        _: Ino,
+        (offset, length): (u64, u32),
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let file = &base.headers_tsv;
+        let read = file.read(base.base.as_ref(), offset, length, bytes);
+        base.ensure_present()?;
+        read
+    }
+}
+
+/// The file of one state of a base.
 #[derive(Debug, Default)]
-pub(super) struct HeadersTsv {
+pub(in super::super) struct HeadersTsv {
     /// Where each block begins; the last one is where the file ends. The line
     /// of names belongs to the first block.
     places: OnceLock<Vec<u64>>,
@@ -31,8 +78,10 @@ pub(super) struct HeadersTsv {
 }
 
 impl HeadersTsv {
+    pub(in super::super) const NUMBER: Ino = Ino(64);
+
     /// How many bytes there are, if that is known already.
-    pub(super) fn known_size(&self) -> Option<u64> {
+    fn known_size(&self) -> Option<u64> {
         self.places.get().and_then(|places| places.last().copied())
     }
 
@@ -41,7 +90,7 @@ impl HeadersTsv {
     /// # Errors
     ///
     /// [`Error::Damaged`] if a record or name cannot be read.
-    pub(super) fn size(&self, base: &dyn Base) -> Result<u64, Error> {
+    fn size(&self, base: &dyn Base) -> Result<u64, Error> {
         Ok(self.places(base)?.last().copied().unwrap_or(0))
     }
 
@@ -52,7 +101,7 @@ impl HeadersTsv {
     ///
     /// [`Error::Damaged`] if a record or name cannot be read, or is another
     /// than before.
-    pub(super) fn read(
+    fn read(
         &self,
         base: &dyn Base,
         offset: u64,
@@ -77,9 +126,9 @@ impl HeadersTsv {
             let before = bytes.len();
             lines.append_block(block, bytes)?;
             if (bytes.len() - before) as u64 != to - from {
-                return Err(Error::Damaged(format!(
-                    "{NAME}: the headers have changed since it was measured"
-                )));
+                return Err(Error::Damaged(
+                    "headers.tsv: the headers have changed since it was measured".to_owned(),
+                ));
             }
         }
         let from = places.get(first).copied().unwrap_or(0);
