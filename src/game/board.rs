@@ -1,21 +1,30 @@
 //! Which piece stands where.
 
-use shakmaty::{Bitboard, ByColor, ByRole, Color, Piece, Role, Square, attacks};
+use shakmaty::{Bitboard, ByColor, ByRole, Color, Piece, Role, Square};
 
-/// The pieces on the board: a set of squares for each kind and each side.
+use super::attacks::{between, king_attacks, knight_attacks, on_empty_board, pawn_attacks};
+
+/// The pieces on the board: a set of squares for each kind and each side, and
+/// the kind on each square.
 ///
-/// shakmaty's board looks up what stands on a square before it changes it.
-/// Who plays a move knows that already.
+/// shakmaty's board looks for the set that a square is in. Here that is one
+/// look, and who plays a move knows it already.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Board {
     by_role: ByRole<Bitboard>,
     by_color: ByColor<Bitboard>,
+    roles: [Option<Role>; 64],
 }
 
 impl From<shakmaty::Board> for Board {
     fn from(board: shakmaty::Board) -> Board {
+        let roles = Square::ALL.map(|square| board.role_at(square));
         let (by_role, by_color) = board.into_bitboards();
-        Board { by_role, by_color }
+        Board {
+            by_role,
+            by_color,
+            roles,
+        }
     }
 }
 
@@ -60,9 +69,9 @@ impl Board {
 
     /// The kind of the piece on `square`.
     #[inline]
+    #[expect(clippy::indexing_slicing, reason = "squares are numbered below 64")]
     pub fn role_at(&self, square: Square) -> Option<Role> {
-        let is_there = |role: &Role| self.by_role(*role).contains(square);
-        Role::ALL.into_iter().find(is_there)
+        self.roles[square as usize & 63]
     }
 
     /// The piece on `square`.
@@ -71,9 +80,23 @@ impl Board {
         Some(self.role_at(square)?.of(color))
     }
 
+    /// The queens, rooks and bishops of a side that would attack `square` if
+    /// nothing else stood on the board.
+    #[inline]
+    pub(super) fn aimed_at(&self, square: Square, attacker: Color) -> Bitboard {
+        let ByRole {
+            bishop,
+            rook,
+            queen,
+            ..
+        } = self.by_role;
+        let straight = on_empty_board(Role::Rook, square) & (rook | queen);
+        let diagonal = on_empty_board(Role::Bishop, square) & (bishop | queen);
+        self.by_color(attacker) & (straight | diagonal)
+    }
+
     /// The pieces of `attacker` that would attack `square` if the `occupied`
     /// squares were.
-    #[inline]
     pub(super) fn attacks_to(
         &self,
         square: Square,
@@ -81,28 +104,58 @@ impl Board {
         occupied: Bitboard,
     ) -> Bitboard {
         let ByRole {
-            pawn,
-            knight,
-            bishop,
-            rook,
-            queen,
-            king,
+            pawn, knight, king, ..
         } = self.by_role;
-        self.by_color(attacker)
-            & ((attacks::rook_attacks(square, occupied) & (rook | queen))
-                | (attacks::bishop_attacks(square, occupied) & (bishop | queen))
-                | (attacks::knight_attacks(square) & knight)
-                | (attacks::king_attacks(square) & king)
-                | (attacks::pawn_attacks(!attacker, square) & pawn))
+        let steps = (knight_attacks(square) & knight)
+            | (king_attacks(square) & king)
+            | (pawn_attacks(!attacker, square) & pawn);
+        let aimed = self.aimed_at(square, attacker);
+        (steps & self.by_color(attacker)) | with_free_way(aimed, square, occupied)
     }
 
-    /// Puts the piece on an empty square, or takes it off the square where it
-    /// stands.
+    /// Puts a piece on an empty square.
     #[inline]
-    pub(super) fn toggle(&mut self, piece: Piece, square: Square) {
+    pub(super) fn put(&mut self, piece: Piece, square: Square) {
+        self.toggle(piece, square);
+        self.set(square, Some(piece.role));
+    }
+
+    /// Takes a piece off the square where it stands.
+    #[inline]
+    pub(super) fn remove(&mut self, piece: Piece, square: Square) {
+        self.toggle(piece, square);
+        self.set(square, None);
+    }
+
+    /// Moves a piece to an empty square.
+    #[inline]
+    pub(super) fn relocate(&mut self, piece: Piece, from: Square, to: Square) {
+        let both = Bitboard::from_square(from).with(to);
+        self.by_role.get_mut(piece.role).toggle(both);
+        self.by_color.get_mut(piece.color).toggle(both);
+        self.set(from, None);
+        self.set(to, Some(piece.role));
+    }
+
+    #[inline]
+    fn toggle(&mut self, piece: Piece, square: Square) {
         self.by_role.get_mut(piece.role).toggle(square);
         self.by_color.get_mut(piece.color).toggle(square);
     }
+
+    #[inline]
+    #[expect(clippy::indexing_slicing, reason = "squares are numbered below 64")]
+    fn set(&mut self, square: Square, role: Option<Role>) {
+        self.roles[square as usize & 63] = role;
+    }
+}
+
+/// Those of `pieces` from which the way to `square` is free of the `occupied`
+/// squares.
+#[inline]
+pub(super) fn with_free_way(pieces: Bitboard, square: Square, occupied: Bitboard) -> Bitboard {
+    let is_free = |from: &Square| (between(*from, square) & occupied).is_empty();
+    pieces.into_iter().filter(is_free).collect()
 }
 
 #[cfg(test)]
@@ -120,12 +173,12 @@ mod tests {
     }
 
     #[test]
-    fn a_toggled_piece_comes_and_goes() {
+    fn a_piece_comes_and_goes() {
         let usual = Board::from(shakmaty::Board::new());
         let mut board = usual.clone();
-        board.toggle(Color::White.queen(), Square::E4);
+        board.put(Color::White.queen(), Square::E4);
         assert_eq!(board.piece_at(Square::E4), Some(Color::White.queen()));
-        board.toggle(Color::White.queen(), Square::E4);
+        board.remove(Color::White.queen(), Square::E4);
         assert_eq!(board, usual);
     }
 }

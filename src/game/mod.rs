@@ -14,6 +14,7 @@
 //! ply, and it asks [`Position`] first.
 
 mod annotation;
+mod attacks;
 mod board;
 mod date;
 mod defect;

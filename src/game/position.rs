@@ -8,29 +8,31 @@
 //! which is five times as fast, and `tests` hold the answers against
 //! shakmaty's.
 
+use std::sync::LazyLock;
+
 use shakmaty::{
     Bitboard, Castles, CastlingMode, CastlingSide, Chess, Color, EnPassantMode, Move,
     Position as _, PositionError, Rank, Role, Setup, Square,
 };
 
-use super::mover::{Mover, Step};
+use super::attacks::{between, on_empty_board, pawn_attacks};
 use super::{Board, San};
 
 /// A position, regular or not.
 #[derive(Clone, Debug)]
 pub struct Position {
-    board: Board,
+    pub(super) board: Board,
     /// The rooks that may still castle.
-    castling_rights: Bitboard,
-    castling_mode: CastlingMode,
-    turn: Color,
+    pub(super) castling_rights: Bitboard,
+    pub(super) castling_mode: CastlingMode,
+    pub(super) turn: Color,
     /// The square behind a pawn that has just made its double step.
-    en_passant_square: Option<Square>,
+    pub(super) en_passant_square: Option<Square>,
     /// Whether shakmaty accepts the position. In one that it refuses, moves
     /// go by the pieces' ways and the safety of a king that is there.
-    is_regular: bool,
+    pub(super) is_regular: bool,
     /// Whether the side to move is in check.
-    in_check: bool,
+    pub(super) in_check: bool,
 }
 
 /// The rules forbid the move in this position.
@@ -39,7 +41,9 @@ pub struct IllegalMove;
 
 impl Default for Position {
     fn default() -> Position {
-        Position::of(Setup::initial(), CastlingMode::Standard, true)
+        static USUAL: LazyLock<Position> =
+            LazyLock::new(|| Position::of(Setup::initial(), CastlingMode::Standard, true));
+        USUAL.clone()
     }
 }
 
@@ -71,7 +75,7 @@ impl Position {
             is_regular,
             in_check: false,
         };
-        position.in_check = position.mover().checkers().any();
+        position.in_check = position.checkers().any();
         position
     }
 
@@ -110,7 +114,7 @@ impl Position {
     /// Whether the rules allow to take in passing.
     pub fn can_take_en_passant(&self) -> bool {
         let square = self.en_passant_square;
-        square.is_some_and(|square| self.mover().can_take_en_passant(square))
+        square.is_some_and(|square| self.can_take_in_passing(square))
     }
 
     /// The castling move of the side to move, if it has the right.
@@ -129,48 +133,135 @@ impl Position {
     /// # Errors
     ///
     /// [`IllegalMove`] if the rules forbid it; nothing has changed then.
-    #[inline]
     pub fn play(&mut self, m: Move) -> Result<San, IllegalMove> {
-        let (mut san, gives_check) = match Step::of(m) {
-            Some(step) => self.play_step(step)?,
-            None => self.play_special(m)?,
-        };
-        if self.is_regular {
-            self.in_check = gives_check;
+        match m {
+            Move::Normal {
+                role,
+                from,
+                capture,
+                to,
+                promotion,
+            } if self.board.role_at(to) == capture => match (role, promotion) {
+                (Role::Pawn, promotion) => self.play_pawn(from, to, promotion).map(|(_, san)| san),
+                (role, None) => self.play_piece(role, from, to).map(|(_, san)| san),
+                _ => Err(IllegalMove),
+            },
+            Move::Normal { .. } => Err(IllegalMove),
+            _ => self.play_special(m),
+        }
+    }
+
+    /// Plays a piece, which is no pawn; what it takes, and its notation as of
+    /// [`play`](Position::play).
+    #[expect(
+        clippy::inline_always,
+        reason = "once in the loop over the moves of a game"
+    )]
+    #[inline(always)]
+    pub(super) fn play_piece(
+        &mut self,
+        role: Role,
+        from: Square,
+        to: Square,
+    ) -> Result<(Option<Role>, San), IllegalMove> {
+        if !self.piece_may_go(role, from, to) {
+            return Err(IllegalMove);
+        }
+        let san = self.san_of_piece(role, from, to);
+        let taken = self.take(to);
+        self.board.relocate(role.of(self.turn), from, to);
+        self.castling_rights = self.castling_rights.without(from).without(to);
+        if role == Role::King {
+            self.lose_castling();
+        }
+        self.en_passant_square = None;
+        self.turn = !self.turn;
+        let gives_check = self.is_checked_by(on_empty_board(role, to), from, to);
+        Ok((taken, self.marked(san, gives_check)))
+    }
+
+    /// Plays a pawn, not in passing, as [`play_piece`](Position::play_piece).
+    #[expect(
+        clippy::inline_always,
+        reason = "once in the loop over the moves of a game"
+    )]
+    #[inline(always)]
+    pub(super) fn play_pawn(
+        &mut self,
+        from: Square,
+        to: Square,
+        promotion: Option<Role>,
+    ) -> Result<(Option<Role>, San), IllegalMove> {
+        if !self.pawn_may_go(from, to, promotion) {
+            return Err(IllegalMove);
+        }
+        let taken = self.take(to);
+        let us = self.turn;
+        let mut san = San::of_pawn(from.file(), taken.is_some(), to);
+        if let Some(role) = promotion {
+            self.board.remove(us.pawn(), from);
+            self.board.put(role.of(us), to);
+            san.push_promotion(role);
         } else {
+            self.board.relocate(us.pawn(), from, to);
+        }
+        self.castling_rights = self.castling_rights.without(to);
+        // Only a double step passes over a square.
+        self.en_passant_square = between(from, to).first();
+        self.turn = !us;
+        let reached = match promotion {
+            None => pawn_attacks(us, to),
+            Some(role) => on_empty_board(role, to),
+        };
+        let gives_check = self.is_checked_by(reached, from, to);
+        Ok((taken, self.marked(san, gives_check)))
+    }
+
+    /// Takes off the board what the other side has there.
+    #[inline]
+    fn take(&mut self, on: Square) -> Option<Role> {
+        let taken = self.board.role_at(on);
+        if let Some(role) = taken {
+            self.board.remove(role.of(!self.turn), on);
+        }
+        taken
+    }
+
+    /// The notation of the move just played with its mark; `gives_check` says
+    /// whether it does if the position is regular.
+    #[inline]
+    fn marked(&mut self, san: San, gives_check: bool) -> San {
+        self.in_check = gives_check;
+        if !self.is_regular {
             self.review();
         }
         if self.in_check {
-            san.push(if self.is_mate() { b'#' } else { b'+' });
+            self.with_mark(san)
+        } else {
+            san
         }
-        Ok(san)
     }
 
-    /// Plays one piece; its notation without a mark, and whether the move
-    /// gives check if it did not stand before.
-    #[inline]
-    fn play_step(&mut self, step: Step) -> Result<(San, bool), IllegalMove> {
-        let mover = self.mover();
-        if !mover.may_go(step) {
-            return Err(IllegalMove);
-        }
-        let san = mover.san(step);
-        self.apply_step(step);
-        Ok((san, self.mover().is_checked_by(step)))
-    }
-
-    /// Castles or takes in passing, as [`play_step`](Position::play_step).
     #[cold]
-    fn play_special(&mut self, m: Move) -> Result<(San, bool), IllegalMove> {
+    fn with_mark(&self, mut san: San) -> San {
+        // In an irregular position nobody is mated.
+        let is_mate = self.is_regular && !self.can_parry();
+        san.push(if is_mate { b'#' } else { b'+' });
+        san
+    }
+
+    /// Castles or takes in passing, as [`play`](Position::play).
+    #[cold]
+    fn play_special(&mut self, m: Move) -> Result<San, IllegalMove> {
         if !self.is_legal(m) {
             return Err(IllegalMove);
         }
         let san = match m {
             Move::Castle { king, rook } => San::castling(CastlingSide::from_king_side(king < rook)),
-            _ => San::pawn_takes(m.from().unwrap_or(m.to()), m.to()),
+            _ => San::of_pawn(m.from().unwrap_or(m.to()).file(), true, m.to()),
         };
         self.apply_special(m);
-        Ok((san, self.mover().checkers().any()))
+        Ok(self.marked(san, self.checkers().any()))
     }
 
     /// Passes the move, in check too, as ChessBase lets its users do.
@@ -182,30 +273,34 @@ impl Position {
 
     /// Whether the rules allow `m`.
     pub fn is_legal(&self, m: Move) -> bool {
-        let mover = self.mover();
         match m {
-            Move::Normal { .. } => Step::of(m).is_some_and(|step| mover.may_go(step)),
+            Move::Normal {
+                role,
+                from,
+                capture,
+                to,
+                promotion,
+            } if self.board.role_at(to) == capture => match (role, promotion) {
+                (Role::Pawn, promotion) => self.pawn_may_go(from, to, promotion),
+                (role, None) => self.piece_may_go(role, from, to),
+                _ => false,
+            },
+            Move::Normal { .. } | Move::Put { .. } => false,
             Move::EnPassant { from, to } => {
-                self.en_passant_square == Some(to) && mover.takes_en_passant(from, to)
+                self.en_passant_square == Some(to) && self.takes_en_passant(from, to)
             }
             Move::Castle { king, rook } => {
                 self.castling_move(CastlingSide::from_king_side(king < rook)) == Some(m)
-                    && mover.castles_safely(king, rook)
+                    && self.castles_safely(king, rook)
             }
-            Move::Put { .. } => false,
         }
-    }
-
-    #[inline]
-    fn mover(&self) -> Mover<'_> {
-        Mover::new(&self.board, self.turn, self.in_check)
     }
 
     /// Appends the FEN, see [`Start::append_fen_to`](super::Start::append_fen_to).
     pub(super) fn append_fen_to(&self, move_number: u32, out: &mut Vec<u8>) {
         let mut setup = self.to_setup();
         if self.is_regular {
-            let can_take = |square: &Square| self.mover().can_take_en_passant(*square);
+            let can_take = |square: &Square| self.can_take_in_passing(*square);
             setup.ep_square = setup.ep_square.filter(can_take);
         }
         setup.fullmoves = std::num::NonZeroU32::new(move_number).unwrap_or(setup.fullmoves);
@@ -224,48 +319,22 @@ impl Position {
         setup
     }
 
-    /// Asked only in check. In an irregular position nobody is mated.
-    #[cold]
-    fn is_mate(&self) -> bool {
-        self.is_regular && !self.mover().can_parry(self.en_passant_square)
-    }
-
-    /// Moves a piece on the board, as the rules allow.
-    #[inline]
-    fn apply_step(&mut self, step: Step) {
-        let Step { role, from, to, .. } = step;
-        let (us, them) = (self.turn, !self.turn);
-        if let Some(taken) = step.capture {
-            self.board.toggle(taken.of(them), to);
-        }
-        self.board.toggle(role.of(us), from);
-        self.board.toggle(step.becomes().of(us), to);
-        self.castling_rights = self.castling_rights.without(from).without(to);
-        self.en_passant_square = None;
-        if role == Role::King {
-            self.lose_castling();
-        } else if role == Role::Pawn && from.rank().distance(to.rank()) == 2 {
-            self.en_passant_square = from.offset(us.fold_wb(8, -8));
-        }
-        self.turn = them;
-    }
-
     /// Castles on the board, or takes in passing, as the rules allow.
     fn apply_special(&mut self, m: Move) {
         let (us, them, board) = (self.turn, !self.turn, &mut self.board);
         match m {
             Move::EnPassant { from, to } => {
-                board.toggle(them.pawn(), Square::from_coords(to.file(), from.rank()));
-                board.toggle(us.pawn(), from);
-                board.toggle(us.pawn(), to);
+                board.remove(them.pawn(), Square::from_coords(to.file(), from.rank()));
+                board.remove(us.pawn(), from);
+                board.put(us.pawn(), to);
             }
             Move::Castle { king, rook } => {
                 let side = CastlingSide::from_king_side(king < rook);
                 let to = |file| Square::from_coords(file, king.rank());
-                board.toggle(us.king(), king);
-                board.toggle(us.rook(), rook);
-                board.toggle(us.king(), to(side.king_to_file()));
-                board.toggle(us.rook(), to(side.rook_to_file()));
+                board.remove(us.king(), king);
+                board.remove(us.rook(), rook);
+                board.put(us.king(), to(side.king_to_file()));
+                board.put(us.rook(), to(side.rook_to_file()));
                 self.lose_castling();
             }
             Move::Normal { .. } | Move::Put { .. } => {}

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use shakmaty::{CastlingSide, File, Rank, Square};
+use shakmaty::{CastlingSide, File, Rank, Role, Square};
 
 /// Standard algebraic notation of one ply with its check or mate mark, such
 /// as `Nf3`, `Qa1xb2#`, `exd8=N+`; a null move is `--`.
@@ -44,11 +44,45 @@ impl San {
         self.push(b'1' + rank as u8);
     }
 
-    /// Appends file and rank of a square.
+    /// Appends where a piece goes, and that it takes something there.
+    pub(super) fn push_target(&mut self, takes: bool, to: Square) {
+        if takes {
+            self.push(b'x');
+        }
+        self.push_file(to.file());
+        self.push_rank(to.rank());
+    }
+
+    /// The letter of a piece.
+    pub(super) fn letter(role: Role) -> San {
+        let mut san = San::EMPTY;
+        san.push(role.upper_char() as u8);
+        san
+    }
+
+    /// The move of a piece, which is no pawn, that no other can make; without
+    /// a mark.
     #[inline]
-    pub(super) fn push_square(&mut self, square: Square) {
-        self.push_file(square.file());
-        self.push_rank(square.rank());
+    #[expect(clippy::indexing_slicing, reason = "roles are numbered below 8")]
+    pub(super) fn of_piece(role: Role, takes: bool, to: Square) -> San {
+        San(TARGETS.get(takes, to) | u64::from(LETTERS[role as usize & 7]))
+    }
+
+    /// The move of a pawn that does not promote, without a mark.
+    #[inline]
+    pub(super) fn of_pawn(from: File, takes: bool, to: Square) -> San {
+        let target = TARGETS.get(takes, to);
+        if takes {
+            return San(target | u64::from(b'a' + from as u8));
+        }
+        San((target & 0xff_ffff) >> 8 | 2 << 56)
+    }
+
+    /// Appends what a pawn becomes.
+    #[cold]
+    pub(super) fn push_promotion(&mut self, role: Role) {
+        self.push(b'=');
+        self.push(role.upper_char() as u8);
     }
 
     /// Castling, without a mark.
@@ -61,16 +95,6 @@ impl San {
         for &byte in text {
             san.push(byte);
         }
-        san
-    }
-
-    /// A pawn's capture, without a promotion or mark.
-    #[inline]
-    pub(super) fn pawn_takes(from: Square, to: Square) -> San {
-        let mut san = San::EMPTY;
-        san.push_file(from.file());
-        san.push(b'x');
-        san.push_square(to);
         san
     }
 
@@ -87,6 +111,39 @@ impl San {
     pub fn after_blank(&self) -> [u8; 8] {
         (self.0 << 8 | u64::from(b' ')).to_le_bytes()
     }
+}
+
+/// The letters of pieces, by role.
+const LETTERS: [u8; 8] = *b"??NBRQK?";
+
+/// The notations without their first byte, without and with a sign that
+/// something is taken, by the square where the piece goes.
+static TARGETS: Targets = Targets([targets(false), targets(true)]);
+
+struct Targets([[u64; 64]; 2]);
+
+impl Targets {
+    #[inline]
+    #[expect(clippy::indexing_slicing, reason = "64 squares")]
+    fn get(&self, takes: bool, to: Square) -> u64 {
+        self.0[usize::from(takes)][to as usize & 63]
+    }
+}
+
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
+const fn targets(takes: bool) -> [u64; 64] {
+    let mut targets = [0; 64];
+    let mut at: u8 = 0;
+    while at < 64 {
+        let (file, rank) = (b'a' + at % 8, b'1' + at / 8);
+        targets[at as usize] = u64::from_le_bytes(if takes {
+            [0, b'x', file, rank, 0, 0, 0, 4]
+        } else {
+            [0, file, rank, 0, 0, 0, 0, 3]
+        });
+        at += 1;
+    }
+    targets
 }
 
 impl fmt::Display for San {

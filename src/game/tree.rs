@@ -1,6 +1,6 @@
 //! The moves of a game: a tree of plies in one arena.
 
-use shakmaty::Move;
+use shakmaty::{Move, Role, Square};
 
 use super::{IllegalMove, Position, San};
 
@@ -221,7 +221,7 @@ impl<'t> Line<'t> {
 
     /// Whether the tree has as many plies as a game may have.
     pub fn is_full(&self) -> bool {
-        self.tree.len() >= MAX_PLIES
+        self.tree.plies.len() > MAX_PLIES
     }
 
     /// The ply that was played last on this line.
@@ -239,6 +239,76 @@ impl<'t> Line<'t> {
         let san = self.here.position.play(m)?;
         self.here.at = self.tree.add(self.here.at, Some(m), san);
         Ok(self.here.at)
+    }
+
+    /// Plays a piece, which is no pawn and does not castle, as
+    /// [`play`](Line::play); gives what it takes.
+    ///
+    /// # Errors
+    ///
+    /// As of [`play`](Line::play).
+    #[expect(
+        clippy::inline_always,
+        reason = "once in the loop over the moves of a game"
+    )]
+    #[inline(always)]
+    pub fn play_piece(
+        &mut self,
+        role: Role,
+        from: Square,
+        to: Square,
+    ) -> Result<Option<Role>, IllegalMove> {
+        let (capture, san) = self.here.position.play_piece(role, from, to)?;
+        self.add_step(role, from, capture, to, san);
+        Ok(capture)
+    }
+
+    /// Plays a pawn that does not promote, as [`play`](Line::play); gives what
+    /// it takes, and where.
+    ///
+    /// # Errors
+    ///
+    /// As of [`play`](Line::play).
+    #[expect(
+        clippy::inline_always,
+        reason = "once in the loop over the moves of a game"
+    )]
+    #[inline(always)]
+    pub fn play_pawn(
+        &mut self,
+        from: Square,
+        to: Square,
+    ) -> Result<Option<(Role, Square)>, IllegalMove> {
+        let position = &mut self.here.position;
+        if from.file() != to.file() && position.board().role_at(to).is_none() {
+            return self.take_in_passing(from, to);
+        }
+        let (capture, san) = position.play_pawn(from, to, None)?;
+        self.add_step(Role::Pawn, from, capture, to, san);
+        Ok(capture.map(|role| (role, to)))
+    }
+
+    #[inline]
+    fn add_step(&mut self, role: Role, from: Square, capture: Option<Role>, to: Square, san: San) {
+        let m = Move::Normal {
+            role,
+            from,
+            capture,
+            to,
+            promotion: None,
+        };
+        self.here.at = self.tree.add(self.here.at, Some(m), san);
+    }
+
+    #[cold]
+    fn take_in_passing(
+        &mut self,
+        from: Square,
+        to: Square,
+    ) -> Result<Option<(Role, Square)>, IllegalMove> {
+        self.play(Move::EnPassant { from, to })?;
+        let passed = Square::from_coords(to.file(), from.rank());
+        Ok(Some((Role::Pawn, passed)))
     }
 
     /// Adds a null move, which is allowed in check too.

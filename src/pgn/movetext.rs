@@ -49,6 +49,9 @@ impl MoveText<'_, '_> {
         let mut needs_number = true;
         let mut is_main_line = true;
         loop {
+            if self.annotations.is_none() {
+                (next, half_move) = self.bare_moves(next, half_move, &mut needs_number);
+            }
             if let Some((main, ply)) = next.and_then(|id| Some((id, self.tree.ply(id)?))) {
                 needs_number |= self.remarks_before(main, Place::Before);
                 self.number(half_move, needs_number);
@@ -85,6 +88,26 @@ impl MoveText<'_, '_> {
                 needs_number = true;
             }
         }
+    }
+
+    /// Writes moves as long as they have no variations, of a game without
+    /// remarks; gives the next one and its number.
+    #[inline]
+    fn bare_moves(
+        &mut self,
+        mut next: Option<PlyId>,
+        mut half_move: u32,
+        needs_number: &mut bool,
+    ) -> (Option<PlyId>, u32) {
+        while let Some(ply) = next.and_then(|id| self.tree.ply(id))
+            && ply.next_sibling().is_none()
+        {
+            self.number(half_move, std::mem::take(needs_number));
+            self.writer.short_word(ply.san.after_blank(), ply.san.len());
+            next = ply.first_child();
+            half_move += 1;
+        }
+        (next, half_move)
     }
 
     /// Begins a variation with its first move; true if the next move needs
@@ -149,6 +172,7 @@ impl MoveText<'_, '_> {
     }
 
     /// True if there was a comment.
+    #[inline]
     fn remarks_before(&mut self, id: PlyId, place: Place) -> bool {
         let Some(annotations) = self.annotations else {
             return false;

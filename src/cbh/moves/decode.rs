@@ -1,6 +1,6 @@
 //! Blob → start position and move tree.
 
-use shakmaty::{Bitboard, CastlingMode, CastlingSide, File, Move, Rank, Role, Square};
+use shakmaty::{Bitboard, CastlingMode, CastlingSide, Color, File, Move, Rank, Role, Square};
 
 use super::cipher::Cipher;
 use super::opcode::{OPCODES, Opcode};
@@ -305,11 +305,8 @@ impl Stream<'_, '_> {
                 .copied()
                 .unwrap_or(Opcode::Unused)
             {
-                Opcode::Step(slot, files, ranks) => self.step(slot, files, ranks)?,
-                Opcode::PawnStep(slot, files, ranks) => {
-                    let sign = self.line.position().turn().fold_wb(1, -1);
-                    self.step(slot, files * sign, ranks * sign)?;
-                }
+                Opcode::Step(slot, files, ranks) => self.piece_step(slot, files, ranks)?,
+                Opcode::PawnStep(slot, files, ranks) => self.pawn_step(slot, files, ranks)?,
                 Opcode::CastleShort => self.castle(CastlingSide::KingSide)?,
                 Opcode::CastleLong => self.castle(CastlingSide::QueenSide)?,
                 Opcode::Null => self.null()?,
@@ -464,9 +461,46 @@ impl Stream<'_, '_> {
         Ok(())
     }
 
-    /// Plays the piece of a slot so many files and ranks on.
+    /// Plays the piece of a slot, which is no pawn, so many files and ranks on.
+    #[expect(
+        clippy::inline_always,
+        reason = "once in the loop over the moves of a game"
+    )]
+    #[inline(always)]
+    fn piece_step(&mut self, slot: Slot, files: i8, ranks: i8) -> Result<(), Stop> {
+        let (color, from, to) = self.way(slot, files, ranks)?;
+        let taken = self.line.play_piece(slot.role(), from, to);
+        if let Some(role) = taken.map_err(|_| Stop::IllegalMove)? {
+            self.pieces.capture(!color, role, to);
+        }
+        self.arrive(color, slot, to);
+        Ok(())
+    }
+
+    /// Plays the pawn of a slot so many files and ranks on, as its side sees
+    /// the board.
+    #[expect(
+        clippy::inline_always,
+        reason = "once in the loop over the moves of a game"
+    )]
+    #[inline(always)]
+    fn pawn_step(&mut self, slot: Slot, files: i8, ranks: i8) -> Result<(), Stop> {
+        let sign = self.line.position().turn().fold_wb(1, -1);
+        let (color, from, to) = self.way(slot, files * sign, ranks * sign)?;
+        let taken = self.line.play_pawn(from, to);
+        if let Some((role, on)) = taken.map_err(|_| Stop::IllegalMove)? {
+            self.pieces.capture(!color, role, on);
+        }
+        self.arrive(color, slot, to);
+        Ok(())
+    }
+
+    /// Whose piece of a slot goes so many files and ranks, from where to where.
     #[inline]
-    fn step(&mut self, slot: Slot, files: i8, ranks: i8) -> Result<(), Stop> {
+    fn way(&self, slot: Slot, files: i8, ranks: i8) -> Result<(Color, Square, Square), Stop> {
+        if self.line.is_full() {
+            return Err(Stop::TooLong);
+        }
         let color = self.line.position().turn();
         let Some(from) = self.pieces.square(color, slot) else {
             return Err(Stop::NoPiece);
@@ -476,11 +510,13 @@ impl Stream<'_, '_> {
             File::new(wrapped(from.file().to_u32(), files)),
             Rank::new(wrapped(from.rank().to_u32(), ranks)),
         );
-        let m = self.move_of(slot.role(), from, to, None);
-        self.play(m)?;
-        self.pieces.take(color, m);
+        Ok((color, from, to))
+    }
+
+    #[inline]
+    fn arrive(&mut self, color: Color, slot: Slot, to: Square) {
         self.pieces.relocate_slot(color, slot, to);
-        Ok(())
+        self.count = self.count.wrapping_add(1);
     }
 
     /// The move, no castling, of a piece to `to` and what it takes there.

@@ -183,7 +183,8 @@ impl PieceList {
     }
 
     /// Removes the captured piece on `square`.
-    fn capture(&mut self, color: Color, role: Role, square: Square) {
+    #[inline(never)]
+    pub(crate) fn capture(&mut self, color: Color, role: Role, square: Square) {
         let slots = self.kind(color, role);
         let index = slots.iter().position(|&place| place == Some(square));
         let Some(places) = index.and_then(|index| slots.get_mut(index..)) else {
