@@ -27,10 +27,11 @@ pub use messages::Messages;
 pub use report::Mounting;
 pub(super) use report::{Base, of_base, of_shelf};
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use super::volume::{DirEntry, Ino, Listing, Node, NodeKind, Size};
+use super::tree::Tree;
+use super::volume::{DirEntry, Ino, Node, NodeKind, Size};
 use super::{Attr, Bytes, Error, ListingWithAttrs, Text};
 
 /// The name of the directory.
@@ -185,118 +186,102 @@ impl About {
         next.told = subject.mounting().map_or(next.made, Mounting::uptime);
         snapshot.insert(next).attr(ino)
     }
+}
 
-    /// What `name` in `directory` stands for.
-    pub(super) fn lookup(
-        &self,
-        subject: &dyn Subject,
-        directory: Ino,
-        name: &[u8],
-    ) -> Result<Attr, Error> {
-        parent(directory)?;
-        let mut entries = ENTRIES.into_iter().filter(|_| directory == DIRECTORY);
-        match entries.find(|(entry, _)| entry.as_bytes() == name) {
-            Some((_, REJECTED)) => Ok(Attr::of_directory(&node(subject, REJECTED))),
-            Some((_, file)) => self.tell(subject, file),
-            None => Err(Error::NotFound),
+/// The `.cbfs/` of something.
+#[derive(Clone, Copy)]
+pub(super) struct Status<'s> {
+    about: &'s About,
+    subject: &'s dyn Subject,
+}
+
+impl About {
+    /// This one, about `subject`.
+    pub(super) fn of<'s>(&'s self, subject: &'s dyn Subject) -> Status<'s> {
+        Status {
+            about: self,
+            subject,
+        }
+    }
+}
+
+impl Status<'_> {
+    /// A directory, or a file as a listing without attributes has it.
+    fn node(&self, ino: Ino) -> Node {
+        let (kind, links) = match ino {
+            DIRECTORY => (NodeKind::Directory, 3),
+            REJECTED => (NodeKind::Directory, 2),
+            _ => (NodeKind::File(Size::Rendered), 1),
+        };
+        Node {
+            ino,
+            kind,
+            links,
+            modified: self.subject.modified(),
         }
     }
 
-    /// What `stat` says.
-    pub(super) fn attr(&self, subject: &dyn Subject, ino: Ino) -> Result<Attr, Error> {
+    /// What `stat` says to someone who is told of it now.
+    fn told(&self, ino: Ino) -> Result<Attr, Error> {
         match ino {
-            DIRECTORY | REJECTED => Ok(Attr::of_directory(&node(subject, ino))),
-            _ => self.with(subject, |snapshot| snapshot.attr(ino)),
+            REJECTED => Ok(Attr::of_directory(&self.node(REJECTED))),
+            file => self.about.tell(self.subject, file),
+        }
+    }
+}
+
+impl Tree for Status<'_> {
+    fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
+        self.parent(directory)?;
+        let mut entries = ENTRIES.into_iter().filter(|_| directory == DIRECTORY);
+        let found = entries.find(|(entry, _)| entry.as_bytes() == name);
+        self.told(found.ok_or(Error::NotFound)?.1)
+    }
+
+    fn attr(&self, ino: Ino) -> Result<Attr, Error> {
+        match ino {
+            DIRECTORY | REJECTED => Ok(Attr::of_directory(&self.node(ino))),
+            _ => self.about.with(self.subject, |snapshot| snapshot.attr(ino)),
         }
     }
 
-    /// As [`list`], with what `stat` says of each entry.
-    pub(super) fn list_with_attrs(
+    fn parent(&self, directory: Ino) -> Result<Ino, Error> {
+        match directory {
+            DIRECTORY => Ok(Ino::ROOT),
+            REJECTED => Ok(DIRECTORY),
+            _ if ENTRIES.iter().any(|(_, ino)| *ino == directory) => Err(Error::NotADirectory),
+            _ => Err(Error::NotFound),
+        }
+    }
+
+    fn list(
         &self,
-        subject: &dyn Subject,
         directory: Ino,
         after: u64,
+        with_attrs: bool,
         listing: &mut ListingWithAttrs<'_>,
     ) -> Result<(), Error> {
-        list(subject, directory, after, &mut |entry| {
-            let attr = match entry.node.kind {
-                NodeKind::Directory => Ok(Attr::of_directory(&entry.node)),
-                _ => self.tell(subject, entry.node.ino),
-            };
-            listing(entry, Some(attr))
-        })
+        self.parent(directory)?;
+        let entries = (3..).zip(ENTRIES).filter(|_| directory == DIRECTORY);
+        for (cookie, (name, ino)) in entries.filter(|(cookie, _)| *cookie > after) {
+            let node = self.node(ino);
+            let attr = with_attrs.then(|| self.told(ino));
+            if !listing(&DirEntry { name, node, cookie }, attr) {
+                break;
+            }
+        }
+        Ok(())
     }
 
-    /// Up to `length` bytes from `offset` on, of the text that was told last.
-    pub(super) fn read(
-        &self,
-        subject: &dyn Subject,
-        ino: Ino,
-        offset: u64,
-        length: u32,
-    ) -> Result<Bytes, Error> {
+    /// Of the text that was told last.
+    fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error> {
         if [DIRECTORY, REJECTED].contains(&ino) {
             return Err(Error::IsADirectory);
         }
-        self.with(subject, |snapshot| {
+        self.about.with(self.subject, |snapshot| {
             let (text, _) = snapshot.text(ino)?;
-            let offset = usize::try_from(offset).unwrap_or(usize::MAX);
-            let start = offset.min(text.len());
-            let end = start.saturating_add(length as usize).min(text.len());
-            Ok(Bytes::Shared(Arc::clone(text.bytes()), start..end))
+            Ok(text.part(offset, length))
         })
-    }
-}
-
-/// Lists `directory`, without `.` and `..`.
-pub(super) fn list(
-    subject: &dyn Subject,
-    directory: Ino,
-    after: u64,
-    listing: &mut Listing<'_>,
-) -> Result<(), Error> {
-    parent(directory)?;
-    let entries = (3..).zip(ENTRIES).filter(|_| directory == DIRECTORY);
-    for (cookie, (name, ino)) in entries.filter(|(cookie, _)| *cookie > after) {
-        let node = node(subject, ino);
-        if !listing(&DirEntry { name, node, cookie }) {
-            break;
-        }
-    }
-    Ok(())
-}
-
-/// The directory that this one lies in.
-pub(super) fn parent(directory: Ino) -> Result<Ino, Error> {
-    match directory {
-        DIRECTORY => Ok(Ino::ROOT),
-        REJECTED => Ok(DIRECTORY),
-        _ if ENTRIES.iter().any(|(_, ino)| *ino == directory) => Err(Error::NotADirectory),
-        _ => Err(Error::NotFound),
-    }
-}
-
-/// A directory, or a file as a listing without attributes has it.
-pub(super) fn node(subject: &dyn Subject, ino: Ino) -> Node {
-    let (kind, links) = match ino {
-        DIRECTORY => (NodeKind::Directory, 3),
-        REJECTED => (NodeKind::Directory, 2),
-        _ => (NodeKind::File(Size::Rendered), 1),
-    };
-    Node {
-        ino,
-        kind,
-        links,
-        modified: subject.modified(),
-    }
-}
-
-/// The entry of `.cbfs/` in the root.
-pub(super) fn entry(subject: &dyn Subject) -> DirEntry<'static> {
-    DirEntry {
-        name: NAME,
-        node: node(subject, DIRECTORY),
-        cookie: COOKIE,
     }
 }
 
@@ -370,33 +355,42 @@ mod tests {
     }
 
     fn read(about: &About, subject: &Counting, ino: Ino) -> String {
-        let bytes = about.read(subject, ino, 0, u32::MAX).unwrap();
+        let bytes = about.of(subject).read(ino, 0, u32::MAX).unwrap();
         String::from_utf8(bytes.to_vec()).unwrap()
     }
 
     #[test]
     fn a_file_is_made_anew_once_a_second_and_only_when_looked_up() {
         let (about, subject) = (About::default(), Counting::new());
-        let first = about.lookup(&subject, DIRECTORY, b"status").unwrap();
+        let first = about.of(&subject).lookup(DIRECTORY, b"status").unwrap();
         for milliseconds in [0, 100, 999] {
             NOW.set(Duration::from_millis(milliseconds));
-            assert_eq!(about.lookup(&subject, DIRECTORY, b"status").unwrap(), first);
+            assert_eq!(
+                about.of(&subject).lookup(DIRECTORY, b"status").unwrap(),
+                first
+            );
         }
         // Who was told a moment ago reads what he was told.
         NOW.set(Duration::from_millis(1020));
-        assert_eq!(about.lookup(&subject, DIRECTORY, b"status").unwrap(), first);
+        assert_eq!(
+            about.of(&subject).lookup(DIRECTORY, b"status").unwrap(),
+            first
+        );
         NOW.set(Duration::from_mins(1));
-        assert_eq!(about.attr(&subject, first.ino).unwrap(), first);
+        assert_eq!(about.of(&subject).attr(first.ino).unwrap(), first);
         assert_eq!(read(&about, &subject, first.ino), "report 1\n");
         assert_eq!(*subject.reports.lock().unwrap(), 1);
-        let second = about.lookup(&subject, DIRECTORY, b"status").unwrap();
+        let second = about.of(&subject).lookup(DIRECTORY, b"status").unwrap();
         assert_eq!(read(&about, &subject, first.ino), "report 2\n".repeat(2));
         assert_eq!(second.size, 18);
         assert_eq!(second.ino, first.ino);
         assert_ne!(second.generation, first.generation);
         assert_eq!(second.modified, UNIX_EPOCH + Duration::from_mins(1));
         // What says the same is the same, time included.
-        let json = about.lookup(&subject, DIRECTORY, b"status.json").unwrap();
+        let json = about
+            .of(&subject)
+            .lookup(DIRECTORY, b"status.json")
+            .unwrap();
         assert_eq!(json.modified, UNIX_EPOCH);
         assert_eq!(*subject.reports.lock().unwrap(), 2);
     }
@@ -406,7 +400,7 @@ mod tests {
         let (about, subject) = (About::default(), Counting::new());
         for milliseconds in (0..=10_000).step_by(20) {
             NOW.set(Duration::from_millis(milliseconds));
-            about.lookup(&subject, DIRECTORY, b"status").unwrap();
+            about.of(&subject).lookup(DIRECTORY, b"status").unwrap();
         }
         assert_eq!(*subject.reports.lock().unwrap(), 3);
     }
@@ -416,29 +410,35 @@ mod tests {
         let (about, subject) = (About::default(), Counting::new());
         let mut listed = Vec::new();
         about
-            .list_with_attrs(&subject, DIRECTORY, 0, &mut |entry, attr| {
+            .of(&subject)
+            .list(DIRECTORY, 0, true, &mut |entry, attr| {
                 let attr = attr.unwrap().unwrap();
-                let found = about.lookup(&subject, DIRECTORY, entry.name.as_bytes());
+                let found = about.of(&subject).lookup(DIRECTORY, entry.name.as_bytes());
                 assert_eq!(found.unwrap(), attr);
-                assert_eq!(about.attr(&subject, attr.ino).unwrap(), attr);
+                assert_eq!(about.of(&subject).attr(attr.ino).unwrap(), attr);
                 listed.push((entry.name.to_owned(), entry.cookie));
                 true
             })
             .unwrap();
         let names: Vec<&str> = listed.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["rejected", "status", "status.json", "defects.txt"]);
-        let errno =
-            |directory, name: &[u8]| about.lookup(&subject, directory, name).unwrap_err().errno();
+        let errno = |directory, name: &[u8]| {
+            about
+                .of(&subject)
+                .lookup(directory, name)
+                .unwrap_err()
+                .errno()
+        };
         assert_eq!(errno(DIRECTORY, b"Status"), libc::ENOENT);
         assert_eq!(errno(DIRECTORY, b""), libc::ENOENT);
         assert_eq!(errno(REJECTED, b"status"), libc::ENOENT);
         assert_eq!(errno(Ino::new(KIND, 3), b"x"), libc::ENOTDIR);
         assert_eq!(errno(Ino::new(KIND, 9), b"x"), libc::ENOENT);
         for index in [0, 6, u32::MAX] {
-            let error = about.attr(&subject, Ino::new(KIND, index)).unwrap_err();
+            let error = about.of(&subject).attr(Ino::new(KIND, index)).unwrap_err();
             assert_eq!(error.errno(), libc::ENOENT, "{index}");
         }
-        let error = about.read(&subject, REJECTED, 0, 1).unwrap_err();
+        let error = about.of(&subject).read(REJECTED, 0, 1).unwrap_err();
         assert_eq!(error.errno(), libc::EISDIR);
     }
 }

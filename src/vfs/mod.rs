@@ -48,6 +48,7 @@ mod slot;
 mod source;
 mod text;
 mod told;
+mod tree;
 mod volume;
 mod words;
 mod writing;
@@ -82,6 +83,7 @@ use drafts::Desk;
 use edition::{Edition, Shared};
 use shelf::Shelf;
 use slot::Slot;
+use tree::Tree;
 
 /// The share of the memory for texts that pieces of concatenations take, at
 /// most.
@@ -378,27 +380,28 @@ impl Vfs {
         match name {
             // Asked by those who serve the mount to others, as NFS.
             b"." => return self.attr(directory),
-            b".." => return self.attr(self.parent(directory)?.ino),
+            b".." => return self.attr(self.parent(directory)?),
             _ => {}
         }
         if let Some(found) = self.lookup_on_desk(directory, name) {
             return found;
         }
-        match self.place(directory)? {
-            Place::Volume(slot, inner) => {
-                if let Some(found) = self.lookup_rejected(&slot, inner, name) {
-                    return found;
-                }
-                let before = slot.opened();
-                let attr = slot.lookup(inner, name)?;
-                if attr.kind != NodeKind::Directory && !attr.is_renewed() {
-                    self.shared.names.add(directory, name);
-                    self.call_back_if_over(&slot, before.as_deref());
-                }
-                Ok(self.with_names(globally(attr, slot.number())))
-            }
-            Place::Shelf(shelf, inner) => shelf.lookup(inner, name),
+        let place = self.place(directory)?;
+        if let Place::Volume(slot, inner) = &place
+            && let Some(found) = self.lookup_rejected(slot, *inner, name)
+        {
+            return found;
         }
+        if directory.within_slot() == Ino::ROOT && name == about::NAME.as_bytes() {
+            return self.attr(about::DIRECTORY.in_slot(directory.slot()));
+        }
+        let before = place.edition();
+        let attr = place.ask(|tree, inner| tree.lookup(inner, name))?;
+        if attr.kind != NodeKind::Directory && !attr.is_renewed() {
+            self.shared.names.add(directory, name);
+            self.call_back_if_over(&place, before.as_deref());
+        }
+        Ok(self.with_names(globally(attr, directory.slot())))
     }
 
     /// What `stat` says.
@@ -410,14 +413,8 @@ impl Vfs {
         if let Some(known) = self.attr_on_desk(ino) {
             return known;
         }
-        match self.place(ino)? {
-            Place::Shelf(shelf, inner) => shelf.attr(inner),
-            Place::Volume(slot, inner) if slot.is_edited() => {
-                let attr = globally(slot.present(inner)?, slot.number());
-                Ok(self.with_names(attr))
-            }
-            Place::Volume(slot, inner) => Ok(globally(slot.attr(inner)?, slot.number())),
-        }
+        let attr = self.place(ino)?.ask(|tree, inner| tree.attr(inner))?;
+        Ok(self.with_names(globally(attr, ino.slot())))
     }
 
     /// What has to be worked out before `name` can be looked up in this
@@ -433,18 +430,13 @@ impl Vfs {
     }
 
     /// The directory that `directory` lies in; the root lies in itself.
-    fn parent(&self, directory: Ino) -> Result<Node, Error> {
-        match (self.place(directory)?, &self.mounted) {
-            (Place::Shelf(shelf, inner), _) => shelf.parent(inner),
-            (Place::Volume(_, Ino::ROOT), Mounted::Many(shelf)) => Ok(shelf.root()),
-            (Place::Volume(slot, inner), _) => {
-                let node = slot.parent(inner)?;
-                Ok(Node {
-                    ino: node.ino.in_slot(slot.number()),
-                    ..node
-                })
-            }
+    fn parent(&self, directory: Ino) -> Result<Ino, Error> {
+        let place = self.place(directory)?;
+        if directory.within_slot() == Ino::ROOT {
+            return Ok(Ino::ROOT);
         }
+        let parent = place.ask(|tree, inner| tree.parent(inner))?;
+        Ok(parent.in_slot(directory.slot()))
     }
 
     /// Lists `directory` from the first entry whose cookie is greater than
@@ -456,53 +448,7 @@ impl Vfs {
     /// [`Error::NotADirectory`], [`Error::NotFound`], [`Error::Damaged`],
     /// [`Error::Stale`].
     pub fn list(&self, directory: Ino, after: u64, listing: &mut Listing<'_>) -> Result<(), Error> {
-        if !self.list_dots(directory, after, listing)? {
-            return Ok(());
-        }
-        let (slot, inner) = match self.place(directory)? {
-            Place::Volume(slot, inner) => (slot, inner),
-            Place::Shelf(shelf, inner) => return shelf.list(inner, after, listing),
-        };
-        let overlay = self.overlay(&slot, directory);
-        let mut has_room = true;
-        slot.list(inner, after, &mut |entry| {
-            let mut entry = *entry;
-            entry.node.ino = entry.node.ino.in_slot(slot.number());
-            has_room = overlay.hides(entry.name) || listing(&entry);
-            has_room
-        })?;
-        if has_room {
-            self.list_desk(&slot, &overlay, after, &mut |entry, _| listing(entry));
-        }
-        Ok(())
-    }
-
-    /// Lists `.` and `..`; gives whether there is room for more.
-    fn list_dots(
-        &self,
-        directory: Ino,
-        after: u64,
-        listing: &mut Listing<'_>,
-    ) -> Result<bool, Error> {
-        if after < 1 {
-            let attr = self.attr(directory)?;
-            let node = Node {
-                ino: attr.ino,
-                kind: attr.kind,
-                links: attr.links,
-                modified: attr.modified,
-            };
-            let (name, cookie) = (".", 1);
-            if !listing(&DirEntry { name, node, cookie }) {
-                return Ok(false);
-            }
-        }
-        if after < 2 {
-            let (name, cookie) = ("..", 2);
-            let node = self.parent(directory)?;
-            return Ok(listing(&DirEntry { name, node, cookie }));
-        }
-        Ok(true)
+        self.list_entries(directory, after, false, &mut |entry, _| listing(entry))
     }
 
     /// As [`Vfs::list`], with what `stat` says of each entry.
@@ -516,47 +462,75 @@ impl Vfs {
         after: u64,
         listing: &mut ListingWithAttrs<'_>,
     ) -> Result<(), Error> {
-        let place = self.place(directory)?;
-        let has_room = self.list_dots(directory, after, &mut |entry| {
-            listing(entry, Some(Ok(Attr::of_directory(&entry.node))))
-        })?;
-        if !has_room {
-            return Ok(());
+        self.list_entries(directory, after, true, listing)
+    }
+
+    fn list_entries(
+        &self,
+        directory: Ino,
+        after: u64,
+        with_attrs: bool,
+        listing: &mut ListingWithAttrs<'_>,
+    ) -> Result<(), Error> {
+        let (inner, slot) = (directory.within_slot(), directory.slot());
+        for (cookie, name) in [(1, "."), (2, "..")] {
+            if cookie > after {
+                let ino = if cookie == 1 {
+                    directory
+                } else {
+                    self.parent(directory)?
+                };
+                if !list_directory(name, cookie, &self.attr(ino)?, listing) {
+                    return Ok(());
+                }
+            }
         }
-        let (slot, inner) = match place {
-            Place::Shelf(shelf, inner) => return shelf.list_with_attrs(inner, after, listing),
-            Place::Volume(slot, inner) => (slot, inner),
+        let place = self.place(directory)?;
+        let before = place.edition();
+        let notes_names = with_attrs && !about::holds(inner);
+        let mut names = notes_names.then(|| self.shared.names.page(directory));
+        let overlay = match &place {
+            Place::Volume(slot, _) => Some(self.overlay(slot, directory)),
+            Place::Shelf(..) => None,
         };
-        let before = slot.opened();
-        let mut names = self.shared.names.page(directory);
-        let overlay = self.overlay(&slot, directory);
+        let is_hidden = |name: &str| overlay.as_ref().is_some_and(|overlay| overlay.hides(name));
         let mut has_room = true;
-        let listed = slot.list_with_attrs(inner, after, &mut |entry, attr| {
-            if overlay.hides(entry.name) {
-                return true;
-            }
-            let mut entry = *entry;
-            entry.node.ino = entry.node.ino.in_slot(slot.number());
-            if entry.node.kind != NodeKind::Directory && !about::holds(inner) {
-                names.add(entry.name.as_bytes());
-            }
-            let told = |attr| self.with_names(globally(attr, slot.number()));
-            has_room = listing(&entry, attr.map(|attr| Ok(told(attr?))));
-            has_room
+        let listed = place.ask(|tree, inner| {
+            tree.list(inner, after, with_attrs, &mut |entry, attr| {
+                if is_hidden(entry.name) {
+                    return true;
+                }
+                let mut entry = *entry;
+                entry.node.ino = entry.node.ino.in_slot(slot);
+                if let Some(names) = names.as_mut()
+                    && entry.node.kind != NodeKind::Directory
+                {
+                    names.add(entry.name.as_bytes());
+                }
+                let told = |attr| self.with_names(globally(attr, slot));
+                has_room = listing(&entry, attr.map(|attr| Ok(told(attr?))));
+                has_room
+            })
         });
         drop(names);
-        self.call_back_if_over(&slot, before.as_deref());
+        if with_attrs {
+            self.call_back_if_over(&place, before.as_deref());
+        }
         listed?;
-        if has_room {
-            self.list_desk(&slot, &overlay, after, listing);
+        if has_room && inner == Ino::ROOT && after < about::COOKIE {
+            let status = self.attr(about::DIRECTORY.in_slot(slot))?;
+            has_room = list_directory(about::NAME, about::COOKIE, &status, listing);
+        }
+        if let (true, Place::Volume(slot, _), Some(overlay)) = (has_room, &place, &overlay) {
+            self.list_desk(slot, overlay, after, listing);
         }
         Ok(())
     }
 
     /// What was told of the edition `before` while another took its place would
     /// be kept as if it were of that one.
-    fn call_back_if_over(&self, slot: &Slot, before: Option<&Edition>) {
-        let is_current = |before| slot.opened().is_some_and(|now| now.is(before));
+    fn call_back_if_over(&self, place: &Place<'_>, before: Option<&Edition>) {
+        let is_current = |before| place.edition().is_some_and(|now| now.is(before));
         if !before.is_none_or(is_current) {
             self.shared.names.call_back();
             self.shared.background.hurry();
@@ -574,10 +548,8 @@ impl Vfs {
         if let Some(read) = self.read_on_desk(ino, offset, length) {
             return read;
         }
-        match self.place(ino)? {
-            Place::Shelf(shelf, inner) => shelf.read(inner, offset, length),
-            Place::Volume(slot, inner) => slot.read(inner, offset, length),
-        }
+        let place = self.place(ino)?;
+        place.ask(|tree, inner| tree.read(inner, offset, length))
     }
 
     /// The extended attribute `name` of a file, if it has one.
@@ -586,11 +558,8 @@ impl Vfs {
     ///
     /// [`Error::NotFound`], [`Error::Damaged`].
     pub fn attribute(&self, ino: Ino, name: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        match self.place(ino)? {
-            Place::Shelf(..) => Ok(None),
-            Place::Volume(_, inner) if about::holds(inner) => Ok(None),
-            Place::Volume(slot, inner) => slot.ask(|edition| edition.volume.attribute(inner, name)),
-        }
+        let place = self.place(ino)?;
+        place.ask(|tree, inner| tree.attribute(inner, name))
     }
 
     /// Names the extended attributes that a file has.
@@ -599,11 +568,8 @@ impl Vfs {
     ///
     /// [`Error::NotFound`], [`Error::Damaged`].
     pub fn list_attributes(&self, ino: Ino, listing: &mut dyn FnMut(&str)) -> Result<(), Error> {
-        match self.place(ino)? {
-            Place::Shelf(..) => Ok(()),
-            Place::Volume(_, inner) if about::holds(inner) => Ok(()),
-            Place::Volume(slot, inner) => slot.edition().volume.list_attributes(inner, listing),
-        }
+        let place = self.place(ino)?;
+        place.ask(|tree, inner| tree.list_attributes(inner, listing))
     }
 
     /// Where a symbolic link points.
@@ -612,17 +578,7 @@ impl Vfs {
     ///
     /// [`Error::Invalid`] if it is none, [`Error::NotFound`].
     pub fn target(&self, link: Ino) -> Result<Vec<u8>, Error> {
-        let Place::Volume(slot, inner) = self.place(link)? else {
-            return Err(Error::Invalid);
-        };
-        if about::holds(inner) {
-            return Err(Error::Invalid);
-        }
-        let edition = slot.edition();
-        match edition.volume.node(inner)?.kind {
-            NodeKind::Symlink => edition.volume.target(inner),
-            _ => Err(Error::Invalid),
-        }
+        self.place(link)?.ask(|tree, inner| tree.target(inner))
     }
 
     /// Notes that the kernel, which was told of `ino` by look-ups and listings
@@ -662,10 +618,52 @@ impl Vfs {
     }
 }
 
-/// What is known of a file in `slot`, as the mount knows it.
+impl Place<'_> {
+    /// Asks the tree that the number belongs to.
+    fn ask<T>(&self, ask: impl FnOnce(&dyn Tree, Ino) -> Result<T, Error>) -> Result<T, Error> {
+        match self {
+            Place::Shelf(shelf, inner) if about::holds(*inner) => ask(&shelf.status(), *inner),
+            Place::Shelf(shelf, inner) => ask(*shelf, *inner),
+            Place::Volume(slot, inner) if about::holds(*inner) => ask(&slot.status(), *inner),
+            Place::Volume(slot, inner) => ask(&**slot, *inner),
+        }
+    }
+
+    /// What is shown there now, of a base that was looked into.
+    fn edition(&self) -> Option<Arc<Edition>> {
+        match self {
+            Place::Volume(slot, _) => slot.opened(),
+            Place::Shelf(..) => None,
+        }
+    }
+}
+
+/// What is known of a file in `slot`, as the mount knows it: each root has the
+/// link of its `.cbfs/` too.
 fn globally(attr: Attr, slot: u64) -> Attr {
+    let links = match attr.ino.within_slot() {
+        Ino::ROOT => about::links_of_root(attr.links),
+        _ => attr.links,
+    };
     Attr {
         ino: attr.ino.in_slot(slot),
+        links,
         ..attr
     }
+}
+
+/// Lists one directory; whether there was room.
+fn list_directory(
+    name: &str,
+    cookie: u64,
+    attr: &Attr,
+    listing: &mut ListingWithAttrs<'_>,
+) -> bool {
+    let node = Node {
+        ino: attr.ino,
+        kind: attr.kind,
+        links: attr.links,
+        modified: attr.modified,
+    };
+    listing(&DirEntry { name, node, cookie }, Some(Ok(*attr)))
 }

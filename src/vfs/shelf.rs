@@ -13,13 +13,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::about::{self, About, Mounting, Report, Subject};
+use super::about::{self, About, Mounting, Report, Status, Subject};
 use super::database::{BaseInFolder, Folder};
 use super::edition::Shared;
 use super::slot::Slot;
 use super::source::Source;
 use super::text::mark;
-use super::volume::{DirEntry, Ino, Listing, Node, NodeKind, Statistics};
+use super::tree::Tree;
+use super::volume::{DirEntry, Ino, Node, NodeKind, Statistics};
 use super::{Attr, Bytes, Error, ListingWithAttrs, names};
 
 /// A directory of bases.
@@ -174,117 +175,9 @@ impl Shelf {
         slots.map(|place| Arc::clone(&place.slot)).collect()
     }
 
-    /// The root of the mount.
-    pub(super) fn root(&self) -> Node {
-        let count = self.places().shown.len();
-        let modified = self.listed();
-        Node {
-            ino: Ino::ROOT,
-            kind: NodeKind::Directory,
-            links: about::links_of_root(2 + u32::try_from(count).unwrap_or(0)),
-            modified,
-        }
-    }
-
-    /// What `name` stands for in the root or in `.cbfs/`. A base is not opened
-    /// for that.
-    pub(super) fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
-        if about::holds(directory) {
-            return self.about.lookup(self, directory, name);
-        }
-        if name == about::NAME.as_bytes() {
-            return self.about.attr(self, about::DIRECTORY);
-        }
-        let name = std::str::from_utf8(name).map_err(|_| Error::NotFound)?;
-        let slot = {
-            let places = self.places();
-            let mut shown = places.shown.values();
-            let place = shown.find(|place| place.name == name);
-            Arc::clone(&place.ok_or(Error::NotFound)?.slot)
-        };
-        slot.tell_directory(Ino::ROOT);
-        Ok(Attr::of_directory(&root_of(&slot)))
-    }
-
-    /// What `stat` says of the root, and of what is in `.cbfs/`.
-    pub(super) fn attr(&self, ino: Ino) -> Result<Attr, Error> {
-        match ino {
-            Ino::ROOT => Ok(Attr::of_directory(&self.root())),
-            _ => self.about.attr(self, ino),
-        }
-    }
-
-    /// The directory that this one lies in; the root lies in itself.
-    pub(super) fn parent(&self, directory: Ino) -> Result<Node, Error> {
-        match directory {
-            Ino::ROOT => Ok(self.root()),
-            _ => match about::parent(directory)? {
-                Ino::ROOT => Ok(self.root()),
-                inner => Ok(about::node(self, inner)),
-            },
-        }
-    }
-
-    /// A part of a file in `.cbfs/`.
-    pub(super) fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error> {
-        match ino {
-            Ino::ROOT => Err(Error::IsADirectory),
-            _ => self.about.read(self, ino, offset, length),
-        }
-    }
-
-    /// Lists the root or `.cbfs/`; no base is opened for that.
-    pub(super) fn list(
-        &self,
-        directory: Ino,
-        after: u64,
-        listing: &mut Listing<'_>,
-    ) -> Result<(), Error> {
-        if about::holds(directory) {
-            return about::list(self, directory, after, listing);
-        }
-        self.list_bases(after, listing);
-        Ok(())
-    }
-
-    /// As [`Shelf::list`], with what `stat` says of each entry.
-    pub(super) fn list_with_attrs(
-        &self,
-        directory: Ino,
-        after: u64,
-        listing: &mut ListingWithAttrs<'_>,
-    ) -> Result<(), Error> {
-        if about::holds(directory) {
-            let about = &self.about;
-            return about.list_with_attrs(self, directory, after, listing);
-        }
-        self.list_bases(after, &mut |entry| {
-            listing(entry, Some(Ok(Attr::of_directory(&entry.node))))
-        });
-        Ok(())
-    }
-
-    fn list_bases(&self, after: u64, listing: &mut Listing<'_>) {
-        let from = after.saturating_sub(2) + 1;
-        let places: Vec<Place> = {
-            let places = self.places();
-            let rest = places.shown.range(from..);
-            rest.map(|(_, place)| place.clone()).collect()
-        };
-        for Place { name, slot } in places {
-            let has_room = listing(&DirEntry {
-                name: &name,
-                node: root_of(&slot),
-                cookie: slot.number() + 2,
-            });
-            if !has_room {
-                return;
-            }
-            slot.tell_directory(Ino::ROOT);
-        }
-        if after < about::COOKIE {
-            listing(&about::entry(self));
-        }
+    /// Its `.cbfs/`.
+    pub(super) fn status(&self) -> Status<'_> {
+        self.about.of(self)
     }
 
     /// How large those are that were looked into.
@@ -308,6 +201,68 @@ impl Shelf {
         let slots = self.slots();
         let guesses = slots.iter().filter_map(|slot| Some(slot.source()?.guess()));
         guesses.max().unwrap_or(0)
+    }
+}
+
+impl Tree for Shelf {
+    /// A base is not opened for that.
+    fn lookup(&self, _: Ino, name: &[u8]) -> Result<Attr, Error> {
+        let name = std::str::from_utf8(name).map_err(|_| Error::NotFound)?;
+        let slot = {
+            let places = self.places();
+            let mut shown = places.shown.values();
+            let place = shown.find(|place| place.name == name);
+            Arc::clone(&place.ok_or(Error::NotFound)?.slot)
+        };
+        slot.tell_directory(Ino::ROOT);
+        Ok(Attr::of_directory(&root_of(&slot)))
+    }
+
+    fn attr(&self, _: Ino) -> Result<Attr, Error> {
+        let count = self.places().shown.len();
+        Ok(Attr::of_directory(&Node {
+            ino: Ino::ROOT,
+            kind: NodeKind::Directory,
+            links: 2 + u32::try_from(count).unwrap_or(0),
+            modified: self.listed(),
+        }))
+    }
+
+    fn parent(&self, _: Ino) -> Result<Ino, Error> {
+        Ok(Ino::ROOT)
+    }
+
+    /// No base is opened for that.
+    fn list(
+        &self,
+        _: Ino,
+        after: u64,
+        with_attrs: bool,
+        listing: &mut ListingWithAttrs<'_>,
+    ) -> Result<(), Error> {
+        let from = after.saturating_sub(2) + 1;
+        let places: Vec<Place> = {
+            let places = self.places();
+            let rest = places.shown.range(from..);
+            rest.map(|(_, place)| place.clone()).collect()
+        };
+        for Place { name, slot } in places {
+            let node = root_of(&slot);
+            let entry = DirEntry {
+                name: &name,
+                node,
+                cookie: slot.number() + 2,
+            };
+            if !listing(&entry, with_attrs.then(|| Ok(Attr::of_directory(&node)))) {
+                break;
+            }
+            slot.tell_directory(Ino::ROOT);
+        }
+        Ok(())
+    }
+
+    fn read(&self, _: Ino, _: u64, _: u32) -> Result<Bytes, Error> {
+        Err(Error::IsADirectory)
     }
 }
 
@@ -373,7 +328,6 @@ fn root_of(slot: &Slot) -> Node {
     });
     Node {
         ino: Ino::ROOT.in_slot(slot.number()),
-        links: about::links_of_root(node.links),
         ..node
     }
 }

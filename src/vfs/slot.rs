@@ -18,7 +18,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::about::{self, About, Mounting, Report, Subject};
+use super::about::{self, About, Mounting, Report, Status, Subject};
 use super::broken::Broken;
 use super::edition::{Edition, Shared};
 use super::editor::{Refusal, Saved, Touched};
@@ -437,6 +437,13 @@ impl Slot {
     pub(super) fn close(&self) {
         let editions = std::mem::take(&mut *lock(&self.editions));
         drop(editions);
+    }
+}
+
+impl Slot {
+    /// Its `.cbfs/`.
+    pub(super) fn status(&self) -> Status<'_> {
+        self.about.of(self)
     }
 }
 

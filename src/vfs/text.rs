@@ -3,6 +3,8 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use super::Bytes;
+
 /// A rendered text. Cloning it copies no bytes.
 #[derive(Clone, Debug)]
 pub struct Text {
@@ -14,6 +16,14 @@ impl Text {
     /// The bytes, for whoever holds them longer than the text.
     pub(super) fn bytes(&self) -> &Arc<[u8]> {
         &self.bytes
+    }
+
+    /// What a read of `length` bytes at `offset` gets.
+    pub(super) fn part(&self, offset: u64, length: u32) -> Bytes {
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        let start = start.min(self.len());
+        let end = start.saturating_add(length as usize).min(self.len());
+        Bytes::Shared(Arc::clone(&self.bytes), start..end)
     }
 
     /// See [`mark`].

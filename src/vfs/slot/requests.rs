@@ -1,12 +1,11 @@
 //! What is asked of a slot, and what the kernel was told of it.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Slot, lock};
-use crate::vfs::about;
 use crate::vfs::edition::{Edition, Reading};
-use crate::vfs::volume::{Ino, Listing, Node, NodeKind};
+use crate::vfs::tree::Tree;
+use crate::vfs::volume::{Ino, Listing, NodeKind};
 use crate::vfs::{Attr, Bytes, Error, ListingWithAttrs, Text};
 
 impl Slot {
@@ -69,30 +68,9 @@ impl Slot {
         (mark > 0).then_some(mark).or_else(|| self.held.told(ino))
     }
 
-    /// See [`Vfs::lookup_at_once`](crate::vfs::Vfs::lookup_at_once).
-    pub(in crate::vfs) fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
-        if about::holds(directory) {
-            return self.about.lookup(self, directory, name);
-        }
-        if directory == Ino::ROOT && name == about::NAME.as_bytes() {
-            return self.about.attr(self, about::DIRECTORY);
-        }
-        self.answer(|edition| {
-            let attr = edition.attr_at_once(&edition.volume.lookup(directory, name)?)?;
-            let version = Some(self.tell(edition, &attr));
-            Ok(Attr { version, ..attr })
-        })
-    }
-
-    /// See [`Vfs::attr`](crate::vfs::Vfs::attr).
-    pub(in crate::vfs) fn attr(&self, ino: Ino) -> Result<Attr, Error> {
-        if about::holds(ino) {
-            return self.about.attr(self, ino);
-        }
+    /// What `stat` says of the content that was told last.
+    fn attr_of_told(&self, ino: Ino) -> Result<Attr, Error> {
         let mut attr = self.answer(|edition| edition.attr_of(&edition.volume.node(ino)?))?;
-        if ino == Ino::ROOT {
-            attr.links = about::links_of_root(attr.links);
-        }
         if let Some(mark) = self.told(ino)
             && mark != attr.generation
             && attr.kind != NodeKind::Directory
@@ -112,14 +90,8 @@ impl Slot {
 
     /// What `stat` says of the present content, which is told from now on.
     pub(in crate::vfs) fn present(&self, ino: Ino) -> Result<Attr, Error> {
-        if about::holds(ino) {
-            return self.attr(ino);
-        }
         self.answer(|edition| {
-            let mut attr = edition.attr_of(&edition.volume.node(ino)?)?;
-            if ino == Ino::ROOT {
-                attr.links = about::links_of_root(attr.links);
-            }
+            let attr = edition.attr_of(&edition.volume.node(ino)?)?;
             let version = Some(self.tell(edition, &attr));
             Ok(Attr { version, ..attr })
         })
@@ -138,8 +110,7 @@ impl Slot {
             Reading::Pieces { size, .. } => edition.read(ino, size, offset, length),
             Reading::Rendered => {
                 let text = self.text(edition, ino, Some(mark))?;
-                let window = window(&text, offset, length);
-                Ok(Bytes::Shared(Arc::clone(text.bytes()), window))
+                Ok(text.part(offset, length))
             }
         })
     }
@@ -150,115 +121,6 @@ impl Slot {
             Reading::Rendered => self.text(edition, ino, Some(mark)),
             Reading::Pieces { .. } => Err(Error::Stale),
         })
-    }
-
-    /// The directory that this one lies in.
-    pub(in crate::vfs) fn parent(&self, directory: Ino) -> Result<Node, Error> {
-        if about::holds(directory) {
-            return match about::parent(directory)? {
-                Ino::ROOT => self.root(),
-                inner => Ok(about::node(self, inner)),
-            };
-        }
-        let edition = self.edition();
-        match edition.volume.parent(directory)? {
-            Ino::ROOT => self.root(),
-            inner => edition.volume.node(inner),
-        }
-    }
-
-    fn root(&self) -> Result<Node, Error> {
-        let node = self.edition().volume.node(Ino::ROOT)?;
-        Ok(Node {
-            links: about::links_of_root(node.links),
-            ..node
-        })
-    }
-
-    /// See [`Vfs::list`](crate::vfs::Vfs::list); without `.` and `..`.
-    pub(in crate::vfs) fn list(
-        &self,
-        directory: Ino,
-        after: u64,
-        listing: &mut Listing<'_>,
-    ) -> Result<(), Error> {
-        if about::holds(directory) {
-            return about::list(self, directory, after, listing);
-        }
-        let edition = self.edition();
-        self.tell_listed(&edition, directory);
-        let mut has_room = true;
-        edition.volume.list(directory, after, &mut |entry| {
-            has_room = listing(entry);
-            has_room
-        })?;
-        if directory == Ino::ROOT && has_room && after < about::COOKIE {
-            listing(&about::entry(self));
-        }
-        Ok(())
-    }
-
-    /// As [`Slot::list`], with what `stat` says of each entry.
-    pub(in crate::vfs) fn list_with_attrs(
-        &self,
-        directory: Ino,
-        after: u64,
-        listing: &mut ListingWithAttrs<'_>,
-    ) -> Result<(), Error> {
-        if about::holds(directory) {
-            let about = &self.about;
-            return about.list_with_attrs(self, directory, after, listing);
-        }
-        let edition = self.edition();
-        self.tell_listed(&edition, directory);
-        let mut has_room = true;
-        let mut marks = self.told.in_order();
-        let is_edited = edition.volume.editor().is_some();
-        edition.list_with_attrs(directory, after, &mut |entry, mut attr| {
-            if let Some(Ok(attr)) = &mut attr
-                && attr.kind != NodeKind::Directory
-                && !edition.volume.is_held(attr.ino)
-            {
-                let retold = |word| retold(word, attr.generation);
-                let word = if is_edited {
-                    // Who opens it meanwhile must not find another version.
-                    marks.update(attr.ino, retold)
-                } else {
-                    retold(marks.get(attr.ino))
-                };
-                attr.version = Some(told_of(word).0);
-            }
-            let told = attr.as_ref().and_then(|attr| attr.as_ref().ok()).copied();
-            has_room = listing(entry, attr);
-            match told.filter(|_| has_room) {
-                Some(attr) if edition.volume.is_held(attr.ino) => {
-                    self.held.tell(attr.ino, Some(&attr));
-                }
-                Some(attr) if attr.kind == NodeKind::Directory => self.tell_directory(attr.ino),
-                Some(attr) => {
-                    marks.update(attr.ino, |word| retold(word, attr.generation));
-                }
-                // The kernel takes the number all the same.
-                None if has_room && edition.volume.is_held(entry.node.ino) => {
-                    self.held.tell(entry.node.ino, None);
-                }
-                None => {}
-            }
-            has_room
-        })?;
-        if directory == Ino::ROOT && has_room && after < about::COOKIE {
-            let entry = about::entry(self);
-            listing(&entry, Some(Ok(Attr::of_directory(&entry.node))));
-        }
-        Ok(())
-    }
-
-    /// See [`Vfs::read`](crate::vfs::Vfs::read).
-    pub(in crate::vfs) fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error> {
-        if about::holds(ino) {
-            return self.about.read(self, ino, offset, length);
-        }
-        self.answer(|edition| self.read_from(edition, ino, offset, length))
     }
 
     fn read_from(
@@ -283,14 +145,13 @@ impl Slot {
             Ok(Reading::Rendered) | Err(_) => {}
         }
         let text = self.text(edition, ino, told)?;
-        let window = window(&text, offset, length);
         let number = ino.in_slot(self.number);
-        if window.end < text.len() {
+        if offset.saturating_add(length.into()) < text.len() as u64 {
             self.shared.readers.began(number, &text);
         } else if offset > 0 {
             self.shared.readers.ended(number);
         }
-        Ok(Bytes::Shared(Arc::clone(text.bytes()), window))
+        Ok(text.part(offset, length))
     }
 
     /// The text that was `told`, wherever it still is.
@@ -338,6 +199,96 @@ impl Slot {
     }
 }
 
+impl Tree for Slot {
+    fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
+        self.answer(|edition| {
+            let attr = edition.attr_at_once(&edition.volume.lookup(directory, name)?)?;
+            let version = Some(self.tell(edition, &attr));
+            Ok(Attr { version, ..attr })
+        })
+    }
+
+    fn attr(&self, ino: Ino) -> Result<Attr, Error> {
+        if self.is_edited() {
+            return self.present(ino);
+        }
+        self.attr_of_told(ino)
+    }
+
+    fn parent(&self, directory: Ino) -> Result<Ino, Error> {
+        self.edition().volume.parent(directory)
+    }
+
+    fn list(
+        &self,
+        directory: Ino,
+        after: u64,
+        with_attrs: bool,
+        listing: &mut ListingWithAttrs<'_>,
+    ) -> Result<(), Error> {
+        let edition = self.edition();
+        self.tell_listed(&edition, directory);
+        if !with_attrs {
+            let listing: &mut Listing<'_> = &mut |entry| listing(entry, None);
+            return edition.volume.list(directory, after, listing);
+        }
+        let mut marks = self.told.in_order();
+        let is_edited = edition.volume.editor().is_some();
+        edition.list_with_attrs(directory, after, &mut |entry, mut attr| {
+            if let Some(Ok(attr)) = &mut attr
+                && attr.kind != NodeKind::Directory
+                && !edition.volume.is_held(attr.ino)
+            {
+                let retold = |word| retold(word, attr.generation);
+                let word = if is_edited {
+                    // Who opens it meanwhile must not find another version.
+                    marks.update(attr.ino, retold)
+                } else {
+                    retold(marks.get(attr.ino))
+                };
+                attr.version = Some(told_of(word).0);
+            }
+            let told = attr.as_ref().and_then(|attr| attr.as_ref().ok()).copied();
+            let has_room = listing(entry, attr);
+            match told.filter(|_| has_room) {
+                Some(attr) if edition.volume.is_held(attr.ino) => {
+                    self.held.tell(attr.ino, Some(&attr));
+                }
+                Some(attr) if attr.kind == NodeKind::Directory => self.tell_directory(attr.ino),
+                Some(attr) => {
+                    marks.update(attr.ino, |word| retold(word, attr.generation));
+                }
+                // The kernel takes the number all the same.
+                None if has_room && edition.volume.is_held(entry.node.ino) => {
+                    self.held.tell(entry.node.ino, None);
+                }
+                None => {}
+            }
+            has_room
+        })
+    }
+
+    fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error> {
+        self.answer(|edition| self.read_from(edition, ino, offset, length))
+    }
+
+    fn attribute(&self, ino: Ino, name: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        self.ask(|edition| edition.volume.attribute(ino, name))
+    }
+
+    fn list_attributes(&self, ino: Ino, listing: &mut dyn FnMut(&str)) -> Result<(), Error> {
+        self.edition().volume.list_attributes(ino, listing)
+    }
+
+    fn target(&self, link: Ino) -> Result<Vec<u8>, Error> {
+        let edition = self.edition();
+        match edition.volume.node(link)?.kind {
+            NodeKind::Symlink => edition.volume.target(link),
+            _ => Err(Error::Invalid),
+        }
+    }
+}
+
 /// Which content of a file was told last, counted from 0, and its mark: as they
 /// stand in a word.
 fn told_of(word: u64) -> (u32, u32) {
@@ -355,11 +306,4 @@ fn retold(word: u64, mark: u32) -> u64 {
     let (version, before) = told_of(word);
     let is_other = before != 0 && before != mark;
     word_of(version.wrapping_add(u32::from(is_other)), mark)
-}
-
-/// The part of a text that a read of `length` bytes at `offset` gets.
-fn window(text: &Text, offset: u64, length: u32) -> Range<usize> {
-    let start = usize::try_from(offset).unwrap_or(usize::MAX);
-    let start = start.min(text.len());
-    start..start.saturating_add(length as usize).min(text.len())
 }
