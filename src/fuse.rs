@@ -42,7 +42,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use fuser::{Errno, FileAttr, FileHandle, FileType, FopenFlags, Generation, INodeNo};
 
-use crate::vfs::{Access, Attr, Error, Handle, Ino, NodeKind, Vfs, Written};
+use crate::vfs::{Access, Attr, Error, Handle, Ino, NodeKind, Vfs};
 use kernel::Kernel;
 use nodes::{Node, Nodes, Writing};
 use patience::Patience;
@@ -192,8 +192,7 @@ impl Adapter {
     /// this returns that has begun, whichever thread let it.
     fn tell_written(&self) {
         let _one = self.telling.lock().unwrap_or_else(PoisonError::into_inner);
-        let written = self.vfs.take_written();
-        if written != Written::default() {
+        if self.vfs.take_change() {
             self.kernel.get().inspect(|kernel| kernel.begin_epoch());
         }
     }

@@ -69,7 +69,7 @@ pub use volume::{
     Completeness, DirEntry, Facts, Fault, Ino, Listing, Node, NodeKind, Page, Size, Statistics,
     Volume,
 };
-pub use writing::{Access, Handle, RenameMode, Written};
+pub use writing::{Access, Handle, RenameMode};
 
 use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,6 @@
 //! What a kernel asks of a filesystem that can be written.
 
-use std::time::SystemTime;
-
-use super::{Attr, Bytes, Error, Ino, NodeKind, Place, Vfs, drafts};
+use super::{Attr, Error, Ino, NodeKind, Place, Vfs, drafts};
 
 /// An open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -41,18 +39,6 @@ pub enum RenameMode {
     NoReplace,
     /// It gets the name of the other (`RENAME_EXCHANGE`); never done.
     Exchange,
-}
-
-/// What a kernel has to be told after something was written. It may be told
-/// of more than has changed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Written {
-    /// Names that may stand for something else now, each with its directory.
-    pub names: Vec<(Ino, Box<[u8]>)>,
-    /// Files that may have another content or length than was told.
-    pub files: Vec<Ino>,
-    /// Directories that may list something else now.
-    pub directories: Vec<Ino>,
 }
 
 /// Writing. A mount that cannot be written answers all of it with
@@ -104,80 +90,11 @@ impl Vfs {
         super::about::holds(directory.within_slot())
     }
 
-    /// What the kernel has to be told since this was asked last. To be asked
-    /// before a request that writes is answered, so that whoever waits for the
-    /// answer finds everything as it is then.
-    pub fn take_written(&self) -> Written {
-        self.written()
-    }
-
     /// Whether a request that writes `ino`, or what is called `name` in it, may
     /// take longer than others can wait for: because it is a long text, or
     /// somebody else is saving into the same base.
     pub fn may_take_long(&self, ino: Ino, name: Option<&[u8]>) -> bool {
         self.is_busy(ino) || self.has_long_draft(ino, name)
-    }
-
-    /// Makes a file and opens it; opens the one that is there, unless that
-    /// is excluded (`O_EXCL`).
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Exists`]; [`Error::NotPermitted`] where there can be no such
-    /// file; [`Error::NoSpace`]; those of [`Vfs::open_file`].
-    pub fn create(
-        &self,
-        directory: Ino,
-        name: &[u8],
-        access: Access,
-        is_exclusive: bool,
-    ) -> Result<(Attr, Handle), Error> {
-        self.create_file(directory, name, access, is_exclusive)
-    }
-
-    /// Opens a file. Who only reads goes on with the content it has now.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotWritable`] for writing what cannot be written,
-    /// [`Error::NotPermitted`] for what is deleted; those of [`Vfs::read`].
-    pub fn open_file(&self, ino: Ino, access: Access) -> Result<Handle, Error> {
-        self.open_any(ino, access)
-    }
-
-    /// Opens a file to read the text that had this mark a moment ago.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Stale`] if it is gone; those of [`Vfs::read`].
-    pub fn open_earlier(&self, ino: Ino, mark: u32) -> Result<Handle, Error> {
-        self.open_text(ino, mark)
-    }
-
-    /// Up to `length` bytes from `offset` on; fewer only at the end.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotOpen`]; those of [`Vfs::read`].
-    pub fn read_open(&self, handle: Handle, offset: u64, length: u32) -> Result<Bytes, Error> {
-        self.read_handle(handle, offset, length)
-    }
-
-    /// Mark of the content that is read through a handle; none if that is a
-    /// draft, or whatever there is.
-    pub fn content_of(&self, handle: Handle) -> Option<u32> {
-        self.content_of_handle(handle)
-    }
-
-    /// What `stat` says of a file that is open: of the content that is read
-    /// through the handle, whatever the file is by now.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotOpen`]; [`Error::Stale`] for a large file that changed since;
-    /// those of [`Vfs::attr`].
-    pub fn attr_open(&self, handle: Handle) -> Result<Attr, Error> {
-        self.attr_of_handle(handle)
     }
 
     /// Whether all who have a file open read what each of them writes, as those
@@ -193,53 +110,6 @@ impl Vfs {
         }
     }
 
-    /// Writes `bytes` at `offset`; gives how many.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotOpen`]; [`Error::TooLarge`] for a game of more than 16
-    /// MiB, [`Error::NoSpace`].
-    pub fn write(&self, handle: Handle, offset: u64, bytes: &[u8]) -> Result<u32, Error> {
-        self.write_handle(handle, offset, bytes)
-    }
-
-    /// Cuts a file, or fills it up with zeros. Without a handle, a game is
-    /// saved at once; cut to nothing it stays as it is.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Vfs::write`]; without a handle, those of [`Vfs::open_file`]
-    /// and [`Vfs::flush`].
-    pub fn truncate(&self, ino: Ino, handle: Option<Handle>, length: u64) -> Result<Attr, Error> {
-        self.truncate_any(ino, handle, length)
-    }
-
-    /// Sets mode and time (`chmod`, `utimens`). An editor's own file keeps
-    /// them; all else that can be written stays as it is.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotFound`]; [`Error::NotPermitted`] for what cannot be
-    /// written.
-    pub fn set_attributes(
-        &self,
-        ino: Ino,
-        mode: Option<u16>,
-        modified: Option<SystemTime>,
-    ) -> Result<Attr, Error> {
-        self.set_attributes_of(ino, mode, modified)
-    }
-
-    /// Saves what was written through `handle`; the file shows what is
-    /// stored when this returns. Nothing if nothing was written.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Refused`]; [`Error::NotOpen`]; that of the medium.
-    pub fn flush(&self, handle: Handle) -> Result<(), Error> {
-        self.flush_handle(handle)
-    }
-
     /// As [`Vfs::flush`]; all that was saved survives a power cut then.
     ///
     /// # Errors
@@ -247,64 +117,11 @@ impl Vfs {
     /// As [`Vfs::flush`].
     pub fn fsync(&self, ino: Ino, handle: Option<Handle>) -> Result<(), Error> {
         handle.map_or(Ok(()), |handle| self.flush(handle))?;
-        self.sync_base(ino)?;
+        self.fsync_directory(ino)?;
         if let Some(handle) = handle {
             self.confirm_handle(handle);
         }
         Ok(())
-    }
-
-    /// Returns when all that was saved survives a power cut.
-    ///
-    /// # Errors
-    ///
-    /// That of the medium.
-    pub fn fsync_directory(&self, directory: Ino) -> Result<(), Error> {
-        self.sync_base(directory)
-    }
-
-    /// Closes a file. Saves nothing: who writes to the end has flushed.
-    pub fn release(&self, handle: Handle) {
-        self.release_handle(handle);
-    }
-
-    /// Renames a file, or what a directory of games stands for. To put a file
-    /// in the place of a game is to save it as that.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotFound`]; [`Error::Exists`]; [`Error::NotEmpty`];
-    /// [`Error::Invalid`] for an exchange; [`Error::NotPermitted`];
-    /// [`Error::Elsewhere`] from base to base; those of [`Vfs::flush`].
-    pub fn rename(
-        &self,
-        directory: Ino,
-        name: &[u8],
-        new_directory: Ino,
-        new_name: &[u8],
-        mode: RenameMode,
-    ) -> Result<(), Error> {
-        self.rename_file((directory, name), (new_directory, new_name), mode)
-    }
-
-    /// Removes a file; a game is deleted, which a new file of its name
-    /// reverses.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotFound`], [`Error::IsADirectory`], [`Error::NotPermitted`].
-    pub fn unlink(&self, directory: Ino, name: &[u8]) -> Result<(), Error> {
-        self.unlink_file(directory, name)
-    }
-
-    /// Makes an editor's own file that is a copy of this one.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Exists`]; [`Error::NotPermitted`] if the name is not one for
-    /// such a file; [`Error::NoSpace`].
-    pub fn link(&self, ino: Ino, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
-        self.copy_file(ino, directory, name)
     }
 
     /// Makes a directory, a symbolic link or a device, which nobody can.
@@ -335,16 +152,5 @@ impl Vfs {
             NodeKind::Directory => Err(Error::NotPermitted),
             _ => Err(Error::NotADirectory),
         }
-    }
-
-    /// Ends writing, before the mount goes: drafts that were not saved are
-    /// kept in `.cbfs/rejected/`, and all that was saved survives a power cut
-    /// when this returns.
-    ///
-    /// # Errors
-    ///
-    /// That of the medium.
-    pub fn end(&self) -> Result<(), Error> {
-        self.end_drafts()
     }
 }

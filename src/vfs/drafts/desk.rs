@@ -8,14 +8,12 @@ use super::KIND;
 use super::buffer::Sheet;
 use super::handles::{Handles, Open};
 use super::names::{Entry, Names, Place};
+use super::status::{Effect, Event, Status};
 use crate::vfs::names::is_pgn;
-use crate::vfs::{Handle, Ino, Written};
+use crate::vfs::{Handle, Ino};
 
 /// Numbers of files that became games, at most.
 const MOST_ALIASES: usize = 10_000;
-
-/// What is told to the kernel, at most; then it is told of everything.
-const MOST_WRITTEN: usize = 10_000;
 
 /// What a draft is to become when it is saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,38 +32,6 @@ pub(super) enum Purpose {
     Over,
 }
 
-/// Why a text was not saved.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Rejection {
-    /// The version of the sheet that was refused.
-    pub(super) version: u64,
-    /// The first reason that kept this version from being saved.
-    pub(super) reason: String,
-    /// Whether the same text may be saved later, as after a full disk.
-    pub(super) may_retry: bool,
-    /// Whether the text is in `rejected/`.
-    pub(super) is_kept: bool,
-}
-
-impl Rejection {
-    /// That of `version` because of `why`; if `before` is of the same
-    /// version, its reason stays.
-    pub(super) fn after(
-        before: Option<Rejection>,
-        version: u64,
-        why: &str,
-        may_retry: bool,
-    ) -> Rejection {
-        let before = before.filter(|before| before.version == version);
-        Rejection {
-            version,
-            reason: before.map_or_else(|| why.to_owned(), |before| before.reason),
-            may_retry,
-            is_kept: false,
-        }
-    }
-}
-
 /// A text that is being written, or was and is still to be read.
 #[derive(Debug)]
 pub(super) struct Draft {
@@ -77,10 +43,10 @@ pub(super) struct Draft {
     pub(super) place: Option<Place>,
     /// The name that it had last, which stands for the game it became.
     pub(super) label: Option<Place>,
-    /// The version of the sheet that was saved or refused last.
-    pub(super) settled: u64,
-    /// Why the last attempt to save it failed; none after a save.
-    pub(super) rejection: Option<Rejection>,
+    /// The version of the sheet that was saved or refused last,
+    settled: u64,
+    /// and what came of that.
+    status: Status,
     /// The files that an earlier save of it made or changed,
     pub(super) made: Vec<Ino>,
     /// through which handle,
@@ -110,7 +76,7 @@ impl Draft {
             place: None,
             label: None,
             settled: 0,
-            rejection: None,
+            status: Status::Clean,
             made: Vec::new(),
             made_by: None,
             is_confirmed: false,
@@ -126,16 +92,48 @@ impl Draft {
 
     /// Whether something was written that is neither saved nor refused.
     pub(super) fn is_open_work(&self) -> bool {
-        self.sheet.version() != self.settled
+        matches!(self.status(), Status::Dirty { .. })
     }
 
     /// Whether its text is neither stored nor in `rejected/`, and would be
     /// lost with the draft.
     pub(super) fn is_unkept(&self) -> bool {
         let has_purpose = !matches!(self.purpose, Purpose::Scratch | Purpose::Log);
-        let rejection = self.rejection.as_ref();
-        let is_unkept = self.is_open_work() || rejection.is_some_and(|it| !it.is_kept);
-        has_purpose && is_unkept && self.sheet.length() > 0
+        let has_text = has_purpose && self.sheet.length() > 0;
+        let (_, effect) = self.status().after(Event::Ended { has_text });
+        effect == Effect::Keep
+    }
+
+    /// What its present text is in.
+    pub(super) fn status(&self) -> Status {
+        self.status_at(self.sheet.version())
+    }
+
+    /// What the text of this version of the sheet is, or was, in.
+    pub(super) fn status_at(&self, version: u64) -> Status {
+        let status = self.status.clone();
+        if version == self.settled {
+            return status;
+        }
+        let (status, _) = status.after(Event::Written);
+        status
+    }
+
+    /// Notes what happened to the text of this version; gives what is to be done.
+    pub(super) fn note(&mut self, version: u64, event: Event) -> Effect {
+        let (status, effect) = self.status_at(version).after(event);
+        if !matches!(status, Status::Dirty { .. }) {
+            self.settled = version;
+        }
+        self.status = status;
+        effect
+    }
+
+    /// Lets its present text be settled, whatever became of it.
+    pub(super) fn settle(&mut self) {
+        if self.is_open_work() {
+            self.note(self.sheet.version(), Event::Saved);
+        }
     }
 
     /// Forgets what an earlier save made: what follows is another text.
@@ -178,7 +176,6 @@ pub(super) struct State {
     aliases: HashMap<Ino, Ino>,
     oldest_aliases: VecDeque<Ino>,
     next: u32,
-    pub(super) written: Written,
 }
 
 impl State {
@@ -304,7 +301,6 @@ impl State {
         let (place, backup_of) = (draft.place.take(), draft.backup_of.take());
         if let Some(place) = place {
             self.names.remove(&place, now);
-            self.tell_name(&place);
         }
         if let Some(place) = backup_of {
             self.come_back(&place, Some(id), now);
@@ -331,7 +327,6 @@ impl State {
         } else {
             self.names.remove(place, now);
         }
-        self.tell_name(place);
     }
 
     /// Gives a draft a name.
@@ -340,34 +335,6 @@ impl State {
             draft.place = Some(place.clone());
             draft.label = Some(place.clone());
             self.names.set(place, Entry::File(id), now);
-            self.tell_name(place);
-        }
-    }
-
-    /// Notes that the kernel has to ask again for a name.
-    pub(super) fn tell_name(&mut self, place: &Place) {
-        let (directory, name) = place;
-        if self.written.names.len() < MOST_WRITTEN {
-            let name = name.as_bytes().into();
-            self.written.names.push((*directory, name));
-        }
-        self.tell_directories([*directory]);
-    }
-
-    pub(super) fn tell_files(&mut self, files: impl IntoIterator<Item = Ino>) {
-        for file in files {
-            if self.written.files.len() < MOST_WRITTEN && !self.written.files.contains(&file) {
-                self.written.files.push(file);
-            }
-        }
-    }
-
-    pub(super) fn tell_directories(&mut self, directories: impl IntoIterator<Item = Ino>) {
-        let known = &mut self.written.directories;
-        for directory in directories {
-            if known.len() < MOST_WRITTEN && !known.contains(&directory) {
-                known.push(directory);
-            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use super::saving::is_partial;
 use crate::vfs::editor::Role;
-use crate::vfs::{Attr, Error, Ino, NodeKind, Place, Vfs, Written, about};
+use crate::vfs::{Attr, Error, Ino, NodeKind, Place, Vfs, about};
 
 /// A name that no game and no import has.
 const SCRATCH: &str = ".cbfs~";
@@ -30,8 +30,14 @@ impl Vfs {
         Vfs::ask(&slot, |editor| editor.is_editable(inner))
     }
 
-    /// See [`Vfs::set_attributes`].
-    pub(in crate::vfs) fn set_attributes_of(
+    /// Sets mode and time (`chmod`, `utimens`). An editor's own file keeps
+    /// them; all else that can be written stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`]; [`Error::NotPermitted`] for what cannot be
+    /// written.
+    pub fn set_attributes(
         &self,
         ino: Ino,
         mode: Option<u16>,
@@ -57,24 +63,33 @@ impl Vfs {
         Err(Error::NotPermitted)
     }
 
-    /// Returns when all that was saved in a base survives a power cut.
-    pub(in crate::vfs) fn sync_base(&self, ino: Ino) -> Result<(), Error> {
+    /// Returns when all that was saved survives a power cut.
+    ///
+    /// # Errors
+    ///
+    /// That of the medium.
+    pub fn fsync_directory(&self, ino: Ino) -> Result<(), Error> {
         match self.place(ino)? {
             Place::Volume(slot, _) if slot.is_edited() => slot.sync(),
             _ => Ok(()),
         }
     }
 
-    /// What the kernel has to be told since the last time.
-    pub(in crate::vfs) fn written(&self) -> Written {
-        if self.desk.is_unused() {
-            return Written::default();
-        }
-        std::mem::take(&mut self.desk.state().written)
+    /// Whether anything has changed since this was asked last, so that the kernel
+    /// has to look up all names again. To be asked before a request that writes is
+    /// answered: whoever waits for the answer finds everything as it is then.
+    pub fn take_change(&self) -> bool {
+        !self.desk.is_unused() && std::mem::take(&mut self.desk.state().names.is_changed)
     }
 
-    /// See [`Vfs::end`].
-    pub(in crate::vfs) fn end_drafts(&self) -> Result<(), Error> {
+    /// Ends writing, before the mount goes: drafts that were not saved are
+    /// kept in `.cbfs/rejected/`, and all that was saved survives a power cut
+    /// when this returns.
+    ///
+    /// # Errors
+    ///
+    /// That of the medium.
+    pub fn end(&self) -> Result<(), Error> {
         // What is being imported is not waited for.
         self.desk.is_over.store(true, Relaxed);
         let slots = self.slots();

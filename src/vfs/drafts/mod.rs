@@ -21,6 +21,7 @@
 //! | [`desk`] | all of these, and the drafts, at a moment |
 //! | [`opening`], [`using`] | files are made, opened, read, written, closed |
 //! | [`saving`], [`outcome`] | a draft becomes a game, or is refused |
+//! | [`status`] | clean, dirty or refused, and what follows |
 //! | [`moving`], [`removing`] | files are renamed, removed, copied |
 //! | [`showing`] | directories with what lies on the desk |
 //! | [`rejected`], [`private`] | refused drafts, on disk |
@@ -48,16 +49,8 @@ mod rejected;
 mod removing;
 mod saving;
 mod showing;
+mod status;
 mod using;
-
-#[cfg(test)]
-mod crowd;
-#[cfg(test)]
-mod law;
-#[cfg(test)]
-mod mock;
-#[cfg(test)]
-mod tests;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -71,7 +64,8 @@ use self::desk::State;
 use self::pool::Pool;
 use self::rejected::Rejected;
 use super::about::Mounting;
-use super::editor::{Editor, Role};
+use super::editor::{Editor, Refusal, Role, Saved};
+use super::saves::Edit;
 use super::slot::Slot;
 use super::{Error, Ino, Options, Place, Vfs};
 
@@ -201,6 +195,13 @@ impl Vfs {
             let editor = edition.volume.editor().ok_or(Error::ReadOnly)?;
             Ok(ask(editor))
         })
+    }
+
+    /// Saves an edit, of which the kernel has to be told.
+    fn save(&self, slot: &Slot, edit: &mut Edit<'_>) -> Result<Saved, Refusal> {
+        let saved = slot.edit(edit)?;
+        self.desk.state().names.is_changed = true;
+        Ok(saved)
     }
 
     /// What a name means; files by their numbers in the mount.

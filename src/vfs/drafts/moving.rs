@@ -8,6 +8,7 @@ use super::names::{Entry, Place};
 use super::outcome::game_name;
 use super::rejected::Origin;
 use super::saving::{Job, Target};
+use super::status::Status;
 use super::text_of;
 use crate::vfs::editor::{Refusal, Role};
 use crate::vfs::slot::Slot;
@@ -35,13 +36,23 @@ impl From<Refusal> for Error {
 }
 
 impl Vfs {
-    /// See [`Vfs::rename`].
-    pub(in crate::vfs) fn rename_file(
+    /// Renames a file, or what a directory of games stands for. To put a file
+    /// in the place of a game is to save it as that.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`]; [`Error::Exists`]; [`Error::NotEmpty`];
+    /// [`Error::Invalid`] for an exchange; [`Error::NotPermitted`];
+    /// [`Error::Elsewhere`] from base to base; those of [`Vfs::flush`].
+    pub fn rename(
         &self,
-        from: (Ino, &[u8]),
-        to: (Ino, &[u8]),
+        directory: Ino,
+        name: &[u8],
+        new_directory: Ino,
+        new_name: &[u8],
         mode: RenameMode,
     ) -> Result<(), Error> {
+        let (from, to) = ((directory, name), (new_directory, new_name));
         let slot = self.edited(from.0)?;
         drop(self.desk.open_state()?);
         if mode == RenameMode::Exchange {
@@ -114,18 +125,14 @@ impl Vfs {
         }
         let inner = from.0.within_slot();
         let names = (from.1.as_bytes(), to.1.as_bytes());
-        let saved = slot.edit(&mut |editor| editor.rename(inner, names.0, names.1));
-        let saved = saved.map_err(|refusal| {
+        let saved = self.save(slot, &mut |editor| editor.rename(inner, names.0, names.1));
+        saved.map_err(|refusal| {
             let error = Error::from(refusal);
             if let Error::Refused(why) | Error::NameTooLong(why) = &error {
                 log::warn!("{} is not renamed: {why}", from.1);
             }
             error
         })?;
-        self.tell_saved(slot, &saved);
-        let mut state = self.desk.state();
-        state.tell_name(from);
-        state.tell_name(to);
         Ok(())
     }
 
@@ -140,7 +147,7 @@ impl Vfs {
         let (sheet, purpose, mut made, is_imported, is_stray) = {
             let state = self.desk.state();
             let draft = state.drafts.get(&id).ok_or(Error::NotFound)?;
-            let is_settled = !draft.is_open_work() && draft.rejection.is_none();
+            let is_settled = draft.status() == Status::Clean;
             (
                 Arc::clone(&draft.sheet),
                 draft.purpose,
@@ -190,7 +197,7 @@ impl Vfs {
             keeps_earlier: true,
             skips_bad: Vfs::skips_bad(slot, Some(to)),
             handle: None,
-            rejection: None,
+            status: Status::Clean,
         };
         let mut outcome = self.run(&job);
         if target == Target::Import {
@@ -208,7 +215,6 @@ impl Vfs {
         let now = self.now();
         let mut state = self.desk.state();
         state.names.remove(from, now);
-        state.tell_name(from);
         let Some(draft) = state.drafts.get_mut(&id) else {
             return;
         };
@@ -251,8 +257,6 @@ impl Vfs {
         let now = self.now();
         state.leave(game);
         state.come_back(to, None, now);
-        state.tell_name(to);
-        state.tell_files([game]);
         state.games.insert(game, id);
     }
 
@@ -272,7 +276,6 @@ impl Vfs {
         let inner = to.0.within_slot();
         if !is_link && from.1 == to.1 && Vfs::ask(slot, |editor| editor.lists_deleted(inner))? {
             self.delete(slot, from)?;
-            self.desk.state().tell_name(to);
             return Ok(());
         }
         match (self.meaning(slot, to)?, is_link) {
@@ -292,8 +295,6 @@ impl Vfs {
                 self.make_way(&mut state, to);
                 state.names.remove(from, now);
                 state.names.set(to, Entry::Link(game), now);
-                state.tell_name(from);
-                state.tell_name(to);
                 Ok(())
             }
             _ => Err(Error::NotPermitted),
@@ -304,7 +305,6 @@ impl Vfs {
         let now = self.now();
         let mut state = self.desk.state();
         state.names.remove(place, now);
-        state.tell_name(place);
     }
 
     /// A file that was taken for a new game, `new`, takes the place of another:
@@ -328,7 +328,7 @@ impl Vfs {
             keeps_earlier: true,
             skips_bad: false,
             handle: None,
-            rejection: None,
+            status: Status::Clean,
         };
         let outcome = self.run(&job);
         let now = self.now();
@@ -339,9 +339,6 @@ impl Vfs {
             state.move_aliases(new, game);
             state.come_back(to, None, now);
             state.names.remove(from, now);
-            state.tell_name(from);
-            state.tell_name(to);
-            state.tell_files([game, new]);
         }
         outcome.result
     }
@@ -375,7 +372,6 @@ impl Vfs {
             is_link,
         };
         state.names.set(from, gone, now);
-        state.tell_name(from);
         Ok(())
     }
 }

@@ -38,6 +38,9 @@ pub(super) struct Names {
     directories: HashMap<Ino, Directory>,
     next: u64,
     files: usize,
+    /// Whether the kernel may have been told what no longer holds: of these names,
+    /// or of what was saved.
+    pub(super) is_changed: bool,
     /// Names of links, the oldest first; some may have gone.
     links: VecDeque<Place>,
 }
@@ -92,6 +95,7 @@ impl Names {
             }
             Entry::Gone { .. } => {}
         }
+        self.is_changed = true;
         let cookie = FIRST_COOKIE + self.next;
         self.next += 1;
         let directory = self.directories.entry(place.0);
@@ -109,6 +113,7 @@ impl Names {
         let directory = self.directories.get_mut(&place.0)?;
         let (_, entry) = directory.entries.remove(&place.1)?;
         directory.modified = now;
+        self.is_changed = true;
         if matches!(entry, Entry::File(_)) {
             self.files = self.files.saturating_sub(1);
         }

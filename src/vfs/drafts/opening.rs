@@ -14,8 +14,14 @@ use crate::vfs::volume::{NodeKind, Size};
 use crate::vfs::{self, Access, Attr, Error, Handle, Ino, Text, Vfs, about};
 
 impl Vfs {
-    /// See [`Vfs::create`].
-    pub(in crate::vfs) fn create_file(
+    /// Makes a file and opens it; opens the one that is there, unless that
+    /// is excluded (`O_EXCL`).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Exists`]; [`Error::NotPermitted`] where there can be no such
+    /// file; [`Error::NoSpace`]; those of [`Vfs::open_file`].
+    pub fn create(
         &self,
         directory: Ino,
         name: &[u8],
@@ -46,8 +52,8 @@ impl Vfs {
             if is_exclusive {
                 return Err(Error::Exists);
             }
-            let handle = self.open_any(present.ino, access)?;
-            return Ok((self.attr_of_handle(handle)?, handle));
+            let handle = self.open_file(present.ino, access)?;
+            return Ok((self.attr_open(handle)?, handle));
         }
         let purpose = match Vfs::role(&slot, directory, &place.1)? {
             Role::New => Purpose::New,
@@ -127,19 +133,23 @@ impl Vfs {
             } else {
                 state.names.remove(place, now);
             }
-            state.tell_name(place);
             let mut draft = Draft::new(sheet, Purpose::Game(game), game, now);
             draft.base = Some(base);
             let id = state.add(draft);
             state.open(Open::new(game, access, Some(id), Pin::Present))
         };
-        Ok((self.attr_of_handle(handle)?, handle))
+        Ok((self.attr_open(handle)?, handle))
     }
 
-    /// See [`Vfs::open_file`].
-    pub(in crate::vfs) fn open_any(&self, ino: Ino, access: Access) -> Result<Handle, Error> {
+    /// Opens a file. Who only reads goes on with the content it has now.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotWritable`] for writing what cannot be written,
+    /// [`Error::NotPermitted`] for what is deleted; those of [`Vfs::read`].
+    pub fn open_file(&self, ino: Ino, access: Access) -> Result<Handle, Error> {
         if let Some(game) = self.became(ino) {
-            return self.open_any(game, access);
+            return self.open_file(game, access);
         }
         let inner = ino.within_slot();
         if inner.kind() == KIND {
@@ -247,8 +257,12 @@ impl Vfs {
         self.open_to_write(ino, access, text)
     }
 
-    /// See [`Vfs::open_earlier`].
-    pub(in crate::vfs) fn open_text(&self, ino: Ino, mark: u32) -> Result<Handle, Error> {
+    /// Opens a file to read the text that had this mark a moment ago.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Stale`] if it is gone; those of [`Vfs::read`].
+    pub fn open_earlier(&self, ino: Ino, mark: u32) -> Result<Handle, Error> {
         let vfs::Place::Volume(slot, inner) = self.place(ino)? else {
             return Err(Error::Stale);
         };

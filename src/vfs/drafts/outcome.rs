@@ -5,20 +5,18 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::buffer::Sheet;
-use super::desk::{Draft, Purpose, Rejection, State};
+use super::desk::{Draft, Purpose, State};
 use super::names::{Entry, Place};
 use super::rejected::Origin;
 use super::saving::{Job, Outcome, Target};
+use super::status::{Event, Rejection};
 use super::text_of;
 use crate::cbh::GameId;
 use crate::escape::push_line;
-use crate::vfs::editor::{Role, Saved, Touched};
+use crate::vfs::editor::Role;
 use crate::vfs::names::{format_game, parse_game};
 use crate::vfs::slot::Slot;
 use crate::vfs::{Ino, Vfs};
-
-/// So many files that changed at once are told one by one.
-const FEW: usize = 1000;
 
 /// End of the name of the games that were left out of an import.
 const BAD_GAMES: &str = ".bad.pgn";
@@ -40,8 +38,11 @@ impl Vfs {
         let Some(draft) = state.drafts.get_mut(&id) else {
             return;
         };
-        draft.settled = outcome.settled;
-        draft.rejection.clone_from(&outcome.rejection);
+        let event = outcome
+            .rejection
+            .clone()
+            .map_or(Event::Saved, Event::Refused);
+        draft.note(outcome.version, event);
         draft.made.clone_from(&outcome.made);
         if outcome.result.is_ok() {
             draft.made_by = job.handle;
@@ -50,8 +51,7 @@ impl Vfs {
         if outcome.result.is_ok() || outcome.made.is_empty() {
             draft.imported = outcome.imported;
         }
-        let own = draft.ino;
-        state.tell_files([own]);
+        state.names.is_changed = true;
         if let Some(place) = new_name {
             link(&mut state, id, &place, is_given, now);
         }
@@ -93,7 +93,7 @@ impl Vfs {
     /// As [`Vfs::keep`], for a draft; the reason is `why`, unless there is an
     /// earlier one for the same text. The draft is settled by that.
     pub(super) fn keep_draft(&self, id: u32, why: &str) {
-        let (slot, origin, sheet, before) = {
+        let (slot, origin, sheet, version, reason) = {
             let state = self.desk.state();
             let Some(draft) = state.drafts.get(&id) else {
                 return;
@@ -101,36 +101,20 @@ impl Vfs {
             let Ok(slot) = self.edited(draft.ino) else {
                 return;
             };
-            let before = draft.rejection.clone();
-            (slot, origin_of(draft), Arc::clone(&draft.sheet), before)
+            let sheet = Arc::clone(&draft.sheet);
+            let version = sheet.version();
+            let reason = draft.status_at(version).first_reason(why);
+            (slot, origin_of(draft), sheet, version, reason)
         };
-        let mut rejection = Rejection::after(before, sheet.version(), why, false);
-        rejection.is_kept = self.keep(&slot, &origin, &sheet, &rejection.reason);
+        let rejection = Rejection {
+            is_kept: self.keep(&slot, &origin, &sheet, &reason),
+            reason,
+            may_retry: false,
+        };
         let mut state = self.desk.state();
         if let Some(draft) = state.drafts.get_mut(&id) {
-            draft.settled = rejection.version;
-            draft.rejection = Some(rejection);
+            draft.note(version, Event::Refused(rejection));
         }
-    }
-
-    /// Lets the kernel know what a save has changed.
-    pub(super) fn tell_saved(&self, slot: &Slot, saved: &Saved) {
-        let globally = |ino: &Ino| ino.in_slot(slot.number());
-        match &saved.touched {
-            Touched::Files(files) | Touched::Texts(files) => {
-                if files.len() > FEW {
-                    self.shared.names.call_back();
-                }
-                let mut state = self.desk.state();
-                state.tell_files(files.iter().take(FEW).map(globally));
-            }
-            Touched::Any => self.shared.names.call_back(),
-        }
-        if !matches!(saved.touched, Touched::Texts(_)) {
-            let directories = slot.told_directories();
-            self.desk.state().tell_directories(directories);
-        }
-        self.shared.background.hurry();
     }
 
     /// Empty files that wait under the number of a game that there is now give
@@ -192,7 +176,7 @@ impl Vfs {
             state.unname(before, now);
         }
         let mut log = Draft::new(sheet, Purpose::Log, job.slot_ino(), now);
-        log.settled = log.sheet.version();
+        log.settle();
         let id = state.add(log);
         state.name(id, &place, now);
     }
@@ -224,8 +208,6 @@ fn link(state: &mut State, id: u32, place: &Place, is_given: bool, now: SystemTi
     } else {
         state.names.set(place, Entry::Link(game), now);
     }
-    state.tell_name(place);
-    state.tell_files([game]);
 }
 
 /// Whose draft this is, if it is refused.

@@ -21,14 +21,17 @@ impl Vfs {
         is_deleted: bool,
     ) -> Result<(), Error> {
         let inner = game.within_slot();
-        let saved = slot.edit(&mut |editor| editor.set_deleted(inner, is_deleted))?;
-        self.tell_saved(slot, &saved);
-        self.desk.state().tell_files([game]);
+        self.save(slot, &mut |editor| editor.set_deleted(inner, is_deleted))?;
         Ok(())
     }
 
-    /// See [`Vfs::unlink`].
-    pub(in crate::vfs) fn unlink_file(&self, directory: Ino, name: &[u8]) -> Result<(), Error> {
+    /// Removes a file; a game is deleted, which a new file of its name
+    /// reverses.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], [`Error::IsADirectory`], [`Error::NotPermitted`].
+    pub fn unlink(&self, directory: Ino, name: &[u8]) -> Result<(), Error> {
         let slot = self.edited(directory)?;
         drop(self.desk.open_state()?);
         let place: Place = (directory, text_of(name)?.into());
@@ -79,7 +82,6 @@ impl Vfs {
                 self.set_deleted(slot, game, true)?;
                 let mut state = self.desk.state();
                 state.leave(game);
-                state.tell_name(place);
                 Ok(())
             }
             _ => Err(Error::NotPermitted),
@@ -101,13 +103,13 @@ impl Vfs {
         }
     }
 
-    /// See [`Vfs::link`].
-    pub(in crate::vfs) fn copy_file(
-        &self,
-        ino: Ino,
-        directory: Ino,
-        name: &[u8],
-    ) -> Result<Attr, Error> {
+    /// Makes an editor's own file that is a copy of this one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Exists`]; [`Error::NotPermitted`] if the name is not one for
+    /// such a file; [`Error::NoSpace`].
+    pub fn link(&self, ino: Ino, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
         let slot = self.edited(directory)?;
         if ino.slot() != directory.slot() {
             return Err(Error::Elsewhere);

@@ -6,10 +6,11 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::MOST_GAME;
 use super::buffer::Sheet;
-use super::desk::{Draft, Purpose, Rejection};
+use super::desk::{Draft, Purpose};
 use super::names::{Entry, Place};
 use super::outcome::origin_of;
 use super::rejected::Origin;
+use super::status::{Becomes, Effect, Event, Rejection, Status};
 use crate::pgn::Permit;
 use crate::vfs::editor::{Editor, Refusal, Saved};
 use crate::vfs::slot::Slot;
@@ -34,8 +35,8 @@ pub(super) struct Job {
     pub(super) handle: Option<Handle>,
     /// Whose draft it is, if it is refused.
     pub(super) origin: Origin,
-    /// Why an earlier attempt failed.
-    pub(super) rejection: Option<Rejection>,
+    /// What its text is in.
+    pub(super) status: Status,
 }
 
 /// What a text is saved as; numbers are those of the mount.
@@ -49,7 +50,7 @@ pub(super) enum Target {
 /// What came of it.
 pub(super) struct Outcome {
     /// The version that was saved or refused.
-    pub(super) settled: u64,
+    pub(super) version: u64,
     /// Why, if it was refused.
     pub(super) rejection: Option<Rejection>,
     pub(super) made: Vec<Ino>,
@@ -81,8 +82,9 @@ impl Job {
         let Some(game) = self.game() else {
             return Ok(());
         };
-        let text = self.slot.edition().text(game.within_slot())?;
-        if self.base.is_some_and(|base| base != text.mark()) {
+        let edition = self.slot.edition();
+        let present = edition.attr_of(&edition.volume.node(game.within_slot())?)?;
+        if self.base.is_some_and(|base| base != present.generation) {
             let why = "the game was changed by another program after this draft was begun";
             return Err(Refusal::Text(why.to_owned()));
         }
@@ -138,30 +140,24 @@ impl Vfs {
                 return Ok(());
             };
             let version = draft.sheet.version();
-            match &draft.rejection {
-                _ if version != draft.settled => {}
-                None => return Ok(()),
-                Some(rejection) if rejection.may_retry => {}
-                Some(rejection) => return Err(Error::Refused(rejection.reason.clone())),
-            }
             let target = match draft.purpose {
-                Purpose::Scratch | Purpose::Log => None,
-                // Whatever it was, it is no game without a text.
-                _ if draft.sheet.length() == 0 => None,
                 Purpose::Game(game) => Some(Target::Game(game)),
                 Purpose::New => Some(Target::New),
                 Purpose::Import => Some(Target::Import),
-                Purpose::Over => None,
+                Purpose::Scratch | Purpose::Log | Purpose::Over => None,
             };
-            let is_over = draft.purpose == Purpose::Over && draft.sheet.length() > 0;
-            match target {
-                None if !is_over => {
-                    draft.settled = version;
-                    draft.rejection = None;
-                    return Ok(());
-                }
-                None => None,
-                Some(target) => Some(self.job(draft, target, handle)?),
+            let becomes = match target {
+                // Whatever it was, it is no game without a text.
+                _ if draft.sheet.length() == 0 => Becomes::Nothing,
+                None if draft.purpose == Purpose::Over => Becomes::Replaced,
+                None => Becomes::Nothing,
+                Some(_) => Becomes::Games,
+            };
+            match (draft.note(version, Event::Flushed(becomes)), target) {
+                (Effect::Save, Some(target)) => Some(self.job(draft, target, handle)?),
+                (Effect::RefuseReplaced, _) => None,
+                (Effect::Repeat(reason), _) => return Err(Error::Refused(reason)),
+                (Effect::Nothing | Effect::Keep | Effect::Save, _) => return Ok(()),
             }
         };
         match job {
@@ -181,7 +177,7 @@ impl Vfs {
             skips_bad: false,
             handle: Some(handle),
             origin: origin_of(draft),
-            rejection: draft.rejection.clone(),
+            status: draft.status(),
             slot,
         })
     }
@@ -235,8 +231,7 @@ impl Vfs {
         }
         let mut state = self.desk.state();
         if let Some(draft) = state.drafts.get_mut(&id) {
-            draft.settled = version;
-            draft.rejection = None;
+            draft.note(version, Event::Saved);
         }
         true
     }
@@ -259,7 +254,7 @@ impl Vfs {
             return self.refused(job, version, Error::TooLarge.into());
         }
         let mut has_changed = false;
-        let saved = job.slot.edit(&mut |editor| {
+        let saved = self.save(&job.slot, &mut |editor| {
             job.check()?;
             let _permit = Permit::wait(usize::try_from(job.sheet.length()).unwrap_or(usize::MAX));
             let (text, read) = job.sheet.all()?;
@@ -270,12 +265,9 @@ impl Vfs {
         });
         match saved {
             Ok(saved) => {
-                if has_changed {
-                    self.tell_saved(&job.slot, &saved);
-                }
                 // An editor that was refused puts back what was there before:
                 // what it could not save is not settled by that.
-                if has_changed || job.rejection.is_some() {
+                if has_changed || job.status.was_refused() {
                     self.withdraw(&job.slot, &job.origin);
                 }
                 self.saved(job, version, saved, None)
@@ -290,7 +282,7 @@ impl Vfs {
         let version = job.sheet.version();
         let mut digest = None;
         let mut bad = None;
-        let imported = job.slot.edit(&mut |editor| {
+        let imported = self.save(&job.slot, &mut |editor| {
             let mut text = job.sheet.reader(&self.desk.is_over);
             bad = job.skips_bad.then(|| Sheet::new(&self.desk.pool));
             let mut out = bad.as_ref();
@@ -301,7 +293,6 @@ impl Vfs {
         });
         let refusal = match imported {
             Ok(saved) => {
-                self.tell_saved(&job.slot, &saved);
                 self.withdraw(&job.slot, &job.origin);
                 let outcome = self.saved(job, version, saved, digest);
                 return Outcome { bad, ..outcome };
@@ -325,7 +316,7 @@ impl Vfs {
         let made = saved.files;
         let base = Vfs::mark_of(job, &made);
         Outcome {
-            settled: version,
+            version,
             rejection: None,
             made,
             base,
@@ -350,10 +341,9 @@ impl Vfs {
     /// Keeps what was refused.
     fn refused(&self, job: &Job, version: u64, refusal: Refusal) -> Outcome {
         if !job.keeps_earlier && !job.earlier.is_empty() {
-            let withdrawn = job.slot.edit(&mut |editor| editor.withdraw(&job.earlier));
-            match withdrawn {
-                Ok(saved) => self.tell_saved(&job.slot, &saved),
-                Err(why) => log::warn!("what was imported of it before stays: {why}"),
+            let withdrawn = self.save(&job.slot, &mut |editor| editor.withdraw(&job.earlier));
+            if let Err(why) = withdrawn {
+                log::warn!("what was imported of it before stays: {why}");
             }
         }
         let why = refusal.to_string();
@@ -362,10 +352,14 @@ impl Vfs {
             Refusal::Outdated => (Error::Stale, true),
             Refusal::Failed(error) => (error, true),
         };
-        let mut rejection = Rejection::after(job.rejection.clone(), version, &why, may_retry);
-        rejection.is_kept = self.keep(&job.slot, &job.origin, &job.sheet, &rejection.reason);
+        let reason = job.status.first_reason(&why);
+        let rejection = Rejection {
+            is_kept: self.keep(&job.slot, &job.origin, &job.sheet, &reason),
+            reason,
+            may_retry,
+        };
         Outcome {
-            settled: version,
+            version,
             rejection: Some(rejection),
             made: job.earlier.clone(),
             base: job.base,

@@ -199,9 +199,9 @@ impl Vfs {
             return None;
         }
         let read = || {
-            let handle = self.open_any(ino, crate::vfs::Access::READ)?;
-            let read = self.read_handle(handle, offset, length);
-            self.release_handle(handle);
+            let handle = self.open_file(ino, crate::vfs::Access::READ)?;
+            let read = self.read_open(handle, offset, length);
+            self.release(handle);
             read
         };
         Some(read())
@@ -218,8 +218,14 @@ impl Vfs {
         Attr { modified, ..attr }
     }
 
-    /// See [`Vfs::attr_open`].
-    pub(in crate::vfs) fn attr_of_handle(&self, handle: Handle) -> Result<Attr, Error> {
+    /// What `stat` says of a file that is open: of the content that is read
+    /// through the handle, whatever the file is by now.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOpen`]; [`Error::Stale`] for a large file that changed since;
+    /// those of [`Vfs::attr`].
+    pub fn attr_open(&self, handle: Handle) -> Result<Attr, Error> {
         let (ino, pin, draft) = {
             let state = self.desk.state();
             let open = state.handles.get(handle)?;

@@ -18,13 +18,12 @@ const STRAY: &str =
     "a new game goes into games/ or import/; here it is in no database, and gone with the mount";
 
 impl Vfs {
-    /// See [`Vfs::read_open`].
-    pub(in crate::vfs) fn read_handle(
-        &self,
-        handle: Handle,
-        offset: u64,
-        length: u32,
-    ) -> Result<Bytes, Error> {
+    /// Up to `length` bytes from `offset` on; fewer only at the end.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOpen`]; those of [`Vfs::read`].
+    pub fn read_open(&self, handle: Handle, offset: u64, length: u32) -> Result<Bytes, Error> {
         let (ino, pin, sheet) = {
             let state = self.desk.state();
             let open = state.handles.get(handle)?;
@@ -60,8 +59,9 @@ impl Vfs {
         }
     }
 
-    /// See [`Vfs::content_of`].
-    pub(in crate::vfs) fn content_of_handle(&self, handle: Handle) -> Option<u32> {
+    /// Mark of the content that is read through a handle; none if that is a
+    /// draft, or whatever there is.
+    pub fn content_of(&self, handle: Handle) -> Option<u32> {
         let state = self.desk.state();
         let open = state.handles.get(handle).ok()?;
         match &open.pin {
@@ -154,38 +154,39 @@ impl Vfs {
         Ok((Arc::clone(&draft.sheet), most, at_end))
     }
 
-    /// See [`Vfs::write`].
-    pub(in crate::vfs) fn write_handle(
-        &self,
-        handle: Handle,
-        offset: u64,
-        bytes: &[u8],
-    ) -> Result<u32, Error> {
+    /// Writes `bytes` at `offset`; gives how many.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOpen`]; [`Error::TooLarge`] for a game of more than 16
+    /// MiB, [`Error::NoSpace`].
+    pub fn write(&self, handle: Handle, offset: u64, bytes: &[u8]) -> Result<u32, Error> {
         let length = u32::try_from(bytes.len()).map_err(|_| Error::Invalid)?;
         let (sheet, most, at_end) = self.draft_of(handle)?;
         sheet.write((!at_end).then_some(offset), bytes, most)?;
         Ok(length)
     }
 
-    /// See [`Vfs::truncate`].
-    pub(in crate::vfs) fn truncate_any(
-        &self,
-        ino: Ino,
-        handle: Option<Handle>,
-        length: u64,
-    ) -> Result<Attr, Error> {
+    /// Cuts a file, or fills it up with zeros. Without a handle, a game is
+    /// saved at once; cut to nothing it stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Vfs::write`]; without a handle, those of [`Vfs::open_file`]
+    /// and [`Vfs::flush`].
+    pub fn truncate(&self, ino: Ino, handle: Option<Handle>, length: u64) -> Result<Attr, Error> {
         if let Some(handle) = handle {
             let (sheet, most, _) = self.draft_of(handle)?;
             sheet.set_length(length, most)?;
-            return self.attr_of_handle(handle);
+            return self.attr_open(handle);
         }
         let access = Access {
             write: true,
             ..Access::READ
         };
-        let handle = self.open_any(ino, access)?;
+        let handle = self.open_file(ino, access)?;
         let cut = self.truncate_by_name(handle, length);
-        self.release_handle(handle);
+        self.release(handle);
         cut?;
         self.attr(ino)
     }
@@ -210,13 +211,18 @@ impl Vfs {
         let (sheet, most, _) = self.draft_of(handle)?;
         sheet.set_length(length, most)?;
         if is_alone {
-            return self.flush_handle(handle);
+            return self.flush(handle);
         }
         Ok(())
     }
 
-    /// See [`Vfs::flush`].
-    pub(in crate::vfs) fn flush_handle(&self, handle: Handle) -> Result<(), Error> {
+    /// Saves what was written through `handle`; the file shows what is
+    /// stored when this returns. Nothing if nothing was written.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`]; [`Error::NotOpen`]; that of the medium.
+    pub fn flush(&self, handle: Handle) -> Result<(), Error> {
         let (id, ino) = {
             let mut state = self.desk.state();
             let open = state.handles.get(handle)?;
@@ -231,7 +237,7 @@ impl Vfs {
             }
             let is_stray = draft.is_stray() && draft.is_open_work();
             if draft.purpose == Purpose::Scratch {
-                draft.settled = draft.sheet.version();
+                draft.settle();
                 drop(state);
                 if let Some(id) = id.filter(|_| is_stray) {
                     self.keep_draft(id, STRAY);
@@ -258,8 +264,8 @@ impl Vfs {
         }
     }
 
-    /// See [`Vfs::release`].
-    pub(in crate::vfs) fn release_handle(&self, handle: Handle) {
+    /// Closes a file. Saves nothing: who writes to the end has flushed.
+    pub fn release(&self, handle: Handle) {
         let now = self.now();
         let unsaved = {
             let mut state = self.desk.state();
@@ -288,7 +294,7 @@ impl Vfs {
         let draft = state.drafts.get(&id)?;
         let is_new = draft.purpose == Purpose::New && draft.made.is_empty();
         let new = is_new.then_some(draft.ino);
-        if is_new && (is_unsaved || draft.rejection.is_some()) {
+        if is_new && (is_unsaved || draft.status().was_refused()) {
             state.unname(id, now);
         }
         finish(&mut state, id);
@@ -317,7 +323,7 @@ fn finish(state: &mut State, id: u32) {
     };
     if draft.writers == 0 {
         if draft.place.is_none() {
-            draft.settled = draft.sheet.version();
+            draft.settle();
         }
         if draft.made.len() > 1 {
             // Many games are not taken the place of any more.

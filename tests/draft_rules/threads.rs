@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::thread;
 
-use super::mock::*;
-use crate::vfs::{Access, Ino};
+use crate::mock::*;
+use cbfs::vfs::{Access, Ino};
 
 /// Threads that write, and games that each of them has alone.
 const WRITERS: usize = 6;

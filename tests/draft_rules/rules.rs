@@ -2,8 +2,8 @@
 
 use std::thread;
 
-use super::mock::*;
-use crate::vfs::{Access, Ino, NodeKind, RenameMode};
+use crate::mock::*;
+use cbfs::vfs::{Access, Ino, NodeKind, RenameMode};
 
 const ONE: &str = "000001.pgn";
 const TWO: &str = "000002.pgn";
@@ -120,7 +120,7 @@ fn a_refused_save_loses_nothing() {
     // It survives.
     mount = mount_in(&["one X *\n", "two *\n"], mount.state, 1 << 20);
     assert_eq!(mount.rejected_text("000001.pgn"), "no end");
-    let rejected = crate::vfs::about::REJECTED;
+    let rejected = mount.rejected_directory();
     assert_eq!(mount.open(rejected, ONE, WRITE), Err(libc::EACCES));
     assert_eq!(mount.create(rejected, "x", false), Err(libc::EPERM));
     // It goes when the game is saved, or removed.
@@ -1046,14 +1046,27 @@ fn files_keep_what_is_set_if_they_are_scratch() {
 fn the_kernel_is_told_what_has_changed() {
     let mount = mount();
     mount.vfs.lookup(Ino::ROOT, b"games").unwrap();
-    assert_eq!(mount.vfs.take_written(), crate::vfs::Written::default());
+    assert!(!mount.vfs.take_change());
     mount.write(GAMES, "tmp", "new *").unwrap();
     mount.rename((GAMES, "tmp"), (GAMES, ONE)).unwrap();
-    let written = mount.vfs.take_written();
-    assert!(written.files.contains(&game(1)));
-    assert!(written.directories.contains(&GAMES));
-    for name in ["tmp", ONE] {
-        assert!(written.names.contains(&(GAMES, name.as_bytes().into())));
+    assert!(mount.vfs.take_change() && !mount.vfs.take_change());
+    mount.read(GAMES, ONE).unwrap();
+    assert!(!mount.vfs.take_change());
+    let handle = mount.open(GAMES, TWO, REWRITE).unwrap();
+    mount.put(handle, 0, "new *");
+    assert!(!mount.vfs.take_change(), "a draft is shown to nobody");
+    mount.vfs.flush(handle).unwrap();
+    assert!(mount.vfs.take_change());
+    mount.vfs.release(handle);
+    let changes: [&dyn Fn() -> Answer<()>; 4] = [
+        &|| mount.rename((GAMES, ONE), (GAMES, "backup")),
+        &|| mount.unlink(GAMES, "backup"),
+        &|| mount.unlink(GAMES, ONE),
+        &|| mount.rename((Ino::ROOT, "X"), (Ino::ROOT, "Y")),
+    ];
+    for change in changes {
+        change().unwrap();
+        assert!(mount.vfs.take_change());
     }
 }
 

@@ -11,17 +11,17 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-use crate::cbh::GameId;
-use crate::import::Input;
-use crate::vfs::editor::{Editor, Refusal, Role, Saved, Touched};
-use crate::vfs::names::{format_game, parse_game};
-use crate::vfs::volume::{DirEntry, Listing, Node, NodeKind, Size, Statistics, Volume};
-use crate::vfs::{Access, Attr, Completeness, Error, Handle, Ino, Options, RenameMode, Vfs};
+use cbfs::cbh::GameId;
+use cbfs::import::Input;
+use cbfs::vfs::{Access, Attr, Completeness, Error, Handle, Ino, Options, RenameMode, Vfs};
+use cbfs::vfs::{DirEntry, Listing, Node, NodeKind, Size, Statistics, Volume};
+use cbfs::vfs::{Editor, Refusal, Role, Saved, Touched};
+use cbfs::vfs::{format_game, parse_game};
 
-pub(super) const GAMES: Ino = Ino(2);
-pub(super) const DELETED: Ino = Ino(3);
-pub(super) const PLAYER: Ino = Ino(4);
-pub(super) const IMPORT: Ino = Ino(5);
+pub(crate) const GAMES: Ino = Ino(2);
+pub(crate) const DELETED: Ino = Ino(3);
+pub(crate) const PLAYER: Ino = Ino(4);
+pub(crate) const IMPORT: Ino = Ino(5);
 const DIRECTORIES: [(&str, Ino); 4] = [
     ("games", GAMES),
     ("deleted", DELETED),
@@ -29,27 +29,27 @@ const DIRECTORIES: [(&str, Ino); 4] = [
     ("import", IMPORT),
 ];
 
-pub(super) fn game(number: u32) -> Ino {
+pub(crate) fn game(number: u32) -> Ino {
     Ino::new(1, number)
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Game {
-    pub(super) text: String,
-    pub(super) is_deleted: bool,
+pub(crate) struct Game {
+    pub(crate) text: String,
+    pub(crate) is_deleted: bool,
 }
 
 /// What is stored, and all that was stored before.
 #[derive(Debug, Default)]
-pub(super) struct Stored {
-    pub(super) games: Vec<Game>,
-    pub(super) saves: u32,
-    pub(super) syncs: u32,
+pub(crate) struct Stored {
+    pub(crate) games: Vec<Game>,
+    pub(crate) saves: u32,
+    pub(crate) syncs: u32,
     /// The medium fails.
-    pub(super) is_full: bool,
-    pub(super) is_sync_failing: bool,
+    pub(crate) is_full: bool,
+    pub(crate) is_sync_failing: bool,
     /// Where the next import tells that it has begun, and waits.
-    pub(super) pause: Option<(Sender<()>, Receiver<()>)>,
+    pub(crate) pause: Option<(Sender<()>, Receiver<()>)>,
 }
 
 #[derive(Debug)]
@@ -148,7 +148,7 @@ impl Texts {
 }
 
 /// The one game that a text is.
-pub(super) fn parse(text: &str) -> Result<String, Refusal> {
+pub(crate) fn parse(text: &str) -> Result<String, Refusal> {
     let trimmed = text.trim();
     if trimmed.matches('*').count() != 1 || !trimmed.ends_with('*') || trimmed.contains('\0') {
         let why = format!("line 1, column {}: found the end, expected *", text.len());
@@ -343,21 +343,21 @@ impl Editor for Texts {
 }
 
 /// A mount of three games, `one X *`, `two *` and `three X *`.
-pub(super) struct Mount {
-    pub(super) vfs: Vfs,
-    pub(super) stored: Arc<Mutex<Stored>>,
-    pub(super) state: tempfile::TempDir,
+pub(crate) struct Mount {
+    pub(crate) vfs: Vfs,
+    pub(crate) stored: Arc<Mutex<Stored>>,
+    pub(crate) state: tempfile::TempDir,
 }
 
-pub(super) fn mount() -> Mount {
+pub(crate) fn mount() -> Mount {
     mount_of(&["one X *\n", "two *\n", "three X *\n"])
 }
 
-pub(super) fn mount_of(texts: &[&str]) -> Mount {
+pub(crate) fn mount_of(texts: &[&str]) -> Mount {
     mount_in(texts, tempfile::tempdir().unwrap(), 1 << 20)
 }
 
-pub(super) fn mount_in(texts: &[&str], state: tempfile::TempDir, scratch_bytes: u64) -> Mount {
+pub(crate) fn mount_in(texts: &[&str], state: tempfile::TempDir, scratch_bytes: u64) -> Mount {
     let games: Vec<Game> = texts
         .iter()
         .map(|text| Game {
@@ -385,25 +385,25 @@ pub(super) fn mount_in(texts: &[&str], state: tempfile::TempDir, scratch_bytes: 
     }
 }
 
-pub(super) const WRITE: Access = Access {
+pub(crate) const WRITE: Access = Access {
     read: false,
     write: true,
     truncate: false,
     append: false,
 };
-pub(super) const REWRITE: Access = Access {
+pub(crate) const REWRITE: Access = Access {
     truncate: true,
     ..WRITE
 };
-pub(super) const UPDATE: Access = Access {
+pub(crate) const UPDATE: Access = Access {
     read: true,
     ..WRITE
 };
 
 /// Errors are the system's numbers.
-pub(super) type Answer<T> = Result<T, i32>;
+pub(crate) type Answer<T> = Result<T, i32>;
 
-pub(super) trait Errno<T> {
+pub(crate) trait Errno<T> {
     fn errno(self) -> Answer<T>;
 }
 
@@ -416,7 +416,7 @@ impl<T> Errno<T> for Result<T, Error> {
 impl Mount {
     /// Lets the next import begin and wait: where that is told, and what lets
     /// it go on.
-    pub(super) fn pause_import(&self) -> (Receiver<()>, Sender<()>) {
+    pub(crate) fn pause_import(&self) -> (Receiver<()>, Sender<()>) {
         let (begun, is_begun) = channel();
         let (go_on, is_to_go_on) = channel();
         self.stored.lock().unwrap().pause = Some((begun, is_to_go_on));
@@ -424,7 +424,7 @@ impl Mount {
     }
 
     /// What is stored, and `deleted` after what is.
-    pub(super) fn games(&self) -> Vec<String> {
+    pub(crate) fn games(&self) -> Vec<String> {
         let stored = self.stored.lock().unwrap();
         let texts = stored.games.iter().map(|game| {
             let mark = if game.is_deleted { " deleted" } else { "" };
@@ -433,12 +433,12 @@ impl Mount {
         texts.collect()
     }
 
-    pub(super) fn lookup(&self, directory: Ino, name: &str) -> Answer<Attr> {
+    pub(crate) fn lookup(&self, directory: Ino, name: &str) -> Answer<Attr> {
         self.vfs.lookup(directory, name.as_bytes()).errno()
     }
 
     /// As open(2) does.
-    pub(super) fn open(&self, directory: Ino, name: &str, access: Access) -> Answer<Handle> {
+    pub(crate) fn open(&self, directory: Ino, name: &str, access: Access) -> Answer<Handle> {
         match self.lookup(directory, name) {
             Ok(attr) => self.vfs.open_file(attr.ino, access).errno(),
             Err(libc::ENOENT) if access.write => self.create(directory, name, false),
@@ -446,33 +446,33 @@ impl Mount {
         }
     }
 
-    pub(super) fn create(&self, directory: Ino, name: &str, is_exclusive: bool) -> Answer<Handle> {
+    pub(crate) fn create(&self, directory: Ino, name: &str, is_exclusive: bool) -> Answer<Handle> {
         let created = self
             .vfs
             .create(directory, name.as_bytes(), UPDATE, is_exclusive);
         created.errno().map(|(_, handle)| handle)
     }
 
-    pub(super) fn put(&self, handle: Handle, offset: u64, text: &str) {
+    pub(crate) fn put(&self, handle: Handle, offset: u64, text: &str) {
         let length = self.vfs.write(handle, offset, text.as_bytes()).unwrap();
         assert_eq!(length as usize, text.len());
     }
 
     /// As close(2) does.
-    pub(super) fn close(&self, handle: Handle) -> Answer<()> {
+    pub(crate) fn close(&self, handle: Handle) -> Answer<()> {
         let flushed = self.vfs.flush(handle).errno();
         self.vfs.release(handle);
         flushed
     }
 
     /// As `> name` does.
-    pub(super) fn write(&self, directory: Ino, name: &str, text: &str) -> Answer<()> {
+    pub(crate) fn write(&self, directory: Ino, name: &str, text: &str) -> Answer<()> {
         let handle = self.open(directory, name, REWRITE)?;
         self.put(handle, 0, text);
         self.close(handle)
     }
 
-    pub(super) fn read(&self, directory: Ino, name: &str) -> Answer<String> {
+    pub(crate) fn read(&self, directory: Ino, name: &str) -> Answer<String> {
         let attr = self.lookup(directory, name)?;
         let handle = self.vfs.open_file(attr.ino, Access::READ).errno()?;
         let bytes = self.vfs.read_open(handle, 0, 1 << 20).errno()?;
@@ -486,19 +486,19 @@ impl Mount {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    pub(super) fn rename(&self, from: (Ino, &str), to: (Ino, &str)) -> Answer<()> {
+    pub(crate) fn rename(&self, from: (Ino, &str), to: (Ino, &str)) -> Answer<()> {
         let mode = RenameMode::Plain;
         let (name, new) = (from.1.as_bytes(), to.1.as_bytes());
         self.vfs.rename(from.0, name, to.0, new, mode).errno()
     }
 
-    pub(super) fn unlink(&self, directory: Ino, name: &str) -> Answer<()> {
+    pub(crate) fn unlink(&self, directory: Ino, name: &str) -> Answer<()> {
         self.vfs.unlink(directory, name.as_bytes()).errno()
     }
 
     /// Names in a directory, asked for one by one; each is there, is listed
     /// once and with what it stands for.
-    pub(super) fn list(&self, directory: Ino) -> Vec<String> {
+    pub(crate) fn list(&self, directory: Ino) -> Vec<String> {
         let mut names = Vec::new();
         let mut after = 2;
         loop {
@@ -533,12 +533,18 @@ impl Mount {
         names
     }
 
-    /// The names in `.cbfs/rejected/`.
-    pub(super) fn rejected(&self) -> Vec<String> {
-        self.list(crate::vfs::about::REJECTED)
+    /// `.cbfs/rejected/`.
+    pub(crate) fn rejected_directory(&self) -> Ino {
+        let about = self.vfs.lookup(Ino::ROOT, b".cbfs").unwrap().ino;
+        self.vfs.lookup(about, b"rejected").unwrap().ino
     }
 
-    pub(super) fn rejected_text(&self, name: &str) -> String {
-        self.read(crate::vfs::about::REJECTED, name).unwrap()
+    /// The names in `.cbfs/rejected/`.
+    pub(crate) fn rejected(&self) -> Vec<String> {
+        self.list(self.rejected_directory())
+    }
+
+    pub(crate) fn rejected_text(&self, name: &str) -> String {
+        self.read(self.rejected_directory(), name).unwrap()
     }
 }

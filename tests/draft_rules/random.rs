@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 
-use super::mock::*;
-use crate::vfs::{Access, Error, Handle, Ino, RenameMode};
+use crate::mock::*;
+use cbfs::vfs::{Access, Error, Handle, Ino, RenameMode};
 
 const NAMES: [&str; 9] = [
     "000001.pgn",
@@ -193,7 +193,13 @@ impl World {
             assert!(self.offered.contains(&text), "nobody saved {text:?}");
         }
         assert!(self.texts().len() >= 3, "a game went");
-        for directory in [GAMES, PLAYER, IMPORT, DELETED, crate::vfs::about::REJECTED] {
+        for directory in [
+            GAMES,
+            PLAYER,
+            IMPORT,
+            DELETED,
+            self.mount.rejected_directory(),
+        ] {
             for name in self.mount.list(directory) {
                 self.mount.read(directory, &name).unwrap();
             }
