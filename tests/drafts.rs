@@ -363,6 +363,38 @@ fn a_directory_that_cannot_be_renamed_so_says_why_in_the_log() {
     }
 }
 
+/// What a save stores in another form than it was written is in the log, as an
+/// import tells it.
+#[test]
+fn what_is_stored_in_another_form_is_in_the_log() {
+    let Some(mut daemon) = sample() else { return };
+    let text = fs::read_to_string(daemon.game(8)).unwrap();
+    let (round, rest) = (text.find("[Round").unwrap(), text.find("[White").unwrap());
+    let edited = [
+        &text[..round],
+        "[Round \"01\"]\n[Note \"a\tb\"]\n",
+        &text[rest..],
+    ]
+    .concat();
+    save(&daemon.game(8), &edited).unwrap();
+    let new = "[White \"A\"]\n\n1. e4 $14 $1 {[%cblang sv] Hej} *\n";
+    save(&daemon.at("games/new.pgn"), new).unwrap();
+    // What cannot be read of another game is no text of this one.
+    let mark = "{[%cbdefect .cbg at 0x4b: no more]} *";
+    let refused = save(&daemon.game(8), &format!("1. e4 {mark}\n"));
+    assert_eq!(errno(refused), Some(libc::EINVAL));
+    daemon.end();
+    for line in [
+        "game 8: a tab",
+        "game 8: a round such as 01",
+        "NAGs in another order",
+        "a command of cbfs that says nothing",
+        "says that the game is not whole",
+    ] {
+        assert!(daemon.log().contains(line), "{line}: {}", daemon.log());
+    }
+}
+
 #[test]
 fn what_nobody_should_do_is_not_permitted() {
     let Some(daemon) = sample() else { return };

@@ -95,7 +95,6 @@ const KINDS: &[Kind] = &[
     ),
     kind("{[%cbpre] a} -- ", BEGUN, Parts::Same(&["{[%cbpre] a}-- "])),
     kind("{[%cbpre] a}", BEGUN, Parts::Same(&["{[%cbpre] a}"])),
-    kind("{[%cbpos 9] a}", BEGUN, Parts::Same(&["{[%cbpos 9] a}"])),
     kind("[%cba 61 AAAA]", BEGUN, Parts::Same(&["{[%cba 61 AAAA]}"])),
     kind("[%cblink", BEGUN, Parts::Same(&["{[%cblink \"a\",\"b\"]}"])),
     kind(
@@ -105,11 +104,6 @@ const KINDS: &[Kind] = &[
     ),
     kind("[%emt]", BEGUN, Parts::Same(&["{[%emt 0:00:01]}"])),
     kind("[%cbann", BEGUN, Parts::Same(&["{[%cbann aaaa]}"])),
-    kind(
-        "[%cbdefect",
-        BEGUN,
-        Parts::Same(&["{[%cbdefect .cbg at 0]}"]),
-    ),
     kind(
         "[%cbtag",
         "",

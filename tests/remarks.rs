@@ -617,3 +617,17 @@ fn a_promoted_variation_keeps_the_text_before_it() {
         edited.after
     );
 }
+
+/// A training question that was imported is shown as it was.
+#[test]
+fn a_plain_question_needs_no_second_form() {
+    for question in [
+        "[%tqu \"En\",\"Win?\",\"Look\",\"\",\"e7e5\",\"Yes\",10]",
+        "[%tqu \"De\",\"Zug?\",\"\",\"\",\"e7e5\",\"\",10,\"c7c5\",\"\",3]",
+    ] {
+        let edited = stored_and_edited(&format!("1. e4 {{{question}}} *"), str::to_owned);
+        assert_eq!(edited.old, edited.new);
+        assert!(edited.after.contains(question), "{}", edited.after);
+        assert!(!edited.after.contains("[%cba"), "{}", edited.after);
+    }
+}

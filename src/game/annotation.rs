@@ -229,8 +229,43 @@ pub struct Training {
     pub texts: [Vec<(u16, String)>; 4],
     /// The right moves.
     pub answers: Vec<Answer>,
-    /// The stored form, if there is one.
+    /// The stored form, if it has more than a [plain](Training::is_plain)
+    /// question tells.
     pub payload: Vec<u8>,
+}
+
+impl Training {
+    /// Whether nothing is told but one question in one language, its hints and
+    /// answers, in words that any text can show: no time, no remark on a wrong
+    /// answer, no points of its own.
+    pub fn is_plain(&self) -> bool {
+        let [question, wrong, hint, second_hint] = &self.texts;
+        let [(language, words)] = question.as_slice() else {
+            return false;
+        };
+        let is_shown = |text: &str| {
+            let is_special = |c: char| c.is_control() || "\"[]{}".contains(c);
+            let words = text.split_whitespace();
+            !text.contains(is_special) && words.collect::<Vec<_>>().join(" ") == text
+        };
+        let is_said = |texts: &[(u16, String)]| match texts {
+            [] => true,
+            [(other, text)] => other == language && !text.is_empty() && is_shown(text),
+            _ => false,
+        };
+        let points = self.answers.iter().map(|answer| u16::from(answer.points));
+        !words.is_empty()
+            && is_shown(words)
+            && wrong.is_empty()
+            && is_said(hint)
+            && is_said(second_hint)
+            && (self.seconds, self.unknown) == (0, 0)
+            && self.points == points.max().unwrap_or_default()
+            && self
+                .answers
+                .iter()
+                .all(|answer| answer.unknown == 0 && is_said(&answer.text))
+    }
 }
 
 /// A right answer to a training question.

@@ -15,11 +15,15 @@ use crate::game::{Annotation, MAX_WORD_BYTES, Nation, Text, word_parts};
 pub(super) enum Place {
     /// After a ply, or about the whole game.
     After,
+    /// After a ply where the NAGs at the end of the last text stand as such.
+    AfterNags,
     /// Before a ply in the middle of a line: marked, since it would be taken
     /// for one after the ply before.
     Before,
-    /// Before the first ply of a variation, or one that a tag names.
+    /// Before the first ply of a variation.
     Opening,
+    /// Before a ply that a tag names.
+    Named,
     /// At a position where there is no ply.
     Stray(i32),
 }
@@ -35,12 +39,20 @@ pub(super) fn encode<'a>(
     let mut texts: Vec<&Text> = Vec::new();
     for remark in remarks {
         match (remark, place) {
-            (Annotation::TextBefore(text), Place::Before | Place::Opening)
-            | (Annotation::TextAfter(text), Place::After | Place::Stray(_)) => texts.push(text),
-            (_, Place::Before | Place::Opening) => {}
+            (Annotation::TextBefore(text), Place::Before | Place::Opening | Place::Named)
+            | (Annotation::TextAfter(text), Place::After | Place::AfterNags | Place::Stray(_)) => {
+                texts.push(text)
+            }
+            (_, Place::Before | Place::Opening | Place::Named) => {}
             (remark, _) => command::encode(remark, &mut commands),
         }
     }
+    let last = texts.pop_if(|_| place == Place::AfterNags);
+    let without_nags = last.map(|text| Text {
+        text: parted_nags(&text.text).0.to_owned(),
+        ..text.clone()
+    });
+    texts.extend(without_nags.as_ref().filter(|text| text.has_words()));
     if told.is_clean {
         commands.retain(|command| !command.starts_with("[%cb"));
     }
@@ -52,7 +64,7 @@ pub(super) fn encode<'a>(
             // Some readers fail on a command without an operand.
             Place::Before => comment.command("[%cbpre 1]"),
             Place::Stray(position) => comment.command(&format!("[%cbpos {position}]")),
-            Place::After | Place::Opening => {}
+            Place::After | Place::AfterNags | Place::Opening | Place::Named => {}
         }
         if let Some(text) = texts.get(at).filter(|_| !told.is_clean) {
             // A stray remark is read as it stands.
@@ -66,11 +78,7 @@ pub(super) fn encode<'a>(
             comment.command(&command);
         }
         if let Some(text) = texts.get(at) {
-            if told.is_clean {
-                comment.text(&without_private(&text.text));
-            } else {
-                comment.text(&text.text);
-            }
+            comment.text(&text.text, place);
         }
         comment.end();
     }
@@ -119,7 +127,7 @@ impl<'w, 'o> Comment<'w, 'o> {
     }
 
     /// Writes the words of a text as PGN can hold them.
-    fn text(&mut self, text: &str) {
+    fn text(&mut self, text: &str, place: Place) {
         if is_plain(text) {
             let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
             self.word(first);
@@ -128,7 +136,7 @@ impl<'w, 'o> Comment<'w, 'o> {
             }
             return;
         }
-        let shown: String = disarmed(text)
+        let shown: String = disarmed(text, place)
             .chars()
             .map(|c| match c {
                 '{' => '(',
@@ -180,15 +188,20 @@ fn is_plain(text: &str) -> bool {
 }
 
 /// The text with a blank in each command that would be taken for a remark of
-/// its own; others, which programs put into texts, stay as they are.
-fn disarmed(text: &str) -> String {
+/// its own in this place; others, which programs put into texts, stay as they
+/// are.
+fn disarmed(text: &str, place: Place) -> String {
+    let is_read = |name: &str, arguments: &str| match place {
+        Place::Opening | Place::Before => command::is_private(name),
+        _ => command::is_ours(name, arguments),
+    };
     let mut shown = String::with_capacity(text.len());
     for piece in command::pieces(text) {
         match piece {
             Piece::Plain(plain) => shown.push_str(plain),
             Piece::Command(whole) => {
                 let (name, arguments) = Piece::parts(whole);
-                if command::is_ours(name, arguments) {
+                if is_read(name, arguments) {
                     shown.push_str(&whole.replace("[%", "[ %"));
                 } else {
                     shown.push_str(whole);
@@ -199,16 +212,25 @@ fn disarmed(text: &str) -> String {
     shown
 }
 
-/// The text without private commands, which a NAG beyond three is.
-fn without_private(text: &str) -> String {
-    let is_public = |piece: &Piece<'_>| match piece {
-        Piece::Command(whole) => !whole.starts_with("[%cb"),
-        Piece::Plain(_) => true,
-    };
-    let pieces = command::pieces(text).filter(is_public);
-    pieces
-        .map(|(Piece::Plain(part) | Piece::Command(part))| part)
-        .collect()
+/// What a NAG for which a ply has no place is in its text.
+pub(super) fn spelled_nag(nag: u8) -> String {
+    format!("[%cbnag {nag}]")
+}
+
+/// The words of a text, and the NAGs at its end for which its ply had no place.
+pub(super) fn parted_nags(text: &str) -> (&str, Vec<u8>) {
+    let mut words = text.trim_end();
+    let mut nags = Vec::new();
+    while let Some((before, nag)) = words
+        .strip_suffix(']')
+        .and_then(|words| words.rsplit_once("[%cbnag "))
+        && let Ok(nag) = nag.parse()
+    {
+        nags.push(nag);
+        words = before.trim_end();
+    }
+    nags.reverse();
+    (words, nags)
 }
 
 /// The languages with names; the others are `cb` and their number.

@@ -11,7 +11,7 @@ use super::lenient::{Leniency, Liberty, nag_of};
 use super::lexer::{Lexer, Token};
 use super::notation::Notation;
 use super::place::Place;
-use super::remarks::{Remarks, Subject, is_flagged_before, unglued};
+use super::remarks::{Remarks, Subject, is_flagged_before, unglued, without_damage};
 use super::tags;
 use super::told::{Front, settle};
 use crate::game::{Branch, Game, GameResult, Line, MAX_PLIES, MAX_REMARKS, NoSuchMove, PlyId};
@@ -44,16 +44,27 @@ const MOVE_OR_RESULT: &str = "a move, a comment or the result";
 /// second game, no game at all, more than 16 MiB, [`MAX_PLIES`] moves or
 /// [`MAX_REMARKS`] remarks.
 pub fn decode(text: &[u8]) -> Result<Game, Error> {
-    let mut games = Games::new(text);
-    let Some(game) = games.next() else {
-        return Err(games.lexer.unexpected("a game"));
-    };
-    let game = game?;
-    if games.lexer.is_at_text_end() {
-        return Ok(game);
+    decode_telling(text).map(|(game, _)| game)
+}
+
+/// As [`decode`]; gives also what of the text says the same in another form
+/// than is written.
+///
+/// # Errors
+///
+/// As of [`decode`].
+pub fn decode_telling(text: &[u8]) -> Result<(Game, Vec<Liberty>), Error> {
+    let mut lexer = Games::new(text).lexer;
+    if lexer.is_at_text_end() {
+        return Err(lexer.unexpected("a game"));
     }
-    games.lexer.skip_blanks();
-    Err(games.lexer.unexpected(END_OF_ONE_GAME))
+    let mut strictly = Leniency::default();
+    let game = read_game(&mut lexer, &mut strictly)?;
+    if lexer.is_at_text_end() {
+        return Ok((game, strictly.taken));
+    }
+    lexer.skip_blanks();
+    Err(lexer.unexpected(END_OF_ONE_GAME))
 }
 
 /// The games of a text, one after the other; none after the first error.
@@ -142,8 +153,7 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
     let place = first.0;
     // Comments between and after the tags: what the tags say comes before.
     for comment in opening {
-        moves.comment(comment);
-        ensure_few(moves.remarks, moves.postponed, lexer, place)?;
+        moves.comment(comment, lexer, place)?;
     }
     let result = moves.read(lexer, begin, first, stated)?;
     let unequal = moves.leniency.unequal.take();
@@ -153,7 +163,12 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
     game.open.places |= settled.has_stale_names;
     game.open.named = settled.named;
     ensure_few(&remarks, 0, lexer, place)?;
-    remarks.move_into(&mut game.annotations);
+    if remarks.has_misread {
+        leniency.notes(Liberty::Misread);
+    }
+    if !remarks.move_into(&mut game.annotations) {
+        leniency.notes(Liberty::NagOrder);
+    }
     game.headers.medals |= tags::medals_of(&game.annotations);
     game.headers.result = result;
     if result != GameResult::Line {
@@ -248,8 +263,7 @@ impl<'t> MoveText<'_, 't> {
                 }
                 Token::Nag(nag) => self.nag(lexer, place, nag)?,
                 Token::Comment(comment) => {
-                    self.comment(comment);
-                    ensure_few(self.remarks, self.postponed, lexer, place)?;
+                    self.comment(comment, lexer, place)?;
                 }
                 Token::Open => self.open(lexer, place)?,
                 Token::Close => self.close(lexer, place)?,
@@ -370,10 +384,26 @@ impl<'t> MoveText<'_, 't> {
         ensure_few(self.remarks, self.postponed, lexer, place)
     }
 
-    fn comment(&mut self, comment: Cow<'t, str>) {
+    fn comment(
+        &mut self,
+        comment: Cow<'t, str>,
+        lexer: &Lexer<'_>,
+        place: Place,
+    ) -> Result<(), Error> {
+        let (comment, damage) = without_damage(comment);
+        if let Some(command) = damage
+            && !self.leniency.takes(Liberty::Damage)
+        {
+            let found = format!(
+                "{} says that the game is not whole",
+                quoted(command.as_bytes())
+            );
+            return Err(lexer.error(place, found, "the game as it was, or none of its marks"));
+        }
         for comment in unglued(comment) {
             self.one_comment(comment);
         }
+        ensure_few(self.remarks, self.postponed, lexer, place)
     }
 
     fn one_comment(&mut self, comment: Cow<'t, str>) {
@@ -496,8 +526,7 @@ impl<'t> MoveText<'_, 't> {
             match lexer.next() {
                 Ok((place, Token::Comment(comment))) if is_last || place.line == result.line => {
                     self.leniency.takes(Liberty::CommentBehind);
-                    self.comment(comment);
-                    ensure_few(self.remarks, self.postponed, lexer, place)?;
+                    self.comment(comment, lexer, place)?;
                 }
                 // What is wrong there is told of the next game.
                 _ => {

@@ -49,6 +49,14 @@ pub enum Liberty {
     FenForm,
     /// `SetUp` without a set-up position; strict PGN too.
     NoSetUp,
+    /// A tab in a tag; strict PGN too.
+    TagBlanks,
+    /// NAGs that stand otherwise than they are written; strict PGN too.
+    NagOrder,
+    /// A command of ours that says nothing; strict PGN too.
+    Misread,
+    /// What an export says of damage.
+    Damage,
 }
 
 impl fmt::Display for Liberty {
@@ -70,6 +78,16 @@ impl fmt::Display for Liberty {
             Liberty::DateForm => "a date such as - or nothing; stored as unknown",
             Liberty::FenForm => "a FEN in another form, such as castling letters of files, move number 0 or an en passant square that no pawn can take on; stored in the usual form",
             Liberty::NoSetUp => "a tag SetUp without a position; left out",
+            Liberty::TagBlanks => "a tab or line break in a tag; shown as a blank",
+            Liberty::NagOrder => {
+                "NAGs in another order than ChessBase's: on the move, on the position, prefixes; stored in that"
+            }
+            Liberty::Misread => {
+                "a command of cbfs that says nothing, such as [%cblang xx]; kept as text"
+            }
+            Liberty::Damage => {
+                "[%cbdefect \u{2026}] or [%cbpos \u{2026}], which say what an export lacks of a damaged game; left out"
+            }
         })
     }
 }

@@ -43,7 +43,7 @@ mod tags;
 mod told;
 mod writer;
 
-pub use decode::{END_OF_ONE_GAME, Games, decode};
+pub use decode::{END_OF_ONE_GAME, Games, decode, decode_telling};
 pub use error::Error;
 pub use lenient::Liberty;
 pub(crate) use movetext::append_decimal;

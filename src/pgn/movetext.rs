@@ -146,29 +146,56 @@ impl MoveText<'_, '_> {
 
     fn remarks_after(&mut self, annotations: &Annotations, id: PlyId) -> bool {
         let symbols = annotations.on(id).find_map(|remark| match remark {
-            Annotation::Symbols(symbols) => Some(symbols),
+            Annotation::Symbols(symbols) => Some(*symbols),
             _ => None,
         });
-        let given = || {
-            symbols
-                .into_iter()
-                .flatten()
-                .copied()
-                .filter(|nag| *nag != 0)
+        let before = symbols.map(|symbols| {
+            let homeless = self.homeless_nags(symbols, annotations, id);
+            let given = || symbols.into_iter().chain(homeless.iter().copied());
+            let given = || given().filter(|nag| *nag != 0);
+            for nag in given() {
+                self.writer.word(format!("${nag}").as_bytes());
+            }
+            let before = self.writer.position();
+            if !self.told.is_clean && nag_places(given()) != (symbols, homeless.clone()) {
+                comment::encode_symbols(symbols, &mut self.writer);
+            }
+            (before, !homeless.is_empty())
+        });
+        let (before, has_homeless) = before.unwrap_or((self.writer.position(), false));
+        let place = if has_homeless {
+            Place::AfterNags
+        } else {
+            Place::After
         };
-        for nag in given() {
-            self.writer.word(format!("${nag}").as_bytes());
-        }
-        let before = self.writer.position();
-        if let Some(symbols) = symbols
-            && !self.told.is_clean
-            && nag_places(given()) != (*symbols, Vec::new())
-        {
-            comment::encode_symbols(*symbols, &mut self.writer);
-        }
         let remarks = annotations.on(id);
-        comment::encode(remarks, Place::After, self.told, &mut self.writer);
+        comment::encode(remarks, place, self.told, &mut self.writer);
         self.writer.position() > before
+    }
+
+    /// The NAGs for which a ply had no place, if they are in its last text as a
+    /// reader puts them there.
+    fn homeless_nags(&self, symbols: [u8; 3], annotations: &Annotations, id: PlyId) -> Vec<u8> {
+        let texts = annotations.on(id).filter_map(|remark| match remark {
+            Annotation::TextAfter(text) => Some(text),
+            _ => None,
+        });
+        let Some(text) = texts.last().filter(|_| !symbols.contains(&0)) else {
+            return Vec::new();
+        };
+        let style = self.told.style;
+        let is_usual = text.language == style.language && text.lead == style.lead;
+        let (_, nags) = comment::parted_nags(&text.text);
+        let mut all: Vec<u8> = symbols.into_iter().chain(nags.iter().copied()).collect();
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        let is_plain = all.len() == count && !all.contains(&0);
+        if is_plain && (is_usual || self.told.is_clean) {
+            nags
+        } else {
+            Vec::new()
+        }
     }
 
     /// True if there was a comment.
@@ -178,7 +205,7 @@ impl MoveText<'_, '_> {
             return false;
         };
         let place = match place {
-            Place::Before if self.told.names(id) => Place::Opening,
+            Place::Before if self.told.names(id) => Place::Named,
             place => place,
         };
         let before = self.writer.position();

@@ -8,6 +8,10 @@
 //! | right before a move that the tag `CbhBefore` names | before that move |
 //! | beginning with `[%cbpre 1]` | before the move that follows |
 //!
+//! Commands about a position stay a part of a text before the first move of a
+//! variation, or behind a `[%cbpre 1]`: the move that they would be stored
+//! with comes after them.
+//!
 //! What a comment says behind a `[%cbpre 1]` is a comment of its own: programs
 //! glue neighbours together. `[%cbpre]` is the same, in an older spelling.
 //!
@@ -21,6 +25,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::command::{self, Piece};
+use super::comment::spelled_nag;
 use super::told::{Names, Style};
 use crate::game::{Annotation, Annotations, MAX_REMARKS, PlyId, Text, nag_places};
 
@@ -74,6 +79,9 @@ pub(super) struct Remarks {
     places: Vec<(PlyId, [u8; 3])>,
     /// Whether one comment alone had more than a game may have.
     is_overfull: bool,
+    /// Whether a command of ours is a part of a text, since it says nothing
+    /// that is understood.
+    pub(super) has_misread: bool,
 }
 
 /// Whether a comment says that it stands before the next move.
@@ -96,11 +104,37 @@ pub(super) fn has_text(comment: &str) -> bool {
 /// What a comment begins with that stands before the next move.
 const FLAG: &str = "[%cbpre";
 
+/// A comment without what an export says of damage: what could not be read of
+/// a game, and remarks at positions without a move. Gives the first such
+/// command too.
+pub(super) fn without_damage(comment: Cow<'_, str>) -> (Cow<'_, str>, Option<String>) {
+    if !comment.contains("[%cbdefect") && !comment.contains("[%cbpos") {
+        return (comment, None);
+    }
+    let mut kept = String::new();
+    let mut first = None;
+    let mut is_stray = false;
+    for piece in command::pieces(&comment) {
+        let (Piece::Plain(part) | Piece::Command(part)) = piece;
+        let name = match piece {
+            Piece::Command(whole) => Piece::parts(whole).0,
+            Piece::Plain(_) => "",
+        };
+        is_stray &= !is_flagged_before(part);
+        is_stray |= name == "cbpos";
+        if is_stray || name == "cbdefect" {
+            first.get_or_insert_with(|| part.to_owned());
+        } else {
+            kept.push_str(part);
+        }
+    }
+    (Cow::Owned(kept), first)
+}
+
 /// The comments that programs may have glued to one, each later one beginning
 /// with its flag; up to more than a game may have.
 pub(super) fn unglued(comment: Cow<'_, str>) -> Vec<Cow<'_, str>> {
-    let is_one = !comment.trim_start().contains(FLAG);
-    if is_one || comment.trim_start().starts_with("[%cbpos") {
+    if !comment.contains(FLAG) {
         return vec![comment];
     }
     let mut begins = Vec::new();
@@ -161,9 +195,14 @@ impl Remarks {
             Subject::Opening(ply) | Subject::Before(ply) => (ply, Some(ply)),
             Subject::Named { after, next } => (after, Some(next)),
         };
-        let read = command::read(&plain(comment), self.style);
+        let words = plain(comment);
+        let read = match subject {
+            Subject::Opening(_) | Subject::Before(_) => command::read_text(&words, self.style),
+            _ => command::read(&words, self.style),
+        };
         self.places.extend(read.places.map(|places| (ply, places)));
         self.is_overfull |= read.is_overfull;
+        self.has_misread |= read.is_misread;
         for text in read.texts {
             match before {
                 Some(ply) => self.add(ply, Annotation::TextBefore(text)),
@@ -176,20 +215,23 @@ impl Remarks {
     }
 
     /// Moves all remarks into `annotations`, in the order of their plies: on
-    /// one ply texts before it, symbols, texts after it, others.
-    pub(super) fn move_into(mut self, annotations: &mut Annotations) {
-        self.symbols();
+    /// one ply texts before it, symbols, texts after it, others. Whether all
+    /// NAGs are in the order in which they were given.
+    pub(super) fn move_into(mut self, annotations: &mut Annotations) -> bool {
+        let is_in_order = self.symbols();
         let rank = |(ply, remark): &(PlyId, Annotation)| (*ply, Rank::of(remark));
         self.found.sort_by_key(rank);
         self.found
             .dedup_by(|(ply, remark), (before, last)| ply == before && last.join(remark));
         annotations.append(self.found);
         annotations.sort();
+        is_in_order
     }
 
     /// Makes symbols of the NAGs. Those beyond the three that a ply can have
-    /// become a text.
-    fn symbols(&mut self) {
+    /// become a text. Whether all are in the order in which they were given.
+    fn symbols(&mut self) -> bool {
+        let mut is_in_order = true;
         self.nags.sort_by_key(|(ply, _)| *ply);
         let exact: HashMap<PlyId, [u8; 3]> = self.places.drain(..).collect();
         for nags in self.nags.chunk_by(|(a, _), (b, _)| a == b) {
@@ -197,28 +239,37 @@ impl Remarks {
                 continue;
             };
             let nags = || nags.iter().map(|(_, nag)| *nag);
-            // They count as long as they are of the NAGs that stand there.
             let exact = exact
                 .get(&ply)
-                .filter(|places| places.iter().copied().filter(|nag| *nag != 0).eq(nags()));
-            if let Some(places) = exact {
-                self.found.push((ply, Annotation::Symbols(*places)));
-                continue;
-            }
-            let (places, homeless) = nag_places(nags());
+                .and_then(|places| exact_places(*places, nags()));
+            let (places, homeless) = exact.unwrap_or_else(|| nag_places(nags()));
+            let written = places.into_iter().chain(homeless.iter().copied());
+            is_in_order &= written.filter(|nag| *nag != 0).eq(nags());
             if places != [0; 3] {
                 self.found.push((ply, Annotation::Symbols(places)));
             }
             for nag in homeless {
                 let text = Text {
-                    text: format!("[%cbnag {nag}]"),
+                    text: spelled_nag(nag),
                     language: self.style.language,
                     lead: self.style.lead,
                 };
                 self.found.push((ply, Annotation::TextAfter(text)));
             }
         }
+        is_in_order
     }
+}
+
+/// The NAGs of a ply in the places that a command gives, and the others; `None`
+/// if they are not all of those NAGs, or a place is left for one more.
+fn exact_places(places: [u8; 3], nags: impl Iterator<Item = u8>) -> Option<([u8; 3], Vec<u8>)> {
+    let mut others: Vec<u8> = nags.collect();
+    for place in places.into_iter().filter(|nag| *nag != 0) {
+        let at = others.iter().position(|nag| *nag == place)?;
+        others.remove(at);
+    }
+    (others.is_empty() || !places.contains(&0)).then_some((places, others))
 }
 
 /// A text with one blank between its words: blanks and line breaks are equal,
@@ -327,7 +378,6 @@ mod tests {
             ),
             (" [%cbpre 1] c", &["[%cbpre 1] c"]),
             ("[%cbprefix 1] c", &["[%cbprefix 1] c"]),
-            ("[%cbpos 7] c [%cbpre 1]", &["[%cbpos 7] c [%cbpre 1]"]),
         ] {
             assert_eq!(unglued(glued.into()), parts, "{glued}");
             assert_eq!(unglued(glued.to_owned().into()), parts, "{glued}");

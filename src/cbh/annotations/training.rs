@@ -21,8 +21,13 @@ const UNSIZED_BYTES: usize = 3;
 /// would not come back byte for byte.
 pub(super) fn decode(payload: &[u8], page: CodePage) -> Option<Training> {
     let mut training = read(&mut ByteReader::new(payload), page).ok()?;
-    training.payload = payload.to_vec();
-    (encode(&training, page) == payload).then_some(training)
+    if encode(&training, page) != payload {
+        return None;
+    }
+    if !training.is_plain() {
+        training.payload = payload.to_vec();
+    }
+    Some(training)
 }
 
 fn read(reader: &mut ByteReader<'_>, page: CodePage) -> Result<Training, Malformed> {

@@ -19,9 +19,10 @@
 //! What a public command cannot say stands in a private one beside it, with
 //! numbers as stored: `[%cbcsl 7e4]`, `[%cbcal 7e2e4]`, `[%cbemt 0,1,30,30]`,
 //! `[%cbeval 25,3,18]`, `[%cbevp 0:1:25,…]`, `[%cbclk w,1500]`,
-//! `[%cbtc 540000,3000,40,1;…]`; a question or quotation has its payload as
-//! `[%cba 09 …]`, `[%cba 13 …]`. When read, the private one counts as long as
-//! it says the same as the public one.
+//! `[%cbtc 540000,3000,40,1;…]`; a quotation, and a question of which the
+//! public command cannot say all, has its payload as `[%cba 13 …]`,
+//! `[%cba 09 …]`. When read, the private one counts as long as it says the same
+//! as the public one.
 
 mod evaluation;
 mod marks;
@@ -30,7 +31,7 @@ mod raw;
 mod read;
 mod time;
 
-pub(super) use read::{Piece, is_ours, pieces, read};
+pub(super) use read::{Piece, is_ours, is_private, pieces, read, read_text};
 pub(super) use time::{clock_tag, parse_time_control, time_control_tag};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};

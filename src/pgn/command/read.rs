@@ -18,6 +18,9 @@ pub(in crate::pgn) struct Comment {
     pub(in crate::pgn) texts: Vec<Text>,
     /// The places of the NAGs, of `[%cbsym …]`.
     pub(in crate::pgn) places: Option<[u8; 3]>,
+    /// Whether a command of ours says nothing that is understood, and is a part
+    /// of a text.
+    pub(in crate::pgn) is_misread: bool,
     /// Whether it has more remarks than a game may have; the others are not
     /// read.
     pub(in crate::pgn) is_overfull: bool,
@@ -88,14 +91,24 @@ fn command_end(text: &str, has_unquoted_end: &mut bool) -> Option<usize> {
     Some(first + unquoted.unwrap_or(0) + 1)
 }
 
+/// The commands that only cbfs writes; but for `cbnag`, which stands in stored
+/// texts.
+const PRIVATE: [&str; 23] = [
+    "cb14", "cb15", "cb25", "cba", "cbcal", "cbclk", "cbcol", "cbcrit", "cbcsl", "cbdefect",
+    "cbemt", "cbeval", "cbevp", "cbgame", "cblang", "cblead", "cblink", "cbpos", "cbpre", "cbsym",
+    "cbtag", "cbtc", "cbvideo",
+];
+
+/// Whether a command in a stored text would be taken for what only cbfs
+/// writes.
+pub(in crate::pgn) fn is_private(name: &str) -> bool {
+    PRIVATE.contains(&name)
+}
+
 /// Whether a command in a stored text would be taken for a remark when read,
 /// and so must not be written as it is.
 pub(in crate::pgn) fn is_ours(name: &str, arguments: &str) -> bool {
-    match name {
-        "cbnag" => false,
-        "tqu" => true,
-        name => name.starts_with("cb") || decode(name, arguments).is_some(),
-    }
+    name == "tqu" || is_private(name) || decode(name, arguments).is_some()
 }
 
 /// One command that stands for a remark, or shows one.
@@ -113,17 +126,23 @@ struct Command<'t> {
 ///
 /// An exact form beside a public one counts as long as the public one is what
 /// it would be shown as; else the public one was edited, and counts. Commands
-/// that are none of ours stay in the text, and so does all of a comment that
-/// is about no ply: that is how a damaged base shows what it has there.
+/// that are none of ours stay in the text.
 pub(in crate::pgn) fn read(comment: &str, style: Style) -> Comment {
+    read_with(comment, style, command)
+}
+
+/// As [`read`], where commands that say something of a ply or position have no
+/// place: they stay in the text.
+pub(in crate::pgn) fn read_text(comment: &str, style: Style) -> Comment {
+    read_with(comment, style, |_, _, _| None)
+}
+
+fn read_with<'t>(
+    comment: &'t str,
+    style: Style,
+    command: impl Fn(&'t str, &'t str, &str) -> Option<Command<'t>>,
+) -> Comment {
     let mut found = Comment::default();
-    if comment.starts_with("[%cbpos ") {
-        found.texts.push(Text {
-            text: comment.to_owned(),
-            ..Text::default()
-        });
-        return found;
-    }
     let mut commands = Vec::new();
     let mut text = OpenText::default();
     for piece in pieces(comment) {
@@ -142,7 +161,10 @@ pub(in crate::pgn) fn read(comment: &str, style: Style) -> Comment {
         match name {
             "cblang" => match language_of(arguments.trim()) {
                 Some(language) => text.begin(language, style, &mut found.texts),
-                None => text.words.push_str(whole),
+                None => {
+                    found.is_misread = true;
+                    text.words.push_str(whole);
+                }
             },
             "cblead" if arguments.trim().parse::<u8>().is_ok() => {
                 text.lead = arguments.trim().parse().ok();
@@ -150,13 +172,18 @@ pub(in crate::pgn) fn read(comment: &str, style: Style) -> Comment {
             "cbsym" if found.places.is_none() => found.places = numbers(arguments.trim()),
             _ => match command(whole, name, arguments) {
                 Some(command) => commands.push(command),
-                None => text.words.push_str(whole),
+                None => {
+                    found.is_misread |= is_private(name);
+                    text.words.push_str(whole);
+                }
             },
         }
     }
     // Most comments have no command.
     if !commands.is_empty() {
+        let words = text.words.len();
         found.remarks = resolve(&commands, &mut text.words);
+        found.is_misread |= text.words.len() > words;
     }
     text.end(style, &mut found.texts);
     found

@@ -201,6 +201,135 @@ fn more_moves_than_a_tag_holds_are_named_in_their_texts() {
     assert_eq!(with_tags(&text), text);
 }
 
+/// The moves of a game in the text that only other programs read.
+fn clean(text: &str) -> String {
+    let game = decode(text.as_bytes()).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let mut out = Vec::new();
+    crate::pgn::encode_clean(&game, &mut out);
+    let text = String::from_utf8(out).unwrap();
+    let (_, moves) = text.split_once("\n\n").unwrap();
+    moves.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What is said of a text to be saved.
+fn told(text: &str) -> Vec<Liberty> {
+    decode_telling(text.as_bytes()).unwrap().1
+}
+
+#[test]
+fn nags_beyond_the_places_of_a_ply_stay_nags() {
+    for text in [
+        "1. e4 $1 $14 $140 $36 $138 *",
+        "1. e4 $1 $14 $140 $36 {good} *",
+        "1. e4 $7 $16 $32 $146 {a} {[%cblang de] b} *",
+        // The last place is not that of its class.
+        "1. e4 $1 $14 $36 $138 $146 *",
+    ] {
+        assert_eq!(with_tags(&with_tags(text)), with_tags(text), "{text}");
+        assert!(!clean(text).contains("%cb"), "{}", clean(text));
+        let [nags, clean, again] = [text, &clean(text), &with_tags(text)].map(|text| {
+            let words = text.split_whitespace();
+            words
+                .filter(|word| word.starts_with('$'))
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        });
+        assert_eq!((&nags, &nags), (&clean, &again), "{text}");
+        assert_eq!(told(text), [], "{text}");
+    }
+    assert_eq!(
+        with_tags("1. e4 $7 $16 $140 $32 {good} *"),
+        "1. e4 $7 $16 $140 $32 {good} *"
+    );
+    assert_eq!(
+        with_tags("[CbhLang \"en\"] 1. e4 $7 $16 $140 $32 {good} *"),
+        "[CbhLang \"en\"]  1. e4 $7 $16 $140 $32 {good} *"
+    );
+    // A program that sorts them changes nothing.
+    let sorted = with_tags("1. e4 $14 $1 {[%cbsym 14,1,0]} *");
+    assert_eq!(with_tags(&sorted.replace("$14 $1", "$1 $14")), sorted);
+    assert_eq!(told("1. e4 $14 $1 *"), [Liberty::NagOrder]);
+    // What a person wrote is no NAG where there is room for one.
+    assert_eq!(
+        with_tags("1. e4 $1 {a [%cbnag 50]} *"),
+        "1. e4 $1 {a [%cbnag 50]} *"
+    );
+}
+
+#[test]
+fn only_what_cbfs_writes_is_taken_for_it() {
+    let own = "1. e4 {see [%cbfoo] and [%cb 1] and [%clk 0:01:00]} *";
+    assert_eq!(
+        (with_tags(own), clean(own)),
+        (own.to_owned(), own.to_owned())
+    );
+    assert_eq!(told(own), []);
+    for (text, expected) in [
+        ("1. e4 {[%cblang sv] a} *", "1. e4 {[ %cblang sv] a} *"),
+        ("1. e4 {[%cblead 999] a} *", "1. e4 {[ %cblead 999] a} *"),
+        ("1. e4 {a [%cba xy]} *", "1. e4 {a [ %cba xy]} *"),
+        ("1. e4 {[%cbcrit end]} *", "1. e4 {[ %cbcrit end]} *"),
+        ("1. e4 {[%cbgame Tal]} *", "1. e4 {[ %cbgame Tal]} *"),
+    ] {
+        assert_eq!(with_tags(text), expected, "{text}");
+        assert_eq!(told(text), [Liberty::Misread], "{text}");
+        assert_eq!(told(expected), [], "{text}");
+    }
+}
+
+#[test]
+fn commands_before_a_variation_stay_there() {
+    for text in [
+        "1. e4 ({[%csl Ge4] a} 1. d4) *",
+        "1. e4 ({[%cal Gd2d4]} 1. d4 {[%csl Rd4]} 1... d5) *",
+        "1. e4 {a} {[%cbpre 1] b [%eval 0.25]} 1... e5 *",
+    ] {
+        assert_eq!(with_tags(text), text);
+    }
+    // In the front of a move that a tag names commands are about the move before.
+    let named = with_tags("1. e4 {[%cbpre 1] b [%eval 0.25]} e5 *");
+    assert_eq!(with_tags(&named), named);
+}
+
+#[test]
+fn a_question_is_said_once() {
+    let text = "1. e4 {[%tqu \"En\",\"Win?\",\"\",\"\",\"e7e5\",\"\",10]} *";
+    assert_eq!(with_tags(text), text);
+}
+
+/// An export of a damaged game is not that game.
+#[test]
+fn marks_of_damage_are_no_text() {
+    for text in [
+        "1. e4 {[%cbdefect .cbg at 0x4b: no more] [%cbdefect .cba]} *",
+        "1. e4 {after [%cbpos 12] text [%cblang de] more} *",
+        "1. e4 {[%cbpos 12]} {[%cbpre 1] x} e5 *",
+    ] {
+        let error = decode(text.as_bytes()).unwrap_err();
+        assert!(
+            error.found.ends_with("says that the game is not whole"),
+            "{error}"
+        );
+        let mut games = Games::new(text.as_bytes());
+        let understood = games.next_leniently().unwrap().unwrap();
+        assert_eq!(understood.liberties, [Liberty::Damage], "{text}");
+        let texts = understood.game.annotations.iter();
+        let texts = texts.filter_map(|(_, remark)| remark.text());
+        let texts: Vec<&str> = texts.map(|text| text.text.as_str()).collect();
+        assert!(
+            texts.iter().all(|text| ["after", "x"].contains(text)),
+            "{texts:?}"
+        );
+    }
+}
+
+#[test]
+fn what_is_stored_in_another_form_is_told() {
+    let text = "[Round \"01\"] [White \"A\tB\"] 1. e4 *";
+    assert_eq!(told(text), [Liberty::TagBlanks, Liberty::RoundForm]);
+    assert_eq!(told("[Round \"1\"] [White \"A B\"] 1. e4 *"), []);
+}
+
 const RESULT: &str = "1-0, 0-1, 1/2-1/2 or *";
 
 /// A wrong text, where its error is, what was found and expected.

@@ -43,6 +43,10 @@ pub(in crate::pgn) fn decode(
     remarks: &mut Remarks,
     leniency: &mut Leniency,
 ) -> Result<Option<GameResult>, Error> {
+    let has_control = |pair: &TagPair<'_>| pair.value.bytes().any(|byte| byte < b' ');
+    if pairs.iter().any(has_control) {
+        leniency.notes(Liberty::TagBlanks);
+    }
     let mut tags = Tags::new(text, pairs, leniency)?;
     tags.start(&mut game.start, leniency)?;
     let headers = &mut game.headers;

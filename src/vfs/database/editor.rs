@@ -11,7 +11,7 @@ use super::{DatabaseVolume, game_id};
 use crate::cbh::{Entry, GameId, RecordKind};
 use crate::game::Game;
 use crate::import::Input;
-use crate::pgn;
+use crate::pgn::{self, Liberty};
 use crate::vfs::editor::{Editor, Refusal, Role, Saved};
 use crate::vfs::{Error, Ino};
 
@@ -23,15 +23,16 @@ impl DatabaseVolume {
         entries.first().copied()
     }
 
-    /// The game that a text is, as it is to be stored.
-    fn parse(&self, text: &[u8]) -> Result<Game, Refusal> {
-        let game = pgn::decode(text).map_err(|error| match in_words(&error) {
+    /// The game that a text is, as it is to be stored, and what is stored in
+    /// another form than it is written.
+    fn parse(&self, text: &[u8]) -> Result<(Game, Vec<Liberty>), Refusal> {
+        let (game, liberties) = pgn::decode_telling(text).map_err(|error| match in_words(&error) {
             Refusal::Text(why) if error.expected == pgn::END_OF_ONE_GAME => {
                 Refusal::Text(why + "; import/ takes files of several games")
             }
             refusal => refusal,
         })?;
-        Ok(self.without_dropped(game))
+        Ok((self.without_dropped(game), liberties))
     }
 
     /// A game without the tags that a base has no field for, if they are not
@@ -59,6 +60,15 @@ impl DatabaseVolume {
     }
 }
 
+/// The save of one game, and what of its text is stored in another form.
+fn telling(mut saved: Saved, liberties: &[Liberty]) -> Saved {
+    let id = saved.files.first().and_then(|file| game_id(*file).ok());
+    let place = id.map_or_else(String::new, |id| format!("game {}: ", id.0));
+    let notes = liberties.iter().map(|liberty| format!("{place}{liberty}"));
+    saved.notes.extend(notes);
+    saved
+}
+
 impl Editor for DatabaseVolume {
     fn role(&self, directory: Ino, name: &[u8]) -> Role {
         match (group_of(directory), row_of(directory)) {
@@ -83,21 +93,23 @@ impl Editor for DatabaseVolume {
 
     fn replace(&self, file: Ino, text: &[u8], earlier: &[Ino]) -> Result<Saved, Refusal> {
         let id = self.game_of(file)?;
-        let game = self.parse(text)?;
-        self.change(&mut |saver| {
+        let (game, liberties) = self.parse(text)?;
+        let saved = self.change(&mut |saver| {
             saver.replace(id, &game).map_err(refusal)?;
             saver.set_deleted(id, false).map_err(refusal)?;
             delete(saver, ids(earlier).filter(|other| *other != id))?;
             Ok(vec![id])
-        })
+        })?;
+        Ok(telling(saved, &liberties))
     }
 
     fn append(&self, text: &[u8], earlier: &[Ino]) -> Result<Saved, Refusal> {
         if let [first, others @ ..] = earlier {
             return self.replace(*first, text, others);
         }
-        let game = self.parse(text)?;
-        self.change(&mut |saver| Ok(vec![saver.append(&game).map_err(refusal)?]))
+        let (game, liberties) = self.parse(text)?;
+        let saved = self.change(&mut |saver| Ok(vec![saver.append(&game).map_err(refusal)?]))?;
+        Ok(telling(saved, &liberties))
     }
 
     fn import(
