@@ -41,7 +41,7 @@ pub(super) fn encode<'a>(
         match (remark, place) {
             (Annotation::TextBefore(text), Place::Before | Place::Opening | Place::Named)
             | (Annotation::TextAfter(text), Place::After | Place::AfterNags | Place::Stray(_)) => {
-                texts.push(text)
+                texts.push(text);
             }
             (_, Place::Before | Place::Opening | Place::Named) => {}
             (remark, _) => command::encode(remark, &mut commands),

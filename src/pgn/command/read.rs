@@ -159,24 +159,18 @@ fn read_with<'t>(
         };
         let (name, arguments) = Piece::parts(whole);
         match name {
-            "cblang" => match language_of(arguments.trim()) {
-                Some(language) => text.begin(language, style, &mut found.texts),
-                None => {
-                    found.is_misread = true;
-                    text.words.push_str(whole);
-                }
-            },
+            "cblang" if let Some(language) = language_of(arguments.trim()) => {
+                text.begin(language, style, &mut found.texts);
+            }
             "cblead" if arguments.trim().parse::<u8>().is_ok() => {
                 text.lead = arguments.trim().parse().ok();
             }
             "cbsym" if found.places.is_none() => found.places = numbers(arguments.trim()),
-            _ => match command(whole, name, arguments) {
-                Some(command) => commands.push(command),
-                None => {
-                    found.is_misread |= is_private(name);
-                    text.words.push_str(whole);
-                }
-            },
+            _ if let Some(command) = command(whole, name, arguments) => commands.push(command),
+            _ => {
+                found.is_misread |= is_private(name);
+                text.words.push_str(whole);
+            }
         }
     }
     // Most comments have no command.

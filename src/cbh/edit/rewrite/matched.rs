@@ -1,6 +1,7 @@
 //! Which ply of a stored game each ply of the edited one was.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use shakmaty::Move;
 
@@ -17,23 +18,22 @@ pub(super) struct Matched {
 
 impl Matched {
     /// Matches plies that are reached by the same moves, of equal
-    /// alternatives the first with the first; then, of the others, those that
-    /// stand in the same order, as behind a move that was changed, added or
-    /// taken out.
+    /// alternatives those that go on alike, else the first with the first;
+    /// then, of the others, those that stand in the same order, as behind a
+    /// move that was changed, added or taken out.
     pub(super) fn new(read: &MoveTree, edited: &MoveTree) -> Matched {
         let mut matched = Matched {
             read: vec![None; edited.len() + 1],
             is_same: read.len() == edited.len(),
         };
+        let mut alternatives = Alternatives::new(read, edited);
         let mut open = vec![(PlyId::START, PlyId::START)];
         while let Some((old, new)) = open.pop() {
             if let Some(place) = matched.read.get_mut(new.index()) {
                 *place = Some(old);
             }
-            let mut left = children_by_move(read, old);
-            for (at, child) in children(edited, new).enumerate() {
-                let same_move = left.get_mut(&move_of(edited, child));
-                match same_move.and_then(VecDeque::pop_front) {
+            for (at, (child, was)) in alternatives.matched(old, new).into_iter().enumerate() {
+                match was {
                     Some((place, was)) => {
                         matched.is_same &= place == at;
                         open.push((was, child));
@@ -90,19 +90,100 @@ fn move_of(tree: &MoveTree, ply: PlyId) -> Option<Move> {
     tree.ply(ply)?.mv
 }
 
-/// The children of a ply, with their place among them, by their move.
-fn children_by_move(
-    tree: &MoveTree,
-    parent: PlyId,
-) -> HashMap<Option<Move>, VecDeque<(usize, PlyId)>> {
-    let mut by_move: HashMap<_, VecDeque<_>> = HashMap::new();
-    for (at, child) in children(tree, parent).enumerate() {
-        by_move
-            .entry(move_of(tree, child))
-            .or_default()
-            .push_back((at, child));
+/// A ply of the edited game, and with its place among its alternatives the
+/// stored one that it was.
+type Pair = (PlyId, Option<(usize, PlyId)>);
+
+/// Finds out which of the alternatives of a move each one was.
+struct Alternatives<'t> {
+    read: &'t MoveTree,
+    edited: &'t MoveTree,
+    /// What follows each ply, of both; few games have equal alternatives.
+    shapes: Option<(Vec<u64>, Vec<u64>)>,
+}
+
+impl<'t> Alternatives<'t> {
+    fn new(read: &'t MoveTree, edited: &'t MoveTree) -> Alternatives<'t> {
+        Alternatives {
+            read,
+            edited,
+            shapes: None,
+        }
     }
-    by_move
+
+    /// The plies after one of the edited game.
+    fn matched(&mut self, old: PlyId, new: PlyId) -> Vec<Pair> {
+        let olds: Vec<PlyId> = children(self.read, old).collect();
+        let mut pairs: Vec<Pair> = children(self.edited, new)
+            .map(|child| (child, None))
+            .collect();
+        let mut is_free = vec![true; olds.len()];
+        let (read, edited) = (self.read, self.edited);
+        let news = pairs.iter().map(|(child, _)| *child);
+        if has_equals(read, olds.iter().copied()) || has_equals(edited, news) {
+            let shapes = || (shapes_of(read), shapes_of(edited));
+            let (old_shapes, new_shapes) = self.shapes.get_or_insert_with(shapes);
+            let old_key = |ply: PlyId| (move_of(read, ply), old_shapes.get(ply.index()));
+            let new_key = |ply: PlyId| (move_of(edited, ply), new_shapes.get(ply.index()));
+            pair(&olds, &mut is_free, old_key, &mut pairs, new_key);
+        }
+        let old_key = |ply| move_of(read, ply);
+        pair(&olds, &mut is_free, old_key, &mut pairs, |ply| {
+            move_of(edited, ply)
+        });
+        pairs
+    }
+}
+
+/// Pairs plies that are free with the stored ones of the same key, the first
+/// with the first.
+fn pair<K: Hash + Eq>(
+    olds: &[PlyId],
+    is_free: &mut [bool],
+    old_key: impl Fn(PlyId) -> K,
+    pairs: &mut [Pair],
+    new_key: impl Fn(PlyId) -> K,
+) {
+    let mut by_key: HashMap<K, VecDeque<usize>> = HashMap::new();
+    for (place, (&ply, _)) in olds
+        .iter()
+        .zip(&*is_free)
+        .enumerate()
+        .filter(|(_, (_, free))| **free)
+    {
+        by_key.entry(old_key(ply)).or_default().push_back(place);
+    }
+    for (child, was) in pairs.iter_mut().filter(|(_, was)| was.is_none()) {
+        let places = by_key.get_mut(&new_key(*child));
+        let place = places.and_then(VecDeque::pop_front);
+        *was = place.and_then(|place| Some((place, *olds.get(place)?)));
+        if let Some(free) = place.and_then(|place| is_free.get_mut(place)) {
+            *free = false;
+        }
+    }
+}
+
+fn has_equals(tree: &MoveTree, mut plies: impl Iterator<Item = PlyId>) -> bool {
+    let mut moves = HashSet::new();
+    plies.any(|ply| !moves.insert(move_of(tree, ply)))
+}
+
+/// A number for each ply, by its index, that is the same where the ply and all
+/// that follows it are.
+fn shapes_of(tree: &MoveTree) -> Vec<u64> {
+    let mut shapes = vec![0; tree.len() + 1];
+    // A ply was added after the one that it follows.
+    for ply in (1..=tree.len()).rev().filter_map(|index| tree.place(index)) {
+        let mut shape = DefaultHasher::new();
+        move_of(tree, ply).hash(&mut shape);
+        for child in children(tree, ply) {
+            shapes.get(child.index()).hash(&mut shape);
+        }
+        if let Some(place) = shapes.get_mut(ply.index()) {
+            *place = shape.finish();
+        }
+    }
+    shapes
 }
 
 /// All plies: the main line to its end, then the alternatives, innermost

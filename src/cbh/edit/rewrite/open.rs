@@ -14,7 +14,9 @@ use std::collections::{HashMap, HashSet};
 use super::Matched;
 use super::merge::{text_of, words};
 use crate::cbh::edit::diff::compare;
-use crate::game::{Annotation, Annotations, Game, MoveTree, Nation, Open, PlyId, Text};
+use crate::game::{
+    Annotation, Annotations, Game, MoveTree, Nation, Open, PlyId, ShownWord, Text, shown_words,
+};
 
 /// The edited game, nothing left open.
 pub(in crate::cbh) fn settled<'g>(read: &Game, edited: &'g Game) -> Cow<'g, Game> {
@@ -34,7 +36,7 @@ pub(in crate::cbh) fn settled<'g>(read: &Game, edited: &'g Game) -> Cow<'g, Game
     let mut remarks: Vec<(PlyId, Annotation)> =
         remarks.map(|(ply, remark)| (ply, remark.clone())).collect();
     if moves_texts {
-        Places::new(read, edited, &matched).restore(&mut remarks);
+        remarks = Places::new(read, edited, &matched).restore(remarks);
     }
     usual.restore(read, &matched, &mut remarks);
     remarks.dedup_by(|(ply, remark), (before, last)| ply == before && last.join(remark));
@@ -67,31 +69,32 @@ impl<'g> Places<'g> {
         }
     }
 
-    fn restore(&self, remarks: &mut [(PlyId, Annotation)]) {
+    fn restore(&self, remarks: Vec<(PlyId, Annotation)>) -> Vec<(PlyId, Annotation)> {
         let namesakes = self.namesakes();
         let mut lost = self.lost();
         if namesakes.is_empty() && lost.is_empty() {
-            return;
+            return remarks;
         }
-        for (ply, remark) in &mut *remarks {
+        let mut restored = Vec::with_capacity(remarks.len());
+        for (ply, remark) in remarks {
             match remark {
-                Annotation::TextBefore(text) if namesakes.contains(ply) => {
-                    *ply = self.edited.tree.parent(*ply).unwrap_or(PlyId::START);
-                    *remark = Annotation::TextAfter(std::mem::take(text));
+                Annotation::TextBefore(text) if namesakes.contains(&ply) => {
+                    let parent = self.edited.tree.parent(ply).unwrap_or(PlyId::START);
+                    restored.push((parent, Annotation::TextAfter(text)));
                 }
-                Annotation::TextAfter(text) => {
-                    let texts = lost.get_mut(ply);
-                    let was = texts.and_then(|texts| self.take_from(texts, *ply, text));
-                    if let Some(next) = was {
-                        *ply = next;
-                        *remark = Annotation::TextBefore(std::mem::take(text));
-                    }
+                Annotation::TextAfter(text) if lost.contains_key(&ply) => {
+                    let texts = lost.entry(ply).or_default();
+                    let (after, before) = self.parted(texts, ply, text);
+                    restored.extend(after.map(|text| (ply, Annotation::TextAfter(text))));
+                    restored
+                        .extend(before.map(|(next, text)| (next, Annotation::TextBefore(text))));
                 }
-                _ => {}
+                remark => restored.push((ply, remark)),
             }
         }
         // Texts before come first on their ply, as a reader gives them.
-        remarks.sort_by_key(|(ply, remark)| (*ply, !matches!(remark, Annotation::TextBefore(_))));
+        restored.sort_by_key(|(ply, remark)| (*ply, !matches!(remark, Annotation::TextBefore(_))));
+        restored
     }
 
     /// The plies that got a text by a name that was given for another one.
@@ -145,30 +148,52 @@ impl<'g> Places<'g> {
         lost
     }
 
-    /// Takes the one of some texts that `text`, which stands after `ply`, is or
-    /// was made from, unless it is more like one that stood there.
-    fn take_from(&self, texts: &mut Vec<(PlyId, &Text)>, ply: PlyId, text: &Text) -> Option<PlyId> {
+    /// Parts what stands after `ply` into what is about it and what was one of
+    /// `texts`, which are about the next ply, or was made from it: that may be
+    /// all of it, or its end, where a program glued both together.
+    fn parted(
+        &self,
+        texts: &mut Vec<(PlyId, &Text)>,
+        ply: PlyId,
+        text: Text,
+    ) -> (Option<Text>, Option<(PlyId, Text)>) {
         let was = self.matched.read_of(ply).into_iter();
         let stood_there = was
             .flat_map(|was| self.read.annotations.on(was))
             .filter(|old| matches!(old, Annotation::TextAfter(_)))
             .filter_map(text_of)
             .take(MOST_BEFORE);
-        let said = words([text]);
+        let said = words([&text]);
         let stood_there = stood_there.map(|old| self.likeness(old, &said)).max();
+        if stood_there == Some(SAME) {
+            return (Some(text), None);
+        }
+        for (at, (next, old)) in texts.iter().enumerate() {
+            if let Some((after, before)) = parted_at_end(&text, old) {
+                let next = *next;
+                texts.remove(at);
+                return (Some(after), Some((next, before)));
+            }
+        }
         let alike = texts.iter().map(|(_, old)| self.likeness(old, &said));
         // Of equals the first.
-        let (at, most) = alike.enumerate().rev().max_by_key(|(_, much)| *much)?;
-        let is_it = most >= LIKE && stood_there.is_none_or(|there| there < most);
-        is_it.then(|| texts.remove(at).0)
+        let most = alike.enumerate().rev().max_by_key(|(_, much)| *much);
+        let is_it = |much: usize| much >= LIKE && stood_there.is_none_or(|there| there < much);
+        match most.filter(|(_, much)| is_it(*much)) {
+            Some((at, _)) => {
+                let (next, _) = texts.remove(at);
+                (None, Some((next, text)))
+            }
+            None => (Some(text), None),
+        }
     }
 
-    /// As the function of this name, of texts of bounded length; 101 if the
+    /// As the function of this name, of texts of bounded length; [`SAME`] if the
     /// words are the same.
     fn likeness(&self, old: &Text, new: &str) -> usize {
         let old = words([old]);
         if old == new {
-            return 101;
+            return SAME;
         }
         let compared = self.compared.get() + old.len() + new.len();
         if compared > MOST_COMPARED {
@@ -230,6 +255,30 @@ fn texts_before(game: &Game, ply: PlyId) -> impl Iterator<Item = &Text> {
 
 /// More texts of one place are not told apart.
 const MOST_BEFORE: usize = 8;
+
+/// A text that ends in the words of another, parted before them.
+fn parted_at_end(text: &Text, end: &Text) -> Option<(Text, Text)> {
+    let all: Vec<ShownWord<'_>> = shown_words(&text.text).collect();
+    let end: Vec<ShownWord<'_>> = shown_words(&end.text).collect();
+    let first = all
+        .len()
+        .checked_sub(end.len())
+        .filter(|first| *first > 0)?;
+    let tail = all.get(first..)?;
+    let is_same = tail
+        .iter()
+        .zip(&end)
+        .all(|(one, other)| one.word == other.word);
+    let at = tail.first().filter(|_| is_same)?.range.start;
+    let part = |part: &str| Text {
+        text: part.trim().to_owned(),
+        ..text.clone()
+    };
+    Some((part(text.text.get(..at)?), part(text.text.get(at..)?)))
+}
+
+/// More alike are texts of the same words.
+const SAME: usize = 101;
 
 /// So alike are texts one of which was made from the other.
 const LIKE: usize = 50;
