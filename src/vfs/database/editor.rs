@@ -26,12 +26,13 @@ impl DatabaseVolume {
     /// The game that a text is, as it is to be stored, and what is stored in
     /// another form than it is written.
     fn parse(&self, text: &[u8]) -> Result<(Game, Vec<Liberty>), Refusal> {
-        let (game, liberties) = pgn::decode_telling(text).map_err(|error| match in_words(&error) {
-            Refusal::Text(why) if error.expected == pgn::END_OF_ONE_GAME => {
-                Refusal::Text(why + "; import/ takes files of several games")
-            }
-            refusal => refusal,
-        })?;
+        let (game, liberties) =
+            pgn::decode_telling(text).map_err(|error| match in_words(&error) {
+                Refusal::Text(why) if error.expected == pgn::END_OF_ONE_GAME => {
+                    Refusal::Text(why + "; import/ takes files of several games")
+                }
+                refusal => refusal,
+            })?;
         Ok((self.without_dropped(game), liberties))
     }
 
