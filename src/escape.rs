@@ -1,23 +1,23 @@
-//! Control characters, made visible.
+//! Escapes of control characters in messages.
 //!
-//! Names, paths and remarks come from anywhere. Shown raw, a control
-//! character in one moves the cursor of a terminal, begins a line in a log
-//! that nobody wrote, or turns the order of what is read. So each is written
-//! as Rust writes it in a string, `\n` or `\u{1b}`: nothing is lost, and
-//! nothing happens.
+//! Names, paths and remarks come from files of any origin. A raw control
+//! character in a message can move the cursor of a terminal, forge a line of a
+//! log, or reverse the order of the text. So each is written as an escape of a
+//! Rust string, `\n` or `\u{1b}`: no information is lost, and the terminal does
+//! nothing.
 
 use std::fmt::{self, Display, Write};
 
-/// Whether a character does something to a terminal or to the text around it
-/// instead of being shown: the C0 and C1 controls and DEL; the separators of
-/// lines and paragraphs; the explicit bidirectional embeddings, overrides and
-/// isolates of Unicode (UAX #9). Its implicit marks, which Hebrew and Arabic
-/// names have, stay.
+/// Returns whether a character controls the terminal or the layout of the text
+/// around it: the C0 and C1 controls and DEL; the line and paragraph
+/// separators; the explicit bidirectional embeddings, overrides and isolates of
+/// Unicode (UAX #9). The implicit bidirectional marks are not among them:
+/// Hebrew and Arabic names have them.
 pub fn is_control(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A message as one line without control characters.
+/// Displays a message on one line, its control characters escaped.
 #[derive(Clone, Copy, Debug)]
 pub struct Escaped<T>(pub T);
 
@@ -27,7 +27,7 @@ impl<T: Display> Display for Escaped<T> {
     }
 }
 
-/// Passes on what is written to it, without control characters.
+/// A writer that escapes control characters and writes to the formatter.
 struct Escaping<'a, 'b>(&'a mut fmt::Formatter<'b>);
 
 impl Write for Escaping<'_, '_> {
@@ -48,23 +48,24 @@ impl Write for Escaping<'_, '_> {
     }
 }
 
-/// Appends a message to `text` as one line without control characters.
+/// Appends a message to `text` as one line, its control characters escaped.
 pub fn push_line(text: &mut String, message: impl Display) {
     // Writing to a string does not fail.
     let _ = writeln!(text, "{}", Escaped(message));
 }
 
-/// The text of a JSON value on several lines, without control characters but
-/// the ends of those lines. They can only stand in its strings, where `\u009b`
-/// means the same; JSON itself demands that only of those below U+0020.
+/// Escapes the control characters in `text`, a JSON document, and keeps its
+/// line feeds. Outside of strings, JSON has no control character but white
+/// space; in strings `\u009b` has the same meaning as the character itself.
+/// JSON demands the escape only below U+0020.
 pub fn json(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         if c == '\n' || !is_control(c) {
             escaped.push(c);
         } else {
-            // All of them are one unit of UTF-16. Writing to a string does
-            // not fail.
+            // Each control character is one UTF-16 unit, so one `\u` is enough.
+            // Writing to a string does not fail.
             let _ = write!(escaped, "\\u{:04x}", u32::from(c));
         }
     }

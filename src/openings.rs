@@ -2,9 +2,9 @@
 //!
 //! The table, `openings/openings.tsv`, is the chess-openings data set of
 //! lichess (<https://github.com/lichess-org/chess-openings>), which is in the
-//! public domain (CC0). A line of it names the position after its moves,
-//! however that is reached; what a game is called is the last of its positions
-//! that has a name.
+//! public domain (CC0). A line of it names the position after its moves, by
+//! whatever moves that is reached. The opening of a game is that of its last
+//! named position.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -14,39 +14,39 @@ use shakmaty::Board;
 use crate::game::{Eco, Game, Position};
 use crate::pgn;
 
-/// A line for each opening: ECO code, name, moves; the first line names the
-/// columns.
+/// One line per opening, with the columns ECO code, name, moves; the first line
+/// names the columns.
 const TABLE: &str = include_str!("openings/openings.tsv");
 
 /// The name of a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opening {
-    /// The code, without a sub-code.
+    /// The ECO code, without a sub-code.
     pub eco: Eco,
     /// The name in English, such as `Sicilian Defense: Najdorf Variation`.
     pub name: &'static str,
 }
 
-/// All that tells positions apart: a board of each role, the white pieces, the
-/// castling rooks, and the side to move with the en passant square.
+/// All that distinguishes positions: bitboards of the six roles, of the white
+/// pieces, of the castling rooks; the side to move with the en passant square.
 type Key = [u64; 9];
 
 /// All named positions.
 struct Openings {
     by_position: HashMap<Key, Opening>,
-    /// Plies of the longest line.
+    /// Number of plies of the longest line of moves.
     longest: usize,
 }
 
 static OPENINGS: LazyLock<Openings> = LazyLock::new(|| Openings::read(TABLE));
 
-/// The opening that a position has the name of.
+/// Returns the opening that names this position.
 pub fn of_position(position: &Position) -> Option<Opening> {
     OPENINGS.by_position.get(&key_of(position)).copied()
 }
 
-/// The opening of a game: that of the last position of its main line that has
-/// a name. Chess960 has none.
+/// Returns the opening of a game: that of the last named position of its main
+/// line. `None` for Chess960.
 pub fn of_game(game: &Game) -> Option<Opening> {
     if game.start.is_chess960 {
         return None;
@@ -70,7 +70,8 @@ impl Openings {
         openings
     }
 
-    /// Adds a line; one that is none adds nothing.
+    /// Adds a line of the table. Returns `None` and adds nothing if it is
+    /// malformed.
     fn add(&mut self, line: &'static str) -> Option<()> {
         let mut columns = line.split('\t');
         let (code, name, moves) = (columns.next()?, columns.next()?, columns.next()?);
@@ -86,7 +87,8 @@ impl Openings {
     }
 }
 
-/// Gives the positions after each of the first `most` plies of the main line.
+/// Calls `take` with the position after each of the first `most` plies of the
+/// main line.
 fn for_each_position(game: &Game, most: usize, mut take: impl FnMut(&Position)) {
     let mut position = game.start.position.clone();
     for ply in game.tree.main_line().take(most) {

@@ -1,4 +1,4 @@
-//! A reading place in a byte slice.
+//! A reader of integers and strings in a byte slice.
 
 use super::Malformed;
 
@@ -26,21 +26,23 @@ impl<'a> ByteReader<'a> {
         ByteReader { bytes, at: 0 }
     }
 
-    /// How many bytes have been read.
+    /// Number of bytes read so far, which is the offset of the next one.
     pub fn position(&self) -> usize {
         self.at
     }
 
-    /// The bytes not read yet.
+    /// The bytes not read yet; empty at the end.
     pub fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.at..).unwrap_or_default()
     }
 
-    /// The next `count` bytes.
+    /// Reads the next `count` bytes.
     ///
     /// # Errors
     ///
-    /// [`Malformed`] if fewer are left; nothing is read then.
+    /// [`Malformed`], with the offset of the first of them, if fewer are left.
+    /// The position then stays where it was. All other methods fail the same
+    /// way.
     #[inline]
     pub fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
         let end = self.at.checked_add(count);
@@ -53,12 +55,12 @@ impl<'a> ByteReader<'a> {
         }
     }
 
-    /// Passes over `count` bytes.
+    /// Skips `count` bytes.
     pub fn skip(&mut self, count: usize) -> Result<(), Malformed> {
         self.take(count).map(drop)
     }
 
-    /// The next `N` bytes as an array.
+    /// Reads the next `N` bytes as an array.
     #[inline]
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
         match self.rest().first_chunk() {
@@ -76,76 +78,77 @@ impl<'a> ByteReader<'a> {
         Malformed::new(self.at, format!("{count} bytes expected, {left} left"))
     }
 
-    /// One byte.
+    /// Reads one byte.
     #[inline]
     pub fn u8(&mut self) -> Result<u8, Malformed> {
         self.array().map(|[byte]| byte)
     }
 
-    /// Two bytes, big-endian.
+    /// Reads two bytes, big-endian.
     #[inline]
     pub fn u16_be(&mut self) -> Result<u16, Malformed> {
         self.array().map(u16::from_be_bytes)
     }
 
-    /// Two bytes, little-endian.
+    /// Reads two bytes, little-endian.
     #[inline]
     pub fn u16_le(&mut self) -> Result<u16, Malformed> {
         self.array().map(u16::from_le_bytes)
     }
 
-    /// Three bytes, big-endian.
+    /// Reads three bytes, big-endian.
     #[inline]
     pub fn u24_be(&mut self) -> Result<u32, Malformed> {
         self.array()
             .map(|[a, b, c]| u32::from_be_bytes([0, a, b, c]))
     }
 
-    /// Three bytes, little-endian.
+    /// Reads three bytes, little-endian.
     #[inline]
     pub fn u24_le(&mut self) -> Result<u32, Malformed> {
         self.array()
             .map(|[a, b, c]| u32::from_le_bytes([a, b, c, 0]))
     }
 
-    /// Four bytes, big-endian.
+    /// Reads four bytes, big-endian.
     #[inline]
     pub fn u32_be(&mut self) -> Result<u32, Malformed> {
         self.array().map(u32::from_be_bytes)
     }
 
-    /// Four bytes, little-endian.
+    /// Reads four bytes, little-endian.
     #[inline]
     pub fn u32_le(&mut self) -> Result<u32, Malformed> {
         self.array().map(u32::from_le_bytes)
     }
 
-    /// Four bytes, big-endian, signed.
+    /// Reads four bytes, big-endian, two's complement.
     #[inline]
     pub fn i32_be(&mut self) -> Result<i32, Malformed> {
         self.array().map(i32::from_be_bytes)
     }
 
-    /// Four bytes, little-endian, signed.
+    /// Reads four bytes, little-endian, two's complement.
     #[inline]
     pub fn i32_le(&mut self) -> Result<i32, Malformed> {
         self.array().map(i32::from_le_bytes)
     }
 
-    /// Eight bytes, big-endian.
+    /// Reads eight bytes, big-endian.
     #[inline]
     pub fn u64_be(&mut self) -> Result<u64, Malformed> {
         self.array().map(u64::from_be_bytes)
     }
 
-    /// Eight bytes, little-endian.
+    /// Reads eight bytes, little-endian.
     #[inline]
     pub fn u64_le(&mut self) -> Result<u64, Malformed> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// A field of `count` bytes that holds a string up to its first zero
-    /// byte, if there is one. What follows the zero is garbage.
+    /// Reads a fixed field of `count` bytes that holds a string. Returns the
+    /// bytes before the first zero byte, or the whole field if it has none. The
+    /// bytes behind the zero are garbage and are skipped.
     #[inline]
     pub fn string_field(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
         let field = self.take(count)?;

@@ -1,8 +1,9 @@
 //! Reading and writing of integers and strings in byte slices.
 //!
 //! Every decoder of the crate reads through [`ByteReader`], which checks each
-//! length against what is left and says where it stopped; encoders of fixed
-//! records write over old bytes through [`BytePatch`].
+//! length against the bytes that are left and reports the offset where it
+//! stopped. Encoders of fixed records overwrite old bytes through
+//! [`BytePatch`].
 
 mod cursor;
 mod patch;
@@ -12,17 +13,17 @@ pub use patch::BytePatch;
 
 use std::fmt;
 
-/// Bytes that do not follow their format: where, and what is wrong.
+/// An error of decoding: the bytes do not follow their format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed {
-    /// Offset in the slice that was decoded.
+    /// Offset of the fault in the slice that was decoded.
     pub offset: usize,
-    /// The fact, lower case, without full stop.
+    /// Description of the fault, lower case, without full stop.
     pub what: String,
 }
 
 impl Malformed {
-    /// A fault at `offset`.
+    /// Returns an error for the fault `what` at `offset`.
     pub fn new(offset: usize, what: impl Into<String>) -> Malformed {
         Malformed {
             offset,

@@ -1,9 +1,9 @@
-//! A writing place in bytes that are there already.
+//! A writer of integers over existing bytes.
 
 use super::Malformed;
 
-/// Writes integers over a slice, front to back, and passes over what is to
-/// stay; the counterpart of [`ByteReader`](super::ByteReader).
+/// Overwrites integers in a slice, front to back, and skips the bytes that
+/// stay. The counterpart of [`ByteReader`](super::ByteReader).
 ///
 /// ```
 /// use cbfs::bytes::BytePatch;
@@ -27,11 +27,11 @@ impl<'a> BytePatch<'a> {
         BytePatch { bytes, at: 0 }
     }
 
-    /// The next `count` bytes, to be changed.
+    /// Returns the next `count` bytes, to be changed.
     ///
     /// # Errors
     ///
-    /// [`Malformed`] if fewer are left; nothing is passed then.
+    /// [`Malformed`] if fewer are left. The position then stays where it was.
     pub fn take(&mut self, count: usize) -> Result<&mut [u8], Malformed> {
         let left = self.bytes.len().saturating_sub(self.at);
         let from = self.at;
@@ -48,7 +48,7 @@ impl<'a> BytePatch<'a> {
         }
     }
 
-    /// The next `N` bytes, to be changed.
+    /// Returns the next `N` bytes as an array, to be changed.
     pub fn array<const N: usize>(&mut self) -> Result<&mut [u8; N], Malformed> {
         let at = self.at;
         let taken = self.take(N)?;
@@ -57,22 +57,22 @@ impl<'a> BytePatch<'a> {
             .ok_or_else(|| Malformed::new(at, "too short"))
     }
 
-    /// Passes over `count` bytes.
+    /// Skips `count` bytes.
     pub fn skip(&mut self, count: usize) -> Result<(), Malformed> {
         self.take(count).map(drop)
     }
 
-    /// Writes these bytes.
+    /// Overwrites the next `N` bytes.
     pub fn put<const N: usize>(&mut self, bytes: [u8; N]) -> Result<(), Malformed> {
         *self.array()? = bytes;
         Ok(())
     }
 
-    /// Three bytes, big-endian.
+    /// Overwrites three bytes, big-endian.
     ///
     /// # Errors
     ///
-    /// Also if the number needs more.
+    /// [`Malformed`] if `number` is above 0xff_ffff, or fewer bytes are left.
     pub fn u24_be(&mut self, number: u32) -> Result<(), Malformed> {
         match number.to_be_bytes() {
             [0, a, b, c] => self.put([a, b, c]),

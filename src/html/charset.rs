@@ -1,13 +1,13 @@
-//! The encoding that a page declares.
+//! The encoding that a page declares in a `<meta>` tag.
 
 use encoding_rs::{Encoding, UTF_8};
 
 use super::token::{Token, Tokens};
 
-/// A declaration is looked for in so many bytes, as browsers do.
+/// Only this many first bytes are searched for a declaration, as in browsers.
 const DECLARED_WITHIN: usize = 1024;
 
-/// The encoding in the first `<meta charset="…">` or `<meta
+/// Returns the encoding of the first `<meta charset="…">` or `<meta
 /// http-equiv="Content-Type" content="…; charset=…">` of `page`.
 pub fn declared_encoding(page: &[u8]) -> Option<&'static Encoding> {
     let start = page.get(..DECLARED_WITHIN).unwrap_or(page);
@@ -21,7 +21,7 @@ pub fn declared_encoding(page: &[u8]) -> Option<&'static Encoding> {
         }
         _ => None,
     })?;
-    // Its own declaration would be unreadable in any other.
+    // ASCII bytes cannot declare an encoding that ASCII is not part of.
     Some(if encoding.is_ascii_compatible() {
         encoding
     } else {
@@ -29,7 +29,7 @@ pub fn declared_encoding(page: &[u8]) -> Option<&'static Encoding> {
     })
 }
 
-/// `iso-8859-2` of `text/html; charset=iso-8859-2`.
+/// Extracts `iso-8859-2` from `text/html; charset=iso-8859-2`.
 fn charset_in(content: &str) -> Option<&str> {
     let at = content.to_ascii_lowercase().find("charset=")?;
     let label = content.get(at + "charset=".len()..)?;

@@ -1,21 +1,21 @@
-//! A page made whole, its links rewritten.
+//! Completes a page, or a part of one, to a document with rewritten links.
 
 use super::entity::{escape, unescape};
 use super::token::{Attribute, Tag, Token, Tokens};
 
-/// Elements that show something without holding text.
+/// Elements that are visible without text.
 const PICTURES: [&str; 6] = ["img", "object", "embed", "video", "audio", "iframe"];
 
-/// Elements that may stand before the body.
+/// Elements that belong into the head.
 const OF_HEAD: [&str; 6] = ["meta", "link", "style", "script", "title", "noscript"];
 
-/// Attributes whose value is an address.
+/// Attributes whose value is a URL.
 const ADDRESSES: [&str; 3] = ["href", "src", "background"];
 
-/// What `<title>` says where nothing else is known.
+/// Title of a document without a known title.
 const UNTITLED: &str = "Untitled";
 
-/// Whether anything of `page` is seen: text or a picture.
+/// Returns whether `page` has visible content: text or a picture.
 pub fn has_content(page: &str) -> bool {
     Tokens::of(page).any(|token| match token {
         Token::Text(text) | Token::Broken(text) => is_visible(text),
@@ -33,7 +33,7 @@ fn is_visible(text: &str) -> bool {
     !unescape(text).trim().is_empty()
 }
 
-/// Gives each address in `page` to `take`, its references resolved.
+/// Calls `take` with each URL in `page`, its character references resolved.
 pub fn for_each_address(page: &str, take: &mut dyn FnMut(&str)) {
     for token in Tokens::of(page) {
         let Token::Open(tag) = token else {
@@ -52,26 +52,26 @@ fn is_address(attribute: &Attribute<'_>) -> bool {
         .any(|name| attribute.name.eq_ignore_ascii_case(name))
 }
 
-/// What a page is given to be a document of its own.
+/// Additions that make a page a complete document.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Page<'a> {
-    /// For `<title>`; if blank, what the page itself says, or that it is
-    /// untitled.
+    /// Text of `<title>`. If blank, the title of the page itself is used, or
+    /// "Untitled".
     pub title: &'a str,
     /// Name and content of further `<meta>` tags; those with blank content
     /// are left out.
     pub properties: &'a [(&'a str, &'a str)],
-    /// Paragraphs to add at the end.
+    /// Paragraphs appended to the body.
     pub notes: &'a [String],
 }
 
 impl Page<'_> {
-    /// Appends `source`, a page or part of one, as a complete document in
-    /// UTF-8. `rewrite` is given each address, its references resolved, and
-    /// gives the one to stand in its place, if another.
+    /// Appends `source`, a page or a part of one, as a complete document in
+    /// UTF-8. `rewrite` gets each URL, its character references resolved, and
+    /// returns the URL to write instead, or `None` to keep it.
     ///
-    /// A tag or comment of `source` that never ends does not take the end of
-    /// the document with it.
+    /// An unfinished tag or comment in `source` does not swallow the end of the
+    /// document.
     pub fn complete(
         &self,
         source: &str,
@@ -108,7 +108,7 @@ fn title_of(source: &str) -> String {
     unescape(title.unwrap_or_default()).trim().to_owned()
 }
 
-/// How far the document is.
+/// The part of the document that is being written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Start,
@@ -121,7 +121,8 @@ struct Writer<'a> {
     rewrite: &'a mut dyn FnMut(&str) -> Option<String>,
     out: &'a mut String,
     part: Part,
-    /// Inside a title of the page, which ours takes the place of.
+    /// Whether the tokens are inside of the page's own title, which is left
+    /// out.
     is_in_title: bool,
 }
 
@@ -131,8 +132,8 @@ impl Writer<'_> {
             Token::Text(text) if text.trim().is_empty() && self.part != Part::Body => {}
             Token::Text(text) => {
                 self.begin_body(None);
-                // A lonely `<` must not become markup with what follows it
-                // once a tag between them is left out.
+                // A lone `<` must not form a tag with the text behind it when a
+                // tag between them is left out.
                 let lonely = text.strip_prefix('<');
                 self.out.push_str(lonely.map_or("", |_| "&lt;"));
                 self.out.push_str(lonely.unwrap_or(text));
@@ -223,7 +224,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The tag with its addresses rewritten.
+    /// Writes a tag, its URLs rewritten.
     fn tag(&mut self, tag: &Tag<'_>) {
         let mut copied = 0;
         for attribute in tag.attributes().filter(is_address) {

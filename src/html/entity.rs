@@ -1,8 +1,8 @@
-//! `&amp;` and its like, both ways.
+//! Character references such as `&amp;`: resolving and escaping.
 
 use std::borrow::Cow;
 
-/// Names of the characters from U+00A0 on.
+/// Names of the characters from U+00A0 on, in their order.
 const LATIN: &str = "nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr \
     deg plusmn sup2 sup3 acute micro para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest \
     Agrave Aacute Acirc Atilde Auml Aring AElig Ccedil Egrave Eacute Ecirc Euml Igrave Iacute Icirc \
@@ -11,11 +11,10 @@ const LATIN: &str = "nbsp iexcl cent pound curren yen brvbar sect uml copy ordf 
     iacute icirc iuml eth ntilde ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc \
     uuml yacute thorn yuml";
 
-/// Longest reference that is looked at, without `&` and `;`.
+/// Length of the longest reference that is resolved, without `&` and `;`.
 const MAX_NAME: usize = 10;
 
-/// What `text` says, its character references resolved. Those that are not
-/// known stay as they are.
+/// Resolves the character references in `text`. Unknown ones stay as they are.
 pub(super) fn unescape(text: &str) -> Cow<'_, str> {
     if !text.contains('&') {
         return Cow::Borrowed(text);
@@ -67,7 +66,7 @@ fn character(name: &str) -> Option<char> {
     }
 }
 
-/// Appends `text` so that it stands for itself between tags and in quotes.
+/// Appends `text` escaped for use between tags and in quoted attributes.
 pub(super) fn escape(text: &str, out: &mut String) {
     for character in text.chars() {
         match character {

@@ -1,16 +1,16 @@
-//! HTML, as far as guiding texts need it: read leniently, written back as a
-//! complete document.
+//! HTML as far as guiding texts need it: lenient reading, and writing of
+//! complete documents.
 //!
 //! | module | what |
 //! |---|---|
-//! | [`token`] | tags, texts and comments, one after the other |
-//! | [`entity`] | `&amp;` and its like, both ways |
+//! | [`token`] | splits a page into tags, texts and comments |
+//! | [`entity`] | character references such as `&amp;`, both ways |
 //! | [`charset`] | the encoding that a page declares |
-//! | [`document`] | a page made whole, its links rewritten |
+//! | [`document`] | completes a page, its links rewritten |
 //!
-//! This is no parser of trees: a page is a sequence of tokens, cut where a
-//! browser cuts it, and all but the tokens that must change is copied as it
-//! is. Everything takes time linear in the page, whatever it holds.
+//! There is no tree of elements. A page is a sequence of tokens, split where a
+//! browser splits it; tokens that need no change are copied unchanged. The time
+//! is linear in the length of the page, for any input.
 
 mod charset;
 mod document;

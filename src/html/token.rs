@@ -1,13 +1,13 @@
-//! Tags, texts and comments, one after the other.
+//! Splits a page into tags, texts and comments.
 
 use std::ops::Range;
 
-/// Elements whose content is no markup until their end tag.
+/// Elements whose content is raw text: no tag but their own end tag counts.
 const RAW: [&str; 8] = [
     "script", "style", "title", "textarea", "xmp", "iframe", "noembed", "noframes",
 ];
 
-/// A piece of a page. All pieces together are the whole page.
+/// A token of a page. The tokens together make up the whole page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
     /// Characters between tags.
@@ -16,38 +16,38 @@ pub(super) enum Token<'a> {
     Open(Tag<'a>),
     /// An end tag.
     Close(Tag<'a>),
-    /// The content of the element of this name, which is no markup; whether
-    /// its end tag follows.
+    /// The raw content of the element of this name, and whether its end tag
+    /// follows.
     Raw(&'a str, &'a str, bool),
-    /// A comment, and whether it ends before the page does.
+    /// A comment, and whether it is closed.
     Comment(&'a str, bool),
     /// `<!doctype …>`, `<?xml …>` and the like.
     Declaration,
-    /// A tag that begins and never ends: the rest of the page.
+    /// A tag that is never closed: the rest of the page.
     Broken(&'a str),
 }
 
-/// A tag as it stands in the page.
+/// A tag as written in the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tag<'a> {
-    /// All of it, from `<` to `>`.
+    /// The whole tag, from `<` to `>`.
     pub(super) source: &'a str,
-    /// The name, in the case it is written in.
+    /// The name, in its original letter case.
     pub(super) name: &'a str,
 }
 
 impl<'a> Tag<'a> {
-    /// Whether it is this tag; `name` in lower case.
+    /// Returns whether the tag has this name, given in lower case.
     pub(super) fn is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name)
     }
 
-    /// Whether it is one of these.
+    /// Returns whether the tag has one of these names, given in lower case.
     pub(super) fn is_one_of(&self, names: &[&str]) -> bool {
         names.iter().any(|name| self.is(name))
     }
 
-    /// Its attributes in order.
+    /// Its attributes, in order.
     pub(super) fn attributes(&self) -> Attributes<'a> {
         Attributes {
             source: self.source,
@@ -57,7 +57,7 @@ impl<'a> Tag<'a> {
         }
     }
 
-    /// The value of an attribute as it is written, its name in lower case.
+    /// Returns the raw value of the attribute `name`, given in lower case.
     pub(super) fn attribute(&self, name: &str) -> Option<&'a str> {
         self.attributes()
             .find(|attribute| attribute.name.eq_ignore_ascii_case(name))
@@ -69,18 +69,18 @@ impl<'a> Tag<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Attribute<'a> {
     pub(super) name: &'a str,
-    /// Where its value stands in the tag, without quotes.
+    /// Byte range of its value in the tag, without quotes.
     pub(super) value: Range<usize>,
     /// Whether quotes surround the value.
     pub(super) is_quoted: bool,
 }
 
-/// Goes through the attributes of a tag.
+/// Iterates over the attributes of a tag.
 #[derive(Clone, Debug)]
 pub(super) struct Attributes<'a> {
     source: &'a str,
     at: usize,
-    /// The end of the tag, once it is found.
+    /// Offset of the end of the tag, once found.
     end: Option<usize>,
 }
 
@@ -89,14 +89,15 @@ impl Attributes<'_> {
         self.source.as_bytes().get(self.at).copied()
     }
 
-    /// Passes over the bytes that are `wanted`.
+    /// Skips the bytes for which `wanted` is true.
     fn skip(&mut self, wanted: impl Fn(u8) -> bool) {
         while self.byte().is_some_and(&wanted) {
             self.at += 1;
         }
     }
 
-    /// The value after `=`; `None` if its quote is never closed.
+    /// Reads the value after `=` and whether it is quoted; `None` if a quote is
+    /// never closed.
     fn value(&mut self) -> Option<(Range<usize>, bool)> {
         self.skip(|byte| byte.is_ascii_whitespace());
         if let Some(quote @ (b'"' | b'\'')) = self.byte() {
@@ -142,11 +143,11 @@ impl<'a> Iterator for Attributes<'a> {
     }
 }
 
-/// Goes through a page.
+/// Iterates over the tokens of a page.
 #[derive(Clone, Debug)]
 pub(super) struct Tokens<'a> {
     rest: &'a str,
-    /// The element whose raw content comes next.
+    /// The element whose raw content comes next, if any.
     raw: Option<&'a str>,
 }
 
@@ -158,7 +159,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// The next `length` bytes of the page.
+    /// Takes the next `length` bytes of the page.
     fn take(&mut self, length: usize) -> &'a str {
         let (taken, rest) = self
             .rest
@@ -168,7 +169,7 @@ impl<'a> Tokens<'a> {
         taken
     }
 
-    /// All up to and with `end`; `None` if there is none.
+    /// Takes all up to and including `end`; `None` if `end` does not occur.
     fn take_through(&mut self, end: &str) -> Option<&'a str> {
         let at = self.rest.find(end)?;
         Some(self.take(at + end.len()))
@@ -190,7 +191,7 @@ impl<'a> Tokens<'a> {
         let end = self.rest.match_indices("</").map(|(at, _)| at);
         let end = end.into_iter().find(ends_here);
         if end.is_none() && name.eq_ignore_ascii_case("title") {
-            // Or else a page would be all title.
+            // Otherwise the whole page would be a title.
             return self.broken();
         }
         let content = self.take(end.unwrap_or(usize::MAX));
@@ -241,7 +242,7 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// Whether markup begins here, and not a lonely `<`.
+/// Returns whether markup begins here, and not a lone `<`.
 fn is_markup(rest: &str) -> bool {
     match rest.as_bytes() {
         [b'<', b'!' | b'?', ..] => true,
