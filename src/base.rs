@@ -1,9 +1,9 @@
-//! A base of games, in whichever format it is stored: what everything that
-//! shows, exports or describes games asks of it.
+//! A base of games in any supported format, as the views, exports and reports
+//! see it.
 //!
-//! The words are those of [`crate::cbh`], which the newer format shares.
-//! Each answer is a whole one — a game, a stretch of records, all names — so
-//! that the cost of asking through a trait does not count.
+//! The types are those of [`crate::cbh`]; the 2CBH format shares them. Each
+//! method returns a large unit (a game, a range of records, all names), so the
+//! cost of a call through the trait does not matter.
 
 mod archived;
 mod family;
@@ -25,127 +25,132 @@ use crate::cbh2;
 use crate::game::Defect;
 use crate::storage::Tree;
 
-/// A base of games, to be read. Any number of threads read at once.
+/// A base of games, open for reading. Any number of threads can read at once.
 ///
-/// What a method does not say of itself is said of that of
-/// [`cbh::Database`]. Its errors are [`Error::Io`] and, where a number is
+/// A method that is not documented here works as the method of the same name of
+/// [`cbh::Database`]. The errors are [`Error::Io`] and, where a number is
 /// given, [`Error::NotUsed`].
 pub trait Base: fmt::Debug + Send + Sync {
-    /// Where its files lie.
+    /// Location of its files.
     fn location(&self) -> Location<'_>;
 
-    /// Its files, as they are now.
+    /// Its files, with their present lengths.
     fn files(&self) -> Vec<File>;
 
-    /// The name, for people, of the file with this extension that a defect is
-    /// about, without the extension: that of the base, or of the archive it
-    /// lies in.
+    /// The name that messages show for the file with this extension, without
+    /// the extension: that of the base, or of the archive that contains the
+    /// file.
     fn name_for(&self, extension: &str) -> String;
 
-    /// What to say of the format, where it is young.
+    /// A note for the user about the format, if support for it is new.
     fn advice(&self) -> Option<&'static str>;
 
-    /// Number of records; games and texts are numbered from 1 to here.
+    /// Number of records. Games and texts are numbered from 1 to this.
     fn last_id(&self) -> u32;
 
-    /// When the file of headers was last changed.
+    /// Time of the last change of the header file.
     fn modified(&self) -> SystemTime;
 
-    /// Versions of its files, by extension.
+    /// Versions of the file formats, each with the extension of its file.
     fn versions(&self) -> Vec<(&'static str, u32)>;
 
-    /// The page of what is not UTF-8, and whether it was given.
+    /// The code page of text that is not UTF-8, and whether the user has given
+    /// it.
     fn code_page(&self) -> (CodePage, bool);
 
-    /// Bytes of all its files together, as they are now.
+    /// Total length of all its files now, in bytes.
     fn size_on_disk(&self) -> u64;
 
-    /// Whether something was saved since it was opened: what is read of it may
-    /// be of both states.
+    /// Returns whether something was saved since it was opened. Reads may then
+    /// mix the old and the new state.
     fn is_over(&self) -> bool;
 
-    /// Whether all that is shown of it lies in its files.
+    /// Returns whether all that it shows is in its files, and nothing only in
+    /// the journal.
     fn is_as_stored(&self) -> bool;
 
-    /// What is wrong with it as a whole.
+    /// Defects of the base as a whole.
     fn defects(&self) -> &[Defect];
 
-    /// Reports everything that is wrong, decoding all games.
+    /// Reports all defects, decoding all games. `progress` is given the number
+    /// of games checked so far.
     fn check(&self, progress: &dyn Fn(u64), report: &mut dyn FnMut(Defect)) -> Result<(), Error>;
 
-    /// Reports everything that is wrong but with its games.
+    /// Reports all defects except those inside of games.
     fn check_whole(&self, report: &mut dyn FnMut(Defect)) -> Result<(), Error>;
 
-    /// Appends the used records of a stretch.
+    /// Appends the used records of a range of `count` numbers.
     fn entries(&self, first: GameId, count: u32, entries: &mut Vec<Entry>) -> Result<(), Error>;
 
-    /// Appends the used records of a stretch with what those of games say.
+    /// Appends the used records of a range, those of games with their list
+    /// entry.
     fn listed(&self, first: GameId, count: u32, listed: &mut Vec<Listed>) -> Result<(), Error>;
 
-    /// What the records of one game say.
+    /// Returns the headers that the records of one game hold.
     fn summary(&self, id: GameId) -> Result<Summary, Error>;
 
-    /// Appends what the records of the games of a stretch say.
+    /// Appends the summaries of the games in a range.
     fn summaries(&self, first: GameId, count: u32, all: &mut Vec<Summary>) -> Result<(), Error>;
 
-    /// Decodes one game.
+    /// Decodes one game into `decoded`.
     fn read_game(&self, id: GameId, decoded: &mut Decoded) -> Result<(), Error>;
 
-    /// Bytes that the moves and remarks of one game take in their files.
+    /// Number of bytes that the moves and annotations of one game take in their
+    /// files.
     fn stored_bytes(&self, id: GameId, decoded: &mut Decoded) -> Result<u64, Error>;
 
-    /// Reads one guiding text.
+    /// Reads one guiding text into `text`.
     fn read_text(&self, id: GameId, text: &mut GuidingText) -> Result<(), Error>;
 
     /// Appends the numbers of all guiding texts.
     fn texts(&self, texts: &mut Vec<GameId>) -> Result<(), Error>;
 
-    /// The game that each mention means, where it is the only one.
+    /// Returns the game of each mention that exactly one game fits.
     fn find_games<'m>(
         &self,
         mentions: &'m HashSet<GameMention>,
     ) -> Result<HashMap<&'m GameMention, GameId>, Error>;
 
-    /// The names of all players, tournaments …
+    /// The names of all entities of a kind, such as players or tournaments.
     fn entity_names(&self, kind: EntityKind) -> Result<Arc<EntityNames>, Error>;
 
-    /// How many of them there are, as their file claims.
+    /// Number of entities of a kind, as their file claims.
     fn entities_claimed(&self, kind: EntityKind) -> u32;
 
-    /// The games of every player, opening …
+    /// The games of each entity: of every player, opening …
     fn crossref(&self, grouping: Grouping) -> Result<Arc<Crossref>, Error>;
 }
 
-/// Where the files of a base lie.
+/// Location of the files of a base.
 #[derive(Clone, Debug)]
 pub struct Location<'b> {
-    /// The folder; an archive if they lie in one.
+    /// Folder of the files, or path of the archive that contains them.
     pub directory: &'b Path,
-    /// The name they share, for people.
+    /// The name that the files share, for display.
     pub name: Cow<'b, str>,
-    /// Where the pictures of texts are said to lie.
+    /// Folders that may hold the pictures of texts.
     pub media_folders: &'b [PathBuf],
-    /// The inside of the archive.
+    /// The content of the archive, if the files are in one.
     pub archive: Option<&'b Arc<dyn Tree>>,
 }
 
 /// A file of a base.
 #[derive(Clone, Debug)]
 pub struct File {
-    /// What it holds.
+    /// Description of its content.
     pub holds: &'static str,
     /// Its extension, lower case.
     pub extension: &'static str,
-    /// Where it lies or would lie.
+    /// Path of the file, also if it does not exist.
     pub path: PathBuf,
-    /// Its length in bytes; `None` if the base has none.
+    /// Length in bytes; `None` if the file does not exist.
     pub bytes: Option<u64>,
-    /// Whether nothing is missed where there is none.
+    /// Whether most bases have no such file, so that its absence is normal.
     pub is_rare: bool,
 }
 
-/// Where the file of this extension lies or would lie; that of headers, the
-/// first, for an extension that none has.
+/// Returns the path of the file with this extension, or that of the header
+/// file, the first, if no file has it.
 pub fn path_of<'f>(files: &'f [File], extension: &str) -> &'f Path {
     let mut all = files.iter();
     let file = all.find(|file| file.extension.eq_ignore_ascii_case(extension));
@@ -153,8 +158,8 @@ pub fn path_of<'f>(files: &'f [File], extension: &str) -> &'f Path {
         .map_or(Path::new(""), |file| &file.path)
 }
 
-/// The extension that a path has, as the files of the base do; that of headers
-/// for others.
+/// Returns the extension of `path` if a file of the base has it, or else that
+/// of the header file.
 pub fn extension_of(files: &[File], path: &Path) -> &'static str {
     let extension = path.extension().unwrap_or_default();
     let mut all = files.iter();
@@ -162,12 +167,12 @@ pub fn extension_of(files: &[File], path: &Path) -> &'static str {
     file.or(files.first()).map_or("", |file| file.extension)
 }
 
-/// What is said of bases in the newer format.
+/// Advice for users of the 2CBH format.
 const YOUNG: &str = "2CBH is read by published descriptions, without a whole base of ChessBase to \
 try it on: if something looks wrong, please report the line of `cbfs check` with the bytes at its \
 offset, never games";
 
-/// Opens the base that `path`, any file of it, belongs to, to read it.
+/// Opens a base for reading. `path` is any of its files.
 ///
 /// # Errors
 ///
@@ -179,7 +184,8 @@ pub fn open(path: &Path, options: &Options) -> Result<Box<dyn Base>, Error> {
     Ok(Box::new(cbh::Database::open(path, options)?))
 }
 
-/// The methods that both formats have under the same name.
+/// The methods that both formats have under the same name: each calls the
+/// inherent one.
 macro_rules! same_in_both {
     () => {
         fn location(&self) -> Location<'_> {

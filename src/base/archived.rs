@@ -1,4 +1,4 @@
-//! Bases in archives: read where they lie, without being unpacked.
+//! Bases in archives, read in place without unpacking.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,30 +10,30 @@ use crate::archive::{self, Archive};
 use crate::cbh::Options;
 use crate::game::Defect;
 
-/// Opens the base that `path` is a file of, or the one in the archive there, to
-/// read it.
+/// Opens for reading the base that the file `path` belongs to, or the base in
+/// the archive `path`.
 ///
 /// # Errors
 ///
-/// The line that says why not, for people.
+/// The reason, as one line for the user.
 pub fn open_any(
     path: &Path,
     options: &Options,
     archives: &archive::Options,
 ) -> Result<Box<dyn Base>, String> {
-    if !archive::has_name_of_one(path) {
+    if !archive::has_archive_extension(path) {
         return open(path, options).map_err(|error| error.to_string());
     }
     let archive = open_archive(path, *options, archives).map_err(|error| error.to_string())?;
     open_archived(&archive, options)
 }
 
-/// Opens the base in an archive. What is wrong with the archive's table is
-/// among its defects.
+/// Opens the base in an archive. Defects of the archive's table are among the
+/// defects of the base.
 ///
 /// # Errors
 ///
-/// The line that says why not, for people.
+/// The reason, as one line for the user.
 pub fn open_archived(archive: &Arc<Archive>, options: &Options) -> Result<Box<dyn Base>, String> {
     let extension = archive.path().extension().unwrap_or_default();
     let file = if extension.eq_ignore_ascii_case("cbz") {
@@ -49,7 +49,7 @@ pub fn open_archived(archive: &Arc<Archive>, options: &Options) -> Result<Box<dy
     let family = Family::inside(archive.path(), archive.root());
     let opened = family.and_then(|family| family.open(options, defects.collect()));
     opened.map_err(|error| match archive.faults().next() {
-        // It may be why something is missing.
+        // The fault of the archive may be the cause.
         Some(fault) => format!(
             "{error}; the archive at {:#x}: {}",
             fault.offset, fault.what
@@ -58,7 +58,7 @@ pub fn open_archived(archive: &Arc<Archive>, options: &Options) -> Result<Box<dy
     })
 }
 
-/// Opens an archive whose names are in the page that was given for the base.
+/// Opens an archive. The code page given for the base holds for its names, too.
 fn open_archive(
     path: &Path,
     options: Options,

@@ -1,4 +1,4 @@
-//! The files of a base, found before it is opened.
+//! The set of files of a base, located before it is opened.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,25 +9,25 @@ use crate::cbh2;
 use crate::game::Defect;
 use crate::storage::{Tree, split_name};
 
-/// The files of one base, in whichever format.
+/// The files of one base of either format.
 #[derive(Clone, Debug)]
 pub enum Family {
     /// CBH.
     Older(Box<cbh::Family>),
-    /// 2CBH, which is only read.
+    /// A base in the 2CBH format, which is read-only.
     Newer(Box<cbh2::Family>),
 }
 
 impl Family {
-    /// Whether this is the name of a file that each base has one of: that of
-    /// headers.
+    /// Returns whether `path` has the extension of a header file. Each base has
+    /// exactly one.
     pub fn is_headers(path: &Path) -> bool {
         let (_, extension) = split_name(path);
         extension == cbh::FileKind::Headers.extension()
             || extension == cbh2::FileKind::Headers.extension()
     }
 
-    /// Finds the base that `path`, any file of it, belongs to.
+    /// Locates the base that `path`, any of its files, belongs to.
     ///
     /// # Errors
     ///
@@ -39,8 +39,7 @@ impl Family {
         Ok(Family::Older(Box::new(cbh::Family::locate(path)?)))
     }
 
-    /// The base in `tree`, the inside of the archive at `path`. There must be
-    /// one and no other.
+    /// Locates the only base in `tree`, the content of the archive at `path`.
     ///
     /// # Errors
     ///
@@ -72,7 +71,7 @@ impl Family {
         }
     }
 
-    /// The file of headers.
+    /// Path of the header file.
     pub fn headers(&self) -> PathBuf {
         match self {
             Family::Older(family) => family.default_path(cbh::FileKind::Headers),
@@ -80,7 +79,7 @@ impl Family {
         }
     }
 
-    /// The files that are there.
+    /// Paths of the files that exist.
     pub fn files(&self) -> Vec<&Path> {
         match self {
             Family::Older(family) => {
@@ -94,7 +93,7 @@ impl Family {
         }
     }
 
-    /// The folder they lie in.
+    /// The folder of the files.
     pub fn directory(&self) -> &Path {
         match self {
             Family::Older(family) => family.directory(),
@@ -102,7 +101,7 @@ impl Family {
         }
     }
 
-    /// Where the pictures of texts are said to lie, if anything is there.
+    /// Folders that may hold the pictures of texts.
     pub fn media_folders(&self) -> &[PathBuf] {
         match self {
             Family::Older(family) => family.media_folders(),
@@ -110,7 +109,7 @@ impl Family {
         }
     }
 
-    /// Where saves wait that are not in the files yet.
+    /// Path of the journal, which holds saves that are not in the files yet.
     pub fn journal(&self) -> Option<PathBuf> {
         match self {
             Family::Older(family) => Some(family.directory().join(family.journal())),
@@ -118,7 +117,7 @@ impl Family {
         }
     }
 
-    /// Why it cannot be changed, if it cannot.
+    /// The reason why the base cannot be changed; `None` if it can.
     pub fn read_only_because(&self) -> Option<String> {
         match self {
             Family::Older(family) => family.read_only_because(),
@@ -129,7 +128,7 @@ impl Family {
         }
     }
 
-    /// Opens it to read it, with these defects beside its own.
+    /// Opens the base for reading. `defects` are added to its own.
     ///
     /// # Errors
     ///
