@@ -1,9 +1,10 @@
-//! Remarks on the plies of a game.
+//! Annotations on the plies of a game.
 //!
-//! The vocabulary is ChessBase's, which is the richest of the formats: what
-//! PGN has as comments, NAGs and `[%…]` commands are a part of it. A value is
-//! exact: it says everything its stored form says, so nothing is lost between
-//! formats. What no type here fits is [`Annotation::Opaque`].
+//! The annotation kinds are those of ChessBase, which has the most: the
+//! comments, NAGs and `[%…]` commands of PGN are a part of them. A value holds
+//! all information of its stored form, so a conversion between formats loses
+//! nothing. A stored form that no other variant fits is kept as
+//! [`Annotation::Opaque`].
 
 use std::collections::BTreeMap;
 
@@ -11,18 +12,20 @@ use shakmaty::{Color, Square};
 
 use super::{Nation, PlyId};
 
-/// The most remarks of a game that are read: far more than any game has (the
-/// longest record seen has 45 KB), and few enough to be held in memory.
+/// Maximum number of annotations read per game. It is far above any real game
+/// (the longest record seen has 45 KB) and bounds the memory.
 pub const MAX_REMARKS: usize = 1 << 18;
 
-/// One remark. A game has many of them, so what is large and rare is boxed.
+/// One annotation. Games have many of them, so large and rare variants are
+/// boxed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Annotation {
-    /// A text that follows its ply; on the start, one about the game.
+    /// A text shown after its ply; on the start, a text about the game.
     TextAfter(Text),
-    /// A text that stands before its ply.
+    /// A text shown before its ply.
     TextBefore(Text),
-    /// Up to three NAGs: on the move, on the position, a prefix. 0 is none.
+    /// Up to three NAGs: for the move, for the position, and a prefix; 0 for
+    /// none.
     Symbols([u8; 3]),
     /// Coloured squares.
     Squares(Vec<ColoredSquare>),
@@ -30,56 +33,57 @@ pub enum Annotation {
     Arrows(Vec<Arrow>),
     /// Time spent on the ply.
     TimeSpent(TimeSpent),
-    /// A question to the reader.
+    /// A training question.
     Training(Box<Training>),
-    /// A game quoted.
+    /// A quoted game.
     Quotation(Box<Quotation>),
-    /// Time that a player had left at the end, in hundredths of a second.
+    /// Remaining time of a player at the end, in hundredths of a second.
     Clock(Color, i32),
     /// A critical position.
     Critical(Phase),
-    /// A link into the web.
+    /// A hyperlink.
     WebLink {
-        /// Where it leads.
+        /// The address.
         url: Box<str>,
-        /// What it is called.
+        /// The shown text.
         caption: Box<str>,
     },
     /// A video about the position.
     Video {
         /// Language number, as in training questions.
         language: u8,
-        /// What it is called, or where it lies.
+        /// Title or path of the video.
         caption: String,
     },
-    /// An engine's judgement.
+    /// An engine evaluation.
     Evaluation(Evaluation),
     /// Medals, one bit each.
     Medals(u32),
     /// The colour of a variation.
     VariationColor(VariationColor),
-    /// A pawn structure worth looking at; the number is 3 wherever seen.
+    /// A highlighted pawn structure; the number is 3 in all known games.
     PawnStructure(u8),
-    /// The path of a piece that ends on a square; the number is 3 wherever
-    /// seen.
+    /// The path of a piece that ends on a square; the number is 3 in all known
+    /// games.
     PiecePath(u8, Square),
     /// The time control of the game.
     TimeControl([Stage; 3]),
-    /// Where in a video stream the ply is, in milliseconds.
+    /// Time of the ply in a video stream, in milliseconds.
     VideoTime(i32),
-    /// The evaluation after each ply of the main line, from the start on.
+    /// The evaluation after each ply of the main line, beginning with the start
+    /// position.
     Profile(Vec<ProfilePoint>),
-    /// A remark of another kind, or one whose stored form is unusual.
+    /// An annotation of an unknown kind, or in an unusual stored form.
     Opaque {
-        /// ChessBase's number of the kind.
+        /// ChessBase's number of the annotation kind.
         kind: u8,
-        /// As stored.
+        /// The stored bytes.
         payload: Vec<u8>,
     },
 }
 
 impl Annotation {
-    /// The text before or after a ply, if that is what it is.
+    /// Returns the text, if this is a text before or after a ply.
     pub fn text(&self) -> Option<&Text> {
         match self {
             Annotation::TextBefore(text) | Annotation::TextAfter(text) => Some(text),
@@ -87,9 +91,9 @@ impl Annotation {
         }
     }
 
-    /// Appends a text to this one, if both are of the same kind and language;
-    /// whether it has. One without words stays by itself: a base holds it, or
-    /// a `[%cblang]` or `[%cblead]` of PGN says it.
+    /// Appends the text `second` to this one, if both are of the same kind and
+    /// language. Returns whether it did. A text without words is never joined:
+    /// it comes from a base, or from a `[%cblang]` or `[%cblead]` of PGN.
     pub fn join(&mut self, second: &Annotation) -> bool {
         match (self, second) {
             (Annotation::TextAfter(first), Annotation::TextAfter(second))
@@ -110,17 +114,17 @@ impl Annotation {
 /// A text in one language.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text {
-    /// The language as the number of a country: 0 any, 42 English, 53
-    /// German …
+    /// The language, as a ChessBase nation number: 0 any, 42 English, 53 German
+    /// …
     pub language: Nation,
     /// The text. Line breaks are `\n`; chess signs are Unicode.
     pub text: String,
-    /// A number that is 0 nearly everywhere; its meaning is not known.
+    /// A stored byte of unknown meaning, nearly always 0.
     pub lead: u8,
 }
 
 impl Text {
-    /// Whether there is more than blanks and control codes.
+    /// Returns whether the text has characters other than blanks and controls.
     pub fn has_words(&self) -> bool {
         let is_blank = |c: char| c.is_whitespace() || c.is_control();
         !self.text.chars().all(is_blank)
@@ -136,14 +140,14 @@ pub struct ColoredSquare {
     pub square: Square,
 }
 
-/// An arrow and its colour, as of [`ColoredSquare`].
+/// An arrow; its colour is numbered as that of [`ColoredSquare`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrow {
     /// ChessBase's number of the colour.
     pub color: u8,
-    /// Where it begins.
+    /// The square where it begins.
     pub from: Square,
-    /// Where it points.
+    /// The square that it points to.
     pub to: Square,
 }
 
@@ -152,11 +156,11 @@ pub struct Arrow {
 pub struct TimeSpent {
     /// Whole hours.
     pub hours: u8,
-    /// Minutes, 0 to 59 where the record is sound.
+    /// Minutes, 0 to 59 in sound records.
     pub minutes: u8,
-    /// Seconds, 0 to 59 where the record is sound.
+    /// Seconds, 0 to 59 in sound records.
     pub seconds: u8,
-    /// 0, or 30 on the first moves of some games; its meaning is not known.
+    /// 0, or 30 on the first moves of some games; meaning unknown.
     pub extra: u8,
 }
 
@@ -171,10 +175,10 @@ pub enum Phase {
     Endgame,
 }
 
-/// An engine's judgement of a position, seen by White.
+/// An engine's evaluation of a position, from White's point of view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Evaluation {
-    /// Centipawns, or moves to mate, by `kind`.
+    /// Centipawns or number of moves to mate, depending on `kind`.
     pub value: i16,
     /// 0 centipawns, 1 mate; others occur.
     pub kind: i16,
@@ -194,11 +198,11 @@ pub struct VariationColor {
 /// One stage of a time control.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stage {
-    /// Time at its begin, in hundredths of a second.
+    /// Base time of the stage, in hundredths of a second.
     pub time: u32,
-    /// Added per move, in hundredths of a second.
+    /// Increment per move, in hundredths of a second.
     pub increment: u32,
-    /// How many moves; 1000 is the rest of the game.
+    /// Number of moves; 1000 means the rest of the game.
     pub moves: u16,
     /// 1 a number of moves, 0 and 3 the rest, 5 a filler.
     pub kind: u8,
@@ -211,33 +215,33 @@ pub struct ProfilePoint {
     pub kind: u8,
     /// Depth of the search.
     pub depth: u8,
-    /// Seen by White.
+    /// Value from White's point of view.
     pub value: i16,
 }
 
-/// A question to the reader, with its answers.
+/// A training question with its answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Training {
-    /// Seconds to think.
+    /// Time to think, in seconds.
     pub seconds: u16,
-    /// 0 wherever seen.
+    /// Unknown; 0 in all known games.
     pub unknown: u16,
     /// Points for the right answer.
     pub points: u16,
-    /// Question, remark on a wrong answer, first and second hint: each in
-    /// any number of languages.
+    /// Question, reply to a wrong answer, first hint, second hint: each a list
+    /// of texts with their languages.
     pub texts: [Vec<(u16, String)>; 4],
-    /// The right moves.
+    /// The correct moves.
     pub answers: Vec<Answer>,
-    /// The stored form, if it has more than a [plain](Training::is_plain)
-    /// question tells.
+    /// The stored bytes, if they hold more than a [plain](Training::is_plain)
+    /// question.
     pub payload: Vec<u8>,
 }
 
 impl Training {
-    /// Whether nothing is told but one question in one language, its hints and
-    /// answers, in words that any text can show: no time, no remark on a wrong
-    /// answer, no points of its own.
+    /// Returns whether this is only one question in one language with its hints
+    /// and answers, in words that any text can show: without a time, a reply to a
+    /// wrong answer, or points of its own.
     pub fn is_plain(&self) -> bool {
         let [question, wrong, hint, second_hint] = &self.texts;
         let [(language, words)] = question.as_slice() else {
@@ -268,54 +272,54 @@ impl Training {
     }
 }
 
-/// A right answer to a training question.
+/// A correct answer to a training question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The piece on this square
+    /// Origin of the move.
     pub from: Square,
-    /// goes here.
+    /// Destination of the move.
     pub to: Square,
-    /// 0 wherever seen; perhaps a promotion.
+    /// Unknown, 0 in all known games; perhaps a promotion.
     pub unknown: u8,
-    /// Points.
+    /// Points for this answer.
     pub points: u8,
-    /// A remark, in any number of languages.
+    /// Reply, as a list of texts with their languages.
     pub text: Vec<(u16, String)>,
 }
 
 /// A game quoted in an annotation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quotation {
-    /// Players, event and result in one line, as ChessBase shows them.
+    /// Players, event and result on one line, as ChessBase shows them.
     pub caption: String,
-    /// The stored form: moves and details that are shown nowhere.
+    /// The stored bytes: moves and details that are not shown.
     pub payload: Vec<u8>,
 }
 
-/// The remarks of one game, each with its ply, in order of the plies; on one
-/// ply in the order that the stored game has.
+/// The annotations of one game, each with its ply, sorted by ply. Annotations
+/// of the same ply are in stored order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Annotations {
     entries: Vec<(PlyId, Annotation)>,
-    /// Remarks whose position is past the last ply, with that position.
+    /// Annotations whose position is behind the last ply, with that position.
     stray: Vec<(i32, Annotation)>,
 }
 
 impl Annotations {
-    /// Removes all remarks.
+    /// Removes all annotations.
     pub fn clear(&mut self) {
         self.entries.clear();
         self.stray.clear();
     }
 
-    /// Adds a remark as the last one of its ply. Whoever adds calls
-    /// [`sort`](Annotations::sort) when done.
+    /// Adds an annotation as the last one of its ply. The caller must call
+    /// [`sort`](Annotations::sort) after the last one.
     pub fn add(&mut self, ply: PlyId, annotation: Annotation) {
         self.entries.push((ply, annotation));
     }
 
-    /// Adds remarks that are in the order of their plies, as
-    /// [`add`](Annotations::add) does with each.
+    /// Adds annotations that are sorted by ply, each as
+    /// [`add`](Annotations::add) does.
     pub fn append(&mut self, mut remarks: Vec<(PlyId, Annotation)>) {
         if self.entries.is_empty() {
             self.entries = remarks;
@@ -324,25 +328,24 @@ impl Annotations {
         }
     }
 
-    /// Brings the remarks into the order of their plies; those of one ply
-    /// stay in the order in which they were added.
+    /// Sorts the annotations by ply. The order on one ply stays.
     pub fn sort(&mut self) {
         if !self.entries.is_sorted_by_key(|(ply, _)| *ply) {
             self.entries.sort_by_key(|(ply, _)| *ply);
         }
     }
 
-    /// Adds a remark at a position where there is no ply.
+    /// Adds an annotation at a position that has no ply.
     pub fn add_stray(&mut self, position: i32, annotation: Annotation) {
         self.stray.push((position, annotation));
     }
 
-    /// Whether there is no remark at all.
+    /// Returns whether there are no annotations at all.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.stray.is_empty()
     }
 
-    /// The remarks of one ply, or of the whole game at the start.
+    /// Annotations of one ply; those of the whole game are on [`PlyId::START`].
     pub fn on(&self, ply: PlyId) -> impl Iterator<Item = &Annotation> {
         let first = self.entries.partition_point(|(other, _)| *other < ply);
         let rest = self.entries.get(first..).unwrap_or_default();
@@ -351,19 +354,21 @@ impl Annotations {
             .map(|(_, annotation)| annotation)
     }
 
-    /// All remarks on plies, in order.
+    /// All annotations on plies, in order.
     pub fn iter(&self) -> impl Iterator<Item = (PlyId, &Annotation)> {
         self.entries
             .iter()
             .map(|(ply, annotation)| (*ply, annotation))
     }
 
-    /// The language that most texts with words have; of several the lowest.
+    /// Returns the most frequent language of the texts with words; of equally
+    /// frequent ones the lowest.
     pub fn main_language(&self) -> Nation {
         self.most(|text| text.language)
     }
 
-    /// The lead that most texts with words have; of several the lowest.
+    /// Returns the most frequent `lead` of the texts with words; of equally
+    /// frequent ones the lowest.
     pub fn main_lead(&self) -> u8 {
         self.most(|text| text.lead)
     }
@@ -374,12 +379,12 @@ impl Annotations {
         for text in texts.filter(|text| text.has_words()) {
             *counts.entry(key(text)).or_default() += 1;
         }
-        // Of equal ones the last is found.
+        // `max_by_key` returns the last of equal ones.
         let most = counts.into_iter().rev().max_by_key(|(_, count)| *count);
         most.map(|(key, _)| key).unwrap_or_default()
     }
 
-    /// The remarks past the last ply, with their positions.
+    /// Annotations behind the last ply, with their positions.
     pub fn stray(&self) -> impl Iterator<Item = (i32, &Annotation)> {
         self.stray.iter().map(|(at, annotation)| (*at, annotation))
     }

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-/// A date of which year, month and day may each be unknown (0).
+/// A date. Year, month and day may each be unknown (0).
 ///
-/// As PGN writes it: `2004.??.??`; nothing known is `????.??.??`.
+/// In PGN `2004.??.??`, or `????.??.??` if all parts are unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Date {
     /// 1 to 4095, or 0 if unknown.
@@ -16,19 +16,19 @@ pub struct Date {
 }
 
 impl Date {
-    /// The date of which nothing is known.
+    /// The date with all parts unknown.
     pub const UNKNOWN: Date = Date {
         year: 0,
         month: 0,
         day: 0,
     };
 
-    /// Whether nothing of the date is known.
+    /// Returns whether all parts are unknown.
     pub fn is_unknown(self) -> bool {
         self == Date::UNKNOWN
     }
 
-    /// Appends the date as PGN writes it, always ten bytes.
+    /// Appends the date in PGN form: always ten bytes.
     pub fn append_to(self, out: &mut Vec<u8>) {
         match self.year {
             0 => out.extend_from_slice(b"????"),

@@ -1,15 +1,15 @@
-//! What of a game or a base could not be read.
+//! Defects: parts of a game or base that could not be read.
 
 use std::fmt;
 
-/// One fault of a file: which file, where, and what.
+/// A defect of a file: file, offset and description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Defect {
     /// The extension of the file, such as `cbg`.
     pub file: &'static str,
     /// Offset in that file.
     pub offset: u64,
-    /// The fact, lower case, without full stop.
+    /// Description, lower case, without full stop.
     pub what: String,
 }
 

@@ -10,16 +10,16 @@ pub struct Eco {
 }
 
 impl Eco {
-    /// How many codes there are, A00 to E99.
+    /// Number of codes from A00 to E99.
     pub const COUNT: u16 = 500;
 
-    /// The code with this index (A00 = 0, E99 = 499) and sub-code; `None` if
-    /// either is out of range.
+    /// Returns the code with this index (A00 = 0, E99 = 499) and sub-code (0 to
+    /// 99); `None` if either is out of range.
     pub fn new(index: u16, sub_code: u8) -> Option<Eco> {
         (index < Eco::COUNT && sub_code < 100).then_some(Eco { index, sub_code })
     }
 
-    /// The code of `A00` to `E99`, without a sub-code.
+    /// Parses a code from `A00` to `E99`, without a sub-code.
     pub fn from_code(code: &str) -> Option<Eco> {
         let [letter @ b'A'..=b'E', tens @ b'0'..=b'9', ones @ b'0'..=b'9'] = code.as_bytes() else {
             return None;
@@ -39,9 +39,9 @@ impl Eco {
         self.sub_code
     }
 
-    /// Letter and two digits, without the sub-code.
+    /// The letter and two digits in ASCII, without the sub-code.
     pub fn bytes(self) -> [u8; 3] {
-        // Below 500, each part is below ten.
+        // The index is below 500, so each part is one digit.
         let part = |number: u16| (number % 10) as u8;
         let [letter, ten, one] = [self.index / 100, self.index / 10, self.index].map(part);
         [b'A' + letter, b'0' + ten, b'0' + one]

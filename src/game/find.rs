@@ -1,41 +1,42 @@
-//! The move that a notation means.
+//! Finds the move that a notation means.
 
 use shakmaty::{Bitboard, File, Move, Rank, Role, Square, attacks};
 
 use super::Position;
 
-/// A move as notation tells it: what goes where, and of its origin as much
-/// as the writer gave.
+/// A move as written: the piece, its destination, and as much of its origin as
+/// is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PieceMove {
-    /// What moves; a pawn that promotes is a pawn.
+    /// The moving piece; for a promotion, a pawn.
     pub role: Role,
-    /// The file it comes from. For a pawn, `None` is the file it goes to.
+    /// The file of the origin. For a pawn, `None` means the file of the
+    /// destination.
     pub file: Option<File>,
-    /// The rank it comes from.
+    /// The rank of the origin.
     pub rank: Option<Rank>,
-    /// Where it goes.
+    /// The destination.
     pub to: Square,
-    /// What a pawn becomes.
+    /// The piece that a pawn promotes to.
     pub promotion: Option<Role>,
 }
 
-/// Why a notation means no move.
+/// Error: a notation does not mean one legal move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoSuchMove {
-    /// The rules allow none that fits.
+    /// No legal move fits.
     Illegal,
-    /// They allow several.
+    /// Several legal moves fit.
     Ambiguous,
 }
 
 impl Position {
-    /// The one legal move that `wanted` fits. Castling has
+    /// Returns the legal move that fits `wanted`. For castling see
     /// [`castling_move`](Position::castling_move).
     ///
     /// # Errors
     ///
-    /// [`NoSuchMove`] if no legal move fits, or more than one.
+    /// [`NoSuchMove`] if no legal move fits, or several do.
     pub fn find_move(&self, wanted: PieceMove) -> Result<Move, NoSuchMove> {
         let mut fitting = self
             .origins(wanted)
@@ -49,7 +50,7 @@ impl Position {
         }
     }
 
-    /// Where a piece of the kind stands that might go there.
+    /// The squares of the pieces that could make the move.
     fn origins(&self, wanted: PieceMove) -> Bitboard {
         let PieceMove { role, rank, to, .. } = wanted;
         let board = self.board();

@@ -1,55 +1,55 @@
-//! What is known about a game beside its moves.
+//! The headers of a game: players, event, date, result and the like.
 
 use super::{Date, Eco, GameResult, Nation};
 
-/// Everything a base tells about a game beside its moves. Empty strings and
-/// zeros mean "not given".
+/// All that a base stores about a game except its moves and annotations. Empty
+/// strings and zeros mean "not given".
 #[derive(Clone, Debug, Default)]
 pub struct Headers {
-    /// Who had White.
+    /// White's player.
     pub white: PlayerName,
-    /// Who had Black.
+    /// Black's player.
     pub black: PlayerName,
-    /// Where and in which event.
+    /// Event and place.
     pub tournament: Tournament,
-    /// When the game was played.
+    /// Date of the game.
     pub date: Date,
     /// Round, 0 if not given.
     pub round: u8,
     /// Game within the round, 0 if not given.
     pub subround: u8,
-    /// How it ended.
+    /// Result of the game.
     pub result: GameResult,
-    /// A NAG that judges the last position of an analysis line; 0 is none.
+    /// A NAG that evaluates the last position of an analysis line; 0 for none.
     pub line_evaluation: u8,
-    /// Opening code.
+    /// ECO code.
     pub eco: Option<Eco>,
     /// White's rating, 0 if not given.
     pub white_elo: u16,
     /// Black's rating, 0 if not given.
     pub black_elo: u16,
-    /// What kind of rating White's is.
+    /// Type of White's rating.
     pub white_elo_type: RatingType,
-    /// What kind of rating Black's is.
+    /// Type of Black's rating.
     pub black_elo_type: RatingType,
-    /// Who annotated the game.
+    /// Name of the annotator.
     pub annotator: String,
-    /// Where the game was published.
+    /// Publication that the game comes from.
     pub source: Source,
     /// White's team.
     pub white_team: Team,
     /// Black's team.
     pub black_team: Team,
-    /// The game's label.
+    /// Label of the game.
     pub tag: GameTag,
-    /// Medals, one bit each, as ChessBase numbers them.
+    /// Medals, one bit each, in ChessBase's numbering.
     pub medals: u16,
-    /// Whether ChessBase counts it among the best games of the base.
+    /// Whether ChessBase lists it among the best games of the base.
     pub is_top_game: bool,
 }
 
 impl Headers {
-    /// Makes all headers "not given" and keeps the memory of the strings.
+    /// Resets all headers to "not given" and keeps the memory of the strings.
     pub fn clear(&mut self) {
         self.white.clear();
         self.black.clear();
@@ -74,28 +74,28 @@ impl Headers {
     }
 }
 
-/// A player's name in its two parts.
+/// A player's name in two parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlayerName {
-    /// Family name, or the whole name where there is only one part.
+    /// Family name, or the whole name if it has only one part.
     pub last: String,
     /// Given name or initials.
     pub first: String,
 }
 
 impl PlayerName {
-    /// Makes the name empty.
+    /// Empties the name.
     pub fn clear(&mut self) {
         self.last.clear();
         self.first.clear();
     }
 
-    /// Whether neither part is given.
+    /// Returns whether both parts are empty.
     pub fn is_empty(&self) -> bool {
         self.last.is_empty() && self.first.is_empty()
     }
 
-    /// `Last, First`; one part alone stands for itself; nothing is `?`.
+    /// Returns `Last, First`, a single part alone, or `?` if both are empty.
     pub fn joined(&self) -> String {
         if self.is_empty() {
             return "?".to_owned();
@@ -105,7 +105,7 @@ impl PlayerName {
         joined
     }
 
-    /// Appends `Last, First`; one part alone stands for itself.
+    /// Appends `Last, First`, or a single part alone.
     pub fn append_to(&self, out: &mut String) {
         out.push_str(&self.last);
         if !self.last.is_empty() && !self.first.is_empty() {
@@ -115,22 +115,22 @@ impl PlayerName {
     }
 }
 
-/// An event. What PGN spreads over Event, Site and the Event… tags.
+/// An event: the content of PGN's Event, Site and Event… tags.
 #[derive(Clone, Debug, Default)]
 pub struct Tournament {
     /// Name of the event.
     pub title: String,
-    /// Where it took place.
+    /// Place of the event.
     pub place: String,
     /// First day.
     pub start: Date,
     /// Last day.
     pub end: Date,
-    /// Swiss, round robin, match …
+    /// Form of the event: Swiss, round robin, match …
     pub kind: EventKind,
-    /// Blitz, rapid, correspondence.
+    /// Speed of play: blitz, rapid, correspondence.
     pub speed: Speed,
-    /// Whether teams met.
+    /// Whether it is a competition of teams.
     pub is_team_event: bool,
     /// The host country.
     pub nation: Nation,
@@ -141,7 +141,7 @@ pub struct Tournament {
 }
 
 impl Tournament {
-    /// Makes all fields "not given".
+    /// Resets all fields to "not given".
     pub fn clear(&mut self) {
         let (mut title, mut place) = (
             std::mem::take(&mut self.title),
@@ -167,7 +167,7 @@ pub enum EventKind {
     Game,
     /// A match of two players.
     Match,
-    /// Everybody against everybody.
+    /// Every player meets every other.
     RoundRobin,
     /// Swiss system.
     Swiss,
@@ -177,12 +177,13 @@ pub enum EventKind {
     KnockOut,
     /// A simultaneous exhibition.
     Simultaneous,
-    /// Scheveningen system: each of one team against each of the other.
+    /// Scheveningen system: each player of one team meets each of the other.
     Scheveningen,
 }
 
 impl EventKind {
-    /// The word that ChessBase writes in the PGN tag `EventType`.
+    /// The word that ChessBase writes in the PGN tag `EventType`; `None` if not
+    /// given.
     pub fn pgn(self) -> Option<&'static str> {
         match self {
             EventKind::Unknown => None,
@@ -198,7 +199,7 @@ impl EventKind {
     }
 }
 
-/// How fast an event's games were; several may be set.
+/// Speed of an event's games; several fields may be set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Speed {
     /// Blitz.
@@ -209,14 +210,14 @@ pub struct Speed {
     pub correspondence: bool,
 }
 
-/// Where a game was published.
+/// A publication of games.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
     /// Title, such as `TWIC 1134`.
     pub title: String,
-    /// Who published it.
+    /// Publisher.
     pub publisher: String,
-    /// When it was published.
+    /// Date of publication.
     pub published: Date,
     /// Date of this version of the source.
     pub version_date: Date,
@@ -227,7 +228,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Makes all fields "not given".
+    /// Resets all fields to "not given".
     pub fn clear(&mut self) {
         self.title.clear();
         self.publisher.clear();
@@ -241,13 +242,13 @@ impl Source {
 /// A team.
 #[derive(Clone, Debug, Default)]
 pub struct Team {
-    /// Whether the game names a team at all: one without a title is possible.
+    /// Whether the game has a team at all. A team without a title is possible.
     pub is_given: bool,
     /// Name of the team.
     pub title: String,
-    /// Which team of a club, 0 if not given.
+    /// Number of the team within its club, 0 if not given.
     pub number: u32,
-    /// Whether `year` is the first of a season of two years.
+    /// Whether `year` is the first year of a season over two years.
     pub is_season: bool,
     /// Year, 0 if not given.
     pub year: u32,
@@ -256,7 +257,7 @@ pub struct Team {
 }
 
 impl Team {
-    /// Makes this "no team".
+    /// Resets this to "no team".
     pub fn clear(&mut self) {
         let mut title = std::mem::take(&mut self.title);
         title.clear();
@@ -267,38 +268,38 @@ impl Team {
     }
 }
 
-/// A label that many games may share, in up to eight languages: English,
-/// German, French, Spanish, Italian, Dutch and two spare ones.
+/// A label that games can share, in up to eight languages: English, German,
+/// French, Spanish, Italian, Dutch and two spare ones.
 #[derive(Clone, Debug, Default)]
 pub struct GameTag {
-    /// The label per language; all empty is "no label".
+    /// The label in each language. All empty means "no label".
     pub titles: [String; GameTag::LANGUAGES],
 }
 
 impl GameTag {
-    /// Number of languages a label can be given in.
+    /// Number of languages of a label.
     pub const LANGUAGES: usize = 8;
 
-    /// Makes this "no label".
+    /// Resets this to "no label".
     pub fn clear(&mut self) {
         self.titles.iter_mut().for_each(String::clear);
     }
 }
 
-/// What kind of rating an Elo number is.
+/// The type of an Elo rating.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RatingType {
-    /// As ChessBase stores it, 16 bytes: flags, national and international
+    /// The 16 bytes that ChessBase stores: flags, national and international
     /// time control, nation, zero-terminated name.
     pub bytes: [u8; 16],
 }
 
 impl RatingType {
-    /// What ChessBase gives every new game, rated or not: an international
-    /// rating of FIDE.
+    /// The type that ChessBase gives to every new game, rated or not: an
+    /// international FIDE rating.
     pub const USUAL: [u8; 16] = *b"\x00\x01\x00\x01\x00FIDE\0\0\0\0\0\0\0";
 
-    /// Whether it says no more than that there is a rating.
+    /// Returns whether the type is [`USUAL`](RatingType::USUAL) or not given.
     pub fn is_usual(&self) -> bool {
         self.bytes == [0; 16] || self.bytes == RatingType::USUAL
     }

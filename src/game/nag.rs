@@ -1,20 +1,20 @@
 //! Numeric annotation glyphs: `$1` is "good move", `$18` "White has a decisive
 //! advantage".
 
-/// What a NAG speaks about. ChessBase stores one of each at a ply.
+/// The class of a NAG. ChessBase stores one NAG of each class per ply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NagClass {
-    /// The move: good, bad, forced …
+    /// About the move: good, bad, forced …
     Move,
-    /// The position after it: equal, unclear, White attacks …
+    /// About the position after it: equal, unclear, White attacks …
     Position,
-    /// What leads over to the move: "better is", "with the idea" …
+    /// A prefix of the move: "better is", "with the idea" …
     Prefix,
 }
 
 impl NagClass {
-    /// The class of a NAG; `None` for 0 and for those that ChessBase has no
-    /// place for.
+    /// Returns the class of a NAG; `None` for 0 and for NAGs that ChessBase
+    /// cannot store.
     pub fn of(nag: u8) -> Option<NagClass> {
         match nag {
             1..=8 | 22 | 23 => Some(NagClass::Move),
@@ -25,11 +25,11 @@ impl NagClass {
     }
 }
 
-/// Puts the NAGs of one ply into the three places that a ply has for them
+/// Assigns the NAGs of one ply to its three places
 /// ([`Annotation::Symbols`](super::Annotation::Symbols)): move, position,
-/// prefix. One without a class, or whose place is taken, goes to the first
-/// free place in the order position, move, prefix. Gives also, in order, the
-/// NAGs that found no place. A NAG given twice counts once.
+/// prefix. A NAG without a class, or whose place is taken, gets the first free
+/// one in the order position, move, prefix. Returns the places and, in order,
+/// the NAGs that got none. Duplicates count once.
 pub fn nag_places(nags: impl IntoIterator<Item = u8>) -> ([u8; 3], Vec<u8>) {
     let mut places = [0; 3];
     let mut homeless = Vec::new();

@@ -1,6 +1,6 @@
 //! Countries, as ChessBase numbers them.
 
-/// A country by ChessBase's number; 0 is "none".
+/// A country in ChessBase's numbering; 0 is "none".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Nation(pub u8);
 
@@ -8,15 +8,15 @@ impl Nation {
     /// "Not given".
     pub const NONE: Nation = Nation(0);
 
-    /// The three letters that PGN shows, such as `GER`; `None` for "none"
-    /// and for numbers without a country.
+    /// The three-letter code in PGN, such as `GER`; `None` for "none" and for
+    /// numbers without a country.
     pub fn code(self) -> Option<&'static str> {
         let (code, _) = NATIONS.get(usize::from(self.0))?;
         Some(*code).filter(|code| !code.is_empty())
     }
 
-    /// The country of three letters, in today's spelling or in the older one
-    /// that ChessBase's own exports use (`CSR` for `TCH`). `CAM` is Cambodia.
+    /// Returns the country of a three-letter code, current or one of the older
+    /// ones that ChessBase's exports use (`CSR` for `TCH`). `CAM` is Cambodia.
     pub fn from_code(code: &str) -> Option<Nation> {
         let number = |place: Option<usize>| place.and_then(|n| u8::try_from(n).ok()).map(Nation);
         let known = |field: fn(&(&'static str, &'static str)) -> &'static str| {
@@ -28,7 +28,7 @@ impl Nation {
     }
 }
 
-/// The unique code written, and ChessBase's older abbreviation, by number.
+/// By number: the code that is written, and ChessBase's older code.
 const NATIONS: [(&str, &str); 254] = [
     ("", ""),
     ("AFG", "AFG"),

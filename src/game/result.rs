@@ -1,6 +1,6 @@
-//! How a game ended.
+//! The result of a game.
 
-/// The result of a game, with the forfeits that ChessBase tells apart.
+/// The result of a game, including the forfeits that ChessBase distinguishes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum GameResult {
     /// 0-1
@@ -12,19 +12,19 @@ pub enum GameResult {
     /// Unfinished, or an analysis line: `*`
     #[default]
     Line,
-    /// White did not appear: 0-1
+    /// Won by Black because White did not appear: 0-1
     BlackWonByForfeit,
     /// Drawn without play: 1/2-1/2
     DrawByForfeit,
-    /// Black did not appear: 1-0
+    /// Won by White because Black did not appear: 1-0
     WhiteWonByForfeit,
-    /// Both lost. PGN has no word for it: `*`
+    /// Lost by both. PGN has no such result and writes `*`
     BothLost,
 }
 
 impl GameResult {
-    /// The PGN Result tag and game terminator: one of the four that every
-    /// program reads.
+    /// The PGN result, for the Result tag and as game terminator: one of the
+    /// four that every program reads.
     pub fn pgn(self) -> &'static str {
         match self {
             GameResult::BlackWon | GameResult::BlackWonByForfeit => "0-1",
@@ -34,8 +34,8 @@ impl GameResult {
         }
     }
 
-    /// What the four PGN results cannot say: `-:+`, `=:=`, `+:-` for a
-    /// forfeit, `0-0` where both lost.
+    /// The result in a form that PGN's four cannot express: `-:+`, `=:=`, `+:-`
+    /// for a forfeit, `0-0` if both lost; `None` for the others.
     pub fn beyond_pgn(self) -> Option<&'static str> {
         match self {
             GameResult::BlackWonByForfeit => Some("-:+"),

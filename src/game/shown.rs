@@ -1,27 +1,27 @@
-//! A text as the words that a PGN comment can show of it.
+//! Splits a text into the words that a PGN comment shows.
 //!
-//! Blanks, line breaks and control characters are one blank, or none at the
-//! ends; braces are parentheses; a word has at most [`MAX_WORD_BYTES`]; and a
-//! blank between `[` and `%`, which keeps words from being taken for a command,
-//! is none.
+//! A comment shows blanks, line breaks and control characters as one blank, and
+//! none at the ends. It shows braces as parentheses. A word has at most
+//! [`MAX_WORD_BYTES`]; longer ones are split. Between `[` and `%` a blank is
+//! removed; it only kept the words from being read as a command.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The most bytes that stand together in a comment without a blank: some
-/// programs fail on words of a thousand.
+/// Maximum number of bytes without a blank in a comment. Some programs fail on
+/// words of a thousand.
 pub const MAX_WORD_BYTES: usize = 200;
 
-/// A word of a text as a comment shows it.
+/// A word of a text as shown in a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShownWord<'t> {
-    /// The word as shown.
+    /// The shown word.
     pub word: Cow<'t, str>,
-    /// The bytes of the text that it shows.
+    /// Byte range of the word in the text.
     pub range: Range<usize>,
 }
 
-/// The words of a text, in order.
+/// The shown words of a text, in order.
 pub fn shown_words(text: &str) -> impl Iterator<Item = ShownWord<'_>> {
     let mut at = 0;
     let words = std::iter::from_fn(move || {
@@ -32,8 +32,8 @@ pub fn shown_words(text: &str) -> impl Iterator<Item = ShownWord<'_>> {
     words.flat_map(|word| parts(text, word))
 }
 
-/// The characters of a part of a text as a comment shows them, each with its
-/// offset in the part; blanks are left out.
+/// The shown characters of `part`, each with its byte offset; blanks are
+/// omitted.
 pub fn shown_characters(part: &str) -> impl Iterator<Item = (usize, char)> {
     let characters = part.char_indices().filter(|(_, c)| !is_blank(*c));
     characters.map(|(at, c)| match c {
@@ -43,7 +43,7 @@ pub fn shown_characters(part: &str) -> impl Iterator<Item = (usize, char)> {
     })
 }
 
-/// A word in parts of at most [`MAX_WORD_BYTES`], cut between characters.
+/// Splits a word into parts of at most [`MAX_WORD_BYTES`], between characters.
 pub fn word_parts(mut word: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
         let (part, rest) = word.split_at_checked(word.floor_char_boundary(MAX_WORD_BYTES))?;
@@ -52,13 +52,13 @@ pub fn word_parts(mut word: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a comment has a blank for this character.
+/// Returns whether a comment shows this character as a blank.
 fn is_blank(c: char) -> bool {
     c.is_whitespace() || c.is_control()
 }
 
-/// The first word from `from` on, however long, with what follows a blank
-/// between `[` and `%`.
+/// Range of the first word at or after `from`, however long. A blank between
+/// `[` and `%` does not end it.
 fn whole_word(text: &str, from: usize) -> Option<Range<usize>> {
     let mut word = next_word(text, from)?;
     while text.get(word.clone())?.ends_with('[') {
@@ -70,7 +70,7 @@ fn whole_word(text: &str, from: usize) -> Option<Range<usize>> {
     Some(word)
 }
 
-/// The first stretch without blanks from `from` on.
+/// Range of the first run without blanks at or after `from`.
 fn next_word(text: &str, from: usize) -> Option<Range<usize>> {
     let rest = text.get(from..)?;
     let start = from + rest.find(|c| !is_blank(c))?;

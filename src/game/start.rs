@@ -1,34 +1,34 @@
-//! The position a game starts from.
+//! The start position of a game.
 
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Setup};
 
 use super::Position;
 
-/// Where a game starts: the usual position, or one that was set up.
+/// The start of a game: the usual position, or a set-up one.
 #[derive(Clone, Debug, Default)]
 pub struct Start {
     /// The position before the first ply.
     pub position: Position,
-    /// Whether PGN needs `SetUp` and `FEN` for it. A base may say so of the
-    /// usual position too.
+    /// Whether PGN writes `SetUp` and `FEN`. A base may demand that for the
+    /// usual position, too.
     pub is_set_up: bool,
-    /// Whether castling is that of Chess960.
+    /// Whether the castling rules are those of Chess960.
     pub is_chess960: bool,
-    /// Number of the first move, from 1; 0 stands for 1.
+    /// Number of the first move, from 1; 0 means 1.
     pub move_number: u16,
-    /// The FEN as it was written, where [`append_fen_to`](Start::append_fen_to)
-    /// says less: a half-move clock, a number beyond 255, castling rights that
-    /// do not fit.
+    /// The original FEN, if [`append_fen_to`](Start::append_fen_to) would lose
+    /// a part of it: a half-move clock, a move number above 255, castling
+    /// rights that do not fit the pieces.
     pub written_fen: Option<String>,
 }
 
-/// The highest number of a first move that a base can hold.
+/// Maximum number of a first move that a base can store.
 const MAX_FIRST_MOVE: u16 = 255;
 
 impl Start {
-    /// A set-up start. Castling rights without king and rook in place and an
-    /// en passant square without a pawn to take are dropped.
+    /// Returns a set-up start. Castling rights without king and rook in place
+    /// are dropped, and an en passant square without a pawn to take.
     pub fn set_up(setup: Setup, mode: CastlingMode, move_number: u16) -> Start {
         Start {
             position: Position::from_setup(setup, mode),
@@ -39,9 +39,8 @@ impl Start {
         }
     }
 
-    /// The start of a FEN, which is kept as it was written where it says more
-    /// than the start. `None` for what is no FEN, and for move numbers beyond
-    /// 65535.
+    /// Parses a FEN. The original is kept if the start cannot hold all of it.
+    /// `None` if it is no FEN, or the move number is above 65535.
     pub fn from_fen(fen: &str, mode: CastlingMode) -> Option<Start> {
         let setup = Fen::from_ascii(fen.trim().as_bytes()).ok()?.into_setup();
         let (rights, clock, number) = (setup.castling_rights, setup.halfmoves, setup.fullmoves);
@@ -66,8 +65,8 @@ impl Start {
         Some(start)
     }
 
-    /// Whether both have the same position, and numbers of the first move that
-    /// a base does not tell from each other.
+    /// Returns whether both have the same position, and first move numbers that
+    /// are equal when stored in a base.
     pub fn is_stored_as(&self, other: &Start) -> bool {
         let fen = |start: &Start| {
             let number = start.first_move_number().min(MAX_FIRST_MOVE.into());
@@ -85,8 +84,8 @@ impl Start {
         u32::from(self.move_number.max(1))
     }
 
-    /// The FEN of the start: castling letters `KQkq` (the rook's file only
-    /// where that would be ambiguous), an en passant square only if a pawn
+    /// Appends the FEN of the start: castling letters `KQkq` (the rook's file
+    /// only where they would be ambiguous), an en passant square only if a pawn
     /// can take there, half-move clock 0.
     pub fn append_fen_to(&self, out: &mut Vec<u8>) {
         self.position.append_fen_to(self.first_move_number(), out);
