@@ -1,4 +1,4 @@
-//! Blocks: the parts of a member, each packed by itself.
+//! Blocks: the separately packed parts of a member.
 //!
 //! | bytes | meaning |
 //! |---|---|
@@ -9,13 +9,14 @@
 
 use super::{huffman, lz};
 
-/// Bytes of each block of a member but the last, which holds the rest.
+/// Unpacked length of each block of a member except the last, which holds the
+/// rest.
 pub(super) const BLOCK_BYTES: usize = 61_440;
 
-/// Bytes before the payload.
+/// Bytes of a block before its payload: length and check word.
 pub(super) const HEAD_BYTES: usize = 4;
 
-/// Bytes of the shortest block: a mode, and a byte of data.
+/// Bytes of the shortest block: the head, a mode byte and one byte of data.
 pub(super) const SHORTEST: u64 = 6;
 
 const LZ: u8 = 1;
@@ -45,11 +46,11 @@ fn sum(payload: &[u8]) -> u16 {
     words.fold(0, u16::wrapping_add)
 }
 
-/// The `len` bytes that a payload stands for.
+/// Unpacks a payload to `len` bytes.
 ///
 /// # Errors
 ///
-/// The fact, if it does not.
+/// The reason, if the payload is damaged or does not give exactly `len` bytes.
 pub(super) fn decode(payload: &[u8], head: Head, len: usize) -> Result<Vec<u8>, String> {
     let found = sum(payload);
     if found != head.sum {
@@ -71,8 +72,8 @@ pub(super) fn decode(payload: &[u8], head: Head, len: usize) -> Result<Vec<u8>, 
     Ok(bytes)
 }
 
-/// Appends the block of these bytes, in the mode that makes it shortest. There
-/// is at least one, and at most [`BLOCK_BYTES`].
+/// Appends `bytes` as a block, in the mode that makes it shortest. `bytes` has
+/// 1 to [`BLOCK_BYTES`] bytes.
 pub(super) fn encode(bytes: &[u8], out: &mut Vec<u8>) {
     let packed = lz::encode(bytes);
     let both = huffman::encode(&packed);
@@ -88,7 +89,8 @@ pub(super) fn encode(bytes: &[u8], out: &mut Vec<u8>) {
     let best = best.filter(|(_, data)| data.len() < bytes.len());
     let (mode, data) = best.unwrap_or_else(|| (0, bytes.to_vec()));
     let payload = [&[mode], &data[..]].concat();
-    // The bytes as they are fit.
+    // The unpacked bytes fit in the length field, and no longer payload is
+    // chosen.
     let len = u16::try_from(payload.len()).unwrap_or(u16::MAX);
     out.extend(len.to_le_bytes());
     out.extend(sum(&payload).to_le_bytes());

@@ -1,4 +1,4 @@
-//! Blocks that were decoded already.
+//! A cache of decoded blocks.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -8,28 +8,29 @@ use lru::LruCache;
 
 use super::block::BLOCK_BYTES;
 
-/// Fewer blocks than this are no use: a game is read from a handful of files.
+/// The smallest useful number of blocks: one game is read from a handful of
+/// files.
 const FEWEST: usize = 16;
 
-/// Decoded blocks of any number of archives, those used last. Clones share
-/// them.
+/// The most recently used decoded blocks of any number of archives. Clones
+/// share them.
 #[derive(Clone, Debug)]
 pub struct BlockCache {
     blocks: Arc<Mutex<LruCache<Key, Arc<Vec<u8>>>>>,
 }
 
-/// The number of an open archive, and the offset of a block in it.
+/// Number of an open archive, and offset of a block in it.
 pub(super) type Key = (u64, u64);
 
 impl Default for BlockCache {
-    /// One of 8 MiB.
+    /// A cache of 8 MiB.
     fn default() -> BlockCache {
         BlockCache::new(8 << 20)
     }
 }
 
 impl BlockCache {
-    /// A cache of at most so many bytes, but of 1 MiB at least.
+    /// A cache of at most `bytes` bytes, but of at least 1 MiB.
     pub fn new(bytes: usize) -> BlockCache {
         let count = (bytes / BLOCK_BYTES).max(FEWEST);
         let count = NonZeroUsize::new(count).unwrap_or(NonZeroUsize::MIN);
@@ -38,8 +39,8 @@ impl BlockCache {
         }
     }
 
-    /// A block; made by `decode`, without keeping others waiting, if it is not
-    /// there.
+    /// Returns a block from the cache, or decodes it with `decode`. No lock is
+    /// held meanwhile.
     pub(super) fn get(
         &self,
         key: Key,

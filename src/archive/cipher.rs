@@ -1,5 +1,5 @@
-//! The cipher of `.cbz`: the whole archive, padded to eight bytes, in DES with
-//! each eight bytes by themselves. It hides, and does not protect.
+//! The cipher of `.cbz`: the whole archive, padded to a multiple of eight
+//! bytes, in DES in ECB mode. It keeps nothing secret from an attacker.
 
 use std::fmt;
 use std::io;
@@ -10,12 +10,12 @@ use encoding_rs::WINDOWS_1252;
 
 use crate::storage::{ReadBuffer, Storage};
 
-/// Bytes that are enciphered together.
+/// Bytes of a cipher block.
 pub(super) const UNIT: u64 = 8;
 
 type Key = [u8; 8];
 
-/// A password, which is never shown.
+/// A password. `Debug` does not print it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password(Vec<u8>);
 
@@ -26,14 +26,15 @@ impl fmt::Debug for Password {
 }
 
 impl Password {
-    /// A password of these bytes; `None` if there are none.
+    /// Returns a password of these bytes; `None` if there are none.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Option<Password> {
         let bytes = bytes.into();
         (!bytes.is_empty()).then_some(Password(bytes))
     }
 
-    /// The keys that the password may stand for, the likeliest first: in the
-    /// page of Western Europe, and as it is.
+    /// Returns the DES keys that the password can mean, the likeliest first:
+    /// from its bytes in the code page of Western Europe, and from its bytes as
+    /// given.
     fn keys(&self) -> Vec<Key> {
         let text = std::str::from_utf8(&self.0).ok();
         let in_page = text.map(|text| WINDOWS_1252.encode(text));
@@ -48,14 +49,14 @@ impl Password {
         self.keys().into_iter().map(Cipher::new)
     }
 
-    /// A cipher for a new archive.
+    /// Returns the cipher for a new archive: that of the likeliest key.
     pub(super) fn cipher(&self) -> Cipher {
         let first = self.keys().first().copied();
         Cipher::new(first.unwrap_or_default())
     }
 }
 
-/// Eight bytes as they are, fewer repeated, more folded.
+/// Derives a key: eight bytes stay, fewer are repeated, more are folded.
 fn key(password: &[u8]) -> Key {
     let mut key = Key::default();
     if password.len() <= key.len() {
@@ -73,7 +74,7 @@ fn key(password: &[u8]) -> Key {
     key
 }
 
-/// Enciphers and deciphers.
+/// DES with one key.
 #[derive(Clone)]
 pub(super) struct Cipher(Des);
 
@@ -88,7 +89,7 @@ impl Cipher {
         Cipher(Des::new(&Array::from(key)))
     }
 
-    /// Deciphers all whole units of eight bytes.
+    /// Deciphers all whole blocks of eight bytes, in place.
     pub(super) fn decipher(&self, bytes: &mut [u8]) {
         let (units, _) = bytes.as_chunks_mut::<8>();
         for unit in units {
@@ -98,7 +99,7 @@ impl Cipher {
         }
     }
 
-    /// Enciphers all whole units of eight bytes.
+    /// Enciphers all whole blocks of eight bytes, in place.
     pub(super) fn encipher(&self, bytes: &mut [u8]) {
         let (units, _) = bytes.as_chunks_mut::<8>();
         for unit in units {
@@ -109,8 +110,8 @@ impl Cipher {
     }
 }
 
-/// An enciphered file, read as what it hides. What is left behind its last
-/// eight bytes is no part of it.
+/// The deciphered content of an enciphered file. Bytes behind its last whole
+/// block of eight are ignored.
 #[derive(Debug)]
 pub(super) struct Deciphered<S> {
     file: S,

@@ -4,35 +4,35 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// Why an archive cannot be read, made or unpacked.
+/// An error of reading, making or unpacking an archive.
 #[derive(Debug)]
 pub enum Error {
-    /// The system refused, or a member is damaged.
+    /// The system reported an error, or a member is damaged.
     Io {
-        /// The file it was about.
+        /// The file concerned.
         file: PathBuf,
         /// The reason.
         source: io::Error,
     },
-    /// The file is something else, or damaged.
+    /// The file is no archive, or its header is damaged.
     NotAnArchive {
         /// The file.
         file: PathBuf,
-        /// The fact, and the remedy.
+        /// Fact and remedy.
         what: String,
     },
-    /// The archive is enciphered.
+    /// The archive is enciphered, and the password is missing or wrong.
     Password {
         /// The file.
         file: PathBuf,
-        /// Whether there was no password; else it was a wrong one.
+        /// Whether no password was given; otherwise it is wrong.
         is_missing: bool,
     },
-    /// It cannot be made or unpacked as asked for.
+    /// The archive cannot be made or unpacked as requested.
     Refused {
-        /// The file it was about.
+        /// The file concerned.
         file: PathBuf,
-        /// The fact, and what to do.
+        /// Fact and remedy.
         what: String,
     },
 }
@@ -65,12 +65,12 @@ impl std::error::Error for Error {
     }
 }
 
-/// A fact about a place in an archive.
+/// A defect at an offset of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The offset in the file, deciphered.
+    /// Offset in the deciphered file.
     pub offset: u64,
-    /// The fact, lower case, without full stop.
+    /// Description of the defect, lower case, without full stop.
     pub what: String,
 }
 

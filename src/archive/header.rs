@@ -5,13 +5,14 @@
 //! | 0 | 2 | 8, the length of this header |
 //! | 2 | 2 | number of members |
 //! | 4 | 1 | length of a record: 173, or 149 in old archives |
-//! | 5 | 3 | 0, 3, 0; not looked at |
+//! | 5 | 3 | 0, 3, 0; ignored |
 //!
 //! and of each member
 //!
 //! | offset | size | meaning |
 //! |---|---|---|
-//! | 0 | 128 | name, up to the first NUL; what is behind it is not to be shown |
+//! | 0 | 128 | name, up to the first NUL; the bytes behind it are garbage and
+//! may be private |
 //! | 128 | 4 | offset of its stream of blocks |
 //! | 132 | 4 | length of the stream |
 //! | 136 | 4 | length of the member |
@@ -24,22 +25,23 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Bytes of the header.
+/// Length of the header.
 pub(super) const HEADER_BYTES: usize = 8;
 
-/// Bytes of a name with its NUL.
+/// Length of the name field, NUL included.
 pub(super) const NAME_BYTES: usize = 128;
 
-/// Bytes of a record as they are written today.
+/// Length of a record as written today.
 pub(super) const RECORD_BYTES: u16 = 173;
 
-/// Bytes of the shortest record that has all it takes to find a member.
+/// Length of the shortest record with all fields that are needed to find a
+/// member.
 const SHORTEST_RECORD: u16 = 140;
 
 const MAGIC: u16 = 8;
 const VERSION: u16 = 3;
 
-/// The header, as far as it matters.
+/// The fields of the header that are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) members: u16,
@@ -47,7 +49,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// `None` if these are not the first bytes of an archive.
+    /// Decodes a header. `None` if these are not the first bytes of an archive.
     pub(super) fn decode(bytes: [u8; HEADER_BYTES]) -> Option<Header> {
         let [magic, magic_high, a, b, record_bytes, ..] = bytes;
         let header = Header {
@@ -57,7 +59,8 @@ impl Header {
         (u16::from_le_bytes([magic, magic_high]) == MAGIC).then_some(header)
     }
 
-    /// Why there can be no such archive of `file_len` bytes, if there cannot.
+    /// Returns why an archive of `file_len` bytes cannot have this header;
+    /// `None` if it can.
     pub(super) fn fault(self, file_len: u64) -> Option<String> {
         if self.members == 0 {
             return Some("an archive without members".to_owned());
@@ -78,7 +81,7 @@ impl Header {
         })
     }
 
-    /// Where the table of members ends and the streams begin.
+    /// Offset of the end of the table of members, where the streams begin.
     pub(super) fn table_end(self) -> u64 {
         HEADER_BYTES as u64 + u64::from(self.members) * u64::from(self.record_bytes)
     }
@@ -89,22 +92,23 @@ impl Header {
     }
 }
 
-/// A member as the table has it.
+/// A record of the table: one member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Record {
-    /// The bytes before the NUL; `None` without one.
+    /// The bytes before the NUL; `None` without a NUL.
     pub(super) name: Option<Vec<u8>>,
     pub(super) offset: u64,
     pub(super) packed: u64,
     pub(super) size: u64,
-    /// When the file was last changed; `None` if that is no time.
+    /// Time of the last change of the packed file; `None` if the fields are no
+    /// valid time.
     pub(super) modified: Option<SystemTime>,
-    /// Whether the numbers of 32 and of 64 bits are the same ones.
+    /// Whether the 32-bit and 64-bit fields agree.
     pub(super) is_consistent: bool,
 }
 
 impl Record {
-    /// Reads a record; numbers that are cut off are 0.
+    /// Decodes a record. Fields that are cut off become 0.
     pub(super) fn decode(bytes: &[u8]) -> Record {
         let short = |at: usize| {
             let bytes = bytes.get(at..).and_then(|rest| rest.first_chunk());
@@ -133,7 +137,8 @@ impl Record {
         }
     }
 
-    /// A record of [`RECORD_BYTES`]; a name of more than 127 bytes is cut.
+    /// Encodes a record of [`RECORD_BYTES`]. A name of more than 127 bytes is
+    /// cut.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut name = self.name.clone().unwrap_or_default();
         name.truncate(NAME_BYTES - 1);
@@ -156,8 +161,8 @@ impl Record {
 
 const DAY: u64 = 86_400;
 
-/// Days from 1970 to a date; years are counted from March, so that the day
-/// that comes now and then is the last.
+/// Number of days from 1970-01-01 to a date; `None` before that. Years begin in
+/// March here, so that the leap day is their last.
 fn days_to(year: u64, month: u64, day: u64) -> Option<u64> {
     if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
@@ -172,7 +177,8 @@ fn days_to(year: u64, month: u64, day: u64) -> Option<u64> {
     days.checked_sub(719_468)
 }
 
-/// The time of the numbers `YYYYMMDD` and `HHMMSScc`.
+/// Returns the time of the numbers `YYYYMMDD` and `HHMMSScc`; `None` if they
+/// are none.
 fn time_of(date: u64, time: u64) -> Option<SystemTime> {
     let days = days_to(date / 10_000, date / 100 % 100, date % 100)?;
     let [hours, minutes, seconds] = [1_000_000, 10_000, 100].map(|unit| time / unit % 100);
@@ -183,11 +189,12 @@ fn time_of(date: u64, time: u64) -> Option<SystemTime> {
     UNIX_EPOCH.checked_add(Duration::from_millis(seconds * 1000 + time % 100 * 10))
 }
 
-/// The numbers `YYYYMMDD` and `HHMMSScc` of a time.
+/// Returns the numbers `YYYYMMDD` and `HHMMSScc` of a time.
 fn date_and_time(time: SystemTime) -> (u32, u32) {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (days, second) = (since.as_secs() / DAY, since.as_secs() % DAY);
-    // Within a day of its first guess; the calendar has no such form.
+    // The first guess is at most one day off; the calendar has no closed
+    // formula.
     let days_of = |date: u32| {
         let date = u64::from(date);
         days_to(date / 10_000, date / 100 % 100, date % 100)

@@ -2,47 +2,50 @@
 //!
 //! | bits | meaning |
 //! |---|---|
-//! | 16 | number of bytes that come out, big-endian |
+//! | 16 | number of unpacked bytes, big-endian |
 //! | 256 × (4 + n) | for each byte value the length n of its code, and the code |
 //! | … | the codes of the data |
 //!
-//! From the highest bit of each byte down, nothing aligned. A length of 0: the
-//! value does not occur. The codes are given one by one and need not be
-//! canonical; they are complete, and none begins another.
+//! Bits are read from the highest bit of each byte to the lowest, and no field
+//! is aligned. A code length of 0 marks a value that does not occur. The codes
+//! are stored explicitly and need not be canonical. They form a complete prefix
+//! code.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Bits of the longest code.
+/// Length of the longest code in bits.
 const LONGEST: u32 = 15;
 
-/// Bits that the first table is asked with; longer codes go on in a second
-/// one.
+/// Number of bits that index the first table. Codes that are longer continue in
+/// a second table.
 const FIRST_BITS: u32 = 11;
 
-/// Entries of the second table for one entry of the first.
+/// Number of entries in the second table per entry of the first.
 const SPREAD: usize = 1 << (LONGEST - FIRST_BITS);
 
-/// Marks an entry of the first table that leads to the second.
+/// Flag of an entry of the first table that points into the second.
 const LEADS_ON: u16 = 0x8000;
 
-/// Codes of at most 15 bits that are found in 64 without reading on.
+/// Number of codes, of at most 15 bits each, that are decoded per refill of 64
+/// bits.
 const AT_ONCE: usize = 3;
 
-/// Bytes that may be read behind the end.
+/// Number of bytes that may be read behind the end.
 const SLACK: usize = 8;
 
-/// Bits from the highest down.
+/// A bit reader, highest bit first.
 struct Bits<'a> {
     bytes: &'a [u8],
     at: usize,
     held: u32,
-    /// The next bits, the first one highest.
+    /// The next bits, left-aligned.
     next: u64,
 }
 
 impl<'a> Bits<'a> {
-    /// The last [`SLACK`] bytes are not part of the data.
+    /// The last [`SLACK`] bytes of `bytes` are padding and not part of the
+    /// data.
     fn new(bytes: &'a [u8]) -> Bits<'a> {
         Bits {
             bytes,
@@ -52,7 +55,7 @@ impl<'a> Bits<'a> {
         }
     }
 
-    /// Lets there be 56 bits at least; zeros behind the end.
+    /// Refills the buffer to at least 56 bits, with zeros behind the end.
     #[inline]
     fn refill(&mut self) {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
@@ -60,7 +63,8 @@ impl<'a> Bits<'a> {
             .first_chunk()
             .map_or(0, |word| u64::from_be_bytes(*word));
         self.next |= word.wrapping_shr(self.held);
-        // None of these can overflow; checks would cost a tenth of the time.
+        // None of these can overflow. Checked arithmetic would cost a tenth of
+        // the time.
         let taken = 63_u32.wrapping_sub(self.held) >> 3;
         self.at = self.at.wrapping_add(taken as usize);
         self.held |= 0b11_1000;
@@ -72,7 +76,7 @@ impl<'a> Bits<'a> {
         self.held = self.held.wrapping_sub(count);
     }
 
-    /// Up to 16 bits.
+    /// Takes up to 16 bits.
     #[inline]
     fn take(&mut self, count: u32) -> u16 {
         let bits = self.next.checked_shr(64 - count).unwrap_or(0);
@@ -80,18 +84,18 @@ impl<'a> Bits<'a> {
         u16::try_from(bits).unwrap_or(u16::MAX)
     }
 
-    /// How many bits were taken.
+    /// Number of bits taken so far.
     fn position(&self) -> usize {
         (self.at * 8).saturating_sub(self.held as usize)
     }
 
-    /// How many bits there are.
+    /// Number of bits in the data.
     fn len(&self) -> usize {
         self.bytes.len().saturating_sub(SLACK) * 8
     }
 }
 
-/// A code, as its length and its bits, highest first, at the top of 15.
+/// A code: its length, and its bits left-aligned in 15 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Code {
     start: u16,
@@ -100,21 +104,22 @@ struct Code {
 }
 
 impl Code {
-    /// How many patterns of 15 bits begin with it.
+    /// Number of 15-bit patterns that begin with this code.
     fn span(self) -> usize {
         1 << (LONGEST - self.len)
     }
 }
 
-/// Length of the code and value for each pattern of bits.
+/// Decoding table: maps each bit pattern to a value and the length of its code.
 struct Table {
     first: Box<[u16; 1 << FIRST_BITS]>,
-    /// [`SPREAD`] entries for each that leads here.
+    /// Groups of [`SPREAD`] entries, one per entry of the first table that
+    /// points here.
     second: Vec<u16>,
 }
 
 impl Table {
-    /// Reads it; the data begins behind it.
+    /// Reads the table of codes. The data begins at the next bit.
     fn read(bits: &mut Bits<'_>) -> Result<Table, &'static str> {
         let mut codes = Vec::with_capacity(256);
         for value in 0..=u8::MAX {
@@ -135,7 +140,8 @@ impl Table {
         codes.sort_unstable();
         let mut end = 0;
         for code in &codes {
-            // Complete and free of prefixes: they cover all patterns, in order.
+            // The codes must cover all 15-bit patterns, in order, without gap
+            // or overlap.
             if usize::from(code.start) != end {
                 return Err("has codes that are not a complete prefix code");
             }
@@ -166,7 +172,7 @@ impl Table {
         let Some(entry) = self.first.get_mut(at) else {
             return;
         };
-        // Codes come in order, so all that share an entry follow each other.
+        // The codes are sorted, so codes that share an entry follow each other.
         if *entry & LEADS_ON == 0 {
             let number = u16::try_from(self.second.len() / SPREAD).unwrap_or(0);
             *entry = LEADS_ON | number;
@@ -177,7 +183,7 @@ impl Table {
         place.unwrap_or_default().fill(meaning);
     }
 
-    /// The value whose code comes next.
+    /// Reads the next code and returns its value.
     #[inline]
     fn next(&self, bits: &mut Bits<'_>) -> u8 {
         let pattern = (bits.next >> (64 - FIRST_BITS)) as usize;
@@ -193,11 +199,12 @@ impl Table {
     }
 }
 
-/// Undoes the stage. Gives at most 65,535 bytes.
+/// Unpacks the Huffman stage. Returns at most 65,535 bytes.
 ///
 /// # Errors
 ///
-/// The fact: the table or the data is cut off, or the codes are none.
+/// The reason: table or data is cut off, or the codes are no complete prefix
+/// code.
 pub(super) fn decode(packed: &[u8]) -> Result<Vec<u8>, &'static str> {
     let mut padded = Vec::with_capacity(packed.len() + SLACK);
     padded.extend_from_slice(packed);
@@ -218,7 +225,7 @@ pub(super) fn decode(packed: &[u8]) -> Result<Vec<u8>, &'static str> {
         bits.refill();
         *place = table.next(&mut bits);
     }
-    // One writer is said to leave out zero bits at the end of the last code.
+    // One known writer omits zero bits at the end of the last code.
     let last = bytes.last().map_or(0, |value| table.len_of(*value));
     if len > 0 && bits.position() >= bits.len() + last.max(1) {
         return Err("ends inside its data");
@@ -227,7 +234,7 @@ pub(super) fn decode(packed: &[u8]) -> Result<Vec<u8>, &'static str> {
 }
 
 impl Table {
-    /// Bits of the code of a value that occurs.
+    /// Length in bits of the code of a value that occurs.
     fn len_of(&self, value: u8) -> usize {
         let mut all = self.first.iter().chain(&self.second);
         let meaning =
@@ -236,17 +243,17 @@ impl Table {
     }
 }
 
-/// Writes bits from the highest down.
+/// A bit writer, highest bit first.
 #[derive(Default)]
 struct BitWriter {
     bytes: Vec<u8>,
     held: u32,
-    /// The last bits, the last one lowest.
+    /// The bits that do not fill a byte yet, right-aligned.
     last: u32,
 }
 
 impl BitWriter {
-    /// Up to 16 bits.
+    /// Appends up to 16 bits.
     fn put(&mut self, bits: u16, count: u32) {
         self.last = self.last << count | u32::from(bits);
         self.held += count;
@@ -265,7 +272,8 @@ impl BitWriter {
     }
 }
 
-/// Bits of the best code of each value, none longer than [`LONGEST`].
+/// Returns for each byte value the length in bits of its optimal code of at
+/// most [`LONGEST`] bits; 0 if the value does not occur.
 fn lengths(bytes: &[u8]) -> [u32; 256] {
     let mut counts = [0_u64; 256];
     for byte in bytes {
@@ -273,7 +281,7 @@ fn lengths(bytes: &[u8]) -> [u32; 256] {
             *count += 1;
         }
     }
-    // A code of one value only would not be complete.
+    // A code of a single value would not be complete.
     let missing = 2_usize.saturating_sub(counts.iter().filter(|count| **count > 0).count());
     let unused = counts.iter_mut().filter(|count| **count == 0);
     unused.take(missing).for_each(|count| *count = 1);
@@ -288,9 +296,11 @@ fn lengths(bytes: &[u8]) -> [u32; 256] {
     }
 }
 
-/// As [`lengths`], of values that occur so often, however long.
+/// As [`lengths`], from the number of occurrences, without a limit of the
+/// length.
 fn lengths_of(counts: &[u64; 256]) -> [u32; 256] {
-    // A tree from the leaves up: each two that occur least become one.
+    // Builds the tree from its leaves: the two rarest nodes are joined again
+    // and again.
     let mut parents: Vec<usize> = vec![0; counts.len()];
     let used = counts.iter().enumerate().filter(|(_, count)| **count > 0);
     let mut heap: BinaryHeap<Reverse<(u64, usize)>> = used
@@ -322,7 +332,7 @@ fn lengths_of(counts: &[u64; 256]) -> [u32; 256] {
     lengths
 }
 
-/// Does the stage to at most 65,535 bytes; `None` if there are more.
+/// Packs at most 65,535 bytes; `None` if there are more.
 pub(super) fn encode(bytes: &[u8]) -> Option<Vec<u8>> {
     let len = u16::try_from(bytes.len()).ok()?;
     let lengths = lengths(bytes);

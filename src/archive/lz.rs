@@ -1,10 +1,10 @@
 //! The LZ stage of a block: literals, runs and references within the block.
 //!
-//! A control word of 16 bits, little-endian, says from its highest bit down of
-//! each item that follows whether it is a literal byte (0) or a token (1).
-//! With `h` and `l` the high and low half of a token's first byte:
+//! A control word of 16 bits, little-endian, describes the next 16 items from
+//! its highest bit down: 0 is a literal byte, 1 a token. With `h` and `l` the
+//! high and low half of a token's first byte:
 //!
-//! | h | bytes | stands for |
+//! | h | bytes | meaning |
 //! |---|---|---|
 //! | 0 | 2 | the second byte, l + 3 times |
 //! | 1 | 3 | the third byte, l + 16 · second + 19 times |
@@ -13,11 +13,11 @@
 
 use super::block::BLOCK_BYTES;
 
-/// A copy is made of so many bytes at once where there is room; what is too
-/// much of them is written over later.
+/// Number of bytes that are copied at once where there is room. Excess bytes
+/// are overwritten later.
 const STRIDE: usize = 16;
 
-/// Bytes of the longest token.
+/// Length of the longest token.
 const TOKEN_BYTES: usize = 3;
 
 const SHORTEST: usize = 3;
@@ -27,14 +27,14 @@ const LONGEST_SHORT_RUN: usize = 18;
 const LONGEST_RUN: usize = 4114;
 const FARTHEST: usize = 4098;
 
-/// Undoes the stage. Gives at most [`BLOCK_BYTES`] bytes.
+/// Unpacks the LZ stage. Returns at most [`BLOCK_BYTES`] bytes.
 ///
 /// # Errors
 ///
-/// The fact: a token is cut off, refers to what is before the block, or gives
-/// too much.
+/// The reason: a token is cut off, refers to bytes before the block, or expands
+/// beyond the longest block.
 pub(super) fn decode(packed: &[u8]) -> Result<Vec<u8>, &'static str> {
-    // What is read or written behind the ends in one stride.
+    // One stride may read or write behind the ends.
     let mut input = Vec::with_capacity(packed.len() + STRIDE);
     input.extend_from_slice(packed);
     input.resize(packed.len() + STRIDE, 0);
@@ -85,8 +85,8 @@ fn copy_stride(from: &[u8], at: usize, to: &mut [u8], len: usize) {
     }
 }
 
-/// Writes what a token stands for behind the first `len` bytes; gives the
-/// sizes of token and output.
+/// Expands a token behind the first `len` bytes. Returns the length of the
+/// token and the number of bytes it gave.
 fn expand(
     token: [u8; TOKEN_BYTES],
     output: &mut [u8],
@@ -111,7 +111,7 @@ fn expand(
     Ok((size, count))
 }
 
-/// Repeats `count` bytes from `distance` before the end at `len`.
+/// Appends `count` bytes, copied from `distance` bytes before the end at `len`.
 fn copy_back(
     output: &mut [u8],
     len: usize,
@@ -136,7 +136,8 @@ fn copy_back(
         output.copy_within(from..from + count, len);
         return Ok(());
     }
-    // Longer than far: what was just written is repeated too.
+    // If `count` exceeds `distance`, bytes that were just written are copied
+    // again.
     for step in 0..count {
         let byte = output.get(from + step).copied().unwrap_or_default();
         if let Some(place) = output.get_mut(len + step) {
@@ -146,23 +147,24 @@ fn copy_back(
     Ok(())
 }
 
-/// Chains of earlier places with the same three bytes.
-struct Places {
+/// Hash chains: for each position, the previous one with the same hash of three
+/// bytes.
+struct HashChains {
     last: Vec<u32>,
     before: Vec<u32>,
 }
 
-const NOWHERE: u32 = u32::MAX;
+const NO_POSITION: u32 = u32::MAX;
 const HASH_BITS: u32 = 13;
 
-/// So many earlier places are tried.
+/// Number of earlier positions that are tried.
 const TRIES: usize = 32;
 
-impl Places {
-    fn new(len: usize) -> Places {
-        Places {
-            last: vec![NOWHERE; 1 << HASH_BITS],
-            before: vec![NOWHERE; len],
+impl HashChains {
+    fn new(len: usize) -> HashChains {
+        HashChains {
+            last: vec![NO_POSITION; 1 << HASH_BITS],
+            before: vec![NO_POSITION; len],
         }
     }
 
@@ -173,19 +175,19 @@ impl Places {
     }
 
     fn add(&mut self, bytes: &[u8], at: usize) {
-        let last = Places::hash(bytes, at).and_then(|hash| self.last.get_mut(hash));
+        let last = HashChains::hash(bytes, at).and_then(|hash| self.last.get_mut(hash));
         if let (Some(last), Some(before)) = (last, self.before.get_mut(at)) {
             *before = *last;
-            *last = u32::try_from(at).unwrap_or(NOWHERE);
+            *last = u32::try_from(at).unwrap_or(NO_POSITION);
         }
     }
 
-    /// Length and distance of the longest reference, which is not longer than
-    /// far: the writers known make none.
+    /// Length and distance of the longest match. The match does not overlap the
+    /// current position: the known writers make no such reference.
     fn longest(&self, bytes: &[u8], at: usize) -> (usize, usize) {
         let mut best = (0, 0);
-        let last = Places::hash(bytes, at).and_then(|hash| self.last.get(hash));
-        let mut place = last.copied().unwrap_or(NOWHERE);
+        let last = HashChains::hash(bytes, at).and_then(|hash| self.last.get(hash));
+        let mut place = last.copied().unwrap_or(NO_POSITION);
         for _ in 0..TRIES {
             let from = usize::try_from(place).unwrap_or(usize::MAX);
             let Some(distance) = at.checked_sub(from).filter(|far| *far <= FARTHEST) else {
@@ -198,28 +200,28 @@ impl Places {
                     best = (len, distance);
                 }
             }
-            place = self.before.get(from).copied().unwrap_or(NOWHERE);
+            place = self.before.get(from).copied().unwrap_or(NO_POSITION);
         }
         best
     }
 }
 
-/// How many bytes are the same at two places, up to `most`.
+/// Length of the common run of bytes at two positions, at most `most`.
 fn same_bytes(bytes: &[u8], one: usize, other: usize, most: usize) -> usize {
     let of = |at: usize| bytes.get(at..).unwrap_or_default().iter().take(most);
     of(one).zip(of(other)).take_while(|(a, b)| a == b).count()
 }
 
-/// Does the stage to the bytes of a block.
+/// Packs the bytes of a block.
 pub(super) fn encode(bytes: &[u8]) -> Vec<u8> {
     let mut packed = Vec::with_capacity(bytes.len());
-    let mut places = Places::new(bytes.len());
+    let mut chains = HashChains::new(bytes.len());
     let mut items = Vec::with_capacity(16 * TOKEN_BYTES);
     let (mut at, mut control, mut count) = (0, 0_u16, 0);
     while let Some(byte) = bytes.get(at) {
         let run = bytes.get(at..).unwrap_or_default().iter();
         let run = run.take(LONGEST_RUN).take_while(|it| *it == byte).count();
-        let (len, distance) = places.longest(bytes, at);
+        let (len, distance) = chains.longest(bytes, at);
         let step = if run >= SHORTEST && run >= len {
             push_run(&mut items, *byte, run);
             run
@@ -234,7 +236,7 @@ pub(super) fn encode(bytes: &[u8]) -> Vec<u8> {
             control |= 0x8000 >> count;
         }
         for passed in at..at + step {
-            places.add(bytes, passed);
+            chains.add(bytes, passed);
         }
         at += step;
         count += 1;
@@ -247,7 +249,8 @@ pub(super) fn encode(bytes: &[u8]) -> Vec<u8> {
     packed
 }
 
-/// The low half of a number in a token's first byte, the rest in its second.
+/// Splits a number into the low half of a token's first byte and its second
+/// byte.
 fn halves(number: usize) -> (u8, u8) {
     let low = u8::try_from(number & 15).unwrap_or_default();
     (low, u8::try_from(number >> 4).unwrap_or_default())

@@ -1,4 +1,4 @@
-//! A member: where its blocks are.
+//! A member of an archive, and the index of its blocks.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use crate::storage::Storage;
 pub struct Member {
     path: String,
     offset: u64,
-    /// Where its stream ends at the latest.
+    /// Upper limit of the end of its stream.
     end: u64,
     packed: u64,
     size: u64,
@@ -22,32 +22,32 @@ pub struct Member {
     index: Mutex<Index>,
 }
 
-/// Where the blocks are, as far as anybody asked.
+/// Offsets of the blocks found so far.
 #[derive(Debug)]
 struct Index {
     blocks: Vec<(u64, Head)>,
-    /// Where the next block begins.
+    /// Offset of the next block.
     next: u64,
 }
 
 impl Member {
-    /// The member of a record whose stream ends at `room` at the latest; and
-    /// what is wrong with it.
+    /// Returns the member of `record`, whose stream ends at `limit` at the
+    /// latest, and the defect of the record, if it has one.
     ///
     /// # Errors
     ///
-    /// Why there can be no such member.
+    /// The reason why the record is no valid member.
     pub(super) fn new(
         path: String,
         record: &Record,
-        room: u64,
+        limit: u64,
         file_len: u64,
     ) -> Result<(Member, Option<Fault>), String> {
         let claimed = record.offset.saturating_add(record.packed);
-        let end = claimed.min(room);
-        // What a cut took away may have been there; what another member has
-        // not.
-        let packed = if room == file_len {
+        let end = claimed.min(limit);
+        // A stream that the end of the file cuts off may have been longer; one
+        // that runs into the next member may not.
+        let packed = if limit == file_len {
             record.packed
         } else {
             end.saturating_sub(record.offset)
@@ -82,8 +82,8 @@ impl Member {
         Ok((member, fault))
     }
 
-    /// The path in the archive, folders and name joined by `/`. No part of it
-    /// leads anywhere else.
+    /// Path in the archive, folders and name joined by `/`. It has no part such
+    /// as `..` that leads out of the folder.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -93,13 +93,12 @@ impl Member {
         self.size
     }
 
-    /// Length of what it is packed into.
+    /// Packed length in bytes.
     pub fn packed(&self) -> u64 {
         self.packed
     }
 
-    /// When the file that was packed was last changed; `None` if that is not
-    /// known.
+    /// Time of the last change of the packed file; `None` if unknown.
     pub fn modified(&self) -> Option<SystemTime> {
         self.modified
     }
@@ -108,7 +107,7 @@ impl Member {
         self.offset
     }
 
-    /// How many blocks it has.
+    /// Number of blocks.
     pub(super) fn blocks(&self) -> u64 {
         self.size.div_ceil(BLOCK_BYTES as u64)
     }
@@ -117,12 +116,12 @@ impl Member {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Offset and head of a block. The heads before it are read when first
-    /// asked for.
+    /// Returns offset and head of a block. The heads before it are read at the
+    /// first request.
     ///
     /// # Errors
     ///
-    /// `UnexpectedEof` if there is no such block; the medium's.
+    /// `UnexpectedEof` if there is no such block; errors of the medium.
     pub(super) fn find(&self, number: u64, archive: &dyn Storage) -> io::Result<(u64, Head)> {
         let wanted = usize::try_from(number).unwrap_or(usize::MAX);
         let mut index = self.index();
@@ -137,8 +136,7 @@ impl Member {
         }
     }
 
-    /// The head at `offset`, if a block begins there that ends within the
-    /// stream.
+    /// Reads the head at `offset`. The block must end within the stream.
     fn head_at(&self, number: usize, offset: u64, archive: &dyn Storage) -> io::Result<Head> {
         let mut bytes = Vec::with_capacity(HEAD_BYTES);
         if self.end.saturating_sub(offset) >= HEAD_BYTES as u64 {
@@ -146,8 +144,8 @@ impl Member {
         }
         let head = bytes.first_chunk().map(|bytes| Head::decode(*bytes));
         let fits = |head: &Head| {
-            let room = self.end.saturating_sub(offset + HEAD_BYTES as u64);
-            (1..=room).contains(&u64::from(head.len))
+            let limit = self.end.saturating_sub(offset + HEAD_BYTES as u64);
+            (1..=limit).contains(&u64::from(head.len))
         };
         head.filter(fits).ok_or_else(|| {
             let what = format!("block {number} of its archive, at {offset:#x}, is not there whole");
@@ -155,11 +153,11 @@ impl Member {
         })
     }
 
-    /// The bytes of a block that was found.
+    /// Reads and decodes the block that [`find`](Member::find) returned.
     ///
     /// # Errors
     ///
-    /// `InvalidData` if it is damaged; the medium's.
+    /// `InvalidData` if it is damaged; errors of the medium.
     pub(super) fn decode(
         &self,
         number: u64,
@@ -181,7 +179,7 @@ impl Member {
         })
     }
 
-    /// Defect behind its last block, if there is one.
+    /// Returns the defect behind the last block, if there is one.
     pub(super) fn rest(&self, archive: &dyn Storage) -> io::Result<Option<Fault>> {
         let Some(last) = self.blocks().checked_sub(1) else {
             return Ok(None);

@@ -1,15 +1,14 @@
-//! Archives of `ChessBase`: all files of a base in one.
+//! `ChessBase` archives: the files of a base packed into one.
 //!
-//! A `.cbv` has a table of its members and their streams, one after the other;
-//! a stream is a row of [blocks](block), each packed by itself and of 61,440
-//! bytes when it is not the last. So any byte of a member costs one block,
-//! and an archive is read where it lies, as a [folder](Tree) whose files cannot
-//! be changed. A `.cbz` is the same [enciphered](cipher).
+//! A `.cbv` has a table of its members, then their streams, one after the
+//! other. A stream is a sequence of [blocks](block), which are packed
+//! separately; each unpacks to 61,440 bytes except the last. So the read of any
+//! byte decodes one block, and an archive is read in place, as a [folder](Tree)
+//! of read-only files. A `.cbz` is a `.cbv`, [enciphered](cipher).
 //!
-//! Nothing an archive says is believed: no two members have the same bytes,
-//! and none is longer than its packed bytes can make it; a name that could
-//! lead out of a folder is none. What is wrong with one member, or one block,
-//! leaves the others as they are.
+//! No field of an archive is trusted. Two members share no bytes; no member is
+//! longer than its packed bytes allow; a name with a path out of the folder is
+//! rejected. A defect of one member or block does not affect the others.
 
 mod block;
 mod cache;
@@ -42,20 +41,20 @@ use encoding_rs::{Encoding, WINDOWS_1252};
 use crate::storage::{DiskFile, OpenFile, ReadBuffer, Stamp, Storage, Tree, next_file_number};
 use cipher::{Cipher, Deciphered};
 use header::{HEADER_BYTES, Header, Record};
-use name::Taken;
+use name::UsedPaths;
 use tree::MemberFile;
 
-/// More bytes than this behind the last stream are no padding.
+/// Longest padding behind the last stream, in bytes.
 const PADDING: u64 = cipher::UNIT - 1;
 
-/// How an archive is read.
+/// Options for reading an archive.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Password, for one that is enciphered.
+    /// Password of an enciphered archive.
     pub password: Option<Password>,
-    /// The page that names of members are in.
+    /// Code page of the names of members.
     pub page: &'static Encoding,
-    /// Where decoded blocks are kept.
+    /// Cache of decoded blocks.
     pub blocks: BlockCache,
 }
 
@@ -69,17 +68,17 @@ impl Default for Options {
     }
 }
 
-/// An archive, open to be read.
+/// An archive, open for reading.
 #[derive(Debug)]
 pub struct Archive {
     path: PathBuf,
-    /// The file as it lies there.
+    /// The file itself, enciphered or not.
     file: Arc<DiskFile>,
-    /// File that the members lie in, deciphered.
+    /// The deciphered content of the file.
     plain: Arc<dyn Storage>,
-    /// Tells it from all others that are open.
+    /// Number of this open archive, unique in the process.
     number: u64,
-    /// State of the file when it was opened.
+    /// The stamp of the file when it was opened.
     stamp: Stamp,
     is_enciphered: bool,
     members: Vec<Member>,
@@ -89,14 +88,15 @@ pub struct Archive {
     blocks: BlockCache,
 }
 
-/// Whether a file has the name of an archive.
-pub fn has_name_of_one(path: &Path) -> bool {
+/// Returns whether `path` has the extension of an archive.
+pub fn has_archive_extension(path: &Path) -> bool {
     let extension = path.extension().map(OsStr::to_ascii_lowercase);
     extension.is_some_and(|extension| extension == "cbv" || extension == "cbz")
 }
 
-/// Whether a file has the name of an enciphered archive and does not begin as
-/// one that anybody can read, so that its password has to be asked for.
+/// Returns whether a file has the name of an enciphered archive and does not
+/// begin as one that is not enciphered, so that its password has to be asked
+/// for.
 pub fn asks_for_password(path: &Path) -> bool {
     let is_cbz = path
         .extension()
@@ -108,7 +108,7 @@ pub fn asks_for_password(path: &Path) -> bool {
     is_cbz && first().is_some_and(|first| plain_kind(&first).is_none())
 }
 
-/// First bytes of files that are no archives of `ChessBase`, and what to say.
+/// First bytes of other file formats, and the message for each.
 const OTHERS: [(&[u8], &str); 7] = [
     (
         b"PK",
@@ -134,8 +134,9 @@ const OTHERS: [(&[u8], &str); 7] = [
     ),
 ];
 
-/// What a file is that is not enciphered, if it is known by its first bytes:
-/// an archive, or why it is none.
+/// Recognizes an archive that is not enciphered by its first bytes. Returns its
+/// header, the reason why it is no archive of `ChessBase`, or `None` if the
+/// bytes are unknown.
 fn plain_kind(first: &[u8]) -> Option<Result<Header, &'static str>> {
     if let Some((_, what)) = OTHERS.iter().find(|(magic, _)| first.starts_with(magic)) {
         return Some(Err(what));
@@ -150,14 +151,14 @@ fn first_bytes(file: &dyn Storage) -> io::Result<Vec<u8>> {
 }
 
 impl Archive {
-    /// Opens the archive at `path`, or that a link there leads to. Its table
-    /// of members is read, and no block.
+    /// Opens the archive at `path`, following links. Reads its table of members
+    /// but no block.
     ///
     /// # Errors
     ///
     /// [`Error::NotAnArchive`]; [`Error::Password`] if it is enciphered and the
-    /// password missing or wrong; [`Error::Io`]. What is wrong with single
-    /// members is in [`faults`](Archive::faults).
+    /// password is missing or wrong; [`Error::Io`]. Defects of single members
+    /// are no errors: see [`faults`](Archive::faults).
     pub fn open(path: &Path, options: &Options) -> Result<Arc<Archive>, Error> {
         let io = |source| Error::Io {
             file: path.to_path_buf(),
@@ -165,7 +166,7 @@ impl Archive {
         };
         let file = Arc::new(DiskFile::open(path).map_err(io)?);
         let stamp = file.stamp().map_err(io)?;
-        let (plain, header, is_enciphered) = uncover(path, &file, options)?;
+        let (plain, header, is_enciphered) = open_plain(path, &file, options)?;
         let mut archive = Archive {
             path: path.to_path_buf(),
             plain,
@@ -194,8 +195,8 @@ impl Archive {
         Ok(records.map(Record::decode).collect())
     }
 
-    /// Takes the members that have a valid name and valid numbers; tells of the
-    /// others.
+    /// Adds the members with a valid name and valid numbers, and a fault for
+    /// each other one.
     fn add_members(
         &mut self,
         header: Header,
@@ -207,13 +208,13 @@ impl Archive {
             let what = "has no whole number of enciphered units: it was cut short".to_owned();
             self.faults.push(Fault::new(file_len, what));
         }
-        let rooms = rooms(header, records, file_len);
-        let mut taken = Taken::default();
-        for (at, (record, room)) in records.iter().zip(rooms).enumerate() {
+        let limits = stream_limits(header, records, file_len);
+        let mut taken = UsedPaths::default();
+        for (at, (record, limit)) in records.iter().zip(limits).enumerate() {
             let place = HEADER_BYTES as u64 + at as u64 * u64::from(header.record_bytes);
             let named = path_of(record, page, &mut taken);
-            let member = named.and_then(|path| match room {
-                Ok(room) => Member::new(path, record, room, file_len),
+            let member = named.and_then(|path| match limit {
+                Ok(limit) => Member::new(path, record, limit, file_len),
                 Err(what) => Err(format!("{path} {what}")),
             });
             match member {
@@ -229,12 +230,12 @@ impl Archive {
                 }
             }
         }
-        self.tell_gaps(header, records, file_len);
+        self.note_gaps(header, records, file_len);
         Ok(())
     }
 
-    /// Tells of bytes that belong to no member.
-    fn tell_gaps(&mut self, header: Header, records: &[Record], file_len: u64) {
+    /// Adds a fault for each range of bytes that belongs to no member.
+    fn note_gaps(&mut self, header: Header, records: &[Record], file_len: u64) {
         let mut streams: Vec<(u64, u64)> = (records.iter())
             .map(|record| (record.offset, record.offset.saturating_add(record.packed)))
             .filter(|(offset, end)| end > offset && (header.table_end()..file_len).contains(offset))
@@ -254,38 +255,38 @@ impl Archive {
         }
     }
 
-    /// Where it lies, as it was named.
+    /// The path it was opened with.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether it is enciphered.
+    /// Returns whether it is enciphered.
     pub fn is_enciphered(&self) -> bool {
         self.is_enciphered
     }
 
-    /// The members that can be read, in the order of the table.
+    /// The readable members, in the order of the table.
     pub fn members(&self) -> &[Member] {
         &self.members
     }
 
-    /// What is wrong with the table: members that are left out, streams that
-    /// are cut, bytes of no member.
+    /// Defects of the table: rejected members, streams that are cut off, bytes
+    /// of no member.
     pub fn faults(&self) -> impl Iterator<Item = &Fault> {
         self.left_out.iter().chain(&self.faults)
     }
 
-    /// The folder of all members.
+    /// The root folder of the members.
     pub fn root(self: &Arc<Archive>) -> Arc<dyn Tree> {
         tree::root(self)
     }
 
-    /// The bytes of a member, each part decoded when it is read.
+    /// Opens a member. Its blocks are decoded when they are read.
     fn open_member(self: &Arc<Archive>, number: usize) -> Option<MemberFile> {
         (number < self.members.len()).then(|| MemberFile::new(self, number))
     }
 
-    /// The block `number` of a member, decoded.
+    /// Returns the decoded block `number` of a member.
     fn block(&self, member: &Member, number: u64) -> io::Result<Arc<Vec<u8>>> {
         let plain = self.plain.as_ref();
         let (offset, head) = member.find(number, plain)?;
@@ -293,13 +294,12 @@ impl Archive {
         self.blocks.get((self.number, offset), decode)
     }
 
-    /// Decodes everything, and tells what is wrong with it.
-    /// `progress` is given the number of decoded bytes again and again; when it
-    /// says `false`, that is the end.
+    /// Decodes all members and reports their defects. `progress` is called with
+    /// the number of decoded bytes; if it returns `false`, the check ends.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Errors of the system.
     pub fn examine(
         &self,
         progress: &mut dyn FnMut(u64) -> bool,
@@ -314,7 +314,7 @@ impl Archive {
                 match decoded {
                     Ok(bytes) if !progress(bytes.len() as u64) => return Ok(()),
                     Ok(_) => {}
-                    // Where nothing more follows, that is said once.
+                    // The end of the stream is reported once.
                     Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                         note(Fault::new(
                             member.offset(),
@@ -339,8 +339,12 @@ impl Archive {
     }
 }
 
-/// The path of a member, which is then taken.
-fn path_of(record: &Record, page: &'static Encoding, taken: &mut Taken) -> Result<String, String> {
+/// Returns the path of a member and adds it to `taken`.
+fn path_of(
+    record: &Record,
+    page: &'static Encoding,
+    taken: &mut UsedPaths,
+) -> Result<String, String> {
     let path = name::path_of(record.name.as_deref(), page)?;
     match taken.take(&path) {
         Ok(()) => Ok(path),
@@ -348,15 +352,16 @@ fn path_of(record: &Record, page: &'static Encoding, taken: &mut Taken) -> Resul
     }
 }
 
-/// Where the stream of each member ends at the latest: where the next one
-/// begins, or at the end of the file. Why it has no room, if it has none.
-fn rooms(header: Header, records: &[Record], file_len: u64) -> Vec<Result<u64, String>> {
+/// Returns for each member the offset where its stream must end: the begin of
+/// the next stream, or the end of the file. The reason, if the stream has no
+/// room.
+fn stream_limits(header: Header, records: &[Record], file_len: u64) -> Vec<Result<u64, String>> {
     let mut starts: Vec<(u64, usize)> = (records.iter().enumerate())
         .filter(|(_, record)| record.packed > 0)
         .map(|(at, record)| (record.offset, at))
         .collect();
     starts.sort_unstable();
-    let room = |(at, record): (usize, &Record)| {
+    let limit_of = |(at, record): (usize, &Record)| {
         if !record.is_consistent {
             return Err("has two sets of numbers that disagree".to_owned());
         }
@@ -378,11 +383,11 @@ fn rooms(header: Header, records: &[Record], file_len: u64) -> Vec<Result<u64, S
         let next = starts.get(next).map_or(file_len, |(offset, _)| *offset);
         Ok(next.min(file_len))
     };
-    records.iter().enumerate().map(room).collect()
+    records.iter().enumerate().map(limit_of).collect()
 }
 
-/// What the members lie in, deciphered if need be, and the header.
-fn uncover(
+/// Opens the content of the archive, deciphered if necessary, and its header.
+fn open_plain(
     path: &Path,
     file: &Arc<DiskFile>,
     options: &Options,
@@ -436,8 +441,8 @@ fn uncover(
     )))
 }
 
-/// The file as `cipher` shows it, if that is an archive: its first stream
-/// begins where its table ends.
+/// Returns the content of `file` deciphered with `cipher`, if it is an archive:
+/// the first stream must begin where the table ends.
 fn deciphered(
     file: &Arc<DiskFile>,
     cipher: Cipher,

@@ -1,7 +1,7 @@
-//! Names of members: paths as Windows has them, written by anybody.
+//! Names of members: Windows paths of unknown origin.
 //!
-//! A name becomes a path of an archive only if nothing in it could lead
-//! elsewhere, on Linux or on Windows.
+//! A name becomes a path only if no part of it leads out of the folder, on
+//! Linux or on Windows.
 
 use std::collections::HashSet;
 
@@ -9,25 +9,25 @@ use encoding_rs::Encoding;
 
 use super::header::NAME_BYTES;
 
-/// Separator of the parts of a name.
+/// Separator of folders in a name.
 const SEPARATOR: char = '\\';
 
-/// The path of a member: its folders and its name, joined by `/`.
+/// Decodes the name of a member to a path with `/` between folders.
 ///
 /// # Errors
 ///
-/// The fact, if the name cannot be one.
+/// The reason why the name is not valid.
 pub(super) fn path_of(name: Option<&[u8]>, page: &'static Encoding) -> Result<String, String> {
     let Some(name) = name else {
         return Err("has a name without an end".to_owned());
     };
-    // A byte that the page leaves undefined is a control code of its own.
+    // Bytes that the code page leaves undefined become C1 controls.
     let (text, _) = page.decode_without_bom_handling(name);
     if text.is_empty() {
         return Err("has no name".to_owned());
     }
     let refused = |what: &str| Err(format!("is called {text:?}, which {what}"));
-    // The C1 controls that a page leaves undefined are harmless in a name.
+    // Those C1 controls are harmless in a name.
     if text.chars().any(|c| c < ' ' || c == '\u{7f}') {
         return refused("has a control character");
     }
@@ -41,11 +41,11 @@ pub(super) fn path_of(name: Option<&[u8]>, page: &'static Encoding) -> Result<St
     Ok(text.replace(SEPARATOR, "/"))
 }
 
-/// The name of a path of an archive.
+/// Encodes a path as the name of a member.
 ///
 /// # Errors
 ///
-/// The fact, if it can have none.
+/// The reason why the path cannot be a name.
 pub(super) fn name_of(path: &str, page: &'static Encoding) -> Result<Vec<u8>, String> {
     let text = path.replace('/', "\\");
     let (name, _, has_failed) = page.encode(&text);
@@ -67,19 +67,20 @@ pub(super) fn name_of(path: &str, page: &'static Encoding) -> Result<Vec<u8>, St
     Ok(name.into_owned())
 }
 
-/// The paths that are taken, letter case aside.
+/// The set of used paths, ignoring letter case.
 #[derive(Debug, Default)]
-pub(super) struct Taken {
+pub(super) struct UsedPaths {
     files: HashSet<String>,
     folders: HashSet<String>,
 }
 
-impl Taken {
-    /// Takes a path.
+impl UsedPaths {
+    /// Adds a path.
     ///
     /// # Errors
     ///
-    /// The fact, if another has it.
+    /// The reason, if another member has the path, or one of the two is a
+    /// folder of the other.
     pub(super) fn take(&mut self, path: &str) -> Result<(), &'static str> {
         let path = path.to_lowercase();
         if self.files.contains(&path) {
@@ -152,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_path_is_taken_once_in_any_letter_case() {
-        let mut taken = Taken::default();
+        let mut taken = UsedPaths::default();
         for (path, is_free) in [
             ("b.cbp", true),
             ("B.CBP", false),

@@ -1,4 +1,4 @@
-//! Making an archive.
+//! Makes an archive.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -12,34 +12,34 @@ use encoding_rs::Encoding;
 use super::block::{self, BLOCK_BYTES};
 use super::cipher::{Cipher, UNIT};
 use super::header::{Header, RECORD_BYTES, Record};
-use super::name::{Taken, name_of};
+use super::name::{UsedPaths, name_of};
 use super::{Error, Options, Password};
 use crate::storage::{ReadBuffer, Storage, folder_of};
 
-/// Blocks that each core packs before they are written.
+/// Number of blocks that each thread packs at once.
 const STRETCH: usize = 8;
 
-/// A file that is to become a member.
+/// A file to be packed.
 #[derive(Debug)]
 pub struct Input<'a> {
-    /// Its path in the archive, folders and name joined by `/`.
+    /// Path in the archive, folders and name joined by `/`.
     pub path: String,
-    /// Its bytes.
+    /// Content.
     pub file: &'a dyn Storage,
-    /// When it was last changed.
+    /// Time of the last change.
     pub modified: Option<SystemTime>,
 }
 
-/// Makes the archive `path` of these files, in this order, whole or not at
-/// all; enciphered if the options have a password. Gives its length.
-/// `progress` is given the number of bytes that were packed again and again;
-/// when it says `false`, that is the end, with an error of the kind
-/// `Interrupted`. `ensure` is asked before the archive is there.
+/// Makes the archive `path` of `inputs`, in their order, whole or not at all.
+/// It is enciphered if the options have a password. `progress` is called with
+/// the number of bytes packed since the last call; if it returns `false`,
+/// packing ends with an error of the kind `Interrupted`. `ensure` is a last
+/// check before the archive appears. Returns the length of the archive.
 ///
 /// # Errors
 ///
-/// [`Error::Io`], also if the name is taken, a file has a name that no member
-/// can have, or `ensure` fails.
+/// [`Error::Io`], also if the path exists, a member cannot have the name of a
+/// file, or `ensure` fails.
 pub fn pack(
     path: &Path,
     inputs: &[Input<'_>],
@@ -50,7 +50,7 @@ pub fn pack(
     let mut packed = || {
         let mut temporary = tempfile::Builder::new()
             .prefix(".cbfs-pack-")
-            // An error of ours does not name the temporary file.
+            // The message must not name the temporary file.
             .make_in(folder_of(path), |path| {
                 let mut options = File::options();
                 options.read(true).write(true).create_new(true).mode(0o666);
@@ -73,7 +73,7 @@ pub fn pack(
     })
 }
 
-/// Writes an archive to `out`, which is empty.
+/// Writes the archive to `out`, which must be empty.
 fn write(
     inputs: &[Input<'_>],
     options: &Options,
@@ -109,7 +109,7 @@ fn refused(what: impl Into<String>) -> io::Error {
 }
 
 fn names(inputs: &[Input<'_>], page: &'static Encoding) -> io::Result<Vec<Vec<u8>>> {
-    let mut taken = Taken::default();
+    let mut taken = UsedPaths::default();
     let name = |input: &Input<'_>| {
         let free = taken.take(&input.path);
         free.map_err(|what| refused(format!("{} {what}", input.path)))?;
@@ -118,7 +118,7 @@ fn names(inputs: &[Input<'_>], page: &'static Encoding) -> io::Result<Vec<Vec<u8
     inputs.iter().map(name).collect()
 }
 
-/// Packs a file; gives its length.
+/// Packs a file. Returns the length of its stream.
 fn pack_file<W: Write + Seek>(
     file: &dyn Storage,
     streams: &mut Streams<'_, W>,
@@ -159,17 +159,18 @@ fn pack_blocks(bytes: &[u8]) -> Vec<u8> {
     packed
 }
 
-/// The streams, written one after the other; the table before them comes last.
+/// Writer of the streams. The table in front of them is written last.
 struct Streams<'a, W> {
     out: &'a mut W,
     cipher: Option<Cipher>,
-    /// First bytes that are enciphered together with the end of the table.
+    /// The first bytes of the streams, which share a cipher block with the end
+    /// of the table.
     first: Vec<u8>,
-    /// How many those are.
+    /// Number of those bytes.
     first_len: usize,
-    /// Bytes that are not enciphered yet.
+    /// Bytes that do not fill a cipher block yet.
     waiting: Vec<u8>,
-    /// Where the next one goes.
+    /// Offset of the next byte.
     end: u64,
 }
 

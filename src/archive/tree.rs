@@ -1,4 +1,4 @@
-//! An archive as a folder.
+//! The members of an archive as a read-only folder.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -13,10 +13,10 @@ use crate::storage::{
     Directory, OpenFile, ReadBuffer, Stamp, Storage, Tree, WritableFile, next_file_number,
 };
 
-/// A folder in an archive, or all of it.
+/// A folder in an archive, or its root.
 struct Folder {
     archive: Arc<Archive>,
-    /// Begin of the paths of its files: nothing, or ends in `/`.
+    /// Prefix of the paths of its files: empty, or with `/` at the end.
     prefix: String,
 }
 
@@ -46,7 +46,7 @@ impl Folder {
         self.archive.by_path.get(&path).copied()
     }
 
-    /// Files and folders below it, without its own path.
+    /// Paths of the files and folders below it, relative to it.
     fn below(&self) -> impl Iterator<Item = &str> {
         let members = self.archive.members.iter();
         members.filter_map(|member| member.path().strip_prefix(&self.prefix))
@@ -116,14 +116,14 @@ impl Tree for Folder {
     }
 }
 
-/// Stamp of a member: another one when its archive has another.
+/// Stamp of a member. It changes when the stamp of the archive changes.
 fn stamp_of(archive: &Archive, member: &Member) -> io::Result<Stamp> {
     let now = archive.file.stamp()?;
     let modified = member.modified().map_or(now.modified, seconds);
     Ok(Stamp {
         len: member.size(),
         modified,
-        // A file that was written over keeps its number.
+        // A file that is overwritten keeps its inode number.
         changed: if now == archive.stamp {
             archive.stamp.changed
         } else {
@@ -139,12 +139,12 @@ fn seconds(time: SystemTime) -> (i64, i64) {
     (seconds, i64::from(since.subsec_nanos()))
 }
 
-/// The bytes of a member, decoded where they are read.
+/// An open member. Its bytes are decoded when they are read.
 #[derive(Debug)]
 pub(super) struct MemberFile {
     archive: Arc<Archive>,
     member: usize,
-    /// Tells it from all other open files.
+    /// Number of this open file, unique in the process.
     number: u64,
 }
 

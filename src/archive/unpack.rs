@@ -1,4 +1,4 @@
-//! Taking an archive apart.
+//! Unpacks an archive.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -12,30 +12,30 @@ use crate::storage::{
     Directory, DiskDirectory, ReadBuffer, Storage, folder_of, names_in, split_name,
 };
 
-/// Blocks that are written at once.
+/// Number of blocks decoded per write.
 const STRETCH: usize = 8;
 
-/// The folder in the folder of ours.
+/// Name of the new folder inside of the temporary folder.
 const INSIDE: &str = "new";
 
-/// Outcome of unpacking.
+/// The outcome of unpacking.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unpacked {
-    /// How many files were written.
+    /// Number of files written.
     pub files: usize,
-    /// Reasons why members were left out.
+    /// The damaged members that were left out, with the reason.
     pub left_out: Vec<Fault>,
 }
 
-/// Writes all members to the folder `to`, which is made if it is not there;
-/// all of them or, on an error, none. Only new files are made, and only in
-/// that folder. If `skips_damaged`, what is damaged is left out, and told.
-/// `progress` is given the number of written bytes again and again; when it
-/// says `false`, that is the end, with an error of the kind `Interrupted`.
+/// Unpacks all members to the folder `to`, which is made if it does not exist;
+/// on an error, none. Only new files are made, and only in that folder. With
+/// `skips_damaged`, damaged members are left out and reported. `progress` is
+/// called with the number of bytes written since the last call; if it returns
+/// `false`, unpacking ends with an error of the kind `Interrupted`.
 ///
 /// # Errors
 ///
-/// [`Error::Refused`] if a member is damaged or a name taken; [`Error::Io`].
+/// [`Error::Refused`] if a member is damaged or a file exists; [`Error::Io`].
 pub fn unpack(
     archive: &Arc<Archive>,
     to: &Path,
@@ -127,17 +127,17 @@ fn write(
     out.sync_all()
 }
 
-/// Where members go: a folder of ours, whose content is moved to its place in
-/// the end.
+/// Destination of the members: a temporary folder, whose content is moved to
+/// its place at the end.
 struct Target {
     to: PathBuf,
-    /// The folder that has, or will have, what is unpacked.
-    above: DiskDirectory,
-    /// The name in that folder of all that is unpacked; `None` if it goes into
-    /// the folder itself.
+    /// The folder that contains the destination, or is the destination.
+    parent: DiskDirectory,
+    /// Name of the destination in that folder; `None` if it is the folder
+    /// itself.
     name: Option<OsString>,
-    /// Removed with all that is left in it.
-    ours: tempfile::TempDir,
+    /// Temporary folder, removed with its remaining content when dropped.
+    temporary: tempfile::TempDir,
     outer: DiskDirectory,
     inner: DiskDirectory,
 }
@@ -149,21 +149,21 @@ impl Target {
             source,
         };
         let is_there = to.symlink_metadata().is_ok();
-        let (above, name) = if is_there {
+        let (parent, name) = if is_there {
             (to, None)
         } else {
             (folder_of(to), to.file_name().map(OsStr::to_owned))
         };
         let mut builder = tempfile::Builder::new();
-        let ours = builder.prefix(".cbfs-unpack-").tempdir_in(above);
-        // The name of the folder of ours says nothing to anybody.
-        let ours = ours.map_err(|error| io(io::Error::from(error.kind())))?;
-        let outer = DiskDirectory::open(ours.path(), "").map_err(io)?;
+        let temporary = builder.prefix(".cbfs-unpack-").tempdir_in(parent);
+        // The name of the temporary folder means nothing to the user.
+        let temporary = temporary.map_err(|error| io(io::Error::from(error.kind())))?;
+        let outer = DiskDirectory::open(temporary.path(), "").map_err(io)?;
         Ok(Target {
             to: to.to_path_buf(),
-            above: DiskDirectory::open(above, "").map_err(io)?,
+            parent: DiskDirectory::open(parent, "").map_err(io)?,
             name,
-            ours,
+            temporary,
             inner: outer.create_folder(OsStr::new(INSIDE)).map_err(io)?,
             outer,
         })
@@ -176,18 +176,18 @@ impl Target {
         }
     }
 
-    /// Nothing that is there already may have a name of ours, in any letter
-    /// case.
+    /// Checks that no existing file or folder has a name of a new one, ignoring
+    /// letter case.
     fn ensure_free(&self, archive: &Archive) -> Result<(), Error> {
         if self.name.is_some() {
             return Ok(());
         }
         let lower = |name: &str| name.to_lowercase();
         let first = |path: &str| path.split('/').next().map(lower).unwrap_or_default();
-        let ours: Vec<String> = archive.members.iter().map(|it| first(it.path())).collect();
+        let new_names: Vec<String> = archive.members.iter().map(|it| first(it.path())).collect();
         let names = names_in(&self.to).map_err(|source| self.io(source))?;
         for name in names {
-            if ours.contains(&lower(&name.to_string_lossy())) {
+            if new_names.contains(&lower(&name.to_string_lossy())) {
                 return Err(Error::Refused {
                     file: self.to.join(name),
                     what: "is there already, and is not written over; unpack into a new folder"
@@ -198,7 +198,7 @@ impl Target {
         Ok(())
     }
 
-    /// The folder and the name of a path.
+    /// Returns the folder and the file name of a path.
     fn place(
         &self,
         path: &str,
@@ -224,7 +224,7 @@ impl Target {
         Ok((folder, OsString::from(name)))
     }
 
-    /// Moves all to its place.
+    /// Moves everything to its place.
     fn finish(self, folders: &[DiskDirectory]) -> Result<(), Error> {
         let io = |source| self.io(source);
         for folder in folders.iter().chain([&self.inner]) {
@@ -233,28 +233,29 @@ impl Target {
         match &self.name {
             Some(name) => {
                 let inside = OsStr::new(INSIDE);
-                let moved = self.outer.move_to_new(inside, &self.above, name);
+                let moved = self.outer.move_to_new(inside, &self.parent, name);
                 moved.map_err(io)?;
             }
             None => self.move_each()?,
         }
-        self.above.sync().map_err(io)
+        self.parent.sync().map_err(io)
     }
 
-    /// Moves each file and folder; those that were moved are moved back if one
-    /// cannot be.
+    /// Moves each file and folder. If one cannot be moved, those already moved
+    /// are moved back.
     fn move_each(&self) -> Result<(), Error> {
-        let names = names_in(&self.ours.path().join(INSIDE));
+        let names = names_in(&self.temporary.path().join(INSIDE));
         let mut names = names.map_err(|source| self.io(source))?;
-        // As long as this is missing nothing is taken for a base.
+        // Without the header file no program takes the folder for a base, so it
+        // comes last.
         let is_headers = |name: &OsString| split_name(Path::new(name)).1 == "cbh";
         names.sort_by_key(|name| (is_headers(name), name.clone()));
         for (at, name) in names.iter().enumerate() {
-            let Err(source) = self.inner.move_to_new(name, &self.above, name) else {
+            let Err(source) = self.inner.move_to_new(name, &self.parent, name) else {
                 continue;
             };
             for moved in names.iter().take(at) {
-                if let Err(error) = self.above.move_to_new(moved, &self.inner, moved) {
+                if let Err(error) = self.parent.move_to_new(moved, &self.inner, moved) {
                     log::error!("{}: {error}", self.to.join(moved).display());
                 }
             }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::password::PasswordFile;
 use super::{Failure, archive, book, progress};
-use crate::archive::{Member, has_name_of_one};
+use crate::archive::{Member, has_archive_extension};
 use crate::base::{self, Base, Family, File, path_of};
 use crate::book::walk::DEFAULT_POSITIONS;
 use crate::cbh::{self, ChangeError, OpenBase, SaveError};
@@ -53,7 +53,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         }
         return book::check(opened, args.export_limit, quiet);
     }
-    if has_name_of_one(&args.source) {
+    if has_archive_extension(&args.source) {
         return check_archive(args, quiet);
     }
     let mut out = BufWriter::new(io::stdout());
@@ -192,7 +192,7 @@ fn write_defect(
     let Defect { file, offset, what } = defect;
     let is_known = files.iter().any(|of| of.extension == *file);
     let directory = base.location().directory;
-    let path = if !is_known && has_name_of_one(directory) {
+    let path = if !is_known && has_archive_extension(directory) {
         directory
     } else {
         path_of(files, file)

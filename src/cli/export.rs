@@ -17,7 +17,7 @@ use indicatif::ProgressBar;
 use super::options::parse_code_page;
 use super::password::PasswordFile;
 use super::{Failure, archive, book, progress, signals};
-use crate::archive::{Options, has_name_of_one};
+use crate::archive::{Options, has_archive_extension};
 use crate::base::{Base, open_any};
 use crate::book::walk::DEFAULT_POSITIONS;
 use crate::cbh::{self, CodePage, Decoded, GameId, RecordKind};
@@ -100,7 +100,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let options = cbh::Options {
         code_page: args.codepage,
     };
-    let archives = if has_name_of_one(&args.source) {
+    let archives = if has_archive_extension(&args.source) {
         archive::options(&args.source, &args.password, args.codepage)?
     } else {
         Options::default()

@@ -17,7 +17,7 @@ use super::games::Games;
 use super::options::parse_code_page;
 use super::password::PasswordFile;
 use super::{Failure, archive, print, progress, signals};
-use crate::archive::has_name_of_one;
+use crate::archive::has_archive_extension;
 use crate::base::open_any;
 use crate::cbh::{self, ChangeError, CodePage, Importer, OpenBase, SaveError, Unfit, Workshop};
 use crate::escape::Escaped;
@@ -515,7 +515,7 @@ impl Source {
                 input: buffered(bar.wrap_read(Pipe(io::stdin()))),
             });
         }
-        if has_name_of_one(file) {
+        if has_archive_extension(file) {
             return Source::of_archive(file, args);
         }
         let opened = File::open(file).map_err(|error| Failure::about(file, error))?;

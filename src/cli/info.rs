@@ -9,7 +9,7 @@ use serde_json::json;
 use super::options::parse_code_page;
 use super::password::PasswordFile;
 use super::{Failure, archive, book, print};
-use crate::archive::{Archive, has_name_of_one};
+use crate::archive::{Archive, has_archive_extension};
 use crate::base::{self, Base, Location};
 use crate::cbh::{self, CodePage, Decoded, GameId, GuidingText, RecordKind};
 use crate::escape::{self, push_line};
@@ -87,7 +87,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     let options = cbh::Options {
         code_page: args.codepage,
     };
-    let is_archive = has_name_of_one(&source);
+    let is_archive = has_archive_extension(&source);
     let opened = is_archive.then(|| archive::open(&source, &args.password, args.codepage));
     let archive = opened.transpose()?;
     let database: Box<dyn Base> = match &archive {

@@ -218,7 +218,7 @@ fn serve(args: &Args, messages: Arc<Messages>) -> Result<(), Failure> {
         blocks: BlockCache::new(blocks),
         ..archive::Options::default()
     };
-    if source.is_dir() || archive::has_name_of_one(&source) {
+    if source.is_dir() || archive::has_archive_extension(&source) {
         vfs_options.cache_bytes -= blocks;
     }
     let (shown, vfs) = open(

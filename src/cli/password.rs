@@ -65,7 +65,7 @@ fn in_file(file: &Path) -> Result<Password, Failure> {
 /// The password of the archive at `source`, typed by whoever is at the
 /// terminal; `None` if it needs none, or nobody is there.
 fn typed_for(source: &Path) -> Result<Option<Vec<u8>>, Failure> {
-    let is_asked = archive::has_name_of_one(source)
+    let is_asked = archive::has_archive_extension(source)
         && archive::asks_for_password(source)
         && is_anybody_there();
     let typed = is_asked.then(|| ask("Password", source)).transpose()?;

@@ -162,7 +162,7 @@ impl DatabaseSource {
 
     /// Whether it is an archive, by its name.
     fn is_archive(&self) -> bool {
-        archive::has_name_of_one(&self.path)
+        archive::has_archive_extension(&self.path)
     }
 
     /// The same, its games shown without tags and commands that only cbfs
@@ -660,7 +660,7 @@ fn is_headers(path: &Path) -> bool {
 
 /// Whether this is an archive.
 fn is_archive(path: &Path) -> bool {
-    archive::has_name_of_one(path) && is_shown(path)
+    archive::has_archive_extension(path) && is_shown(path)
 }
 
 /// Which of several with one name has it: a base before one in the newer
@@ -668,7 +668,7 @@ fn is_archive(path: &Path) -> bool {
 fn rank(path: &Path) -> u8 {
     match path {
         path if BookSource::stands_for_one(path) => 3,
-        path if archive::has_name_of_one(path) => 2,
+        path if archive::has_archive_extension(path) => 2,
         path if cbh2::Family::owns(path) => 1,
         _ => 0,
     }
