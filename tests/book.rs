@@ -24,7 +24,9 @@ use cbfs::book::ctg::CtgBook;
 use cbfs::book::export::{
     PgnOptions, polyglot_key, write_epd, write_pgn, write_polyglot, write_positions,
 };
-use cbfs::book::sheet::{board_txt, book_pgn, line_pgn, moves_tsv, position_fen, stats_json};
+use cbfs::book::position_files::{
+    board_txt, book_pgn, line_pgn, moves_tsv, position_fen, stats_json,
+};
 use cbfs::book::walk::Limits;
 use cbfs::book::{Book, CanonicalBoard, Entry, Line};
 use cbfs::game::{Defect, Position};

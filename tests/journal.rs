@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use cbfs::storage::{
-    Access, Belonging, Directory, DiskDirectory, Error, Fault, MemoryDirectory, OpenFile, Opening,
+    Access, Directory, DiskDirectory, Error, Fault, FileFilter, MemoryDirectory, OpenFile, Opening,
     ReadBuffer, Stamp, Storage, Store, Transaction, WritableFile,
 };
 use proptest::prelude::*;
@@ -129,7 +129,7 @@ fn opened_in(directory: Arc<dyn Directory>, access: Access, label: &str) -> Resu
         journal: OsStr::new(JOURNAL),
         label,
         access,
-        belonging: Belonging::new(|name| name.to_string_lossy().starts_with("base.")),
+        file_filter: FileFilter::new(|name| name.to_string_lossy().starts_with("base.")),
     };
     Store::open(directory, &opening)
 }
@@ -517,7 +517,7 @@ fn a_journal_that_names_a_file_of_no_base_is_refused() {
         journal: OsStr::new(JOURNAL),
         label: "",
         access: Access::ReadWrite,
-        belonging: Belonging::new(|_| true),
+        file_filter: FileFilter::new(|_| true),
     };
     let shared: Arc<dyn Directory> = Arc::new(directory.clone());
     let store = Store::open(shared, &opening).unwrap();

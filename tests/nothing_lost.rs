@@ -27,7 +27,7 @@ use cbfs::cbh::{
     Database, Decoded, Family, FileKind, GameId, Options, Plan, RecordKind, SaveError, Saver,
 };
 use cbfs::pgn;
-use cbfs::storage::{Access, Belonging, MemoryDirectory, MemoryFile, Opening, Store};
+use cbfs::storage::{Access, FileFilter, MemoryDirectory, MemoryFile, Opening, Store};
 
 use common::{bases_in, fixture_bases, real_bases, shared, text_of};
 
@@ -84,7 +84,7 @@ impl Files {
             journal: OsStr::new(".journal"),
             label: "",
             access: Access::ReadWrite,
-            belonging: Belonging::new(|_| true),
+            file_filter: FileFilter::new(|_| true),
         };
         let store = Store::open(Arc::new(directory.clone()), &opening).unwrap();
         store.commit(&plan.transaction).unwrap();

@@ -26,7 +26,7 @@ use cbfs::cbh::{
 use cbfs::game::{Game, PlayerName};
 use cbfs::pgn;
 use cbfs::storage::{
-    Access, Belonging, Directory, Fault, MemoryDirectory, MemoryFile, Opening, Storage, Store,
+    Access, Directory, Fault, FileFilter, MemoryDirectory, MemoryFile, Opening, Storage, Store,
 };
 
 use common::{fixture_bases, real_bases, text_of};
@@ -66,7 +66,7 @@ impl Base {
             journal: OsStr::new(JOURNAL),
             label: "",
             access: Access::ReadWrite,
-            belonging: Belonging::new(|_| true),
+            file_filter: FileFilter::new(|_| true),
         };
         Store::open(Arc::new(self.directory.clone()), &opening).unwrap()
     }
@@ -955,7 +955,7 @@ fn try_to_open(base: &Base) -> Option<Store> {
         journal: OsStr::new(JOURNAL),
         label: "",
         access: Access::ReadWrite,
-        belonging: Belonging::new(|_| true),
+        file_filter: FileFilter::new(|_| true),
     };
     Store::open(Arc::new(base.directory.clone()), &opening).ok()
 }

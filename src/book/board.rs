@@ -1,13 +1,13 @@
-//! The board as books store it: seen by the side to move.
+//! The normalized board of book formats.
 //!
-//! Of positions that differ in colour only, or that are each other's mirror
-//! image, a book keeps one:
+//! A book stores one position for those that differ only by colour or by a
+//! mirror image:
 //!
 //! 1. If Black is to move, colours are swapped and ranks turned, a1 to a8.
-//! 2. If then nobody may castle and the white king stands on files a to d,
-//!    files are turned, a1 to h1.
+//! 2. If no castling rights are left and the white king stands on files a to d,
+//!    the files are mirrored, a1 to h1.
 //!
-//! "We" are the side to move, which is White from then on.
+//! "We" are the side to move, which is White after step 1.
 
 use shakmaty::{
     Bitboard, CastlingMode, CastlingSide, Color, File, Move, Piece, Rank, Role, Setup, Square,
@@ -15,25 +15,26 @@ use shakmaty::{
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::Way;
+use super::RelativeMove;
 use crate::game::{PieceMove, Position};
 
-/// A byte per square, file by file, first rank first: 0 for none, or the
-/// number of the role, from 1, plus 8 if the piece is not ours.
+/// The 64 squares: files a to h, each from rank 1 to 8. A byte is 0 for an
+/// empty square, or the number of the role, from 1, plus 8 for a piece of the
+/// other side.
 pub type Squares = [[u8; 8]; 8];
 
-/// Bit of a piece that is not ours.
+/// Flag of a piece of the other side.
 const THEIRS: u8 = 8;
 
-/// Our pawns that may take in passing stand here.
+/// Rank index of our pawns that may capture en passant.
 const FIFTH: usize = 4;
 
-/// What is left of castling, a bit each, as books write it.
+/// Castling rights, one bit each, as books store them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Castling(pub u8);
 
 impl Castling {
-    /// The bit of a right; "us" is the side to move.
+    /// Returns the bit of a right; "ours" is the side to move.
     pub fn bit(is_ours: bool, side: CastlingSide) -> u8 {
         match (is_ours, side) {
             (false, CastlingSide::KingSide) => 8,
@@ -43,7 +44,7 @@ impl Castling {
         }
     }
 
-    /// All rights, with the side they belong to.
+    /// All rights: whether they are ours, and the side of the board.
     fn each() -> impl Iterator<Item = (bool, CastlingSide)> {
         let sides = [CastlingSide::KingSide, CastlingSide::QueenSide];
         sides
@@ -52,7 +53,7 @@ impl Castling {
     }
 }
 
-/// A board turned as books have it, and how it was turned.
+/// A normalized board, and how it was normalized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CanonicalBoard {
     files: Squares,
@@ -63,8 +64,8 @@ pub struct CanonicalBoard {
 }
 
 impl CanonicalBoard {
-    /// The board of a position; `None` for one that no book holds: without
-    /// exactly one king on each side, or with castling that is not the usual.
+    /// Normalizes the board of a position. `None` if no book can hold it:
+    /// without exactly one king on each side, or with the castling of Chess960.
     pub fn of(position: &Position) -> Option<CanonicalBoard> {
         let board = position.board();
         let mut files = [[0; 8]; 8];
@@ -84,8 +85,8 @@ impl CanonicalBoard {
         CanonicalBoard::turned(files, castling, stepped, is_black)
     }
 
-    /// The board of a FEN, of which the fields up to the en passant square
-    /// are looked at. Quicker than a [`Position`], and asks less of it.
+    /// Normalizes the board of a FEN, from its fields up to the en passant
+    /// square. Faster than through a [`Position`], and with fewer checks.
     pub fn from_fen(fen: &[u8]) -> Option<CanonicalBoard> {
         let mut fields = fen.split(|&byte| byte == b' ');
         let files = files_of_fen(fields.next()?)?;
@@ -112,9 +113,9 @@ impl CanonicalBoard {
         CanonicalBoard::turned(files, castling, stepped, is_black)
     }
 
-    /// The board that a book stores, which is turned already; `None` for one
-    /// that no position has: without exactly one king on each side, with a
-    /// pawn on the first or last rank, or a capture in passing without a pawn.
+    /// Returns a board that a book stores. `None` for an impossible position:
+    /// without exactly one king on each side, with a pawn on the first or last
+    /// rank, or with an en passant file without a pawn.
     pub fn stored(
         files: Squares,
         en_passant: Option<u8>,
@@ -139,8 +140,8 @@ impl CanonicalBoard {
         })
     }
 
-    /// Turns a board. `castling` and `files` are as if White were to move;
-    /// `stepped` is the file of a double step just made.
+    /// Normalizes a board. `castling` and `files` are as if White were to move;
+    /// `stepped` is the file of the last double step.
     fn turned(
         mut files: Squares,
         mut castling: u8,
@@ -167,18 +168,18 @@ impl CanonicalBoard {
         })
     }
 
-    /// A byte per square, file by file, first rank first.
+    /// The squares, file by file.
     pub fn squares(&self) -> &Squares {
         &self.files
     }
 
-    /// The file, from 0, of a pawn that has just made its double step, if
-    /// one of ours stands beside it, whether or not it may take.
+    /// File index of a pawn that has just made a double step, if one of our
+    /// pawns stands beside it, even if the capture is not legal.
     pub fn en_passant(&self) -> Option<u8> {
         self.en_passant
     }
 
-    /// The same board after another last move.
+    /// The same board without the en passant file.
     #[must_use]
     pub fn without_en_passant(self) -> CanonicalBoard {
         CanonicalBoard {
@@ -187,23 +188,22 @@ impl CanonicalBoard {
         }
     }
 
-    /// What is left of castling.
+    /// The castling rights.
     pub fn castling(&self) -> Castling {
         self.castling
     }
 
-    /// Whether colours and ranks were turned.
+    /// Whether colours and ranks were swapped.
     pub fn is_black_to_move(&self) -> bool {
         self.is_black_to_move
     }
 
-    /// Whether files were turned.
+    /// Whether files were mirrored.
     pub fn is_mirrored(&self) -> bool {
         self.is_mirrored
     }
 
-    /// Tells the board from all others, however it was turned: a hash of 128
-    /// bits.
+    /// A 128-bit hash of the normalized board.
     pub fn key(&self) -> u128 {
         let mut bytes = [0; 66];
         let (squares, rest) = bytes.split_at_mut(64);
@@ -212,7 +212,7 @@ impl CanonicalBoard {
         xxh3_128(&bytes)
     }
 
-    /// The position, irregular where the rules forbid it.
+    /// Restores the position. It is irregular if the rules forbid it.
     pub fn to_position(&self) -> Position {
         let mut setup = Setup::empty();
         setup.turn = Color::from_white(!self.is_black_to_move);
@@ -243,7 +243,7 @@ impl CanonicalBoard {
         Position::from_setup(setup, CastlingMode::Standard)
     }
 
-    /// All pieces, where they really stand.
+    /// All pieces on their original squares.
     fn pieces(&self) -> impl Iterator<Item = (Square, u8)> {
         let places = (0..8).flat_map(|file| (0..8).map(move |rank| (file, rank)));
         let pieces = self.files.iter().flatten().zip(places);
@@ -252,7 +252,7 @@ impl CanonicalBoard {
         })
     }
 
-    /// Where a square of this board really is; files and ranks from 0.
+    /// Returns the original square of a normalized one; file and rank from 0.
     fn real(&self, file: u8, rank: u8) -> Option<Square> {
         let file = if self.is_mirrored { 7 - file } else { file };
         let rank = if self.is_black_to_move {
@@ -265,7 +265,7 @@ impl CanonicalBoard {
         Some(Square::from_coords(file, rank))
     }
 
-    /// File and rank of the `nth`, from 1, of our pieces of a kind.
+    /// File and rank of our `nth` piece of a role, counted from 1.
     fn find(&self, role: Role, nth: u8) -> Option<(u8, u8)> {
         let squares = self.files.iter().flatten().zip(0_u8..64);
         let mut kind = squares.filter(|&(&piece, _)| piece == role as u8);
@@ -273,15 +273,15 @@ impl CanonicalBoard {
         Some((at / 8, at % 8))
     }
 
-    /// The move that `way` means in `position`, which this board is of;
-    /// `None` if it means none, or the rules forbid it.
-    pub fn legal_move(&self, position: &Position, way: Way) -> Option<Move> {
-        let (role, nth, files, ranks) = match way {
-            Way::Castle(side) => {
+    /// Returns the move that `stored` means in `position`, the position of this
+    /// board; `None` if it means none, or an illegal one.
+    pub fn legal_move(&self, position: &Position, stored: RelativeMove) -> Option<Move> {
+        let (role, nth, files, ranks) = match stored {
+            RelativeMove::Castle(side) => {
                 let castling = position.castling_move(side)?;
                 return position.is_legal(castling).then_some(castling);
             }
-            Way::Step {
+            RelativeMove::Step {
                 role,
                 nth,
                 files,
@@ -308,7 +308,7 @@ fn place(files: &mut Squares, square: Square) -> Option<&mut u8> {
     file.get_mut(square.rank() as usize)
 }
 
-/// The rights of rooks in the corners; `None` if others may castle.
+/// Castling rights of rooks in the corners; `None` if other rooks have them.
 fn castling_of(rooks: Bitboard) -> Option<u8> {
     let corners = [
         (Square::H1, 2),
@@ -321,16 +321,16 @@ fn castling_of(rooks: Bitboard) -> Option<u8> {
     (known.count() == rooks.count()).then_some(rights)
 }
 
-/// One file with its ranks turned and its colours swapped.
+/// Reverses the ranks of a file and swaps the colours.
 fn with_colors_swapped(file: [u8; 8]) -> [u8; 8] {
-    // Only squares with a piece have one of the low three bits.
+    // Only the bytes of pieces have one of the low three bits set.
     let pieces = u64::from_be_bytes(file);
     let low = 0x0101_0101_0101_0101;
     let occupied = (pieces | pieces >> 1 | pieces >> 2) & low;
     (pieces ^ occupied << 3).to_le_bytes()
 }
 
-/// The file of the only piece of this kind; `None` if there are several.
+/// File index of the only king of this kind; `None` if there are several.
 fn the_king(files: &Squares, king: u8) -> Option<usize> {
     let squares = files.as_flattened();
     let at = squares.iter().position(|&piece| piece == king)?;
@@ -338,7 +338,8 @@ fn the_king(files: &Squares, king: u8) -> Option<usize> {
     is_only.then_some(at / 8)
 }
 
-/// Whether a pawn of ours stands beside one that stepped on `file`.
+/// Returns whether one of our pawns stands beside the pawn that stepped on
+/// `file`.
 fn has_taker(files: &Squares, file: u8) -> bool {
     let file = usize::from(file);
     let is_ours = |file: usize| {
@@ -348,7 +349,7 @@ fn has_taker(files: &Squares, file: u8) -> bool {
     file.checked_sub(1).is_some_and(is_ours) || is_ours(file + 1)
 }
 
-/// By letter, the piece that it stands for; 0 for none.
+/// The piece of each FEN letter; 0 for none.
 #[expect(
     clippy::indexing_slicing,
     reason = "a constant: wrong indices do not compile"
@@ -370,7 +371,7 @@ const LETTERS: [u8; 256] = {
     letters
 };
 
-/// The first field of a FEN.
+/// Parses the first field of a FEN.
 fn files_of_fen(field: &[u8]) -> Option<Squares> {
     let mut files = [[0; 8]; 8];
     let squares = files.as_flattened_mut();

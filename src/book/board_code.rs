@@ -1,36 +1,37 @@
-//! The bits of a board, most significant first: CTG and Kvetka share them.
+//! The bit code of a board, most significant bit first, which CTG and Kvetka
+//! share.
 //!
-//! Squares stand in the order a1, a2 … h8. The last bit of a piece is 0 for
-//! the side to move, 1 for the other.
+//! The squares are in the order a1, a2 … h8. The last bit of a piece is 0 for
+//! the side to move and 1 for the other side.
 //!
 //! | empty | pawn | rook | bishop | knight | queen | king |
 //! |---|---|---|---|---|---|---|
 //! | `0` | `11`c | `1011`c | `1010`c | `1001`c | `10001`c | `10000`c |
 //!
-//! What follows the squares is each format's own: en passant and castling.
+//! The formats differ in the bits behind the squares: en passant and castling.
 
 use shakmaty::Role;
 
 use super::board::Squares;
 
-/// The longest code that either format holds is 240 bits.
+/// Number of words for the longest code of both formats, 240 bits.
 const WORDS: usize = 4;
 
-/// Bits in a row, the first one highest.
+/// A bit string, filled from the highest bit of each word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bits {
     words: [u64; WORDS],
-    /// The word that is written to, first bit highest.
+    /// The word that is being filled.
     pending: u64,
-    /// How many bits of it are in use, 0 to 63.
+    /// Number of its bits in use, 0 to 63.
     used: u32,
-    /// How many words are full.
+    /// Number of full words.
     full: usize,
 }
 
 impl Bits {
-    /// Appends the `count` low bits of `value`, at most 8; the rest of it is
-    /// zero. `None` if there is no room.
+    /// Appends the low `count` bits of `value`, at most 8; the other bits must
+    /// be zero. `None` if there is no room.
     #[inline]
     pub fn push(&mut self, value: u8, count: u32) -> Option<()> {
         if count == 0 {
@@ -51,18 +52,17 @@ impl Bits {
         Some(())
     }
 
-    /// How many bits there are.
+    /// Number of bits.
     pub fn len(&self) -> usize {
         self.full * 64 + self.used as usize
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no bits.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The bits as bytes, zero bits at the end. What is beyond
-    /// [`len`](Bits::len) is zero.
+    /// Returns the bits as bytes, padded with zeros.
     pub fn to_bytes(mut self) -> [u8; WORDS * 8] {
         if let Some(word) = self.words.get_mut(self.full) {
             *word = self.pending;
@@ -75,7 +75,8 @@ impl Bits {
     }
 }
 
-/// Code and length by piece: role from 1, and 8 for the other side's.
+/// Code and length in bits of each piece: role from 1, plus 8 for the other
+/// side.
 const CODES: [(u8, u32); 16] = {
     let mut codes = [(0, 1); 16];
     let roles: [(Role, u8, u32); 6] = [
@@ -113,7 +114,7 @@ pub fn push_squares(squares: &Squares, bits: &mut Bits) -> Option<()> {
     Some(())
 }
 
-/// Bits of a slice, the highest of the first byte first.
+/// A reader of the bits of a slice, highest bit of the first byte first.
 #[derive(Clone, Debug)]
 pub struct BitReader<'a> {
     bytes: &'a [u8],
@@ -122,7 +123,7 @@ pub struct BitReader<'a> {
 }
 
 impl<'a> BitReader<'a> {
-    /// Reads the first `len` bits of `bytes`, or what there is.
+    /// Reads the first `len` bits of `bytes`, fewer if there are not as many.
     pub fn new(bytes: &'a [u8], len: usize) -> BitReader<'a> {
         BitReader {
             bytes,
@@ -131,7 +132,7 @@ impl<'a> BitReader<'a> {
         }
     }
 
-    /// The next bit; `None` at the end.
+    /// Reads one bit; `None` at the end.
     pub fn bit(&mut self) -> Option<u8> {
         if self.at >= self.end {
             return None;
@@ -142,18 +143,17 @@ impl<'a> BitReader<'a> {
         Some(bit)
     }
 
-    /// The next bits as a number; `None` if fewer than `count`, at most 8,
-    /// are left.
+    /// Reads `count` bits, at most 8, as a number; `None` if fewer are left.
     pub fn bits(&mut self, count: u32) -> Option<u8> {
         (0..count).try_fold(0, |value, _| Some(value << 1 | self.bit()?))
     }
 
-    /// Passes over `count` bits, or what is left.
+    /// Skips `count` bits, fewer at the end.
     pub fn skip(&mut self, count: usize) {
         self.at = self.at.saturating_add(count).min(self.end);
     }
 
-    /// How many bits are left.
+    /// Number of bits left.
     pub fn left(&self) -> usize {
         self.end - self.at
     }

@@ -1,70 +1,71 @@
-//! Pages of a file that were read lately.
+//! A cache of pages of a file.
 //!
-//! A look-up reads one page, and asking the system for it takes longer than
-//! all else. Each page has one place where it may lie, and each place a lock
-//! of its own, so that look-ups hardly ever wait for each other.
+//! A look-up reads one page, and the system call takes longer than all else.
+//! Each page has one slot, and each slot its own lock, so look-ups rarely wait
+//! for each other.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
 use crate::storage::{ReadBuffer, Storage};
 
-/// What is kept may be older than the file: a book whose files have changed
-/// is to be opened anew.
+/// Cached pages can be older than the file: a book whose files have changed
+/// must be opened again.
 #[derive(Debug)]
 pub(super) struct PageCache {
-    places: Box<[Mutex<Place>]>,
+    slots: Box<[Mutex<CacheSlot>]>,
     page_bytes: usize,
 }
 
 #[derive(Debug, Default)]
-struct Place {
-    /// Where in the file it was read; `None` if nothing was.
+struct CacheSlot {
+    /// Offset of the page in the file; `None` if the slot is empty.
     offset: Option<u64>,
     bytes: Vec<u8>,
 }
 
 impl PageCache {
-    /// Keeps at most `places` pages. Takes no memory for pages before they
-    /// are read.
-    pub(super) fn new(places: usize, page_bytes: usize) -> PageCache {
+    /// A cache of at most `slots` pages. Memory is allocated when a page is
+    /// read.
+    pub(super) fn new(slots: usize, page_bytes: usize) -> PageCache {
         PageCache {
-            places: (0..places.max(1)).map(|_| Mutex::default()).collect(),
+            slots: (0..slots.max(1)).map(|_| Mutex::default()).collect(),
             page_bytes,
         }
     }
 
-    /// Shows the page at `offset` to `look`: fewer bytes where the file ends.
+    /// Calls `look` with the page at `offset`, which is shorter at the end of
+    /// the file.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Errors of the medium.
     pub(super) fn with<T>(
         &self,
         file: &dyn Storage,
         offset: u64,
         look: impl FnOnce(&[u8]) -> T,
     ) -> io::Result<T> {
-        let number = offset / self.page_bytes as u64 % self.places.len() as u64;
-        let place = usize::try_from(number)
+        let number = offset / self.page_bytes as u64 % self.slots.len() as u64;
+        let slot = usize::try_from(number)
             .ok()
-            .and_then(|at| self.places.get(at));
-        let Some(place) = place else {
+            .and_then(|at| self.slots.get(at));
+        let Some(slot) = slot else {
             return Err(io::Error::other("a page has no place"));
         };
-        let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
-        if place.offset != Some(offset) {
-            place.offset = None;
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if slot.offset != Some(offset) {
+            slot.offset = None;
             let mut buffer = ReadBuffer::default();
             let read = file.read_up_to(offset, self.page_bytes, &mut buffer)?;
             if read.len() < self.page_bytes {
                 file.ensure_kept(offset.saturating_add(self.page_bytes as u64))?;
             }
-            place.bytes.clear();
-            place.bytes.extend_from_slice(read);
-            place.offset = Some(offset);
+            slot.bytes.clear();
+            slot.bytes.extend_from_slice(read);
+            slot.offset = Some(offset);
         }
-        Ok(look(&place.bytes))
+        Ok(look(&slot.bytes))
     }
 }
 

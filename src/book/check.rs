@@ -1,5 +1,5 @@
-//! Whether a book's files are whole, its moves legal, and what they lead to
-//! in the book.
+//! Checks a book: its files, the legality of its moves, and the positions they
+//! lead to.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -8,20 +8,20 @@ use super::walk::{Limits, Walk};
 use super::{Book, CanonicalBoard, Entry, Error, Scanned};
 use crate::game::Defect;
 
-/// What a check came to know besides defects.
+/// Counts of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// Positions that could be read.
+    /// Number of readable positions.
     pub positions: u64,
-    /// Legal moves.
+    /// Number of legal moves.
     pub moves: u64,
-    /// Positions that no moves from the start lead to; `None` if the book has
-    /// more positions than were walked. This is no defect.
+    /// Number of positions that no moves from the start reach; `None` if the
+    /// book has more positions than the limit. They are no defect.
     pub unreachable: Option<u64>,
 }
 
-/// Passes a fact to `defect` for everything that is wrong with a book, and
-/// tells `progress` of every record.
+/// Checks a book and passes each defect to `defect`. `progress` is called for
+/// every record.
 ///
 /// # Errors
 ///
@@ -42,7 +42,7 @@ pub fn check(
         ..Checked::default()
     };
     let mut failed = Ok(());
-    // What cannot be read was said by the book's own check.
+    // The book's own check has reported unreadable records already.
     let mut silent = |_| {};
     book.scan(
         &mut |scanned| {
@@ -67,8 +67,8 @@ pub fn check(
     failed.map(|()| checked)
 }
 
-/// The boards that moves lead to from the start; `None` if there are more
-/// than the limit allows.
+/// Returns the keys of the boards that moves from the start reach; `None` if
+/// there are more than the limit.
 fn reached(book: &dyn Book, limits: Limits) -> Result<Option<HashSet<u128>>, Error> {
     let mut walk = Walk::new(book, &book.start(), limits)?;
     let mut keys = HashSet::new();
@@ -78,8 +78,8 @@ fn reached(book: &dyn Book, limits: Limits) -> Result<Option<HashSet<u128>>, Err
     Ok((!walk.is_cut()).then_some(keys))
 }
 
-/// Holds the moves of a record against the rules and the book; gives how many
-/// are legal.
+/// Checks the moves of a record: they must be legal, and the positions after
+/// them in the book. Returns the number of legal moves.
 fn check_moves(
     book: &dyn Book,
     scanned: Scanned<'_>,

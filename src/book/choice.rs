@@ -1,41 +1,43 @@
-//! The moves of a position with what the book has of where they lead: which
-//! one is the main line, and how often a program would play each.
+//! The moves of a position with their successor positions: which one is the
+//! main line, and how often a program would play each.
 
 use shakmaty::Color;
 
 use super::{Book, BookMove, Entry, Error, Statistics};
 use crate::game::{Position, San};
 
-/// Marks of a move that nobody wants played: `?` and `??`.
+/// NAGs of moves that are not to be played: `?` and `??`.
 const BAD: [u8; 2] = [2, 4];
 
-/// A move of a position.
+/// A move of a position, with its consequences.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// The move as the position has it.
+    /// The move in the entry of the position.
     pub book_move: BookMove,
-    /// Its notation, check marks included.
+    /// Its notation, with check or mate mark.
     pub san: San,
     /// The position after it.
     pub after: Position,
-    /// What the book has of that, without its moves; `None` if nothing.
+    /// The entry of the position after it, without moves; `None` if the book
+    /// has none.
     pub child: Option<Entry>,
-    /// How often a program would play it, beside the others: the weight it
-    /// has in a Polyglot book.
+    /// Its weight in a Polyglot book: how often a program plays it, relative to
+    /// the other moves.
     pub weight: u16,
-    /// The same in percent of all moves; `None` if no move is ever played.
+    /// The weight in percent of all moves; `None` if all weights are 0.
     pub share: Option<f64>,
 }
 
 impl Choice {
-    /// How many games went on with the move.
+    /// Number of games with the move.
     pub fn games(&self) -> u32 {
         self.child
             .as_ref()
             .map_or(0, |child| child.statistics.games)
     }
 
-    /// What the book thinks of the move, as it is written after it: `!` and
+    /// The annotation of the move as it is written after it, such as `!`; empty
+    /// if it has none.
     /// the like, or nothing.
     pub fn mark(&self) -> &'static str {
         match self.book_move.annotation {
@@ -49,7 +51,8 @@ impl Choice {
         }
     }
 
-    /// Whether the book, or who marked its moves, does not want it played.
+    /// Returns whether the book or its annotator marks the move as not to be
+    /// played.
     pub fn is_refused(&self) -> bool {
         BAD.contains(&self.book_move.annotation)
             || self
@@ -58,7 +61,7 @@ impl Choice {
                 .is_some_and(|child| child.flags.is_red())
     }
 
-    /// Whether the book recommends it.
+    /// Returns whether the book recommends it.
     pub fn is_recommended(&self) -> bool {
         !self.is_refused()
             && self
@@ -67,13 +70,13 @@ impl Choice {
                 .is_some_and(|child| child.flags.is_green())
     }
 
-    /// The average rating of those who made the move.
+    /// Average rating of the players who made the move.
     pub fn average(&self) -> Option<f64> {
         self.statistics()?.average(self.mover())
     }
 
-    /// How strong those who made the move played: the average rating of
-    /// their opponents, and what their score against them is worth.
+    /// Performance rating of the players who made the move: the average rating
+    /// of their opponents plus the rating difference of their score.
     pub fn performance(&self) -> Option<f64> {
         let statistics = self.statistics()?;
         let opponents = statistics.average(!self.mover())?;
@@ -91,14 +94,15 @@ impl Choice {
     }
 }
 
-/// The difference of ratings with which a share of the points is expected,
-/// at most 800 as in FIDE's table.
+/// Rating difference at which `score`, a share of the points, is expected; at
+/// most 800, as in FIDE's table.
 fn rating_difference(score: f64) -> f64 {
     let odds = score / (1.0 - score);
     (400.0 * odds.log10()).clamp(-800.0, 800.0)
 }
 
-/// The moves of an entry, most games first, else in the order of the book.
+/// Returns the moves of an entry, sorted by games; moves with equal numbers
+/// stay in the order of the book.
 ///
 /// # Errors
 ///
@@ -107,7 +111,7 @@ pub fn choices(book: &dyn Book, position: &Position, entry: &Entry) -> Result<Ve
     let mut choices = Vec::with_capacity(entry.moves.len());
     for &book_move in &entry.moves {
         let mut after = position.clone();
-        // An entry has legal moves only.
+        // All moves of an entry are legal.
         let Ok(san) = after.play(book_move.m) else {
             continue;
         };
@@ -125,8 +129,9 @@ pub fn choices(book: &dyn Book, position: &Position, entry: &Entry) -> Result<Ve
     Ok(choices)
 }
 
-/// Two for a game that the mover won, one for a draw; where that is nothing
-/// for any move that is wanted, one for each game. Nothing for the others.
+/// Sets the weights: two per game that the mover won, one per draw. If that is
+/// 0 for all moves that may be played, one per game. Moves that are not to be
+/// played get 0.
 fn weigh(choices: &mut [Choice]) {
     let points = |choice: &Choice| {
         choice.statistics().map_or(0, |statistics| {
@@ -149,8 +154,8 @@ fn weigh(choices: &mut [Choice]) {
     }
 }
 
-/// As many sixteenths of a bit as fit, the proportions kept; what is not
-/// nothing stays so.
+/// Scales weights so that the largest, `most`, fits in 16 bits. Positive
+/// weights stay positive.
 fn scaled(raw: u64, most: u64) -> u16 {
     let all = u64::from(u16::MAX);
     let scaled = if most > all {

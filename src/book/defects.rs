@@ -1,21 +1,21 @@
-//! What is found wrong with a book while it is read.
+//! The defects found while a book is read.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use crate::game::Defect;
 
-/// More than this is not remembered.
+/// Maximum number of defects that are kept.
 const MAX_DEFECTS: usize = 1000;
 
-/// Facts, each once, by place.
+/// A set of defects, sorted by place.
 #[derive(Debug, Default)]
 pub(super) struct Defects {
     known: Mutex<BTreeSet<(&'static str, u64, String)>>,
 }
 
 impl Defects {
-    /// Remembers a fact.
+    /// Adds a defect.
     pub(super) fn note(&self, Defect { file, offset, what }: Defect) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() < MAX_DEFECTS {
@@ -23,7 +23,7 @@ impl Defects {
         }
     }
 
-    /// All of them, by file and place.
+    /// All defects, sorted by file and offset.
     pub(super) fn list(&self) -> Vec<Defect> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let defects = known.iter().cloned();

@@ -1,5 +1,5 @@
-//! What a book says of a position, as people see it: White's and Black's
-//! numbers, moves on the real board.
+//! The entry of a position, from the point of view of White and Black, with
+//! moves on the real board.
 
 use std::fmt;
 
@@ -8,33 +8,33 @@ use shakmaty::{ByColor, Color, Move};
 use super::{CanonicalBoard, GameReference, RatingSum, Record, StoredMove};
 use crate::game::Position;
 
-/// The flag of a move that the book wants played.
+/// Flag of a move that the book recommends.
 const GREEN: u8 = 0x80;
 
-/// The flag of a move that it does not want played.
+/// Flag of a move that is not to be played.
 const RED: u8 = 0x40;
 
-/// What a book says of a position.
+/// The content of a book for one position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The legal moves of the book in its order, each once.
+    /// The legal moves in the order of the book, each once.
     pub moves: Vec<BookMove>,
-    /// What the book lists as moves and the rules do not allow.
+    /// Stored moves that are not legal.
     pub refused: Vec<RefusedMove>,
-    /// The numbers of the position.
+    /// The statistics of the position.
     pub statistics: Statistics,
     /// Whether the book recommends the move that led here.
     pub flags: Flags,
-    /// How much the book's program likes that move, −125 to 125, as stored:
-    /// whose view it is nobody knows. `None` if the format has no such number.
+    /// How much the program likes that move, −125 to 125, as stored. It is not
+    /// known for which side. `None` if the format has no weights.
     pub weight: Option<i8>,
-    /// A NAG on the position; 0 is none.
+    /// A NAG on the position; 0 for none.
     pub comment: u8,
-    /// What is written about the position, or an opening: `E98|Name|Variation`.
+    /// A comment on the position, or an opening: `E98|Name|Variation`.
     pub text: Option<String>,
-    /// Games that end their way through the book here.
+    /// Games that leave the book here.
     pub last_here: Vec<GameReference>,
-    /// One game with the position.
+    /// A sample game with the position.
     pub sample: Option<GameReference>,
 }
 
@@ -43,38 +43,38 @@ pub struct Entry {
 pub struct BookMove {
     /// The move.
     pub m: Move,
-    /// The byte that means it.
+    /// Its byte in the book.
     pub code: u8,
-    /// The byte beside it as stored; [`nag`](BookMove::nag) if it is one.
+    /// The annotation byte as stored; see [`nag`](BookMove::nag).
     pub annotation: u8,
 }
 
 impl BookMove {
-    /// The annotation, if it is a NAG.
+    /// Returns the annotation, if it is a NAG.
     pub fn nag(&self) -> Option<u8> {
         is_nag(self.annotation).then_some(self.annotation)
     }
 }
 
-/// A move of the book that is none.
+/// A stored move that is not playable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RefusedMove {
-    /// The byte in the book.
+    /// Its byte in the book.
     pub code: u8,
-    /// Why it is no move.
+    /// The reason.
     pub why: Refusal,
-    /// The byte beside it.
+    /// The annotation byte as stored.
     pub annotation: u8,
 }
 
-/// Why a stored move is none.
+/// The reason why a stored move is not playable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// Its code has no meaning.
+    /// The code has no meaning.
     UnknownCode,
-    /// The piece is not there, or the rules forbid the move.
+    /// There is no such piece, or the move is illegal.
     Illegal,
-    /// The entry has the move already.
+    /// The entry already has the move.
     Twice,
 }
 
@@ -89,30 +89,30 @@ impl fmt::Display for RefusedMove {
     }
 }
 
-/// The numbers of a position. Games without a result need not be counted
-/// anywhere but in `games`, and no sum is to be relied on.
+/// The statistics of a position. Games without a result may be missing in all
+/// fields but `games`, so the fields may not add up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Games with the position.
+    /// Number of games with the position.
     pub games: u32,
-    /// Games that White won.
+    /// Number of games won by White.
     pub white: u32,
-    /// Drawn games.
+    /// Number of drawn games.
     pub draws: u32,
-    /// Games that Black won.
+    /// Number of games won by Black.
     pub black: u32,
-    /// White's points in tenths, evaluated lines included, 0 to 10 a game;
-    /// `None` if the format has no such number.
+    /// White's points in tenths, 0 to 10 per game, evaluated lines included;
+    /// `None` if the format has no points.
     pub score: Option<u32>,
-    /// Ratings of White's and of Black's players; `None` if there are none.
+    /// Ratings of the players of both sides; `None` if the format has none.
     pub ratings: Option<ByColor<RatingSum>>,
 }
 
-/// An average of ratings.
+/// An average rating.
 pub type Rating = f64;
 
 impl Statistics {
-    /// White's share of the points, 0 to 1; `None` if nothing is known.
+    /// White's share of the points, 0 to 1; `None` if unknown.
     pub fn white_score(&self) -> Option<f64> {
         if let Some(tenths) = self.score.filter(|_| self.games > 0) {
             return Some((f64::from(tenths) / (10.0 * f64::from(self.games))).min(1.0));
@@ -122,29 +122,30 @@ impl Statistics {
         (decided > 0.0).then(|| won / decided)
     }
 
-    /// Games that `color` won.
+    /// Number of games won by `color`.
     pub fn wins_of(&self, color: Color) -> u32 {
         color.fold_wb(self.white, self.black)
     }
 
-    /// The average rating of one side's players; `None` without any.
+    /// Average rating of the players of one side; `None` if no rating is known.
     pub fn average(&self, color: Color) -> Option<Rating> {
         let RatingSum { players, sum } = *self.ratings.as_ref()?.get(color);
         (players > 0).then(|| f64::from(sum) / f64::from(players))
     }
 }
 
-/// What the book's program is to play, of the position that a move leads to.
+/// Recommendation flags of the move that leads to a position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(pub u8);
 
 impl Flags {
-    /// Do not play. A move with both flags is red.
+    /// Returns whether the move is not to be played. A move with both flags is
+    /// red.
     pub fn is_red(self) -> bool {
         self.0 & RED != 0
     }
 
-    /// Play.
+    /// Returns whether the move is recommended.
     pub fn is_green(self) -> bool {
         self.0 & (GREEN | RED) == GREEN
     }
@@ -161,7 +162,7 @@ impl fmt::Display for Flags {
 }
 
 impl Entry {
-    /// What `record`, which is that of `board`, says of `position`.
+    /// Decodes `record` for `position`, whose normalized board is `board`.
     pub fn new(position: &Position, board: &CanonicalBoard, mut record: Record) -> Entry {
         let stored = std::mem::take(&mut record.moves);
         let mut entry = Entry::without_moves(position.turn(), record);
@@ -172,7 +173,7 @@ impl Entry {
         entry
     }
 
-    /// As [`new`](Entry::new), without the moves.
+    /// As [`new`](Entry::new), but without the moves.
     pub fn without_moves(turn: Color, record: Record) -> Entry {
         Entry {
             moves: Vec::new(),
@@ -191,9 +192,9 @@ impl Entry {
         let StoredMove {
             code, annotation, ..
         } = stored;
-        let meanings = [stored.way, stored.otherwise];
+        let meanings = [stored.meaning, stored.alternative];
         let mut legal = meanings.into_iter().flatten();
-        let why = match legal.find_map(|way| board.legal_move(position, way)) {
+        let why = match legal.find_map(|it| board.legal_move(position, it)) {
             Some(m) if self.moves.iter().any(|known| known.m == m) => Refusal::Twice,
             Some(m) => {
                 self.moves.push(BookMove {
@@ -203,7 +204,7 @@ impl Entry {
                 });
                 return;
             }
-            None if stored.way.is_none() => Refusal::UnknownCode,
+            None if stored.meaning.is_none() => Refusal::UnknownCode,
             None => Refusal::Illegal,
         };
         self.refused.push(RefusedMove {
@@ -213,7 +214,7 @@ impl Entry {
         });
     }
 
-    /// The comment, if it is a NAG.
+    /// Returns the comment, if it is a NAG.
     pub fn nag(&self) -> Option<u8> {
         is_nag(self.comment).then_some(self.comment)
     }
@@ -240,15 +241,15 @@ fn statistics(turn: Color, record: &Record) -> Statistics {
     }
 }
 
-/// Whether PGN has the number as a NAG, and ChessBase writes it.
+/// Returns whether the number is a NAG of PGN that ChessBase writes.
 fn is_nag(nag: u8) -> bool {
     matches!(nag, 1..=140 | 142 | 145 | 146)
 }
 
-/// A NAG given as if the side to move were White, for the side that is.
+/// Converts a NAG that is given as if White were to move.
 pub fn turned_nag(nag: u8, turn: Color) -> u8 {
     match nag {
-        // Pairs of White and Black, the even one White's.
+        // Pairs of NAGs for White and Black; White's is even.
         14..=21 | 32 | 33 | 36 | 37 | 40 | 41 | 44 | 45 | 132 | 133 | 138 | 139
             if turn.is_black() =>
         {

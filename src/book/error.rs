@@ -1,40 +1,40 @@
-//! What can go wrong with a book.
+//! Errors of opening books.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// Why a book cannot be read.
+/// An error of reading a book.
 #[derive(Debug)]
 pub enum Error {
-    /// The system refused.
+    /// The system reported an error.
     Io {
-        /// The file it was about.
+        /// The file concerned.
         file: PathBuf,
-        /// The system's reason.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A file does not follow its format, and nothing can be read of it.
+    /// A file violates its format so that nothing can be read.
     Malformed {
         /// The file.
         file: PathBuf,
-        /// Where in it.
+        /// The offset of the violation.
         offset: u64,
-        /// The fact.
+        /// Description.
         what: String,
     },
-    /// A file that the book cannot do without is not there.
+    /// A required file does not exist.
     Missing {
-        /// The path where it should be.
+        /// The expected path.
         file: PathBuf,
-        /// What it holds.
+        /// Its content, for the message.
         holds: &'static str,
     },
-    /// What cbfs does not read, or not so.
+    /// The file is of a kind that cbfs does not support.
     Unsupported {
         /// The file.
         file: PathBuf,
-        /// What it is, and what to do.
+        /// Fact and remedy.
         what: String,
     },
 }

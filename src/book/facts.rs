@@ -1,8 +1,8 @@
-//! What a book is, as far as its files say it themselves.
+//! Facts about a book: its format, files and header fields.
 
 use std::path::PathBuf;
 
-/// The program a book is of.
+/// The format of a book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// ChessBase: `.ctg` `.cto` `.ctb`.
@@ -12,7 +12,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The name, for people.
+    /// The name for display.
     pub fn name(self) -> &'static str {
         match self {
             Format::Ctg => "ChessBase book (CTG)",
@@ -21,48 +21,47 @@ impl Format {
     }
 }
 
-/// A file of the set.
+/// A file of the book.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Where it lies, or would lie.
+    /// Path of the file, also if it does not exist.
     pub path: PathBuf,
-    /// What it holds, for messages.
+    /// Its content, for messages.
     pub holds: &'static str,
-    /// Its length in bytes when the book was opened; `None` if the book does
-    /// without it.
+    /// Length in bytes at the time of opening; `None` if it does not exist.
     pub bytes: Option<u64>,
 }
 
-/// A field of a header, raw.
+/// A raw field of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeaderField {
     /// The extension of the file, such as `ctg`.
     pub file: &'static str,
-    /// What it means, or where it lies if nobody knows.
+    /// Its meaning, or its offset if the meaning is unknown.
     pub name: &'static str,
     /// Its value.
     pub value: u64,
 }
 
-/// What a book says of itself, and what its files are.
+/// Facts about a book from its files and headers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// The program it is of.
+    /// The format.
     pub format: Format,
-    /// The name its files share.
+    /// The name that its files share.
     pub stem: String,
-    /// A title, if the format has one and it is not empty.
+    /// The title, if the format has one and it is not empty.
     pub title: Option<String>,
-    /// The files of the set, absent ones too.
+    /// The files, including missing ones.
     pub members: Vec<Member>,
-    /// Pages or blocks that are wholly there.
+    /// Number of complete pages or blocks.
     pub pages: u64,
-    /// Length of one in bytes.
+    /// Length of a page or block in bytes.
     pub page_bytes: u64,
-    /// How many positions the header counts; ChessBase's count is some off.
+    /// Number of positions according to the header. ChessBase's is approximate.
     pub positions: Option<u64>,
-    /// How many games the header says the book was made of.
+    /// Number of games the book was made of, according to the header.
     pub games: Option<u64>,
-    /// Fields of the headers, in order.
+    /// The fields of the headers, in order.
     pub header: Vec<HeaderField>,
 }

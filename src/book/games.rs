@@ -1,51 +1,51 @@
-//! Games that a book names. CTG books name none.
+//! References of a book to games. CTG books have none.
 
 use crate::game::GameResult;
 
-/// The number of a game in one of the book's sources, both from 0.
+/// A game by its source and its index in that source, both from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GameReference {
-    /// The source.
+    /// Index of the source.
     pub source: u16,
-    /// The game in it.
+    /// Index of the game.
     pub game: u32,
 }
 
-/// Where the games of a source lie.
+/// The kind of a source of games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceKind {
-    /// Nowhere.
+    /// No source.
     Empty,
-    /// In a PGN file: the address of a game is its offset in bytes.
+    /// A PGN file. The address of a game is its byte offset.
     Pgn,
-    /// On a page of the web.
+    /// A web page.
     Web,
-    /// In a ChessBase database: the address of a game is the offset of its
-    /// record in the `.cbh`.
+    /// A ChessBase database. The address of a game is the offset of its record
+    /// in the `.cbh`.
     Cbh,
-    /// Somewhere else; the number is the file's.
+    /// Another kind, with its number in the file.
     Other(u8),
 }
 
 /// A source of games.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GameSource {
-    /// What it is.
+    /// Kind of the source.
     pub kind: SourceKind,
     /// Whether the book marks it as unavailable.
     pub is_bad: bool,
-    /// A path as the book's program wrote it, or a URL.
+    /// A path as the program wrote it, or a URL.
     pub address: String,
-    /// How many games of it the book lists.
+    /// Number of its games that the book lists.
     pub games: u32,
 }
 
-/// What a book knows of a game it names.
+/// The data of a referenced game.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReferencedGame {
-    /// Where it lies in its source, see [`SourceKind`].
+    /// Address of the game in its source; see [`SourceKind`].
     pub address: u32,
-    /// Its length there in bytes.
+    /// Length in the source in bytes.
     pub length: u32,
     /// White's name.
     pub white: String,
@@ -55,6 +55,6 @@ pub struct ReferencedGame {
     pub white_elo: u16,
     /// Black's rating, 0 if unknown.
     pub black_elo: u16,
-    /// How it ended.
+    /// Result of the game.
     pub result: GameResult,
 }

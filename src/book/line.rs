@@ -1,22 +1,22 @@
-//! A line of moves from a start position: the way to a position of a book.
+//! A line: moves from a start position to a position of a book.
 
 use shakmaty::{Move, Role};
 
 use super::CanonicalBoard;
 use crate::game::{IllegalMove, Position, San, Start};
 
-/// A start and legal moves from there.
+/// A start position and legal moves from there.
 #[derive(Clone, Debug, Default)]
 pub struct Line {
     start: Start,
     plies: Vec<(Move, San)>,
     position: Position,
-    /// Plies without a capture or a pawn's move.
+    /// Number of plies since the last capture or pawn move.
     quiet_plies: u32,
 }
 
 impl Line {
-    /// The line without moves.
+    /// A line without moves.
     pub fn new(start: Start) -> Line {
         Line {
             position: start.position.clone(),
@@ -26,7 +26,7 @@ impl Line {
         }
     }
 
-    /// The line without moves from a position that has been set up.
+    /// A line without moves from a set-up position.
     pub fn set_up(position: Position) -> Line {
         Line::new(Start {
             position,
@@ -39,7 +39,7 @@ impl Line {
     ///
     /// # Errors
     ///
-    /// [`IllegalMove`] if the rules forbid it; nothing has changed then.
+    /// [`IllegalMove`] if the rules forbid it. The line is then unchanged.
     pub fn play(&mut self, m: Move) -> Result<San, IllegalMove> {
         let san = self.position.play(m)?;
         self.quiet_plies = if m.is_capture() || m.role() == Role::Pawn {
@@ -51,22 +51,22 @@ impl Line {
         Ok(san)
     }
 
-    /// Where it starts.
+    /// The start position.
     pub fn start(&self) -> &Start {
         &self.start
     }
 
-    /// The moves with their notation, check marks included.
+    /// The moves with their notation, check and mate marks included.
     pub fn plies(&self) -> &[(Move, San)] {
         &self.plies
     }
 
-    /// The position after them.
+    /// The position after the moves.
     pub fn position(&self) -> &Position {
         &self.position
     }
 
-    /// The number of the move that comes next, from 1.
+    /// Number of the next move, from 1.
     pub fn move_number(&self) -> u32 {
         let half = u32::try_from(self.plies.len()).unwrap_or(u32::MAX);
         let black_began = u32::from(self.start.position.turn().is_black());

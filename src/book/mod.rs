@@ -1,34 +1,36 @@
-//! Opening books: what was played in a position, and with what success.
+//! Opening books: the moves played in a position, and their results.
 //!
-//! A book holds records of positions. Its numbers belong to positions, not
-//! to moves: those of a move are the numbers of the position it leads to.
+//! A book holds records of positions. Statistics belong to positions: those of
+//! a move are the statistics of the position after it.
 //!
-//! | file | what is in it |
+//! | file | content |
 //! |---|---|
-//! | `board.rs` | the board as books store it, seen by the side to move |
-//! | `board_code.rs` | the bits of a board, which CTG and Kvetka share |
-//! | `record.rs` | one record as it is stored, seen by the side to move |
-//! | `entry.rs` | the same as people see it, White's and Black's |
+//! | `board.rs` | the normalized board, seen by the side to move |
+//! | `board_code.rs` | the bit code of a board, shared by CTG and Kvetka |
+//! | `record.rs` | a stored record, seen by the side to move |
+//! | `entry.rs` | the same for White and Black, with real moves |
 //! | `ctg/` | ChessBase's books, `.ctg` `.cto` `.ctb` |
 //! | `kvetka/` | Kvetka's books, `.kob` `.kin` `.ksf` |
-//! | `cache.rs`, `defects.rs` | what back ends keep while they are open |
-//! | `line.rs` | the moves that lead to a position |
-//! | `choice.rs` | the moves of a position, and where they lead |
-//! | `walk.rs` | all positions from a start |
-//! | `check.rs` | everything held against everything |
+//! | `cache.rs`, `defects.rs` | cached pages and found defects of an open book
+//! |
+//! | `line.rs` | moves that lead to a position |
+//! | `choice.rs` | the moves of a position with their successors |
+//! | `walk.rs` | all positions reachable from a start |
+//! | `check.rs` | checks of a whole book |
 //! | `export/` | PGN, EPD, a table, a Polyglot book |
-//! | `sheet.rs`, `text.rs` | what is said of one position |
-//! | `facts.rs` | what a book is: files, pages, header fields |
+//! | `position_files.rs`, `text.rs` | the files of one position, and their
+//! fields |
+//! | `facts.rs` | format, files, header fields |
 //!
-//! A back end is [`Book::find`] and [`Book::scan`]; everything else is made
-//! of those two, once for all formats.
+//! A format implements [`Book::find`] and [`Book::scan`]; all else is built on
+//! these two, for all formats.
 
 pub mod check;
 pub mod choice;
 pub mod ctg;
 pub mod export;
 pub mod kvetka;
-pub mod sheet;
+pub mod position_files;
 pub mod text;
 pub mod walk;
 
@@ -50,49 +52,49 @@ pub use error::Error;
 pub use facts::{Facts, Format, HeaderField, Member};
 pub use games::{GameReference, GameSource, ReferencedGame, SourceKind};
 pub use line::{Line, board_fields};
-pub use record::{RatingSum, Record, StoredMove, Way};
+pub use record::{RatingSum, Record, RelativeMove, StoredMove};
 
 use std::fmt::Debug;
 use std::ops::ControlFlow;
 
 use crate::game::{Defect, Position};
 
-/// A record that a [scan](Book::scan) came to.
+/// A record found by a [scan](Book::scan).
 #[derive(Clone, Copy, Debug)]
 pub struct Scanned<'a> {
-    /// The position, with White to move.
+    /// The normalized board, with White to move.
     pub board: &'a CanonicalBoard,
-    /// What is stored of it.
+    /// The stored record.
     pub record: &'a Record,
-    /// The extension of the file it lies in.
+    /// Extension of the file that contains it.
     pub file: &'static str,
-    /// Where it begins there.
+    /// Its offset in that file.
     pub offset: u64,
 }
 
-/// An opening book that is open for reading, by any thread.
+/// An opening book, open for reading by any thread.
 pub trait Book: Debug + Send + Sync {
-    /// What the book is: its files and what their headers say.
+    /// The format, the files and the header fields of the book.
     fn facts(&self) -> &Facts;
 
-    /// What was found wrong with it so far: when it was opened, and by the
-    /// look-ups since. Bounded; each fact once.
+    /// The defects found so far, at opening and by look-ups. Their number is
+    /// bounded; each is listed once.
     fn defects(&self) -> Vec<Defect>;
 
-    /// The record of a position; `None` if the book has none.
+    /// Returns the record of a position; `None` if the book has none.
     ///
-    /// Damage is no error: what it hides is not found, and
-    /// [`defects`](Book::defects) tells of it.
+    /// Damage is no error. Positions that it hides are not found, and
+    /// [`defects`](Book::defects) lists it.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`], and [`Error::Unsupported`] for a book too large to be
+    /// [`Error::Io`]; [`Error::Unsupported`] for a book that is too large to be
     /// read without its directory.
     fn find(&self, board: &CanonicalBoard) -> Result<Option<Record>, Error>;
 
-    /// Passes every record to `visit`, in the order of the file, until that
-    /// breaks. Nothing is kept, so a book of any size can be looked through.
-    /// What is wrong goes to `defect`; what cannot be read is passed over.
+    /// Calls `visit` with each record, in file order, until it breaks. Memory
+    /// does not grow with the book. Defects go to `defect`; unreadable records
+    /// are skipped.
     ///
     /// # Errors
     ///
@@ -103,9 +105,9 @@ pub trait Book: Debug + Send + Sync {
         defect: &mut dyn FnMut(Defect),
     ) -> Result<(), Error>;
 
-    /// Holds the files of the book against each other, in more depth than a
-    /// [`scan`](Book::scan) does: a line for each defect. What the moves lead
-    /// to is not looked at.
+    /// Checks that the files of the book agree, in more depth than
+    /// [`scan`](Book::scan), and passes each defect to `defect`. The positions
+    /// after moves are not checked.
     ///
     /// # Errors
     ///
@@ -114,13 +116,12 @@ pub trait Book: Debug + Send + Sync {
         self.scan(&mut |_| ControlFlow::Continue(()), defect)
     }
 
-    /// The position that the book's lines start from. It need not be in the
-    /// book.
+    /// The start position of the book's lines. It may be missing in the book.
     fn start(&self) -> Position {
         Position::default()
     }
 
-    /// The sources of the games that entries name; none in a CTG book.
+    /// The sources of the games that entries reference; none in a CTG book.
     ///
     /// # Errors
     ///
@@ -129,8 +130,7 @@ pub trait Book: Debug + Send + Sync {
         Ok(Vec::new())
     }
 
-    /// What the book knows of a game that an entry names; `None` if it knows
-    /// nothing.
+    /// Returns the data of a referenced game; `None` if the book has none.
     ///
     /// # Errors
     ///
@@ -139,11 +139,11 @@ pub trait Book: Debug + Send + Sync {
         Ok(None)
     }
 
-    /// The stored record of a position, as [`find`](Book::find).
+    /// Returns the stored record of a position, as [`find`](Book::find).
     ///
-    /// A capture in passing is part of a position where a pawn stands beside
-    /// the one that stepped; programs differ on whether it must be legal too.
-    /// Where it is not, the position without it is looked up next.
+    /// The en passant file is part of a position if a pawn stands beside the
+    /// one that stepped. Programs differ on whether the capture must be legal,
+    /// too. If it is not, the position without it is looked up next.
     ///
     /// # Errors
     ///
@@ -162,7 +162,7 @@ pub trait Book: Debug + Send + Sync {
         Ok(self.find(&board)?.map(|record| (board, record)))
     }
 
-    /// What the book says of a position, in White's and Black's numbers.
+    /// Returns the entry of a position, for White and Black.
     ///
     /// # Errors
     ///
@@ -172,7 +172,8 @@ pub trait Book: Debug + Send + Sync {
         Ok(found.map(|(board, record)| Entry::new(position, &board, record)))
     }
 
-    /// The numbers of a position alone, as [`look_up`](Book::look_up).
+    /// Returns the statistics of a position, as [`look_up`](Book::look_up)
+    /// without the moves.
     ///
     /// # Errors
     ///

@@ -1,81 +1,84 @@
-//! One record of a book as it is stored: seen by the side to move.
+//! A stored record of a book, seen by the side to move.
 
 use shakmaty::{CastlingSide, Role};
 
 use super::GameReference;
 
-/// What a book has of one position. "We" are the side to move, and the board
-/// is turned as [`CanonicalBoard`](super::CanonicalBoard) has it.
+/// The stored data of one position. "We" are the side to move, on the
+/// normalized board of [`CanonicalBoard`](super::CanonicalBoard).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     /// The moves, in the order of the book.
     pub moves: Vec<StoredMove>,
-    /// Games with the position, unfinished ones too where they are counted.
+    /// Number of games with the position, unfinished ones included if they are
+    /// counted.
     pub games: u32,
-    /// Games that we won.
+    /// Number of games that we won.
     pub wins: u32,
-    /// Games that we lost.
+    /// Number of games that we lost.
     pub losses: u32,
-    /// Drawn games.
+    /// Number of drawn games.
     pub draws: u32,
-    /// Our points in tenths, evaluated lines included; `None` if the format
-    /// has no such number.
+    /// Our points in tenths, evaluated lines included; `None` if the format has
+    /// no points.
     pub score: Option<u32>,
     /// Ratings of our players; `None` if the format has none.
     pub our_ratings: Option<RatingSum>,
-    /// Ratings of those who just moved.
+    /// Ratings of the players who just moved.
     pub their_ratings: Option<RatingSum>,
-    /// What the book recommends; 0 if the format has no flags.
+    /// Recommendation flags; 0 if the format has none.
     pub flags: u8,
-    /// How much the program likes the move that led here; `None` if the
-    /// format has no such number.
+    /// How much the program likes the move to this position; `None` if the
+    /// format has no weights.
     pub weight: Option<i8>,
-    /// A NAG on the position as if we were White; 0 is none.
+    /// A NAG on the position, as if we were White; 0 for none.
     pub comment: u8,
-    /// What is written about the position.
+    /// A comment on the position.
     pub text: Option<String>,
-    /// Games that end their way through the book here.
+    /// Games that leave the book here.
     pub last_here: Vec<GameReference>,
-    /// One game with the position.
+    /// A sample game with the position.
     pub sample: Option<GameReference>,
 }
 
-/// Ratings of several players.
+/// Sum of ratings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RatingSum {
-    /// How many of them have one.
+    /// Number of players with a rating.
     pub players: u32,
-    /// All ratings added up.
+    /// Sum of their ratings.
     pub sum: u32,
 }
 
-/// A move of a record.
+/// A stored move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoredMove {
-    /// The byte in the book.
+    /// Its byte in the book.
     pub code: u8,
-    /// What it means; `None` if the byte has no meaning.
-    pub way: Option<Way>,
-    /// What it means if that is no legal move: programs differ on a few.
-    pub otherwise: Option<Way>,
-    /// The byte beside it: a NAG, or what nobody knows.
+    /// Its meaning; `None` if the byte has none.
+    pub meaning: Option<RelativeMove>,
+    /// Another meaning, if the first is no legal move: programs disagree about
+    /// a few bytes.
+    pub alternative: Option<RelativeMove>,
+    /// The annotation byte: a NAG or unknown.
     pub annotation: u8,
 }
 
-/// A move as book formats write it.
+/// A move relative to the pieces of the normalized board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum RelativeMove {
     /// Castling.
     Castle(CastlingSide),
-    /// A piece goes by files and ranks, both modulo 8.
+    /// A move of a piece by files and ranks, both modulo 8.
     Step {
-        /// What moves.
+        /// Role of the piece.
         role: Role,
-        /// Which of its kind, from 1, counted a1, a2 … h8 on the turned board.
+        /// Which piece of the role, from 1, counted a1, a2 … h8 on the
+        /// normalized board.
         nth: u8,
-        /// Files to the right, 0 to 7.
+        /// Number of files to the right, 0 to 7.
         files: u8,
-        /// Ranks up, 0 to 7.
+        /// Number of ranks up, 0 to 7.
         ranks: u8,
     },
 }

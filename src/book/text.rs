@@ -1,13 +1,13 @@
-//! How numbers and words of a book are written.
+//! Formatting of statistics and moves.
 
 use super::choice::Choice;
 use super::{BookMove, Entry};
 
-/// The first line of a table of moves.
+/// Column names of the table of moves.
 pub const MOVE_COLUMNS: &str = "san\tuci\tgames\twhite\tdraws\tblack\tscore\tavg\tperf\tweight\tprob\tflags\tannotation\tcomment\tchild";
 
-/// A move as one line of that table, without a line end. Empty where the book
-/// has no such number.
+/// Formats a move as a row of that table, without a line end. Missing values
+/// are empty.
 pub(super) fn move_line(choice: &Choice) -> String {
     let child = choice.child.as_ref();
     let number = |of: fn(&Entry) -> u32| child.map_or(String::new(), |child| of(child).to_string());
@@ -34,13 +34,13 @@ pub(super) fn move_line(choice: &Choice) -> String {
     fields.join("\t")
 }
 
-/// The notation of a move without check and mate marks, as directories are
-/// named.
+/// Returns the notation of a move without check and mate mark, as in directory
+/// names.
 pub fn unmarked(san: crate::game::San) -> String {
     san.to_string().trim_end_matches(['+', '#']).to_owned()
 }
 
-/// A move in the notation of UCI; castling is the king's move.
+/// Returns a move in UCI notation; castling as the king's move.
 pub fn uci(book_move: &BookMove) -> String {
     book_move
         .m
@@ -48,7 +48,7 @@ pub fn uci(book_move: &BookMove) -> String {
         .to_string()
 }
 
-/// The NAG of a move, if it has one: `!` and the like as they are written.
+/// Formats the NAG of a move, such as `!`; empty if there is none.
 fn annotation(choice: &Choice) -> String {
     match (choice.mark(), choice.book_move.nag()) {
         ("", Some(nag)) => format!("${nag}"),
@@ -56,24 +56,24 @@ fn annotation(choice: &Choice) -> String {
     }
 }
 
-/// What is remarked on a position: the NAG, and what is written.
+/// Formats the remarks on a position: NAG and comment.
 pub(super) fn remark(entry: &Entry) -> String {
     let nag = entry.nag().map(|nag| format!("${nag}"));
     let words = nag.into_iter().chain(entry.text.clone());
     field(&words.collect::<Vec<_>>().join(" "))
 }
 
-/// Text that may stand in one field of a table.
+/// Escapes text for one field of a table.
 pub(super) fn field(text: &str) -> String {
     text.replace(['\t', '\r', '\n'], " ")
 }
 
-/// One decimal.
+/// Formats with one decimal.
 pub(super) fn decimal(number: Option<f64>) -> String {
     number.map_or(String::new(), |number| format!("{number:.1}"))
 }
 
-/// None.
+/// Formats without decimals.
 pub(super) fn rounded(number: Option<f64>) -> String {
     number.map_or(String::new(), |number| format!("{number:.0}"))
 }

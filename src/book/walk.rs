@@ -1,12 +1,12 @@
-//! All positions of a book that moves lead to from a start, each once.
+//! A walk over all positions of a book that moves from a start reach, each
+//! once.
 //!
-//! First come the positions of the main line, the move with the most games
-//! each time, then the others in the order in which moves lead to them. The
-//! way by which a position is reached first is *the* way to it; every other
-//! is a transposition. There is no recursion, and what is remembered of a
-//! position takes less than 100 bytes.
+//! The positions of the main line (the most played move of each position) come
+//! first, then the others in breadth-first order. The first path to a position
+//! is *the* path to it; every other is a transposition. There is no recursion,
+//! and a position takes less than 100 bytes of memory.
 
-use std::collections::hash_map::Entry as Place;
+use std::collections::hash_map::Entry as MapEntry;
 use std::collections::{HashMap, VecDeque};
 
 use shakmaty::Move;
@@ -15,21 +15,20 @@ use super::choice::{Choice, choices};
 use super::{Book, CanonicalBoard, Entry, Error};
 use crate::game::Position;
 
-/// How many positions are walked unless something else is asked for: 200 MB
-/// of memory at most.
+/// Default maximum number of positions: at most 200 MB of memory.
 pub const DEFAULT_POSITIONS: u32 = 2_000_000;
 
-/// How far a walk goes.
+/// Limits of a walk.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// So many positions.
+    /// Maximum number of positions.
     pub positions: u32,
-    /// So many plies from the start.
+    /// Maximum number of plies from the start.
     pub plies: u32,
 }
 
 impl Limits {
-    /// So many positions, however far away.
+    /// Limits the number of positions only.
     pub fn positions(positions: u32) -> Limits {
         Limits {
             positions,
@@ -38,7 +37,7 @@ impl Limits {
     }
 }
 
-/// The position of a real board, colours and files as they are.
+/// The key of a real board, not normalized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key(u128);
 
@@ -46,64 +45,67 @@ impl Key {
     fn of(position: &Position) -> Option<Key> {
         let board = CanonicalBoard::of(position)?;
         let turned = u128::from(board.is_black_to_move()) << 1 | u128::from(board.is_mirrored());
-        // Two of 128 bits tell how the board was turned.
+        // Two of the 128 bits record the normalization.
         Some(Key(board.key() << 2 | turned))
     }
 }
 
-/// The number of a position in the order in which a walk came to know it.
+/// The number of a position in the order of discovery.
 pub type Number = u32;
 
-/// How a position was reached first.
+/// The last step of the first path to a position.
 #[derive(Clone, Copy, Debug)]
-struct Way {
+struct Predecessor {
     from: Number,
-    /// `None` for the start.
+    /// The last move; `None` for the start.
     m: Option<Move>,
     ply: u32,
 }
 
-/// The positions that a walk has come to know.
+/// The positions that a walk has reached.
 #[derive(Clone, Debug, Default)]
 pub struct Reached {
     numbers: HashMap<Key, Number>,
-    ways: Vec<Way>,
+    predecessors: Vec<Predecessor>,
 }
 
 impl Reached {
-    /// How many there are.
+    /// Number of positions.
     pub fn len(&self) -> usize {
-        self.ways.len()
+        self.predecessors.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.ways.is_empty()
+        self.predecessors.is_empty()
     }
 
-    /// The number of a position; `None` if the walk did not come there.
+    /// Returns the number of a position; `None` if it was not reached.
     pub fn number(&self, position: &Position) -> Option<Number> {
         self.numbers.get(&Key::of(position)?).copied()
     }
 
-    /// Whether the way to a position goes by this move from that one.
-    pub fn is_the_way(&self, from: Number, m: Move, to: Number) -> bool {
-        let way = self.ways.get(to as usize);
-        way.is_some_and(|way| way.m == Some(m) && way.from == from)
+    /// Returns whether the first path to position `to` ends with move `m` in
+    /// position `from`.
+    pub fn is_first_path(&self, from: Number, m: Move, to: Number) -> bool {
+        let predecessor = self.predecessors.get(to as usize);
+        predecessor.is_some_and(|predecessor| predecessor.m == Some(m) && predecessor.from == from)
     }
 
-    /// Plies from the start on the way to a position.
+    /// Number of plies of the first path to a position.
     pub fn ply(&self, to: Number) -> u32 {
-        self.ways.get(to as usize).map_or(0, |way| way.ply)
+        self.predecessors
+            .get(to as usize)
+            .map_or(0, |predecessor| predecessor.ply)
     }
 
-    /// The way to a position from the start.
+    /// Returns the moves of the first path to a position.
     pub fn line(&self, to: Number) -> Vec<Move> {
         let mut moves = Vec::new();
         let mut at = to;
-        while let Some(Way {
+        while let Some(Predecessor {
             from, m: Some(m), ..
-        }) = self.ways.get(at as usize)
+        }) = self.predecessors.get(at as usize)
         {
             moves.push(*m);
             at = *from;
@@ -112,32 +114,32 @@ impl Reached {
         moves
     }
 
-    /// Adds a position, if it is not known.
-    fn add(&mut self, position: &Position, way: Way) -> Option<Number> {
-        let number = Number::try_from(self.ways.len()).ok()?;
+    /// Adds a position; `None` if it is known.
+    fn add(&mut self, position: &Position, predecessor: Predecessor) -> Option<Number> {
+        let number = Number::try_from(self.predecessors.len()).ok()?;
         match self.numbers.entry(Key::of(position)?) {
-            Place::Occupied(_) => None,
-            Place::Vacant(place) => {
+            MapEntry::Occupied(_) => None,
+            MapEntry::Vacant(place) => {
                 place.insert(number);
-                self.ways.push(way);
+                self.predecessors.push(predecessor);
                 Some(number)
             }
         }
     }
 }
 
-/// A position of a walk.
+/// A position visited by a walk.
 #[derive(Clone, Debug)]
 pub struct Visit {
     /// Its number.
     pub number: Number,
-    /// Plies from the start on the first way to it.
+    /// Number of plies of the first path to it.
     pub ply: u32,
     /// The position.
     pub position: Position,
-    /// What the book has of it.
+    /// Its entry.
     pub entry: Entry,
-    /// Its moves, most games first.
+    /// Its moves, sorted by games.
     pub choices: Vec<Choice>,
 }
 
@@ -152,7 +154,7 @@ pub struct Walk<'b> {
 }
 
 impl<'b> Walk<'b> {
-    /// Begins at `start`; where that is not in the book, there is nothing.
+    /// Begins a walk at `start`. It visits nothing if that is not in the book.
     ///
     /// # Errors
     ///
@@ -171,50 +173,50 @@ impl<'b> Walk<'b> {
 
     fn take_main_line(&mut self, start: &Position) -> Result<(), Error> {
         let mut position = start.clone();
-        let mut way = Way {
+        let mut predecessor = Predecessor {
             from: 0,
             m: None,
             ply: 0,
         };
         while let Some(entry) = self.book.look_up(&position)? {
-            let Some(number) = self.add(position.clone(), way) else {
+            let Some(number) = self.add(position.clone(), predecessor) else {
                 return Ok(());
             };
             let best = choices(self.book, &position, &entry)?.into_iter().next();
             let Some(best) = best else {
                 return Ok(());
             };
-            way = Way {
+            predecessor = Predecessor {
                 from: number,
                 m: Some(best.book_move.m),
-                ply: way.ply + 1,
+                ply: predecessor.ply + 1,
             };
             position = best.after;
         }
         Ok(())
     }
 
-    fn add(&mut self, position: Position, way: Way) -> Option<Number> {
-        if way.ply > self.limits.plies {
+    fn add(&mut self, position: Position, predecessor: Predecessor) -> Option<Number> {
+        if predecessor.ply > self.limits.plies {
             return None;
         }
         if self.reached.len() >= self.limits.positions as usize {
             self.is_cut |= self.reached.number(&position).is_none();
             return None;
         }
-        let number = self.reached.add(&position, way)?;
+        let number = self.reached.add(&position, predecessor)?;
         self.waiting.push_back((number, position));
         Some(number)
     }
 
-    /// The next position; `None` if that was all.
+    /// Returns the next position; `None` at the end.
     ///
     /// # Errors
     ///
     /// As [`Book::find`].
     pub fn next_visit(&mut self) -> Result<Option<Visit>, Error> {
         while let Some((number, position)) = self.waiting.pop_front() {
-            // A book that changes meanwhile may have lost it.
+            // A book that changes meanwhile may have lost the position.
             let Some(entry) = self.book.look_up(&position)? else {
                 continue;
             };
@@ -227,12 +229,12 @@ impl<'b> Walk<'b> {
         let choices = choices(self.book, &position, &entry)?;
         let ply = self.reached.ply(number);
         for choice in choices.iter().filter(|choice| choice.child.is_some()) {
-            let way = Way {
+            let predecessor = Predecessor {
                 from: number,
                 m: Some(choice.book_move.m),
                 ply: ply.saturating_add(1),
             };
-            self.add(choice.after.clone(), way);
+            self.add(choice.after.clone(), predecessor);
         }
         Ok(Visit {
             number,
@@ -243,7 +245,8 @@ impl<'b> Walk<'b> {
         })
     }
 
-    /// Walks to the end; all positions that were reached.
+    /// Walks to the end. Returns the positions reached, and whether the limit
+    /// cut the walk.
     ///
     /// # Errors
     ///
@@ -253,12 +256,12 @@ impl<'b> Walk<'b> {
         Ok((self.reached, self.is_cut))
     }
 
-    /// The positions that were reached so far.
+    /// The positions reached so far.
     pub fn reached(&self) -> &Reached {
         &self.reached
     }
 
-    /// Whether there are more positions than the limit allows.
+    /// Returns whether there are more positions than the limit.
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }

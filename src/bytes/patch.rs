@@ -72,7 +72,7 @@ impl<'a> BytePatch<'a> {
     ///
     /// # Errors
     ///
-    /// [`Malformed`] if `number` is above 0xff_ffff, or fewer bytes are left.
+    /// [`Malformed`] if `number` is above `0xff_ffff`, or fewer bytes are left.
     pub fn u24_be(&mut self, number: u32) -> Result<(), Malformed> {
         match number.to_be_bytes() {
             [0, a, b, c] => self.put([a, b, c]),

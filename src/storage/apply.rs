@@ -1,4 +1,4 @@
-//! Bringing saves from the journal into the files of the base.
+//! Writes the transactions of the journal into the files of the base.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -8,19 +8,18 @@ use std::sync::Arc;
 use super::record::{Action, Record};
 use super::{Directory, Error, Stamp, WritableFile};
 
-/// The first bytes of a new file are written after the others: they say what
-/// it is.
+/// The first bytes of a new file are written after the others, because programs
+/// recognize the file by them.
 const FIRST_BYTES: u64 = 512;
 
-/// The files that are being written.
+/// Writes records into the files of a base.
 ///
-/// Files are removed first, search caches that would be wrong; then what is
-/// appended is brought to the medium, and only then what leads to it. So also
-/// who knows nothing of the journal finds all other games as they were after a
-/// power cut amid this, though not the changed ones.
+/// The order: first, files are removed, such as search caches that would be
+/// stale. Then appended bytes are written and synced. The bytes that point to
+/// them come last. So a program that does not know the journal still finds all
+/// unchanged games after a power cut, though not the changed ones.
 ///
-/// All of it can be done again after any failure or crash: it comes to the
-/// same.
+/// All of it can be repeated after any failure or crash, with the same result.
 #[derive(Debug)]
 pub(super) struct Application<'a> {
     directory: &'a dyn Directory,
@@ -37,17 +36,17 @@ impl<'a> Application<'a> {
         }
     }
 
-    /// Does what the records say, and returns when it survives a power cut.
+    /// Applies the records. When it returns, they survive a power cut.
     pub(super) fn run(&mut self, records: &[Arc<Record>]) -> Result<(), Error> {
-        let courses = courses(records);
-        self.remove(&courses)?;
+        let effects = effects(records);
+        self.remove(&effects)?;
         for is_behind in [true, false] {
             for record in records {
                 for step in &record.steps {
                     let name = record.file(step);
-                    let course = name.and_then(|name| Some((name, courses.get(name)?)));
-                    if let Some((name, course)) = course {
-                        let done = self.step(name, &step.action, record, *course, is_behind);
+                    let effect = name.and_then(|name| Some((name, effects.get(name)?)));
+                    if let Some((name, effect)) = effect {
+                        let done = self.step(name, &step.action, record, *effect, is_behind);
                         done.map_err(Error::io(name))?;
                     }
                 }
@@ -57,10 +56,10 @@ impl<'a> Application<'a> {
         self.sync_names()
     }
 
-    /// Removes the files to which nothing else happens.
-    fn remove(&mut self, courses: &BTreeMap<&OsStr, Course>) -> Result<(), Error> {
-        for (name, course) in courses {
-            if *course == Course::Goes {
+    /// Removes the files for which the records do nothing but remove them.
+    fn remove(&mut self, effects: &BTreeMap<&OsStr, Effect>) -> Result<(), Error> {
+        for (name, effect) in effects {
+            if *effect == Effect::Goes {
                 let io = Error::io(name);
                 self.has_changed_names |= self.directory.stamp(name).map_err(&io)?.is_some();
                 self.remove_file(name).map_err(io)?;
@@ -86,40 +85,41 @@ impl<'a> Application<'a> {
 
     fn remove_file(&self, name: &OsStr) -> io::Result<()> {
         match self.directory.remove(name) {
-            // A folder that is named like a search cache is none.
+            // A folder with the name of a search cache is left alone.
             Err(error) if error.kind() == io::ErrorKind::IsADirectory => Ok(()),
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
     }
 
-    /// The stamp a file was left with; `None` if it is not there, or was only
-    /// looked for.
+    /// Returns the stamp of a file after the last write; `None` if the file
+    /// does not exist, or was only looked for.
     pub(super) fn stamp(&self, name: &OsStr) -> io::Result<Option<Stamp>> {
         self.files.get(name).map(|file| file.stamp()).transpose()
     }
 
-    /// Does a step, as far as it concerns what lies behind the end that the
-    /// file had, or all but that.
+    /// Applies a step: either the part behind the former end of the file
+    /// (`is_behind`), or all but that part.
     fn step(
         &mut self,
         name: &OsStr,
         action: &Action,
         record: &Record,
-        course: Course,
+        effect: Effect,
         is_behind: bool,
     ) -> io::Result<()> {
-        let grows = matches!(course, Course::Grows(_));
+        let grows = matches!(effect, Effect::Grows(_));
         match action {
             Action::Write { offset, new, .. } => {
-                let (at, bytes) = part_of(*offset, record.part(new), course, is_behind);
+                let (at, bytes) = part_of(*offset, record.part(new), effect, is_behind);
                 if bytes.is_empty() {
                     return Ok(());
                 }
                 self.file(name)?.write_at(at, bytes)
             }
             Action::Create if is_behind == grows => {
-                // Its name may not have been synced when this was done before.
+                // Its name may not have been synced when this was done before a
+                // crash.
                 self.has_changed_names = true;
                 self.file(name)?.set_len(0)
             }
@@ -133,8 +133,8 @@ impl<'a> Application<'a> {
         }
     }
 
-    /// The file to write. One that is not there is to be created, or was
-    /// removed by a later save when this was done before.
+    /// Returns the file to write. If it does not exist, it is created: a record
+    /// creates it, or a later one removed it before a crash.
     fn file(&mut self, name: &OsStr) -> io::Result<&dyn WritableFile> {
         if !self.files.contains_key(name) {
             let file = match self.directory.open_writable(name) {
@@ -151,23 +151,24 @@ impl<'a> Application<'a> {
     }
 }
 
-/// What records do to a file.
+/// The effect of all records on one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Course {
-    /// It is removed, and that is all.
+enum Effect {
+    /// The file is only removed.
     Goes,
-    /// It is written; what lies from here on nobody looks at before.
+    /// The file is only written. No reader looks at the bytes from this offset
+    /// on before the sync.
     Grows(u64),
-    /// More than that.
+    /// Any other combination.
     Other,
 }
 
-/// The part of a write that concerns what lies behind the end that the file
-/// had, or all but that; and where it begins.
-fn part_of(offset: u64, bytes: &[u8], course: Course, is_behind: bool) -> (u64, &[u8]) {
-    let end = match course {
-        Course::Grows(end) => end,
-        Course::Goes | Course::Other => u64::MAX,
+/// Returns the part of a write behind the former end of the file (`is_behind`),
+/// or the rest, with its offset.
+fn part_of(offset: u64, bytes: &[u8], effect: Effect, is_behind: bool) -> (u64, &[u8]) {
+    let end = match effect {
+        Effect::Grows(end) => end,
+        Effect::Goes | Effect::Other => u64::MAX,
     };
     let before = usize::try_from(end.saturating_sub(offset)).unwrap_or(usize::MAX);
     let (before, behind) = bytes.split_at(before.min(bytes.len()));
@@ -178,8 +179,8 @@ fn part_of(offset: u64, bytes: &[u8], course: Course, is_behind: bool) -> (u64, 
     }
 }
 
-fn courses(records: &[Arc<Record>]) -> BTreeMap<&OsStr, Course> {
-    let mut courses = BTreeMap::new();
+fn effects(records: &[Arc<Record>]) -> BTreeMap<&OsStr, Effect> {
+    let mut effects = BTreeMap::new();
     for record in records {
         for step in &record.steps {
             let Some(before) = record.files.get(step.file) else {
@@ -187,22 +188,22 @@ fn courses(records: &[Arc<Record>]) -> BTreeMap<&OsStr, Course> {
             };
             let end = before.len.unwrap_or(FIRST_BYTES);
             let alone = match &step.action {
-                Action::Remove => Course::Goes,
-                Action::Create if before.len.is_none() => Course::Grows(end),
-                Action::Write { .. } => Course::Grows(end),
-                Action::Create | Action::SetLen(_) => Course::Other,
+                Action::Remove => Effect::Goes,
+                Action::Create if before.len.is_none() => Effect::Grows(end),
+                Action::Write { .. } => Effect::Grows(end),
+                Action::Create | Action::SetLen(_) => Effect::Other,
             };
-            courses
+            effects
                 .entry(before.name.as_os_str())
-                .and_modify(|course| {
-                    *course = match (*course, alone) {
-                        (Course::Goes, Course::Goes) => Course::Goes,
-                        (Course::Grows(end), Course::Grows(_)) => Course::Grows(end),
-                        _ => Course::Other,
+                .and_modify(|effect| {
+                    *effect = match (*effect, alone) {
+                        (Effect::Goes, Effect::Goes) => Effect::Goes,
+                        (Effect::Grows(end), Effect::Grows(_)) => Effect::Grows(end),
+                        _ => Effect::Other,
                     }
                 })
                 .or_insert(alone);
         }
     }
-    courses
+    effects
 }

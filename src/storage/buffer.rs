@@ -1,54 +1,54 @@
-//! Memory to read into.
+//! A reusable buffer for reads.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::Storage;
 
-/// Files up to this size are read whole when reading ahead.
+/// Files up to this size are read as a whole when reading ahead.
 const SMALL_FILE_BYTES: u64 = 1 << 18;
 
-/// How much of a larger file is read at once when reading ahead.
+/// Number of bytes that are read ahead of larger files.
 const WINDOW_BYTES: usize = 1 << 16;
 
-/// A number that tells an open file from all others that are.
+/// Returns a number for an open file, unique in the process.
 pub(crate) fn next_file_number() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Relaxed)
 }
 
-/// Memory that [`Storage::read`] fills, reused from
-/// read to read.
+/// The buffer that [`Storage::read`] fills. It is reused from read to read.
 ///
-/// By default it reads exactly what is asked for. One that reads ahead, for
-/// many records in order, keeps stretches of the files and asks the system
-/// for a hundredth as much; what it keeps may be older than the files, so it
-/// must not be kept long itself.
+/// By default a read fetches exactly the requested bytes. A buffer that reads
+/// ahead, for many records in order, keeps a window of each file and needs a
+/// hundredth of the system calls. Its windows may be older than the files, so
+/// it must be short-lived.
 #[derive(Debug, Default)]
 pub struct ReadBuffer {
-    /// What was read last.
+    /// The bytes of the last read.
     bytes: Vec<u8>,
-    /// A stretch per file; `None` if each read is exact.
+    /// One window per file; `None` if each read is exact.
     windows: Option<Vec<Window>>,
 }
 
-/// A stretch of one file.
+/// A range of one file in memory.
 #[derive(Debug)]
 struct Window {
-    /// Which file.
+    /// Number of the file.
     file: u64,
     start: u64,
     bytes: Vec<u8>,
 }
 
 impl Window {
-    /// The part of the stretch at `offset`, if all of it lies inside.
+    /// Returns the `len` bytes at `offset`, if the window contains all of them.
     fn part(&self, offset: u64, len: usize) -> Option<&[u8]> {
         let from = usize::try_from(offset.checked_sub(self.start)?).ok()?;
         self.bytes.get(from..from.checked_add(len)?)
     }
 
-    /// Whether `offset` goes on from here, and so is worth reading ahead.
+    /// Returns whether `offset` is close behind the window, so that reading
+    /// ahead pays.
     fn is_near(&self, offset: u64) -> bool {
         let end = self.start + self.bytes.len() as u64;
         (self.start..=end + WINDOW_BYTES as u64 / 4).contains(&offset)
@@ -56,7 +56,7 @@ impl Window {
 }
 
 impl ReadBuffer {
-    /// One that reads ahead.
+    /// Returns a buffer that reads ahead.
     pub fn ahead() -> ReadBuffer {
         ReadBuffer {
             bytes: Vec::new(),
@@ -64,18 +64,18 @@ impl ReadBuffer {
         }
     }
 
-    /// Keeps `bytes`, which somebody else has read.
+    /// Stores `bytes` that were read in another way.
     pub(crate) fn put(&mut self, bytes: Vec<u8>) -> &[u8] {
         self.bytes = bytes;
         &self.bytes
     }
 
-    /// The `len` bytes at `offset` of a `file` that [fills](Storage::fill) a
-    /// vector and has this number, fewer where it ends.
+    /// Reads the `len` bytes at `offset` of `file`, fewer at its end. The file
+    /// has this `number`, and its [`fill`](Storage::fill) reads into a vector.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Errors of the medium.
     pub(crate) fn read_filled(
         &mut self,
         file: &impl Storage,
@@ -88,8 +88,8 @@ impl ReadBuffer {
         Ok(read.get(..len).unwrap_or(read))
     }
 
-    /// The `len` bytes at `offset` of the file numbered `file`, fewer where
-    /// it ends; `read` fills a vector with a stretch of the file.
+    /// Reads the `len` bytes at `offset` of the file with this number, fewer at
+    /// its end. `read` reads a range of the file into a vector.
     pub(crate) fn read<E>(
         &mut self,
         file: u64,
@@ -105,8 +105,8 @@ impl ReadBuffer {
         let at = if let Some(at) = windows.iter().position(|window| window.file == file) {
             at
         } else {
-            // A small file is one window; a large one begins with what
-            // is asked for.
+            // The window of a small file is the whole file; that of a large one
+            // begins with the requested bytes.
             let mut window = Window {
                 file,
                 start: offset,

@@ -1,21 +1,21 @@
-//! A copy of a file, for good.
+//! Durable copies of files.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
 
 use super::{Error, Storage, Store, WritableFile};
 
-/// So many bytes are copied at once.
+/// Number of bytes copied at once.
 const AT_ONCE: usize = 1 << 20;
 
 impl Store {
-    /// Copies a file as it is shown, under the first of `names` that is free.
-    /// When this returns, the copy survives a power cut.
+    /// Copies a file, with saves that are only in the journal, to the first of
+    /// `names` that is free. When this returns, the copy survives a power cut.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`]: then there is no copy. `NotFound` if there is no such
-    /// file, `AlreadyExists` if no name is free.
+    /// [`Error::Io`]: there is no copy then. `NotFound` if the file does not
+    /// exist, `AlreadyExists` if no name is free.
     pub fn copy(
         &self,
         name: &OsStr,
@@ -30,7 +30,7 @@ impl Store {
             };
             let copied = copy_all(from.as_ref(), to.as_ref());
             if let Err(error) = copied.and_then(|()| self.directory().sync()) {
-                // What is left of it is no copy.
+                // A partial copy is removed.
                 let _ = self.directory().remove(&copy);
                 return Err(Error::io(&copy)(error));
             }
@@ -51,7 +51,8 @@ fn copy_all(from: &dyn Storage, to: &dyn WritableFile) -> io::Result<()> {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         at += part as u64;
-        // What is a hole stays one; the last byte gives the copy its length.
+        // Holes stay holes. The last byte is written in any case, for the
+        // length.
         if at == len || !is_empty(&bytes) {
             to.write_at(at - part as u64, &bytes)?;
         }

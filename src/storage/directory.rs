@@ -1,4 +1,4 @@
-//! The folder a base lies in, as far as saving needs it.
+//! The interface to the folder of a base, as far as saving needs it.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Debug;
@@ -7,18 +7,19 @@ use std::sync::Arc;
 
 use super::Storage;
 
-/// A folder. Names are those of regular files right in it; no link is
+/// A folder. Names are those of regular files directly in it. Links are not
 /// followed.
 pub trait Directory: Debug + Send + Sync {
-    /// The file, to read.
+    /// Opens a file for reading.
     ///
     /// # Errors
     ///
-    /// `NotFound` if there is none, `InvalidInput` for what is no regular
-    /// file; else the medium's.
+    /// `NotFound` if it does not exist, `InvalidInput` if it is no regular
+    /// file; else errors of the medium.
     fn open(&self, name: &OsStr) -> io::Result<Box<dyn OpenFile>>;
 
-    /// The file, to read and write. It has no other name.
+    /// Opens a file for reading and writing. It must have only one name (no
+    /// hard links).
     ///
     /// # Errors
     ///
@@ -26,132 +27,132 @@ pub trait Directory: Debug + Send + Sync {
     /// names.
     fn open_writable(&self, name: &OsStr) -> io::Result<Box<dyn WritableFile>>;
 
-    /// A new and empty file.
+    /// Creates an empty file.
     ///
     /// # Errors
     ///
-    /// `AlreadyExists` if the name is taken; else the medium's.
+    /// `AlreadyExists` if the name is taken; else errors of the medium.
     fn create(&self, name: &OsStr) -> io::Result<Box<dyn WritableFile>>;
 
-    /// Removes a file; whoever has it open still reads it.
+    /// Removes a file. Programs that have it open can still read it.
     ///
     /// # Errors
     ///
-    /// `NotFound` if there is none; else the medium's.
+    /// `NotFound` if it does not exist; else errors of the medium.
     fn remove(&self, name: &OsStr) -> io::Result<()>;
 
-    /// Gives a file another name, in place of what had it.
+    /// Renames a file and replaces any file with the new name.
     ///
     /// # Errors
     ///
-    /// `NotFound` if there is none; else the medium's.
+    /// `NotFound` if it does not exist; else errors of the medium.
     fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()>;
 
-    /// The stamp of what has the name now; `None` if nothing has.
+    /// Returns the present stamp of a file; `None` if it does not exist.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Errors of the medium.
     fn stamp(&self, name: &OsStr) -> io::Result<Option<Stamp>>;
 
-    /// Whether what a file says of others counts: it was left by the caller,
-    /// root or the owner of the base.
+    /// Checks that a journal or note may be followed: its owner is the present
+    /// user, root or the owner of the base.
     ///
     /// # Errors
     ///
-    /// `PermissionDenied` if not; the medium's.
+    /// `PermissionDenied` if not; errors of the medium.
     fn ensure_trusted(&self, stamp: &Stamp) -> io::Result<()>;
 
-    /// Returns when names created, removed and given so far survive a power
+    /// Returns when all creations, removals and renames so far survive a power
     /// cut.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Errors of the medium.
     fn sync(&self) -> io::Result<()>;
 }
 
-/// A folder in which everything can be listed, as the inside of an archive.
+/// A folder that can be listed, such as the content of an archive.
 pub trait Tree: Directory {
-    /// The names of all files and folders right in it, in order.
+    /// Names of the files and folders directly in it, sorted.
     fn names(&self) -> Vec<OsString>;
 
-    /// The folder of this name in it; `None` if there is none.
+    /// Returns a subfolder; `None` if it does not exist.
     fn folder(&self, name: &OsStr) -> Option<Arc<dyn Tree>>;
 }
 
 /// An open file of a [`Directory`].
 pub trait OpenFile: Storage {
-    /// What the file is like now.
+    /// Returns the present stamp of the file.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Errors of the medium.
     fn stamp(&self) -> io::Result<Stamp>;
 }
 
-/// A file of a [`Directory`] that can be written.
+/// A file of a [`Directory`] that is open for writing.
 pub trait WritableFile: OpenFile {
-    /// Writes all of `bytes` at `offset`; a gap before it reads as zeros.
+    /// Writes all `bytes` at `offset`. A gap before it reads as zeros.
     ///
     /// # Errors
     ///
-    /// The medium's; a part may have been written.
+    /// Errors of the medium. A part may have been written then.
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
-    /// Cuts the file, or makes it longer by zeros.
+    /// Truncates the file, or extends it with zeros.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Errors of the medium.
     fn set_len(&self, len: u64) -> io::Result<()>;
 
-    /// Returns when all of the file survives a power cut.
+    /// Returns when the content of the file survives a power cut.
     ///
     /// # Errors
     ///
-    /// The medium's: then what was written since the last success may be
-    /// lost, also if a later call succeeds, unless it is written again.
+    /// Errors of the medium. Data written since the last successful sync may
+    /// then be lost, even if a later sync succeeds, unless it is written again.
     fn sync(&self) -> io::Result<()>;
 
-    /// Takes the advisory lock of the file until this is dropped, or the
-    /// process ends; whether it was free.
+    /// Tries to take the advisory lock of the file, until this is dropped or
+    /// the process ends. Returns whether it was free.
     ///
     /// # Errors
     ///
-    /// The medium's, also if it knows no locks.
+    /// Errors of the medium, also if it does not support locks.
     fn try_lock(&self) -> io::Result<bool>;
 }
 
-/// What tells that a file was changed or replaced. Two changes within one
-/// tick of the system's clock (4 ms on many) that leave the length have one
-/// stamp.
+/// Metadata that changes when a file is changed or replaced. Two changes within
+/// one tick of the system's clock (4 ms on many systems) that keep the length
+/// have the same stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// The medium it lies on.
+    /// Number of the device.
     pub device: u64,
-    /// Its number there.
+    /// Inode number.
     pub inode: u64,
     /// Length in bytes.
     pub len: u64,
-    /// When its content was changed: seconds and nanoseconds.
+    /// Time of the last change of the content: seconds and nanoseconds.
     pub modified: (i64, i64),
-    /// When its content or attributes were changed.
+    /// Time of the last change of content or attributes, likewise.
     pub changed: (i64, i64),
-    /// How many names it has.
+    /// Number of hard links.
     pub links: u64,
-    /// Number of the user who owns it.
+    /// User id of the owner.
     pub owner: u32,
 }
 
 impl Stamp {
-    /// Whether both are of one file, changed or not.
+    /// Returns whether both belong to the same file, changed or not.
     pub fn is_same_file(&self, other: &Stamp) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
     }
 }
 
-/// Why a file with several names is not written.
+/// The error for a file with several names, which is never written.
 pub(super) fn several_names(links: u64) -> io::Error {
     let what = format!(
         "has {links} names (hard links), and what lies under all of them would change; to save to it remove the others, or copy the folder of the base with all its files, hidden ones too"
@@ -159,7 +160,7 @@ pub(super) fn several_names(links: u64) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, what)
 }
 
-/// Why what a file says does not count.
+/// The error for a journal or note that another user left.
 pub(super) fn stranger(owner: u32) -> io::Error {
     let what = format!(
         "left by user {owner}, who is neither you, nor root, nor the owner of the base; `cbfs check --repair` run by user {owner} brings its saves into the base, and so does one by you after `chown` if you trust it"

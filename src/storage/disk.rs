@@ -22,21 +22,21 @@ use super::{Directory, OpenFile, ReadBuffer, Stamp, Storage, WritableFile};
 #[derive(Debug)]
 pub struct DiskFile {
     file: File,
-    /// Length in bytes when it was opened.
+    /// Length in bytes at the time of opening.
     opened_len: u64,
-    /// Tells this file from all others that are open.
+    /// Number of this open file, unique in the process.
     number: u64,
 }
 
 impl DiskFile {
-    /// Opens the file at `path`, or that a link there leads to: of what is
-    /// only ever read.
+    /// Opens the file at `path`, following links, for reading only.
     ///
     /// # Errors
     ///
-    /// `InvalidInput` if it is none, as a folder or a pipe; else the system's.
+    /// `InvalidInput` if it is no regular file, but a folder or a pipe; else
+    /// errors of the system.
     pub fn open(path: &Path) -> io::Result<DiskFile> {
-        // A pipe under the name must not keep anyone waiting.
+        // The open must not block on a pipe.
         let options = File::options()
             .read(true)
             .custom_flags(libc::O_NONBLOCK)
@@ -122,29 +122,28 @@ impl WritableFile for DiskFile {
     }
 }
 
-/// A folder on disk, open: whatever its path leads to later, names are those
-/// of files in this folder.
+/// An open folder on disk. Names refer to files in this folder, whatever its
+/// path leads to later.
 ///
-/// A file is opened, looked at, renamed and removed without following a link
-/// (`openat` and its kin), and only a regular file is opened. One that has
-/// several names (hard links) is not opened to be written: a backup made by
-/// `cp -al` is not to be changed with the base.
+/// Files are opened, examined, renamed and removed without following links
+/// (`openat` and the like), and only regular files are opened. A file with
+/// several names (hard links) is not opened for writing: a save must not change
+/// a backup made by `cp -al`.
 #[derive(Clone, Debug)]
 pub struct DiskDirectory {
     folder: Arc<OwnedFd>,
-    /// The file whose owner may leave a journal here, and whose mode and group
-    /// new files have.
+    /// The file that new files get mode and group from, and whose owner may
+    /// leave a journal here.
     model: OsString,
 }
 
 impl DiskDirectory {
-    /// The folder that `path` leads to now. New files have mode and group of
-    /// the file `model` in it, and where there is none such are the caller's
-    /// alone.
+    /// Opens the folder `path`. New files get mode and group of the file
+    /// `model` in it; without that file only the present user can access them.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Errors of the system.
     pub fn open(path: &Path, model: impl Into<OsString>) -> io::Result<DiskDirectory> {
         let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
         Ok(DiskDirectory {
@@ -153,8 +152,8 @@ impl DiskDirectory {
         })
     }
 
-    /// Why a file cannot be written, if it cannot: by its mode too, which
-    /// root may pass over; `None` if there is no such file.
+    /// Returns why a file cannot be written, by its mode too, which root could
+    /// ignore. `None` if it can, or does not exist.
     pub fn unwritable_because(&self, name: &OsStr) -> Option<String> {
         match self.stat(name) {
             Ok(None) => None,
@@ -169,11 +168,11 @@ impl DiskDirectory {
         }
     }
 
-    /// Whether a file, if it is there, has no other name, and may be written.
+    /// Checks that a file has only one name and may be written, if it exists.
     ///
     /// # Errors
     ///
-    /// `PermissionDenied` if it has; the system's.
+    /// `PermissionDenied` if not; errors of the system.
     pub fn ensure_sole_name(&self, name: &OsStr) -> io::Result<()> {
         match self.stat(name)? {
             Some(stat) if links_of(&stat) > 1 => Err(several_names(links_of(&stat))),
@@ -181,8 +180,9 @@ impl DiskDirectory {
         }
     }
 
-    /// Why no file can be made here, if none can; as
-    /// [`unwritable_because`](DiskDirectory::unwritable_because).
+    /// Returns why no file can be created here, as
+    /// [`unwritable_because`](DiskDirectory::unwritable_because); `None` if one
+    /// can.
     pub fn closed_because(&self) -> Option<String> {
         let here = OsStr::new(".");
         match fstatat(&self.folder, here, AtFlags::empty()) {
@@ -196,13 +196,13 @@ impl DiskDirectory {
         (mode & 0o222 == 0 || allowed.is_err()).then(|| "cannot be written".to_owned())
     }
 
-    /// A new file with the rights that a program's files usually have: of what
-    /// has no model.
+    /// Creates a file with the usual rights of a program's files, ignoring the
+    /// model.
     ///
     /// # Errors
     ///
-    /// `AlreadyExists` if the name is taken, `InvalidInput` if it is none; the
-    /// system's.
+    /// `AlreadyExists` if the name is taken, `InvalidInput` if it is no plain
+    /// name; errors of the system.
     pub fn create_file(&self, name: &OsStr) -> io::Result<File> {
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
         let mode = Mode::from_bits_truncate(0o666);
@@ -210,7 +210,7 @@ impl DiskDirectory {
         Ok(File::from(opened))
     }
 
-    /// A new folder in it, open.
+    /// Creates a folder in it and opens that.
     ///
     /// # Errors
     ///
@@ -225,17 +225,16 @@ impl DiskDirectory {
         })
     }
 
-    /// Moves a file or a folder with all that is in it to a name in `to` that
-    /// nothing has.
+    /// Moves a file, or a folder with its content, to an unused name in `to`.
     ///
     /// # Errors
     ///
-    /// `AlreadyExists` if something has; the system's.
+    /// `AlreadyExists` if the name is used; errors of the system.
     pub fn move_to_new(&self, name: &OsStr, to: &DiskDirectory, new: &OsStr) -> io::Result<()> {
         let (name, new) = (plain(name)?, plain(new)?);
         let flags = fcntl::RenameFlags::RENAME_NOREPLACE;
         match fcntl::renameat2(&self.folder, name, &to.folder, new, flags) {
-            // Some file systems cannot promise it.
+            // Some file systems cannot rename without replacing.
             Err(Errno::EINVAL | Errno::ENOSYS) if to.stat(new)?.is_none() => {
                 Ok(fcntl::renameat(&self.folder, name, &to.folder, new)?)
             }
@@ -245,7 +244,7 @@ impl DiskDirectory {
     }
 
     fn open_as(&self, name: &OsStr, access: OFlag) -> io::Result<DiskFile> {
-        // A pipe under the name must not keep anyone waiting.
+        // The open must not block on a pipe.
         let flags = access | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
         let opened = fcntl::openat(&self.folder, plain(name)?, flags, Mode::empty());
         let file = File::from(opened.map_err(|error| match error {
@@ -267,7 +266,7 @@ impl DiskDirectory {
         }
     }
 
-    /// The regular file that new ones are to be like.
+    /// Metadata of the model file, if it is a regular file.
     fn model(&self) -> io::Result<Option<FileStat>> {
         let stat = self.stat(&self.model)?;
         Ok(stat.filter(|stat| kind_of(stat) == SFlag::S_IFREG))
@@ -283,7 +282,7 @@ impl DiskDirectory {
     }
 }
 
-/// Who may do what with a file.
+/// Mode, owner and group of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Rights {
     mode: u32,
@@ -292,11 +291,11 @@ pub struct Rights {
 }
 
 impl Rights {
-    /// Those of the regular file at `path`, which is no link.
+    /// Reads them from the regular file at `path`, which must not be a link.
     ///
     /// # Errors
     ///
-    /// `InvalidInput` if it is none; the system's.
+    /// `InvalidInput` if it is no regular file; errors of the system.
     pub fn of(path: &Path) -> io::Result<Rights> {
         let stat = fs::symlink_metadata(path)?;
         if !stat.is_file() {
@@ -309,12 +308,12 @@ impl Rights {
         })
     }
 
-    /// Gives a new file, or folder, this mode and group, from root the owner
-    /// too. Where the group cannot be given, no other group gets its rights.
+    /// Applies mode and group to a new file or folder, as root the owner, too.
+    /// If the group cannot be set, the mode gives no rights to another group.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// Errors of the system.
     pub fn give(self, file: &File) -> io::Result<()> {
         let mut mode = self.mode & 0o666;
         let made = file.metadata()?;
@@ -352,7 +351,7 @@ impl Directory for DiskDirectory {
 
     fn create(&self, name: &OsStr) -> io::Result<Box<dyn WritableFile>> {
         let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
-        // Nobody else may look into it before it is known who may.
+        // No other user may open it before the rights are applied.
         let mode = Mode::S_IRUSR | Mode::S_IWUSR;
         let file = File::from(fcntl::openat(&self.folder, plain(name)?, flags, mode)?);
         if let Err(error) = self.make_like_model(&file) {
@@ -392,7 +391,7 @@ impl Directory for DiskDirectory {
     }
 }
 
-/// A name of a file right in the folder.
+/// Returns `name` if it is a plain file name without a folder.
 fn plain(name: &OsStr) -> io::Result<&OsStr> {
     let refused = || io::Error::new(io::ErrorKind::InvalidInput, "not a name of a file");
     is_plain_name(name).then_some(name).ok_or_else(refused)
@@ -402,7 +401,7 @@ fn kind_of(stat: &FileStat) -> SFlag {
     SFlag::from_bits_truncate(stat.st_mode & libc::S_IFMT)
 }
 
-/// Why what has the name of a file is not opened.
+/// The error for a name that is no regular file.
 fn not_regular(kind: SFlag) -> io::Error {
     let what = match kind {
         SFlag::S_IFLNK => "a symbolic link, which is not followed",

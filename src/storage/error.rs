@@ -1,67 +1,69 @@
-//! What can go wrong with saving.
+//! Errors of opening and saving a base.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
 
-/// Why a base cannot be opened for saving, or a save not be made. The files
-/// are named without their folder, which the caller knows.
+/// An error of opening a base for saving, or of a save. File names are without
+/// their folder, which the caller knows.
 #[derive(Debug)]
 pub enum Error {
-    /// The system refused.
+    /// The system reported an error.
     Io {
-        /// The file it was about.
+        /// The file concerned.
         file: OsString,
-        /// The system's reason.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Another writer has the base.
+    /// Another process has the base open for writing.
     InUse {
-        /// Its process; `None` if it has not said yet.
+        /// Id of that process; `None` if it is not recorded yet.
         pid: Option<u32>,
-        /// What it said of itself.
+        /// The label that it gave for itself.
         label: String,
     },
-    /// Another program changed a file since it was last read.
+    /// Another program changed a file since it was last read here.
     ChangedOutside {
         /// The file.
         file: OsString,
     },
-    /// The journal is not one of the base as it is now. It was left as it is.
+    /// The journal does not belong to the base in its present state. It was not
+    /// touched.
     DoesNotFit {
         /// The journal.
         journal: OsString,
-        /// The fact.
+        /// Description.
         what: String,
     },
-    /// The journal cannot be read by this version. It was left as it is.
+    /// This version cannot read the journal. It was not touched.
     Unreadable {
         /// The journal.
         journal: OsString,
-        /// The fact.
+        /// Description.
         what: String,
     },
-    /// A journal, or the note of an import, that says nothing of the base: it
-    /// was left by somebody else, or is no plain file. It was left as it is.
+    /// The journal, or the note of an import, belongs to another user or is no
+    /// regular file, so it is not followed. It was not touched.
     Untrusted {
         /// The file.
         file: OsString,
-        /// The fact.
+        /// Description.
         what: String,
     },
-    /// The base was opened to read only.
+    /// The base is open for reading only.
     ReadOnly,
-    /// The transaction makes no sense: nothing was changed.
+    /// The transaction is invalid. Nothing was changed.
     Invalid {
-        /// The file it is about.
+        /// The file concerned.
         file: OsString,
-        /// The fact.
+        /// Description.
         what: &'static str,
     },
 }
 
 impl Error {
-    /// Names the file an error of the system is about.
+    /// Returns a function that adds the name of the file to an error of the
+    /// system.
     pub(super) fn io(file: &OsStr) -> impl Fn(io::Error) -> Error {
         |source| Error::Io {
             file: file.to_owned(),
@@ -69,11 +71,11 @@ impl Error {
         }
     }
 
-    /// As [`io`](Error::io), of a journal or note: one that is not even a
-    /// plain file with one name says nothing.
+    /// As [`io`](Error::io) for a journal or note. One that is no regular file
+    /// with one name is untrusted.
     pub(super) fn of_journal(file: &OsStr) -> impl Fn(io::Error) -> Error {
         |source| match source.kind() {
-            // The system's own refusal has a number.
+            // Errors that the system itself reports have a number.
             io::ErrorKind::InvalidInput | io::ErrorKind::PermissionDenied
                 if source.raw_os_error().is_none() =>
             {

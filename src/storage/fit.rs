@@ -1,4 +1,4 @@
-//! Whether saves of the journal belong on the files beside it.
+//! Checks that the records of the journal belong to the files beside it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -9,30 +9,32 @@ use std::sync::Arc;
 use super::record::{Action, Record};
 use super::{Directory, Error, ReadBuffer, Storage};
 
-/// Bytes that are neither as before nor as after one save, and must be so of
-/// another: no more than these are followed.
+/// Maximum number of bytes of one save that have neither the old nor the new
+/// value, and so must have that of another save.
 const MAX_DOUBTS: usize = 1 << 20;
 
-/// What the files would be through all saves, if they are those files.
-struct Course {
-    /// The shortest; the file as it was counts too.
+/// The states of one file through all records, if it is the file that they were
+/// made for.
+struct FileHistory {
+    /// Shortest of its lengths, the present one included.
     shortest: u64,
-    /// The lengths that a step may leave, done in part or again.
+    /// Ranges of lengths that the file may have after a step that was done in
+    /// part or repeated.
     lens: Vec<RangeInclusive<u64>>,
-    /// Whether each save begins where the one before ended.
+    /// Whether each record begins with the length that the one before it left.
     is_joined: bool,
-    /// Whether it is absent at some time.
+    /// Whether the file is absent at some time.
     may_be_absent: bool,
-    /// Whether anything but its removal is to come.
+    /// Whether anything but the removal of the file is left to do.
     matters: bool,
     len: Option<u64>,
-    /// Its length before all saves.
+    /// Its length before all records.
     before: Option<u64>,
 }
 
-/// Why `records` are not for the files of the directory as they are; `None`
-/// if they are. A part of them, in any order, may have been written already,
-/// unless a file `is_untouched`: then it must be as long as it was.
+/// Returns why `records` do not belong to the files of the directory; `None` if
+/// they do. Any part of them may have been written already, in any order,
+/// unless a file `is_untouched`: its length must be the one before.
 ///
 /// # Errors
 ///
@@ -42,11 +44,11 @@ pub(super) fn misfit(
     records: &[Arc<Record>],
     is_untouched: &dyn Fn(&OsStr) -> bool,
 ) -> Result<Option<(Box<OsStr>, &'static str)>, Error> {
-    for (name, course) in courses(records) {
-        if !course.matters {
+    for (name, history) in histories(records) {
+        if !history.matters {
             continue;
         }
-        if !course.is_joined {
+        if !history.is_joined {
             return Ok(Some((
                 name.into(),
                 "is changed by saves that do not follow each other",
@@ -55,9 +57,9 @@ pub(super) fn misfit(
         let io = Error::io(name);
         let is_untouched = is_untouched(name);
         let may_be_absent = if is_untouched {
-            course.before.is_none()
+            history.before.is_none()
         } else {
-            course.may_be_absent
+            history.may_be_absent
         };
         let file = match directory.open(name) {
             Ok(file) => file,
@@ -71,14 +73,14 @@ pub(super) fn misfit(
         };
         let len = file.len().map_err(&io)?;
         let is_expected = if is_untouched {
-            course.before == Some(len)
+            history.before == Some(len)
         } else {
-            course.before == Some(len) || course.lens.iter().any(|lens| lens.contains(&len))
+            history.before == Some(len) || history.lens.iter().any(|lens| lens.contains(&len))
         };
         if !is_expected {
             return Ok(Some((name.into(), "has another length")));
         }
-        let is_known = has_known_bytes(file.as_ref(), name, course.shortest, records);
+        let is_known = has_known_bytes(file.as_ref(), name, history.shortest, records);
         if !is_known.map_err(&io)? {
             return Ok(Some((name.into(), "has other content")));
         }
@@ -86,14 +88,16 @@ pub(super) fn misfit(
     Ok(None)
 }
 
-fn courses(records: &[Arc<Record>]) -> BTreeMap<&OsStr, Course> {
-    let mut courses = BTreeMap::new();
+fn histories(records: &[Arc<Record>]) -> BTreeMap<&OsStr, FileHistory> {
+    let mut histories = BTreeMap::new();
     for record in records {
         for before in &record.files {
-            courses
+            histories
                 .entry(before.name.as_os_str())
-                .and_modify(|course: &mut Course| course.is_joined &= course.len == before.len)
-                .or_insert_with(|| Course {
+                .and_modify(|history: &mut FileHistory| {
+                    history.is_joined &= history.len == before.len;
+                })
+                .or_insert_with(|| FileHistory {
                     shortest: before.len.unwrap_or(0),
                     lens: Vec::new(),
                     is_joined: true,
@@ -104,23 +108,23 @@ fn courses(records: &[Arc<Record>]) -> BTreeMap<&OsStr, Course> {
                 });
         }
         for step in &record.steps {
-            let course = record.file(step).and_then(|name| courses.get_mut(name));
-            let Some(course) = course else {
+            let history = record.file(step).and_then(|name| histories.get_mut(name));
+            let Some(history) = history else {
                 continue;
             };
-            course.len = step.action.advance(course.len).unwrap_or(course.len);
-            course.matters |= step.action != Action::Remove;
-            course.may_be_absent |= course.len.is_none();
-            course.shortest = course.shortest.min(course.len.unwrap_or(0));
-            course.lens.extend(step.action.lens());
+            history.len = step.action.advance(history.len).unwrap_or(history.len);
+            history.matters |= step.action != Action::Remove;
+            history.may_be_absent |= history.len.is_none();
+            history.shortest = history.shortest.min(history.len.unwrap_or(0));
+            history.lens.extend(step.action.lens());
         }
     }
-    courses
+    histories
 }
 
-/// Whether each byte that is to be changed is one that was or one that will be
-/// there; behind the `shortest` length, where the file may have been cut and
-/// grown, a zero too. What an earlier save cut off nobody has noted.
+/// Returns whether each byte to be changed has its old or its new value. Behind
+/// the `shortest` length, where the file may have been cut and have grown, zero
+/// is allowed, too. Bytes that an earlier record cut off are unknown.
 fn has_known_bytes(
     file: &dyn Storage,
     name: &OsStr,
@@ -168,12 +172,12 @@ fn has_known_bytes(
     Ok(doubts.is_empty())
 }
 
-/// How much of a file no save so far has cut off.
+/// Lengths of a file that no record so far has cut off.
 struct Cuts<'a> {
     record: Option<&'a Record>,
-    /// Before the record; its old bytes are from then.
+    /// Before the present record, whose old bytes are from that time.
     kept: u64,
-    /// With the steps of the record so far.
+    /// After the steps of the present record so far.
     left: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Files that belong together: they lie in one folder and share a name.
+//! Helpers for files that belong together: same folder, same name.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// The folder that a path names a file of.
+/// Returns the folder of the file `path`.
 pub fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
@@ -15,25 +15,26 @@ pub fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// The names of all that lies in a folder, in no order.
+/// Names of all entries of a folder, in no order.
 ///
 /// # Errors
 ///
-/// The system's.
+/// Errors of the system.
 pub fn names_in(folder: &Path) -> io::Result<Vec<OsString>> {
     let entries = fs::read_dir(folder)?;
     entries.map(|entry| Ok(entry?.file_name())).collect()
 }
 
-/// Copies the regular file `from`, which is no link, to a new file `to`.
+/// Copies the regular file `from`, which must not be a link, to a new file
+/// `to`.
 ///
 /// # Errors
 ///
-/// `AlreadyExists` if the name is taken, `InvalidInput` if there is no such
-/// file; the system's.
+/// `AlreadyExists` if `to` exists, `InvalidInput` if `from` is no regular file;
+/// errors of the system.
 pub fn copy_plain_file(from: &Path, to: &Path) -> io::Result<()> {
     let mut options = File::options();
-    // Neither a link is followed nor a pipe waited for.
+    // Links are not followed, and pipes do not block.
     options
         .read(true)
         .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
@@ -45,15 +46,15 @@ pub fn copy_plain_file(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The stem of a name, which the files of a set share but for letter case,
-/// and the extension in lower case.
+/// Splits a file name into the stem, which the files of a set share except for
+/// letter case, and the extension in lower case.
 pub fn split_name(path: &Path) -> (OsString, String) {
     let stem = path.file_stem().unwrap_or_default().to_owned();
     let extension = path.extension().unwrap_or_default();
     (stem, extension.to_string_lossy().to_lowercase())
 }
 
-/// The name of the file of a set that has this stem and extension.
+/// Joins stem and extension to the file name of a set.
 pub fn join_name(stem: &OsStr, extension: &str) -> OsString {
     let mut name = stem.to_owned();
     name.push(".");
@@ -61,10 +62,11 @@ pub fn join_name(stem: &OsStr, extension: &str) -> OsString {
     name
 }
 
-/// The longest name of a file, in bytes.
+/// Maximum length of a file name in bytes.
 pub const MOST_NAME: usize = 255;
 
-/// The first bytes of a name, at most so many; no character is cut.
+/// Returns the longest prefix of `name` of at most `most` bytes that splits no
+/// character.
 pub fn cut_name(name: &OsStr, most: usize) -> OsString {
     let bytes = name.as_bytes();
     let mut end = most.min(bytes.len());
@@ -75,8 +77,8 @@ pub fn cut_name(name: &OsStr, most: usize) -> OsString {
     OsStr::from_bytes(bytes.get(..end).unwrap_or_default()).to_owned()
 }
 
-/// Whether two stems are equal but for letter case. Of names that are not
-/// UTF-8 the case is not known: those are equal byte for byte or not at all.
+/// Returns whether two stems are equal ignoring letter case. Names that are not
+/// UTF-8 must be equal byte for byte.
 pub fn is_same_stem(one: &OsStr, other: &OsStr) -> bool {
     one == other
         || match (one.to_str(), other.to_str()) {

@@ -1,11 +1,11 @@
-//! Several files, one after the other, as if they were one.
+//! Several files read as one.
 
 use std::io;
 
 use super::{ReadBuffer, Storage};
 
-/// Files that are read as one. Where each begins is settled when they are
-/// joined: one that is cut short later leaves a gap, and moves nothing.
+/// A concatenation of files. The offset of each file is fixed when they are
+/// joined: a file that is truncated later leaves a gap and moves no other.
 #[derive(Debug)]
 pub struct JoinedFiles {
     parts: Vec<Part>,
@@ -20,11 +20,11 @@ struct Part {
 }
 
 impl JoinedFiles {
-    /// Joins files in their order.
+    /// Joins files in this order.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Errors of the medium.
     pub fn new(files: Vec<Box<dyn Storage>>) -> io::Result<JoinedFiles> {
         let mut parts = Vec::with_capacity(files.len());
         let mut len: u64 = 0;
@@ -39,8 +39,8 @@ impl JoinedFiles {
         Ok(JoinedFiles { parts, len })
     }
 
-    /// The number of the file, from 0, that the byte at `offset` lies in, and
-    /// its offset there. What is beyond the end belongs to the last file.
+    /// Returns the index of the file that contains the byte at `offset`, and
+    /// the offset in it. Offsets beyond the end belong to the last file.
     pub fn place(&self, offset: u64) -> (usize, u64) {
         let after = self.parts.partition_point(|part| part.start <= offset);
         let number = after.saturating_sub(1);

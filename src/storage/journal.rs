@@ -1,4 +1,4 @@
-//! The journal of a base: saves on their way into its files.
+//! The journal of a base: transactions that are not in its files yet.
 //!
 //! All integers are little-endian.
 //!
@@ -10,9 +10,9 @@
 //!  496    8  salt, another one whenever the journal begins anew
 //!  504    8  checksum of the 504 bytes before
 //!
-//!  512    4  process that has the base open for writing, or had it last
-//!  516    2  length of what it says of itself
-//!  518    …  that, in UTF-8; zeros up to 1024
+//! 4    process id of the present or last writer of the base
+//! 516    2  length of the writer's label
+//! 518    …  the label, in UTF-8; zeros up to 1024
 //!
 //! 1024    …  records, one per transaction, without gaps:
 //!   0    8  checksum of the rest of the record, seeded with the salt
@@ -38,16 +38,16 @@
 //!   5    8      the length
 //! ```
 //!
-//! Checksums are XXH3 of 64 bits. The first record that is not whole ends the
-//! journal: what follows was never said to be kept. The 512 bytes of the
-//! header are one sector, which media write as a whole: it is all zeros if a
-//! power cut came before the first save was kept.
+//! Checksums are XXH3 of 64 bits. The journal ends before the first incomplete
+//! record: that record and the rest were never acknowledged. The header of 512
+//! bytes is one sector, which media write atomically. It is all zeros if a
+//! power cut came before the first save was durable.
 //!
-//! Lengths and old bytes tell whether the journal is one of the base beside it,
-//! also after a power cut amid bringing them together, and after both were
-//! copied elsewhere: each file must be as long as it was before, or as some of
-//! the steps leave it, and each byte in question an old one or a new one. Nor
-//! is a journal read that was left by another than the caller, root or the
+//! Lengths and old bytes tell whether the journal belongs to the base beside
+//! it, also after a power cut during recovery, and after both were copied
+//! elsewhere. Each file must have its old length or one that a step leaves, and
+//! each changed byte its old or a new value. A journal is ignored unless its
+//! owner is the present user, root or the owner of the base.
 //! owner of the base.
 
 use std::ffi::OsStr;
@@ -70,50 +70,50 @@ const NAME_AT: usize = 14;
 const SALT_AT: usize = 496;
 const CHECKSUM_AT: usize = 504;
 
-/// Where the records begin.
+/// Offset of the first record.
 pub(super) const RECORDS_AT: u64 = (HEADER_BYTES + OWNER_BYTES) as u64;
 
-/// More bytes of records than any writer leaves.
+/// Maximum length of all records; no writer exceeds it.
 const MAX_JOURNAL: u64 = 2 * MAX_RECORD;
 
-/// How much of a record is read at once to check it.
+/// Number of bytes read at once to verify a checksum.
 const PIECE_BYTES: u64 = 1 << 20;
 
-/// What a journal says.
+/// The content of a journal.
 #[derive(Debug, Default)]
-pub(super) struct Content {
+pub(super) struct JournalContent {
     pub(super) salt: u64,
-    /// The whole records, in order.
+    /// The complete records, in order.
     pub(super) records: Vec<Arc<Record>>,
 }
 
-impl Content {
-    /// Reads the journal `name`.
+impl JournalContent {
+    /// Reads the journal `name` from `file`.
     ///
     /// # Errors
     ///
-    /// [`Error::Unreadable`] if it is of another version or damaged,
-    /// [`Error::DoesNotFit`] if it was made under another name; [`Error::Io`].
-    pub(super) fn read(name: &OsStr, file: &dyn Storage) -> Result<Content, Error> {
+    /// [`Error::Unreadable`] if it has another version or is damaged,
+    /// [`Error::DoesNotFit`] if it was made for another name; [`Error::Io`].
+    pub(super) fn read(name: &OsStr, file: &dyn Storage) -> Result<JournalContent, Error> {
         let io = Error::io(name);
         let mut buffer = ReadBuffer::default();
         let header = file
             .read_up_to(0, HEADER_BYTES, &mut buffer)
             .map_err(&io)?
             .to_vec();
-        // The journal of a writer that has just begun, or was cut off then.
+        // The journal of a writer that has just begun, or was interrupted then.
         if header.iter().all(|byte| *byte == 0) {
-            return Ok(Content::default());
+            return Ok(JournalContent::default());
         }
         ensure_version(name, &header)?;
         let len = file.len().map_err(&io)?;
-        // Without a record it does not matter what is wrong with it; nor is
-        // there one to trust if the header was never finished.
+        // Without a record, damage of the header does not matter. If the header
+        // was never completed, there is no valid record either.
         let end = header.get(SALT_AT..).unwrap_or_default();
         if len <= RECORDS_AT || end.iter().all(|byte| *byte == 0) {
-            return Ok(Content::default());
+            return Ok(JournalContent::default());
         }
-        let mut content = Content {
+        let mut content = JournalContent {
             salt: read_salt(name, &header)?,
             records: Vec::new(),
         };
@@ -134,8 +134,8 @@ impl Content {
     }
 }
 
-/// The record at `at`, if it is whole and has this number. It is brought into
-/// memory only when its checksum is known to be right.
+/// Reads the record at `at`, if it is complete and has this sequence number. It
+/// is loaded into memory only after its checksum is verified.
 fn read_record(
     file: &dyn Storage,
     at: u64,
@@ -159,14 +159,14 @@ fn read_record(
     }
     let mut bytes = Vec::new();
     file.fill(at, usize::try_from(length).unwrap_or(0), &mut bytes)?;
-    // It may have become another one since.
+    // The file may have changed in between.
     let rest = bytes.get(8..).unwrap_or_default();
     let is_whole = bytes.len() as u64 == length && stated == Some(Record::checksum(rest, salt));
     Ok(is_whole.then_some(bytes))
 }
 
-/// The checksum of a record whose bytes after it are these of the file, read
-/// in pieces; `None` if the file ends before.
+/// Computes the checksum of the bytes in `range`, in pieces; `None` if the file
+/// ends before.
 fn checksum_in_file(file: &dyn Storage, range: Range<u64>, salt: u64) -> io::Result<Option<u64>> {
     let mut hasher = Xxh3::with_seed(salt);
     let mut buffer = ReadBuffer::default();
@@ -183,7 +183,7 @@ fn checksum_in_file(file: &dyn Storage, range: Range<u64>, salt: u64) -> io::Res
     Ok(Some(hasher.digest()))
 }
 
-/// Whether a journal with this header can be read by this version.
+/// Checks that this version can read a journal with this header.
 fn ensure_version(name: &OsStr, header: &[u8]) -> Result<(), Error> {
     if header.get(..8) != Some(MAGIC) {
         return Err(unreadable(name, "not a journal of cbfs"));
@@ -198,7 +198,7 @@ fn ensure_version(name: &OsStr, header: &[u8]) -> Result<(), Error> {
     }
 }
 
-/// The salt of the journal `name` with this header.
+/// Returns the salt of the journal `name` from its header.
 fn read_salt(name: &OsStr, header: &[u8]) -> Result<u64, Error> {
     let covered = header.get(..CHECKSUM_AT).unwrap_or_default();
     let is_whole = u64_at(header, CHECKSUM_AT) == Some(xxh3_64(covered));
@@ -212,7 +212,7 @@ fn read_salt(name: &OsStr, header: &[u8]) -> Result<u64, Error> {
     }
 }
 
-/// The header of the journal `name`.
+/// Encodes the header of the journal `name`.
 pub(super) fn encode_header(name: &OsStr, salt: u64) -> Vec<u8> {
     let name = name.as_bytes();
     let mut header = MAGIC.to_vec();
@@ -225,12 +225,12 @@ pub(super) fn encode_header(name: &OsStr, salt: u64) -> Vec<u8> {
     header
 }
 
-/// A salt no other journal has.
+/// Returns a random salt.
 pub(super) fn new_salt() -> u64 {
     RandomState::new().hash_one(0)
 }
 
-/// Says who has the base open for writing.
+/// Records this process and its label as the writer of the base.
 pub(super) fn write_owner(file: &dyn WritableFile, label: &str) -> io::Result<()> {
     let label = label.as_bytes();
     let label = label.get(..label.len().min(OWNER_BYTES - 6));
@@ -242,7 +242,7 @@ pub(super) fn write_owner(file: &dyn WritableFile, label: &str) -> io::Result<()
     file.write_at(HEADER_BYTES as u64, &owner)
 }
 
-/// The error that names who has the base open for writing.
+/// Returns the error that names the writer of the base.
 pub(super) fn in_use(file: &dyn Storage) -> Error {
     let mut buffer = ReadBuffer::default();
     let owner = file

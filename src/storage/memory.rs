@@ -1,4 +1,4 @@
-//! Files in memory, for tests and measurements.
+//! Files in memory, for tests and benchmarks.
 
 use std::io;
 

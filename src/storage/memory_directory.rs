@@ -1,4 +1,4 @@
-//! A folder in memory whose power can be cut, for tests.
+//! A simulated folder in memory, with power cuts, for tests.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -9,38 +9,38 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::directory::{several_names, stranger};
 use super::{Directory, OpenFile, ReadBuffer, Stamp, Storage, WritableFile};
 
-/// Media write this many bytes wholly or not at all.
+/// Media write this many bytes atomically.
 const SECTOR: usize = 512;
 
-/// A folder in memory that behaves as the worst system may: what was not
-/// synced is lost in a power cut in any part, also names; a sync that fails
-/// has lost what it was to keep, which still can be read until then.
+/// A folder in memory with the worst permitted behaviour. A power cut loses any
+/// part of what was not synced, also names. A failed sync has lost the data,
+/// which can still be read until the power cut.
 ///
-/// It counts the operations that change or sync something, and can make any
-/// of them fail.
+/// It counts the operations that change or sync something, and can make any of
+/// them fail.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryDirectory {
     machine: Arc<Mutex<Machine>>,
 }
 
-/// How an operation fails.
+/// A simulated failure.
 #[derive(Clone, Copy, Debug)]
 pub struct Fault {
-    /// The number of the system's error.
+    /// Error number of the system.
     pub errno: i32,
-    /// Whether a write that fails writes the first half of its bytes.
+    /// Whether a failing write writes the first half of its bytes.
     pub writes_half: bool,
-    /// Whether all operations fail from then on.
+    /// Whether all later operations fail, too.
     pub lasts: bool,
 }
 
 #[derive(Debug, Default)]
 struct Machine {
-    /// What programs see.
+    /// The state that programs see.
     seen: Medium,
-    /// What survives a power cut for certain.
+    /// The state that survives a power cut for certain.
     durable: Medium,
-    /// What leads from one to the other, in order.
+    /// The operations between the two states, in order.
     unsynced: Vec<Operation>,
     inodes: u64,
     operations: u64,
@@ -51,15 +51,15 @@ struct Machine {
 #[derive(Clone, Debug, Default)]
 struct Medium {
     names: BTreeMap<OsString, u64>,
-    files: BTreeMap<u64, Content>,
+    files: BTreeMap<u64, FileContent>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Content {
+struct FileContent {
     bytes: Vec<u8>,
-    /// When it was changed, in operations.
+    /// Time of the last change, counted in operations.
     modified: i64,
-    /// Number of the user who owns it; 0 is the one who opens the folder.
+    /// User id of the owner; 0 is the user who opens the folder.
     owner: u32,
 }
 
@@ -89,7 +89,7 @@ enum Operation {
 }
 
 impl Operation {
-    /// The file whose content it changes; `None` if it changes names.
+    /// The file whose content is changed; `None` if names are changed.
     fn inode(&self) -> Option<u64> {
         match self {
             Operation::Write { inode, .. } | Operation::SetLen { inode, .. } => Some(*inode),
@@ -137,7 +137,7 @@ impl Medium {
 }
 
 impl Machine {
-    /// Counts an operation; fails if it is to fail.
+    /// Counts an operation. Fails if it is to fail.
     fn count(&mut self) -> Result<(), (Fault, io::Error)> {
         let number = self.operations;
         self.operations += 1;
@@ -155,8 +155,8 @@ impl Machine {
         self.unsynced.push(operation);
     }
 
-    /// A write, a sector at a time. Each is one change of the whole sector,
-    /// with what was written to it before: it goes to the medium so.
+    /// Splits a write into sectors. Each is one change of the whole sector,
+    /// with earlier writes to it included, as the medium writes it.
     fn write(&mut self, inode: u64, offset: u64, bytes: &[u8]) {
         let now = i64::try_from(self.operations).unwrap_or(i64::MAX);
         let end = offset + bytes.len() as u64;
@@ -181,7 +181,7 @@ impl Machine {
         }
     }
 
-    /// Takes what changed names, or this file, out of the unsynced.
+    /// Removes and returns the unsynced changes of names, or of this file.
     fn take_unsynced(&mut self, inode: Option<u64>) -> Vec<Operation> {
         self.unsynced
             .extract_if(.., |operation| operation.inode() == inode)
@@ -214,13 +214,13 @@ impl MemoryDirectory {
         MemoryDirectory::default()
     }
 
-    /// Puts a file there, synced, in place of what has the name.
+    /// Puts a synced file there, in place of any file with the name.
     pub fn put(&self, name: impl Into<OsString>, bytes: impl Into<Vec<u8>>) {
         let mut machine = self.machine();
         machine.inodes += 1;
         let inode = machine.inodes;
         let name = name.into();
-        let content = Content {
+        let content = FileContent {
             bytes: bytes.into(),
             modified: i64::try_from(machine.operations).unwrap_or(i64::MAX),
             owner: 0,
@@ -232,7 +232,7 @@ impl MemoryDirectory {
         }
     }
 
-    /// Gives a file one more name, synced.
+    /// Adds a synced hard link to a file.
     pub fn link(&self, name: &OsStr, other: impl Into<OsString>) {
         let mut machine = self.machine();
         if let Ok(inode) = machine.inode(name) {
@@ -242,7 +242,7 @@ impl MemoryDirectory {
         }
     }
 
-    /// Lets a file belong to another user, of this number.
+    /// Changes the owner of a file to this user id.
     pub fn give(&self, name: &OsStr, owner: u32) {
         let mut machine = self.machine();
         if let Ok(inode) = machine.inode(name) {
@@ -253,7 +253,7 @@ impl MemoryDirectory {
         }
     }
 
-    /// All files and what they hold.
+    /// All files with their content.
     pub fn files(&self) -> BTreeMap<OsString, Vec<u8>> {
         let machine = self.machine();
         let bytes = |inode: &u64| {
@@ -266,7 +266,7 @@ impl MemoryDirectory {
             .collect()
     }
 
-    /// Operations that changed or synced something so far.
+    /// Number of operations so far that changed or synced something.
     pub fn operations(&self) -> u64 {
         self.machine().operations
     }
@@ -276,12 +276,12 @@ impl MemoryDirectory {
         self.machine().fault = Some((operation, fault));
     }
 
-    /// Makes no operation fail any more.
+    /// Ends all failures.
     pub fn heal(&self) {
         self.machine().fault = None;
     }
 
-    /// The folder as others find it after its processes were killed.
+    /// The folder as the next process finds it after all processes were killed.
     #[must_use]
     pub fn after_kill(&self) -> MemoryDirectory {
         let machine = self.machine();
@@ -296,14 +296,14 @@ impl MemoryDirectory {
         })
     }
 
-    /// How many changes, each of at most a sector, a power cut may or may not
-    /// keep.
+    /// Number of unsynced changes, each of at most a sector, that a power cut
+    /// may keep or lose.
     pub fn unsynced(&self) -> usize {
         self.machine().unsynced.len()
     }
 
-    /// The folder after a power cut that kept, of what was not synced, the
-    /// changes with these numbers, from 0.
+    /// The folder after a power cut that kept, of the unsynced changes, those
+    /// with these numbers, from 0.
     #[must_use]
     pub fn after_power_cut(&self, keeps: impl Fn(usize) -> bool) -> MemoryDirectory {
         let machine = self.machine();
@@ -450,8 +450,8 @@ impl Storage for MemoryHandle {
             }
             Ok(())
         };
-        // The number is of no use to a buffer that reads ahead: a file of a
-        // test changes.
+        // A buffer that reads ahead must not keep it: files of a test change.
+        // So it gets a new number.
         let number = super::buffer::next_file_number();
         let read = buffer.read(number, offset, len, || self.len(), read)?;
         Ok(read.get(..len).unwrap_or(read))

@@ -1,4 +1,4 @@
-//! Where bytes live.
+//! Access to files, and atomic and durable saves.
 //!
 //! A base is a set of files that another program may change, cut short or
 //! replace at any moment. They are read with `pread` and never mapped into
@@ -7,21 +7,22 @@
 //! a base of 6117 games, the reads of one game cost a tenth of what the
 //! kernel's round trip to the daemon costs.
 //!
-//! What is saved goes through a [`Store`]: a [`Transaction`] on several files
-//! is wholly there or not at all, whatever happens, by a redo
-//! [`journal`] beside the base.
+//! Saves go through a [`Store`]. A [`Transaction`] on several files is applied
+//! as a whole or not at all, after any failure, by means of a redo [`journal`]
+//! beside the base.
 
 mod apply;
-mod as_if;
 mod buffer;
 mod copy;
 mod directory;
 mod disk;
 mod error;
+mod files_after;
 mod fit;
 mod folder;
 mod joined;
 mod journal;
+mod journal_writer;
 mod memory;
 mod memory_directory;
 mod pieces;
@@ -30,14 +31,13 @@ mod stage;
 mod store;
 mod transaction;
 mod view;
-mod writer;
 
-pub use as_if::AsIf;
 pub use buffer::ReadBuffer;
 pub(crate) use buffer::next_file_number;
 pub use directory::{Directory, OpenFile, Stamp, Tree, WritableFile};
 pub use disk::{DiskDirectory, DiskFile, Rights};
 pub use error::Error;
+pub use files_after::FilesAfter;
 pub use folder::{
     MOST_NAME, copy_plain_file, cut_name, folder_of, is_same_stem, join_name, names_in, split_name,
 };
@@ -45,23 +45,23 @@ pub use joined::JoinedFiles;
 pub use memory::MemoryFile;
 pub use memory_directory::{Fault, MemoryDirectory};
 pub use stage::{Stage, note_name as stage_note};
-pub use store::{Access, Belonging, Opening, Store};
+pub use store::{Access, FileFilter, Opening, Store};
 pub use transaction::Transaction;
 
 use std::fmt::Debug;
 use std::io;
 use std::sync::Arc;
 
-/// One file of bytes, read at any offset by any thread.
+/// A file, read at any offset by any thread.
 pub trait Storage: Debug + Send + Sync {
     /// Present length in bytes.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Errors of the medium.
     fn len(&self) -> io::Result<u64>;
 
-    /// Whether the file holds nothing.
+    /// Returns whether the file is empty.
     ///
     /// # Errors
     ///
@@ -70,22 +70,22 @@ pub trait Storage: Debug + Send + Sync {
         Ok(self.len()? == 0)
     }
 
-    /// Whoever finds the file ending before `end` asks whether it always did.
+    /// Checks, after a read found the file shorter than `end`, that it was as
+    /// short when it was opened.
     ///
     /// # Errors
     ///
-    /// `UnexpectedEof` if it was cut short after it was opened; else the
-    /// medium's.
+    /// `UnexpectedEof` if it was truncated since; else errors of the medium.
     fn ensure_kept(&self, _end: u64) -> io::Result<()> {
         Ok(())
     }
 
-    /// The `len` bytes at `offset`: a part of the file itself where it lies
-    /// in memory, else `buffer`, filled.
+    /// Reads the `len` bytes at `offset`. Returns a part of the file itself if
+    /// it is in memory, or else the filled `buffer`.
     ///
     /// # Errors
     ///
-    /// `UnexpectedEof` if the file ends before; else the medium's.
+    /// `UnexpectedEof` if the file ends before; else errors of the medium.
     fn read<'a>(
         &'a self,
         offset: u64,
@@ -99,11 +99,12 @@ pub trait Storage: Debug + Send + Sync {
         Ok(read)
     }
 
-    /// As [`read`](Storage::read), but fewer bytes where the file ends.
+    /// As [`read`](Storage::read), but returns fewer bytes at the end of the
+    /// file.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Errors of the medium.
     fn read_up_to<'a>(
         &'a self,
         offset: u64,
@@ -111,11 +112,12 @@ pub trait Storage: Debug + Send + Sync {
         buffer: &'a mut ReadBuffer,
     ) -> io::Result<&'a [u8]>;
 
-    /// Makes `bytes` the `len` bytes at `offset`, fewer where the file ends.
+    /// Sets `bytes` to the `len` bytes at `offset`, fewer at the end of the
+    /// file.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Errors of the medium.
     fn fill(&self, offset: u64, len: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
         bytes.clear();
         let mut buffer = ReadBuffer::default();

@@ -1,16 +1,16 @@
-//! Bytes that lie over those of a file.
+//! Changed ranges of a file, laid over its content.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Stretches of new bytes, each with its offset in the file; no two overlap.
+/// Ranges of new bytes, sorted by their offset in the file. No two overlap.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pieces {
     by_offset: BTreeMap<u64, Piece>,
 }
 
-/// A stretch of bytes inside a record.
+/// A range of bytes in a record.
 #[derive(Clone, Debug)]
 struct Piece {
     record: Arc<Vec<u8>>,
@@ -26,14 +26,14 @@ impl Piece {
         self.record.get(self.range.clone()).unwrap_or_default()
     }
 
-    /// Without its first `count` bytes.
+    /// Removes its first `count` bytes.
     fn without_first(mut self, count: u64) -> Piece {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         self.range.start = self.range.start.saturating_add(count).min(self.range.end);
         self
     }
 
-    /// Its first `count` bytes.
+    /// Keeps its first `count` bytes.
     fn first(mut self, count: u64) -> Piece {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         self.range.end = self.range.start.saturating_add(count).min(self.range.end);
@@ -52,7 +52,7 @@ impl Pieces {
         self.by_offset.insert(offset, Piece { record, range });
     }
 
-    /// Takes away what lies from `start` to before `end`.
+    /// Removes the bytes from `start` to before `end`.
     pub(super) fn cut(&mut self, start: u64, end: u64) {
         let before = self.by_offset.range(..start).next_back();
         let reaching = before
@@ -74,7 +74,7 @@ impl Pieces {
         }
     }
 
-    /// Lays the pieces over `bytes`, which begin at `offset` of the file.
+    /// Applies the ranges to `bytes`, which begin at `offset` of the file.
     pub(super) fn patch(&self, offset: u64, bytes: &mut [u8]) {
         let end = offset.saturating_add(bytes.len() as u64);
         let before = self.by_offset.range(..offset).next_back();

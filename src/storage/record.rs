@@ -1,5 +1,5 @@
-//! One transaction as the journal keeps it; [`journal`](super::journal) has
-//! the layout.
+//! Encoding and decoding of one record of the journal.
+//! [`journal`](super::journal) describes the layout.
 
 use std::ffi::{OsStr, OsString};
 use std::ops::{Range, RangeInclusive};
@@ -14,52 +14,52 @@ use super::{Error, Transaction};
 /// Bytes before the table of files: checksum, sequence number, length.
 pub(super) const RECORD_HEADER: usize = 24;
 
-/// The longest record.
+/// Maximum length of a record.
 pub(super) const MAX_RECORD: u64 = 256 << 20;
 
-/// A record names no more files: those of a base and its search caches.
+/// Maximum number of files in a record: those of a base and its search caches.
 const MAX_FILES: usize = 256;
 
-/// No record has more steps than so many that write nothing: each costs more
-/// memory than bytes.
+/// Maximum number of steps without new bytes in a record: each takes more
+/// memory than it has bytes.
 const MAX_OTHER_STEPS: usize = 4 * MAX_FILES;
 
-/// The system counts bytes of a file by a signed number.
+/// File offsets of the system are signed.
 const MAX_OFFSET: u64 = i64::MAX as u64;
 
-/// A committed transaction, as stored and understood.
+/// A committed transaction, encoded and decoded.
 #[derive(Debug)]
 pub(super) struct Record {
-    /// All of it, as it lies in the journal.
+    /// The whole record, as stored in the journal.
     pub(super) bytes: Arc<Vec<u8>>,
-    /// The files it is about, as they were before.
-    pub(super) files: Vec<Before>,
-    /// What it does, in order.
+    /// The affected files, in their state before.
+    pub(super) files: Vec<FileBefore>,
+    /// The changes, in order.
     pub(super) steps: Vec<Step>,
 }
 
-/// A file before a transaction.
+/// A file before the transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Before {
+pub(super) struct FileBefore {
     pub(super) name: OsString,
-    /// Length in bytes; `None` if there was no such file.
+    /// Length in bytes; `None` if it did not exist.
     pub(super) len: Option<u64>,
 }
 
-/// A change of the file `file`, counted in [`Record::files`].
+/// A change of the file with the index `file` in [`Record::files`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) file: usize,
     pub(super) action: Action,
 }
 
-/// What is done to a file.
+/// A change of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Remove,
     Create,
-    /// `new` and `old` lie in [`Record::bytes`]; `old` are the bytes that
-    /// were at `offset`, as many as the file had.
+    /// `new` and `old` are ranges of [`Record::bytes`]. `old` are the former
+    /// bytes at `offset`, as many as the file had.
     Write {
         offset: u64,
         new: Range<usize>,
@@ -69,7 +69,8 @@ pub(super) enum Action {
 }
 
 impl Action {
-    /// The length of a file after this, from that before; `None` is no file.
+    /// Returns the length of the file after this change, given that before;
+    /// `None` if it does not exist.
     pub(super) fn advance(&self, len: Option<u64>) -> Result<Option<u64>, &'static str> {
         match (self, len) {
             (Action::Remove, _) => Ok(None),
@@ -89,8 +90,8 @@ impl Action {
 }
 
 impl Action {
-    /// The lengths that a file may have when this is done in part, or again
-    /// when later steps are done already; none where there is no file.
+    /// Returns the lengths that the file may have after this change was done in
+    /// part, or repeated after later changes; `None` if it may not exist.
     pub(super) fn lens(&self) -> Option<RangeInclusive<u64>> {
         match self {
             Action::Remove => None,
@@ -103,8 +104,8 @@ impl Action {
         }
     }
 
-    /// Whether it has all the bytes it overwrites of a file that was so long
-    /// before its transaction.
+    /// Returns whether it has all the old bytes it overwrites, for a file of
+    /// length `len` before the transaction.
     fn knows_what_was(&self, len: u64) -> bool {
         match self {
             Action::Write { offset, new, old } => {
@@ -115,29 +116,29 @@ impl Action {
     }
 }
 
-/// What [`Record::encode`] has to know of the files as they are.
-pub(super) trait Present {
-    /// Length in bytes; `None` if there is no such file.
+/// The present files, as [`Record::encode`] sees them.
+pub(super) trait PresentFiles {
+    /// Length in bytes; `None` if the file does not exist.
     fn len(&self, file: &OsStr) -> Result<Option<u64>, Error>;
 
-    /// The bytes at `offset`; fewer where the file ends.
+    /// Reads the `len` bytes at `offset`, fewer at the end of the file.
     fn read(&self, file: &OsStr, offset: u64, len: usize) -> Result<Vec<u8>, Error>;
 }
 
 impl Record {
-    /// The record of a transaction; `None` if it comes to nothing, as when
-    /// what it removes is not there.
+    /// Encodes a transaction; `None` if it changes nothing, because the files
+    /// that it removes do not exist.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`]; and what `present` says.
+    /// [`Error::Invalid`]; errors of `present`.
     pub(super) fn encode(
         transaction: &Transaction,
         sequence: u64,
         salt: u64,
-        present: &dyn Present,
+        present: &dyn PresentFiles,
     ) -> Result<Option<Record>, Error> {
-        let mut body = Body {
+        let mut body = RecordBuilder {
             files: Vec::new(),
             lens: Vec::new(),
             steps: Vec::new(),
@@ -153,17 +154,17 @@ impl Record {
         body.finish(sequence, salt)
     }
 
-    /// Understands a record whose checksum is right.
+    /// Decodes a record whose checksum is correct.
     ///
     /// # Errors
     ///
-    /// Why it is none.
+    /// The reason why it is invalid.
     pub(super) fn decode(bytes: Arc<Vec<u8>>) -> Result<Record, &'static str> {
         let mut reader = Reader {
             bytes: &bytes,
             at: RECORD_HEADER,
         };
-        let mut files: Vec<Before> = Vec::new();
+        let mut files: Vec<FileBefore> = Vec::new();
         for _ in 0..reader.u32()? {
             let before = reader.before()?;
             if files.len() == MAX_FILES || files.iter().any(|file| file.name == before.name) {
@@ -182,7 +183,9 @@ impl Record {
             }
             let len = lens.get_mut(step.file).ok_or("a file is not named")?;
             *len = step.action.advance(*len)?;
-            let before = files.get(step.file).and_then(|before: &Before| before.len);
+            let before = files
+                .get(step.file)
+                .and_then(|before: &FileBefore| before.len);
             if !step.action.knows_what_was(before.unwrap_or(0)) {
                 return Err("a record does not know the bytes that it overwrites");
             }
@@ -198,42 +201,42 @@ impl Record {
         })
     }
 
-    /// The checksum of a record, from the bytes after it.
+    /// Computes the checksum of a record from the bytes after it.
     pub(super) fn checksum(after: &[u8], salt: u64) -> u64 {
         xxh3_64_with_seed(after, salt)
     }
 
-    /// Bytes that a step writes, or that were there before.
+    /// Returns the new or the old bytes of a step.
     pub(super) fn part(&self, range: &Range<usize>) -> &[u8] {
         self.bytes.get(range.clone()).unwrap_or_default()
     }
 
-    /// The files that it changes.
-    pub(super) fn changed(&self) -> impl Iterator<Item = (usize, &Before)> {
+    /// Indices and former states of the files that it changes.
+    pub(super) fn changed(&self) -> impl Iterator<Item = (usize, &FileBefore)> {
         let is_changed = |at| self.steps.iter().any(|step| step.file == at);
         let files = self.files.iter().enumerate();
         files.filter(move |(at, _)| is_changed(*at))
     }
 
-    /// The name of the file of a step.
+    /// Name of the file that a step changes.
     pub(super) fn file(&self, step: &Step) -> Option<&OsStr> {
         self.files.get(step.file).map(|before| before.name.as_ref())
     }
 }
 
-/// A record in the making.
-struct Body<'a> {
-    files: Vec<Before>,
-    /// Lengths after the steps so far, as `files`.
+/// A record under construction.
+struct RecordBuilder<'a> {
+    files: Vec<FileBefore>,
+    /// Lengths after the steps so far, in the order of `files`.
     lens: Vec<Option<u64>>,
-    /// The steps as stored.
+    /// The encoded steps.
     steps: Vec<u8>,
     count: u32,
-    present: &'a dyn Present,
+    present: &'a dyn PresentFiles,
 }
 
-impl Body<'_> {
-    /// The place of a file in the table.
+impl RecordBuilder<'_> {
+    /// Index of a file in the table; it is added if missing.
     fn place(&mut self, file: &OsStr) -> Result<usize, Error> {
         if let Some(at) = self.files.iter().position(|before| before.name == file) {
             return Ok(at);
@@ -246,7 +249,7 @@ impl Body<'_> {
         }
         let len = self.present.len(file)?;
         self.lens.push(len);
-        self.files.push(Before {
+        self.files.push(FileBefore {
             name: file.to_owned(),
             len,
         });
@@ -263,7 +266,7 @@ impl Body<'_> {
     }
 
     fn change(&mut self, change: &Change) -> Result<(), Error> {
-        // Writing nothing does not even make a file longer.
+        // An empty write does not even extend the file.
         if matches!(change, Change::Write { bytes, .. } if bytes.is_empty()) {
             return Ok(());
         }
@@ -292,7 +295,7 @@ impl Body<'_> {
         self.advance(at, &action)?;
         let before = self.files.get(at);
         let name = before.map_or(OsStr::new(""), |before| &before.name);
-        // Of a file that is removed and made anew nothing can be checked.
+        // Nothing can be checked of a file that is removed and created anew.
         let len = before.and_then(|before| before.len).unwrap_or(0);
         let old = (len.saturating_sub(offset)).min(bytes.len() as u64);
         if self.steps.len() as u64 + bytes.len() as u64 + old > MAX_RECORD - (1 << 20) {
@@ -311,7 +314,7 @@ impl Body<'_> {
         Ok(())
     }
 
-    /// Follows the length of a file.
+    /// Updates the length of a file.
     fn advance(&mut self, at: usize, action: &Action) -> Result<(), Error> {
         let name = self
             .files
@@ -371,7 +374,7 @@ fn to_u32(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// Whether a name is one of a file right in the folder.
+/// Returns whether `name` is the plain name of a file in the folder.
 pub(super) fn is_plain_name(name: &OsStr) -> bool {
     let bytes = name.as_bytes();
     (1..=255).contains(&bytes.len())
@@ -381,14 +384,14 @@ pub(super) fn is_plain_name(name: &OsStr) -> bool {
         && bytes != b".."
 }
 
-/// Reads integers of a record, little-endian.
+/// A reader of the little-endian integers of a record.
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl Reader<'_> {
-    /// The next `len` bytes.
+    /// Range of the next `len` bytes.
     fn take(&mut self, len: u64) -> Result<Range<usize>, &'static str> {
         let short = "a record ends early";
         let len = usize::try_from(len).map_err(|_| short)?;
@@ -413,7 +416,7 @@ impl Reader<'_> {
         self.array().map(u64::from_le_bytes)
     }
 
-    fn before(&mut self) -> Result<Before, &'static str> {
+    fn before(&mut self) -> Result<FileBefore, &'static str> {
         let [existed] = self.array()?;
         let len = self.u64()?;
         let name_len = self.array().map(u16::from_le_bytes)?;
@@ -422,7 +425,7 @@ impl Reader<'_> {
         if !is_plain_name(&name) {
             return Err("a record names a file outside of the folder");
         }
-        Ok(Before {
+        Ok(FileBefore {
             name,
             len: (existed != 0).then_some(len),
         })

@@ -1,11 +1,12 @@
-//! What is too much for the journal: bytes laid behind the ends of files,
-//! where nothing points to them until a transaction does.
+//! Appends that are too large for the journal. The bytes are written behind the
+//! ends of the files first; then a transaction makes other bytes point to them.
 //!
-//! Before the first of them is written, a note beside the journal tells how
-//! long the files were. The transaction that points to the bytes removes the
-//! note. So whoever opens the base and finds a note that no transaction in
-//! the journal removes cuts the files back: the base is the old one or the
-//! new one, and nothing is left lying about. Who only reads sees them as if cut.
+//! Before the first append, a note beside the journal records the lengths of
+//! the files. The transaction that points to the bytes also removes the note.
+//! If the base is opened and there is a note that no transaction in the journal
+//! removes, the files are cut back to these lengths. So the base has the old or
+//! the new state, without left-over bytes. Readers without write access see the
+//! files as if cut.
 //!
 //! The note, all integers little-endian:
 //!
@@ -15,15 +16,15 @@
 //! 12   4  number of files
 //!         for each of them
 //!  0   8    its length
-//!  8   8    checksum of its first 26 bytes, of all if it is shorter
+//! 8    checksum of its first 26 bytes, of all bytes if it is shorter
 //! 16   2    length of its name
 //! 18   …    its name
 //!  …   8  checksum of all before
 //! ```
 //!
-//! Checksums are XXH3 of 64 bits. A file whose first bytes are others now was
-//! changed by another program since, and is not cut. A note that is not whole
-//! was never followed by anything.
+//! Checksums are XXH3 of 64 bits. A file whose first bytes have changed was
+//! modified by another program and is not cut. After an incomplete note nothing
+//! was appended.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -32,33 +33,32 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::journal_writer::ensure_trusted;
 use super::record::is_plain_name;
-use super::writer::ensure_trusted;
 use super::{
-    Belonging, Directory, Error, ReadBuffer, Stamp, Storage, Store, Transaction, WritableFile,
+    Directory, Error, FileFilter, ReadBuffer, Stamp, Storage, Store, Transaction, WritableFile,
 };
 
 const MAGIC: &[u8; 8] = b"cbfsstag";
 const VERSION: u32 = 1;
 
-/// The headers of all files of a base that tell how long they are have their
-/// lengths in so many bytes.
+/// The headers of all files of a base that store lengths have them in this many
+/// first bytes.
 const HEAD_BYTES: usize = 26;
 
-/// No note is longer.
+/// Maximum length of a note.
 const MOST_BYTES: usize = 1 << 16;
 
-/// The name of the file beside a journal that tells of a
-/// [stage](crate::storage::Stage).
+/// Returns the name of the note of a [stage](crate::storage::Stage), for the
+/// journal of this name.
 pub fn note_name(journal: &OsStr) -> OsString {
     let name = journal.as_bytes();
     let stem = name.strip_suffix(b"-journal").unwrap_or(name);
     OsString::from_vec([stem, b"-stage"].concat())
 }
 
-/// Bytes on their way into a base, behind the ends of its files; see
-/// [`Store::stage`]. Dropped before [`commit`](Stage::commit), it leaves the
-/// base as it was.
+/// Appends in progress; see [`Store::stage`]. If it is dropped before
+/// [`commit`](Stage::commit), the base stays as it was.
 #[derive(Debug)]
 pub struct Stage<'a> {
     store: &'a Store,
@@ -66,20 +66,20 @@ pub struct Stage<'a> {
     is_over: bool,
 }
 
-/// A file that is appended to.
+/// A file with appended bytes.
 #[derive(Debug)]
 struct Staged {
     file: Box<dyn WritableFile>,
-    /// Its length before.
+    /// Its length before the first append.
     len: u64,
-    /// What it was like after the last write.
+    /// Its stamp after the last write.
     stamp: Stamp,
-    /// Whether something was laid behind that.
+    /// Whether bytes were appended.
     has_more: bool,
 }
 
 impl Staged {
-    /// Whether no other program has changed the file since the last write.
+    /// Checks that no other program changed the file since the last write.
     fn ensure_ours(&self, directory: &dyn Directory, name: &OsStr) -> Result<(), Error> {
         let now = directory.stamp(name).map_err(Error::io(name))?;
         if now != Some(self.stamp) {
@@ -97,7 +97,7 @@ impl Staged {
     }
 }
 
-/// How a file was.
+/// A file as recorded in the note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Noted {
     name: OsString,
@@ -106,14 +106,15 @@ struct Noted {
 }
 
 impl Noted {
-    /// Whether this is the file, and more lies behind its end.
+    /// Returns whether this is the recorded file, with bytes behind its former
+    /// end.
     fn was_appended_to(&self, file: &(impl Storage + ?Sized)) -> io::Result<bool> {
         Ok(file.len()? > self.len && head_of(file, self.len)? == self.head)
     }
 }
 
 impl<'a> Stage<'a> {
-    /// Opens the files and leaves the note.
+    /// Opens the files and writes the note.
     pub(super) fn begin(store: &'a Store, names: &[OsString]) -> Result<Stage<'a>, Error> {
         let directory = store.directory();
         let mut files = BTreeMap::new();
@@ -148,18 +149,18 @@ impl<'a> Stage<'a> {
         })
     }
 
-    /// How long a file was when this began; `None` if nothing can be appended
-    /// to it.
+    /// Returns the length of a file before the first append; `None` if the file
+    /// is not part of the stage.
     pub fn begins_at(&self, name: &OsStr) -> Option<u64> {
         self.files.get(name).map(|staged| staged.len)
     }
 
-    /// Writes bytes at a place behind the end that the file had.
+    /// Writes bytes at an offset behind the former end of a file.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] for another place, or a file that was not named;
-    /// [`Error::ChangedOutside`] if another program changed the file;
+    /// [`Error::Invalid`] for another offset, or a file that is not part of the
+    /// stage; [`Error::ChangedOutside`] if another program changed the file;
     /// [`Error::Io`].
     pub fn write(&mut self, name: &OsStr, offset: u64, bytes: &[u8]) -> Result<(), Error> {
         let directory = self.store.directory();
@@ -174,9 +175,9 @@ impl<'a> Stage<'a> {
         staged.write(offset, bytes).map_err(Error::io(name))
     }
 
-    /// Commits the transaction that points to what was written: then all of
-    /// it is part of the base, as after [`Store::commit`]. On an error the
-    /// base is as it was. Gives whether it comes to anything.
+    /// Commits the transaction that points to the appended bytes, which are then
+    /// part of the base, as after [`Store::commit`]. On an error the base is as
+    /// before. Returns whether anything changed.
     ///
     /// # Errors
     ///
@@ -193,8 +194,8 @@ impl<'a> Stage<'a> {
         Ok(committed)
     }
 
-    /// Cuts the files back and removes the note; nothing of it if another
-    /// program changed one of them.
+    /// Cuts the files back and removes the note. Does neither if another
+    /// program changed one of the files.
     fn undo(&self) -> Result<(), Error> {
         for (name, staged) in &self.files {
             staged.ensure_ours(self.store.directory(), name)?;
@@ -214,7 +215,7 @@ impl Drop for Stage<'_> {
         if self.is_over {
             return;
         }
-        // What cannot be cut back must not be followed by anything.
+        // Without the cut, nothing may be written behind the left-over bytes.
         let undone = self.undo();
         if let Err(error) = undone.and_then(|()| self.store.end_stage(self.files.keys())) {
             log::warn!("{error}; the base is cut back when it is next opened");
@@ -222,18 +223,18 @@ impl Drop for Stage<'_> {
     }
 }
 
-/// Cuts back what an import that never came to its end appended. Files that
-/// `belonging` does not have are left alone.
+/// Cuts back the appends of an import that was interrupted. Files that do not
+/// belong to the base are not touched.
 ///
 /// # Errors
 ///
-/// [`Error::Untrusted`] for a note that somebody else left; [`Error::Io`].
+/// [`Error::Untrusted`] for a note of another user; [`Error::Io`].
 pub(super) fn clean_up(
     directory: &dyn Directory,
     journal: &OsStr,
-    belonging: &Belonging,
+    file_filter: &FileFilter,
 ) -> Result<(), Error> {
-    let Some(noted) = read(directory, journal, belonging)? else {
+    let Some(noted) = read(directory, journal, file_filter)? else {
         return Ok(());
     };
     for noted in &noted {
@@ -243,7 +244,7 @@ pub(super) fn clean_up(
     forget(directory, &note).map_err(Error::io(&note))
 }
 
-/// What [`clean_up`] would do.
+/// Returns the transaction that [`clean_up`] would apply.
 ///
 /// # Errors
 ///
@@ -251,10 +252,10 @@ pub(super) fn clean_up(
 pub(super) fn undoing(
     directory: &dyn Directory,
     journal: &OsStr,
-    belonging: &Belonging,
+    file_filter: &FileFilter,
 ) -> Result<Transaction, Error> {
     let mut transaction = Transaction::new();
-    for noted in read(directory, journal, belonging)?.unwrap_or_default() {
+    for noted in read(directory, journal, file_filter)?.unwrap_or_default() {
         let io = Error::io(&noted.name);
         match directory.open(&noted.name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -269,11 +270,11 @@ pub(super) fn undoing(
     Ok(transaction)
 }
 
-/// The files of the base that the note names; `None` if there is no note.
+/// Reads the files of the base from the note; `None` if there is no note.
 fn read(
     directory: &dyn Directory,
     journal: &OsStr,
-    belonging: &Belonging,
+    file_filter: &FileFilter,
 ) -> Result<Option<Vec<Noted>>, Error> {
     let note = note_name(journal);
     let file = match directory.open(&note) {
@@ -284,7 +285,7 @@ fn read(
     let mut buffer = ReadBuffer::default();
     let bytes = file.read_up_to(0, MOST_BYTES, &mut buffer);
     let mut noted = decode(bytes.map_err(Error::io(&note))?).unwrap_or_default();
-    noted.retain(|noted| belonging.has(&noted.name));
+    noted.retain(|noted| file_filter.has(&noted.name));
     Ok(Some(noted))
 }
 
@@ -300,7 +301,7 @@ fn cut_back(directory: &dyn Directory, noted: &Noted) -> io::Result<()> {
     file.sync()
 }
 
-/// Writes the note, so that it survives a power cut.
+/// Writes the note. When it returns, the note survives a power cut.
 fn leave(directory: &dyn Directory, note: &OsStr, bytes: &[u8]) -> io::Result<()> {
     let file = directory.create(note)?;
     file.write_at(0, bytes)?;
@@ -315,7 +316,7 @@ fn forget(directory: &dyn Directory, note: &OsStr) -> io::Result<()> {
     }
 }
 
-/// The checksum of the first bytes of a file that was so long.
+/// Checksum of the first bytes of a file of length `len`.
 fn head_of(file: &(impl Storage + ?Sized), len: u64) -> io::Result<u64> {
     let mut buffer = ReadBuffer::default();
     let len = usize::try_from(len).unwrap_or(HEAD_BYTES).min(HEAD_BYTES);
@@ -337,7 +338,7 @@ fn encode(files: &[Noted]) -> Vec<u8> {
     note
 }
 
-/// What a note says; `None` if it is not whole.
+/// Decodes a note; `None` if it is incomplete.
 fn decode(note: &[u8]) -> Option<Vec<Noted>> {
     let (told, checksum) = note.split_at_checked(note.len().checked_sub(8)?)?;
     if checksum != xxh3_64(told).to_le_bytes() {

@@ -1,4 +1,4 @@
-//! The files of a base, read and saved.
+//! The files of a base, with reads and atomic saves.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -13,120 +13,121 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use super::apply::Application;
 use super::directory::several_names;
 use super::fit::misfit;
-use super::journal::Content;
-use super::record::{Action, Present, Record, is_plain_name};
+use super::journal::JournalContent;
+use super::journal_writer::{JournalWriter, ensure_trusted};
+use super::record::{Action, PresentFiles, Record, is_plain_name};
 use super::stage::{self, Stage};
-use super::view::{File, Seen};
-use super::writer::{Writer, ensure_trusted};
+use super::view::{FileView, Seen};
 use super::{Directory, Error, OpenFile, Storage, Transaction};
 
-/// With more than so many bytes in the journal the next commit syncs first.
+/// With more bytes of records in the journal, the next commit syncs first.
 const MAX_PENDING: u64 = 64 << 20;
 
-/// So often is the journal of a live writer read until it stands still.
+/// Number of attempts to read the journal of a live writer without a change in
+/// between.
 const TRIES: usize = 8;
 
-/// Whether a base is opened to be changed.
+/// The access that a base is opened with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// The base may be changed; one at a time.
+    /// Reading and writing; one process at a time.
     ReadWrite,
-    /// Nothing on the medium is changed; any number, also beside a writer.
+    /// Reading only, by any number of processes, also beside a writer. Nothing
+    /// on the medium is changed.
     ReadOnly,
-    /// As that, and what a journal says is left aside.
+    /// Reading only, without the changes in the journal.
     WithoutJournal,
 }
 
-/// Which files may be those of a base, by their names.
+/// The condition for the name of a file to be one of the base's.
 #[derive(Clone)]
-pub struct Belonging(Arc<dyn Fn(&OsStr) -> bool + Send + Sync>);
+pub struct FileFilter(Arc<dyn Fn(&OsStr) -> bool + Send + Sync>);
 
-impl Belonging {
-    /// Those whose name this is true of.
-    pub fn new(belongs: impl Fn(&OsStr) -> bool + Send + Sync + 'static) -> Belonging {
-        Belonging(Arc::new(belongs))
+impl FileFilter {
+    /// Accepts the names for which `belongs` is true.
+    pub fn new(belongs: impl Fn(&OsStr) -> bool + Send + Sync + 'static) -> FileFilter {
+        FileFilter(Arc::new(belongs))
     }
 
-    /// Whether a file of this name may be one of them.
+    /// Returns whether a file of this name may belong to the base.
     pub fn has(&self, name: &OsStr) -> bool {
         (self.0)(name)
     }
 }
 
-impl fmt::Debug for Belonging {
+impl fmt::Debug for FileFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Belonging").finish_non_exhaustive()
+        f.debug_tuple("FileFilter").finish_non_exhaustive()
     }
 }
 
-/// How to open a base.
+/// Options for opening a base.
 #[derive(Clone, Debug)]
 pub struct Opening<'a> {
-    /// The name of its journal.
+    /// Name of its journal.
     pub journal: &'a OsStr,
-    /// What a second writer is told of this one, as a mountpoint.
+    /// A label that a second writer is shown, such as the mountpoint.
     pub label: &'a str,
     /// Whether it is to be changed.
     pub access: Access,
-    /// The files that the base may have. A journal that names another is
-    /// refused: it comes from whoever made the folder.
-    pub belonging: Belonging,
+    /// The files that the base may have. A journal that names any other is
+    /// rejected: anyone who can write to the folder could have made it.
+    pub file_filter: FileFilter,
 }
 
-/// The files of one base with all its saves, also those that are still in
-/// the journal only; [`journal`](super::journal) has its layout.
+/// The files of one base, including the saves that are only in the journal.
+/// [`journal`](super::journal) describes its layout.
 ///
-/// A save is first appended to the journal ([`commit`](Store::commit)), where
-/// it survives the end of the process, and shown from then on. The files of
-/// the base are touched only after the journal survives a power cut
-/// ([`sync`](Store::sync)); only after they do too is the journal emptied. So
-/// the base can be brought to a whole state at any moment, and is when it is
-/// opened.
+/// A save is first appended to the journal ([`commit`](Store::commit)). From
+/// then on it survives the end of the process, and reads show it. The files of
+/// the base are changed only after the journal is durable
+/// ([`sync`](Store::sync)), and the journal is emptied only after the files are
+/// durable. So the base can be recovered at any time, and is when it is opened.
 ///
-/// Reads take no lock that is held while a medium is waited for. One read of
-/// a file has no half of a transaction; for several reads see
+/// Reads take no lock that is held during a wait for a medium. A single read of
+/// a file never sees a part of a transaction; for several reads see
 /// [`epoch`](Store::epoch).
 #[derive(Debug)]
 pub struct Store {
     directory: Arc<dyn Directory>,
     journal: OsString,
-    belonging: Belonging,
+    file_filter: FileFilter,
     access: Access,
-    files: RwLock<BTreeMap<OsString, Arc<File>>>,
-    writer: Mutex<Writer>,
-    /// Whose turn it is to sync.
+    files: RwLock<BTreeMap<OsString, Arc<FileView>>>,
+    writer: Mutex<JournalWriter>,
+    /// Held by the thread that syncs.
     turn: Mutex<()>,
-    /// How often what the files show was changed; locked while it is.
+    /// Number of changes of what the files show; locked during a change.
     epoch: Mutex<u64>,
-    /// How often something was saved; another number before it is shown.
+    /// Number of saves, incremented before a save is shown.
     saves: AtomicU64,
-    /// Bytes of records in the journal.
+    /// Number of bytes of records in the journal.
     pending: AtomicU64,
-    /// Whether the journal's own name survives a power cut.
+    /// Whether the name of the journal survives a power cut.
     is_named: AtomicBool,
 }
 
 impl Store {
     /// Opens the base in `directory`. Saves that a crash left in its journal
-    /// are brought into its files first, or, to read only, laid over them.
+    /// are first written to its files or, for reading only, laid over them.
     ///
     /// # Errors
     ///
-    /// [`Error::InUse`] if another has it open for writing;
+    /// [`Error::InUse`] if another process has it open for writing;
     /// [`Error::DoesNotFit`], [`Error::Unreadable`] or [`Error::Untrusted`] if
-    /// its journal is not one to use, and stays; [`Error::Io`].
+    /// its journal cannot be used (it is not touched); [`Error::Io`].
     pub fn open(directory: Arc<dyn Directory>, opening: &Opening<'_>) -> Result<Store, Error> {
         if opening.access != Access::ReadWrite {
-            let store = Store::of(directory, Writer::closed(opening.journal), opening);
+            let store = Store::of(directory, JournalWriter::closed(opening.journal), opening);
             store.load()?;
             return Ok(store);
         }
-        let writer = Writer::open(directory.as_ref(), opening.journal)?;
+        let writer = JournalWriter::open(directory.as_ref(), opening.journal)?;
         let is_new = writer.is_new;
         let store = Store::of(directory, writer, opening);
         if let Err(error) = store.recover(opening) {
             if is_new {
-                // Nothing is in it, nor is anything left to do then.
+                // The journal is empty, and nothing depends on its removal.
                 let _ = store.directory.remove(opening.journal);
             }
             return Err(error);
@@ -134,17 +135,17 @@ impl Store {
         Ok(store)
     }
 
-    /// Takes the base over as its writer, and brings what a crash left in the
-    /// journal into its files.
+    /// Becomes the writer of the base and writes the saves that a crash left in
+    /// the journal to its files.
     fn recover(&self, opening: &Opening<'_>) -> Result<(), Error> {
         let records = {
             let mut writer = self.writer();
             let records = writer.records.clone();
             let directory = self.directory.as_ref();
-            // A stage begins with an empty journal, so what is in it points to
-            // one.
+            // A stage begins with an empty journal, so a record in it was made
+            // for the stage.
             if records.is_empty() {
-                stage::clean_up(directory, opening.journal, &opening.belonging)?;
+                stage::clean_up(directory, opening.journal, &opening.file_filter)?;
             }
             ensure_fit(directory, opening, &records)?;
             writer.take_over(opening.label)?;
@@ -154,12 +155,12 @@ impl Store {
         self.sync()
     }
 
-    fn of(directory: Arc<dyn Directory>, writer: Writer, opening: &Opening<'_>) -> Store {
+    fn of(directory: Arc<dyn Directory>, writer: JournalWriter, opening: &Opening<'_>) -> Store {
         Store {
             directory,
             journal: opening.journal.to_owned(),
             access: opening.access,
-            belonging: opening.belonging.clone(),
+            file_filter: opening.file_filter.clone(),
             files: RwLock::default(),
             writer: Mutex::new(writer),
             turn: Mutex::default(),
@@ -170,8 +171,8 @@ impl Store {
         }
     }
 
-    /// The file `name` as it is now and after each commit; `None` if there is
-    /// none.
+    /// Returns the file `name`, which shows all later commits; `None` if it
+    /// does not exist.
     ///
     /// # Errors
     ///
@@ -184,10 +185,9 @@ impl Store {
         Ok(is_there.then_some(file as Arc<dyn Storage>))
     }
 
-    /// Saves. When it returns, all files show the transaction, and it
-    /// survives the end of this process; after [`sync`](Store::sync) also a
-    /// power cut. On an error nothing has happened. Gives whether it
-    /// comes to anything.
+    /// Commits a transaction. When this returns, all files show it, and it
+    /// survives the end of this process; after [`sync`](Store::sync) also a power
+    /// cut. On an error nothing has changed. Returns whether anything changed.
     ///
     /// # Errors
     ///
@@ -199,7 +199,7 @@ impl Store {
         self.commit_when(transaction, false)
     }
 
-    /// As [`commit`](Store::commit), of what points to a stage.
+    /// As [`commit`](Store::commit), for the transaction of a stage.
     pub(super) fn commit_staged(&self, transaction: &Transaction) -> Result<bool, Error> {
         self.commit_when(transaction, true)
     }
@@ -235,9 +235,9 @@ impl Store {
         Ok(true)
     }
 
-    /// Begins to lay bytes behind the ends of these files, which must be
-    /// there: more than the journal can hold, and all in one transaction.
-    /// Meanwhile no other can be committed.
+    /// Begins appends to these files, which must exist, for a transaction that
+    /// is larger than the journal can hold. No other transaction can be
+    /// committed meanwhile.
     ///
     /// # Errors
     ///
@@ -269,8 +269,7 @@ impl Store {
         }
     }
 
-    /// What was laid behind the ends of these files is there for good, or
-    /// gone.
+    /// Ends a stage, whose appends are now durable or removed.
     pub(super) fn end_stage<'n>(
         &self,
         names: impl Iterator<Item = &'n OsString>,
@@ -292,15 +291,14 @@ impl Store {
         &self.journal
     }
 
-    /// Returns when every commit before the call survives a power cut; then
-    /// the files of the base have them too. Calls from several threads share
-    /// the work.
+    /// Returns when all commits before the call survive a power cut, and the
+    /// files of the base contain them. Concurrent calls share the work.
     ///
     /// # Errors
     ///
-    /// [`Error::ChangedOutside`] if another program changed what is to be
-    /// changed; [`Error::Io`]. All that was committed is still shown and in
-    /// the journal; a later call tries again.
+    /// [`Error::ChangedOutside`] if another program changed a file to be
+    /// written; [`Error::Io`]. The commits are still shown and in the journal,
+    /// and a later call tries again.
     pub fn sync(&self) -> Result<(), Error> {
         let wanted = self.writer().committed;
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
@@ -312,7 +310,7 @@ impl Store {
             }
             writer.records.clone()
         };
-        // Others can commit meanwhile; the little they do is done after.
+        // Other threads can commit meanwhile; the rest is done under the lock.
         let mut application = Application::new(self.directory.as_ref());
         let file = self.writer().file()?;
         let synced = file.sync();
@@ -335,44 +333,44 @@ impl Store {
         writer.forget()
     }
 
-    /// Syncs, removes the journal and lets others write. Commits are refused
-    /// from then on.
+    /// Syncs, removes the journal and releases the base for other writers.
+    /// Later commits fail.
     ///
     /// # Errors
     ///
-    /// As [`sync`](Store::sync): the journal stays for the next who opens the
-    /// base.
+    /// As [`sync`](Store::sync). The journal then stays for the next process
+    /// that opens the base.
     pub fn close(&self) -> Result<(), Error> {
         self.sync()?;
         self.writer().close(self.directory.as_ref())
     }
 
-    /// Whether it was opened to be changed, and not closed.
+    /// Returns whether it is open for writing and not closed.
     pub fn is_writable(&self) -> bool {
         self.writer().file().is_ok()
     }
 
-    /// Bytes of the journal that may not be in the base.
+    /// Number of bytes of the journal that may not be in the base yet.
     pub fn pending(&self) -> u64 {
         self.pending.load(Relaxed)
     }
 
-    /// A number that is another one after each change of what the files show.
-    /// Reads of several files between two equal numbers are of one state.
+    /// A number that changes with each change of what the files show. Reads of
+    /// several files are of one state if the number is the same before and
+    /// after.
     pub fn epoch(&self) -> u64 {
         *self.epoch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A number that is another one as soon as anything of a later save is
-    /// shown: what was read before it was found to be the same is of one
-    /// state.
+    /// A number that changes before any part of a later save is shown. All
+    /// reads before a check that found it unchanged are of one state.
     pub fn saves(&self) -> u64 {
         self.saves.load(Acquire)
     }
 
-    /// The files that another program changed, made or removed since this
-    /// looked at them; of a base that is open to read only also its journal,
-    /// in which its writer may save, unless that is left aside.
+    /// Returns the files that another program changed, created or removed since
+    /// they were last read here. With read-only access also the journal, in
+    /// which the writer may save, unless it is ignored.
     ///
     /// # Errors
     ///
@@ -387,13 +385,13 @@ impl Store {
         Ok(changed)
     }
 
-    /// Takes note of what other programs changed: the files show it, and can
-    /// be saved to again.
+    /// Reads the changes of other programs: the files show them and can be
+    /// saved to again.
     ///
     /// # Errors
     ///
-    /// [`Error::ChangedOutside`] if it contradicts what is in the journal:
-    /// both stay as they are; [`Error::Io`].
+    /// [`Error::ChangedOutside`] if they contradict the journal (both stay as
+    /// they are); [`Error::Io`].
     pub fn refresh(&self) -> Result<(), Error> {
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let writer = self.writer();
@@ -412,13 +410,14 @@ impl Store {
         Ok(())
     }
 
-    /// Reads the journal to read only, and lays it over the files.
+    /// Reads the journal, for read-only access, and lays its records over the
+    /// files.
     fn load(&self) -> Result<(), Error> {
         let opening = Opening {
             journal: &self.journal,
             label: "",
             access: Access::ReadOnly,
-            belonging: self.belonging.clone(),
+            file_filter: self.file_filter.clone(),
         };
         let mut tries = 0;
         let (seen, records) = loop {
@@ -428,7 +427,7 @@ impl Store {
             tries += 1;
             let seen = self.journal_stamp()?;
             let records = self.read_journal(&opening);
-            // A writer that lives may be amid anything.
+            // A live writer may be in the middle of any change.
             if self.journal_stamp()? == seen {
                 break (seen, records?);
             }
@@ -450,8 +449,8 @@ impl Store {
         Ok(())
     }
 
-    /// The saves in the journal; without any, what makes the files as they
-    /// were before an import that never came to its end.
+    /// Returns the records of the journal. If there are none, returns the cut
+    /// that removes the appends of an interrupted import.
     fn read_journal(&self, opening: &Opening<'_>) -> Result<Vec<Arc<Record>>, Error> {
         let directory = self.directory.as_ref();
         let file = match directory.open(&self.journal) {
@@ -461,10 +460,10 @@ impl Store {
         let mut records = Vec::new();
         if let Some(file) = file {
             ensure_trusted(directory, &self.journal, file.as_ref())?;
-            records = Content::read(&self.journal, file.as_ref())?.records;
+            records = JournalContent::read(&self.journal, file.as_ref())?.records;
         }
         if records.is_empty() {
-            let cut = stage::undoing(directory, opening.journal, &opening.belonging)?;
+            let cut = stage::undoing(directory, opening.journal, &opening.file_filter)?;
             let cut = Record::encode(&cut, 1, 0, self)?;
             return Ok(cut.into_iter().map(Arc::new).collect());
         }
@@ -477,11 +476,11 @@ impl Store {
         stamp.map_err(Error::io(&self.journal))
     }
 
-    /// Shows what transactions change, each in all files at once for those
-    /// who ask for the epoch.
+    /// Shows the changes of transactions. Each appears in all files at once for
+    /// readers that check the epoch.
     fn publish(&self, records: &[Arc<Record>]) -> Result<(), Error> {
         for record in records {
-            // Before it is shown, so that nothing of it can fail.
+            // All that can fail is done before anything is shown.
             let changed = record.steps.iter();
             for step in changed.filter(|step| step.action != Action::Remove) {
                 if let Some(name) = record.file(step) {
@@ -501,9 +500,13 @@ impl Store {
         Ok(())
     }
 
-    /// Takes note of how a sync of the journal went; its name is synced too,
-    /// once.
-    fn ensure_synced(&self, synced: io::Result<()>, writer: &mut Writer) -> Result<(), Error> {
+    /// Handles the result of a sync of the journal. At the first success its
+    /// name is synced, too.
+    fn ensure_synced(
+        &self,
+        synced: io::Result<()>,
+        writer: &mut JournalWriter,
+    ) -> Result<(), Error> {
         if let Err(error) = synced {
             writer.sync_failed();
             return Err(Error::io(&self.journal)(error));
@@ -516,11 +519,11 @@ impl Store {
         Ok(())
     }
 
-    /// Before files of the base are written: whether they are what the
-    /// records were made for. Their stamps say nothing until they are
-    /// settled.
+    /// Checks, before files of the base are written, that they are the ones the
+    /// records were made for. Their stamps are then unknown until
+    /// [`settle`](Store::settle).
     fn claim(&self, records: &[Arc<Record>]) -> Result<(), Error> {
-        let mut files: Vec<Arc<File>> = Vec::new();
+        let mut files: Vec<Arc<FileView>> = Vec::new();
         let mut is_certain = true;
         for (_, before) in records.iter().flat_map(|record| record.changed()) {
             let file = self.known(&before.name);
@@ -545,7 +548,7 @@ impl Store {
         Ok(())
     }
 
-    /// Whether other programs left alone what the records change.
+    /// Checks that no other program touched the files that the records change.
     fn ensure_unchanged(&self, records: &[Arc<Record>]) -> Result<(), Error> {
         let directory = self.directory.as_ref();
         let is_untouched = |name: &OsStr| matches!(self.known(name).state().seen, Seen::As(_));
@@ -558,7 +561,7 @@ impl Store {
         }
     }
 
-    /// Shows the files of the base themselves, now that all is in them.
+    /// Shows the files of the base themselves, which now contain all changes.
     fn settle(&self, application: &Application<'_>, records: &[Arc<Record>]) -> Result<(), Error> {
         let mut settled = BTreeMap::new();
         for (_, before) in records.iter().flat_map(|record| record.changed()) {
@@ -571,7 +574,7 @@ impl Store {
             let base = match stamp {
                 Some(written) => {
                     let now = self.directory.stamp(name).map_err(&io)?;
-                    // Another may have been put in its place meanwhile.
+                    // Another file may have taken its name meanwhile.
                     if !now.is_some_and(|now| now.is_same_file(&written)) {
                         let file = name.to_owned();
                         return Err(Error::ChangedOutside { file });
@@ -605,7 +608,8 @@ impl Store {
         Ok(changed)
     }
 
-    /// Whether the files to be changed have one name each, as last looked at.
+    /// Checks that the files to be changed have one name each, as of the last
+    /// check.
     fn ensure_sole_names(&self, transaction: &Transaction) -> Result<(), Error> {
         for change in transaction.changes() {
             let seen = self.known(change.file()).state().seen;
@@ -618,13 +622,13 @@ impl Store {
         Ok(())
     }
 
-    fn known_files(&self) -> Vec<Arc<File>> {
+    fn known_files(&self) -> Vec<Arc<FileView>> {
         let files = self.files.read().unwrap_or_else(PoisonError::into_inner);
         files.values().cloned().collect()
     }
 
-    /// What is known of a file.
-    fn known(&self, name: &OsStr) -> Arc<File> {
+    /// Returns the state of a file, known or new.
+    fn known(&self, name: &OsStr) -> Arc<FileView> {
         let files = self.files.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = files.get(name) {
             return Arc::clone(file);
@@ -633,12 +637,12 @@ impl Store {
         let mut files = self.files.write().unwrap_or_else(PoisonError::into_inner);
         let file = files
             .entry(name.to_owned())
-            .or_insert_with(|| Arc::new(File::unseen(name)));
+            .or_insert_with(|| Arc::new(FileView::unseen(name)));
         Arc::clone(file)
     }
 
-    /// A file whose changes by others are noticed from now on.
-    fn watched(&self, name: &OsStr) -> Result<Arc<File>, Error> {
+    /// Returns a file and begins to watch it for changes by other programs.
+    fn watched(&self, name: &OsStr) -> Result<Arc<FileView>, Error> {
         let file = self.known(name);
         if file.state().seen == Seen::Never {
             let looked = file.look(self.directory.as_ref());
@@ -647,12 +651,12 @@ impl Store {
         Ok(file)
     }
 
-    fn writer(&self) -> MutexGuard<'_, Writer> {
+    fn writer(&self) -> MutexGuard<'_, JournalWriter> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Present for Store {
+impl PresentFiles for Store {
     fn len(&self, name: &OsStr) -> Result<Option<u64>, Error> {
         let len = self.known(name).len_if_there(self.directory.as_ref());
         len.map_err(Error::io(name))
@@ -666,7 +670,8 @@ impl Present for Store {
     }
 }
 
-/// Another writes so much that nothing can be read beside it.
+/// The error for a writer that saves so often that no consistent read is
+/// possible.
 fn in_use() -> Error {
     Error::InUse {
         pid: None,
@@ -674,7 +679,7 @@ fn in_use() -> Error {
     }
 }
 
-/// Somebody else has to wait until an import is over.
+/// The error for a commit during an import.
 fn staging() -> Error {
     Error::InUse {
         pid: Some(std::process::id()),
@@ -682,7 +687,7 @@ fn staging() -> Error {
     }
 }
 
-/// Whether records are for the base that is opened.
+/// Checks that records belong to the base that is opened.
 fn ensure_fit(
     directory: &dyn Directory,
     opening: &Opening<'_>,
@@ -692,7 +697,7 @@ fn ensure_fit(
     let note = stage::note_name(opening.journal);
     let mut strangers = names.filter(|before| {
         before.name == opening.journal
-            || (before.name != note && !opening.belonging.has(&before.name))
+            || (before.name != note && !opening.file_filter.has(&before.name))
     });
     let reason = match strangers.next() {
         Some(before) => Some((before.name.clone(), "is not a file of it")),

@@ -1,8 +1,9 @@
-//! Changes that are made together or not at all.
+//! Transactions: changes of several files, applied together or not at all.
 
 use std::ffi::OsString;
 
-/// Changes of several files, in order, that are wholly made or not at all.
+/// An ordered list of changes of several files, applied as a whole or not at
+/// all.
 #[derive(Clone, Debug, Default)]
 pub struct Transaction {
     removals: Vec<OsString>,
@@ -37,23 +38,23 @@ impl Change {
 }
 
 impl Transaction {
-    /// One that changes nothing.
+    /// An empty transaction.
     pub fn new() -> Transaction {
         Transaction::default()
     }
 
-    /// Removes a file, if it is there, before anything else is changed.
+    /// Removes a file, if it exists, before all other changes.
     pub fn remove(&mut self, file: impl Into<OsString>) {
         self.removals.push(file.into());
     }
 
-    /// Makes a new file, which must not be there, or is removed by the same
+    /// Creates a file. It must not exist, or be removed by the same
     /// transaction.
     pub fn create(&mut self, file: impl Into<OsString>) {
         self.changes.push(Change::Create { file: file.into() });
     }
 
-    /// Writes `bytes` at `offset`; the file grows as needed.
+    /// Writes `bytes` at `offset`. The file grows as needed.
     pub fn write(&mut self, file: impl Into<OsString>, offset: u64, bytes: impl Into<Vec<u8>>) {
         self.changes.push(Change::Write {
             file: file.into(),
@@ -62,7 +63,7 @@ impl Transaction {
         });
     }
 
-    /// Cuts a file, or makes it longer by zeros.
+    /// Truncates a file, or extends it with zeros.
     pub fn set_len(&mut self, file: impl Into<OsString>, len: u64) {
         self.changes.push(Change::SetLen {
             file: file.into(),
@@ -70,14 +71,14 @@ impl Transaction {
         });
     }
 
-    /// This one, then `other`. What `other` removes must not be what this one
-    /// makes or changes.
+    /// Appends the changes of `other`. It must not remove a file that this one
+    /// creates or changes.
     pub fn append(&mut self, other: Transaction) {
         self.removals.extend(other.removals);
         self.changes.extend(other.changes);
     }
 
-    /// Whether it changes nothing.
+    /// Returns whether it changes nothing.
     pub fn is_empty(&self) -> bool {
         self.removals.is_empty() && self.changes.is_empty()
     }

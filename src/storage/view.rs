@@ -1,4 +1,4 @@
-//! A file as it is with the saves that are still in the journal.
+//! A file with the changes that are still in the journal.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -9,66 +9,66 @@ use super::pieces::Pieces;
 use super::record::{Action, Record};
 use super::{Directory, OpenFile, ReadBuffer, Stamp, Storage};
 
-/// So often is a read tried without keeping changes waiting.
-const HASTY_READS: usize = 4;
+/// Number of read attempts without the lock; then a read takes it.
+const UNLOCKED_READS: usize = 4;
 
-/// One file of a base, there or not.
+/// One file of a base, existing or not.
 #[derive(Debug)]
-pub(super) struct File {
+pub(super) struct FileView {
     pub(super) name: OsString,
-    /// Tells it from all other open files.
+    /// Number of this open file, unique in the process.
     number: u64,
     state: RwLock<State>,
 }
 
-/// What is known of the file that a program sees.
+/// The state of a file as programs see it.
 #[derive(Debug)]
 pub(super) struct State {
-    /// Another one after each change of what follows.
+    /// Incremented with each change of the fields below.
     edition: u64,
-    /// The file on the medium; `None` if there was none.
+    /// The file on the medium; `None` if it does not exist.
     base: Option<Arc<dyn Storage>>,
-    /// What it was like when last looked at.
+    /// The file on the medium when last checked.
     pub(super) seen: Seen,
-    /// What is to come over it.
+    /// Changes that are only in the journal.
     pending: Option<Pending>,
 }
 
-/// What a file on the medium was like when last looked at.
+/// The result of the last check of a file on the medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seen {
-    /// Nobody has read it, so it does not matter.
+    /// It was never read, so other programs may change it.
     Never,
-    /// So, or not there.
+    /// Its stamp; `None` if it did not exist.
     As(Option<Stamp>),
-    /// Being changed by this process, which leaves no stamp to compare.
+    /// This process is changing it, so there is no stamp to compare.
     InWork,
 }
 
-/// Changes in the journal that are not in the file for certain.
+/// Changes in the journal that may not be in the file yet.
 #[derive(Debug)]
 struct Pending {
-    /// Length with them; `None` if they remove the file.
+    /// Length after them; `None` if they remove the file.
     len: Option<u64>,
-    /// So many first bytes of the file on the medium still count.
+    /// Number of first bytes of the file on the medium that are still valid.
     kept: u64,
     pieces: Pieces,
 }
 
-/// What of a read comes from where.
-struct Plan {
+/// The sources of the bytes of one read.
+struct ReadPlan {
     edition: u64,
     base: Arc<dyn Storage>,
-    /// Bytes from the file on the medium.
+    /// Number of bytes from the file on the medium.
     from_base: usize,
-    /// Bytes in all; `None` if there are as many as the medium gives.
+    /// Number of all bytes; `None` if it is that of the medium.
     total: Option<usize>,
 }
 
-impl File {
-    /// One that nobody has looked at.
-    pub(super) fn unseen(name: &OsStr) -> File {
-        File {
+impl FileView {
+    /// A file that was never checked.
+    pub(super) fn unseen(name: &OsStr) -> FileView {
+        FileView {
             name: name.to_owned(),
             number: next_file_number(),
             state: RwLock::new(State {
@@ -80,14 +80,15 @@ impl File {
         }
     }
 
-    /// One that lies over `base` as `record` says, in which it is number `at`.
+    /// The file `base` with the changes of `record`, in which it has the index
+    /// `at`.
     pub(super) fn over(
         name: &OsStr,
         base: Option<Arc<dyn Storage>>,
         record: &Record,
         at: usize,
-    ) -> File {
-        let file = File::unseen(name);
+    ) -> FileView {
+        let file = FileView::unseen(name);
         {
             let mut state = file.state_mut();
             state.base = base;
@@ -105,8 +106,8 @@ impl File {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks at the file on the medium anew. The stamp is taken first: a
-    /// change in between will be noticed.
+    /// Checks the file on the medium again. The stamp is read first, so that a
+    /// change in between is noticed later.
     pub(super) fn look(&self, directory: &dyn Directory) -> io::Result<()> {
         let stamp = directory.stamp(&self.name)?;
         let base = match stamp {
@@ -123,7 +124,7 @@ impl File {
         Ok(())
     }
 
-    /// Length in bytes; `None` if there is no such file.
+    /// Length in bytes; `None` if the file does not exist.
     pub(super) fn len_if_there(&self, directory: &dyn Directory) -> io::Result<Option<u64>> {
         let state = self.state();
         match (&state.pending, state.seen, &state.base) {
@@ -135,14 +136,14 @@ impl File {
     }
 }
 
-impl Plan {
+impl ReadPlan {
     fn read_base(&self, offset: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
         bytes.clear();
         if self.from_base > 0 {
             self.base.fill(offset, self.from_base, bytes)?;
         }
         if let Some(total) = self.total {
-            // Another program cut it short.
+            // The file was truncated by another program.
             if bytes.len() < self.from_base {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
@@ -153,7 +154,7 @@ impl Plan {
 }
 
 impl State {
-    /// Lays the changes of one file by a committed transaction over it.
+    /// Adds the changes of a committed transaction to the file.
     pub(super) fn lay(&mut self, record: &Record, file: usize) {
         let Some(before) = record.files.get(file) else {
             return;
@@ -176,7 +177,7 @@ impl State {
         }
     }
 
-    /// All that was to come is in the file on the medium, which is `base`.
+    /// Marks all changes as written to the file on the medium, which is `base`.
     pub(super) fn settle(&mut self, base: Option<Arc<dyn Storage>>, stamp: Option<Stamp>) {
         self.edition += 1;
         self.base = base;
@@ -186,16 +187,16 @@ impl State {
         }
     }
 
-    /// Forgets what was to come.
+    /// Drops the changes.
     pub(super) fn forget_pending(&mut self) {
         self.edition += 1;
         self.pending = None;
     }
 
-    fn plan(&self, offset: u64, len: usize) -> io::Result<Plan> {
+    fn plan(&self, offset: u64, len: usize) -> io::Result<ReadPlan> {
         let missing = || io::Error::from(io::ErrorKind::NotFound);
         let Some(pending) = &self.pending else {
-            return Ok(Plan {
+            return Ok(ReadPlan {
                 edition: self.edition,
                 base: self.base.clone().ok_or_else(missing)?,
                 from_base: len,
@@ -208,7 +209,7 @@ impl State {
             usize::try_from(rest).unwrap_or(usize::MAX).min(len)
         };
         let nothing = || Arc::new(super::MemoryFile::default()) as Arc<dyn Storage>;
-        Ok(Plan {
+        Ok(ReadPlan {
             edition: self.edition,
             base: self.base.clone().unwrap_or_else(nothing),
             from_base: upto(pending.kept.min(file_len)),
@@ -224,14 +225,14 @@ impl State {
 }
 
 impl Pending {
-    /// Nothing from `len` on counts any more.
+    /// Invalidates all bytes from `len` on.
     fn cut_at(&mut self, len: u64) {
         self.kept = self.kept.min(len);
         self.pieces.cut(len, u64::MAX);
     }
 }
 
-impl Storage for File {
+impl Storage for FileView {
     fn len(&self) -> io::Result<u64> {
         let state = self.state();
         let len = match (&state.pending, &state.base) {
@@ -245,7 +246,7 @@ impl Storage for File {
     fn ensure_kept(&self, end: u64) -> io::Result<()> {
         let state = self.state();
         match (&state.pending, &state.base) {
-            // Reads of it fail where the medium does not have what counts.
+            // The read itself fails if the medium lacks valid bytes.
             (Some(_), _) | (None, None) => Ok(()),
             (None, Some(base)) => base.ensure_kept(end),
         }
@@ -261,7 +262,7 @@ impl Storage for File {
     }
 
     fn fill(&self, offset: u64, len: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
-        for _ in 0..HASTY_READS {
+        for _ in 0..UNLOCKED_READS {
             let plan = self.state().plan(offset, len)?;
             plan.read_base(offset, bytes)?;
             let state = self.state();

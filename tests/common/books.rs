@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex};
 
 use cbfs::book::{
-    Book, CanonicalBoard, Error, Facts, Format, Record, Scanned, Squares, StoredMove, Way,
+    Book, CanonicalBoard, Error, Facts, Format, Record, RelativeMove, Scanned, Squares, StoredMove,
 };
 use cbfs::game::{Defect, PieceMove, Position};
 use shakmaty::fen::Fen;
@@ -83,9 +83,9 @@ pub fn uci(position: &Position, name: &str) -> Move {
     position.find_move(wanted).unwrap()
 }
 
-fn way(board: &CanonicalBoard, m: Move) -> Way {
+fn relative_move(board: &CanonicalBoard, m: Move) -> RelativeMove {
     if let Some(side) = m.castling_side() {
-        return Way::Castle(side);
+        return RelativeMove::Castle(side);
     }
     let place = |square: Square| {
         let (mut file, mut rank) = (square.file() as u8, square.rank() as u8);
@@ -102,7 +102,7 @@ fn way(board: &CanonicalBoard, m: Move) -> Way {
     let all = board.squares().iter().flatten();
     let before = all.take(usize::from(file * 8 + rank) + 1);
     let nth = before.filter(|&&piece| piece == role as u8).count();
-    Way::Step {
+    RelativeMove::Step {
         role,
         nth: u8::try_from(nth).unwrap(),
         files: (to_file + 8 - file) % 8,
@@ -163,11 +163,15 @@ impl MemoryBook {
             let m = uci(&position, name);
             let stored = StoredMove {
                 code: u8::try_from(record.moves.len()).unwrap(),
-                way: Some(way(&board, m)),
-                otherwise: None,
+                meaning: Some(relative_move(&board, m)),
+                alternative: None,
                 annotation: 0,
             };
-            if record.moves.iter().all(|known| known.way != stored.way) {
+            if record
+                .moves
+                .iter()
+                .all(|known| known.meaning != stored.meaning)
+            {
                 record.moves.push(stored);
             }
             position.play(m).unwrap();

@@ -1,9 +1,9 @@
-//! The files of a CTG book, held against each other.
+//! Checks that the files of a CTG book agree with each other.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use super::directory::{Bitmap, Entries, Place};
+use super::directory::{Bitmap, Entries, LeafPage};
 use super::hash::hash;
 use super::page::PAGE_BYTES;
 use super::signature::{self, Signature};
@@ -12,7 +12,7 @@ use crate::book::{Error, Facts};
 use crate::bytes::Malformed;
 use crate::game::Defect;
 
-/// What can be said when a book is opened: how long its files are.
+/// Returns the defects that are known at opening: those of the file lengths.
 pub(super) fn lengths(
     facts: &Facts,
     bytes: u64,
@@ -25,7 +25,7 @@ pub(super) fn lengths(
         let what = format!("the file ends inside a page, {rest} bytes of it are there");
         say("ctg", bytes - rest, what);
     }
-    // A book without any page is an empty one.
+    // A book without pages is empty, not damaged.
     if let Some(named) = header::pages(facts)
         && named > facts.pages
         && facts.pages > 0
@@ -61,25 +61,26 @@ pub(super) fn lengths(
     }
 }
 
-/// Goes through all pages and the directory.
+/// Checks all pages and the directory.
 pub(super) fn check(book: &CtgBook, defect: &mut dyn FnMut(Defect)) -> Result<(), Error> {
     let directory_is_whole = book.entries.is_some();
     book.each_page(&mut |number, page| {
         check_page(number, page, defect, &|hash| {
-            // Without a directory nothing is out of place.
+            // Without a directory no page can be misplaced.
             !directory_is_whole
                 || matches!(book.route(hash), Ok(Route::Page { page, .. }) if page == number)
         });
         ControlFlow::Continue(())
     })?;
-    // Into an empty book nothing can lead.
+    // No entry can lead into an empty book.
     if let Some(entries) = book.entries.as_ref().filter(|_| book.facts.pages > 0) {
         check_entries(book, entries, defect)?;
     }
     Ok(())
 }
 
-/// One page: that its records can be read, each once, and are found here.
+/// Checks a page: each record must be readable, unique, and found through the
+/// directory.
 fn check_page(
     number: u64,
     page: Page<'_>,
@@ -147,7 +148,7 @@ fn check_page(
     }
 }
 
-/// The `.cto` and `.ctb`: each page is that of one leaf.
+/// Checks `.cto` and `.ctb`: each page must belong to exactly one leaf.
 fn check_entries(
     book: &CtgBook,
     entries: &Entries,
@@ -159,9 +160,9 @@ fn check_entries(
     let mut is_named = vec![false; pages];
     for node in 0..entries.present {
         let page = match entries.place(node).map_err(io)? {
-            Place::Page(page) => page,
-            Place::Nowhere => continue,
-            Place::Unknown => {
+            LeafPage::Page(page) => page,
+            LeafPage::None => continue,
+            LeafPage::Damaged => {
                 let fault = entries.fault(node);
                 say(fault.file, fault.offset, fault.what);
                 continue;
@@ -197,9 +198,9 @@ fn check_entries(
     Ok(())
 }
 
-/// Whether the node above is split.
+/// Returns whether the parent of a node is split.
 fn is_reached(bitmap: &Bitmap, node: u64) -> std::io::Result<bool> {
-    // The mask of the node's level is the largest that is not above it.
+    // The level of a node has the largest mask that does not exceed its number.
     let Some(level) = (node + 1).checked_ilog2().filter(|&level| level > 0) else {
         return Ok(true);
     };

@@ -1,15 +1,15 @@
-//! Which page a hash leads to: `.ctb` and `.cto`.
+//! The directory of a CTG book, `.ctb` and `.cto`: from a hash to a page.
 //!
-//! Pages are the leaves of a binary tree over the low bits of the hash. Node
-//! numbers: the level `k` has the mask `2^k - 1`, and the node of a hash
-//! there is the mask plus the low `k` bits of the hash.
+//! Pages are the leaves of a binary tree over the low bits of the hash. Nodes
+//! are numbered by level: at level `k` with the mask `2^k - 1`, the node of a
+//! hash is the mask plus the low `k` bits of the hash.
 //!
-//! `.ctb`, the bitmap of the nodes that are split:
+//! `.ctb`, a bitmap of the inner nodes:
 //!
 //! | offset | size | meaning |
 //! |---|---|---|
 //! | 0 | 4 | length of this header, 12; 1 |
-//! | 4 | 4 | all nodes below this one are split |
+//! | 4 | 4 | all nodes below this number are split |
 //! | 8 | 4 | number of bits |
 //! | 12 | | a bit per node, the lowest of a byte first; 1: split |
 //!
@@ -33,32 +33,32 @@ const BITMAP_AT: u64 = 12;
 /// Length of the header of a `.cto`.
 const ENTRIES_AT: u64 = 16;
 
-/// The entry of a node without a page.
+/// Entry of a node without a page.
 const NO_PAGE: u32 = u32::MAX;
 
-/// What a directory says of a hash.
+/// The page of a leaf, according to the directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    /// The page.
+pub(super) enum LeafPage {
+    /// The number of the page.
     Page(u64),
-    /// The book has no position of this hash.
-    Nowhere,
-    /// An entry that is missing or wrong.
-    Unknown,
+    /// No page: the book has no position with such a hash.
+    None,
+    /// The entry is missing or invalid.
+    Damaged,
 }
 
-/// The split bitmap.
+/// The bitmap of the split nodes.
 #[derive(Debug)]
 pub(super) struct Bitmap {
     table: Table,
-    /// Number of bits that are there.
+    /// Number of bits in the file.
     bits: u64,
-    /// Number that the header says there are.
+    /// Number of bits in the header.
     pub(super) announced: u64,
 }
 
 impl Bitmap {
-    /// Reads the header; `None` if there is none.
+    /// Reads the header; `None` if the file is too short.
     pub(super) fn open(table: Table) -> io::Result<Option<Bitmap>> {
         let Some(bits) = table.len().checked_sub(BITMAP_AT) else {
             return Ok(None);
@@ -70,7 +70,7 @@ impl Bitmap {
         }))
     }
 
-    /// Whether a node is split; those beyond the bitmap are not.
+    /// Returns whether a node is split. Nodes beyond the bitmap are not.
     pub(super) fn is_split(&self, node: u64) -> io::Result<bool> {
         if node >= self.bits {
             return Ok(false);
@@ -79,7 +79,7 @@ impl Bitmap {
         Ok(byte >> (node % 8) & 1 == 1)
     }
 
-    /// The leaf of a hash.
+    /// Returns the leaf of a hash.
     pub(super) fn leaf(&self, hash: u32) -> io::Result<u64> {
         for node in nodes(hash) {
             if !self.is_split(node)? {
@@ -89,13 +89,13 @@ impl Bitmap {
         Ok(u64::MAX)
     }
 
-    /// Number of bits that are there.
+    /// Number of bits in the file.
     pub(super) fn bits(&self) -> u64 {
         self.bits
     }
 }
 
-/// A bitmap that does not lead to the page of a node.
+/// The defect of a bitmap that does not lead to the page of a node.
 pub(super) fn misled(node: u64) -> Defect {
     Defect {
         file: "ctb",
@@ -104,7 +104,7 @@ pub(super) fn misled(node: u64) -> Defect {
     }
 }
 
-/// The nodes of a hash, from the root.
+/// The nodes on the path of a hash, from the root.
 pub(super) fn nodes(hash: u32) -> impl Iterator<Item = u64> {
     (0..=32).map(move |level| {
         let mask = (1_u64 << level) - 1;
@@ -112,20 +112,20 @@ pub(super) fn nodes(hash: u32) -> impl Iterator<Item = u64> {
     })
 }
 
-/// The pages of the leaves.
+/// The page numbers of the leaves.
 #[derive(Debug)]
 pub(super) struct Entries {
     table: Table,
-    /// Number of entries that are there.
+    /// Number of entries in the file.
     pub(super) present: u64,
-    /// Number that the header says there are.
+    /// Number of entries in the header.
     pub(super) announced: u64,
     /// Number of pages of the book.
     pages: u64,
 }
 
 impl Entries {
-    /// Reads the header; `None` if there is none.
+    /// Reads the header; `None` if the file is too short.
     pub(super) fn open(table: Table, pages: u64) -> io::Result<Option<Entries>> {
         let Some(bytes) = table.len().checked_sub(ENTRIES_AT) else {
             return Ok(None);
@@ -138,24 +138,24 @@ impl Entries {
         }))
     }
 
-    /// The page of a node.
-    pub(super) fn place(&self, node: u64) -> io::Result<Place> {
+    /// Returns the page of a node.
+    pub(super) fn place(&self, node: u64) -> io::Result<LeafPage> {
         if node >= self.present {
             let is_lost = node < self.announced;
             return Ok(if is_lost {
-                Place::Unknown
+                LeafPage::Damaged
             } else {
-                Place::Nowhere
+                LeafPage::None
             });
         }
         Ok(match self.table.u32_at(ENTRIES_AT + 4 * node)? {
-            Some(NO_PAGE) => Place::Nowhere,
-            Some(page) if u64::from(page) < self.pages => Place::Page(page.into()),
-            _ => Place::Unknown,
+            Some(NO_PAGE) => LeafPage::None,
+            Some(page) if u64::from(page) < self.pages => LeafPage::Page(page.into()),
+            _ => LeafPage::Damaged,
         })
     }
 
-    /// What is wrong with an entry that leads nowhere.
+    /// The defect of an invalid entry.
     pub(super) fn fault(&self, node: u64) -> Defect {
         let offset = ENTRIES_AT + 4 * node;
         let what = if node < self.present {
@@ -170,7 +170,7 @@ impl Entries {
         }
     }
 
-    /// Nodes from here on have no page.
+    /// Number behind the last node with an entry.
     pub(super) fn end(&self) -> u64 {
         self.present.max(self.announced)
     }
@@ -211,11 +211,11 @@ mod tests {
         let entries = Entries::open(table(&[&header[..], &entries].concat()), 2);
         let entries = entries.unwrap().unwrap();
         let places = [
-            Place::Nowhere,
-            Place::Page(1),
-            Place::Unknown,
-            Place::Unknown,
-            Place::Nowhere,
+            LeafPage::None,
+            LeafPage::Page(1),
+            LeafPage::Damaged,
+            LeafPage::Damaged,
+            LeafPage::None,
         ];
         for (node, place) in (0..).zip(places) {
             assert_eq!(entries.place(node).unwrap(), place, "{node}");

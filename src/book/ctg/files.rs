@@ -1,4 +1,4 @@
-//! The files of one CTG book: which there are, and where.
+//! Locates the files of a CTG book.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,33 +6,32 @@ use std::path::{Path, PathBuf};
 use crate::book::Error;
 use crate::storage::{folder_of, is_same_stem, join_name, names_in, split_name};
 
-/// Extensions of the files that are read: positions, entries, bitmap.
+/// Extensions of the files: positions, entries, bitmap.
 pub(super) const EXTENSIONS: [&str; 3] = ["ctg", "cto", "ctb"];
 
-/// What these files hold, for messages.
+/// Description of their content for messages.
 pub(super) const HOLDS: [&str; 3] = ["positions", "page numbers", "page tree"];
 
-/// The paths of one book's files, in whatever letter case they have.
+/// Paths of the files of a book, in any letter case.
 #[derive(Clone, Debug)]
 pub struct CtgFiles {
     pub(super) stem: OsString,
-    /// In the order of [`EXTENSIONS`]: the path, and whether it is there.
+    /// In the order of [`EXTENSIONS`]: the path, and whether the file exists.
     pub(super) paths: [(PathBuf, bool); 3],
 }
 
 impl CtgFiles {
-    /// Whether a path names a file of a CTG book, by its extension.
+    /// Returns whether a path has the extension of a file of a CTG book.
     pub fn is_one(path: &Path) -> bool {
         EXTENSIONS.contains(&split_name(path).1.as_str())
     }
 
-    /// Finds the book that `path` belongs to: any file of the set, in any
-    /// letter case, the extension too.
+    /// Locates the book of the file `path`, in any letter case.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] for files of another kind, [`Error::Missing`]
-    /// if there is no `.ctg`, [`Error::Io`] if the folder cannot be listed.
+    /// [`Error::Unsupported`] for other extensions, [`Error::Missing`] if there
+    /// is no `.ctg`, [`Error::Io`] if the folder cannot be read.
     pub fn locate(path: &Path) -> Result<CtgFiles, Error> {
         if !CtgFiles::is_one(path) {
             return Err(Error::Unsupported {
@@ -55,8 +54,8 @@ impl CtgFiles {
         }
     }
 
-    /// What a folder with files of these names has of a book; a stem in the
-    /// same letter case before others.
+    /// Selects the files of a book from the names in a folder. A stem in the
+    /// same letter case is preferred.
     fn among(directory: &Path, stem: OsString, names: Vec<OsString>) -> CtgFiles {
         let mut paths = EXTENSIONS.map(|extension| {
             let name = join_name(&stem, extension);

@@ -1,7 +1,7 @@
-//! The hash that says on which page a position lies: that of the classic
-//! UNIX dbm, over the bytes of its signature.
+//! The hash that selects the page of a position: that of the classic UNIX dbm,
+//! over the bytes of its signature.
 
-/// Added up as the sum of nibbles goes.
+/// Addends, indexed by the running sum of the nibbles.
 const TABLE: [u32; 64] = [
     0x3100_d2bf,
     0x3118_e3de,
@@ -69,7 +69,7 @@ const TABLE: [u32; 64] = [
     0x1eb6_c371,
 ];
 
-/// The hash of a signature, its first byte included. All sums wrap around.
+/// Hashes a signature, including its first byte. All additions wrap around.
 pub(super) fn hash(signature: &[u8]) -> u32 {
     let mut at = 0_u32;
     let mut sum = 0_u32;

@@ -1,5 +1,5 @@
-//! The first page of a `.ctg`. Only its number of pages and of games are of
-//! use, and only as hints; other values are shown and not asked about.
+//! The first page of a `.ctg`. Only its numbers of pages and games are used,
+//! and only as hints; the other values are shown but not interpreted.
 //!
 //! | offset | size | meaning |
 //! |---|---|---|
@@ -17,10 +17,10 @@
 use crate::book::{Facts, HeaderField};
 use crate::bytes::ByteReader;
 
-/// More options than that are not shown; ChessBase writes five.
+/// Maximum number of options shown; ChessBase writes five.
 const MAX_OPTIONS: u16 = 64;
 
-/// Fills in what the header says.
+/// Stores the fields of the header in `facts`.
 pub(super) fn read(page: &[u8], facts: &mut Facts) {
     let mut add = |name, value: Option<u32>| {
         facts.header.extend(value.map(|value| HeaderField {
@@ -51,7 +51,7 @@ pub(super) fn read(page: &[u8], facts: &mut Facts) {
     facts.games = games.map(u64::from);
 }
 
-/// The number of pages that the header names.
+/// Number of pages according to the header.
 pub(super) fn pages(facts: &Facts) -> Option<u64> {
     let field = facts.header.iter().find(|field| field.name == "pages")?;
     Some(field.value)

@@ -1,22 +1,22 @@
-//! Which pages a hash may lie on, found by reading all of them: for books
-//! whose directory is missing or wrong.
+//! An index from hashes to pages, made by reading all pages. It replaces a
+//! missing or damaged directory.
 //!
 //! The positions of a page share the low bits of their hashes, as many as the
-//! page is deep in the tree. So it is enough to remember of each page what
-//! its hashes have in common. A page with strays on it has less in common
-//! and is looked at more often, but nothing is missed.
+//! depth of the page in the tree. So the index stores only the shared bits of
+//! each page. A page with misplaced positions shares fewer bits and is read
+//! more often, but no position is missed.
 
 /// The low bits that all hashes of a page share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Shared {
-    /// How many, 0 to 32.
+    /// Number of shared bits, 0 to 32.
     bits: u8,
-    /// The bits themselves.
+    /// Their value.
     value: u32,
     page: u32,
 }
 
-/// All pages with what their hashes share.
+/// All pages with the shared bits of their hashes.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     pages: Vec<Shared>,
@@ -43,7 +43,7 @@ impl Index {
         self.pages.shrink_to_fit();
     }
 
-    /// The pages on which a position of this hash may lie.
+    /// The pages that may hold a position with this hash.
     pub(super) fn pages(&self, hash: u32) -> impl Iterator<Item = u64> {
         (0..=32_u8).flat_map(move |bits| {
             let value = hash & low_bits(bits.into());

@@ -1,23 +1,23 @@
 //! ChessBase's opening books: `X.ctg` with `X.cto` and `X.ctb`.
 //!
-//! | file | what is in it |
+//! | file | content |
 //! |---|---|
-//! | `files.rs` | which files a book has |
-//! | `header.rs` | the first page of the `.ctg`: what the book says of itself |
+//! | `files.rs` | locates the files |
+//! | `header.rs` | the first page of the `.ctg` |
 //! | `page.rs` | the other pages, and the records on them |
 //! | `signature.rs` | the board of a record |
 //! | `opcode.rs` | the moves of a record |
 //! | `hash.rs` | the hash of a signature |
 //! | `directory.rs` | `.ctb` and `.cto`: from a hash to a page |
-//! | `table.rs` | those two files, in memory or read in pieces |
-//! | `index.rs` | from a hash to pages without them |
-//! | `check.rs` | the files held against each other |
+//! | `table.rs` | `.ctb` and `.cto` in memory, or read in pieces |
+//! | `index.rs` | from a hash to pages, without the directory |
+//! | `check.rs` | checks that the files agree |
 //!
-//! The book is a hash file of the classic UNIX dbm kind: a hash goes down the
-//! bits of the `.ctb` to a leaf, the `.cto` says which page that is, and the
-//! record is on that page or nowhere. Where the `.ctb` is missing or wrong,
-//! the `.cto` alone will do, since only leaves have pages. Where that is
-//! missing or wrong too, all pages are read once and indexed.
+//! The book is a hash file of the classic UNIX dbm kind. The `.ctb` leads from
+//! the bits of a hash to a leaf, and the `.cto` from the leaf to a page. A
+//! position is on that page or not in the book. If the `.ctb` is missing or
+//! wrong, the `.cto` alone suffices, since only leaves have pages. If that is
+//! missing or wrong, too, all pages are read once to make an index.
 
 mod check;
 mod directory;
@@ -37,7 +37,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use self::directory::{Bitmap, Entries, Place, nodes};
+use self::directory::{Bitmap, Entries, LeafPage, nodes};
 use self::files::HOLDS;
 use self::hash::hash;
 use self::index::Index;
@@ -51,13 +51,13 @@ use crate::bytes::Malformed;
 use crate::game::Defect;
 use crate::storage::{DiskFile, ReadBuffer, Storage};
 
-/// Pages that are kept: 16 MiB.
+/// Number of cached pages: 16 MiB.
 const CACHED_PAGES: usize = 4096;
 
-/// Books with more pages, 4 GiB, are not indexed.
+/// Maximum number of pages of a book that is indexed: 4 GiB.
 const MAX_INDEXED_PAGES: u64 = 1 << 20;
 
-/// A CTG book that is open for reading.
+/// A CTG book, open for reading.
 #[derive(Debug)]
 pub struct CtgBook {
     facts: Facts,
@@ -67,35 +67,35 @@ pub struct CtgBook {
     cache: PageCache,
     bitmap: Option<Bitmap>,
     entries: Option<Entries>,
-    /// Made when it is first needed.
+    /// The index, made when it is first needed.
     index: Mutex<Option<Arc<Index>>>,
     defects: Defects,
 }
 
-/// Where the directory leads.
+/// The result of a look-up in the directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Route {
-    /// A page, and the node that it is the page of.
+    /// A page, and its node.
     Page {
         page: u64,
         node: u64,
-        /// Whether `.ctb` and `.cto` agree, as far as they are there.
+        /// Whether `.ctb` and `.cto` agree, as far as they exist.
         is_sound: bool,
     },
-    /// A leaf without a page, which no book of ChessBase's has.
+    /// A leaf without a page. Books of ChessBase have none.
     Nowhere,
-    /// There is no directory, or the entries are missing or wrong.
+    /// There is no directory, or its entries are missing or wrong.
     Unknown,
 }
 
 impl CtgBook {
-    /// Opens the book that the file at `path` belongs to. Little is read, so
-    /// this takes the same time for a book of any size.
+    /// Opens the book of the file `path`. It reads little, so the time does not
+    /// depend on the size of the book.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`], [`Error::Missing`] if there is no `.ctg`,
-    /// [`Error::Malformed`] if that has no header, [`Error::Io`].
+    /// [`Error::Unsupported`]; [`Error::Missing`] if there is no `.ctg`;
+    /// [`Error::Malformed`] if the `.ctg` has no header; [`Error::Io`].
     pub fn open(path: &Path) -> Result<CtgBook, Error> {
         CtgBook::open_files(&CtgFiles::locate(path)?)
     }
@@ -118,7 +118,7 @@ impl CtgBook {
         CtgBook::from_files(files, opened)
     }
 
-    /// The book in `[.ctg, .cto, .ctb]`.
+    /// Opens the book with the files `[.ctg, .cto, .ctb]`.
     fn from_files(
         files: &CtgFiles,
         opened: [Option<Box<dyn Storage>>; 3],
@@ -198,14 +198,14 @@ impl CtgBook {
         }
     }
 
-    /// Where the directory leads a hash.
+    /// Looks up a hash in the directory.
     fn route(&self, hash: u32) -> io::Result<Route> {
         let Some(entries) = &self.entries else {
             return Ok(Route::Unknown);
         };
         if let Some(bitmap) = &self.bitmap {
             let node = bitmap.leaf(hash)?;
-            if let Place::Page(page) = entries.place(node)? {
+            if let LeafPage::Page(page) = entries.place(node)? {
                 return Ok(Route::Page {
                     page,
                     node,
@@ -216,7 +216,7 @@ impl CtgBook {
         let mut route = Route::Nowhere;
         for node in nodes(hash).take_while(|&node| node < entries.end()) {
             match entries.place(node)? {
-                Place::Page(page) => {
+                LeafPage::Page(page) => {
                     if self.bitmap.is_some() {
                         self.defects.note(directory::misled(node));
                     }
@@ -226,8 +226,8 @@ impl CtgBook {
                         is_sound: self.bitmap.is_none(),
                     });
                 }
-                Place::Nowhere => {}
-                Place::Unknown => {
+                LeafPage::None => {}
+                LeafPage::Damaged => {
                     route = Route::Unknown;
                     self.defects.note(entries.fault(node));
                 }
@@ -236,7 +236,7 @@ impl CtgBook {
         Ok(route)
     }
 
-    /// The record with this signature, if it is on the page.
+    /// Searches a page for the record with this signature.
     fn search(&self, page: u64, signature: &Signature) -> io::Result<Option<Record>> {
         let offset = offset_of(page);
         self.cache.with(self.file.as_ref(), offset, |bytes| {
@@ -252,8 +252,8 @@ impl CtgBook {
         })
     }
 
-    /// Whether the directory leads any position of a page to that page, by
-    /// the same node. Where it does not, it is not that of the pages.
+    /// Returns whether the directory leads a position of the page to the page,
+    /// by the same node. If not, the directory does not belong to the pages.
     fn is_in_place(&self, page: u64, node: u64) -> io::Result<bool> {
         let is_led_here = |signature: &[u8]| {
             let route = self.route(hash(signature));
@@ -264,7 +264,7 @@ impl CtgBook {
         let offset = offset_of(page);
         let is_in_place = self.cache.with(self.file.as_ref(), offset, |bytes| {
             let mut records = Page::new(bytes).records().filter_map(Result::ok).peekable();
-            // An empty page has nothing out of place.
+            // An empty page has no misplaced position.
             records.peek().is_none() || records.any(|record| is_led_here(record.signature))
         })?;
         if !is_in_place {
@@ -327,7 +327,7 @@ impl CtgBook {
         Ok(made)
     }
 
-    /// Shows all pages to `look`, in order, until that breaks.
+    /// Calls `look` with all pages in order, until it breaks.
     fn each_page(
         &self,
         look: &mut dyn FnMut(u64, Page<'_>) -> ControlFlow<()>,
@@ -402,12 +402,12 @@ impl Book for CtgBook {
     }
 }
 
-/// Where a page begins.
+/// Offset of a page in the file.
 fn offset_of(page: u64) -> u64 {
     (page + 1) * PAGE_BYTES as u64
 }
 
-/// A fault at an offset in the page that begins at `start`.
+/// The defect of the page that begins at `start`.
 fn on_page(start: u64, Malformed { offset, what }: Malformed) -> Defect {
     Defect {
         file: "ctg",

@@ -1,15 +1,15 @@
-//! What the byte of a move means.
+//! The meaning of the byte of a move.
 //!
-//! The bytes are ChessBase's opcodes of moves under one fixed permutation.
-//! 166 of them occur in books or are what all programs read; those of a third
-//! piece of a kind follow from the permutation and were never seen. The other
-//! bytes mean no move: the null move, and what only games need.
+//! The bytes are ChessBase's opcodes of moves under a fixed permutation. 166 of
+//! them occur in books or are read by all programs. Those of a third piece of a
+//! kind follow from the permutation and were never seen. The other bytes are no
+//! moves in a book: the null move, and special codes of games.
 
 use shakmaty::{CastlingSide, Role};
 
-use crate::book::Way;
+use crate::book::RelativeMove;
 
-/// A king goes by files and ranks modulo 8.
+/// A king moves by files and ranks modulo 8.
 const KING: [(u8, u8, u8); 8] = [
     // byte, files, ranks
     (0x13, 0, 1),
@@ -26,7 +26,8 @@ const KING_SIDE_CASTLING: u8 = 0x6B;
 
 const QUEEN_SIDE_CASTLING: u8 = 0xF6;
 
-/// For each of eight pawns: one step, two, taking to the right, to the left.
+/// For each of eight pawns: one step, two steps, capture to the right, capture
+/// to the left.
 const PAWNS: [[u8; 4]; 8] = [
     [0xEC, 0xDB, 0x8B, 0x0C],
     [0x04, 0x62, 0x96, 0xD1],
@@ -40,7 +41,8 @@ const PAWNS: [[u8; 4]; 8] = [
 
 const PAWN_STEPS: [(u8, u8); 4] = [(0, 1), (0, 2), (1, 1), (7, 1)];
 
-/// For each of three knights, clockwise from one file right, two ranks up.
+/// For each of three knights, clockwise, beginning with one file right and two
+/// ranks up.
 const KNIGHTS: [[u8; 8]; 3] = [
     [0x34, 0x36, 0xE9, 0x8A, 0xDA, 0x0F, 0xF7, 0x85],
     [0x4C, 0xD2, 0xE0, 0x2A, 0x30, 0x01, 0xD3, 0xF3],
@@ -58,12 +60,12 @@ const KNIGHT_STEPS: [(u8, u8); 8] = [
     (7, 2),
 ];
 
-/// One to seven squares along a line. Four along either diagonal come to the
-/// same modulo 8; the second byte for it was never seen.
-type Line = [u8; 7];
+/// Moves of one to seven squares along a line. Four squares along both
+/// diagonals are equal modulo 8; the second byte for that was never seen.
+type LineCodes = [u8; 7];
 
 /// For each of three bishops: up to the right, then down to the right.
-const BISHOPS: [[Line; 2]; 3] = [
+const BISHOPS: [[LineCodes; 2]; 3] = [
     [
         [0x2E, 0xC1, 0x0D, 0x6A, 0x15, 0x3A, 0x12],
         [0x26, 0xB2, 0x3C, 0xA7, 0x66, 0xC3, 0x1B],
@@ -79,7 +81,7 @@ const BISHOPS: [[Line; 2]; 3] = [
 ];
 
 /// For each of three rooks: up, then right.
-const ROOKS: [[Line; 2]; 3] = [
+const ROOKS: [[LineCodes; 2]; 3] = [
     [
         [0x81, 0xE8, 0x7A, 0x99, 0x87, 0x50, 0xE1],
         [0x7F, 0xCD, 0x98, 0xEF, 0x6E, 0x52, 0x86],
@@ -95,7 +97,7 @@ const ROOKS: [[Line; 2]; 3] = [
 ];
 
 /// For each of three queens: up, right, up to the right, down to the right.
-const QUEENS: [[Line; 4]; 3] = [
+const QUEENS: [[LineCodes; 4]; 3] = [
     [
         [0x05, 0x9D, 0x94, 0x37, 0xB7, 0x9A, 0xFD],
         [0x2F, 0x74, 0x31, 0xE5, 0x39, 0x29, 0x8F],
@@ -116,24 +118,25 @@ const QUEENS: [[Line; 4]; 3] = [
     ],
 ];
 
-/// The second queen six ranks up and six files to the right. Other programs
-/// read both bytes alike.
+/// The second queen six ranks up, and six files to the right. Programs disagree
+/// about these two bytes.
 const SIX_UP: u8 = 0x1A;
 const SIX_RIGHT: u8 = 0xF9;
 
-/// By byte.
-static WAYS: [Option<Way>; 256] = ways();
+/// The meaning of each byte.
+static MOVES: [Option<RelativeMove>; 256] = moves_by_code();
 
-/// What the byte of a move means; `None` if it means no move.
-pub(super) fn way(code: u8) -> Option<Way> {
-    WAYS.get(usize::from(code)).copied().flatten()
+/// Returns the meaning of a byte; `None` if it is no move.
+pub(super) fn relative_move(code: u8) -> Option<RelativeMove> {
+    MOVES.get(usize::from(code)).copied().flatten()
 }
 
-/// What else the byte might mean, if the first meaning is no legal move.
-pub(super) fn other_way(code: u8) -> Option<Way> {
+/// Returns the alternative meaning of a byte, for use if the first is no legal
+/// move.
+pub(super) fn alternative_move(code: u8) -> Option<RelativeMove> {
     match code {
-        SIX_UP => way(SIX_RIGHT),
-        SIX_RIGHT => way(SIX_UP),
+        SIX_UP => relative_move(SIX_RIGHT),
+        SIX_RIGHT => relative_move(SIX_UP),
         _ => None,
     }
 }
@@ -143,14 +146,14 @@ pub(super) fn other_way(code: u8) -> Option<Way> {
     clippy::cast_possible_truncation,
     reason = "a constant: wrong indices do not compile"
 )]
-const fn ways() -> [Option<Way>; 256] {
-    let mut ways = [None; 256];
-    ways[KING_SIDE_CASTLING as usize] = Some(Way::Castle(CastlingSide::KingSide));
-    ways[QUEEN_SIDE_CASTLING as usize] = Some(Way::Castle(CastlingSide::QueenSide));
+const fn moves_by_code() -> [Option<RelativeMove>; 256] {
+    let mut moves = [None; 256];
+    moves[KING_SIDE_CASTLING as usize] = Some(RelativeMove::Castle(CastlingSide::KingSide));
+    moves[QUEEN_SIDE_CASTLING as usize] = Some(RelativeMove::Castle(CastlingSide::QueenSide));
     let mut at = 0;
     while at < 8 {
         let (code, files, ranks) = KING[at];
-        ways[code as usize] = Some(step(Role::King, 0, files, ranks));
+        moves[code as usize] = Some(step(Role::King, 0, files, ranks));
         at += 1;
     }
     let mut nth = 0;
@@ -158,7 +161,7 @@ const fn ways() -> [Option<Way>; 256] {
         let mut at = 0;
         while at < 4 {
             let (files, ranks) = PAWN_STEPS[at];
-            ways[PAWNS[nth][at] as usize] = Some(step(Role::Pawn, nth, files, ranks));
+            moves[PAWNS[nth][at] as usize] = Some(step(Role::Pawn, nth, files, ranks));
             at += 1;
         }
         nth += 1;
@@ -168,30 +171,30 @@ const fn ways() -> [Option<Way>; 256] {
         let mut at = 0;
         while at < 8 {
             let (files, ranks) = KNIGHT_STEPS[at];
-            ways[KNIGHTS[nth][at] as usize] = Some(step(Role::Knight, nth, files, ranks));
+            moves[KNIGHTS[nth][at] as usize] = Some(step(Role::Knight, nth, files, ranks));
             at += 1;
         }
         at = 1;
         while at < 8 {
             let (near, far, i) = (at as u8, 8 - at as u8, at - 1);
-            ways[BISHOPS[nth][0][i] as usize] = Some(step(Role::Bishop, nth, near, near));
-            ways[BISHOPS[nth][1][i] as usize] = Some(step(Role::Bishop, nth, near, far));
-            ways[ROOKS[nth][0][i] as usize] = Some(step(Role::Rook, nth, 0, near));
-            ways[ROOKS[nth][1][i] as usize] = Some(step(Role::Rook, nth, near, 0));
-            ways[QUEENS[nth][0][i] as usize] = Some(step(Role::Queen, nth, 0, near));
-            ways[QUEENS[nth][1][i] as usize] = Some(step(Role::Queen, nth, near, 0));
-            ways[QUEENS[nth][2][i] as usize] = Some(step(Role::Queen, nth, near, near));
-            ways[QUEENS[nth][3][i] as usize] = Some(step(Role::Queen, nth, near, far));
+            moves[BISHOPS[nth][0][i] as usize] = Some(step(Role::Bishop, nth, near, near));
+            moves[BISHOPS[nth][1][i] as usize] = Some(step(Role::Bishop, nth, near, far));
+            moves[ROOKS[nth][0][i] as usize] = Some(step(Role::Rook, nth, 0, near));
+            moves[ROOKS[nth][1][i] as usize] = Some(step(Role::Rook, nth, near, 0));
+            moves[QUEENS[nth][0][i] as usize] = Some(step(Role::Queen, nth, 0, near));
+            moves[QUEENS[nth][1][i] as usize] = Some(step(Role::Queen, nth, near, 0));
+            moves[QUEENS[nth][2][i] as usize] = Some(step(Role::Queen, nth, near, near));
+            moves[QUEENS[nth][3][i] as usize] = Some(step(Role::Queen, nth, near, far));
             at += 1;
         }
         nth += 1;
     }
-    ways
+    moves
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "at most eight")]
-const fn step(role: Role, nth: usize, files: u8, ranks: u8) -> Way {
-    Way::Step {
+const fn step(role: Role, nth: usize, files: u8, ranks: u8) -> RelativeMove {
+    RelativeMove::Step {
         role,
         nth: nth as u8 + 1,
         files,
@@ -205,12 +208,12 @@ mod tests {
 
     #[test]
     fn every_byte_of_the_tables_means_a_move_of_its_own() {
-        let meaning = WAYS.iter().flatten().count();
+        let meaning = MOVES.iter().flatten().count();
         // Of the ten kinds of sliding pieces nine go along a diagonal twice.
         assert_eq!(meaning, 2 + 8 + 32 + 24 + 42 + 42 + 84);
-        let mut seen: Vec<Way> = Vec::new();
+        let mut seen: Vec<RelativeMove> = Vec::new();
         let mut twice = 0;
-        for way in WAYS.iter().flatten() {
+        for way in MOVES.iter().flatten() {
             twice += usize::from(seen.contains(way));
             seen.push(*way);
         }
@@ -220,22 +223,25 @@ mod tests {
     #[test]
     fn known_bytes_mean_what_they_are_known_to_mean() {
         let step = |role, nth, files, ranks| {
-            Some(Way::Step {
+            Some(RelativeMove::Step {
                 role,
                 nth,
                 files,
                 ranks,
             })
         };
-        assert_eq!(way(0x5F), step(Role::Pawn, 5, 0, 2));
-        assert_eq!(way(0xF3), step(Role::Knight, 2, 7, 2));
-        assert_eq!(way(0x1B), step(Role::Bishop, 1, 7, 1));
-        assert_eq!(way(0x05), step(Role::Queen, 1, 0, 1));
-        assert_eq!(way(0x21), step(Role::Rook, 2, 7, 0));
-        assert_eq!(way(0x6B), Some(Way::Castle(CastlingSide::KingSide)));
-        assert_eq!(way(0xAF), None, "the null move");
-        assert_eq!(other_way(0x1A), way(0xF9));
-        assert_eq!(other_way(0xF9), way(0x1A));
-        assert_eq!(other_way(0x5F), None);
+        assert_eq!(relative_move(0x5F), step(Role::Pawn, 5, 0, 2));
+        assert_eq!(relative_move(0xF3), step(Role::Knight, 2, 7, 2));
+        assert_eq!(relative_move(0x1B), step(Role::Bishop, 1, 7, 1));
+        assert_eq!(relative_move(0x05), step(Role::Queen, 1, 0, 1));
+        assert_eq!(relative_move(0x21), step(Role::Rook, 2, 7, 0));
+        assert_eq!(
+            relative_move(0x6B),
+            Some(RelativeMove::Castle(CastlingSide::KingSide))
+        );
+        assert_eq!(relative_move(0xAF), None, "the null move");
+        assert_eq!(alternative_move(0x1A), relative_move(0xF9));
+        assert_eq!(alternative_move(0xF9), relative_move(0x1A));
+        assert_eq!(alternative_move(0x5F), None);
     }
 }

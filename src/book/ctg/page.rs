@@ -4,11 +4,12 @@
 //! |---|---|---|
 //! | 0 | 2 | number of records |
 //! | 2 | 2 | used length, these four bytes included |
-//! | 4 | | records without order or gap; what follows them is garbage |
+//! | 4 | | records without order and gaps; garbage behind them |
 //!
-//! A record is a [`signature`](super::signature), a list of moves and
-//! [`DATA_BYTES`]. The list begins with its length in bytes, itself included;
-//! two bytes follow for each move: its [code](super::opcode) and a NAG.
+//! A record is a [`signature`], a list of moves and
+//! [`DATA_BYTES`]. The list begins with a byte with its own length, that byte
+//! included; two bytes follow for each move: its [code](super::opcode) and a
+//! NAG.
 //!
 //! | offset in data | size | meaning, "we" being the side to move |
 //! |---|---|---|
@@ -18,14 +19,14 @@
 //! | 9 | 3 | drawn |
 //! | 12 | 4 | our points in tenths, evaluated lines included |
 //! | 16 | 3, 4 | our players: how many with a rating, sum of the ratings |
-//! | 23 | 3, 4 | the same of those who just moved |
+//! | 23 | 3, 4 | the same of the players who just moved |
 //! | 30 | 1 | flags |
 //! | 31 | 1 | weight, signed |
 //! | 32 | 1 | a NAG, as if we were White |
 //!
 //! All numbers are big-endian.
 
-use super::opcode::{other_way, way};
+use super::opcode::{alternative_move, relative_move};
 use super::signature;
 use crate::book::{RatingSum, Record, StoredMove};
 use crate::bytes::{ByteReader, Malformed};
@@ -33,24 +34,24 @@ use crate::bytes::{ByteReader, Malformed};
 /// Length of a page.
 pub(super) const PAGE_BYTES: usize = 4096;
 
-/// Length of what precedes the records of a page.
+/// Length of the header of a page.
 const HEADER_BYTES: usize = 4;
 
-/// Length of what follows the moves of a record.
+/// Length of the data behind the moves of a record.
 pub(super) const DATA_BYTES: usize = 33;
 
 /// One page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Page<'a> {
-    /// The used part.
+    /// The used part of the page.
     bytes: &'a [u8],
-    /// How many records it says it has.
+    /// Number of records according to the page.
     records: usize,
-    /// The used length as stored.
+    /// Used length according to the page.
     stored_len: usize,
 }
 
-/// A record, not decoded yet.
+/// A record before decoding.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RawRecord<'a> {
     /// Offset in the page.
@@ -59,15 +60,15 @@ pub(super) struct RawRecord<'a> {
     /// Pairs of a code and an annotation.
     moves: &'a [u8],
     data: &'a [u8],
-    /// Whether the length of the moves is an even number, which leaves one
-    /// byte without meaning.
+    /// Whether the list of moves has an even length, so that one byte has no
+    /// meaning.
     pub(super) is_even: bool,
 }
 
 impl<'a> Page<'a> {
-    /// The page in `bytes`. A used length that no page has is taken for all
-    /// of the page if it is too long, and for nothing if it is too short;
-    /// [`fault`](Page::fault) tells of it.
+    /// Returns the page in `bytes`. A used length that is too long means the
+    /// whole page, one that is too short an empty page. [`fault`](Page::fault)
+    /// reports both.
     pub(super) fn new(bytes: &'a [u8]) -> Page<'a> {
         let mut reader = ByteReader::new(bytes);
         let records = reader.u16_be().unwrap_or(0).into();
@@ -83,14 +84,14 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// What is wrong with the header of the page.
+    /// The defect of the header of the page, if any.
     pub(super) fn fault(&self) -> Option<Malformed> {
         let len = self.stored_len;
         (!(HEADER_BYTES..=PAGE_BYTES).contains(&len))
             .then(|| Malformed::new(2, format!("a page says that {len} of its bytes are used")))
     }
 
-    /// The records; after an error, no more.
+    /// The records. An error ends the iteration.
     pub(super) fn records(&self) -> Records<'a> {
         Records {
             bytes: self.bytes,
@@ -101,8 +102,8 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// The record with this signature. What is damaged before it is passed
-    /// on to `damage`.
+    /// Returns the record with this signature. Damage before it is passed to
+    /// `damage`.
     pub(super) fn find(
         &self,
         signature: &[u8],
@@ -122,7 +123,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// Goes through the records of a page.
+/// Iterates over the records of a page.
 #[derive(Clone, Debug)]
 pub(super) struct Records<'a> {
     bytes: &'a [u8],
@@ -157,7 +158,8 @@ impl<'a> Iterator for Records<'a> {
 }
 
 impl Records<'_> {
-    /// Once, whether the records end where the header of the page says.
+    /// Returns once the defect of records that do not end where the header
+    /// says.
     fn end(&mut self) -> Option<Malformed> {
         let (at, left) = (self.at, std::mem::take(&mut self.left));
         self.at = 0;
@@ -182,7 +184,7 @@ impl Records<'_> {
     }
 }
 
-/// The record at `at`, and where it ends.
+/// Reads the record at `at`. Returns it and the offset of its end.
 #[inline]
 fn raw_record(page: &[u8], at: usize) -> Option<(RawRecord<'_>, usize)> {
     let signature_len = signature::len(*page.get(at)?);
@@ -204,25 +206,25 @@ fn raw_record(page: &[u8], at: usize) -> Option<(RawRecord<'_>, usize)> {
 }
 
 impl RawRecord<'_> {
-    /// What the record says.
+    /// Decodes the record.
     pub(super) fn decode(&self) -> Record {
         let (pairs, _) = self.moves.as_chunks();
         let moves = pairs.iter().map(|&[code, annotation]| StoredMove {
             code,
-            way: way(code),
-            otherwise: other_way(code),
+            meaning: relative_move(code),
+            alternative: alternative_move(code),
             annotation,
         });
         let mut record = Record {
             moves: moves.collect(),
             ..Record::default()
         };
-        // There are as many bytes as it takes.
+        // The length was checked when the record was found.
         let _ = self.decode_data(&mut record);
         record
     }
 
-    /// What is wrong with a list of moves of an even length.
+    /// The defect of a list of moves with an even length.
     pub(super) fn odd_byte(&self) -> Malformed {
         let at = self.offset + self.signature.len();
         let what = format!(

@@ -1,5 +1,5 @@
-//! How a CTG book writes a board: a header byte, and the bits of the squares
-//! with what else belongs to the position.
+//! The signature: the encoding of a board in a CTG book. A header byte, the
+//! bits of the squares, then further properties of the position.
 //!
 //! | bits of the header byte | meaning |
 //! |---|---|
@@ -8,9 +8,9 @@
 //! | `0x40` | four bits with castling rights follow, not all zero |
 //! | `0x80` | zero |
 //!
-//! The bits of [`board_code`](crate::book) stand first; what follows them is
-//! flush with the end of the last byte, zero bits between. Without anything
-//! that follows, at least one zero bit ends the signature.
+//! The bits of [`board_code`](crate::book) come first. The further bits are
+//! right-aligned in the last byte, with zero bits between. If there are none,
+//! at least one zero bit ends the signature.
 
 use crate::book::{BitReader, Bits, CanonicalBoard, Castling, push_squares, read_squares};
 use crate::bytes::Malformed;
@@ -20,10 +20,10 @@ const LENGTH: u8 = 0x1F;
 const EN_PASSANT: u8 = 0x20;
 const CASTLING: u8 = 0x40;
 
-/// The longest signature in bytes.
+/// Maximum length of a signature in bytes.
 const MAX_BYTES: usize = 31;
 
-/// A signature, in memory of its own.
+/// An encoded signature.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Signature {
     bytes: [u8; MAX_BYTES + 2],
@@ -31,8 +31,8 @@ pub(super) struct Signature {
 }
 
 impl Signature {
-    /// The signature of a board; `None` if it does not fit into 31 bytes, so
-    /// that no book has it.
+    /// Encodes the signature of a board; `None` if it needs more than 31 bytes,
+    /// so that no book can hold it.
     pub(super) fn of(board: &CanonicalBoard) -> Option<Signature> {
         let mut bits = Bits::default();
         push_squares(board.squares(), &mut bits)?;
@@ -62,22 +62,22 @@ impl Signature {
         Some(Signature { bytes, len })
     }
 
-    /// The bytes as they stand in a book.
+    /// The bytes as stored in a book.
     pub(super) fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.len)).unwrap_or_default()
     }
 }
 
-/// The length in bytes of the signature that begins with `header`.
+/// Returns the length in bytes of the signature with this first byte.
 pub(super) fn len(header: u8) -> usize {
     usize::from(header & LENGTH)
 }
 
-/// The board of a signature.
+/// Decodes the board of a signature.
 ///
 /// # Errors
 ///
-/// [`Malformed`] if it is none that a position has.
+/// [`Malformed`] if it is not the board of a position.
 pub(super) fn decode(signature: &[u8]) -> Result<CanonicalBoard, Malformed> {
     let Some((&header, code)) = signature.split_first() else {
         return Err(Malformed::new(0, "an empty signature"));

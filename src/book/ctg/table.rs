@@ -1,20 +1,21 @@
-//! A file of small fields that is asked for a few of them at each look-up.
+//! A file of small fields, of which each look-up reads a few.
 
 use std::io;
 
 use crate::book::cache::PageCache;
 use crate::storage::{ReadBuffer, Storage};
 
-/// Files up to this length are kept whole: the directory of a book of 1 GB.
+/// Maximum length of a file that is kept in memory: the directory of a book of
+/// 1 GB.
 const KEPT_BYTES: u64 = 1 << 20;
 
-/// Of a longer one, so many pieces are kept.
+/// Number of cached pieces of a longer file.
 const PIECES: usize = 64;
 
 /// Length of a piece.
 const PIECE_BYTES: usize = 4096;
 
-/// The file, or a part of it in memory.
+/// The file, or its content in memory.
 #[derive(Debug)]
 pub(super) struct Table {
     len: u64,
@@ -28,11 +29,11 @@ enum Content {
 }
 
 impl Table {
-    /// Reads a file, if it is not long.
+    /// Opens a file, and reads it into memory if it is short.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Errors of the medium.
     pub(super) fn open(file: Box<dyn Storage>) -> io::Result<Table> {
         let len = file.len()?;
         let content = match usize::try_from(len) {
@@ -44,23 +45,23 @@ impl Table {
         Ok(Table { len, content })
     }
 
-    /// Length in bytes when it was opened.
+    /// Length in bytes at the time of opening.
     pub(super) fn len(&self) -> u64 {
         self.len
     }
 
-    /// The byte at `offset`; `None` beyond the end.
+    /// Returns the byte at `offset`; `None` beyond the end.
     pub(super) fn u8_at(&self, offset: u64) -> io::Result<Option<u8>> {
         Ok(self.at(offset)?.map(|[byte]| byte))
     }
 
-    /// The big-endian number at `offset`, a multiple of 4; `None` beyond the
-    /// end.
+    /// Returns the big-endian number at `offset`, a multiple of 4; `None`
+    /// beyond the end.
     pub(super) fn u32_at(&self, offset: u64) -> io::Result<Option<u32>> {
         Ok(self.at(offset)?.map(u32::from_be_bytes))
     }
 
-    /// Some bytes that do not reach into another piece.
+    /// Returns `N` bytes, which must lie in one piece.
     fn at<const N: usize>(&self, offset: u64) -> io::Result<Option<[u8; N]>> {
         let part = |bytes: &[u8], offset: u64| {
             let rest = bytes.get(usize::try_from(offset).ok()?..)?;

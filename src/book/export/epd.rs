@@ -1,10 +1,11 @@
-//! A line of EPD for each position.
+//! Export to EPD: one line per position.
 //!
 //! | opcode | meaning |
 //! |---|---|
-//! | `am` | moves that the book does not want played |
-//! | `bm` | moves that it recommends; where it recommends none, the one most played |
-//! | `c0` | games, and White's share of the points in percent |
+//! | `am` | moves that are not to be played |
+//! | `bm` | recommended moves, or the most played one if the book recommends
+//! none |
+//! | `c0` | number of games, and White's score in percent |
 
 use std::io::Write;
 
@@ -15,11 +16,11 @@ use crate::book::line::board_fields;
 use crate::book::text::{decimal, unmarked};
 use crate::book::walk::{Limits, Visit};
 
-/// Writes all positions that moves lead to from the start.
+/// Writes all positions that moves from the start reach.
 ///
 /// # Errors
 ///
-/// As [`Book::find`], or the writer's.
+/// As [`Book::find`]; errors of the writer.
 pub fn write_epd(
     book: &dyn Book,
     limits: Limits,

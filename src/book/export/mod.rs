@@ -1,11 +1,11 @@
-//! A book in other formats, written as it is walked.
+//! Exports of a book to other formats, written during a walk.
 //!
-//! | file | what is in it |
+//! | file | output |
 //! |---|---|
 //! | `pgn.rs` | one game with variations |
-//! | `epd.rs` | a line of EPD for each position |
-//! | `tsv.rs` | a line of a table for each position |
-//! | `polyglot.rs` | a Polyglot book, for engines and bots |
+//! | `epd.rs` | an EPD line per position |
+//! | `tsv.rs` | a table row per position |
+//! | `polyglot.rs` | a Polyglot book for engines |
 
 mod epd;
 mod movetext;
@@ -24,20 +24,20 @@ use std::io::{self, Write};
 use super::walk::{Limits, Visit, Walk};
 use super::{Book, Error};
 
-/// What a finished export comes to.
+/// The result of an export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
-    /// Positions in it.
+    /// Number of exported positions.
     pub positions: u64,
-    /// Whether the book has more, beyond the limit.
+    /// Whether the book has more positions than the limit.
     pub is_cut: bool,
 }
 
-/// Writes a line for each position that moves lead to from the start.
+/// Writes a line for each position that moves from the start reach.
 ///
 /// # Errors
 ///
-/// As [`Book::find`], or the writer's.
+/// As [`Book::find`]; errors of the writer.
 fn write_lines(
     book: &dyn Book,
     limits: Limits,
@@ -55,12 +55,12 @@ fn write_lines(
     })
 }
 
-/// Why an export ended early.
+/// An error of an export.
 #[derive(Debug)]
 pub enum ExportError {
-    /// The book cannot be read.
+    /// The book could not be read.
     Book(Error),
-    /// The text cannot be written.
+    /// The output could not be written.
     Write(io::Error),
 }
 

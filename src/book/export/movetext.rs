@@ -1,19 +1,19 @@
-//! PGN's movetext, in lines of at most 79 characters.
+//! A writer of PGN movetext with lines of at most 79 characters.
 
 use std::io::{self, Write};
 
 use crate::book::Line;
 
-/// The longest line.
+/// Maximum length of a line.
 const WIDTH: usize = 79;
 
-/// Writes words, broken into lines at blanks.
+/// Writes words and breaks lines between them.
 pub(super) struct Movetext<'w> {
     out: &'w mut dyn Write,
     column: usize,
-    /// What comes next stands without a blank before it.
+    /// Whether the next word follows without a blank.
     is_glued: bool,
-    /// The next move needs its number, though it is Black's.
+    /// Whether the next move needs its number although it is Black's.
     needs_number: bool,
 }
 
@@ -43,7 +43,7 @@ impl<'w> Movetext<'w> {
         self.out.write_all(word.as_bytes())
     }
 
-    /// A move; `half` counts moves of both sides from White's first.
+    /// Writes a move. `half` counts half-moves from White's first.
     pub(super) fn play(&mut self, half: u64, san: &str) -> io::Result<()> {
         let number = half / 2 + 1;
         if half.is_multiple_of(2) {
@@ -59,14 +59,14 @@ impl<'w> Movetext<'w> {
         self.word(&format!("${nag}"))
     }
 
-    /// A comment that is one command, kept on one line.
+    /// Writes a comment that consists of one command, on one line.
     pub(super) fn command(&mut self, command: &str) -> io::Result<()> {
         self.word(&format!("{{{command}}}"))?;
         self.needs_number = true;
         Ok(())
     }
 
-    /// A comment; what would end it is replaced.
+    /// Writes a comment. Characters that would end it are replaced.
     pub(super) fn comment(&mut self, text: &str) -> io::Result<()> {
         let text = text.replace('{', "(").replace('}', ")");
         let mut words = text.split_whitespace().peekable();
@@ -96,14 +96,14 @@ impl<'w> Movetext<'w> {
         self.out.write_all(b")")
     }
 
-    /// The result of a game that has none, and the end of the game.
+    /// Writes the result `*` and the end of the game.
     pub(super) fn end(mut self) -> io::Result<()> {
         self.word("*")?;
         self.out.write_all(b"\n\n")
     }
 }
 
-/// The tags of a game that shows a line of a book.
+/// Writes the tags of a game that shows a line of a book.
 pub(super) fn write_tags(event: &str, line: &Line, out: &mut dyn Write) -> io::Result<()> {
     let event: String = event.chars().filter(|c| !c.is_control()).collect();
     let event = event.replace('\\', "\\\\").replace('"', "\\\"");
@@ -120,8 +120,8 @@ pub(super) fn write_tags(event: &str, line: &Line, out: &mut dyn Write) -> io::R
     out.write_all(b"\n")
 }
 
-/// The number, counted in half-moves from White's first, of a line's first
-/// move.
+/// Half-move number of a line's first move, counted from White's first move of
+/// the game.
 pub(super) fn first_half(line: &Line) -> u64 {
     let start = line.start();
     let number = u64::from(start.first_move_number()).max(1) - 1;

@@ -1,8 +1,8 @@
-//! A book as one game with variations.
+//! Export to PGN: one game with variations.
 //!
-//! The main line is, at each move, what was played most. Each position is
-//! gone on from once, on the first [way](crate::book::walk) to it; on others
-//! a comment says which way that is.
+//! The main line is the most played move of each position. Each position is
+//! continued only once, on the first [path](crate::book::walk) to it; at
+//! transpositions a comment gives that path.
 
 use std::io::Write;
 
@@ -15,29 +15,29 @@ use crate::book::walk::{Limits, Number, Reached, Walk};
 use crate::book::{Book, Line, Statistics};
 use crate::game::Position;
 
-/// What is written of a book.
+/// Options of the export.
 #[derive(Clone, Copy, Debug)]
 pub struct PgnOptions {
-    /// How far.
+    /// Limits of the walk.
     pub limits: Limits,
-    /// Whether each move has its numbers in a comment.
+    /// Whether each move gets a comment with its statistics.
     pub has_numbers: bool,
 }
 
-/// What is still to be written.
+/// A pending part of the output.
 enum Task {
     /// The moves after a position.
     GoOn(Number, Position, u64),
-    /// Beside the move just written: this one, and what comes after it.
+    /// An alternative to the move just written, with its continuation.
     Variation(Number, Box<Choice>, u64),
     EndVariation,
 }
 
-/// Writes a line, and all that the book has after it.
+/// Writes a line and all that the book has after it.
 ///
 /// # Errors
 ///
-/// As [`Book::find`], or the writer's.
+/// As [`Book::find`]; errors of the writer.
 pub fn write_pgn(
     book: &dyn Book,
     line: &Line,
@@ -71,7 +71,7 @@ pub fn write_pgn(
 ///
 /// # Errors
 ///
-/// The writer's.
+/// Errors of the writer.
 pub fn write_line(book: &dyn Book, line: &Line, out: &mut dyn Write) -> std::io::Result<()> {
     write_tags(event(book), line, out)?;
     let mut text = Movetext::new(out);
@@ -97,7 +97,7 @@ struct TreeWriter<'a> {
 }
 
 impl TreeWriter<'_> {
-    /// The moves that lead to where the tree begins.
+    /// Writes the moves from the start of the game to the root of the tree.
     fn write_line(&mut self) -> Result<(), ExportError> {
         for (half, (_, san)) in (first_half(self.line)..).zip(self.line.plies()) {
             self.text.play(half, &san.to_string())?;
@@ -125,8 +125,8 @@ impl TreeWriter<'_> {
         Ok(())
     }
 
-    /// The main move of a position; then, as tasks, its variations, and what
-    /// follows it.
+    /// Writes the main move of a position, and queues its variations and its
+    /// continuation.
     fn go_on(&mut self, number: Number, position: &Position, half: u64) -> Result<(), ExportError> {
         let Some(entry) = self.book.look_up(position)? else {
             return Ok(());
@@ -161,12 +161,13 @@ impl TreeWriter<'_> {
         Ok(())
     }
 
-    /// What follows a move: the moves after it, or where they are written.
+    /// Handles the position after a move: queues its moves, or comments where
+    /// they are.
     fn after(&mut self, from: Number, choice: &Choice, half: u64) -> Result<(), ExportError> {
         let Some(to) = self.reached.number(&choice.after) else {
             return Ok(());
         };
-        if self.reached.is_the_way(from, choice.book_move.m, to) {
+        if self.reached.is_first_path(from, choice.book_move.m, to) {
             if self.reached.ply(to) < self.plies {
                 self.tasks
                     .push(Task::GoOn(to, choice.after.clone(), half + 1));
@@ -177,7 +178,7 @@ impl TreeWriter<'_> {
         Ok(self.text.comment(&way)?)
     }
 
-    /// A way from the beginning of the game, for people.
+    /// Formats a path from the start of the game.
     fn written(&self, moves: &[Move]) -> String {
         let start = &self.line.start().position;
         let whole = self
@@ -208,7 +209,7 @@ impl TreeWriter<'_> {
     }
 }
 
-/// A command that says what the book has of a position.
+/// Formats the statistics of a position as a command.
 fn numbers(statistics: &Statistics) -> String {
     let Statistics {
         games,

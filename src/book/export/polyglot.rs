@@ -1,15 +1,15 @@
-//! Polyglot books: 16 bytes for each move, sorted by the key of the position.
+//! Export to Polyglot: 16 bytes per move, sorted by the key of the position.
 //!
 //! | offset | size | meaning |
 //! |---|---|---|
 //! | 0 | 8 | key of the position |
 //! | 8 | 2 | the move |
 //! | 10 | 2 | its weight |
-//! | 12 | 4 | what engines learn, 0 |
+//! | 12 | 4 | learning data of engines, 0 |
 //!
-//! All numbers are big-endian. Castling is written as the king taking the
-//! rook. A key has an en passant file only where a pawn stands beside the
-//! one that stepped. Moves without weight are in the book and never played.
+//! All numbers are big-endian. Castling is stored as the king's capture of the
+//! rook. The key includes an en passant file only if a pawn stands beside the
+//! one that stepped. Moves with weight 0 are in the book but never played.
 
 use std::io::Write;
 
@@ -21,12 +21,12 @@ use crate::book::walk::{Limits, Walk};
 use crate::book::{Book, CanonicalBoard};
 use crate::game::Position;
 
-/// Writes all moves of all positions that moves lead to from the start. All
-/// entries are in memory while they are sorted.
+/// Writes all moves of all positions that moves from the start reach. All
+/// entries are kept in memory for sorting.
 ///
 /// # Errors
 ///
-/// As [`Book::find`], or the writer's.
+/// As [`Book::find`]; errors of the writer.
 pub fn write_polyglot(
     book: &dyn Book,
     limits: Limits,
@@ -42,7 +42,7 @@ pub fn write_polyglot(
         });
         entries.extend(moves);
     }
-    // The heaviest move of a position first.
+    // Within a position, the heaviest move comes first.
     entries.sort_unstable();
     for (key, lightness, m) in &entries {
         let mut entry = [0; 16];
@@ -62,7 +62,7 @@ pub fn write_polyglot(
     })
 }
 
-/// The key of a position.
+/// Returns the Polyglot key of a position.
 pub fn polyglot_key(position: &Position) -> u64 {
     let mut key = Zobrist64::default();
     let board = position.board();
@@ -96,10 +96,10 @@ pub fn polyglot_key(position: &Position) -> u64 {
     key.0
 }
 
-/// A move as Polyglot writes it.
+/// Encodes a move.
 pub fn polyglot_move(m: Move) -> u16 {
     let from = m.from().unwrap_or(m.to());
-    // Where the king castles to is the rook's square in shakmaty too.
+    // In shakmaty, too, the destination of castling is the rook's square.
     let (from, to) = (u16::from(from), u16::from(m.to()));
     let promotion = match m.promotion() {
         Some(Role::Knight) => 1,

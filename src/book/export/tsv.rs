@@ -1,4 +1,4 @@
-//! A line of a table for each position.
+//! Export to a table: one row per position.
 
 use std::io::Write;
 
@@ -12,11 +12,11 @@ use crate::book::walk::{Limits, Visit};
 
 const COLUMNS: &str = "fen\tply\tgames\twhite\tdraws\tblack\tscore\twhite_avg\tblack_avg\tweight\tflags\tcomment\tmoves";
 
-/// Writes all positions that moves lead to from the start.
+/// Writes all positions that moves from the start reach.
 ///
 /// # Errors
 ///
-/// As [`Book::find`], or the writer's.
+/// As [`Book::find`]; errors of the writer.
 pub fn write_positions(
     book: &dyn Book,
     limits: Limits,

@@ -1,5 +1,5 @@
-//! A block of 2048 bytes: its length, then elements one after the other.
-//! What follows them is whatever was there before.
+//! Blocks of 2048 bytes: a length, then elements without gaps. The bytes behind
+//! them are left-overs.
 
 use super::key::{KEY_BYTES, Key};
 use crate::bytes::{ByteReader, Malformed};
@@ -7,10 +7,10 @@ use crate::bytes::{ByteReader, Malformed};
 /// Length of a block in bytes.
 pub(super) const BLOCK_BYTES: usize = 2048;
 
-/// Length of the field that says how much of a block is in use.
+/// Length of the field with the used length of a block.
 const LENGTH_BYTES: usize = 2;
 
-/// The shortest element: key, three counters, no moves, no flags.
+/// Length of the shortest element: key, three counters, no moves, no flags.
 const MIN_ELEMENT_BYTES: usize = KEY_BYTES + 3 + 1 + 1;
 
 /// A block.
@@ -21,21 +21,21 @@ pub(super) struct Block<'a> {
     used: usize,
 }
 
-/// A record as it lies in a block.
+/// An element of a block, not decoded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Element<'a> {
-    /// Where it begins in the block, its length included.
+    /// Offset in the block, where its length field begins.
     pub(super) offset: usize,
     /// The key.
     pub(super) key: &'a Key,
-    /// What follows the key.
+    /// The bytes behind the key.
     pub(super) rest: &'a [u8],
-    /// Where that begins in the block.
+    /// Their offset in the block.
     pub(super) rest_offset: usize,
 }
 
 impl<'a> Block<'a> {
-    /// The block in `bytes`, which may be cut.
+    /// Returns the block in `bytes`, which may be truncated.
     pub(super) fn new(bytes: &'a [u8]) -> Block<'a> {
         let claimed = bytes.first_chunk().map_or(0, |&n| u16::from_be_bytes(n));
         let claimed = usize::from(claimed);
@@ -47,7 +47,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// What is wrong with the length of the block.
+    /// The defect of the length field, if any.
     pub(super) fn fault(self) -> Option<Malformed> {
         let Block { claimed, bytes, .. } = self;
         let possible = LENGTH_BYTES..=bytes.len();
@@ -57,25 +57,26 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// Its elements, in their order. After an error there are no more: where
-    /// the next one begins nobody knows.
+    /// Its elements, in order. An error ends the iteration, because the begin
+    /// of the next element is unknown.
     pub(super) fn elements(self) -> Elements<'a> {
         Elements {
             bytes: self.bytes.get(..self.used).unwrap_or_default(),
             at: LENGTH_BYTES,
-            // What follows the elements is not told from them here.
+            // The end of the elements is unknown, so only ascending keys are
+            // trusted.
             must_ascend: self.claimed > BLOCK_BYTES,
             last: None,
         }
     }
 
-    /// The key of its first element.
+    /// Key of its first element.
     pub(super) fn first_key(self) -> Option<&'a Key> {
         Some(self.elements().next()?.ok()?.key)
     }
 }
 
-/// See [`Block::elements`].
+/// Iterates over the elements of a block; see [`Block::elements`].
 #[derive(Clone, Debug)]
 pub(super) struct Elements<'a> {
     bytes: &'a [u8],
@@ -134,12 +135,12 @@ fn element_at(bytes: &[u8], offset: usize) -> Result<Element<'_>, Malformed> {
     })
 }
 
-/// A number in digits to the base of 128, the highest first; all bytes but
-/// the last have their highest bit set.
+/// Reads a number in base 128, highest digit first. All bytes but the last have
+/// their highest bit set.
 ///
 /// # Errors
 ///
-/// [`Malformed`] if it does not end, or is longer than 32 bits.
+/// [`Malformed`] if it is unfinished or exceeds 32 bits.
 #[inline]
 pub(super) fn compact(reader: &mut ByteReader<'_>) -> Result<u32, Malformed> {
     let start = reader.position();

@@ -1,4 +1,4 @@
-//! The files of a Kvetka book, held against each other.
+//! Checks that the files of a Kvetka book agree with each other.
 
 use std::ops::ControlFlow;
 
@@ -9,7 +9,7 @@ use crate::book::{CanonicalBoard, Error, GameReference, GameSource};
 use crate::bytes::Malformed;
 use crate::game::Defect;
 
-/// Goes through all blocks, the `.kin` and the `.ksf`.
+/// Checks all blocks, the `.kin` and the `.ksf`.
 pub(super) fn check(book: &KvetkaBook, defect: &mut dyn FnMut(Defect)) -> Result<(), Error> {
     let sources = match &book.ksf {
         Some(ksf) => {
@@ -32,7 +32,7 @@ pub(super) fn check(book: &KvetkaBook, defect: &mut dyn FnMut(Defect)) -> Result
     failed.map_or(Ok(()), Err)
 }
 
-/// Whether the `.kin` has the first key of a block.
+/// Checks that the `.kin` has the first key of a block.
 fn check_kin(
     book: &KvetkaBook,
     number: u64,
@@ -53,7 +53,7 @@ fn check_kin(
     Ok(())
 }
 
-/// Whether keys ascend, and are written so that they are found.
+/// Checks that the keys ascend and are normalized, so that look-ups find them.
 fn check_keys(
     book: &KvetkaBook,
     number: u64,
@@ -79,7 +79,7 @@ fn check_keys(
     }
 }
 
-/// Whether the games that elements name are there.
+/// Checks that the games of the elements exist.
 fn check_games(
     book: &KvetkaBook,
     number: u64,
@@ -87,7 +87,7 @@ fn check_games(
     sources: Option<&[GameSource]>,
     defect: &mut dyn FnMut(Defect),
 ) {
-    // A book without its .ksf names games all the same.
+    // Without the `.ksf`, elements still reference games.
     let Some(sources) = sources else {
         return;
     };

@@ -1,31 +1,31 @@
-//! What a record says of its position.
+//! Decoding of an element: the data of one position.
 
 use super::block::{Element, compact};
-use super::move_code::way;
+use super::move_code::relative_move;
 use super::strings::{ByteOrder, unicode};
 use crate::book::{GameReference, Record, StoredMove};
 use crate::bytes::{ByteReader, Malformed};
 
-/// Bits of the flags.
+/// Bits of the flags byte.
 const HAS_COMMENT: u8 = 1;
 const HAS_LAST_HERE: u8 = 2;
 const HAS_SAMPLE: u8 = 4;
 
-/// A reference to a game: source, game.
+/// Length of a reference: source and game.
 const REFERENCE_BYTES: usize = 6;
 
-/// What the header says of all elements.
+/// Properties that the header sets for all elements.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
-    /// Whether elements may name games.
+    /// Whether elements can reference games.
     pub(super) has_games: bool,
-    /// Of the characters of comments.
+    /// Byte order of the characters in comments.
     pub(super) order: ByteOrder,
 }
 
 impl Element<'_> {
-    /// Reads the record. Where its bytes do not follow the format, what was
-    /// read until then is still there.
+    /// Decodes the element. If it is malformed, returns the part read before
+    /// with the error.
     pub(super) fn decode(&self, layout: Layout) -> (Record, Option<Malformed>) {
         let mut record = Record::default();
         let read = read(&mut ByteReader::new(self.rest), layout, &mut record);
@@ -36,7 +36,7 @@ impl Element<'_> {
         (record, fault)
     }
 
-    /// The comment as it is stored.
+    /// Returns the stored bytes of the comment.
     pub(super) fn comment(&self, has_games: bool) -> Option<&[u8]> {
         let mut reader = ByteReader::new(self.rest);
         let mut numbers = || {
@@ -61,7 +61,7 @@ fn read(reader: &mut ByteReader<'_>, layout: Layout, record: &mut Record) -> Res
     record.draws = compact(reader)?;
     record.losses = compact(reader)?;
     let won = record.wins.saturating_add(record.losses);
-    // Games without a result are in none of the three.
+    // Games without a result are in none of the three counters.
     record.games = won.saturating_add(record.draws);
     let count = reader.u8()?;
     let moves = reader.take(count.into())?;
@@ -83,8 +83,8 @@ fn read(reader: &mut ByteReader<'_>, layout: Layout, record: &mut Record) -> Res
 fn stored_move(code: u8) -> StoredMove {
     StoredMove {
         code,
-        way: way(code),
-        otherwise: None,
+        meaning: relative_move(code),
+        alternative: None,
         annotation: 0,
     }
 }
@@ -96,9 +96,9 @@ fn reference(reader: &mut ByteReader<'_>) -> Result<GameReference, Malformed> {
     })
 }
 
-/// The list of references that fills the rest of an element. Its author says
-/// what a reference is, and not how the list begins: what is left when all
-/// references are taken away must be their number, in one byte, two or four.
+/// Reads the list of references that fills the rest of an element. The
+/// published format omits how the list begins. So the bytes that remain without
+/// whole references must be their number, in one, two or four bytes.
 fn references(reader: &mut ByteReader<'_>) -> Result<Vec<GameReference>, Malformed> {
     let start = reader.position();
     let left = reader.rest().len();

@@ -1,4 +1,4 @@
-//! The files of one Kvetka book: which there are, and where.
+//! Locates the files of a Kvetka book.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -11,38 +11,37 @@ use crate::storage::{folder_of, is_same_stem, join_name, names_in, split_name};
 /// Extensions of the files.
 const EXTENSIONS: [&str; 3] = ["kob", "kin", "ksf"];
 
-/// What the files hold, for messages, in that order.
+/// Description of their content for messages, in that order.
 pub(super) const HOLDS: [&str; 3] = ["positions", "first keys", "sources of games"];
 
-/// More `.kob` files, each of 20 MB, are not kept open.
+/// Maximum number of `.kob` files that are kept open; each has 20 MB.
 const MAX_PARTS: usize = 500;
 
-/// The paths of one book's files, in whatever letter case they have.
+/// Paths of the files of a book, in any letter case.
 #[derive(Clone, Debug)]
 pub struct KvetkaFiles {
     pub(super) stem: OsString,
     /// `STEM_0.kob`, `STEM_1.kob` … without a gap.
     pub(super) positions: Vec<PathBuf>,
-    /// The first `.kob` after a gap.
+    /// The first `.kob` after a gap in the numbers.
     pub(super) stray: Option<PathBuf>,
-    /// `.kin` and `.ksf`: the path, and whether it is there.
+    /// `.kin` and `.ksf`: the path, and whether the file exists.
     pub(super) others: [(PathBuf, bool); 2],
 }
 
 impl KvetkaFiles {
-    /// Whether a path names a file of a Kvetka book, by its extension.
+    /// Returns whether a path has the extension of a file of a Kvetka book.
     pub fn is_one(path: &Path) -> bool {
         EXTENSIONS.contains(&split_name(path).1.as_str())
     }
 
-    /// Finds the book that `path` belongs to: any file of the set, in any
-    /// letter case, the extension too.
+    /// Locates the book of the file `path`, in any letter case.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] for files of another kind and for a book in too
-    /// many files, [`Error::Missing`] if there is no `_0.kob`, [`Error::Io`]
-    /// if the folder cannot be listed.
+    /// [`Error::Unsupported`] for other extensions and for a book with too many
+    /// files, [`Error::Missing`] if there is no `_0.kob`, [`Error::Io`] if the
+    /// folder cannot be read.
     pub fn locate(path: &Path) -> Result<KvetkaFiles, Error> {
         let unsupported = |what: String| Error::Unsupported {
             file: path.to_path_buf(),
@@ -83,8 +82,8 @@ impl KvetkaFiles {
         Ok(files)
     }
 
-    /// What a folder with files of these names has of a book; a stem in the
-    /// same letter case before others.
+    /// Selects the files of a book from the names in a folder. A stem in the
+    /// same letter case is preferred.
     fn among(directory: &Path, stem: OsString, names: Vec<OsString>) -> KvetkaFiles {
         let mut others = ["kin", "ksf"].map(|extension| {
             let name = join_name(&stem, extension);
@@ -132,7 +131,7 @@ impl KvetkaFiles {
     }
 }
 
-/// The name of a book and the number of one of its files: `NAME_12`.
+/// Splits `NAME_12` into the name of the book and the number of the file.
 fn split_number(stem: &OsStr) -> Option<(&OsStr, u32)> {
     let bytes = stem.as_bytes();
     let at = bytes.iter().rposition(|byte| *byte == b'_')?;
@@ -142,7 +141,7 @@ fn split_number(stem: &OsStr) -> Option<(&OsStr, u32)> {
     (number.to_string() == digits).then_some((OsStr::from_bytes(name), number))
 }
 
-/// The name of the `.kob` of this number.
+/// The stem of the `.kob` file with this number.
 fn numbered(stem: &OsStr, number: u32) -> OsString {
     let mut name = stem.to_owned();
     name.push(format!("_{number}.kob"));

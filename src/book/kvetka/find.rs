@@ -1,9 +1,8 @@
-//! From a key to its record.
+//! Looks up the element of a key.
 //!
-//! The blocks and the `.kin` are not believed to be sorted, nor to be those
-//! of each other: a key that is not found is looked for once more, by an
-//! index of the blocks, if anything on the way there says that it may lie
-//! elsewhere.
+//! Neither the order of the blocks nor the `.kin` is trusted. If a key is not
+//! found and there was any sign of disorder on the way, it is looked up again
+//! with an index of the blocks.
 
 use std::ops::ControlFlow;
 use std::sync::PoisonError;
@@ -17,28 +16,28 @@ use crate::book::{Error, Record};
 use crate::bytes::Malformed;
 use crate::game::Defect;
 
-/// Blocks without a readable key that halving passes over at once.
+/// Maximum number of blocks without a readable key that a binary search skips.
 const MAX_PASSED_OVER: u64 = 64;
 
-/// What a block has of a key.
+/// The result of a search in one block.
 struct Searched {
     record: Option<Record>,
     first: Option<Key>,
-    /// Whether a later key follows, so that no other block has this one.
+    /// Whether a larger key follows, so that no other block can have this one.
     has_later: bool,
     is_sorted: bool,
 }
 
-/// Where the `.kin` leads.
+/// The result of a look-up through the `.kin`.
 enum Lead {
     Found(Record),
     NotInTheBook,
-    /// Nowhere that can be relied on.
+    /// The `.kin` cannot be relied on.
     Misled,
 }
 
 impl KvetkaBook {
-    /// The record of a key.
+    /// Returns the record of a key.
     pub(super) fn find_key(&self, key: &Key) -> Result<Option<Record>, Error> {
         if self.blocks == 0 {
             return Ok(None);
@@ -90,7 +89,7 @@ impl KvetkaBook {
         believed(block + 1)
     }
 
-    /// What a block has of a key. What is wrong with it is noted.
+    /// Searches a block for a key and notes its defects.
     fn search(&self, number: u64, key: &Key) -> Result<Searched, Error> {
         let look = |bytes: &[u8]| {
             let block = Block::new(bytes);
@@ -143,8 +142,8 @@ impl KvetkaBook {
         self.with_block(number, |bytes| Block::new(bytes).first_key().copied())
     }
 
-    /// Whether the `.kin` has the first key of a block. Of a block without a
-    /// readable key nothing is known.
+    /// Returns whether the `.kin` has the first key of a block; true if the
+    /// block has no readable key.
     pub(super) fn is_in_place(&self, kin: &Kin, block: u64) -> Result<bool, Error> {
         let first = self.first_key(block)?;
         self.is_key_of(kin, block, first)
@@ -163,7 +162,7 @@ impl KvetkaBook {
         Ok(is_so)
     }
 
-    /// What there is without a `.kin`.
+    /// Returns the index that replaces the `.kin`.
     fn index(&self) -> Result<&Index, Error> {
         if let Some(index) = self.index.get() {
             return Ok(index);
@@ -215,7 +214,8 @@ impl KvetkaBook {
         Ok(Index::Scattered(hashes))
     }
 
-    /// The last block that does not begin after `key`, found by halving.
+    /// Returns the last block that does not begin after `key`, by binary
+    /// search.
     fn halve(&self, key: &Key) -> Result<Option<u64>, Error> {
         let (mut from, mut to) = (0, self.blocks);
         let mut found = None;

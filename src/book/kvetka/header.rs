@@ -1,4 +1,4 @@
-//! The start of the first `.kob`: what the book says of itself.
+//! The header at the start of the first `.kob`.
 
 use std::path::Path;
 
@@ -7,16 +7,16 @@ use crate::book::{Error, HeaderField};
 use crate::bytes::{ByteReader, Malformed};
 use crate::storage::{ReadBuffer, Storage};
 
-/// The one type of book that there is.
+/// The only known type of book.
 const TYPE: u8 = 1;
 
-/// What is read at first: few titles are longer.
+/// Number of bytes read first; few titles are longer.
 const USUAL_BYTES: usize = 1024;
 
-/// No header is longer: a title may have 1 MiB.
+/// Maximum length of a header: a title may have 1 MiB.
 const MAX_BYTES: usize = (1 << 20) + 64;
 
-/// Bit of `element_type`: elements may name games.
+/// Bit of `element_type`: elements can reference games.
 const HAS_GAMES: u8 = 1;
 
 /// A header.
@@ -24,21 +24,21 @@ const HAS_GAMES: u8 = 1;
 pub(super) struct Header {
     /// Title of the book, not decoded.
     pub(super) caption: Vec<u8>,
-    /// Filters of the import, and what else there is to show.
+    /// Filters of the import, and other fields to show.
     pub(super) fields: Vec<HeaderField>,
-    /// Whether elements may name games.
+    /// Whether elements can reference games.
     pub(super) has_games: bool,
-    /// How many blocks the book has.
+    /// Number of blocks of the book.
     pub(super) blocks: u32,
     /// Length of the header in bytes.
     pub(super) bytes: usize,
 }
 
-/// Reads the header of a book in `file`; `path` is for messages.
+/// Reads the header of a book from `file`; `path` is for messages.
 ///
 /// # Errors
 ///
-/// [`Error::Io`], and those of [`parse`].
+/// [`Error::Io`]; errors of [`parse`].
 pub(super) fn read(file: &dyn Storage, path: &Path) -> Result<Header, Error> {
     let mut buffer = ReadBuffer::default();
     let mut parsed = |most| {
@@ -55,7 +55,7 @@ pub(super) fn read(file: &dyn Storage, path: &Path) -> Result<Header, Error> {
     }
 }
 
-/// Reads the header of the file called `path`, which begins with `bytes`.
+/// Parses the header in `bytes`, the begin of the file `path`.
 ///
 /// # Errors
 ///

@@ -1,31 +1,31 @@
-//! Which block a key lies in, found by reading all of them: for books whose
-//! `.kin` is missing or wrong, and for those that are not sorted.
+//! An index from keys to blocks, made by reading all blocks. It replaces a
+//! missing or damaged `.kin` and serves books that are not sorted.
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::key::Key;
 
-/// Books with more blocks, 256 MiB, are not indexed: a key is looked for by
-/// halving.
+/// Maximum number of blocks of a book that is indexed: 256 MiB. Larger ones use
+/// binary search.
 pub(super) const MAX_INDEXED_BLOCKS: u64 = 1 << 17;
 
-/// Of a book that is not sorted each key is remembered, so it may have as
-/// many blocks at most, 64 MiB.
+/// Maximum number of blocks of an unsorted book that is indexed, 64 MiB: each
+/// of its keys is stored.
 pub(super) const MAX_SCATTERED_BLOCKS: u64 = 1 << 15;
 
-/// Where keys lie.
+/// The index.
 #[derive(Debug)]
 pub(super) enum Index {
-    /// First keys and their blocks, ascending.
+    /// First keys with their blocks, ascending.
     Sorted(Vec<(Key, u32)>),
-    /// Hashes of all keys and their blocks, ascending.
+    /// Hashes of all keys with their blocks, ascending.
     Scattered(Vec<(u32, u32)>),
-    /// Nothing is remembered.
+    /// No index: binary search on the blocks.
     Halving,
 }
 
 impl Index {
-    /// The blocks that `key` may lie in; `None` if that is not remembered.
+    /// Returns the blocks that may contain `key`; `None` without an index.
     pub(super) fn blocks(&self, key: &Key) -> Option<Vec<u64>> {
         match self {
             Index::Sorted(firsts) => {
@@ -47,7 +47,7 @@ impl Index {
     }
 }
 
-/// A part of a hash of a key.
+/// A 32-bit hash of a key.
 pub(super) fn hash(key: &Key) -> u32 {
     u32::try_from(xxh3_64(key) >> 32).unwrap_or(0)
 }

@@ -1,10 +1,10 @@
-//! How a Kvetka book writes a board: 22 bytes, which are also what its
-//! records are sorted by.
+//! The key: the encoding of a board in 22 bytes, which also is the sort key of
+//! the elements.
 //!
-//! The bits of [`board_code`](crate::book) stand first. After them, without a
-//! gap: four bits for the file of a pawn that has just made its double step,
-//! 0 for none, a to h from 1; four bits of castling rights, those of the
-//! other side first; zero bits to the end.
+//! The bits of [`board_code`](crate::book) come first. Without a gap, they are
+//! followed by four bits with the file of a pawn that has just made a double
+//! step (0 for none, 1 to 8 for a to h), four bits of castling rights (those of
+//! the other side first), and zero bits.
 
 use crate::book::{BitReader, Bits, CanonicalBoard, Castling, push_squares, read_squares};
 use crate::bytes::Malformed;
@@ -12,11 +12,11 @@ use crate::bytes::Malformed;
 /// Length of a key in bytes.
 pub(super) const KEY_BYTES: usize = 22;
 
-/// A board as bytes.
+/// An encoded board.
 pub(super) type Key = [u8; KEY_BYTES];
 
-/// The key of a board; `None` if it is longer than 22 bytes, so that no book
-/// has it.
+/// Encodes a board; `None` if it needs more than 22 bytes, so that no book can
+/// hold it.
 pub(super) fn key_of(board: &CanonicalBoard) -> Option<Key> {
     let mut bits = Bits::default();
     push_squares(board.squares(), &mut bits)?;
@@ -28,11 +28,11 @@ pub(super) fn key_of(board: &CanonicalBoard) -> Option<Key> {
     bits.to_bytes().first_chunk().copied()
 }
 
-/// The board of a key.
+/// Decodes a board.
 ///
 /// # Errors
 ///
-/// [`Malformed`] if it is none that a position has.
+/// [`Malformed`] if it is not the board of a position.
 pub(super) fn board_of(key: &Key) -> Result<CanonicalBoard, Malformed> {
     let wrong = |what: &str| Malformed::new(0, what);
     let ends = || wrong("the key ends before its board");

@@ -1,4 +1,4 @@
-//! The `.kin`: the first key of every block, one after the other.
+//! The `.kin`: the first key of each block.
 
 use std::io;
 
@@ -6,18 +6,18 @@ use super::key::{KEY_BYTES, Key};
 use crate::book::cache::PageCache;
 use crate::storage::{ReadBuffer, Storage};
 
-/// Files up to this length are kept whole: that of a book of 400 MB.
+/// Maximum length of a file that is kept in memory: that of a book of 400 MB.
 const KEPT_BYTES: u64 = 4 << 20;
 
-/// Of a longer one, so many pieces are kept.
+/// Number of cached pieces of a longer file.
 const PIECES: usize = 256;
 
-/// Keys in a piece.
+/// Number of keys in a piece.
 const PIECE_KEYS: u64 = 186;
 
 const PIECE_BYTES: usize = 186 * KEY_BYTES;
 
-/// First keys of blocks.
+/// The first keys of the blocks.
 #[derive(Debug)]
 pub(super) struct Kin {
     content: Content,
@@ -30,11 +30,11 @@ enum Content {
 }
 
 impl Kin {
-    /// Reads a file of `len` bytes, if it is not long.
+    /// Opens a file of `len` bytes, and reads it into memory if it is short.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Errors of the medium.
     pub(super) fn open(file: Box<dyn Storage>, len: u64) -> io::Result<Kin> {
         let content = match usize::try_from(len) {
             Ok(bytes) if len <= KEPT_BYTES => {
@@ -45,7 +45,7 @@ impl Kin {
         Ok(Kin { content })
     }
 
-    /// The first key of a block; `None` beyond the end.
+    /// Returns the first key of a block; `None` beyond the end.
     pub(super) fn key(&self, block: u64) -> io::Result<Option<Key>> {
         let key = |bytes: &[u8], number: u64| {
             let (keys, _) = bytes.as_chunks();
@@ -61,7 +61,7 @@ impl Kin {
         }
     }
 
-    /// Of the first `blocks` blocks, the last that does not begin after
+    /// Returns the last of the first `blocks` blocks that does not begin after
     /// `key`; `None` if all do.
     pub(super) fn last_not_after(&self, key: &Key, blocks: u64) -> io::Result<Option<u64>> {
         let (mut from, mut to) = (0, blocks);

@@ -1,8 +1,8 @@
-//! The `.ksf`: sources of games, and what the book knows of each game.
+//! The `.ksf`: sources of games, and the data of each game.
 //!
-//! A table of contents, then the sources, each with its games one after the
-//! other. Games are of any length, so where every 64th lies is remembered
-//! when the first of a source is asked for.
+//! The file has a table of contents, then the sources, each followed by its
+//! games. Games have variable lengths, so the offset of every 64th is stored in
+//! memory at the first access to a source.
 
 use std::collections::HashMap;
 use std::io;
@@ -16,36 +16,37 @@ use crate::bytes::{ByteReader, Malformed};
 use crate::game::{Defect, GameResult};
 use crate::storage::{ReadBuffer, Storage};
 
-/// A reference has 16 bits for a source.
+/// Maximum number of sources: a reference has 16 bits for the source.
 const MAX_SOURCES: u64 = 1 << 16;
 
-/// A path or URL is no longer; neither is a name.
+/// Maximum length of a path, URL or name.
 const MAX_TEXT_BYTES: usize = 1 << 16;
 
-/// Type, mark and length of the address; number of games.
+/// Length of a source without its address: type, mark, length of the address,
+/// number of games.
 const SOURCE_BYTES: usize = 1 + 1 + 4 + 4;
 
-/// The shortest record of a game.
+/// Length of the shortest record of a game.
 const MIN_GAME_BYTES: u64 = 21;
 
-/// No game is longer than that.
+/// Maximum length of a record of a game.
 const MAX_GAME_BYTES: usize = 21 + 2 * MAX_TEXT_BYTES;
 
-/// What is read of a game at first.
+/// Number of bytes of a game read first.
 const USUAL_GAME_BYTES: usize = 256;
 
-/// The place of one game in so many is remembered.
+/// Distance, in games, of the stored offsets.
 const STRIDE: usize = 64;
 
-/// Places remembered in all, but for those of one source: 8 MiB.
+/// Maximum number of stored offsets without those of the present source: 8 MiB.
 const MAX_PLACES: usize = 1 << 20;
 
-/// Sources and their games.
+/// The sources with their games.
 #[derive(Debug)]
 pub(super) struct Ksf {
     file: Box<dyn Storage>,
     len: u64,
-    /// Where each source begins; `None` if that is nowhere.
+    /// Offset of each source; `None` if it is invalid.
     offsets: Vec<Option<u64>>,
     sources: OnceLock<Vec<Source>>,
     places: Mutex<HashMap<u16, Arc<Vec<u64>>>>,
@@ -54,7 +55,7 @@ pub(super) struct Ksf {
 #[derive(Clone, Debug)]
 struct Source {
     shown: GameSource,
-    /// Where its games begin.
+    /// Offset of its first game.
     games_at: u64,
 }
 
@@ -69,11 +70,11 @@ struct StoredGame<'a> {
     bytes: usize,
 }
 
-/// Why a part of the file cannot be read.
+/// The reason why a part of the file cannot be read.
 #[derive(Debug)]
 pub(super) enum Fault {
     Io(io::Error),
-    /// Where in the file, and what.
+    /// The file violates its format.
     Malformed(Defect),
 }
 
@@ -92,11 +93,11 @@ fn fault(offset: u64, what: String) -> Defect {
 }
 
 impl Ksf {
-    /// Reads the table of contents.
+    /// Reads the table of contents. Defects go to `say`.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Errors of the medium.
     pub(super) fn open(file: Box<dyn Storage>, say: &mut dyn FnMut(Defect)) -> io::Result<Ksf> {
         let len = file.len()?;
         let mut buffer = ReadBuffer::default();
@@ -135,7 +136,7 @@ impl Ksf {
         })
     }
 
-    /// The addresses of the first sources as they are stored.
+    /// Returns the stored addresses of the first sources.
     pub(super) fn addresses(&self, count: usize) -> io::Result<Vec<Vec<u8>>> {
         let mut addresses = Vec::new();
         for offset in self.offsets.iter().take(count).flatten() {
@@ -148,7 +149,7 @@ impl Ksf {
         Ok(addresses)
     }
 
-    /// The source at an offset, and its address not decoded.
+    /// Reads the source at an offset. Returns it with its raw address.
     fn read_source(&self, number: usize, offset: u64) -> Result<(Source, Vec<u8>), Fault> {
         let mut buffer = ReadBuffer::default();
         let most = SOURCE_BYTES + MAX_TEXT_BYTES;
@@ -166,7 +167,7 @@ impl Ksf {
         Ok((source, address.to_vec()))
     }
 
-    /// All sources, in their order; one that cannot be read is empty.
+    /// Returns all sources in order. Unreadable ones are empty.
     fn all(&self, order: ByteOrder, say: &mut dyn FnMut(Defect)) -> io::Result<&[Source]> {
         if let Some(sources) = self.sources.get() {
             return Ok(sources);
@@ -179,8 +180,8 @@ impl Ksf {
         Ok(self.sources.get_or_init(|| sources))
     }
 
-    /// One source; `room` is what addresses may still take in all, since no
-    /// two of them share bytes.
+    /// Reads one source. `room` is the number of bytes left for addresses: no
+    /// two of them share bytes, so their sum is bounded by the file.
     fn source(
         &self,
         number: usize,
@@ -225,11 +226,11 @@ impl Ksf {
         Ok(source)
     }
 
-    /// The sources, as the book has them.
+    /// Returns the sources.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Errors of the medium.
     pub(super) fn sources(
         &self,
         order: ByteOrder,
@@ -239,12 +240,12 @@ impl Ksf {
         Ok(sources.map(|source| source.shown.clone()).collect())
     }
 
-    /// What is known of a game; `None` if there is no such game, or it cannot
-    /// be read.
+    /// Returns the data of a game; `None` if there is no such game, or it is
+    /// unreadable.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Errors of the medium.
     pub(super) fn game(
         &self,
         GameReference { source, game }: GameReference,
@@ -285,8 +286,8 @@ impl Ksf {
         self.stored_game(at, &mut buffer, |game| Some(game.decode(page)))
     }
 
-    /// Where every [`STRIDE`]th game of a source lies, as far as they can be
-    /// read.
+    /// Returns the offset of every [`STRIDE`]th game of a source, up to the
+    /// first unreadable one.
     fn places(&self, number: u16, source: &Source) -> Result<Arc<Vec<u64>>, Fault> {
         let lock = || self.places.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(places) = lock().get(&number) {
@@ -315,7 +316,7 @@ impl Ksf {
         Ok(places)
     }
 
-    /// Shows the game at an offset to `look`.
+    /// Calls `look` with the record of the game at an offset.
     fn stored_game<T>(
         &self,
         at: u64,
@@ -335,20 +336,20 @@ impl Ksf {
         Ok(look(&game))
     }
 
-    /// Goes through all sources and their games.
+    /// Checks all sources and their games.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Errors of the medium.
     pub(super) fn check(
         &self,
         order: ByteOrder,
         say: &mut dyn FnMut(Defect),
     ) -> io::Result<Vec<GameSource>> {
-        // What one look at all sources finds was said at the first.
+        // The first read of all sources has reported their defects.
         let mut room = self.len;
         let mut sources = Vec::with_capacity(self.offsets.len());
-        // All games together lie in the file once.
+        // The games share no bytes, so their number is bounded by the file.
         let mut left = self.len / MIN_GAME_BYTES;
         for (number, &offset) in self.offsets.iter().enumerate() {
             let source = self.source(number, offset, order, &mut room, say)?;
@@ -395,7 +396,7 @@ impl StoredGame<'_> {
     }
 }
 
-/// A source, its address, and the length of all that.
+/// Parses a source. Returns it, its address, and the length of both.
 fn parse_source(bytes: &[u8]) -> Result<(Source, &[u8], usize), Malformed> {
     let mut reader = ByteReader::new(bytes);
     let kind = match reader.u8()? {

@@ -1,23 +1,24 @@
 //! Kvetka's opening books: `X_0.kob`, `X_1.kob` … with `X.kin` and `X.ksf`.
 //!
-//! | file | what is in it |
+//! | file | content |
 //! |---|---|
-//! | `files.rs` | which files a book has |
-//! | `header.rs` | the start of the first `.kob`: what the book says of itself |
+//! | `files.rs` | locates the files |
+//! | `header.rs` | the header at the start of the first `.kob` |
 //! | `block.rs` | the blocks that follow, and the elements in them |
-//! | `element.rs` | what an element says of its position |
+//! | `element.rs` | the data of an element |
 //! | `key.rs` | the board of an element |
 //! | `move_code.rs` | the moves of an element |
 //! | `strings.rs` | titles, comments, names |
 //! | `kin.rs` | from a key to a block |
-//! | `index.rs` | from a key to a block without the `.kin` |
-//! | `ksf.rs` | the games that elements name |
-//! | `open.rs`, `find.rs`, `check.rs` | opening; looking up; the files held against each other |
+//! | `index.rs` | from a key to a block, without the `.kin` |
+//! | `ksf.rs` | the games that elements reference |
+//! | `open.rs`, `find.rs`, `check.rs` | opening; look-up; checks that the files
+//! agree |
 //!
-//! The `.kob` files are one stream of blocks, sorted by key. The `.kin` has
-//! the first key of each block, so a look-up halves its way through that and
-//! reads one block. Where the `.kin` is missing or wrong, all blocks are read
-//! once and their first keys remembered.
+//! The `.kob` files are one stream of blocks, sorted by key. The `.kin` has the
+//! first key of each block: a look-up is a binary search in it, and the read of
+//! one block. If the `.kin` is missing or wrong, all blocks are read once and
+//! their first keys kept in memory.
 
 mod block;
 mod check;
@@ -57,17 +58,17 @@ use crate::bytes::Malformed;
 use crate::game::Defect;
 use crate::storage::{JoinedFiles, ReadBuffer, Storage};
 
-/// Blocks that are read at once when all are.
+/// Number of blocks per read when all are read.
 const BLOCKS_AT_ONCE: u64 = 32;
 
-/// How to open a book.
+/// Options for opening a book.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KvetkaOptions {
-    /// The code page of names that are not UTF-8; Windows-1251 if not given.
+    /// Code page of names that are not UTF-8; the default is Windows-1251.
     pub code_page: Option<&'static Encoding>,
 }
 
-/// A Kvetka book that is open for reading.
+/// A Kvetka book, open for reading.
 #[derive(Debug)]
 pub struct KvetkaBook {
     facts: Facts,
@@ -75,14 +76,15 @@ pub struct KvetkaBook {
     paths: Vec<PathBuf>,
     others: [PathBuf; 2],
     file: JoinedFiles,
-    /// Where the blocks begin.
+    /// Offset of the first block.
     begin: u64,
     blocks: u64,
     layout: Layout,
     page: &'static Encoding,
     cache: PageCache,
     kin: Option<Kin>,
-    /// Made when it is first needed; from then on the `.kin` is not asked.
+    /// The index, made when it is first needed. It replaces the `.kin` from
+    /// then on.
     index: OnceLock<Index>,
     making: Mutex<()>,
     ksf: Option<Ksf>,
@@ -100,12 +102,13 @@ impl KvetkaBook {
         Error::Io { file, source }
     }
 
-    /// Where a block begins in all `.kob` files together.
+    /// Offset of a block in the concatenation of the `.kob` files.
     fn offset_of(&self, block: u64) -> u64 {
         self.begin + block * BLOCK_BYTES as u64
     }
 
-    /// Something wrong in a block. Of several `.kob` files it says which.
+    /// The defect of a block. If there are several `.kob` files, it names the
+    /// file.
     fn in_block(&self, block: u64, Malformed { offset, what }: Malformed) -> Defect {
         let at = self.offset_of(block) + offset as u64;
         let (number, offset) = self.file.place(at);
@@ -125,7 +128,7 @@ impl KvetkaBook {
         self.defects.note(self.in_block(block, malformed));
     }
 
-    /// Shows all blocks to `look`, in order, until that breaks.
+    /// Calls `look` with all blocks in order, until it breaks.
     fn each_block(
         &self,
         look: &mut dyn FnMut(u64, Block<'_>) -> ControlFlow<()>,
@@ -147,7 +150,7 @@ impl KvetkaBook {
         Ok(())
     }
 
-    /// Shows the readable records of a block to `visit`, until that breaks.
+    /// Calls `visit` with the readable records of a block, until it breaks.
     fn visit_block(
         &self,
         number: u64,

@@ -1,20 +1,20 @@
-//! What the byte of a move means.
+//! The meaning of the byte of a move.
 //!
-//! Bytes count up: pieces in the order pawns, knights, bishops, rooks, queens,
-//! king, for each piece its steps in the order below. Four squares along
-//! either diagonal come to the same modulo 8; the author's table leaves out
-//! the second byte for it, which is read like the first.
+//! The bytes are numbered in the order pawns, knights, bishops, rooks, queens,
+//! king, and for each piece in the order of its moves below. Four squares along
+//! both diagonals are equal modulo 8; the published table leaves out the second
+//! byte for that, which is read like the first.
 
 use shakmaty::{CastlingSide, Role};
 
-use crate::book::Way;
+use crate::book::RelativeMove;
 
-/// Files and ranks, modulo 8.
-type Step = (u8, u8);
+/// Distance in files and ranks, modulo 8.
+type Shift = (u8, u8);
 
-const PAWN: [Step; 4] = [(0, 1), (0, 2), (1, 1), (7, 1)];
+const PAWN: [Shift; 4] = [(0, 1), (0, 2), (1, 1), (7, 1)];
 
-const KNIGHT: [Step; 8] = [
+const KNIGHT: [Shift; 8] = [
     (1, 2),
     (7, 2),
     (2, 1),
@@ -25,9 +25,9 @@ const KNIGHT: [Step; 8] = [
     (7, 6),
 ];
 
-/// Lines first, then diagonals: a rook has the first half, a bishop the
-/// second, a queen both.
-const QUEEN: [Step; 28] = [
+/// First lines, then diagonals: a rook has the first half, a bishop the second,
+/// a queen both.
+const QUEEN: [Shift; 28] = [
     (0, 1),
     (0, 2),
     (0, 3),
@@ -58,7 +58,7 @@ const QUEEN: [Step; 28] = [
     (1, 7),
 ];
 
-const KING: [Step; 8] = [
+const KING: [Shift; 8] = [
     (0, 1),
     (1, 1),
     (7, 1),
@@ -69,23 +69,23 @@ const KING: [Step; 8] = [
     (7, 7),
 ];
 
-/// The way a byte means; `None` for the bytes from 0xC6 on.
-pub(super) fn way(code: u8) -> Option<Way> {
+/// Returns the meaning of a byte; `None` from 0xC6 on.
+pub(super) fn relative_move(code: u8) -> Option<RelativeMove> {
     let (rooks, bishops) = QUEEN.split_at(14);
-    let (role, first, steps): (Role, u8, &[Step]) = match code {
+    let (role, first, steps): (Role, u8, &[Shift]) = match code {
         0x00..=0x1F => (Role::Pawn, 0x00, &PAWN),
         0x20..=0x2F => (Role::Knight, 0x20, &KNIGHT),
         0x30..=0x4B => (Role::Bishop, 0x30, bishops),
         0x4C..=0x67 => (Role::Rook, 0x4C, rooks),
         0x68..=0xBB => (Role::Queen, 0x68, &QUEEN),
         0xBC..=0xC3 => (Role::King, 0xBC, &KING),
-        0xC4 => return Some(Way::Castle(CastlingSide::KingSide)),
-        0xC5 => return Some(Way::Castle(CastlingSide::QueenSide)),
+        0xC4 => return Some(RelativeMove::Castle(CastlingSide::KingSide)),
+        0xC5 => return Some(RelativeMove::Castle(CastlingSide::QueenSide)),
         _ => return None,
     };
     let number = usize::from(code - first);
     let &(files, ranks) = steps.get(number % steps.len())?;
-    Some(Way::Step {
+    Some(RelativeMove::Step {
         role,
         nth: u8::try_from(number / steps.len() + 1).ok()?,
         files,
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn bytes_mean_what_the_authors_table_says() {
         let step = |role, nth, files, ranks| {
-            let way = Way::Step {
+            let way = RelativeMove::Step {
                 role,
                 nth,
                 files,
@@ -123,12 +123,12 @@ mod tests {
             (0xBB, step(Role::Queen, 3, 1, 7)),
             (0xBE, step(Role::King, 1, 7, 1)),
             (0xC3, step(Role::King, 1, 7, 7)),
-            (0xC4, Some(Way::Castle(CastlingSide::KingSide))),
-            (0xC5, Some(Way::Castle(CastlingSide::QueenSide))),
+            (0xC4, Some(RelativeMove::Castle(CastlingSide::KingSide))),
+            (0xC5, Some(RelativeMove::Castle(CastlingSide::QueenSide))),
             (0xC6, None),
             (0xFF, None),
         ] {
-            assert_eq!(way(code), expected, "{code:#04x}");
+            assert_eq!(relative_move(code), expected, "{code:#04x}");
         }
     }
 }

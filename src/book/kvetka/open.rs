@@ -1,5 +1,5 @@
-//! Opening a book. Little is read, so this takes the same time for one of any
-//! size.
+//! Opens a book. It reads little, so the time does not depend on the size of
+//! the book.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -20,13 +20,13 @@ use crate::book::{Error, Facts, Format, Member};
 use crate::game::Defect;
 use crate::storage::{DiskFile, JoinedFiles, Storage};
 
-/// Blocks that are kept: 16 MiB.
+/// Number of cached blocks: 16 MiB.
 const CACHED_BLOCKS: usize = 8192;
 
-/// Sources and blocks whose strings are asked for their byte order.
+/// Number of sources and of blocks whose strings decide the byte order.
 const ASKED: usize = 16;
 
-/// Opens a file.
+/// A function that opens a file.
 type Open<'a> = &'a dyn Fn(&Path) -> Result<Box<dyn Storage>, Error>;
 
 fn open_on_disk(path: &Path) -> Result<Box<dyn Storage>, Error> {
@@ -54,13 +54,13 @@ fn member(path: &Path, holds: &'static str, file: Option<&dyn Storage>) -> Resul
 }
 
 impl KvetkaBook {
-    /// Opens the book that the file at `path` belongs to.
+    /// Opens the book of the file `path`.
     ///
     /// # Errors
     ///
     /// [`Error::Unsupported`], also for another type of book;
-    /// [`Error::Missing`] if there is no `_0.kob`, [`Error::Malformed`] if
-    /// that has no header, [`Error::Io`].
+    /// [`Error::Missing`] if there is no `_0.kob`; [`Error::Malformed`] if it
+    /// has no header; [`Error::Io`].
     pub fn open(path: &Path, options: KvetkaOptions) -> Result<KvetkaBook, Error> {
         KvetkaBook::open_with(KvetkaFiles::locate(path)?, options, &open_on_disk)
     }
@@ -160,8 +160,8 @@ impl KvetkaBook {
         Ok(())
     }
 
-    /// Takes the `.kin` if it may be that of the blocks. What it says is
-    /// looked at with every look-up.
+    /// Uses the `.kin` if it can belong to the blocks. Each look-up checks its
+    /// content.
     fn take_kin(&mut self, file: Option<Box<dyn Storage>>) -> Result<(), Error> {
         let Some(file) = file else {
             return Ok(());
@@ -186,7 +186,7 @@ impl KvetkaBook {
         Ok(())
     }
 
-    /// The byte order that title, addresses and first comments are in.
+    /// Determines the byte order from title, addresses and first comments.
     fn byte_order(&self, caption: Vec<u8>) -> Result<ByteOrder, Error> {
         let mut strings = vec![caption];
         if let Some(ksf) = &self.ksf {

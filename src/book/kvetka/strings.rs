@@ -1,14 +1,15 @@
 //! Strings of a Kvetka book.
 //!
-//! The author says that integers are big-endian and nothing of the characters
-//! of Unicode strings, so the strings of the book itself must tell: read the
-//! wrong way, Latin and Cyrillic letters are signs of other scripts.
+//! The published format says that integers are big-endian, but not the byte
+//! order of the characters in Unicode strings. So it is guessed from the
+//! strings themselves: in the wrong order, Latin and Cyrillic letters become
+//! characters of other scripts.
 
 use encoding_rs::{Encoding, WINDOWS_1251};
 
 use crate::bytes::{ByteReader, Malformed};
 
-/// The order of the two bytes of a character.
+/// The byte order of characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum ByteOrder {
     #[default]
@@ -24,8 +25,8 @@ impl ByteOrder {
         }
     }
 
-    /// The text; what is no character becomes U+FFFD, and a byte order mark
-    /// is left out.
+    /// Decodes UTF-16. Invalid characters become U+FFFD, and a byte order mark
+    /// is omitted.
     pub(super) fn decode(self, bytes: &[u8]) -> String {
         let (pairs, _) = bytes.as_chunks::<2>();
         let units: Vec<u16> = pairs.iter().map(|&pair| self.unit(pair)).collect();
@@ -33,8 +34,8 @@ impl ByteOrder {
         String::from_utf16_lossy(text)
     }
 
-    /// The order in which more of the characters are what people write in
-    /// Latin, Greek and Cyrillic; big-endian if that says nothing.
+    /// Returns the order that gives more characters of the Latin, Greek and
+    /// Cyrillic scripts; big-endian if both give equally many.
     pub(super) fn of<'a>(strings: impl IntoIterator<Item = &'a [u8]>) -> ByteOrder {
         let (mut big, mut little) = (0_usize, 0_usize);
         for string in strings {
@@ -52,11 +53,11 @@ impl ByteOrder {
     }
 }
 
-/// The bytes of a Unicode string: a number of characters, then those.
+/// Reads a Unicode string: a number of characters, then their bytes.
 ///
 /// # Errors
 ///
-/// [`Malformed`] if fewer are left.
+/// [`Malformed`] if fewer bytes are left.
 pub(super) fn unicode<'a>(reader: &mut ByteReader<'a>) -> Result<&'a [u8], Malformed> {
     let start = reader.position();
     let units = usize::try_from(reader.u32_be()?).unwrap_or(usize::MAX);
@@ -69,7 +70,7 @@ pub(super) fn unicode<'a>(reader: &mut ByteReader<'a>) -> Result<&'a [u8], Malfo
     reader.take(bytes)
 }
 
-/// The text of an 8-bit string: UTF-8 if it is that, else of a code page.
+/// Decodes an 8-bit string: as UTF-8 if valid, else in a code page.
 pub(super) fn decode_8_bit(bytes: &[u8], page: &'static Encoding) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
@@ -77,7 +78,7 @@ pub(super) fn decode_8_bit(bytes: &[u8], page: &'static Encoding) -> String {
     }
 }
 
-/// The code page of a Russian program.
+/// The default code page: the program is Russian.
 pub(super) const USUAL_PAGE: &Encoding = WINDOWS_1251;
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::cbh::Error;
 use crate::storage::{
-    self, Access, Belonging, DiskDirectory, MOST_NAME, Opening, Store, Tree, folder_of,
+    self, Access, DiskDirectory, FileFilter, MOST_NAME, Opening, Store, Tree, folder_of,
     is_same_stem, join_name, names_in, split_name,
 };
 
@@ -347,7 +347,7 @@ impl Family {
             journal: &self.journal(),
             label,
             access,
-            belonging: self.belonging(),
+            file_filter: self.file_filter(),
         };
         Store::open(Arc::new(directory.clone()), &opening)
     }
@@ -361,7 +361,7 @@ impl Family {
             journal: &self.journal(),
             label: "",
             access: Access::WithoutJournal,
-            belonging: self.belonging(),
+            file_filter: self.file_filter(),
         };
         Store::open(tree, &opening).map_err(self.store_error())
     }
@@ -402,9 +402,9 @@ impl Family {
     }
 
     /// The files that the base may have, by their names.
-    fn belonging(&self) -> Belonging {
+    fn file_filter(&self) -> FileFilter {
         let family = self.clone();
-        Belonging::new(move |name| family.owns(name))
+        FileFilter::new(move |name| family.owns(name))
     }
 
     /// Whether a file of this name may be one of the base.

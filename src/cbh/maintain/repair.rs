@@ -68,8 +68,8 @@ fn repair_by_parts(
 ) -> Result<(), ChangeError> {
     let mut work = Work::new(base, at_once, report);
     for _ in 0..MOST_ROUNDS {
-        let files = base.store.as_if(&work.transaction)?;
-        let database = base.database.open_as_if(&files)?;
+        let files = base.store.files_after(&work.transaction)?;
+        let database = base.database.open_after(&files)?;
         let before = work.writes;
         headers::plan(&database, &files, &mut work)?;
         if work.writes == before {

@@ -12,7 +12,7 @@ use crate::book::export::{
     ExportError, Exported, PgnOptions, write_epd, write_pgn, write_polyglot, write_positions,
 };
 use crate::book::walk::Limits;
-use crate::book::{Line, sheet};
+use crate::book::{Line, position_files};
 use crate::vfs::{Error, Ino, Text};
 
 impl BookVolume {
@@ -67,11 +67,11 @@ impl BookVolume {
         let line = self.line(line)?;
         let book = &*self.book;
         Ok(match file {
-            LineFile::Fen => sheet::position_fen(&line),
-            LineFile::Board => sheet::board_txt(&line),
-            LineFile::Moves => sheet::moves_tsv(book, &line)?,
-            LineFile::Stats => sheet::stats_json(book, &line)?,
-            LineFile::Line => sheet::line_pgn(book, &line),
+            LineFile::Fen => position_files::position_fen(&line),
+            LineFile::Board => position_files::board_txt(&line),
+            LineFile::Moves => position_files::moves_tsv(book, &line)?,
+            LineFile::Stats => position_files::stats_json(book, &line)?,
+            LineFile::Line => position_files::line_pgn(book, &line),
             // It is not small.
             LineFile::Pgn => return Err(Error::Invalid),
         })
@@ -106,7 +106,7 @@ impl BookVolume {
         let moves = self.line(line)?;
         self.spools.get(self.lines.key(line)?, |out| {
             let limit = self.options.export_limit;
-            let written = sheet::book_pgn(&*self.book, &moves, limit, out)?;
+            let written = position_files::book_pgn(&*self.book, &moves, limit, out)?;
             self.tell_cut(written, "%", out)
         })
     }

@@ -17,7 +17,7 @@ use crate::cbh::layout::top_games::TopGames;
 use crate::cbh::record::{self, MOST_GAMES, RECORD_BYTES};
 use crate::cbh::{CodePage, Error, Family, FileKind, GameId};
 use crate::game::Defect;
-use crate::storage::{self, Access, AsIf, MemoryFile, ReadBuffer, Storage, Store};
+use crate::storage::{self, Access, FilesAfter, MemoryFile, ReadBuffer, Storage, Store};
 
 /// Opens a file of a base.
 pub type Opener<'a> = dyn Fn(&Path) -> io::Result<Box<dyn Storage>> + 'a;
@@ -100,7 +100,7 @@ impl Database {
     /// # Errors
     ///
     /// As [`open`](Database::open).
-    pub fn open_as_if(&self, files: &AsIf<'_>) -> Result<Database, Error> {
+    pub fn open_after(&self, files: &FilesAfter<'_>) -> Result<Database, Error> {
         let open = |path: &Path| open_stored(path, |name| files.file(name));
         self.with_files(&|name| Ok(files.file(name)?.is_some()), &open)
     }

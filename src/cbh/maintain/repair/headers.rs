@@ -9,7 +9,7 @@ use crate::cbh::edit::save::SaveError;
 use crate::cbh::extended::HEADER_BYTES;
 use crate::cbh::record::{self, FileHeader, MOST_GAMES, RECORD_BYTES};
 use crate::cbh::{ChangeError, Database, FileKind};
-use crate::storage::{AsIf, ReadBuffer, Storage};
+use crate::storage::{FilesAfter, ReadBuffer, Storage};
 
 /// How long the header of `.cbg` and `.cba` is in old bases, and since.
 const BLOB_HEADERS: [u16; 2] = [10, 26];
@@ -20,7 +20,7 @@ const RECORDS_AT_ONCE: u64 = 4096;
 /// What is to be mended in the headers of all files but those of entities.
 pub(super) fn plan(
     database: &Database,
-    files: &AsIf<'_>,
+    files: &FilesAfter<'_>,
     work: &mut Work<'_>,
 ) -> Result<(), ChangeError> {
     let last_id = records(database, work)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::cbh::{Family, Options};
-use crate::storage::{Access, Belonging, Fault, MemoryDirectory, Opening, Storage, Store};
+use crate::storage::{Access, Fault, FileFilter, MemoryDirectory, Opening, Storage, Store};
 
 const JOURNAL: &str = ".sample.cbfs-journal";
 
@@ -50,7 +50,7 @@ fn opened(directory: &MemoryDirectory) -> Result<OpenBase, ChangeError> {
         journal: OsStr::new(JOURNAL),
         label: "",
         access: Access::ReadWrite,
-        belonging: Belonging::new(|_| true),
+        file_filter: FileFilter::new(|_| true),
     };
     let store = Arc::new(Store::open(Arc::new(directory.clone()), &opening)?);
     let names = directory.files().into_keys();

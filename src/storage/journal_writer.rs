@@ -1,59 +1,59 @@
-//! The one who appends to the journal.
+//! The writer of the journal.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::sync::Arc;
 
 use super::directory::several_names;
-use super::journal::{self, Content, RECORDS_AT};
+use super::journal::{self, JournalContent, RECORDS_AT};
 use super::record::Record;
 use super::{Directory, Error, OpenFile, Stamp, WritableFile};
 
-/// So often is a journal looked for that its writer is just removing.
+/// Number of attempts to lock a journal that its former writer may just be
+/// removing.
 const TRIES: usize = 16;
 
-/// The open journal and what is in it.
+/// The open journal and its records.
 #[derive(Debug)]
-pub(super) struct Writer {
+pub(super) struct JournalWriter {
     name: OsString,
-    /// Whether the journal was not there before.
+    /// Whether the journal was created by this writer.
     pub(super) is_new: bool,
-    /// `None` if the base is open to read only, or was closed.
+    /// `None` if the base is open for reading only, or was closed.
     file: Option<Arc<dyn WritableFile>>,
-    /// What a journal that is only read was like then.
+    /// Stamp of a journal that is only read, at the time of reading.
     pub(super) seen: Option<Stamp>,
     pub(super) salt: u64,
-    /// Where the next record goes.
+    /// Offset of the next record.
     end: u64,
-    /// Those that may not be in the base for certain.
+    /// Records that may not be in the files of the base yet.
     pub(super) records: Vec<Arc<Record>>,
     condition: Condition,
-    /// How many transactions there ever were, and how many of them survive a
-    /// power cut.
+    /// Number of transactions so far.
     pub(super) committed: u64,
     pub(super) synced: u64,
-    /// Whether something is being laid behind the ends of files: meanwhile
-    /// nothing else is committed.
+    /// Whether a stage is open. No other transaction can be committed then.
     pub(super) is_staging: bool,
 }
 
-/// What has to be done before anything else is.
+/// The work that must precede the next write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Condition {
     Ready,
-    /// A part of a record that failed lies past the end.
+    /// Cut off a part of a failed record behind the end.
     CutBack,
-    /// A sync failed: what it was to keep must be written again.
+    /// Write the records again, because a sync failed.
     WriteAgain,
-    /// All is in the base, but it is not certain that the journal forgot it:
-    /// records written over it might bring back some of it.
+    /// Begin the journal anew. All records are in the base, but the journal may
+    /// still contain them on the medium: new records written over them could
+    /// restore some.
     BeginAnew,
 }
 
-impl Writer {
-    /// Of a base that is only read.
-    pub(super) fn closed(name: &OsStr) -> Writer {
-        Writer {
+impl JournalWriter {
+    /// The writer of a base that is open for reading only.
+    pub(super) fn closed(name: &OsStr) -> JournalWriter {
+        JournalWriter {
             name: name.to_owned(),
             is_new: false,
             file: None,
@@ -68,30 +68,31 @@ impl Writer {
         }
     }
 
-    /// Locks the journal, makes it if needed, and reads it.
+    /// Locks the journal, creates it if needed, and reads it.
     ///
     /// # Errors
     ///
-    /// [`Error::InUse`], [`Error::Untrusted`]; and as [`Content::read`].
-    pub(super) fn open(directory: &dyn Directory, name: &OsStr) -> Result<Writer, Error> {
+    /// [`Error::InUse`], [`Error::Untrusted`]; and as [`JournalContent::read`].
+    pub(super) fn open(directory: &dyn Directory, name: &OsStr) -> Result<JournalWriter, Error> {
         let (file, is_new) = lock(directory, name)?;
         ensure_trusted(directory, name, file.as_ref())?;
-        let content = Content::read(name, file.as_ref())?;
+        let content = JournalContent::read(name, file.as_ref())?;
         let lens = content.records.iter().map(|record| record.bytes.len());
-        Ok(Writer {
+        Ok(JournalWriter {
             is_new,
             file: Some(Arc::from(file)),
             salt: content.salt,
             end: RECORDS_AT + lens.sum::<usize>() as u64,
             committed: content.records.len() as u64,
             records: content.records,
-            ..Writer::closed(name)
+            ..JournalWriter::closed(name)
         })
     }
 
-    /// Says who has the base; a journal without saves begins anew.
+    /// Records this process as the writer. A journal without records begins
+    /// anew.
     ///
-    /// It need not be synced: nothing whole lies in the journal that could
+    /// It need not be synced: the journal has no complete record that could
     /// come back.
     pub(super) fn take_over(&mut self, label: &str) -> Result<(), Error> {
         if self.records.is_empty() {
@@ -101,7 +102,7 @@ impl Writer {
         journal::write_owner(file.as_ref(), label).map_err(Error::io(&self.name))
     }
 
-    /// The open journal.
+    /// Returns the open journal.
     ///
     /// # Errors
     ///
@@ -110,12 +111,13 @@ impl Writer {
         self.file.clone().ok_or(Error::ReadOnly)
     }
 
-    /// As [`file`](Writer::file), to append to: nothing else shares it.
+    /// As [`file`](JournalWriter::file), for appending. The journal must still have
+    /// its name.
     ///
     /// # Errors
     ///
-    /// [`Error::ReadOnly`]; [`Error::Io`], also if the journal was given
-    /// another name meanwhile, as a backup does.
+    /// [`Error::ReadOnly`]; [`Error::Io`], also if the journal was renamed
+    /// meanwhile, as by a backup.
     pub(super) fn ensure_own(&self) -> Result<(), Error> {
         let stamp = self.file()?.stamp().map_err(Error::io(&self.name))?;
         if stamp.links > 1 {
@@ -124,7 +126,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Removes the journal, if all is in the base, and lets others write.
+    /// Removes the journal, if all is in the base, and releases the lock.
     pub(super) fn close(&mut self, directory: &dyn Directory) -> Result<(), Error> {
         self.make_ready()?;
         if self.file.is_some() && self.records.is_empty() {
@@ -136,7 +138,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Does what an earlier failure left to be done.
+    /// Does the work that an earlier failure left.
     pub(super) fn make_ready(&mut self) -> Result<(), Error> {
         let done = match self.condition {
             Condition::Ready => Ok(()),
@@ -149,7 +151,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Appends a record. After a failure it is as if nothing was tried.
+    /// Appends a record. After a failure the journal is as before.
     pub(super) fn append(&mut self, record: Arc<Record>) -> Result<(), Error> {
         let file = self.file()?;
         if let Err(error) = file.write_at(self.end, &record.bytes) {
@@ -164,21 +166,21 @@ impl Writer {
         Ok(())
     }
 
-    /// A sync of the journal failed.
+    /// Notes that a sync of the journal failed.
     pub(super) fn sync_failed(&mut self) {
         self.condition = Condition::WriteAgain;
     }
 
-    /// All records are in the base for certain: forgets them.
+    /// Empties the journal, because all records are durable in the base.
     pub(super) fn forget(&mut self) -> Result<(), Error> {
         self.records.clear();
         self.synced = self.committed;
         self.begin_anew()
     }
 
-    /// Begins the journal anew. Until that survives a power cut nothing may
-    /// be written over the old records: some of them would stay, and undo
-    /// what came later. The new salt makes all of them void at once.
+    /// Begins the journal anew with a new salt, which invalidates all old
+    /// records at once. Until that is durable, nothing may be written over
+    /// them: some would stay valid and undo later changes.
     fn begin_anew(&mut self) -> Result<(), Error> {
         self.condition = Condition::BeginAnew;
         self.write_new_header()?;
@@ -199,7 +201,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes all that is there once more, as it is.
+    /// Writes all records again, unchanged.
     fn write_again(&self) -> io::Result<()> {
         let Ok(file) = self.file() else {
             return Ok(());
@@ -214,7 +216,7 @@ impl Writer {
     }
 }
 
-/// Whether the journal or note `name` was left by somebody who may.
+/// Checks that a permitted user left the journal or note `name`.
 ///
 /// # Errors
 ///
@@ -229,7 +231,7 @@ pub(super) fn ensure_trusted(
     trusted.map_err(Error::of_journal(name))
 }
 
-/// Opens the journal as the only one; whether it was made for that.
+/// Opens and locks the journal. Returns whether it was created.
 fn lock(directory: &dyn Directory, name: &OsStr) -> Result<(Box<dyn WritableFile>, bool), Error> {
     let io = Error::of_journal(name);
     for _ in 0..TRIES {
@@ -244,7 +246,7 @@ fn lock(directory: &dyn Directory, name: &OsStr) -> Result<(Box<dyn WritableFile
         if !file.try_lock().map_err(&io)? {
             return Err(journal::in_use(file.as_ref()));
         }
-        // The one before may have removed it in between.
+        // The former writer may have removed it in between.
         let ours = file.stamp().map_err(&io)?;
         let named = directory.stamp(name).map_err(&io)?;
         if named.is_some_and(|named| named.is_same_file(&ours)) {

@@ -1,4 +1,4 @@
-//! What is to be said of one position, as the files of its directory show it.
+//! The texts of the files in the directory of one position.
 
 use std::io::Write;
 
@@ -11,10 +11,10 @@ use super::text::{MOVE_COLUMNS, move_line, uci, unmarked};
 use super::walk::Limits;
 use super::{Book, Entry, Error, GameReference, Line, RatingSum, Statistics};
 
-/// How far the game of a position goes on from it.
+/// Number of plies that `book.pgn` continues after the position.
 pub const BOOK_PLIES: u32 = 12;
 
-/// `position.fen`: one line.
+/// `position.fen`: the FEN on one line.
 pub fn position_fen(line: &Line) -> String {
     line.fen() + "\n"
 }
@@ -27,12 +27,12 @@ pub fn line_pgn(book: &dyn Book, line: &Line) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// `book.pgn`: the moves that lead to the position, and twelve plies of what
-/// the book has after it.
+/// `book.pgn`: the moves that lead to the position, and twelve plies of the
+/// book after it.
 ///
 /// # Errors
 ///
-/// As [`Book::find`], or the writer's.
+/// As [`Book::find`]; errors of the writer.
 pub fn book_pgn(
     book: &dyn Book,
     line: &Line,
@@ -49,7 +49,7 @@ pub fn book_pgn(
     write_pgn(book, line, options, out)
 }
 
-/// `board.txt`: the board as White sees it, and who is to move.
+/// `board.txt`: the board from White's side, and the side to move.
 pub fn board_txt(line: &Line) -> String {
     let position = line.position();
     let mut text = String::new();
@@ -82,8 +82,8 @@ fn figurine(color: Color, role: Role) -> char {
     color.fold_wb(white, black)
 }
 
-/// `moves.tsv`: a line for each move, most games first. Only the names of the
-/// columns for a position that is not in the book.
+/// `moves.tsv`: a row for each move, sorted by games. Only the column names if
+/// the position is not in the book.
 ///
 /// # Errors
 ///
@@ -99,7 +99,8 @@ pub fn moves_tsv(book: &dyn Book, line: &Line) -> Result<String, Error> {
     Ok(text)
 }
 
-/// `stats.json`: all numbers of the position and of its moves, raw ones too.
+/// `stats.json`: all statistics of the position and of its moves, with the raw
+/// values.
 ///
 /// # Errors
 ///
@@ -142,7 +143,7 @@ fn choice_json(choice: &Choice, mover: Color) -> Value {
     })
 }
 
-/// An entry; "own" is `side`.
+/// An entry in JSON; "own" is `side`.
 fn entry_json(entry: &Entry, side: Color) -> Value {
     let Statistics {
         games,

@@ -1,35 +1,35 @@
-//! The files as they would be after a transaction.
+//! A view of the files after a transaction that is not committed.
 
 use std::ffi::OsStr;
 use std::sync::Arc;
 
 use super::record::Record;
-use super::view::File;
+use super::view::FileView;
 use super::{Error, Storage, Store, Transaction};
 
 impl Store {
-    /// The files as they would be after `transaction`.
+    /// Returns a view of the files after `transaction`, which is not committed.
     ///
     /// # Errors
     ///
     /// [`Error::Invalid`]; [`Error::Io`].
-    pub fn as_if(&self, transaction: &Transaction) -> Result<AsIf<'_>, Error> {
+    pub fn files_after(&self, transaction: &Transaction) -> Result<FilesAfter<'_>, Error> {
         let record = Record::encode(transaction, 1, 0, self)?;
-        Ok(AsIf {
+        Ok(FilesAfter {
             store: self,
             record,
         })
     }
 }
 
-/// The files of a store as they would be after a transaction.
+/// A view of the files of a store after a transaction that is not committed.
 #[derive(Debug)]
-pub struct AsIf<'s> {
+pub struct FilesAfter<'s> {
     store: &'s Store,
     record: Option<Record>,
 }
 
-impl AsIf<'_> {
+impl FilesAfter<'_> {
     /// As [`Store::file`].
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl AsIf<'_> {
         let Some((record, at)) = changed else {
             return Ok(present);
         };
-        let file = File::over(name, present, record, at);
+        let file = FileView::over(name, present, record, at);
         let is_there = file.len().is_ok();
         Ok(is_there.then(|| Arc::new(file) as Arc<dyn Storage>))
     }
@@ -56,7 +56,7 @@ impl AsIf<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::{Access, Belonging, MemoryDirectory, Opening};
+    use crate::storage::{Access, FileFilter, MemoryDirectory, Opening};
 
     #[test]
     fn files_are_shown_as_a_transaction_would_leave_them_and_stay_as_they_are() {
@@ -68,7 +68,7 @@ mod tests {
             journal: OsStr::new(".x.journal"),
             label: "",
             access: Access::ReadWrite,
-            belonging: Belonging::new(|_| true),
+            file_filter: FileFilter::new(|_| true),
         };
         let store = Store::open(Arc::new(directory.clone()), &opening).unwrap();
         for name in ["a", "gone"] {
@@ -79,7 +79,7 @@ mod tests {
         change.write("a", 8, b"longer".to_vec());
         change.create("new");
         change.write("new", 0, b"n".to_vec());
-        let as_if = store.as_if(&change).unwrap();
+        let as_if = store.files_after(&change).unwrap();
         let content = |name: &str| {
             let file = as_if.file(name).unwrap()?;
             let mut bytes = Vec::new();
