@@ -22,6 +22,7 @@
 //! may keep names for a second only, and then asks likewise.
 
 mod kernel;
+mod locks;
 mod mounts;
 mod names;
 mod nodes;
@@ -44,7 +45,8 @@ use fuser::{Errno, FileAttr, FileHandle, FileType, FopenFlags, Generation, INode
 
 use crate::vfs::{Access, Attr, Error, Handle, Ino, NodeKind, Vfs};
 use kernel::Kernel;
-use nodes::{Node, Nodes, Writing};
+use locks::Locks;
+use nodes::{Node, Nodes, Sought, Writing};
 use patience::Patience;
 use profile::Profile;
 use throttle::Throttle;
@@ -83,6 +85,7 @@ pub(crate) struct Adapter {
     pub(crate) xattr: bool,
     profile: Profile,
     nodes: Arc<Nodes>,
+    locks: Locks,
     patience: Patience,
     /// Known once the session has begun.
     kernel: Arc<OnceLock<Kernel>>,
@@ -105,6 +108,7 @@ impl Adapter {
             xattr: options.xattr,
             profile: Profile::new(options.is_writable),
             nodes: Arc::new(Nodes::new()),
+            locks: Locks::default(),
             telling: Arc::default(),
             patience: Patience::default(),
         }
@@ -223,7 +227,15 @@ impl Adapter {
         thread: u32,
     ) -> Result<(Handle, FopenFlags), Error> {
         let ino = node.ino();
-        let found = self.nodes.mark_found(thread, node);
+        let sought = self.nodes.sought(thread, node);
+        if node.is_draft()
+            && let Some(writer) = self.nodes.user(node)
+        {
+            // Who has it open, and opens it again by `/dev/fd/`.
+            let handle = self.vfs.open_again(writer, access)?;
+            self.nodes.open(node, handle);
+            return Ok((handle, FopenFlags::empty()));
+        }
         let handle = self.vfs.open_file(ino, access)?;
         let attr = self.vfs.attr_open(handle);
         if let Ok(attr) = &attr
@@ -233,8 +245,12 @@ impl Adapter {
         }
         self.vfs.release(handle);
         attr?;
-        if let Some(mark) = found {
-            let handle = self.vfs.open_earlier(ino, mark)?;
+        let earlier = match (sought, self.nodes.user(node)) {
+            (Sought::Found(mark), _) => Some(self.vfs.open_earlier(ino, mark)?),
+            (Sought::Nothing, Some(reader)) => Some(self.vfs.open_again(reader, access)?),
+            (Sought::Nothing | Sought::NotYet, _) => None,
+        };
+        if let Some(handle) = earlier {
             return self.begin_to_read(node, handle, None);
         }
         self.nodes.send(thread, ino);
@@ -278,7 +294,8 @@ impl Adapter {
             self.nodes.open(node, handle);
             return Ok(handle);
         }
-        match self.nodes.write(thread, node) {
+        let is_present = |handle| self.vfs.has_present_draft(handle);
+        match self.nodes.write(thread, node, is_present) {
             Writing::Begins => {}
             Writing::IsElsewhere => return Err(Error::Stale),
             Writing::IsTaken => {
@@ -290,7 +307,11 @@ impl Adapter {
             // It is not the node of the text any more.
             self.vfs.renew(ino);
         }
-        let opened = self.vfs.open_file(ino, access);
+        let opened = match self.nodes.user(node).filter(|_| node.is_draft()) {
+            // The kernel has the bytes of that draft.
+            Some(writer) => self.vfs.open_again(writer, access),
+            None => self.vfs.open_file(ino, access),
+        };
         match &opened {
             Ok(handle) => self.nodes.open(node, *handle),
             Err(_) => self.nodes.give_up(node),

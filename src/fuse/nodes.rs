@@ -7,8 +7,8 @@
 //! `ESTALE`: the kernel then looks the name up again, and finds the node of the
 //! present text.
 //!
-//! Who writes a game has a node alone, so that others read what is stored until
-//! it is saved: if somebody has the node open that is to be written, the answer
+//! Who writes a game has a node of its own, so that others read what is stored
+//! until it is saved; those who write the same draft share it. If somebody has the node open that is to be written, the answer
 //! is `ESTALE` too, and the look-up that follows, by the same thread, finds a
 //! node for it.
 //!
@@ -23,6 +23,18 @@
 //!
 //! The kernel looks a name up again once for each `open`. Who finds that the
 //! file was saved once more meanwhile reads the text that it was looked up with.
+//!
+//! What differs from a disk, since several nodes are one file:
+//!
+//! * Locks are kept by cbfs, for the number of the file (`locks.rs`).
+//! * Two who opened a game to write it before either of them wrote have a node
+//!   each: the bytes that one writes are in the draft of both, but pages that the
+//!   other has read stay as they were.
+//! * A watch (inotify) on the file itself sees no save, whose node is another. One
+//!   on the directory sees all that is done by name.
+//! * Threads of another namespace of processes cannot be told apart. One of them
+//!   that opens a game just as it is saved may get `ESTALE`, and succeeds when it
+//!   tries again.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -89,6 +101,18 @@ pub(super) enum Writing {
     IsTaken,
 }
 
+/// What a thread has found that was to look up a file again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sought {
+    /// It was not sent, or found another node.
+    NotYet,
+    /// It has looked up nothing, but opens the same node: as through
+    /// `/dev/fd/3`, or `/proc/self/fd/3`.
+    Nothing,
+    /// The node, and the text with this mark.
+    Found(u32),
+}
+
 /// All nodes that are open.
 #[derive(Debug)]
 pub(super) struct Nodes(Mutex<State>);
@@ -152,18 +176,25 @@ impl Nodes {
         self.lock().send(thread, Sent::Reader(ino, None));
     }
 
-    /// Mark of the text that a thread has found at this node, if it was sent to
+    /// What a thread that opens this node to read it has found, if it was sent to
     /// look it up.
-    pub(super) fn mark_found(&self, thread: u32, node: Node) -> Option<u32> {
-        match self.lock().sent.pop(&thread)? {
-            Sent::Reader(_, Some((found, mark))) if found == node => Some(mark),
-            _ => None,
+    pub(super) fn sought(&self, thread: u32, node: Node) -> Sought {
+        match self.lock().sent.pop(&thread) {
+            Some(Sent::Reader(_, Some((found, mark)))) if found == node => Sought::Found(mark),
+            Some(Sent::Reader(ino, None)) if ino == node.ino() => Sought::Nothing,
+            _ => Sought::NotYet,
         }
     }
 
     /// A thread wants to write to a node. If that [begins](Writing::Begins),
-    /// [`Nodes::open`] or [`Nodes::give_up`] follows.
-    pub(super) fn write(&self, thread: u32, node: Node) -> Writing {
+    /// [`Nodes::open`] or [`Nodes::give_up`] follows. `is_present` says whether a
+    /// handle writes the draft that it is to write, too.
+    pub(super) fn write(
+        &self,
+        thread: u32,
+        node: Node,
+        is_present: impl Fn(Handle) -> bool,
+    ) -> Writing {
         let mut state = self.lock();
         let sent = state.sent.pop(&thread);
         let was_sent = matches!(sent, Some(Sent::Writer(to)) if to.ino() == node.ino());
@@ -179,8 +210,9 @@ impl Nodes {
         if thread == UNKNOWN {
             return Writing::IsTaken;
         }
-        let free = state.new_draft(node.ino());
-        state.send(thread, Sent::Writer(free));
+        let shared = state.draft_of(node.ino(), is_present);
+        let draft = shared.unwrap_or_else(|| state.new_draft(node.ino()));
+        state.send(thread, Sent::Writer(draft));
         Writing::IsElsewhere
     }
 
@@ -265,6 +297,16 @@ impl State {
         }
     }
 
+    /// The node of those who write the present draft of a file.
+    fn draft_of(&self, ino: Ino, is_present: impl Fn(Handle) -> bool) -> Option<Node> {
+        let mut nodes = self.open.iter();
+        let is_its = |(node, users): &(&Node, &Users)| {
+            let last = users.handles.last();
+            node.ino() == ino && node.is_draft() && last.is_some_and(|last| is_present(*last))
+        };
+        nodes.find(is_its).map(|(node, _)| *node)
+    }
+
     /// A node that nobody has open, nor is sent to.
     fn new_draft(&mut self, ino: Ino) -> Node {
         for _ in 0..CONTENTS {
@@ -334,25 +376,45 @@ mod tests {
     #[test]
     fn who_writes_has_a_node_alone() {
         let nodes = Nodes::new();
-        assert_eq!(nodes.write(THREAD, node(0)), Writing::IsElsewhere);
+        assert_eq!(
+            nodes.write(THREAD, node(0), |_| false),
+            Writing::IsElsewhere
+        );
         assert_eq!(nodes.found(THREAD + 1, &attr(0, 5)), None);
         let draft = nodes.found(THREAD, &attr(0, 5)).unwrap();
         assert!(draft.is_draft());
-        assert_eq!(nodes.write(THREAD + 1, draft), Writing::IsElsewhere);
+        assert_eq!(
+            nodes.write(THREAD + 1, draft, |_| false),
+            Writing::IsElsewhere
+        );
         let other = nodes.found(THREAD + 1, &attr(0, 5)).unwrap();
         assert_ne!(draft, other);
-        assert_eq!(nodes.write(THREAD, draft), Writing::Begins);
+        assert_eq!(nodes.write(THREAD, draft, |_| false), Writing::Begins);
         nodes.open(draft, Handle(1));
         assert_eq!(nodes.found(THREAD, &attr(0, 5)), None);
         assert_eq!(nodes.user(draft), Some(Handle(1)));
         let read = |version| nodes.read(node(version), Handle(2), Some(version), |_| true);
         assert!(read(0).is_ok());
         // By the node alone, as through /dev/stdout.
-        assert_eq!(nodes.write(THREAD, draft), Writing::Begins);
+        assert_eq!(nodes.write(THREAD, draft, |_| false), Writing::Begins);
         nodes.give_up(draft);
         nodes.close(draft, Handle(1));
         assert_eq!(nodes.user(draft), None);
-        assert_eq!(nodes.write(THREAD, draft), Writing::IsElsewhere);
+        assert_eq!(nodes.write(THREAD, draft, |_| false), Writing::IsElsewhere);
+    }
+
+    #[test]
+    fn those_who_write_one_draft_share_its_node() {
+        let nodes = Nodes::new();
+        let first = nodes.create(GAME);
+        nodes.open(first, Handle(1));
+        let write = |node, is_present: bool| nodes.write(THREAD, node, |_| is_present);
+        assert_eq!(write(node(0), true), Writing::IsElsewhere);
+        assert_eq!(nodes.found(THREAD, &attr(0, 5)), Some(first));
+        assert_eq!(write(first, true), Writing::Begins);
+        nodes.give_up(first);
+        assert_eq!(write(node(0), false), Writing::IsElsewhere);
+        assert_ne!(nodes.found(THREAD, &attr(0, 5)), Some(first));
     }
 
     #[test]
@@ -360,23 +422,26 @@ mod tests {
         let nodes = Nodes::new();
         let read = |version, handle| nodes.read(node(version), handle, Some(version), |_| true);
         assert!(read(0, Handle(1)).is_ok());
-        assert_eq!(nodes.write(UNKNOWN, node(0)), Writing::IsTaken);
+        assert_eq!(nodes.write(UNKNOWN, node(0), |_| false), Writing::IsTaken);
         assert_eq!(nodes.found(UNKNOWN, &attr(1, 5)), None);
-        assert_eq!(nodes.write(UNKNOWN, node(1)), Writing::Begins);
+        assert_eq!(nodes.write(UNKNOWN, node(1), |_| false), Writing::Begins);
         nodes.open(node(1), Handle(2));
         // Another, who is the same to the kernel, reads or writes elsewhere.
         assert_eq!(nodes.found(UNKNOWN, &attr(2, 5)), None);
         assert!(read(1, Handle(3)).is_err());
         assert!(read(2, Handle(3)).is_ok());
         nodes.send(UNKNOWN, GAME);
-        assert_eq!(nodes.mark_found(UNKNOWN, node(2)), None);
+        assert_eq!(nodes.sought(UNKNOWN, node(2)), Sought::NotYet);
     }
 
     #[test]
     fn who_looks_up_nothing_writes_to_the_node_of_the_text_which_is_none_then() {
         let nodes = Nodes::new();
-        assert_eq!(nodes.write(THREAD, node(0)), Writing::IsElsewhere);
-        assert_eq!(nodes.write(THREAD, node(0)), Writing::Begins);
+        assert_eq!(
+            nodes.write(THREAD, node(0), |_| false),
+            Writing::IsElsewhere
+        );
+        assert_eq!(nodes.write(THREAD, node(0), |_| false), Writing::Begins);
         let read = nodes.read(node(0), Handle(2), Some(0), |_| true);
         assert!(matches!(read, Err(Error::Stale)));
         nodes.give_up(node(0));
@@ -389,9 +454,11 @@ mod tests {
         nodes.send(THREAD, GAME);
         assert_eq!(nodes.found(THREAD, &attr(2, 5)), None);
         assert_eq!(nodes.found(THREAD, &attr(3, 6)), None);
-        assert_eq!(nodes.mark_found(THREAD + 1, node(3)), None);
-        assert_eq!(nodes.mark_found(THREAD, node(3)), Some(6));
-        assert_eq!(nodes.mark_found(THREAD, node(3)), None, "once");
+        assert_eq!(nodes.sought(THREAD + 1, node(3)), Sought::NotYet);
+        assert_eq!(nodes.sought(THREAD, node(3)), Sought::Found(6));
+        assert_eq!(nodes.sought(THREAD, node(3)), Sought::NotYet, "once");
+        nodes.send(THREAD, GAME);
+        assert_eq!(nodes.sought(THREAD, node(3)), Sought::Nothing);
         for thread in 0..=1024 {
             nodes.send(thread, GAME);
         }

@@ -77,6 +77,9 @@ impl Profile {
             wanted.extend([
                 InitFlags::FUSE_AUTO_INVAL_DATA,
                 InitFlags::FUSE_ATOMIC_O_TRUNC,
+                // Its own would be of nodes, of which a file has several.
+                InitFlags::FUSE_FLOCK_LOCKS,
+                InitFlags::FUSE_POSIX_LOCKS,
                 // There are no set-user-ID bits to be cleared at a write.
                 InitFlags::FUSE_HANDLE_KILLPRIV,
             ]);

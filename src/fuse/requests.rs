@@ -9,10 +9,11 @@ use std::time::SystemTime;
 use fuser::{
     BsdFileFlags, Errno, FileHandle, Filesystem, FopenFlags, INodeNo, KernelConfig, LockOwner,
     OpenAccMode, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory,
-    ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, ReplyXattr,
-    Request, TimeOrNow, WriteFlags,
+    ReplyDirectoryPlus, ReplyEmpty, ReplyEntry, ReplyLock, ReplyOpen, ReplyStatfs, ReplyWrite,
+    ReplyXattr, Request, TimeOrNow, WriteFlags,
 };
 
+use super::locks::Lock;
 use super::names::Asker;
 use super::nodes::Node;
 use super::{Adapter, Wanted, answer};
@@ -305,7 +306,7 @@ impl Filesystem for Adapter {
         _: &Request,
         ino: INodeNo,
         handle: FileHandle,
-        _: LockOwner,
+        owner: LockOwner,
         reply: ReplyEmpty,
     ) {
         if !self.profile.is_writable {
@@ -315,7 +316,11 @@ impl Filesystem for Adapter {
         self.answer_save(ino, None, move |adapter| {
             let request = format_args!("closing of {ino:?}");
             let flush = || adapter.vfs.flush(Handle(handle.0));
-            confirm(adapter.answer_writing(request, flush), reply);
+            let flushed = adapter.answer_writing(request, flush);
+            // A process that closes a file gives back its locks of fcntl(2).
+            let file = Node(ino.0).ino();
+            adapter.locks.release(file, owner.0, 0, u64::MAX);
+            confirm(flushed, reply);
         });
     }
 
@@ -332,6 +337,7 @@ impl Filesystem for Adapter {
         let release = || {
             if self.profile.is_writable {
                 self.nodes.close(Node(ino.0), Handle(handle.0));
+                self.locks.close(Node(ino.0).ino(), Handle(handle.0));
                 self.vfs.release(Handle(handle.0));
             }
             Ok(())
@@ -411,6 +417,59 @@ impl Filesystem for Adapter {
         self.tell_entry(linked, reply);
     }
 
+    fn getlk(
+        &self,
+        _: &Request,
+        ino: INodeNo,
+        handle: FileHandle,
+        owner: LockOwner,
+        first: u64,
+        last: u64,
+        kind: i32,
+        process: u32,
+        reply: ReplyLock,
+    ) {
+        let wanted = lock_of(handle, owner, (first, last), kind, process);
+        match self.locks.conflict(Node(ino.0).ino(), &wanted) {
+            Some(other) => {
+                let kind = if other.is_exclusive {
+                    libc::F_WRLCK
+                } else {
+                    libc::F_RDLCK
+                };
+                reply.locked(other.first, other.last, kind, other.process);
+            }
+            None => reply.locked(first, last, libc::F_UNLCK, 0),
+        }
+    }
+
+    fn setlk(
+        &self,
+        request: &Request,
+        ino: INodeNo,
+        handle: FileHandle,
+        owner: LockOwner,
+        first: u64,
+        last: u64,
+        kind: i32,
+        process: u32,
+        waits: bool,
+        reply: ReplyEmpty,
+    ) {
+        let file = Node(ino.0).ino();
+        if kind == libc::F_UNLCK {
+            self.locks.release(file, owner.0, first, last);
+            return reply.ok();
+        }
+        let lock = lock_of(handle, owner, (first, last), kind, process);
+        if waits {
+            let answer = |held| confirm(held, reply);
+            self.locks.hold(file, lock, request.pid(), answer);
+        } else {
+            confirm(self.locks.try_hold(file, lock), reply);
+        }
+    }
+
     fn mknod(
         &self,
         _: &Request,
@@ -455,6 +514,23 @@ impl Adapter {
         let request = format_args!("making of {} in {parent:?}", name.display());
         let made = self.answer_writing(request, || self.vfs.make(Ino(parent.0), name.as_bytes()));
         self.tell_entry(made, reply);
+    }
+}
+
+fn lock_of(
+    handle: FileHandle,
+    owner: LockOwner,
+    (first, last): (u64, u64),
+    kind: i32,
+    process: u32,
+) -> Lock {
+    Lock {
+        owner: owner.0,
+        handle: Handle(handle.0),
+        process,
+        first,
+        last,
+        is_exclusive: kind == libc::F_WRLCK,
     }
 }
 

@@ -271,6 +271,38 @@ impl Vfs {
         Ok(self.desk.state().open(open))
     }
 
+    /// Opens once more what a handle has open: the same draft, or the same text,
+    /// whatever the file is by now.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOpen`]; those of [`Vfs::truncate`].
+    pub fn open_again(&self, handle: Handle, access: Access) -> Result<Handle, Error> {
+        let (again, ino) = {
+            let mut state = self.desk.state();
+            let open = state.handles.get(handle)?;
+            let (ino, is_over) = (open.ino, open.is_over);
+            let again = Open::new(ino, access, open.draft, open.pin.clone());
+            (state.open(Open { is_over, ..again }), ino)
+        };
+        if access.truncate && access.write {
+            let cut = self.truncate(ino, Some(again), 0);
+            cut.inspect_err(|_| self.release(again))?;
+        }
+        Ok(again)
+    }
+
+    /// Whether what is written through a handle is the draft that all write who
+    /// open the file now.
+    pub fn has_present_draft(&self, handle: Handle) -> bool {
+        let state = self.desk.state();
+        let Ok(open) = state.handles.get(handle) else {
+            return false;
+        };
+        let shown = state.shown(open.ino).map(|(id, _)| id);
+        shown.is_some() && shown == open.draft
+    }
+
     fn check_writable(slot: &Slot, game: Ino) -> Result<(), Error> {
         let (first, last) = slot.edition().rendered();
         if !(first..=last).contains(&game) || is_partial(slot, game) {
