@@ -7,7 +7,9 @@
 //!   kernel
 //!     │  fuse              fuser adapter: unwrap the request, call, reply
 //!     ▼
-//!   vfs                    the filesystem, without the kernel
+//!   vfs                    one mount: what a kernel asks, drafts of what is written
+//!     │  views             databases and books as directories
+//!     │  fs                trees, texts and lengths, whatever is shown
 //!     │  import            files of games into a base
 //!     │  openings          names of positions
 //!     │  base              a base of games, whatever its format
@@ -35,7 +37,9 @@
 //! | `openings` | `pgn`, `game` |
 //! | `import` | `openings`, `pgn`, `cbh`, `game`, `escape` |
 //! | `base` | `archive`, `cbh2`, `cbh`, `game`, `storage` |
-//! | `vfs` | `import`, `base`, `pgn`, `cbh`, `cbh2`, `book`, `archive`, `game`, `storage`, `html`, `escape` |
+//! | `fs` | `escape` |
+//! | `views` | `fs`, `import`, `base`, `pgn`, `cbh`, `cbh2`, `book`, `archive`, `game`, `storage`, `html`, `escape` |
+//! | `vfs` | `fs`, `views`, `pgn`, `escape` |
 //! | `fuse` | `vfs` |
 //! | `cli` | `fuse`, `vfs`, `import`, `base`, `cbh2`, `cbh`, `pgn`, `book`, `archive`, `game`, `escape` |
 //!
@@ -65,6 +69,7 @@ pub mod cbh;
 pub mod cbh2;
 pub mod cli;
 pub mod escape;
+pub mod fs;
 pub mod fuse;
 pub mod game;
 pub mod html;
@@ -73,3 +78,4 @@ pub mod openings;
 pub mod pgn;
 pub mod storage;
 pub mod vfs;
+pub mod views;

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use cbfs::cbh::{Database, GameId, Options as Reading};
+use cbfs::cbh::{Database, Options as Reading};
 use cbfs::vfs::{
     Access, DatabaseSource, Editor, Error, Ino, NodeKind, Options, Refusal, RenameMode, Role,
     Saved, Vfs, Writer, format_game,
@@ -180,7 +180,7 @@ fn number_of(saved: &Saved) -> u32 {
 
 fn name_of(id: u32) -> String {
     let mut name = String::new();
-    format_game(GameId(id), &mut name);
+    format_game(id, &mut name);
     name
 }
 

@@ -25,70 +25,43 @@
 //! done beside the requests waits in [`Background`] for a thread to be lent,
 //! and who mounts brings a clock ([`Mounting`]).
 
-mod about;
-mod background;
-pub mod book;
-mod broken;
-mod cache;
-mod concatenation;
-mod database;
+#[cfg(test)]
+mod concatenation_tests;
 mod drafts;
-mod edition;
-mod editor;
-mod error;
-mod guiding;
-mod held;
-mod names;
-mod once;
-mod readers;
 mod saves;
-mod shelf;
-mod sizes;
-mod slot;
-mod source;
-mod text;
-mod told;
-mod tree;
-mod volume;
-mod words;
+mod work;
 mod writing;
 
-pub use about::{Messages, Mounting};
-pub use background::Background;
-pub use book::{BookOptions, BookSource, BookVolume};
-use cache::TextCache;
-pub use database::{DatabaseSource, DatabaseVolume, Folder, Hidden, Writer};
-pub use editor::{Editor, Refusal, Role, Saved, Touched};
-pub use error::Error;
-pub use names::{format_game, parse_game};
-pub use saves::Edit;
-pub use sizes::{Measure, Sizes};
-pub use source::Source;
-pub use text::Text;
-pub use volume::{
+pub(crate) use crate::fs::mount::{live_base as slot, snapshot as edition};
+pub(crate) use crate::fs::{editor, names, source, status as about, volume};
+
+pub use crate::fs::background::Background;
+pub use crate::fs::content::lengths::{Measure, Sizes};
+pub use crate::fs::content::text::Text;
+pub use crate::fs::editor::{Edit, Editor, Input, Refusal, Role, Saved, Touched};
+pub use crate::fs::mount::folder::{BaseInFolder, Bases};
+pub use crate::fs::names::{format_game, parse_game};
+pub use crate::fs::source::Source;
+pub use crate::fs::status::{Messages, Mounting};
+pub use crate::fs::volume::{
     Completeness, DirEntry, Facts, Fault, Ino, Listing, Node, NodeKind, Page, Size, Statistics,
     Volume,
 };
+pub use crate::fs::{Attr, Bytes, Changes, Error, ListingWithAttrs};
+pub use crate::views::book::{self, BookOptions, BookSource, BookVolume};
+pub use crate::views::database::{DatabaseSource, DatabaseVolume, Folder, Hidden, Writer};
 pub use writing::{Access, Handle, RenameMode};
 
-use std::ops::{Deref, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use nix::sys::statvfs::statvfs;
 
-use concatenation::Concatenations;
+use crate::fs::mount::folder::Shelf;
+use crate::fs::mount::live_base::Slot;
+use crate::fs::mount::snapshot::{Edition, Shared};
+use crate::fs::tree::Tree;
 use drafts::Desk;
-use edition::{Edition, Shared};
-use shelf::Shelf;
-use slot::Slot;
-use tree::Tree;
-
-/// The share of the memory for texts that pieces of concatenations take, at
-/// most.
-const CHUNKS_SHARE: usize = 4;
-const MOST_CHUNK_BYTES: usize = 16 << 20;
 
 /// How a [`Vfs`] works.
 #[derive(Clone, Debug)]
@@ -115,89 +88,6 @@ impl Default for Options {
     }
 }
 
-/// What `stat` says of a file or directory, owners left out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Attr {
-    /// Its number.
-    pub ino: Ino,
-    /// What it is.
-    pub kind: NodeKind,
-    /// Exact length in bytes.
-    pub size: u64,
-    /// Whether the length is known. If not, it is 0 here, nothing that was told
-    /// of it is to be kept, and [`Vfs::attr`] finds it out.
-    pub is_sized: bool,
-    /// How many names it has.
-    pub links: u32,
-    /// When its content last changed.
-    pub modified: SystemTime,
-    /// What tells the content of a file from others it had; 0 for
-    /// directories.
-    pub generation: u32,
-    /// Which of the contents that were told of the file this is, counted from
-    /// 0; `None` for a draft of a game, and for what the file no longer is.
-    /// Always 0 where nothing can be written.
-    pub version: Option<u32>,
-}
-
-impl Attr {
-    /// Whether it is made anew again and again, so that nothing that was told
-    /// of it is to be kept.
-    pub fn is_renewed(&self) -> bool {
-        about::is_renewed(self.ino)
-    }
-
-    fn of_directory(node: &Node) -> Attr {
-        Attr {
-            ino: node.ino,
-            kind: node.kind,
-            size: 4096,
-            is_sized: true,
-            links: node.links,
-            modified: node.modified,
-            generation: 0,
-            version: Some(0),
-        }
-    }
-}
-
-/// Bytes of a file: a part of a text that others hold too, or its own.
-#[derive(Clone, Debug)]
-pub enum Bytes {
-    /// Part of a rendered text.
-    Shared(Arc<[u8]>, Range<usize>),
-    /// Part of a piece of a concatenation.
-    Chunk(Arc<Vec<u8>>, Range<usize>),
-    /// Read for this request.
-    Own(Vec<u8>),
-}
-
-impl Deref for Bytes {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        match self {
-            Bytes::Shared(text, range) => text.get(range.clone()).unwrap_or_default(),
-            Bytes::Chunk(text, range) => text.get(range.clone()).unwrap_or_default(),
-            Bytes::Own(bytes) => bytes,
-        }
-    }
-}
-
-/// As [`Listing`], with what `stat` says of each entry, or why it cannot say
-/// it; nothing if finding out takes a while.
-pub type ListingWithAttrs<'a> = dyn FnMut(&DirEntry<'_>, Option<Result<Attr, Error>>) -> bool + 'a;
-
-/// What a kernel has to be told after a [`Vfs::refresh`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Changes {
-    /// Directories that may list something else now.
-    pub directories: Vec<Ino>,
-    /// Names of files that may stand for something else now, each with its
-    /// directory; `None` if that is any.
-    pub names: Option<Vec<(Ino, Box<[u8]>)>>,
-}
-
 /// The filesystem of one mount.
 #[derive(Debug)]
 pub struct Vfs {
@@ -220,26 +110,10 @@ enum Place<'a> {
     Volume(Arc<Slot>, Ino),
 }
 
-impl Shared {
-    fn new(options: &Options) -> Shared {
-        let chunk_bytes = (options.cache_bytes / CHUNKS_SHARE).min(MOST_CHUNK_BYTES);
-        Shared {
-            texts: Arc::new(TextCache::new(options.cache_bytes - chunk_bytes)),
-            concatenations: Arc::new(Concatenations::new(chunk_bytes)),
-            readers: Arc::default(),
-            names: Arc::default(),
-            background: Arc::default(),
-            mounting: Arc::default(),
-            cache_bytes: options.cache_bytes,
-            messages: Arc::clone(&options.messages),
-        }
-    }
-}
-
 impl Vfs {
     /// Shows `volume`, which never changes.
     pub fn new(volume: Box<dyn Volume>, options: &Options) -> Vfs {
-        let shared = Shared::new(options);
+        let shared = Shared::new(options.cache_bytes, &options.messages);
         let slot = Slot::new(0, None, shared.clone());
         slot.show(volume);
         Vfs {
@@ -255,7 +129,7 @@ impl Vfs {
     ///
     /// The line that says why it cannot be opened.
     pub fn open(source: Box<dyn Source>, options: &Options) -> Result<Vfs, String> {
-        let shared = Shared::new(options);
+        let shared = Shared::new(options.cache_bytes, &options.messages);
         let slot = Slot::new(0, Some(source), shared.clone());
         if let (_, Some(why)) = slot.open() {
             return Err(why);
@@ -272,10 +146,10 @@ impl Vfs {
     /// # Errors
     ///
     /// The line that says why the folder cannot be listed.
-    pub fn shelf(folder: Folder, options: &Options) -> Result<Vfs, String> {
-        let shared = Shared::new(options);
+    pub fn shelf(folder: impl Bases + 'static, options: &Options) -> Result<Vfs, String> {
+        let shared = Shared::new(options.cache_bytes, &options.messages);
         Ok(Vfs {
-            mounted: Mounted::Many(Box::new(Shelf::new(folder, shared.clone())?)),
+            mounted: Mounted::Many(Box::new(Shelf::new(Box::new(folder), shared.clone())?)),
             shared,
             desk: Desk::new(options),
         })

@@ -2,13 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use super::editor::{Editor, Refusal, Saved};
+use super::editor::{Edit, Refusal, Saved};
 use super::slot::Slot;
 use super::source::Source;
 use super::{Error, Ino, Place, Vfs};
-
-/// What saves one edit.
-pub type Edit<'a> = dyn FnMut(&dyn Editor) -> Result<Saved, Refusal> + 'a;
 
 /// So long after a save it survives a power cut, at the latest.
 const SYNCED_AFTER: Duration = Duration::from_secs(3);

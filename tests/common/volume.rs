@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, SystemTime};
 
-use cbfs::cbh::GameId;
 use cbfs::vfs::{
     Completeness, DirEntry, Error, Ino, Listing, Node, NodeKind, Size, Statistics, Volume,
     format_game, parse_game,
@@ -78,9 +77,7 @@ impl Volume for TestVolume {
         match dir {
             Ino::ROOT if name == b"games" => Ok(directory(GAMES)),
             Ino::ROOT => Err(Error::NotFound),
-            GAMES => parse_game(name)
-                .and_then(|id| game(id.0))
-                .ok_or(Error::NotFound),
+            GAMES => parse_game(name).and_then(game).ok_or(Error::NotFound),
             _ => Err(Error::NotADirectory),
         }
     }
@@ -113,7 +110,7 @@ impl Volume for TestVolume {
                 let first = u32::try_from(after.saturating_sub(2)).unwrap() + 1;
                 for node in (first..=LAST).filter_map(game) {
                     let id = node.ino.index();
-                    format_game(GameId(id), &mut name);
+                    format_game(id, &mut name);
                     let entry = DirEntry {
                         name: &name,
                         node,

@@ -11,8 +11,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-use cbfs::cbh::GameId;
-use cbfs::import::Input;
+use cbfs::vfs::Input;
 use cbfs::vfs::{Access, Attr, Completeness, Error, Handle, Ino, Options, RenameMode, Vfs};
 use cbfs::vfs::{DirEntry, Listing, Node, NodeKind, Size, Statistics, Volume};
 use cbfs::vfs::{Editor, Refusal, Role, Saved, Touched};
@@ -168,7 +167,7 @@ impl Volume for Texts {
             let found = all.find(|(it, _)| it.as_bytes() == name);
             return Ok(Texts::node_of(found.ok_or(Error::NotFound)?.1));
         }
-        let ino = game(parse_game(name).ok_or(Error::NotFound)?.0);
+        let ino = game(parse_game(name).ok_or(Error::NotFound)?);
         let found = self.get(ino)?;
         if Texts::is_listed(directory, found) {
             Ok(Texts::node_of(ino))
@@ -204,7 +203,7 @@ impl Volume for Texts {
         for (number, found) in (1..).zip(&self.games) {
             let cookie = u64::from(number) + 2;
             let mut name = String::new();
-            format_game(GameId(number), &mut name);
+            format_game(number, &mut name);
             let entry = DirEntry {
                 name: &name,
                 node: Texts::node_of(game(number)),
@@ -246,7 +245,7 @@ impl Editor for Texts {
         let name = str::from_utf8(name).unwrap();
         let is_hidden = name.starts_with('.');
         let is_scratch = is_hidden || name.strip_suffix(".pgn").is_none();
-        let number = parse_game(name.as_bytes()).map(|id| game(id.0));
+        let number = parse_game(name.as_bytes()).map(game);
         let next = game(u32::try_from(self.games.len()).unwrap() + 1);
         match (directory, number) {
             (GAMES | PLAYER, Some(ino)) => match self.get(ino) {

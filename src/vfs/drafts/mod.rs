@@ -64,8 +64,8 @@ use self::desk::State;
 use self::pool::Pool;
 use self::rejected::Rejected;
 use super::about::Mounting;
+use super::editor::Edit;
 use super::editor::{Editor, Refusal, Role, Saved};
-use super::saves::Edit;
 use super::slot::Slot;
 use super::{Error, Ino, Options, Place, Vfs};
 

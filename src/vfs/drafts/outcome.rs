@@ -11,7 +11,6 @@ use super::rejected::Origin;
 use super::saving::{Job, Outcome, Target};
 use super::status::{Event, Rejection};
 use super::text_of;
-use crate::cbh::GameId;
 use crate::escape::push_line;
 use crate::vfs::editor::Role;
 use crate::vfs::names::{format_game, parse_game};
@@ -221,7 +220,7 @@ pub(super) fn origin_of(draft: &Draft) -> Origin {
 
 pub(super) fn game_name(game: Ino) -> String {
     let mut name = String::new();
-    format_game(GameId(game.within_slot().index()), &mut name);
+    format_game(game.within_slot().index(), &mut name);
     name
 }
 

@@ -1,0 +1,361 @@
+//! What is done beside the requests: read-ahead, lengths not yet asked for,
+//! and their file; and watching whether a base has changed.
+//!
+//! No thread is started here. [`Vfs::fill`] is given one by whoever runs the
+//! mount, [`Vfs::read_ahead`] one or more, and they return when
+//! [`Background::stop`] was called. Before they read ahead, these threads do
+//! the first files together ([`Vfs::hasten`]): a base of usual size is then
+//! known when it is first listed. One more thread calls [`Vfs::refresh`]
+//! whenever [`Background::pause`] returns.
+//!
+//! Of single files, all render without [`get_or_render`]: a request never
+//! waits for a thread that may be of low priority; at worst one text is
+//! rendered twice.
+//!
+//! [`Vfs::fill`]: crate::fs::Vfs::fill
+//! [`Vfs::read_ahead`]: crate::fs::Vfs::read_ahead
+//! [`Vfs::hasten`]: crate::fs::Vfs::hasten
+//! [`Vfs::refresh`]: crate::fs::Vfs::refresh
+//! [`get_or_render`]: crate::fs::TextCache::get_or_render
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::fs::Ino;
+use crate::fs::content::concatenation::Job;
+
+/// Readers that are told apart.
+const STREAMS: usize = 4;
+
+/// So many files one after the other make a sequence.
+const SEQUENCE: u32 = 3;
+
+/// A number may be missing in a sequence, if others are deleted.
+const GAP: u64 = 4;
+
+/// Files rendered ahead of a reader.
+const WINDOW: u64 = 64;
+
+/// Stretches that wait to be rendered ahead; older ones are given up.
+const MOST_WANTED: usize = 8;
+
+/// How far the filling leaps ahead of a reader that it meets.
+const LEAP: u64 = 64;
+
+/// How long the filling rests when it sees that somebody lists: longer than
+/// from one page of a listing to the next.
+const REST: Duration = Duration::from_millis(5);
+
+/// As long as it takes until what was saved is shown.
+const MOMENT: Duration = Duration::from_millis(1);
+
+/// Between two writes of the file of lengths.
+const SAVE_INTERVAL: Duration = Duration::from_mins(5);
+
+/// State of the work beside the requests.
+#[derive(Debug, Default)]
+pub struct Background {
+    ahead: Mutex<Ahead>,
+    pub(crate) wake: Condvar,
+    is_stopping: AtomicBool,
+    /// Whether somebody waits for a change of a base to be noticed.
+    is_hurried: AtomicBool,
+    /// The number rendered last because a reader waited for it.
+    awaited: AtomicU64,
+    /// Threads that read ahead.
+    helpers: AtomicUsize,
+    /// Whether somebody was told of files since the filling looked last.
+    is_listed: AtomicBool,
+}
+
+/// What a thread that reads ahead does next.
+pub(crate) enum Task {
+    /// Files that will be asked for one after the other.
+    Files(Range<u64>),
+    Job(Job),
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Ahead {
+    streams: [Stream; STREAMS],
+    /// The stream to give up when another one begins.
+    oldest: usize,
+    pub(crate) wanted: VecDeque<Range<u64>>,
+    /// Whether there is an edition that nobody works at yet.
+    has_edition: bool,
+    /// Whether the first files are done, or taken on.
+    pub(crate) is_hastened: bool,
+}
+
+/// A reader that goes from file to file.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stream {
+    /// The number it is expected to ask for next.
+    next: u64,
+    /// How many it asked for one after the other.
+    seen: u32,
+    /// Up to here all is rendered or about to be.
+    ahead: u64,
+}
+
+impl Background {
+    /// Makes the methods that were lent a thread return soon.
+    pub fn stop(&self) {
+        self.is_stopping.store(true, Relaxed);
+        self.wake();
+    }
+
+    /// Makes the threads look whether there is something to do.
+    pub(crate) fn wake(&self) {
+        // Whoever has looked already is waiting once the lock is free.
+        drop(self.lock());
+        self.wake.notify_all();
+    }
+
+    /// How many threads read ahead. They are of the same priority as those
+    /// that answer requests, which may wait for them.
+    pub(crate) fn helpers(&self) -> usize {
+        self.helpers.load(Relaxed)
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Relaxed)
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Ahead> {
+        self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes [`pause`](Background::pause) return, since a base has changed.
+    pub(crate) fn hurry(&self) {
+        if !self.is_hurried.swap(true, Relaxed) {
+            self.wake();
+        }
+    }
+
+    /// Waits as long as this, or until it is worth looking for changes;
+    /// false if stopped.
+    pub fn pause(&self, longest: Duration) -> bool {
+        let wake = |_: &mut Ahead| !self.is_stopping() && !self.is_hurried.load(Relaxed);
+        drop(self.wake.wait_timeout_while(self.lock(), longest, wake));
+        self.is_hurried.store(false, Relaxed);
+        !self.is_stopping()
+    }
+
+    /// Waits a moment, for a save to be shown.
+    pub(crate) fn rest(&self) {
+        drop(self.wake.wait_timeout(self.lock(), MOMENT));
+    }
+
+    /// Waits as long as this; false if stopped.
+    pub fn pass(&self, time: Duration) -> bool {
+        let wake = |_: &mut Ahead| !self.is_stopping();
+        drop(self.wake.wait_timeout_while(self.lock(), time, wake));
+        !self.is_stopping()
+    }
+
+    /// Notes that there is an edition whose lengths are not known.
+    pub(crate) fn saw_edition(&self) {
+        self.lock().has_edition = true;
+        self.wake.notify_all();
+    }
+
+    /// Waits until there is such an edition, or it is time to save; false if
+    /// stopped.
+    pub(crate) fn wait_for_edition(&self) -> bool {
+        let wait = |ahead: &mut Ahead| !self.is_stopping() && !ahead.has_edition;
+        let waited = self
+            .wake
+            .wait_timeout_while(self.lock(), SAVE_INTERVAL, wait);
+        let (mut ahead, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        ahead.has_edition = false;
+        !self.is_stopping()
+    }
+
+    /// Waits until [`Vfs::hasten`](crate::fs::Vfs::hasten) is done, or as long as this.
+    pub fn wait_for_haste(&self, longest: Duration) {
+        let wait = |ahead: &mut Ahead| !self.is_stopping() && !ahead.is_hastened;
+        drop(self.wake.wait_timeout_while(self.lock(), longest, wait));
+    }
+
+    /// Notes that somebody is told of files, who may want all processors for
+    /// what is done with that.
+    pub(crate) fn saw_listing(&self) {
+        self.is_listed.store(true, Relaxed);
+    }
+
+    /// Waits until nobody is told of files any more.
+    pub(crate) fn rest_while_listed(&self) {
+        while self.is_listed.load(Relaxed) && self.is_listed.swap(false, Relaxed) {
+            let wait = |_: &mut Ahead| !self.is_stopping();
+            drop(self.wake.wait_timeout_while(self.lock(), REST, wait));
+        }
+    }
+
+    /// Notes that a reader waits for `ino` to be rendered.
+    pub(crate) fn saw_render(&self, ino: Ino) {
+        self.awaited.store(ino.0, Relaxed);
+    }
+
+    /// Where to go on instead of at `number`, if a reader is at that place
+    /// now: both doing the same would help nobody.
+    pub(crate) fn leap(&self, number: u64) -> Option<u64> {
+        let awaited = self.awaited.load(Relaxed);
+        let is_here = (awaited..awaited + LEAP).contains(&number);
+        (is_here && awaited != 0).then(|| {
+            self.awaited.store(0, Relaxed);
+            awaited + LEAP
+        })
+    }
+
+    /// Notes that the text of `ino` is wanted now. Where this continues a
+    /// sequence, the next ones will be wanted too, `last` at most.
+    pub(crate) fn saw_request(&self, ino: Ino, last: Ino) {
+        let mut ahead = self.lock();
+        let wanted = ahead.wanted_after(ino.0, last.0);
+        if let Some(range) = wanted {
+            if ahead.wanted.len() >= MOST_WANTED {
+                ahead.wanted.pop_front();
+            }
+            ahead.wanted.push_back(range);
+            drop(ahead);
+            self.wake.notify_all();
+        }
+    }
+}
+
+/// A thread that reads ahead, counted while it does.
+pub(crate) struct Helper<'a>(&'a Background);
+
+impl<'a> Helper<'a> {
+    pub(crate) fn new(background: &'a Background) -> Helper<'a> {
+        background.helpers.fetch_add(1, Relaxed);
+        Helper(background)
+    }
+}
+
+impl Drop for Helper<'_> {
+    fn drop(&mut self) {
+        self.0.helpers.fetch_sub(1, Relaxed);
+    }
+}
+
+impl Ahead {
+    fn wanted_after(&mut self, number: u64, last: u64) -> Option<Range<u64>> {
+        let Ahead {
+            streams, oldest, ..
+        } = self;
+        let found = streams
+            .iter_mut()
+            // A file is asked for up to twice: for its length, and to read.
+            .find(|stream| (stream.next..stream.next + GAP).contains(&(number + 1)));
+        let Some(stream) = found else {
+            let next = number + 1;
+            if let Some(stream) = streams.get_mut(*oldest) {
+                *stream = Stream {
+                    next,
+                    seen: 1,
+                    ahead: next,
+                };
+            }
+            *oldest = (*oldest + 1) % STREAMS;
+            return None;
+        };
+        if stream.next == number + 1 {
+            return None;
+        }
+        stream.next = number + 1;
+        stream.seen = stream.seen.saturating_add(1);
+        if stream.seen < SEQUENCE || stream.ahead > number + WINDOW / 2 {
+            return None;
+        }
+        let from = stream.ahead.max(number + 1);
+        let to = (number + 1 + WINDOW).min(last + 1);
+        stream.ahead = to.max(from);
+        (from < to).then_some(from..to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    fn wanted(ahead: &mut Ahead, numbers: impl IntoIterator<Item = u64>) -> Vec<Range<u64>> {
+        numbers
+            .into_iter()
+            .filter_map(|number| ahead.wanted_after(number, 10_000))
+            .collect()
+    }
+
+    #[test]
+    fn a_sequence_is_read_ahead_without_gaps() {
+        let mut ahead = Ahead::default();
+        let ranges = wanted(&mut ahead, 100..400);
+        assert_eq!(ranges[0], 103..167);
+        for pair in ranges.windows(2) {
+            assert_eq!(pair[0].end, pair[1].start);
+        }
+        assert!(ranges.last().unwrap().end > 400);
+    }
+
+    #[test]
+    fn asking_twice_for_each_changes_nothing() {
+        let once = wanted(&mut Ahead::default(), 100..400);
+        let twice = wanted(&mut Ahead::default(), (100..400).flat_map(|n| [n, n]));
+        assert_eq!(once, twice);
+    }
+
+    #[test]
+    fn four_readers_are_told_apart_and_random_reads_are_none() {
+        let mut ahead = Ahead::default();
+        let four = (0..50).flat_map(|n| [n, 1000 + n, 2000 + n, 3000 + n]);
+        let ranges = wanted(&mut ahead, four);
+        for start in [0, 1000, 2000, 3000] {
+            assert!(ranges.iter().any(|range| range.contains(&(start + 40))));
+        }
+        let mut ahead = Ahead::default();
+        let random = (0..1000).map(|n| n * 7919 % 9973);
+        assert_eq!(wanted(&mut ahead, random), []);
+    }
+
+    #[test]
+    fn who_waits_for_the_haste_goes_on_when_it_is_done_or_takes_long() {
+        let background = Background::default();
+        background.wait_for_haste(Duration::from_millis(1));
+        assert!(!background.lock().is_hastened);
+        background.lock().is_hastened = true;
+        background.wait_for_haste(Duration::from_hours(1));
+    }
+
+    #[test]
+    fn the_filling_rests_while_somebody_lists_and_not_when_stopped() {
+        let background = Background::default();
+        let rested = || {
+            let before = Instant::now();
+            background.rest_while_listed();
+            before.elapsed() >= REST
+        };
+        assert!(!background.is_listed.load(Relaxed));
+        background.saw_listing();
+        assert!(rested());
+        assert!(!background.is_listed.load(Relaxed), "it goes on then");
+        background.stop();
+        background.saw_listing();
+        background.rest_while_listed();
+        assert!(!background.is_listed.load(Relaxed));
+    }
+
+    #[test]
+    fn nothing_is_wanted_beyond_the_last() {
+        let mut ahead = Ahead::default();
+        let ranges: Vec<_> = (9_900..=10_000)
+            .filter_map(|number| ahead.wanted_after(number, 10_000))
+            .collect();
+        assert_eq!(ranges.last().unwrap().end, 10_001);
+    }
+}

@@ -1,0 +1,10 @@
+//! Texts, lengths and files in one piece: made once, kept, measured, read
+//! ahead.
+
+pub(crate) mod concatenation;
+pub(crate) mod lengths;
+pub(crate) mod once;
+pub(crate) mod readers;
+pub(crate) mod text;
+pub(crate) mod texts;
+pub(crate) mod words;

@@ -1,0 +1,111 @@
+//! Why a request fails, and the number the kernel is told.
+
+use std::any::Any;
+use std::fmt;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Why a request fails.
+#[derive(Debug)]
+pub enum Error {
+    /// There is no such file.
+    NotFound,
+    /// A name was looked for in something that is no directory.
+    NotADirectory,
+    /// A directory was read as a file.
+    IsADirectory,
+    /// The mount cannot be written.
+    ReadOnly,
+    /// The files of the base are not to be written; the line says why.
+    Protected(String),
+    /// There is one of that name already.
+    Exists,
+    /// A directory of that name has something in it.
+    NotEmpty,
+    /// This cannot be done to this file, by nobody.
+    NotPermitted,
+    /// The file cannot be written.
+    NotWritable,
+    /// No file is open under this number, or not for this.
+    NotOpen,
+    /// What is to be moved has to be copied instead.
+    Elsewhere,
+    /// What was written is not saved; the line says why.
+    Refused(String),
+    /// A name is longer than what it names can have; the line says so.
+    NameTooLong(String),
+    /// There is no room for it.
+    NoSpace,
+    /// The request makes no sense for this file.
+    Invalid,
+    /// What was being read is not there any more: the file has another
+    /// content now, or has gone.
+    Stale,
+    /// The text is longer than cbfs shows.
+    TooLarge,
+    /// What is on disk cannot be read as what it should be; the line says
+    /// file, place and fact.
+    Damaged(String),
+    /// A request handler panicked; the line is its message.
+    Panicked(String),
+}
+
+impl Error {
+    /// What `ask` gives; if it panics, that as an error. A defect of cbfs
+    /// that one game brings to light stays with that game.
+    ///
+    /// # Errors
+    ///
+    /// That of `ask`, or [`Error::Panicked`].
+    pub fn unless_panic<T>(ask: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        // What a panic leaves half done is dropped, or behind a lock whose
+        // poison is looked through because each change there is one step.
+        catch_unwind(AssertUnwindSafe(ask))
+            .unwrap_or_else(|panic| Err(Error::Panicked(message_of(panic.as_ref()))))
+    }
+
+    /// The system's number for it. This is the one place that chooses.
+    pub fn errno(&self) -> i32 {
+        match self {
+            Error::NotFound => libc::ENOENT,
+            Error::NotADirectory => libc::ENOTDIR,
+            Error::IsADirectory => libc::EISDIR,
+            Error::ReadOnly | Error::Protected(_) => libc::EROFS,
+            Error::Exists => libc::EEXIST,
+            Error::NotEmpty => libc::ENOTEMPTY,
+            Error::NotPermitted => libc::EPERM,
+            Error::NotWritable => libc::EACCES,
+            Error::NotOpen => libc::EBADF,
+            Error::Elsewhere => libc::EXDEV,
+            Error::NameTooLong(_) => libc::ENAMETOOLONG,
+            Error::NoSpace => libc::ENOSPC,
+            Error::Invalid | Error::Refused(_) => libc::EINVAL,
+            Error::Stale => libc::ESTALE,
+            Error::TooLarge => libc::EFBIG,
+            Error::Damaged(_) | Error::Panicked(_) => libc::EIO,
+        }
+    }
+}
+
+fn message_of(panic: &(dyn Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(|message| (*message).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "panic".to_owned())
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Damaged(what)
+            | Error::Refused(what)
+            | Error::NameTooLong(what)
+            | Error::Protected(what) => f.write_str(what),
+            Error::Panicked(what) => write!(f, "a defect of cbfs: {what}"),
+            other => write!(f, "{}", io::Error::from_raw_os_error(other.errno())),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,125 @@
+//! What the kernel holds of numbers that mean something only meanwhile.
+//!
+//! Most numbers are computed from what they stand for. Those of a volume that
+//! has to remember what its numbers stand for are counted here: how often the
+//! kernel was told of each, less what it has forgotten. When it holds a number
+//! no more, the volume may forget it too.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::fs::{Attr, Ino, NodeKind};
+
+/// Numbers counted, at most: some 60 MB. What comes beyond them is not
+/// counted, and the volume forgets it when it has to.
+const MOST: usize = 1 << 20;
+
+/// Numbers that the kernel holds.
+#[derive(Debug, Default)]
+pub(crate) struct Held(Mutex<HashMap<Ino, Holding>>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Holding {
+    /// How often the kernel was told of it.
+    lookups: u64,
+    /// The mark of the content that was told last; 0 if none was.
+    mark: u32,
+    is_directory: bool,
+}
+
+impl Held {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Ino, Holding>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that the kernel is told of `ino`, and of `attr` if not of the
+    /// name alone.
+    pub(crate) fn tell(&self, ino: Ino, attr: Option<&Attr>) {
+        let mut held = self.lock();
+        if held.len() >= MOST && !held.contains_key(&ino) {
+            return;
+        }
+        let holding = held.entry(ino).or_default();
+        holding.lookups += 1;
+        if let Some(attr) = attr {
+            holding.mark = attr.generation;
+            holding.is_directory = attr.kind == NodeKind::Directory;
+        }
+    }
+
+    /// The mark of the content that was told last, if one was.
+    pub(crate) fn told(&self, ino: Ino) -> Option<u32> {
+        let mark = self.lock().get(&ino)?.mark;
+        (mark > 0).then_some(mark)
+    }
+
+    /// Notes that the kernel has forgotten so many of the times it was told;
+    /// gives whether that was all.
+    pub(crate) fn forget(&self, ino: Ino, lookups: u64) -> bool {
+        let mut held = self.lock();
+        let Some(holding) = held.get_mut(&ino) else {
+            return false;
+        };
+        holding.lookups = holding.lookups.saturating_sub(lookups);
+        let is_gone = holding.lookups == 0;
+        if is_gone {
+            held.remove(&ino);
+            // What a walk over everything took is given back.
+            if held.capacity() > 1024 && held.len() < held.capacity() / 8 {
+                held.shrink_to_fit();
+            }
+        }
+        is_gone
+    }
+
+    /// The directories among them.
+    pub(crate) fn directories(&self) -> Vec<Ino> {
+        let held = self.lock();
+        let directories = held.iter().filter(|(_, holding)| holding.is_directory);
+        directories.map(|(ino, _)| *ino).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::UNIX_EPOCH;
+
+    use super::*;
+
+    fn attr(generation: u32) -> Attr {
+        Attr {
+            ino: Ino(7),
+            kind: NodeKind::Directory,
+            size: 0,
+            is_sized: true,
+            links: 1,
+            modified: UNIX_EPOCH,
+            generation,
+            version: Some(0),
+        }
+    }
+
+    #[test]
+    fn a_number_is_held_until_it_was_forgotten_as_often_as_told() {
+        let held = Held::default();
+        held.tell(Ino(7), Some(&attr(5)));
+        held.tell(Ino(7), None);
+        assert_eq!(held.told(Ino(7)), Some(5));
+        assert_eq!(held.directories(), [Ino(7)]);
+        assert!(!held.forget(Ino(7), 1));
+        assert!(!held.forget(Ino(8), 1));
+        assert!(held.forget(Ino(7), 3));
+        assert_eq!(held.told(Ino(7)), None);
+        assert!(!held.forget(Ino(7), 1));
+        assert!(held.directories().is_empty());
+    }
+
+    #[test]
+    fn of_a_name_alone_no_content_was_told() {
+        let held = Held::default();
+        held.tell(Ino(7), None);
+        assert_eq!(held.told(Ino(7)), None);
+        assert!(held.directories().is_empty());
+        assert!(held.forget(Ino(7), 1));
+    }
+}

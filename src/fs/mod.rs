@@ -1,0 +1,39 @@
+//! A filesystem without a kernel and without a format.
+//!
+//! | module | what |
+//! |---|---|
+//! | `volume` | what can be mounted: one state of a database or book |
+//! | `editor`, `source` | what saves edits of it; what it is opened from |
+//! | `tree` | what requests are routed to |
+//! | `mount` | one thing that is mounted, opened anew when it changed; a directory of them |
+//! | `content` | texts and lengths: made once, kept, read ahead |
+//! | `kernel` | what the kernel was told, to call it back |
+//! | `status` | `.cbfs/` |
+//! | `background` | what is to be done beside the requests |
+//!
+//! Words: a **node** is what a number ([`volume::Ino`]) stands for; a
+//! **rendered** file is one whose text is made when it is asked for; a
+//! **mark** tells its text from others; a **cookie** is a place in a listing;
+//! an **edition** is what is worked out from one state of a base.
+
+pub(crate) mod background;
+pub(crate) mod content;
+pub(crate) mod editor;
+pub(crate) mod error;
+pub(crate) mod kernel;
+pub(crate) mod mount;
+pub(crate) mod names;
+pub(crate) mod source;
+pub(crate) mod status;
+pub(crate) mod tree;
+mod types;
+pub(crate) mod volume;
+
+pub(crate) use background::Background;
+pub(crate) use content::text::Text;
+pub(crate) use content::texts::TextCache;
+pub(crate) use editor::{Editor, Refusal, Role, Saved, Touched};
+pub use error::Error;
+pub(crate) use source::Source;
+pub use types::{Attr, Bytes, Changes, ListingWithAttrs};
+pub(crate) use volume::{Ino, NodeKind, Volume};

@@ -1,0 +1,469 @@
+//! A volume of the mount and its editions.
+//!
+//! Nothing stale is ever told, and no reader gets a mixture:
+//!
+//! * Whoever is told of a file (by look-up or listing) is told the **mark** of
+//!   its content with it. The kernel keeps the files of different marks
+//!   apart, whatever their number.
+//! * The kernel's reads do not say which content they are about; it is the
+//!   one that was told last. If the present edition has another, the text
+//!   comes from an earlier edition, or from the texts being read, or the
+//!   read fails.
+//!
+//! Numbers in here are those of the volume, without the slot.
+
+mod requests;
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use crate::fs::content::words::Words;
+use crate::fs::editor::{Edit, Refusal, Saved, Touched};
+use crate::fs::kernel::lookups::Held;
+use crate::fs::mount::broken::Broken;
+use crate::fs::mount::snapshot::{Edition, Shared};
+use crate::fs::source::Source;
+use crate::fs::status::{self, About, Mounting, Report, Status, Subject};
+use crate::fs::volume::{Ino, Volume};
+use crate::fs::{Error, Text};
+
+/// Editions kept for readers that began with them, and for so many looks at
+/// the source; of those that share nearly all with the next one, more.
+const EARLIER: usize = 4;
+const SAVED: usize = 64;
+const LOOKS: u32 = 20;
+
+/// So often is a request answered anew because something was saved meanwhile.
+const TRIES: usize = 16;
+
+/// One volume of a mount, as it is now and as it was.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    number: u64,
+    /// What it is opened from; none if it never changes.
+    source: Option<Box<dyn Source>>,
+    shared: Shared,
+    editions: Mutex<Editions>,
+    /// Held while something is saved, renamed or removed, from when it is known
+    /// what that is until it is written down what came of it.
+    saving: Mutex<()>,
+    /// Held while the source is opened, or something saved into it.
+    watch: Mutex<Watch>,
+    /// Mark of the content of each file that was told last.
+    told: Words,
+    /// The directories that somebody was told of.
+    directories: Mutex<BTreeSet<Ino>>,
+    /// The same for what the volume remembers while the kernel holds it.
+    held: Held,
+    about: About,
+    shown: Mutex<Shown>,
+    unsynced: Mutex<Unsynced>,
+}
+
+/// Whether something was saved that a power cut may take.
+#[derive(Clone, Copy, Debug, Default)]
+enum Unsynced {
+    #[default]
+    Nothing,
+    /// Since nobody knows when,
+    Something,
+    /// since then at the latest.
+    Since(Instant),
+}
+
+/// What is shown, for who asks how that came.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shown {
+    /// Why the present state cannot be opened, if it cannot.
+    pub(crate) complaint: Option<String>,
+    /// Whether that is all there is to show.
+    pub(crate) is_broken: bool,
+    /// What is wrong with saving: what is safe, and what to do.
+    pub(crate) problem: Option<String>,
+    /// How many times something else was shown,
+    pub(crate) changes: u32,
+    /// and when for the last time.
+    pub(crate) changed: Option<SystemTime>,
+}
+
+#[derive(Debug, Default)]
+struct Editions {
+    current: Option<Arc<Edition>>,
+    /// The latest first, and how many looks at the source it is kept for.
+    earlier: VecDeque<(Arc<Edition>, u32)>,
+}
+
+impl Editions {
+    /// Whether the oldest one is to go.
+    fn has_too_many(&self) -> bool {
+        let editions = self.current.iter();
+        let editions = editions.chain(self.earlier.iter().map(|(edition, _)| edition));
+        let pairs = editions.clone().zip(editions.skip(1));
+        let lines = pairs.filter(|(one, other)| !one.is_of_line(other)).count();
+        lines > EARLIER || self.earlier.len() > SAVED
+    }
+}
+
+/// What is known of the source.
+#[derive(Debug, Default)]
+struct Watch {
+    /// Its state before the present edition was opened.
+    state: String,
+    /// Whether it was opened once more after the last change: a write within
+    /// the same tick of the file system's clock leaves no other trace.
+    is_settled: bool,
+    /// Why it could not be opened the last time.
+    complaint: Option<String>,
+    /// Whether that is all there is to show.
+    is_broken: bool,
+    version: u32,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Slot {
+    /// A slot whose volume is opened from `source` when first looked into.
+    pub(crate) fn new(number: u64, source: Option<Box<dyn Source>>, shared: Shared) -> Slot {
+        Slot {
+            number,
+            source,
+            shared,
+            editions: Mutex::default(),
+            saving: Mutex::default(),
+            watch: Mutex::default(),
+            told: Words::default(),
+            directories: Mutex::default(),
+            held: Held::default(),
+            about: About::default(),
+            shown: Mutex::default(),
+            unsynced: Mutex::default(),
+        }
+    }
+
+    /// What is shown, and how that came.
+    pub(crate) fn shown(&self) -> Shown {
+        lock(&self.shown).clone()
+    }
+
+    /// Notes what is wrong with saving, if anything; gives whether that is
+    /// another thing than before.
+    pub(crate) fn note_problem(&self, problem: Option<String>) -> bool {
+        let mut shown = lock(&self.shown);
+        let is_other = shown.problem != problem;
+        shown.problem = problem;
+        is_other
+    }
+
+    /// Lets it be known what is shown from now on.
+    fn note(&self, watch: &Watch, is_change: bool) {
+        let mut shown = lock(&self.shown);
+        shown.complaint.clone_from(&watch.complaint);
+        shown.is_broken = watch.is_broken;
+        if is_change {
+            shown.changes = shown.changes.saturating_add(1);
+            let mounting = self.shared.mounting.get();
+            shown.changed = mounting.map(Mounting::time).or(shown.changed);
+        }
+    }
+
+    /// Shows `volume` from now on.
+    fn publish(&self, volume: Box<dyn Volume>, watch: &mut Watch) -> Arc<Edition> {
+        watch.version = watch.version.wrapping_add(1);
+        let sizes_file = self.source.as_ref().and_then(|source| source.sizes_file());
+        let shared = self.shared.clone();
+        // If it changes right now nobody could say whose lengths these are.
+        let source = self.source.as_ref();
+        let is_still = source.is_none_or(|source| source.state() == watch.state);
+        let sizes_file = sizes_file.filter(|_| is_still);
+        let edition = Edition::new(volume, self.number, watch.version, sizes_file, shared);
+        let edition = self.put(edition);
+        self.shared.background.saw_edition();
+        edition
+    }
+
+    /// Lets this edition take the place of the present one.
+    fn put(&self, edition: Edition) -> Arc<Edition> {
+        let edition = Arc::new(edition);
+        let mut editions = lock(&self.editions);
+        let before = editions.current.replace(Arc::clone(&edition));
+        let mut outdated = Vec::new();
+        if let Some(before) = before {
+            editions.earlier.push_front((before, LOOKS));
+            while editions.has_too_many() {
+                outdated.extend(editions.earlier.pop_back());
+            }
+        }
+        drop(editions);
+        // It may take a while to be cleared away.
+        drop(outdated);
+        edition
+    }
+
+    /// Saves one edit of what is shown, and shows what is stored then.
+    pub(crate) fn save(&self, edit: &mut Edit<'_>) -> Result<Saved, Refusal> {
+        let mut watch = lock(&self.watch);
+        let edition = self.opened().ok_or(Error::Stale)?;
+        let editor = edition.volume.editor().ok_or_else(|| {
+            // It could be edited when somebody began to.
+            let why = edition.volume.facts().read_only_because;
+            why.map_or(Error::ReadOnly, Error::Protected)
+        })?;
+        let edited = edit(editor);
+        if edited.is_err() && edition.volume.is_over() {
+            // It is saved, but cannot be shown: it is opened anew, soon.
+            watch.state.clear();
+            self.shared.background.hurry();
+        }
+        let mut saved = edited?;
+        if let Some(volume) = saved.volume.take() {
+            self.note_save();
+            match &saved.touched {
+                Touched::Any => drop(self.publish(volume, &mut watch)),
+                Touched::Files(touched) | Touched::Texts(touched) => {
+                    watch.version = watch.version.wrapping_add(1);
+                    self.put(edition.after(volume, watch.version, touched));
+                }
+            }
+        }
+        Ok(saved)
+    }
+
+    /// Lets nobody else save, rename or remove something in here.
+    pub(crate) fn one_at_a_time(&self) -> MutexGuard<'_, ()> {
+        lock(&self.saving)
+    }
+
+    /// Whether somebody does now.
+    pub(crate) fn is_saving(&self) -> bool {
+        matches!(self.saving.try_lock(), Err(TryLockError::WouldBlock))
+    }
+
+    /// Notes that something is to be synced.
+    pub(crate) fn note_save(&self) {
+        let mut unsynced = lock(&self.unsynced);
+        if matches!(*unsynced, Unsynced::Nothing) {
+            *unsynced = Unsynced::Something;
+        }
+    }
+
+    /// Notes that all saved so far is being synced.
+    pub(crate) fn begin_sync(&self) {
+        *lock(&self.unsynced) = Unsynced::Nothing;
+    }
+
+    /// Whether something was known to be saved `after` so long.
+    pub(crate) fn is_sync_due(&self, now: Instant, after: Duration) -> bool {
+        let mut unsynced = lock(&self.unsynced);
+        match *unsynced {
+            Unsynced::Nothing => false,
+            Unsynced::Something => {
+                *unsynced = Unsynced::Since(now);
+                false
+            }
+            Unsynced::Since(since) => now.saturating_duration_since(since) >= after,
+        }
+    }
+
+    /// Answers from what is shown now; if something is saved meanwhile, from
+    /// what is shown then.
+    fn answer<T>(&self, ask: impl Fn(&Arc<Edition>) -> Result<T, Error>) -> Result<T, Error> {
+        let mut edition = self.edition();
+        for _ in 0..TRIES {
+            match ask(&edition) {
+                Err(Error::Stale) if edition.volume.is_over() => {}
+                answered => return answered,
+            }
+            // It is shown when who saves is done.
+            drop(lock(&self.watch));
+            edition = self.edition();
+        }
+        ask(&edition)
+    }
+
+    /// As [`Slot::answer`], where a state that is over may be answered from as
+    /// if less were there.
+    pub(crate) fn ask<T>(&self, ask: impl Fn(&Edition) -> Result<T, Error>) -> Result<T, Error> {
+        self.answer(|edition| {
+            let answer = ask(edition);
+            if edition.volume.is_over() {
+                return Err(Error::Stale);
+            }
+            answer
+        })
+    }
+
+    /// The text of a rendered file as it is now. Not for who is saving: they
+    /// have the state that they save on top of.
+    pub(crate) fn present_text(&self, ino: Ino) -> Result<Text, Error> {
+        self.answer(|edition| edition.text(ino))
+    }
+
+    /// Shows a volume that does not change.
+    pub(crate) fn show(&self, volume: Box<dyn Volume>) {
+        self.publish(volume, &mut lock(&self.watch));
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(crate) fn source(&self) -> Option<&dyn Source> {
+        self.source.as_deref()
+    }
+
+    /// What is shown now, if it was looked into.
+    pub(crate) fn opened(&self) -> Option<Arc<Edition>> {
+        lock(&self.editions).current.clone()
+    }
+
+    /// What is shown now.
+    pub(crate) fn edition(&self) -> Arc<Edition> {
+        self.opened().unwrap_or_else(|| {
+            let (edition, complaint) = self.open();
+            if let Some(why) = complaint {
+                log::warn!("{why}");
+            }
+            edition
+        })
+    }
+
+    /// Opens the source if that was not done; gives the edition and why it is
+    /// only about an error, if it is.
+    pub(crate) fn open(&self) -> (Arc<Edition>, Option<String>) {
+        let mut watch = lock(&self.watch);
+        if let Some(opened) = self.opened() {
+            return (opened, None);
+        }
+        let opened = match &self.source {
+            Some(source) => {
+                watch.state = source.state();
+                open_source(source.as_ref())
+            }
+            None => Err("there is nothing".to_owned()),
+        };
+        let volume = opened.unwrap_or_else(|why| {
+            let broken = self.broken(&why);
+            watch.complaint = Some(why);
+            watch.is_broken = true;
+            broken
+        });
+        watch.is_settled = true;
+        self.note(&watch, false);
+        (self.publish(volume, &mut watch), watch.complaint.clone())
+    }
+
+    fn broken(&self, why: &str) -> Box<dyn Volume> {
+        let source = self.source.as_ref();
+        let modified = source.map_or(UNIX_EPOCH, |source| source.modified());
+        Box::new(Broken::new(why, modified))
+    }
+
+    /// Looks whether the source has changed, and if so opens it anew; gives
+    /// whether something else is shown now.
+    pub(crate) fn refresh(&self) -> bool {
+        self.refresh_holding(&mut lock(&self.watch))
+    }
+
+    /// As [`refresh`](Slot::refresh), but for now if something is saved, which
+    /// may take a while; who saves notices by himself what has changed.
+    pub(crate) fn refresh_if_idle(&self) -> bool {
+        match self.watch.try_lock() {
+            Ok(mut watch) => self.refresh_holding(&mut watch),
+            Err(TryLockError::Poisoned(watch)) => self.refresh_holding(&mut watch.into_inner()),
+            Err(TryLockError::WouldBlock) => false,
+        }
+    }
+
+    fn refresh_holding(&self, watch: &mut Watch) -> bool {
+        let (Some(source), Some(_)) = (&self.source, self.opened()) else {
+            return false;
+        };
+        self.forget_earlier();
+        let state = source.state();
+        let is_changed = state != watch.state;
+        if !is_changed && watch.is_settled && watch.complaint.is_none() {
+            return false;
+        }
+        let was_broken = watch.is_broken;
+        let volume = match open_source(source.as_ref()) {
+            Ok(volume) => {
+                watch.complaint = None;
+                watch.is_broken = false;
+                volume
+            }
+            Err(why) => {
+                if watch.complaint.as_ref() == Some(&why) {
+                    return false;
+                }
+                log::warn!("{why}");
+                watch.complaint = Some(why.clone());
+                if !watch.is_broken {
+                    self.note(watch, false);
+                    return false;
+                }
+                self.broken(&why)
+            }
+        };
+        // Opened once more to be sure, it is no change.
+        self.note(watch, is_changed || was_broken);
+        watch.is_settled = !is_changed;
+        watch.state = state;
+        self.publish(volume, watch);
+        true
+    }
+
+    fn forget_earlier(&self) {
+        let mut outdated = Vec::new();
+        let mut editions = lock(&self.editions);
+        for (_, looks) in &mut editions.earlier {
+            *looks = looks.saturating_sub(1);
+        }
+        while editions
+            .earlier
+            .back()
+            .is_some_and(|(_, looks)| *looks == 0)
+        {
+            outdated.extend(editions.earlier.pop_back());
+        }
+        drop(editions);
+        drop(outdated);
+    }
+
+    /// Stops showing anything, until looked into again.
+    pub(crate) fn close(&self) {
+        let editions = std::mem::take(&mut *lock(&self.editions));
+        drop(editions);
+    }
+}
+
+impl Slot {
+    /// Its `.cbfs/`.
+    pub(crate) fn status(&self) -> Status<'_> {
+        self.about.of(self)
+    }
+}
+
+impl Subject for Slot {
+    fn modified(&self) -> SystemTime {
+        let root = self.edition().volume.node(Ino::ROOT);
+        root.map_or(UNIX_EPOCH, |root| root.modified)
+    }
+
+    fn mounting(&self) -> Option<&Mounting> {
+        self.shared.mounting.get()
+    }
+
+    fn report(&self) -> Report {
+        let source = self.source().and_then(Source::path);
+        status::of_base(&self.edition(), &self.shown(), source, &self.shared)
+    }
+}
+
+/// Opens `source`; a panic is a defect that stays with it.
+fn open_source(source: &dyn Source) -> Result<Box<dyn Volume>, String> {
+    let opened = Error::unless_panic(|| source.open().map_err(Error::Damaged));
+    opened.map_err(|error| error.to_string())
+}

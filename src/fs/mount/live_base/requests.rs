@@ -1,0 +1,309 @@
+//! What is asked of a slot, and what the kernel was told of it.
+
+use std::sync::Arc;
+
+use super::{Slot, lock};
+use crate::fs::mount::snapshot::{Edition, Reading};
+use crate::fs::tree::Tree;
+use crate::fs::volume::{Ino, Listing, NodeKind};
+use crate::fs::{Attr, Bytes, Error, ListingWithAttrs, Text};
+
+impl Slot {
+    /// Notes that the kernel is told of `attr`, by a look-up or a listing; gives
+    /// which of the contents told of that file it is.
+    fn tell(&self, edition: &Edition, attr: &Attr) -> u32 {
+        match attr.kind {
+            _ if edition.volume.is_held(attr.ino) => self.held.tell(attr.ino, Some(attr)),
+            NodeKind::Directory => self.tell_directory(attr.ino),
+            _ => {
+                let word = self
+                    .told
+                    .update(attr.ino, |word| retold(word, attr.generation));
+                return told_of(word).0;
+            }
+        }
+        0
+    }
+
+    /// See [`Vfs::renew`](crate::fs::Vfs::renew).
+    pub(crate) fn renew(&self, ino: Ino) {
+        self.told.update(ino, |word| {
+            let (version, mark) = told_of(word);
+            word_of(version.wrapping_add(1), mark)
+        });
+    }
+
+    /// Notes that `directory` was listed.
+    fn tell_listed(&self, edition: &Edition, directory: Ino) {
+        // Who lists one that is held was told of it before.
+        if !edition.volume.is_held(directory) {
+            self.tell_directory(directory);
+        }
+    }
+
+    pub(crate) fn tell_directory(&self, ino: Ino) {
+        lock(&self.directories).insert(ino);
+    }
+
+    /// The directories that somebody was told of, by numbers of the mount.
+    pub(crate) fn told_directories(&self) -> Vec<Ino> {
+        let mut directories = self.held.directories();
+        directories.extend(lock(&self.directories).iter());
+        let numbers = directories.into_iter();
+        numbers.map(|ino| ino.in_slot(self.number)).collect()
+    }
+
+    /// See [`Vfs::forget`](crate::fs::Vfs::forget).
+    pub(crate) fn forget(&self, ino: Ino, lookups: u64) {
+        if self.held.forget(ino, lookups)
+            && let Some(edition) = self.opened()
+        {
+            edition.volume.forget(ino);
+        }
+    }
+
+    /// Mark of the content that was told last, if one was.
+    fn told(&self, ino: Ino) -> Option<u32> {
+        let (_, mark) = told_of(self.told.get(ino));
+        (mark > 0).then_some(mark).or_else(|| self.held.told(ino))
+    }
+
+    /// What `stat` says of the content that was told last.
+    fn attr_of_told(&self, ino: Ino) -> Result<Attr, Error> {
+        let mut attr = self.answer(|edition| edition.attr_of(&edition.volume.node(ino)?))?;
+        if let Some(mark) = self.told(ino)
+            && mark != attr.generation
+            && attr.kind != NodeKind::Directory
+        {
+            let earlier = self.earlier(ino, mark).ok_or(Error::Stale)?;
+            attr = earlier.attr_of(&earlier.volume.node(ino)?)?;
+        }
+        let version = Some(told_of(self.told.get(ino)).0);
+        Ok(Attr { version, ..attr })
+    }
+
+    /// Whether it can be edited.
+    pub(crate) fn is_edited(&self) -> bool {
+        let edition = self.opened();
+        edition.is_some_and(|edition| edition.volume.editor().is_some())
+    }
+
+    /// What `stat` says of the present content, which is told from now on.
+    pub(crate) fn present(&self, ino: Ino) -> Result<Attr, Error> {
+        self.answer(|edition| {
+            let attr = edition.attr_of(&edition.volume.node(ino)?)?;
+            let version = Some(self.tell(edition, &attr));
+            Ok(Attr { version, ..attr })
+        })
+    }
+
+    /// As [`Slot::read`], of the content with this mark, whatever was told.
+    pub(crate) fn read_marked(
+        &self,
+        ino: Ino,
+        mark: u32,
+        offset: u64,
+        length: u32,
+    ) -> Result<Bytes, Error> {
+        self.answer(|edition| match edition.file(ino)? {
+            Reading::Pieces { mark: other, .. } if other != mark => Err(Error::Stale),
+            Reading::Pieces { size, .. } => edition.read(ino, size, offset, length),
+            Reading::Rendered => {
+                let text = self.text(edition, ino, Some(mark))?;
+                Ok(text.part(offset, length))
+            }
+        })
+    }
+
+    /// The text of a rendered file that has, or had, this mark.
+    pub(crate) fn text_with(&self, ino: Ino, mark: u32) -> Result<Text, Error> {
+        self.answer(|edition| match edition.file(ino)? {
+            Reading::Rendered => self.text(edition, ino, Some(mark)),
+            Reading::Pieces { .. } => Err(Error::Stale),
+        })
+    }
+
+    fn read_from(
+        &self,
+        edition: &Edition,
+        ino: Ino,
+        offset: u64,
+        length: u32,
+    ) -> Result<Bytes, Error> {
+        let told = self.told(ino);
+        match edition.file(ino) {
+            Ok(Reading::Pieces { size, mark }) => {
+                if told.is_some_and(|told| told != mark) {
+                    self.call_back();
+                    return Err(Error::Stale);
+                }
+                return edition.read(ino, size, offset, length);
+            }
+            // It may have gone; who began to read it goes on.
+            Err(error) if told.is_none() => return Err(error),
+            Err(error @ (Error::IsADirectory | Error::Invalid)) => return Err(error),
+            Ok(Reading::Rendered) | Err(_) => {}
+        }
+        let text = self.text(edition, ino, told)?;
+        let number = ino.in_slot(self.number);
+        if offset.saturating_add(length.into()) < text.len() as u64 {
+            self.shared.readers.began(number, &text);
+        } else if offset > 0 {
+            self.shared.readers.ended(number);
+        }
+        Ok(text.part(offset, length))
+    }
+
+    /// The text that was `told`, wherever it still is.
+    fn text(&self, edition: &Edition, ino: Ino, told: Option<u32>) -> Result<Text, Error> {
+        let Some(mark) = told else {
+            return edition.text(ino);
+        };
+        let present = match edition.text(ino) {
+            Ok(text) if text.mark() == mark => return Ok(text),
+            other => other,
+        };
+        if let Some(text) = self.shared.readers.text(ino.in_slot(self.number), mark) {
+            return Ok(text);
+        }
+        let earlier = self.earlier(ino, mark);
+        if let Some(Ok(text)) = earlier.map(|edition| edition.text(ino))
+            && text.mark() == mark
+        {
+            return Ok(text);
+        }
+        // Either the base was changed a moment ago and nobody has looked yet,
+        // or this reader comes too late.
+        self.call_back();
+        Err(present.err().unwrap_or(Error::Stale))
+    }
+
+    /// Makes the kernel ask again for what it was told, soon.
+    fn call_back(&self) {
+        self.shared.names.call_back();
+        self.shared.background.hurry();
+    }
+
+    /// An earlier edition in which `ino` has this mark.
+    fn earlier(&self, ino: Ino, mark: u32) -> Option<Arc<Edition>> {
+        let editions = lock(&self.editions);
+        let has_it = |edition: &&(Arc<Edition>, u32)| {
+            let measure = edition.0.sizes.get(ino);
+            measure.is_some_and(|measure| measure.mark == mark)
+        };
+        editions
+            .earlier
+            .iter()
+            .find(has_it)
+            .map(|(edition, _)| Arc::clone(edition))
+    }
+}
+
+impl Tree for Slot {
+    fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
+        self.answer(|edition| {
+            let attr = edition.attr_at_once(&edition.volume.lookup(directory, name)?)?;
+            let version = Some(self.tell(edition, &attr));
+            Ok(Attr { version, ..attr })
+        })
+    }
+
+    fn attr(&self, ino: Ino) -> Result<Attr, Error> {
+        if self.is_edited() {
+            return self.present(ino);
+        }
+        self.attr_of_told(ino)
+    }
+
+    fn parent(&self, directory: Ino) -> Result<Ino, Error> {
+        self.edition().volume.parent(directory)
+    }
+
+    fn list(
+        &self,
+        directory: Ino,
+        after: u64,
+        with_attrs: bool,
+        listing: &mut ListingWithAttrs<'_>,
+    ) -> Result<(), Error> {
+        let edition = self.edition();
+        self.tell_listed(&edition, directory);
+        if !with_attrs {
+            let listing: &mut Listing<'_> = &mut |entry| listing(entry, None);
+            return edition.volume.list(directory, after, listing);
+        }
+        let mut marks = self.told.in_order();
+        let is_edited = edition.volume.editor().is_some();
+        edition.list_with_attrs(directory, after, &mut |entry, mut attr| {
+            if let Some(Ok(attr)) = &mut attr
+                && attr.kind != NodeKind::Directory
+                && !edition.volume.is_held(attr.ino)
+            {
+                let retold = |word| retold(word, attr.generation);
+                let word = if is_edited {
+                    // Who opens it meanwhile must not find another version.
+                    marks.update(attr.ino, retold)
+                } else {
+                    retold(marks.get(attr.ino))
+                };
+                attr.version = Some(told_of(word).0);
+            }
+            let told = attr.as_ref().and_then(|attr| attr.as_ref().ok()).copied();
+            let has_room = listing(entry, attr);
+            match told.filter(|_| has_room) {
+                Some(attr) if edition.volume.is_held(attr.ino) => {
+                    self.held.tell(attr.ino, Some(&attr));
+                }
+                Some(attr) if attr.kind == NodeKind::Directory => self.tell_directory(attr.ino),
+                Some(attr) => {
+                    marks.update(attr.ino, |word| retold(word, attr.generation));
+                }
+                // The kernel takes the number all the same.
+                None if has_room && edition.volume.is_held(entry.node.ino) => {
+                    self.held.tell(entry.node.ino, None);
+                }
+                None => {}
+            }
+            has_room
+        })
+    }
+
+    fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error> {
+        self.answer(|edition| self.read_from(edition, ino, offset, length))
+    }
+
+    fn attribute(&self, ino: Ino, name: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        self.ask(|edition| edition.volume.attribute(ino, name))
+    }
+
+    fn list_attributes(&self, ino: Ino, listing: &mut dyn FnMut(&str)) -> Result<(), Error> {
+        self.edition().volume.list_attributes(ino, listing)
+    }
+
+    fn target(&self, link: Ino) -> Result<Vec<u8>, Error> {
+        let edition = self.edition();
+        match edition.volume.node(link)?.kind {
+            NodeKind::Symlink => edition.volume.target(link),
+            _ => Err(Error::Invalid),
+        }
+    }
+}
+
+/// Which content of a file was told last, counted from 0, and its mark: as they
+/// stand in a word.
+fn told_of(word: u64) -> (u32, u32) {
+    let [version, mark] = [word >> 32, word & u64::from(u32::MAX)];
+    let half = |word| u32::try_from(word).unwrap_or(0);
+    (half(version), half(mark))
+}
+
+fn word_of(version: u32, mark: u32) -> u64 {
+    u64::from(version) << 32 | u64::from(mark)
+}
+
+/// The word of a file when the kernel is told of the content with this mark.
+fn retold(word: u64, mark: u32) -> u64 {
+    let (version, before) = told_of(word);
+    let is_other = before != 0 && before != mark;
+    word_of(version.wrapping_add(u32::from(is_other)), mark)
+}

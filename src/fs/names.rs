@@ -1,0 +1,290 @@
+//! File names, both ways.
+
+use std::borrow::Cow;
+
+use unicode_normalization::UnicodeNormalization as _;
+
+use crate::fs::Error;
+
+/// `000123.pgn`; more digits when the number needs them. `name` is replaced.
+pub fn format_game(number: u32, name: &mut String) {
+    name.clear();
+    // Thousands are listed at once, so it is done by hand.
+    let mut digits = [0; 10];
+    let mut rest = number;
+    for digit in digits.iter_mut().rev() {
+        *digit = (rest % 10) as u8;
+        rest /= 10;
+    }
+    let (optional, always) = digits.split_at(4);
+    let optional = optional.iter().skip_while(|digit| **digit == 0);
+    for digit in optional.chain(always) {
+        name.push(char::from(b'0' + digit));
+    }
+    name.push_str(PGN);
+}
+
+/// The game of this name; only the one name that [`format_game`] gives is its
+/// name.
+pub fn parse_game(name: &[u8]) -> Option<u32> {
+    parse_number(name.strip_suffix(b".pgn")?)
+}
+
+/// `000123.de.html`, or without a language `000123.html`.
+pub(crate) fn format_text(id: u32, language: Option<&str>, extension: &str) -> String {
+    match language {
+        Some(language) => format!("{id:06}.{language}.{extension}"),
+        None => format!("{id:06}.{extension}"),
+    }
+}
+
+/// The number that the name of a text begins with. Which names it has, only
+/// the text can tell.
+pub(crate) fn parse_text_number(name: &[u8]) -> Option<u32> {
+    let end = name.iter().position(|byte| *byte == b'.')?;
+    parse_number(name.get(..end)?)
+}
+
+/// A number of at least six digits, with leading zeros only to make six.
+fn parse_number(digits: &[u8]) -> Option<u32> {
+    let is_canonical = match digits {
+        [b'0', ..] => digits.len() == 6,
+        _ => digits.len() >= 6,
+    };
+    if !is_canonical || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let id = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    (id > 0).then_some(id)
+}
+
+/// What names of games end in.
+const PGN: &str = ".pgn";
+
+/// Longest name of a file.
+const MAX_BYTES: usize = 255;
+
+/// Refuses a name that no file can have, whoever asks for it.
+///
+/// # Errors
+///
+/// [`Error::NameTooLong`].
+pub(crate) fn ensure_short(name: &[u8]) -> Result<(), Error> {
+    if name.len() <= MAX_BYTES {
+        return Ok(());
+    }
+    let what = format!("a name of {} bytes; {MAX_BYTES} are the most", name.len());
+    Err(Error::NameTooLong(what))
+}
+
+/// `name` as a file name: `/` and a leading dot become their wide forms,
+/// control characters vanish, blanks at the ends go; NFC; at most 255 bytes.
+/// `(none)` if nothing is left.
+pub(crate) fn shown(name: &str) -> String {
+    let visible: Cow<'_, str> = if name.chars().any(char::is_control) {
+        name.chars().filter(|c| !c.is_control()).collect()
+    } else {
+        name.into()
+    };
+    let mut composed = visible;
+    if !composed.is_ascii() {
+        composed = composed.nfc().collect::<String>().into();
+    }
+    let mut shown = String::with_capacity(composed.len());
+    for character in composed.trim().chars() {
+        let character = match character {
+            '/' => '／',
+            '.' if shown.is_empty() => '．',
+            other => other,
+        };
+        if shown.len() + character.len_utf8() > MAX_BYTES {
+            break;
+        }
+        shown.push(character);
+    }
+    let end = shown.trim_end().len();
+    shown.truncate(end);
+    if shown.is_empty() {
+        shown.push_str("(none)");
+    }
+    shown
+}
+
+/// Tells `name` from others that are the same: ` ~` and the id are appended,
+/// and the name is cut so that all fits.
+pub(crate) fn append_id(name: &mut String, id: u32) {
+    append_id_within(MAX_BYTES, name, id);
+}
+
+fn append_id_within(most_bytes: usize, name: &mut String, id: u32) {
+    let end = format!(" ~{id}");
+    let mut cut = name.len().min(most_bytes - end.len());
+    while !name.is_char_boundary(cut) {
+        cut -= 1;
+    }
+    name.truncate(cut);
+    name.truncate(name.trim_end().len());
+    name.push_str(&end);
+}
+
+/// The file that stands for a directory with the name `name`, of the entity
+/// `id`. One too long to take the ending is cut and ends in its id, so that it
+/// is still told from the others.
+pub(crate) fn whole(mut name: String, id: u32) -> String {
+    let most_bytes = MAX_BYTES - PGN.len();
+    if name.len() > most_bytes {
+        append_id_within(most_bytes, &mut name, id);
+    }
+    name.push_str(PGN);
+    name
+}
+
+/// The name without `.pgn`.
+pub(crate) fn stem(whole: &str) -> Option<&str> {
+    whole.strip_suffix(PGN)
+}
+
+/// The id that a name ends in, if it does.
+pub(crate) fn last_id(name: &str) -> Option<u32> {
+    name.rsplit_once(" ~")?.1.parse().ok()
+}
+
+/// Whether `name` could be one that [`append_id`] made.
+pub(crate) fn ends_in_id(name: &str) -> bool {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    stem.len() < name.len() && stem.ends_with(" ~")
+}
+
+/// Whether the name of a file says that it is one of PGN, and not hidden.
+pub(crate) fn is_pgn(name: &[u8]) -> bool {
+    let extension = name.len().checked_sub(4).and_then(|at| name.get(at..));
+    let is_pgn = extension.is_some_and(|extension| extension.eq_ignore_ascii_case(b".pgn"));
+    is_pgn && !name.starts_with(b".")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_the_number_with_at_least_six_digits() {
+        for (id, expected) in [
+            (1, "000001.pgn"),
+            (999_999, "999999.pgn"),
+            (1_000_000, "1000000.pgn"),
+            (u32::MAX, "4294967295.pgn"),
+        ] {
+            let mut name = String::from("before");
+            format_game(id, &mut name);
+            assert_eq!(name, expected);
+            assert_eq!(parse_game(expected.as_bytes()), Some(id));
+        }
+    }
+
+    #[test]
+    fn a_text_is_found_by_the_number_it_begins_with() {
+        for (language, name) in [(None, "000005.html"), (Some("de"), "000005.de.html")] {
+            assert_eq!(format_text(5, language, "html"), name);
+            assert_eq!(parse_text_number(name.as_bytes()), Some(5));
+        }
+        for name in ["5.html", "000005", "0000005.html", "000000.html", ""] {
+            assert_eq!(parse_text_number(name.as_bytes()), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn any_text_becomes_a_file_name() {
+        for (text, name) in [
+            ("a b.jpg", "a b.jpg"),
+            (" a/b\u{7}\n ", "a／b"),
+            ("..", "．."),
+            ("e\u{301}", "é"),
+            (" \0 ", "(none)"),
+            ("", "(none)"),
+        ] {
+            assert_eq!(shown(text), name);
+        }
+        assert_eq!(shown(&"é".repeat(200)), "é".repeat(127));
+    }
+
+    #[test]
+    fn an_id_is_appended_within_the_longest_name() {
+        for (name, id, expected) in [
+            ("Foo", 7, "Foo ~7".to_owned()),
+            ("Foo ~7", 8, "Foo ~7 ~8".to_owned()),
+            (&"x".repeat(255), 123, format!("{} ~123", "x".repeat(250))),
+            (&"é".repeat(127), 12, format!("{} ~12", "é".repeat(125))),
+            (
+                &format!("{} {}", "x".repeat(250), "yyyy"),
+                12,
+                format!("{} ~12", "x".repeat(250)),
+            ),
+            (
+                &"x".repeat(255),
+                u32::MAX,
+                format!("{} ~4294967295", "x".repeat(243)),
+            ),
+        ] {
+            let mut made = name.to_owned();
+            append_id(&mut made, id);
+            assert_eq!(made, expected);
+            assert!(made.len() <= 255);
+            assert!(ends_in_id(&made));
+        }
+    }
+
+    #[test]
+    fn the_file_of_a_directory_has_a_name_that_fits() {
+        let long = |count| "x".repeat(count);
+        for (name, id, expected) in [
+            ("Lee".to_owned(), 7, "Lee.pgn".to_owned()),
+            (long(251), 7, format!("{}.pgn", long(251))),
+            (long(252), 7, format!("{} ~7.pgn", long(248))),
+            (
+                format!("{} ~7", long(252)),
+                7,
+                format!("{} ~7.pgn", long(248)),
+            ),
+            ("é".repeat(127), 12, format!("{} ~12.pgn", "é".repeat(123))),
+        ] {
+            let made = whole(name, id);
+            assert_eq!(made, expected);
+            assert!(made.len() <= 255);
+            let id_at_end = expected.contains('~').then_some(id);
+            assert_eq!(last_id(stem(&made).unwrap()), id_at_end);
+        }
+    }
+
+    #[test]
+    fn a_name_that_ends_in_a_number_of_its_own_is_told() {
+        for name in ["Foo ~7", "Foo ~007", "x ~1 ~2"] {
+            assert!(ends_in_id(name), "{name}");
+        }
+        for name in ["~7", "Foo~7", "Foo ~", "Foo ~7x", "Foo ~٣", "7", ""] {
+            assert!(!ends_in_id(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn only_the_canonical_name_is_a_game() {
+        for name in [
+            "1.pgn",
+            "00001.pgn",
+            "0000001.pgn",
+            "0123456.pgn",
+            "000000.pgn",
+            "000001.PGN",
+            "000001",
+            "000001.pgn~",
+            "+00001.pgn",
+            "00000a.pgn",
+            "4294967296.pgn",
+            "99999999999999999999.pgn",
+            ".pgn",
+            "",
+        ] {
+            assert_eq!(parse_game(name.as_bytes()), None, "{name}");
+        }
+        assert_eq!(parse_game(b"00000\xff.pgn"), None);
+    }
+}

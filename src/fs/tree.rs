@@ -1,0 +1,83 @@
+//! What can be walked: a database or book, a directory of them, `.cbfs/`.
+
+use crate::fs::volume::Ino;
+use crate::fs::{Attr, Bytes, Error, ListingWithAttrs};
+
+/// A part of a mount. A request is routed to one by the number it is about;
+/// numbers in here are those of the part, without the slot.
+///
+/// What all roots have in common, the entry `.cbfs/` and the link that comes
+/// with it, is added by the mount.
+pub(crate) trait Tree {
+    /// What `name` in `directory` stands for; its length may be left open.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Vfs::lookup_at_once`](crate::fs::Vfs::lookup_at_once).
+    fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error>;
+
+    /// What `stat` says.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Vfs::attr`](crate::fs::Vfs::attr).
+    fn attr(&self, ino: Ino) -> Result<Attr, Error>;
+
+    /// The directory that this one lies in; a root lies in itself.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] and [`Error::NotADirectory`].
+    fn parent(&self, directory: Ino) -> Result<Ino, Error>;
+
+    /// Lists `directory` after the cookie `after`, without `.` and `..`; says
+    /// what `stat` would if `with_attrs`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Vfs::list`](crate::fs::Vfs::list).
+    fn list(
+        &self,
+        directory: Ino,
+        after: u64,
+        with_attrs: bool,
+        listing: &mut ListingWithAttrs<'_>,
+    ) -> Result<(), Error>;
+
+    /// Up to `length` bytes from `offset` on.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Vfs::read`](crate::fs::Vfs::read).
+    fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error>;
+
+    /// The extended attribute `name` of a file, if it has one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Vfs::attribute`](crate::fs::Vfs::attribute).
+    fn attribute(&self, ino: Ino, name: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        let _ = (ino, name);
+        Ok(None)
+    }
+
+    /// Names the extended attributes that a file has.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Vfs::list_attributes`](crate::fs::Vfs::list_attributes).
+    fn list_attributes(&self, ino: Ino, listing: &mut dyn FnMut(&str)) -> Result<(), Error> {
+        let _ = (ino, listing);
+        Ok(())
+    }
+
+    /// Where a symbolic link points.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] if it is none, [`Error::NotFound`].
+    fn target(&self, link: Ino) -> Result<Vec<u8>, Error> {
+        let _ = link;
+        Err(Error::Invalid)
+    }
+}

@@ -1,0 +1,92 @@
+//! What is said of files, and their bytes.
+
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::Error;
+use super::status;
+use super::volume::{DirEntry, Ino, Node, NodeKind};
+
+/// What `stat` says of a file or directory, owners left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attr {
+    /// Its number.
+    pub ino: Ino,
+    /// What it is.
+    pub kind: NodeKind,
+    /// Exact length in bytes.
+    pub size: u64,
+    /// Whether the length is known. If not, it is 0 here, nothing that was told
+    /// of it is to be kept, and [`Vfs::attr`](crate::vfs::Vfs::attr) finds it out.
+    pub is_sized: bool,
+    /// How many names it has.
+    pub links: u32,
+    /// When its content last changed.
+    pub modified: SystemTime,
+    /// What tells the content of a file from others it had; 0 for
+    /// directories.
+    pub generation: u32,
+    /// Which of the contents that were told of the file this is, counted from
+    /// 0; `None` for a draft of a game, and for what the file no longer is.
+    /// Always 0 where nothing can be written.
+    pub version: Option<u32>,
+}
+
+impl Attr {
+    /// Whether it is made anew again and again, so that nothing that was told
+    /// of it is to be kept.
+    pub fn is_renewed(&self) -> bool {
+        status::is_renewed(self.ino)
+    }
+
+    pub(crate) fn of_directory(node: &Node) -> Attr {
+        Attr {
+            ino: node.ino,
+            kind: node.kind,
+            size: 4096,
+            is_sized: true,
+            links: node.links,
+            modified: node.modified,
+            generation: 0,
+            version: Some(0),
+        }
+    }
+}
+
+/// Bytes of a file: a part of a text that others hold too, or its own.
+#[derive(Clone, Debug)]
+pub enum Bytes {
+    /// Part of a rendered text.
+    Shared(Arc<[u8]>, Range<usize>),
+    /// Part of a piece of a concatenation.
+    Chunk(Arc<Vec<u8>>, Range<usize>),
+    /// Read for this request.
+    Own(Vec<u8>),
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Bytes::Shared(text, range) => text.get(range.clone()).unwrap_or_default(),
+            Bytes::Chunk(text, range) => text.get(range.clone()).unwrap_or_default(),
+            Bytes::Own(bytes) => bytes,
+        }
+    }
+}
+
+/// As [`Listing`], with what `stat` says of each entry, or why it cannot say
+/// it; nothing if finding out takes a while.
+pub type ListingWithAttrs<'a> = dyn FnMut(&DirEntry<'_>, Option<Result<Attr, Error>>) -> bool + 'a;
+
+/// What a kernel has to be told after a [`Vfs::refresh`](crate::vfs::Vfs::refresh).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changes {
+    /// Directories that may list something else now.
+    pub directories: Vec<Ino>,
+    /// Names of files that may stand for something else now, each with its
+    /// directory; `None` if that is any.
+    pub names: Option<Vec<(Ino, Box<[u8]>)>>,
+}

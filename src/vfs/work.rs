@@ -1,0 +1,286 @@
+//! What the threads beside the requests do: read ahead, and find out lengths
+//! and keep them for the next mount.
+
+use std::io;
+use std::ops::Range;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, PoisonError};
+
+use crate::fs::background::{Helper, Task};
+use crate::vfs::edition::Edition;
+use crate::vfs::volume::{Completeness, Renderer};
+use crate::vfs::{Ino, Vfs};
+
+/// Files rendered in one go when filling: what the renderer keeps of the
+/// base gets no older than that.
+const STRETCH: u64 = 256;
+
+/// Files done in haste when a mount begins: all of most bases, and of the
+/// largest no more than a twentieth of a second takes.
+const HASTE: u64 = 8192;
+
+/// Files that a thread takes on at once then.
+const SHARE: u64 = 64;
+
+/// Length of a text where none is known, for guesses only.
+const USUAL_BYTES: u64 = 1000;
+
+impl Vfs {
+    /// Renders what readers are about to ask for, until stopped. Several
+    /// threads may do so; one for each processor is best.
+    pub fn read_ahead(&self) {
+        let _helper = Helper::new(self.background());
+        while let Some(task) = self.next_task() {
+            match task {
+                Task::Files(range) => self.prepare_files(range),
+                Task::Job(job) => {
+                    let mut editions = self.editions().into_iter();
+                    let edition = editions.find(|edition| edition.serial() == job.edition());
+                    if let Some(edition) = edition {
+                        job.run(edition.sources());
+                    }
+                }
+            }
+        }
+    }
+
+    fn next_task(&self) -> Option<Task> {
+        let background = self.background();
+        let mut ahead = background.lock();
+        loop {
+            if background.is_stopping() {
+                return None;
+            }
+            if let Some(job) = self.shared.concatenations.next_job() {
+                return Some(Task::Job(job));
+            }
+            if let Some(range) = ahead.wanted.pop_front() {
+                return Some(Task::Files(range));
+            }
+            ahead = background
+                .wake
+                .wait(ahead)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn prepare_files(&self, numbers: Range<u64>) {
+        let slot = Ino(numbers.start).slot();
+        let mut editions = self.editions().into_iter();
+        let Some(edition) = editions.find(|edition| edition.rendered().0.slot() == slot) else {
+            return;
+        };
+        let mut renderer = edition.volume.renderer();
+        for number in numbers {
+            if self.background().is_stopping() {
+                return;
+            }
+            edition.prepare(Ino(number), true, &mut renderer);
+        }
+    }
+
+    /// Works out the lengths of the first files as fast as can be, and keeps
+    /// their texts as [`fill`](Vfs::fill) does. Any number of threads share
+    /// the work; all return when it is done.
+    pub fn hasten(&self) {
+        for edition in self.editions() {
+            self.hasten_edition(&edition);
+        }
+        // What others have taken on of it is done in a moment.
+        self.background().lock().is_hastened = true;
+        self.background().wake();
+    }
+
+    fn hasten_edition(&self, edition: &Edition) {
+        edition.load_sizes_once();
+        edition.volume.look_ahead();
+        let (first, last) = edition.rendered();
+        let end = (last.0 + 1).min(first.0 + HASTE);
+        let comfortable = self.comfortable(edition);
+        let mut renderer = edition.volume.renderer();
+        loop {
+            let begin = first.0 + edition.line.hastened.fetch_add(SHARE, Relaxed);
+            if begin >= end {
+                return;
+            }
+            for number in begin..end.min(begin + SHARE) {
+                if self.background().is_stopping() {
+                    return;
+                }
+                if self.background().leap(number).is_some() {
+                    break;
+                }
+                if edition.sizes.get(Ino(number).within_slot()).is_none() {
+                    edition.prepare(Ino(number), self.has_room(comfortable), &mut renderer);
+                }
+            }
+        }
+    }
+
+    /// Works out all lengths of all that is open, and the texts as long as
+    /// they fit into the cache comfortably; then keeps the files of lengths
+    /// current. Until stopped.
+    pub fn fill(&self) {
+        loop {
+            for edition in self.editions() {
+                if !edition.line.is_filled.swap(true, Relaxed) {
+                    self.fill_edition(&edition);
+                }
+                if self.background().is_stopping() {
+                    return;
+                }
+            }
+            if !self.background().wait_for_edition() {
+                return;
+            }
+            self.save_sizes();
+        }
+    }
+
+    fn fill_edition(&self, edition: &Edition) {
+        edition.load_sizes_once();
+        let (first, last) = edition.rendered();
+        let comfortable = self.comfortable(edition);
+        while self.fill_once(edition, first.0..last.0 + 1, comfortable) {}
+        let Some(edition) = self.latest_of(edition) else {
+            return;
+        };
+        if !self.background().is_stopping() {
+            log::debug!("all lengths are known");
+            edition.save_sizes();
+            edition.examine();
+        }
+    }
+
+    /// What is shown of this edition now: itself, or what saves made of it.
+    fn latest_of(&self, edition: &Edition) -> Option<Arc<Edition>> {
+        let mut editions = self.editions().into_iter();
+        editions.find(|current| current.is_of_line(edition))
+    }
+
+    /// Goes through `numbers`, keeping texts while the cache holds fewer than
+    /// `comfortable` bytes; true if some were left out, because a reader was
+    /// at the same place and does them itself, or something was saved.
+    fn fill_once(
+        &self,
+        edition: &Edition,
+        numbers: Range<u64>,
+        comfortable: Option<usize>,
+    ) -> bool {
+        let mut is_incomplete = false;
+        let mut number = numbers.start;
+        while number < numbers.end && !self.background().is_stopping() {
+            let Some(edition) = self.latest_of(edition) else {
+                return false;
+            };
+            let mut renderer = edition.volume.renderer();
+            let end = (number + STRETCH).min(numbers.end);
+            while number < end && !edition.volume.is_over() {
+                if self.background().is_stopping() {
+                    return false;
+                }
+                if let Some(ahead) = self.background().leap(number) {
+                    is_incomplete = true;
+                    number = ahead;
+                    break;
+                }
+                let keeps_text = self.has_room(comfortable);
+                // A length may be wanted by who lists, a text is not yet.
+                if keeps_text && edition.sizes.get(Ino(number).within_slot()).is_some() {
+                    self.background().rest_while_listed();
+                }
+                edition.prepare(Ino(number), keeps_text, &mut renderer);
+                // What was saved meanwhile is rendered from the next state.
+                number += u64::from(!edition.volume.is_over());
+            }
+            if edition.volume.is_over() {
+                self.background().rest();
+            }
+        }
+        is_incomplete && self.latest_of(edition).is_some()
+    }
+
+    /// How many bytes of texts may be kept unasked: some part of the cache, if
+    /// all will probably fit into it.
+    fn comfortable(&self, edition: &Edition) -> Option<usize> {
+        let comfortable = self.shared.texts.capacity() / 4 * 3;
+        let all = usize::try_from(edition.capacity() * USUAL_BYTES).ok()?;
+        (all < comfortable).then_some(comfortable)
+    }
+
+    fn has_room(&self, comfortable: Option<usize>) -> bool {
+        comfortable.is_some_and(|bytes| self.shared.texts.bytes() < bytes)
+    }
+
+    /// Writes the lengths for the next mount.
+    pub fn save_sizes(&self) {
+        for edition in self.editions() {
+            edition.save_sizes();
+        }
+    }
+}
+
+impl Edition {
+    /// Renders one file ahead of its being asked for, if its length is not
+    /// known, or its text is wanted and not here. `number` is that of the
+    /// mount.
+    fn prepare(&self, number: Ino, wants_text: bool, renderer: &mut Renderer<'_>) {
+        let ino = number.within_slot();
+        let is_wanted = wants_text && !self.has_text(ino);
+        if let Some(measure) = self.sizes.get(ino) {
+            // Another one rendered it, or an earlier mount.
+            if measure.completeness == Completeness::Partial {
+                self.note_faults(ino, None);
+            }
+            if !is_wanted {
+                return;
+            }
+        }
+        // Unused numbers and damage show when somebody asks.
+        if let Ok(text) = self.render(ino, renderer)
+            && wants_text
+        {
+            self.keep_text(ino, text);
+        }
+    }
+
+    fn load_sizes_once(&self) {
+        self.line.sizes_loaded.get_or_init(|| {
+            if let Err(error) = self.load_sizes() {
+                log::debug!("no lengths from earlier: {error}");
+            }
+        });
+    }
+
+    fn load_sizes(&self) -> io::Result<()> {
+        let Some((path, fingerprint)) = &self.line.sizes_file else {
+            return Ok(());
+        };
+        let is_same = self.sizes.load(path, fingerprint)?;
+        log::debug!("{}: lengths of this base: {is_same}", path.display());
+        Ok(())
+    }
+
+    /// Whether this is what saves made of the one it began with.
+    fn is_saved(&self) -> bool {
+        self.is_later() && !self.volume.is_over()
+    }
+
+    /// Writes the lengths for the next mount. That it fails, or that the base
+    /// has changed meanwhile, costs time at the next mount and is no error.
+    fn save_sizes(&self) {
+        let Some((path, fingerprint)) = &self.line.sizes_file else {
+            return;
+        };
+        // After a save the lengths belong to something else, once that is in
+        // the files.
+        let present = self.volume.fingerprint();
+        let is_same = present.as_ref() == Some(fingerprint);
+        let Some(present) = present.filter(|_| is_same || self.is_saved()) else {
+            return;
+        };
+        if let Err(error) = self.sizes.save(path, &present) {
+            log::debug!("{}: {error}", path.display());
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The files in the root, which are about the book as a whole.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::BookVolume;
+use crate::book::Facts;
+use crate::book::check::check;
+use crate::book::walk::Limits;
+use crate::escape::{self, push_line};
+use crate::fs::Error;
+use crate::fs::volume::Fault;
+use crate::game::Defect;
+
+/// Lines of `warnings.txt`, at most.
+const MOST_WARNINGS: usize = 10_000;
+
+/// `README.txt`
+pub(super) fn readme(volume: &BookVolume) -> String {
+    let facts = volume.book.facts();
+    let mut text = String::new();
+    push_line(
+        &mut text,
+        format_args!("{}: {}", facts.stem, facts.format.name()),
+    );
+    if let Some(title) = &facts.title {
+        push_line(&mut text, title);
+    }
+    text.push_str(
+        "
+tree/e4/c5/         the position after 1. e4 c5, and a directory per move
+uci/e2e4/c7c5/      the same with moves in UCI
+fen/FEN/            any position: / of the FEN is :, blanks are _
+unreachable/        positions that no line from the start reaches
+export/             the whole book as PGN, EPD, TSV and Polyglot book
+
+Each position has
+position.fen        the position as FEN
+board.txt           a picture of it
+moves.tsv           the moves of the book, most games first
+stats.json          all that the book says of it
+line.pgn            the moves that lead there
+book.pgn            what the book has from there, as one game
+
+A link leads back to the directory of a position that repeats. Numbers are
+those of White and Black, whoever is to move. book.json says what the book
+is, warnings.txt what is wrong with it.
+",
+    );
+    text
+}
+
+/// `book.json`
+pub(super) fn json(volume: &BookVolume) -> String {
+    let facts = volume.book.facts();
+    let files: Vec<Value> = facts
+        .members
+        .iter()
+        .map(|member| {
+            json!({
+                "path": member.path.to_string_lossy(),
+                "holds": member.holds,
+                "bytes": member.bytes,
+            })
+        })
+        .collect();
+    let all = json!({
+        "format": facts.format.name(),
+        "name": facts.stem,
+        "title": facts.title,
+        "files": files,
+        "pages": facts.pages,
+        "page_bytes": facts.page_bytes,
+        "positions": facts.positions,
+        "games": facts.games,
+        "header": header(facts),
+        "options": { "export_limit": volume.options.export_limit },
+    });
+    escape::json(&format!("{all:#}\n"))
+}
+
+/// The fields of each file's header.
+fn header(facts: &Facts) -> Value {
+    let mut files = Map::new();
+    for field in &facts.header {
+        let fields = files.entry(field.file).or_insert_with(|| json!({}));
+        if let Some(fields) = fields.as_object_mut() {
+            fields.insert(field.name.to_owned(), field.value.into());
+        }
+    }
+    files.into()
+}
+
+/// `warnings.txt`: sources of games that are not found, and all that `cbfs
+/// check` finds, a line each; of a book too large to be looked through by the
+/// way, what was met so far.
+pub(super) fn warnings(volume: &BookVolume) -> Result<String, Error> {
+    let book = &*volume.book;
+    let limit = volume.options.export_limit;
+    let mut lines = BTreeSet::new();
+    let mut text = String::new();
+    let mut add = |line: String| {
+        if lines.len() < MOST_WARNINGS && lines.insert(line.clone()) {
+            push_line(&mut text, line);
+        }
+    };
+    match volume.games.obstacles() {
+        Ok(lines) => lines.into_iter().for_each(&mut add),
+        Err(error) => add(error.to_string()),
+    }
+    let mut note = |defect: Defect| add(defect.to_string());
+    if book.facts().pages > u64::from(limit) {
+        book.defects().into_iter().for_each(&mut note);
+        text += "The book was not looked through, being larger than --export-limit; `cbfs check` does that.\n";
+        return Ok(text);
+    }
+    check(book, Limits::positions(limit), &|_| {}, &mut note)?;
+    if lines.len() == MOST_WARNINGS {
+        text += "There may be more; `cbfs check` tells all.\n";
+    }
+    Ok(text)
+}
+
+/// As `.cbfs/defects.txt` tells it.
+pub(super) fn fault(defect: &Defect) -> Fault {
+    Fault {
+        record: 0,
+        file: defect.file,
+        offset: defect.offset,
+        line: defect.to_string(),
+    }
+}

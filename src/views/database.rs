@@ -1,0 +1,536 @@
+//! A database as directories: those of [`directories`], and what lies in
+//! several of them.
+//!
+//! | path | number |
+//! |---|---|
+//! | `/` | 1 |
+//! | `/games/000123.pgn`, `/deleted/000123.pgn` | kind 1, index 123 |
+//! | `/players/Carlsen, Magnus/` and the like | kind 2 to 6, index the entity's id |
+//! | `/eco/A/A00/` to `/eco/E/E99/`, `/eco/none/` | kind 8, index 0 to 499, 500 |
+//! | `/years/1999/`, `/years/unknown/` | kind 9, index the year, 0 |
+//! | `/texts/000123.de.html`, `/deleted/000123.html` … | see [`guiding`] |
+//!
+//! A game has one number wherever it is listed, and as many links as there
+//! are directories that list it: they are counted from its record and from
+//! which entities there are, without looking at other games.
+//!
+//! A directory that holds directories, other than the root and `texts/`, has
+//! one link, which says that nobody counted: to count, all games would have
+//! to be looked at.
+
+mod change;
+mod columns;
+mod directories;
+mod editor;
+mod facts;
+mod file_names;
+mod groups;
+mod import;
+mod records;
+mod rename;
+mod saving;
+mod source;
+
+pub use self::directories::Hidden;
+pub use self::source::{DatabaseSource, Folder, Writer};
+pub(crate) use self::source::{Relisting, identity, modified};
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::SystemTime;
+
+use self::columns::Names;
+use self::directories::{Games, HeadersTsv, Row, TABLE, row_of};
+use self::facts::Counts;
+use self::groups::{Groups, group_of, parent_of};
+use self::saving::Saving;
+use super::texts::{self, GuidingTexts, MEDIA_FILE, Media};
+use crate::base::Base;
+use crate::cbh::{Changes, Database, Decoded, Entry, GameId, GuidingText, RecordKind, Summary};
+use crate::fs::volume::{
+    self, Completeness, DirEntry, Facts, Fault, Ino, Listing, Node, NodeKind, Page, Renderer, Size,
+    Statistics, Volume,
+};
+use crate::fs::{Editor, Error};
+use crate::pgn::{self, Permit};
+
+/// The kind of number that games have.
+const GAME: u8 = 1;
+
+/// Memory of a decoder that grew beyond this is given back.
+const SCRATCH_MOVES: usize = 10_000;
+
+/// A database as directories: its games, what they have in common, its texts;
+/// and its headers as a table.
+#[derive(Debug)]
+pub struct DatabaseVolume {
+    base: Arc<dyn Base>,
+    options: String,
+    /// Whether games are shown without private tags and commands.
+    is_clean: bool,
+    hidden: Hidden,
+    /// Memory of decoders, reused by whoever renders next.
+    scratch: Mutex<Vec<Decoded>>,
+    counts: OnceLock<Counts>,
+    guiding: GuidingTexts,
+    groups: Groups,
+    headers_tsv: HeadersTsv,
+    /// When something was last saved, if that was since it was opened.
+    saved: Option<SystemTime>,
+    /// What changes it, if it may be changed,
+    editing: Option<Editing>,
+    /// else why it may not, where that was told.
+    read_only_because: Option<String>,
+}
+
+/// What a base is changed by. It is that which is shown.
+#[derive(Debug)]
+struct Editing {
+    database: Arc<Database>,
+    saving: Arc<Saving>,
+}
+
+impl DatabaseVolume {
+    /// Shows `base`; `options` names what changes the texts, as part of the
+    /// fingerprint.
+    pub fn new(base: impl Base + 'static, options: &str) -> DatabaseVolume {
+        DatabaseVolume::of(Arc::new(base), options)
+    }
+
+    fn of(base: Arc<dyn Base>, options: &str) -> DatabaseVolume {
+        DatabaseVolume {
+            base,
+            options: options.to_owned(),
+            is_clean: false,
+            hidden: Hidden::default(),
+            scratch: Mutex::default(),
+            counts: OnceLock::new(),
+            guiding: GuidingTexts::default(),
+            groups: Groups::default(),
+            headers_tsv: HeadersTsv::default(),
+            saved: None,
+            editing: None,
+            read_only_because: None,
+        }
+    }
+
+    /// The same, its games shown without tags and commands that only cbfs
+    /// reads; such texts are not to be saved.
+    #[must_use]
+    pub fn clean(mut self) -> DatabaseVolume {
+        self.options.push_str(" clean");
+        self.is_clean = true;
+        self
+    }
+
+    /// The same without these directories.
+    #[must_use]
+    pub fn hiding(mut self, hidden: Hidden) -> DatabaseVolume {
+        self.hidden = hidden;
+        self
+    }
+
+    /// Shows `database`, which may be changed.
+    fn editable(database: Database, saving: Arc<Saving>, options: &str) -> DatabaseVolume {
+        let database = Arc::new(database);
+        let base = Arc::clone(&database) as Arc<dyn Base>;
+        DatabaseVolume {
+            editing: Some(Editing { database, saving }),
+            ..DatabaseVolume::of(base, options)
+        }
+    }
+
+    /// The same, not to be changed because of `why`.
+    fn read_only_because(mut self, why: String) -> DatabaseVolume {
+        self.read_only_because = Some(why);
+        self
+    }
+
+    /// The next state, after a save at the time `saved`; all that is known of
+    /// the base is brought up to date, or left to be worked out when asked.
+    fn after(
+        &self,
+        database: Database,
+        saving: &Arc<Saving>,
+        changes: &Changes,
+        saved: SystemTime,
+    ) -> DatabaseVolume {
+        let counts = self.counts.get().map(|counts| counts.after(changes));
+        let mut games = changes.games.iter();
+        let keeps_links = games.all(|game| game.before == game.after);
+        DatabaseVolume {
+            counts: counts.map(OnceLock::from).unwrap_or_default(),
+            guiding: self.guiding.after(keeps_links),
+            groups: self.groups.after(changes),
+            saved: Some(saved),
+            hidden: self.hidden,
+            ..DatabaseVolume::editable(database, Arc::clone(saving), &self.options)
+        }
+    }
+
+    /// As [`after`](DatabaseVolume::after), where nothing is known of what has
+    /// changed but that it is no text.
+    fn anew(&self, database: Database, saving: &Arc<Saving>, saved: SystemTime) -> DatabaseVolume {
+        DatabaseVolume {
+            guiding: self.guiding.after(false),
+            saved: Some(saved),
+            hidden: self.hidden,
+            ..DatabaseVolume::editable(database, Arc::clone(saving), &self.options)
+        }
+    }
+
+    /// When anything was last changed.
+    fn modified(&self) -> SystemTime {
+        self.saved.unwrap_or_else(|| self.base.modified())
+    }
+
+    /// A directory that has `links`.
+    fn directory_node(&self, ino: Ino, links: u32) -> Node {
+        Node {
+            ino,
+            kind: NodeKind::Directory,
+            links,
+            modified: self.modified(),
+        }
+    }
+
+    /// The root, which lists the same whatever is saved.
+    fn root(&self) -> Node {
+        let is_directory = |row: &&Row| row.number != HeadersTsv::NUMBER;
+        let directories = self.top().filter(is_directory).count();
+        Node {
+            modified: self.base.modified(),
+            ..self.directory_node(Ino::ROOT, 2 + u32::try_from(directories).unwrap_or(0))
+        }
+    }
+
+    /// What the root lists.
+    fn top(&self) -> impl Iterator<Item = &'static Row> {
+        let all = TABLE.iter().filter(|row| !self.hidden.has(row.name));
+        all.filter(|row| row.view.is_there(self))
+    }
+
+    /// The line of the directory that this number belongs to.
+    fn row(&self, ino: Ino) -> Result<&'static Row, Error> {
+        let row = row_of(ino).filter(|row| row.view.is_there(self));
+        row.ok_or(Error::NotFound)
+    }
+
+    /// What is asked of a directory but is one of a game.
+    fn not_a_directory<T>(&self, ino: Ino) -> Result<T, Error> {
+        self.node(ino)?;
+        Err(Error::NotADirectory)
+    }
+
+    fn list_top(&self, after: u64, listing: &mut Listing<'_>) -> Result<(), Error> {
+        for (cookie, row) in (3..).zip(&TABLE) {
+            let is_listed = !self.hidden.has(row.name) && row.view.is_there(self);
+            if cookie <= after || !is_listed {
+                continue;
+            }
+            let (name, node) = (row.name, row.view.node(self, row.number)?);
+            if !listing(&DirEntry { name, node, cookie }) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn media(&self) -> &Media {
+        self.guiding.media(self.base.as_ref())
+    }
+
+    fn file_node(&self, ino: Ino, entry: &Entry) -> Node {
+        Node {
+            ino,
+            kind: NodeKind::File(Size::Rendered),
+            links: 1,
+            modified: self.changed(entry),
+        }
+    }
+
+    /// When what is shown of a record became another.
+    fn changed(&self, entry: &Entry) -> SystemTime {
+        let stamp = entry.modified.unwrap_or_else(|| self.base.modified());
+        let editing = self.editing.as_ref();
+        let changed = editing.and_then(|editing| editing.saving.changed(entry.id));
+        changed.map_or(stamp, |changed| changed.max(stamp))
+    }
+
+    /// A game, of which `entry` and `summary` are what the records say.
+    fn game_node(&self, entry: &Entry, summary: &Summary) -> Node {
+        Node {
+            links: self
+                .groups
+                .count_listings(self.base.as_ref(), summary, self.hidden),
+            ..self.file_node(Ino::new(GAME, entry.id.0), entry)
+        }
+    }
+
+    /// The game of this number, if `is_listed` has it.
+    fn game(&self, id: GameId, is_listed: impl Fn(&Entry) -> bool) -> Result<Node, Error> {
+        let mut records = Vec::with_capacity(1);
+        self.base.listed(id, 1, &mut records)?;
+        let is_one = |entry: &Entry| entry.kind == RecordKind::Game && is_listed(entry);
+        let record = records.first().filter(|record| is_one(&record.entry));
+        let record = record.ok_or(Error::NotFound)?;
+        match &record.summary {
+            Some(summary) => Ok(self.game_node(&record.entry, summary)),
+            // Why not is said by who reads nothing else.
+            None => Ok(self.game_node(&record.entry, &self.base.summary(id)?)),
+        }
+    }
+
+    /// The record of a game or text, if there is one of this number.
+    fn entry(&self, id: GameId, kind: RecordKind) -> Result<Entry, Error> {
+        let mut entries = Vec::with_capacity(1);
+        self.base.entries(id, 1, &mut entries)?;
+        entries
+            .first()
+            .filter(|entry| entry.kind == kind)
+            .copied()
+            .ok_or(Error::NotFound)
+    }
+
+    /// What the header of a game says; `None` for what is no game.
+    fn summary(&self, ino: Ino) -> Result<Option<Summary>, Error> {
+        let Ok(id) = game_id(ino) else {
+            return Ok(None);
+        };
+        Ok(Some(self.base.summary(id)?))
+    }
+
+    fn scratch(&self) -> MutexGuard<'_, Vec<Decoded>> {
+        self.scratch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn render_with(
+        &self,
+        scratch: &mut Decoded,
+        ino: Ino,
+        text: &mut Vec<u8>,
+    ) -> Result<Completeness, Error> {
+        let id = game_id(ino)?;
+        let _permit = permit(self.base.as_ref(), id, scratch);
+        let read = self.base.read_game(id, scratch);
+        self.ensure_present()?;
+        read?;
+        if self.is_clean {
+            pgn::encode_clean(&scratch.game, text);
+        } else {
+            pgn::encode(&scratch.game, &scratch.defects, text);
+        }
+        Ok(completeness(scratch.defects.is_empty()))
+    }
+
+    /// What was read while something was saved may be of two states.
+    fn ensure_present(&self) -> Result<(), Error> {
+        if self.base.is_over() {
+            return Err(Error::Stale);
+        }
+        Ok(())
+    }
+}
+
+/// The leave to render a game. One whose size cannot be read is as good as
+/// none: reading it tells why.
+fn permit(base: &dyn Base, id: GameId, scratch: &mut Decoded) -> Permit {
+    Permit::wait_to_render(base.stored_bytes(id, scratch).unwrap_or(0))
+}
+
+fn completeness(is_whole: bool) -> Completeness {
+    if is_whole {
+        Completeness::Whole
+    } else {
+        Completeness::Partial
+    }
+}
+
+/// The game with this number, if it is one of a game.
+fn game_id(ino: Ino) -> Result<GameId, Error> {
+    match (ino.kind(), ino.index()) {
+        (GAME, id) if id > 0 => Ok(GameId(id)),
+        _ => Err(Error::NotFound),
+    }
+}
+
+impl Volume for DatabaseVolume {
+    fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Node, Error> {
+        match group_of(directory) {
+            None if directory == Ino::ROOT => {
+                let row = self.top().find(|row| row.name.as_bytes() == name);
+                let row = row.ok_or(Error::NotFound)?;
+                row.view.node(self, row.number)
+            }
+            None if directory.kind() == GAME => self.not_a_directory(directory),
+            None => self.row(directory)?.view.lookup(self, directory, name),
+            Some(group) => self.lookup_in_group(group, name),
+        }
+    }
+
+    fn node(&self, ino: Ino) -> Result<Node, Error> {
+        match group_of(ino) {
+            None if ino == Ino::ROOT => Ok(self.root()),
+            None if ino.kind() == GAME => self.game(game_id(ino)?, |_| true),
+            None => self.row(ino)?.view.node(self, ino),
+            Some(group) => self.group_node(group),
+        }
+    }
+
+    fn parent(&self, directory: Ino) -> Result<Ino, Error> {
+        match group_of(directory) {
+            None if directory == Ino::ROOT => Ok(Ino::ROOT),
+            None if directory.kind() == GAME => self.not_a_directory(directory),
+            None => self.row(directory)?.view.parent(directory),
+            Some(group) => self.group_node(group).map(|_| parent_of(group)),
+        }
+    }
+
+    fn list(&self, directory: Ino, after: u64, listing: &mut Listing<'_>) -> Result<(), Error> {
+        match group_of(directory) {
+            None if directory == Ino::ROOT => self.list_top(after, listing),
+            None if directory.kind() == GAME => self.not_a_directory(directory),
+            None => self
+                .row(directory)?
+                .view
+                .list(self, directory, after, listing),
+            Some(group) => {
+                self.group_node(group)?;
+                self.list_group(group, after, listing)
+            }
+        }
+    }
+
+    fn rendered_in(&self, directory: Ino, after: u64, page: &mut Page<'_>) -> Result<(), Error> {
+        match group_of(directory) {
+            None if directory == Games::NUMBER => self.page_games(after, page),
+            None => volume::rendered_among_listed(self, directory, after, page),
+            Some(group) => self.page_group(group, after, page),
+        }
+    }
+
+    fn render(&self, ino: Ino, text: &mut Vec<u8>) -> Result<Completeness, Error> {
+        if ino.kind() != GAME {
+            return self.row(ino)?.view.render(self, ino, text);
+        }
+        let mut scratch = self.scratch().pop().unwrap_or_default();
+        let completeness = self.render_with(&mut scratch, ino, text)?;
+        if text.len() < 16 * SCRATCH_MOVES {
+            self.scratch().push(scratch);
+        }
+        Ok(completeness)
+    }
+
+    fn renderer(&self) -> Renderer<'_> {
+        let mut scratch = Decoded::reading_ahead();
+        Box::new(move |ino, text| match ino.kind() {
+            GAME => {
+                let rendered = self.render_with(&mut scratch, ino, text);
+                if text.len() >= 16 * SCRATCH_MOVES {
+                    scratch = Decoded::reading_ahead();
+                }
+                rendered
+            }
+            _ => self.row(ino)?.view.render(self, ino, text),
+        })
+    }
+
+    fn read(&self, ino: Ino, offset: u64, length: u32, bytes: &mut Vec<u8>) -> Result<(), Error> {
+        let row = self.row(ino)?;
+        row.view.read(self, ino, (offset, length), bytes)
+    }
+
+    fn size(&self, ino: Ino) -> Result<u64, Error> {
+        self.row(ino)?.view.size(self, ino)
+    }
+
+    fn attribute(&self, ino: Ino, name: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        match self.summary(ino)? {
+            Some(summary) => Ok(Names::of(self.base.as_ref())?.row(&summary).attribute(name)),
+            None => Ok(None),
+        }
+    }
+
+    fn list_attributes(&self, ino: Ino, listing: &mut dyn FnMut(&str)) -> Result<(), Error> {
+        if let Some(summary) = self.summary(ino)? {
+            let names = Names::of(self.base.as_ref())?;
+            names.row(&summary).list_attributes(listing);
+        }
+        Ok(())
+    }
+
+    fn is_as_stored(&self, ino: Ino) -> bool {
+        ino.kind() == MEDIA_FILE
+    }
+
+    fn statistics(&self) -> Statistics {
+        Statistics {
+            bytes: self.base.size_on_disk(),
+            files: self.counts().games,
+        }
+    }
+
+    fn rendered(&self) -> (Ino, Ino) {
+        (Ino::new(GAME, 1), Ino::new(GAME, self.base.last_id()))
+    }
+
+    fn facts(&self) -> Facts {
+        self.tell_facts()
+    }
+
+    fn faults(&self, note: &mut dyn FnMut(Fault)) {
+        for defect in self.base.defects() {
+            note(self.fault(0, defect));
+        }
+    }
+
+    fn faults_of(&self, ino: Ino, note: &mut dyn FnMut(Fault)) {
+        match (game_id(ino), self.row(ino)) {
+            (Ok(id), _) => self.faults_of_game(id, note),
+            (Err(_), Ok(row)) => row.view.faults_of(self, ino, note),
+            (Err(_), Err(_)) => {}
+        }
+    }
+
+    fn examine(&self, note: &mut dyn FnMut(Fault)) -> Result<(), Error> {
+        self.examine_whole(note)
+    }
+
+    fn is_over(&self) -> bool {
+        self.base.is_over()
+    }
+
+    fn editor(&self) -> Option<&dyn Editor> {
+        self.editing.is_some().then_some(self as &dyn Editor)
+    }
+
+    fn fingerprint(&self) -> Option<String> {
+        if !self.base.is_as_stored() {
+            return None;
+        }
+        let mut line = format!(
+            "{} render {} {} options {}",
+            env!("CARGO_PKG_VERSION"),
+            pgn::RENDER_VERSION,
+            texts::RENDER_VERSION,
+            self.options
+        );
+        let location = self.base.location();
+        let paths: Vec<PathBuf> = if location.archive.is_some() {
+            vec![location.directory.to_path_buf()]
+        } else {
+            let files = self.base.files().into_iter();
+            let files = files.filter(|file| file.bytes.is_some());
+            // What a text says depends on which pictures there are.
+            let folders = location.media_folders.iter().cloned();
+            files.map(|file| file.path).chain(folders).collect()
+        };
+        for path in paths {
+            let file = fs::metadata(path).ok()?;
+            line.push(' ');
+            line.push_str(&source::identity(&file));
+        }
+        Some(line)
+    }
+}

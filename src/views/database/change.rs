@@ -1,0 +1,228 @@
+//! One save of a base, from what is to change to the state that is shown
+//! then.
+
+use std::io;
+use std::sync::Arc;
+
+use super::saving::Saving;
+use super::{DatabaseVolume, GAME};
+use crate::cbh::{
+    Changes, Database, EditError, Effects, GameChange, GameId, Plan, SaveError, Saver, Summary,
+    Unfit,
+};
+use crate::fs::{Error, Ino, Refusal, Saved, Touched, Volume};
+use crate::storage::{self, Store};
+
+/// Of a save of more games it is not followed what it changes of all that is
+/// known: that is worked out anew, when somebody asks.
+const MOST_FOLLOWED: usize = 10_000;
+
+/// Says what is to be saved; gives the games that it is about.
+pub(super) type Tell<'t> = dyn FnMut(&mut Saver<'_>) -> Result<Vec<GameId>, Refusal> + 't;
+
+impl DatabaseVolume {
+    /// The base that is edited.
+    pub(super) fn edited(&self) -> Result<&Arc<Database>, Refusal> {
+        let editing = self.editing.as_ref();
+        Ok(&editing.ok_or(Error::ReadOnly)?.database)
+    }
+
+    /// The files, and what saves them.
+    pub(super) fn parts(&self) -> Result<(&Arc<Store>, &Arc<Saving>), Refusal> {
+        let store = self.edited()?.store();
+        let saving = self.editing.as_ref().map(|editing| &editing.saving);
+        let parts = store.zip(saving);
+        parts.ok_or(Refusal::Failed(Error::ReadOnly))
+    }
+
+    /// Saves what `tell` says.
+    pub(super) fn change(&self, tell: &mut Tell<'_>) -> Result<Saved, Refusal> {
+        let (store, _) = self.parts()?;
+        if self.base.is_over() {
+            return Err(Refusal::Outdated);
+        }
+        let planned = self.plan(tell);
+        let (plan, games) = planned.map_err(|refusal| outdated_or(store, refusal))?;
+        self.commit(plan, &games)
+    }
+
+    fn plan(&self, tell: &mut Tell<'_>) -> Result<(Plan, Vec<GameId>), Refusal> {
+        let (_, saving) = self.parts()?;
+        let knowledge = saving.knowledge().clone();
+        let mut saver = Saver::knowing(knowledge, self.edited()?, saving.now());
+        let games = tell(&mut saver)?;
+        Ok((saver.finish().map_err(refusal)?, games))
+    }
+
+    fn commit(&self, plan: Plan, games: &[GameId]) -> Result<Saved, Refusal> {
+        let (store, saving) = self.parts()?;
+        let (notes, files) = (notes(games, &plan), inos(games));
+        let before = if is_followed(&plan.effects) {
+            let before = self.edited()?.summaries_of(&plan.effects.games);
+            before.map_err(Error::from)?
+        } else {
+            Vec::new()
+        };
+        if !store.commit(&plan.transaction).map_err(refusal_of_store)? {
+            return Ok(Saved::nothing(files, notes));
+        }
+        *saving.knowledge() = plan.knowledge;
+        let (volume, touched) = self.next(&plan.effects, &before)?;
+        Ok(Saved {
+            volume: Some(volume),
+            touched,
+            files,
+            notes,
+        })
+    }
+
+    /// The state after a save that concerned no more than `effects`, where
+    /// the games were as `before` says if it is followed; and whose texts are
+    /// others.
+    pub(super) fn next(
+        &self,
+        effects: &Effects,
+        before: &[Option<Summary>],
+    ) -> Result<(Box<dyn Volume>, Touched), Refusal> {
+        let (_, saving) = self.parts()?;
+        if !is_followed(effects) {
+            let database = self.edited()?.reopened().map_err(Error::from)?;
+            let volume = self.anew(database, saving, saving.now());
+            return Ok((Box::new(volume), Touched::Any));
+        }
+        let after = self.edited()?.after(effects, before);
+        let (database, changes) = after.map_err(Error::from)?;
+        let now = saving.now();
+        let volume = self.after(database, saving, &changes, now);
+        for &id in &effects.games {
+            let entry = volume.any_entry(id);
+            saving.note(id, entry.and_then(|entry| entry.modified), now);
+        }
+        let files = inos(&effects.games);
+        let touched = if are_listed_alike(&changes) {
+            Touched::Texts(files)
+        } else {
+            Touched::Files(files)
+        };
+        Ok((Box::new(volume), touched))
+    }
+}
+
+/// Whether all directories list what they did before.
+fn are_listed_alike(changes: &Changes) -> bool {
+    let place = |game: &Summary| {
+        let people = (game.white, game.black, game.annotator);
+        let teams = (game.white_team, game.black_team);
+        let rest = (game.tournament, game.source, game.date, game.eco);
+        (game.is_deleted, people, teams, rest)
+    };
+    let is_alike = |game: &GameChange| match (&game.before, &game.after) {
+        (Some(before), Some(after)) => place(before) == place(after),
+        _ => false,
+    };
+    changes.renamed.is_empty() && changes.games.iter().all(is_alike)
+}
+
+/// Whether what a save changes of all that is known is brought up to date.
+pub(super) fn is_followed(effects: &Effects) -> bool {
+    effects.games.len() <= MOST_FOLLOWED
+}
+
+/// What went wrong because another program changed the files is that.
+pub(super) fn outdated_or(store: &Store, refusal: Refusal) -> Refusal {
+    match store.changed_outside() {
+        Ok(files) if !files.is_empty() => Refusal::Outdated,
+        _ => refusal,
+    }
+}
+
+/// Deletes games that another save takes the place of.
+pub(super) fn delete(
+    saver: &mut Saver<'_>,
+    games: impl IntoIterator<Item = GameId>,
+) -> Result<(), Refusal> {
+    let mut games = games.into_iter();
+    games.try_for_each(|id| saver.set_deleted(id, true).map_err(refusal))
+}
+
+pub(super) fn inos(games: &[GameId]) -> Vec<Ino> {
+    games.iter().map(|id| Ino::new(GAME, id.0)).collect()
+}
+
+/// What is stored otherwise than it was written.
+fn notes(games: &[GameId], plan: &Plan) -> Vec<String> {
+    let place = match games {
+        [one] => format!("game {}: ", one.0),
+        _ => String::new(),
+    };
+    let unfit = plan.unfit.iter().map(note_of);
+    let kept = plan.kept.iter().map(note_of_kept);
+    unfit
+        .chain(kept)
+        .map(|note| place.clone() + &note)
+        .collect()
+}
+
+/// What is said of a name that does not fit.
+pub(super) fn note_of(unfit: &Unfit) -> String {
+    let Unfit {
+        field,
+        stored,
+        whole,
+    } = unfit;
+    format!("{field}: \"{whole}\" does not fit and is stored as \"{stored}\"")
+}
+
+/// What is said of a value that others share.
+pub(super) fn note_of_kept(kept: &Unfit) -> String {
+    let Unfit {
+        field,
+        stored,
+        whole,
+    } = kept;
+    format!("{field} stays \"{stored}\" for the games that share it, not \"{whole}\"")
+}
+
+/// Why it is not saved, from why it cannot be planned.
+pub(super) fn refusal(error: SaveError) -> Refusal {
+    match error {
+        SaveError::Base(error) => Refusal::Failed(error.into()),
+        SaveError::Entity(_, EditError::Exists(_)) => Refusal::Failed(Error::NotEmpty),
+        error if error.is_too_long() => Refusal::Failed(Error::NameTooLong(error.to_string())),
+        SaveError::Defective(..) => Refusal::Text(format!(
+            "{error}; \"cbfs check --repair\" of the base, unmounted, mends what can be mended"
+        )),
+        error if error.is_of_game() => Refusal::Text(error.to_string()),
+        other => Refusal::Failed(Error::Damaged(other.to_string())),
+    }
+}
+
+pub(super) fn refusal_of_store(error: storage::Error) -> Refusal {
+    match error {
+        storage::Error::ChangedOutside { .. } => Refusal::Outdated,
+        storage::Error::ReadOnly => Refusal::Failed(Error::ReadOnly),
+        other => Refusal::Failed(error_of_store(&other)),
+    }
+}
+
+/// Why something cannot be kept.
+pub(super) fn error_of_store(error: &storage::Error) -> Error {
+    match error {
+        storage::Error::Io { source, .. }
+            if matches!(source.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT)) =>
+        {
+            Error::NoSpace
+        }
+        storage::Error::Io { source, .. }
+            if matches!(
+                source.kind(),
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+            ) =>
+        {
+            Error::Protected(error.to_string())
+        }
+        storage::Error::Invalid { .. } => Error::TooLarge,
+        storage::Error::ChangedOutside { .. } => Error::Stale,
+        other => Error::Damaged(other.to_string()),
+    }
+}

@@ -1,0 +1,362 @@
+//! What the headers of a game tell, as columns: once as the lines of
+//! `headers.tsv`, once as extended attributes.
+//!
+//! A column says what the tag of the game's PGN says, where there is one:
+//! what is not known of the roster is `?` or `????.??.??`, all else that is
+//! not known is empty. No game is decoded for it.
+
+use std::sync::Arc;
+
+use crate::base::Base;
+use crate::cbh::{EntityId, EntityKind, EntityNames, Summary};
+use crate::fs::Error;
+use crate::pgn;
+
+/// What the names of attributes begin with.
+const PREFIX: &str = "user.cbh.";
+
+/// One column.
+struct Column {
+    name: &'static str,
+    /// Appends what it says of a game.
+    append: fn(&Row<'_>, &mut Vec<u8>),
+}
+
+/// The columns in their order. The first is the file's name already and no
+/// attribute.
+const COLUMNS: [Column; 19] = [
+    column("number", |row, out| number(row.summary.id.0, out)),
+    column("white", |row, out| text_or_unknown(row.white, out)),
+    column("black", |row, out| text_or_unknown(row.black, out)),
+    column("white_elo", |row, out| known(row.summary.white_elo, out)),
+    column("black_elo", |row, out| known(row.summary.black_elo, out)),
+    column("result", |row, out| {
+        out.extend_from_slice(row.summary.result.unwrap_or_default().pgn().as_bytes());
+    }),
+    column("date", |row, out| row.summary.date.append_to(out)),
+    column("eco", |row, out| {
+        if let Some(eco) = row.summary.eco {
+            out.extend_from_slice(&eco.bytes());
+        }
+    }),
+    column("event", |row, out| text_or_unknown(row.event, out)),
+    column("site", |row, out| text_or_unknown(row.site, out)),
+    column("round", |row, out| known(row.summary.round, out)),
+    column("subround", |row, out| known(row.summary.subround, out)),
+    column("annotator", |row, out| text(row.annotator, out)),
+    column("source", |row, out| text(row.source, out)),
+    column("white_team", |row, out| team(row.white_team, out)),
+    column("black_team", |row, out| team(row.black_team, out)),
+    column("moves", |row, out| number(row.summary.move_count, out)),
+    column("medals", |row, out| number(row.summary.medals, out)),
+    column("deleted", |row, out| number(row.summary.is_deleted, out)),
+];
+
+const fn column(name: &'static str, append: fn(&Row<'_>, &mut Vec<u8>)) -> Column {
+    Column { name, append }
+}
+
+/// Appends the line of column names.
+pub(super) fn append_names(out: &mut Vec<u8>) {
+    for column in &COLUMNS {
+        out.extend_from_slice(column.name.as_bytes());
+        out.push(b'\t');
+    }
+    end_line(out);
+}
+
+/// The tabulator after the last column becomes the end of the line.
+fn end_line(out: &mut [u8]) {
+    if let Some(last) = out.last_mut() {
+        *last = b'\n';
+    }
+}
+
+/// The title of a team, and which of its club it is.
+type Team<'n> = (&'n str, u32);
+
+/// One game: what its record says, and the names that it refers to.
+pub(super) struct Row<'n> {
+    summary: &'n Summary,
+    white: &'n str,
+    black: &'n str,
+    event: &'n str,
+    site: &'n str,
+    annotator: &'n str,
+    source: &'n str,
+    white_team: Team<'n>,
+    black_team: Team<'n>,
+}
+
+impl Row<'_> {
+    /// Appends the game's line.
+    pub(super) fn append(&self, out: &mut Vec<u8>) {
+        for column in &COLUMNS {
+            (column.append)(self, out);
+            out.push(b'\t');
+        }
+        end_line(out);
+    }
+
+    /// The attribute of this name, unless it says nothing.
+    pub(super) fn attribute(&self, name: &[u8]) -> Option<Vec<u8>> {
+        let name = name.strip_prefix(PREFIX.as_bytes())?;
+        let column = attributes().find(|column| column.name.as_bytes() == name)?;
+        let mut value = Vec::new();
+        (column.append)(self, &mut value);
+        (!value.is_empty()).then_some(value)
+    }
+
+    /// Names the attributes that say something.
+    pub(super) fn list_attributes(&self, listing: &mut dyn FnMut(&str)) {
+        let mut value = Vec::new();
+        for column in attributes() {
+            value.clear();
+            (column.append)(self, &mut value);
+            if !value.is_empty() {
+                listing(&format!("{PREFIX}{}", column.name));
+            }
+        }
+    }
+}
+
+/// The columns that are attributes.
+fn attributes() -> impl Iterator<Item = &'static Column> {
+    COLUMNS.iter().skip(1)
+}
+
+fn number(number: impl Into<u32>, out: &mut Vec<u8>) {
+    pgn::append_decimal(number.into(), out);
+}
+
+/// A number of which 0 says that it is not known.
+fn known(value: impl Into<u32>, out: &mut Vec<u8>) {
+    let value = value.into();
+    if value != 0 {
+        number(value, out);
+    }
+}
+
+/// Control characters become blanks: here they would begin another field or
+/// line, and tags have blanks for them too.
+fn text(text: &str, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.extend_from_slice(text.as_bytes());
+    for byte in out.get_mut(start..).unwrap_or_default() {
+        let is_control = *byte < b' ' || *byte == 0x7f;
+        *byte = if is_control { b' ' } else { *byte };
+    }
+}
+
+fn text_or_unknown(value: &str, out: &mut Vec<u8>) {
+    text(if value.is_empty() { "?" } else { value }, out);
+}
+
+/// The second and later teams of a club are numbered, as in the tag.
+fn team((title, number): Team<'_>, out: &mut Vec<u8>) {
+    text(title, out);
+    if let Some(number) = pgn::roman(number).filter(|_| !title.is_empty()) {
+        out.push(b' ');
+        out.extend_from_slice(number.as_bytes());
+    }
+}
+
+/// The names that records refer to.
+pub(super) struct Names {
+    players: Arc<EntityNames>,
+    tournaments: Arc<EntityNames>,
+    annotators: Arc<EntityNames>,
+    sources: Arc<EntityNames>,
+    teams: Arc<EntityNames>,
+}
+
+impl Names {
+    /// The names of `base`, read once and kept there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Damaged`] if the medium fails.
+    pub(super) fn of(base: &dyn Base) -> Result<Names, Error> {
+        Ok(Names {
+            players: base.entity_names(EntityKind::Player)?,
+            tournaments: base.entity_names(EntityKind::Tournament)?,
+            annotators: base.entity_names(EntityKind::Annotator)?,
+            sources: base.entity_names(EntityKind::Source)?,
+            teams: base.entity_names(EntityKind::Team)?,
+        })
+    }
+
+    /// What can be told of this game. Who is not to be found has no name.
+    pub(super) fn row<'n>(&'n self, summary: &'n Summary) -> Row<'n> {
+        let team = |id: Option<EntityId>| {
+            let id = id?;
+            Some((self.teams.get(id)?, self.teams.number(id)?))
+        };
+        Row {
+            white: self.players.get(summary.white).unwrap_or_default(),
+            black: self.players.get(summary.black).unwrap_or_default(),
+            event: self
+                .tournaments
+                .title(summary.tournament)
+                .unwrap_or_default(),
+            site: self
+                .tournaments
+                .place(summary.tournament)
+                .unwrap_or_default(),
+            annotator: self.annotators.get(summary.annotator).unwrap_or_default(),
+            source: self.sources.get(summary.source).unwrap_or_default(),
+            white_team: team(summary.white_team).unwrap_or_default(),
+            black_team: team(summary.black_team).unwrap_or_default(),
+            summary,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cbh::GameId;
+    use crate::game::{Date, Eco, GameResult};
+
+    const SUMMARY: Summary = Summary {
+        id: GameId(123),
+        is_deleted: true,
+        white: EntityId(1),
+        black: EntityId(2),
+        tournament: EntityId(0),
+        annotator: EntityId(0),
+        source: EntityId(0),
+        white_team: None,
+        black_team: None,
+        date: Date::UNKNOWN,
+        result: None,
+        line_evaluation: 16,
+        round: 0,
+        subround: 0,
+        white_elo: 0,
+        black_elo: 0,
+        eco: None,
+        medals: 0,
+        move_count: 0,
+    };
+
+    fn unknown(summary: &Summary) -> Row<'_> {
+        Row {
+            summary,
+            white: "",
+            black: "",
+            event: "",
+            site: "",
+            annotator: "",
+            source: "",
+            white_team: ("", 0),
+            black_team: ("", 0),
+        }
+    }
+
+    fn line(row: &Row<'_>) -> String {
+        let mut out = Vec::new();
+        row.append(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn the_columns_stand_in_their_order() {
+        let summary = Summary {
+            is_deleted: false,
+            date: Date {
+                year: 2016,
+                month: 7,
+                day: 26,
+            },
+            result: Some(GameResult::WhiteWonByForfeit),
+            round: 5,
+            subround: 2,
+            white_elo: 2798,
+            black_elo: 2759,
+            eco: Eco::new(289, 8),
+            medals: 65,
+            move_count: 47,
+            ..SUMMARY
+        };
+        let row = Row {
+            white: "Vachier-Lagrave, Maxime",
+            black: "Svidler, Peter",
+            event: "49th Biel GM",
+            site: "Biel",
+            annotator: "Marin",
+            source: "TWIC 1134",
+            white_team: ("SG Porz", 1),
+            black_team: ("SG Porz", 2),
+            ..unknown(&summary)
+        };
+        let mut names = Vec::new();
+        append_names(&mut names);
+        let names = String::from_utf8(names).unwrap();
+        let expected = "number white black white_elo black_elo result date eco event site round \
+            subround annotator source white_team black_team moves medals deleted\n";
+        assert_eq!(names, expected.replace(' ', "\t"));
+        assert_eq!(
+            line(&row),
+            "123\tVachier-Lagrave, Maxime\tSvidler, Peter\t2798\t2759\t1-0\t2016.07.26\tC89\t\
+            49th Biel GM\tBiel\t5\t2\tMarin\tTWIC 1134\tSG Porz\tSG Porz II\t47\t65\t0\n"
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_is_as_in_tags_or_empty() {
+        assert_eq!(
+            line(&unknown(&SUMMARY)),
+            "123\t?\t?\t\t\t*\t????.??.??\t\t?\t?\t\t\t\t\t\t\t0\t0\t1\n"
+        );
+    }
+
+    #[test]
+    fn a_name_is_one_field_whatever_is_in_it() {
+        let row = Row {
+            white: "a\tb\r\nc",
+            event: "d\u{1}e\u{7f}é \"f\"",
+            ..unknown(&SUMMARY)
+        };
+        let line = line(&row);
+        let fields: Vec<_> = line.split('\t').collect();
+        assert_eq!(fields.len(), COLUMNS.len());
+        assert_eq!((fields[1], fields[8]), ("a b  c", "d e é \"f\""));
+    }
+
+    #[test]
+    fn an_attribute_is_a_field_that_says_something() {
+        let row = Row {
+            annotator: "Marin",
+            ..unknown(&SUMMARY)
+        };
+        assert_eq!(row.attribute(b"user.cbh.annotator").unwrap(), b"Marin");
+        for name in [
+            "user.cbh.source",
+            "user.cbh.number",
+            "annotator",
+            "user.cbh.x",
+        ] {
+            assert_eq!(row.attribute(name.as_bytes()), None, "{name}");
+        }
+        let mut names = Vec::new();
+        row.list_attributes(&mut |name| names.push(name.to_owned()));
+        let expected = [
+            "white",
+            "black",
+            "result",
+            "date",
+            "event",
+            "site",
+            "annotator",
+        ];
+        let numbers = ["moves", "medals", "deleted"];
+        let expected = expected.iter().chain(&numbers);
+        assert_eq!(
+            names,
+            expected
+                .map(|name| format!("{PREFIX}{name}"))
+                .collect::<Vec<_>>()
+        );
+    }
+}

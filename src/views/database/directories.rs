@@ -1,0 +1,250 @@
+//! The directories of a database: a file for each, and a line in [`TABLE`].
+//!
+//! What lies below a directory is known by its numbers alone: those of kind 0
+//! are there once, the others are a kind and an index among its kind. Games
+//! (kind 1) and groups of games lie in several directories and are known to
+//! [`DatabaseVolume`] itself.
+
+mod deleted;
+mod eco;
+mod entities;
+mod games;
+mod headers_tsv;
+mod import;
+mod pgn;
+mod texts;
+mod years;
+
+use std::fmt::Debug;
+
+use crate::cbh::EntityKind::{Annotator, Player, Source, Team, Tournament};
+use crate::fs::volume::{Completeness, DirEntry, Fault, Ino, Listing, Node};
+use crate::fs::{Error, Role};
+
+use super::DatabaseVolume;
+
+pub(super) use deleted::Deleted;
+pub(super) use eco::Eco;
+pub(super) use entities::Entities;
+pub(super) use games::Games;
+pub(super) use headers_tsv::HeadersTsv;
+pub(super) use import::{Import, LENIENT};
+pub(super) use pgn::Pgn;
+pub(super) use texts::Texts;
+pub(super) use years::{YEARS, Years};
+
+/// All of them, in the order of the root's listing. `-o hide=` chooses from
+/// these names. A number never gets another meaning: kernels keep them.
+pub(super) static TABLE: [Row; 13] = [
+    row("games", Games::NUMBER, &Games),
+    row("players", Entities(Player).number(), &Entities(Player)),
+    row(
+        "tournaments",
+        Entities(Tournament).number(),
+        &Entities(Tournament),
+    ),
+    row(
+        "annotators",
+        Entities(Annotator).number(),
+        &Entities(Annotator),
+    ),
+    row("sources", Entities(Source).number(), &Entities(Source)),
+    row("teams", Entities(Team).number(), &Entities(Team)),
+    row("eco", Eco::NUMBER, &Eco),
+    row("years", Years::NUMBER, &Years),
+    row("pgn", Pgn::NUMBER, &Pgn),
+    row("texts", Texts::NUMBER, &Texts),
+    row("deleted", Deleted::NUMBER, &Deleted),
+    row("import", Import::NUMBER, &Import),
+    row("headers.tsv", HeadersTsv::NUMBER, &headers_tsv::Table),
+];
+
+/// A line of the table.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) name: &'static str,
+    /// The number of the directory, or of the file if it is one.
+    pub(super) number: Ino,
+    pub(super) view: &'static dyn Directory,
+}
+
+const fn row(name: &'static str, number: Ino, view: &'static dyn Directory) -> Row {
+    Row { name, number, view }
+}
+
+/// The line of the directory that this number belongs to, or to something in
+/// it.
+pub(super) fn row_of(ino: Ino) -> Option<&'static Row> {
+    TABLE
+        .iter()
+        .find(|row| row.number == ino || row.view.holds(ino))
+}
+
+/// A directory of the root, with all that lies below it but games and groups
+/// of games. `directory` and `ino` are its own number or one that it
+/// [`holds`](Directory::holds).
+pub(super) trait Directory: Debug + Sync {
+    /// Whether the base has it.
+    fn is_there(&self, base: &DatabaseVolume) -> bool {
+        let _ = base;
+        true
+    }
+
+    /// Whether this is a number of something below it.
+    fn holds(&self, ino: Ino) -> bool {
+        let _ = ino;
+        false
+    }
+
+    /// What a number stands for.
+    fn node(&self, base: &DatabaseVolume, ino: Ino) -> Result<Node, Error>;
+
+    /// The directory that one lies in.
+    fn parent(&self, directory: Ino) -> Result<Ino, Error> {
+        let _ = directory;
+        Ok(Ino::ROOT)
+    }
+
+    /// What a name in it stands for. Files are [`Error::NotADirectory`].
+    fn lookup(&self, base: &DatabaseVolume, directory: Ino, name: &[u8]) -> Result<Node, Error>;
+
+    /// See [`Volume::list`](crate::fs::Volume::list).
+    fn list(
+        &self,
+        base: &DatabaseVolume,
+        directory: Ino,
+        after: u64,
+        listing: &mut Listing<'_>,
+    ) -> Result<(), Error>;
+
+    /// What a name means for one who would write there.
+    fn role(&self, base: &DatabaseVolume, directory: Ino, name: &[u8]) -> Role {
+        let _ = (base, directory, name);
+        Role::Refused
+    }
+
+    /// How long a file is that is read in pieces, where that takes a while.
+    fn size(&self, base: &DatabaseVolume, ino: Ino) -> Result<u64, Error> {
+        let _ = (base, ino);
+        Err(Error::NotFound)
+    }
+
+    /// Appends a piece of a file.
+    fn read(
+        &self,
+        base: &DatabaseVolume,
+        ino: Ino,
+        (offset, length): (u64, u32),
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let _ = (base, ino, offset, length, bytes);
+        Err(Error::NotFound)
+    }
+
+    /// Appends the whole of a file that is rendered.
+    fn render(
+        &self,
+        base: &DatabaseVolume,
+        ino: Ino,
+        text: &mut Vec<u8>,
+    ) -> Result<Completeness, Error> {
+        let _ = (base, ino, text);
+        Err(Error::NotFound)
+    }
+
+    /// Tells what is wrong with a file that is rendered.
+    fn faults_of(&self, base: &DatabaseVolume, ino: Ino, note: &mut dyn FnMut(Fault)) {
+        let _ = (base, ino, note);
+    }
+}
+
+/// Lists what has a place of its own in a directory: names and nodes, whose
+/// cookies count from 3.
+fn list_fixed(
+    entries: impl IntoIterator<Item = (&'static str, Node)>,
+    after: u64,
+    listing: &mut Listing<'_>,
+) {
+    for (cookie, (name, node)) in (3..).zip(entries) {
+        if cookie > after && !listing(&DirEntry { name, node, cookie }) {
+            return;
+        }
+    }
+}
+
+/// Directories and files of the root that are not shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hidden(u32);
+
+impl Hidden {
+    /// Hides the one of this name too.
+    ///
+    /// # Errors
+    ///
+    /// The line that says which names there are.
+    pub fn add(&mut self, name: &str) -> Result<(), String> {
+        let place = TABLE.iter().position(|row| row.name == name);
+        let place = place.ok_or_else(|| {
+            let names: Vec<&str> = TABLE.iter().map(|row| row.name).collect();
+            format!("{name:?} is none of {}", names.join(", "))
+        })?;
+        self.0 |= 1 << place;
+        Ok(())
+    }
+
+    /// The names that are hidden.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        let all = TABLE.iter().map(|row| row.name);
+        all.filter(move |name| self.has(name))
+    }
+
+    /// Whether that of this name is hidden.
+    pub(super) fn has(self, name: &str) -> bool {
+        let place = || TABLE.iter().position(|row| row.name == name);
+        self.0 != 0 && place().is_some_and(|place| self.0 & 1 << place != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::groups::{group_of, number_of};
+    use super::*;
+
+    #[test]
+    fn each_number_belongs_to_one_directory() {
+        let mut found = 0;
+        for kind in (0..=40).chain(62..=u8::MAX) {
+            for index in [0, 1, 2, 5, 14, 64, 501, 4096, 5000] {
+                let ino = Ino::new(kind, index);
+                let has = |row: &&Row| row.number == ino || row.view.holds(ino);
+                let rows = TABLE.iter().filter(has).count();
+                let group = group_of(ino);
+                assert!(rows + usize::from(group.is_some()) <= 1, "{ino:?}");
+                found += rows;
+                if let Some(group) = group {
+                    assert_eq!(number_of(group), ino);
+                }
+            }
+        }
+        assert!(found > 100, "{found}");
+        let numbers: BTreeSet<_> = TABLE.iter().map(|row| row.number).collect();
+        let names: BTreeSet<_> = TABLE.iter().map(|row| row.name).collect();
+        assert!(numbers.len() == TABLE.len() && names.len() == TABLE.len());
+    }
+
+    #[test]
+    fn what_is_hidden_is_named_as_in_the_table() {
+        let mut hidden = Hidden::default();
+        hidden.add("years").unwrap();
+        hidden.add("headers.tsv").unwrap();
+        assert_eq!(hidden.names().collect::<Vec<_>>(), ["years", "headers.tsv"]);
+        assert!(hidden.has("years") && !hidden.has("eco") && !hidden.has("x"));
+        let why = hidden.add("year").unwrap_err();
+        assert!(
+            why.starts_with("\"year\" is none of games, players, "),
+            "{why}"
+        );
+    }
+}

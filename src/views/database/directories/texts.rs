@@ -1,0 +1,227 @@
+//! `texts/`: guiding texts as pages, and `texts/media/`: their pictures.
+
+use super::super::records::{cookie_of_file, first_id_of_files};
+use super::super::{DatabaseVolume, completeness};
+use super::Directory;
+use crate::cbh::{Entry, GameId, GuidingText, RecordKind};
+use crate::fs::Error;
+use crate::fs::volume::{Completeness, DirEntry, Fault, Ino, Listing, Node};
+use crate::views::texts::{self, MEDIA_FILE, TextFile};
+
+/// `texts/media/`, if the base has a media folder too.
+const MEDIA: Ino = Ino(5);
+
+/// Its name and cookie, which come before those of the texts.
+const MEDIA_NAME: &str = "media";
+const MEDIA_COOKIE: u64 = 3;
+
+/// `texts/`
+#[derive(Debug)]
+pub(in super::super) struct Texts;
+
+impl Texts {
+    pub(in super::super) const NUMBER: Ino = Ino(4);
+
+    /// Whether a record is listed.
+    fn lists(entry: &Entry) -> bool {
+        entry.kind == RecordKind::Text && !entry.is_deleted
+    }
+
+    fn media(base: &DatabaseVolume) -> Result<Node, Error> {
+        if !base.has_media() {
+            return Err(Error::NotFound);
+        }
+        Ok(base.directory_node(MEDIA, 2))
+    }
+
+    fn list_media(base: &DatabaseVolume, after: u64, listing: &mut Listing<'_>) {
+        let media = base.media();
+        let first = usize::try_from(after.saturating_sub(2)).unwrap_or(usize::MAX);
+        for at in first..media.count() {
+            let Some((name, node)) = media.entry(at) else {
+                return;
+            };
+            let cookie = at as u64 + 3;
+            // One that is gone meanwhile is not listed.
+            if let Ok(node) = node
+                && !listing(&DirEntry { name, node, cookie })
+            {
+                return;
+            }
+        }
+    }
+
+    fn list_texts(
+        base: &DatabaseVolume,
+        after: u64,
+        listing: &mut Listing<'_>,
+    ) -> Result<(), Error> {
+        let ids = base.guiding.ids(base.base.as_ref());
+        let first = first_id_of_files(after);
+        let from = ids.partition_point(|id| id.0 < first);
+        for id in ids.get(from..).unwrap_or_default() {
+            match base.entry(*id, RecordKind::Text) {
+                Ok(entry) if Texts::lists(&entry) => {
+                    if !base.list_text(&entry, after, listing) {
+                        return Ok(());
+                    }
+                }
+                Ok(_) | Err(Error::NotFound) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Directory for Texts {
+    fn is_there(&self, base: &DatabaseVolume) -> bool {
+        !base.guiding.ids(base.base.as_ref()).is_empty()
+    }
+
+    fn holds(&self, ino: Ino) -> bool {
+        ino == MEDIA || ino.kind() == MEDIA_FILE || texts::parse_ino(ino).is_some()
+    }
+
+    fn node(&self, base: &DatabaseVolume, ino: Ino) -> Result<Node, Error> {
+        match ino {
+            Texts::NUMBER => Ok(base.directory_node(ino, 2 + u32::from(base.has_media()))),
+            MEDIA => Texts::media(base),
+            _ if ino.kind() == MEDIA_FILE => base.media().node(ino),
+            _ => {
+                let (entry, _) = base.text(ino)?;
+                Ok(base.file_node(ino, &entry))
+            }
+        }
+    }
+
+    fn parent(&self, directory: Ino) -> Result<Ino, Error> {
+        match directory {
+            Texts::NUMBER => Ok(Ino::ROOT),
+            MEDIA => Ok(Texts::NUMBER),
+            _ => Err(Error::NotADirectory),
+        }
+    }
+
+    fn lookup(&self, base: &DatabaseVolume, directory: Ino, name: &[u8]) -> Result<Node, Error> {
+        match directory {
+            Texts::NUMBER if name == MEDIA_NAME.as_bytes() => Texts::media(base),
+            Texts::NUMBER => base.text_named(name, Texts::lists),
+            MEDIA => base.media().lookup(name),
+            _ => Err(Error::NotADirectory),
+        }
+    }
+
+    fn list(
+        &self,
+        base: &DatabaseVolume,
+        directory: Ino,
+        after: u64,
+        listing: &mut Listing<'_>,
+    ) -> Result<(), Error> {
+        match directory {
+            Texts::NUMBER => {
+                if let (true, Ok(node)) = (after < MEDIA_COOKIE, Texts::media(base)) {
+                    let (name, cookie) = (MEDIA_NAME, MEDIA_COOKIE);
+                    if !listing(&DirEntry { name, node, cookie }) {
+                        return Ok(());
+                    }
+                }
+                Texts::list_texts(base, after, listing)
+            }
+            MEDIA => {
+                Texts::list_media(base, after, listing);
+                Ok(())
+            }
+            _ => Err(Error::NotADirectory),
+        }
+    }
+
+    fn read(
+        &self,
+        base: &DatabaseVolume,
+        ino: Ino,
+        (offset, length): (u64, u32),
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        base.media().read(ino, offset, length, bytes)
+    }
+
+    fn render(
+        &self,
+        base: &DatabaseVolume,
+        ino: Ino,
+        out: &mut Vec<u8>,
+    ) -> Result<Completeness, Error> {
+        let (entry, TextFile { language, .. }) = base.text(ino)?;
+        let mut text = GuidingText::default();
+        let read = base.base.read_text(entry.id, &mut text);
+        base.ensure_present()?;
+        read?;
+        let mut rewrite = |address: &str| {
+            let of = base.base.as_ref();
+            base.guiding
+                .rewrite(of, address, language, entry.is_deleted)
+        };
+        let mut page = String::new();
+        texts::render(&text, language, &mut rewrite, &mut page);
+        out.extend_from_slice(page.as_bytes());
+        Ok(completeness(text.defects.is_empty()))
+    }
+
+    fn faults_of(&self, base: &DatabaseVolume, ino: Ino, note: &mut dyn FnMut(Fault)) {
+        if let Some((id, _)) = texts::parse_ino(ino) {
+            base.faults_of_text(id, note);
+        }
+    }
+}
+
+impl DatabaseVolume {
+    pub(super) fn has_media(&self) -> bool {
+        Texts.is_there(self) && self.media().exists()
+    }
+
+    /// Record and file of a text's number.
+    fn text(&self, ino: Ino) -> Result<(Entry, TextFile), Error> {
+        let (id, place) = texts::parse_ino(ino).ok_or(Error::NotFound)?;
+        let entry = self.entry(id, RecordKind::Text)?;
+        let mut files = texts::files_of(self.base.as_ref(), id).into_iter();
+        Ok((entry, files.nth(place).ok_or(Error::NotFound)?))
+    }
+
+    /// The text of this name, if `is_listed` has it.
+    pub(super) fn text_named(
+        &self,
+        name: &[u8],
+        is_listed: impl Fn(&Entry) -> bool,
+    ) -> Result<Node, Error> {
+        let id = crate::fs::names::parse_text_number(name)
+            .map(GameId)
+            .ok_or(Error::NotFound)?;
+        let entry = self.entry(id, RecordKind::Text)?;
+        if !is_listed(&entry) {
+            return Err(Error::NotFound);
+        }
+        let files = texts::files_of(self.base.as_ref(), id);
+        let file = files.iter().find(|file| file.name.as_bytes() == name);
+        let file = file.ok_or(Error::NotFound)?;
+        Ok(self.file_node(file.ino, &entry))
+    }
+
+    /// Lists the files of one text whose cookies are greater than `after`;
+    /// false if there was no room.
+    pub(in super::super) fn list_text(
+        &self,
+        entry: &Entry,
+        after: u64,
+        listing: &mut Listing<'_>,
+    ) -> bool {
+        let files = texts::files_of(self.base.as_ref(), entry.id);
+        files.iter().all(|file| {
+            let name = &file.name;
+            let node = self.file_node(file.ino, entry);
+            let cookie = cookie_of_file(entry.id, file.language);
+            cookie <= after || listing(&DirEntry { name, node, cookie })
+        })
+    }
+}

@@ -1,0 +1,168 @@
+//! A base as something that is edited: what names mean where, and what each
+//! edit comes to.
+
+use std::io::Write;
+use std::sync::atomic::AtomicBool;
+
+use super::change::{delete, error_of_store, refusal};
+use super::directories::{Deleted, Entities, Games, LENIENT, row_of};
+use super::groups::group_of;
+use super::{DatabaseVolume, game_id};
+use crate::cbh::{Entry, GameId, RecordKind};
+use crate::fs::editor::{Editor, Input, Refusal, Role, Saved};
+use crate::fs::{Error, Ino};
+use crate::game::Game;
+use crate::pgn::{self, Liberty};
+
+impl DatabaseVolume {
+    /// The record of this number, whatever it is.
+    pub(super) fn any_entry(&self, id: GameId) -> Option<Entry> {
+        let mut entries = Vec::with_capacity(1);
+        self.base.entries(id, 1, &mut entries).ok()?;
+        entries.first().copied()
+    }
+
+    /// The game that a text is, as it is to be stored, and what is stored in
+    /// another form than it is written.
+    fn parse(&self, text: &[u8]) -> Result<(Game, Vec<Liberty>), Refusal> {
+        let (game, liberties) =
+            pgn::decode_telling(text).map_err(|error| match in_words(&error) {
+                Refusal::Text(why) if error.expected == pgn::END_OF_ONE_GAME => {
+                    Refusal::Text(why + "; import/ takes files of several games")
+                }
+                refusal => refusal,
+            })?;
+        Ok((self.without_dropped(game), liberties))
+    }
+
+    /// A game without the tags that a base has no field for, if they are not
+    /// to be kept.
+    pub(super) fn without_dropped(&self, mut game: Game) -> Game {
+        if self.drops_foreign_tags() {
+            game.foreign_tags.clear();
+        }
+        game
+    }
+
+    /// Whether tags are left out that the base has no place for.
+    pub(super) fn drops_foreign_tags(&self) -> bool {
+        let editing = self.editing.as_ref();
+        editing.is_some_and(|editing| editing.saving.drops_foreign_tags())
+    }
+
+    /// The game of a file that may be edited.
+    fn game_of(&self, file: Ino) -> Result<GameId, Refusal> {
+        let id = game_id(file).map_err(|_| Error::NotPermitted)?;
+        match self.any_entry(id) {
+            Some(entry) if entry.kind == RecordKind::Game => Ok(id),
+            _ => Err(Error::NotFound.into()),
+        }
+    }
+}
+
+/// The save of one game, and what of its text is stored in another form.
+fn telling(mut saved: Saved, liberties: &[Liberty]) -> Saved {
+    let id = saved.files.first().and_then(|file| game_id(*file).ok());
+    let place = id.map_or_else(String::new, |id| format!("game {}: ", id.0));
+    let notes = liberties.iter().map(|liberty| format!("{place}{liberty}"));
+    saved.notes.extend(notes);
+    saved
+}
+
+impl Editor for DatabaseVolume {
+    fn role(&self, directory: Ino, name: &[u8]) -> Role {
+        match (group_of(directory), row_of(directory)) {
+            (Some(group), _) => self.role_in_group(group, name),
+            (None, Some(row)) => row.view.role(self, directory, name),
+            (None, None) => Role::Refused,
+        }
+    }
+
+    fn is_editable(&self, file: Ino) -> bool {
+        let entry = game_id(file).ok().and_then(|id| self.any_entry(id));
+        entry.is_some_and(|entry| Games::lists(&entry))
+    }
+
+    fn deletes_in(&self, directory: Ino) -> bool {
+        directory == Games::NUMBER
+    }
+
+    fn lists_deleted(&self, directory: Ino) -> bool {
+        directory == Deleted::NUMBER
+    }
+
+    fn replace(&self, file: Ino, text: &[u8], earlier: &[Ino]) -> Result<Saved, Refusal> {
+        let id = self.game_of(file)?;
+        let (game, liberties) = self.parse(text)?;
+        let saved = self.change(&mut |saver| {
+            saver.replace(id, &game).map_err(refusal)?;
+            saver.set_deleted(id, false).map_err(refusal)?;
+            delete(saver, ids(earlier).filter(|other| *other != id))?;
+            Ok(vec![id])
+        })?;
+        Ok(telling(saved, &liberties))
+    }
+
+    fn append(&self, text: &[u8], earlier: &[Ino]) -> Result<Saved, Refusal> {
+        if let [first, others @ ..] = earlier {
+            return self.replace(*first, text, others);
+        }
+        let (game, liberties) = self.parse(text)?;
+        let saved = self.change(&mut |saver| Ok(vec![saver.append(&game).map_err(refusal)?]))?;
+        Ok(telling(saved, &liberties))
+    }
+
+    fn import(
+        &self,
+        mut text: &mut dyn Input,
+        bad: Option<&mut dyn Write>,
+        is_over: &AtomicBool,
+        earlier: &[Ino],
+    ) -> Result<Saved, Refusal> {
+        self.import_all(&mut text, bad, is_over, ids(earlier).collect())
+    }
+
+    fn skips_bad(&self, directory: Ino) -> bool {
+        directory == LENIENT
+    }
+
+    fn set_deleted(&self, file: Ino, is_deleted: bool) -> Result<Saved, Refusal> {
+        let id = self.game_of(file)?;
+        self.change(&mut |saver| {
+            saver.set_deleted(id, is_deleted).map_err(refusal)?;
+            Ok(vec![id])
+        })
+    }
+
+    fn rename(&self, directory: Ino, from: &[u8], to: &[u8]) -> Result<Saved, Refusal> {
+        match Entities::kind_of(directory) {
+            Some(kind) => self.rename_entity(kind, from, to),
+            None => Err(Error::NotPermitted.into()),
+        }
+    }
+
+    fn withdraw(&self, files: &[Ino]) -> Result<Saved, Refusal> {
+        self.change(&mut |saver| {
+            delete(saver, ids(files))?;
+            Ok(Vec::new())
+        })
+    }
+
+    fn sync(&self) -> Result<(), Error> {
+        let store = self.edited().ok().and_then(|base| base.store());
+        let store = store.ok_or(Error::ReadOnly)?;
+        store.sync().map_err(|error| error_of_store(&error))
+    }
+}
+
+fn ids(files: &[Ino]) -> impl Iterator<Item = GameId> {
+    files.iter().filter_map(|file| game_id(*file).ok())
+}
+
+/// Why a text is refused, for who does not know what compilers say.
+pub(super) fn in_words(error: &pgn::Error) -> Refusal {
+    Refusal::Text(format!(
+        "line {}, column {}: {}; expected {}",
+        error.line, error.column, error.found, error.expected
+    ))
+}

@@ -1,0 +1,215 @@
+//! A text of any number of games into a base: all of them, or none.
+//!
+//! The text is read once, unpacked if need be, from wherever it lies; its games
+//! are parsed on all cores and laid into the files as they come, so memory is bounded whatever
+//! the length, but for sixteen bytes for each game.
+
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use super::DatabaseVolume;
+use super::change::{inos, note_of, outdated_or, refusal, refusal_of_store};
+use crate::cbh::{Appended, ChangeError, GameId, Imported, Importer, Summary};
+use crate::fs::{Error, Refusal, Saved};
+use crate::import::{BadGame, BadText, Input, Session, Stop, Watch, Wishes, for_each_text};
+
+/// Lines for the log, at most.
+const MOST_NOTES: usize = 100;
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Refusal {
+        let why = error.to_string();
+        match error.kind() {
+            ErrorKind::InvalidData => Refusal::Text(why),
+            _ => Refusal::Failed(Error::Damaged(why)),
+        }
+    }
+}
+
+impl From<Stop> for Refusal {
+    fn from(stop: Stop) -> Refusal {
+        match stop {
+            Stop::Bad(bad) => Refusal::Text(format!("{}{bad}", place(bad.line, bad.column))),
+            Stop::Medium(error) => error.into(),
+            Stop::Base(error) => refused(error),
+            Stop::Interrupted => Refusal::Failed(Error::Stale),
+        }
+    }
+}
+
+fn place(line: usize, column: usize) -> String {
+    format!("line {line}, column {column}: ")
+}
+
+/// What is stored otherwise than it was written.
+#[derive(Debug, Default)]
+struct Notes {
+    lines: Vec<String>,
+    further: usize,
+}
+
+impl Notes {
+    fn add(&mut self, line: String) {
+        if self.lines.len() < MOST_NOTES {
+            self.lines.push(line);
+        } else {
+            self.further += 1;
+        }
+    }
+
+    fn add_game(&mut self, appended: &Appended) {
+        let place = format!("game {}: ", appended.id.0);
+        for unfit in &appended.unfit {
+            self.add(format!("{place}{}", note_of(unfit)));
+        }
+    }
+
+    fn into_lines(mut self) -> Vec<String> {
+        if self.further > 0 {
+            let further = format!("and {} more of that kind", self.further);
+            self.lines.push(further);
+        }
+        self.lines
+    }
+}
+
+/// Takes down what becomes of the games of a file.
+struct Clerk<'n, 'b> {
+    notes: &'n mut Notes,
+    /// Where bad games go; if nowhere, the first one ends the import.
+    bad: Option<&'n mut (dyn Write + 'b)>,
+    member: String,
+}
+
+impl Watch for Clerk<'_, '_> {
+    fn appended(&mut self, appended: &Appended) {
+        self.notes.add_game(appended);
+    }
+
+    fn bad(&mut self, bad: BadGame, text: BadText<'_>) -> Result<(), Stop> {
+        let Some(out) = &mut self.bad else {
+            return Err(Stop::Bad(bad));
+        };
+        let place = format!("{}{}", self.member, place(bad.line, bad.column));
+        self.notes.add(format!("not imported: {place}{bad}"));
+        text.write(out, place.trim_end_matches(": "), &bad)?;
+        Ok(())
+    }
+
+    fn more_of_bad(&mut self, text: BadText<'_>) -> Result<(), Stop> {
+        if let Some(out) = &mut self.bad {
+            text.write_more(out)?;
+        }
+        Ok(())
+    }
+}
+
+impl DatabaseVolume {
+    /// Makes new games of all that a file has; of all but the bad ones, if
+    /// there is a place for these. They take the place of `earlier` games.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`]; with the place of the first game that is none.
+    pub(super) fn import_all(
+        &self,
+        file: &mut dyn Input,
+        bad: Option<&mut dyn Write>,
+        is_over: &AtomicBool,
+        earlier: Vec<GameId>,
+    ) -> Result<Saved, Refusal> {
+        let (store, saving) = self.parts()?;
+        if self.base.is_over() {
+            return Err(Refusal::Outdated);
+        }
+        let knowledge = saving.knowledge().clone();
+        let importer = Importer::knowing(knowledge, self.edited()?, store, saving.now());
+        let before = self.edited()?.summaries_of(&earlier).map_err(Error::from)?;
+        let before = earlier.iter().copied().zip(before).collect();
+        let importer = importer.in_place_of(earlier);
+        let mut notes = Notes::default();
+        let imported = self.append_all(file, importer, &mut notes, bad, is_over);
+        let imported = imported.map_err(|refusal| outdated_or(store, refusal))?;
+        for unfit in &imported.unfit {
+            notes.add(note_of(unfit));
+        }
+        self.imported(imported, before, notes)
+    }
+
+    fn append_all(
+        &self,
+        file: &mut dyn Input,
+        importer: Importer<'_>,
+        notes: &mut Notes,
+        bad: Option<&mut dyn Write>,
+        is_over: &AtomicBool,
+    ) -> Result<Imported, Refusal> {
+        let wishes = Wishes {
+            drops_foreign_tags: self.drops_foreign_tags(),
+            ..Wishes::default()
+        };
+        let mut session = Session::new(importer, wishes, is_over);
+        let mut clerk = Clerk {
+            notes,
+            bad,
+            member: String::new(),
+        };
+        for_each_text(Path::new(""), file, &mut |text| {
+            let member = text.member.as_ref();
+            clerk.member = member.map(|name| format!("{name}: ")).unwrap_or_default();
+            let read = session.read(text, &mut clerk);
+            let understood = read.map_err(|stop| in_member(&clerk.member, stop.into()))?;
+            for told in understood {
+                let place = place(told.line, told.column);
+                clerk
+                    .notes
+                    .add(format!("{}{place}{}", clerk.member, told.what));
+            }
+            Ok::<(), Refusal>(())
+        })?;
+        session.commit().map_err(refused)
+    }
+
+    /// What an import comes to for who shows it; the games whose place it takes
+    /// were as `before` says.
+    fn imported(
+        &self,
+        imported: Imported,
+        mut before: BTreeMap<GameId, Option<Summary>>,
+        notes: Notes,
+    ) -> Result<Saved, Refusal> {
+        let (_, saving) = self.parts()?;
+        let (notes, files) = (notes.into_lines(), inos(&imported.all));
+        if !imported.is_change {
+            return Ok(Saved::nothing(files, notes));
+        }
+        *saving.knowledge() = imported.knowledge;
+        let effects = imported.effects;
+        let games = effects.games.iter();
+        let before: Vec<_> = games.map(|id| before.remove(id).flatten()).collect();
+        let (volume, touched) = self.next(&effects, &before)?;
+        Ok(Saved {
+            volume: Some(volume),
+            touched,
+            files,
+            notes,
+        })
+    }
+}
+
+/// Says in which member of an archive a text is at fault.
+fn in_member(member: &str, refusal: Refusal) -> Refusal {
+    match refusal {
+        Refusal::Text(why) => Refusal::Text(format!("{member}{why}")),
+        other => other,
+    }
+}
+
+fn refused(error: ChangeError) -> Refusal {
+    match error {
+        ChangeError::Save(error) => refusal(error),
+        ChangeError::Store(error) => refusal_of_store(error),
+    }
+}

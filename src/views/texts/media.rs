@@ -1,0 +1,510 @@
+//! Pictures and whatever else lies in the media folder of a base, as files of
+//! `texts/media/`.
+//!
+//! Shown are the regular files directly in the folder. Symbolic links are not
+//! followed, neither in the folder nor the folder itself: a base from
+//! elsewhere shall not show files of this computer. What is shown is fixed
+//! when first asked for; sizes and contents are those the files have. The
+//! folders of a base in an archive are in it too.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, OsStr};
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use nix::dir::{Dir, Type};
+use nix::errno::Errno;
+use nix::fcntl::{AtFlags, OFlag, open, openat};
+use nix::sys::stat::{FileStat, Mode, fstatat};
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+use unicode_normalization::UnicodeNormalization as _;
+
+use super::MEDIA_FILE;
+use crate::base::Location;
+use crate::cbh::CodePage;
+use crate::fs::volume::{Ino, Node, NodeKind, Size};
+use crate::fs::{Error, names};
+use crate::storage::{ReadBuffer, Tree};
+
+/// Characters that do not stand for themselves in the path of a URL.
+const NOT_IN_PATHS: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'%')
+    .add(b'<')
+    .add(b'>')
+    .add(b'?')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
+
+/// The media folders of a base, seen as one.
+#[derive(Debug, Default)]
+pub(crate) struct Media {
+    folders: Vec<Folder>,
+    files: Vec<MediaFile>,
+    by_number: HashMap<u32, usize>,
+    by_name: HashMap<String, usize>,
+    /// By name in lower case, as stored and as shown: Windows does not tell
+    /// them apart.
+    by_any_case: HashMap<String, usize>,
+}
+
+#[derive(Debug)]
+struct Folder {
+    path: PathBuf,
+    place: Place,
+}
+
+/// Where the files of a folder lie.
+#[derive(Debug)]
+enum Place {
+    Disk(OwnedFd),
+    Inside(Arc<dyn Tree>),
+}
+
+#[derive(Debug)]
+struct MediaFile {
+    folder: usize,
+    stored: CString,
+    name: String,
+    number: u32,
+}
+
+impl Media {
+    /// Lists the media folders of a base. Names that are not UTF-8 are in
+    /// `page`.
+    pub(crate) fn of(base: &Location<'_>, page: CodePage) -> Media {
+        let Some(tree) = base.archive else {
+            return Media::open(base.media_folders, page);
+        };
+        let mut media = Media::default();
+        let mut suffixes = HashMap::new();
+        for path in base.media_folders {
+            if let Some(folder) = tree.folder(path.file_name().unwrap_or_default()) {
+                let names = files_in(folder.as_ref());
+                media.add_all(path, Place::Inside(folder), names, page, &mut suffixes);
+            }
+        }
+        media
+    }
+
+    /// Lists the folders among `paths`; of two files with one name, the one
+    /// in the earlier folder has it. Names that are not UTF-8 are in `page`.
+    fn open(paths: &[PathBuf], page: CodePage) -> Media {
+        let mut media = Media::default();
+        let mut suffixes = HashMap::new();
+        for path in paths {
+            match list(path) {
+                Ok((descriptor, stored)) => {
+                    media.add_all(path, Place::Disk(descriptor), stored, page, &mut suffixes);
+                }
+                Err(error) => log::warn!("{}: {error}; it is not shown", path.display()),
+            }
+        }
+        media
+    }
+
+    fn add_all(
+        &mut self,
+        path: &Path,
+        place: Place,
+        names: Vec<CString>,
+        page: CodePage,
+        suffixes: &mut HashMap<String, u32>,
+    ) {
+        let path = path.to_path_buf();
+        self.folders.push(Folder { path, place });
+        for name in names {
+            self.add(name, page, suffixes);
+        }
+    }
+
+    fn add(&mut self, stored: CString, page: CodePage, suffixes: &mut HashMap<String, u32>) {
+        let mut decoded = String::new();
+        page.decode_into(stored.to_bytes(), &mut decoded);
+        let name = self.free_name(names::shown(&decoded), suffixes);
+        let at = self.files.len();
+        let mut number = number_of(&name);
+        while self.by_number.contains_key(&number) {
+            number = number.wrapping_add(1);
+        }
+        self.by_number.insert(number, at);
+        self.by_name.insert(name.clone(), at);
+        for name in [&name, &decoded] {
+            self.by_any_case.entry(any_case(name)).or_insert(at);
+        }
+        self.files.push(MediaFile {
+            folder: self.folders.len().saturating_sub(1),
+            stored,
+            name,
+            number,
+        });
+    }
+
+    /// `name`, or `a ~2.jpg` for `a.jpg` if that is taken.
+    fn free_name(&self, name: String, suffixes: &mut HashMap<String, u32>) -> String {
+        if !self.by_name.contains_key(&name) {
+            return name;
+        }
+        let suffix = suffixes.entry(name.clone()).or_insert(1);
+        loop {
+            *suffix += 1;
+            let (stem, extension) = match name.rsplit_once('.') {
+                Some((stem, extension)) => (stem, format!(".{extension}")),
+                None => (name.as_str(), String::new()),
+            };
+            let other = names::shown(&format!("{stem} ~{suffix}{extension}"));
+            if !self.by_name.contains_key(&other) {
+                return other;
+            }
+        }
+    }
+
+    /// Whether there is a folder at all.
+    pub(crate) fn exists(&self) -> bool {
+        !self.folders.is_empty()
+    }
+
+    /// How many files are listed.
+    pub(crate) fn count(&self) -> usize {
+        self.files.len()
+    }
+
+    /// The file of this name.
+    pub(crate) fn lookup(&self, name: &[u8]) -> Result<Node, Error> {
+        let name = std::str::from_utf8(name).map_err(|_| Error::NotFound)?;
+        let at = self.by_name.get(name).ok_or(Error::NotFound)?;
+        self.node_at(*at)
+    }
+
+    /// The file of this number.
+    pub(crate) fn node(&self, ino: Ino) -> Result<Node, Error> {
+        let at = self.by_number.get(&ino.index()).ok_or(Error::NotFound)?;
+        self.node_at(*at)
+    }
+
+    /// Name and node of the file at this place of the listing, from 0; the
+    /// file may be gone.
+    pub(crate) fn entry(&self, at: usize) -> Option<(&str, Result<Node, Error>)> {
+        let file = self.files.get(at)?;
+        Some((&file.name, self.node_at(at)))
+    }
+
+    fn node_at(&self, at: usize) -> Result<Node, Error> {
+        let (file, folder) = self.place(at)?;
+        let (size, modified) = folder.stat(&file.stored)?;
+        Ok(Node {
+            ino: Ino::new(MEDIA_FILE, file.number),
+            kind: NodeKind::File(Size::Known(size)),
+            links: 1,
+            modified,
+        })
+    }
+
+    fn place(&self, at: usize) -> Result<(&MediaFile, &Folder), Error> {
+        let file = self.files.get(at).ok_or(Error::NotFound)?;
+        let folder = self.folders.get(file.folder).ok_or(Error::NotFound)?;
+        Ok((file, folder))
+    }
+
+    /// Appends up to `length` bytes from `offset` on of a file.
+    pub(crate) fn read(
+        &self,
+        ino: Ino,
+        offset: u64,
+        length: u32,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let at = self.by_number.get(&ino.index()).ok_or(Error::NotFound)?;
+        let (file, folder) = self.place(*at)?;
+        let descriptor = match &folder.place {
+            Place::Disk(descriptor) => descriptor,
+            Place::Inside(tree) => {
+                let read = read_inside(tree.as_ref(), &file.stored, offset, length, bytes);
+                return read.map_err(|error| folder.damaged(&error));
+            }
+        };
+        // Not to wait for a pipe that took the place of the file.
+        let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
+        let name = file.stored.as_c_str();
+        let opened =
+            openat(descriptor, name, flags, Mode::empty()).map_err(|errno| folder.error(errno))?;
+        let opened = File::from(opened);
+        let damaged = |error| folder.damaged(&error);
+        let metadata = opened.metadata().map_err(damaged)?;
+        if !metadata.is_file() {
+            return Err(Error::NotFound);
+        }
+        let left = metadata.len().saturating_sub(offset);
+        let wanted = usize::try_from(left.min(u64::from(length))).unwrap_or(0);
+        let before = bytes.len();
+        bytes.resize(before + wanted, 0);
+        let mut filled = before;
+        while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match opened.read_at(rest, offset + (filled - before) as u64) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(damaged(error)),
+            }
+        }
+        bytes.truncate(filled);
+        Ok(())
+    }
+
+    /// The name, as part of a URL, that `address` means: a file in the media
+    /// folder of the base called `stem`, there or not, or of one that had
+    /// another name then, if there is such a file.
+    pub(super) fn address(&self, address: &str, stem: &str) -> Option<String> {
+        if has_foreign_scheme(address) {
+            return None;
+        }
+        let (folder, name) = address.rsplit_once(['\\', '/'])?;
+        let folder = folder.rsplit(['\\', '/']).next()?;
+        let (of, extension) = folder.rsplit_once('.')?;
+        if !["html", "bmp"].contains(&extension.to_ascii_lowercase().as_str()) {
+            return None;
+        }
+        let decoded = percent_decode_str(name).decode_utf8_lossy();
+        let found = self.find(name).or_else(|| self.find(&decoded));
+        let is_own = any_case(of) == any_case(stem);
+        let name = match found {
+            Some(file) => file.name.clone(),
+            None if is_own && !name.is_empty() => names::shown(name),
+            None => return None,
+        };
+        Some(utf8_percent_encode(&name, NOT_IN_PATHS).to_string())
+    }
+
+    fn find(&self, name: &str) -> Option<&MediaFile> {
+        let at = self
+            .by_name
+            .get(name)
+            .or_else(|| self.by_any_case.get(&any_case(name)))?;
+        self.files.get(*at)
+    }
+}
+
+impl Folder {
+    /// Length of a file, and when it was last changed.
+    fn stat(&self, stored: &CStr) -> Result<(u64, SystemTime), Error> {
+        match &self.place {
+            Place::Disk(descriptor) => {
+                let stat = fstatat(descriptor, stored, AtFlags::AT_SYMLINK_NOFOLLOW)
+                    .map_err(|errno| self.error(errno))?;
+                if !is_regular(&stat) {
+                    return Err(Error::NotFound);
+                }
+                let size = u64::try_from(stat.st_size).unwrap_or(0);
+                Ok((size, time(stat.st_mtime, stat.st_mtime_nsec)))
+            }
+            Place::Inside(tree) => {
+                let stamp = tree.stamp(OsStr::from_bytes(stored.to_bytes()));
+                let stamp = stamp.map_err(|error| self.damaged(&error))?;
+                let stamp = stamp.ok_or(Error::NotFound)?;
+                let (seconds, nanoseconds) = stamp.modified;
+                Ok((stamp.len, time(seconds, nanoseconds)))
+            }
+        }
+    }
+
+    fn damaged(&self, error: &io::Error) -> Error {
+        Error::Damaged(format!("{}: {error}", self.path.display()))
+    }
+
+    fn error(&self, errno: Errno) -> Error {
+        match errno {
+            // ELOOP: a symbolic link took the place of the file.
+            Errno::ENOENT | Errno::ELOOP => Error::NotFound,
+            errno => Error::Damaged(format!("{}: {}", self.path.display(), errno.desc())),
+        }
+    }
+}
+
+/// The names of the files in a folder of an archive, sorted.
+fn files_in(folder: &dyn Tree) -> Vec<CString> {
+    let is_file = |name: &OsStr| folder.stamp(name).is_ok_and(|stamp| stamp.is_some());
+    let names = folder.names().into_iter().filter(|name| is_file(name));
+    names
+        .filter_map(|name| CString::new(name.as_bytes()).ok())
+        .collect()
+}
+
+fn read_inside(
+    folder: &dyn Tree,
+    name: &CStr,
+    offset: u64,
+    length: u32,
+    bytes: &mut Vec<u8>,
+) -> io::Result<()> {
+    let file = folder.open(OsStr::from_bytes(name.to_bytes()))?;
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    let mut buffer = ReadBuffer::default();
+    bytes.extend_from_slice(file.read_up_to(offset, length, &mut buffer)?);
+    Ok(())
+}
+
+/// Opens a folder and lists its regular files, sorted.
+fn list(path: &Path) -> Result<(OwnedFd, Vec<CString>), Errno> {
+    let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    let descriptor = open(path, flags, Mode::empty())?;
+    let mut listing = Dir::openat(&descriptor, ".", flags, Mode::empty())?;
+    let mut names = Vec::new();
+    for entry in listing.iter() {
+        let entry = entry?;
+        let is_file = match entry.file_type() {
+            Some(kind) => kind == Type::File,
+            None => is_regular_at(&descriptor, entry.file_name()),
+        };
+        if is_file {
+            names.push(entry.file_name().to_owned());
+        }
+    }
+    names.sort_unstable();
+    Ok((descriptor, names))
+}
+
+fn is_regular_at(folder: &OwnedFd, name: &CStr) -> bool {
+    let stat = fstatat(folder, name, AtFlags::AT_SYMLINK_NOFOLLOW);
+    stat.is_ok_and(|stat| is_regular(&stat))
+}
+
+fn is_regular(stat: &FileStat) -> bool {
+    stat.st_mode & libc::S_IFMT == libc::S_IFREG
+}
+
+fn time(seconds: i64, nanoseconds: i64) -> SystemTime {
+    let seconds = u64::try_from(seconds).unwrap_or(0);
+    let nanoseconds = u32::try_from(nanoseconds).unwrap_or(0);
+    let time = UNIX_EPOCH.checked_add(Duration::new(seconds, nanoseconds));
+    time.unwrap_or(UNIX_EPOCH)
+}
+
+/// FNV-1a, folded: the number of a file stays while others come and go.
+fn number_of(name: &str) -> u32 {
+    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    });
+    u32::try_from((hash ^ (hash >> 32)) & u64::from(u32::MAX)).unwrap_or(0)
+}
+
+fn any_case(name: &str) -> String {
+    name.nfc().flat_map(char::to_lowercase).collect()
+}
+
+/// Whether the address has a scheme that is no drive letter and not `file`.
+fn has_foreign_scheme(address: &str) -> bool {
+    address.split_once(':').is_some_and(|(scheme, _)| {
+        scheme.len() > 1
+            && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && !scheme.eq_ignore_ascii_case("file")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::fs;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn folder(files: &[(&[u8], &[u8])]) -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        for (name, content) in files {
+            fs::write(directory.path().join(OsStr::from_bytes(name)), content).unwrap();
+        }
+        directory
+    }
+
+    fn opened(folders: &[&tempfile::TempDir]) -> Media {
+        let paths: Vec<PathBuf> = folders.iter().map(|folder| folder.path().into()).collect();
+        Media::open(&paths, CodePage::default())
+    }
+
+    fn names_of(media: &Media) -> Vec<&str> {
+        media.files.iter().map(|file| file.name.as_str()).collect()
+    }
+
+    #[test]
+    fn files_have_names_that_can_be_looked_up() {
+        let one = folder(&[(b"a.jpg", b"1"), (b"\xe9t\xe9\x01.jpg", b""), (b".x", b"")]);
+        let two = folder(&[(b"a.jpg", b"22"), (b"a ~2.jpg", b"")]);
+        fs::create_dir(one.path().join("folder.jpg")).unwrap();
+        let media = opened(&[&one, &two]);
+        assert_eq!(
+            names_of(&media),
+            ["．x", "a.jpg", "été.jpg", "a ~2.jpg", "a ~3.jpg"]
+        );
+        for (at, name) in names_of(&media).into_iter().enumerate() {
+            let node = media.lookup(name.as_bytes()).unwrap();
+            assert_eq!(media.node(node.ino).unwrap(), node);
+            assert_eq!(media.entry(at).unwrap().1.unwrap(), node);
+            assert!(node.ino.0 < 1 << 53);
+        }
+        let mut bytes = Vec::new();
+        let second = media.lookup("a ~3.jpg".as_bytes()).unwrap();
+        media.read(second.ino, 1, u32::MAX, &mut bytes).unwrap();
+        assert_eq!(bytes, b"2");
+        media.read(second.ino, 5, 10, &mut bytes).unwrap();
+        assert_eq!(bytes, b"2", "nothing beyond the end");
+    }
+
+    #[test]
+    fn symbolic_links_are_not_followed() {
+        let secret = folder(&[(b"secret", b"secret")]);
+        let one = folder(&[(b"a", b"a")]);
+        symlink(secret.path().join("secret"), one.path().join("b")).unwrap();
+        symlink(secret.path(), one.path().join("c")).unwrap();
+        let media = opened(&[&one]);
+        assert_eq!(names_of(&media), ["a"]);
+        // A link in the place of a file that was listed.
+        let a = media.lookup(b"a").unwrap();
+        fs::remove_file(one.path().join("a")).unwrap();
+        symlink(secret.path().join("secret"), one.path().join("a")).unwrap();
+        assert!(matches!(media.lookup(b"a"), Err(Error::NotFound)));
+        let read = media.read(a.ino, 0, 10, &mut Vec::new());
+        assert!(matches!(read, Err(Error::NotFound)));
+        // A link in the place of the folder.
+        let link = secret.path().join("folder");
+        symlink(one.path(), &link).unwrap();
+        assert!(!Media::open(&[link], CodePage::default()).exists());
+    }
+
+    #[test]
+    fn addresses_lead_to_names_in_any_case() {
+        let one = folder(&[(b"A #1.JPG", b"")]);
+        let media = opened(&[&one]);
+        for (address, expected) in [
+            (r"Base.html\a #1.jpg", Some("A%20%231.JPG")),
+            ("base.HTML/a%20%231.jpg", Some("A%20%231.JPG")),
+            (r"C:\chess\base.html\A #1.JPG", Some("A%20%231.JPG")),
+            (r"formerly.html\A #1.JPG", Some("A%20%231.JPG")),
+            (r"base.html\missing.jpg", Some("missing.jpg")),
+            (r"base.bmp\..", Some("%EF%BC%8E.")),
+            (r"formerly.html\missing.jpg", None),
+            (r"base.html\", None),
+            ("https://example.org/base.html/A #1.JPG", None),
+            ("base.html", None),
+            ("A #1.JPG", None),
+        ] {
+            assert_eq!(
+                media.address(address, "base").as_deref(),
+                expected,
+                "{address}"
+            );
+        }
+    }
+}

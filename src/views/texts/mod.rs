@@ -1,0 +1,253 @@
+//! Guiding texts as files: those of `texts/`, and the deleted ones in
+//! `deleted/`.
+//!
+//! A text is a file per language that it says anything in: `000005.html` if
+//! that is one, else `000005.en.html`, `000005.de.html` and, for what is in
+//! no language, `000005.html`. Texts of the old plain kind end in `.txt`. One
+//! that says nothing, or cannot be read, is a page of its title.
+//!
+//! | number | what |
+//! |---|---|
+//! | kind 17, index a hash of the name | a file of `texts/media/` |
+//! | kind 64 + n, index id | the n-th file of a text, by language |
+//!
+//! Which files a text has can only be told by reading it, so each listing
+//! and look-up reads the texts it is about. Texts are few; games are not
+//! touched by that.
+
+mod links;
+mod media;
+mod page;
+
+pub(crate) use media::Media;
+pub(crate) use page::render;
+
+use std::sync::{Arc, OnceLock};
+
+use crate::base::Base;
+use crate::cbh::{Body, GameId, GuidingText, Link, TextLanguage};
+use crate::fs::{Ino, names};
+use links::Links;
+
+/// The kind of number that the first file of a text has; the next ones follow.
+const FIRST_TEXT: u8 = 64;
+
+/// Files of one text, at most. `ChessBase` knows seven languages.
+const MOST_FILES: usize = 192;
+
+/// The kind of number that files of the media folder have.
+pub(crate) const MEDIA_FILE: u8 = 17;
+
+/// Goes up whenever the same text comes out differently.
+pub(crate) const RENDER_VERSION: u32 = 1;
+
+/// One file of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TextFile {
+    pub(crate) language: TextLanguage,
+    pub(crate) name: String,
+    /// Its number.
+    pub(crate) ino: Ino,
+}
+
+/// The text that this is the number of a file of, and which file that is
+/// among those of the text.
+pub(crate) fn parse_ino(ino: Ino) -> Option<(GameId, usize)> {
+    let place = ino.kind().checked_sub(FIRST_TEXT)?;
+    let id = GameId(ino.index());
+    (id.0 > 0).then_some((id, usize::from(place)))
+}
+
+/// The files of this text, by language.
+pub(crate) fn files_of(base: &dyn Base, id: GameId) -> Vec<TextFile> {
+    let mut text = GuidingText::default();
+    if let Err(error) = base.read_text(id, &mut text) {
+        // The one file it has then says so when it is read.
+        log::debug!("text {}: {error}", id.0);
+    }
+    files(id, &text)
+}
+
+fn files(id: GameId, text: &GuidingText) -> Vec<TextFile> {
+    let named = |language, code: Option<&str>, is_html| {
+        let extension = if is_html { "html" } else { "txt" };
+        (language, names::format_text(id.0, code, extension))
+    };
+    let is_html = |body: &Body| matches!(body, Body::Html(_));
+    let mut files = match &text.contents[..] {
+        [] => vec![named(TextLanguage::ANY, None, true)],
+        [one] => vec![named(one.language, None, is_html(&one.body))],
+        all => all
+            .iter()
+            .map(|content| {
+                let TextLanguage(number) = content.language;
+                let code = match content.language {
+                    TextLanguage::ANY => None,
+                    known => Some(known.code().map_or(number.to_string(), str::to_owned)),
+                };
+                named(content.language, code.as_deref(), is_html(&content.body))
+            })
+            .collect(),
+    };
+    files.sort_by_key(|(language, _)| *language);
+    let numbered = files.into_iter().take(MOST_FILES).zip(FIRST_TEXT..=u8::MAX);
+    numbered
+        .map(|((language, name), kind)| TextFile {
+            language,
+            name,
+            ino: Ino::new(kind, id.0),
+        })
+        .collect()
+}
+
+/// What is known of a base's texts as a whole, worked out when first asked.
+#[derive(Debug, Default)]
+pub(crate) struct GuidingTexts {
+    ids: OnceLock<Arc<[GameId]>>,
+    links: OnceLock<Arc<Links>>,
+    media: OnceLock<Arc<Media>>,
+}
+
+impl GuidingTexts {
+    /// The same after a save of games; where links to games lead is looked up
+    /// anew, if they may lead elsewhere.
+    pub(crate) fn after(&self, keeps_links: bool) -> GuidingTexts {
+        let links = if keeps_links {
+            self.links.clone()
+        } else {
+            OnceLock::new()
+        };
+        GuidingTexts {
+            ids: self.ids.clone(),
+            links,
+            media: self.media.clone(),
+        }
+    }
+
+    /// The numbers of all texts, deleted ones too, ascending. To find them,
+    /// every record is looked at, once.
+    pub(crate) fn ids(&self, base: &dyn Base) -> &[GameId] {
+        self.ids.get_or_init(|| {
+            let mut ids = Vec::new();
+            if let Err(error) = base.texts(&mut ids) {
+                log::warn!("looking for texts: {error}");
+            }
+            ids.into()
+        })
+    }
+
+    /// The files of the media folder.
+    pub(crate) fn media(&self, base: &dyn Base) -> &Media {
+        self.media
+            .get_or_init(|| Arc::new(Media::of(&base.location(), base.code_page().0)))
+    }
+
+    fn links(&self, base: &dyn Base) -> &Links {
+        self.links
+            .get_or_init(|| Arc::new(Links::of(base, self.ids(base))))
+    }
+
+    /// What to write for `address` in a text in `language`, if anything else:
+    /// a path that leads there from the text's directory.
+    pub(crate) fn rewrite(
+        &self,
+        base: &dyn Base,
+        address: &str,
+        language: TextLanguage,
+        is_deleted: bool,
+    ) -> Option<String> {
+        let to_texts = if is_deleted { "../texts/" } else { "" };
+        if let Some(link) = Link::parse(address) {
+            let links = self.links(base);
+            return match link {
+                Link::Game(mention) => {
+                    let mut name = String::new();
+                    names::format_game(links.game(&mention)?.0, &mut name);
+                    Some(format!("../games/{name}"))
+                }
+                Link::Text(title) => {
+                    let name = links.text(&title, language)?;
+                    Some(format!("{to_texts}{name}"))
+                }
+            };
+        }
+        let stem = base.location().name;
+        let name = self.media(base).address(address, &stem)?;
+        Some(format!("{to_texts}media/{name}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cbh::Content;
+
+    fn names_of(contents: &[(u8, bool)]) -> Vec<(u8, String)> {
+        let body = |is_html| {
+            let of = if is_html { Body::Html } else { Body::Plain };
+            of(String::new())
+        };
+        let contents = contents.iter().map(|(language, is_html)| Content {
+            language: TextLanguage(*language),
+            body: body(*is_html),
+        });
+        let text = GuidingText {
+            contents: contents.collect(),
+            ..GuidingText::default()
+        };
+        files(GameId(5), &text)
+            .into_iter()
+            .map(|file| (file.language.0, file.name))
+            .collect()
+    }
+
+    #[test]
+    fn a_text_has_a_file_per_language() {
+        let named = |names: &[(u8, &str)]| -> Vec<(u8, String)> {
+            names
+                .iter()
+                .map(|(language, name)| (*language, (*name).to_owned()))
+                .collect()
+        };
+        for (contents, expected) in [
+            (&[][..], &[(7, "000005.html")][..]),
+            (&[(1, true)], &[(1, "000005.html")]),
+            (&[(0, false)], &[(0, "000005.txt")]),
+            (
+                &[(7, true), (1, true), (0, true), (9, true)],
+                &[
+                    (0, "000005.en.html"),
+                    (1, "000005.de.html"),
+                    (7, "000005.html"),
+                    (9, "000005.9.html"),
+                ],
+            ),
+            (
+                &[(5, false), (6, false)],
+                &[(5, "000005.nl.txt"), (6, "000005.pt.txt")],
+            ),
+        ] {
+            assert_eq!(names_of(contents), named(expected));
+        }
+    }
+
+    #[test]
+    fn a_number_tells_text_and_file() {
+        let contents = (0..=u8::MAX).map(|language| Content {
+            language: TextLanguage(language),
+            body: Body::Html(String::new()),
+        });
+        let text = GuidingText {
+            contents: contents.collect(),
+            ..GuidingText::default()
+        };
+        let files = files(GameId(u32::MAX), &text);
+        assert_eq!(files.len(), MOST_FILES);
+        for (place, file) in files.iter().enumerate() {
+            assert!(file.ino.0 < 1 << 40);
+            assert_eq!(parse_ino(file.ino), Some((GameId(u32::MAX), place)));
+        }
+        assert_eq!(parse_ino(Ino::new(1, 5)), None);
+        assert_eq!(parse_ino(Ino::new(FIRST_TEXT, 0)), None);
+    }
+}
