@@ -174,12 +174,16 @@ fn a_game_that_the_base_cannot_hold_is_told_with_its_line() {
     let folder = copy_of_base("cbh/sample");
     let base = folder.path().join("sample.cbh");
     let before = files_in(folder.path());
-    let text = many_games(2) + "[White \"A\"]\n[WhiteElo \"5000\"]\n\n1. e4 *\n";
+    let crowd = "kppppppp/pppppppp/pppppppp/pppppppp/PPPPPPPP/8/8/K7 w - - 0 1";
+    let text = many_games(2) + &format!("[White \"A\"]\n[FEN \"{crowd}\"]\n\n*\n");
     let output = import_from_stdin(&[text_path(&base)], text.as_bytes());
     let errors = said(&output);
     assert_eq!(output.status.code(), Some(1), "{errors}");
     assert!(errors.starts_with("cbfs: standard input:2"), "{errors}");
-    assert!(errors.contains("Elo"), "{errors}");
+    assert!(
+        errors.contains("cannot be stored") && errors.contains("pieces"),
+        "{errors}"
+    );
     assert_same_files(&files_in(folder.path()), &before, "after");
 }
 
@@ -345,7 +349,7 @@ fn what_is_wrong_in_a_packed_file_is_told_with_its_place() {
 
 const BAD: &str = "\
 [Event \"A\"]\n[White \"Moe\"]\n[Black \"Curly\"]\n\n1. e4 e5 2. Ke3 *\n\n\
-[Event \"B\"]\n[WhiteElo \"5000\"]\n\n1. e4 *\n\n";
+[Event \"B\"]\n[White \"X\"]\n[White \"Y\"]\n\n1. e4 *\n\n";
 
 /// Without a brace behind it.
 const UNCLOSED: &str = "[Event \"C\"]\n\n1. e4 {open\n\n";
@@ -373,13 +377,13 @@ fn bad_games_are_written_to_a_file_that_can_be_mended_and_imported() {
     let told = said(&output);
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(
-        told.contains("2003 games would be appended as 16\u{2013}2018\n3 bad games\n"),
+        told.contains("2003 games are sound\n3 bad games\nnothing would be imported"),
         "{told}"
     );
     for place in [
         "a.pgn:35:13: game 4",
-        "a.pgn:38:12: game 5: this game cannot be stored",
-        "a.pgn:20044:7: game 2006",
+        "a.pgn:39:9: game 5 (Y \u{2013} ?): a second tag White",
+        "a.pgn:20045:7: game 2006",
     ] {
         assert!(told.contains(place), "{told} {place}");
     }
@@ -400,7 +404,7 @@ fn bad_games_are_written_to_a_file_that_can_be_mended_and_imported() {
     );
     let mended = kept
         .replace("Ke3", "Ke2")
-        .replace("5000", "500")
+        .replace("[White \"Y\"]\n", "")
         .replace("{open", "*");
     fs::write(&bad, mended).unwrap();
     let output = import(&[], &bad);
@@ -500,7 +504,7 @@ const ALL_BAD: [&str; 9] = [
     "1. Ke2 *\n\n1. e4 e5 *\n\n1. d4 *",
     "Dear reader,\n\nthis is {no game",
     "[Site \"A\"]\n\n1. e4 (1. d4",
-    "[Event \"A\n\n1. e4 *",
+    "[\"A\"]\n\n1. e4 *",
     "} *",
     "\u{fffd}\u{7f} *",
 ];
@@ -535,6 +539,8 @@ fn bad_games_come_apart_again_as_they_were() {
         let lines = text.lines().filter(|line| !line.starts_with('%'));
         let now: Vec<String> = lines.map(str::to_owned).collect();
         assert_eq!(*kept.get_or_insert_with(|| now.clone()), now, "{round}");
+        let code = i32::from(round > 0);
+        assert_eq!(output.status.code(), Some(code), "{round}: {told}");
         (input, games) = (bad, "0 games appended".to_owned());
     }
     // Mended, each is the game that it was to be.
@@ -686,6 +692,115 @@ fn games_in_a_page_of_cyrillic_are_told_from_others_or_as_given() {
     assert!(output.status.success(), "{}", said(&output));
     let kept = fs::read_to_string(&bad).unwrap();
     assert!(kept.contains(&game(name).replace("e4", "e5")), "{kept}");
+}
+
+#[test]
+fn texts_of_dos_are_read_in_the_page_that_is_given_and_never_taken_for_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().join("new.cbh");
+    let text = b"[Event \"L\x84nderkampf\"]\n[White \"M\x81ller\"]\n[Black \"H\xc3\xbcbner\"]\n\n1. e4 {Wei\xe1} *\n";
+    let bad = folder.path().join("bad.pgn");
+    let create = ["--create", text_path(&base), "--skip-bad", text_path(&bad)];
+    let output = import_from_stdin(&create, text);
+    assert_eq!(output.status.code(), Some(1));
+    let told = said(&output);
+    let place = "standard input:1:10: game 1";
+    assert!(
+        told.contains(place) && told.contains("--pgn-codepage"),
+        "{told}"
+    );
+    assert!(
+        told.contains("none of the games could be imported"),
+        "{told}"
+    );
+    // Its bytes are those that came.
+    let kept = fs::read(&bad).unwrap();
+    let at = kept.windows(text.len()).position(|part| part == text);
+    assert!(at.is_some());
+    let output = import_from_stdin(&["--pgn-codepage", "437", text_path(&base)], &kept);
+    assert!(output.status.success(), "{}", said(&output));
+    let told = said(&output);
+    assert!(
+        told.contains("not UTF-8; read as page 437 of DOS"),
+        "{told}"
+    );
+    let game = &games_of(&base)[&1].1;
+    for line in [
+        "[Event \"Länderkampf\"]",
+        "[White \"Müller\"]",
+        "[Black \"Hübner\"]",
+        "{Weiß}",
+    ] {
+        assert!(game.contains(line), "{game}");
+    }
+    // Whoever says that it is 1252 has it so.
+    let output = import_from_stdin(&["--pgn-codepage", "1252", text_path(&base)], text);
+    assert!(output.status.success(), "{}", said(&output));
+}
+
+#[test]
+fn an_import_of_no_game_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().join("new.cbh");
+    let bad = folder.path().join("bad.pgn");
+    for (text, why) in [
+        ("", "there is no game in what was to be imported"),
+        ("\n\n", "there is no game in what was to be imported"),
+        (
+            "Dear friend,\nthis is a letter.\n",
+            "none of the games could be imported",
+        ),
+    ] {
+        let _ = fs::remove_file(&bad);
+        let lenient = ["--create", text_path(&base), "--skip-bad", text_path(&bad)];
+        let output = import_from_stdin(&lenient, text.as_bytes());
+        assert_eq!(output.status.code(), Some(1), "{text:?}");
+        assert!(said(&output).contains(why), "{}", said(&output));
+        let all: Vec<_> = files_in(folder.path()).into_keys().collect();
+        for file in all {
+            fs::remove_file(folder.path().join(file)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_dry_run_says_that_one_bad_game_would_stop_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().join("new.cbh");
+    let text = many_games(3) + "[White \"A\"]\n\n1. Ke4 *\n";
+    let try_out = |more: &[&str]| {
+        let wishes = [&["--create", "--dry-run", text_path(&base)], more].concat();
+        let output = import_from_stdin(&wishes, text.as_bytes());
+        (output.status.code(), said(&output))
+    };
+    let (code, told) = try_out(&[]);
+    assert_eq!(code, Some(1));
+    assert!(
+        told.contains("3 games are sound\n1 bad game\nnothing would be imported"),
+        "{told}"
+    );
+    let bad = folder.path().join("bad.pgn");
+    let (code, told) = try_out(&["--skip-bad", text_path(&bad)]);
+    assert_eq!(code, Some(0));
+    assert!(
+        told.contains("3 games would be appended as 1\u{2013}3\n1 bad game\n"),
+        "{told}"
+    );
+    assert!(!told.contains("nothing"), "{told}");
+}
+
+#[test]
+fn a_game_of_tags_only_is_imported_and_takes_no_other_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().join("new.cbh");
+    let tags = "[Event \"aborted\"]\n[White \"A\"]\n[Black \"B\"]\n[Result \"*\"]\n\n\n";
+    let text = format!("{tags}{}{tags}", many_games(1));
+    let output = import_from_stdin(&["--create", text_path(&base)], text.as_bytes());
+    assert!(
+        said(&output).contains("3 games appended"),
+        "{}",
+        said(&output)
+    );
 }
 
 #[test]

@@ -271,7 +271,10 @@ fn append_all(base: &OpenBase, text: &Path, texts: usize) -> Result<(), String> 
             .map_or(Ok(()), |failure| Err(Why(failure.error.to_string())))
     };
     let prepare = PreparedGame::new;
-    let page = |_: &[u8]| encoding_rs::WINDOWS_1252;
+    let page = |_: &[u8]| pgn::Page {
+        encoding: encoding_rs::WINDOWS_1252,
+        is_given: false,
+    };
     let is_over = AtomicBool::new(false);
     let reader = BufReader::new(reader);
     let read = pgn::for_each_game_in_order(reader, page, prepare, &is_over, take);

@@ -14,14 +14,16 @@ use std::time::SystemTime;
 use indicatif::ProgressBar;
 
 use super::games::Games;
-use super::options::parse_code_page;
+use super::options::{parse_code_page, parse_text_page};
 use super::password::PasswordFile;
 use super::{Failure, archive, print, progress, signals};
 use crate::archive::has_archive_extension;
 use crate::base::open_any;
 use crate::cbh::{self, ChangeError, CodePage, Importer, OpenBase, SaveError, Unfit, Workshop};
 use crate::escape::Escaped;
-use crate::import::{BadGame, BadText, Input, Known, Session, Stop, Watch, Wishes, for_each_text};
+use crate::import::{
+    BadGame, BadText, Input, Known, Session, Stop, TextPage, Watch, Wishes, for_each_text,
+};
 
 /// As the shell tells of a program that a signal ended: SIGINT is 2.
 const INTERRUPTED: u8 = 128 + 2;
@@ -76,10 +78,10 @@ pub(super) struct Args {
     #[arg(long)]
     eco: bool,
 
-    /// Code page of PGN files that are not UTF-8, as 1251 or cp1250; told from
-    /// their games otherwise
-    #[arg(long, value_name = "PAGE", value_parser = parse_code_page)]
-    pgn_codepage: Option<CodePage>,
+    /// Code page of PGN files that are not UTF-8, as 1251, cp1250 or, of DOS, 437
+    /// or 850; told from their games otherwise
+    #[arg(long, value_name = "PAGE", value_parser = parse_text_page)]
+    pgn_codepage: Option<TextPage>,
 
     /// Code page of names and texts in the base that are not UTF-8; told from
     /// the names otherwise
@@ -131,6 +133,14 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         // Only told: without --dry-run nothing would be imported.
         return Err(Failure::quiet(1));
     }
+    if args.skip_bad.is_some() && appended.is_empty() && job.left_out == 0 {
+        let what = if job.bad.count > 0 {
+            "none of the games could be imported"
+        } else {
+            "there is no game in what was to be imported"
+        };
+        return Err(Failure::new(what));
+    }
     Ok(())
 }
 
@@ -138,13 +148,16 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
 fn told(appended: &Range<u32>, job: &Job<'_>, are_kept: bool) -> String {
     let (bad, args) = (&job.bad, job.args);
     let count = appended.len();
-    let done = if args.dry_run {
-        "would be appended"
-    } else {
-        "appended"
+    let ends = args.dry_run && bad.count > 0 && args.skip_bad.is_none();
+    let done = match (args.dry_run, ends) {
+        (_, true) => "are sound",
+        (true, _) => "would be appended",
+        _ => "appended",
     };
     let mut told = match (appended.start, appended.end.saturating_sub(1)) {
         _ if count == 0 => format!("0 games {done}\n"),
+        _ if ends && count == 1 => "1 game is sound\n".to_owned(),
+        _ if ends => format!("{count} games {done}\n"),
         (first, _) if count == 1 => format!("1 game {done} as {first}\n"),
         (first, last) => format!("{count} games {done} as {first}\u{2013}{last}\n"),
     };
@@ -168,6 +181,9 @@ fn told(appended: &Range<u32>, job: &Job<'_>, are_kept: bool) -> String {
             ),
             _ => writeln!(told, "{} bad {games}", bad.count),
         };
+    }
+    if ends {
+        told.push_str("nothing would be imported; --skip-bad would leave out what is bad\n");
     }
     told
 }

@@ -6,6 +6,7 @@ use fuser::MountOption;
 
 use crate::cbh::CodePage;
 use crate::fuse::{Audience, ReadDirPlus};
+use crate::import::TextPage;
 use crate::vfs::Hidden;
 use crate::vfs::book::SourceMap;
 
@@ -248,6 +249,13 @@ pub(super) fn parse_code_page(label: &str) -> Result<CodePage, String> {
     CodePage::from_label(label).ok_or_else(|| {
         "not an 8-bit code page such as 1252, 1251, 1250, iso-8859-2 or koi8-r".to_owned()
     })
+}
+
+/// As [`parse_code_page`], and the pages of DOS, in which texts are but no base.
+pub(super) fn parse_text_page(label: &str) -> Result<TextPage, String> {
+    parse_code_page(label)
+        .map(TextPage::OfBase)
+        .or_else(|error| TextPage::from_label(label).ok_or(error))
 }
 
 /// `FROM=TO`, `TO` a folder of this computer.

@@ -2,6 +2,9 @@
 
 use super::{Date, Eco, GameResult, Nation};
 
+/// The highest rating that ChessBase's own dialogs and searches take.
+pub const HIGHEST_ELO: u16 = 4095;
+
 /// All that a base stores about a game except its moves and annotations. Empty
 /// strings and zeros mean "not given".
 #[derive(Clone, Debug, Default)]

@@ -41,7 +41,8 @@ pub use defect::Defect;
 pub use eco::Eco;
 pub use find::{NoSuchMove, PieceMove};
 pub use headers::{
-    EventKind, GameTag, Headers, PlayerName, RatingType, Source, Speed, Team, Tournament,
+    EventKind, GameTag, HIGHEST_ELO, Headers, PlayerName, RatingType, Source, Speed, Team,
+    Tournament,
 };
 pub use nag::{NagClass, nag_places};
 pub use nation::Nation;

@@ -5,6 +5,7 @@
 //! games of texts to a base, and tells what is bad in them and what it
 //! understood in another way than it is written.
 
+mod dos;
 mod known;
 mod packed;
 mod page;
@@ -13,4 +14,5 @@ mod utf16;
 
 pub use known::Known;
 pub use packed::{Input, Text, for_each_text};
+pub use page::TextPage;
 pub use session::{BadGame, BadText, Session, Stop, Understood, Watch, Wishes};

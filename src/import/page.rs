@@ -2,7 +2,26 @@
 
 use encoding_rs::Encoding;
 
+use super::dos::DosPage;
 use crate::cbh::CodePage;
+use crate::pgn::Page;
+
+/// The page that is given for texts.
+#[derive(Clone, Copy, Debug)]
+pub enum TextPage {
+    /// One that a base may have too.
+    OfBase(CodePage),
+    /// One of DOS.
+    Dos(DosPage),
+}
+
+impl TextPage {
+    /// The page of a label of [`CodePage`], or `437`, `cp850` and the like.
+    pub fn from_label(label: &str) -> Option<TextPage> {
+        let of_base = CodePage::from_label(label).map(TextPage::OfBase);
+        of_base.or_else(|| DosPage::from_label(label).map(TextPage::Dos))
+    }
+}
 
 /// The page of a text, and of each of its games: files are joined of others.
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +32,11 @@ pub(super) struct Pages {
 
 impl Pages {
     /// As given, else as the begin of the text tells.
-    pub(super) fn new(given: Option<CodePage>, head: &[u8]) -> Pages {
+    pub(super) fn new(given: Option<TextPage>, head: &[u8]) -> Pages {
+        let given = match given {
+            Some(TextPage::OfBase(page)) => Some(page),
+            _ => None,
+        };
         Pages {
             usual: given.unwrap_or_else(|| detected(head)),
             is_given: given.is_some(),
@@ -22,7 +45,14 @@ impl Pages {
 
     /// The page of a piece of the text: as given, as it tells itself, or as the
     /// others are unless it tells that it is not.
-    pub(super) fn page_of(self, text: &[u8]) -> &'static Encoding {
+    pub(super) fn page_of(self, text: &[u8]) -> Page {
+        Page {
+            encoding: self.encoding_of(text),
+            is_given: self.is_given,
+        }
+    }
+
+    fn encoding_of(self, text: &[u8]) -> &'static Encoding {
         if self.is_given {
             return self.usual.encoding();
         }
@@ -57,7 +87,7 @@ mod tests {
         let short = b"[White \"\xcb\xe8\"]\n\n1. e4 *\n";
         let western = b"[White \"H\xfcbner, Robert\"]\n\n1. e4 *\n";
         let polish = b"[White \"Wojtaszek, Rados\xb3aw\"]\n\n1. e4 *\n";
-        let name = |head: &[u8], text: &[u8]| Pages::new(None, head).page_of(text).name();
+        let name = |head: &[u8], text: &[u8]| Pages::new(None, head).encoding_of(text).name();
         for (head, text, expected) in [
             (&cyrillic[..], &cyrillic[..], "windows-1251"),
             (cyrillic, short, "windows-1251"),
@@ -70,7 +100,7 @@ mod tests {
         ] {
             assert_eq!(name(head, text), expected, "{head:?} {text:?}");
         }
-        let given = Pages::new(CodePage::from_label("866"), cyrillic);
-        assert_eq!(given.page_of(cyrillic).name(), "IBM866");
+        let given = Pages::new(TextPage::from_label("866"), cyrillic);
+        assert_eq!(given.encoding_of(cyrillic).name(), "IBM866");
     }
 }

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::{self, Cursor, Read as _, Write};
+use std::io::{self, BufRead, BufReader, Cursor, Read as _, Write};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::Text;
+use super::dos::DosReader;
 use super::known::{Known, Mark};
-use super::page::Pages;
-use crate::cbh::{Appended, ChangeError, CodePage, Imported, Importer, PreparedGame, SaveError};
+use super::page::{Pages, TextPage};
+use crate::cbh::{Appended, ChangeError, Imported, Importer, PreparedGame, SaveError};
 use crate::escape::Escaped;
 use crate::game::Game;
 use crate::openings;
@@ -149,7 +151,7 @@ pub struct Wishes {
     /// Whether games without an opening code get that of their moves.
     pub sets_eco: bool,
     /// The page of texts that are no UTF-8; otherwise they tell it.
-    pub page: Option<CodePage>,
+    pub page: Option<TextPage>,
 }
 
 /// Appends the games of any number of texts to a base: all, or those that are
@@ -228,8 +230,18 @@ impl<'a> Session<'a> {
         let (head, reader) = text.with_head();
         let pages = Pages::new(wishes.page, &head);
         let prepare = |game: Game| prepared(game, wishes, marks);
+        let is_of_dos = Arc::new(AtomicBool::new(false));
+        let was_utf16 = reader.was_utf16;
+        let source = Cursor::new(head).chain(reader.reader);
+        let source: Box<dyn BufRead + Send> = match wishes.page {
+            Some(TextPage::Dos(page)) => {
+                let reader = DosReader::new(page, source, Arc::clone(&is_of_dos));
+                Box::new(BufReader::new(reader))
+            }
+            _ => Box::new(source),
+        };
         let read = pgn::for_each_game_in_order(
-            Cursor::new(head).chain(reader.reader),
+            source,
             |text| pages.page_of(text),
             prepare,
             is_over,
@@ -239,7 +251,13 @@ impl<'a> Session<'a> {
             Err(Stop::Medium(_)) if is_over.load(Relaxed) => return Err(Stop::Interrupted),
             read => read?,
         }
-        Ok(reading.understood(reader.was_utf16))
+        let mut understood = reading.understood(was_utf16);
+        if let Some(TextPage::Dos(page)) = wishes.page
+            && is_of_dos.load(Relaxed)
+        {
+            understood.insert(0, of_whole_text(format!("not UTF-8; read as {page}")));
+        }
+        Ok(understood)
     }
 
     /// Makes all of it part of the base.
@@ -316,9 +334,11 @@ impl Reading<'_, '_> {
     /// Appends the games of a section.
     fn take(&mut self, prepared: Prepared<PreparedResult>) -> Result<(), Stop> {
         let section = prepared.section;
-        if let Some((line, column)) = prepared.not_utf8 {
-            let page = self.pages.entry(section.page.name()).or_default();
-            page.add(line, column);
+        if let Some((line, column)) = prepared.not_utf8
+            && !section.is_of_another_page(&section.text)
+        {
+            let page = self.pages.entry(section.page.encoding.name());
+            page.or_default().add(line, column);
         }
         for (line, liberty) in prepared.liberties {
             let counted = self.liberties.entry(liberty).or_default();
@@ -366,11 +386,15 @@ impl Reading<'_, '_> {
     }
 
     /// Gives a bad game away, in UTF-8: what page it is in is told from all of
-    /// the text, not from what is bad of it. Of one that is too long the bytes
-    /// stay as they are.
+    /// the text, not from what is bad of it. Of one that is too long, or in a page
+    /// that is not known, the bytes stay as they are.
     fn bad(&mut self, section: &Section, bad: BadGame, bytes: &[u8]) -> Result<(), Stop> {
         if section.part != Part::Whole {
             let has_more = true;
+            return self.watch.bad(bad, BadText { bytes, has_more });
+        }
+        if section.is_of_another_page(bytes) {
+            let has_more = false;
             return self.watch.bad(bad, BadText { bytes, has_more });
         }
         let mut text = Vec::with_capacity(bytes.len());
@@ -378,7 +402,7 @@ impl Reading<'_, '_> {
             if std::str::from_utf8(line).is_ok() {
                 text.extend_from_slice(line);
             } else {
-                let line = section.page.decode_without_bom_handling(line).0;
+                let line = section.page.encoding.decode_without_bom_handling(line).0;
                 text.extend_from_slice(line.as_bytes());
             }
         }
@@ -413,11 +437,7 @@ impl Reading<'_, '_> {
     }
 
     fn understood(self, was_utf16: bool) -> Vec<Understood> {
-        let utf16 = was_utf16.then(|| Understood {
-            line: 1,
-            column: 1,
-            what: "read as UTF-16".to_owned(),
-        });
+        let utf16 = was_utf16.then(|| of_whole_text("read as UTF-16".to_owned()));
         let pages = self.pages.iter();
         let pages =
             pages.map(|(page, counted)| counted.told(format_args!("not UTF-8; read as {page}")));
@@ -435,6 +455,14 @@ impl Reading<'_, '_> {
         let liberties = liberties.map(|(liberty, counted)| counted.told(liberty));
         let told = utf16.into_iter().chain(pages);
         told.chain(liberties).chain(kept).collect()
+    }
+}
+
+fn of_whole_text(what: String) -> Understood {
+    Understood {
+        line: 1,
+        column: 1,
+        what,
     }
 }
 

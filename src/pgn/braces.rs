@@ -97,6 +97,20 @@ pub(super) fn begins_tag_pair(text: &[u8]) -> bool {
     len > 0 && value.first() == Some(&b'"')
 }
 
+/// Whether what seems to be meant as a tag pair begins here: `[`, something
+/// that begins like a name, a blank.
+pub(super) fn begins_loose_tag(text: &[u8]) -> bool {
+    let Some(inside) = text.strip_prefix(b"[") else {
+        return false;
+    };
+    let inside = inside.trim_ascii_start();
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'"');
+    let name = inside.split(is_blank).next().unwrap_or_default();
+    name.len() < inside.len()
+        && name.first().is_some_and(u8::is_ascii_alphabetic)
+        && !name.iter().any(|byte| matches!(byte, b']' | b'\n' | b'\r'))
+}
+
 /// Whether a text has a place where a game seems to begin: an empty line, and
 /// a tag `Event` in the next one.
 pub(super) fn has_begin_of_game(text: &[u8]) -> bool {

@@ -7,8 +7,8 @@ use encoding_rs::Encoding;
 use shakmaty::Move;
 
 use super::error::{Error, quoted};
-use super::lenient::{Leniency, Liberty, nag_of};
-use super::lexer::{Lexer, Token};
+use super::lenient::{Leniency, Liberty, is_of_check, nag_of, with_plain_signs};
+use super::lexer::{self, Lexer, Token};
 use super::notation::Notation;
 use super::place::Place;
 use super::remarks::{Remarks, Subject, is_flagged_before, unglued, without_damage};
@@ -73,6 +73,8 @@ pub fn decode_telling(text: &[u8]) -> Result<(Game, Vec<Liberty>), Error> {
 pub struct Games<'t> {
     pub(super) lexer: Lexer<'t>,
     pub(super) has_failed: bool,
+    /// Whether the page is not known for sure.
+    pub(super) doubts_page: bool,
 }
 
 impl<'t> Games<'t> {
@@ -87,6 +89,7 @@ impl<'t> Games<'t> {
         Games {
             lexer: Lexer::from_line(text, line),
             has_failed: false,
+            doubts_page: false,
         }
     }
 
@@ -141,6 +144,8 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
         line: Line::new(&mut game.tree, &game.start.position),
         before: None,
         took_in_passing: false,
+        is_behind_number: false,
+        stated,
         waiting: Vec::new(),
         held: Vec::new(),
         fronts: Vec::new(),
@@ -155,7 +160,7 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
     for comment in opening {
         moves.comment(comment, lexer, place)?;
     }
-    let result = moves.read(lexer, begin, first, stated)?;
+    let result = moves.read(lexer, begin, first)?;
     let unequal = moves.leniency.unequal.take();
     let fronts = moves.fronts;
     let names = std::mem::take(&mut remarks.names);
@@ -214,6 +219,10 @@ struct MoveText<'g, 't> {
     before: Option<Branch>,
     /// Whether the last move took a pawn in passing: `e.p.` may follow.
     took_in_passing: bool,
+    /// Whether a move number was read last.
+    is_behind_number: bool,
+    /// The result of the tags.
+    stated: Option<GameResult>,
     /// Comments on the next move of this line.
     waiting: Vec<Cow<'t, str>>,
     /// Comments after the last move of this line, if the tags name moves that
@@ -241,38 +250,43 @@ struct Outer<'t> {
 }
 
 impl<'t> MoveText<'_, 't> {
-    /// Reads tokens, from `first` on, up to the result. `stated` is the result
-    /// of the tags.
+    /// Reads tokens, from `first` on, up to the result.
     fn read(
         &mut self,
         lexer: &mut Lexer<'t>,
         begin: usize,
         first: (Place, Token<'t>),
-        stated: Option<GameResult>,
     ) -> Result<GameResult, Error> {
         let (mut place, mut token) = first;
         loop {
+            let is_number = matches!(token, Token::Number);
             match token {
-                Token::Word(word) if self.is_both_lost(word, lexer, stated) => {
-                    return self.agreed(lexer, place, GameResult::BothLost, stated);
+                Token::Word(word) if self.is_both_lost(word, lexer) => {
+                    return self.agreed(lexer, place, GameResult::BothLost);
                 }
                 Token::Word(word) => {
                     if let Some(result) = self.word(lexer, place, word)? {
-                        return self.agreed(lexer, place, result, stated);
+                        return self.agreed(lexer, place, result);
                     }
                 }
                 Token::Nag(nag) => self.nag(lexer, place, nag)?,
+                // `1) e4`
+                Token::Close if self.is_behind_number && self.is_free_of_variations() => {}
                 Token::Comment(comment) => {
                     self.comment(comment, lexer, place)?;
                 }
                 Token::Open => self.open(lexer, place)?,
                 Token::Close => self.close(lexer, place)?,
                 Token::Result(result) if self.outer.is_empty() => {
-                    return self.agreed(lexer, place, result, stated);
+                    return self.agreed(lexer, place, result);
                 }
                 // Move numbers are often wrong, and not needed; and some
                 // programs end variations with a result.
                 Token::Number | Token::Result(_) => {}
+                Token::Tag(ref pair) if self.before.is_some() && !tags::begins_game(pair.name) => {
+                    let found = format!("a tag {} amid the moves", quoted(pair.name.as_bytes()));
+                    return Err(lexer.error(place, found, MOVE_OR_RESULT));
+                }
                 Token::Tag(_) | Token::End => {
                     let is_game = self.has_tags || self.before.is_some();
                     let is_whole = is_game && self.outer.is_empty();
@@ -281,16 +295,17 @@ impl<'t> MoveText<'_, 't> {
                     }
                     lexer.go_to(place);
                     self.end();
-                    return Ok(stated.unwrap_or(GameResult::Line));
+                    return Ok(self.stated().unwrap_or(GameResult::Line));
                 }
             }
+            self.is_behind_number = is_number;
             (place, token) = next_token(lexer, begin)?;
         }
     }
 
     /// Whether `0-0` says that both lost: as the last word of a game where
     /// castling is not legal, or whose tags say so.
-    fn is_both_lost(&self, word: &[u8], lexer: &Lexer<'_>, stated: Option<GameResult>) -> bool {
+    fn is_both_lost(&self, word: &[u8], lexer: &Lexer<'_>) -> bool {
         let is_castling = || {
             let notation = Notation::parse(word);
             notation.is_some_and(|notation| notation.find(self.line.position()).is_ok())
@@ -298,7 +313,11 @@ impl<'t> MoveText<'_, 't> {
         word == b"0-0"
             && self.outer.is_empty()
             && lexer.is_at_game_end()
-            && (stated == Some(GameResult::BothLost) || !is_castling())
+            && (self.stated == Some(GameResult::BothLost) || !is_castling())
+    }
+
+    fn is_free_of_variations(&mut self) -> bool {
+        self.outer.is_empty() && self.leniency.takes(Liberty::MoveForm)
     }
 
     /// Plays a move; gives the result if the word is one in other words.
@@ -316,11 +335,19 @@ impl<'t> MoveText<'_, 't> {
             let found = format!("{} is {what}", quoted(word));
             lexer.error(place, found, expected)
         };
-        let Some(notation) = self.leniency.notation(word, self.line.position()) else {
+        let position = self.line.position();
+        let Some((notation, nag)) = self.leniency.notation(word, position) else {
             let other = self.other_word(lexer, place, word);
             return other.unwrap_or_else(|| Err(error("not a move", MOVE_OR_RESULT)));
         };
-        let illegal = || error("illegal here", "a legal move");
+        let illegal = || {
+            let expected = if notation.lacks_promotion() {
+                "the piece that the pawn becomes, as in e8=Q, or a legal move"
+            } else {
+                "a legal move"
+            };
+            error("illegal here", expected)
+        };
         let found = notation
             .find(self.line.position())
             .map_err(|why| match why {
@@ -348,6 +375,9 @@ impl<'t> MoveText<'_, 't> {
             };
             self.remarks.annotate(&comment, subject);
         }
+        if let Some(nag) = nag {
+            self.nag(lexer, place, nag)?;
+        }
         Ok(None)
     }
 
@@ -362,17 +392,63 @@ impl<'t> MoveText<'_, 't> {
         if !self.leniency.is_on() {
             return None;
         }
-        let nag = nag_of(word);
-        if nag.is_none() || (self.outer.is_empty() && lexer.is_at_game_end()) {
-            let result = self.leniency.result(word);
+        if is_of_check(word) && self.before.is_some() {
+            self.leniency.takes(Liberty::MoveForm);
+            return Some(Ok(None));
+        }
+        if let Some(nag) = word.strip_prefix(b"$") {
+            self.leniency.takes(Liberty::OtherNag);
+            let remark = format!("${}", String::from_utf8_lossy(nag));
+            self.comment(Cow::Owned(remark));
+            return Some(Ok(None));
+        }
+        let nag = nag_of(&with_plain_signs(word));
+        let is_last = self.outer.is_empty() && lexer.is_at_game_end();
+        if nag.is_none() || is_last {
+            let result = self.result_in_words(word);
             // In variations it says nothing.
             if result.is_some() {
                 return Some(Ok(result.filter(|_| self.outer.is_empty())));
             }
         }
         let nag = nag?;
-        self.leniency.takes(Liberty::Marks);
+        if !is_last || !matches!(nag, 18..=21) {
+            self.leniency.takes(Liberty::Marks);
+        }
         Some(self.nag(lexer, place, nag).map(|()| None))
+    }
+
+    /// The result of the tags; `+-` there is a forfeit where nothing was played.
+    fn stated(&self) -> Option<GameResult> {
+        let is_played = self.leniency.has_forfeit_in_words && self.before.is_some();
+        self.stated.and_then(|stated| {
+            if is_played {
+                lexer::result(stated.pgn().as_bytes())
+            } else {
+                Some(stated)
+            }
+        })
+    }
+
+    /// The result that a word says. `+-` is a forfeit where nothing was played;
+    /// behind moves it is the result that the tags have, or else judges them.
+    fn result_in_words(&mut self, word: &[u8]) -> Option<GameResult> {
+        let result = self.leniency.result(word)?;
+        if self.before.is_none() || result.beyond_pgn().is_none() {
+            return Some(result);
+        }
+        let plain = lexer::result(result.pgn().as_bytes());
+        let stated = self.stated();
+        let is_stated = stated.is_some_and(|stated| stated.pgn() == result.pgn());
+        if is_stated {
+            return stated;
+        }
+        if nag_of(&with_plain_signs(word)).is_none() {
+            return plain;
+        }
+        self.leniency.forgets(Liberty::ResultSpelling);
+        self.leniency.takes(Liberty::Judgement);
+        None
     }
 
     fn nag(&mut self, lexer: &Lexer<'_>, place: Place, nag: u8) -> Result<(), Error> {
@@ -487,13 +563,17 @@ impl<'t> MoveText<'_, 't> {
         lexer: &mut Lexer<'t>,
         place: Place,
         ending: GameResult,
-        stated: Option<GameResult>,
     ) -> Result<GameResult, Error> {
+        let mut ending = ending;
         if self.leniency.is_on() {
             self.comments_behind(lexer, place)?;
+            while let Some(again) = self.result_again(lexer, ending)? {
+                ending = again;
+                self.comments_behind(lexer, place)?;
+            }
         }
         self.end();
-        let stated = stated.unwrap_or(ending);
+        let stated = self.stated().unwrap_or(ending);
         let says_more = ending.beyond_pgn().is_some();
         if stated.pgn() == ending.pgn() {
             return Ok(if says_more { ending } else { stated });
@@ -508,6 +588,26 @@ impl<'t> MoveText<'_, 't> {
         let (ending, stated) = (ending.pgn(), stated.pgn());
         let found = format!("the result {ending}, where the tag says {stated}");
         Err(lexer.error(place, found, "the same result in both"))
+    }
+
+    /// Takes a second result, and gives what both say.
+    fn result_again(
+        &mut self,
+        lexer: &mut Lexer<'t>,
+        first: GameResult,
+    ) -> Result<Option<GameResult>, Error> {
+        let mut ahead = lexer.clone();
+        let Ok((place, Token::Result(second))) = ahead.next() else {
+            return Ok(None);
+        };
+        let is_same = first.pgn() == second.pgn() || second == GameResult::Line;
+        if !is_same && first != GameResult::Line {
+            let found = format!("the result {} behind {}", second.pgn(), first.pgn());
+            return Err(lexer.error(place, found, "one result, and the next game"));
+        }
+        *lexer = ahead;
+        self.leniency.takes(Liberty::ResultTwice);
+        Ok(Some(if is_same { first } else { second }))
     }
 
     /// Takes the comments that follow the result on its line, or that end the

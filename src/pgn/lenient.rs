@@ -6,17 +6,24 @@
 //! than we write is told. Piece letters of another language count only where the whole game is
 //! legal with them, and is not in English.
 
+mod language;
+mod words;
+
 use std::borrow::Cow;
 use std::fmt;
 
-use encoding_rs::{Encoding, WINDOWS_1252};
+use encoding_rs::Encoding;
 
+use self::language::{LANGUAGES, Language};
+use self::words::{loose_result, may_have_letters, pawn_files, usual_form, without_sign};
 use super::decode::{Games, read_game};
 use super::error::{Error, quoted};
 use super::lexer::{Lexer, Token};
 use super::notation::Notation;
 use super::place::Place;
 use crate::game::{Game, GameResult, Position};
+
+pub(super) use self::words::{is_of_check, nag_of, unequal_result, with_plain_signs};
 
 /// What of a game was understood in another way than strict PGN has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,7 +54,7 @@ pub enum Liberty {
     DateForm,
     /// A FEN that says the same in another form; strict PGN too.
     FenForm,
-    /// `SetUp` without a set-up position; strict PGN too.
+    /// `SetUp` or `FEN` without a set-up position.
     NoSetUp,
     /// A tab in a tag; strict PGN too.
     TagBlanks,
@@ -57,6 +64,24 @@ pub enum Liberty {
     Misread,
     /// What an export says of damage.
     Damage,
+    /// A result twice.
+    ResultTwice,
+    /// `e4 e5 +-` at the end of moves, where no result says so.
+    Judgement,
+    /// `ed`, `OO`, `nf3`, `Qd8ch`, `e4=`
+    MoveForm,
+    /// `$300`
+    OtherNag,
+    /// `<diagram>`
+    Angles,
+    /// Characters that no text has.
+    Controls,
+    /// `[White Carlsen]`, `[WHITE "Carlsen"]`, `[White-Elo "2800"]`
+    TagForm,
+    /// A value that the header of this name cannot hold.
+    TagKept(&'static str),
+    /// A second tag of a header, with another value.
+    TagAgain,
 }
 
 impl fmt::Display for Liberty {
@@ -77,7 +102,6 @@ impl fmt::Display for Liberty {
             Liberty::RoundForm => "a round such as 01, 5(2) or nothing; stored as 1, 5.2 or ?",
             Liberty::DateForm => "a date such as - or nothing; stored as unknown",
             Liberty::FenForm => "a FEN in another form, such as castling letters of files, move number 0 or an en passant square that no pawn can take on; stored in the usual form",
-            Liberty::NoSetUp => "a tag SetUp without a position; left out",
             Liberty::TagBlanks => "a tab or line break in a tag; shown as a blank",
             Liberty::NagOrder => {
                 "NAGs in another order than ChessBase's: on the move, on the position, prefixes; stored in that"
@@ -88,17 +112,43 @@ impl fmt::Display for Liberty {
             Liberty::Damage => {
                 "[%cbdefect \u{2026}] or [%cbpos \u{2026}], which say what an export lacks of a damaged game; left out"
             }
+            Liberty::NoSetUp => "a tag SetUp or FEN without a position; left out",
+            Liberty::ResultTwice => "a result twice; read as one",
+            Liberty::Judgement => "+- or -+ behind the last move, where no result says so; read as a NAG",
+            Liberty::MoveForm => "moves in another form, such as ed, OO, nf3, Qd8ch or e4=; read as moves",
+            Liberty::OtherNag => "a NAG above $255; kept as a remark",
+            Liberty::Angles => "text in <>; kept as a remark",
+            Liberty::Controls => "control characters; read as blanks",
+            Liberty::TagForm => "tags in another form, such as in other letters, without quotes or with - in the name; read as [Name \"value\"]",
+            Liberty::TagKept(name) => {
+                return write!(f, "a {name} that its field cannot hold; kept as another tag");
+            }
+            Liberty::TagAgain => "a tag twice with two values; the second is kept as another tag",
         })
     }
+}
+
+/// For what a game is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Mode {
+    /// A save: what is not understood is refused.
+    #[default]
+    Save,
+    /// An import that finds strict PGN; tags that do not fit are no obstacle.
+    Strictly,
+    /// An import that takes all liberties.
+    Freely,
 }
 
 /// How a game is read, and which liberties it took.
 #[derive(Debug, Default)]
 pub(super) struct Leniency {
-    is_on: bool,
+    mode: Mode,
     language: Option<&'static Language>,
     others: Others,
     pub(super) taken: Vec<Liberty>,
+    /// Whether `+-` or its like was taken for a forfeit in the tags.
+    pub(super) has_forfeit_in_words: bool,
     /// What `1/2-0` was.
     pub(super) unequal: Option<&'static str>,
 }
@@ -113,100 +163,11 @@ struct Others {
     apart: u16,
 }
 
-/// Piece letters: those of king, queen, rook, bishop, knight, in each way
-/// they are written.
-#[derive(Debug)]
-struct Language {
-    name: &'static str,
-    letters: [&'static [&'static str]; 5],
-}
-
-const ENGLISH: [u8; 5] = *b"KQRBN";
-
-const LANGUAGES: [Language; 13] = [
-    language(
-        "figurines",
-        [
-            &["♔", "♚"],
-            &["♕", "♛"],
-            &["♖", "♜"],
-            &["♗", "♝"],
-            &["♘", "♞"],
-        ],
-    ),
-    language("German letters", [&["K"], &["D"], &["T"], &["L"], &["S"]]),
-    language("French letters", [&["R"], &["D"], &["T"], &["F"], &["C"]]),
-    language(
-        "Spanish or Italian letters",
-        [&["R"], &["D"], &["T"], &["A"], &["C"]],
-    ),
-    language(
-        "Portuguese letters",
-        [&["R"], &["D"], &["T"], &["B"], &["C"]],
-    ),
-    language("Dutch letters", [&["K"], &["D"], &["T"], &["L"], &["P"]]),
-    language("Russian letters", [&["Кр"], &["Ф"], &["Л"], &["С"], &["К"]]),
-    language("Polish letters", [&["K"], &["H"], &["W"], &["G"], &["S"]]),
-    language("Czech letters", [&["K"], &["D"], &["V"], &["S"], &["J"]]),
-    language(
-        "Hungarian letters",
-        [&["K"], &["V"], &["B"], &["F"], &["H"]],
-    ),
-    language("Finnish letters", [&["K"], &["D"], &["T"], &["L"], &["R"]]),
-    language("Romanian letters", [&["R"], &["D"], &["T"], &["N"], &["C"]]),
-    language(
-        "Ukrainian letters",
-        [&["Кр"], &["Ф"], &["Т"], &["С"], &["К"]],
-    ),
-];
-
-const fn language(name: &'static str, letters: [&'static [&'static str]; 5]) -> Language {
-    Language { name, letters }
-}
-
-impl Language {
-    /// A move with English letters; `None` if it has letters that the
-    /// language has not.
-    fn in_english<'w>(&self, word: &'w [u8]) -> Option<Cow<'w, [u8]>> {
-        for (ways, english) in self.letters.iter().zip(ENGLISH) {
-            let rest = ways
-                .iter()
-                .find_map(|way| word.strip_prefix(way.as_bytes()));
-            if let Some(rest) = rest {
-                return Some([&[english], rest].concat().into());
-            }
-        }
-        if word.first().is_some_and(|first| ENGLISH.contains(first)) {
-            return None;
-        }
-        let pawn = ["♙", "♟"]
-            .iter()
-            .find_map(|pawn| word.strip_prefix(pawn.as_bytes()));
-        Some(self.promotion_in_english(pawn.unwrap_or(word)))
-    }
-
-    /// `e8=D+` as `e8=Q+`.
-    fn promotion_in_english<'w>(&self, word: &'w [u8]) -> Cow<'w, [u8]> {
-        let is_mark = |byte: &&u8| matches!(byte, b'+' | b'#' | b')');
-        let marks = word.iter().rev().take_while(is_mark).count();
-        let (body, marks) = word.split_at(word.len() - marks);
-        for (ways, english) in self.letters.iter().zip(ENGLISH) {
-            let rest = ways
-                .iter()
-                .find_map(|way| body.strip_suffix(way.as_bytes()));
-            if let Some(rest) = rest.filter(|rest| !rest.is_empty()) {
-                return [rest, &[english], marks].concat().into();
-            }
-        }
-        Cow::Borrowed(word)
-    }
-}
-
 impl Leniency {
     /// `others` are the languages to be compared with this one.
     fn with(language: Option<&'static Language>, others: u16) -> Leniency {
         Leniency {
-            is_on: true,
+            mode: Mode::Freely,
             language,
             others: Others {
                 same: others,
@@ -216,16 +177,22 @@ impl Leniency {
         }
     }
 
+    /// Whether all liberties are allowed.
     pub(super) fn is_on(&self) -> bool {
-        self.is_on
+        self.mode == Mode::Freely
+    }
+
+    /// Whether it is no save.
+    pub(super) fn is_import(&self) -> bool {
+        self.mode != Mode::Save
     }
 
     /// Takes a liberty if this is allowed.
     pub(super) fn takes(&mut self, liberty: Liberty) -> bool {
-        if self.is_on && !self.taken.contains(&liberty) {
-            self.taken.push(liberty);
+        if self.is_on() {
+            self.notes(liberty);
         }
-        self.is_on
+        self.is_on()
     }
 
     /// Takes note of what says the same in another form, also strictly.
@@ -235,9 +202,26 @@ impl Leniency {
         }
     }
 
-    /// What a word says of a move that is to be played in a position; `None` if
-    /// it is no move.
-    pub(super) fn notation(&mut self, word: &[u8], position: &Position) -> Option<Notation> {
+    /// Takes back a liberty.
+    pub(super) fn forgets(&mut self, liberty: Liberty) {
+        self.taken.retain(|taken| *taken != liberty);
+    }
+
+    /// What a word says of a move that is to be played in a position, with the
+    /// NAG that is glued to it; `None` if it is no move.
+    pub(super) fn notation(
+        &mut self,
+        word: &[u8],
+        position: &Position,
+    ) -> Option<(Notation, Option<u8>)> {
+        let found = self.plain_notation(word, position);
+        if !self.is_on() || found.is_some_and(|found| !found.is_impossible()) {
+            return found.map(|found| (found, None));
+        }
+        self.other_notation(word, position)
+    }
+
+    fn plain_notation(&mut self, word: &[u8], position: &Position) -> Option<Notation> {
         let found = self
             .in_english(word)
             .and_then(|word| Notation::parse(&word));
@@ -245,6 +229,35 @@ impl Leniency {
             self.compare(word, found, position);
         }
         found
+    }
+
+    /// The same of a move in another form.
+    #[cold]
+    fn other_notation(
+        &mut self,
+        word: &[u8],
+        position: &Position,
+    ) -> Option<(Notation, Option<u8>)> {
+        let mut nag = None;
+        let mut bare = Cow::Borrowed(word);
+        if let Some((rest, sign)) = without_sign(&with_plain_signs(word)) {
+            bare = Cow::Owned(rest.to_vec());
+            nag = sign;
+        }
+        let is_bare = bare.len() < word.len();
+        let mut found = is_bare
+            .then(|| self.plain_notation(&bare, position))
+            .flatten();
+        found = found.or_else(|| {
+            let usual = usual_form(&bare)?;
+            self.plain_notation(&usual, position)
+        });
+        found = found.filter(|found| !found.is_impossible());
+        let found = found.or_else(|| pawn_takes(pawn_files(&bare)?, position));
+        if found.is_some() {
+            self.notes(Liberty::MoveForm);
+        }
+        found.map(|found| (found, nag))
     }
 
     /// Finds the languages that read a word otherwise. A game is in one of them
@@ -270,7 +283,7 @@ impl Leniency {
 
     /// A word as a move is written in English; `None` if it is none.
     fn in_english<'w>(&mut self, word: &'w [u8]) -> Option<Cow<'w, [u8]>> {
-        if !self.is_on {
+        if !self.is_on() {
             return Some(Cow::Borrowed(word));
         }
         let plain = with_plain_signs(word);
@@ -289,7 +302,7 @@ impl Leniency {
 
     /// The result that a word of no result of PGN says.
     pub(super) fn result(&mut self, word: &[u8]) -> Option<GameResult> {
-        if !self.is_on {
+        if !self.is_on() {
             return None;
         }
         if let Some(unequal) = unequal_result(word) {
@@ -303,88 +316,12 @@ impl Leniency {
     }
 }
 
-/// Whether a word has letters that languages differ in.
-fn may_have_letters(word: &[u8]) -> bool {
-    let is_letter = |&byte: &u8| byte != b'O' && (byte.is_ascii_uppercase() || !byte.is_ascii());
-    word.iter().any(is_letter)
-}
-
-/// `–` and its like as `-`, `×` as `x`; without what selects how a figurine
-/// looks.
-fn with_plain_signs(word: &[u8]) -> Cow<'_, [u8]> {
-    if word.is_ascii() {
-        return Cow::Borrowed(word);
-    }
-    let Ok(text) = std::str::from_utf8(word) else {
-        return Cow::Borrowed(word);
-    };
-    let is_other = |c: char| {
-        matches!(
-            c,
-            '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{d7}' | '\u{fe0e}' | '\u{fe0f}'
-        )
-    };
-    if !text.contains(is_other) {
-        return Cow::Borrowed(word);
-    }
-    let plain = text.chars().filter_map(|c| match c {
-        '\u{d7}' => Some('x'),
-        '\u{fe0e}' | '\u{fe0f}' => None,
-        c if is_other(c) => Some('-'),
-        c => Some(c),
-    });
-    Cow::Owned(plain.collect::<String>().into_bytes())
-}
-
-/// A result of two sides that do not add up to one, as the tag `CbhResult`
-/// keeps it.
-pub(super) fn unequal_result(word: &[u8]) -> Option<&'static str> {
-    let word = with_plain_result(word);
-    ["1/2-0", "0-1/2"]
-        .into_iter()
-        .find(|unequal| word == *unequal)
-}
-
-fn with_plain_result(word: &[u8]) -> String {
-    let text = super::place::characters(word, WINDOWS_1252);
-    let plain = with_plain_signs(text.as_bytes());
-    String::from_utf8_lossy(&plain)
-        .replace('½', "1/2")
-        .replace(':', "-")
-}
-
-fn loose_result(word: &[u8]) -> Option<GameResult> {
-    Some(match with_plain_result(word).as_str() {
-        "1-0" => GameResult::WhiteWon,
-        "0-1" => GameResult::BlackWon,
-        "1/2-1/2" | "1/2" | "0.5-0.5" | ".5-.5" => GameResult::Draw,
-        "+-" | "+--" => GameResult::WhiteWonByForfeit,
-        "-+" | "--+" => GameResult::BlackWonByForfeit,
-        "=-=" => GameResult::DrawByForfeit,
-        _ => return None,
-    })
-}
-
-/// The NAG that a sign of Informants stands for.
-pub(super) fn nag_of(word: &[u8]) -> Option<u8> {
-    Some(match std::str::from_utf8(word).ok()? {
-        "=" => 10,
-        "\u{221e}" | "~" => 13,
-        "+=" | "+/=" | "\u{2a72}" => 14,
-        "=+" | "=/+" | "\u{2a71}" => 15,
-        "+/-" | "\u{b1}" => 16,
-        "-/+" | "\u{2213}" => 17,
-        "+-" => 18,
-        "-+" => 19,
-        "\u{25a1}" => 7,
-        "\u{2206}" | "\u{25b3}" => 140,
-        "\u{2313}" => 142,
-        "RR" => 145,
-        "N" => 146,
-        // A diagram, as Scid writes it.
-        "D" => 201,
-        _ => return None,
-    })
+/// The move of a pawn that takes from one file to another, if there is one.
+fn pawn_takes([from, to]: [u8; 2], position: &Position) -> Option<Notation> {
+    let ranks = b'2'..=b'7';
+    let moves = ranks.filter_map(|rank| Notation::parse(&[from, b'x', to, rank]));
+    let mut legal = moves.filter(|notation| notation.find(position).is_ok());
+    legal.next().filter(|_| legal.next().is_none())
 }
 
 /// A game that was understood.
@@ -398,23 +335,32 @@ impl Games<'_> {
     /// The next game, strictly if that is possible; places after an error
     /// are not gone to.
     pub(super) fn next_leniently(&mut self) -> Option<Result<Understood, Error>> {
-        if self.has_failed || self.lexer.is_at_text_end() {
+        if self.has_failed || self.lexer.is_at_nothing() {
             return None;
         }
         self.lexer.begin_game();
         let begin = self.lexer.clone();
-        let mut strictly = Leniency::default();
+        let mut strictly = Leniency {
+            mode: Mode::Strictly,
+            ..Leniency::default()
+        };
         let strict = read_game(&mut self.lexer, &mut strictly);
         let read = match strict {
-            Ok(game) if !self.lexer.is_at_comment() => Ok(Understood {
+            Ok(game) if !self.lexer.is_at_more() => Ok(Understood {
                 game,
                 liberties: strictly.taken,
             }),
-            _ => read_leniently(begin).map(|(understood, lexer)| {
+            _ => read_leniently(begin.clone()).map(|(understood, lexer)| {
                 self.lexer = lexer;
                 understood
             }),
         };
+        let doubtful = if self.doubts_page {
+            begin.doubtful_byte(self.lexer.offset())
+        } else {
+            None
+        };
+        let read = doubtful.map_or(read, Err);
         self.has_failed = read.is_err();
         Some(read)
     }
@@ -424,6 +370,8 @@ impl Games<'_> {
 struct ReadIn<'t> {
     read: Result<(Understood, Lexer<'t>), Error>,
     others: Others,
+    /// How far it was read.
+    reached: usize,
 }
 
 /// Reads one game with all liberties, in English or else in another language:
@@ -433,7 +381,7 @@ fn read_leniently(begin: Lexer<'_>) -> Result<(Understood, Lexer<'_>), Error> {
     let in_english = read_in(&begin, None, all);
     let mut furthest = match in_english.read {
         Ok(read) => return Ok(read),
-        Err(error) => error,
+        Err(error) => (in_english.reached, error),
     };
     let mut left = in_english.others.apart;
     let mut found = None;
@@ -443,7 +391,11 @@ fn read_leniently(begin: Lexer<'_>) -> Result<(Understood, Lexer<'_>), Error> {
             continue;
         }
         left &= !bit;
-        let ReadIn { read, others } = read_in(&begin, Some(language), left);
+        let ReadIn {
+            read,
+            others,
+            reached,
+        } = read_in(&begin, Some(language), left);
         left = others.apart;
         match read {
             Ok(read) if found.is_none() && left == 0 => return Ok(read),
@@ -454,23 +406,27 @@ fn read_leniently(begin: Lexer<'_>) -> Result<(Understood, Lexer<'_>), Error> {
                 return Err(begin.error(begin.here(), what.to_owned(), "English piece letters"));
             }
             Err(error) => {
-                if (error.line, error.column) > (furthest.line, furthest.column) {
-                    furthest = error;
+                if reached > furthest.0 {
+                    furthest = (reached, error);
                 }
             }
         }
     }
     match found {
         Some(language) => read_in(&begin, Some(language), 0).read,
-        None => Err(variant_error(begin).unwrap_or(furthest)),
+        None => Err(variant_error(begin).unwrap_or(furthest.1)),
     }
 }
 
 /// Reads a game in a language, and compares it with others meanwhile.
 fn read_in<'t>(begin: &Lexer<'t>, language: Option<&'static Language>, others: u16) -> ReadIn<'t> {
-    let mut lexer = begin.clone();
+    let mut lexer = begin.clone().freely();
     let mut leniency = Leniency::with(language, others);
     let read = read_game(&mut lexer, &mut leniency);
+    for liberty in lexer.taken() {
+        leniency.notes(liberty);
+    }
+    let reached = lexer.offset();
     let mut liberties = leniency.taken;
     if let Some(language) = language {
         liberties.push(Liberty::Letters(language.name));
@@ -478,6 +434,7 @@ fn read_in<'t>(begin: &Lexer<'t>, language: Option<&'static Language>, others: u
     ReadIn {
         read: read.map(|game| (Understood { game, liberties }, lexer)),
         others: leniency.others,
+        reached,
     }
 }
 
@@ -501,16 +458,18 @@ fn is_chess(variant: &str) -> bool {
 /// The players of the game that begins at `text`, as `White - Black`, if it
 /// says so.
 pub(super) fn players_of(text: &[u8], page: &'static Encoding) -> Option<String> {
-    let mut lexer = Lexer::from_line(text, Place::START.line).in_page(page);
+    let lexer = Lexer::from_line(text, Place::START.line).in_page(page);
+    let mut lexer = lexer.freely();
     let (mut white, mut black) = (None, None);
     loop {
         match lexer.next() {
-            Ok((_, Token::Tag(pair))) => match pair.name {
-                "White" => white = Some(pair.value),
-                "Black" => black = Some(pair.value),
-                _ => {}
-            },
-            Ok((_, Token::Comment(_))) => {}
+            Ok((_, Token::Tag(pair))) if pair.name.eq_ignore_ascii_case("White") => {
+                white = Some(pair.value);
+            }
+            Ok((_, Token::Tag(pair))) if pair.name.eq_ignore_ascii_case("Black") => {
+                black = Some(pair.value);
+            }
+            Ok((_, Token::Tag(_) | Token::Comment(_))) => {}
             _ => break,
         }
     }
@@ -532,7 +491,7 @@ pub(super) fn players_of(text: &[u8], page: &'static Encoding) -> Option<String>
 
 /// Line and column of the value of a tag of the game that begins at `text`.
 pub(super) fn place_of_tag(text: &[u8], line: usize, name: &str) -> Option<(usize, usize)> {
-    let mut lexer = Lexer::from_line(text, line);
+    let mut lexer = Lexer::from_line(text, line).freely();
     loop {
         match lexer.next() {
             Ok((_, Token::Tag(pair))) if pair.name == name => {

@@ -23,7 +23,8 @@ use encoding_rs::{Encoding, WINDOWS_1252};
 use self::tag::TagLine;
 use super::braces::{Braces, has_begin_of_game};
 use super::error::{Error, quoted};
-use super::place::{Place, characters};
+use super::lenient::Liberty;
+use super::place::{Place, characters, doubtful};
 use crate::game::GameResult;
 
 /// One token.
@@ -58,6 +59,9 @@ pub(super) struct Lexer<'t> {
     tag_line: TagLine,
     /// The page of what is no UTF-8.
     page: &'static Encoding,
+    /// Whether tokens may be of another form than PGN has them, and what was.
+    is_free: bool,
+    taken: Vec<Liberty>,
 }
 
 impl<'t> Lexer<'t> {
@@ -74,7 +78,42 @@ impl<'t> Lexer<'t> {
             braces: Braces::default(),
             tag_line: TagLine::default(),
             page: WINDOWS_1252,
+            is_free: false,
+            taken: Vec::new(),
         }
+    }
+
+    /// The same for texts that are not PGN in all.
+    pub(super) fn freely(self) -> Lexer<'t> {
+        Lexer {
+            is_free: true,
+            ..self
+        }
+    }
+
+    /// What was of another form.
+    pub(super) fn taken(&mut self) -> Vec<Liberty> {
+        std::mem::take(&mut self.taken)
+    }
+
+    fn takes(&mut self, liberty: Liberty) {
+        if !self.taken.contains(&liberty) {
+            self.taken.push(liberty);
+        }
+    }
+
+    /// An error at the first byte up to `end` that is unlikely to be in the
+    /// page, which nobody said.
+    pub(super) fn doubtful_byte(&self, end: usize) -> Option<Error> {
+        let text = self.slice(self.here.offset, end);
+        let (at, found) = doubtful(text, self.page)?;
+        let mut place = self.here;
+        while place.offset < self.here.offset + at {
+            place = self.after_byte(place);
+        }
+        let expected =
+            "UTF-8, or a page that `cbfs import --pgn-codepage` names, such as 437 or 850 of DOS";
+        Some(self.error(place, found, expected))
     }
 
     /// The same, where what is no UTF-8 is in a page.
@@ -97,10 +136,18 @@ impl<'t> Lexer<'t> {
         self.here = place;
     }
 
-    /// Whether a comment follows.
-    pub(super) fn is_at_comment(&self) -> bool {
-        let next = self.byte(self.after_blanks().offset);
-        next.is_some_and(|byte| matches!(byte, b'{' | b';'))
+    /// Whether a comment or a second result follows a result.
+    pub(super) fn is_at_more(&self) -> bool {
+        let at = self.after_blanks();
+        match self.byte(at.offset) {
+            None | Some(b'[') => false,
+            Some(b'{' | b';' | b'-') => true,
+            _ => {
+                let mut ahead = self.clone();
+                ahead.here = at;
+                matches!(ahead.next(), Ok((_, Token::Result(_))))
+            }
+        }
     }
 
     /// How far the text was read.
@@ -123,12 +170,14 @@ impl<'t> Lexer<'t> {
             b'[' => self.tag()?,
             b'{' => self.comment()?,
             b';' => self.line_comment()?,
+            b'(' if self.is_free => self.open_or_mark(),
             b'(' => self.sign(Token::Open),
             b')' => self.sign(Token::Close),
             b'*' => self.sign(Token::Result(GameResult::Line)),
             b'$' => self.nag()?,
             b'!' | b'?' => self.glyph()?,
             b'0'..=b'9' | b'.' => self.number_or_word(),
+            b'<' if self.is_free => self.angles(),
             b'}' | b']' => {
                 let found = format!("a {} that closes nothing", quoted(&[first]));
                 return Err(self.error(place, found, "a move, a comment or the result"));
@@ -142,6 +191,19 @@ impl<'t> Lexer<'t> {
     /// Whether nothing but blanks follows.
     pub(super) fn is_at_text_end(&self) -> bool {
         self.byte(self.after_blanks().offset).is_none()
+    }
+
+    /// Whether nothing but blanks and control characters follows, as some
+    /// systems fill files up with.
+    pub(super) fn is_at_nothing(&self) -> bool {
+        match self.byte(self.after_blanks().offset) {
+            None => true,
+            Some(byte) if is_control(byte) => {
+                let rest = self.slice(self.here.offset, self.text.len());
+                rest.iter().all(|byte| is_blank(*byte) || is_control(*byte))
+            }
+            Some(_) => false,
+        }
     }
 
     /// Goes to the begin of the next token.
@@ -193,7 +255,7 @@ impl<'t> Lexer<'t> {
             let len = if byte == b'%' && place.offset == place.line_start {
                 line_len(rest)
             } else {
-                blank_len(rest)
+                self.blank_len(rest)
             };
             if len == 0 {
                 break;
@@ -203,6 +265,14 @@ impl<'t> Lexer<'t> {
             }
         }
         place
+    }
+
+    fn blank_len(&self, rest: &[u8]) -> usize {
+        match rest {
+            [byte, ..] if self.is_free && is_control(*byte) => 1,
+            [0xe2, 0x80, 0xa6, ..] if self.is_free => 3,
+            rest => blank_len(rest),
+        }
     }
 
     /// The place after one byte: a line ends with LF, CR LF or CR.
@@ -224,11 +294,22 @@ impl<'t> Lexer<'t> {
     fn walk_to(&mut self, end: usize) -> Result<(), Error> {
         while self.here.offset < end {
             match self.byte(self.here.offset) {
-                Some(byte) if is_control(byte) => return Err(self.control(byte)),
+                Some(byte) if is_control(byte) && !self.is_free => return Err(self.control(byte)),
                 _ => self.here = self.after_byte(self.here),
             }
         }
         Ok(())
+    }
+
+    /// The characters of a comment or value.
+    fn characters(&mut self, bytes: &'t [u8]) -> Cow<'t, str> {
+        let text = characters(bytes, self.page);
+        let is_control = |c: char| u8::try_from(c).is_ok_and(is_control);
+        if self.is_free && text.contains(is_control) {
+            self.takes(Liberty::Controls);
+            return Cow::Owned(text.replace(is_control, " "));
+        }
+        text
     }
 
     #[cold]
@@ -260,10 +341,8 @@ impl<'t> Lexer<'t> {
             return Err(self.endless_comment(open));
         }
         self.walk_to(end + 1)?;
-        Ok(Token::Comment(characters(
-            self.slice(inside, end),
-            self.page,
-        )))
+        let inside = self.slice(inside, end);
+        Ok(Token::Comment(self.characters(inside)))
     }
 
     #[cold]
@@ -276,10 +355,8 @@ impl<'t> Lexer<'t> {
         let inside = self.here.offset + 1;
         let end = inside + line_len(self.slice(inside, self.text.len()));
         self.walk_to(end)?;
-        Ok(Token::Comment(characters(
-            self.slice(inside, end),
-            self.page,
-        )))
+        let inside = self.slice(inside, end);
+        Ok(Token::Comment(self.characters(inside)))
     }
 
     /// `$` and a number up to 255.
@@ -289,6 +366,10 @@ impl<'t> Lexer<'t> {
         let end = begin + 1 + digits;
         let number = std::str::from_utf8(self.slice(begin + 1, end)).unwrap_or_default();
         let Ok(nag) = number.parse() else {
+            if self.is_free && !number.is_empty() {
+                self.here.offset = end;
+                return Ok(Token::Word(self.slice(begin, end)));
+            }
             let found = format!("{} is not a NAG", quoted(self.slice(begin, end)));
             return Err(self.error(self.here, found, "a number from $0 to $255"));
         };
@@ -309,6 +390,18 @@ impl<'t> Lexer<'t> {
             b"??" => 4,
             b"!?" => 5,
             b"?!" => 6,
+            _ if self.is_free => {
+                self.takes(Liberty::Marks);
+                match (
+                    glyph.first(),
+                    glyph.iter().all(|byte| glyph.first() == Some(byte)),
+                ) {
+                    (Some(b'!'), true) => 3,
+                    (_, true) => 4,
+                    (Some(b'!'), false) => 5,
+                    (_, false) => 6,
+                }
+            }
             _ => {
                 let found = format!("{} is not a mark", quoted(glyph));
                 return Err(self.error(self.here, found, "one of ! ? !! ?? !? ?!"));
@@ -322,15 +415,92 @@ impl<'t> Lexer<'t> {
     /// digit: a result, castling in zeros, the null move `0000`.
     fn number_or_word(&mut self) -> Token<'t> {
         let begin = self.here.offset;
+        if let Some((len, result)) = self.spaced_result() {
+            self.here.offset += len;
+            self.takes(Liberty::ResultSpelling);
+            return Token::Result(result);
+        }
         let digits = begin + digits_len(self.slice(begin, self.text.len()));
         let rest = self.slice(digits, self.text.len());
         let dots = rest.iter().take_while(|&&byte| byte == b'.').count();
-        let is_null = self.slice(begin, digits) == b"0000";
+        let is_null = match self.slice(begin, digits) {
+            b"0000" => true,
+            // Castling.
+            b"00" | b"000" => self.is_free,
+            _ => false,
+        };
         if dots > 0 || (!is_null && self.word_end(begin) == digits) {
             self.here.offset = digits + dots;
             return Token::Number;
         }
         self.word()
+    }
+
+    /// Length and meaning of `1 - 0`.
+    fn spaced_result(&self) -> Option<(usize, GameResult)> {
+        if !self.is_free {
+            return None;
+        }
+        let rest = self.slice(self.here.offset, self.text.len());
+        let points = ["1/2", "0", "1"];
+        let after = |rest: &'t [u8]| {
+            let mut points = points.iter();
+            points.find_map(|point| Some((*point, rest.strip_prefix(point.as_bytes())?)))
+        };
+        let spaces = |rest: &'t [u8]| {
+            let is_space = |byte: &&u8| matches!(byte, b' ' | b'\t');
+            let len = rest.iter().take_while(is_space).count();
+            rest.get(len..).unwrap_or_default()
+        };
+        let (white, behind) = after(rest)?;
+        let behind = spaces(behind);
+        let behind = behind
+            .strip_prefix(b"-")
+            .or_else(|| behind.strip_prefix(b":"))?;
+        let (black, behind) = after(spaces(behind))?;
+        if !behind.first().is_none_or(|byte| ends_word(*byte)) {
+            return None;
+        }
+        let len = rest.len() - behind.len();
+        let plain = format!("{white}-{black}");
+        let is_plain = rest.get(..len) == Some(plain.as_bytes());
+        result(plain.as_bytes())
+            .filter(|_| !is_plain)
+            .map(|result| (len, result))
+    }
+
+    /// `(ep)` and `(=)` are no variations.
+    fn open_or_mark(&mut self) -> Token<'t> {
+        let rest = self.slice(self.here.offset, self.text.len());
+        let (len, token) = if rest.starts_with(b"(e.p.)") {
+            (6, Token::Word(b"e.p."))
+        } else if rest.starts_with(b"(ep)") {
+            (4, Token::Word(b"ep"))
+        } else if rest.starts_with(b"(=)") {
+            (3, Token::Comment(Cow::Borrowed("(=)")))
+        } else {
+            return self.sign(Token::Open);
+        };
+        self.takes(Liberty::MoveForm);
+        self.here.offset += len;
+        token
+    }
+
+    /// `<…>` on one line: a null move, or a remark.
+    fn angles(&mut self) -> Token<'t> {
+        let begin = self.here.offset + 1;
+        let rest = self.slice(begin, self.text.len());
+        let line = rest.get(..line_len(rest)).unwrap_or_default();
+        let Some(len) = line.iter().position(|&byte| byte == b'>') else {
+            return self.word();
+        };
+        let inside = self.slice(begin, begin + len);
+        self.here.offset = begin + len + 1;
+        self.takes(Liberty::Angles);
+        if inside.is_empty() || inside.eq_ignore_ascii_case(b"null") {
+            return Token::Word(b"--");
+        }
+        Token::Comment(self.characters(inside))
     }
 
     fn word(&mut self) -> Token<'t> {
@@ -349,11 +519,13 @@ impl<'t> Lexer<'t> {
             match self.slice(at, self.text.len()) {
                 [b'(', role, b')', ..]
                     if b"QRBNqrbn".contains(role)
-                        && matches!(self.slice(begin, at).last(), Some(b'1' | b'8')) =>
+                        && (matches!(self.slice(begin, at).last(), Some(b'1' | b'8'))
+                            || (self.is_free && self.slice(begin, at).ends_with(b"="))) =>
                 {
                     at += 3;
                 }
                 [] | [0xc2, 0xa0, ..] => return at,
+                [0xe2, 0x80, 0xa6, ..] if self.is_free => return at,
                 [0xa0, ..] if self.slice(begin, at).last().is_none_or(u8::is_ascii) => return at,
                 [byte, ..] if ends_word(*byte) => return at,
                 _ => at += 1,

@@ -76,6 +76,30 @@ impl Notation {
     }
 }
 
+impl Notation {
+    /// Whether no position has such a move: one of a piece that becomes another.
+    pub(super) fn is_impossible(self) -> bool {
+        match self {
+            Notation::Piece { wanted, .. } => {
+                wanted.role != Role::Pawn && wanted.promotion.is_some()
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a pawn goes to its last rank and stays one.
+    pub(super) fn lacks_promotion(self) -> bool {
+        match self {
+            Notation::Piece { wanted, .. } => {
+                wanted.role == Role::Pawn
+                    && wanted.promotion.is_none()
+                    && matches!(wanted.to.rank(), Rank::First | Rank::Eighth)
+            }
+            _ => false,
+        }
+    }
+}
+
 fn is_null(word: &[u8]) -> bool {
     const WORDS: [&[u8]; 6] = [b"--", b"Z0", b"null", b"pass", b"@@@@", b"0000"];
     WORDS.iter().any(|null| word.eq_ignore_ascii_case(null))

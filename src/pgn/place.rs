@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use encoding_rs::{Encoding, WINDOWS_1252};
+use encoding_rs::{Encoding, WINDOWS_1250, WINDOWS_1252};
 
 /// A place in a text. Its column is counted only when somebody asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,67 @@ pub(super) fn characters<'t>(bytes: &'t [u8], page: &'static Encoding) -> Cow<'t
         Ok(text) => Cow::Borrowed(text),
         Err(_) => page.decode_without_bom_handling(bytes).0,
     }
+}
+
+/// Where a text has a byte that is no character of the page, or no letter where
+/// one must be: so texts of DOS look, `M\x81ller`, `K\x94ln`. Offset and what
+/// was found.
+pub(super) fn doubtful(text: &[u8], page: &'static Encoding) -> Option<(usize, String)> {
+    let unassigned: &[u8] = if page == WINDOWS_1252 {
+        &[0x81, 0x8d, 0x8f, 0x90, 0x9d]
+    } else if page == WINDOWS_1250 {
+        &[0x81, 0x83, 0x88, 0x90, 0x98]
+    } else {
+        return None;
+    };
+    // Quotes, daggers and the like: between letters those of DOS.
+    let signs = [
+        0x82, 0x84, 0x86, 0x87, 0x89, 0x8b, 0x93, 0x94, 0x95, 0x98, 0x99, 0x9b,
+    ];
+    let is_letter = |at: Option<usize>| {
+        let byte = at.and_then(|at| text.get(at));
+        byte.is_some_and(u8::is_ascii_alphabetic)
+    };
+    let mut begin = 0;
+    for line in text.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
+        let start = begin;
+        begin += line.len();
+        if std::str::from_utf8(line).is_ok() {
+            continue;
+        }
+        for (at, byte) in (start..).zip(line) {
+            if unassigned.contains(byte) && !is_utf8_at(text, at) {
+                let found = format!(
+                    "the byte {byte:#04x}, which is no character of {}",
+                    page.name()
+                );
+                return Some((at, found));
+            }
+            if signs.contains(byte) && is_letter(at.checked_sub(1)) && is_letter(Some(at + 1)) {
+                let found = format!(
+                    "the byte {byte:#04x}, which is no letter of {}",
+                    page.name()
+                );
+                return Some((at, found));
+            }
+        }
+    }
+    None
+}
+
+/// Whether a byte is part of a character of UTF-8: a line may have both.
+fn is_utf8_at(text: &[u8], at: usize) -> bool {
+    (at.saturating_sub(3)..at).any(|start| {
+        let around = text.get(start..).unwrap_or_default();
+        let around = around.get(..4).unwrap_or(around);
+        let valid = match std::str::from_utf8(around) {
+            Ok(text) => text.len(),
+            Err(error) => error.valid_up_to(),
+        };
+        around
+            .first()
+            .is_some_and(|first| !first.is_ascii() && valid > at - start)
+    })
 }
 
 #[cfg(test)]

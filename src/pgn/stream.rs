@@ -1,7 +1,9 @@
 //! PGN of any size, game by game, in bounded memory.
 //!
 //! A text is split before each tag pair at the begin of a line that follows
-//! moves; comments between a result and that line belong to what follows. An
+//! moves; comments between a result and that line belong to what follows. So it
+//! is before a tag of the roster that a game without moves has already, if an
+//! empty line stands between: such a game may lack even its result. An
 //! empty line with a tag `Event` behind it ends an open comment, and so does one
 //! with any tag pair if the comment never ends otherwise: one bad game does not
 //! take others with it. A line of [`BAD_GAME`] begins a section wherever it
@@ -19,11 +21,11 @@ use std::ops::Range;
 use encoding_rs::{Encoding, WINDOWS_1252};
 
 use super::Games;
-use super::braces::{begins_game_after_blank, begins_tag_pair};
+use super::braces::{begins_game_after_blank, begins_loose_tag, begins_tag_pair};
 use super::decode::MAX_BYTES;
 use super::error::Error;
 use super::lenient::{place_of_tag, players_of};
-use super::place::Place;
+use super::place::{Place, doubtful};
 
 pub use parallel::{Failure, Prepared, for_each_game_in_order};
 
@@ -44,7 +46,17 @@ pub struct Section {
     /// What of a game it is.
     pub part: Part,
     /// The page of what is no UTF-8.
-    pub page: &'static Encoding,
+    pub page: Page,
+}
+
+/// In which page a text is that is no UTF-8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// The page.
+    pub encoding: &'static Encoding,
+    /// Whether somebody said so: otherwise what is no letter of it tells that
+    /// the text is in another one.
+    pub is_given: bool,
 }
 
 /// Where a game stands in a section.
@@ -75,13 +87,21 @@ impl Section {
             line,
             text,
             part: Part::Whole,
-            page: WINDOWS_1252,
+            page: Page {
+                encoding: WINDOWS_1252,
+                is_given: false,
+            },
         }
+    }
+
+    /// Whether a text of it seems to be in another page than it is read in.
+    pub fn is_of_another_page(&self, text: &[u8]) -> bool {
+        !self.page.is_given && doubtful(text, self.page.encoding).is_some()
     }
 
     /// The games in it; places are those in the whole text.
     pub fn games(&self) -> Games<'_> {
-        Games::from_line(&self.text, self.line).in_page(self.page)
+        Games::from_line(&self.text, self.line).in_page(self.page.encoding)
     }
 
     /// Why the game that it begins is none, if that is because of its length.
@@ -101,7 +121,7 @@ impl Section {
 
     /// Who plays in a game of it, as `White – Black`, if its tags say so.
     pub fn players_of(&self, game: &Extent) -> Option<String> {
-        players_of(self.text_of(game), self.page)
+        players_of(self.text_of(game), self.page.encoding)
     }
 
     /// The text of a game of it.
@@ -167,6 +187,7 @@ enum Read {
 
 /// What was seen of a section.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct State {
     in_comment: bool,
     /// Whether something stands there that is neither tag pair nor comment.
@@ -177,7 +198,21 @@ struct State {
     is_beside_moves: bool,
     /// Where the line ends that the present comment began in.
     comment_line_end: usize,
+    /// The tags of [`ROSTER`] that were seen, a bit each.
+    roster: u8,
+    /// Whether an empty line follows the last tag pair or move.
+    is_apart: bool,
+    /// In how many lines the value of a broken tag pair may still end.
+    value_lines: u8,
+    /// Whether the moves end in a result, as far as it was asked.
+    has_result: Option<bool>,
 }
+
+/// Tags that a game has once.
+const ROSTER: [&str; 7] = ["Event", "Site", "Date", "Round", "White", "Black", "Result"];
+
+const EVENT: u8 = 1;
+const PLAYERS: u8 = 1 << 4 | 1 << 5;
 
 impl<R: BufRead> Sections<R> {
     /// Begins at the first line.
@@ -212,7 +247,7 @@ impl<R: BufRead> Sections<R> {
             let line = self.text.get(start..).unwrap_or_default();
             let line = if start == 0 { without_mark(line) } else { line };
             let is_bad_game = start > 0 && line.starts_with(BAD_GAME.as_bytes());
-            let begins_game = is_bad_game || self.state.begins_game(line);
+            let begins_game = is_bad_game || self.state.begins_game(line, &self.text);
             let begins_game = begins_game || self.ends_comment(start);
             let cut = begins_game.then(|| {
                 if is_bad_game {
@@ -311,7 +346,8 @@ impl<R: BufRead> Sections<R> {
     fn last_section(&mut self) -> Option<Section> {
         self.is_over = true;
         let text = std::mem::take(&mut self.text);
-        let is_blank = text.iter().all(u8::is_ascii_whitespace);
+        let is_nothing = |byte: &u8| byte.is_ascii_whitespace() || byte.is_ascii_control();
+        let is_blank = text.iter().all(is_nothing);
         let line = self.line;
         (!is_blank).then(|| Section::whole(line, text))
     }
@@ -438,24 +474,80 @@ impl<R: BufRead> Iterator for Sections<R> {
 }
 
 impl State {
-    /// Whether a line begins another game than what came before it.
-    fn begins_game(self, line: &[u8]) -> bool {
-        self.has_moves && !self.in_comment && begins_tag_pair(line.trim_ascii_start())
+    /// Whether a line begins another game than what came before it in the
+    /// text.
+    fn begins_game(&mut self, line: &[u8], text: &[u8]) -> bool {
+        if self.in_comment {
+            return false;
+        }
+        let line = line.trim_ascii_start();
+        if !line.starts_with(b"[") {
+            return false;
+        }
+        let tag = roster_bit(line);
+        if !self.has_moves {
+            // Without an empty line: the players stand there already.
+            let is_next = tag == EVENT && self.roster & PLAYERS != 0;
+            return self.roster & tag != 0 && (self.is_apart || is_next);
+        }
+        if !begins_tag_pair(line) {
+            return self.is_apart
+                && (tag != 0 || (begins_loose_tag(line) && self.has_result(text)));
+        }
+        // A tag amid moves begins no game.
+        self.is_apart || tag != 0 || self.has_result(text)
+    }
+
+    /// Whether the moves in a text end in a result.
+    fn has_result(&mut self, text: &[u8]) -> bool {
+        let moves = || text.get(..self.moves_end).unwrap_or_default();
+        let has_result = self.has_result.unwrap_or_else(|| ends_in_result(moves()));
+        self.has_result = Some(has_result);
+        has_result
     }
 
     /// Takes note of what stands in a line, which ends at an offset of the
     /// section.
     fn look_at(&mut self, line: &[u8], end: usize) {
         let was_open = self.in_comment;
+        let begin = line.trim_ascii_start();
+        let is_tag = !was_open && begin.starts_with(b"[");
         let has_moves = self.look_into(line);
+        if is_tag {
+            self.roster |= roster_bit(begin);
+        }
+        if is_tag || has_moves {
+            self.is_apart = false;
+        } else if !was_open && begin.is_empty() {
+            self.is_apart = true;
+        }
         if self.in_comment && !was_open {
             self.comment_line_end = end;
         }
         self.has_moves |= has_moves;
         if has_moves || self.is_beside_moves {
             self.moves_end = end;
+            self.has_result = None;
             self.is_beside_moves = self.in_comment;
         }
+    }
+
+    /// Whether a line goes on with the value of a broken tag pair; takes note of
+    /// one that begins.
+    fn is_of_value(&mut self, line: &[u8]) -> bool {
+        const MOST_LINES: u8 = 3;
+        if line.starts_with(b"[") || line.is_empty() || self.has_moves || self.in_comment {
+            let is_open = begins_tag_pair(line) && has_open_value(line);
+            self.value_lines = if is_open { MOST_LINES } else { 0 };
+            return false;
+        }
+        let is_of_value = self.value_lines > 0;
+        self.value_lines = self.value_lines.saturating_sub(1);
+        if line.ends_with(b"\"]") {
+            self.value_lines = 0;
+        }
+        // Marks of HTML.
+        is_of_value || (line.starts_with(b"<") && line.ends_with(b">"))
     }
 
     /// Whether there is something in a line that is neither tag pair nor
@@ -463,11 +555,17 @@ impl State {
     fn look_into(&mut self, line: &[u8]) -> bool {
         let mut has_moves = false;
         let mut rest = line;
+        if self.is_of_value(line.trim_ascii()) {
+            return false;
+        }
         if !self.in_comment {
             if line.first() == Some(&b'%') {
                 return false;
             }
-            rest = after_tag_pairs(rest.trim_ascii_start());
+            rest = rest.trim_ascii_start();
+            if begins_tag_pair(rest) || (!self.has_moves && begins_loose_tag(rest)) {
+                rest = after_tag_pairs(rest);
+            }
         }
         while let Some((&byte, after)) = rest.split_first() {
             rest = after;
@@ -476,20 +574,46 @@ impl State {
                 _ if self.in_comment => {}
                 b'{' => self.in_comment = true,
                 b';' => return has_moves,
-                _ => has_moves |= !byte.is_ascii_whitespace(),
+                _ => has_moves |= !(byte.is_ascii_whitespace() || byte.is_ascii_control()),
             }
         }
         has_moves
     }
 }
 
-/// What of a line follows its tag pairs.
+/// Whether a line has a first quote, no other, and no bracket that ends a tag pair.
+fn has_open_value(line: &[u8]) -> bool {
+    let mut parts = line.split(|&byte| byte == b'"').skip(1);
+    parts.next().is_some() && parts.next().is_none() && !line.contains(&b']')
+}
+
+/// What of a line follows its tag pairs, which may be broken.
 fn after_tag_pairs(line: &[u8]) -> &[u8] {
-    if !begins_tag_pair(line) {
-        return line;
-    }
     let end = line.iter().rposition(|&byte| byte == b']');
     end.and_then(|end| line.get(end + 1..)).unwrap_or_default()
+}
+
+/// The bit of the tag of [`ROSTER`] that a line begins with, in whatever
+/// letters; 0 if it is none.
+fn roster_bit(line: &[u8]) -> u8 {
+    let Some(inside) = line.strip_prefix(b"[") else {
+        return 0;
+    };
+    let inside = inside.trim_ascii_start();
+    let len = inside
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphanumeric());
+    let (name, after) = inside.split_at(len.count());
+    if !after
+        .first()
+        .is_some_and(|byte| matches!(byte, b' ' | b'\t' | b'"'))
+    {
+        return 0;
+    }
+    let at = ROSTER
+        .iter()
+        .position(|tag| tag.as_bytes().eq_ignore_ascii_case(name));
+    at.map_or(0, |at| 1 << at)
 }
 
 /// Whether what was read of a line is all of it.

@@ -7,7 +7,7 @@
 mod decode;
 mod value;
 
-pub(super) use decode::{decode, is_chess960};
+pub(super) use decode::{begins_game, decode, is_chess960};
 
 use std::collections::HashSet;
 

@@ -59,9 +59,9 @@ pub fn bad_texts() -> Vec<BadText> {
             "16 mib",
         ),
         bad(
-            "an Elo",
-            "[WhiteElo \"99999\"]\n\n1. e4 *\n".to_owned(),
-            "99999",
+            "two names of one player",
+            "[White \"A\"]\n[White \"B\"]\n\n1. e4 *\n".to_owned(),
+            "a second tag white",
         ),
         bad(
             "an unclosed comment",

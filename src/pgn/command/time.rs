@@ -18,16 +18,36 @@ pub(super) fn encode_time(time: TimeSpent, commands: &mut Vec<String>) {
     }
 }
 
+/// Hours, minutes and seconds, of which the first ones may be absent; of parts
+/// of a second, as servers write them, nothing is kept.
 pub(super) fn parse_time(text: &str) -> Option<TimeSpent> {
-    let mut parts = text.split(':');
-    let mut part = || parts.next()?.parse().ok();
-    let time = TimeSpent {
-        hours: part()?,
-        minutes: part()?,
-        seconds: part()?,
-        extra: 0,
+    let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let parts: Vec<&str> = whole.split(':').collect();
+    if !is_number(decimals) || !parts.iter().all(|part| is_number(part)) {
+        return None;
+    }
+    let [hours, minutes, seconds] = match parts[..] {
+        [hours, minutes, seconds] => [
+            hours.parse().ok()?,
+            minutes.parse().ok()?,
+            seconds.parse().ok()?,
+        ],
+        [minutes, seconds] => [0, minutes.parse().ok()?, seconds.parse().ok()?],
+        [seconds] => in_parts(seconds.parse().ok()?)?,
+        _ => return None,
     };
-    parts.next().is_none().then_some(time)
+    Some(TimeSpent {
+        hours,
+        minutes,
+        seconds,
+        extra: 0,
+    })
+}
+
+fn in_parts(seconds: u32) -> Option<[u8; 3]> {
+    let hours = u8::try_from(seconds / 3600).ok()?;
+    Some([hours, (seconds / 60 % 60) as u8, (seconds % 60) as u8])
 }
 
 /// The stages with their numbers as stored.

@@ -47,7 +47,9 @@ fn results_are_understood_however_they_are_written() {
         ("1. e4 1:0", "1. e4 1-0", &[ResultSpelling]),
         ("1. e4 ½-½", "1. e4 1/2-1/2", &[ResultSpelling]),
         ("1. e4 0–1", "1. e4 0-1", &[Liberty::Signs, ResultSpelling]),
-        ("1. e4 +-", "1. e4 1-0", &[ResultSpelling]),
+        ("+-", "1-0", &[ResultSpelling]),
+        ("1. e4 1 - 0", "1. e4 1-0", &[ResultSpelling]),
+        ("1. e4 1/2 - 1/2", "1. e4 1/2-1/2", &[ResultSpelling]),
         (
             "[Result \"½:½\"]\n\n1. e4 1/2-1/2",
             "1. e4 1/2-1/2",
@@ -67,6 +69,268 @@ fn results_are_understood_however_they_are_written() {
     );
     let unequal = "[Result \"1-0\"]\n\n1. e4 1/2-0";
     assert!(read(unequal)[0].0.contains("where the tag says 1-0"));
+}
+
+#[test]
+fn a_plus_and_a_minus_are_a_result_a_forfeit_or_a_judgement() {
+    use Liberty::{Judgement, Marks, NoResult, OpenEnd, ResultSpelling};
+    let forfeit = GameResult::WhiteWonByForfeit;
+    let won = GameResult::WhiteWon;
+    for (text, expected, moves, liberties) in [
+        (
+            "[Result \"+-\"]\n\n+-",
+            forfeit,
+            "1-0",
+            vec![ResultSpelling],
+        ),
+        (
+            "[Result \"+-\"]\n\n*",
+            forfeit,
+            "1-0",
+            vec![ResultSpelling, OpenEnd],
+        ),
+        (
+            "1. e4 +-",
+            GameResult::Line,
+            "1. e4 $18 *",
+            vec![Judgement, NoResult],
+        ),
+        (
+            "[Result \"0-1\"]\n\n1. e4 +-",
+            GameResult::BlackWon,
+            "1. e4 $18 0-1",
+            vec![Judgement, NoResult],
+        ),
+        (
+            "[Result \"1-0\"]\n\n1. e4 +-",
+            won,
+            "1. e4 1-0",
+            vec![ResultSpelling],
+        ),
+        (
+            "[Result \"+-\"]\n\n1. e4 +-",
+            won,
+            "1. e4 1-0",
+            vec![ResultSpelling],
+        ),
+        (
+            "[Result \"+-\"]\n\n1. e4 1-0",
+            won,
+            "1. e4 1-0",
+            vec![ResultSpelling],
+        ),
+        (
+            "[Result \"+:-\"]\n\n1. e4 +:-",
+            forfeit,
+            "1. e4 1-0",
+            vec![],
+        ),
+        ("1. e4 +- e5 1-0", won, "1. e4 $18 e5 1-0", vec![Marks]),
+        (
+            "1. e4 --+ 0-1",
+            GameResult::BlackWon,
+            "1. e4 $21 0-1",
+            vec![Marks],
+        ),
+    ] {
+        let mut games = Games::new(text.as_bytes());
+        let read = games.next_leniently().unwrap().unwrap();
+        assert_eq!(read.game.headers.result, expected, "{text}");
+        assert_eq!(moves_of(&read.game), moves, "{text}");
+        assert_eq!(read.liberties, liberties, "{text}");
+        assert!(games.next_leniently().is_none(), "{text}");
+    }
+}
+
+#[test]
+fn a_result_twice_makes_no_second_game() {
+    for (text, expected) in [
+        ("1. e4 1-0 1-0", "1. e4 1-0"),
+        ("1. e4 1-0\n\n1-0\n", "1. e4 1-0"),
+        ("1. e4 1-0 * {end} *", "1. e4 {end} 1-0"),
+        ("1. e4 * 1-0", "1. e4 1-0"),
+    ] {
+        let games = read(text);
+        assert_eq!(games.len(), 1, "{text}: {games:?}");
+        assert_eq!(games[0].0, expected, "{text}");
+        assert!(games[0].1.contains(&Liberty::ResultTwice), "{text}");
+    }
+    let two = read("1. e4 1-0 0-1");
+    let expected = "1:11: the result 0-1 behind 1-0; expected one result, and the next game";
+    assert_eq!(two[0].0, expected);
+    assert_eq!(read("1. e4 1-0 1. d4 0-1").len(), 2);
+}
+
+#[test]
+fn moves_are_understood_in_the_forms_that_are_written() {
+    let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+    let castling = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1";
+    let promotion = "7k/P7/8/8/8/8/8/7K w - - 0 1";
+    let passing = "4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1";
+    for (fen, moves, expected) in [
+        (start, "E4 E7E5 nf3 nb8-c6", "1. e4 e5 2. Nf3 Nc6"),
+        (
+            start,
+            "e4 d5 ed Qd8Xd5 Nc3 Qd5:a2",
+            "1. e4 d5 2. exd5 Qxd5 3. Nc3 Qxa2",
+        ),
+        (start, "e4 d5 exd Qd5: Nc3", "1. e4 d5 2. exd5 Qxd5 3. Nc3"),
+        (
+            start,
+            "e4= e5+/= Nf3N Nc6\u{b1} Bb5D",
+            "1. e4 $10 e5 $14 2. Nf3 $146 Nc6 $16 3. Bb5 $201",
+        ),
+        (start, "e4!!! e5??? Nf3!!?", "1. e4 $3 e5 $4 2. Nf3 $5"),
+        (
+            start,
+            "e4 \u{21c6} e5 =/\u{221e} Nf3 $300",
+            "1. e4 $132 e5 $44 2. Nf3 {$300}",
+        ),
+        (start, "е4 е5 Кf3 Кс6", "1. e4 e5 2. Nf3 Nc6"),
+        (
+            start,
+            "e4 <> d4 <null> c4 <diagram>",
+            "1. e4 -- 2. d4 -- 3. c4 {diagram}",
+        ),
+        (start, "e4 1\u{2026} e5 2) Nf3", "1. e4 e5 2. Nf3"),
+        (castling, "OO 000", "1. O-O O-O-O"),
+        (castling, "O-0 О-О-О", "1. O-O O-O-O"),
+        (promotion, "a8=(Q)+ Kg7", "1. a8=Q+ Kg7"),
+        (promotion, "a8Qch Kg7 Qa1 +", "1. a8=Q+ Kg7 2. Qa1+"),
+        (passing, "e5xd6/ep Kd8", "1. exd6 Kd8"),
+        (passing, "exd6 (ep) Kd8 (=)", "1. exd6 Kd8 {(=)}"),
+    ] {
+        let text = format!("[FEN \"{fen}\"]\n\n1. {moves} *");
+        let found = read(&text);
+        assert_eq!(found.len(), 1, "{moves}");
+        assert_eq!(found[0].0, format!("{expected} *"), "{moves}");
+        assert!(!found[0].1.is_empty(), "{moves}");
+        assert!(crate::pgn::decode(text.as_bytes()).is_err(), "{moves}");
+    }
+    // None is guessed.
+    for moves in [
+        "e4 e5 Nf3 Nc6 d4 ed4 Nd4: Nd4: Nd4:",
+        "e4e5",
+        "e5 d5 ef",
+        "b4 cb",
+        "bc3",
+    ] {
+        let found = &read(&format!("1. {moves} *"))[0].0;
+        assert!(found.contains("expected"), "{moves}: {found}");
+    }
+    let lacking = &read("[FEN \"7k/P7/8/8/8/8/8/7K w - - 0 1\"]\n\n1. a8 *")[0].0;
+    assert!(
+        lacking.contains("expected the piece that the pawn becomes"),
+        "{lacking}"
+    );
+}
+
+#[test]
+fn a_tag_beside_the_moves_refuses_no_game() {
+    use Liberty::{DateForm, NoSetUp, TagAgain, TagForm, TagKept};
+    let read = |tags: &str| {
+        let text = format!("{tags}\n\n1. e4 *");
+        let mut games = Games::new(text.as_bytes());
+        let read = games.next_leniently().unwrap();
+        read.map(|read| (read.game, read.liberties))
+            .map_err(|error| error.to_string())
+    };
+    for (tag, name) in [
+        ("[EventDate \"junk\"]", "EventDate"),
+        ("[SourceDate \"2004.99.99\"]", "SourceDate"),
+        ("[EventCategory \"999\"]", "EventCategory"),
+        ("[WhiteElo \"99999\"]", "WhiteElo"),
+        ("[BlackElo \"5000\"]", "BlackElo"),
+        ("[Date \"1.1.24\"]", "Date"),
+        ("[Result \"White wins\"]", "Result"),
+        ("[CbhMedals \"x\"]", "CbhMedals"),
+        ("[EventRounds \"300\"] [EventRounds \"300\"]", "EventRounds"),
+    ] {
+        let (game, liberties) = read(tag).unwrap();
+        assert_eq!(liberties, [TagKept(name)], "{tag}");
+        assert_eq!(game.foreign_tags[0].0, name, "{tag}");
+        // What is shown of it is strict PGN, and says the same.
+        let mut ours = Vec::new();
+        crate::pgn::encode(&game, &[], &mut ours);
+        let again = crate::pgn::decode(&ours).unwrap();
+        assert_eq!(again.foreign_tags, game.foreign_tags, "{tag}");
+        let save = format!("{tag}\n\n1. e4 *");
+        let is_elo = tag.contains("5000");
+        assert_eq!(crate::pgn::decode(save.as_bytes()).is_ok(), is_elo, "{tag}");
+    }
+    for (tag, liberty) in [
+        ("[SetUp \"1\"]", NoSetUp),
+        ("[FEN \"\"]", NoSetUp),
+        ("[FEN \"?\"] [SetUp \"1\"]", NoSetUp),
+        ("[Round \"1\"] [Round \"2\"]", TagAgain),
+        ("[WhiteElo \"1\"] [WhiteElo \"2\"]", TagAgain),
+        ("[Date \"24.12.2004\"]", DateForm),
+        ("[white \"Carlsen\"]", TagForm),
+        ("[WHITE \"Carlsen\"]", TagForm),
+        ("[White Carlsen]", TagForm),
+        ("[White 'Carlsen']", TagForm),
+        ("[White \"Carlsen]", TagForm),
+        ("[White \"Carlsen\"", TagForm),
+        ("[Foo-Bar \"x\"] [White \"Carlsen\"]", TagForm),
+    ] {
+        let (game, liberties) = read(tag).unwrap();
+        assert_eq!(liberties, [liberty], "{tag}");
+        if liberty == TagForm {
+            assert_eq!(game.headers.white.last, "Carlsen", "{tag}");
+        }
+        let mut ours = Vec::new();
+        crate::pgn::encode(&game, &[], &mut ours);
+        assert!(crate::pgn::decode(&ours).is_ok(), "{tag}");
+    }
+    // Who played, and from where, must be known.
+    for (tags, expected) in [
+        ("[White \"A\"] [White \"B\"]", "a second tag White"),
+        ("[FEN \"8/8\"]", "expected a position in six fields"),
+    ] {
+        let error = read(tags).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+    let amid = &super::tests::read("1. e4 e5\n[Foo \"x\"]\n2. Nf3 *")[0].0;
+    assert!(amid.contains("2:1: a tag \"Foo\" amid the moves"), "{amid}");
+}
+
+#[test]
+fn of_several_readings_the_error_of_the_furthest_is_told() {
+    // Good in English up to the end, which German does not come to.
+    let open = &read("1. e4 e5 (1... c5 2. Nf3 Nc6 3. Bb5) 2. Nf3 (2. d4 *")[0].0;
+    assert!(open.contains("1:45: a variation without end"), "{open}");
+}
+
+#[test]
+fn bytes_that_the_page_has_not_are_told() {
+    let read = |text: &[u8], doubts_page: bool| {
+        let mut games = Games::new(text);
+        games.doubts_page = doubts_page;
+        let read = games.next_leniently().unwrap();
+        read.map(|read| read.game.headers.white.last)
+            .map_err(|error| error.to_string())
+    };
+    let dos = b"[White \"M\x81ller\"]\n\n1. e4 *";
+    let error = read(dos, true).unwrap_err();
+    assert!(
+        error.contains("1:10: the byte 0x81, which is no character of windows-1252"),
+        "{error}"
+    );
+    assert!(error.contains("--pgn-codepage"), "{error}");
+    assert!(read(dos, false).is_ok());
+    let letter = b"[White \"K\x94hler\"]\n\n1. e4 *";
+    assert!(
+        read(letter, true)
+            .unwrap_err()
+            .contains("0x94, which is no letter")
+    );
+    for fine in [
+        &b"[White \"O\x92Kelly\"]\n\n1. e4 {\x93good\x94 \x96 a\x85} *"[..],
+        b"[White \"\xd0\x90\"]\n\n1. e4 *",
+        b"[White \"\xd0\x90 H\xfcbner\"]\n\n1. e4 *",
+    ] {
+        assert!(read(fine, true).is_ok(), "{fine:?}");
+    }
 }
 
 #[test]

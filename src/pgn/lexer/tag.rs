@@ -10,6 +10,7 @@ use encoding_rs::Encoding;
 use super::{Lexer, TagPair, Token, line_len};
 use crate::pgn::braces::begins_tag_pair;
 use crate::pgn::error::Error;
+use crate::pgn::lenient::Liberty;
 use crate::pgn::place::{Place, characters};
 
 /// What is known of a line with tag pairs.
@@ -23,6 +24,84 @@ pub(super) struct TagLine {
 impl<'t> Lexer<'t> {
     /// A tag pair, from its `[` to its `]`.
     pub(super) fn tag(&mut self) -> Result<Token<'t>, Error> {
+        let begin = self.here;
+        let strict = self.strict_tag();
+        if !self.is_free || strict.is_ok() {
+            return strict;
+        }
+        let end = self.here;
+        self.here = begin;
+        if let Some(token) = self.loose_tag() {
+            self.takes(Liberty::TagForm);
+            return Ok(token);
+        }
+        self.here = end;
+        strict
+    }
+
+    /// A tag pair in another form: with other signs in its name, without
+    /// quotes or with others, or without its end.
+    #[cold]
+    fn loose_tag(&mut self) -> Option<Token<'t>> {
+        self.here.offset += 1;
+        self.skip_spaces();
+        let begin = self.here.offset;
+        let rest = self.slice(begin, self.text.len());
+        let rest = rest.get(..line_len(rest)).unwrap_or_default();
+        let ends_name = |byte: &u8| matches!(byte, b' ' | b'\t' | b'"' | b'[' | b']');
+        let name = rest.split(ends_name).next().unwrap_or_default();
+        let name = std::str::from_utf8(name).ok()?;
+        name.chars().next().filter(char::is_ascii_alphanumeric)?;
+        self.here.offset += name.len();
+        self.skip_spaces();
+        let value = self.slice(self.here.offset, begin + rest.len());
+        let (len, end) = match self.value_over_lines(value.len()) {
+            Some(len) => (len, len + 2),
+            None => loose_value(value),
+        };
+        let place = self.here;
+        let value = self.slice(place.offset, place.offset + len);
+        self.walk_to(place.offset + end).ok()?;
+        let value = self.characters(value);
+        let value = match value {
+            Cow::Borrowed(value) => Cow::Borrowed(without_quotes(value)),
+            Cow::Owned(value) => Cow::Owned(without_quotes(&value).to_owned()),
+        };
+        let is_line_end = |c: char| matches!(c, '\n' | '\r');
+        let value = if value.contains(is_line_end) {
+            Cow::Owned(value.split_whitespace().collect::<Vec<_>>().join(" "))
+        } else {
+            value
+        };
+        Some(Token::Tag(TagPair { name, value, place }))
+    }
+
+    /// The length of a value that goes on in the next lines up to `"]`. It
+    /// begins here, and has so many bytes on this line.
+    fn value_over_lines(&self, len: usize) -> Option<usize> {
+        const MOST_LINES: usize = 4;
+        let begin = self.here.offset;
+        let first = self.slice(begin, begin + len);
+        if !first.starts_with(b"\"") || first.contains(&b']') {
+            return None;
+        }
+        let rest = self.slice(begin + len, self.text.len());
+        let mut at = begin + len;
+        for line in rest.split_inclusive(|&byte| byte == b'\n').take(MOST_LINES) {
+            let text = line.trim_ascii();
+            if at > begin + len && (text.is_empty() || text.starts_with(b"[")) {
+                return None;
+            }
+            if text.ends_with(b"\"]") {
+                let trimmed = line.trim_ascii_end().len();
+                return Some(at + trimmed - 2 - begin);
+            }
+            at += line.len();
+        }
+        None
+    }
+
+    fn strict_tag(&mut self) -> Result<Token<'t>, Error> {
         self.here.offset += 1;
         self.skip_spaces();
         let begin = self.here.offset;
@@ -49,7 +128,11 @@ impl<'t> Lexer<'t> {
         self.walk_to(end + 1)?;
         self.skip_spaces();
         self.here.offset += 1;
-        Ok((place, unescaped(self.slice(place.offset, end), self.page)))
+        let value = self.slice(place.offset, end);
+        if value.contains(&b'\\') {
+            return Ok((place, unescaped(value, self.page)));
+        }
+        Ok((place, self.characters(value)))
     }
 
     /// Where the value's last quote stands. Quotes inside need not be
@@ -98,6 +181,31 @@ impl<'t> Lexer<'t> {
             self.here.offset += 1;
         }
     }
+}
+
+/// How long a value without an end is, and with what ends it: up to the `]`
+/// that another tag pair or nothing follows.
+fn loose_value(line: &[u8]) -> (usize, usize) {
+    let closes = |at: &usize| {
+        let after = line.get(at + 1..).unwrap_or_default().trim_ascii_start();
+        line.get(*at) == Some(&b']') && (after.is_empty() || after.starts_with(b"["))
+    };
+    let close = (0..line.len()).find(closes);
+    let close = close.or_else(|| line.iter().position(|&byte| byte == b']'));
+    close.map_or((line.len(), line.len()), |at| (at, at + 1))
+}
+
+/// A value without quotes of any kind, or one of them, around it.
+fn without_quotes(value: &str) -> &str {
+    let is_quote = |c: char| {
+        matches!(
+            c,
+            '"' | '\'' | '`' | '\u{b4}' | '\u{ab}' | '\u{bb}' | '\u{201c}'..='\u{201f}'
+        )
+    };
+    let value = value.trim();
+    let value = value.strip_prefix(is_quote).unwrap_or(value);
+    value.strip_suffix(is_quote).unwrap_or(value)
 }
 
 /// What follows the `]` after a quote; `None` if something else stands there.

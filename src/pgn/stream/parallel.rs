@@ -5,9 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use encoding_rs::Encoding;
-
-use super::{Error, Extent, Games, Part, Section, Sections};
+use super::{Error, Extent, Games, Page, Part, Section, Sections};
 use crate::game::Game;
 use crate::pgn::{Liberty, Permit};
 
@@ -61,7 +59,7 @@ type Done<T> = io::Result<Vec<Prepared<T>>>;
 /// error is one; [`io::ErrorKind::Interrupted`] when `is_over` is set.
 pub fn for_each_game_in_order<T: Send, E: From<io::Error>>(
     reader: impl BufRead + Send,
-    page_of: impl Fn(&[u8]) -> &'static Encoding + Sync,
+    page_of: impl Fn(&[u8]) -> Page + Sync,
     prepare: impl Fn(Game) -> T + Sync,
     is_over: &AtomicBool,
     mut take: impl FnMut(Prepared<T>) -> Result<(), E>,
@@ -136,7 +134,7 @@ fn parse<T>(
     texts: &Receiver<Batch>,
     games: &SyncSender<Done<T>>,
     is_over: &AtomicBool,
-    page_of: &impl Fn(&[u8]) -> &'static Encoding,
+    page_of: &impl Fn(&[u8]) -> Page,
     prepare: &impl Fn(Game) -> T,
 ) {
     while let Ok(batch) = texts.recv() {
@@ -156,7 +154,7 @@ fn parse_section<T>(
     mut section: Section,
     permit: Permit,
     is_over: &AtomicBool,
-    page_of: &impl Fn(&[u8]) -> &'static Encoding,
+    page_of: &impl Fn(&[u8]) -> Page,
     prepare: &impl Fn(Game) -> T,
 ) -> Prepared<T> {
     let not_utf8 = section.not_utf8();
@@ -176,7 +174,8 @@ fn parse_section<T>(
         Part::Whole => section.text.as_slice(),
         _ => &[],
     };
-    let mut rest = Games::from_line(text, section.line).in_page(section.page);
+    let mut rest = Games::from_line(text, section.line).in_page(section.page.encoding);
+    rest.doubts_page = not_utf8.is_some() && !section.page.is_given;
     while !is_over.load(Relaxed) {
         rest.lexer.skip_blanks();
         let begin = rest.lexer.here();

@@ -25,6 +25,11 @@ fn lines(text: &str) -> Vec<usize> {
     shown(text).into_iter().map(|(line, _)| line).collect()
 }
 
+const PAGE: Page = Page {
+    encoding: WINDOWS_1252,
+    is_given: false,
+};
+
 const GAME: &str = "[Event \"A\"]\n[Site \"B\"]\n\n1. e4 e5 *\n\n";
 
 #[test]
@@ -38,6 +43,56 @@ fn a_section_begins_with_each_first_tag_pair_after_moves() {
     assert_eq!(lines(text.trim_end()), [1, 6, 11]);
     assert_eq!(lines(""), [0; 0]);
     assert_eq!(shown("").len(), 0);
+}
+
+#[test]
+fn a_game_of_tags_only_takes_no_other_with_it() {
+    let tags = "[Event \"A\"]\n[White \"B\"]\n[Result \"*\"]\n";
+    for (text, expected) in [
+        (format!("{tags}\n\n{GAME}"), vec![1, 6]),
+        (format!("{tags}\n{tags}\n{tags}"), vec![1, 5, 9]),
+        (format!("{GAME}{tags}\n{GAME}"), vec![1, 6, 10]),
+        (format!("{tags}\n{{nothing}}\n\n{GAME}"), vec![1, 7]),
+        // No empty line: there are players already.
+        (format!("{tags}{GAME}"), vec![1, 4]),
+        // Tags apart from the others belong to them.
+        (format!("[ECO \"A00\"]\n\n{GAME}"), vec![1]),
+        (
+            "[Event \"A\"]\n\n[Site \"B\"]\n\n1. e4 *".to_owned(),
+            vec![1],
+        ),
+        ("[Event \"A\"]\n[Event \"A\"]\n1. e4 *".to_owned(), vec![1]),
+    ] {
+        assert_eq!(lines(&text), expected, "{text}");
+        assert_eq!(lines(&text.replace('\n', "\r\n")), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_broken_tag_pair_takes_no_game_apart() {
+    for tag in [
+        "[Foo-Bar \"x\"]",
+        "[White Carlsen]",
+        "[White \"Carlsen]",
+        "[White \"Carlsen\"",
+        "[White 'x']",
+        "[White \"x\n y\"]",
+    ] {
+        let text = GAME.replace("[Site \"B\"]", tag).repeat(2);
+        let more = tag.lines().count() - 1;
+        assert_eq!(lines(&text), [1, 6 + more], "{tag}");
+        let first = format!("{tag}\n{GAME}").repeat(2);
+        assert_eq!(lines(&first), [1, 7 + more], "{tag}");
+    }
+    // Amid the moves no game begins.
+    for moves in [
+        "1. e4\n[Foo \"x\"]\ne5 *",
+        "1. e4\n[Foo x]\ne5 *",
+        "1. e4\n\n[d4 d5]\ne5 *",
+    ] {
+        let text = format!("[Event \"A\"]\n\n{moves}\n\n{GAME}");
+        assert_eq!(lines(&text).len(), 2, "{moves}");
+    }
 }
 
 #[test]
@@ -149,7 +204,7 @@ fn all_cores_give_the_games_in_order() {
     let mut read = Vec::new();
     for_each_game_in_order::<_, io::Error>(
         BufReader::new(text.as_bytes()),
-        |_| WINDOWS_1252,
+        |_| PAGE,
         |game| game.headers.tournament.title,
         &AtomicBool::new(false),
         |prepared| {
@@ -172,7 +227,7 @@ fn the_first_error_ends_the_reading_on_all_cores() {
     let mut games = 0;
     let result = for_each_game_in_order(
         BufReader::new(text.as_bytes()),
-        |_| WINDOWS_1252,
+        |_| PAGE,
         |_| (),
         &AtomicBool::new(false),
         |prepared| {
@@ -193,7 +248,7 @@ fn the_reading_ends_before_the_next_game_when_it_is_over() {
     let games = AtomicUsize::new(0);
     let result = for_each_game_in_order::<_, io::Error>(
         BufReader::new(text.as_bytes()),
-        |_| WINDOWS_1252,
+        |_| PAGE,
         |_| is_over.store(games.fetch_add(1, Relaxed) == 2, Relaxed),
         &is_over,
         |_| panic!("a section that is not whole"),

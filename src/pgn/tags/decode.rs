@@ -3,7 +3,9 @@
 //!
 //! A value that a header cannot hold stays a foreign tag, if our own text
 //! would have no tag of that name: nothing is lost. A number that is too large
-//! is an error, and so is a date that is none.
+//! is an error in a save, and so is a date that is none. An import keeps it as a
+//! tag of its own, and tells that: only a position that is none, and two names of
+//! one player or event, refuse a game.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,19 +15,20 @@ use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Color, Setup};
 
 use super::value::{
-    Value, category, clock, date, eco, event_type, is_plain_round, is_shown_so, number, round,
-    sub_code, team_details,
+    Value, category, clock, date, date_in_words, eco, event_type, is_plain_round, is_shown_so,
+    number, round, sub_code, team_details,
 };
 use super::{OTHER, TAG_NAMES, roman};
 use crate::game::{
-    Annotation, Date, Eco, EventKind, Game, GameResult, Headers, Nation, Open, PlayerName, PlyId,
-    RatingType, Source, Stage, Start, Team, Tournament,
+    Annotation, Date, Eco, EventKind, Game, GameResult, HIGHEST_ELO, Headers, Nation, Open,
+    PlayerName, PlyId, RatingType, Source, Stage, Start, Team, Tournament,
 };
 use crate::pgn::command::{clock_tag, parse_time_control, time_control_tag};
 use crate::pgn::comment::language_of;
 use crate::pgn::error::{Error, quoted};
 use crate::pgn::lenient::{Leniency, Liberty, unequal_result};
 use crate::pgn::lexer::{self, TagPair};
+use crate::pgn::place::Place;
 use crate::pgn::remarks::Remarks;
 use crate::pgn::told::{Style, parse_names};
 
@@ -48,9 +51,9 @@ pub(in crate::pgn) fn decode(
         leniency.notes(Liberty::TagBlanks);
     }
     let mut tags = Tags::new(text, pairs, leniency)?;
-    tags.start(&mut game.start, leniency)?;
+    tags.start(&mut game.start)?;
     let headers = &mut game.headers;
-    tags.roster(headers, leniency)?;
+    tags.roster(headers)?;
     tags.opening_and_ratings(headers)?;
     tags.event(&mut headers.tournament)?;
     tags.source(&mut headers.source)?;
@@ -58,9 +61,9 @@ pub(in crate::pgn) fn decode(
     headers.black_team = tags.team("BlackTeam", "BlackTeamCountry", "CbhBlackTeam")?;
     tags.private(headers)?;
     game.open = tags.of_remarks(remarks)?;
-    let result = tags.result(leniency)?;
+    let result = tags.result()?;
     tags.clocks(remarks);
-    let round = tags.round(headers, leniency);
+    let round = tags.round(headers);
     tags.take("PlyCount");
     game.foreign_tags.extend(round);
     tags.foreign(&mut game.foreign_tags)?;
@@ -145,8 +148,47 @@ fn says_nothing(value: &str) -> bool {
 /// What a game says once, even if both say the same.
 const ONCE: [&str; 6] = ["Event", "Site", "Date", "Round", "White", "Black"];
 
+/// Whether a tag of this name can be the first of a game behind another.
+pub(in crate::pgn) fn begins_game(name: &str) -> bool {
+    name == "Result" || ONCE.contains(&name)
+}
+
+/// Of these two that differ are of two games.
+const WHOSE: [&str; 3] = ["Event", "White", "Black"];
+
+/// The names of headers that programs write in other letters, such as `WHITE`.
+const SPELLED: [&str; 26] = [
+    "Event",
+    "Site",
+    "Date",
+    "Round",
+    "White",
+    "Black",
+    "Result",
+    "ECO",
+    "WhiteElo",
+    "BlackElo",
+    "Annotator",
+    "SetUp",
+    "FEN",
+    "Variant",
+    "PlyCount",
+    "EventDate",
+    "EventType",
+    "EventRounds",
+    "EventCountry",
+    "EventCategory",
+    "Source",
+    "SourceDate",
+    "SourceTitle",
+    "WhiteTeam",
+    "BlackTeam",
+    "TimeControl",
+];
+
 /// The tag pairs of one game that no header has taken yet.
-struct Tags<'t> {
+struct Tags<'t, 'l> {
+    leniency: &'l mut Leniency,
     text: &'t [u8],
     pairs: Vec<Option<TagPair<'t>>>,
     /// The first tag of each name.
@@ -157,14 +199,18 @@ struct Tags<'t> {
     taken: Vec<(&'t str, Cow<'t, str>)>,
 }
 
-impl<'t> Tags<'t> {
+impl<'t, 'l> Tags<'t, 'l> {
     /// Of tags with one name the first is the header's.
     fn new(
         text: &'t [u8],
-        pairs: Vec<TagPair<'t>>,
-        leniency: &mut Leniency,
-    ) -> Result<Tags<'t>, Error> {
+        mut pairs: Vec<TagPair<'t>>,
+        leniency: &'l mut Leniency,
+    ) -> Result<Tags<'t, 'l>, Error> {
+        if leniency.is_import() {
+            spell_usually(&mut pairs, leniency);
+        }
         let mut tags = Tags {
+            leniency,
             text,
             pairs: Vec::with_capacity(pairs.len()),
             index: HashMap::with_capacity(pairs.len()),
@@ -178,10 +224,12 @@ impl<'t> Tags<'t> {
                 if ONCE.contains(&pair.name) {
                     let first = tags.get(pair.name);
                     let is_same = first.is_some_and(|first| first.value == pair.value);
-                    if is_same && leniency.takes(Liberty::TagTwice) {
+                    if is_same && tags.leniency.takes(Liberty::TagTwice) {
                         continue;
                     }
-                    return Err(tags.second(&pair));
+                    if !tags.leniency.is_import() || WHOSE.contains(&pair.name) {
+                        return Err(tags.second(&pair));
+                    }
                 }
                 tags.has_second = true;
             }
@@ -226,7 +274,7 @@ impl<'t> Tags<'t> {
     /// and stays a foreign tag, unless it says just that.
     fn value<T: Default>(
         &mut self,
-        name: &str,
+        name: &'static str,
         expected: &'static str,
         parse: impl FnOnce(&str) -> Value<T>,
     ) -> Result<T, Error> {
@@ -246,19 +294,58 @@ impl<'t> Tags<'t> {
                 }
                 Ok(T::default())
             }
-            Value::DoesNotFit => Err(self.misfit(pair, expected)),
+            Value::DoesNotFit if self.keeps(name) => Ok(T::default()),
+            Value::DoesNotFit => Err(self.misfit_of(name, expected)),
         }
     }
 
-    fn number<N: TryFrom<u64> + Default>(&mut self, name: &str) -> Result<N, Error> {
+    /// Whether a tag whose value does not fit stays one of its own.
+    fn keeps(&mut self, name: &'static str) -> bool {
+        let is_import = self.leniency.is_import();
+        if is_import {
+            self.leniency.notes(Liberty::TagKept(name));
+        }
+        is_import
+    }
+
+    fn number<N: TryFrom<u64> + Default>(&mut self, name: &'static str) -> Result<N, Error> {
         self.value(name, "a smaller number", number)
     }
 
-    fn date(&mut self, name: &str) -> Result<Date, Error> {
+    fn elo(&mut self, name: &'static str) -> Result<u16, Error> {
+        let is_import = self.leniency.is_import();
+        self.value(name, "a smaller number", |text| match number(text) {
+            Value::Known(elo) if is_import && elo > HIGHEST_ELO => Value::DoesNotFit,
+            elo => elo,
+        })
+    }
+
+    fn date(&mut self, name: &'static str) -> Result<Date, Error> {
+        if self.leniency.is_import()
+            && let Some(pair) = self.get(name)
+            && date(pair.value.trim()) == Value::DoesNotFit
+        {
+            return Ok(self.date_in_words(name));
+        }
         self.value(name, "a date such as 2004.12.31 or 2004.??.??", date)
     }
 
-    fn nation(&mut self, name: &str) -> Result<Nation, Error> {
+    /// A date in another form; one that is not understood wholly stays a tag of
+    /// its own.
+    #[cold]
+    fn date_in_words(&mut self, name: &'static str) -> Date {
+        let value = self.get(name).map(|pair| pair.value.trim());
+        let (found, is_all) = value.and_then(date_in_words).unwrap_or_default();
+        if is_all {
+            self.take(name);
+            self.leniency.notes(Liberty::DateForm);
+        } else {
+            self.leniency.notes(Liberty::TagKept(name));
+        }
+        found
+    }
+
+    fn nation(&mut self, name: &'static str) -> Result<Nation, Error> {
         let parse = |code: &str| match Nation::from_code(code) {
             Some(nation) => Value::Known(nation),
             None => number(code).map(Nation),
@@ -267,19 +354,31 @@ impl<'t> Tags<'t> {
     }
 
     /// A private tag, which nobody but us writes: whatever is wrong with it
-    /// is an error.
+    /// is an error in a save.
     fn private_value<T>(
         &mut self,
-        name: &str,
+        name: &'static str,
         expected: &'static str,
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Result<Option<T>, Error> {
-        let Some(pair) = self.take(name) else {
+        let Some(pair) = self.get(name) else {
             return Ok(None);
         };
         match parse(&pair.value) {
-            Some(value) => Ok(Some(value)),
-            None => Err(self.misfit(&pair, expected)),
+            Some(value) => {
+                self.take(name);
+                Ok(Some(value))
+            }
+            None if self.keeps(name) => Ok(None),
+            None => Err(self.misfit_of(name, expected)),
+        }
+    }
+
+    #[cold]
+    fn misfit_of(&self, name: &str, expected: &'static str) -> Error {
+        match self.get(name) {
+            Some(pair) => self.misfit(pair, expected),
+            None => Error::new(self.text, Place::START, name.to_owned(), expected),
         }
     }
 
@@ -305,17 +404,55 @@ impl<'t> Tags<'t> {
                 if *value == pair.value {
                     continue;
                 }
-                return Err(self.second(&pair));
+                if !self.leniency.is_import() {
+                    return Err(self.second(&pair));
+                }
+                self.leniency.notes(Liberty::TagAgain);
             }
             let name = pair.name.strip_prefix(OTHER).unwrap_or(pair.name);
-            foreign.push((name.to_owned(), pair.value.into_owned()));
+            let is_odd = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
+            foreign.push((name.replace(is_odd, "_"), pair.value.into_owned()));
         }
         Ok(())
     }
 }
 
-impl Tags<'_> {
-    fn start(&mut self, start: &mut Start, leniency: &mut Leniency) -> Result<(), Error> {
+/// Gives tags the names that they have in other letters, unless a game has both.
+fn spell_usually(pairs: &mut [TagPair<'_>], leniency: &mut Leniency) {
+    let is_odd = |name: &str| {
+        let mut bytes = name.bytes();
+        let (first, second) = (bytes.next(), bytes.next());
+        first.is_some_and(|byte| byte.is_ascii_lowercase())
+            || second.is_some_and(|byte| byte.is_ascii_uppercase())
+    };
+    for at in 0..pairs.len() {
+        let Some(name) = pairs
+            .get(at)
+            .map(|pair| pair.name)
+            .filter(|name| is_odd(name))
+        else {
+            continue;
+        };
+        let mut spelled = SPELLED.iter();
+        let usual = spelled.find(|usual| usual.eq_ignore_ascii_case(name));
+        let Some(usual) = usual.filter(|usual| **usual != name) else {
+            continue;
+        };
+        let is_there = pairs.iter().any(|pair| pair.name == *usual);
+        if let Some(pair) = pairs.get_mut(at).filter(|_| !is_there) {
+            pair.name = usual;
+            leniency.notes(Liberty::TagForm);
+        }
+    }
+}
+
+/// Whether a FEN says that there is none.
+fn is_no_fen(fen: &str) -> bool {
+    says_nothing(fen) || fen.eq_ignore_ascii_case("startpos")
+}
+
+impl Tags<'_, '_> {
+    fn start(&mut self, start: &mut Start) -> Result<(), Error> {
         start.is_chess960 = self
             .get("Variant")
             .is_some_and(|pair| is_chess960(&pair.value));
@@ -323,12 +460,16 @@ impl Tags<'_> {
             self.take("Variant");
         }
         let said = self.take("SetUp").or_else(|| self.take("Setup"));
-        let Some(pair) = self.take("FEN").or_else(|| self.take("Fen")) else {
-            if let Some(pair) = said.as_ref().filter(|pair| pair.value == "1") {
+        let is_import = self.leniency.is_import();
+        let fen = self.take("FEN").or_else(|| self.take("Fen"));
+        let is_void = |pair: &TagPair<'_>| is_import && is_no_fen(pair.value.trim());
+        let has_void = fen.as_ref().is_some_and(is_void);
+        let Some(pair) = fen.filter(|pair| !is_void(pair)) else {
+            if let Some(pair) = said.as_ref().filter(|pair| pair.value == "1" && !is_import) {
                 return Err(self.misfit(pair, "a tag FEN with the position"));
             }
-            if said.is_some() {
-                leniency.notes(Liberty::NoSetUp);
+            if said.is_some() || has_void {
+                self.leniency.notes(Liberty::NoSetUp);
             }
             if start.is_chess960 {
                 // The usual position is one of the 960.
@@ -343,7 +484,7 @@ impl Tags<'_> {
             }
             Some(found) => {
                 if !is_usual_form(&found, &pair.value) {
-                    leniency.notes(Liberty::FenForm);
+                    self.leniency.notes(Liberty::FenForm);
                 }
                 *start = found;
                 Ok(())
@@ -360,7 +501,7 @@ impl Tags<'_> {
         }
     }
 
-    fn roster(&mut self, headers: &mut Headers, leniency: &mut Leniency) -> Result<(), Error> {
+    fn roster(&mut self, headers: &mut Headers) -> Result<(), Error> {
         headers.tournament.title = self.text_or_unknown("Event");
         headers.tournament.place = self.text_or_unknown("Site");
         let is_unsaid = |pair: &TagPair<'_>| {
@@ -368,7 +509,7 @@ impl Tags<'_> {
             value != "?" && !value.contains("??") && date(value) == Value::Known(Date::UNKNOWN)
         };
         if self.get("Date").is_some_and(is_unsaid) {
-            leniency.notes(Liberty::DateForm);
+            self.leniency.notes(Liberty::DateForm);
         }
         headers.date = self.date("Date")?;
         headers.white = self.player("White", "CbhWhite");
@@ -378,16 +519,12 @@ impl Tags<'_> {
 
     /// The round. One that our headers cannot hold, `Final` or `5.2.1`, is
     /// given as a foreign tag too.
-    fn round(
-        &mut self,
-        headers: &mut Headers,
-        leniency: &mut Leniency,
-    ) -> Option<(String, String)> {
+    fn round(&mut self, headers: &mut Headers) -> Option<(String, String)> {
         let is_given = self.get("Round").is_some();
         let value = self.text("Round");
         (headers.round, headers.subround) = round(&value);
         if is_given && is_plain_round(&value) && !is_shown_so(&value) {
-            leniency.notes(Liberty::RoundForm);
+            self.leniency.notes(Liberty::RoundForm);
         }
         (!is_plain_round(&value)).then(|| ("Round".to_owned(), value))
     }
@@ -414,8 +551,8 @@ impl Tags<'_> {
 
     fn opening_and_ratings(&mut self, headers: &mut Headers) -> Result<(), Error> {
         headers.eco = self.value("ECO", "a code from A00 to E99", eco)?;
-        headers.white_elo = self.number("WhiteElo")?;
-        headers.black_elo = self.number("BlackElo")?;
+        headers.white_elo = self.elo("WhiteElo")?;
+        headers.black_elo = self.elo("BlackElo")?;
         headers.annotator = self.text("Annotator");
         let sub_code = self.private_value("CbhSubEco", "two digits", sub_code)?;
         if let (Some(code), Some(sub_code)) = (headers.eco, sub_code) {
@@ -454,7 +591,12 @@ impl Tags<'_> {
 
     /// A team. Its number stands in Roman behind the title: if it does not,
     /// somebody has named another team, and the number is not for that.
-    fn team(&mut self, title: &str, nation: &str, details: &str) -> Result<Team, Error> {
+    fn team(
+        &mut self,
+        title: &str,
+        nation: &'static str,
+        details: &'static str,
+    ) -> Result<Team, Error> {
         let is_given = [title, nation, details]
             .iter()
             .any(|name| self.get(name).is_some());
@@ -524,7 +666,7 @@ impl Tags<'_> {
     /// The result, more exactly if `CbhResult` agrees with it; an unequal one
     /// there stays a foreign tag. `Line` and
     /// `1/2` are written by other programs.
-    fn result(&mut self, leniency: &mut Leniency) -> Result<Option<GameResult>, Error> {
+    fn result(&mut self) -> Result<Option<GameResult>, Error> {
         let is_unequal = |pair: &TagPair<'_>| unequal_result(pair.value.as_bytes()).is_some();
         let exact = if self.get("CbhResult").is_some_and(is_unequal) {
             None
@@ -534,18 +676,32 @@ impl Tags<'_> {
         let Some(pair) = self.take("Result") else {
             return Ok(exact);
         };
-        let stated = match pair.value.trim() {
+        let word = pair.value.trim();
+        let stated = match word {
             "" | "?" | "-" => None,
             "*" => Some(GameResult::Line),
-            word => match lexer::result(word.as_bytes())
-                .or_else(|| exact_result(word))
-                .or_else(|| leniency.result(word.as_bytes()))
-            {
-                Some(result) => Some(result),
-                None => return Err(self.misfit(&pair, "1-0, 0-1, 1/2-1/2 or *")),
-            },
+            word => {
+                let said = lexer::result(word.as_bytes()).or_else(|| exact_result(word));
+                let result = said.or_else(|| {
+                    let result = self.leniency.result(word.as_bytes());
+                    let is_forfeit = result.is_some_and(|result| result.beyond_pgn().is_some());
+                    self.leniency.has_forfeit_in_words = is_forfeit;
+                    result
+                });
+                if result.is_none() {
+                    if !self.leniency.takes(Liberty::TagKept("Result")) {
+                        return Err(self.misfit(&pair, "1-0, 0-1, 1/2-1/2 or *"));
+                    }
+                    self.taken.pop();
+                    self.pairs.push(Some(pair));
+                    return Ok(exact);
+                }
+                result
+            }
         };
-        if stated.is_some_and(|stated| stated != GameResult::Line) || leniency.unequal.is_some() {
+        if stated.is_some_and(|stated| stated != GameResult::Line)
+            || self.leniency.unequal.is_some()
+        {
             // An unequal result beside another is that no more.
             self.take("CbhResult");
         }
@@ -557,7 +713,7 @@ impl Tags<'_> {
 
 /// Clocks and the time control, which are remarks on the game. One of
 /// another form than ours stays a foreign tag.
-impl Tags<'_> {
+impl Tags<'_, '_> {
     fn clocks(&mut self, remarks: &mut Remarks) {
         for (name, color) in [("WhiteClock", Color::White), ("BlackClock", Color::Black)] {
             self.remark(name, remarks, |text| {

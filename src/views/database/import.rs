@@ -80,6 +80,7 @@ struct Clerk<'n, 'b> {
     notes: &'n mut Notes,
     /// Where bad games go; if nowhere, the first one ends the import.
     bad: Option<&'n mut (dyn Write + 'b)>,
+    bad_games: usize,
     member: String,
 }
 
@@ -92,6 +93,7 @@ impl Watch for Clerk<'_, '_> {
         let Some(out) = &mut self.bad else {
             return Err(Stop::Bad(bad));
         };
+        self.bad_games += 1;
         let place = format!("{}{}", self.member, place(bad.line, bad.column));
         self.notes.add(format!("not imported: {place}{bad}"));
         text.write(out, place.trim_end_matches(": "), &bad)?;
@@ -154,6 +156,7 @@ impl DatabaseVolume {
         let mut clerk = Clerk {
             notes,
             bad,
+            bad_games: 0,
             member: String::new(),
         };
         for_each_text(Path::new(""), file, &mut |text| {
@@ -169,7 +172,14 @@ impl DatabaseVolume {
             }
             Ok::<(), Refusal>(())
         })?;
-        session.commit().map_err(refused)
+        let bad_games = clerk.bad_games;
+        let imported = session.commit().map_err(refused)?;
+        if imported.games.is_empty() && bad_games > 0 {
+            let why = notes.lines.first().map(String::as_str).unwrap_or_default();
+            let why = format!("none of its games can be imported: {why}");
+            return Err(Refusal::Text(why));
+        }
+        Ok(imported)
     }
 
     /// What an import comes to for who shows it; the games whose place it takes

@@ -15,12 +15,10 @@ use crate::cbh::layout::shown::{
 };
 use crate::cbh::record::{self, CHESS960_WORDS, GameRecord};
 use crate::game::{
-    Date, Game, GameResult, GameTag, Headers, PlayerName, RatingType, Source, Team, Tournament,
+    Date, Game, GameResult, GameTag, HIGHEST_ELO, Headers, PlayerName, RatingType, Source, Team,
+    Tournament,
 };
 use crate::storage::ReadBuffer;
-
-/// The highest rating that ChessBase's own dialogs and searches take.
-const HIGHEST_ELO: u16 = 4095;
 
 /// The two records of one game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

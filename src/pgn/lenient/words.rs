@@ -1,0 +1,231 @@
+//! Words of moves and results in other forms than PGN has them.
+
+use std::borrow::Cow;
+
+use encoding_rs::WINDOWS_1252;
+
+use crate::game::GameResult;
+use crate::pgn::place::characters;
+
+/// Whether a word has letters that languages differ in.
+pub(super) fn may_have_letters(word: &[u8]) -> bool {
+    let is_letter = |&byte: &u8| byte != b'O' && (byte.is_ascii_uppercase() || !byte.is_ascii());
+    word.iter().any(is_letter)
+}
+
+/// `–` and its like as `-`, `×` as `x`; without what selects how a figurine
+/// looks.
+pub(in crate::pgn) fn with_plain_signs(word: &[u8]) -> Cow<'_, [u8]> {
+    if word.is_ascii() {
+        return Cow::Borrowed(word);
+    }
+    let Ok(text) = std::str::from_utf8(word) else {
+        return Cow::Borrowed(word);
+    };
+    let is_other = |c: char| {
+        matches!(
+            c,
+            '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{d7}' | '\u{fe0e}' | '\u{fe0f}'
+        )
+    };
+    if !text.contains(is_other) {
+        return Cow::Borrowed(word);
+    }
+    let plain = text.chars().filter_map(|c| match c {
+        '\u{d7}' => Some('x'),
+        '\u{fe0e}' | '\u{fe0f}' => None,
+        c if is_other(c) => Some('-'),
+        c => Some(c),
+    });
+    Cow::Owned(plain.collect::<String>().into_bytes())
+}
+
+/// A result of two sides that do not add up to one, as the tag `CbhResult`
+/// keeps it.
+pub(in crate::pgn) fn unequal_result(word: &[u8]) -> Option<&'static str> {
+    let word = with_plain_result(word);
+    ["1/2-0", "0-1/2"]
+        .into_iter()
+        .find(|unequal| word == *unequal)
+}
+
+fn with_plain_result(word: &[u8]) -> String {
+    let text = characters(word, WINDOWS_1252);
+    let plain = with_plain_signs(text.as_bytes());
+    String::from_utf8_lossy(&plain)
+        .replace('½', "1/2")
+        .replace(':', "-")
+        .replace(' ', "")
+}
+
+pub(super) fn loose_result(word: &[u8]) -> Option<GameResult> {
+    Some(match with_plain_result(word).as_str() {
+        "1-0" => GameResult::WhiteWon,
+        "0-1" => GameResult::BlackWon,
+        "1/2-1/2" | "1/2" | "0.5-0.5" | ".5-.5" => GameResult::Draw,
+        "+-" | "+--" => GameResult::WhiteWonByForfeit,
+        "-+" | "--+" => GameResult::BlackWonByForfeit,
+        "=-=" => GameResult::DrawByForfeit,
+        _ => return None,
+    })
+}
+
+/// The NAG that a sign of Informants stands for.
+pub(in crate::pgn) fn nag_of(word: &[u8]) -> Option<u8> {
+    let word = std::str::from_utf8(word).ok()?;
+    let sign = SIGNS.iter().find(|(sign, _)| *sign == word);
+    sign.map(|(_, nag)| *nag)
+}
+
+/// Signs and their NAGs; no sign ends in one before it.
+const SIGNS: [(&str, u8); 47] = [
+    ("=/\u{221e}", 44),
+    ("\u{221e}=", 44),
+    ("=/~", 44),
+    ("~/=", 44),
+    ("\u{2bf9}", 44),
+    ("+/=", 14),
+    ("=/+", 15),
+    ("+/-", 16),
+    ("-/+", 17),
+    ("+--", 20),
+    ("--+", 21),
+    ("+=", 14),
+    ("=+", 15),
+    ("+-", 18),
+    ("-+", 19),
+    ("=", 10),
+    ("\u{221e}", 13),
+    ("~", 13),
+    ("\u{2a72}", 14),
+    ("\u{2a71}", 15),
+    ("\u{b1}", 16),
+    ("\u{2213}", 17),
+    ("\u{25a1}", 7),
+    ("\u{2a00}", 22),
+    ("\u{25cb}", 26),
+    ("\u{27f3}", 32),
+    ("\u{21bb}", 32),
+    ("\u{2191}", 36),
+    ("\u{2192}", 40),
+    ("\u{21c4}", 132),
+    ("\u{21c6}", 132),
+    ("\u{2295}", 138),
+    ("\u{2206}", 140),
+    ("\u{25b3}", 140),
+    ("\u{25bd}", 141),
+    ("\u{2207}", 141),
+    ("\u{2313}", 142),
+    ("\u{2264}", 143),
+    ("\u{21d4}", 239),
+    ("\u{21d7}", 240),
+    ("\u{27eb}", 242),
+    ("\u{27ea}", 243),
+    ("\u{22a5}", 245),
+    ("RR", 145),
+    ("N", 146),
+    // A diagram, as Scid writes it.
+    ("D", 201),
+    ("(=)", 10),
+];
+
+/// Whether a word says of the move before it that it gives check.
+pub(in crate::pgn) fn is_of_check(word: &[u8]) -> bool {
+    matches!(word, b"+" | b"++" | b"#" | b"ch" | b"ch." | b"mate")
+}
+
+/// The longest word that can be a move in another form.
+const LONGEST_MOVE: usize = 24;
+
+/// A word that is no move without what programs glue to one: a sign, or what
+/// says of a check in words. Gives the NAG of the sign.
+pub(super) fn without_sign(word: &[u8]) -> Option<(&[u8], Option<u8>)> {
+    const CHECKS: [&str; 10] = [
+        "dis.ch.", "dbl.ch.", "ch.", "ch", "mate", "mt", "\u{2020}", "\u{2021}", "/e.p.", "/ep",
+    ];
+    if word.len() > LONGEST_MOVE {
+        return None;
+    }
+    let check = CHECKS
+        .iter()
+        .find_map(|check| word.strip_suffix(check.as_bytes()));
+    let signs = || SIGNS.iter();
+    let sign =
+        || signs().find_map(|(sign, nag)| Some((word.strip_suffix(sign.as_bytes())?, Some(*nag))));
+    let bare = check.map(|rest| (rest, None)).or_else(sign)?;
+    (bare.0.len() >= 2).then_some(bare)
+}
+
+/// A move as it is usually written, of one that is written in another way:
+/// `OO`, `nf3`, `E2E4`, `Qd8Xd5`, `Qd5:`, `e8=(Q)`, Cyrillic letters for files.
+pub(super) fn usual_form(word: &[u8]) -> Option<Vec<u8>> {
+    if word.len() > LONGEST_MOVE {
+        return None;
+    }
+    let plain = with_latin_files(std::str::from_utf8(word).ok()?).replace("=(", "(");
+    if let Some(castling) = castling(&plain) {
+        return Some(castling.as_bytes().to_vec());
+    }
+    let plain = match plain.strip_suffix(':') {
+        Some(body) => {
+            let (piece, square) = body.split_at_checked(body.len().checked_sub(2)?)?;
+            format!("{piece}x{square}")
+        }
+        None => plain,
+    };
+    let mut chars = plain.chars();
+    let first = chars.next()?;
+    let rest = chars.as_str();
+    // The letter of a new piece stays.
+    let square = rest
+        .rfind(|c: char| c.is_ascii_digit())
+        .map_or(0, |at| at + 1);
+    let (squares, new) = rest.split_at_checked(square)?;
+    let is_square = |c: char| matches!(c, 'a'..='h' | 'A'..='H');
+    let is_file = is_square(first) && !squares.is_empty();
+    let begin = if is_file && !matches!(first, 'B') || squares.len() == 1 {
+        first.to_ascii_lowercase()
+    } else {
+        first.to_ascii_uppercase()
+    };
+    let usual = format!("{begin}{}{new}", squares.to_ascii_lowercase());
+    Some(usual.into_bytes())
+}
+
+/// `x`, `a`, `c`, `e`, `o` that are written in Cyrillic.
+fn with_latin_files(word: &str) -> String {
+    let latin = |c: char| match c {
+        '\u{430}' => 'a',
+        '\u{441}' => 'c',
+        '\u{435}' => 'e',
+        '\u{445}' => 'x',
+        '\u{41e}' | '\u{43e}' => 'O',
+        c => c,
+    };
+    word.chars().map(latin).collect()
+}
+
+fn castling(word: &str) -> Option<&'static str> {
+    let is_of_castling = |c: char| matches!(c, 'O' | 'o' | '0' | '-' | '+' | '#');
+    if !word.chars().all(is_of_castling) {
+        return None;
+    }
+    let zeros = word.chars().filter(|c| matches!(c, 'O' | 'o' | '0'));
+    match zeros.count() {
+        2 => Some("O-O"),
+        3 => Some("O-O-O"),
+        _ => None,
+    }
+}
+
+/// The files of a pawn that takes, of `ed`, `exd`, `e:d`.
+pub(super) fn pawn_files(word: &[u8]) -> Option<[u8; 2]> {
+    let word = word.strip_suffix(b"+").unwrap_or(word);
+    match word {
+        [from @ b'a'..=b'h', to @ b'a'..=b'h']
+        | [from @ b'a'..=b'h', b'x' | b':', to @ b'a'..=b'h'] => {
+            (from.abs_diff(*to) == 1).then_some([*from, *to])
+        }
+        _ => None,
+    }
+}
