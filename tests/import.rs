@@ -501,7 +501,7 @@ const ALL_BAD: [&str; 9] = [
     "[Event \"A\"]\n\n1. e4 {open e5 *",
     "1. e4 {open",
     "[White \"A\"]\n1. e4 e5 2. Ke3 *",
-    "1. Ke2 *\n\n1. e4 e5 *\n\n1. d4 *",
+    "1. Ke2 *\n\ne4 e5 *\n\nd4 *",
     "Dear reader,\n\nthis is {no game",
     "[Site \"A\"]\n\n1. e4 (1. d4",
     "[\"A\"]\n\n1. e4 *",

@@ -261,14 +261,13 @@ fn append_all(base: &OpenBase, text: &Path, texts: usize) -> Result<(), String> 
     }
     let take = |section: Prepared<Result<PreparedGame, cbh::SaveError>>| {
         for (_, game) in section.games {
-            let game = game.map_err(|error| Why(error.to_string()))?;
+            let read = game.map_err(|error| Why(error.to_string()))?;
+            let game = read.map_err(|error| Why(error.to_string()))?;
             importer
                 .append(game)
                 .map_err(|error| Why(error.to_string()))?;
         }
-        section
-            .failure
-            .map_or(Ok(()), |failure| Err(Why(failure.error.to_string())))
+        Ok(())
     };
     let prepare = PreparedGame::new;
     let page = |_: &[u8]| pgn::Page {
@@ -278,7 +277,7 @@ fn append_all(base: &OpenBase, text: &Path, texts: usize) -> Result<(), String> 
     let is_over = AtomicBool::new(false);
     let reader = BufReader::new(reader);
     let read = pgn::for_each_game_in_order(reader, page, prepare, &is_over, take);
-    read.map_err(|why| why.0)?;
+    read.map_err(|why: Why| why.0)?;
     importer.commit().map_err(|error| error.to_string())?;
     Ok(())
 }

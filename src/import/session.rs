@@ -349,6 +349,14 @@ impl Reading<'_, '_> {
                 return Err(Stop::Interrupted);
             }
             self.games += 1;
+            let game = match game {
+                Ok(game) => game,
+                Err(error) => {
+                    let bad = self.no_game(&section, &extent, &error);
+                    self.bad(&section, bad, section.text_of(&extent))?;
+                    continue;
+                }
+            };
             match game
                 .map_err(Into::into)
                 .and_then(|game| self.session.append(game))
@@ -365,24 +373,22 @@ impl Reading<'_, '_> {
                 Err(stop) => return Err(stop),
             }
         }
-        let has_more = matches!(section.part, Part::Begin | Part::Middle);
-        let Some(failure) = prepared.failure else {
-            if section.part == Part::Whole {
-                return Ok(());
-            }
-            let bytes = &section.text;
-            return self.watch.more_of_bad(BadText { bytes, has_more });
-        };
-        self.games += 1;
-        let error = failure.error;
-        let bad = BadGame {
+        if matches!(section.part, Part::Whole | Part::Begin) {
+            return Ok(());
+        }
+        let has_more = section.part == Part::Middle;
+        let bytes = &section.text;
+        self.watch.more_of_bad(BadText { bytes, has_more })
+    }
+
+    fn no_game(&self, section: &Section, extent: &Extent, error: &pgn::Error) -> BadGame {
+        BadGame {
             number: self.games,
-            players: section.players_of(&failure.rest),
+            players: section.players_of(extent),
             line: error.line,
             column: error.column,
             why: format!("{}; expected {}", error.found, error.expected),
-        };
-        self.bad(&section, bad, section.text_of(&failure.rest))
+        }
     }
 
     /// Gives a bad game away, in UTF-8: what page it is in is told from all of

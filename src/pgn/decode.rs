@@ -102,6 +102,15 @@ impl<'t> Games<'t> {
     }
 }
 
+impl Games<'_> {
+    /// Goes on at an offset behind a place, after an error.
+    pub(super) fn go_on_at(&mut self, place: Place, offset: usize) {
+        self.lexer.go_to(place);
+        self.lexer.go_on_to(offset);
+        self.has_failed = false;
+    }
+}
+
 impl Iterator for Games<'_> {
     type Item = Result<Game, Error>;
 
@@ -399,7 +408,9 @@ impl<'t> MoveText<'_, 't> {
         if let Some(nag) = word.strip_prefix(b"$") {
             self.leniency.takes(Liberty::OtherNag);
             let remark = format!("${}", String::from_utf8_lossy(nag));
-            self.comment(Cow::Owned(remark));
+            if let Err(error) = self.comment(Cow::Owned(remark), lexer, place) {
+                return Some(Err(error));
+            }
             return Some(Ok(None));
         }
         let nag = nag_of(&with_plain_signs(word));

@@ -82,6 +82,10 @@ pub enum Liberty {
     TagKept(&'static str),
     /// A second tag of a header, with another value.
     TagAgain,
+    /// A FEN of Chess960 without a tag that says so.
+    Chess960,
+    /// A variant all moves of which are legal in chess.
+    OtherVariant,
 }
 
 impl fmt::Display for Liberty {
@@ -123,6 +127,8 @@ impl fmt::Display for Liberty {
             Liberty::TagKept(name) => {
                 return write!(f, "a {name} that its field cannot hold; kept as another tag");
             }
+            Liberty::Chess960 => "castling rights of Chess960 in a FEN, and no tag Variant; read as Chess960",
+            Liberty::OtherVariant => "another variant in the tag Variant, and moves that are legal in chess; stored as chess, with the tag",
             Liberty::TagAgain => "a tag twice with two values; the second is kept as another tag",
         })
     }
@@ -449,7 +455,7 @@ fn variant_error(mut lexer: Lexer<'_>) -> Option<Error> {
     None
 }
 
-fn is_chess(variant: &str) -> bool {
+pub(super) fn is_chess(variant: &str) -> bool {
     const CHESS: [&str; 6] = ["", "?", "chess", "standard", "normal", "from position"];
     let variant = variant.trim().to_ascii_lowercase();
     CHESS.contains(&variant.as_str()) || super::tags::is_chess960(&variant)

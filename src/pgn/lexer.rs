@@ -107,10 +107,9 @@ impl<'t> Lexer<'t> {
     pub(super) fn doubtful_byte(&self, end: usize) -> Option<Error> {
         let text = self.slice(self.here.offset, end);
         let (at, found) = doubtful(text, self.page)?;
-        let mut place = self.here;
-        while place.offset < self.here.offset + at {
-            place = self.after_byte(place);
-        }
+        let mut lexer = self.clone();
+        lexer.go_on_to(self.here.offset + at);
+        let place = lexer.here;
         let expected =
             "UTF-8, or a page that `cbfs import --pgn-codepage` names, such as 437 or 850 of DOS";
         Some(self.error(place, found, expected))
@@ -134,6 +133,13 @@ impl<'t> Lexer<'t> {
     /// Reads on from a place.
     pub(super) fn go_to(&mut self, place: Place) {
         self.here = place;
+    }
+
+    /// Goes on to an offset of the text.
+    pub(super) fn go_on_to(&mut self, offset: usize) {
+        while self.here.offset < offset {
+            self.here = self.after_byte(self.here);
+        }
     }
 
     /// Whether a comment or a second result follows a result.

@@ -27,7 +27,7 @@ use super::error::Error;
 use super::lenient::{place_of_tag, players_of};
 use super::place::{Place, doubtful};
 
-pub use parallel::{Failure, Prepared, for_each_game_in_order};
+pub use parallel::{Prepared, for_each_game_in_order};
 
 /// So much of a game that is too long is given at once.
 const LONG_BYTES: usize = 1 << 20;
@@ -632,6 +632,27 @@ fn lines_in(text: &[u8]) -> usize {
         ends_line(byte, text.get(at + 1).copied())
     };
     (0..text.len()).filter(ends).count()
+}
+
+/// Where a game without tags seems to begin behind the one that begins at
+/// `start`: behind a result and an empty line, with a first move.
+fn next_game(text: &[u8], start: usize) -> Option<usize> {
+    /// A result and the comments behind it are not longer.
+    const TAIL: usize = 4096;
+    let mut at = start;
+    let mut is_apart = false;
+    for line in text.get(start..)?.split_inclusive(|&byte| byte == b'\n') {
+        let begin = line.trim_ascii_start();
+        if is_apart && begin.starts_with(b"1.") {
+            let before = text.get(at.saturating_sub(TAIL).max(start)..at)?;
+            if ends_in_result(before) {
+                return Some(at);
+            }
+        }
+        is_apart = begin.is_empty();
+        at += line.len();
+    }
+    None
 }
 
 /// Whether moves end in a result, and a comment perhaps.

@@ -141,3 +141,32 @@ pub(super) fn parse_exact_time_control(text: &str) -> Option<Annotation> {
     let stages: Option<Vec<Stage>> = text.split(';').map(stage).collect();
     stages?.try_into().ok().map(Annotation::TimeControl)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_has_seconds_and_what_is_above_them() {
+        let found = |text| {
+            parse_time(text).map(|time| (time.hours, time.minutes, time.seconds, time.extra))
+        };
+        for (text, expected) in [
+            ("0:01:30", Some((0, 1, 30, 0))),
+            ("1:30", Some((0, 1, 30, 0))),
+            ("0.000", Some((0, 0, 0, 0))),
+            ("5.123", Some((0, 0, 5, 0))),
+            ("3661.5", Some((1, 1, 1, 0))),
+            ("0:00:07.25", Some((0, 0, 7, 0))),
+            ("", None),
+            ("x", None),
+            ("-1", None),
+            ("1.", None),
+            ("1:2:3:4", None),
+            ("999999999", None),
+            ("+5", None),
+        ] {
+            assert_eq!(found(text), expected, "{text}");
+        }
+    }
+}

@@ -295,6 +295,31 @@ fn a_tag_beside_the_moves_refuses_no_game() {
 }
 
 #[test]
+fn a_game_of_chess960_is_told_by_its_fen_too() {
+    let liberties = |tags: &str, moves: &str| {
+        let found = read(&format!("{tags}\n\n{moves} *"));
+        assert_eq!(found[0].0, format!("{moves} *"), "{tags}");
+        found[0].1.clone()
+    };
+    let fen = |fen: &str| format!("[FEN \"{fen}\"]");
+    let array = "bqnbrkrn/pppppppp/8/8/8/8/PPPPPPPP/BQNBRKRN w";
+    for castling in ["KQkq", "GEge"] {
+        let told = liberties(&fen(&format!("{array} {castling} - 0 1")), "1. O-O O-O");
+        assert!(told.contains(&Liberty::Chess960), "{castling} {told:?}");
+    }
+    // Rights that are not there are often written.
+    for castling in [
+        "5rk1/8/8/8/8/8/8/R4RK1 w KQkq - 0 1",
+        "r3k2r/8/8/8/8/8/8/R3K2R w HAha - 0 1",
+    ] {
+        let told = liberties(&fen(castling), "1. Ra2");
+        assert!(!told.contains(&Liberty::Chess960), "{castling} {told:?}");
+    }
+    let told = liberties("[Variant \"Atomic\"]", "1. e4");
+    assert_eq!(told, [Liberty::OtherVariant]);
+}
+
+#[test]
 fn of_several_readings_the_error_of_the_furthest_is_told() {
     // Good in English up to the end, which German does not come to.
     let open = &read("1. e4 e5 (1... c5 2. Nf3 Nc6 3. Bb5) 2. Nf3 (2. d4 *")[0].0;

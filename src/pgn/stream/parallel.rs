@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use super::{Error, Extent, Games, Page, Part, Section, Sections};
+use super::{Error, Extent, Games, Page, Part, Section, Sections, next_game};
 use crate::game::Game;
 use crate::pgn::{Liberty, Permit};
 
@@ -15,16 +15,18 @@ const BATCH_BYTES: usize = 1 << 16;
 /// Batches that may wait for one core, and that may wait of one.
 const WAITING: usize = 2;
 
+/// So many bytes of a section are looked at again for games behind bad ones.
+const MOST_AGAIN: usize = 1 << 28;
+
 /// What became of one section.
 #[derive(Debug)]
 pub struct Prepared<T> {
     /// The text.
     pub section: Section,
-    /// Where each game stands in it, and what came of it, up to the first
-    /// that is none.
-    pub games: Vec<(Extent, T)>,
-    /// What is no game in it.
-    pub failure: Option<Failure>,
+    /// Where each game stands in it, and what came of it, or why it is none.
+    /// What follows one that is none is another game where it seems to begin one,
+    /// and otherwise belongs to it.
+    pub games: Vec<(Extent, Result<T, Error>)>,
     /// What was understood in another way than it is written, with the
     /// line that the game begins in.
     pub liberties: Vec<(usize, Liberty)>,
@@ -32,15 +34,6 @@ pub struct Prepared<T> {
     pub not_utf8: Option<(usize, usize)>,
     /// Held until this is done with.
     _permit: Permit,
-}
-
-/// The rest of a section that is no game.
-#[derive(Debug)]
-pub struct Failure {
-    /// Where in its text.
-    pub rest: Extent,
-    /// Why.
-    pub error: Error,
 }
 
 type Batch = io::Result<Vec<(Section, Permit)>>;
@@ -161,22 +154,18 @@ fn parse_section<T>(
     if not_utf8.is_some() {
         section.page = page_of(&section.text);
     }
-    let mut games: Vec<(Extent, T)> = Vec::new();
+    let mut games: Vec<(Extent, Result<T, Error>)> = Vec::new();
     let mut liberties = Vec::new();
-    let mut failure = section.too_long().map(|error| Failure {
-        rest: Extent {
-            bytes: 0..section.text.len(),
-            line: section.line,
-        },
-        error,
-    });
-    let text = match section.part {
-        Part::Whole => section.text.as_slice(),
-        _ => &[],
-    };
+    if let Some(error) = section.too_long() {
+        let bytes = 0..section.text.len();
+        let line = section.line;
+        games.push((Extent { bytes, line }, Err(error)));
+    }
+    let text = section.text.as_slice();
     let mut rest = Games::from_line(text, section.line).in_page(section.page.encoding);
     rest.doubts_page = not_utf8.is_some() && !section.page.is_given;
-    while !is_over.load(Relaxed) {
+    let mut looked_at = 0;
+    while section.part == Part::Whole && !is_over.load(Relaxed) {
         rest.lexer.skip_blanks();
         let begin = rest.lexer.here();
         let line = begin.line;
@@ -187,12 +176,15 @@ fn parse_section<T>(
             Some(Ok(read)) => {
                 liberties.extend(read.liberties.into_iter().map(|liberty| (line, liberty)));
                 let bytes = begin.offset..section.text.len();
-                games.push((Extent { bytes, line }, prepare(read.game)));
+                games.push((Extent { bytes, line }, Ok(prepare(read.game))));
             }
             Some(Err(error)) => {
-                let bytes = begin.offset..section.text.len();
-                let rest = Extent { bytes, line };
-                failure = Some(Failure { rest, error });
+                let bytes = begin.offset..text.len();
+                looked_at += bytes.len();
+                let next = next_game(text, begin.offset).filter(|_| looked_at < MOST_AGAIN);
+                games.push((Extent { bytes, line }, Err(error)));
+                let Some(next) = next else { break };
+                rest.go_on_at(begin, next);
             }
             None => break,
         }
@@ -201,7 +193,6 @@ fn parse_section<T>(
         not_utf8,
         section,
         games,
-        failure,
         liberties,
         _permit: permit,
     }

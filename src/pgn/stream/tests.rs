@@ -208,9 +208,8 @@ fn all_cores_give_the_games_in_order() {
         |game| game.headers.tournament.title,
         &AtomicBool::new(false),
         |prepared| {
-            assert!(prepared.failure.is_none());
             let games = prepared.games.into_iter();
-            read.extend(games.map(|(extent, title)| (extent.line, title)));
+            read.extend(games.map(|(extent, title)| (extent.line, title.unwrap())));
             Ok(())
         },
     )
@@ -222,18 +221,63 @@ fn all_cores_give_the_games_in_order() {
 }
 
 #[test]
-fn the_first_error_ends_the_reading_on_all_cores() {
-    let text = GAME.repeat(20_000).replacen("e5", "e5 }", 15_000);
-    let mut games = 0;
-    let result = for_each_game_in_order(
+fn a_bad_game_without_tags_takes_no_other_with_it() {
+    let good = "1. e4 e5\n2. Nf3 1-0\n\n";
+    let bad = "1. e4 Ke5 {a\n\n1. b} *\n\n";
+    let open = "1. e4 (1. d4 d5\n\n2. c4 *\n\n";
+    let text = [good, bad, good, open, good, bad].concat();
+    let mut read = Vec::new();
+    for_each_game_in_order::<_, io::Error>(
         BufReader::new(text.as_bytes()),
         |_| PAGE,
         |_| (),
         &AtomicBool::new(false),
         |prepared| {
-            games += prepared.games.len();
-            let failure = prepared.failure;
-            failure.map_or(Ok(()), |failure| Err(io::Error::other(failure.error)))
+            for (extent, game) in &prepared.games {
+                read.push((
+                    extent.line,
+                    prepared.section.text_of(extent).to_vec(),
+                    game.is_ok(),
+                ));
+            }
+            Ok(())
+        },
+    )
+    .unwrap();
+    let expected = [
+        (1, good),
+        (4, bad),
+        (8, good),
+        (11, open),
+        (15, good),
+        (18, bad),
+    ];
+    let expected: Vec<_> = expected
+        .iter()
+        .map(|(line, text)| (*line, text.trim_end().as_bytes().to_vec(), *text == good))
+        .collect();
+    for (line, text, _) in &mut read {
+        assert!(*line > 0);
+        *text = text.trim_ascii_end().to_vec();
+    }
+    assert_eq!(read, expected);
+}
+
+#[test]
+fn the_first_error_ends_the_reading_on_all_cores() {
+    let text = GAME.repeat(20_000).replacen("e5", "e5 }", 15_000);
+    let mut games = 0;
+    let result = for_each_game_in_order::<_, io::Error>(
+        BufReader::new(text.as_bytes()),
+        |_| PAGE,
+        |_| (),
+        &AtomicBool::new(false),
+        |prepared| {
+            for (_, game) in prepared.games {
+                game.map_err(io::Error::other)?;
+                games += 1;
+            }
+            Ok(())
         },
     );
     let error = result.unwrap_err().to_string();

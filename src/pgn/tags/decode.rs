@@ -26,7 +26,7 @@ use crate::game::{
 use crate::pgn::command::{clock_tag, parse_time_control, time_control_tag};
 use crate::pgn::comment::language_of;
 use crate::pgn::error::{Error, quoted};
-use crate::pgn::lenient::{Leniency, Liberty, unequal_result};
+use crate::pgn::lenient::{Leniency, Liberty, is_chess, unequal_result};
 use crate::pgn::lexer::{self, TagPair};
 use crate::pgn::place::Place;
 use crate::pgn::remarks::Remarks;
@@ -458,6 +458,11 @@ impl Tags<'_, '_> {
             .is_some_and(|pair| is_chess960(&pair.value));
         if start.is_chess960 {
             self.take("Variant");
+        } else if self
+            .get("Variant")
+            .is_some_and(|pair| !is_chess(&pair.value))
+        {
+            self.leniency.notes(Liberty::OtherVariant);
         }
         let said = self.take("SetUp").or_else(|| self.take("Setup"));
         let is_import = self.leniency.is_import();
@@ -477,6 +482,10 @@ impl Tags<'_, '_> {
             }
             return Ok(());
         };
+        if is_import && !start.is_chess960 && is_of_chess960(&pair.value) {
+            start.is_chess960 = true;
+            self.leniency.notes(Liberty::Chess960);
+        }
         let mode = CastlingMode::from_chess960(start.is_chess960);
         match Start::from_fen(&pair.value, mode) {
             Some(found) if found.position.board().occupied().is_empty() => {
@@ -754,6 +763,25 @@ pub(in crate::pgn) fn is_chess960(variant: &str) -> bool {
     name.retain(|c| c.is_ascii_alphanumeric());
     let names = ["chess960", "fischerandom", "fischerrandom", "freestyle"];
     names.contains(&name.as_str())
+}
+
+/// Whether a FEN has castling rights that only Chess960 knows: with letters of
+/// files, or in the array that a game of it begins with.
+fn is_of_chess960(fen: &str) -> bool {
+    let mut fields = fen.split_whitespace();
+    let board = fields.next().unwrap_or_default();
+    let castling = fields.nth(1).unwrap_or_default();
+    let has_files = castling
+        .bytes()
+        .any(|byte| matches!(byte.to_ascii_lowercase(), b'a'..=b'h'));
+    let is_array = board
+        .split_once("/pppppppp/8/8/8/8/PPPPPPPP/")
+        .is_some_and(|(black, white)| black.to_ascii_uppercase() == white);
+    let rights = |mode| {
+        let start = Start::from_fen(fen, mode);
+        start.map_or(0, |start| start.position.castling_rights().count())
+    };
+    (has_files || is_array) && rights(CastlingMode::Chess960) > rights(CastlingMode::Standard)
 }
 
 /// Whether a FEN is what is written of a start, but for blanks.
