@@ -95,11 +95,11 @@ def judge(cbfs, js_folder, base):
     is_good = True
     with tempfile.TemporaryDirectory() as directory:
         at = Path(directory)
+        pgn, out = at / "games.pgn", at / "through.pgn"
         for name, through in PROGRAMS.items():
             held = [game for game in games if holds(name, game)]
             if not held:
                 continue
-            pgn, out = at / "games.pgn", at / "through.pgn"
             pgn.write_bytes(b"".join(held))
             through(pgn, out, js_folder)
             before, after = imported(cbfs, pgn, at), imported(cbfs, out, at)

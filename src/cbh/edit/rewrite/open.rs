@@ -169,7 +169,8 @@ impl<'g> Places<'g> {
             return (Some(text), None);
         }
         for (at, (next, old)) in texts.iter().enumerate() {
-            if let Some((after, before)) = parted_at_end(&text, old) {
+            let is_short = self.affords(text.text.len() + old.text.len());
+            if is_short && let Some((after, before)) = parted_at_end(&text, old) {
                 let next = *next;
                 texts.remove(at);
                 return (Some(after), Some((next, before)));
@@ -191,16 +192,21 @@ impl<'g> Places<'g> {
     /// As the function of this name, of texts of bounded length; [`SAME`] if the
     /// words are the same.
     fn likeness(&self, old: &Text, new: &str) -> usize {
+        if !self.affords(old.text.len() + new.len()) {
+            return 0;
+        }
         let old = words([old]);
         if old == new {
             return SAME;
         }
-        let compared = self.compared.get() + old.len() + new.len();
-        if compared > MOST_COMPARED {
-            return 0;
-        }
-        self.compared.set(compared);
         likeness(&old, new)
+    }
+
+    /// Whether so many bytes more may be looked at.
+    fn affords(&self, bytes: usize) -> bool {
+        let compared = self.compared.get().saturating_add(bytes);
+        self.compared.set(compared);
+        compared <= MOST_COMPARED
     }
 }
 
@@ -286,9 +292,9 @@ const LIKE: usize = 50;
 /// Texts of no more bytes may have hardly a word left.
 const FEW_BYTES: usize = 24;
 
-/// The bytes of a game's texts that are held against each other word by word;
-/// beyond them texts must be equal.
-const MOST_COMPARED: usize = 1 << 20;
+/// The bytes of a game's texts that are held against each other; what follows
+/// stays where it stands.
+const MOST_COMPARED: usize = 1 << 22;
 
 /// How much of the shorter of two texts the other has, in percent: of its
 /// words, or of a few short ones of all characters.
@@ -297,7 +303,9 @@ fn likeness(old: &str, new: &str) -> usize {
         |text: &'_ str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
     let (old_words, new_words) = (parts(old), parts(new));
     let shorter = old_words.len().min(new_words.len());
-    let by_words = shared(&old_words, &new_words, shorter);
+    // A word or two of a long text make it no other one.
+    let longer = old_words.len().max(new_words.len());
+    let by_words = shared(&old_words, &new_words, shorter.max(longer / 4));
     if old.len().max(new.len()) > FEW_BYTES {
         return by_words;
     }
