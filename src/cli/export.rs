@@ -24,7 +24,7 @@ use crate::cbh::{self, CodePage, Decoded, GameId, RecordKind};
 use crate::pgn::{self, Permit};
 
 /// Records rendered at a time by one core.
-const STRETCH: u32 = 256;
+const STRETCH: u32 = 1024;
 
 /// A piece is handed over when it is longer than this.
 const PIECE_BYTES: usize = 1 << 20;

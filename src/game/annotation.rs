@@ -354,6 +354,25 @@ impl Annotations {
             .map(|(_, annotation)| annotation)
     }
 
+    /// The annotations of each ply of a tree of so many, found at once.
+    pub fn by_ply(&self, plies: usize) -> ByPly<'_> {
+        let mut ends = vec![0; plies + 1];
+        for (ply, _) in &self.entries {
+            if let Some(count) = ends.get_mut(ply.index()) {
+                *count += 1;
+            }
+        }
+        let mut end = 0;
+        for place in &mut ends {
+            end += *place;
+            *place = end;
+        }
+        ByPly {
+            entries: &self.entries,
+            ends,
+        }
+    }
+
     /// All annotations on plies, in order.
     pub fn iter(&self) -> impl Iterator<Item = (PlyId, &Annotation)> {
         self.entries
@@ -387,5 +406,25 @@ impl Annotations {
     /// Annotations behind the last ply, with their positions.
     pub fn stray(&self) -> impl Iterator<Item = (i32, &Annotation)> {
         self.stray.iter().map(|(at, annotation)| (*at, annotation))
+    }
+}
+
+/// The annotations of a game, found by their ply without a search.
+#[derive(Debug)]
+pub struct ByPly<'a> {
+    entries: &'a [(PlyId, Annotation)],
+    /// How many annotations there are up to each ply.
+    ends: Vec<usize>,
+}
+
+impl<'a> ByPly<'a> {
+    /// The annotations of one ply, or of the whole game at the start, each with
+    /// its ply.
+    #[inline]
+    pub fn on(&self, ply: PlyId) -> &'a [(PlyId, Annotation)] {
+        let first = ply.index().checked_sub(1).and_then(|at| self.ends.get(at));
+        let end = self.ends.get(ply.index()).copied().unwrap_or(0);
+        let first = first.copied().unwrap_or(0);
+        self.entries.get(first..end).unwrap_or_default()
     }
 }

@@ -30,27 +30,25 @@ impl Date {
 
     /// Appends the date in PGN form: always ten bytes.
     pub fn append_to(self, out: &mut Vec<u8>) {
-        match self.year {
-            0 => out.extend_from_slice(b"????"),
-            year => {
-                append_two(out, (year / 100 % 100) as u8);
-                append_two(out, (year % 100) as u8);
-            }
+        let mut text = *b"????.??.??";
+        let [y1, y2, y3, y4, _, m1, m2, _, d1, d2] = &mut text;
+        if self.year > 0 {
+            [*y1, *y2] = two_digits((self.year / 100 % 100) as u8);
+            [*y3, *y4] = two_digits((self.year % 100) as u8);
         }
-        for part in [self.month, self.day] {
-            out.push(b'.');
-            match part {
-                0 => out.extend_from_slice(b"??"),
-                part => append_two(out, part),
-            }
+        if self.month > 0 {
+            [*m1, *m2] = two_digits(self.month);
         }
+        if self.day > 0 {
+            [*d1, *d2] = two_digits(self.day);
+        }
+        out.extend_from_slice(&text);
     }
 }
 
-/// Appends a number below 100 as two digits.
-fn append_two(out: &mut Vec<u8>, number: u8) {
-    out.push(b'0' + number / 10 % 10);
-    out.push(b'0' + number % 10);
+/// A number below 100 as two digits.
+fn two_digits(number: u8) -> [u8; 2] {
+    [b'0' + number / 10 % 10, b'0' + number % 10]
 }
 
 impl fmt::Display for Date {

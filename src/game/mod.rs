@@ -32,7 +32,7 @@ mod start;
 mod tree;
 
 pub use annotation::{
-    Annotation, Annotations, Answer, Arrow, ColoredSquare, Evaluation, MAX_REMARKS, Phase,
+    Annotation, Annotations, Answer, Arrow, ByPly, ColoredSquare, Evaluation, MAX_REMARKS, Phase,
     ProfilePoint, Quotation, Stage, Text, TimeSpent, Training, VariationColor,
 };
 pub use board::Board;

@@ -10,7 +10,7 @@ use shakmaty::{CastlingSide, File, Rank, Role, Square};
 /// Seven bytes hold every one of them, so a tree of plies needs no other
 /// memory: the notation lies in one word, first byte lowest, and the highest
 /// byte is its length.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct San(u64);
 
 impl San {

@@ -5,7 +5,7 @@ use super::comment::{self, Place};
 use super::tags;
 use super::told::Told;
 use super::writer::LineWriter;
-use crate::game::{Annotation, Annotations, Defect, Game, MoveTree, Ply, PlyId, nag_places};
+use crate::game::{Annotation, Annotations, ByPly, Defect, Game, MoveTree, Ply, PlyId, nag_places};
 
 /// A main move whose variations are being written.
 struct Fork {
@@ -21,7 +21,8 @@ pub(super) fn encode(game: &Game, told: &Told, defects: &[Defect], out: &mut Vec
     let mut text = MoveText {
         told,
         tree: &game.tree,
-        annotations: (!game.annotations.is_empty()).then_some(&game.annotations),
+        annotations: &game.annotations,
+        remarks: (!game.annotations.is_empty()).then(|| game.annotations.by_ply(game.tree.len())),
         writer: LineWriter::new(out),
     };
     text.game_remarks();
@@ -34,12 +35,18 @@ pub(super) fn encode(game: &Game, told: &Told, defects: &[Defect], out: &mut Vec
 struct MoveText<'g, 'o> {
     tree: &'g MoveTree,
     told: &'g Told,
+    annotations: &'g Annotations,
     /// `None` if the game has no remarks, as most games.
-    annotations: Option<&'g Annotations>,
+    remarks: Option<ByPly<'g>>,
     writer: LineWriter<'o>,
 }
 
-impl MoveText<'_, '_> {
+impl<'g> MoveText<'g, '_> {
+    #[inline]
+    fn remarks(&self, id: PlyId) -> &'g [(PlyId, Annotation)] {
+        self.remarks.as_ref().map_or(&[], |remarks| remarks.on(id))
+    }
+
     /// Writes the whole tree: each main move, then its variations in
     /// parentheses, then what follows the main move. `half_move` is twice the
     /// number of the first move, plus one if Black begins.
@@ -49,9 +56,7 @@ impl MoveText<'_, '_> {
         let mut needs_number = true;
         let mut is_main_line = true;
         loop {
-            if self.annotations.is_none() {
-                (next, half_move) = self.bare_moves(next, half_move, &mut needs_number);
-            }
+            (next, half_move) = self.bare_moves(next, half_move, &mut needs_number);
             if let Some((main, ply)) = next.and_then(|id| Some((id, self.tree.ply(id)?))) {
                 needs_number |= self.remarks_before(main, Place::Before);
                 self.number(half_move, needs_number);
@@ -90,8 +95,8 @@ impl MoveText<'_, '_> {
         }
     }
 
-    /// Writes moves as long as they have no variations, of a game without
-    /// remarks; gives the next one and its number.
+    /// Writes moves as long as they have no variations and no remarks; gives
+    /// the next one and its number.
     #[inline]
     fn bare_moves(
         &mut self,
@@ -99,8 +104,9 @@ impl MoveText<'_, '_> {
         mut half_move: u32,
         needs_number: &mut bool,
     ) -> (Option<PlyId>, u32) {
-        while let Some(ply) = next.and_then(|id| self.tree.ply(id))
+        while let Some((id, ply)) = next.and_then(|id| Some((id, self.tree.ply(id)?)))
             && ply.next_sibling().is_none()
+            && self.remarks(id).is_empty()
         {
             self.number(half_move, std::mem::take(needs_number));
             self.writer.short_word(ply.san.after_blank(), ply.san.len());
@@ -138,19 +144,19 @@ impl MoveText<'_, '_> {
     #[inline]
     fn ply(&mut self, id: PlyId, ply: &Ply) -> bool {
         self.writer.short_word(ply.san.after_blank(), ply.san.len());
-        match self.annotations {
-            Some(annotations) => self.remarks_after(annotations, id),
-            None => false,
+        match self.remarks(id) {
+            [] => false,
+            remarks => self.remarks_after(remarks),
         }
     }
 
-    fn remarks_after(&mut self, annotations: &Annotations, id: PlyId) -> bool {
-        let symbols = annotations.on(id).find_map(|remark| match remark {
+    fn remarks_after(&mut self, remarks: &[(PlyId, Annotation)]) -> bool {
+        let symbols = remarks.iter().find_map(|(_, remark)| match remark {
             Annotation::Symbols(symbols) => Some(*symbols),
             _ => None,
         });
         let before = symbols.map(|symbols| {
-            let homeless = self.homeless_nags(symbols, annotations, id);
+            let homeless = self.homeless_nags(symbols, remarks);
             let given = || symbols.into_iter().chain(homeless.iter().copied());
             let given = || given().filter(|nag| *nag != 0);
             for nag in given() {
@@ -168,19 +174,19 @@ impl MoveText<'_, '_> {
         } else {
             Place::After
         };
-        let remarks = annotations.on(id);
+        let remarks = remarks.iter().map(|(_, remark)| remark);
         comment::encode(remarks, place, self.told, &mut self.writer);
         self.writer.position() > before
     }
 
     /// The NAGs for which a ply had no place, if they are in its last text as a
     /// reader puts them there.
-    fn homeless_nags(&self, symbols: [u8; 3], annotations: &Annotations, id: PlyId) -> Vec<u8> {
-        let texts = annotations.on(id).filter_map(|remark| match remark {
+    fn homeless_nags(&self, symbols: [u8; 3], remarks: &[(PlyId, Annotation)]) -> Vec<u8> {
+        let mut texts = remarks.iter().filter_map(|(_, remark)| match remark {
             Annotation::TextAfter(text) => Some(text),
             _ => None,
         });
-        let Some(text) = texts.last().filter(|_| !symbols.contains(&0)) else {
+        let Some(text) = texts.next_back().filter(|_| !symbols.contains(&0)) else {
             return Vec::new();
         };
         let style = self.told.style;
@@ -201,32 +207,30 @@ impl MoveText<'_, '_> {
     /// True if there was a comment.
     #[inline]
     fn remarks_before(&mut self, id: PlyId, place: Place) -> bool {
-        let Some(annotations) = self.annotations else {
+        let remarks = self.remarks(id);
+        if remarks.is_empty() {
             return false;
-        };
+        }
         let place = match place {
             Place::Before if self.told.names(id) => Place::Named,
             place => place,
         };
         let before = self.writer.position();
-        let remarks = annotations.on(id);
+        let remarks = remarks.iter().map(|(_, remark)| remark);
         comment::encode(remarks, place, self.told, &mut self.writer);
         self.writer.position() > before
     }
 
     /// Remarks on the whole game, but for those that are tags.
     fn game_remarks(&mut self) {
-        if let Some(annotations) = self.annotations {
-            let remarks = annotations.on(PlyId::START);
-            let not_tags = remarks.filter(|remark| !tags::is_tag(remark));
-            comment::encode(not_tags, Place::After, self.told, &mut self.writer);
-        }
+        let remarks = self.annotations.on(PlyId::START);
+        let not_tags = remarks.filter(|remark| !tags::is_tag(remark));
+        comment::encode(not_tags, Place::After, self.told, &mut self.writer);
     }
 
     /// Remarks at positions without a ply, a comment each.
     fn stray_remarks(&mut self) {
-        let stray = self.annotations.into_iter().flat_map(Annotations::stray);
-        for (position, remark) in stray {
+        for (position, remark) in self.annotations.stray() {
             let one = std::iter::once(remark);
             comment::encode(one, Place::Stray(position), self.told, &mut self.writer);
         }

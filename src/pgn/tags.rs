@@ -155,14 +155,21 @@ impl Tags<'_> {
             (tournament.speed.rapid, "(rapid)"),
             (tournament.speed.correspondence, "(corr)"),
         ];
-        let mut value = format!("{team}{kind}");
-        for (_, word) in speeds.iter().filter(|(given, _)| *given) {
-            if !value.is_empty() {
-                value.push(' ');
-            }
-            value.push_str(word);
+        let mut given = speeds.iter().filter(|(given, _)| *given).peekable();
+        if team.is_empty() && kind.is_empty() && given.peek().is_none() {
+            return;
         }
-        self.text("EventType", &value);
+        self.with("EventType", |out| {
+            let begin = out.len();
+            append_escaped(team, out);
+            append_escaped(kind, out);
+            for (_, word) in given {
+                if out.len() > begin {
+                    out.push(b' ');
+                }
+                append_escaped(word, out);
+            }
+        });
     }
 
     fn source(&mut self, headers: &Headers) {

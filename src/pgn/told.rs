@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::remarks::{Remarks, Subject, has_text, is_flagged_before};
-use crate::game::{Annotation, Game, MAX_REMARKS, MoveTree, Nation, PlyId, Start};
+use crate::game::{Annotation, Game, MAX_REMARKS, MoveTree, Nation, PlyId, San, Start};
 
 /// Scid takes no tag of more than 235 bytes, name and value.
 const MOST_BYTES: usize = 200;
@@ -69,7 +69,7 @@ impl Told {
 
     /// Whether the tag says that the texts in front of this ply are about it.
     pub(super) fn names(&self, ply: PlyId) -> bool {
-        self.named.contains(&ply)
+        !self.named.is_empty() && self.named.contains(&ply)
     }
 }
 
@@ -77,6 +77,10 @@ impl Told {
 /// one text before them and none after the ply before. A name counts for all
 /// moves of that name, so none is given that would take the texts of others.
 fn named_plies(game: &Game) -> (String, HashSet<PlyId>) {
+    let is_before = |(_, remark): (_, &_)| matches!(remark, Annotation::TextBefore(_));
+    if !game.annotations.iter().any(is_before) {
+        return (String::new(), HashSet::new());
+    }
     let (mut with_text, mut with_texts, mut followed) =
         (HashSet::new(), HashSet::new(), HashSet::new());
     for (ply, remark) in game.annotations.iter() {
@@ -89,9 +93,6 @@ fn named_plies(game: &Game) -> (String, HashSet<PlyId>) {
     }
     let mut names = Vec::new();
     let mut plies = Vec::new();
-    if with_text.is_empty() {
-        return (String::new(), HashSet::new());
-    }
     let tree = &game.tree;
     let numbers = half_moves(tree, &game.start);
     let mut taken = HashSet::new();
@@ -101,7 +102,7 @@ fn named_plies(game: &Game) -> (String, HashSet<PlyId>) {
             continue;
         }
         if followed.contains(&parent) {
-            taken.extend(name_of(tree, &numbers, at));
+            taken.extend(spot_of(tree, &numbers, at));
         } else if with_text.contains(&at) && !with_texts.contains(&at) {
             plies.extend(name_of(tree, &numbers, at).map(|name| (name, at)));
         }
@@ -111,7 +112,7 @@ fn named_plies(game: &Game) -> (String, HashSet<PlyId>) {
     let mut bytes = 0;
     let mut named = HashSet::new();
     for (name, ply) in plies {
-        if taken.contains(&name) {
+        if spot_of(tree, &numbers, ply).is_some_and(|spot| taken.contains(&spot)) {
             continue;
         }
         if names.last() != Some(&name) {
@@ -174,10 +175,16 @@ fn half_moves(tree: &MoveTree, start: &Start) -> Vec<u32> {
 }
 
 fn name_of(tree: &MoveTree, numbers: &[u32], ply: PlyId) -> Option<Name> {
+    let (half_move, san) = spot_of(tree, numbers, ply)?;
     Some(Name {
-        half_move: *numbers.get(ply.index())?,
-        san: tree.ply(ply)?.san.to_string(),
+        half_move,
+        san: san.to_string(),
     })
+}
+
+/// The number in half-moves and the notation, which are the name.
+fn spot_of(tree: &MoveTree, numbers: &[u32], ply: PlyId) -> Option<(u32, San)> {
+    Some((*numbers.get(ply.index())?, tree.ply(ply)?.san))
 }
 
 /// Comments between two moves of a line.
