@@ -524,6 +524,183 @@ mod tests {
         }
     }
 
+    /// The rules of a piece that goes from square to square, asked of
+    /// shakmaty's board a step at a time: of any board, regular or not.
+    fn may_step(board: &shakmaty::Board, us: Color, m: Move) -> bool {
+        let (Some(from), to) = (m.from(), m.to()) else {
+            return false;
+        };
+        let is_taken = board.piece_at(to).is_some();
+        let is_free = board
+            .piece_at(to)
+            .is_none_or(|piece| piece.color != us && piece.role != Role::King);
+        let reaches = if m.role() == Role::Pawn && !is_taken {
+            let forward = us.fold_wb(8, -8);
+            let one = from.offset(forward);
+            let is_open = one.is_some_and(|one| board.piece_at(one).is_none());
+            let is_at_home = from.rank() == us.fold_wb(Rank::Second, Rank::Seventh);
+            one == Some(to) || is_at_home && is_open && from.offset(2 * forward) == Some(to)
+        } else {
+            shakmaty::attacks::attacks(from, m.role().of(us), board.occupied()).contains(to)
+        };
+        let promotes = m.role() == Role::Pawn && Bitboard::BACKRANKS.contains(to);
+        let becomes = m.promotion();
+        let fits = promotes == becomes.is_some();
+        is_free && reaches && fits && !is_in_check(&after(board, us, m), us)
+    }
+
+    fn after(board: &shakmaty::Board, us: Color, m: Move) -> shakmaty::Board {
+        let mut board = board.clone();
+        board.discard_piece_at(m.from().unwrap());
+        board.set_piece_at(m.to(), m.promotion().unwrap_or(m.role()).of(us));
+        board
+    }
+
+    fn is_in_check(board: &shakmaty::Board, us: Color) -> bool {
+        let king = board.by_piece(us.king()).single_square();
+        king.is_some_and(|king| board.attacks_to(king, !us, board.occupied()).any())
+    }
+
+    /// The notation by its rule: from which other squares may such a piece go
+    /// there?
+    fn notation(board: &shakmaty::Board, us: Color, m: Move) -> String {
+        let (from, to) = (m.from().unwrap(), m.to());
+        let takes = if m.is_capture() { "x" } else { "" };
+        if m.role() == Role::Pawn {
+            let file = from.file().char().to_string();
+            let becomes = m.promotion().map(|role| format!("={}", role.upper_char()));
+            let file = if m.is_capture() { file } else { String::new() };
+            return format!("{file}{takes}{to}{}", becomes.unwrap_or_default());
+        }
+        let others = board.by_piece(m.role().of(us)).without(from).into_iter();
+        let others =
+            others.filter(|other| may_step(board, us, step(m.role(), *other, m.capture(), to)));
+        let others: Vec<Square> = others.collect();
+        let origin = if others.is_empty() {
+            String::new()
+        } else if others.iter().all(|other| other.file() != from.file()) {
+            from.file().char().to_string()
+        } else if others.iter().all(|other| other.rank() != from.rank()) {
+            from.rank().char().to_string()
+        } else {
+            from.to_string()
+        };
+        format!("{}{origin}{takes}{to}", m.role().upper_char())
+    }
+
+    fn step(role: Role, from: Square, capture: Option<Role>, to: Square) -> Move {
+        Move::Normal {
+            role,
+            from,
+            capture,
+            to,
+            promotion: None,
+        }
+    }
+
+    /// Holds what goes from square to square against the rules, one by one.
+    fn steps_agree(position: &Position) {
+        let us = position.turn();
+        let board = shakmaty::Board::from(position.board());
+        let pairs = Square::ALL
+            .into_iter()
+            .flat_map(|from| Square::ALL.map(|to| (from, to)));
+        for (from, to) in pairs {
+            let role = board.role_at(from).unwrap_or(Role::Rook);
+            let mut m = step(role, from, board.role_at(to), to);
+            if role == Role::Pawn && Bitboard::BACKRANKS.contains(to) {
+                let Move::Normal { promotion, .. } = &mut m else {
+                    continue;
+                };
+                *promotion = Some(Role::Knight);
+            }
+            let is_ours = board.color_at(from) == Some(us);
+            let is_legal = is_ours && may_step(&board, us, m);
+            assert_eq!(position.is_legal(m), is_legal, "{m:?} in {}", fen(position));
+            let mut played = position.clone();
+            let san = played.play(m);
+            assert_eq!(san.is_ok(), is_legal);
+            let Ok(san) = san.map(|san| san.to_string()) else {
+                continue;
+            };
+            let board_after = after(&board, us, m);
+            assert_eq!(shakmaty::Board::from(played.board()), board_after);
+            let gives_check = is_in_check(&board_after, !us);
+            assert_eq!(
+                san.ends_with(['+', '#']),
+                gives_check,
+                "{san} in {}",
+                fen(position)
+            );
+            let written = san.trim_end_matches(['+', '#']);
+            assert_eq!(written, notation(&board, us, m), "{}", fen(position));
+        }
+    }
+
+    /// How many random boards to try; thousands of times as many where
+    /// `CBFS_LAW_BOARDS` says so.
+    fn boards() -> u32 {
+        let given = std::env::var("CBFS_LAW_BOARDS").ok();
+        given.and_then(|count| count.parse().ok()).unwrap_or(40)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(boards()))]
+
+        #[test]
+        fn steps_on_any_board_keep_the_rules(
+            pieces in prop::collection::vec((0_u32..64, 0_usize..12), 0..40),
+            kings in prop::collection::vec((0_u32..64, any::<bool>()), 0..3),
+            black in any::<bool>(),
+        ) {
+            let mut setup = Setup::empty();
+            for (square, piece) in pieces {
+                // Kings have lots of their own: none, one of each, several.
+                let role = [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen, Role::Queen][piece % 6];
+                let color = Color::from_white(piece < 6);
+                setup.board.set_piece_at(Square::new(square), role.of(color));
+            }
+            for (square, white) in kings {
+                setup.board.set_piece_at(Square::new(square), Color::from_white(white).king());
+            }
+            setup.turn = Color::from_white(!black);
+            steps_agree(&Position::from_setup(setup, CastlingMode::Standard));
+        }
+
+        #[test]
+        fn steps_after_any_steps_keep_the_rules(
+            start in 0_u32..960,
+            choices in prop::collection::vec(any::<u16>(), 1..60),
+        ) {
+            let mut position = if start < 480 {
+                Position::default()
+            } else {
+                let row: [Role; 8] = [Role::Rook, Role::King, Role::Rook, Role::Bishop, Role::Queen, Role::Knight, Role::Knight, Role::Bishop];
+                let mut setup = Setup::initial();
+                for (at, role) in row.into_iter().enumerate() {
+                    let file = shakmaty::File::new((u32::try_from(at).unwrap() + start) % 8);
+                    for (color, rank) in [(Color::White, Rank::First), (Color::Black, Rank::Eighth)] {
+                        setup.board.set_piece_at(Square::from_coords(file, rank), role.of(color));
+                    }
+                }
+                setup.castling_rights = setup.board.rooks();
+                Position::from_setup(setup, CastlingMode::Chess960)
+            };
+            for choice in choices {
+                let setup = position.to_setup();
+                let chess = setup.position::<Chess>(position.castling_mode());
+                let chess = chess.or_else(PositionError::ignore_too_much_material);
+                let legal = chess.or_else(PositionError::ignore_impossible_check).unwrap().legal_moves();
+                if legal.is_empty() {
+                    break;
+                }
+                let m = legal[usize::from(choice) % legal.len()];
+                prop_assert!(position.play(m).is_ok());
+            }
+            steps_agree(&position);
+        }
+    }
+
     #[test]
     fn a_check_that_a_null_move_left_standing_binds_as_any_other() {
         let mut position = position("4k3/8/8/8/8/8/P3r3/4K3 w - - 0 1", CastlingMode::Standard);
