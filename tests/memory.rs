@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime};
 
-use cbfs::cbh::{self, Importer, OpenBase, PreparedGame, Workshop, compact, repair};
+use cbfs::cbh::{self, Importer, NewBase, OpenBase, PreparedGame, compact, repair};
 use cbfs::pgn::{self, Prepared};
 use cbfs::storage::Access as BaseAccess;
 use cbfs::vfs::{self, Access, DatabaseSource, Ino, Vfs, Writer};
@@ -469,8 +469,8 @@ fn repaired_and_compacted(folder: &Path) -> usize {
     let (compacting, ()) = peak_of("compact", || {
         let base = opened(folder);
         let target = tempfile::tempdir().unwrap();
-        let workshop = Workshop::begin(&target.path().join("tidy.cbh")).unwrap();
-        compact(&base, &workshop, &|_| {}).unwrap();
+        let new_base = NewBase::begin(&target.path().join("tidy.cbh")).unwrap();
+        compact(&base, &new_base, &|_| {}).unwrap();
         base.store.close().unwrap();
     });
     let (repairing, ()) = peak_of("repair", || {

@@ -1,4 +1,4 @@
-//! What can go wrong with a base.
+//! Errors of reading a base.
 
 use std::fmt;
 use std::io;
@@ -7,45 +7,45 @@ use std::path::PathBuf;
 use super::GameId;
 use crate::storage;
 
-/// Why a base or a record of it cannot be read.
+/// An error of reading a base or one of its records.
 #[derive(Debug)]
 pub enum Error {
-    /// The system refused.
+    /// The system reported an error.
     Io {
-        /// The file it was about.
+        /// The file concerned.
         file: PathBuf,
-        /// The system's reason.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A file does not follow its format.
+    /// A file violates its format.
     Malformed {
         /// The file.
         file: PathBuf,
-        /// Where in it.
+        /// The offset of the violation.
         offset: u64,
-        /// The fact.
+        /// Description.
         what: String,
     },
-    /// A file that a base cannot do without is not there.
+    /// A required file does not exist.
     Missing {
-        /// The path where it should be.
+        /// The expected path.
         file: PathBuf,
-        /// What it holds.
+        /// Its content, for the message.
         holds: &'static str,
     },
-    /// A file of a kind that cbfs does not read.
+    /// A file of a kind that cbfs does not support.
     Unsupported {
         /// The file.
         file: PathBuf,
-        /// What it is, and what to do.
+        /// Fact and remedy.
         what: String,
     },
-    /// The base cannot be opened with the saves in its journal, or not to be
-    /// changed.
+    /// The base cannot be opened with the saves in its journal, or not for
+    /// writing.
     Store {
         /// The base.
         base: PathBuf,
-        /// Why not.
+        /// The reason.
         source: storage::Error,
     },
     /// No game or text has this number.
@@ -53,7 +53,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The system's refusal to read a file.
+    /// The error of the system for reading a file.
     pub(crate) fn of_file(file: PathBuf, source: io::Error) -> Error {
         let source = match source.kind() {
             io::ErrorKind::UnexpectedEof => {

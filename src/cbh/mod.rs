@@ -17,14 +17,14 @@
 //! | `edit` | plans one save |
 //! | `maintain` | checks, repairs and compacts a whole base |
 //!
-//! [`Crossref`] tells which games have a player, an event, an opening or a
-//! year in common, [`References`] how often records refer to each entity;
-//! [`Summary`] is a game as its records alone tell it, [`GameFacts`] what its
-//! record must say of its moves and remarks. [`Saver`] plans what a save comes
-//! to.
+//! [`Crossref`] lists the games of each player, event, opening or year;
+//! [`References`] counts the references to each entity. A [`Summary`] holds the
+//! header fields of a game that its records store, [`GameFacts`] the fields
+//! that follow from its moves and annotations. A [`Saver`] plans a save.
 //!
-//! The words: a **game id** counts the records of `.cbh` from 1, texts
-//! included; an **entity id** counts the records of one entity file from 0.
+//! Terms: a **game id** is the number of a record in `.cbh`, from 1, texts
+//! included; an **entity id** is the number of a record in one entity file,
+//! from 0.
 
 mod annotations;
 mod base;
@@ -40,18 +40,18 @@ pub(crate) use annotations::CommentText;
 pub(crate) use base::crossref::CrossrefBuilder;
 pub use base::crossref::{Crossref, Group, Grouping};
 pub(crate) use base::database::find::{Candidate, Search};
-pub(crate) use base::database::lists::Lists;
+pub(crate) use base::database::lists::CachedLists;
 pub use base::database::{
     Changes, Database, Decoded, Effects, GameChange, Listed, Opener, Options, StoredGame,
 };
 pub use base::facts::GameFacts;
 pub(crate) use base::family::resolved;
 pub use base::family::{Family, FileKind};
+pub use base::new_base::NewBase;
 pub use base::opening::{ChangeError, OpenBase};
 pub use base::parts::{Part, Parts};
 pub use base::references::{Reference, References};
 pub use base::summary::Summary;
-pub use base::workshop::Workshop;
 pub use edit::rewrite::{rewrite, write};
 pub use edit::save::{
     Appended, Imported, Importer, Knowledge, Plan, PreparedGame, SaveError, Saver,

@@ -14,7 +14,7 @@ use super::record::{FileHeader, Kind, RECORD_BYTES, Record};
 use super::{Family, FileKind, annotations, moves, texts};
 use crate::bytes::Malformed;
 use crate::cbh::{
-    CodePage, Decoded, Error, GameId, GuidingText, Lists, TextLanguage, lift_foreign_tags,
+    CachedLists, CodePage, Decoded, Error, GameId, GuidingText, TextLanguage, lift_foreign_tags,
 };
 use crate::game::{Defect, PlyId};
 use crate::storage::{ReadBuffer, Storage};
@@ -35,7 +35,7 @@ pub struct Database {
     annotations: Option<Box<dyn Storage>>,
     entities: Entities,
     defects: Vec<Defect>,
-    lists: Lists,
+    lists: CachedLists,
 }
 
 impl Database {

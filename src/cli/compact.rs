@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{Failure, print, progress};
-use crate::cbh::{self, ChangeError, Compacted, OpenBase, Workshop};
+use crate::cbh::{self, ChangeError, Compacted, NewBase, OpenBase};
 
 /// What `cbfs compact` takes.
 #[derive(Debug, clap::Args)]
@@ -34,11 +34,11 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let options = cbh::Options::default();
     let base = OpenBase::to_copy(&args.base, &options);
     let base = base.map_err(|error| not_opened(args, &error))?;
-    let workshop = Workshop::begin(&args.new).map_err(Failure::new)?;
+    let new_base = NewBase::begin(&args.new).map_err(Failure::new)?;
     let bar = progress::bar(base.database.last_id(), quiet);
-    let done = cbh::compact(&base, &workshop, &|records| bar.inc(records));
+    let done = cbh::compact(&base, &new_base, &|records| bar.inc(records));
     let done = done.map_err(|error| Failure::about(&args.base, error))?;
-    workshop.finish().map_err(Failure::new)?;
+    new_base.finish().map_err(Failure::new)?;
     bar.finish_and_clear();
     if quiet {
         return Ok(());

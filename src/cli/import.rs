@@ -19,7 +19,7 @@ use super::password::PasswordFile;
 use super::{Failure, archive, print, progress, signals};
 use crate::archive::has_archive_extension;
 use crate::base::open_any;
-use crate::cbh::{self, ChangeError, CodePage, Importer, OpenBase, SaveError, Unfit, Workshop};
+use crate::cbh::{self, ChangeError, CodePage, Importer, NewBase, OpenBase, SaveError, Unfit};
 use crate::escape::Escaped;
 use crate::import::{
     BadGame, BadText, Input, Known, Session, Stop, TextPage, Watch, Wishes, for_each_text,
@@ -323,12 +323,12 @@ impl Job<'_> {
 
     /// Makes the base with all games in it.
     fn create(&mut self, sources: Vec<Source>) -> Result<Range<u32>, Failure> {
-        let workshop = Workshop::begin(&self.args.base).map_err(Failure::new)?;
-        workshop
+        let new_base = NewBase::begin(&self.args.base).map_err(Failure::new)?;
+        new_base
             .make_empty(SystemTime::now())
             .map_err(Failure::new)?;
-        let appended = self.append_with(&workshop.path(), self.options(), None, sources)?;
-        workshop.finish().map_err(Failure::new)?;
+        let appended = self.append_with(&new_base.path(), self.options(), None, sources)?;
+        new_base.finish().map_err(Failure::new)?;
         Ok(appended)
     }
 
@@ -336,8 +336,8 @@ impl Job<'_> {
     /// the games would have.
     fn try_out(&mut self, sources: Vec<Source>) -> Result<Range<u32>, Failure> {
         let folder = tempfile::tempdir().map_err(Failure::new)?;
-        let workshop = Workshop::begin(&folder.path().join("dry-run.cbh")).map_err(Failure::new)?;
-        workshop
+        let new_base = NewBase::begin(&folder.path().join("dry-run.cbh")).map_err(Failure::new)?;
+        new_base
             .make_empty(SystemTime::now())
             .map_err(Failure::new)?;
         let mut options = self.options();
@@ -349,12 +349,12 @@ impl Job<'_> {
             options.code_page = Some(base.database.code_page());
             last = base.database.last_id();
             real = Some(base);
-        } else if !Workshop::is_free(&self.args.base) {
+        } else if !NewBase::is_free(&self.args.base) {
             let why = "a base of this name is there already; choose another name";
             return Err(Failure::about(&self.args.base, why));
         }
         let real = real.as_ref().map(|base| &base.database);
-        let appended = self.append_with(&workshop.path(), options, real, sources)?;
+        let appended = self.append_with(&new_base.path(), options, real, sources)?;
         Ok(appended.start + last..appended.end + last)
     }
 
@@ -458,7 +458,7 @@ impl Job<'_> {
     fn failed(&self, path: &Path, error: ChangeError) -> Failure {
         match error {
             ChangeError::Save(SaveError::Base(error @ cbh::Error::Missing { .. }))
-                if Workshop::is_free(path) =>
+                if NewBase::is_free(path) =>
             {
                 Failure::new(format_args!("{error}; --create makes a new base"))
             }

@@ -1,5 +1,4 @@
-//! Which games have something in common: a player, an event, an opening, a
-//! year.
+//! Groups of games that share a player, an event, an opening or a year.
 
 use std::borrow::Cow;
 use std::ops::{Bound, Range};
@@ -12,14 +11,14 @@ use crate::cbh::base::summary::Summary;
 use crate::cbh::entities::{EntityId, EntityKind};
 use crate::game::Eco;
 
-/// What to group the games of a base by.
+/// The property by which games are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Grouping {
-    /// Their players, tournaments …
+    /// A player, tournament …
     Entity(EntityKind),
-    /// Their opening code, without the sub-code.
+    /// The ECO code, without the sub-code.
     Eco,
-    /// The year they were played in.
+    /// The year of the game.
     Year,
 }
 
@@ -35,7 +34,7 @@ pub enum Group {
 }
 
 impl Group {
-    /// The grouping that this is a group of.
+    /// The grouping of this group.
     pub fn grouping(self) -> Grouping {
         match self {
             Group::Entity(kind, _) => Grouping::Entity(kind),
@@ -44,13 +43,12 @@ impl Group {
         }
     }
 
-    /// Whether a game has what those of the group have in common, deleted or
-    /// not.
+    /// Returns whether a game, deleted or not, belongs to the group.
     pub fn has(self, game: &Summary) -> bool {
         self.grouping().keys(game).contains(&self.key())
     }
 
-    /// Number of the group in its grouping.
+    /// Index of the group in its grouping.
     fn key(self) -> u32 {
         match self {
             Group::Entity(_, id) => id.0,
@@ -60,14 +58,14 @@ impl Group {
     }
 }
 
-/// Stands for "in no group".
+/// The index for "in no group".
 const NO_KEY: u32 = u32::MAX;
 
-/// Years have 12 bits.
+/// Number of years: they have 12 bits.
 const YEARS: u32 = 1 << 12;
 
 impl Grouping {
-    /// The group with this number.
+    /// Returns the group with this index.
     fn group(self, key: u32) -> Group {
         let short = u16::try_from(key).unwrap_or(u16::MAX);
         match self {
@@ -77,7 +75,7 @@ impl Grouping {
         }
     }
 
-    /// How many groups there are, if `entities` of the kind are in the base.
+    /// Number of groups, if the base has `entities` of the kind.
     fn group_count(self, entities: u32) -> u32 {
         match self {
             Grouping::Entity(_) => entities,
@@ -86,7 +84,7 @@ impl Grouping {
         }
     }
 
-    /// Whether a game may be in two groups.
+    /// Returns whether a game can be in two groups.
     fn has_sides(self) -> bool {
         matches!(
             self,
@@ -94,12 +92,12 @@ impl Grouping {
         )
     }
 
-    /// Whether a game refers to this entity.
+    /// Returns whether a game refers to this entity.
     pub(in crate::cbh) fn has(self, game: &Summary, id: EntityId) -> bool {
         self.keys(game).contains(&id.0)
     }
 
-    /// The groups that a game is in.
+    /// The groups of a game.
     fn keys(self, game: &Summary) -> [u32; 2] {
         let team = |team: Option<EntityId>| team.map_or(NO_KEY, |team| team.0);
         match self {
@@ -114,50 +112,48 @@ impl Grouping {
     }
 }
 
-/// The games of every group of one grouping. Deleted games and texts are in
-/// none; a game whose player or the like lies beyond the entity file is not
-/// in that group, for there is none.
+/// The games of every group of one grouping. Deleted games and texts belong to
+/// no group. A reference beyond the end of the entity file is ignored.
 ///
-/// It tells what the base was when it was made; after a save there is another
-/// one, which shares nearly all with it.
+/// It describes the base at the time it was made. After a save there is a new
+/// one, which shares nearly all memory with it.
 #[derive(Clone, Debug)]
 pub struct Crossref {
     sorted: Arc<Sorted>,
-    /// Games that came into a group since those were sorted, or left it.
+    /// Games that were added to a group or removed from it since the sort.
     changes: OrdMap<(u32, GameId), Change>,
 }
 
-/// A game in a group, or not any more.
+/// A change of a game's membership in a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
     Came,
     Left,
 }
 
-/// The games of every group as one reading found them.
+/// The games of every group, as of one scan of the base.
 #[derive(Debug)]
 struct Sorted {
     grouping: Grouping,
-    /// Where the games of each group begin in `games`, and one more: where
-    /// those of the last end.
+    /// Index in `games` of the first game of each group, and the total number.
     starts: Vec<u32>,
     /// Ascending in each group.
     games: Vec<GameId>,
 }
 
 impl Crossref {
-    /// What the games are grouped by.
+    /// The grouping.
     pub fn grouping(&self) -> Grouping {
         self.sorted.grouping
     }
 
-    /// The games of `group`, ascending: each once, also where a player plays
+    /// The games of `group`, ascending and each once, even if a player plays
     /// himself. None for a group of another grouping.
     pub fn games(&self, group: Group) -> Cow<'_, [GameId]> {
         self.games_after(group, GameId(0))
     }
 
-    /// As [`games`](Crossref::games), those with a higher id than `after`.
+    /// As [`games`](Crossref::games), only those with an id above `after`.
     pub fn games_after(&self, group: Group, after: GameId) -> Cow<'_, [GameId]> {
         let sorted = self.sorted.games_after(self.key(group), after);
         match self.changes_after(group, after).next() {
@@ -166,7 +162,7 @@ impl Crossref {
         }
     }
 
-    /// As [`games_after`](Crossref::games_after), one by one.
+    /// As [`games_after`](Crossref::games_after), as an iterator.
     pub fn iter_after(&self, group: Group, after: GameId) -> impl Iterator<Item = GameId> {
         let mut sorted = self
             .sorted
@@ -194,7 +190,7 @@ impl Crossref {
         })
     }
 
-    /// Whether `group` has the game.
+    /// Returns whether `group` contains the game.
     pub fn contains(&self, group: Group, id: GameId) -> bool {
         let key = self.key(group);
         let change = key.and_then(|key| self.changes.get(&(key, id)));
@@ -204,14 +200,14 @@ impl Crossref {
         }
     }
 
-    /// Whether `group` has no game.
+    /// Returns whether `group` has no games.
     pub fn is_empty(&self, group: Group) -> bool {
         self.iter_after(group, GameId(0)).next().is_none()
     }
 
-    /// The groups that have games, by ascending id, code (none comes last) or
-    /// year (unknown comes first), and how many they have. The record of an
-    /// entity among them may be deleted.
+    /// The non-empty groups with their numbers of games, by ascending id, code
+    /// (none comes last) or year (unknown comes first). The record of an entity
+    /// among them may be deleted.
     pub fn groups(&self) -> impl Iterator<Item = (Group, usize)> {
         let sorted = u32::try_from(self.sorted.starts.len()).unwrap_or(u32::MAX);
         let last = self.changes.get_max().map_or(0, |((key, _), _)| key + 1);
@@ -222,13 +218,13 @@ impl Crossref {
         })
     }
 
-    /// Bytes of memory it takes, without what changed since it was made.
+    /// Memory it takes in bytes, without the changes.
     pub fn size(&self) -> usize {
         4 * (self.sorted.starts.capacity() + self.sorted.games.capacity())
     }
 
-    /// The same after a save, which made `after` of what was `before`; there
-    /// are `entities` of the kind then.
+    /// Returns the crossref after a save that changed the summary `before` to
+    /// `after`. The base then has `entities` of the kind.
     pub(in crate::cbh) fn change(
         &mut self,
         before: Option<&Summary>,
@@ -293,13 +289,13 @@ impl Sorted {
     }
 }
 
-/// Collects the groups of all games, four bytes for each that a game may be
-/// in, and sorts the games into them.
+/// Collects the groups of all games, with four bytes for each possible group of
+/// a game, and sorts the games by group.
 #[derive(Debug)]
 pub(crate) struct CrossrefBuilder {
     grouping: Grouping,
     group_count: u32,
-    /// The groups of game 1, of game 2 …; one or two each.
+    /// The groups of game 1, of game 2 …; one or two per game.
     keys: Vec<u32>,
 }
 
@@ -314,7 +310,7 @@ impl CrossrefBuilder {
         }
     }
 
-    /// Adds a game; by ascending id.
+    /// Adds a game. Ids must ascend.
     pub(crate) fn add(&mut self, game: &Summary) {
         let keys = self.grouping.keys(game);
         let sides = 1 + usize::from(self.grouping.has_sides());
@@ -331,8 +327,8 @@ impl CrossrefBuilder {
     /// Sorts the games into their groups.
     pub(crate) fn build(self) -> Crossref {
         let sides = 1 + usize::from(self.grouping.has_sides());
-        // Counted two places on, so that after the sums the place between
-        // tells where the next game of the group goes.
+        // The counts are stored two places ahead. After the sums, the place
+        // between them holds the index of the group's next game.
         let mut starts = vec![0_u32; self.group_count as usize + 2];
         let mut count = 0;
         for key in self.keys.iter().filter(|&&key| key != NO_KEY) {

@@ -1,6 +1,6 @@
-//! A base, opened: its records listed and its games read.
+//! An open base: reading of its records and games.
 
-mod after;
+mod after_save;
 mod entries;
 pub(crate) mod find;
 mod headers;
@@ -13,7 +13,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use super::workshop;
+use super::new_base;
 use crate::bytes::Malformed;
 use crate::cbh::annotations;
 use crate::cbh::entities::{
@@ -27,18 +27,18 @@ use crate::cbh::record::{self, GameRecord, RECORD_BYTES};
 use crate::cbh::{CodePage, Error, Family, FileKind, GameId, RecordKind};
 use crate::game::{Defect, Game};
 use crate::storage::{ReadBuffer, Storage, Store};
-pub use after::{Changes, Effects, GameChange};
+pub use after_save::{Changes, Effects, GameChange};
 pub use entries::Listed;
-use lists::Lists;
+use lists::CachedLists;
 pub use opening::Opener;
 
-/// How much of a base's `.ini` is read.
+/// Number of bytes of a base's `.ini` that are read.
 const MOST_INI_BYTES: usize = 1 << 14;
 
-/// How to read a base.
+/// Options for reading a base.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// The page of names and texts that are not UTF-8; detected if not given.
+    /// Code page of names and texts that are not UTF-8; detected if `None`.
     pub code_page: Option<CodePage>,
 }
 
@@ -65,39 +65,40 @@ pub struct Database {
     pub(in crate::cbh) tournament_extras: Option<TournamentExtras>,
     pub(in crate::cbh) top_games: Option<TopGames>,
     pub(in crate::cbh) defects: Vec<Defect>,
-    lists: Lists,
-    /// What the files lie in, and how many saves this one knows.
+    lists: CachedLists,
+    /// The store of the files, and its number of saves at the time of opening.
     store: Option<(Arc<Store>, u64)>,
 }
 
-/// A game as read from a base, with what of it could not be read. The memory
-/// is reused from game to game.
+/// A game read from a base, with its defects. The memory is reused from game to
+/// game.
 #[derive(Debug, Default)]
 pub struct Decoded {
-    /// What could be read.
+    /// The game, as far as it could be read.
     pub game: Game,
-    /// What could not; a game with defects must never be written back.
+    /// The parts that could not be read. A game with defects must not be
+    /// written back.
     pub defects: Vec<Defect>,
     pub(in crate::cbh) moves: MoveDecoder,
     pub(crate) buffer: ReadBuffer,
 }
 
-/// One game's blob of `.cbg` and record of `.cba`, as stored.
+/// The blob of `.cbg` and the record of `.cba` of one game, as stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredGame {
     /// The moves, see [`moves`](crate::cbh::moves).
     pub moves: Vec<u8>,
-    /// The remarks, if there are any.
+    /// The annotations, if there are any.
     pub annotations: Option<Vec<u8>>,
 }
 
 impl StoredGame {
-    /// Decodes start, moves and remarks into `game`; its headers stay.
+    /// Decodes start, moves and annotations into `game`. Its headers stay.
     ///
     /// # Errors
     ///
-    /// [`Malformed`] where one of them is damaged; what could be read stands
-    /// in `game`.
+    /// [`Malformed`] if one of them is damaged. `game` then has the parts that
+    /// could be read.
     pub fn decode(&self, page: CodePage, game: &mut Game) -> Result<(), Malformed> {
         game.annotations.clear();
         let moves = blob_size(&self.moves)
@@ -110,8 +111,8 @@ impl StoredGame {
 }
 
 impl Decoded {
-    /// One for many games in order, which reads ahead in the files and so
-    /// must not be kept long: see [`ReadBuffer::ahead`].
+    /// A buffer for many games in order. It reads ahead in the files, so it
+    /// must be short-lived; see [`ReadBuffer::ahead`].
     pub fn reading_ahead() -> Decoded {
         Decoded {
             buffer: ReadBuffer::ahead(),
@@ -120,17 +121,17 @@ impl Decoded {
     }
 }
 
-/// Bytes of `.cbg` and `.cba` read at once: nearly every game fits.
+/// Number of bytes of `.cbg` and `.cba` per read: nearly every game fits.
 const READ_AHEAD: usize = 1024;
 
 impl Database {
-    /// The files that it is read from, if it was opened with its journal.
+    /// The store of its files, if it was opened with its journal.
     pub fn store(&self) -> Option<&Arc<Store>> {
         self.store.as_ref().map(|(store, _)| store)
     }
 
-    /// Whether something was saved since it was opened: what is read of it may
-    /// be of both states.
+    /// Returns whether something was saved since it was opened. Reads may then
+    /// mix the old and the new state.
     pub fn is_over(&self) -> bool {
         let store = self.store.as_ref();
         store.is_some_and(|(store, saves)| store.saves() != *saves)
@@ -141,7 +142,7 @@ impl Database {
         &self.family
     }
 
-    /// Number of records; games and texts are numbered from 1 to here.
+    /// Number of records. Games and texts are numbered from 1 to this.
     pub fn last_id(&self) -> u32 {
         self.last_id
     }
@@ -152,12 +153,12 @@ impl Database {
         (self.header.version, extended)
     }
 
-    /// The page of names that are not UTF-8.
+    /// The code page of names that are not UTF-8.
     pub fn code_page(&self) -> CodePage {
         self.page
     }
 
-    /// Whether the base was made to have names in UTF-8, as its `.ini` says.
+    /// Returns whether the `.ini` of the base says that its names are UTF-8.
     pub(in crate::cbh) fn is_made_for_utf8(&self) -> bool {
         let Some((store, _)) = &self.store else {
             return false;
@@ -169,27 +170,27 @@ impl Database {
         };
         let mut buffer = ReadBuffer::default();
         let text = ini.read_up_to(0, MOST_INI_BYTES, &mut buffer);
-        text.is_ok_and(workshop::says_utf8)
+        text.is_ok_and(new_base::says_utf8)
     }
 
-    /// Whether that page was given, and not told from the names.
+    /// Returns whether the code page was given, not detected.
     pub fn is_code_page_given(&self) -> bool {
         self.is_page_given
     }
 
-    /// Bytes of all files of the base together, as they are now.
+    /// Total length of all its files now, in bytes.
     pub fn size_on_disk(&self) -> u64 {
         let kinds = FileKind::ALL.into_iter();
         let all = kinds.filter_map(|kind| self.family.length_and_time(kind));
         all.map(|(size, _)| size).sum()
     }
 
-    /// When `.cbh` was last changed.
+    /// Time of the last change of `.cbh`.
     pub fn modified(&self) -> SystemTime {
         self.modified
     }
 
-    /// What is wrong with the base as a whole.
+    /// Defects of the base as a whole.
     pub fn defects(&self) -> &[Defect] {
         &self.defects
     }
@@ -206,8 +207,7 @@ impl Database {
     ///
     /// [`Error::NotUsed`] if no game has the number; [`Error::Io`] if its
     /// record cannot be read, or the medium fails. Damage in the moves or an
-    /// entity is no error: `decoded` has what could be read and says what
-    /// not.
+    /// entity is no error: `decoded` has the readable parts and the defects.
     pub fn read_game(&self, id: GameId, decoded: &mut Decoded) -> Result<(), Error> {
         decoded.game.clear();
         decoded.defects.clear();
@@ -220,8 +220,8 @@ impl Database {
         Ok(())
     }
 
-    /// Bytes that the moves and remarks of one game take in their files, as
-    /// far as these go.
+    /// Number of bytes that the moves and annotations of one game take in their
+    /// files, as far as these go.
     ///
     /// # Errors
     ///
@@ -243,7 +243,7 @@ impl Database {
         Ok(moves + remarks)
     }
 
-    /// What the files store of one game's moves and remarks.
+    /// Returns the stored moves and annotations of one game.
     ///
     /// # Errors
     ///
@@ -295,7 +295,7 @@ impl Database {
         Ok(copy)
     }
 
-    /// Whether the moves could be read to their end.
+    /// Reads the moves. Returns whether they could be read to their end.
     fn read_moves(
         &self,
         record: &GameRecord,
@@ -356,7 +356,7 @@ impl Database {
         Ok(())
     }
 
-    /// `.cbh` has 32 bits for the offset; beyond 4 GiB only `.cbj` can tell.
+    /// `.cbh` has 32 bits for the offset; beyond 4 GiB only `.cbj` has it.
     pub(in crate::cbh) fn moves_offset(
         &self,
         stored: u32,
@@ -390,14 +390,14 @@ fn io_error(family: &Family, kind: FileKind, source: io::Error) -> Error {
     Error::of_file(family.default_path(kind), source)
 }
 
-/// Reads the blob at `offset`, whose first bytes tell its size, and hands it
-/// to `decode`.
+/// Reads the blob at `offset`, which begins with its size, and calls `decode`
+/// with it.
 ///
 /// # Errors
 ///
-/// The medium's, also if the file was cut short after it was opened; inside,
-/// [`Malformed`] if the size is impossible, the blob ends past the file, or
-/// `decode` says so.
+/// Errors of the medium, also if the file was truncated after it was opened;
+/// inside, [`Malformed`] if the size is impossible, the blob ends past the
+/// file, or `decode` fails.
 pub(in crate::cbh) fn with_blob(
     storage: &dyn Storage,
     offset: u64,
@@ -427,7 +427,7 @@ pub(in crate::cbh) fn with_blob(
     Ok(decode(storage.read(offset, size, buffer)?))
 }
 
-/// The size that a blob states, if the file is long enough for it; else 0.
+/// Returns the size that a blob states, or 0 if the file is too short for it.
 fn size_of_blob(
     storage: &dyn Storage,
     offset: u64,

@@ -1,4 +1,4 @@
-//! The files of one base: which there are, and where.
+//! The set of files of one base, with their paths.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -14,7 +14,7 @@ use crate::storage::{
     is_same_stem, join_name, names_in, split_name,
 };
 
-/// A file of the set, by what it holds.
+/// A file of a base, by its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum FileKind {
@@ -45,7 +45,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// All kinds that cbfs reads; the required ones first.
+    /// All kinds that cbfs reads, the required ones first.
     pub const ALL: [FileKind; 12] = [
         FileKind::Headers,
         FileKind::Moves,
@@ -79,7 +79,7 @@ impl FileKind {
         }
     }
 
-    /// What the file holds, for messages.
+    /// Description of its content, for messages.
     pub fn holds(self) -> &'static str {
         match self {
             FileKind::Headers => "game headers",
@@ -97,23 +97,23 @@ impl FileKind {
         }
     }
 
-    /// Whether a base cannot be read without it.
+    /// Returns whether a base cannot be read without it.
     pub fn is_required(self) -> bool {
         (self as u8) < FileKind::Extended as u8
     }
 }
 
-/// Extensions that belong to a base beside those of [`FileKind`]: naming one
-/// of them names the base.
+/// Further extensions of files of a base. The name of such a file names the
+/// base, too.
 const COMPANIONS: [&str; 12] = [
     "cbm", "cbgi", "cbb", "cit", "cib", "cit2", "cib2", "ini", "cko", "cpo", "cbi", "ico",
 ];
 
-/// Extensions of what ChessBase keeps to search faster, and makes anew where it
-/// is missing: wrong as soon as a game changes.
+/// Extensions of ChessBase's search caches. They are stale as soon as a game
+/// changes; ChessBase makes missing ones again.
 const BOOSTERS: [&str; 6] = ["cbgi", "cbb", "cit", "cib", "cit2", "cib2"];
 
-/// Kinds of files that look like a base and are none that cbfs reads.
+/// Similar kinds of files that cbfs does not read, with a description.
 const FOREIGN: [(&str, &str); 6] = [
     (
         "2cbh",
@@ -141,33 +141,31 @@ const FOREIGN: [(&str, &str); 6] = [
     ),
 ];
 
-/// Extensions of the folders that hold the pictures of texts: as of
-/// `ChessBase` 9, and before.
+/// Extensions of the folders with the pictures of texts: since `ChessBase` 9,
+/// and before.
 const MEDIA_FOLDERS: [&str; 2] = ["html", "bmp"];
 
-/// The paths of one base's files, in whatever letter case they have.
+/// Paths of the files of a base, in any letter case.
 ///
-/// Where several `.cbh` of a folder are named alike but for letter case, each
-/// base has the files that are named exactly as its `.cbh`: no file belongs to
-/// two bases.
+/// If several `.cbh` in a folder have names that are equal except for letter
+/// case, each base has only the files with exactly the name of its `.cbh`. No
+/// file belongs to two bases.
 #[derive(Clone, Debug)]
 pub struct Family {
     directory: PathBuf,
     stem: OsString,
-    /// Whether another `.cbh` has the stem in another letter case.
+    /// Whether another `.cbh` has the same stem in another letter case.
     has_twin: bool,
     paths: [Option<PathBuf>; FileKind::ALL.len()],
     boosters: Vec<PathBuf>,
     media_folders: Vec<PathBuf>,
-    /// What the files lie in, if that is no folder on disk: its path is
-    /// `directory`.
+    /// The folder of the files at `directory`, if it is not on disk.
     inside: Option<Arc<dyn Tree>>,
 }
 
 impl Family {
-    /// Finds the base that `path` belongs to: any file of the set, in any
-    /// letter case, the extension too. Where that is a link, the base is that
-    /// which it leads to.
+    /// Locates the base of the file `path`, in any letter case, following
+    /// links.
     ///
     /// # Errors
     ///
@@ -179,7 +177,7 @@ impl Family {
             return Err(unsupported(path, "a directory; name the .cbh of a base"));
         }
         let path = &resolved(path)?;
-        // What is no file of a base is said before the folder is looked at.
+        // A file of another kind is rejected before the folder is read.
         ensure_known(path)?;
         let directory = folder_of(path);
         let names = names_in(directory).map_err(|source| Error::Io {
@@ -201,11 +199,12 @@ impl Family {
         Ok(family)
     }
 
-    /// Lets it have the files that are there, and no others.
+    /// Keeps only the files that exist according to `is_there`.
     ///
     /// # Errors
     ///
-    /// [`Error::Missing`] if a required one is not; that of `is_there`.
+    /// [`Error::Missing`] if a required file does not exist; errors of
+    /// `is_there`.
     pub(in crate::cbh) fn keep(
         &mut self,
         is_there: impl Fn(&OsStr) -> Result<bool, storage::Error>,
@@ -221,8 +220,7 @@ impl Family {
         self.ensure_complete()
     }
 
-    /// As [`locate`](Family::locate), in a folder that has files of these
-    /// names.
+    /// As [`locate`](Family::locate), in a folder with files of these names.
     ///
     /// # Errors
     ///
@@ -244,8 +242,8 @@ impl Family {
         Ok(family)
     }
 
-    /// The base in `tree`, which lies at `path` and is only read: the inside of
-    /// an archive; `headers` is its `.cbh`.
+    /// Locates the base in `tree`, the read-only content of the archive `path`.
+    /// `headers` is its `.cbh`.
     ///
     /// # Errors
     ///
@@ -256,13 +254,13 @@ impl Family {
         Ok(family)
     }
 
-    /// What the files lie in, if that is no folder on disk.
+    /// The folder of the files, if it is not on disk.
     pub fn tree(&self) -> Option<&Arc<dyn Tree>> {
         self.inside.as_ref()
     }
 
-    /// Length of a file of the base, and when it was last changed; `None` if it
-    /// has none.
+    /// Length of a file and time of its last change; `None` if it does not
+    /// exist.
     pub fn length_and_time(&self, kind: FileKind) -> Option<(u64, SystemTime)> {
         let path = self.path(kind)?;
         let Some(tree) = &self.inside else {
@@ -286,10 +284,10 @@ impl Family {
         }
     }
 
-    /// Opens the files of the base with the saves of its journal; `label` is
-    /// what a second writer is told of this one, as a mountpoint. A reader
-    /// sees the base without a journal that cannot be read, is none of the
-    /// base, or was left by a stranger; the log says so.
+    /// Opens the files of the base with the saves in its journal. `label` is
+    /// what a second writer is told about this one, such as a mountpoint. A
+    /// reader ignores a journal that is unreadable, does not belong to the base
+    /// or was left by another user; the log says so.
     ///
     /// # Errors
     ///
@@ -317,8 +315,8 @@ impl Family {
         opened.map_err(self.store_error())
     }
 
-    /// As [`store`](Family::store), to read all saves: no journal is left
-    /// aside.
+    /// As [`store`](Family::store), for reading all saves: an unusable journal
+    /// is an error.
     ///
     /// # Errors
     ///
@@ -338,7 +336,7 @@ impl Family {
         access: Access,
         label: &str,
     ) -> Result<Store, storage::Error> {
-        // A name too long for a journal has none.
+        // A base whose name is too long for a journal has none.
         let access = match access {
             Access::ReadOnly if self.journal().len() > MOST_NAME => Access::WithoutJournal,
             access => access,
@@ -352,7 +350,8 @@ impl Family {
         Store::open(Arc::new(directory.clone()), &opening)
     }
 
-    /// As [`store`](Family::store), of what is only read: it has no journal.
+    /// As [`store`](Family::store), for a base in an archive: it has no
+    /// journal.
     fn store_inside(&self, tree: Arc<dyn Tree>, access: Access) -> Result<Store, Error> {
         if access == Access::ReadWrite {
             return Err(self.store_error()(storage::Error::ReadOnly));
@@ -371,8 +370,8 @@ impl Family {
         DiskDirectory::open(&self.directory, headers.file_name().unwrap_or_default())
     }
 
-    /// Nothing is begun that could not be brought to an end: a file with
-    /// several names is not written.
+    /// Checks that no file has several names: the save could not be completed,
+    /// since such a file is not written.
     fn ensure_sole_names(&self, directory: &DiskDirectory) -> Result<(), Error> {
         for path in self.paths.iter().flatten() {
             let name = path.file_name().unwrap_or_default();
@@ -386,7 +385,8 @@ impl Family {
         Ok(())
     }
 
-    /// Names the base that an error of its store is about.
+    /// Returns a function that adds the path of the base to an error of its
+    /// store.
     pub(in crate::cbh) fn store_error(&self) -> impl Fn(storage::Error) -> Error {
         let base = self.default_path(FileKind::Headers);
         move |error| match error {
@@ -401,13 +401,13 @@ impl Family {
         }
     }
 
-    /// The files that the base may have, by their names.
+    /// The names of the files that the base may have.
     fn file_filter(&self) -> FileFilter {
         let family = self.clone();
         FileFilter::new(move |name| family.owns(name))
     }
 
-    /// Whether a file of this name may be one of the base.
+    /// Returns whether a file of this name may belong to the base.
     fn owns(&self, name: &OsStr) -> bool {
         let (stem, extension) = split_name(Path::new(name));
         let mut kinds = FileKind::ALL.into_iter();
@@ -416,9 +416,9 @@ impl Family {
                 || BOOSTERS.contains(&extension.as_str()))
     }
 
-    /// Why the base cannot be changed, if it cannot: all its files must be
-    /// writable, by their modes too, and its folder, and none of them may have
-    /// a second name.
+    /// Returns why the base cannot be changed; `None` if it can. All its files
+    /// must be writable, also by their modes, and its folder; and no file may
+    /// have a second name.
     pub fn read_only_because(&self) -> Option<String> {
         if self.inside.is_some() {
             return Some(format!(
@@ -433,7 +433,7 @@ impl Family {
         Some(format!("{}: {why}", path.display()))
     }
 
-    /// A name that leaves no room for that of the journal is not changed.
+    /// Fails if the name is too long to add the suffix of the journal.
     fn ensure_room_for_journal(&self) -> Result<(), Error> {
         let because = self.too_long_because();
         because.map_or(Ok(()), |why| {
@@ -455,7 +455,7 @@ impl Family {
         })
     }
 
-    /// The first file that keeps the base from being changed, and why.
+    /// Returns the first file that prevents changes, with the reason.
     fn unwritable_because(&self, directory: &DiskDirectory) -> Option<(PathBuf, String)> {
         if let Some(why) = self.too_long_because() {
             return Some((self.default_path(FileKind::Headers), why));
@@ -473,21 +473,21 @@ impl Family {
         closed.map(|why| (self.directory.clone(), why))
     }
 
-    /// Whether files of this stem belong to the base.
+    /// Returns whether files of this stem belong to the base.
     pub(in crate::cbh) fn has_stem(&self, stem: &OsStr) -> bool {
         stem == self.stem || (!self.has_twin && is_same_stem(stem, &self.stem))
     }
 
-    /// Finds what the directory holds of the base, named in whatever letter
-    /// case; files in that of the `.cbh` come before others.
+    /// Finds the files of the base in any letter case. Files in the letter case
+    /// of the `.cbh` are preferred.
     fn find_members(&mut self, names: impl IntoIterator<Item = OsString>) {
         let alike = names.into_iter().filter_map(|name| {
             let (stem, extension) = split_name(Path::new(&name));
             is_same_stem(&stem, &self.stem).then_some((name, stem, extension))
         });
         let mut alike: Vec<_> = alike.collect();
-        // In an order of their own, not in that of the directory: extensions
-        // in lower case come first.
+        // The order must not depend on the folder: extensions in lower case
+        // come first.
         alike.sort_by(|one, other| other.0.cmp(&one.0));
         let mut stems: Vec<&OsString> = alike
             .iter()
@@ -524,8 +524,8 @@ impl Family {
         self.media_folders = folders.into_iter().flatten().collect();
     }
 
-    /// The search caches of ChessBase that are there, and where those that
-    /// are not would be: to be removed before a game changes.
+    /// Paths of ChessBase's search caches, existing or not, which must be
+    /// removed before a game changes.
     pub fn boosters(&self) -> Vec<PathBuf> {
         let usual = BOOSTERS.map(|extension| {
             let name = join_name(&self.stem, extension);
@@ -538,18 +538,18 @@ impl Family {
         boosters
     }
 
-    /// Where the pictures of texts are said to lie, if anything is there: a
-    /// folder, or whatever has its name.
+    /// Paths of the folders with the pictures of texts, if something has their
+    /// name.
     pub fn media_folders(&self) -> &[PathBuf] {
         &self.media_folders
     }
 
-    /// Where this file lies; `None` if the base has none.
+    /// Path of a file; `None` if the base has none.
     pub fn path(&self, kind: FileKind) -> Option<&Path> {
         self.paths.get(kind as usize)?.as_deref()
     }
 
-    /// Where this file lies or would lie.
+    /// Path of a file, also if it does not exist.
     pub fn default_path(&self, kind: FileKind) -> PathBuf {
         self.path(kind).map_or_else(
             || self.directory.join(join_name(&self.stem, kind.extension())),
@@ -557,8 +557,8 @@ impl Family {
         )
     }
 
-    /// The name of the file beside the base that saves go into first: one and
-    /// the same, in whatever letter case the base was named.
+    /// Name of the journal beside the base. It is the same for all letter cases
+    /// of the name of the base.
     pub fn journal(&self) -> OsString {
         Family::journal_of(&self.stem)
     }
@@ -571,8 +571,8 @@ impl Family {
         name
     }
 
-    /// Whether a file is one of those that a save of the base may change, by
-    /// its name alone.
+    /// Returns whether a save of the base may change a file, judged by its
+    /// name.
     pub fn is_file_of(cbh: &Path, file: &Path) -> bool {
         let (stem, extension) = split_name(file);
         let mut kinds = FileKind::ALL.iter().map(|kind| kind.extension());
@@ -580,14 +580,14 @@ impl Family {
             && (kinds.any(|known| known == extension) || COMPANIONS.contains(&extension.as_str()))
     }
 
-    /// The name that all files of the base share, for people: bytes that are
-    /// not UTF-8 are replaced.
+    /// The name that the files share, for display: bytes that are not UTF-8 are
+    /// replaced.
     pub fn name(&self) -> Cow<'_, str> {
         self.stem.to_string_lossy()
     }
 
-    /// The name before the extension that a defect names: that of the base, or
-    /// of the archive that it is in.
+    /// The name that messages show before the extension of a file: that of the
+    /// base, or of the archive that contains it.
     pub fn name_for(&self, extension: &str) -> String {
         let outer = split_name(&self.directory);
         match &self.inside {
@@ -602,8 +602,9 @@ impl Family {
     }
 }
 
-/// Whether a base can be read in spite of this: it is about a journal or a
-/// note that says nothing of the base, or that a stranger put beside it.
+/// Returns whether a base can be read in spite of this error: it is about a
+/// journal or note that does not belong to the base or was left by another
+/// user.
 fn is_left_aside(error: &storage::Error, journal: &OsStr) -> bool {
     use storage::Error::{DoesNotFit, Unreadable, Untrusted};
     match error {
@@ -616,8 +617,8 @@ fn is_left_aside(error: &storage::Error, journal: &OsStr) -> bool {
     }
 }
 
-/// Where a path that a user names leads to: a link is followed, also one whose
-/// name is in another letter case.
+/// Resolves a path given by the user: follows links, also if the name is in
+/// another letter case.
 pub(crate) fn resolved(path: &Path) -> Result<PathBuf, Error> {
     let named = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => in_any_case(path),
@@ -634,7 +635,7 @@ pub(crate) fn resolved(path: &Path) -> Result<PathBuf, Error> {
     })
 }
 
-/// What has this name but for letter case.
+/// Returns the existing path with this name in any letter case.
 fn in_any_case(path: &Path) -> Option<PathBuf> {
     let wanted = split_name(path);
     let directory = folder_of(path);
@@ -647,7 +648,7 @@ fn in_any_case(path: &Path) -> Option<PathBuf> {
     Some(directory.join(name))
 }
 
-/// Refuses what is no file of a base.
+/// Rejects a path that is not a file of a base.
 fn ensure_known(path: &Path) -> Result<(), Error> {
     let (_, extension) = split_name(path);
     if let Some((_, what)) = FOREIGN.iter().find(|(foreign, _)| *foreign == extension) {

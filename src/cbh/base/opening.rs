@@ -1,4 +1,4 @@
-//! A base opened together with the saves that lie in its journal.
+//! Opening a base together with its journal.
 
 use std::io;
 use std::path::Path;
@@ -7,13 +7,13 @@ use std::sync::Arc;
 use crate::cbh::{Database, Error, Family, Options, SaveError};
 use crate::storage::{self, Access, Store};
 
-/// Why a base cannot be opened to be changed, or not be changed. It is as it
-/// was.
+/// An error of opening a base for changes, or of a change. The base is as
+/// before.
 #[derive(Debug)]
 pub enum ChangeError {
-    /// What is in the base, or is to be.
+    /// The content of the base, or the change.
     Save(SaveError),
-    /// The files, or the journal.
+    /// The files or the journal.
     Store(storage::Error),
 }
 
@@ -42,7 +42,7 @@ impl From<SaveError> for ChangeError {
 }
 
 impl ChangeError {
-    /// Whether there was no room on the disk.
+    /// Returns whether the disk was full.
     pub fn is_without_room(&self) -> bool {
         use io::ErrorKind::{QuotaExceeded, StorageFull};
         let (ChangeError::Save(SaveError::Base(Error::Io { source, .. }))
@@ -53,8 +53,8 @@ impl ChangeError {
         matches!(source.kind(), StorageFull | QuotaExceeded)
     }
 
-    /// Whether the base cannot be opened because of its journal, or the note
-    /// beside that: neither a stranger's nor one that cannot be read is used.
+    /// Returns whether the journal, or the note beside it, prevents the
+    /// opening: it is unreadable, or was left by another user.
     pub fn is_of_journal(&self) -> bool {
         use storage::Error::{DoesNotFit, Unreadable, Untrusted};
         matches!(
@@ -79,20 +79,19 @@ impl From<storage::Error> for ChangeError {
     }
 }
 
-/// A base, and the store that shows and saves its files.
+/// An open base, with the store that reads and saves its files.
 #[derive(Debug)]
 pub struct OpenBase {
-    /// What the files say.
+    /// The base.
     pub database: Database,
     /// The files.
     pub store: Arc<Store>,
 }
 
 impl OpenBase {
-    /// Opens the base that `path`, any file of it, belongs to. To be changed,
-    /// it is first brought to a whole state; to read only, its journal is laid
-    /// over it in memory. `label` is what others are told who want to change
-    /// it meanwhile.
+    /// Opens the base of the file `path`. For writing, saves in its journal are
+    /// first written to its files; for reading only, they are laid over the
+    /// files in memory. `label` is shown to others who want to write meanwhile.
     ///
     /// # Errors
     ///
@@ -124,7 +123,7 @@ impl OpenBase {
         }
     }
 
-    /// As [`open`](OpenBase::open), to be changed.
+    /// As [`open`](OpenBase::open), for writing.
     ///
     /// # Errors
     ///
@@ -133,7 +132,7 @@ impl OpenBase {
         OpenBase::open(path, options, Access::ReadWrite, label)
     }
 
-    /// As [`open`](OpenBase::open), to read only.
+    /// As [`open`](OpenBase::open), for reading only.
     ///
     /// # Errors
     ///

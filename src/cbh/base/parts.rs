@@ -1,4 +1,4 @@
-//! All files of a base, to be copied as they are.
+//! All files of a base, for an unchanged copy.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -10,22 +10,21 @@ use std::time::SystemTime;
 use crate::cbh::{Error, Family, FileKind};
 use crate::storage::{Directory, DiskDirectory, Storage, Store, names_in, split_name};
 
-/// How deep folders of media may nest.
+/// Maximum depth of nested media folders.
 const MAX_DEPTH: usize = 16;
 
 /// A file of a base.
 #[derive(Debug)]
 pub struct Part {
-    /// Its path from the folder of the base, joined by `/`.
+    /// Path relative to the folder of the base, with `/` between folders.
     pub path: String,
-    /// Its bytes, with the saves of the journal.
+    /// Content, with the saves in the journal.
     pub file: Box<dyn Storage>,
-    /// When it was last changed.
+    /// Time of the last change.
     pub modified: Option<SystemTime>,
 }
 
-/// The files of a base without those that `ChessBase` makes anew to search
-/// faster.
+/// The files of a base, without ChessBase's search caches.
 #[derive(Debug)]
 pub struct Parts {
     files: Vec<Part>,
@@ -33,8 +32,8 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Opens all files of the base that `path`, any file of it, belongs to:
-    /// the `.cbh` first, pictures of texts last.
+    /// Opens all files of the base of the file `path`: the `.cbh` first,
+    /// pictures of texts last.
     ///
     /// # Errors
     ///
@@ -71,7 +70,7 @@ impl Parts {
         Ok(())
     }
 
-    /// Adds the regular files in a folder of media; links are not followed.
+    /// Adds the regular files in a media folder. Links are not followed.
     fn add_folder(&mut self, folder: &Path) -> io::Result<()> {
         let name = text(folder.file_name().unwrap_or_default())?;
         let mut open = vec![(folder.to_path_buf(), name, 0)];
@@ -107,11 +106,12 @@ impl Parts {
         &self.files
     }
 
-    /// Whether the files of the base are still those that were opened.
+    /// Checks that the files of the base have not changed since they were
+    /// opened.
     ///
     /// # Errors
     ///
-    /// If another program changed one; the system's.
+    /// An error if another program changed one; errors of the system.
     pub fn ensure_unchanged(&self) -> io::Result<()> {
         let changed = self.store.changed_outside();
         let changed = changed.map_err(|error| io::Error::other(error.to_string()))?;
@@ -125,7 +125,7 @@ impl Parts {
     }
 }
 
-/// The names of the files, those that cbfs reads first.
+/// Names of the files, those that cbfs reads first.
 fn names_of(family: &Family) -> Result<Vec<OsString>, Error> {
     let name = |path: &Path| path.file_name().unwrap_or_default().to_owned();
     let kinds = FileKind::ALL.into_iter();

@@ -1,4 +1,4 @@
-//! How often the records of a base refer to each entity.
+//! Counts of the references to each entity.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use crate::cbh::extended::ExtendedRecord;
 use crate::cbh::record::{self, GameRecord, TextRecord};
 use crate::cbh::{Database, Error, FileKind, GameId, RecordKind};
 
-/// An entity by its file and number.
-pub(in crate::cbh) type Name = (FileKind, u32);
+/// An entity by its file and id.
+pub(in crate::cbh) type EntityRef = (FileKind, u32);
 
-/// The entities that the records of a game or text in `.cbh` and `.cbj` refer
-/// to, whether they are there or not.
-pub(in crate::cbh) fn referred(bytes: &[u8], extended: &[u8]) -> impl Iterator<Item = Name> {
+/// Returns the entities that the records of a game or text in `.cbh` and `.cbj`
+/// refer to, existing or not.
+pub(in crate::cbh) fn referred(bytes: &[u8], extended: &[u8]) -> impl Iterator<Item = EntityRef> {
     let header = header_references(bytes);
     let extended = header.map(|_| ExtendedRecord::decode(extended));
     let of_extended = extended.map(|extended| {
@@ -33,7 +33,8 @@ pub(in crate::cbh) fn referred(bytes: &[u8], extended: &[u8]) -> impl Iterator<I
         .chain(of_extended)
 }
 
-/// The entities that a record of `.cbh` refers to: none if it is damaged.
+/// Returns the entities that a record of `.cbh` refers to; none if it is
+/// damaged.
 fn header_references(bytes: &[u8]) -> Option<[Option<(EntityKind, u32)>; 5]> {
     let (kind, _) = record::decode_kind(bytes)?;
     let (players, tournament, annotator, source) = match kind {
@@ -60,13 +61,13 @@ fn header_references(bytes: &[u8]) -> Option<[Option<(EntityKind, u32)>; 5]> {
     ])
 }
 
-/// What the records of a base say of one entity. Deleted games and texts
-/// count, and a player on both sides counts twice: so ChessBase counts.
+/// The references to one entity. Deleted games and texts count, and a player on
+/// both sides counts twice, as ChessBase counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reference {
-    /// How many references there are.
+    /// Number of references.
     pub count: u32,
-    /// The first game or text that refers to it.
+    /// The first game or text with a reference.
     pub first: Option<GameId>,
 }
 
@@ -91,7 +92,7 @@ impl References {
         reference.copied().unwrap_or_default()
     }
 
-    /// Those to the entities of a file.
+    /// The references to the entities of a file.
     fn of_file(&mut self, file: FileKind) -> Option<&mut Vec<Reference>> {
         if file == FileKind::Tags {
             return Some(&mut self.tags);
@@ -101,16 +102,16 @@ impl References {
     }
 }
 
-/// A reference to a record that is not there.
+/// A reference to an entity that does not exist.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cbh) struct Dangling {
     pub(in crate::cbh) game: GameId,
-    pub(in crate::cbh) entity: Name,
+    pub(in crate::cbh) entity: EntityRef,
 }
 
 impl Database {
-    /// How often the records refer to each entity, by one reading of `.cbh`
-    /// and `.cbj`. Takes eight bytes for each entity and is not kept.
+    /// Counts the references to each entity by a scan of `.cbh` and `.cbj`. It
+    /// takes eight bytes per entity and is not cached.
     ///
     /// # Errors
     ///
@@ -119,9 +120,9 @@ impl Database {
         self.count_references(&mut |_| {})
     }
 
-    /// As [`references`](Database::references); those that lead nowhere are
-    /// given to `lost`. Where there is no file of teams or tags, nothing can
-    /// be said of them.
+    /// As [`references`](Database::references). Dangling references are passed
+    /// to `lost`. Without a file of teams or tags, nothing is known about their
+    /// references.
     pub(in crate::cbh) fn count_references(
         &self,
         lost: &mut dyn FnMut(Dangling),
@@ -156,36 +157,36 @@ impl Database {
     }
 }
 
-/// How often each entity of a base is referred to, by its file and number.
+/// The references to each entity of a base, by its file and id.
 ///
-/// Numbers of records that do not lie in the file count nothing: whatever a
-/// record of `.cbh` or `.cbj` says, memory is bounded by the files of entities.
+/// Ids beyond the end of an entity file are not counted, so memory is bounded
+/// by the entity files.
 #[derive(Debug, Default)]
-pub(in crate::cbh) struct Uses {
-    files: BTreeMap<FileKind, UsesOfFile>,
+pub(in crate::cbh) struct ReferenceCounts {
+    files: BTreeMap<FileKind, FileReferences>,
 }
 
 /// The references to the entities of one file.
 #[derive(Debug)]
-struct UsesOfFile {
-    /// Number of records that lie in the file.
+struct FileReferences {
+    /// Number of records in the file.
     present: u32,
-    /// As long as the largest number that is referred to.
+    /// Its length is the largest referenced id + 1.
     references: Vec<Reference>,
 }
 
-impl Uses {
-    /// None yet of the entities of `database`.
+impl ReferenceCounts {
+    /// Empty counts for the entities of `database`.
     ///
     /// # Errors
     ///
     /// [`Error::Io`].
-    pub(in crate::cbh) fn new(database: &Database) -> Result<Uses, Error> {
-        let mut uses = Uses::default();
+    pub(in crate::cbh) fn new(database: &Database) -> Result<ReferenceCounts, Error> {
+        let mut uses = ReferenceCounts::default();
         for file in ENTITY_FILES {
             if let Some(storage) = database.storage(file) {
                 let present = records_present(file, storage);
-                let of_file = UsesOfFile {
+                let of_file = FileReferences {
                     present: present.map_err(|source| database.io(file, source))?,
                     references: Vec::new(),
                 };
@@ -195,7 +196,7 @@ impl Uses {
         Ok(uses)
     }
 
-    /// Counts what one record refers to, as that of game `number`.
+    /// Counts the references of one record, that of game `number`.
     pub(in crate::cbh) fn add(&mut self, record: &Record<'_>, number: GameId) {
         for (file, id) in referred(record.bytes, record.extended) {
             let of_file = self.files.get_mut(&file);
@@ -207,8 +208,8 @@ impl Uses {
         }
     }
 
-    /// The references to the entities of `file`, as long as the largest number
-    /// that is referred to.
+    /// The references to the entities of `file`, up to the largest referenced
+    /// id.
     pub(in crate::cbh) fn of(&self, file: FileKind) -> &[Reference] {
         self.files
             .get(&file)
@@ -216,7 +217,7 @@ impl Uses {
     }
 }
 
-/// Counts a reference; `false` if there is no such entity.
+/// Counts a reference. Returns `false` if the entity does not exist.
 fn count(references: &mut [Reference], entity: u32, id: GameId) -> bool {
     match references.get_mut(entity as usize) {
         Some(reference) => {

@@ -1,4 +1,4 @@
-//! A game as its records alone tell it, without names and moves.
+//! The header fields of a game that its records store, without names and moves.
 
 use crate::bytes::Malformed;
 use crate::cbh::GameId;
@@ -7,33 +7,33 @@ use crate::cbh::extended::ExtendedRecord;
 use crate::cbh::record::GameRecord;
 use crate::game::{Date, Eco, GameResult};
 
-/// What the records of one game say in numbers; the names behind the ids are
-/// in [`EntityNames`](crate::cbh::EntityNames).
+/// The fields of the records of one game. Names of entities are in
+/// [`EntityNames`](crate::cbh::EntityNames).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// Its number.
+    /// Id of the game.
     pub id: GameId,
-    /// Whether it carries the deleted flag.
+    /// Whether the deleted flag is set.
     pub is_deleted: bool,
-    /// Who had White. Like the ids below, it may point nowhere.
+    /// White's player. Like the ids below, it may not exist.
     pub white: EntityId,
-    /// Who had Black.
+    /// Black's player.
     pub black: EntityId,
-    /// In which event.
+    /// Event.
     pub tournament: EntityId,
-    /// Who annotated it.
+    /// Annotator.
     pub annotator: EntityId,
-    /// Where it was published.
+    /// Publication.
     pub source: EntityId,
     /// White's team, if any.
     pub white_team: Option<EntityId>,
     /// Black's team, if any.
     pub black_team: Option<EntityId>,
-    /// When it was played.
+    /// Date of the game.
     pub date: Date,
-    /// How it ended; `None` for numbers that stand for no result.
+    /// Result; `None` if the stored number is none.
     pub result: Option<GameResult>,
-    /// A NAG that judges the last position of an analysis line; 0 is none.
+    /// A NAG that evaluates the last position of an analysis line; 0 for none.
     pub line_evaluation: u8,
     /// Round, 0 if not given.
     pub round: u16,
@@ -47,13 +47,13 @@ pub struct Summary {
     pub eco: Option<Eco>,
     /// Medals, one bit each.
     pub medals: u16,
-    /// Moves of the main line; in `.cbh`, 255 for more.
+    /// Number of moves of the main line; in `.cbh`, 255 means 255 or more.
     pub move_count: u16,
 }
 
 impl Summary {
-    /// Reads the record of a game in `.cbh`, and that in `.cbj`, of which
-    /// any part may be missing.
+    /// Decodes the record of a game in `.cbh`, and that in `.cbj`, which may be
+    /// cut off or missing.
     pub(in crate::cbh) fn decode(
         id: GameId,
         is_deleted: bool,

@@ -1,28 +1,26 @@
-//! The longest runs that two sequences have in common, found in bounded time
-//! and memory.
+//! Longest common runs of two sequences, in bounded time and memory.
 //!
-//! The algorithm is Myers's of 1986, greedy and forward, exact up to
-//! [`MOST_EDITS`] insertions and deletions. Beyond them the best that was found
-//! so far is taken, and the rest begins anew: the cost is never more than
-//! linear in the length times [`MOST_EDITS`], and nothing recurses, whatever
-//! the sequences are.
+//! The algorithm is that of Myers (1986), greedy and forward. It is exact up to
+//! [`MOST_EDITS`] insertions and deletions. Beyond them the best path so far is
+//! taken, and a new search begins at its end. So the cost is at most linear in
+//! the length times [`MOST_EDITS`]. There is no recursion.
 
 use std::ops::Range;
 
-/// Exact up to so many insertions and deletions in a row.
+/// Maximum number of insertions and deletions of one exact search.
 const MOST_EDITS: usize = 128;
 
-/// A stretch of both sequences.
+/// A range of both sequences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::cbh) struct Stretch {
     pub(in crate::cbh) old: Range<usize>,
     pub(in crate::cbh) new: Range<usize>,
-    /// Whether its items are the same in both; else none is.
+    /// Whether the ranges are equal. If not, they have no item in common.
     pub(in crate::cbh) is_same: bool,
 }
 
-/// Both sequences as stretches, in order, that are the same and that differ
-/// by turns. None is empty in both.
+/// Splits both sequences into ranges that are alternately equal and different.
+/// None is empty in both.
 pub(in crate::cbh) fn compare<T: PartialEq>(old: &[T], new: &[T]) -> Vec<Stretch> {
     let (mut old_at, mut new_at) = (0, 0);
     let mut stretches = Vec::new();
@@ -46,7 +44,7 @@ pub(in crate::cbh) fn compare<T: PartialEq>(old: &[T], new: &[T]) -> Vec<Stretch
     stretches
 }
 
-/// Equal items: `len` of them from `old` and from `new` on.
+/// A common run: `len` equal items, from `old` and `new` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Run {
     old: usize,
@@ -54,8 +52,8 @@ struct Run {
     len: usize,
 }
 
-/// What both sequences have in common, in order; runs that touch each other
-/// in both are one.
+/// Returns the common runs in order. Runs that are adjacent in both sequences
+/// are joined.
 fn common_runs<T: PartialEq>(old: &[T], new: &[T]) -> Vec<Run> {
     let equal_ends = old.iter().rev().zip(new.iter().rev());
     let tail = equal_ends.take_while(|(old, new)| old == new).count();
@@ -100,20 +98,20 @@ impl Runs {
     }
 }
 
-/// One search from the start of both sequences.
+/// A search from the start of both sequences.
 struct Search {
-    /// How far it came in each.
+    /// End of the path in each sequence.
     end: (usize, usize),
-    /// The runs up to there, last first.
+    /// The runs of the path, last first.
     runs: Vec<Run>,
 }
 
-/// How far in the old sequence each diagonal reaches after so many edits:
-/// with `d` edits there are `d + 1` diagonals; of the one at index `i` the
-/// new sequence lags behind the old one by `2 * i - d` items.
+/// End in the old sequence of each diagonal after a number of edits: `d` edits
+/// have `d + 1` diagonals. On the diagonal with index `i` the new sequence lags
+/// behind the old one by `2 * i - d` items.
 type Reach = Vec<usize>;
 
-/// The place in the new sequence, `None` before its start.
+/// Index in the new sequence; `None` before its start.
 fn new_place(old: usize, index: usize, edits: usize) -> Option<usize> {
     (old + edits).checked_sub(2 * index)
 }
@@ -153,8 +151,8 @@ impl Search {
     }
 }
 
-/// Where a diagonal begins after one more edit, and the index of the diagonal
-/// that it came from.
+/// Returns the start of a diagonal after one more edit, and the index of the
+/// diagonal it came from.
 fn begin(before: Option<&Reach>, index: usize) -> (usize, usize) {
     let Some(before) = before else {
         return (0, 0);
@@ -177,8 +175,8 @@ fn equal_items<T: PartialEq>(old: &[T], new: &[T], old_at: usize, new_at: Option
     pairs.take_while(|(old, new)| old == new).count()
 }
 
-/// The runs of the path that ends at this diagonal of the last row, last
-/// first.
+/// Returns the runs of the path that ends on this diagonal of the last row,
+/// last first.
 fn walk_back(rows: &[Reach], mut index: usize) -> Vec<Run> {
     let mut runs = Vec::new();
     for (edits, row) in rows.iter().enumerate().rev() {

@@ -1,10 +1,9 @@
-//! An edited game back into the bytes of a base, keeping what the edit does
-//! not concern.
+//! Encodes an edited game, and keeps the stored bytes of unchanged parts.
 //!
-//! The text of a game shows less than its bytes: double blanks, the order of
-//! remarks, bytes of a code page, an old encoding mode. So an edited game is
-//! held against the one the bytes were read as, part by part, and each part
-//! that says the same keeps its bytes.
+//! The PGN of a game shows less than its bytes: not double blanks, the order of
+//! annotations, bytes of a code page or an old encoding mode. So each part of
+//! an edited game is compared with the decoded stored game, and keeps its
+//! stored bytes if it is equal.
 
 mod matched;
 mod merge;
@@ -20,7 +19,7 @@ use matched::Matched;
 use merge::Merge;
 pub(in crate::cbh) use open::settled;
 
-/// The bytes of a new game.
+/// Encodes a new game.
 ///
 /// # Errors
 ///
@@ -29,7 +28,7 @@ pub fn write(id: GameId, game: &Game, page: CodePage) -> Result<StoredGame, Enco
     write_encoded(id, game, moves::encode(game)?, page)
 }
 
-/// As [`write`], of a game whose moves are encoded already.
+/// As [`fn@write`], for a game with encoded moves.
 pub(in crate::cbh) fn write_encoded(
     id: GameId,
     game: &Game,
@@ -54,9 +53,8 @@ pub(in crate::cbh) fn write_encoded(
     })
 }
 
-/// The bytes of `edited`, which was made from the text of `read`, which is
-/// what `stored` says. An edit that changes nothing gives `stored` again,
-/// byte for byte.
+/// Encodes `edited`, an edit of `read`, which is the decoded form of `stored`.
+/// Without any change the result is `stored`, byte for byte.
 ///
 /// # Errors
 ///
@@ -91,7 +89,8 @@ pub fn rewrite(
         }
     }
     let mut remarks = merge.finish();
-    // The game has defects and is not to be written; but nothing is dropped.
+    // Such a game has defects and is never written, but nothing is dropped
+    // here.
     remarks.extend(old.stray().map(|remark| MergedRemark {
         position: remark.position,
         kind: remark.kind,
@@ -111,26 +110,26 @@ pub fn rewrite(
     Ok(StoredGame { moves, annotations })
 }
 
-/// Whether both trees have the same moves, in the same order everywhere.
+/// Returns whether both trees have the same moves in the same order.
 pub(in crate::cbh) fn has_same_moves(one: &MoveTree, other: &MoveTree) -> bool {
     Matched::new(one, other).is_same
 }
 
-/// The position of a ply of a decoded tree, whose ids are in the order of
-/// the stream.
+/// Returns the stream position of a ply of a decoded tree, whose ids are in
+/// stream order.
 fn position_of(ply: PlyId) -> i32 {
     i32::try_from(ply.index()).map_or(i32::MAX, |index| index - 1)
 }
 
-/// A remark to be stored: position, kind, payload.
+/// An annotation to be stored: position, kind, payload.
 type Remark = (i32, u8, Vec<u8>);
 
-/// A remark of the edited game.
+/// An annotation of the edited game.
 struct MergedRemark {
     position: i32,
     kind: u8,
     payload: Vec<u8>,
-    /// The index of the stored remark whose place it has.
+    /// Index of the stored annotation that it replaces.
     was: Option<usize>,
 }
 
@@ -140,15 +139,14 @@ impl MergedRemark {
     }
 }
 
-/// A remark as stored, and what it says.
+/// A stored annotation, raw and decoded.
 type OldRemark<'a> = (StoredRemark<'a>, Annotation);
 
-/// The remarks of the stored record, with what they say.
+/// The annotations of the stored record, raw and decoded.
 struct OldRemarks<'a> {
-    /// In order of their positions; those of one position as stored.
+    /// Sorted by position; those of one position in stored order.
     remarks: Vec<OldRemark<'a>>,
-    /// The place of each in the record, where not all are in the order of
-    /// their positions.
+    /// Index of each in the record, if the record is not sorted by position.
     places: Option<Vec<usize>>,
     /// Number of plies of the game.
     plies: usize,
@@ -163,7 +161,7 @@ impl<'a> OldRemarks<'a> {
         }
     }
 
-    /// Those of one ply.
+    /// Indices of the annotations of one ply.
     fn on(&self, ply: PlyId) -> Range<usize> {
         let position = position_of(ply);
         let before = |limit| {
@@ -173,7 +171,7 @@ impl<'a> OldRemarks<'a> {
         before(position)..before(position.saturating_add(1))
     }
 
-    /// Those at positions without a ply.
+    /// Annotations at positions without a ply.
     fn stray(&self) -> impl Iterator<Item = &StoredRemark<'a>> {
         let last = i64::try_from(self.plies).unwrap_or(i64::MAX) - 1;
         let is_stray = move |position: i32| position < -1 || i64::from(position) > last;
@@ -181,7 +179,7 @@ impl<'a> OldRemarks<'a> {
         remarks.filter(move |remark| is_stray(remark.position))
     }
 
-    /// Whether these are the remarks, byte for byte.
+    /// Returns whether these are the annotations, byte for byte.
     fn are(&self, remarks: &[MergedRemark]) -> bool {
         let old = self.remarks.iter().map(|(remark, _)| remark);
         old.map(|remark| (remark.position, remark.kind, remark.payload))
@@ -190,8 +188,8 @@ impl<'a> OldRemarks<'a> {
                 .map(|remark| (remark.position, remark.kind, remark.payload.as_slice())))
     }
 
-    /// Remarks in the order of the record; new ones stay behind those that they
-    /// follow.
+    /// Sorts annotations into the order of the record. A new one stays behind
+    /// its predecessor.
     fn in_record_order(&self, remarks: Vec<MergedRemark>) -> Vec<MergedRemark> {
         let Some(places) = &self.places else {
             return remarks;
@@ -208,8 +206,8 @@ impl<'a> OldRemarks<'a> {
     }
 }
 
-/// The place in the record of each remark, these in order of their positions;
-/// `None` if they are so in the record.
+/// Returns the index in the record of each annotation, sorted by position;
+/// `None` if the record is sorted.
 fn places(record: &[u8]) -> Option<Vec<usize>> {
     let stored = annotations::remarks(record).map_while(Result::ok);
     let positions: Vec<i32> = stored.map(|remark| remark.position).collect();

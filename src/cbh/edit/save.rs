@@ -1,8 +1,8 @@
-//! What one save of a base comes to: bytes to be written, files to be
-//! removed. Nothing is written here; a [`Store`](crate::storage::Store) makes
-//! the whole of it, or nothing.
+//! Plans one save of a base: the bytes to write and the files to remove.
+//! Nothing is written here; a [`Store`](crate::storage::Store) applies the plan
+//! as a whole or not at all.
 //!
-//! A [`Saver`] is told what to save, and gives the [`Plan`]:
+//! A [`Saver`] collects the changes and returns the [`Plan`]:
 //!
 //! | change | files |
 //! |---|---|
@@ -12,17 +12,16 @@
 //! | deleted flag | a bit of `.cbh` |
 //! | name of an entity | its record, and its place in the tree |
 //!
-//! An edited game is held against the stored one, and each part that says the
-//! same, as far as PGN can show it, keeps its bytes. So a game that was not
-//! edited comes to nothing.
+//! Each part of an edited game is compared with the stored one, and keeps its
+//! bytes if PGN shows the same. So a game that was not edited changes nothing.
 
+mod base_scan;
 mod blobs;
-mod cast;
+mod entities;
 mod error;
 mod extended;
 mod headers;
 mod import;
-mod survey;
 mod writing;
 
 pub use error::SaveError;
@@ -32,7 +31,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::time::SystemTime;
 
-use crate::cbh::base::references::{Name, Reference, referred};
+use crate::cbh::base::references::{EntityRef, Reference, referred};
 use crate::cbh::edit::rewrite::{has_same_moves, rewrite, settled, write_encoded};
 use crate::cbh::entities::{Entity, EntityId, EntityKind, ExtraChange, Unfit};
 use crate::cbh::extended::{ExtendedRecord, FileHeader as ExtendedHeader};
@@ -42,66 +41,65 @@ use crate::cbh::record::{self, GameRecord, MOST_GAMES, NEW_GAME, RECORD_BYTES};
 use crate::cbh::{Database, Decoded, Effects, FileKind, GameFacts, GameId, StoredGame, moves};
 use crate::game::Game;
 use crate::storage::Transaction;
+use base_scan::BaseScan;
 use blobs::BlobFile;
-use cast::{Cast, Known};
+use entities::{EntityEdits, KnownFile};
 use extended::NEW_EXTENDED;
-use headers::Sheet;
-use survey::Survey;
+use headers::GameRecords;
 use writing::offset_of;
 
-/// What a save comes to.
+/// The plan of a save.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// What is to be written and removed; empty if nothing changes.
+    /// The writes and removals; empty if nothing changes.
     pub transaction: Transaction,
-    /// Names that their fields cannot hold as they are, of which the whole
-    /// stands in the text about the game; and values that have no place
-    /// beside others.
+    /// Names that do not fit their fields, whose whole is in the text about the
+    /// game; and values that the base cannot store beside others.
     pub unfit: Vec<Unfit>,
-    /// What else was said of a tournament or source that other games share:
-    /// it stays as it is for them.
+    /// Changed details of a tournament or source that other games share. They
+    /// are not saved.
     pub kept: Vec<Unfit>,
-    /// The games and entities that it concerns.
+    /// The affected games and entities.
     pub effects: Effects,
-    /// What the next save need not find out again, if this one is made and
-    /// nobody else changes the base.
+    /// What the next save need not read again, if this one is applied and no
+    /// other program changes the base.
     pub knowledge: Knowledge,
 }
 
-/// What a save found out of the base as a whole, for the next one.
+/// Facts about the whole base that a save found, for the next one.
 #[derive(Clone, Debug, Default)]
 pub struct Knowledge {
-    cast: BTreeMap<FileKind, Known>,
-    survey: Option<Survey>,
+    entities: BTreeMap<FileKind, KnownFile>,
+    scan: Option<BaseScan>,
 }
 
-/// Collects what is to be saved at once. After an error it must not be used
-/// any more.
+/// Collects the changes of one save. After an error it must not be used any
+/// more.
 #[derive(Debug)]
 pub struct Saver<'a> {
     database: &'a Database,
     now: SystemTime,
     moves: Option<BlobFile>,
     annotations: Option<BlobFile>,
-    cast: Cast<'a>,
+    entities: EntityEdits<'a>,
     extras: BTreeMap<u32, ExtraChange>,
-    /// Records of `.cbh` that change.
+    /// Changed records of `.cbh`, by id.
     records: BTreeMap<u32, [u8; RECORD_BYTES]>,
-    /// New records before this one lie in the file already, see [`import`].
+    /// New records before this id are in the file already; see [`import`].
     laid: u32,
     next_id: u32,
-    /// Header of `.cbj` as it will be, and the records that change.
+    /// The new header of `.cbj`, and its changed records.
     extended: Option<ExtendedHeader>,
     extended_records: BTreeMap<u32, Vec<u8>>,
-    /// Bytes of `.flags`.
+    /// Changed bytes of `.flags`, by offset.
     top_games: BTreeMap<u64, u8>,
     unfit: Vec<Unfit>,
     kept: Vec<Unfit>,
-    /// Whether search caches may be wrong from now on.
+    /// Whether search caches may be stale after the save.
     is_changed: bool,
 }
 
-/// The name of a file of the base.
+/// Name of a file of the base.
 fn file_name(database: &Database, file: FileKind) -> OsString {
     name_of(&database.family().default_path(file))
 }
@@ -111,20 +109,20 @@ fn name_of(path: &std::path::Path) -> OsString {
 }
 
 impl<'a> Saver<'a> {
-    /// Nothing yet; records are stamped as of `now`.
+    /// An empty save. Records are stamped with `now`.
     pub fn new(database: &'a Database, now: SystemTime) -> Saver<'a> {
         Saver::knowing(Knowledge::default(), database, now)
     }
 
-    /// As [`new`](Saver::new), with what an earlier save found out, since
-    /// which nobody else has changed the base.
+    /// As [`new`](Saver::new), with the facts that an earlier save found. No
+    /// other program may have changed the base since.
     pub fn knowing(knowledge: Knowledge, database: &'a Database, now: SystemTime) -> Saver<'a> {
         Saver {
             database,
             now,
             moves: None,
             annotations: None,
-            cast: Cast::new(database, knowledge.cast, knowledge.survey),
+            entities: EntityEdits::new(database, knowledge.entities, knowledge.scan),
             extras: BTreeMap::new(),
             records: BTreeMap::new(),
             laid: 0,
@@ -138,12 +136,12 @@ impl<'a> Saver<'a> {
         }
     }
 
-    /// Puts `edited` in the place of a game. What of it says the same as what
-    /// is stored keeps its bytes.
+    /// Replaces a game by `edited`. Parts that say the same as the stored ones
+    /// keep their bytes.
     ///
     /// # Errors
     ///
-    /// [`SaveError`]: also if the stored game is damaged, or there is none.
+    /// [`SaveError`], also if the stored game is damaged or does not exist.
     pub fn replace(&mut self, id: GameId, edited: &Game) -> Result<(), SaveError> {
         if self.records.contains_key(&id.0) {
             return Err(SaveError::Again(id));
@@ -155,35 +153,37 @@ impl<'a> Saver<'a> {
             return Err(SaveError::Defective(id, defect.clone()));
         }
         let read = &decoded.game;
-        // Before the tags go into a text: into which depends on its language.
+        // This precedes the storing of tags in a text, because the choice of
+        // the text depends on its language.
         let edited = &*settled(read, edited);
         let stored = self.database.stored_game(id)?;
         let bytes = self.database.header_bytes(id)?;
         let old_extended = self.database.extended_bytes(id)?;
-        let before = Sheet {
+        let before = GameRecords {
             record: decode_record(&bytes)?,
             extended: ExtendedRecord::decode(old_extended.as_deref().unwrap_or_default()),
         };
-        let mut sheet = before;
-        let tells_more = self.set_headers(&mut sheet, Some(read), edited)?;
-        let names = self.names(&sheet, edited)?;
+        let mut records = before;
+        let tells_more = self.set_headers(&mut records, Some(read), edited)?;
+        let names = self.names(&records, edited)?;
         let page = self.database.code_page();
         let stored_tags = foreign_tags::stored(&stored, page);
         let edited = &*foreign_tags::lowered(edited, &names, &stored_tags);
         let new = rewrite(id, &stored, read, edited, page)?;
-        self.set_content(&mut sheet, &before, (&stored, read), (&new, edited))?;
+        self.set_content(&mut records, &before, (&stored, read), (&new, edited))?;
         let is_top_game_no_more = read.headers.is_top_game && !edited.headers.is_top_game;
-        if sheet == before && !tells_more && !is_top_game_no_more {
+        if records == before && !tells_more && !is_top_game_no_more {
             return Ok(());
         }
         self.is_changed = true;
-        self.cast.recast(id, before.cast(), sheet.cast());
-        self.put_record(id, bytes, &sheet.record)?;
-        self.put_extended(id, &before.extended, &sheet.extended)?;
+        self.entities
+            .change_references(id, before.entities(), records.entities());
+        self.put_record(id, bytes, &records.record)?;
+        self.put_extended(id, &before.extended, &records.extended)?;
         self.clear_top_game(id)
     }
 
-    /// Adds a game behind all others, and gives its number.
+    /// Appends a game. Returns its id.
     ///
     /// # Errors
     ///
@@ -194,7 +194,7 @@ impl<'a> Saver<'a> {
         self.append_encoded(game, encoded)
     }
 
-    /// As [`append`](Saver::append), of a game whose moves are encoded.
+    /// As [`append`](Saver::append), for a game with encoded moves.
     fn append_encoded(&mut self, game: &Game, encoded: Encoded) -> Result<GameId, SaveError> {
         self.ensure_sound()?;
         let id = GameId(self.next_id);
@@ -211,26 +211,27 @@ impl<'a> Saver<'a> {
         if self.extended.is_some() {
             created.created = self.created()?;
         }
-        let before = Sheet {
+        let before = GameRecords {
             record: decode_record(&NEW_GAME)?,
             extended: created,
         };
-        let mut sheet = before;
-        self.set_headers(&mut sheet, None, game)?;
-        let names = self.names(&sheet, game)?;
+        let mut records = before;
+        self.set_headers(&mut records, None, game)?;
+        let names = self.names(&records, game)?;
         let game = &*foreign_tags::lowered(game, &names, &[]);
         let new = write_encoded(id, game, encoded, self.database.code_page())?;
         if new.annotations.is_some() {
             self.ensure_reads_back(&new, game)?;
         }
-        sheet.record.moves_offset = self.append_moves(&new.moves)?;
-        sheet.record.annotations_offset = self.append_annotations(new.annotations.as_deref())?;
-        set_facts(&mut sheet.record, game, &new);
+        records.record.moves_offset = self.append_moves(&new.moves)?;
+        records.record.annotations_offset = self.append_annotations(new.annotations.as_deref())?;
+        set_facts(&mut records.record, game, &new);
         self.is_changed = true;
         self.next_id += 1;
-        self.cast.recast(id, Vec::new(), sheet.cast());
-        self.put_record(id, NEW_GAME, &sheet.record)?;
-        self.put_new_extended(id, &sheet.extended)?;
+        self.entities
+            .change_references(id, Vec::new(), records.entities());
+        self.put_record(id, NEW_GAME, &records.record)?;
+        self.put_new_extended(id, &records.extended)?;
         Ok(id)
     }
 
@@ -253,16 +254,16 @@ impl<'a> Saver<'a> {
         Ok(())
     }
 
-    /// What an entity says.
+    /// Returns an entity.
     ///
     /// # Errors
     ///
-    /// [`SaveError::Entity`] if there is none with the number.
+    /// [`SaveError::Entity`] if no entity has the id.
     pub fn entity(&mut self, file: FileKind, id: EntityId) -> Result<Entity, SaveError> {
-        self.cast.entity((file, id.0))
+        self.entities.entity((file, id.0))
     }
 
-    /// Lets an entity say something else, in all games that refer to it.
+    /// Changes an entity, for all games that refer to it.
     ///
     /// # Errors
     ///
@@ -270,10 +271,10 @@ impl<'a> Saver<'a> {
     /// [`EditError::Exists`](crate::cbh::EditError::Exists) if another has the name;
     /// [`SaveError::Name`] if it cannot be stored as it is.
     pub fn rename_entity(&mut self, id: EntityId, entity: &Entity) -> Result<(), SaveError> {
-        self.cast.rename(id.0, entity)
+        self.entities.rename(id.0, entity)
     }
 
-    /// What all this comes to.
+    /// Returns the plan of all changes.
     ///
     /// # Errors
     ///
@@ -285,9 +286,9 @@ impl<'a> Saver<'a> {
                 transaction.remove(name_of(&booster));
             }
         }
-        let unsure = self.cast.count()?;
+        let unsure = self.entities.count_references()?;
         for (name, found) in self.look_up(unsure)? {
-            self.cast.set(name, found)?;
+            self.entities.set_reference(name, found)?;
         }
         let database = self.database;
         let blobs = [
@@ -299,7 +300,7 @@ impl<'a> Saver<'a> {
                 blobs.write(&file_name(database, file), &mut transaction);
             }
         }
-        self.cast.write(&mut transaction)?;
+        self.entities.write(&mut transaction)?;
         self.write_extras(&mut transaction)?;
         self.write_extended(&mut transaction)?;
         self.write_records(&mut transaction)?;
@@ -314,11 +315,11 @@ impl<'a> Saver<'a> {
             kept: self.kept,
             effects: Effects {
                 games: self.records.keys().map(|id| GameId(*id)).collect(),
-                entities: self.cast.changed().filter_map(kind).collect(),
+                entities: self.entities.changed().filter_map(kind).collect(),
             },
             knowledge: Knowledge {
-                cast: self.cast.known(),
-                survey: self.cast.surveyed(),
+                entities: self.entities.known(),
+                scan: self.entities.scanned(),
             },
         })
     }
@@ -328,7 +329,7 @@ fn decode_record(bytes: &[u8]) -> Result<GameRecord, SaveError> {
     GameRecord::decode(bytes).map_err(SaveError::malformed(FileKind::Headers))
 }
 
-/// What would be read as other moves is not written.
+/// Rejects moves that would be read as others.
 fn ensure_moves_read_back(encoded: &Encoded, game: &Game) -> Result<(), SaveError> {
     let mut again = Game::default();
     let read = MoveDecoder::default().decode(&encoded.blob, u8::MAX, &mut again);
@@ -343,8 +344,8 @@ fn ensure_same(is_read: bool, game: &Game, again: &Game) -> Result<(), SaveError
     Err(SaveError::ReadsBackOtherwise)
 }
 
-/// Lets a record say what follows from the moves and remarks, and from the
-/// medals that the headers tell of.
+/// Sets the fields of a record that follow from the moves, the annotations and
+/// the medals in the headers.
 fn set_facts(record: &mut GameRecord, game: &Game, stored: &StoredGame) {
     let remarks = stored.annotations.as_deref().unwrap_or_default();
     let before = GameFacts {
@@ -360,9 +361,9 @@ fn set_facts(record: &mut GameRecord, game: &Game, stored: &StoredGame) {
     record.move_count = facts.move_count;
 }
 
-/// What an edited game is made of.
+/// The parts of an edited game.
 impl Saver<'_> {
-    /// A file that was left aside cannot follow the others.
+    /// A damaged file that was ignored at opening could not be kept consistent.
     fn ensure_sound(&self) -> Result<(), SaveError> {
         let is_there = self.database.family().path(FileKind::Extended).is_some();
         if is_there && self.extended.is_none() {
@@ -372,7 +373,7 @@ impl Saver<'_> {
         Ok(())
     }
 
-    /// A record in use behind the last one would be lost.
+    /// A used record behind the last one would be overwritten.
     fn ensure_free(&self, id: GameId) -> Result<(), SaveError> {
         let Some(headers) = self.database.storage(FileKind::Headers) else {
             return Ok(());
@@ -388,32 +389,32 @@ impl Saver<'_> {
         Ok(())
     }
 
-    /// What would be read as another game is not written.
+    /// Rejects a game that would be read as another.
     fn ensure_reads_back(&self, new: &StoredGame, game: &Game) -> Result<(), SaveError> {
         let mut again = Game::default();
         let read = new.decode(self.database.code_page(), &mut again);
         ensure_same(read.is_ok(), game, &again)
     }
 
-    /// Appends the moves and remarks that changed, and lets the record say
-    /// where they are and what follows from them.
+    /// Appends changed moves and annotations, and sets their offsets and the
+    /// fields that follow from them in the record.
     fn set_content(
         &mut self,
-        sheet: &mut Sheet,
-        before: &Sheet,
+        records: &mut GameRecords,
+        before: &GameRecords,
         (stored, read): (&StoredGame, &Game),
         (new, edited): (&StoredGame, &Game),
     ) -> Result<(), SaveError> {
         if new.moves != stored.moves {
             self.ensure_reads_back(new, edited)?;
-            sheet.record.moves_offset = self.append_moves(&new.moves)?;
-            sheet.extended.moves_offset = sheet.record.moves_offset.into();
+            records.record.moves_offset = self.append_moves(&new.moves)?;
+            records.extended.moves_offset = records.record.moves_offset.into();
             self.blobs(FileKind::Moves)?.waste(stored.moves.len());
         }
         if new.annotations != stored.annotations {
             let offset = self.append_annotations(new.annotations.as_deref())?;
-            sheet.record.annotations_offset = offset;
-            sheet.extended.annotations_offset = offset.into();
+            records.record.annotations_offset = offset;
+            records.extended.annotations_offset = offset.into();
             if let Some(old) = &stored.annotations {
                 self.blobs(FileKind::Annotations)?.waste(old.len());
             }
@@ -423,9 +424,9 @@ impl Saver<'_> {
             game.headers.medals & !GameFacts::of(game, remarks).medals
         };
         if new != stored || extra(edited, new) != extra(read, stored) {
-            set_facts(&mut sheet.record, edited, new);
+            set_facts(&mut records.record, edited, new);
         } else {
-            sheet.record.medals = before.record.medals;
+            records.record.medals = before.record.medals;
         }
         Ok(())
     }
@@ -478,11 +479,11 @@ impl Saver<'_> {
         Ok(())
     }
 
-    /// The exact references to some entities, by one reading of all records
-    /// as they will be.
-    fn look_up(&self, names: Vec<Name>) -> Result<BTreeMap<Name, Reference>, SaveError> {
+    /// Counts the references to some entities exactly, by a scan of all records
+    /// as after the save.
+    fn look_up(&self, names: Vec<EntityRef>) -> Result<BTreeMap<EntityRef, Reference>, SaveError> {
         let default = Reference::default();
-        let mut found: BTreeMap<Name, Reference> =
+        let mut found: BTreeMap<EntityRef, Reference> =
             names.into_iter().map(|name| (name, default)).collect();
         if found.is_empty() {
             return Ok(found);

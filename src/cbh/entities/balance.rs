@@ -25,7 +25,7 @@ pub(super) trait Nodes {
 }
 
 /// The records from the root down to a place, each with the side taken.
-pub(super) type Way = Vec<(i32, Side)>;
+pub(super) type TreePath = Vec<(i32, Side)>;
 
 /// No tree of 2^24 records that is balanced is higher: 1.44 times 24, and
 /// some.
@@ -37,10 +37,14 @@ pub(super) const MOST_HEIGHT: usize = 40;
 ///
 /// [`EditError::Damaged`] if the tree cannot be as its balances say: some
 /// links are changed then.
-pub(super) fn attach(nodes: &mut impl Nodes, mut way: Way, new: i32) -> Result<(), EditError> {
+pub(super) fn attach(
+    nodes: &mut impl Nodes,
+    mut path: TreePath,
+    new: i32,
+) -> Result<(), EditError> {
     nodes.set_node(new, Node::LEAF)?;
-    relink(nodes, way.last(), new)?;
-    while let Some((at, side)) = way.pop() {
+    relink(nodes, path.last(), new)?;
+    while let Some((at, side)) = path.pop() {
         let mut node = nodes.node(at)?;
         node.balance += side.weight();
         match node.balance {
@@ -48,7 +52,7 @@ pub(super) fn attach(nodes: &mut impl Nodes, mut way: Way, new: i32) -> Result<(
             -1 | 1 => nodes.set_node(at, node)?,
             _ => {
                 let (top, _) = rotate(nodes, at, node, side)?;
-                return relink(nodes, way.last(), top);
+                return relink(nodes, path.last(), top);
             }
         }
     }
@@ -61,15 +65,15 @@ pub(super) fn attach(nodes: &mut impl Nodes, mut way: Way, new: i32) -> Result<(
 /// # Errors
 ///
 /// As [`attach`].
-pub(super) fn detach(nodes: &mut impl Nodes, mut way: Way, id: i32) -> Result<(), EditError> {
+pub(super) fn detach(nodes: &mut impl Nodes, mut path: TreePath, id: i32) -> Result<(), EditError> {
     let node = nodes.node(id)?;
     if node.left == NO_CHILD || node.right == NO_CHILD {
         let child = node.left.max(node.right);
-        relink(nodes, way.last(), child)?;
+        relink(nodes, path.last(), child)?;
     } else {
-        replace_by_successor(nodes, &mut way, id, node)?;
+        replace_by_successor(nodes, &mut path, id, node)?;
     }
-    while let Some((at, side)) = way.pop() {
+    while let Some((at, side)) = path.pop() {
         let mut node = nodes.node(at)?;
         node.balance -= side.weight();
         match node.balance {
@@ -77,7 +81,7 @@ pub(super) fn detach(nodes: &mut impl Nodes, mut way: Way, id: i32) -> Result<()
             0 => nodes.set_node(at, node)?,
             _ => {
                 let (top, is_lower) = rotate(nodes, at, node, side.other())?;
-                relink(nodes, way.last(), top)?;
+                relink(nodes, path.last(), top)?;
                 if !is_lower {
                     return Ok(());
                 }
@@ -91,28 +95,28 @@ pub(super) fn detach(nodes: &mut impl Nodes, mut way: Way, id: i32) -> Result<()
 /// where that one was.
 fn replace_by_successor(
     nodes: &mut impl Nodes,
-    way: &mut Way,
+    path: &mut TreePath,
     id: i32,
     node: Node,
 ) -> Result<(), EditError> {
-    let place = way.len();
-    way.push((id, Side::Right));
+    let place = path.len();
+    path.push((id, Side::Right));
     let mut next = node.right;
     let mut successor = nodes.node(next)?;
     while successor.left != NO_CHILD {
-        if way.len() > MOST_HEIGHT {
+        if path.len() > MOST_HEIGHT {
             return Err(EditError::damaged(0, "the tree is too high"));
         }
-        way.push((next, Side::Left));
+        path.push((next, Side::Left));
         next = successor.left;
         successor = nodes.node(next)?;
     }
-    relink(nodes, way.get(..place).and_then(<[_]>::last), next)?;
+    relink(nodes, path.get(..place).and_then(<[_]>::last), next)?;
     nodes.set_node(next, node)?;
-    if let Some(step) = way.get_mut(place) {
+    if let Some(step) = path.get_mut(place) {
         step.0 = next;
     }
-    relink(nodes, way.last(), successor.right)
+    relink(nodes, path.last(), successor.right)
 }
 
 /// Makes `child` what the last step of a way leads to, or the root.

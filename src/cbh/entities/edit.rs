@@ -231,7 +231,7 @@ impl<'a> EntityEditor<'a> {
         self.changed.insert(id, record);
         self.header.live_count = self.header.live_count.saturating_add(1);
         self.is_rearranged = true;
-        let attached = attach(self, place.way, id.cast_signed());
+        let attached = attach(self, place.path, id.cast_signed());
         self.mend_after(attached)?;
         Ok(EntityId(id))
     }
@@ -291,7 +291,7 @@ impl<'a> EntityEditor<'a> {
         let hung = self
             .sound_order()
             .and_then(|collation| self.descend(data, collation, false))
-            .and_then(|place| attach(self, place.way, id.0.cast_signed()));
+            .and_then(|place| attach(self, place.path, id.0.cast_signed()));
         self.mend_after(hung)
     }
 

@@ -23,13 +23,13 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::cbh::base::database::lists::Record;
-use crate::cbh::base::references::Uses;
-use crate::cbh::entities::{ENTITY_FILES, Roster};
+use crate::cbh::base::references::ReferenceCounts;
+use crate::cbh::entities::{ENTITY_FILES, EntityTable};
 use crate::cbh::extended::{ExtendedRecord, HEADER_BYTES};
 use crate::cbh::record::{self, GameRecord, RECORD_BYTES, TextRecord};
 use crate::cbh::{
-    ChangeError, Database, EditError, Error, FileKind, GameId, OpenBase, RecordKind, SaveError,
-    Workshop,
+    ChangeError, Database, EditError, Error, FileKind, GameId, NewBase, OpenBase, RecordKind,
+    SaveError,
 };
 use crate::storage::{self, ReadBuffer, Storage};
 use blobs::Blobs;
@@ -47,25 +47,25 @@ pub struct Compacted {
     pub bytes: [u64; 2],
 }
 
-/// Makes a tidy copy of `base` in `workshop`. `progress` is told how many
-/// records more have been copied.
+/// Makes a tidy copy of `base` in `new_base`. `progress` is called with the number
+/// of records copied since the last call.
 ///
 /// # Errors
 ///
-/// [`ChangeError`]: the workshop is of no use then.
+/// [`ChangeError`]: `new_base` cannot be used any more.
 pub fn compact(
     base: &OpenBase,
-    workshop: &Workshop,
+    new_base: &NewBase,
     progress: &dyn Fn(u64),
 ) -> Result<Compacted, ChangeError> {
     let mut copy = Copy {
         base,
         database: &base.database,
-        cbh: workshop.path(),
+        cbh: new_base.path(),
         numbers: BTreeMap::new(),
         done: Compacted::default(),
     };
-    let uses = copy.survey()?;
+    let uses = copy.count_references()?;
     for file in ENTITY_FILES {
         copy.entities(file, &uses)?;
     }
@@ -77,8 +77,8 @@ pub fn compact(
     if let Some(file) = base.store.changed_outside()?.into_iter().next() {
         return Err(storage::Error::ChangedOutside { file }.into());
     }
-    workshop.make_like(&copy.database.family().default_path(FileKind::Headers))?;
-    copy.done.bytes = [copy.database.size_on_disk(), size_of(&workshop.path())?];
+    new_base.make_like(&copy.database.family().default_path(FileKind::Headers))?;
+    copy.done.bytes = [copy.database.size_on_disk(), size_of(&new_base.path())?];
     Ok(copy.done)
 }
 
@@ -111,8 +111,8 @@ impl Copy<'_> {
     }
 
     /// Counts what is kept.
-    fn survey(&mut self) -> Result<Uses, ChangeError> {
-        let mut uses = Uses::new(self.database)?;
+    fn count_references(&mut self) -> Result<ReferenceCounts, ChangeError> {
+        let mut uses = ReferenceCounts::new(self.database)?;
         let mut kept = 0;
         self.each_kept(&mut |number, record| {
             kept = number;
@@ -125,44 +125,44 @@ impl Copy<'_> {
     }
 
     /// Copies the entities of a file that are in use.
-    fn entities(&mut self, file: FileKind, uses: &Uses) -> Result<(), ChangeError> {
+    fn entities(&mut self, file: FileKind, uses: &ReferenceCounts) -> Result<(), ChangeError> {
         let Some(storage) = self.database.storage(file) else {
             return self.copy_as_it_is(file);
         };
-        let mut roster = match Roster::read(file, storage) {
-            Ok(roster) => roster,
+        let mut table = match EntityTable::read(file, storage) {
+            Ok(table) => table,
             Err(EditError::Damaged(offset, what)) => {
-                let Some(roster) = self.rescued(file, storage)? else {
+                let Some(table) = self.rescued(file, storage)? else {
                     let path = self.database.family().default_path(file);
                     let path = path.display();
                     log::warn!("{path} at {offset:#x}: {what}; it is copied as it is");
                     return self.copy_as_it_is(file);
                 };
-                roster
+                table
             }
             Err(error) => return Err(SaveError::entity(file)(error).into()),
         };
         let references = |id: u32| uses.of(file).get(id as usize).copied().unwrap_or_default();
-        let before = roster.capacity();
-        let collation = roster.sound_collation();
-        let numbers = roster.retain(&|id| references(id).count > 0);
-        let is_reduced = roster.capacity() < before;
+        let before = table.capacity();
+        let collation = table.sound_collation();
+        let numbers = table.retain(&|id| references(id).count > 0);
+        let is_reduced = table.capacity() < before;
         if is_reduced || collation.is_none() {
-            roster.hang(collation);
+            table.hang(collation);
         }
-        if is_reduced || !roster.has_sound_chain() {
-            roster.chain();
+        if is_reduced || !table.has_sound_chain() {
+            table.chain();
         }
         for (id, number) in (0..).zip(&numbers) {
-            if let Some(number) = number.filter(|&number| roster.is_live(number)) {
-                roster.set_reference(number, references(id));
+            if let Some(number) = number.filter(|&number| table.is_live(number)) {
+                table.set_reference(number, references(id));
             }
         }
-        self.done.unused += before - roster.capacity();
+        self.done.unused += before - table.capacity();
         if is_reduced {
             self.numbers.insert(file, numbers);
         }
-        self.write(file, &roster.into_bytes())
+        self.write(file, &table.into_bytes())
     }
 
     /// The entities of a file whose header is damaged, if they agree with the
@@ -171,12 +171,12 @@ impl Copy<'_> {
         &self,
         file: FileKind,
         storage: &dyn Storage,
-    ) -> Result<Option<Roster>, ChangeError> {
-        let mut uses = Uses::new(self.database)?;
+    ) -> Result<Option<EntityTable>, ChangeError> {
+        let mut uses = ReferenceCounts::new(self.database)?;
         self.database.scan(1..u32::MAX, true, &mut |record| {
             uses.add(record, record.id);
         })?;
-        let rescued = Roster::rescue(file, storage, uses.of(file));
+        let rescued = EntityTable::rescue(file, storage, uses.of(file));
         Ok(rescued.map_err(SaveError::entity(file))?)
     }
 

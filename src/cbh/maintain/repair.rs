@@ -17,8 +17,8 @@
 //! it is one transaction. What is too much for one is several: then each of
 //! them leaves a base that is no worse, and a later repair goes on.
 
+mod entities;
 mod headers;
-mod rosters;
 #[cfg(test)]
 mod tests;
 mod work;
@@ -74,7 +74,7 @@ fn repair_by_parts(
         headers::plan(&database, &files, &mut work)?;
         if work.writes == before {
             records(&database, progress, &mut work)?;
-            rosters::plan(&database, &mut work)?;
+            entities::plan(&database, &mut work)?;
         }
         if work.writes == before {
             break;

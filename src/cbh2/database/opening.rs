@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 
 use super::{Database, FileKind, defect};
 use crate::bytes::Malformed;
-use crate::cbh::{CodePage, Error, Lists, Options};
+use crate::cbh::{CachedLists, CodePage, Error, Options};
 use crate::cbh2::entities::Entities;
 use crate::cbh2::record::{FileHeader, RECORD_BYTES};
 use crate::cbh2::{Family, annotations, frame};
@@ -72,7 +72,7 @@ impl Database {
             annotations,
             entities,
             defects,
-            lists: Lists::default(),
+            lists: CachedLists::default(),
             family: files.family,
         })
     }

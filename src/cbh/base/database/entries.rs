@@ -1,5 +1,5 @@
-//! Which records there are, as listings want it: a stretch of them by one read
-//! of each file, and what is left of files that have become shorter.
+//! Listing of records: a range by one read of each file, or the rest of a file
+//! that was truncated.
 
 use std::io;
 
@@ -9,24 +9,24 @@ use crate::cbh::base::summary::Summary;
 use crate::cbh::extended::ExtendedRecord;
 use crate::cbh::record::Entry;
 
-/// A record, and if it is of a game, what it says.
+/// A record in a listing, with the summary of a game.
 #[derive(Clone, Copy, Debug)]
 pub struct Listed {
-    /// What every record says.
+    /// The fields of every record.
     pub entry: Entry,
-    /// What that of a game says; `None` if it cannot be read, or that in
-    /// `.cbj` is gone since the base was opened.
+    /// The summary of a game; `None` if it cannot be read, or its record in
+    /// `.cbj` was lost since the base was opened.
     pub summary: Option<Summary>,
 }
 
 impl Database {
-    /// Appends the used records among the `count` from `first` on, in order,
+    /// Appends the used records of the `count` ids from `first` on, in order,
     /// by one read of `.cbh` and one of `.cbj`. `count` bounds the memory.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`], also if the files have become shorter: then those that
-    /// are left have been appended.
+    /// [`Error::Io`], also if the files were truncated. The records before the
+    /// end have been appended then.
     pub fn entries(
         &self,
         first: GameId,
@@ -38,7 +38,7 @@ impl Database {
         })
     }
 
-    /// As [`entries`](Database::entries), with what the records of games say.
+    /// As [`entries`](Database::entries), with the summaries of games.
     ///
     /// # Errors
     ///
@@ -64,7 +64,8 @@ impl Database {
         }
     }
 
-    /// Whether the record in `.cbj` is as long as when the base was opened.
+    /// Returns whether the record in `.cbj` is as long as when the base was
+    /// opened.
     fn has_kept(&self, record: &Record<'_>) -> bool {
         let Some((header, storage)) = &self.extended else {
             return true;
@@ -78,7 +79,7 @@ impl Database {
         }
     }
 
-    /// Gives the used records among the `count` from `first` on to `take`.
+    /// Calls `take` with the used records of the `count` ids from `first` on.
     fn for_each_left(
         &self,
         first: GameId,

@@ -1,4 +1,4 @@
-//! Games found by what a link says of them.
+//! Search for the games that links mention.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,23 +8,24 @@ use crate::cbh::record::{self, GameRecord};
 use crate::cbh::texts::GameMention;
 use crate::game::{Date, PlayerName, Tournament};
 
-/// Games of the same two players that are told apart. Where there are more,
-/// none is found: links without further fields lead nowhere anyway.
+/// Maximum number of games of the same two players that are compared. If there
+/// are more, none is found: a link without further fields is ambiguous anyway.
 const MOST_CANDIDATES: usize = 256;
 
-/// Number of a wanted name.
-type Name = usize;
+/// Number of a searched name.
+type NameNumber = usize;
 
-/// The games that mentions mean. It is told all players, then all games.
+/// A search for the games of mentions. It must be given all players, then all
+/// games.
 pub(crate) struct Search<'m> {
     mentions: &'m HashSet<GameMention>,
-    names: HashMap<(&'m str, &'m str), Name>,
-    players: HashMap<u32, Name>,
-    candidates: HashMap<(Name, Name), Vec<Candidate>>,
+    names: HashMap<(&'m str, &'m str), NameNumber>,
+    players: HashMap<u32, NameNumber>,
+    candidates: HashMap<(NameNumber, NameNumber), Vec<Candidate>>,
 }
 
 impl<'m> Search<'m> {
-    /// A search for all that is mentioned.
+    /// Begins a search for all mentions.
     pub(crate) fn new(mentions: &'m HashSet<GameMention>) -> Search<'m> {
         let names = number_names(mentions);
         let mut search = Search {
@@ -38,7 +39,7 @@ impl<'m> Search<'m> {
         search
     }
 
-    fn pair(&self, mention: &GameMention) -> (Name, Name) {
+    fn pair(&self, mention: &GameMention) -> (NameNumber, NameNumber) {
         let name = |[last, first]: &[String; 2]| {
             let name = (last.as_str(), first.as_str());
             self.names.get(&name).copied().unwrap_or(usize::MAX)
@@ -46,14 +47,14 @@ impl<'m> Search<'m> {
         (name(&mention.white), name(&mention.black))
     }
 
-    /// Notes a player.
+    /// Adds a player.
     pub(crate) fn player(&mut self, id: u32, name: &PlayerName) {
         if let Some(name) = self.names.get(&(name.last.trim(), name.first.trim())) {
             self.players.insert(id, *name);
         }
     }
 
-    /// Notes a game, which is not deleted, with its players.
+    /// Adds a game that is not deleted, with its players.
     pub(crate) fn game(&mut self, [white, black]: [u32; 2], candidate: Candidate) {
         let (white, black) = (self.players.get(&white), self.players.get(&black));
         let (Some(white), Some(black)) = (white, black) else {
@@ -66,12 +67,12 @@ impl<'m> Search<'m> {
         }
     }
 
-    /// The game that each mention means, where it is the only one; `event`
+    /// Returns the game of each mention that exactly one game fits. `event`
     /// reads a tournament, a damaged one as empty.
     ///
     /// # Errors
     ///
-    /// Those of `event`.
+    /// Errors of `event`.
     pub(crate) fn found(
         &self,
         mut event: impl FnMut(u32) -> Result<Tournament, Error>,
@@ -125,25 +126,23 @@ fn only_one(
     })
 }
 
-/// A game of two wanted players.
+/// A game of two searched players.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate {
-    /// Its number.
+    /// Its id.
     pub(crate) id: GameId,
-    /// Its tournament.
+    /// Id of its tournament.
     pub(crate) tournament: u32,
-    /// When it was played.
+    /// Date of the game.
     pub(crate) date: Date,
 }
 
 impl Database {
-    /// The game that each mention means, where it is the only one: of the
-    /// games between players of these names that are not deleted, those that
-    /// agree with the further fields, each asked in turn unless no game
-    /// agrees with it.
+    /// Returns the game of each mention that exactly one game fits. Candidates
+    /// are the games between players of these names that are not deleted. Each
+    /// further field narrows them, unless no game agrees with it.
     ///
-    /// Reads the players once and the headers once, however many mentions
-    /// there are.
+    /// Reads the players once and the headers once, for any number of mentions.
     ///
     /// # Errors
     ///
@@ -190,8 +189,8 @@ impl Database {
     }
 }
 
-/// A number for each name that occurs.
-fn number_names(mentions: &HashSet<GameMention>) -> HashMap<(&str, &str), Name> {
+/// Numbers the names that occur.
+fn number_names(mentions: &HashSet<GameMention>) -> HashMap<(&str, &str), NameNumber> {
     let mut names = HashMap::new();
     for [last, first] in mentions
         .iter()
@@ -203,7 +202,7 @@ fn number_names(mentions: &HashSet<GameMention>) -> HashMap<(&str, &str), Name> 
     names
 }
 
-/// Leaves those that agree, if any does.
+/// Keeps the candidates that agree, if any does.
 fn narrow(candidates: &mut Vec<Candidate>, agrees: impl Fn(&Candidate) -> bool) {
     if candidates.iter().any(&agrees) {
         candidates.retain(agrees);

@@ -1,4 +1,4 @@
-//! What the records of a game and the entities they name say of it.
+//! Reads the headers of a game from its records and entities.
 
 use super::{Database, Decoded, record_offset};
 use crate::cbh::entities::{EntityFile, Kind, LookupError};
@@ -9,7 +9,7 @@ use crate::game::Defect;
 use crate::storage::ReadBuffer;
 
 impl Database {
-    /// Reads all but moves and remarks.
+    /// Reads all but moves and annotations.
     pub(super) fn read_headers(
         &self,
         id: GameId,
@@ -110,7 +110,7 @@ impl Database {
     }
 }
 
-/// Reads entities for one game and notes what is not to be had.
+/// Reads the entities of one game and notes the unreadable ones.
 pub(super) struct Lookup<'a> {
     pub(super) database: &'a Database,
     pub(super) buffer: &'a mut ReadBuffer,
@@ -139,7 +139,7 @@ impl Lookup<'_> {
         }
     }
 
-    /// A negative id means "none"; without the file, nothing can be said.
+    /// A negative id means "none". Without the file, the entity is unknown.
     pub(super) fn read_optional<K: Kind>(
         &mut self,
         kind: FileKind,

@@ -1,5 +1,5 @@
-//! All names, and all games of a player, an opening …: what is read once and
-//! kept.
+//! Lists of all names, and of the games of each group, which are read once and
+//! cached.
 
 use std::io;
 use std::ops::Range;
@@ -13,20 +13,20 @@ use crate::cbh::base::summary::Summary;
 use crate::cbh::entities::{AllNames, EntityFile, EntityKind, EntityNames, PerKind, Which};
 use crate::cbh::record;
 
-/// Records looked at in one read when all are.
+/// Number of records per read when all are read.
 const RECORDS_AT_ONCE: u32 = 4096;
 
-/// What was read once and is kept.
+/// The cached lists.
 #[derive(Debug, Default)]
-pub(crate) struct Lists {
-    pub(super) names: PerKind<Kept<EntityNames>>,
-    pub(super) by_entity: PerKind<Kept<Crossref>>,
-    pub(super) by_eco: Kept<Crossref>,
-    pub(super) by_year: Kept<Crossref>,
+pub(crate) struct CachedLists {
+    pub(super) names: PerKind<Cached<EntityNames>>,
+    pub(super) by_entity: PerKind<Cached<Crossref>>,
+    pub(super) by_eco: Cached<Crossref>,
+    pub(super) by_year: Cached<Crossref>,
 }
 
-impl Lists {
-    /// The names of a kind, which `make` reads.
+impl CachedLists {
+    /// Returns the names of a kind, read with `make` the first time.
     pub(crate) fn names(
         &self,
         kind: EntityKind,
@@ -35,7 +35,7 @@ impl Lists {
         self.names.of(kind).get(make)
     }
 
-    /// The games of a grouping, which `make` finds.
+    /// Returns the games of a grouping, found with `make` the first time.
     pub(crate) fn crossref(
         &self,
         grouping: Grouping,
@@ -50,18 +50,18 @@ impl Lists {
     }
 }
 
-/// A value that is made when first asked for. Who asks meanwhile waits; after
-/// an error it is tried again.
+/// A value that is made at the first access. Concurrent accesses wait; after an
+/// error the next one tries again.
 #[derive(Debug)]
-pub(super) struct Kept<T>(Mutex<Option<Arc<T>>>);
+pub(super) struct Cached<T>(Mutex<Option<Arc<T>>>);
 
-impl<T> Default for Kept<T> {
-    fn default() -> Kept<T> {
-        Kept(Mutex::new(None))
+impl<T> Default for Cached<T> {
+    fn default() -> Cached<T> {
+        Cached(Mutex::new(None))
     }
 }
 
-impl<T> Kept<T> {
+impl<T> Cached<T> {
     fn get(&self, make: impl FnOnce() -> Result<T, Error>) -> Result<Arc<T>, Error> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(value) = &*kept {
@@ -72,14 +72,14 @@ impl<T> Kept<T> {
         Ok(value)
     }
 
-    /// What was made, if it was.
+    /// Returns the value, if it was made.
     pub(super) fn made(&self) -> Option<Arc<T>> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.clone()
     }
 
-    pub(super) fn of(made: Option<Arc<T>>) -> Kept<T> {
-        Kept(Mutex::new(made))
+    pub(super) fn of(made: Option<Arc<T>>) -> Cached<T> {
+        Cached(Mutex::new(made))
     }
 }
 
@@ -89,15 +89,15 @@ pub(in crate::cbh) struct Record<'a> {
     pub(in crate::cbh) id: GameId,
     pub(in crate::cbh) kind: RecordKind,
     pub(in crate::cbh) is_deleted: bool,
-    /// That of `.cbh`.
+    /// The record of `.cbh`.
     pub(in crate::cbh) bytes: &'a [u8],
-    /// That of `.cbj`; empty if there is none or it was not asked for.
+    /// The record of `.cbj`; empty if there is none or it was not requested.
     pub(in crate::cbh) extended: &'a [u8],
 }
 
 impl Database {
-    /// The names of all entities of a kind; read at the first call and kept.
-    /// A base without a file of teams has no team.
+    /// Returns the names of all entities of a kind, which are read at the first
+    /// call and cached. Without a file of teams there are no teams.
     ///
     /// # Errors
     ///
@@ -128,9 +128,9 @@ impl Database {
         names.map_err(|source| self.io(kind.file(), source))
     }
 
-    /// The games of every player, opening … that are not deleted; found at
-    /// the first call by one reading of `.cbh` (of teams, of `.cbj` too) and
-    /// kept.
+    /// Returns the games of every player, opening … that are not deleted. They
+    /// are found at the first call by a scan of `.cbh` (for teams, of `.cbj`,
+    /// too) and cached.
     ///
     /// # Errors
     ///
@@ -159,7 +159,7 @@ impl Database {
         Ok(builder.build())
     }
 
-    /// How many records the file of this kind has, deleted ones included.
+    /// Number of records in the file of this kind, deleted ones included.
     pub(in crate::cbh) fn count_entities(&self, kind: EntityKind) -> io::Result<u32> {
         match kind {
             EntityKind::Player => self.players.count_present(),
@@ -170,8 +170,8 @@ impl Database {
         }
     }
 
-    /// How many entities of this kind there are, as the head of their file
-    /// says; whether games refer to them is not asked.
+    /// Number of entities of this kind according to the header of their file,
+    /// referred to or not.
     pub fn entities_claimed(&self, kind: EntityKind) -> u32 {
         match kind {
             EntityKind::Player => self.players.live_count(),
@@ -182,7 +182,7 @@ impl Database {
         }
     }
 
-    /// What the records of one game say, deleted or not.
+    /// Returns the summary of one game, deleted or not.
     ///
     /// # Errors
     ///
@@ -194,12 +194,12 @@ impl Database {
         summary.ok_or(Error::NotUsed(id))
     }
 
-    /// Appends what the records of the games among the `count` from `first`
-    /// on say, deleted ones included, in order. `count` bounds the memory.
+    /// Appends the summaries of the games with the `count` ids from `first` on,
+    /// deleted ones included, in order. `count` bounds the memory.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`]; `summaries` has those before the place.
+    /// [`Error::Io`]; `summaries` has those before the error.
     pub fn summaries(
         &self,
         first: GameId,
@@ -212,12 +212,12 @@ impl Database {
         })
     }
 
-    /// Gives the used records of `ids` to `take`, in order, by large reads of
-    /// `.cbh` and, if asked for, of `.cbj`.
+    /// Calls `take` with the used records of `ids`, in order, by large reads of
+    /// `.cbh` and, if requested, of `.cbj`.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`], also if a file has become shorter.
+    /// [`Error::Io`], also if a file was truncated.
     pub(in crate::cbh) fn scan(
         &self,
         ids: Range<u32>,
@@ -245,8 +245,8 @@ impl Database {
         Ok(())
     }
 
-    /// Gives those of the records, numbered from `first` on, that are used,
-    /// each with its record of `.cbj`: an empty one where `extended` ends.
+    /// Calls `take` with the used records, numbered from `first` on, each with
+    /// its record of `.cbj`, which is empty behind the end of `extended`.
     pub(super) fn for_each_used(
         &self,
         first: u32,
@@ -271,7 +271,7 @@ impl Database {
     }
 }
 
-/// What the records say, if they are of a game.
+/// Returns the summary, if the record is that of a game.
 pub(super) fn summary_of(record: &Record<'_>) -> Option<Summary> {
     if record.kind != RecordKind::Game {
         return None;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use super::lists::Lists;
+use super::lists::CachedLists;
 use super::{Database, Options, io_error};
 use crate::bytes::Malformed;
 use crate::cbh::annotations;
@@ -185,7 +185,7 @@ impl Database {
             extended,
             players,
             defects,
-            lists: Lists::default(),
+            lists: CachedLists::default(),
             store: None,
             family,
         })

@@ -1,4 +1,4 @@
-//! Records of `.cbh` and `.cbj` as they are stored, and the files they lie in.
+//! Raw records of `.cbh` and `.cbj`, and the open files.
 
 use super::{Database, record_offset};
 use crate::cbh::entities::EntityFile;
@@ -8,7 +8,7 @@ use crate::cbh::{Error, FileKind, GameId, RecordKind};
 use crate::storage::{ReadBuffer, Storage};
 
 impl Database {
-    /// The `.cbj` records from `first` to before `end`, as far as there are.
+    /// The `.cbj` records from `first` to before `end`, as far as they exist.
     pub(super) fn extended_records<'b>(
         &'b self,
         first: u32,
@@ -23,8 +23,8 @@ impl Database {
             .map_err(|source| self.io(FileKind::Extended, source))
     }
 
-    /// Where in `.cbj` the records from `first` to before `end` lie, as far as
-    /// its header counts them: the file, the offset, and the bytes.
+    /// File, offset and length of the `.cbj` records from `first` to before
+    /// `end`, as far as its header counts them.
     fn extended_stretch(&self, first: u32, end: u32) -> Option<(&dyn Storage, u64, usize)> {
         let (header, storage) = self.extended.as_ref()?;
         let offset = header.offset_of(first)?;
@@ -33,14 +33,15 @@ impl Database {
         Some((storage.as_ref(), offset, length))
     }
 
-    /// The bytes of a record of `.cbh` that is in use.
+    /// Returns the bytes of a record of `.cbh` that is in use.
     pub(in crate::cbh) fn header_bytes(&self, id: GameId) -> Result<[u8; RECORD_BYTES], Error> {
         let buffer = &mut ReadBuffer::default();
         let (_, bytes) = self.used_record(id, buffer)?;
         bytes.first_chunk().copied().ok_or(Error::NotUsed(id))
     }
 
-    /// The bytes of a record of `.cbj`; `None` if it has none for the game.
+    /// Returns the bytes of a record of `.cbj`; `None` if it has none for the
+    /// game.
     pub(in crate::cbh) fn extended_bytes(&self, id: GameId) -> Result<Option<Vec<u8>>, Error> {
         let buffer = &mut ReadBuffer::default();
         let end = id.0.saturating_add(1);
@@ -76,7 +77,7 @@ impl Database {
             .map_err(|fault| self.malformed(FileKind::Headers, record_offset(id.0), fault))
     }
 
-    /// The bytes of the record, if it is of this kind.
+    /// Returns the bytes of the record, if it is of this kind.
     pub(super) fn record<'b>(
         &'b self,
         id: GameId,
@@ -89,7 +90,7 @@ impl Database {
         }
     }
 
-    /// The bytes of a record that is in use, and what it is of.
+    /// Returns the bytes and the kind of a record that is in use.
     fn used_record<'b>(
         &'b self,
         id: GameId,

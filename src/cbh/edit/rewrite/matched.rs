@@ -1,4 +1,4 @@
-//! Which ply of a stored game each ply of the edited one was.
+//! Matches the plies of an edited game with those of the stored one.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,11 +8,11 @@ use shakmaty::Move;
 use crate::cbh::edit::diff::compare;
 use crate::game::{MoveTree, PlyId};
 
-/// Which ply of the game that was read each ply of the edited one was.
+/// The stored ply of each ply of the edited game.
 pub(super) struct Matched {
-    /// By index of the edited ply; the start is matched with the start.
+    /// By index of the edited ply. The start matches the start.
     read: Vec<Option<PlyId>>,
-    /// The same moves, in the same order everywhere.
+    /// Whether both trees have the same moves in the same order.
     pub(super) is_same: bool,
 }
 
@@ -48,7 +48,7 @@ impl Matched {
         matched
     }
 
-    /// Matches plies that are reached by other moves now.
+    /// Matches plies that are now reached by other moves.
     fn align(&mut self, read: &MoveTree, edited: &MoveTree) {
         let mut is_taken = vec![false; read.len() + 1];
         for ply in self.read.iter().flatten() {
@@ -64,7 +64,7 @@ impl Matched {
             plies.iter().map(|&ply| move_of(tree, ply)).collect()
         };
         for stretch in compare(&moves(read, &old), &moves(edited, &new)) {
-            // As many moves instead of others: each was changed.
+            // Equally many moves were replaced: each was changed.
             if stretch.old.len() == stretch.new.len() {
                 let old = old.get(stretch.old).unwrap_or_default();
                 let new = new.get(stretch.new).unwrap_or_default();

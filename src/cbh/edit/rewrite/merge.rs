@@ -1,14 +1,14 @@
-//! The remarks of an edited game with the stored ones: which one each was, and
-//! its place among the others.
+//! Merges the annotations of an edited game with the stored ones: pairs them
+//! and orders them.
 //!
-//! On each ply an edited remark is one of the stored ones that no other is:
-//! first one that says the same; then one of the same kind, a text in the same
-//! language; then a text of the same kind in another language. It has that
-//! one's place, and of a text the words that were not touched keep their
-//! bytes. A text that was moved from one ply to another keeps its bytes too.
+//! On each ply an edited annotation is paired with a free stored one: first
+//! with an equal one; then with one of the same kind, for texts in the same
+//! language; then with a text of the same kind in any language. It takes the
+//! place of that one, and unchanged words of a text keep their bytes. A text
+//! that was moved to another ply keeps its bytes, too.
 //!
-//! Texts of one language side by side are one text to a reader, and are parted
-//! again.
+//! Adjacent stored texts of one language look like one text in PGN; they are
+//! split again.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -18,42 +18,42 @@ use crate::cbh::CodePage;
 use crate::cbh::annotations::{divide, encode_edited, encode_remark};
 use crate::game::{Annotation, Text, shown_words};
 
-/// Collects the remarks of an edited game.
+/// Merges the annotations of one game.
 pub(super) struct Merge<'m> {
     old: &'m [OldRemark<'m>],
     page: CodePage,
-    /// By stored remark: whether an edited one has its place.
+    /// By index of the stored annotation: whether it is paired.
     is_taken: Vec<bool>,
     merged: Vec<MergedRemark>,
-    /// Added texts, by their index in `merged`.
+    /// Added texts, with their index in `merged`.
     added: Vec<(usize, &'m Text)>,
 }
 
-/// One edited remark, and the stored ones that it is.
+/// An edited annotation and the stored ones it is paired with.
 struct Pair<'m> {
     edited: &'m Annotation,
     old: Vec<usize>,
     is_same: bool,
 }
 
-/// How far a stored and an edited remark must agree to be one.
+/// The criterion for pairing a stored and an edited annotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Likeness {
-    /// In all that is shown.
+    /// All that PGN shows is equal.
     Same,
-    /// In kind and language.
+    /// Kind and language are equal.
     Language,
-    /// In kind.
+    /// The kind is equal.
     Kind,
 }
 
-/// What two remarks have in common that are alike: kind, whether they are
-/// texts, the rest by [`Likeness`].
+/// The value that must be equal in a pair: kind, whether it is a text, and the
+/// rest depending on [`Likeness`].
 type Key = (u8, bool, Vec<u8>);
 
-/// The place of a remark on its ply: a stored remark, at, before or behind
-/// which it stands; added ones in their order.
-type Place = (usize, Side, usize);
+/// The place of an annotation on its ply: index of a stored annotation, the
+/// side of it, and a number that orders added ones.
+type MergePosition = (usize, Side, usize);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Side {
@@ -73,7 +73,7 @@ impl<'m> Merge<'m> {
         }
     }
 
-    /// Adds the edited remarks of a ply, which had `old`.
+    /// Adds the edited annotations of a ply that had the annotations `old`.
     pub(super) fn ply(
         &mut self,
         position: i32,
@@ -123,7 +123,7 @@ impl<'m> Merge<'m> {
         }
     }
 
-    /// All remarks, ply by ply.
+    /// Returns all annotations, sorted by ply.
     pub(super) fn finish(mut self) -> Vec<MergedRemark> {
         let mut moved = self.moved_texts();
         if moved.is_empty() {
@@ -141,7 +141,7 @@ impl<'m> Merge<'m> {
         self.merged
     }
 
-    /// Stored texts that are gone from their ply, by their words.
+    /// Indices of stored texts that left their ply, by their words.
     fn moved_texts(&self) -> HashMap<String, VecDeque<usize>> {
         let mut moved: HashMap<String, VecDeque<usize>> = HashMap::new();
         if self.added.is_empty() {
@@ -163,9 +163,9 @@ impl<'m> Merge<'m> {
         self.value(at).and_then(text_of)
     }
 
-    /// The stored remarks as a reader takes them: texts of one kind, language
-    /// and lead with no other text of the kind between them are one, but for
-    /// texts without words.
+    /// Groups stored annotations as PGN shows them: texts of one kind, language
+    /// and lead are one if no other text of the kind is between them. Texts
+    /// without words stay alone.
     fn units(&self, old: Range<usize>) -> Vec<Vec<usize>> {
         let mut units: Vec<Vec<usize>> = Vec::new();
         let mut last: HashMap<u8, usize> = HashMap::new();
@@ -190,8 +190,8 @@ impl<'m> Merge<'m> {
         units
     }
 
-    /// What remarks, which are one to a reader, must have in common with
-    /// another to be that far alike; `None` if they never are.
+    /// Returns the value that a group must share with an annotation to be
+    /// paired with it; `None` if it cannot be paired.
     fn key<'a>(
         &self,
         mut remarks: impl Iterator<Item = &'a Annotation> + Clone,
@@ -218,8 +218,8 @@ impl<'m> Merge<'m> {
         Some((kind_of_text(first), true, key))
     }
 
-    /// Pairs what is that far alike, the first with the first. Where a text is
-    /// the last one edited in its language, all that are left belong to it.
+    /// Pairs equal keys in order. If a text is the last edited one of its
+    /// language, all remaining stored ones belong to it.
     fn pair(&self, free: &mut Vec<Vec<usize>>, pairs: &mut [Pair<'m>], likeness: Likeness) {
         let mut by_key: HashMap<Key, VecDeque<Vec<usize>>> = HashMap::new();
         let mut left = Vec::new();
@@ -256,8 +256,8 @@ impl<'m> Merge<'m> {
         *free = left;
     }
 
-    /// Adds the texts of one kind that were stored ones, in the order in which
-    /// they are now, at the places that they have.
+    /// Keeps the paired texts of one kind, in their new order, at the stored
+    /// places.
     fn keep_texts<'p>(
         &self,
         texts: impl Iterator<Item = &'p Pair<'m>>,
@@ -277,7 +277,7 @@ impl<'m> Merge<'m> {
         kept.extend(remarks.map(|(at, (kind, payload))| (at, kind, payload)));
     }
 
-    /// The payloads of the stored texts that an edited one is.
+    /// Returns the payloads of the stored texts of a pair.
     fn text_payloads(&self, pair: &Pair<'m>) -> Vec<(usize, Vec<u8>)> {
         let Some(edited) = text_of(pair.edited) else {
             return Vec::new();
@@ -314,7 +314,7 @@ impl<'m> Merge<'m> {
         payloads
     }
 
-    /// Adds the other remarks that were stored ones.
+    /// Keeps the other paired annotations.
     fn keep_others(&self, pairs: &[Pair<'m>], kept: &mut Vec<(usize, u8, Vec<u8>)>) {
         for pair in pairs.iter().filter(|pair| text_of(pair.edited).is_none()) {
             let stored = pair
@@ -332,15 +332,15 @@ impl<'m> Merge<'m> {
         }
     }
 
-    /// The remarks that were none of the stored ones, with their places: behind
-    /// the one of their kind before them, or before the one behind them, else
-    /// where ChessBase has their kind.
+    /// Returns the unpaired annotations with their places: behind the previous
+    /// one of their kind, or before the next one, or else where ChessBase puts
+    /// their kind.
     fn places_of_added(
         &self,
         start: usize,
         pairs: &[Pair<'m>],
         kept: &[(usize, u8, Vec<u8>)],
-    ) -> Vec<(Place, MergedRemark, Option<&'m Text>)> {
+    ) -> Vec<(MergePosition, MergedRemark, Option<&'m Text>)> {
         let mut beside: HashMap<u8, (usize, Side)> = HashMap::new();
         for (at, kind, _) in kept {
             let place = beside.entry(*kind).or_insert((*at, Side::Before));
@@ -380,7 +380,7 @@ pub(super) fn text_of(remark: &Annotation) -> Option<&Text> {
     }
 }
 
-/// Whether a reader takes two texts of one kind, side by side, as one.
+/// Returns whether PGN shows two adjacent texts of one kind as one.
 fn are_read_as_one(first: &Text, second: &Text) -> bool {
     let has_words = |text: &Text| shown_words(&text.text).next().is_some();
     (first.language, first.lead) == (second.language, second.lead)
@@ -402,7 +402,7 @@ fn kind_of(remark: &Annotation, page: CodePage) -> u8 {
     }
 }
 
-/// The words of texts that are one to a reader.
+/// Returns the words of texts that PGN shows as one.
 pub(super) fn words<'t>(texts: impl IntoIterator<Item = &'t Text>) -> String {
     let mut words = String::new();
     for text in texts {
@@ -414,8 +414,8 @@ pub(super) fn words<'t>(texts: impl IntoIterator<Item = &'t Text>) -> String {
     words
 }
 
-/// The usual order of kinds on one ply: text before, symbols, text after,
-/// the rest.
+/// Rank of a kind in the usual order on one ply: text before, symbols, text
+/// after, the rest.
 fn rank(kind: u8) -> u8 {
     match kind {
         0x82 => 0,

@@ -1,11 +1,12 @@
-//! What a text leaves open of its remarks, told by the stored game.
+//! Restores properties of annotations that an edited text leaves open, from the
+//! stored game.
 //!
-//! A tag says once what language most remarks have, and which texts are about
-//! the next move. A program that does not know the tag may drop it, and so may
-//! a person: nothing of that changes a remark. A text keeps language and place
-//! where its words stood before; one whose words are new has the language of
-//! the one in whose place it stands, unless the text is of another game. What is
-//! new otherwise is in no language.
+//! One tag says which language most annotations have, and which texts are about
+//! the next move. A program or a person that drops the tag must not change the
+//! annotations by that. So a text keeps language and place if the same words
+//! had them before. A text with new words gets the language of the one that it
+//! replaces, unless the text is of another game. Other new texts have no
+//! language.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -18,7 +19,7 @@ use crate::game::{
     Annotation, Annotations, Game, MoveTree, Nation, Open, PlyId, ShownWord, Text, shown_words,
 };
 
-/// The edited game, nothing left open.
+/// Returns the edited game with nothing left open.
 pub(in crate::cbh) fn settled<'g>(read: &Game, edited: &'g Game) -> Cow<'g, Game> {
     let open = &edited.open;
     let usual = Usual {
@@ -50,7 +51,7 @@ pub(in crate::cbh) fn settled<'g>(read: &Game, edited: &'g Game) -> Cow<'g, Game
     Cow::Owned(game)
 }
 
-/// Which texts stood before which moves.
+/// The texts that stood before moves.
 struct Places<'g> {
     read: &'g Game,
     edited: &'g Game,

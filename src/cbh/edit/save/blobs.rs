@@ -1,12 +1,12 @@
-//! What is appended to `.cbg` and `.cba`, whose headers are, big-endian:
+//! Appends to `.cbg` and `.cba`. Their headers, big-endian:
 //!
 //! | offset | bytes | meaning |
 //! |---|---|---|
 //! | 0 | 2 | length of the header: 26, 10 in old bases |
 //! | 2 | 4 | length of the file |
-//! | 6 | 4 | bytes that lie waste |
+//! | 6 | 4 | number of wasted bytes |
 //! | 10 | 8 | length of the file again |
-//! | 18 | 8 | bytes that lie waste again |
+//! | 18 | 8 | number of wasted bytes again |
 
 use std::ffi::OsStr;
 
@@ -15,17 +15,17 @@ use crate::bytes::{BytePatch, ByteReader, Malformed};
 use crate::cbh::{Database, FileKind};
 use crate::storage::{Error, ReadBuffer, Stage, Transaction};
 
-/// What is to be appended to a file of blobs.
+/// The appends to a blob file.
 #[derive(Debug)]
 pub(super) struct BlobFile {
     kind: FileKind,
     header: Vec<u8>,
-    /// Length of the file as it is.
+    /// Length of the file before the save.
     len: u64,
-    /// Bytes behind it that lie in the file already.
+    /// Number of appended bytes that are in the file already.
     laid: u64,
     added: Vec<u8>,
-    /// Bytes that nobody points to any more.
+    /// Number of bytes in blobs without references.
     wasted: u64,
 }
 
@@ -63,7 +63,7 @@ impl BlobFile {
         })
     }
 
-    /// Appends a blob and tells where it lies.
+    /// Appends a blob. Returns its offset.
     pub(super) fn append(&mut self, blob: &[u8]) -> Result<u32, SaveError> {
         let offset = self.end();
         let end = u32::try_from(offset + blob.len() as u64);
@@ -79,17 +79,17 @@ impl BlobFile {
         Ok(offset)
     }
 
-    /// How long the file will be.
+    /// Length of the file after the save.
     fn end(&self) -> u64 {
         self.len + self.laid + self.added.len() as u64
     }
 
-    /// Bytes that were appended and are not in the file.
+    /// Number of appended bytes that are only in memory.
     pub(super) fn held(&self) -> usize {
         self.added.len()
     }
 
-    /// Lays what was appended so far behind the end of the file.
+    /// Writes the appends so far behind the end of the file.
     pub(super) fn spill(&mut self, file: &OsStr, stage: &mut Stage<'_>) -> Result<(), Error> {
         stage.write(file, self.len + self.laid, &self.added)?;
         self.laid += self.added.len() as u64;
@@ -97,18 +97,18 @@ impl BlobFile {
         Ok(())
     }
 
-    /// Takes note of a blob that nobody points to any more.
+    /// Counts the bytes of a blob that has lost its last reference.
     pub(super) fn waste(&mut self, bytes: usize) {
         self.wasted += bytes as u64;
     }
 
-    /// The writes that this comes to.
+    /// Adds the writes to the transaction.
     pub(super) fn write(self, file: &OsStr, transaction: &mut Transaction) {
         if self.end() == self.len && self.wasted == 0 {
             return;
         }
         let mut header = self.header.clone();
-        // Its length was checked.
+        // The length was checked at opening.
         if self.encode_header(&mut header).is_ok() {
             transaction.write(file, self.len + self.laid, self.added);
             transaction.write(file, 0, header);

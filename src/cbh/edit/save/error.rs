@@ -1,4 +1,4 @@
-//! Why something cannot be saved.
+//! Errors of planning a save.
 
 use std::fmt;
 
@@ -8,58 +8,58 @@ use crate::cbh::moves::EncodeError;
 use crate::cbh::{Error, FileKind, GameId};
 use crate::game::Defect;
 
-/// Why something cannot be saved. Nothing has been changed then.
+/// An error of planning a save. Nothing was changed.
 #[derive(Debug)]
 pub enum SaveError {
-    /// What is stored cannot be read; no game has the number.
+    /// The stored data cannot be read, or no game has the id.
     Base(Error),
-    /// A file of entities cannot be changed so; also a name that another has.
+    /// An entity file cannot be changed, or another entity has the name.
     Entity(FileKind, EditError),
-    /// The format cannot hold the moves or remarks.
+    /// The format cannot hold the moves or annotations.
     Moves(EncodeError),
-    /// The stored game could not be read wholly, so it is not written over.
+    /// The stored game has defects, so it is not overwritten.
     Defective(GameId, Defect),
-    /// A value is beyond what its field can hold.
+    /// A value is out of the range of its field.
     DoesNotFit {
-        /// The field, as PGN calls it.
+        /// Name of the field in PGN.
         field: &'static str,
         /// The value.
         value: String,
-        /// What the field can hold.
+        /// The range of the field.
         limit: String,
     },
     /// A name is longer than its field.
     Name(Unfit),
-    /// The base has no place for a value.
+    /// The base cannot store a value.
     NoPlace {
-        /// The field, as PGN calls it.
+        /// Name of the field in PGN.
         field: &'static str,
         /// The value.
         value: String,
-        /// What is missing.
+        /// The reason.
         why: &'static str,
     },
-    /// What would be stored of the start position and moves would be read as
-    /// others.
+    /// The encoded start position or moves would be decoded as others.
     ReadsBackOtherwise,
-    /// A file is not as it must be for a change.
+    /// The damage of a file prevents the change.
     Damaged(FileKind, String),
-    /// The game has been changed already by the same save.
+    /// The same save has changed the game already.
     Again(GameId),
 }
 
 impl SaveError {
-    /// Names the file whose entities cannot be changed so.
+    /// Returns a function that adds the file to an error of changing its
+    /// entities.
     pub(in crate::cbh) fn entity(file: FileKind) -> impl Fn(EditError) -> SaveError {
         move |error| SaveError::Entity(file, error)
     }
 
-    /// Whether it is that a name is longer than its field.
+    /// Returns whether the error is a name that is too long.
     pub fn is_too_long(&self) -> bool {
         matches!(self, SaveError::Name(_))
     }
 
-    /// Whether a game is at fault, not the base: nothing of it was saved.
+    /// Returns whether the fault is in the game, not in the base.
     pub fn is_of_game(&self) -> bool {
         matches!(
             self,
@@ -71,7 +71,7 @@ impl SaveError {
         )
     }
 
-    /// Names the file that has other bytes than it must.
+    /// Returns a function that adds the file to an error of its format.
     pub(in crate::cbh) fn malformed(file: FileKind) -> impl Fn(Malformed) -> SaveError {
         move |fault| SaveError::Damaged(file, fault.what)
     }

@@ -1,4 +1,4 @@
-//! What a save comes to in `.cbj`.
+//! Changes of `.cbj` by a save.
 
 use super::writing::write_joined;
 use super::{SaveError, Saver, file_name};
@@ -18,7 +18,7 @@ impl Saver<'_> {
     /// A stamp of creation that no game has.
     pub(super) fn created(&mut self) -> Result<u64, SaveError> {
         let now = self.now;
-        Ok(self.cast.survey()?.clock.next(now))
+        Ok(self.entities.scan()?.clock.next(now))
     }
 
     pub(super) fn put_extended(

@@ -1,12 +1,12 @@
-//! The headers of an edited game into its records.
+//! Saves the headers of an edited game in its records.
 //!
-//! A header that says what is stored keeps its bytes and its entity. One that
-//! does not names another entity, which is found by what tells it from others
-//! or added; a shared one is never changed for the sake of one game.
+//! A header that equals the stored one keeps its bytes and its entity. A
+//! changed one refers to another entity, which is found by its key or added. A
+//! shared entity is never changed for one game.
 
 use super::{SaveError, Saver};
 use crate::cbh::FileKind;
-use crate::cbh::base::references::Name;
+use crate::cbh::base::references::EntityRef;
 use crate::cbh::entities::{Entity, ExtraChange, Unfit};
 use crate::cbh::extended::ExtendedRecord;
 use crate::cbh::layout::shown::{
@@ -20,18 +20,18 @@ use crate::game::{
 };
 use crate::storage::ReadBuffer;
 
-/// The two records of one game.
+/// The `.cbh` and `.cbj` records of one game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sheet {
+pub(super) struct GameRecords {
     pub(super) record: GameRecord,
     pub(super) extended: ExtendedRecord,
 }
 
-impl Sheet {
-    /// What the records refer to.
-    pub(super) fn cast(&self) -> Vec<Name> {
+impl GameRecords {
+    /// The entities that the records refer to.
+    pub(super) fn entities(&self) -> Vec<EntityRef> {
         let record = &self.record;
-        let mut cast = vec![
+        let mut entities = vec![
             (FileKind::Players, record.white),
             (FileKind::Players, record.black),
             (FileKind::Tournaments, record.tournament),
@@ -49,12 +49,12 @@ impl Sheet {
             (FileKind::Teams, black_team),
             (FileKind::Tags, tag),
         ] {
-            cast.extend(u32::try_from(id).map(|id| (file, id)));
+            entities.extend(u32::try_from(id).map(|id| (file, id)));
         }
-        cast
+        entities
     }
 
-    /// The entities and the date and result in `.cbh`.
+    /// Sets the ids of the entities, date and result in `.cbh`.
     fn set_numbers(&mut self, old: Option<&Headers>, new: &Headers) -> Result<(), SaveError> {
         let record = &mut self.record;
         record.date = new.date;
@@ -63,7 +63,7 @@ impl Sheet {
         if record.result() != Some(new.result) {
             record.result = record::number_of(new.result);
         }
-        // Beside another result it is not shown, and stays.
+        // With another result it is not shown, so it stays.
         if new.result == GameResult::Line {
             record.line_evaluation = new.line_evaluation;
         }
@@ -84,8 +84,8 @@ impl Sheet {
         Ok(())
     }
 
-    /// The opening code, or the number of a Chess960 start in its place;
-    /// `false` if a code has no place because of that.
+    /// Sets the opening code, or the number of a Chess960 start in its place.
+    /// Returns `false` if that number leaves no room for a code.
     fn set_opening(&mut self, old: Option<&Game>, new: &Game) -> bool {
         let record = &mut self.record;
         let eco = new.headers.eco;
@@ -131,8 +131,8 @@ impl Sheet {
     }
 }
 
-/// What the details of a shared entity are, and what they should have been:
-/// those of `new` that `stored` has not, and that were not so before.
+/// Returns the details of a shared entity that were edited and are not saved:
+/// those of `new` that are neither in `stored` nor in `before`.
 fn refused(stored: Vec<Detail>, new: Vec<Detail>, before: Vec<Detail>) -> Vec<Unfit> {
     let all = stored.into_iter().zip(new).zip(before);
     let differing = all.filter(|((stored, new), before)| stored != new && before != new);
@@ -146,20 +146,19 @@ fn refused(stored: Vec<Detail>, new: Vec<Detail>, before: Vec<Detail>) -> Vec<Un
 }
 
 impl Saver<'_> {
-    /// Brings the headers of `new` into the records, which are those of
-    /// `old`, or of a new game; whether its tournament or source tells
-    /// something else from now on.
+    /// Sets the headers of `new` in the records, which are those of `old` or of
+    /// a new game. Returns whether details of its tournament or source change.
     pub(super) fn set_headers(
         &mut self,
-        sheet: &mut Sheet,
+        records: &mut GameRecords,
         old: Option<&Game>,
         new: &Game,
     ) -> Result<bool, SaveError> {
         let before = old.map(|old| &old.headers);
         let headers = &new.headers;
-        sheet.set_numbers(before, headers)?;
-        sheet.set_rating_types(before, headers);
-        if !sheet.set_opening(old, new) {
+        records.set_numbers(before, headers)?;
+        records.set_rating_types(before, headers);
+        if !records.set_opening(old, new) {
             let whole = headers.eco.map(|eco| eco.to_string()).unwrap_or_default();
             self.unfit.push(Unfit {
                 field: "ECO",
@@ -167,7 +166,7 @@ impl Saver<'_> {
                 whole,
             });
         }
-        let record = &mut sheet.record;
+        let record = &mut records.record;
         record.white = self.player(record.white, before.map(|b| &b.white), &headers.white)?;
         record.black = self.player(record.black, before.map(|b| &b.black), &headers.black)?;
         let tournament = before.map(|before| &before.tournament);
@@ -195,7 +194,7 @@ impl Saver<'_> {
             }
             old => (self.source(old, &headers.source)?, false),
         };
-        let extended = &mut sheet.extended;
+        let extended = &mut records.extended;
         let teams = before.map(|before| [&before.white_team, &before.black_team]);
         let [white, black] = teams.map_or([None; 2], |teams| teams.map(Some));
         extended.white_team = self.team(extended.white_team, white, &headers.white_team)?;
@@ -205,7 +204,7 @@ impl Saver<'_> {
     }
 
     fn find_or_add(&mut self, entity: &Entity) -> Result<(u32, bool), SaveError> {
-        self.cast.find_or_add(entity, &mut self.unfit)
+        self.entities.find_or_add(entity, &mut self.unfit)
     }
 
     fn player(
@@ -227,7 +226,7 @@ impl Saver<'_> {
             self.extras.insert(id, ExtraChange { is_new, end });
             return Ok(id);
         }
-        if let Entity::Tournament(mut found) = self.cast.entity((FileKind::Tournaments, id))? {
+        if let Entity::Tournament(mut found) = self.entities.entity((FileKind::Tournaments, id))? {
             found.end = self.end_date(id)?;
             self.kept.extend(refused(
                 details_of_tournament(&found),
@@ -238,8 +237,7 @@ impl Saver<'_> {
         Ok(id)
     }
 
-    /// Changes what else is known of a tournament, if this game alone is of
-    /// it; else it stays for the others.
+    /// Changes the details of a tournament, if only this game refers to it.
     fn set_tournament_details(
         &mut self,
         id: u32,
@@ -260,7 +258,7 @@ impl Saver<'_> {
             start: old.start,
             ..new.clone()
         };
-        self.cast
+        self.entities
             .rewrite(id, &Entity::Tournament(changed), &mut self.unfit)?;
         if old.end != new.end {
             let (is_new, end) = (false, new.end);
@@ -269,17 +267,17 @@ impl Saver<'_> {
         Ok(true)
     }
 
-    /// Whether other games or texts refer to the entity. What its record says
-    /// of that may be wrong, what all games say is not.
-    fn is_shared(&mut self, name: Name) -> Result<bool, SaveError> {
-        if !self.cast.has_one_reference(name)? {
+    /// Returns whether other games or texts refer to the entity. The count in
+    /// its record may be wrong, so it is confirmed by a scan.
+    fn is_shared(&mut self, name: EntityRef) -> Result<bool, SaveError> {
+        if !self.entities.has_one_reference(name)? {
             return Ok(true);
         }
         let found = self.look_up(vec![name])?;
         Ok(found.get(&name).is_none_or(|found| found.count != 1))
     }
 
-    /// The last day of a tournament, as it will be.
+    /// Returns the last day of a tournament, as after the save.
     fn end_date(&self, id: u32) -> Result<Date, SaveError> {
         if let Some(change) = self.extras.get(&id) {
             return Ok(change.end);
@@ -293,7 +291,7 @@ impl Saver<'_> {
 
     fn source(&mut self, old: Option<&Source>, new: &Source) -> Result<u32, SaveError> {
         let (id, is_new) = self.find_or_add(&Entity::Source(new.clone()))?;
-        if !is_new && let Entity::Source(found) = self.cast.entity((FileKind::Sources, id))? {
+        if !is_new && let Entity::Source(found) = self.entities.entity((FileKind::Sources, id))? {
             self.kept.extend(refused(
                 details_of_source(&found),
                 details_of_source(new),
@@ -333,7 +331,7 @@ impl Saver<'_> {
             publisher: publisher.publisher.clone(),
             ..new.clone()
         };
-        self.cast
+        self.entities
             .rewrite(id, &Entity::Source(changed), &mut self.unfit)?;
         Ok(true)
     }
@@ -360,30 +358,34 @@ impl Saver<'_> {
         Ok(id.cast_signed())
     }
 
-    /// The names that the entities of a game have, as far as they are to be
-    /// those of `game`.
-    pub(super) fn names(&mut self, sheet: &Sheet, game: &Game) -> Result<Headers, SaveError> {
+    /// Returns the names stored in the entities of a game, for the headers of
+    /// `game`.
+    pub(super) fn names(
+        &mut self,
+        records: &GameRecords,
+        game: &Game,
+    ) -> Result<Headers, SaveError> {
         let mut names = Headers::default();
         let headers = &game.headers;
-        let Sheet { record, extended } = sheet;
+        let GameRecords { record, extended } = records;
         let players = [
             (record.white, &mut names.white),
             (record.black, &mut names.black),
         ];
         for (id, name) in players {
-            if let Entity::Player(player) = self.cast.entity((FileKind::Players, id))? {
+            if let Entity::Player(player) = self.entities.entity((FileKind::Players, id))? {
                 *name = player;
             }
         }
         let tournament = (FileKind::Tournaments, record.tournament);
-        if let Entity::Tournament(tournament) = self.cast.entity(tournament)? {
+        if let Entity::Tournament(tournament) = self.entities.entity(tournament)? {
             names.tournament = tournament;
         }
         let annotator = (FileKind::Annotators, record.annotator);
-        if let Entity::Annotator(annotator) = self.cast.entity(annotator)? {
+        if let Entity::Annotator(annotator) = self.entities.entity(annotator)? {
             names.annotator = annotator;
         }
-        if let Entity::Source(source) = self.cast.entity((FileKind::Sources, record.source))? {
+        if let Entity::Source(source) = self.entities.entity((FileKind::Sources, record.source))? {
             names.source = source;
         }
         let teams = [
@@ -401,13 +403,13 @@ impl Saver<'_> {
         for (id, wanted, name) in teams {
             let id = u32::try_from(id).ok().filter(|_| is_told(wanted));
             if let Some(id) = id
-                && let Entity::Team(team) = self.cast.entity((FileKind::Teams, id))?
+                && let Entity::Team(team) = self.entities.entity((FileKind::Teams, id))?
             {
                 *name = team;
             }
         }
         if let Ok(id) = u32::try_from(extended.tag)
-            && let Entity::Tag(tag) = self.cast.entity((FileKind::Tags, id))?
+            && let Entity::Tag(tag) = self.entities.entity((FileKind::Tags, id))?
         {
             names.tag = tag;
         }

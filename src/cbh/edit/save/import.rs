@@ -1,10 +1,10 @@
-//! Appending any number of games, all or none.
+//! Appends of any number of games, all or none.
 //!
-//! What grows with the games, their records, moves and remarks, is laid behind
-//! the ends of the files as it comes, by a [`Stage`], once there is much of it;
-//! nothing points there until the one transaction that also has the entities,
-//! their counts and the headers of the files. So memory grows with the distinct
-//! entities only.
+//! Records, moves and annotations grow with the games. Beyond a limit they are
+//! written behind the ends of the files by a [`Stage`]. Nothing points to them
+//! until the final transaction, which also has the entities, their counts and
+//! the headers of the files. So memory grows only with the number of distinct
+//! entities.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -22,16 +22,16 @@ use crate::cbh::{ChangeError, Database, Effects, FileKind, GameId};
 use crate::game::Game;
 use crate::storage::{self, ReadBuffer, Stage, Store};
 
-/// So many games are appended before what they come to is laid into the files.
+/// Number of games appended before a write to the files.
 const GAMES_AT_ONCE: usize = 1024;
 
-/// So many bytes of moves or remarks, too.
+/// Number of bytes of moves or annotations that also causes a write.
 const BYTES_AT_ONCE: usize = 1 << 20;
 
-/// So many records are read back at once.
+/// Number of records per read.
 const RECORDS_AT_ONCE: u32 = 4096;
 
-/// A game whose moves are encoded: what of importing it needs no base.
+/// A game with encoded moves: the part of an import that needs no base.
 #[derive(Debug)]
 pub struct PreparedGame {
     game: Game,
@@ -57,13 +57,14 @@ impl PreparedGame {
         &self.game
     }
 
-    /// Its start position and moves, as they will be stored.
+    /// The encoded start position and moves.
     pub fn moves(&self) -> &[u8] {
         &self.moves.blob
     }
 
-    /// Whether another has the same players, date, result, start position and
-    /// moves, variations included. Other headers and remarks may differ.
+    /// Returns whether another game has the same players, date, result, start
+    /// position and moves, variations included. Other headers and annotations
+    /// may differ.
     pub fn is_same_as(&self, other: &Game) -> bool {
         let (one, two) = (&self.game.headers, &other.headers);
         one.date == two.date
@@ -75,10 +76,10 @@ impl PreparedGame {
     }
 }
 
-/// What became of one game.
+/// The result for one game.
 #[derive(Debug)]
 pub struct Appended {
-    /// Its number.
+    /// Id of the game.
     pub id: GameId,
     /// As [`Plan::unfit`](super::Plan::unfit).
     pub unfit: Vec<Unfit>,
@@ -86,7 +87,7 @@ pub struct Appended {
     pub kept: Vec<Unfit>,
 }
 
-/// What an import came to.
+/// The result of an import.
 #[derive(Debug)]
 pub struct Imported {
     /// The numbers of the games that it added.

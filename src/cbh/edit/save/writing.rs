@@ -1,4 +1,4 @@
-//! The writes that a save comes to in `.cbh` and `.cbtt`.
+//! The writes of a save to `.cbh` and `.cbtt`.
 
 use std::ffi::OsStr;
 
@@ -8,12 +8,12 @@ use crate::cbh::entities::{TournamentExtras, Unfit};
 use crate::cbh::record::{self, RECORD_BYTES};
 use crate::storage::{MemoryFile, ReadBuffer, Transaction};
 
-/// Where a record of `.cbh` lies.
+/// Offset of a record of `.cbh`.
 pub(super) fn offset_of(id: u32) -> u64 {
     RECORD_BYTES as u64 * u64::from(id)
 }
 
-/// Parts that follow each other as one.
+/// Joins adjacent parts.
 pub(super) fn joined<'p>(parts: impl Iterator<Item = (u64, &'p [u8])>) -> Vec<(u64, Vec<u8>)> {
     let mut joined: Vec<(u64, Vec<u8>)> = Vec::new();
     for (offset, bytes) in parts {
@@ -27,7 +27,7 @@ pub(super) fn joined<'p>(parts: impl Iterator<Item = (u64, &'p [u8])>) -> Vec<(u
     joined
 }
 
-/// Writes parts that follow each other as one.
+/// Writes adjacent parts as one.
 pub(super) fn write_joined<'p>(
     parts: impl Iterator<Item = (u64, &'p [u8])>,
     file: &OsStr,
@@ -64,7 +64,8 @@ impl Saver<'_> {
         Ok(())
     }
 
-    /// The last days of tournaments; the file is made if one is known.
+    /// Writes the last days of tournaments. The file is created if one is
+    /// known.
     pub(super) fn write_extras(&mut self, transaction: &mut Transaction) -> Result<(), SaveError> {
         if self.extras.is_empty() {
             return Ok(());

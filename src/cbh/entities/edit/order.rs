@@ -169,7 +169,7 @@ impl EntityEditor<'_> {
         for id in ids {
             let data = data_of(self.record(id)).to_vec();
             let place = self.descend(&data, collation, false)?;
-            attach(self, place.way, id.cast_signed())?;
+            attach(self, place.path, id.cast_signed())?;
         }
         self.order = Some(Order::Sound(collation));
         Ok(collation)

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use super::{EditError, EntityEditor, data_of, is_deleted};
 use crate::cbh::EntityId;
-use crate::cbh::entities::balance::{MOST_HEIGHT, Nodes, Way, detach};
+use crate::cbh::entities::balance::{MOST_HEIGHT, Nodes, TreePath, detach};
 use crate::cbh::entities::collation::Collation;
 use crate::cbh::entities::tree::{NO_CHILD, Node, Side};
 use crate::cbh::entities::zeros::end_of_data;
@@ -27,9 +27,9 @@ const MOST_STEPS: usize = 4096;
 pub(super) type Take<'t> = dyn FnMut(u32, &[u8]) -> Result<(), EditError> + 't;
 
 /// Where a key belongs.
-pub(super) struct Place {
+pub(super) struct KeyPosition {
     /// The way to the record that has the key, or to where it would hang.
-    pub(super) way: Way,
+    pub(super) path: TreePath,
     pub(super) found: Option<i32>,
 }
 
@@ -111,22 +111,22 @@ impl EntityEditor<'_> {
         data: &[u8],
         collation: Collation,
         stops: bool,
-    ) -> Result<Place, EditError> {
-        let mut way = Way::new();
+    ) -> Result<KeyPosition, EditError> {
+        let mut path = TreePath::new();
         let (mut lower, mut upper) = (None, None);
         let mut at = self.root();
         while at != NO_CHILD {
             let node = self.node(at)?;
             let id = at.cast_unsigned();
-            if way.len() >= MOST_HEIGHT || !self.is_between(id, lower, upper, collation)? {
+            if path.len() >= MOST_HEIGHT || !self.is_between(id, lower, upper, collation)? {
                 let what = format!("record {id} is not where it belongs in the tree");
                 return Err(EditError::damaged(self.offset_of(id), what));
             }
             let side = match self.compare(data, id, collation)? {
                 Ordering::Less => Side::Left,
                 Ordering::Equal if stops => {
-                    return Ok(Place {
-                        way,
+                    return Ok(KeyPosition {
+                        path,
                         found: Some(at),
                     });
                 }
@@ -136,10 +136,10 @@ impl EntityEditor<'_> {
                 Side::Left => &mut upper,
                 Side::Right => &mut lower,
             }) = Some(id);
-            way.push((at, side));
+            path.push((at, side));
             at = node.child(side);
         }
-        Ok(Place { way, found: None })
+        Ok(KeyPosition { path, found: None })
     }
 
     /// Whether a loaded record sorts between two that were loaded.
@@ -159,17 +159,17 @@ impl EntityEditor<'_> {
     }
 
     /// The way to a loaded record, among others that may have its key.
-    pub(super) fn way_to(&mut self, id: u32, collation: Collation) -> Result<Way, EditError> {
+    pub(super) fn path_to(&mut self, id: u32, collation: Collation) -> Result<TreePath, EditError> {
         let data = data_of(self.record(id)).to_vec();
-        let mut open = vec![(Way::new(), self.root())];
+        let mut open = vec![(TreePath::new(), self.root())];
         for _ in 0..MOST_STEPS {
-            let Some((way, at)) = open.pop() else {
+            let Some((path, at)) = open.pop() else {
                 break;
             };
             if at == id.cast_signed() {
-                return Ok(way);
+                return Ok(path);
             }
-            if at == NO_CHILD || way.len() >= MOST_HEIGHT {
+            if at == NO_CHILD || path.len() >= MOST_HEIGHT {
                 continue;
             }
             let node = self.node(at)?;
@@ -179,9 +179,9 @@ impl EntityEditor<'_> {
                 (Side::Right, Ordering::Less),
             ] {
                 if order != unless {
-                    let mut way = way.clone();
-                    way.push((at, side));
-                    open.push((way, node.child(side)));
+                    let mut path = path.clone();
+                    path.push((at, side));
+                    open.push((path, node.child(side)));
                 }
             }
         }
@@ -190,7 +190,7 @@ impl EntityEditor<'_> {
     }
 
     /// Where a key belongs in a tree that is sound, made so if need be.
-    pub(super) fn place(&mut self, data: &[u8]) -> Result<Place, EditError> {
+    pub(super) fn place(&mut self, data: &[u8]) -> Result<KeyPosition, EditError> {
         let collation = self.sound_order()?;
         match self.descend(data, collation, true) {
             Err(EditError::Damaged(..)) => {
@@ -205,9 +205,9 @@ impl EntityEditor<'_> {
     pub(super) fn unhang(&mut self, id: u32) -> Result<(), EditError> {
         self.is_rearranged = true;
         let collation = self.sound_order()?;
-        let way = self.way_to(id, collation)?;
+        let path = self.path_to(id, collation)?;
         let data = data_of(self.record(id)).to_vec();
-        detach(self, way, id.cast_signed())?;
+        detach(self, path, id.cast_signed())?;
         // Records beside the way may have come up, and were not looked at.
         self.descend(&data, collation, true).map(drop)
     }

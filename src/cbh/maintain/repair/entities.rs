@@ -1,20 +1,20 @@
 //! Entities: counts, first games, trees, chains of deleted records.
 
 use super::work::Work;
-use crate::cbh::base::references::{Reference, Uses};
+use crate::cbh::base::references::{Reference, ReferenceCounts};
 use crate::cbh::edit::save::SaveError;
-use crate::cbh::entities::{ENTITY_FILES, Roster};
+use crate::cbh::entities::{ENTITY_FILES, EntityTable};
 use crate::cbh::{ChangeError, Database, EditError, FileKind};
 use crate::storage::Storage;
 
 /// What is to be mended in all files of entities.
 pub(super) fn plan(database: &Database, work: &mut Work<'_>) -> Result<(), ChangeError> {
-    let mut uses = Uses::new(database)?;
+    let mut uses = ReferenceCounts::new(database)?;
     database.scan(1..u32::MAX, true, &mut |record| {
         uses.add(record, record.id);
     })?;
     for file in ENTITY_FILES {
-        roster(database, file, uses.of(file), work)?;
+        table(database, file, uses.of(file), work)?;
     }
     Ok(())
 }
@@ -27,14 +27,14 @@ fn read(
     uses: &[Reference],
     found: &mut Vec<(u64, String)>,
     work: &mut Work<'_>,
-) -> Result<Option<Roster>, ChangeError> {
+) -> Result<Option<EntityTable>, ChangeError> {
     let refused = SaveError::entity(file);
-    let (offset, what) = match Roster::read(file, storage) {
-        Ok(roster) => return Ok(Some(roster)),
+    let (offset, what) = match EntityTable::read(file, storage) {
+        Ok(table) => return Ok(Some(table)),
         Err(EditError::Damaged(offset, what)) => (offset, what),
         Err(error) => return Err(refused(error).into()),
     };
-    let rescued = Roster::rescue(file, storage, uses).map_err(refused)?;
+    let rescued = EntityTable::rescue(file, storage, uses).map_err(refused)?;
     match &rescued {
         Some(_) => found.push((offset, format!("{what}: the header is made anew"))),
         None => work.leave(file, offset, what),
@@ -43,7 +43,7 @@ fn read(
 }
 
 /// What is to be mended in one file.
-fn roster(
+fn table(
     database: &Database,
     file: FileKind,
     uses: &[Reference],
@@ -53,42 +53,42 @@ fn roster(
         return Ok(());
     };
     let mut found = Vec::new();
-    let Some(mut roster) = read(file, storage, uses, &mut found, work)? else {
+    let Some(mut table) = read(file, storage, uses, &mut found, work)? else {
         return Ok(());
     };
-    if let Some(stated) = roster.misfit() {
+    if let Some(stated) = table.misfit() {
         found.push((24, format!("{stated} further bytes of the header claimed")));
     }
     let used = u32::try_from(uses.len()).unwrap_or(u32::MAX);
-    let capacity = roster.capacity();
-    if used > capacity && roster.present() > capacity {
-        roster.set_capacity(used);
-        let should = roster.capacity();
+    let capacity = table.capacity();
+    if used > capacity && table.present() > capacity {
+        table.set_capacity(used);
+        let should = table.capacity();
         found.push((0, format!("{capacity} records claimed, {should} are there")));
-    } else if roster.claimed() > capacity {
-        let claimed = roster.claimed();
+    } else if table.claimed() > capacity {
+        let claimed = table.claimed();
         found.push((
             0,
             format!("{claimed} records claimed, {capacity} are there"),
         ));
     }
-    let collation = roster.sound_collation();
+    let collation = table.sound_collation();
     let mut is_rearranged = false;
-    for id in 0..roster.capacity() {
+    for id in 0..table.capacity() {
         let uses = uses.get(id as usize).copied().unwrap_or_default();
-        let what = match (roster.is_live(id), uses.first) {
+        let what = match (table.is_live(id), uses.first) {
             (true, None) => {
-                roster.delete(id);
+                table.delete(id);
                 is_rearranged = true;
                 "is in use without a game: deleted".to_owned()
             }
             (false, Some(game)) => {
-                roster.revive(id);
-                roster.set_reference(id, uses);
+                table.revive(id);
+                table.set_reference(id, uses);
                 is_rearranged = true;
                 format!("is deleted, but game {} refers to it: taken back", game.0)
             }
-            (true, Some(first)) if roster.set_reference(id, uses) => {
+            (true, Some(first)) if table.set_reference(id, uses) => {
                 let count = uses.count;
                 format!(
                     "has {count} references from game {} on, and said otherwise",
@@ -97,22 +97,22 @@ fn roster(
             }
             _ => continue,
         };
-        found.push((roster.offset_of(id), format!("record {id} {what}")));
+        found.push((table.offset_of(id), format!("record {id} {what}")));
     }
     if is_rearranged || collation.is_none() {
-        roster.hang(collation);
+        table.hang(collation);
     }
-    if is_rearranged || !roster.has_sound_chain() {
-        roster.chain();
+    if is_rearranged || !table.has_sound_chain() {
+        table.chain();
     }
     if collation.is_none() {
         found.push((4, "the tree is damaged: built anew".to_owned()));
     }
-    let (claimed, live) = (roster.claimed_live(), roster.live_count());
+    let (claimed, live) = (table.claimed_live(), table.live_count());
     if claimed != live {
         found.push((20, format!("{claimed} records in use claimed, {live} are")));
     }
-    if work.rewrite(file, storage, &roster.into_bytes())? {
+    if work.rewrite(file, storage, &table.into_bytes())? {
         if found.is_empty() {
             found.push((
                 16,

@@ -1,32 +1,33 @@
-//! The players, tournaments, annotators, sources, teams and labels of the
-//! games that are saved: found or added, counted, and removed when nobody is
-//! left who refers to them.
+//! Edits of the entity files by a save: players, tournaments, annotators,
+//! sources, teams and labels are found or added, their references counted, and
+//! unused ones removed.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, LazyLock};
 
 use super::SaveError;
-use super::survey::{Ids, Survey};
-use crate::cbh::base::references::{Name, Reference};
+use super::base_scan::{BaseScan, IdsByFile};
+use crate::cbh::base::references::{EntityRef, Reference};
 use crate::cbh::entities::{EditError, Entity, EntityEditor, EntityId, NameForm, TreeOrder, Unfit};
 use crate::cbh::{Database, FileKind, GameId};
 use crate::storage::{MemoryFile, Transaction};
 
-/// Headers of new files; the others are there in every base.
+/// Headers of new files of teams and labels. Every base has the other files.
 static NO_TEAMS: LazyLock<MemoryFile> = LazyLock::new(|| empty_file(63));
 static NO_LABELS: LazyLock<MemoryFile> = LazyLock::new(|| empty_file(1608));
 
-/// A file of entities without any: capacity, root, mark, size of the data,
-/// first deleted, records in use, further bytes of the header and these.
+/// Returns an entity file without records: capacity, root, mark, size of the
+/// data, first deleted record, number of used records, number of further header
+/// bytes, those bytes.
 fn empty_file(data_bytes: i32) -> MemoryFile {
     let header = [0, 0, 1_234_567_890, data_bytes, -1, 0, 4, 0];
     let bytes: Vec<u8> = header.iter().flat_map(|word| word.to_le_bytes()).collect();
     MemoryFile::from(bytes)
 }
 
-/// The error that there is no file for an entity, though games refer to some
-/// in it.
+/// The error for an entity whose file does not exist although games refer to
+/// it.
 fn no_file(entity: &Entity) -> SaveError {
     let (field, value, why) = match entity {
         Entity::Team(team) => (
@@ -43,72 +44,72 @@ fn no_file(entity: &Entity) -> SaveError {
     SaveError::NoPlace { field, value, why }
 }
 
-/// One file of entities.
+/// The edits of one entity file.
 #[derive(Debug)]
-struct Roll<'a> {
+struct FileEdit<'a> {
     editor: EntityEditor<'a>,
     form: Option<NameForm>,
-    /// The numbers of entities that were looked for, by their data.
+    /// Ids of the entities found or added so far, by their data.
     found: HashMap<Vec<u8>, u32>,
-    /// What the file begins with, if it is not there yet.
+    /// The initial content of the file, if it does not exist yet.
     begin: Option<&'static MemoryFile>,
 }
 
-/// What an earlier save found out about a file.
+/// Facts about a file that an earlier save found.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Known {
+pub(super) struct KnownFile {
     order: Option<TreeOrder>,
     form: Option<NameForm>,
 }
 
-/// How the references to one entity change.
+/// Changes of the references to one entity.
 #[derive(Clone, Copy, Debug, Default)]
-struct Use {
+struct ReferenceChange {
     added: u32,
     removed: u32,
     first_added: Option<u32>,
     first_removed: Option<u32>,
 }
 
-/// All entities of the games that are saved.
+/// The edits of all entity files by a save.
 #[derive(Debug)]
-pub(super) struct Cast<'a> {
+pub(super) struct EntityEdits<'a> {
     database: &'a Database,
-    known: BTreeMap<FileKind, Known>,
-    survey: Option<Survey>,
-    rolls: BTreeMap<FileKind, Roll<'a>>,
-    uses: BTreeMap<Name, Use>,
+    known: BTreeMap<FileKind, KnownFile>,
+    scan: Option<BaseScan>,
+    edits: BTreeMap<FileKind, FileEdit<'a>>,
+    uses: BTreeMap<EntityRef, ReferenceChange>,
 }
 
-impl<'a> Cast<'a> {
+impl<'a> EntityEdits<'a> {
     pub(super) fn new(
         database: &'a Database,
-        known: BTreeMap<FileKind, Known>,
-        survey: Option<Survey>,
-    ) -> Cast<'a> {
-        Cast {
+        known: BTreeMap<FileKind, KnownFile>,
+        scan: Option<BaseScan>,
+    ) -> EntityEdits<'a> {
+        EntityEdits {
             database,
             known,
-            survey,
-            rolls: BTreeMap::new(),
+            scan,
+            edits: BTreeMap::new(),
             uses: BTreeMap::new(),
         }
     }
 
-    /// What all records tell, of the base as it was before the save.
-    pub(super) fn survey(&mut self) -> Result<&mut Survey, SaveError> {
-        match &mut self.survey {
-            Some(survey) => Ok(survey),
-            place => Ok(place.insert(Survey::of(self.database)?)),
+    /// Returns the scan of all records, as before the save.
+    pub(super) fn scan(&mut self) -> Result<&mut BaseScan, SaveError> {
+        match &mut self.scan {
+            Some(scan) => Ok(scan),
+            place => Ok(place.insert(BaseScan::of(self.database)?)),
         }
     }
 
-    fn lost(&mut self) -> Result<Arc<Ids>, SaveError> {
-        Ok(self.survey()?.lost())
+    fn lost(&mut self) -> Result<Arc<IdsByFile>, SaveError> {
+        Ok(self.scan()?.lost())
     }
 
-    fn roll(&mut self, file: FileKind) -> Result<&mut Roll<'a>, SaveError> {
-        let place = match self.rolls.entry(file) {
+    fn edit(&mut self, file: FileKind) -> Result<&mut FileEdit<'a>, SaveError> {
+        let place = match self.edits.entry(file) {
             Entry::Occupied(place) => return Ok(place.into_mut()),
             Entry::Vacant(place) => place,
         };
@@ -132,7 +133,7 @@ impl<'a> Cast<'a> {
         if let Some(order) = known.order {
             editor.assume(order);
         }
-        Ok(place.insert(Roll {
+        Ok(place.insert(FileEdit {
             editor,
             form: known.form,
             found: HashMap::new(),
@@ -140,10 +141,11 @@ impl<'a> Cast<'a> {
         }))
     }
 
-    /// How new names of a file are written: as its others are. Where none
-    /// tells, as players and tournaments are, or what made the base says.
+    /// Returns the encoding of new names in a file: that of its other names. If
+    /// they do not tell, that of players and tournaments, or the one declared
+    /// in the `.ini`.
     fn form(&mut self, file: FileKind) -> Result<NameForm, SaveError> {
-        if let Some(form) = self.roll(file)?.form {
+        if let Some(form) = self.edit(file)?.form {
             return Ok(form);
         }
         let mut told = None;
@@ -158,18 +160,18 @@ impl<'a> Cast<'a> {
             None => self.database.is_made_for_utf8(),
         };
         let form = NameForm { page, is_utf8 };
-        self.roll(file)?.form = Some(form);
+        self.edit(file)?.form = Some(form);
         Ok(form)
     }
 
     fn has_utf8_names(&mut self, file: FileKind) -> Result<Option<bool>, SaveError> {
         let page = self.database.code_page();
-        let told = self.roll(file)?.editor.has_utf8_names(page);
+        let told = self.edit(file)?.editor.has_utf8_names(page);
         told.map_err(SaveError::entity(file))
     }
 
-    /// The number of an entity, and whether it was added for that. What of
-    /// its names does not fit is noted.
+    /// Returns the id of an entity, and whether it was added. Names that do not
+    /// fit are added to `unfit`.
     pub(super) fn find_or_add(
         &mut self,
         entity: &Entity,
@@ -178,21 +180,21 @@ impl<'a> Cast<'a> {
         let file = entity.file();
         let form = self.form(file)?;
         let (refused, malformed) = (SaveError::entity(file), SaveError::malformed(file));
-        let roll = self.roll(file)?;
+        let edit = self.edit(file)?;
         let encoded = entity.encode(None, form).map_err(&malformed)?;
-        // A name that is cut says less than it is.
+        // A name that was cut does not identify an entity.
         let is_whole = encoded.unfit.is_empty();
-        if let Some(&id) = roll.found.get(&encoded.data).filter(|_| is_whole) {
+        if let Some(&id) = edit.found.get(&encoded.data).filter(|_| is_whole) {
             return Ok((id, false));
         }
-        let editor = &mut roll.editor;
+        let editor = &mut edit.editor;
         if let Some(id) = editor.find_entity(entity, form).map_err(&refused)? {
-            // One that is there may have the whole of a name that fills its
+            // An existing record may hold the whole of a name that fills its
             // field.
             let data = editor.data(id).map_err(&refused)?;
             let over = entity.encode(Some(data), form).map_err(malformed)?;
             if is_whole && over.unfit.is_empty() {
-                roll.found.insert(encoded.data, id.0);
+                edit.found.insert(encoded.data, id.0);
             }
             unfit.extend(over.unfit);
             return Ok((id.0, false));
@@ -201,41 +203,41 @@ impl<'a> Cast<'a> {
         let lost = self.lost()?;
         let none = BTreeSet::new();
         let lost = lost.get(&file).unwrap_or(&none);
-        let roll = self.roll(file)?;
-        // A file that was there once may come back.
-        if roll.begin.is_some() && !lost.is_empty() {
+        let edit = self.edit(file)?;
+        // A deleted file of which games still have references may come back.
+        if edit.begin.is_some() && !lost.is_empty() {
             return Err(no_file(entity));
         }
-        let id = roll.editor.insert_beside(&encoded.data, lost);
+        let id = edit.editor.insert_beside(&encoded.data, lost);
         let id = id.map_err(&refused)?;
         if is_whole {
-            roll.found.insert(encoded.data, id.0);
+            edit.found.insert(encoded.data, id.0);
         }
         Ok((id.0, true))
     }
 
-    /// What the record of an entity says.
-    pub(super) fn entity(&mut self, (file, id): Name) -> Result<Entity, SaveError> {
+    /// Returns the entity of a record.
+    pub(super) fn entity(&mut self, (file, id): EntityRef) -> Result<Entity, SaveError> {
         let page = self.database.code_page();
-        let data = self.roll(file)?.editor.data(EntityId(id));
+        let data = self.edit(file)?.editor.data(EntityId(id));
         let data = data.map_err(SaveError::entity(file))?;
         Entity::decode(file, data, page).map_err(SaveError::malformed(file))
     }
 
-    /// Whether the record of the entity says that one game or text refers to it.
-    pub(super) fn has_one_reference(&mut self, (file, id): Name) -> Result<bool, SaveError> {
-        let references = self.roll(file)?.editor.references(EntityId(id));
+    /// Returns whether the record of the entity counts exactly one reference.
+    pub(super) fn has_one_reference(&mut self, (file, id): EntityRef) -> Result<bool, SaveError> {
+        let references = self.edit(file)?.editor.references(EntityId(id));
         let (count, _) = references.map_err(SaveError::entity(file))?;
         Ok(count == 1 && !self.uses.contains_key(&(file, id)))
     }
 
-    /// Lets a record say something else, under its number. Its name may be
-    /// that of another record only if it has it already. One that its fields
-    /// cannot hold is refused: no game asked for it that could have the whole.
+    /// Changes an entity under its id. A name that another record has is
+    /// rejected, unless it is unchanged. An entity that does not fit its fields
+    /// is rejected, since no game could hold the whole name.
     pub(super) fn rename(&mut self, id: u32, entity: &Entity) -> Result<(), SaveError> {
         let file = entity.file();
         let form = self.form(file)?;
-        let editor = &mut self.roll(file)?.editor;
+        let editor = &mut self.edit(file)?.editor;
         let refused = SaveError::entity(file);
         let old = editor.data(EntityId(id)).map_err(&refused)?;
         let encoded = entity.encode(Some(old), form);
@@ -250,7 +252,7 @@ impl<'a> Cast<'a> {
         }
     }
 
-    /// As [`rename`](Cast::rename), where no name changes.
+    /// As [`rename`](EntityEdits::rename), for a change without names.
     pub(super) fn rewrite(
         &mut self,
         id: u32,
@@ -259,9 +261,9 @@ impl<'a> Cast<'a> {
     ) -> Result<(), SaveError> {
         let file = entity.file();
         let form = self.form(file)?;
-        let roll = self.roll(file)?;
-        roll.found.clear();
-        let editor = &mut roll.editor;
+        let edit = self.edit(file)?;
+        edit.found.clear();
+        let editor = &mut edit.editor;
         let refused = SaveError::entity(file);
         let old = editor.data(EntityId(id)).map_err(&refused)?.to_vec();
         let encoded = entity.encode(Some(&old), form);
@@ -271,8 +273,13 @@ impl<'a> Cast<'a> {
         renamed.map_err(refused)
     }
 
-    /// Takes note that a game refers to these instead of those.
-    pub(super) fn recast(&mut self, game: GameId, mut old: Vec<Name>, new: Vec<Name>) {
+    /// Notes that a game refers to the entities `new` instead of `old`.
+    pub(super) fn change_references(
+        &mut self,
+        game: GameId,
+        mut old: Vec<EntityRef>,
+        new: Vec<EntityRef>,
+    ) {
         for name in new {
             if let Some(at) = old.iter().position(|other| *other == name) {
                 old.swap_remove(at);
@@ -293,21 +300,21 @@ impl<'a> Cast<'a> {
         }
     }
 
-    /// Counts what changed; the entities whose references must be looked up
-    /// in all records, since a first game, or all, may be gone, or since what
-    /// their records say cannot be.
-    pub(super) fn count(&mut self) -> Result<Vec<Name>, SaveError> {
+    /// Stores the changed counts. Returns the entities whose references need a
+    /// scan of all records: their first game or their last reference may be
+    /// gone, or the counts in their records are impossible.
+    pub(super) fn count_references(&mut self) -> Result<Vec<EntityRef>, SaveError> {
         let last_id = self.database.last_id();
         let mut unsure = Vec::new();
         for ((file, id), change) in std::mem::take(&mut self.uses) {
-            // Of a file that is not there nothing is known or changed.
-            if self.database.storage(file).is_none() && !self.rolls.contains_key(&file) {
+            // A missing file has no known counts.
+            if self.database.storage(file).is_none() && !self.edits.contains_key(&file) {
                 continue;
             }
-            let editor = &mut self.roll(file)?.editor;
+            let editor = &mut self.edit(file)?.editor;
             let refused = SaveError::entity(file);
             let (count, first) = match editor.references(EntityId(id)) {
-                // One that never was there need not go.
+                // An entity that never existed need not be removed.
                 Err(EditError::NotThere(_)) if change.added == 0 => continue,
                 references => references.map_err(&refused)?,
             };
@@ -330,11 +337,16 @@ impl<'a> Cast<'a> {
         Ok(unsure)
     }
 
-    /// Sets what was looked up; an entity that nobody refers to goes.
-    pub(super) fn set(&mut self, (file, id): Name, found: Reference) -> Result<(), SaveError> {
-        let roll = self.roll(file)?;
-        roll.found.clear();
-        let editor = &mut roll.editor;
+    /// Stores counts that were found by the scan, and removes an entity without
+    /// references.
+    pub(super) fn set_reference(
+        &mut self,
+        (file, id): EntityRef,
+        found: Reference,
+    ) -> Result<(), SaveError> {
+        let edit = self.edit(file)?;
+        edit.found.clear();
+        let editor = &mut edit.editor;
         let done = match found.first {
             Some(first) => editor.set_references(EntityId(id), found.count, first.0),
             None => editor.remove(EntityId(id)),
@@ -342,36 +354,36 @@ impl<'a> Cast<'a> {
         done.map_err(SaveError::entity(file))
     }
 
-    /// What the next save need not find out again, once this one is made.
-    pub(super) fn known(&self) -> BTreeMap<FileKind, Known> {
+    /// Returns the facts for the next save, valid once this one is applied.
+    pub(super) fn known(&self) -> BTreeMap<FileKind, KnownFile> {
         let mut known = self.known.clone();
-        for (file, roll) in &self.rolls {
-            let order = roll.editor.known_order();
-            let form = roll.form;
-            known.insert(*file, Known { order, form });
+        for (file, edit) in &self.edits {
+            let order = edit.editor.known_order();
+            let form = edit.form;
+            known.insert(*file, KnownFile { order, form });
         }
         known
     }
 
-    /// As [`survey`](Cast::survey), if a save needed it.
-    pub(super) fn surveyed(&self) -> Option<Survey> {
-        self.survey.clone()
+    /// Returns the [`scan`](EntityEdits::scan), if the save needed it.
+    pub(super) fn scanned(&self) -> Option<BaseScan> {
+        self.scan.clone()
     }
 
-    /// The entities whose records change.
+    /// The entities with changed records.
     pub(super) fn changed(&self) -> impl Iterator<Item = (FileKind, EntityId)> {
-        self.rolls.iter().flat_map(|(file, roll)| {
-            let changed = roll.editor.changed();
+        self.edits.iter().flat_map(|(file, edit)| {
+            let changed = edit.editor.changed();
             changed.map(|id| (*file, id))
         })
     }
 
-    /// The writes that this comes to.
+    /// Adds the writes of all edits to the transaction.
     pub(super) fn write(&self, transaction: &mut Transaction) -> Result<(), SaveError> {
-        for (file, roll) in &self.rolls {
-            let writes = roll.editor.writes().map_err(SaveError::entity(*file))?;
+        for (file, edit) in &self.edits {
+            let writes = edit.editor.writes().map_err(SaveError::entity(*file))?;
             let name = super::file_name(self.database, *file);
-            if let Some(begin) = roll.begin.filter(|_| !writes.is_empty()) {
+            if let Some(begin) = edit.begin.filter(|_| !writes.is_empty()) {
                 transaction.create(&name);
                 transaction.write(&name, 0, begin.bytes.clone());
             }

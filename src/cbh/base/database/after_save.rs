@@ -1,43 +1,42 @@
-//! A base after a save: what was read of all of it is brought up to date, and
-//! not read again.
+//! Updates an open base after a save, without reading all of it again.
 
 use std::sync::Arc;
 
-use super::lists::{Kept, Lists, summary_of};
+use super::lists::{Cached, CachedLists, summary_of};
 use super::{Database, Error, GameId};
 use crate::cbh::base::crossref::{Crossref, Grouping};
 use crate::cbh::base::summary::Summary;
 use crate::cbh::entities::{EntityId, EntityKind, PerKind, Which};
 
-/// What a save concerns.
+/// The games and entities that a save affects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effects {
-    /// Games of which a record is another.
+    /// Games with a changed record.
     pub games: Vec<GameId>,
-    /// Entities of which a record is another.
+    /// Entities with a changed record.
     pub entities: Vec<(EntityKind, EntityId)>,
 }
 
-/// What a save made of a game; `None` where there is none.
+/// A game before and after a save; `None` where it does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GameChange {
-    /// What its records said.
+    /// The summary before the save.
     pub before: Option<Summary>,
-    /// What they say now.
+    /// The summary after the save.
     pub after: Option<Summary>,
 }
 
-/// What a save changed of what is known of all.
+/// Changes of the lists of all games and names by a save.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    /// The games whose records are others.
+    /// The games with a changed record.
     pub games: Vec<GameChange>,
-    /// The entities that are called otherwise, came or went.
+    /// The entities that were renamed, added or removed.
     pub renamed: Vec<(EntityKind, EntityId)>,
 }
 
 impl Database {
-    /// What the records of these games say, each read by itself.
+    /// Returns the summaries of these games, with one read each.
     ///
     /// # Errors
     ///
@@ -51,9 +50,9 @@ impl Database {
         games.iter().map(summary).collect()
     }
 
-    /// The base after a save that concerned no more than `effects`, where the
-    /// games were as `before` says; and what is another now. Costs nothing
-    /// that grows with the base.
+    /// Returns the base after a save that affected only `effects`, and the
+    /// changes from the summaries `before`. The cost does not grow with the
+    /// base.
     ///
     /// # Errors
     ///
@@ -72,7 +71,7 @@ impl Database {
                 .collect(),
             renamed: Vec::new(),
         };
-        next.lists = Lists {
+        next.lists = CachedLists {
             names: PerKind::default(),
             by_entity: PerKind::default(),
             by_eco: self.lists.by_eco.after(&changes, 0),
@@ -89,19 +88,20 @@ impl Database {
         Ok((next, changes))
     }
 
-    /// The names of a kind, as far as those of `before` were read.
+    /// Returns the names of a kind after the save, if those of `before` were
+    /// read.
     fn names_after(
         &self,
         before: &Database,
         kind: EntityKind,
         effects: &Effects,
         renamed: &mut Vec<(EntityKind, EntityId)>,
-    ) -> Result<Kept<crate::cbh::EntityNames>, Error> {
+    ) -> Result<Cached<crate::cbh::EntityNames>, Error> {
         let made = before.lists.names.of(kind).made();
         let touched = effects.entities.iter().filter(|(of, _)| *of == kind);
         let Some(mut names) = made else {
             renamed.extend(touched);
-            return Ok(Kept::default());
+            return Ok(Cached::default());
         };
         for (_, id) in touched {
             let now = self.read_names(kind, Which::One(*id))?;
@@ -109,11 +109,11 @@ impl Database {
                 renamed.push((kind, *id));
             }
         }
-        Ok(Kept::of(Some(names)))
+        Ok(Cached::of(Some(names)))
     }
 
-    /// The games, deleted ones too, that refer to an entity; by one reading of
-    /// all records.
+    /// Returns the games, deleted ones included, that refer to an entity, by a
+    /// scan of all records.
     ///
     /// # Errors
     ///
@@ -131,10 +131,10 @@ impl Database {
     }
 }
 
-impl Kept<Crossref> {
-    /// The same after a save, if it was made; `entities` of its kind are there
-    /// then.
-    fn after(&self, changes: &Changes, entities: u32) -> Kept<Crossref> {
+impl Cached<Crossref> {
+    /// Returns the crossref after a save, if there was one. The base then has
+    /// `entities` of its kind.
+    fn after(&self, changes: &Changes, entities: u32) -> Cached<Crossref> {
         let made = self.made().map(|made| {
             let mut crossref = Crossref::clone(&made);
             for game in &changes.games {
@@ -142,6 +142,6 @@ impl Kept<Crossref> {
             }
             Arc::new(crossref)
         });
-        Kept::of(made)
+        Cached::of(made)
     }
 }

@@ -21,9 +21,9 @@ const MOST_HEADER_BYTES: u64 = 4096;
 /// How much of a file is read at once.
 const READ_BYTES: u64 = 1 << 20;
 
-/// An entity file, whole.
+/// All records of an entity file, in memory.
 #[derive(Clone, Debug)]
-pub(in crate::cbh) struct Roster {
+pub(in crate::cbh) struct EntityTable {
     layout: Layout,
     header: FileHeader,
     /// What the file says of the number of its records, and of the further
@@ -54,27 +54,30 @@ pub(in crate::cbh) fn records_present(file: FileKind, storage: &dyn Storage) -> 
     Ok(u32::try_from(records).unwrap_or(u32::MAX).min(MOST_RECORDS))
 }
 
-impl Roster {
+impl EntityTable {
     /// Reads a file of this kind.
     ///
     /// # Errors
     ///
     /// [`EditError::Damaged`] if it is none; [`EditError::Io`].
-    pub(in crate::cbh) fn read(file: FileKind, storage: &dyn Storage) -> Result<Roster, EditError> {
+    pub(in crate::cbh) fn read(
+        file: FileKind,
+        storage: &dyn Storage,
+    ) -> Result<EntityTable, EditError> {
         let layout = layout_of(file)?;
         let mut buffer = ReadBuffer::default();
         let header = storage.read_up_to(0, 28, &mut buffer)?;
         let mut header = FileHeader::decode(header, layout.data_bytes)?;
         let stated_further = header.further_bytes;
         header.further_bytes = fitting(header, layout.record_bytes() as u64, storage.len()?);
-        let roster = Roster::load(layout, header, storage)?;
-        Ok(Roster {
+        let table = EntityTable::load(layout, header, storage)?;
+        Ok(EntityTable {
             stated_further,
-            ..roster
+            ..table
         })
     }
 
-    /// As [`read`](Roster::read), of a file whose header is damaged: another
+    /// As [`read`](EntityTable::read), of a file whose header is damaged: another
     /// one is made, if the length of the file is that of whole records, all
     /// that games refer to may be entities, and most of these say the same of
     /// the games as `uses`.
@@ -86,27 +89,27 @@ impl Roster {
         file: FileKind,
         storage: &dyn Storage,
         uses: &[Reference],
-    ) -> Result<Option<Roster>, EditError> {
+    ) -> Result<Option<EntityTable>, EditError> {
         let layout = layout_of(file)?;
         let Some(header) = FileHeader::of_length(storage.len()?, layout.data_bytes) else {
             return Ok(None);
         };
-        let mut roster = Roster::load(layout, header, storage)?;
-        if !roster.agrees_with(uses) {
+        let mut table = EntityTable::load(layout, header, storage)?;
+        if !table.agrees_with(uses) {
             return Ok(None);
         }
         let is_live = |node: Node| !node.is_deleted();
-        roster.header.root = roster.head_of(is_live, |node| [node.left, node.right]);
-        roster.header.first_deleted = roster.head_of(Node::is_deleted, |node| [node.right; 2]);
-        roster.header.live_count = roster.live_count();
-        Ok(Some(roster))
+        table.header.root = table.head_of(is_live, |node| [node.left, node.right]);
+        table.header.first_deleted = table.head_of(Node::is_deleted, |node| [node.right; 2]);
+        table.header.live_count = table.live_count();
+        Ok(Some(table))
     }
 
     fn load(
         layout: Layout,
         header: FileHeader,
         storage: &dyn Storage,
-    ) -> Result<Roster, EditError> {
+    ) -> Result<EntityTable, EditError> {
         let mut buffer = ReadBuffer::default();
         let records_at = 28 + u64::from(header.further_bytes);
         let len = storage.len()?;
@@ -127,7 +130,7 @@ impl Roster {
             records.extend_from_slice(storage.read(at, part, &mut buffer)?);
             at += part as u64;
         }
-        let mut roster = Roster {
+        let mut table = EntityTable {
             layout,
             claimed: header.capacity,
             stated_further: header.further_bytes,
@@ -135,8 +138,8 @@ impl Roster {
             head,
             records,
         };
-        roster.header.capacity = header.capacity.min(roster.present());
-        Ok(roster)
+        table.header.capacity = header.capacity.min(table.present());
+        Ok(table)
     }
 
     /// The number of further bytes of the header that it says it has, if it
@@ -258,7 +261,7 @@ impl Roster {
         before != self.record(id)
     }
 
-    /// Deletes a record, whose links [`hang`](Roster::hang) sets.
+    /// Deletes a record, whose links [`hang`](EntityTable::hang) sets.
     pub(in crate::cbh) fn delete(&mut self, id: u32) {
         let deleted = Node {
             left: DELETED,

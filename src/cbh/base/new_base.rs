@@ -1,10 +1,11 @@
-//! A base in the making: whole under its name, or not there.
+//! Creation of a base: whole under its name, or not at all.
 //!
-//! Its files are made in a hidden folder beside where they are to be,
-//! `.<base>.cbfs-new`. When all of them survive a power cut, a file says so,
-//! and they are moved out one by one, `.cbh` last, each to a name that is free.
-//! Whoever makes a base of the same name next finishes what was ready, and
-//! throws away what was not; a folder that somebody else left is not touched.
+//! Its files are made in a hidden folder beside their destination,
+//! `.<base>.cbfs-new`. When all of them are durable, a marker file is written,
+//! and they are moved out one by one, `.cbh` last, to unused names. After an
+//! interruption, the next creation of a base of the same name completes a
+//! folder with the marker and removes one without. A folder of another user is
+//! not touched.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, TryLockError};
@@ -20,32 +21,32 @@ use crate::cbh::{CodePage, Error, Family, FileKind, date};
 use crate::game::Date;
 use crate::storage::{MOST_NAME, Rights, folder_of, split_name};
 
-/// Keeps others out of the folder.
+/// Lock file that keeps other processes out of the folder.
 const LOCK: &str = ".lock";
 
-/// Says that all files are ready.
+/// Marker file: all files are complete.
 const READY: &str = ".ready";
 
-/// The folder that a new base is made in. Dropped before
-/// [`finish`](Workshop::finish), nothing is left of it.
+/// The folder in which a new base is made. If dropped before
+/// [`finish`](NewBase::finish), it is removed.
 #[derive(Debug)]
-pub struct Workshop {
-    /// The `.cbh` as it will be.
+pub struct NewBase {
+    /// Path of the final `.cbh`.
     target: PathBuf,
     folder: PathBuf,
-    /// Locked as long as it is open.
+    /// Locked while it is open.
     lock: File,
     is_over: bool,
 }
 
-impl Workshop {
-    /// Begins to make the base whose `.cbh` will be `target`.
+impl NewBase {
+    /// Begins a base with the `.cbh` `target`.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] if the name is none of a `.cbh`, a file of such
-    /// a base is there, or another process is making it; [`Error::Io`].
-    pub fn begin(target: &Path) -> Result<Workshop, Error> {
+    /// [`Error::Unsupported`] if the name is not that of a `.cbh`, a file of
+    /// such a base exists, or another process is creating it; [`Error::Io`].
+    pub fn begin(target: &Path) -> Result<NewBase, Error> {
         let is_cbh = target
             .extension()
             .is_some_and(|extension| extension.eq_ignore_ascii_case("cbh"));
@@ -63,12 +64,13 @@ impl Workshop {
         name.push(stem);
         name.push(".cbfs-new");
         let folder = folder_of(target).join(name);
-        // Files have their rights before others can reach them.
+        // The folder gets its rights before others can open files in it.
         match DirBuilder::new().mode(0o700).create(&folder) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 ensure_ours(&folder)?;
             }
-            // The folder in the making is nothing that anybody named.
+            // Errors must not name the hidden folder, which the user does not
+            // know.
             made => made.map_err(about(folder_of(target)))?,
         }
         let lock = File::options()
@@ -85,42 +87,42 @@ impl Workshop {
             }
             Err(TryLockError::Error(source)) => return Err(about(&folder)(source)),
         }
-        let mut workshop = Workshop {
+        let mut new_base = NewBase {
             target: target.to_path_buf(),
             folder,
             lock,
             is_over: false,
         };
-        let ready = fs::symlink_metadata(workshop.folder.join(READY));
+        let ready = fs::symlink_metadata(new_base.folder.join(READY));
         if ready.is_ok_and(|stat| stat.is_file()) {
-            workshop.is_over = true;
-            workshop.move_out()?;
+            new_base.is_over = true;
+            new_base.move_out()?;
             return Err(taken(target, target));
         }
-        workshop.clear().map_err(about(&workshop.folder))?;
+        new_base.clear().map_err(about(&new_base.folder))?;
         if let Some(file) = existing(target)? {
             return Err(taken(target, &file));
         }
-        Ok(workshop)
+        Ok(new_base)
     }
 
-    /// Whether there is no file of a base whose `.cbh` would be `target`.
+    /// Returns whether no file of a base with the `.cbh` `target` exists.
     pub fn is_free(target: &Path) -> bool {
         existing(target).is_ok_and(|file| file.is_none())
     }
 
-    /// The `.cbh` that is being made.
+    /// Path of the `.cbh` in the hidden folder.
     pub fn path(&self) -> PathBuf {
         self.folder
             .join(self.target.file_name().unwrap_or_default())
     }
 
-    /// The folder that all files of the base are to be made in.
+    /// The folder for all files of the base.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Makes the files of a base without games, as `ChessBase` makes them.
+    /// Creates the files of a base without games, as `ChessBase` does.
     ///
     /// # Errors
     ///
@@ -136,7 +138,7 @@ impl Workshop {
         fs::write(&ini, description(&title, now)).map_err(about(&ini))
     }
 
-    /// Gives all that was made the mode and group of the file `model`.
+    /// Gives all files the mode and group of the file `model`.
     ///
     /// # Errors
     ///
@@ -151,12 +153,12 @@ impl Workshop {
         Ok(())
     }
 
-    /// Lets the base be there, for good.
+    /// Moves the base to its place. When this returns, it is durable.
     ///
     /// # Errors
     ///
-    /// [`Error::Unsupported`] if somebody else has made a file of it
-    /// meanwhile; [`Error::Io`].
+    /// [`Error::Unsupported`] if another process made a file of it meanwhile;
+    /// [`Error::Io`].
     pub fn finish(mut self) -> Result<(), Error> {
         let io = about(&self.folder);
         let ready = self.folder.join(READY);
@@ -168,12 +170,12 @@ impl Workshop {
         made.and_then(|()| File::open(&self.folder)?.sync_all())
             .and_then(|()| File::open(folder_of(&self.target))?.sync_all())
             .map_err(&io)?;
-        // From here on it is finished, now or later.
+        // From here on the base is completed, now or by the next process.
         self.is_over = true;
         self.move_out()
     }
 
-    /// Moves all files to where they belong, `.cbh` last.
+    /// Moves all files to their destination, `.cbh` last.
     fn move_out(&self) -> Result<(), Error> {
         let io = about(&self.folder);
         let directory = folder_of(&self.target);
@@ -198,7 +200,7 @@ impl Workshop {
             .map_err(&io)
     }
 
-    /// Removes what another process left unfinished.
+    /// Removes the files of an interrupted creation.
     fn clear(&self) -> io::Result<()> {
         for entry in fs::read_dir(&self.folder)? {
             let entry = entry?;
@@ -215,19 +217,19 @@ impl Workshop {
     }
 }
 
-impl Drop for Workshop {
+impl Drop for NewBase {
     fn drop(&mut self) {
         if !self.is_over
             && let Err(error) = fs::remove_dir_all(&self.folder)
         {
             log::warn!("{}: {error}", self.folder.display());
         }
-        // Only now may others make their own folder there.
+        // Only now may other processes make their own folder there.
         let _ = self.lock.unlock();
     }
 }
 
-/// A file that a base of this name has already.
+/// Returns an existing file of a base of this name.
 fn existing(target: &Path) -> Result<Option<PathBuf>, Error> {
     let directory = folder_of(target);
     let io = about(directory);
@@ -240,7 +242,7 @@ fn existing(target: &Path) -> Result<Option<PathBuf>, Error> {
     Ok(None)
 }
 
-/// Refuses a folder that is not one which an earlier run of this user left.
+/// Rejects a folder that no earlier run of this user left.
 fn ensure_ours(folder: &Path) -> Result<(), Error> {
     let stat = fs::symlink_metadata(folder).map_err(about(folder))?;
     if stat.is_dir() && stat.uid() == nix::unistd::geteuid().as_raw() {
@@ -250,11 +252,11 @@ fn ensure_ours(folder: &Path) -> Result<(), Error> {
     Err(refused(folder, what))
 }
 
-/// Gives a file or folder a name that nothing has.
+/// Renames a file or folder to an unused name.
 fn move_to_free(from: &Path, to: &Path) -> io::Result<()> {
     let renamed = renameat2(AT_FDCWD, from, AT_FDCWD, to, RenameFlags::RENAME_NOREPLACE);
     match renamed {
-        // A file system that cannot tell.
+        // The file system cannot rename without replacing.
         Err(Errno::EINVAL | Errno::ENOSYS) if fs::symlink_metadata(to).is_err() => {
             fs::rename(from, to)
         }
@@ -262,7 +264,7 @@ fn move_to_free(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// All files and folders in a folder, each after those in it.
+/// All files and folders in a folder, each behind its content.
 fn all_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -282,7 +284,7 @@ fn all_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(all)
 }
 
-/// Opens a file or folder that is no link.
+/// Opens a file or folder, but not a link.
 fn open_plainly(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options
@@ -291,7 +293,7 @@ fn open_plainly(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Returns when all that a folder holds survives a power cut.
+/// Returns when the content of a folder is durable.
 fn sync_all(folder: &Path) -> io::Result<()> {
     for path in all_in(folder)? {
         open_plainly(&path)?.sync_all()?;
@@ -299,7 +301,7 @@ fn sync_all(folder: &Path) -> io::Result<()> {
     open_plainly(folder)?.sync_all()
 }
 
-/// What the files of a base without games hold, by their extensions.
+/// Contents of the files of a base without games, by extension.
 pub(in crate::cbh) fn empty_files() -> Vec<(&'static str, Vec<u8>)> {
     let mut headers = b"\0\0\x2c\0\x2e\x01\0\0\0\x01".to_vec();
     headers.resize(40, 0);
@@ -328,11 +330,11 @@ pub(in crate::cbh) fn empty_files() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Says in the `.ini` of a base that its names are UTF-8. Programs that use
-/// such files leave sections alone that they do not know.
+/// The section in the `.ini` of a base that declares its names as UTF-8.
+/// Programs that use such files ignore unknown sections.
 const NAMES_ARE_UTF8: &str = "[cbfs]\r\nNames=UTF-8\r\n";
 
-/// Whether the `.ini` of a base says that its names are UTF-8.
+/// Returns whether the `.ini` of a base declares its names as UTF-8.
 pub(in crate::cbh) fn says_utf8(ini: &[u8]) -> bool {
     let mut section = &b""[..];
     for line in ini.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii) {
@@ -345,7 +347,7 @@ pub(in crate::cbh) fn says_utf8(ini: &[u8]) -> bool {
     false
 }
 
-/// The `.ini` of a base.
+/// Returns the `.ini` of a base.
 fn description(title: &str, now: SystemTime) -> Vec<u8> {
     let access = date::encode(today(now), 0).unwrap_or(0);
     let mut text = b"[DescrCBG]\r\nType=0\r\nTitle=".to_vec();
@@ -355,8 +357,8 @@ fn description(title: &str, now: SystemTime) -> Vec<u8> {
     text
 }
 
-/// The date of a time, in UTC: days since 1970 into the calendar, whose years
-/// are counted from March so that the day that comes now and then is the last.
+/// Returns the date of a time in UTC. Years begin in March here, so that the
+/// leap day is their last.
 fn today(now: SystemTime) -> Date {
     let since = now
         .duration_since(SystemTime::UNIX_EPOCH)
@@ -385,7 +387,7 @@ fn about(file: &Path) -> impl Fn(io::Error) -> Error {
     }
 }
 
-/// The error that `file` is one of a base that has the name of `target`.
+/// The error for an existing `file` of a base with the name of `target`.
 fn taken(target: &Path, file: &Path) -> Error {
     let advice = "choose another name";
     if target.exists() {
@@ -422,17 +424,17 @@ mod tests {
     fn a_base_is_there_when_it_is_finished_and_not_before() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("new.cbh");
-        let workshop = Workshop::begin(&target).unwrap();
-        workshop.make_empty(SystemTime::now()).unwrap();
+        let new_base = NewBase::begin(&target).unwrap();
+        new_base.make_empty(SystemTime::now()).unwrap();
         assert_eq!(names(folder.path()), [".new.cbfs-new"]);
-        assert!(Workshop::begin(&target).is_err());
-        drop(workshop);
+        assert!(NewBase::begin(&target).is_err());
+        drop(new_base);
         assert_eq!(names(folder.path()), [""; 0]);
-        let workshop = Workshop::begin(&target).unwrap();
-        workshop.make_empty(SystemTime::now()).unwrap();
-        workshop.finish().unwrap();
+        let new_base = NewBase::begin(&target).unwrap();
+        new_base.make_empty(SystemTime::now()).unwrap();
+        new_base.finish().unwrap();
         assert_eq!(names(folder.path()).len(), 13);
-        let error = Workshop::begin(&target).unwrap_err().to_string();
+        let error = NewBase::begin(&target).unwrap_err().to_string();
         assert!(
             error.contains("a base of this name is there already"),
             "{error}"
@@ -447,11 +449,11 @@ mod tests {
         let targets = [&b"b\xe8.cbh"[..], b"b\xe9.cbh"];
         let targets = targets.map(|name| folder.path().join(OsStr::from_bytes(name)));
         for target in &targets {
-            let workshop = Workshop::begin(target).unwrap();
-            workshop.make_empty(SystemTime::now()).unwrap();
-            let stray = workshop.folder().join(OsStr::from_bytes(b"b\xea.cbh"));
+            let new_base = NewBase::begin(target).unwrap();
+            new_base.make_empty(SystemTime::now()).unwrap();
+            let stray = new_base.folder().join(OsStr::from_bytes(b"b\xea.cbh"));
             fs::write(stray, "").unwrap();
-            workshop.finish().unwrap();
+            new_base.finish().unwrap();
         }
         let files = fs::read_dir(folder.path()).unwrap();
         assert_eq!(files.count(), 26);
@@ -464,10 +466,10 @@ mod tests {
     fn a_file_that_is_left_of_a_base_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("new.cbh");
-        assert!(Workshop::is_free(&target));
+        assert!(NewBase::is_free(&target));
         fs::write(target.with_extension("cbt"), "").unwrap();
-        assert!(!Workshop::is_free(&target));
-        let error = Workshop::begin(&target).unwrap_err().to_string();
+        assert!(!NewBase::is_free(&target));
+        let error = NewBase::begin(&target).unwrap_err().to_string();
         let wanted = "new.cbh: a file of a base of this name, new.cbt, is there already";
         assert!(error.contains(wanted), "{error}");
         assert_eq!(names(folder.path()), ["new.cbt"]);
@@ -481,20 +483,20 @@ mod tests {
         fs::create_dir_all(left.join("new.html")).unwrap();
         fs::write(left.join("new.cbh"), "half").unwrap();
         fs::write(left.join("new.html/a.jpg"), "half").unwrap();
-        drop(Workshop::begin(&target).unwrap());
+        drop(NewBase::begin(&target).unwrap());
         assert_eq!(names(folder.path()), [""; 0]);
-        let workshop = Workshop::begin(&target).unwrap();
-        workshop.make_empty(SystemTime::now()).unwrap();
-        fs::write(workshop.folder().join(READY), "").unwrap();
+        let new_base = NewBase::begin(&target).unwrap();
+        new_base.make_empty(SystemTime::now()).unwrap();
+        fs::write(new_base.folder().join(READY), "").unwrap();
         fs::rename(
-            workshop.path().with_extension("cbg"),
+            new_base.path().with_extension("cbg"),
             target.with_extension("cbg"),
         )
         .unwrap();
-        std::mem::forget(workshop);
+        std::mem::forget(new_base);
         // The lock of a process that is gone is gone too.
         fs::remove_file(left.join(LOCK)).unwrap();
-        let error = Workshop::begin(&target).unwrap_err().to_string();
+        let error = NewBase::begin(&target).unwrap_err().to_string();
         assert!(
             error.contains("a base of this name is there already"),
             "{error}"
