@@ -1,4 +1,4 @@
-//! A base, opened: its records listed and its games read.
+//! An open base: reading of its records and games.
 
 mod check;
 mod headers;
@@ -19,8 +19,8 @@ use crate::cbh::{
 use crate::game::{Defect, PlyId};
 use crate::storage::{ReadBuffer, Storage};
 
-/// An open base. Reading takes `&self` and no lock: any number of threads
-/// read at once, each into its own [`Decoded`].
+/// An open base. Reads take `&self` and no lock: any number of threads can read
+/// at once, each into its own [`Decoded`].
 #[derive(Debug)]
 pub struct Database {
     family: Family,
@@ -44,7 +44,7 @@ impl Database {
         &self.family
     }
 
-    /// Number of records; games and texts are numbered from 1 to here.
+    /// Number of records. Games and texts are numbered from 1 to this.
     pub fn last_id(&self) -> u32 {
         self.last_id
     }
@@ -54,29 +54,29 @@ impl Database {
         self.header.version
     }
 
-    /// The page of names and texts that are not UTF-8.
+    /// The code page of names and texts that are not UTF-8.
     pub fn code_page(&self) -> CodePage {
         self.page
     }
 
-    /// Whether that page was given, and not told from names and texts.
+    /// Returns whether the code page was given, not detected.
     pub fn is_code_page_given(&self) -> bool {
         self.is_page_given
     }
 
-    /// When `.2cbh` was last changed.
+    /// Time of the last change of `.2cbh`.
     pub fn modified(&self) -> SystemTime {
         self.modified
     }
 
-    /// Bytes of all files of the base together, as they are now.
+    /// Total length of all its files now, in bytes.
     pub fn size_on_disk(&self) -> u64 {
         let kinds = FileKind::ALL.into_iter();
         let all = kinds.filter_map(|kind| self.family.length_and_time(kind));
         all.map(|(bytes, _)| bytes).sum()
     }
 
-    /// What is wrong with the base as a whole.
+    /// Defects of the base as a whole.
     pub fn defects(&self) -> &[Defect] {
         &self.defects
     }
@@ -104,8 +104,8 @@ impl Database {
         Ok(())
     }
 
-    /// Bytes that the moves and remarks of one game take in their files, as
-    /// far as that can be told.
+    /// Number of bytes that the moves and annotations of one game take in their
+    /// files, as far as known.
     ///
     /// # Errors
     ///
@@ -122,7 +122,7 @@ impl Database {
         Ok(moves + remarks.map_err(|source| self.io(FileKind::Annotations, source))?)
     }
 
-    /// A record of a kind that is known, copied to `copy`.
+    /// Copies a record of a known kind to `copy` and returns it.
     fn record<'c>(
         &self,
         id: GameId,
@@ -141,7 +141,7 @@ impl Database {
         Ok((record.kind().ok_or(Error::NotUsed(id))?, record))
     }
 
-    /// Gives the last move up to which all are there, if some are missing.
+    /// Returns the last ply before which no move is missing, if some are.
     fn read_moves(&self, offset: u64, decoded: &mut Decoded) -> Result<Option<PlyId>, Error> {
         let Decoded {
             game,
@@ -257,7 +257,7 @@ impl Database {
     }
 }
 
-/// A fault of the content of a frame as one of the frame.
+/// Moves the offset of a fault from the content to its frame.
 fn in_frame(fault: Malformed) -> Malformed {
     Malformed::new(HEAD_BYTES + fault.offset, fault.what)
 }

@@ -35,7 +35,7 @@ use crate::cbh::{CodePage, EntityId, EntityKind, EntityNames, NamesBuilder, date
 use crate::game::{Nation, PlayerName, Source, Speed, Team, Tournament};
 use crate::storage::{ReadBuffer, Storage};
 
-/// What the types are numbered as.
+/// The entity types by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Type {
     Player = 0,
@@ -46,7 +46,7 @@ pub(super) enum Type {
 }
 
 impl Type {
-    /// Where the entities of a kind are: annotators are players.
+    /// The type that holds the entities of a kind: annotators are players.
     pub(super) fn of(kind: EntityKind) -> Type {
         match kind {
             EntityKind::Player | EntityKind::Annotator => Type::Player,
@@ -56,7 +56,7 @@ impl Type {
         }
     }
 
-    /// What one is called in messages.
+    /// The name of the type in messages.
     pub(super) fn name(self) -> &'static str {
         match self {
             Type::Player => "player",
@@ -68,32 +68,32 @@ impl Type {
     }
 }
 
-/// Types of a file, at most; 6 seen.
+/// Maximum number of types in a file; 6 known.
 const MOST_TYPES: u32 = 32;
 
-/// Bytes of the header, at most; 236 seen.
+/// Maximum length of the header; 236 known.
 const MOST_HEADER_BYTES: u32 = 1 << 16;
 
-/// Bytes of a container, at most; 1120 seen.
+/// Maximum length of a container; 1120 known.
 const MOST_CONTAINER_BYTES: u32 = 1 << 20;
 
 const DELETED: [u8; 8] = [0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99];
 
-/// Titles of one label, at most; eight seen.
+/// Maximum number of titles of a label; eight known.
 const MOST_TITLES: u32 = 256;
 
-/// Containers of a type.
+/// The containers of a type.
 #[derive(Clone, Copy, Debug, Default)]
 struct Containers {
-    /// Where in a block the container begins.
+    /// Offset of the container in a block.
     offset: u64,
-    /// Its bytes; 0 if there is none.
+    /// Length of the container; 0 if there is none.
     size: usize,
-    /// How many entities the header claims.
+    /// Number of entities according to the header.
     claimed: u64,
 }
 
-/// The file, open.
+/// The open file of entities.
 #[derive(Debug)]
 pub(super) struct Entities {
     storage: Box<dyn Storage>,
@@ -102,11 +102,11 @@ pub(super) struct Entities {
     types: Vec<Containers>,
 }
 
-/// Why an entity is not to be had.
+/// The reason why an entity cannot be read.
 #[derive(Debug)]
 pub(super) enum LookupError {
     Io(io::Error),
-    /// Where in the file, and what is wrong there.
+    /// Offset in the file, and description.
     Fault(u64, String),
 }
 
@@ -116,14 +116,14 @@ impl From<io::Error> for LookupError {
     }
 }
 
-/// A record as stored.
+/// A stored record.
 enum Stored<'b> {
-    /// In use: its bytes, and where in the file they begin.
+    /// In use: its bytes, and their offset in the file.
     Used(&'b [u8], u64),
     Deleted,
-    /// No entity has the number.
+    /// No entity has the id.
     Unused,
-    /// Where, and what is wrong.
+    /// Offset and description of the damage.
     Damaged(u64, String),
 }
 
@@ -132,7 +132,7 @@ impl Entities {
     ///
     /// # Errors
     ///
-    /// The medium's; inside, [`Malformed`] if there is no header.
+    /// Errors of the medium; inside, [`Malformed`] if there is no header.
     pub(super) fn open(storage: Box<dyn Storage>) -> io::Result<Result<Entities, Malformed>> {
         let mut buffer = ReadBuffer::default();
         let bytes = storage.read_up_to(0, MOST_HEADER_BYTES as usize, &mut buffer)?;
@@ -159,13 +159,13 @@ impl Entities {
         self.types.get(of as usize).copied().unwrap_or_default()
     }
 
-    /// How many entities of a type the header claims.
+    /// Number of entities of a type according to the header.
     pub(super) fn claimed(&self, of: Type) -> u64 {
         self.containers(of).claimed
     }
 
-    /// How many numbers of a type there can be: no more than the file has
-    /// blocks, whatever it claims.
+    /// Upper limit of the ids of a type: the number of blocks in the file,
+    /// whatever the header claims.
     ///
     /// # Errors
     ///
@@ -178,11 +178,11 @@ impl Entities {
         let begin = self.header_bytes + containers.offset;
         let present = self.storage.len()?.saturating_sub(begin);
         let blocks = present.div_ceil(self.block_bytes).min(containers.claimed);
-        // The last number stands for none.
+        // The last number means "none".
         Ok(u32::try_from(blocks).unwrap_or(u32::MAX - 1))
     }
 
-    /// Where the container of an entity begins.
+    /// Offset of the container of an entity.
     pub(super) fn place(&self, of: Type, id: EntityId) -> u64 {
         let block = u64::from(id.0) * self.block_bytes;
         self.header_bytes + block + self.containers(of).offset
@@ -222,11 +222,11 @@ impl Entities {
         })
     }
 
-    /// Has `read` read the record of an entity.
+    /// Reads the record of an entity with `read`.
     ///
     /// # Errors
     ///
-    /// [`LookupError`], also if it is deleted or not there.
+    /// [`LookupError`], also if it is deleted or does not exist.
     pub(super) fn read(
         &self,
         of: Type,
@@ -272,7 +272,7 @@ impl Entities {
         Ok(names.build())
     }
 
-    /// Names of players and tournaments, as stored, of the first blocks.
+    /// Stored names of players and tournaments in the first blocks.
     ///
     /// # Errors
     ///
@@ -295,8 +295,8 @@ impl Entities {
         Ok(strings)
     }
 
-    /// Everything that is wrong with the file: records that are damaged, and
-    /// chains of deleted ones that do not lead through them.
+    /// Reports the defects of the file: damaged records, and chains of deleted
+    /// ones that miss some.
     ///
     /// # Errors
     ///
@@ -419,7 +419,7 @@ fn read_any(of: Type, reader: &mut ByteReader<'_>, page: CodePage) -> Result<(),
     }
 }
 
-/// Reads a player; gives the FIDE id, if there is one.
+/// Reads a player. Returns the FIDE id, if there is one.
 pub(super) fn player(
     reader: &mut ByteReader<'_>,
     page: CodePage,
@@ -435,7 +435,7 @@ pub(super) fn player(
     Ok(Some(fide).filter(|fide| *fide > 0 && fide.cast_signed() > 0))
 }
 
-/// Reads a tournament: after place and title
+/// Reads a tournament. Behind place and title:
 ///
 /// | offset | bytes | meaning |
 /// |---|---|---|
@@ -476,8 +476,7 @@ pub(super) fn tournament(
     Ok(())
 }
 
-/// Reads a source; gives the version, which may be beyond that of a
-/// [`Source`].
+/// Reads a source. Returns the version, which may exceed that of a [`Source`].
 pub(super) fn source(
     reader: &mut ByteReader<'_>,
     page: CodePage,
@@ -509,7 +508,7 @@ pub(super) fn team(
     Ok(())
 }
 
-/// Reads a label: the nation of each language, and the title in it.
+/// Reads a label. Returns its titles, each with the nation of the language.
 pub(super) fn titles(
     reader: &mut ByteReader<'_>,
     page: CodePage,
@@ -528,15 +527,15 @@ pub(super) fn titles(
     Ok(titles)
 }
 
-/// The number of a language, as guiding texts of the older format have it, of
-/// the nation that stands for it.
+/// Returns the language number of a nation, as in guiding texts of the older
+/// format.
 pub(super) fn language_of(nation: u32) -> u8 {
     const LANGUAGES: [u32; 7] = [42, 53, 49, 43, 70, 103, 117];
     let known = LANGUAGES.iter().position(|known| *known == nation);
     match (known.and_then(|number| u8::try_from(number).ok()), nation) {
         (Some(number), _) => number,
         (None, 0) => 7,
-        // The numbers below are those of languages.
+        // Smaller numbers are those of languages.
         (None, nation) => u8::try_from(nation).unwrap_or(u8::MAX).max(8),
     }
 }

@@ -1,4 +1,4 @@
-//! The files of one base: which there are, and where.
+//! The set of files of one base, with their paths.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::cbh::{Error, resolved};
 use crate::storage::{Tree, folder_of, is_same_stem, join_name, names_in, split_name};
 
-/// A file of the set, by what it holds.
+/// A file of a base, by its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// `.2cbh`: a record per game, text or analysis.
@@ -24,7 +24,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// All kinds that cbfs reads; the required ones first.
+    /// All kinds that cbfs reads, the required ones first.
     pub const ALL: [FileKind; 4] = [
         FileKind::Headers,
         FileKind::Moves,
@@ -42,7 +42,7 @@ impl FileKind {
         }
     }
 
-    /// What the file holds, for messages.
+    /// Description of its content, for messages.
     pub fn holds(self) -> &'static str {
         match self {
             FileKind::Headers => "game headers",
@@ -52,41 +52,40 @@ impl FileKind {
         }
     }
 
-    /// Whether a base cannot be read without it.
+    /// Returns whether a base cannot be read without it.
     fn is_required(self) -> bool {
         self != FileKind::Annotations
     }
 }
 
-/// Extensions that belong to a base of this format alone, beside those of
-/// [`FileKind`]: naming one of them names the base.
+/// Further extensions of this format alone. The name of such a file names the
+/// base, too.
 const COMPANIONS: [&str; 2] = ["2lgd", "2lcd"];
 
 /// The folder of pictures.
 const MEDIA_FOLDER: &str = "html";
 
-/// The paths of one base's files, in whatever letter case they have.
+/// Paths of the files of a base, in any letter case.
 #[derive(Clone, Debug)]
 pub struct Family {
     directory: PathBuf,
     stem: OsString,
     paths: [Option<PathBuf>; FileKind::ALL.len()],
     media_folders: Vec<PathBuf>,
-    /// What the files lie in, if that is an archive.
+    /// The archive that contains the files, if any.
     inside: Option<Arc<dyn Tree>>,
 }
 
 impl Family {
-    /// Whether a path has a name that only files of this format have.
+    /// Returns whether only files of this format have the extension of `path`.
     pub fn owns(path: &Path) -> bool {
         let (_, extension) = split_name(path);
         let mut kinds = FileKind::ALL.iter().map(|kind| kind.extension());
         kinds.any(|known| known == extension) || COMPANIONS.contains(&extension.as_str())
     }
 
-    /// Finds the base that `path` belongs to: any file of the set, in any
-    /// letter case, the extension too. Where that is a link, the base is that
-    /// which it leads to.
+    /// Locates the base of the file `path`, in any letter case, following
+    /// links.
     ///
     /// # Errors
     ///
@@ -109,8 +108,8 @@ impl Family {
         Family::among(path, names)
     }
 
-    /// The base in `tree`, the inside of the archive at `path`; `headers` is
-    /// its `.2cbh`.
+    /// Locates the base in `tree`, the content of the archive `path`. `headers`
+    /// is its `.2cbh`.
     ///
     /// # Errors
     ///
@@ -121,8 +120,7 @@ impl Family {
         Ok(family)
     }
 
-    /// As [`locate`](Family::locate), in a folder that has files of these
-    /// names.
+    /// As [`locate`](Family::locate), in a folder with files of these names.
     fn among(path: &Path, names: impl IntoIterator<Item = OsString>) -> Result<Family, Error> {
         let (stem, _) = split_name(path);
         let mut family = Family {
@@ -151,7 +149,7 @@ impl Family {
             if has_twin && stem != family.stem {
                 continue;
             }
-            // The stem in the same letter case comes before others.
+            // A stem in the same letter case is preferred.
             let is_exact = stem == family.stem;
             let kinds = FileKind::ALL.into_iter().map(FileKind::extension);
             let files = kinds.zip(&mut family.paths);
@@ -173,20 +171,20 @@ impl Family {
         Ok(family)
     }
 
-    /// Where this file lies; `None` if the base has none.
+    /// Path of a file; `None` if the base has none.
     pub fn path(&self, kind: FileKind) -> Option<&Path> {
         self.paths.get(kind as usize)?.as_deref()
     }
 
-    /// Where this file lies or would lie.
+    /// Path of a file, also if it does not exist.
     pub fn default_path(&self, kind: FileKind) -> PathBuf {
         let name = || join_name(&self.stem, kind.extension());
         let usual = || self.directory.join(name());
         self.path(kind).map_or_else(usual, Path::to_path_buf)
     }
 
-    /// Length of a file of the base, and when it was last changed; `None` if it
-    /// has none.
+    /// Length of a file and time of its last change; `None` if it does not
+    /// exist.
     pub fn length_and_time(&self, kind: FileKind) -> Option<(u64, SystemTime)> {
         let path = self.path(kind)?;
         let Some(tree) = &self.inside else {
@@ -199,13 +197,13 @@ impl Family {
         Some((stamp.len, modified.unwrap_or(UNIX_EPOCH)))
     }
 
-    /// What the files lie in, if that is no folder on disk.
+    /// The folder of the files, if it is not on disk.
     pub fn tree(&self) -> Option<&Arc<dyn Tree>> {
         self.inside.as_ref()
     }
 
-    /// The name, for people, of the file with this extension, without the
-    /// extension: that of the base, or of the archive it lies in.
+    /// The name that messages show before the extension of a file: that of the
+    /// base, or of the archive that contains it.
     pub fn name_for(&self, extension: &str) -> String {
         let outer = split_name(&self.directory);
         match &self.inside {
@@ -214,12 +212,13 @@ impl Family {
         }
     }
 
-    /// Where the pictures of texts are said to lie, if anything is there.
+    /// Paths of the folders with the pictures of texts, if something has their
+    /// name.
     pub fn media_folders(&self) -> &[PathBuf] {
         &self.media_folders
     }
 
-    /// The name that all files of the base share, for people.
+    /// The name that the files share, for display.
     pub fn name(&self) -> Cow<'_, str> {
         self.stem.to_string_lossy()
     }

@@ -1,5 +1,5 @@
-//! Frames: what `.2cbg` and `.2cba` consist of after a head of 12 bytes. The
-//! same in both files.
+//! Frames: the content of `.2cbg` and `.2cba` behind a head of 12 bytes, equal
+//! in both files.
 //!
 //! Head of the file:
 //!
@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | 0 | 8 | bytes of the file |
 //! | 8 | 2 | 12, where the first frame begins |
-//! | 10 | 2 | not needed |
+//! | 10 | 2 | not used |
 //!
 //! Frame:
 //!
@@ -17,14 +17,14 @@
 //! | 8 | 4 | A, bytes of the content |
 //! | 12 | 4 | B, bytes of the spare area |
 //! | 16 | 8 | check sum of the content, big-endian |
-//! | 24 | 2 | tag: what the content is |
+//! | 24 | 2 | tag: kind of the content |
 //! | 26 | A | content |
 //! | 26 + A | B | spare area |
 //! | 26 + A + B | 8 | A + B + 34 |
 //!
-//! The check sum has eight sums of bytes, each over an eighth of the content;
-//! what is left over at the end does not count. Content of less than eight
-//! bytes is its own check sum.
+//! The checksum has eight bytes, each the sum of the bytes of one eighth of the
+//! content; a remainder at the end is not counted. Content of less than eight
+//! bytes is its own checksum.
 
 use std::io;
 
@@ -40,27 +40,28 @@ pub(super) const TEXT: u16 = 0x1000;
 /// The tag of annotations.
 pub(super) const ANNOTATIONS: u16 = 0x2000;
 
-/// Bytes of the head of a file.
+/// Length of the head of a file.
 pub(super) const FILE_HEAD_BYTES: usize = 12;
 
 const MARK: [u8; 8] = [0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11];
 
-/// Bytes of a frame before its content.
+/// Length of a frame before its content.
 pub(super) const HEAD_BYTES: usize = 26;
 
-/// Bytes of a frame beside content and spare area.
+/// Length of a frame without content and spare area.
 const FIXED_BYTES: u64 = 34;
 
-/// Longer content is damage: the longest seen, of a text, has 1.2 MB.
+/// Maximum length of a content; more is damage. The longest known, a text, has
+/// 1.2 MB.
 const MAX_CONTENT_BYTES: u32 = 1 << 26;
 
-/// No file is longer.
+/// Maximum length of a file.
 const MOST_BYTES: u64 = 1 << 62;
 
-/// Bytes read at once: nearly every frame fits.
+/// Number of bytes read first: nearly every frame fits.
 const READ_AHEAD: usize = 1024;
 
-/// What the head of a frame says.
+/// The head of a frame.
 #[derive(Clone, Copy, Debug)]
 struct Head {
     content: usize,
@@ -89,28 +90,28 @@ impl Head {
         })
     }
 
-    /// Bytes of the whole frame.
+    /// Length of the whole frame.
     fn len(&self) -> u64 {
         FIXED_BYTES + self.content as u64 + self.spare
     }
 }
 
-/// A frame as read.
+/// A decoded frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame<'a> {
-    /// What the content is.
+    /// Kind of the content.
     pub(super) tag: u16,
-    /// The content. Places in it lie [`HEAD_BYTES`] further on in the frame.
+    /// The content. Its offset in the frame is [`HEAD_BYTES`].
     pub(super) content: &'a [u8],
 }
 
-/// Reads the frame at `offset` and hands it to `take`, together with what is
-/// wrong with it that does not keep its content from being read.
+/// Reads the frame at `offset` and calls `take` with it and with those of its
+/// defects that leave the content readable.
 ///
 /// # Errors
 ///
-/// The medium's, also if the file was cut short after it was opened; inside,
-/// [`Malformed`] if no frame lies there.
+/// Errors of the medium, also if the file was truncated after it was opened;
+/// inside, [`Malformed`] if there is no frame.
 pub(super) fn with_frame<T>(
     storage: &dyn Storage,
     offset: u64,
@@ -158,11 +159,12 @@ pub(super) fn with_frame<T>(
     Ok(Ok(take_frame(head, content, trailer, take)))
 }
 
-/// Bytes of the content of the frame at `offset`, 0 if none lies there.
+/// Returns the length of the content of the frame at `offset`; 0 if there is no
+/// frame.
 ///
 /// # Errors
 ///
-/// The medium's.
+/// Errors of the medium.
 pub(super) fn content_bytes(
     storage: &dyn Storage,
     offset: u64,
@@ -197,7 +199,7 @@ fn take_frame<T>(
     take(frame, faults)
 }
 
-/// The check sum of content, as stored.
+/// Returns the checksum of a content.
 fn check_sum(content: &[u8]) -> [u8; 8] {
     let mut sums = [0; 8];
     let eighth = content.len() / 8;
@@ -213,8 +215,8 @@ fn check_sum(content: &[u8]) -> [u8; 8] {
     sums
 }
 
-/// The contents of the frames that lie one after the other in the first part
-/// of a file, as far as they can be read.
+/// Returns the contents of consecutive frames in the first part of a file, as
+/// far as they are readable.
 pub(super) fn sample(file: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = file.get(FILE_HEAD_BYTES..).unwrap_or_default();
     std::iter::from_fn(move || {
@@ -227,11 +229,12 @@ pub(super) fn sample(file: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// What is wrong with the head of a file of `len` bytes; offsets in the file.
+/// Returns the defects of the head of a file of `len` bytes, with their offsets
+/// in the file.
 ///
 /// # Errors
 ///
-/// [`Malformed`] if it is none: its frames do not begin at 12.
+/// [`Malformed`] if the first frame does not begin at 12.
 pub(super) fn check_file_head(head: &[u8], len: u64) -> Result<Vec<Malformed>, Malformed> {
     let mut reader = ByteReader::new(head);
     let claimed = reader.u64_le()?;

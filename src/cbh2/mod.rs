@@ -1,5 +1,5 @@
-//! A ChessBase database of the newer format, 2CBH, as ChessBase writes it
-//! since version 17. To be read only.
+//! A ChessBase database in the 2CBH format, which ChessBase writes since
+//! version 17. It is read-only here.
 //!
 //! | file | holds | module |
 //! |---|---|---|
@@ -8,20 +8,20 @@
 //! | `.2cba` | remarks on the moves | [`frame`], [`annotations`] |
 //! | `.2lid` | players, tournaments, sources, teams, labels | [`entities`] |
 //!
-//! `.2lgd`, `.2lcd` and `.ini` hold what can be worked out from these, and are
-//! not read. Numbers are little-endian unless a module says otherwise.
+//! `.2lgd`, `.2lcd` and `.ini` hold data that can be derived from these files,
+//! and are not read. Numbers are little-endian unless a module says otherwise.
 //!
-//! What a base consists of is as in [`cbh`](crate::cbh), and so are the words
-//! for it: numbers of games and entities, names, groups, texts, code pages.
-//! What differs is how it is stored.
+//! The content of a base is that of [`cbh`](crate::cbh), and so are the terms
+//! and types: ids of games and entities, names, groups, texts, code pages. Only
+//! the storage differs.
 //!
-//! # How sure this is
+//! # Reliability
 //!
-//! No whole base that ChessBase wrote was at hand. What is written here
-//! follows two public descriptions, which were made from real bases, and the
-//! bytes that they quote. So nothing is guessed: frames have a check sum and
-//! two lengths, move words name the piece that moves and the one it takes,
-//! remarks must fill their record. What does not fit is a defect, and what
+//! No whole base written by ChessBase was available. The code follows two
+//! public descriptions, which were made from real bases, and the bytes that
+//! they quote. Nothing is guessed: frames have a checksum and two lengths, move
+//! words name the moving and the captured piece, annotations must fill their
+//! record. Any violation is a defect, and the part read before it is shown.
 //! was read before it is shown.
 
 mod annotations;

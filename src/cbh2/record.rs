@@ -51,16 +51,16 @@ use crate::cbh::record::{Entry, GameId, RecordKind, eco_of, result_of};
 use crate::cbh::{EntityId, Summary, date, extended};
 use crate::game::{Date, RatingType};
 
-/// Size of the header and of each record.
+/// Length of the header and of each record.
 pub(super) const RECORD_BYTES: usize = 192;
 
-/// Stands for "none" and for numbers beyond all records.
+/// The id for "none", and for ids beyond all records.
 pub(super) const NONE: EntityId = EntityId(u32::MAX);
 
 /// The `.2cbh` header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FileHeader {
-    /// What tells versions apart beside the version.
+    /// A number that distinguishes versions besides the version.
     pub(super) used: u16,
     /// 5 or 3.
     pub(super) version: u8,
@@ -89,13 +89,13 @@ impl FileHeader {
         })
     }
 
-    /// Whether this version is one that the descriptions know.
+    /// Returns whether the descriptions cover this version.
     pub(super) fn is_known(self) -> bool {
         matches!((self.used, self.version), (38, 5) | (34, 3))
     }
 }
 
-/// What a record is of.
+/// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Game,
@@ -104,7 +104,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// How a base shows it: an analysis is a game without players.
+    /// The kind for display: an analysis is a game without players.
     pub(super) fn shown(self) -> RecordKind {
         match self {
             Kind::Text => RecordKind::Text,
@@ -154,7 +154,7 @@ impl<'a> Record<'a> {
         u16::from_le_bytes(self.field(offset))
     }
 
-    /// A number that is not below zero.
+    /// Reads a number that is not negative.
     fn count(&self, offset: usize) -> u16 {
         let number = i16::from_le_bytes(self.field(offset));
         u16::try_from(number).unwrap_or(0)
@@ -168,7 +168,7 @@ impl<'a> Record<'a> {
         u32::try_from(self.place(offset)).map_or(NONE, EntityId)
     }
 
-    /// What it is of; `None` for numbers that stand for nothing known.
+    /// Returns the kind; `None` if it is unknown.
     pub(super) fn kind(&self) -> Option<Kind> {
         match (self.byte(2), self.byte(0) & 2 != 0) {
             (1, false) => Some(Kind::Game),
@@ -178,7 +178,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Whether its first bytes are as in all records seen.
+    /// Returns whether its first bytes are as in all known records.
     pub(super) fn has_usual_marks(&self) -> bool {
         self.byte(0) & 1 != 0 && self.byte(3) == self.byte(0) & 0x7f
     }
@@ -187,7 +187,7 @@ impl<'a> Record<'a> {
         self.byte(0) & 0x80 != 0
     }
 
-    /// What a listing needs to know; `None` for records of an unknown kind.
+    /// Returns the entry for a listing; `None` if the kind is unknown.
     pub(super) fn entry(&self) -> Option<Entry> {
         let kind = self.kind()?;
         Some(Entry {
@@ -198,14 +198,14 @@ impl<'a> Record<'a> {
         })
     }
 
-    /// When it was last saved, or else made.
+    /// Time of the last save, or else of the creation.
     fn modified(&self, kind: Kind) -> Option<SystemTime> {
         let (saved, created) = match kind {
             Kind::Game => (self.place(160), self.place(152)),
             Kind::Text => (0, self.place(48)),
             Kind::Analysis => (0, 0),
         };
-        // In units of 2^-22 s, or of 2^-10 s where it was converted.
+        // The unit is 2^-22 s, or 2^-10 s in converted bases.
         let ticks = if created < 1 << 40 {
             created
         } else {
@@ -214,12 +214,12 @@ impl<'a> Record<'a> {
         extended::saved_or_made(saved, ticks)
     }
 
-    /// Where in `.2cbg` its moves lie, or the text.
+    /// Offset in `.2cbg` of the moves or the text.
     pub(super) fn moves(&self) -> u64 {
         self.place(8)
     }
 
-    /// Where in `.2cba` its annotations lie: not of a text.
+    /// Offset in `.2cba` of the annotations; not for texts.
     pub(super) fn annotations(&self) -> u64 {
         self.place(16)
     }
@@ -229,17 +229,17 @@ impl<'a> Record<'a> {
         self.byte(88)
     }
 
-    /// The board in the round, 0 if not given.
+    /// Number of the board in the round, 0 if not given.
     pub(super) fn board(&self) -> u16 {
         self.count(94)
     }
 
-    /// What kind of rating White's and Black's are, as stored.
+    /// Types of White's and Black's ratings, as stored.
     pub(super) fn rating_types(&self) -> [RatingType; 2] {
         [98, 114].map(|offset| rating_type(&self.field(offset)))
     }
 
-    /// The entities that it refers to, [`NONE`] where it has no place for one.
+    /// The referenced entities, [`NONE`] where the record has no field for one.
     pub(super) fn references(&self, kind: Kind) -> References {
         let none = References {
             white: NONE,
@@ -278,13 +278,13 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// What it says of a game; `None` if it is none.
+    /// Returns the summary of a game; `None` if it is none.
     pub(super) fn summary(&self) -> Option<Summary> {
         let kind = self.kind().filter(|kind| *kind != Kind::Text)?;
         let of = self.references(kind);
         let team = |id| Some(id).filter(|id| *id != NONE);
         let is_game = kind == Kind::Game;
-        // An analysis has other things there.
+        // An analysis has other fields there.
         let number = |number: u16| if is_game { number } else { 0 };
         let date = u32::from_le_bytes(self.field(188));
         Some(Summary {
@@ -319,7 +319,7 @@ impl<'a> Record<'a> {
     }
 }
 
-/// How a rating type of the 14 bytes here is written in the 16 of `.cbj`.
+/// Converts a rating type from the 14 bytes here to the 16 of `.cbj`.
 ///
 /// | offset | bytes | meaning |
 /// |---|---|---|
@@ -328,8 +328,7 @@ impl<'a> Record<'a> {
 /// | 4 | 2 | nation |
 /// | 6 | 8 | name |
 ///
-/// The older form has no servers and no bullet: of those the name alone is
-/// kept.
+/// The older form has neither servers nor bullet: those keep only the name.
 fn rating_type(stored: &[u8; 14]) -> RatingType {
     let mut bytes = [0; 16];
     let [low, _, _, _, nation, _, name @ ..] = stored;

@@ -16,12 +16,11 @@ use crate::html;
 
 const VERSION: u16 = 5;
 
-/// Adds the contents to `text`, those without anything to show left out.
+/// Adds the contents to `text`, without those that show nothing.
 ///
 /// # Errors
 ///
-/// [`Malformed`]: the first thing that is wrong; `text` has what was read
-/// before it.
+/// [`Malformed`] for the first fault. `text` has the part read before it.
 pub(super) fn decode(
     content: &[u8],
     page: CodePage,

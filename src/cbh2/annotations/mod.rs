@@ -5,8 +5,8 @@
 //! the end. A position counts the moves in the order of PGN from 0; −1 is the
 //! game as a whole.
 //!
-//! Nothing tells how long the data of a remark are but its kind: after one of
-//! a kind whose layout is not known, the rest cannot be read.
+//! Only the kind of an annotation tells the length of its data. So an unknown
+//! kind ends the readable part of a record.
 //!
 //! | kind | remark | data |
 //! |---|---|---|
@@ -29,8 +29,9 @@
 //! | 25 | time in a video stream | i32 |
 //! | 26 | evaluation profile | u8 1, string: count u16, each value i16, depth, kind |
 //!
-//! Numbers of kinds are hexadecimal; a string is its length i32 and its bytes.
-//! What has no value of its own travels as `.cba` would have it: with the
+//! Kinds are hexadecimal; a string is its length i32 and its bytes. Annotations
+//! without a type of their own are kept as `.cba` would store them, with the
+//! highest byte first.
 //! highest byte first.
 
 mod quotation;
@@ -46,17 +47,17 @@ use crate::game::{
     ProfilePoint, Stage, Text, TimeSpent, VariationColor,
 };
 
-/// Stands in place of a position where the content ends.
+/// Marker in place of a position at the end of the content.
 const END: i32 = i32::MAX;
 
-/// The position of the game as a whole.
+/// The position for the game as a whole.
 const GAME: i32 = -1;
 
-/// Content without a remark.
+/// Content without annotations.
 const NOTHING: [u8; 4] = END.to_le_bytes();
 
-/// The languages of texts that have a number, and the nations that stand for
-/// them in a game.
+/// Language numbers of texts, each with the nation that represents it in a
+/// game.
 const LANGUAGES: [(u16, u8); 10] = [
     (0, 42),
     (1, 53),
@@ -70,10 +71,10 @@ const LANGUAGES: [(u16, u8); 10] = [
     (18, 55),
 ];
 
-/// Adds the remarks to `game`, whose moves must be decoded; appends what could
-/// not be read or shown. `known_to` is the last move, in the order of PGN, of
-/// which the place is known, if moves are missing; remarks on later ones are
-/// left out. Time and memory are linear in the content.
+/// Adds the annotations to `game`, whose moves must be decoded, and appends the
+/// defects. If moves are missing, `known_to` is the last ply in PGN order whose
+/// position is certain; annotations on later ones are dropped. Time and memory
+/// are linear in the content.
 pub(super) fn decode(
     content: &[u8],
     page: CodePage,
@@ -124,11 +125,11 @@ pub(super) fn decode(
     }
 }
 
-/// The bytes of all texts of some content, as far as it can be read.
+/// Returns the bytes of all texts in a content, as far as it can be read.
 pub(super) fn texts(content: &[u8]) -> Vec<&[u8]> {
     let mut reader = ByteReader::new(content);
     let mut texts = Vec::new();
-    // Most texts come first on their moves.
+    // Most texts are the first annotation of their move.
     while let Ok(position) = reader.i32_le()
         && position != END
         && reader.skip(4).is_ok()
@@ -143,7 +144,7 @@ pub(super) fn texts(content: &[u8]) -> Vec<&[u8]> {
     texts
 }
 
-/// Remarks on their way out of a record.
+/// A reader of the annotations of a record.
 struct Remarks<'a, 'f> {
     reader: ByteReader<'a>,
     page: CodePage,
@@ -152,7 +153,8 @@ struct Remarks<'a, 'f> {
 }
 
 impl Remarks<'_, '_> {
-    /// Gives each remark with its position and its place in the content.
+    /// Calls `take` with each annotation, its position and its offset in the
+    /// content.
     fn read(&mut self, take: &mut dyn FnMut(i32, usize, Annotation)) -> Result<(), Malformed> {
         let mut last = GAME - 1;
         loop {
@@ -233,8 +235,8 @@ impl Remarks<'_, '_> {
         })
     }
 
-    /// A text. What follows a zero byte has no place in one of the older
-    /// format: such a text travels as it is.
+    /// Reads a text. Behind a zero byte the older format has no room: such a
+    /// text is kept in its stored form.
     fn text(&mut self, kind: u8, value: fn(Text) -> Annotation) -> Result<Annotation, Malformed> {
         let at = self.reader.position();
         let (lead, number) = (self.reader.u16_le()?, self.reader.u16_le()?);
@@ -275,12 +277,12 @@ impl Remarks<'_, '_> {
     }
 }
 
-/// What comes of the data of a remark.
+/// The result of reading an annotation's data.
 enum Read {
     Value(Annotation),
-    /// Its end is known, but it says nothing; why.
+    /// The end is known, but the content is invalid, for this reason.
     Damaged(&'static str),
-    /// Of a layout that is not known, so that its end is not either.
+    /// The layout is unknown, so the end is unknown, too.
     Unknown,
 }
 
@@ -294,13 +296,13 @@ impl Read {
     }
 }
 
-/// A string: its length i32, and its bytes.
+/// Reads a string: its length i32, and its bytes.
 fn string<'a>(reader: &mut ByteReader<'a>) -> Result<&'a [u8], Malformed> {
     let length = reader.u32_le()?;
     reader.take(length as usize)
 }
 
-/// A remark of one of the kinds that consist of numbers.
+/// Reads an annotation that consists of numbers.
 fn small(kind: u16, reader: &mut ByteReader<'_>) -> Result<Read, Malformed> {
     let opaque = |kind, bytes: &[u8]| Annotation::Opaque {
         kind,
@@ -366,7 +368,7 @@ fn small(kind: u16, reader: &mut ByteReader<'_>) -> Result<Read, Malformed> {
     Ok(Read::Value(value))
 }
 
-/// The square of a number from 1 to 64.
+/// Returns the square of a number from 1 to 64.
 fn from_one(number: u8) -> shakmaty::Square {
     square(u16::from(number).saturating_sub(1))
 }

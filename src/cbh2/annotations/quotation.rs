@@ -13,8 +13,8 @@
 //! | 5 n | from in the low six bits, 0x40 promotion; to in the low six bits, above it 0 queen, 1 knight, 2 bishop, 3 rook; 0 |
 //! | 4 | 0 |
 //!
-//! What is shown is the game in a line, moves included. What is kept beside
-//! it, for bases of the older format, is its header as those have it.
+//! The game is shown on one line, with its moves. For bases of the older
+//! format, its header is kept in that format.
 
 use std::fmt::Write as _;
 
@@ -29,7 +29,7 @@ use crate::game::{Annotation, Date, GameResult, PieceMove, Position, Quotation, 
 /// The null move that ends the moves of a quotation of the older format.
 const NO_MOVES: [u8; 2] = [0xb5, 0xaf];
 
-/// What is read of a quotation beside its moves.
+/// The fields of a quotation except its moves.
 struct Header<'a> {
     /// White last, first, Black last, first, site, event.
     names: [&'a [u8]; 6],
@@ -114,8 +114,8 @@ fn header<'a>(reader: &mut ByteReader<'a>) -> Result<Header<'a>, Malformed> {
     })
 }
 
-/// Result, players with ratings, event, site, year and round, as far as they
-/// are given.
+/// Formats result, players with ratings, event, site, year and round, as far as
+/// they are given.
 fn caption(header: &Header<'_>, remarks: &Remarks<'_, '_>) -> String {
     let names = header.names.map(|name| {
         let mut text = String::new();
@@ -145,7 +145,7 @@ fn caption(header: &Header<'_>, remarks: &Remarks<'_, '_>) -> String {
     parts.join(" ")
 }
 
-/// Appends the moves as PGN has them; whether all were legal.
+/// Appends the moves as in PGN. Returns whether all were legal.
 fn append_moves(stored: &[u8], out: &mut String) -> bool {
     let mut position = Position::default();
     let (moves, _) = stored.as_chunks();
@@ -190,8 +190,7 @@ fn play(position: &mut Position, stored: [u8; 5]) -> Option<San> {
     position.play(m).ok()
 }
 
-/// The header as a base of the older format stores it, big-endian, without
-/// moves.
+/// Encodes the header as the older format does, big-endian, without moves.
 fn older(header: &Header<'_>) -> Vec<u8> {
     let [white, white_first, black, black_first, site, event] = header.names;
     let mut payload = vec![0, 0, 0, 1, 0, 0];

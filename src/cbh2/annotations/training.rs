@@ -10,8 +10,8 @@
 //! second are points, list. Of variant 2: points u8, two lists, the answer in
 //! words and the reply.
 //!
-//! What is no text has no place in a question of the older format: it is left
-//! out and told.
+//! A question of the older format has room for texts only; other parts are
+//! dropped and reported.
 
 use super::{Read, Remarks, string};
 use crate::bytes::Malformed;
@@ -69,7 +69,7 @@ pub(super) fn read(remarks: &mut Remarks<'_, '_>) -> Result<Read, Malformed> {
     Ok(Read::Value(Annotation::Training(Box::new(training))))
 }
 
-/// Shows answers in words as further texts of the question.
+/// Adds answers in words to the texts of the question.
 fn add_in_words(training: &mut Training, texts: Texts) {
     let [question, ..] = &mut training.texts;
     question.extend(texts.into_iter().map(|(_, text)| (IN_WORDS, text)));

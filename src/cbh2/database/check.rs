@@ -1,4 +1,4 @@
-//! Whether a base is sound.
+//! Checks a base.
 //!
 //! First come the files as wholes, then the records of `.2cbh` by their
 //! numbers, each with its moves and remarks, then the entities. The records
@@ -14,23 +14,23 @@ use super::{
 };
 use crate::game::Defect;
 
-/// Records looked at by one core at a time.
+/// Number of records that one thread checks at a time.
 const STRETCH: u32 = 256;
 
-/// Stretches of one core that may wait to be reported.
+/// Number of checked ranges per thread that can wait for their report.
 const WAITING: usize = 4;
 
-/// What is found in a stretch.
+/// The defects of a range.
 type Found = Result<Vec<Defect>, Error>;
 
 impl Database {
-    /// Reports everything that is wrong with the base: all games are decoded,
-    /// with all that they refer to. `progress` is told from time to time how
-    /// many records more have been looked at.
+    /// Reports all defects of the base. All games are decoded, with all that
+    /// they refer to. `progress` is called with the number of records checked
+    /// since the last call.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`]; what was found before has been reported.
+    /// [`Error::Io`]; the defects found before have been reported.
     pub fn check(
         &self,
         progress: &dyn Fn(u64),
@@ -63,12 +63,12 @@ impl Database {
         self.check_whole(report)
     }
 
-    /// Reports everything that is wrong with the base but its games: the
+    /// Reports the defects of the base except those of its games: those of the
     /// entities.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`]; what was found before has been reported.
+    /// [`Error::Io`]; the defects found before have been reported.
     pub fn check_whole(&self, report: &mut dyn FnMut(Defect)) -> Result<(), Error> {
         let mut report = |offset, what| {
             report(Defect {
@@ -129,7 +129,7 @@ fn marks(record: &Record<'_>, found: &mut Vec<Defect>) {
     }
 }
 
-/// Holds the number of moves against the moves.
+/// Compares the stored number of moves with the decoded ones.
 fn count_moves(record: &Record<'_>, decoded: &Decoded, found: &mut Vec<Defect>) {
     let game = &decoded.game;
     let black_begins = usize::from(game.start.position.turn().is_black());

@@ -1,4 +1,4 @@
-//! What the record of a game and the entities it names say of it.
+//! Reads the headers of a game from its record and entities.
 
 use std::fmt::Write as _;
 
@@ -10,11 +10,11 @@ use crate::cbh2::record::NONE;
 use crate::game::{Defect, Game, GameResult, PlayerName, Source, Team, Tournament};
 use crate::storage::ReadBuffer;
 
-/// A source of a version beyond this has it in a tag.
+/// Maximum version of a source in the headers; higher ones go to a tag.
 const MOST_VERSION: u16 = u8::MAX as u16;
 
 impl Database {
-    /// Reads all but moves and remarks.
+    /// Reads all but moves and annotations.
     pub(super) fn read_headers(
         &self,
         kind: Kind,
@@ -57,7 +57,7 @@ impl Database {
         self.lookup(buffer, defects).entities_of(kind, record, game)
     }
 
-    /// What reads the entities of one game or text.
+    /// Returns the reader for the entities of one game or text.
     pub(super) fn lookup<'a>(
         &'a self,
         buffer: &'a mut ReadBuffer,
@@ -72,8 +72,8 @@ impl Database {
     }
 }
 
-/// The tag of a round that headers have no place for: one with a board, as
-/// `3.2.1`, or beyond 255. `?` stands where a number before is not given.
+/// Returns the tag for a round that the headers cannot hold: one with a board,
+/// such as `3.2.1`, or above 255. A missing number before another is `?`.
 fn whole_round(numbers: [u16; 3]) -> Option<(String, String)> {
     let [round, subround, board] = numbers;
     if board == 0 && u8::try_from(round.max(subround)).is_ok() {
@@ -94,7 +94,7 @@ fn whole_round(numbers: [u16; 3]) -> Option<(String, String)> {
     Some(("Round".to_owned(), value))
 }
 
-/// Reads entities for one game or text and notes what is not to be had.
+/// Reads the entities of one game or text and notes the unreadable ones.
 pub(super) struct Lookup<'a> {
     database: &'a Database,
     entities: &'a Entities,
@@ -141,7 +141,7 @@ impl Lookup<'_> {
         Ok(())
     }
 
-    /// Has `read` read an entity; nothing if there is none.
+    /// Reads an entity with `read`; does nothing if there is none.
     fn read(
         &mut self,
         of: Type,
@@ -165,7 +165,7 @@ impl Lookup<'_> {
         }
     }
 
-    /// Gives the FIDE id, if there is one.
+    /// Reads a player. Returns the FIDE id, if there is one.
     fn player(&mut self, id: EntityId, name: &mut PlayerName) -> Result<Option<u64>, Error> {
         let (page, mut fide) = (self.database.page, None);
         self.read(Type::Player, id, |reader| {
@@ -175,7 +175,7 @@ impl Lookup<'_> {
         Ok(fide)
     }
 
-    /// The name of an annotator, who is a player.
+    /// Returns the name of an annotator, who is stored as a player.
     pub(super) fn annotator(&mut self, id: EntityId) -> Result<String, Error> {
         let mut name = PlayerName::default();
         self.player(id, &mut name)?;
@@ -191,7 +191,7 @@ impl Lookup<'_> {
         })
     }
 
-    /// Gives the version.
+    /// Reads a source. Returns the version.
     pub(super) fn source(&mut self, id: EntityId, value: &mut Source) -> Result<u16, Error> {
         let (page, mut version) = (self.database.page, 0);
         self.read(Type::Source, id, |reader| {
@@ -206,7 +206,7 @@ impl Lookup<'_> {
         self.read(Type::Team, id, |reader| entities::team(reader, page, value))
     }
 
-    /// The titles of a label: nation of the language, and title.
+    /// Returns the titles of a label, each with the nation of its language.
     pub(super) fn titles(&mut self, id: EntityId) -> Result<Vec<(u32, String)>, Error> {
         let (page, mut found) = (self.database.page, Vec::new());
         self.read(Type::Tag, id, |reader| {

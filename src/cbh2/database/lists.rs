@@ -1,4 +1,4 @@
-//! Which records there are, what they have in common, and all names.
+//! Lists of records, of the games of each group, and of all names.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -15,7 +15,7 @@ use crate::cbh2::record::RECORD_BYTES;
 use crate::game::{Defect, PlayerName, Tournament};
 use crate::storage::ReadBuffer;
 
-/// Records looked at in one read when all are.
+/// Number of records per read when all are read.
 const RECORDS_AT_ONCE: u32 = 1024;
 
 impl Database {
@@ -35,7 +35,7 @@ impl Database {
         self.for_each_left(first, count, &mut |record| entries.extend(record.entry()))
     }
 
-    /// As [`entries`](Database::entries), with what the records of games say.
+    /// As [`entries`](Database::entries), with the summaries of games.
     ///
     /// # Errors
     ///
@@ -49,7 +49,7 @@ impl Database {
         })
     }
 
-    /// Gives the records among the `count` from `first` on to `take`.
+    /// Calls `take` with the records of the `count` ids from `first` on.
     fn for_each_left(
         &self,
         first: GameId,
@@ -76,7 +76,7 @@ impl Database {
         Ok(())
     }
 
-    /// Gives the records of `ids` to `take`, in order, by large reads.
+    /// Calls `take` with the records of `ids`, in order, by large reads.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl Database {
         Ok(())
     }
 
-    /// What the record of one game says, deleted or not.
+    /// Returns the summary of one game, deleted or not.
     ///
     /// # Errors
     ///
@@ -104,8 +104,8 @@ impl Database {
         summary.ok_or(Error::NotUsed(id))
     }
 
-    /// Appends what the records of the games among the `count` from `first`
-    /// on say, deleted ones included, in order. `count` bounds the memory.
+    /// Appends the summaries of the games with the `count` ids from `first` on,
+    /// deleted ones included, in order. `count` bounds the memory.
     ///
     /// # Errors
     ///
@@ -132,7 +132,8 @@ impl Database {
         })
     }
 
-    /// The names of all entities of a kind; read at the first call and kept.
+    /// Returns the names of all entities of a kind, which are read at the first
+    /// call and cached.
     ///
     /// # Errors
     ///
@@ -143,8 +144,8 @@ impl Database {
         self.lists.names(kind, read)
     }
 
-    /// The games of every player, opening … that are not deleted; found at
-    /// the first call by one reading of `.2cbh` and kept.
+    /// Returns the games of every player, opening … that are not deleted. They
+    /// are found at the first call by a scan of `.2cbh` and cached.
     ///
     /// # Errors
     ///
@@ -172,14 +173,14 @@ impl Database {
         Ok(builder.build())
     }
 
-    /// How many entities of this kind there are, as the head of their file
-    /// says, deleted ones included.
+    /// Number of entities of this kind according to the header of their file,
+    /// deleted ones included.
     pub fn entities_claimed(&self, kind: EntityKind) -> u32 {
         let claimed = self.entities.claimed(Type::of(kind));
         u32::try_from(claimed).unwrap_or(u32::MAX)
     }
 
-    /// The game that each mention means, where it is the only one: see
+    /// Returns the game of each mention that exactly one game fits: see
     /// [`cbh`](crate::cbh::Database::find_games).
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Opening a base: its files found, their heads read.
+//! Opening a base: locates its files and reads their headers.
 
 use std::io;
 use std::path::Path;
@@ -14,29 +14,30 @@ use crate::cbh2::{Family, annotations, frame};
 use crate::game::Defect;
 use crate::storage::{Directory, DiskDirectory, MemoryFile, ReadBuffer, Storage};
 
-/// More records than this are damage: the largest base seen has 12 million.
+/// Maximum number of records; more are damage. The largest known base has 12
+/// million.
 const MOST_RECORDS: u32 = 1 << 26;
 
-/// How much of the annotations is looked at to tell the code page.
+/// Number of bytes of the annotations that are used to detect the code page.
 const TEXT_SAMPLE_BYTES: usize = 1 << 18;
 
-/// How many players and tournaments are looked at.
+/// Number of players and tournaments that are used to detect it.
 const NAME_SAMPLE: u32 = 512;
 
 impl Database {
-    /// Opens the base that `path`, any file of it, belongs to, to read it.
+    /// Opens the base of the file `path` for reading.
     ///
     /// # Errors
     ///
-    /// See [`Family::locate`]; [`Error::Malformed`] if `.2cbh` is of another
-    /// format; [`Error::Io`] from the system. What else is wrong is named in
+    /// See [`Family::locate`]; [`Error::Malformed`] if `.2cbh` has another
+    /// format; [`Error::Io`] from the system. Other damage is listed by
     /// [`defects`](Database::defects).
     pub fn open(path: &Path, options: &Options) -> Result<Database, Error> {
         Database::open_family(Family::locate(path)?, options)
     }
 
-    /// As [`open`](Database::open), of a base whose files were found already,
-    /// as those [inside](Family::inside) an archive.
+    /// As [`open`](Database::open), for a base whose files are located already,
+    /// such as those [inside](Family::inside) an archive.
     ///
     /// # Errors
     ///
@@ -77,7 +78,7 @@ impl Database {
         })
     }
 
-    /// The same with these defects beside its own: of what its files lie in.
+    /// Adds these defects to its own.
     #[must_use]
     pub fn with_defects(mut self, defects: impl IntoIterator<Item = Defect>) -> Database {
         self.defects.extend(defects);
@@ -85,7 +86,7 @@ impl Database {
     }
 }
 
-/// Opens the files of a base; none of them through a link.
+/// Opens the files of a base, without following links.
 struct Files {
     family: Family,
     directory: Arc<dyn Directory>,
@@ -134,7 +135,7 @@ impl Files {
         })
     }
 
-    /// Notes what is wrong with the head of a file of frames.
+    /// Adds the defects of the header of a file of frames.
     fn check_head(
         &self,
         kind: FileKind,
@@ -152,7 +153,7 @@ impl Files {
         Ok(())
     }
 
-    /// Those of a file without a header are none, which is noted.
+    /// Opens the entities. A file without a header has none, which is a defect.
     fn entities(&self, defects: &mut Vec<Defect>) -> Result<Entities, Error> {
         let kind = FileKind::Entities;
         let opened = Entities::open(self.required(kind)?);
@@ -166,7 +167,7 @@ impl Files {
     }
 }
 
-/// The number of records: as many as there are, whatever the header says.
+/// Number of records in the file, whatever the header says.
 fn last_id(
     header: FileHeader,
     headers: &dyn Storage,
@@ -200,8 +201,8 @@ fn last_id(
     Ok(u32::try_from(present).unwrap_or(u32::MAX).min(MOST_RECORDS))
 }
 
-/// The page of what is not UTF-8: told from names, and from texts on moves,
-/// which are in the old page where the base was converted.
+/// Detects the code page from names, and from texts on moves, which keep their
+/// old code page in a converted base.
 fn detect_page(entities: &Entities, annotations: Option<&dyn Storage>) -> io::Result<CodePage> {
     let names = entities.sample(NAME_SAMPLE)?;
     let mut buffer = ReadBuffer::default();

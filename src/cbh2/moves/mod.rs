@@ -29,8 +29,8 @@ use crate::bytes::Malformed;
 use crate::game::{Branch, Game, Line, MoveTree, PlyId, Start};
 use words::Word;
 
-/// How many alternatives may be outstanding. The most seen in real bases is
-/// 74; a remembered place takes some hundred bytes, so this bounds the memory.
+/// Maximum number of pending alternatives. Real bases have at most 74; each
+/// takes some hundred bytes, so this bounds the memory.
 const MAX_OUTSTANDING: usize = 1 << 14;
 
 /// Decodes content of this tag into `game`'s start and tree; appends what
@@ -75,8 +75,8 @@ pub(super) fn decode(
     }
 }
 
-/// Reads what stands before the moves; gives the place of their first word,
-/// and whether they are those of Chess960.
+/// Reads the part before the moves. Returns the index of their first word, and
+/// whether the game is Chess960.
 fn begin(
     tag: u16,
     content: &[u8],
@@ -135,22 +135,22 @@ impl Words<'_> {
     }
 }
 
-/// Moves on their way into a tree.
+/// A decoder of moves into a tree.
 struct Stream<'a, 'g> {
     words: Words<'a>,
-    /// The next word.
+    /// Index of the next word.
     at: usize,
     line: Line<'g>,
-    /// Places to which an alternative is to come, each with the move that it
-    /// is an alternative to.
+    /// Branches with a pending alternative, each with the move that it
+    /// replaces.
     outstanding: Vec<(Branch, PlyId)>,
-    /// The move read last, or that to which an alternative is due.
+    /// The last decoded move, or the one whose alternative comes next.
     last: PlyId,
     is_chess960: bool,
 }
 
 impl Stream<'_, '_> {
-    /// Reads the moves to their end; gives what is wrong behind it.
+    /// Decodes the moves to their end. Returns the fault behind it, if any.
     fn read(&mut self) -> Result<Option<Malformed>, Malformed> {
         loop {
             let Some(word) = self.words.get(self.at) else {
@@ -192,8 +192,8 @@ impl Stream<'_, '_> {
         (left > 0).then(|| Malformed::new(end, what()))
     }
 
-    /// The last move, in the order of PGN, before which none is missing: the
-    /// first that lacks an alternative, or else the last one read.
+    /// Returns the last move, in PGN order, before which none is missing: the
+    /// first with a pending alternative, or else the last decoded one.
     fn known_to(&self) -> PlyId {
         let first = self.outstanding.first();
         first.map_or(self.last, |(_, ply)| *ply)
@@ -228,7 +228,7 @@ impl Stream<'_, '_> {
         Ok(())
     }
 
-    /// The place before the next move, if it is to have an alternative.
+    /// Returns the branch before the next move, if it has an alternative.
     #[inline]
     fn branch_if_marked(&mut self) -> Result<Option<Branch>, Malformed> {
         if self.line.is_full() {
@@ -243,8 +243,8 @@ impl Stream<'_, '_> {
         Ok(Some(self.line.branch()))
     }
 
-    /// Notes the move just played; where it is to have an alternative,
-    /// remembers the place before it, and passes over the mark.
+    /// Notes the move just played. If it has an alternative, stores the branch
+    /// before it and skips the mark.
     #[inline]
     fn note(&mut self, branch: Option<Branch>) {
         self.last = self.line.at();
@@ -265,16 +265,16 @@ impl Stream<'_, '_> {
     }
 }
 
-/// What is to be followed.
+/// The next step of a traversal.
 enum Next {
-    /// What comes after a move.
+    /// The continuation of a move.
     After(PlyId),
     /// An alternative to a move.
     Alternative(PlyId),
 }
 
-/// The moves of a game in the order of PGN: an alternative, with all that
-/// follows it, comes behind the move that it is an alternative to.
+/// Returns the moves of a game in PGN order: an alternative, with its
+/// continuation, comes behind the move it replaces.
 pub(super) fn pgn_order(tree: &MoveTree) -> Vec<PlyId> {
     let mut order = Vec::with_capacity(tree.len());
     let mut todo = vec![Next::After(PlyId::START)];

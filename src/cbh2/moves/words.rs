@@ -1,5 +1,5 @@
-//! Move words: what moves where, taking what, becoming what. A word means the
-//! same in every position.
+//! Move words: piece, origin, destination, capture and promotion. The meaning
+//! of a word does not depend on the position.
 //!
 //! Squares are counted from a1 up the files: a1 0, a2 1 … h8 63.
 //!
@@ -48,7 +48,7 @@ const BLACK_PIECES: u16 = 0x55f9;
 const PAWNS: u16 = 0xabf1;
 const BLACK_PAWNS: u16 = 0xae8d;
 
-/// What a word of the move section means.
+/// The meaning of a word of the move section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
     /// A piece of this side moves.
@@ -63,7 +63,7 @@ pub(super) enum Word {
 }
 
 impl Word {
-    /// The meaning of a word.
+    /// Returns the meaning of a word.
     #[inline]
     pub(super) fn of(word: u16) -> Word {
         match word {
@@ -89,7 +89,7 @@ impl Word {
     }
 }
 
-/// The piece of a set-up and where it stands; `None` for other words.
+/// Returns the piece of a set-up and its square; `None` for other words.
 pub(super) fn placed(word: u16) -> Option<(Piece, Square)> {
     match word {
         PLACED_PIECES..PLACED_PAWNS => {
@@ -123,7 +123,7 @@ const PIECES: [Role; 5] = [
     Role::Rook,
 ];
 
-/// What a piece takes, in the order of the words.
+/// The captured pieces, in the order of the words.
 const TAKEN: [Role; 5] = [
     Role::Queen,
     Role::Knight,
@@ -132,7 +132,7 @@ const TAKEN: [Role; 5] = [
     Role::Pawn,
 ];
 
-/// What a pawn becomes, in the order of the words.
+/// The promotion pieces, in the order of the words.
 const PROMOTIONS: [Role; 4] = [Role::Queen, Role::Knight, Role::Bishop, Role::Rook];
 
 /// Directions: files, ranks.
@@ -187,7 +187,7 @@ fn squares() -> impl Iterator<Item = Square> {
     (0..64).map(square)
 }
 
-/// How a piece goes, and how many squares at most.
+/// The directions of a piece, and its maximum distance.
 fn ways(role: Role) -> (&'static [Direction], usize) {
     let (diagonals, straights) = LINES.split_at(4);
     match role {
