@@ -107,3 +107,31 @@ fn every_dependency_is_accounted_for() {
         .collect();
     assert_eq!(listed, dependencies);
 }
+
+/// The example is a change that can be made, and what is named is there.
+#[test]
+fn what_contributors_are_told_is_so() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let told = read("CONTRIBUTING.md");
+    let (text, example) = told.split_once("```diff\n").unwrap();
+    let example = example.split("```").next().unwrap();
+    let patch = tempfile::NamedTempFile::new().unwrap();
+    fs::write(patch.path(), example).unwrap();
+    let applied = std::process::Command::new("git")
+        .args(["apply", "--check", "-p1"])
+        .arg(patch.path())
+        .current_dir(root)
+        .output()
+        .unwrap();
+    assert!(applied.status.success(), "{applied:?}");
+    let named = text.split('`').skip(1).step_by(2);
+    let paths: Vec<&str> = named.filter(|name| name.starts_with("src/")).collect();
+    assert!(paths.len() > 8, "{paths:?}");
+    for path in paths {
+        assert!(root.join(path).exists(), "{path}");
+    }
+    let test = text.split("cargo test --test ").nth(1).unwrap();
+    let mut words = test.split_whitespace();
+    let file = read(&format!("tests/{}.rs", words.next().unwrap()));
+    assert!(file.contains(&format!("fn {}()", words.next().unwrap())));
+}

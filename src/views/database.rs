@@ -224,7 +224,7 @@ impl DatabaseVolume {
     }
 
     fn list_top(&self, after: u64, listing: &mut Listing<'_>) -> Result<(), Error> {
-        for (cookie, row) in (3..).zip(&TABLE) {
+        for (cookie, row) in (3..).zip(TABLE) {
             let is_listed = !self.hidden.has(row.name) && row.view.is_there(self);
             if cookie <= after || !is_listed {
                 continue;

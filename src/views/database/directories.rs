@@ -35,7 +35,7 @@ pub(super) use years::{YEARS, Years};
 
 /// All of them, in the order of the root's listing. `-o hide=` chooses from
 /// these names. A number never gets another meaning: kernels keep them.
-pub(super) static TABLE: [Row; 13] = [
+pub(super) static TABLE: &[Row] = &[
     row("games", Games::NUMBER, &Games),
     row("players", Entities(Player).number(), &Entities(Player)),
     row(
