@@ -26,10 +26,10 @@ mod locks;
 mod mounts;
 mod names;
 mod nodes;
-mod patience;
 mod profile;
 mod requests;
 mod session;
+mod slow;
 mod throttle;
 
 pub use mounts::{Mount, canonical, mount_at};
@@ -43,12 +43,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 use fuser::{Errno, FileAttr, FileHandle, FileType, FopenFlags, Generation, INodeNo};
 
-use crate::vfs::{Access, Attr, Error, Handle, Ino, NodeKind, Vfs};
+use crate::vfs::{Access, Attr, Drafts, Error, Handle, Ino, NodeKind, Vfs};
 use kernel::Kernel;
 use locks::Locks;
 use nodes::{Node, Nodes, Sought, Writing};
-use patience::Patience;
 use profile::Profile;
+use slow::SlowRequests;
 use throttle::Throttle;
 
 /// Whether the kernel asks for attributes together with names.
@@ -86,7 +86,7 @@ pub(crate) struct Adapter {
     profile: Profile,
     nodes: Arc<Nodes>,
     locks: Locks,
-    patience: Patience,
+    slow: SlowRequests,
     /// Known once the session has begun.
     kernel: Arc<OnceLock<Kernel>>,
     /// Held while the kernel is told of what was written.
@@ -110,7 +110,7 @@ impl Adapter {
             nodes: Arc::new(Nodes::new()),
             locks: Locks::default(),
             telling: Arc::default(),
-            patience: Patience::default(),
+            slow: SlowRequests::default(),
         }
     }
 
@@ -121,7 +121,7 @@ impl Adapter {
             NodeKind::Symlink => (FileType::Symlink, 0o777),
         };
         let perm = if self.profile.is_writable {
-            self.vfs.permissions(attr).unwrap_or(perm)
+            self.vfs.drafts().permissions(attr).unwrap_or(perm)
         } else {
             perm
         };
@@ -147,7 +147,7 @@ impl Adapter {
     /// How long the kernel may keep a name of this, and its attributes.
     fn keep(&self, attr: &Attr) -> (Duration, Duration) {
         let is_present = attr.version.is_some();
-        let is_settled = is_present && self.vfs.is_settled(attr);
+        let is_settled = is_present && self.vfs.drafts().is_settled(attr);
         self.profile.keep(attr, is_settled)
     }
 
@@ -196,7 +196,7 @@ impl Adapter {
     /// this returns that has begun, whichever thread let it.
     fn tell_written(&self) {
         let _one = self.telling.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.vfs.take_change() {
+        if self.vfs.drafts().take_change() {
             self.kernel.get().inspect(|kernel| kernel.begin_epoch());
         }
     }
@@ -232,22 +232,22 @@ impl Adapter {
             && let Some(writer) = self.nodes.user(node)
         {
             // Who has it open, and opens it again by `/dev/fd/`.
-            let handle = self.vfs.open_again(writer, access)?;
+            let handle = self.vfs.drafts().open_again(writer, access)?;
             self.nodes.open(node, handle);
             return Ok((handle, FopenFlags::empty()));
         }
-        let handle = self.vfs.open_file(ino, access)?;
-        let attr = self.vfs.attr_open(handle);
+        let handle = self.vfs.drafts().open_file(ino, access)?;
+        let attr = self.vfs.drafts().attr_open(handle);
         if let Ok(attr) = &attr
             && Node::of(attr) == Some(node)
         {
             return self.begin_to_read(node, handle, attr.version);
         }
-        self.vfs.release(handle);
+        self.vfs.drafts().release(handle);
         attr?;
         let earlier = match (sought, self.nodes.user(node)) {
-            (Sought::Found(mark), _) => Some(self.vfs.open_earlier(ino, mark)?),
-            (Sought::Nothing, Some(reader)) => Some(self.vfs.open_again(reader, access)?),
+            (Sought::Found(mark), _) => Some(self.vfs.drafts().open_earlier(ino, mark)?),
+            (Sought::Nothing, Some(reader)) => Some(self.vfs.drafts().open_again(reader, access)?),
             (Sought::Nothing | Sought::NotYet, _) => None,
         };
         if let Some(handle) = earlier {
@@ -265,8 +265,8 @@ impl Adapter {
         handle: Handle,
         version: Option<u32>,
     ) -> Result<(Handle, FopenFlags), Error> {
-        let content = self.vfs.content_of(handle);
-        let is_same = |other| self.vfs.content_of(other) == content;
+        let content = self.vfs.drafts().content_of(handle);
+        let is_same = |other| self.vfs.drafts().content_of(other) == content;
         match self.nodes.read(node, handle, version, is_same) {
             Ok(is_kept) if is_kept && content.is_some() => Ok((
                 handle,
@@ -275,8 +275,8 @@ impl Adapter {
             Ok(_) => Ok((handle, FopenFlags::FOPEN_NOFLUSH)),
             Err(error) => {
                 // The look-up that follows finds a node that nobody has.
-                self.vfs.renew(node.ino());
-                self.vfs.release(handle);
+                self.vfs.drafts().renew(node.ino());
+                self.vfs.drafts().release(handle);
                 Err(error)
             }
         }
@@ -284,33 +284,33 @@ impl Adapter {
 
     fn open_to_write(&self, node: Node, access: Access, thread: u32) -> Result<Handle, Error> {
         let ino = node.ino();
-        if Vfs::is_shared(ino) {
+        if Drafts::is_shared(ino) {
             // It may have become a game.
-            let handle = self.vfs.open_file(ino, access)?;
-            if self.vfs.attr_open(handle)?.ino != ino {
-                self.vfs.release(handle);
+            let handle = self.vfs.drafts().open_file(ino, access)?;
+            if self.vfs.drafts().attr_open(handle)?.ino != ino {
+                self.vfs.drafts().release(handle);
                 return Err(Error::Stale);
             }
             self.nodes.open(node, handle);
             return Ok(handle);
         }
-        let is_present = |handle| self.vfs.has_present_draft(handle);
+        let is_present = |handle| self.vfs.drafts().has_present_draft(handle);
         match self.nodes.write(thread, node, is_present) {
             Writing::Begins => {}
             Writing::IsElsewhere => return Err(Error::Stale),
             Writing::IsTaken => {
-                self.vfs.renew(ino);
+                self.vfs.drafts().renew(ino);
                 return Err(Error::Stale);
             }
         }
         if !node.is_draft() {
             // It is not the node of the text any more.
-            self.vfs.renew(ino);
+            self.vfs.drafts().renew(ino);
         }
         let opened = match self.nodes.user(node).filter(|_| node.is_draft()) {
             // The kernel has the bytes of that draft.
-            Some(writer) => self.vfs.open_again(writer, access),
-            None => self.vfs.open_file(ino, access),
+            Some(writer) => self.vfs.drafts().open_again(writer, access),
+            None => self.vfs.drafts().open_file(ino, access),
         };
         match &opened {
             Ok(handle) => self.nodes.open(node, *handle),
@@ -329,10 +329,13 @@ impl Adapter {
         mode: Option<u16>,
     ) -> Result<(Attr, Node, Handle), Error> {
         let name = name.as_bytes();
-        let (attr, handle) = self.vfs.create(directory, name, access, is_exclusive)?;
+        let (attr, handle) = self
+            .vfs
+            .drafts()
+            .create(directory, name, access, is_exclusive)?;
         // A game has the mode it has.
-        let with_mode = self.vfs.set_attributes(attr.ino, mode, None);
-        let (attr, node) = if Vfs::is_shared(attr.ino) {
+        let with_mode = self.vfs.drafts().set_attributes(attr.ino, mode, None);
+        let (attr, node) = if Drafts::is_shared(attr.ino) {
             (with_mode.unwrap_or(attr), Node(attr.ino.0))
         } else {
             (attr, self.nodes.create(attr.ino))
@@ -347,7 +350,7 @@ impl Adapter {
             return self.vfs.attr(node.ino());
         }
         while let Some(handle) = self.nodes.user(node) {
-            match self.vfs.attr_open(handle) {
+            match self.vfs.drafts().attr_open(handle) {
                 // It was closed just now.
                 Err(Error::NotOpen) if self.nodes.user(node) != Some(handle) => {}
                 attr => return attr,
@@ -367,13 +370,15 @@ impl Adapter {
             return Err(Error::NotPermitted);
         }
         if let Some(size) = wanted.size {
-            self.vfs.truncate(ino, wanted.handle, size)?;
+            self.vfs.drafts().truncate(ino, wanted.handle, size)?;
         }
         if wanted.mode.is_some() || wanted.modified.is_some() {
-            self.vfs.set_attributes(ino, wanted.mode, wanted.modified)?;
+            self.vfs
+                .drafts()
+                .set_attributes(ino, wanted.mode, wanted.modified)?;
         }
         if let Some(handle) = wanted.handle {
-            return self.vfs.attr_open(handle);
+            return self.vfs.drafts().attr_open(handle);
         }
         self.attr_of_node(node)
     }

@@ -7,7 +7,8 @@
 //!   kernel
 //!     │  fuse              fuser adapter: unwrap the request, call, reply
 //!     ▼
-//!   vfs                    one mount: what a kernel asks, drafts of what is written
+//!   vfs                    one mount: what a kernel asks
+//!     │  drafts            what is being written, until it is saved or refused
 //!     │  views             databases and books as directories
 //!     │  fs                trees, texts and lengths, whatever is shown
 //!     │  import            files of games into a base
@@ -39,7 +40,8 @@
 //! | `base` | `archive`, `cbh2`, `cbh`, `game`, `storage` |
 //! | `fs` | `escape` |
 //! | `views` | `fs`, `import`, `base`, `pgn`, `cbh`, `cbh2`, `book`, `archive`, `game`, `storage`, `html`, `escape` |
-//! | `vfs` | `fs`, `views`, `pgn`, `escape` |
+//! | `drafts` | `fs`, `escape` |
+//! | `vfs` | `drafts`, `fs`, `views`, `escape` |
 //! | `fuse` | `vfs` |
 //! | `cli` | `fuse`, `vfs`, `import`, `base`, `cbh2`, `cbh`, `pgn`, `book`, `archive`, `game`, `escape` |
 //!
@@ -68,6 +70,7 @@ pub mod bytes;
 pub mod cbh;
 pub mod cbh2;
 pub mod cli;
+pub mod drafts;
 pub mod escape;
 pub mod fs;
 pub mod fuse;

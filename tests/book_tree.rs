@@ -656,7 +656,7 @@ fn a_book_beside_a_base_that_is_written_stays_as_it_is() {
     let bases = bases.written_by(Some(writer));
     let tree = Direct(Vfs::shelf(bases, &Options::default()).unwrap());
     assert!(tree.stat("sample/games").unwrap().is_directory);
-    assert!(tree.0.can_be_written());
+    assert!(tree.0.drafts().can_be_written());
     let e4 = tree.attr("sample.ctg/tree/e4").unwrap().ino;
     let above = tree.attr("sample.ctg/tree").unwrap().ino;
     let file = tree.attr("sample.ctg/tree/e4/moves.tsv").unwrap().ino;
@@ -665,13 +665,15 @@ fn a_book_beside_a_base_that_is_written_stays_as_it_is() {
         ..Access::default()
     };
     for refused in [
-        tree.0.make(e4, b"d9").map(|_| ()),
-        tree.0.remove_directory(above, b"e4"),
-        tree.0.unlink(e4, b"moves.tsv"),
-        tree.0.rename(e4, b"moves.tsv", e4, b"x", RenameMode::Plain),
-        tree.0.link(file, e4, b"x").map(|_| ()),
-        tree.0.create(e4, b"x", write, false).map(|_| ()),
-        tree.0.open_file(file, write).map(|_| ()),
+        tree.0.drafts().make(e4, b"d9").map(|_| ()),
+        tree.0.drafts().remove_directory(above, b"e4"),
+        tree.0.drafts().unlink(e4, b"moves.tsv"),
+        tree.0
+            .drafts()
+            .rename(e4, b"moves.tsv", e4, b"x", RenameMode::Plain),
+        tree.0.drafts().link(file, e4, b"x").map(|_| ()),
+        tree.0.drafts().create(e4, b"x", write, false).map(|_| ()),
+        tree.0.drafts().open_file(file, write).map(|_| ()),
     ] {
         assert!(matches!(refused, Err(Error::ReadOnly)), "{refused:?}");
     }

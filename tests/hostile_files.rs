@@ -141,7 +141,7 @@ fn open_to_write(cbh: &Path) -> Result<Vfs, String> {
 /// Whether a mount could save to the base; it is closed again.
 fn can_be_written(cbh: &Path) -> bool {
     let vfs = open_to_write(cbh).unwrap();
-    let can_be_written = vfs.can_be_written();
+    let can_be_written = vfs.drafts().can_be_written();
     vfs.close();
     can_be_written
 }
@@ -365,7 +365,7 @@ fn a_file_with_a_second_name_is_never_changed() {
     fs::create_dir(&backup).unwrap();
     let bytes = fs::read(scene.at("sample.cbg")).unwrap();
     let vfs = open_to_write(&scene.cbh).unwrap();
-    assert!(vfs.can_be_written());
+    assert!(vfs.drafts().can_be_written());
     fs::hard_link(scene.at("sample.cbg"), backup.join("sample.cbg")).unwrap();
     let refused = vfs.edit(Ino::ROOT, &mut |editor| editor.append(GAME.as_bytes(), &[]));
     assert!(refused.is_err());
@@ -402,7 +402,7 @@ fn saves_that_a_second_name_keeps_from_the_base_are_not_called_synced() {
     fs::hard_link(scene.at("sample.cbg"), &backup).unwrap();
     let bytes = fs::read(&backup).unwrap();
     vfs.refresh();
-    assert!(!vfs.can_be_written());
+    assert!(!vfs.drafts().can_be_written());
     // A save that was begun before is told why it is refused.
     let refused = vfs.edit(Ino::ROOT, &mut |editor| editor.append(GAME.as_bytes(), &[]));
     let told = refused.unwrap_err().to_string();
@@ -750,7 +750,7 @@ fn junk_in_the_place_of_the_journal_does_not_stop_who_reads() {
         let source = DatabaseSource::new(&scene.cbh, Reading::default(), None);
         drop(Vfs::open(Box::new(source), &Options::default()).unwrap());
         let vfs = open_to_write(&scene.cbh).unwrap();
-        assert!(!vfs.can_be_written(), "{about}");
+        assert!(!vfs.drafts().can_be_written(), "{about}");
         let status = vfs.lookup(Ino::ROOT, b".cbfs").unwrap();
         let status = vfs.lookup(status.ino, b"status").unwrap();
         let status = vfs.read(status.ino, 0, 1 << 16).unwrap();

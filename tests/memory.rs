@@ -303,7 +303,7 @@ fn save(vfs: &Vfs, folder: &Path, directory: &[u8], name: &[u8]) -> Result<(), S
         truncate: true,
         ..Access::READ
     };
-    let (_, handle) = vfs.create(directory, name, access, false).unwrap();
+    let (_, handle) = vfs.drafts().create(directory, name, access, false).unwrap();
     let mut text = File::open(folder.join("text.pgn")).unwrap();
     let mut bytes = vec![0; 1 << 17];
     let mut at = 0;
@@ -312,11 +312,14 @@ fn save(vfs: &Vfs, folder: &Path, directory: &[u8], name: &[u8]) -> Result<(), S
         if read == 0 {
             break;
         }
-        vfs.write(handle, at, &bytes[..read]).unwrap();
+        vfs.drafts().write(handle, at, &bytes[..read]).unwrap();
         at += read as u64;
     }
-    let saved = vfs.flush(handle).map_err(|error| format!("{error:?}"));
-    vfs.release(handle);
+    let saved = vfs
+        .drafts()
+        .flush(handle)
+        .map_err(|error| format!("{error:?}"));
+    vfs.drafts().release(handle);
     saved?;
     let ino = vfs.lookup(directory, name).unwrap().ino;
     let mut at = 0;
@@ -396,7 +399,7 @@ fn a_draft_of_16_mib_takes_less_than_200_mib_to_save_and_to_show() {
                 costly.push(format!("{about}: {} MiB", peak >> 20));
             }
         }
-        vfs.end().unwrap();
+        vfs.drafts().end().unwrap();
     }
     assert_eq!(costly, [""; 0]);
 }
@@ -426,7 +429,7 @@ fn only_one_such_game_is_worked_on_at_a_time() {
     });
     assert!(both < MOST_OF_GAME, "{}", both >> 20);
     for vfs in &mounts {
-        vfs.end().unwrap();
+        vfs.drafts().end().unwrap();
     }
 }
 
@@ -450,7 +453,7 @@ fn a_large_game_waits_for_another_one_to_be_rendered() {
         drop(another);
         assert_eq!(reader.join().unwrap(), 10);
     });
-    vfs.end().unwrap();
+    vfs.drafts().end().unwrap();
 }
 
 fn opened(folder: &Path) -> OpenBase {

@@ -773,7 +773,7 @@ fn open_in_all_ways(vfs: &Vfs, id: u32) -> Result<(), String> {
     let attr = vfs
         .lookup(games, name.as_bytes())
         .map_err(told("look-up"))?;
-    let mode = vfs.permissions(&attr).map_err(told("mode"))?;
+    let mode = vfs.drafts().permissions(&attr).map_err(told("mode"))?;
     if mode != 0o644 {
         return Err(format!("mode {mode:o}"));
     }
@@ -782,26 +782,38 @@ fn open_in_all_ways(vfs: &Vfs, id: u32) -> Result<(), String> {
             write,
             ..Access::READ
         };
-        let handle = vfs.open_file(attr.ino, access).map_err(told("open"))?;
-        vfs.read_open(handle, 0, 1 << 20).map_err(told("read"))?;
-        vfs.flush(handle).map_err(told("close"))?;
-        vfs.release(handle);
+        let handle = vfs
+            .drafts()
+            .open_file(attr.ino, access)
+            .map_err(told("open"))?;
+        vfs.drafts()
+            .read_open(handle, 0, 1 << 20)
+            .map_err(told("read"))?;
+        vfs.drafts().flush(handle).map_err(told("close"))?;
+        vfs.drafts().release(handle);
     }
     let (temporary, backup) = (format!(".{id}.tmp"), format!("{name}~"));
-    let made = vfs.create(games, temporary.as_bytes(), Access::READ, true);
-    vfs.release(made.map_err(told("temporary"))?.1);
-    vfs.unlink(games, temporary.as_bytes())
+    let made = vfs
+        .drafts()
+        .create(games, temporary.as_bytes(), Access::READ, true);
+    vfs.drafts().release(made.map_err(told("temporary"))?.1);
+    vfs.drafts()
+        .unlink(games, temporary.as_bytes())
         .map_err(told("removal"))?;
     let rename = |from: &str, to: &str| {
         let mode = RenameMode::NoReplace;
-        vfs.rename(games, from.as_bytes(), games, to.as_bytes(), mode)
+        vfs.drafts()
+            .rename(games, from.as_bytes(), games, to.as_bytes(), mode)
     };
     rename(&name, &backup).map_err(told("backup"))?;
     rename(&backup, &name).map_err(told("and back"))?;
     rename(&name, &backup).map_err(told("backup"))?;
-    let made = vfs.create(games, name.as_bytes(), Access::READ, true);
-    vfs.release(made.map_err(told("new file"))?.1);
-    vfs.unlink(games, backup.as_bytes())
+    let made = vfs
+        .drafts()
+        .create(games, name.as_bytes(), Access::READ, true);
+    vfs.drafts().release(made.map_err(told("new file"))?.1);
+    vfs.drafts()
+        .unlink(games, backup.as_bytes())
         .map_err(told("removal"))
 }
 

@@ -324,7 +324,7 @@ fn is_writable(
     source: &Path,
     vfs: &Vfs,
 ) -> Result<bool, Failure> {
-    let is_possible = (source.is_dir() || vfs.can_be_written()) && !is_clean;
+    let is_possible = (source.is_dir() || vfs.drafts().can_be_written()) && !is_clean;
     match options.writing {
         Writing::Off => Ok(false),
         Writing::IfPossible => Ok(is_possible),

@@ -50,7 +50,7 @@ impl Adapter {
         }
         // Number 0 says: there is none, and how long that holds.
         let none = self.untold(Ino(0), NodeKind::Directory);
-        let keep = if self.vfs.may_appear(directory) {
+        let keep = if self.vfs.drafts().may_appear(directory) {
             ASK_AGAIN
         } else {
             self.profile.keep_absence()

@@ -103,7 +103,7 @@ impl Filesystem for Adapter {
             let request = format_args!("read of {ino:?} at {offset}");
             let read = || {
                 if this.profile.is_writable {
-                    this.vfs.read_open(Handle(handle.0), offset, size)
+                    this.vfs.drafts().read_open(Handle(handle.0), offset, size)
                 } else {
                     this.vfs.read(Node(ino.0).ino(), offset, size)
                 }
@@ -293,7 +293,7 @@ impl Filesystem for Adapter {
         let request = format_args!("write to {ino:?} at {offset}");
         let written = answer(request, || {
             self.ensure_writable()?;
-            self.vfs.write(Handle(handle.0), offset, data)
+            self.vfs.drafts().write(Handle(handle.0), offset, data)
         });
         match written {
             Ok(count) => reply.written(count),
@@ -315,7 +315,7 @@ impl Filesystem for Adapter {
         }
         self.answer_save(ino, None, move |adapter| {
             let request = format_args!("closing of {ino:?}");
-            let flush = || adapter.vfs.flush(Handle(handle.0));
+            let flush = || adapter.vfs.drafts().flush(Handle(handle.0));
             let flushed = adapter.answer_writing(request, flush);
             // A process that closes a file gives back its locks of fcntl(2).
             let file = Node(ino.0).ino();
@@ -338,7 +338,7 @@ impl Filesystem for Adapter {
             if self.profile.is_writable {
                 self.nodes.close(Node(ino.0), Handle(handle.0));
                 self.locks.close(Node(ino.0).ino(), Handle(handle.0));
-                self.vfs.release(Handle(handle.0));
+                self.vfs.drafts().release(Handle(handle.0));
             }
             Ok(())
         };
@@ -351,7 +351,12 @@ impl Filesystem for Adapter {
         }
         self.answer_save(ino, None, move |adapter| {
             let request = format_args!("fsync of {ino:?}");
-            let fsync = || adapter.vfs.fsync(Node(ino.0).ino(), Some(Handle(handle.0)));
+            let fsync = || {
+                adapter
+                    .vfs
+                    .drafts()
+                    .fsync(Node(ino.0).ino(), Some(Handle(handle.0)))
+            };
             confirm(adapter.answer_writing(request, fsync), reply);
         });
     }
@@ -359,7 +364,7 @@ impl Filesystem for Adapter {
     fn fsyncdir(&self, _: &Request, ino: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
         let fsync = || {
             if self.profile.is_writable {
-                self.vfs.fsync_directory(Node(ino.0).ino())?;
+                self.vfs.drafts().fsync_directory(Node(ino.0).ino())?;
             }
             Ok(())
         };
@@ -370,7 +375,7 @@ impl Filesystem for Adapter {
         let own = name.to_owned();
         self.answer_save(parent, Some(name), move |adapter| {
             let request = format_args!("removal of {} in {parent:?}", own.display());
-            let unlink = || adapter.vfs.unlink(Ino(parent.0), own.as_bytes());
+            let unlink = || adapter.vfs.drafts().unlink(Ino(parent.0), own.as_bytes());
             confirm(adapter.answer_writing(request, unlink), reply);
         });
     }
@@ -378,7 +383,9 @@ impl Filesystem for Adapter {
     fn rmdir(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
         let request = format_args!("removal of {} in {parent:?}", name.display());
         let removed = self.answer_writing(request, || {
-            self.vfs.remove_directory(Ino(parent.0), name.as_bytes())
+            self.vfs
+                .drafts()
+                .remove_directory(Ino(parent.0), name.as_bytes())
         });
         confirm(removed, reply);
     }
@@ -402,7 +409,10 @@ impl Filesystem for Adapter {
                 let mode = rename_mode(flags)?;
                 let (from, to) = (Ino(parent.0), Ino(new_parent.0));
                 let names = (name.as_bytes(), new_name.as_bytes());
-                adapter.vfs.rename(from, names.0, to, names.1, mode)
+                adapter
+                    .vfs
+                    .drafts()
+                    .rename(from, names.0, to, names.1, mode)
             });
             confirm(renamed, reply);
         });
@@ -412,6 +422,7 @@ impl Filesystem for Adapter {
         let request = format_args!("link {} to {ino:?}", name.display());
         let linked = self.answer_writing(request, || {
             self.vfs
+                .drafts()
                 .link(Node(ino.0).ino(), Ino(parent.0), name.as_bytes())
         });
         self.tell_entry(linked, reply);
@@ -512,7 +523,9 @@ impl Adapter {
     /// Answers who wants to make a directory, a link or a device.
     fn make(&self, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let request = format_args!("making of {} in {parent:?}", name.display());
-        let made = self.answer_writing(request, || self.vfs.make(Ino(parent.0), name.as_bytes()));
+        let made = self.answer_writing(request, || {
+            self.vfs.drafts().make(Ino(parent.0), name.as_bytes())
+        });
         self.tell_entry(made, reply);
     }
 }

@@ -378,7 +378,7 @@ fn start_syncing(vfs: &Arc<Vfs>) -> io::Result<JoinHandle<()>> {
 
 /// Keeps what was not saved, and brings to the disk what was.
 fn end_writing(vfs: &Vfs) {
-    if let Err(error) = vfs.end() {
+    if let Err(error) = vfs.drafts().end() {
         log::error!("saves are not in the base's files yet, but in its journal: {error}");
     }
 }

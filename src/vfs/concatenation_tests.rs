@@ -382,7 +382,7 @@ fn memory_for_chunks_and_indexes_is_bounded() {
     for directory in 10..200 {
         let editions = vfs.editions();
         let sources = editions[0].sources();
-        let concatenations = &vfs.shared.concatenations;
+        let concatenations = &vfs.trees.shared.concatenations;
         concatenations.length(sources, Ino(directory)).unwrap();
         for offset in (0..2_000_000).step_by(1 << 16) {
             let read = concatenations.read(sources, Ino(directory), offset, 10);

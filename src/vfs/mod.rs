@@ -27,14 +27,13 @@
 
 #[cfg(test)]
 mod concatenation_tests;
-mod drafts;
 mod saves;
 mod work;
-mod writing;
 
-pub(crate) use crate::fs::mount::{live_base as slot, snapshot as edition};
+pub(crate) use crate::fs::mount::snapshot as edition;
 pub(crate) use crate::fs::{editor, names, source, status as about, volume};
 
+pub use crate::drafts::{Access, Drafts, Handle, RenameMode};
 pub use crate::fs::background::Background;
 pub use crate::fs::content::lengths::{Measure, Sizes};
 pub use crate::fs::content::text::Text;
@@ -50,18 +49,18 @@ pub use crate::fs::volume::{
 pub use crate::fs::{Attr, Bytes, Changes, Error, ListingWithAttrs};
 pub use crate::views::book::{self, BookOptions, BookSource, BookVolume};
 pub use crate::views::database::{DatabaseSource, DatabaseVolume, Folder, Hidden, Writer};
-pub use writing::{Access, Handle, RenameMode};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use nix::sys::statvfs::statvfs;
 
+use crate::drafts::Target;
 use crate::fs::mount::folder::Shelf;
 use crate::fs::mount::live_base::Slot;
 use crate::fs::mount::snapshot::{Edition, Shared};
 use crate::fs::tree::Tree;
-use drafts::Desk;
 
 /// How a [`Vfs`] works.
 #[derive(Clone, Debug)]
@@ -91,9 +90,15 @@ impl Default for Options {
 /// The filesystem of one mount.
 #[derive(Debug)]
 pub struct Vfs {
+    trees: Arc<Trees>,
+    drafts: Drafts,
+}
+
+/// What is mounted, without drafts.
+#[derive(Debug)]
+struct Trees {
     mounted: Mounted,
     shared: Shared,
-    desk: Desk,
 }
 
 #[derive(Debug)]
@@ -116,11 +121,21 @@ impl Vfs {
         let shared = Shared::new(options.cache_bytes, &options.messages);
         let slot = Slot::new(0, None, shared.clone());
         slot.show(volume);
+        Vfs::of(Mounted::One(Arc::new(slot)), shared, options)
+    }
+
+    fn of(mounted: Mounted, shared: Shared, options: &Options) -> Vfs {
+        let trees = Arc::new(Trees { mounted, shared });
+        let target = Arc::clone(&trees) as Arc<dyn Target>;
         Vfs {
-            mounted: Mounted::One(Arc::new(slot)),
-            shared,
-            desk: Desk::new(options),
+            trees,
+            drafts: Drafts::new(target, options.scratch_bytes, &options.state),
         }
+    }
+
+    /// What is being written, and open.
+    pub fn drafts(&self) -> &Drafts {
+        &self.drafts
     }
 
     /// Shows what `source` opens, and shows it anew when that has changed.
@@ -134,11 +149,7 @@ impl Vfs {
         if let (_, Some(why)) = slot.open() {
             return Err(why);
         }
-        Ok(Vfs {
-            mounted: Mounted::One(Arc::new(slot)),
-            shared,
-            desk: Desk::new(options),
-        })
+        Ok(Vfs::of(Mounted::One(Arc::new(slot)), shared, options))
     }
 
     /// Shows the bases that are in `folder`, each as a directory.
@@ -148,27 +159,24 @@ impl Vfs {
     /// The line that says why the folder cannot be listed.
     pub fn shelf(folder: impl Bases + 'static, options: &Options) -> Result<Vfs, String> {
         let shared = Shared::new(options.cache_bytes, &options.messages);
-        Ok(Vfs {
-            mounted: Mounted::Many(Box::new(Shelf::new(Box::new(folder), shared.clone())?)),
-            shared,
-            desk: Desk::new(options),
-        })
+        let shelf = Shelf::new(Box::new(folder), shared.clone())?;
+        Ok(Vfs::of(Mounted::Many(Box::new(shelf)), shared, options))
     }
 
     /// Lets it be known how it is mounted, for `.cbfs/status`; the first time
     /// counts.
     pub fn set_mounting(&self, mounting: Mounting) {
-        self.shared.mounting.get_or_init(|| mounting);
+        self.trees.shared.mounting.get_or_init(|| mounting);
     }
 
     /// The work that waits for a thread to be lent.
     pub fn background(&self) -> &Background {
-        &self.shared.background
+        &self.trees.shared.background
     }
 
     /// How many files the largest volume may have, used numbers or not.
     pub fn capacity(&self) -> u64 {
-        match &self.mounted {
+        match &self.trees.mounted {
             Mounted::One(slot) => slot.edition().capacity(),
             Mounted::Many(shelf) => shelf.guess(),
         }
@@ -176,50 +184,34 @@ impl Vfs {
 
     /// Whether there is any base, looked into or not.
     pub fn has_bases(&self) -> bool {
-        !self.slots().is_empty()
-    }
-
-    fn slots(&self) -> Vec<Arc<Slot>> {
-        match &self.mounted {
-            Mounted::One(slot) => vec![Arc::clone(slot)],
-            Mounted::Many(shelf) => shelf.slots(),
-        }
+        !self.trees.slots().is_empty()
     }
 
     /// The editions of all that was looked into.
     fn editions(&self) -> Vec<Arc<Edition>> {
-        let slots = self.slots();
+        let slots = self.trees.slots();
         slots.iter().filter_map(|slot| slot.opened()).collect()
-    }
-
-    fn place(&self, ino: Ino) -> Result<Place<'_>, Error> {
-        let inner = ino.within_slot();
-        match &self.mounted {
-            Mounted::One(slot) if ino.slot() == 0 => Ok(Place::Volume(Arc::clone(slot), inner)),
-            Mounted::Many(shelf) if ino.slot() > 0 => {
-                Ok(Place::Volume(shelf.slot(ino.slot())?, inner))
-            }
-            Mounted::Many(shelf) if ino == Ino::ROOT || about::holds(ino) => {
-                Ok(Place::Shelf(shelf, ino))
-            }
-            _ => Err(Error::NotFound),
-        }
     }
 
     /// Looks whether what is mounted has changed, and if so shows what it is
     /// now. To be called again and again; costs little if nothing changed.
     pub fn refresh(&self) -> Changes {
-        let mut directories = match &self.mounted {
+        let mut directories = match &self.trees.mounted {
             Mounted::One(_) => Vec::new(),
             Mounted::Many(shelf) => shelf.refresh(),
         };
         let mut is_changed = !directories.is_empty();
-        for slot in self.slots().iter().filter(|slot| slot.refresh_if_idle()) {
+        for slot in self
+            .trees
+            .slots()
+            .iter()
+            .filter(|slot| slot.refresh_if_idle())
+        {
             directories.extend(slot.told_directories());
             is_changed = true;
         }
-        let names = if self.shared.names.were_called_back() || is_changed {
-            self.shared.names.take()
+        let names = if self.trees.shared.names.were_called_back() || is_changed {
+            self.trees.shared.names.take()
         } else {
             Some(Vec::new())
         };
@@ -257,25 +249,7 @@ impl Vfs {
             b".." => return self.attr(self.parent(directory)?),
             _ => {}
         }
-        if let Some(found) = self.lookup_on_desk(directory, name) {
-            return found;
-        }
-        let place = self.place(directory)?;
-        if let Place::Volume(slot, inner) = &place
-            && let Some(found) = self.lookup_rejected(slot, *inner, name)
-        {
-            return found;
-        }
-        if directory.within_slot() == Ino::ROOT && name == about::NAME.as_bytes() {
-            return self.attr(about::DIRECTORY.in_slot(directory.slot()));
-        }
-        let before = place.edition();
-        let attr = place.ask(|tree, inner| tree.lookup(inner, name))?;
-        if attr.kind != NodeKind::Directory && !attr.is_renewed() {
-            self.shared.names.add(directory, name);
-            self.call_back_if_over(&place, before.as_deref());
-        }
-        Ok(self.with_names(globally(attr, directory.slot())))
+        self.drafts.lookup(directory, name)
     }
 
     /// What `stat` says.
@@ -284,11 +258,7 @@ impl Vfs {
     ///
     /// [`Error::NotFound`], [`Error::Damaged`], [`Error::Stale`].
     pub fn attr(&self, ino: Ino) -> Result<Attr, Error> {
-        if let Some(known) = self.attr_on_desk(ino) {
-            return known;
-        }
-        let attr = self.place(ino)?.ask(|tree, inner| tree.attr(inner))?;
-        Ok(self.with_names(globally(attr, ino.slot())))
+        self.drafts.attr(ino)
     }
 
     /// What has to be worked out before `name` can be looked up in this
@@ -296,7 +266,7 @@ impl Vfs {
     /// text of this file be told. It takes so long that a thread which others
     /// wait for should not do it; `None` if there is nothing of that kind.
     pub fn long_work(&self, ino: Ino, name: Option<&[u8]>) -> Option<Ino> {
-        let Place::Volume(slot, inner) = self.place(ino).ok()? else {
+        let Place::Volume(slot, inner) = self.trees.place(ino).ok()? else {
             return None;
         };
         let work = slot.opened()?.volume.long_work(inner, name)?;
@@ -305,7 +275,7 @@ impl Vfs {
 
     /// The directory that `directory` lies in; the root lies in itself.
     fn parent(&self, directory: Ino) -> Result<Ino, Error> {
-        let place = self.place(directory)?;
+        let place = self.trees.place(directory)?;
         if directory.within_slot() == Ino::ROOT {
             return Ok(Ino::ROOT);
         }
@@ -359,12 +329,12 @@ impl Vfs {
                 }
             }
         }
-        let place = self.place(directory)?;
+        let place = self.trees.place(directory)?;
         let before = place.edition();
         let notes_names = with_attrs && !about::holds(inner);
-        let mut names = notes_names.then(|| self.shared.names.page(directory));
+        let mut names = notes_names.then(|| self.trees.shared.names.page(directory));
         let overlay = match &place {
-            Place::Volume(slot, _) => Some(self.overlay(slot, directory)),
+            Place::Volume(slot, _) => Some(self.drafts.overlay(slot, directory)),
             Place::Shelf(..) => None,
         };
         let is_hidden = |name: &str| overlay.as_ref().is_some_and(|overlay| overlay.hides(name));
@@ -381,14 +351,14 @@ impl Vfs {
                 {
                     names.add(entry.name.as_bytes());
                 }
-                let told = |attr| self.with_names(globally(attr, slot));
+                let told = |attr| self.drafts.with_names(globally(attr, slot));
                 has_room = listing(&entry, attr.map(|attr| Ok(told(attr?))));
                 has_room
             })
         });
         drop(names);
         if with_attrs {
-            self.call_back_if_over(&place, before.as_deref());
+            self.trees.call_back_if_over(&place, before.as_deref());
         }
         listed?;
         if has_room && inner == Ino::ROOT && after < about::COOKIE {
@@ -396,19 +366,9 @@ impl Vfs {
             has_room = list_directory(about::NAME, about::COOKIE, &status, listing);
         }
         if let (true, Place::Volume(slot, _), Some(overlay)) = (has_room, &place, &overlay) {
-            self.list_desk(slot, overlay, after, listing);
+            self.drafts.list_own(slot, overlay, after, listing);
         }
         Ok(())
-    }
-
-    /// What was told of the edition `before` while another took its place would
-    /// be kept as if it were of that one.
-    fn call_back_if_over(&self, place: &Place<'_>, before: Option<&Edition>) {
-        let is_current = |before| place.edition().is_some_and(|now| now.is(before));
-        if !before.is_none_or(is_current) {
-            self.shared.names.call_back();
-            self.shared.background.hurry();
-        }
     }
 
     /// Up to `length` bytes from `offset` on; fewer only at the end. All that
@@ -419,11 +379,7 @@ impl Vfs {
     /// [`Error::NotFound`], [`Error::IsADirectory`], [`Error::Damaged`],
     /// [`Error::Stale`].
     pub fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error> {
-        if let Some(read) = self.read_on_desk(ino, offset, length) {
-            return read;
-        }
-        let place = self.place(ino)?;
-        place.ask(|tree, inner| tree.read(inner, offset, length))
+        self.drafts.read(ino, offset, length)
     }
 
     /// The extended attribute `name` of a file, if it has one.
@@ -432,7 +388,7 @@ impl Vfs {
     ///
     /// [`Error::NotFound`], [`Error::Damaged`].
     pub fn attribute(&self, ino: Ino, name: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        let place = self.place(ino)?;
+        let place = self.trees.place(ino)?;
         place.ask(|tree, inner| tree.attribute(inner, name))
     }
 
@@ -442,7 +398,7 @@ impl Vfs {
     ///
     /// [`Error::NotFound`], [`Error::Damaged`].
     pub fn list_attributes(&self, ino: Ino, listing: &mut dyn FnMut(&str)) -> Result<(), Error> {
-        let place = self.place(ino)?;
+        let place = self.trees.place(ino)?;
         place.ask(|tree, inner| tree.list_attributes(inner, listing))
     }
 
@@ -452,20 +408,22 @@ impl Vfs {
     ///
     /// [`Error::Invalid`] if it is none, [`Error::NotFound`].
     pub fn target(&self, link: Ino) -> Result<Vec<u8>, Error> {
-        self.place(link)?.ask(|tree, inner| tree.target(inner))
+        self.trees
+            .place(link)?
+            .ask(|tree, inner| tree.target(inner))
     }
 
     /// Notes that the kernel, which was told of `ino` by look-ups and listings
     /// with attributes, has forgotten so many of these.
     pub fn forget(&self, ino: Ino, lookups: u64) {
-        if let Ok(Place::Volume(slot, inner)) = self.place(ino) {
+        if let Ok(Place::Volume(slot, inner)) = self.trees.place(ino) {
             slot.forget(inner, lookups);
         }
     }
 
     /// How large the whole is.
     pub fn statistics(&self) -> Statistics {
-        match &self.mounted {
+        match &self.trees.mounted {
             Mounted::One(slot) => slot.edition().volume.statistics(),
             Mounted::Many(shelf) => shelf.statistics(),
         }
@@ -482,13 +440,88 @@ impl Vfs {
                 disk.blocks_available().saturating_mul(disk.fragment_size())
             })
         };
-        match &self.mounted {
+        match &self.trees.mounted {
             Mounted::One(slot) => {
                 let path = slot.source().and_then(Source::path);
                 path.map_or(0, free_at)
             }
             Mounted::Many(shelf) => free_at(shelf.path()),
         }
+    }
+}
+
+impl Trees {
+    fn slots(&self) -> Vec<Arc<Slot>> {
+        match &self.mounted {
+            Mounted::One(slot) => vec![Arc::clone(slot)],
+            Mounted::Many(shelf) => shelf.slots(),
+        }
+    }
+
+    fn place(&self, ino: Ino) -> Result<Place<'_>, Error> {
+        let inner = ino.within_slot();
+        match &self.mounted {
+            Mounted::One(slot) if ino.slot() == 0 => Ok(Place::Volume(Arc::clone(slot), inner)),
+            Mounted::Many(shelf) if ino.slot() > 0 => {
+                Ok(Place::Volume(shelf.slot(ino.slot())?, inner))
+            }
+            Mounted::Many(shelf) if ino == Ino::ROOT || about::holds(ino) => {
+                Ok(Place::Shelf(shelf, ino))
+            }
+            _ => Err(Error::NotFound),
+        }
+    }
+
+    /// What was told of the edition `before` while another took its place would
+    /// be kept as if it were of that one.
+    fn call_back_if_over(&self, place: &Place<'_>, before: Option<&Edition>) {
+        let is_current = |before| place.edition().is_some_and(|now| now.is(before));
+        if !before.is_none_or(is_current) {
+            self.shared.names.call_back();
+            self.shared.background.hurry();
+        }
+    }
+}
+
+impl Target for Trees {
+    fn base(&self, ino: Ino) -> Result<Option<Arc<Slot>>, Error> {
+        match self.place(ino)? {
+            Place::Volume(slot, _) => Ok(Some(slot)),
+            Place::Shelf(..) => Ok(None),
+        }
+    }
+
+    fn bases(&self) -> Vec<Arc<Slot>> {
+        self.slots()
+    }
+
+    fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
+        let place = self.place(directory)?;
+        if directory.within_slot() == Ino::ROOT && name == about::NAME.as_bytes() {
+            return self.attr(about::DIRECTORY.in_slot(directory.slot()));
+        }
+        let before = place.edition();
+        let attr = place.ask(|tree, inner| tree.lookup(inner, name))?;
+        if attr.kind != NodeKind::Directory && !attr.is_renewed() {
+            self.shared.names.add(directory, name);
+            self.call_back_if_over(&place, before.as_deref());
+        }
+        Ok(globally(attr, directory.slot()))
+    }
+
+    fn attr(&self, ino: Ino) -> Result<Attr, Error> {
+        let attr = self.place(ino)?.ask(|tree, inner| tree.attr(inner))?;
+        Ok(globally(attr, ino.slot()))
+    }
+
+    fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error> {
+        let place = self.place(ino)?;
+        place.ask(|tree, inner| tree.read(inner, offset, length))
+    }
+
+    fn now(&self) -> SystemTime {
+        let mounting = self.shared.mounting.get();
+        mounting.map_or(UNIX_EPOCH, Mounting::time)
     }
 }
 

@@ -51,7 +51,7 @@ impl Vfs {
             if background.is_stopping() {
                 return None;
             }
-            if let Some(job) = self.shared.concatenations.next_job() {
+            if let Some(job) = self.trees.shared.concatenations.next_job() {
                 return Some(Task::Job(job));
             }
             if let Some(range) = ahead.wanted.pop_front() {
@@ -203,13 +203,13 @@ impl Vfs {
     /// How many bytes of texts may be kept unasked: some part of the cache, if
     /// all will probably fit into it.
     fn comfortable(&self, edition: &Edition) -> Option<usize> {
-        let comfortable = self.shared.texts.capacity() / 4 * 3;
+        let comfortable = self.trees.shared.texts.capacity() / 4 * 3;
         let all = usize::try_from(edition.capacity() * USUAL_BYTES).ok()?;
         (all < comfortable).then_some(comfortable)
     }
 
     fn has_room(&self, comfortable: Option<usize>) -> bool {
-        comfortable.is_some_and(|bytes| self.shared.texts.bytes() < bytes)
+        comfortable.is_some_and(|bytes| self.trees.shared.texts.bytes() < bytes)
     }
 
     /// Writes the lengths for the next mount.

@@ -439,7 +439,7 @@ impl Mount {
     /// As open(2) does.
     pub(crate) fn open(&self, directory: Ino, name: &str, access: Access) -> Answer<Handle> {
         match self.lookup(directory, name) {
-            Ok(attr) => self.vfs.open_file(attr.ino, access).errno(),
+            Ok(attr) => self.vfs.drafts().open_file(attr.ino, access).errno(),
             Err(libc::ENOENT) if access.write => self.create(directory, name, false),
             Err(errno) => Err(errno),
         }
@@ -448,19 +448,24 @@ impl Mount {
     pub(crate) fn create(&self, directory: Ino, name: &str, is_exclusive: bool) -> Answer<Handle> {
         let created = self
             .vfs
+            .drafts()
             .create(directory, name.as_bytes(), UPDATE, is_exclusive);
         created.errno().map(|(_, handle)| handle)
     }
 
     pub(crate) fn put(&self, handle: Handle, offset: u64, text: &str) {
-        let length = self.vfs.write(handle, offset, text.as_bytes()).unwrap();
+        let length = self
+            .vfs
+            .drafts()
+            .write(handle, offset, text.as_bytes())
+            .unwrap();
         assert_eq!(length as usize, text.len());
     }
 
     /// As close(2) does.
     pub(crate) fn close(&self, handle: Handle) -> Answer<()> {
-        let flushed = self.vfs.flush(handle).errno();
-        self.vfs.release(handle);
+        let flushed = self.vfs.drafts().flush(handle).errno();
+        self.vfs.drafts().release(handle);
         flushed
     }
 
@@ -473,11 +478,15 @@ impl Mount {
 
     pub(crate) fn read(&self, directory: Ino, name: &str) -> Answer<String> {
         let attr = self.lookup(directory, name)?;
-        let handle = self.vfs.open_file(attr.ino, Access::READ).errno()?;
-        let bytes = self.vfs.read_open(handle, 0, 1 << 20).errno()?;
-        self.vfs.release(handle);
+        let handle = self
+            .vfs
+            .drafts()
+            .open_file(attr.ino, Access::READ)
+            .errno()?;
+        let bytes = self.vfs.drafts().read_open(handle, 0, 1 << 20).errno()?;
+        self.vfs.drafts().release(handle);
         assert_eq!(attr.size, bytes.len() as u64, "{name}");
-        if self.vfs.is_settled(&attr) {
+        if self.vfs.drafts().is_settled(&attr) {
             let read = self.vfs.read(attr.ino, 0, 1 << 20).unwrap();
             assert_eq!(read.to_vec(), bytes.to_vec());
         }
@@ -488,11 +497,14 @@ impl Mount {
     pub(crate) fn rename(&self, from: (Ino, &str), to: (Ino, &str)) -> Answer<()> {
         let mode = RenameMode::Plain;
         let (name, new) = (from.1.as_bytes(), to.1.as_bytes());
-        self.vfs.rename(from.0, name, to.0, new, mode).errno()
+        self.vfs
+            .drafts()
+            .rename(from.0, name, to.0, new, mode)
+            .errno()
     }
 
     pub(crate) fn unlink(&self, directory: Ino, name: &str) -> Answer<()> {
-        self.vfs.unlink(directory, name.as_bytes()).errno()
+        self.vfs.drafts().unlink(directory, name.as_bytes()).errno()
     }
 
     /// Names in a directory, asked for one by one; each is there, is listed

@@ -93,7 +93,7 @@ impl World {
     }
 
     fn offer_open(&mut self, handle: Handle) {
-        let bytes = self.mount.vfs.read_open(handle, 0, 1 << 20);
+        let bytes = self.mount.vfs.drafts().read_open(handle, 0, 1 << 20);
         if let Ok(bytes) = bytes {
             self.offer(&String::from_utf8_lossy(&bytes));
         }
@@ -115,13 +115,17 @@ impl World {
             Step::Write(h, offset, text) => {
                 let text = TEXTS[text].as_bytes();
                 let handle = self.handle(h);
-                let written = handle.map(|h| self.mount.vfs.write(h, offset, text));
+                let written = handle.map(|h| self.mount.vfs.drafts().write(h, offset, text));
                 assert!(!matches!(written, Some(Err(Error::Panicked(_)))));
                 false
             }
             Step::Truncate(h, length) => {
                 if let Some(handle) = self.handle(h) {
-                    let _ = self.mount.vfs.truncate(game(1), Some(handle), length);
+                    let _ = self
+                        .mount
+                        .vfs
+                        .drafts()
+                        .truncate(game(1), Some(handle), length);
                 }
                 false
             }
@@ -131,13 +135,13 @@ impl World {
                 };
                 self.offer_open(handle);
                 if !matches!(step, Step::Release(_)) {
-                    let _ = self.mount.vfs.flush(handle);
+                    let _ = self.mount.vfs.drafts().flush(handle);
                 }
                 if let Step::Fsync(_) = step {
-                    let _ = self.mount.vfs.fsync(game(1), Some(handle));
+                    let _ = self.mount.vfs.drafts().fsync(game(1), Some(handle));
                 }
                 if matches!(step, Step::Release(_) | Step::Close(_)) {
-                    self.mount.vfs.release(handle);
+                    self.mount.vfs.drafts().release(handle);
                     self.open.retain(|open| *open != handle);
                 }
                 !matches!(step, Step::Release(_))
@@ -153,7 +157,9 @@ impl World {
                 };
                 let names = (NAMES[n].as_bytes(), NAMES[m].as_bytes());
                 let vfs = &self.mount.vfs;
-                let _ = vfs.rename(DIRECTORIES[d], names.0, DIRECTORIES[e], names.1, mode);
+                let _ = vfs
+                    .drafts()
+                    .rename(DIRECTORIES[d], names.0, DIRECTORIES[e], names.1, mode);
                 true
             }
             Step::Unlink(d, n) => {
@@ -162,7 +168,11 @@ impl World {
             }
             Step::Link(number, d, n) => {
                 let name = NAMES[n].as_bytes();
-                let _ = self.mount.vfs.link(game(number), DIRECTORIES[d], name);
+                let _ = self
+                    .mount
+                    .vfs
+                    .drafts()
+                    .link(game(number), DIRECTORIES[d], name);
                 false
             }
             Step::Cut(d, n, length) => {
@@ -172,7 +182,7 @@ impl World {
                     self.offer(text.get(..end).unwrap());
                 }
                 if let Ok(attr) = self.mount.lookup(directory, name) {
-                    let _ = self.mount.vfs.truncate(attr.ino, None, length);
+                    let _ = self.mount.vfs.drafts().truncate(attr.ino, None, length);
                 }
                 true
             }
@@ -221,10 +231,10 @@ proptest! {
             world.check();
         }
         let before = world.texts();
-        world.mount.vfs.end().unwrap();
-        assert!(world.mount.vfs.create(GAMES, b"x", UPDATE, false).is_err());
+        world.mount.vfs.drafts().end().unwrap();
+        assert!(world.mount.vfs.drafts().create(GAMES, b"x", UPDATE, false).is_err());
         for handle in std::mem::take(&mut world.open) {
-            world.mount.vfs.release(handle);
+            world.mount.vfs.drafts().release(handle);
         }
         prop_assert_eq!(before, world.texts());
         world.check();

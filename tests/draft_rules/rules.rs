@@ -14,10 +14,10 @@ fn what_is_written_in_place_is_saved_when_it_is_closed() {
     let mount = mount();
     let before = mount.lookup(GAMES, ONE).unwrap();
     let handle = mount.open(GAMES, ONE, REWRITE).unwrap();
-    assert_eq!(mount.vfs.attr_open(handle).unwrap().size, 0);
+    assert_eq!(mount.vfs.drafts().attr_open(handle).unwrap().size, 0);
     mount.put(handle, 0, "  edited ");
     mount.put(handle, 9, "X *  \n\n");
-    let draft = mount.vfs.attr_open(handle).unwrap();
+    let draft = mount.vfs.drafts().attr_open(handle).unwrap();
     assert_eq!(
         (draft.ino, draft.size, draft.version),
         (before.ino, 16, None)
@@ -27,14 +27,14 @@ fn what_is_written_in_place_is_saved_when_it_is_closed() {
     assert_eq!((stored.size, stored.version), (8, before.version));
     assert_eq!(mount.read(GAMES, ONE).unwrap(), "one X *\n");
     assert_eq!(mount.games()[0], "one X *");
-    mount.vfs.flush(handle).unwrap();
+    mount.vfs.drafts().flush(handle).unwrap();
     assert_eq!(mount.games(), ["edited X *", "two *", "three X *"]);
     // Canonical within the flush.
     let saved = mount.vfs.attr(before.ino).unwrap();
     assert_eq!((saved.size, saved.version), (11, Some(1)));
     // Of what is read through the handle.
-    assert_eq!(mount.vfs.attr_open(handle).unwrap().size, 16);
-    mount.vfs.release(handle);
+    assert_eq!(mount.vfs.drafts().attr_open(handle).unwrap().size, 16);
+    mount.vfs.drafts().release(handle);
     assert_eq!(mount.read(GAMES, ONE).unwrap(), "edited X *\n");
     assert_eq!(mount.read(PLAYER, ONE).unwrap(), "edited X *\n");
     assert_eq!(mount.lookup(GAMES, ONE).unwrap().ino, before.ino);
@@ -46,13 +46,21 @@ fn what_is_cut_to_its_length_is_saved_when_it_is_closed() {
     let mount = mount();
     let handle = mount.open(GAMES, ONE, WRITE).unwrap();
     mount.put(handle, 0, "ab *\n");
-    let attr = mount.vfs.truncate(game(1), Some(handle), 5).unwrap();
+    let attr = mount
+        .vfs
+        .drafts()
+        .truncate(game(1), Some(handle), 5)
+        .unwrap();
     assert_eq!(attr.size, 5);
     mount.close(handle).unwrap();
     assert_eq!(mount.games()[0], "ab *");
     // vim's way: cut first, then write.
     let handle = mount.open(GAMES, TWO, UPDATE).unwrap();
-    mount.vfs.truncate(game(2), Some(handle), 0).unwrap();
+    mount
+        .vfs
+        .drafts()
+        .truncate(game(2), Some(handle), 0)
+        .unwrap();
     mount.put(handle, 0, "c *\n");
     mount.close(handle).unwrap();
     assert_eq!(mount.games()[1], "c *");
@@ -64,10 +72,15 @@ fn some_bytes_of_a_game_can_be_patched_and_others_appended() {
     let handle = mount.open(GAMES, ONE, UPDATE).unwrap();
     mount.put(handle, 0, "ONE");
     assert_eq!(
-        mount.vfs.read_open(handle, 0, 100).unwrap().to_vec(),
+        mount
+            .vfs
+            .drafts()
+            .read_open(handle, 0, 100)
+            .unwrap()
+            .to_vec(),
         b"ONE X *\n"
     );
-    mount.vfs.fsync(game(1), Some(handle)).unwrap();
+    mount.vfs.drafts().fsync(game(1), Some(handle)).unwrap();
     assert_eq!(mount.games()[0], "ONE X *");
     assert_eq!(mount.stored.lock().unwrap().syncs, 1);
     mount.close(handle).unwrap();
@@ -87,11 +100,14 @@ fn some_bytes_of_a_game_can_be_patched_and_others_appended() {
 fn truncating_without_writing_changes_nothing() {
     let mount = mount();
     let handle = mount.open(GAMES, ONE, REWRITE).unwrap();
-    assert_eq!(mount.vfs.attr_open(handle).unwrap().size, 0);
-    mount.vfs.flush(handle).unwrap();
+    assert_eq!(mount.vfs.drafts().attr_open(handle).unwrap().size, 0);
+    mount.vfs.drafts().flush(handle).unwrap();
     assert_eq!(mount.vfs.attr(game(1)).unwrap().size, 8);
-    mount.vfs.release(handle);
-    assert_eq!(mount.vfs.truncate(game(1), None, 0).unwrap().size, 8);
+    mount.vfs.drafts().release(handle);
+    assert_eq!(
+        mount.vfs.drafts().truncate(game(1), None, 0).unwrap().size,
+        8
+    );
     assert_eq!(mount.read(GAMES, ONE).unwrap(), "one X *\n");
     assert_eq!(mount.stored.lock().unwrap().saves, 0);
     assert!(mount.rejected().is_empty());
@@ -100,9 +116,9 @@ fn truncating_without_writing_changes_nothing() {
 #[test]
 fn a_game_cut_by_its_name_is_saved_or_refused_at_once() {
     let mount = mount_of(&["one * \n"]);
-    mount.vfs.truncate(game(1), None, 5).unwrap();
+    mount.vfs.drafts().truncate(game(1), None, 5).unwrap();
     assert_eq!(mount.games(), ["one *"]);
-    let refused = mount.vfs.truncate(game(1), None, 3).errno();
+    let refused = mount.vfs.drafts().truncate(game(1), None, 3).errno();
     assert_eq!(refused.unwrap_err(), libc::EINVAL);
     assert_eq!(mount.games(), ["one *"]);
     assert_eq!(mount.rejected(), ["000001.pgn", "000001.txt"]);
@@ -162,7 +178,12 @@ fn a_draft_that_is_refused_again_replaces_its_own_text() {
     let handle = mount.open(GAMES, ONE, REWRITE).unwrap();
     for (at, part) in [(0, "no"), (2, " end"), (6, " at all")] {
         mount.put(handle, at, part);
-        mount.vfs.fsync(game(1), Some(handle)).errno().unwrap_err();
+        mount
+            .vfs
+            .drafts()
+            .fsync(game(1), Some(handle))
+            .errno()
+            .unwrap_err();
     }
     assert_eq!(mount.rejected().len(), 4);
     assert_eq!(mount.rejected_text("000001.pgn"), "another");
@@ -194,9 +215,9 @@ fn a_refusal_is_told_at_fsync_and_again_at_close_until_it_is_right() {
     let mount = mount();
     let handle = mount.open(GAMES, ONE, REWRITE).unwrap();
     mount.put(handle, 0, "no end");
-    let synced = mount.vfs.fsync(game(1), Some(handle)).errno();
+    let synced = mount.vfs.drafts().fsync(game(1), Some(handle)).errno();
     assert_eq!(synced, Err(libc::EINVAL));
-    assert_eq!(mount.vfs.flush(handle).errno(), Err(libc::EINVAL));
+    assert_eq!(mount.vfs.drafts().flush(handle).errno(), Err(libc::EINVAL));
     assert_eq!(mount.rejected().len(), 2);
     assert_eq!(mount.read(GAMES, ONE).unwrap(), "one X *\n");
     mount.put(handle, 6, " *");
@@ -212,11 +233,12 @@ fn half_a_text_flushed_early_is_replaced_by_the_whole() {
         let count = mount.games().len();
         let handle = mount.open(directory, name, REWRITE).unwrap();
         mount.put(handle, 0, "half * ");
-        mount.vfs.flush(handle).unwrap();
+        mount.vfs.drafts().flush(handle).unwrap();
         assert!(mount.games().contains(&"half *".to_owned()));
         // At the offset where the writer is, whatever is shown.
         mount
             .vfs
+            .drafts()
             .truncate(mount.lookup(directory, name).unwrap().ino, Some(handle), 5)
             .unwrap();
         mount.put(handle, 5, "whole *");
@@ -234,7 +256,7 @@ fn a_refused_later_flush_leaves_what_an_early_one_saved() {
     for (directory, name) in [(GAMES, ONE), (GAMES, "new.pgn")] {
         let handle = mount.open(directory, name, REWRITE).unwrap();
         mount.put(handle, 0, "half *");
-        mount.vfs.flush(handle).unwrap();
+        mount.vfs.drafts().flush(handle).unwrap();
         mount.put(handle, 6, " and no end");
         assert_eq!(mount.close(handle), Err(libc::EINVAL));
         assert_eq!(mount.rejected_text(name), "half * and no end");
@@ -249,7 +271,7 @@ fn a_refused_later_flush_withdraws_an_import() {
     let mount = mount();
     let handle = mount.open(IMPORT, "a.pgn", REWRITE).unwrap();
     mount.put(handle, 0, "half *");
-    mount.vfs.flush(handle).unwrap();
+    mount.vfs.drafts().flush(handle).unwrap();
     assert_eq!(mount.games()[3..], ["half *"]);
     mount.put(handle, 6, " and no end");
     assert_eq!(mount.close(handle), Err(libc::EINVAL));
@@ -262,14 +284,14 @@ fn fsync_confirms_an_import() {
     let mount = mount();
     let handle = mount.open(IMPORT, "a.pgn", REWRITE).unwrap();
     mount.put(handle, 0, "a * b *");
-    mount.vfs.fsync(IMPORT, Some(handle)).unwrap();
+    mount.vfs.drafts().fsync(IMPORT, Some(handle)).unwrap();
     mount.put(handle, 7, " no end");
-    assert_eq!(mount.vfs.flush(handle).errno(), Err(libc::EINVAL));
+    assert_eq!(mount.vfs.drafts().flush(handle).errno(), Err(libc::EINVAL));
     assert_eq!(mount.games()[3..], ["a *", "b *"]);
     assert_eq!(mount.rejected_text("a.pgn"), "a * b * no end");
     mount.stored.lock().unwrap().is_full = true;
     mount.put(handle, 14, " *");
-    assert_eq!(mount.vfs.flush(handle).errno(), Err(libc::ENOSPC));
+    assert_eq!(mount.vfs.drafts().flush(handle).errno(), Err(libc::ENOSPC));
     assert_eq!(mount.games()[3..], ["a *", "b *"]);
     mount.stored.lock().unwrap().is_full = false;
     mount.close(handle).unwrap();
@@ -297,12 +319,12 @@ fn a_save_that_another_program_confirmed_stays_when_this_one_is_refused() {
         let first = mount.open(GAMES, ONE, REWRITE).unwrap();
         mount.put(first, 0, "first text of it *");
         if is_synced {
-            mount.vfs.fsync(game(1), Some(first)).unwrap();
+            mount.vfs.drafts().fsync(game(1), Some(first)).unwrap();
         }
         let second = mount.open(GAMES, ONE, REWRITE).unwrap();
         mount.put(second, 0, "second *");
         if is_synced {
-            mount.vfs.fsync(game(1), Some(second)).unwrap();
+            mount.vfs.drafts().fsync(game(1), Some(second)).unwrap();
         }
         mount.close(second).unwrap();
         mount.put(first, 18, "oops");
@@ -318,7 +340,7 @@ fn a_writer_that_is_killed_takes_back_nothing_that_fsync_confirmed() {
         let mount = mount();
         let handle = mount.open(directory, name, REWRITE).unwrap();
         mount.put(handle, 0, "confirmed *");
-        mount.vfs.fsync(game(1), Some(handle)).unwrap();
+        mount.vfs.drafts().fsync(game(1), Some(handle)).unwrap();
         mount.put(handle, 11, " half");
         // The system flushes and releases what a killed program had open.
         assert_eq!(mount.close(handle), Err(libc::EINVAL));
@@ -332,7 +354,7 @@ fn a_rename_moves_a_confirmed_append_or_leaves_it() {
     let mount = mount();
     let handle = mount.open(GAMES, "tmp.pgn", REWRITE).unwrap();
     mount.put(handle, 0, "appended *");
-    mount.vfs.fsync(game(1), Some(handle)).unwrap();
+    mount.vfs.drafts().fsync(game(1), Some(handle)).unwrap();
     mount.close(handle).unwrap();
     assert_eq!(mount.games()[3..], ["appended *"]);
     mount.stored.lock().unwrap().is_full = true;
@@ -355,7 +377,11 @@ fn a_temporary_file_renamed_over_a_game_is_that_game() {
         let handle = mount.create(GAMES, temporary, true).unwrap();
         mount.put(handle, 0, &text);
         let own = mount.lookup(GAMES, temporary).unwrap().ino;
-        let _ = mount.vfs.set_attributes(own, Some(0o600), None).unwrap();
+        let _ = mount
+            .vfs
+            .drafts()
+            .set_attributes(own, Some(0o600), None)
+            .unwrap();
         mount.close(handle).unwrap();
         mount.rename((GAMES, temporary), (GAMES, ONE)).unwrap();
         assert_eq!(mount.lookup(GAMES, ONE).unwrap().ino, game(1));
@@ -420,7 +446,7 @@ fn a_game_renamed_to_a_backup_and_written_anew_is_the_same_game() {
         let handle = mount.create(directory, ONE, false).unwrap();
         assert_eq!(mount.lookup(directory, ONE).unwrap().ino, game(1));
         mount.put(handle, 0, "anew X *");
-        mount.vfs.fsync(game(1), Some(handle)).unwrap();
+        mount.vfs.drafts().fsync(game(1), Some(handle)).unwrap();
         mount.close(handle).unwrap();
         assert_eq!(mount.read(directory, "000001.pgn~").unwrap(), old);
         mount.unlink(directory, "000001.pgn~").unwrap();
@@ -512,13 +538,17 @@ fn any_other_name_is_a_scratch_file() {
         mount.write(GAMES, name, "anything").unwrap();
         assert_eq!(mount.read(GAMES, name).unwrap(), "anything");
         let attr = mount.lookup(GAMES, name).unwrap();
-        assert_eq!(mount.vfs.permissions(&attr).unwrap(), 0o644);
+        assert_eq!(mount.vfs.drafts().permissions(&attr).unwrap(), 0o644);
         mount
             .vfs
+            .drafts()
             .set_attributes(attr.ino, Some(0o600), None)
             .unwrap();
-        assert_eq!(mount.vfs.permissions(&attr).unwrap(), 0o600);
-        assert_eq!(mount.vfs.truncate(attr.ino, None, 3).unwrap().size, 3);
+        assert_eq!(mount.vfs.drafts().permissions(&attr).unwrap(), 0o600);
+        assert_eq!(
+            mount.vfs.drafts().truncate(attr.ino, None, 3).unwrap().size,
+            3
+        );
     }
     assert_eq!(mount.list(GAMES).len(), 9);
     mount.rename((GAMES, ".swp"), (GAMES, "4913")).unwrap();
@@ -529,7 +559,10 @@ fn any_other_name_is_a_scratch_file() {
     let handle = mount.open(GAMES, "4913", UPDATE).unwrap();
     mount.unlink(GAMES, "4913").unwrap();
     mount.put(handle, 0, "x");
-    assert_eq!(mount.vfs.read_open(handle, 0, 1).unwrap().to_vec(), b"x");
+    assert_eq!(
+        mount.vfs.drafts().read_open(handle, 0, 1).unwrap().to_vec(),
+        b"x"
+    );
     mount.close(handle).unwrap();
 }
 
@@ -650,7 +683,7 @@ fn a_later_flush_of_an_import_takes_the_place_of_an_early_one() {
     for (text, made) in [("a * b *", 2), (" c *", 3), (" d", 0), (" *", 4), ("\n", 4)] {
         let attr = mount.lookup(IMPORT, "a.pgn").unwrap();
         mount.put(handle, attr.size, text);
-        let flushed = mount.vfs.flush(handle).errno();
+        let flushed = mount.vfs.drafts().flush(handle).errno();
         assert_eq!(flushed.is_ok(), made > 0, "{text}");
         let is_there = |game: &String| !game.ends_with("deleted");
         let games = mount.games().into_iter().filter(is_there);
@@ -672,7 +705,7 @@ fn a_text_that_is_written_while_it_is_imported_is_imported_when_it_is_whole() {
     mount.put(handle, 0, "a * b *");
     let (is_begun, go_on) = mount.pause_import();
     thread::scope(|scope| {
-        let flush = scope.spawn(|| mount.vfs.flush(handle).errno());
+        let flush = scope.spawn(|| mount.vfs.drafts().flush(handle).errno());
         is_begun.recv().unwrap();
         mount.put(handle, 7, " c *");
         go_on.send(()).unwrap();
@@ -697,13 +730,13 @@ fn others_go_on_while_something_is_imported() {
         mount.write(GAMES, ".x.swp", "of an editor").unwrap();
         assert!(mount.vfs.refresh().directories.is_empty());
         // Who saves waits.
-        assert!(mount.vfs.may_take_long(game(1), None));
+        assert!(mount.vfs.drafts().may_take_long(game(1), None));
         let save = scope.spawn(|| mount.write(GAMES, ONE, "uno *"));
         go_on.send(()).unwrap();
         import.join().unwrap().unwrap();
         save.join().unwrap().unwrap();
     });
-    assert!(!mount.vfs.may_take_long(game(1), None));
+    assert!(!mount.vfs.drafts().may_take_long(game(1), None));
     assert_eq!(mount.games()[0], "uno *");
     assert_eq!(mount.games()[3..], ["a *", "b *"]);
 }
@@ -715,7 +748,7 @@ fn an_import_is_given_up_when_the_mount_ends() {
     thread::scope(|scope| {
         let import = scope.spawn(|| mount.write(IMPORT, "a.pgn", "a * b *"));
         is_begun.recv().unwrap();
-        let end = scope.spawn(|| mount.vfs.end().errno());
+        let end = scope.spawn(|| mount.vfs.drafts().end().errno());
         // Nothing can be made any more.
         while mount.create(GAMES, ".y", false) != Err(libc::EROFS) {
             thread::yield_now();
@@ -735,7 +768,7 @@ fn a_deleted_game_is_brought_back_by_a_rename_and_cannot_be_edited() {
     assert_eq!(mount.list(GAMES), [TWO, "000003.pgn"]);
     assert_eq!(mount.open(DELETED, ONE, WRITE), Err(libc::EPERM));
     let attr = mount.lookup(DELETED, ONE).unwrap();
-    assert_eq!(mount.vfs.permissions(&attr).unwrap(), 0o444);
+    assert_eq!(mount.vfs.drafts().permissions(&attr).unwrap(), 0o444);
     assert_eq!(mount.unlink(DELETED, ONE), Err(libc::EPERM));
     mount.rename((DELETED, ONE), (GAMES, ONE)).unwrap();
     assert_eq!(mount.games()[0], "one X *");
@@ -752,13 +785,20 @@ fn what_nobody_can_do_is_refused() {
     assert_eq!(mount.create(PLAYER, "000009.pgn", false), Err(libc::EPERM));
     assert_eq!(mount.create(DELETED, "x", false), Err(libc::EPERM));
     assert_eq!(mount.create(Ino::ROOT, "x", false), Err(libc::EPERM));
-    assert_eq!(mount.vfs.make(GAMES, b"x").errno(), Err(libc::EPERM));
     assert_eq!(
-        mount.vfs.make(GAMES, ONE.as_bytes()).errno(),
+        mount.vfs.drafts().make(GAMES, b"x").errno(),
+        Err(libc::EPERM)
+    );
+    assert_eq!(
+        mount.vfs.drafts().make(GAMES, ONE.as_bytes()).errno(),
         Err(libc::EEXIST)
     );
     assert_eq!(
-        mount.vfs.remove_directory(Ino::ROOT, b"games").errno(),
+        mount
+            .vfs
+            .drafts()
+            .remove_directory(Ino::ROOT, b"games")
+            .errno(),
         Err(libc::EPERM)
     );
     assert_eq!(mount.unlink(Ino::ROOT, "games"), Err(libc::EISDIR));
@@ -767,11 +807,15 @@ fn what_nobody_can_do_is_refused() {
         (RenameMode::Exchange, libc::EINVAL),
         (RenameMode::NoReplace, libc::EEXIST),
     ] {
-        let renamed = mount.vfs.rename(GAMES, b"a", GAMES, ONE.as_bytes(), mode);
+        let renamed = mount
+            .vfs
+            .drafts()
+            .rename(GAMES, b"a", GAMES, ONE.as_bytes(), mode);
         assert_eq!(renamed.errno(), Err(errno));
     }
     let renamed = mount
         .vfs
+        .drafts()
         .rename(GAMES, b"a", GAMES, b"b", RenameMode::NoReplace);
     renamed.unwrap();
     assert_eq!(mount.rename((GAMES, "a"), (GAMES, "c")), Err(libc::ENOENT));
@@ -781,13 +825,23 @@ fn what_nobody_can_do_is_refused() {
 #[test]
 fn a_link_to_a_scratch_name_is_a_copy() {
     let mount = mount();
-    let attr = mount.vfs.link(game(1), GAMES, b"000001.pgn~").unwrap();
+    let attr = mount
+        .vfs
+        .drafts()
+        .link(game(1), GAMES, b"000001.pgn~")
+        .unwrap();
     assert_eq!(attr.size, 8);
     mount.write(GAMES, "tmp", "new *").unwrap();
     mount.rename((GAMES, "tmp"), (GAMES, ONE)).unwrap();
     assert_eq!(mount.read(GAMES, "000001.pgn~").unwrap(), "one X *\n");
     assert_eq!(mount.games()[0], "new *");
-    let link = |name: &str| mount.vfs.link(game(1), GAMES, name.as_bytes()).errno();
+    let link = |name: &str| {
+        mount
+            .vfs
+            .drafts()
+            .link(game(1), GAMES, name.as_bytes())
+            .errno()
+    };
     assert_eq!(link("000001.pgn~"), Err(libc::EEXIST));
     assert_eq!(link("x.pgn"), Err(libc::EPERM));
 }
@@ -811,7 +865,7 @@ fn a_game_that_is_not_whole_cannot_be_written() {
     assert_eq!(mount.open(GAMES, ONE, WRITE), Err(libc::EACCES));
     assert_eq!(mount.open(GAMES, ONE, REWRITE), Err(libc::EACCES));
     let attr = mount.lookup(GAMES, ONE).unwrap();
-    assert_eq!(mount.vfs.permissions(&attr).unwrap(), 0o444);
+    assert_eq!(mount.vfs.drafts().permissions(&attr).unwrap(), 0o444);
     mount.write(GAMES, "tmp", "new *").unwrap();
     let renamed = mount.rename((GAMES, "tmp"), (GAMES, ONE));
     assert_eq!(renamed, Err(libc::EINVAL));
@@ -839,23 +893,39 @@ fn what_another_has_saved_meanwhile_is_not_overwritten() {
 fn a_reader_goes_on_with_the_text_it_opened() {
     let mount = mount();
     let ino = mount.lookup(GAMES, ONE).unwrap().ino;
-    let reader = mount.vfs.open_file(ino, Access::READ).unwrap();
+    let reader = mount.vfs.drafts().open_file(ino, Access::READ).unwrap();
     mount.write(GAMES, ONE, "quick *").unwrap();
-    assert_eq!(mount.vfs.read_open(reader, 0, 3).unwrap().to_vec(), b"one");
+    assert_eq!(
+        mount.vfs.drafts().read_open(reader, 0, 3).unwrap().to_vec(),
+        b"one"
+    );
     mount.unlink(GAMES, ONE).unwrap();
     assert_eq!(
-        mount.vfs.read_open(reader, 3, 9).unwrap().to_vec(),
+        mount.vfs.drafts().read_open(reader, 3, 9).unwrap().to_vec(),
         b" X *\n"
     );
-    assert_eq!(mount.vfs.write(reader, 0, b"x").errno(), Err(libc::EBADF));
+    assert_eq!(
+        mount.vfs.drafts().write(reader, 0, b"x").errno(),
+        Err(libc::EBADF)
+    );
     assert_eq!(mount.close(reader), Ok(()));
     assert_eq!(
-        mount.vfs.read_open(reader, 0, 1).errno().unwrap_err(),
+        mount
+            .vfs
+            .drafts()
+            .read_open(reader, 0, 1)
+            .errno()
+            .unwrap_err(),
         libc::EBADF
     );
     let writer = mount.open(GAMES, TWO, WRITE).unwrap();
     assert_eq!(
-        mount.vfs.read_open(writer, 0, 1).errno().unwrap_err(),
+        mount
+            .vfs
+            .drafts()
+            .read_open(writer, 0, 1)
+            .errno()
+            .unwrap_err(),
         libc::EBADF
     );
     mount.close(writer).unwrap();
@@ -866,17 +936,20 @@ fn what_was_written_and_never_closed_is_kept() {
     let mount = mount();
     let handle = mount.open(GAMES, ONE, UPDATE).unwrap();
     mount.put(handle, 0, "ONE");
-    mount.vfs.release(handle);
+    mount.vfs.drafts().release(handle);
     assert_eq!(mount.games()[0], "one X *");
     assert_eq!(mount.rejected_text(ONE), "ONE X *\n");
     let _open = mount.open(GAMES, TWO, REWRITE).unwrap();
     let handle = mount.open(GAMES, "new.pgn", REWRITE).unwrap();
     mount.put(handle, 0, "unfinished");
     mount.write(GAMES, "scratch", "gone").unwrap();
-    mount.vfs.end().unwrap();
+    mount.vfs.drafts().end().unwrap();
     assert_eq!(mount.rejected_text("new.pgn"), "unfinished");
     assert_eq!(mount.rejected().len(), 4);
-    assert_eq!(mount.vfs.write(handle, 0, b"x").errno(), Err(libc::EROFS));
+    assert_eq!(
+        mount.vfs.drafts().write(handle, 0, b"x").errno(),
+        Err(libc::EROFS)
+    );
     assert!(mount.stored.lock().unwrap().syncs > 0);
 }
 
@@ -938,7 +1011,7 @@ fn a_medium_that_fails_is_told_and_tried_again() {
     mount.stored.lock().unwrap().is_full = true;
     let handle = mount.open(GAMES, ONE, REWRITE).unwrap();
     mount.put(handle, 0, "new *");
-    assert_eq!(mount.vfs.flush(handle).errno(), Err(libc::ENOSPC));
+    assert_eq!(mount.vfs.drafts().flush(handle).errno(), Err(libc::ENOSPC));
     assert_eq!(mount.rejected_text(ONE), "new *");
     mount.stored.lock().unwrap().is_full = false;
     mount.close(handle).unwrap();
@@ -953,10 +1026,10 @@ fn a_save_refused_for_a_full_disk_is_never_shown_and_the_first_reason_stays() {
     for (directory, name) in [(GAMES, ONE), (GAMES, "new.pgn")] {
         let handle = mount.open(directory, name, REWRITE).unwrap();
         mount.put(handle, 0, "new *");
-        assert_eq!(mount.vfs.flush(handle).errno(), Err(libc::ENOSPC));
+        assert_eq!(mount.vfs.drafts().flush(handle).errno(), Err(libc::ENOSPC));
         // Before the handle is released, and after.
         assert_eq!(mount.read(GAMES, ONE).unwrap(), "one X *\n");
-        mount.vfs.release(handle);
+        mount.vfs.drafts().release(handle);
         assert_eq!(mount.read(GAMES, ONE).unwrap(), "one X *\n");
         assert_eq!(mount.rejected_text(name), "new *");
         let reason = mount.rejected_text(&name.replace(".pgn", ".txt"));
@@ -965,7 +1038,7 @@ fn a_save_refused_for_a_full_disk_is_never_shown_and_the_first_reason_stays() {
     assert_eq!(mount.list(GAMES), [ONE, TWO, "000003.pgn"]);
     // An import stays readable, and is given up once.
     assert_eq!(mount.write(IMPORT, "a.pgn", "a *"), Err(libc::ENOSPC));
-    mount.vfs.end().unwrap();
+    mount.vfs.drafts().end().unwrap();
     let reason = mount.rejected_text("a.txt");
     assert_eq!(reason, "No space left on device (os error 28)\n");
 }
@@ -976,7 +1049,7 @@ fn another_reason_takes_the_place_of_the_first_when_the_text_is_another() {
     mount.stored.lock().unwrap().is_full = true;
     let handle = mount.open(GAMES, ONE, REWRITE).unwrap();
     mount.put(handle, 0, "new *");
-    assert_eq!(mount.vfs.flush(handle).errno(), Err(libc::ENOSPC));
+    assert_eq!(mount.vfs.drafts().flush(handle).errno(), Err(libc::ENOSPC));
     mount.stored.lock().unwrap().is_full = false;
     mount.put(handle, 5, "x");
     assert_eq!(mount.close(handle), Err(libc::EINVAL));
@@ -988,9 +1061,9 @@ fn drafts_are_bounded() {
     let mount = mount();
     let handle = mount.create(GAMES, "big", false).unwrap();
     let piece = vec![b'x'; 1 << 20];
-    mount.vfs.write(handle, 0, &piece).unwrap();
+    mount.vfs.drafts().write(handle, 0, &piece).unwrap();
     assert_eq!(
-        mount.vfs.write(handle, 1 << 20, b"x").errno(),
+        mount.vfs.drafts().write(handle, 1 << 20, b"x").errno(),
         Err(libc::ENOSPC)
     );
     assert_eq!(mount.write(GAMES, ONE, ""), Ok(()));
@@ -998,7 +1071,7 @@ fn drafts_are_bounded() {
     mount.unlink(GAMES, "big").unwrap();
     mount.write(GAMES, ONE, "new *").unwrap();
     let handle = mount.open(GAMES, ONE, WRITE).unwrap();
-    let far = mount.vfs.write(handle, 16 << 20, b"x").errno();
+    let far = mount.vfs.drafts().write(handle, 16 << 20, b"x").errno();
     assert_eq!(far, Err(libc::EFBIG));
     // What is not all there is not saved.
     assert_eq!(mount.close(handle), Err(libc::EINVAL));
@@ -1007,7 +1080,12 @@ fn drafts_are_bounded() {
     let text = "a *".repeat(100_000);
     mount.put(handle, 0, &text);
     let mut offset = text.len() as u64;
-    while mount.vfs.write(handle, offset, text.as_bytes()).is_ok() {
+    while mount
+        .vfs
+        .drafts()
+        .write(handle, offset, text.as_bytes())
+        .is_ok()
+    {
         offset += text.len() as u64;
     }
     assert_eq!(mount.close(handle), Err(libc::EINVAL));
@@ -1015,7 +1093,7 @@ fn drafts_are_bounded() {
     mount.unlink(IMPORT, "a.pgn").unwrap();
     for number in 0..10_000 {
         let handle = mount.create(GAMES, &format!("s{number}"), true).unwrap();
-        mount.vfs.release(handle);
+        mount.vfs.drafts().release(handle);
     }
     assert_eq!(mount.create(GAMES, "more", true), Err(libc::ENOSPC));
     mount.unlink(GAMES, "s0").unwrap();
@@ -1027,37 +1105,47 @@ fn files_keep_what_is_set_if_they_are_scratch() {
     let mount = mount();
     let before = mount.lookup(GAMES, ONE).unwrap();
     let time = before.modified + std::time::Duration::from_mins(1);
-    let set = mount.vfs.set_attributes(game(1), Some(0o600), Some(time));
+    let set = mount
+        .vfs
+        .drafts()
+        .set_attributes(game(1), Some(0o600), Some(time));
     assert_eq!(set.unwrap(), before);
-    assert_eq!(mount.vfs.permissions(&before).unwrap(), 0o644);
+    assert_eq!(mount.vfs.drafts().permissions(&before).unwrap(), 0o644);
     mount.write(GAMES, "x", "y").unwrap();
     let own = mount.lookup(GAMES, "x").unwrap().ino;
-    let set = mount.vfs.set_attributes(own, None, Some(time)).unwrap();
+    let set = mount
+        .vfs
+        .drafts()
+        .set_attributes(own, None, Some(time))
+        .unwrap();
     assert_eq!(set.modified, time);
     assert_eq!(mount.lookup(GAMES, "x").unwrap().modified, time);
     let root = mount.vfs.attr(Ino::ROOT).unwrap();
     assert_eq!(root.kind, NodeKind::Directory);
-    assert_eq!(mount.vfs.permissions(&root).unwrap(), 0o555);
+    assert_eq!(mount.vfs.drafts().permissions(&root).unwrap(), 0o555);
     let games = mount.vfs.attr(GAMES).unwrap();
-    assert_eq!(mount.vfs.permissions(&games).unwrap(), 0o755);
+    assert_eq!(mount.vfs.drafts().permissions(&games).unwrap(), 0o755);
 }
 
 #[test]
 fn the_kernel_is_told_what_has_changed() {
     let mount = mount();
     mount.vfs.lookup(Ino::ROOT, b"games").unwrap();
-    assert!(!mount.vfs.take_change());
+    assert!(!mount.vfs.drafts().take_change());
     mount.write(GAMES, "tmp", "new *").unwrap();
     mount.rename((GAMES, "tmp"), (GAMES, ONE)).unwrap();
-    assert!(mount.vfs.take_change() && !mount.vfs.take_change());
+    assert!(mount.vfs.drafts().take_change() && !mount.vfs.drafts().take_change());
     mount.read(GAMES, ONE).unwrap();
-    assert!(!mount.vfs.take_change());
+    assert!(!mount.vfs.drafts().take_change());
     let handle = mount.open(GAMES, TWO, REWRITE).unwrap();
     mount.put(handle, 0, "new *");
-    assert!(!mount.vfs.take_change(), "a draft is shown to nobody");
-    mount.vfs.flush(handle).unwrap();
-    assert!(mount.vfs.take_change());
-    mount.vfs.release(handle);
+    assert!(
+        !mount.vfs.drafts().take_change(),
+        "a draft is shown to nobody"
+    );
+    mount.vfs.drafts().flush(handle).unwrap();
+    assert!(mount.vfs.drafts().take_change());
+    mount.vfs.drafts().release(handle);
     let changes: [&dyn Fn() -> Answer<()>; 4] = [
         &|| mount.rename((GAMES, ONE), (GAMES, "backup")),
         &|| mount.unlink(GAMES, "backup"),
@@ -1066,7 +1154,7 @@ fn the_kernel_is_told_what_has_changed() {
     ];
     for change in changes {
         change().unwrap();
-        assert!(mount.vfs.take_change());
+        assert!(mount.vfs.drafts().take_change());
     }
 }
 
@@ -1093,13 +1181,16 @@ fn saves_that_cannot_be_synced_are_told_until_they_are() {
     };
     assert!(!status().contains("PROBLEM"));
     mount.stored.lock().unwrap().is_sync_failing = true;
-    assert_eq!(mount.vfs.fsync_directory(GAMES).errno(), Err(libc::ENOSPC));
+    assert_eq!(
+        mount.vfs.drafts().fsync_directory(GAMES).errno(),
+        Err(libc::ENOSPC)
+    );
     let told = status();
     assert!(
         told.contains("PROBLEM:") && told.contains("free some space"),
         "{told}"
     );
     mount.stored.lock().unwrap().is_sync_failing = false;
-    mount.vfs.fsync_directory(GAMES).unwrap();
+    mount.vfs.drafts().fsync_directory(GAMES).unwrap();
     assert!(!status().contains("PROBLEM"));
 }

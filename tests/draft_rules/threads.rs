@@ -73,9 +73,9 @@ fn rename_over(mount: &Mount, at: Ino, temporary: &str, game: &str, text: &str) 
 /// What a reader gets; nothing where the file is being made anew.
 fn read(mount: &Mount, directory: Ino, name: &str) -> Option<String> {
     let attr = mount.lookup(directory, name).ok()?;
-    let handle = mount.vfs.open_file(attr.ino, Access::READ).ok()?;
-    let bytes = mount.vfs.read_open(handle, 0, 1 << 20);
-    mount.vfs.release(handle);
+    let handle = mount.vfs.drafts().open_file(attr.ino, Access::READ).ok()?;
+    let bytes = mount.vfs.drafts().read_open(handle, 0, 1 << 20);
+    mount.vfs.drafts().release(handle);
     let bytes = bytes.ok()?;
     Some(String::from_utf8(bytes.to_vec()).unwrap())
 }
@@ -110,10 +110,10 @@ fn write_and_flush_twice(mount: &Mount, directory: Ino, name: &str, text: &str) 
     mount.put(handle, 0, text);
     thread::scope(|scope| {
         for _ in 0..2 {
-            scope.spawn(|| mount.vfs.flush(handle).unwrap());
+            scope.spawn(|| mount.vfs.drafts().flush(handle).unwrap());
         }
     });
-    mount.vfs.release(handle);
+    mount.vfs.drafts().release(handle);
 }
 
 fn write_for_a_while(mount: &Mount, writer: usize, race: &Race, appended: &AtomicU64) {
@@ -212,6 +212,6 @@ fn what_many_threads_save_at_once_is_all_there() {
         read(&mount, GAMES, &name(COMMON)).unwrap().trim(),
         games[COMMON]
     );
-    mount.vfs.end().unwrap();
+    mount.vfs.drafts().end().unwrap();
     assert_eq!(mount.games(), games);
 }

@@ -13,6 +13,7 @@
 //! Numbers in here are those of the volume, without the slot.
 
 mod requests;
+mod saves;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};

@@ -12,7 +12,7 @@ use crate::cbh::{Entry, GameId, RecordKind};
 use crate::fs::editor::{Editor, Input, Refusal, Role, Saved};
 use crate::fs::{Error, Ino};
 use crate::game::Game;
-use crate::pgn::{self, Liberty};
+use crate::pgn::{self, Liberty, Permit};
 
 impl DatabaseVolume {
     /// The record of this number, whatever it is.
@@ -92,6 +92,7 @@ impl Editor for DatabaseVolume {
     }
 
     fn replace(&self, file: Ino, text: &[u8], earlier: &[Ino]) -> Result<Saved, Refusal> {
+        let _permit = Permit::wait(text.len());
         let id = self.game_of(file)?;
         let (game, liberties) = self.parse(text)?;
         let saved = self.change(&mut |saver| {
@@ -107,6 +108,7 @@ impl Editor for DatabaseVolume {
         if let [first, others @ ..] = earlier {
             return self.replace(*first, text, others);
         }
+        let _permit = Permit::wait(text.len());
         let (game, liberties) = self.parse(text)?;
         let saved = self.change(&mut |saver| Ok(vec![saver.append(&game).map_err(refusal)?]))?;
         Ok(telling(saved, &liberties))

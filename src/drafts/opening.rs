@@ -3,24 +3,25 @@
 use std::sync::Arc;
 
 use super::buffer::Sheet;
-use super::desk::{Draft, Purpose};
 use super::handles::{Open, Pin};
 use super::names::{Entry, Place};
 use super::saving::is_partial;
+use super::state::{Draft, Purpose};
+use super::{Access, Drafts, Handle};
 use super::{KIND, MOST_GAME, rejected, text_of};
-use crate::vfs::editor::Role;
-use crate::vfs::slot::Slot;
-use crate::vfs::volume::{NodeKind, Size};
-use crate::vfs::{self, Access, Attr, Error, Handle, Ino, Text, Vfs, about};
+use crate::fs::editor::Role;
+use crate::fs::mount::live_base::Slot;
+use crate::fs::volume::{NodeKind, Size};
+use crate::fs::{Attr, Error, Ino, Text, status as about};
 
-impl Vfs {
+impl Drafts {
     /// Makes a file and opens it; opens the one that is there, unless that
     /// is excluded (`O_EXCL`).
     ///
     /// # Errors
     ///
     /// [`Error::Exists`]; [`Error::NotPermitted`] where there can be no such
-    /// file; [`Error::NoSpace`]; those of [`Vfs::open_file`].
+    /// file; [`Error::NoSpace`]; those of [`Drafts::open_file`].
     pub fn create(
         &self,
         directory: Ino,
@@ -29,7 +30,7 @@ impl Vfs {
         is_exclusive: bool,
     ) -> Result<(Attr, Handle), Error> {
         let slot = self.edited(directory)?;
-        drop(self.desk.open_state()?);
+        drop(self.open_state()?);
         if about::holds(directory.within_slot()) {
             return match self.lookup(directory, name) {
                 Ok(_) => Err(Error::Exists),
@@ -55,7 +56,7 @@ impl Vfs {
             let handle = self.open_file(present.ino, access)?;
             return Ok((self.attr_open(handle)?, handle));
         }
-        let purpose = match Vfs::role(&slot, directory, &place.1)? {
+        let purpose = match Drafts::role(&slot, directory, &place.1)? {
             Role::New => Purpose::New,
             Role::Import => Purpose::Import,
             Role::Scratch => Purpose::Scratch,
@@ -67,9 +68,9 @@ impl Vfs {
         self.create_own(&slot, &place, purpose, access)
     }
 
-    /// What a name on the desk stands for.
+    /// What the name of a draft stands for.
     pub(super) fn entry(&self, place: &Place) -> Option<Entry> {
-        self.desk.state().names.get(place.0, &place.1).cloned()
+        self.state().names.get(place.0, &place.1).cloned()
     }
 
     /// Makes a file with a number of its own.
@@ -83,12 +84,12 @@ impl Vfs {
         let root = Ino::ROOT.in_slot(slot.number());
         let now = self.now();
         let (ino, handle) = {
-            let mut state = self.desk.open_state()?;
+            let mut state = self.open_state()?;
             if state.names.get(place.0, &place.1).is_some() {
                 return Err(Error::Exists);
             }
             state.names.check_room()?;
-            let sheet = Sheet::new(&self.desk.pool);
+            let sheet = Sheet::new(&self.pool);
             let id = state.add(Draft::new(sheet, purpose, root, now));
             state.name(id, place, now);
             let ino = state.drafts.get(&id).map_or(root, |draft| draft.ino);
@@ -115,18 +116,18 @@ impl Vfs {
             return Err(Error::NotWritable);
         }
         let is_deleted = matches!(
-            Vfs::role(slot, place.0, &place.1)?,
+            Drafts::role(slot, place.0, &place.1)?,
             Role::Deleted(deleted) if deleted == game
         );
         if is_deleted {
             self.set_deleted(slot, game, false)?;
         }
         let base = slot.present_text(game.within_slot())?.mark();
-        let sheet = Sheet::new(&self.desk.pool);
+        let sheet = Sheet::new(&self.pool);
         sheet.set_length(0, MOST_GAME)?;
         let now = self.now();
         let handle = {
-            let mut state = self.desk.open_state()?;
+            let mut state = self.open_state()?;
             state.leave(game);
             if is_link {
                 state.names.set(place, Entry::Link(game), now);
@@ -146,7 +147,7 @@ impl Vfs {
     /// # Errors
     ///
     /// [`Error::NotWritable`] for writing what cannot be written,
-    /// [`Error::NotPermitted`] for what is deleted; those of [`Vfs::read`].
+    /// [`Error::NotPermitted`] for what is deleted; those of [`Drafts::read`].
     pub fn open_file(&self, ino: Ino, access: Access) -> Result<Handle, Error> {
         if let Some(game) = self.became(ino) {
             return self.open_file(game, access);
@@ -155,10 +156,7 @@ impl Vfs {
         if inner.kind() == KIND {
             return self.open_own(ino, access);
         }
-        let slot = match self.place(ino)? {
-            vfs::Place::Volume(slot, _) => Some(slot),
-            vfs::Place::Shelf(..) => None,
-        };
+        let slot = self.target.base(ino)?;
         let is_edited = slot.as_ref().is_some_and(|slot| slot.is_edited());
         if access.write && !is_edited {
             return Err(Error::ReadOnly);
@@ -172,7 +170,7 @@ impl Vfs {
             let handle = (!access.write)
                 .then_some(handle)
                 .ok_or(Error::NotWritable)?;
-            return Ok(self.desk.state().open(handle));
+            return Ok(self.state().open(handle));
         };
         if about::holds(inner) {
             return self.open_rejected(&slot, ino, access);
@@ -185,7 +183,7 @@ impl Vfs {
         if ino.within_slot().kind() != KIND {
             return None;
         }
-        let state = self.desk.state();
+        let state = self.state();
         if let Some(game) = state.alias(ino) {
             return Some(game);
         }
@@ -198,7 +196,7 @@ impl Vfs {
 
     fn open_own(&self, ino: Ino, access: Access) -> Result<Handle, Error> {
         let (handle, sheet) = {
-            let mut state = self.desk.state();
+            let mut state = self.state();
             let id = state.own(ino).map(|(id, _)| id).ok_or(Error::NotFound)?;
             let draft = state.drafts.get_mut(&id).ok_or(Error::NotFound)?;
             if access.write && draft.purpose == Purpose::Log {
@@ -223,10 +221,10 @@ impl Vfs {
         if access.write {
             return Err(Error::NotWritable);
         }
-        let rejected = self.desk.rejected(slot).ok_or(Error::NotFound)?;
+        let rejected = self.rejected(slot).ok_or(Error::NotFound)?;
         let file = rejected.open(ino.within_slot().index())?;
         let pin = Pin::Disk(Arc::new(file));
-        Ok(self.desk.state().open(Open::new(ino, access, None, pin)))
+        Ok(self.state().open(Open::new(ino, access, None, pin)))
     }
 
     /// Opens a file that the volume shows.
@@ -243,7 +241,7 @@ impl Vfs {
                 return Err(Error::NotWritable);
             }
             let pin = Pin::Mark(slot.present(inner)?.generation);
-            return Ok(self.desk.state().open(Open::new(ino, access, None, pin)));
+            return Ok(self.state().open(Open::new(ino, access, None, pin)));
         }
         // Told: whoever asks for the length now is told the same.
         slot.present(inner)?;
@@ -251,9 +249,9 @@ impl Vfs {
         if !access.write {
             // The draft is for those who write it: others read what is stored.
             let open = Open::new(ino, access, None, Pin::Text(text));
-            return Ok(self.desk.state().open(open));
+            return Ok(self.state().open(open));
         }
-        Vfs::check_writable(slot, ino)?;
+        Drafts::check_writable(slot, ino)?;
         self.open_to_write(ino, access, text)
     }
 
@@ -261,14 +259,12 @@ impl Vfs {
     ///
     /// # Errors
     ///
-    /// [`Error::Stale`] if it is gone; those of [`Vfs::read`].
+    /// [`Error::Stale`] if it is gone; those of [`Drafts::read`].
     pub fn open_earlier(&self, ino: Ino, mark: u32) -> Result<Handle, Error> {
-        let vfs::Place::Volume(slot, inner) = self.place(ino)? else {
-            return Err(Error::Stale);
-        };
-        let pin = Pin::Text(slot.text_with(inner, mark)?);
+        let slot = self.target.base(ino)?.ok_or(Error::Stale)?;
+        let pin = Pin::Text(slot.text_with(ino.within_slot(), mark)?);
         let open = Open::new(ino, Access::READ, None, pin);
-        Ok(self.desk.state().open(open))
+        Ok(self.state().open(open))
     }
 
     /// Opens once more what a handle has open: the same draft, or the same text,
@@ -276,10 +272,10 @@ impl Vfs {
     ///
     /// # Errors
     ///
-    /// [`Error::NotOpen`]; those of [`Vfs::truncate`].
+    /// [`Error::NotOpen`]; those of [`Drafts::truncate`].
     pub fn open_again(&self, handle: Handle, access: Access) -> Result<Handle, Error> {
         let (again, ino) = {
-            let mut state = self.desk.state();
+            let mut state = self.state();
             let open = state.handles.get(handle)?;
             let (ino, is_over) = (open.ino, open.is_over);
             let again = Open::new(ino, access, open.draft, open.pin.clone());
@@ -295,7 +291,7 @@ impl Vfs {
     /// Whether what is written through a handle is the draft that all write who
     /// open the file now.
     pub fn has_present_draft(&self, handle: Handle) -> bool {
-        let state = self.desk.state();
+        let state = self.state();
         let Ok(open) = state.handles.get(handle) else {
             return false;
         };
@@ -308,7 +304,7 @@ impl Vfs {
         if !(first..=last).contains(&game) || is_partial(slot, game) {
             return Err(Error::NotWritable);
         }
-        let is_editable = Vfs::ask(slot, |editor| editor.is_editable(game.within_slot()))?;
+        let is_editable = Drafts::ask(slot, |editor| editor.is_editable(game.within_slot()))?;
         is_editable.then_some(()).ok_or(Error::NotPermitted)
     }
 
@@ -316,10 +312,10 @@ impl Vfs {
         let now = self.now();
         let base = text.mark();
         let (handle, sheet) = {
-            let mut state = self.desk.open_state()?;
+            let mut state = self.open_state()?;
             let mut draft = state.shown(game).map(|(id, _)| id);
             if draft.is_none() && access.truncate {
-                let sheet = Sheet::new(&self.desk.pool);
+                let sheet = Sheet::new(&self.pool);
                 let mut new = Draft::new(sheet, Purpose::Game(game), game, now);
                 new.base = Some(base);
                 draft = Some(state.add(new));

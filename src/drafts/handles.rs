@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::sync::Arc;
 
-use crate::vfs::{Access, Error, Handle, Ino, Text};
+use super::{Access, Handle};
+use crate::fs::{Error, Ino, Text};
 
 /// Bytes of texts that open files keep, of all together. Beyond that a reader
 /// of a game that changes has to open it anew.

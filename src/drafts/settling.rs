@@ -4,18 +4,19 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use super::Drafts;
 use super::buffer::Sheet;
-use super::desk::{Draft, Purpose, State};
 use super::names::{Entry, Place};
 use super::rejected::Origin;
 use super::saving::{Job, Outcome, Target};
+use super::state::{Draft, Purpose, State};
 use super::status::{Event, Rejection};
 use super::text_of;
 use crate::escape::push_line;
-use crate::vfs::editor::Role;
-use crate::vfs::names::{format_game, parse_game};
-use crate::vfs::slot::Slot;
-use crate::vfs::{Ino, Vfs};
+use crate::fs::Ino;
+use crate::fs::editor::Role;
+use crate::fs::mount::live_base::Slot;
+use crate::fs::names::{format_game, parse_game};
 
 /// End of the name of the games that were left out of an import.
 const BAD_GAMES: &str = ".bad.pgn";
@@ -23,17 +24,17 @@ const BAD_GAMES: &str = ".bad.pgn";
 /// Why they were.
 const WHY_BAD: &str = "the line before each game says what is wrong with it";
 
-impl Vfs {
+impl Drafts {
     /// Writes down what came of a save.
     pub(super) fn settle(&self, id: u32, job: &Job, outcome: &Outcome) {
         let is_new = outcome.result.is_ok() && job.target == Target::New;
         let new_name = self.place_of(id).filter(|_| is_new);
         let role = new_name
             .as_ref()
-            .map(|place| Vfs::role(&job.slot, place.0, &place.1));
+            .map(|place| Drafts::role(&job.slot, place.0, &place.1));
         let is_given = matches!(role, Some(Ok(Role::File(_))));
         let now = self.now();
-        let mut state = self.desk.state();
+        let mut state = self.state();
         let Some(draft) = state.drafts.get_mut(&id) else {
             return;
         };
@@ -63,7 +64,7 @@ impl Vfs {
         let base = slot.source().and_then(|source| source.path());
         let base = base.map(|base| format!("{}: ", base.display()));
         let name = format!("{}{}", base.unwrap_or_default(), origin.name());
-        let Some(rejected) = self.desk.rejected(slot) else {
+        let Some(rejected) = self.rejected(slot) else {
             log::error!("{name} is not saved: {why}; there is no directory to keep it in");
             return false;
         };
@@ -84,16 +85,16 @@ impl Vfs {
 
     /// Lets go of what was kept.
     pub(super) fn withdraw(&self, slot: &Slot, origin: &Origin) {
-        if let Some(rejected) = self.desk.rejected(slot) {
+        if let Some(rejected) = self.rejected(slot) {
             rejected.withdraw(origin);
         }
     }
 
-    /// As [`Vfs::keep`], for a draft; the reason is `why`, unless there is an
+    /// As [`Drafts::keep`], for a draft; the reason is `why`, unless there is an
     /// earlier one for the same text. The draft is settled by that.
     pub(super) fn keep_draft(&self, id: u32, why: &str) {
         let (slot, origin, sheet, version, reason) = {
-            let state = self.desk.state();
+            let state = self.state();
             let Some(draft) = state.drafts.get(&id) else {
                 return;
             };
@@ -110,7 +111,7 @@ impl Vfs {
             reason,
             may_retry: false,
         };
-        let mut state = self.desk.state();
+        let mut state = self.state();
         if let Some(draft) = state.drafts.get_mut(&id) {
             draft.note(version, Event::Refused(rejection));
         }
@@ -120,7 +121,7 @@ impl Vfs {
     /// way to it.
     pub(super) fn give_way(&self, slot: &Slot) {
         let waiting: Vec<(u32, Place)> = {
-            let state = self.desk.state();
+            let state = self.state();
             let drafts = state.drafts.iter();
             let waiting = drafts.filter_map(|(id, draft)| {
                 let place = draft.place.as_ref()?;
@@ -133,9 +134,9 @@ impl Vfs {
         };
         let now = self.now();
         for (id, place) in waiting {
-            let role = Vfs::role(slot, place.0, &place.1);
+            let role = Drafts::role(slot, place.0, &place.1);
             if matches!(role, Ok(Role::File(_))) {
-                self.desk.state().unname(id, now);
+                self.state().unname(id, now);
             }
         }
     }
@@ -157,7 +158,7 @@ impl Vfs {
             self.keep(&job.slot, &Origin::file(&kept), &bad, WHY_BAD);
             self.put_beside(place, BAD_GAMES, job, bad);
         }
-        if let Ok(sheet) = Sheet::of(&self.desk.pool, text.as_bytes()) {
+        if let Ok(sheet) = Sheet::of(&self.pool, text.as_bytes()) {
             self.put_beside(place, ".log", job, sheet);
         }
     }
@@ -170,7 +171,7 @@ impl Vfs {
         }
         let place: Place = (place.0, name.into());
         let now = self.now();
-        let mut state = self.desk.state();
+        let mut state = self.state();
         if let Some(Entry::File(before)) = state.names.get(place.0, &place.1).cloned() {
             state.unname(before, now);
         }
@@ -181,7 +182,7 @@ impl Vfs {
     }
 
     pub(super) fn place_of(&self, id: u32) -> Option<Place> {
-        self.desk.state().drafts.get(&id)?.place.clone()
+        self.state().drafts.get(&id)?.place.clone()
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a kernel asks of a filesystem that can be written.
 
-use super::{Attr, Error, Ino, NodeKind, Place, Vfs, drafts};
+use super::{Drafts, is_own};
+use crate::fs::{Attr, Error, Ino, NodeKind, status};
 
 /// An open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -42,19 +43,17 @@ pub enum RenameMode {
 }
 
 /// Writing. A mount that cannot be written answers all of it with
-/// [`Error::ReadOnly`], but for [`Vfs::open_file`] and what belongs to that.
+/// [`Error::ReadOnly`], but for [`Drafts::open_file`] and what belongs to that.
 ///
-/// A save happens in [`Vfs::flush`], [`Vfs::fsync`], [`Vfs::rename`] and
+/// A save happens in [`Drafts::flush`], [`Drafts::fsync`], [`Drafts::rename`] and
 /// nowhere else; what is not saved is told as [`Error::Refused`] and kept in
-/// `.cbfs/rejected/`. These, [`Vfs::create`], [`Vfs::unlink`] and
-/// [`Vfs::truncate`] may take a while ([`Vfs::may_take_long`]); no other request
+/// `.cbfs/rejected/`. These, [`Drafts::create`], [`Drafts::unlink`] and
+/// [`Drafts::truncate`] may take a while ([`Drafts::may_take_long`]); no other request
 /// waits for them unless it is one of them, in the same base.
-impl Vfs {
+impl Drafts {
     /// Whether something in it can be written.
     pub fn can_be_written(&self) -> bool {
-        let editions = self.editions();
-        let mut volumes = editions.iter().map(|edition| &edition.volume);
-        volumes.any(|volume| volume.editor().is_some())
+        self.target.bases().iter().any(|slot| slot.is_edited())
     }
 
     /// Mode of a file or directory: 0644 and 0755 if it can be written, 0444
@@ -70,7 +69,7 @@ impl Vfs {
             NodeKind::File(_) => 0o644,
             NodeKind::Symlink => return Ok(0o777),
         };
-        if let Some((mode, can_be_written)) = self.mode_on_desk(attr.ino) {
+        if let Some((mode, can_be_written)) = self.mode_of_own(attr.ino) {
             let set = mode.map_or(bits, |mode| mode & 0o777);
             return Ok(if can_be_written { set } else { write(bits) });
         }
@@ -81,13 +80,13 @@ impl Vfs {
     /// Whether what `attr` says holds until the kernel is told otherwise;
     /// not so while somebody writes the file.
     pub fn is_settled(&self, attr: &Attr) -> bool {
-        attr.is_sized && !attr.is_renewed() && !self.is_on_desk(attr.ino)
+        attr.is_sized && !attr.is_renewed() && !self.is_written(attr.ino)
     }
 
     /// Whether a name that is not in this directory may come to be there without
     /// the kernel being told: that a draft was refused, for one.
     pub fn may_appear(&self, directory: Ino) -> bool {
-        super::about::holds(directory.within_slot())
+        status::holds(directory.within_slot())
     }
 
     /// Whether a request that writes `ino`, or what is called `name` in it, may
@@ -100,21 +99,21 @@ impl Vfs {
     /// Whether all who have a file open read what each of them writes, as those
     /// of an editor's own file do. Who reads a game does not.
     pub fn is_shared(ino: Ino) -> bool {
-        drafts::is_own(ino)
+        is_own(ino)
     }
 
     /// Counts the present content of a file as another one from now on.
     pub fn renew(&self, ino: Ino) {
-        if let Ok(Place::Volume(slot, inner)) = self.place(ino) {
-            slot.renew(inner);
+        if let Ok(Some(slot)) = self.target.base(ino) {
+            slot.renew(ino.within_slot());
         }
     }
 
-    /// As [`Vfs::flush`]; all that was saved survives a power cut then.
+    /// As [`Drafts::flush`]; all that was saved survives a power cut then.
     ///
     /// # Errors
     ///
-    /// As [`Vfs::flush`].
+    /// As [`Drafts::flush`].
     pub fn fsync(&self, ino: Ino, handle: Option<Handle>) -> Result<(), Error> {
         handle.map_or(Ok(()), |handle| self.flush(handle))?;
         self.fsync_directory(ino)?;

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::pool::{BLOCK, Pool};
-use crate::vfs::Error;
+use crate::fs::Error;
 
 /// What is written on, by all who have the draft open.
 #[derive(Debug)]

@@ -21,8 +21,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::names::Place;
 use super::private;
 use crate::escape::push_line;
-use crate::vfs::Error;
-use crate::vfs::names::parse_game;
+use crate::fs::Error;
+use crate::fs::names::parse_game;
 
 /// Files kept, at most: two for each draft,
 const MOST_FILES: usize = 2000;

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::vfs::Error;
+use crate::fs::Error;
 
 /// Bytes in a block of the file.
 pub(super) const BLOCK: usize = 16 << 10;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::SystemTime;
 
 use super::FIRST_COOKIE;
-use crate::vfs::{Error, Ino};
+use crate::fs::{Error, Ino};
 
 /// Files of editors and the like, at most.
 const MOST_FILES: usize = 10_000;

@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
+use super::Drafts;
 use super::buffer::Sheet;
-use super::desk::{Draft, Purpose};
 use super::names::{Entry, Place};
 use super::rejected::Origin;
+use super::state::{Draft, Purpose};
 use super::{MOST_GAME, text_of};
-use crate::vfs::editor::Role;
-use crate::vfs::slot::Slot;
-use crate::vfs::volume::NodeKind;
-use crate::vfs::{Attr, Error, Ino, Vfs, about};
+use crate::fs::editor::Role;
+use crate::fs::mount::live_base::Slot;
+use crate::fs::volume::NodeKind;
+use crate::fs::{Attr, Error, Ino, status as about};
 
-impl Vfs {
+impl Drafts {
     /// Deletes a game, or brings it back.
     pub(super) fn set_deleted(
         &self,
@@ -33,14 +34,14 @@ impl Vfs {
     /// [`Error::NotFound`], [`Error::IsADirectory`], [`Error::NotPermitted`].
     pub fn unlink(&self, directory: Ino, name: &[u8]) -> Result<(), Error> {
         let slot = self.edited(directory)?;
-        drop(self.desk.open_state()?);
+        drop(self.open_state()?);
         let place: Place = (directory, text_of(name)?.into());
         if about::holds(directory.within_slot()) {
             self.lookup(directory, name)?;
             if directory.within_slot() != about::REJECTED {
                 return Err(Error::NotPermitted);
             }
-            let rejected = self.desk.rejected(&slot).ok_or(Error::NotFound)?;
+            let rejected = self.rejected(&slot).ok_or(Error::NotFound)?;
             return rejected.remove(&place.1);
         }
         let _one = slot.one_at_a_time();
@@ -48,7 +49,7 @@ impl Vfs {
         match self.entry(&place) {
             Some(Entry::File(id)) => {
                 self.remove_log(&place);
-                let mut state = self.desk.state();
+                let mut state = self.state();
                 if state.drafts.get(&id).is_some_and(Draft::is_stray) {
                     self.withdraw(&slot, &Origin::file(&place));
                 }
@@ -76,11 +77,11 @@ impl Vfs {
     /// Deletes the game of this name, where that is what removing it means.
     pub(super) fn delete(&self, slot: &Slot, place: &Place) -> Result<(), Error> {
         let inner = place.0.within_slot();
-        let is_deleted_so = Vfs::ask(slot, |editor| editor.deletes_in(inner))?;
-        match Vfs::role(slot, place.0, &place.1)? {
+        let is_deleted_so = Drafts::ask(slot, |editor| editor.deletes_in(inner))?;
+        match Drafts::role(slot, place.0, &place.1)? {
             Role::File(game) if is_deleted_so => {
                 self.set_deleted(slot, game, true)?;
-                let mut state = self.desk.state();
+                let mut state = self.state();
                 state.leave(game);
                 Ok(())
             }
@@ -92,7 +93,7 @@ impl Vfs {
     fn remove_log(&self, place: &Place) {
         let now = self.now();
         let name: Box<str> = format!("{}.log", place.1).into();
-        let mut state = self.desk.state();
+        let mut state = self.state();
         if let Some(Entry::File(log)) = state.names.get(place.0, &name).cloned()
             && state
                 .drafts
@@ -119,15 +120,15 @@ impl Vfs {
             return Err(Error::Exists);
         }
         if about::holds(directory.within_slot())
-            || Vfs::role(&slot, directory, &place.1)? != Role::Scratch
+            || Drafts::role(&slot, directory, &place.1)? != Role::Scratch
         {
             return Err(Error::NotPermitted);
         }
         let bytes = self.whole(ino)?;
-        let sheet = Sheet::of(&self.desk.pool, &bytes)?;
+        let sheet = Sheet::of(&self.pool, &bytes)?;
         let now = self.now();
         let own = {
-            let mut state = self.desk.open_state()?;
+            let mut state = self.open_state()?;
             state.names.check_room()?;
             let root = Ino::ROOT.in_slot(slot.number());
             let id = state.add(Draft::new(sheet, Purpose::Scratch, root, now));
@@ -140,7 +141,7 @@ impl Vfs {
     /// All bytes of a small file.
     fn whole(&self, ino: Ino) -> Result<Vec<u8>, Error> {
         let sheet = {
-            let state = self.desk.state();
+            let state = self.state();
             let own = state.own(ino);
             own.map(|(_, draft)| Arc::clone(&draft.sheet))
         };

@@ -4,13 +4,14 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use super::Handle;
 use super::KIND;
 use super::buffer::Sheet;
 use super::handles::{Handles, Open};
 use super::names::{Entry, Names, Place};
 use super::status::{Effect, Event, Status};
-use crate::vfs::names::is_pgn;
-use crate::vfs::{Handle, Ino};
+use crate::fs::Ino;
+use crate::fs::names::is_pgn;
 
 /// Numbers of files that became games, at most.
 const MOST_ALIASES: usize = 10_000;
@@ -179,7 +180,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Puts a draft on the desk. Its own number is that of the draft.
+    /// Adds a draft. Its own number is that of the draft.
     pub(super) fn add(&mut self, mut draft: Draft) -> u32 {
         self.next = self.next.wrapping_add(1).max(1);
         while self.drafts.contains_key(&self.next) {

@@ -6,9 +6,10 @@ use std::time::SystemTime;
 
 use super::MOST_GAME;
 use super::buffer::Sheet;
-use super::desk::{Draft, Purpose, State};
 use super::handles::Pin;
-use crate::vfs::{self, Access, Attr, Bytes, Error, Handle, Ino, Vfs};
+use super::state::{Draft, Purpose, State};
+use super::{Access, Drafts, Handle};
+use crate::fs::{Attr, Bytes, Error, Ino};
 
 /// Why a draft is kept that nobody saved.
 const NOT_SAVED: &str = "it was never closed or synced after it was written";
@@ -17,15 +18,15 @@ const NOT_SAVED: &str = "it was never closed or synced after it was written";
 const STRAY: &str =
     "a new game goes into games/ or import/; here it is in no database, and gone with the mount";
 
-impl Vfs {
+impl Drafts {
     /// Up to `length` bytes from `offset` on; fewer only at the end.
     ///
     /// # Errors
     ///
-    /// [`Error::NotOpen`]; those of [`Vfs::read`].
+    /// [`Error::NotOpen`]; those of [`Drafts::read`].
     pub fn read_open(&self, handle: Handle, offset: u64, length: u32) -> Result<Bytes, Error> {
         let (ino, pin, sheet) = {
-            let state = self.desk.state();
+            let state = self.state();
             let open = state.handles.get(handle)?;
             if !open.access.read {
                 return Err(Error::NotOpen);
@@ -46,10 +47,10 @@ impl Vfs {
                 let end = start.saturating_add(length as usize).min(text.len());
                 Ok(Bytes::Shared(Arc::clone(text.bytes()), start..end))
             }
-            Pin::Mark(mark) => match self.place(ino)? {
-                vfs::Place::Volume(slot, inner) => slot.read_marked(inner, mark, offset, length),
-                vfs::Place::Shelf(..) => Err(Error::Stale),
-            },
+            Pin::Mark(mark) => {
+                let slot = self.target.base(ino)?.ok_or(Error::Stale)?;
+                slot.read_marked(ino.within_slot(), mark, offset, length)
+            }
             Pin::Disk(file) => {
                 let mut bytes = vec![0; length as usize];
                 let read = file.read_at(&mut bytes, offset);
@@ -62,7 +63,7 @@ impl Vfs {
     /// Mark of the content that is read through a handle; none if that is a
     /// draft, or whatever there is.
     pub fn content_of(&self, handle: Handle) -> Option<u32> {
-        let state = self.desk.state();
+        let state = self.state();
         let open = state.handles.get(handle).ok()?;
         match &open.pin {
             _ if open.draft.is_some() => None,
@@ -75,7 +76,7 @@ impl Vfs {
     /// The draft that a handle writes, begun if need be.
     fn draft_of(&self, handle: Handle) -> Result<(Arc<Sheet>, u64, bool), Error> {
         let begun = {
-            let mut state = self.desk.open_state()?;
+            let mut state = self.open_state()?;
             let open = state.handles.get(handle)?;
             if !open.access.write {
                 return Err(Error::NotOpen);
@@ -110,9 +111,9 @@ impl Vfs {
             }
             Pin::Present | Pin::Disk(_) => return Err(Error::NotOpen),
         };
-        let sheet = Sheet::of(&self.desk.pool, &bytes)?;
+        let sheet = Sheet::of(&self.pool, &bytes)?;
         let now = self.now();
-        let mut state = self.desk.open_state()?;
+        let mut state = self.open_state()?;
         let open = state.handles.get(handle)?;
         if open.draft.is_some() {
             return Ok(());
@@ -141,7 +142,7 @@ impl Vfs {
     /// much may be on it, and whether it is written at the end.
     fn mark_written(&self, handle: Handle) -> Result<(Arc<Sheet>, u64, bool), Error> {
         let now = self.now();
-        let mut state = self.desk.open_state()?;
+        let mut state = self.open_state()?;
         let open = state.handles.get_mut(handle)?;
         open.is_written = true;
         let (id, at_end) = (open.draft.ok_or(Error::NotOpen)?, open.access.append);
@@ -172,8 +173,8 @@ impl Vfs {
     ///
     /// # Errors
     ///
-    /// Those of [`Vfs::write`]; without a handle, those of [`Vfs::open_file`]
-    /// and [`Vfs::flush`].
+    /// Those of [`Drafts::write`]; without a handle, those of [`Drafts::open_file`]
+    /// and [`Drafts::flush`].
     pub fn truncate(&self, ino: Ino, handle: Option<Handle>, length: u64) -> Result<Attr, Error> {
         if let Some(handle) = handle {
             let (sheet, most, _) = self.draft_of(handle)?;
@@ -193,7 +194,7 @@ impl Vfs {
 
     fn truncate_by_name(&self, handle: Handle, length: u64) -> Result<(), Error> {
         let is_alone = {
-            let mut state = self.desk.state();
+            let mut state = self.state();
             let id = state.handles.get(handle)?.draft;
             let draft = id.and_then(|id| state.drafts.get(&id));
             let is_own = draft.is_some_and(|draft| draft.place.is_some());
@@ -224,7 +225,7 @@ impl Vfs {
     /// [`Error::Refused`]; [`Error::NotOpen`]; that of the medium.
     pub fn flush(&self, handle: Handle) -> Result<(), Error> {
         let (id, ino) = {
-            let mut state = self.desk.state();
+            let mut state = self.state();
             let open = state.handles.get(handle)?;
             let (id, is_written) = (open.draft, open.is_written || open.access.truncate);
             let draft = id.and_then(|id| state.drafts.get_mut(&id));
@@ -246,7 +247,7 @@ impl Vfs {
             }
             (id, draft.ino)
         };
-        let (Some(id), vfs::Place::Volume(slot, _)) = (id, self.place(ino)?) else {
+        let (Some(id), Some(slot)) = (id, self.target.base(ino)?) else {
             return Ok(());
         };
         let _one = slot.one_at_a_time();
@@ -255,8 +256,8 @@ impl Vfs {
 
     /// Notes that what was saved through a handle survives a power cut, and
     /// that the program was told so.
-    pub(in crate::vfs) fn confirm_handle(&self, handle: Handle) {
-        let mut state = self.desk.state();
+    pub(crate) fn confirm_handle(&self, handle: Handle) {
+        let mut state = self.state();
         let open = state.handles.get(handle).ok();
         let id = open.and_then(|open| open.draft);
         if let Some(draft) = id.and_then(|id| state.drafts.get_mut(&id)) {
@@ -268,7 +269,7 @@ impl Vfs {
     pub fn release(&self, handle: Handle) {
         let now = self.now();
         let unsaved = {
-            let mut state = self.desk.state();
+            let mut state = self.state();
             let Some(open) = state.handles.remove(handle) else {
                 return;
             };
@@ -290,7 +291,7 @@ impl Vfs {
     /// Ends what nobody writes any more; gives its number if it was to be a
     /// new game.
     fn finish(&self, id: u32, is_unsaved: bool, now: SystemTime) -> Option<Ino> {
-        let mut state = self.desk.state();
+        let mut state = self.state();
         let draft = state.drafts.get(&id)?;
         let is_new = draft.purpose == Purpose::New && draft.made.is_empty();
         let new = is_new.then_some(draft.ino);

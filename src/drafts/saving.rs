@@ -6,15 +6,16 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::MOST_GAME;
 use super::buffer::Sheet;
-use super::desk::{Draft, Purpose};
 use super::names::{Entry, Place};
-use super::outcome::origin_of;
 use super::rejected::Origin;
+use super::settling::origin_of;
+use super::state::{Draft, Purpose};
 use super::status::{Becomes, Effect, Event, Rejection, Status};
-use crate::pgn::Permit;
-use crate::vfs::editor::{Editor, Refusal, Saved};
-use crate::vfs::slot::Slot;
-use crate::vfs::{self, Completeness, Error, Handle, Ino, Vfs};
+use super::{Drafts, Handle};
+use crate::fs::editor::{Editor, Refusal, Saved};
+use crate::fs::mount::live_base::Slot;
+use crate::fs::volume::Completeness;
+use crate::fs::{Error, Ino};
 
 /// What is to be saved, and as what.
 pub(super) struct Job {
@@ -109,16 +110,16 @@ pub(super) fn is_partial(slot: &Slot, game: Ino) -> bool {
 /// A text of more bytes takes a while.
 const LONG: u64 = 1 << 20;
 
-impl Vfs {
+impl Drafts {
     /// Whether somebody is saving into the base that `ino` belongs to.
-    pub(in crate::vfs) fn is_busy(&self, ino: Ino) -> bool {
-        let place = self.place(ino);
-        matches!(place, Ok(vfs::Place::Volume(slot, _)) if slot.is_saving())
+    pub(crate) fn is_busy(&self, ino: Ino) -> bool {
+        let base = self.target.base(ino);
+        matches!(base, Ok(Some(slot)) if slot.is_saving())
     }
 
     /// Whether a file, or that of this name in a directory, is a long draft.
-    pub(in crate::vfs) fn has_long_draft(&self, ino: Ino, name: Option<&[u8]>) -> bool {
-        let state = self.desk.state();
+    pub(crate) fn has_long_draft(&self, ino: Ino, name: Option<&[u8]>) -> bool {
+        let state = self.state();
         let draft = match name.map(str::from_utf8) {
             None => state.own(ino).map(|(_, draft)| draft),
             Some(Ok(name)) => match state.names.get(ino, name) {
@@ -135,7 +136,7 @@ impl Vfs {
     /// saves wait.
     pub(super) fn save_draft(&self, id: u32, handle: Handle) -> Result<(), Error> {
         let job = {
-            let mut state = self.desk.state();
+            let mut state = self.state();
             let Some(draft) = state.drafts.get_mut(&id) else {
                 return Ok(());
             };
@@ -187,7 +188,8 @@ impl Vfs {
             return Ok(());
         }
         let place = self.place_of(id);
-        job.skips_bad = job.target == Target::Import && Vfs::skips_bad(&job.slot, place.as_ref());
+        job.skips_bad =
+            job.target == Target::Import && Drafts::skips_bad(&job.slot, place.as_ref());
         let mut outcome = self.run(&job);
         if job.target == Target::Import {
             let place = self.place_of(id);
@@ -203,7 +205,7 @@ impl Vfs {
     pub(super) fn skips_bad(slot: &Slot, place: Option<&Place>) -> bool {
         place.is_some_and(|(directory, _)| {
             let directory = directory.within_slot();
-            Vfs::ask(slot, |editor| editor.skips_bad(directory)).unwrap_or(false)
+            Drafts::ask(slot, |editor| editor.skips_bad(directory)).unwrap_or(false)
         })
     }
 
@@ -218,18 +220,18 @@ impl Vfs {
     /// Whether just that was imported from this file already.
     fn is_imported(&self, id: u32, job: &Job) -> bool {
         let imported = {
-            let state = self.desk.state();
+            let state = self.state();
             state.drafts.get(&id).and_then(|draft| draft.imported)
         };
         let version = job.sheet.version();
         let is_same = |before| {
-            let digest = job.sheet.digest(&self.desk.is_over);
+            let digest = job.sheet.digest(&self.is_over);
             digest.is_ok_and(|digest| digest == before)
         };
         if !imported.is_some_and(is_same) {
             return false;
         }
-        let mut state = self.desk.state();
+        let mut state = self.state();
         if let Some(draft) = state.drafts.get_mut(&id) {
             draft.note(version, Event::Saved);
         }
@@ -256,7 +258,6 @@ impl Vfs {
         let mut has_changed = false;
         let saved = self.save(&job.slot, &mut |editor| {
             job.check()?;
-            let _permit = Permit::wait(usize::try_from(job.sheet.length()).unwrap_or(usize::MAX));
             let (text, read) = job.sheet.all()?;
             version = read;
             let saved = job.save(editor, &text)?;
@@ -283,11 +284,11 @@ impl Vfs {
         let mut digest = None;
         let mut bad = None;
         let imported = self.save(&job.slot, &mut |editor| {
-            let mut text = job.sheet.reader(&self.desk.is_over);
-            bad = job.skips_bad.then(|| Sheet::new(&self.desk.pool));
+            let mut text = job.sheet.reader(&self.is_over);
+            bad = job.skips_bad.then(|| Sheet::new(&self.pool));
             let mut out = bad.as_ref();
             let out = out.as_mut().map(|out| out as &mut dyn Write);
-            let saved = editor.import(&mut text, out, &self.desk.is_over, &job.earlier)?;
+            let saved = editor.import(&mut text, out, &self.is_over, &job.earlier)?;
             digest = text.digest().ok();
             Ok(saved)
         });
@@ -301,7 +302,7 @@ impl Vfs {
         };
         let refusal = if job.sheet.version() != version {
             Refusal::Text("it was written while it was imported".to_owned())
-        } else if self.desk.is_over.load(Relaxed) {
+        } else if self.is_over.load(Relaxed) {
             Refusal::Text("the mount ended before all of it was imported".to_owned())
         } else {
             refusal
@@ -314,7 +315,7 @@ impl Vfs {
             self.give_way(&job.slot);
         }
         let made = saved.files;
-        let base = Vfs::mark_of(job, &made);
+        let base = Drafts::mark_of(job, &made);
         Outcome {
             version,
             rejection: None,

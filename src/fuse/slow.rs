@@ -33,19 +33,19 @@ type Waiting = Mutex<HashMap<Ino, Vec<Answer>>>;
 /// the mount, which does not wait for them: what they write is in files
 /// without a name.
 #[derive(Clone, Default)]
-pub(super) struct Patience {
+pub(super) struct SlowRequests {
     waiting: Arc<Waiting>,
     work: Arc<OnceLock<Sender<Ino>>>,
 }
 
-impl std::fmt::Debug for Patience {
+impl std::fmt::Debug for SlowRequests {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let works: Vec<Ino> = lock(&self.waiting).keys().copied().collect();
-        f.debug_tuple("Patience").field(&works).finish()
+        f.debug_tuple("SlowRequests").field(&works).finish()
     }
 }
 
-impl Patience {
+impl SlowRequests {
     /// Gives `answer` when `work` is done, which it does itself if nobody has.
     fn answer(&self, work: Ino, answer: Answer) {
         let mut waiting = lock(&self.waiting);
@@ -69,7 +69,7 @@ fn start(waiting: &Arc<Waiting>) -> Sender<Ino> {
     let works = Arc::new(Mutex::new(receiver));
     for _ in 0..cores().clamp(4, 16) {
         let (works, waiting) = (Arc::clone(&works), Arc::clone(waiting));
-        let thread = thread::Builder::new().name("patience".to_owned());
+        let thread = thread::Builder::new().name("slow".to_owned());
         if let Err(error) = thread.spawn(move || serve(&works, &waiting)) {
             log::error!("a thread for what takes long: {error}");
         }
@@ -116,8 +116,7 @@ impl Adapter {
     ) {
         if let Some(work) = work {
             let adapter = self.clone();
-            self.patience
-                .answer(work, Box::new(move || answer(&adapter)));
+            self.slow.answer(work, Box::new(move || answer(&adapter)));
         } else {
             answer(self);
         }
@@ -133,7 +132,7 @@ impl Adapter {
         answer: impl FnOnce(&Adapter) + Send + 'static,
     ) {
         let name = name.map(OsStr::as_bytes);
-        if !self.profile.is_writable || !self.vfs.may_take_long(Node(ino.0).ino(), name) {
+        if !self.profile.is_writable || !self.vfs.drafts().may_take_long(Node(ino.0).ino(), name) {
             return answer(self);
         }
         let adapter = self.clone();

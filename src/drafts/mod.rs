@@ -1,9 +1,8 @@
-//! The desk: everything between what a kernel writes and the [`Editor`] that
-//! saves it.
+//! Everything between what a kernel writes and the [`Editor`] that saves it.
 //!
 //! Programs save in many ways: they write in place, or a temporary file that
 //! they rename over the other; they rename the old one away first, or remove
-//! it. All of them mean: this text is that game now. The desk finds out what
+//! it. All of them mean: this text is that game now. Drafts find out what
 //! is meant, and when.
 //!
 //! Words: a **draft** is a text that is being written, on a **sheet**. It
@@ -18,73 +17,113 @@
 //! | [`pool`], [`buffer`] | the bytes of drafts |
 //! | [`names`] | names that no volume has |
 //! | [`handles`] | open files |
-//! | [`desk`] | all of these, and the drafts, at a moment |
-//! | [`opening`], [`using`] | files are made, opened, read, written, closed |
-//! | [`saving`], [`outcome`] | a draft becomes a game, or is refused |
+//! | [`state`] | all of these, and the drafts, at a moment |
+//! | [`access`], [`opening`], [`writing`] | files are made, opened, read, written, closed |
+//! | [`saving`], [`settling`] | a draft becomes a game, or is refused |
 //! | [`status`] | clean, dirty or refused, and what follows |
 //! | [`moving`], [`removing`] | files are renamed, removed, copied |
-//! | [`showing`] | directories with what lies on the desk |
+//! | [`listing`] | directories with what is being written |
 //! | [`rejected`], [`private`] | refused drafts, on disk |
-//! | [`ending`] | modes and times, and the end |
+//! | [`attributes`] | modes and times, and the end |
 //!
-//! One lock keeps the books ([`State`]) and is held for steps, never while
+//! One lock guards [`State`] and is held for steps, never while
 //! something is read, written or saved. Another, of each base, lets one save or
-//! renaming in it happen after the other. A save goes through these steps: the text is read
-//! from its sheet, the editor saves it while nobody waits but other saves,
-//! and the books say that the draft is settled. What failed in between leaves
-//! the draft where it was; so nothing is lost that is on the desk, and what
-//! leaves it unsaved lies in `rejected/`.
+//! renaming in it happen after the other. A save goes through these steps: the
+//! text is read from its sheet, the editor saves it while nobody waits but other
+//! saves, and the state says that the draft is clean. What failed in between
+//! leaves the draft as it was; a text that goes without having been saved lies in
+//! `rejected/`.
 
+mod access;
+mod attributes;
 mod buffer;
-mod desk;
-mod ending;
 mod handles;
+mod listing;
 mod moving;
 mod names;
 mod opening;
-mod outcome;
 mod pool;
 mod private;
 mod rejected;
 mod removing;
 mod saving;
-mod showing;
+mod settling;
+mod state;
 mod status;
-mod using;
+mod writing;
 
 use std::collections::HashMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use self::desk::State;
+pub use self::access::{Access, Handle, RenameMode};
 use self::pool::Pool;
 use self::rejected::Rejected;
-use super::about::Mounting;
-use super::editor::Edit;
-use super::editor::{Editor, Refusal, Role, Saved};
-use super::slot::Slot;
-use super::{Error, Ino, Options, Place, Vfs};
+use self::state::State;
+use crate::fs::editor::{Edit, Editor, Refusal, Role, Saved};
+use crate::fs::mount::live_base::Slot;
+use crate::fs::{Attr, Bytes, Error, Ino};
 
 /// The kind of number that drafts with a name of their own have; no volume uses
 /// it.
 const KIND: u8 = 59;
 
-/// Names on the desk come after all others in a listing.
+/// Names of drafts come after all others in a listing.
 const FIRST_COOKIE: u64 = 1 << 48;
 
 /// Bytes of the text of a game, at most.
 const MOST_GAME: u64 = 16 << 20;
 
-/// All drafts of a mount.
+/// What drafts are of and are saved into: a mount as it is without them.
+pub(crate) trait Target: fmt::Debug + Send + Sync {
+    /// The base that a number belongs to; none for what a directory of bases
+    /// has itself.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`].
+    fn base(&self, ino: Ino) -> Result<Option<Arc<Slot>>, Error>;
+
+    /// All bases.
+    fn bases(&self) -> Vec<Arc<Slot>>;
+
+    /// What `name` in `directory` stands for; its length may be left open.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Drafts::lookup`].
+    fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error>;
+
+    /// What `stat` says of what is stored.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Drafts::attr`].
+    fn attr(&self, ino: Ino) -> Result<Attr, Error>;
+
+    /// Up to `length` bytes from `offset` on, of what is stored.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Drafts::read`].
+    fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error>;
+
+    /// The time, as far as who mounts has brought a clock.
+    fn now(&self) -> SystemTime;
+}
+
+/// All drafts of a mount, and what is open.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub struct Drafts {
+    target: Arc<dyn Target>,
     pool: Arc<Pool>,
     state: Mutex<State>,
-    /// Whether anything was ever put on it.
+    /// Whether there ever was one.
     is_used: AtomicBool,
     /// Whether the mount ends, and nothing more can be written.
     is_over: AtomicBool,
@@ -94,18 +133,21 @@ pub(super) struct Desk {
     rejected: Mutex<HashMap<u64, Arc<Rejected>>>,
 }
 
-impl Desk {
-    /// An empty desk.
-    pub(super) fn new(options: &Options) -> Desk {
-        Desk {
-            pool: Arc::new(Pool::new(
-                options.scratch_bytes,
-                options.state.first().cloned(),
-            )),
+impl Drafts {
+    /// None, of `target`: they take up to `scratch_bytes`, and those that are
+    /// refused are kept in the first of `directories` that can take one.
+    pub(crate) fn new(
+        target: Arc<dyn Target>,
+        scratch_bytes: u64,
+        directories: &[PathBuf],
+    ) -> Drafts {
+        Drafts {
+            target,
+            pool: Arc::new(Pool::new(scratch_bytes, directories.first().cloned())),
             state: Mutex::default(),
             is_used: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
-            directories: options.state.clone(),
+            directories: directories.to_vec(),
             rejected: Mutex::default(),
         }
     }
@@ -114,7 +156,7 @@ impl Desk {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The books, to put something on the desk.
+    /// The state, to add something to it.
     fn open_state(&self) -> Result<MutexGuard<'_, State>, Error> {
         self.is_used.store(true, Relaxed);
         let state = self.state();
@@ -124,7 +166,7 @@ impl Desk {
         Ok(state)
     }
 
-    /// Whether there is nothing on the desk, and never was.
+    /// Whether there is no draft, and never was.
     fn is_unused(&self) -> bool {
         !self.is_used.load(Relaxed)
     }
@@ -148,7 +190,7 @@ impl Desk {
 
 /// Tells a base from others, whichever file of it was named.
 fn name_of(slot: &Slot) -> String {
-    let Some(path) = slot.source().and_then(super::Source::path) else {
+    let Some(path) = slot.source().and_then(crate::fs::Source::path) else {
         return "base".to_owned();
     };
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
@@ -160,13 +202,13 @@ fn name_of(slot: &Slot) -> String {
 }
 
 /// Whether a file is a draft with a number of its own.
-pub(super) fn is_own(ino: Ino) -> bool {
+pub(crate) fn is_own(ino: Ino) -> bool {
     ino.within_slot().kind() == KIND
 }
 
 /// A name that can be listed.
 fn text_of(name: &[u8]) -> Result<&str, Error> {
-    crate::vfs::names::ensure_short(name)?;
+    crate::fs::names::ensure_short(name)?;
     let name = std::str::from_utf8(name).map_err(|_| Error::Invalid)?;
     if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\0']) {
         return Err(Error::Invalid);
@@ -174,17 +216,53 @@ fn text_of(name: &[u8]) -> Result<&str, Error> {
     Ok(name)
 }
 
-impl Vfs {
-    /// The time, as far as who mounts has brought a clock.
+impl Drafts {
     fn now(&self) -> SystemTime {
-        let mounting = self.shared.mounting.get();
-        mounting.map_or(UNIX_EPOCH, Mounting::time)
+        self.target.now()
+    }
+
+    /// What `name` in `directory` stands for; its length may be left open.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], [`Error::NotADirectory`], [`Error::NameTooLong`],
+    /// [`Error::Damaged`], [`Error::Stale`].
+    pub fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
+        if let Some(found) = self.lookup_own(directory, name) {
+            return found;
+        }
+        Ok(self.with_names(self.target.lookup(directory, name)?))
+    }
+
+    /// What `stat` says.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], [`Error::Damaged`], [`Error::Stale`].
+    pub fn attr(&self, ino: Ino) -> Result<Attr, Error> {
+        if let Some(known) = self.attr_own(ino) {
+            return known;
+        }
+        Ok(self.with_names(self.target.attr(ino)?))
+    }
+
+    /// Up to `length` bytes from `offset` on, for who has not opened the file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], [`Error::IsADirectory`], [`Error::Damaged`],
+    /// [`Error::Stale`].
+    pub fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error> {
+        if let Some(read) = self.read_own(ino, offset, length) {
+            return read;
+        }
+        self.target.read(ino, offset, length)
     }
 
     /// The base that a number belongs to, if it can be edited.
     pub(super) fn edited(&self, ino: Ino) -> Result<Arc<Slot>, Error> {
-        match self.place(ino)? {
-            Place::Volume(slot, _) if slot.is_edited() => Ok(slot),
+        match self.target.base(ino)? {
+            Some(slot) if slot.is_edited() => Ok(slot),
             _ => Err(Error::ReadOnly),
         }
     }
@@ -200,7 +278,7 @@ impl Vfs {
     /// Saves an edit, of which the kernel has to be told.
     fn save(&self, slot: &Slot, edit: &mut Edit<'_>) -> Result<Saved, Refusal> {
         let saved = slot.edit(edit)?;
-        self.desk.state().names.is_changed = true;
+        self.state().names.is_changed = true;
         Ok(saved)
     }
 
@@ -208,7 +286,7 @@ impl Vfs {
     fn role(slot: &Slot, directory: Ino, name: &str) -> Result<Role, Error> {
         let globally = |ino: Ino| ino.in_slot(slot.number());
         let inner = directory.within_slot();
-        let role = Vfs::ask(slot, |editor| editor.role(inner, name.as_bytes()))?;
+        let role = Drafts::ask(slot, |editor| editor.role(inner, name.as_bytes()))?;
         Ok(match role {
             Role::File(ino) => Role::File(globally(ino)),
             Role::Deleted(ino) => Role::Deleted(globally(ino)),

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use super::buffer::Sheet;
-use super::desk::{Draft, Purpose, State};
 use super::names::{Entry, Place};
-use super::outcome::game_name;
 use super::rejected::Origin;
 use super::saving::{Job, Target};
+use super::settling::game_name;
+use super::state::{Draft, Purpose, State};
 use super::status::Status;
 use super::text_of;
-use crate::vfs::editor::{Refusal, Role};
-use crate::vfs::slot::Slot;
-use crate::vfs::volume::NodeKind;
-use crate::vfs::{Attr, Error, Ino, RenameMode, Vfs, about};
+use super::{Drafts, RenameMode};
+use crate::fs::editor::{Refusal, Role};
+use crate::fs::mount::live_base::Slot;
+use crate::fs::volume::NodeKind;
+use crate::fs::{Attr, Error, Ino, status as about};
 
 /// What is renamed.
 enum Source {
@@ -35,7 +36,7 @@ impl From<Refusal> for Error {
     }
 }
 
-impl Vfs {
+impl Drafts {
     /// Renames a file, or what a directory of games stands for. To put a file
     /// in the place of a game is to save it as that.
     ///
@@ -43,7 +44,7 @@ impl Vfs {
     ///
     /// [`Error::NotFound`]; [`Error::Exists`]; [`Error::NotEmpty`];
     /// [`Error::Invalid`] for an exchange; [`Error::NotPermitted`];
-    /// [`Error::Elsewhere`] from base to base; those of [`Vfs::flush`].
+    /// [`Error::Elsewhere`] from base to base; those of [`Drafts::flush`].
     pub fn rename(
         &self,
         directory: Ino,
@@ -54,7 +55,7 @@ impl Vfs {
     ) -> Result<(), Error> {
         let (from, to) = ((directory, name), (new_directory, new_name));
         let slot = self.edited(from.0)?;
-        drop(self.desk.open_state()?);
+        drop(self.open_state()?);
         if mode == RenameMode::Exchange {
             return Err(Error::Invalid);
         }
@@ -106,16 +107,16 @@ impl Vfs {
         }
     }
 
-    /// What a name would be, whatever lies on the desk.
+    /// What a name would be, whatever is being written.
     fn meaning(&self, slot: &Slot, place: &Place) -> Result<Role, Error> {
         match self.entry(place) {
             Some(Entry::Link(game) | Entry::Gone { game, .. }) => {
-                match Vfs::role(slot, place.0, &place.1)? {
+                match Drafts::role(slot, place.0, &place.1)? {
                     Role::Deleted(game) => Ok(Role::Deleted(game)),
                     _ => Ok(Role::File(game)),
                 }
             }
-            _ => Vfs::role(slot, place.0, &place.1),
+            _ => Drafts::role(slot, place.0, &place.1),
         }
     }
 
@@ -145,7 +146,7 @@ impl Vfs {
         to: &Place,
     ) -> Result<(), Error> {
         let (sheet, purpose, mut made, is_imported, is_stray) = {
-            let state = self.desk.state();
+            let state = self.state();
             let draft = state.drafts.get(&id).ok_or(Error::NotFound)?;
             let is_settled = draft.status() == Status::Clean;
             (
@@ -195,7 +196,7 @@ impl Vfs {
                 Target::New | Target::Import => Origin::file(to),
             },
             keeps_earlier: true,
-            skips_bad: Vfs::skips_bad(slot, Some(to)),
+            skips_bad: Drafts::skips_bad(slot, Some(to)),
             handle: None,
             status: Status::Clean,
         };
@@ -213,7 +214,7 @@ impl Vfs {
     /// Gives a draft another name and purpose; what had the name gives way.
     fn move_name(&self, id: u32, from: &Place, to: &Place, purpose: Purpose) {
         let now = self.now();
-        let mut state = self.desk.state();
+        let mut state = self.state();
         state.names.remove(from, now);
         let Some(draft) = state.drafts.get_mut(&id) else {
             return;
@@ -268,13 +269,13 @@ impl Vfs {
         from: &Place,
         to: &Place,
     ) -> Result<(), Error> {
-        let own = match Vfs::role(slot, from.0, &from.1)? {
+        let own = match Drafts::role(slot, from.0, &from.1)? {
             Role::File(own) => Some(own),
             _ => None,
         };
         let is_ours = is_link || own == Some(game);
         let inner = to.0.within_slot();
-        if !is_link && from.1 == to.1 && Vfs::ask(slot, |editor| editor.lists_deleted(inner))? {
+        if !is_link && from.1 == to.1 && Drafts::ask(slot, |editor| editor.lists_deleted(inner))? {
             self.delete(slot, from)?;
             return Ok(());
         }
@@ -291,7 +292,7 @@ impl Vfs {
             }
             (Role::New, true) => {
                 let now = self.now();
-                let mut state = self.desk.state();
+                let mut state = self.state();
                 self.make_way(&mut state, to);
                 state.names.remove(from, now);
                 state.names.set(to, Entry::Link(game), now);
@@ -303,7 +304,7 @@ impl Vfs {
 
     pub(super) fn forget_link(&self, place: &Place) {
         let now = self.now();
-        let mut state = self.desk.state();
+        let mut state = self.state();
         state.names.remove(place, now);
     }
 
@@ -320,7 +321,7 @@ impl Vfs {
         let text = slot.present_text(new.within_slot())?;
         let job = Job {
             slot: Arc::clone(slot),
-            sheet: Arc::new(Sheet::of(&self.desk.pool, &text)?),
+            sheet: Arc::new(Sheet::of(&self.pool, &text)?),
             target: Target::Game(game),
             base: None,
             earlier: vec![new.within_slot()],
@@ -332,7 +333,7 @@ impl Vfs {
         };
         let outcome = self.run(&job);
         let now = self.now();
-        let mut state = self.desk.state();
+        let mut state = self.state();
         if outcome.result.is_ok() {
             state.leave(game);
             state.leave(new);
@@ -355,9 +356,9 @@ impl Vfs {
         to: &Place,
     ) -> Result<(), Error> {
         let text = slot.present_text(game.within_slot())?;
-        let sheet = Sheet::of(&self.desk.pool, &text)?;
+        let sheet = Sheet::of(&self.pool, &text)?;
         let now = self.now();
-        let mut state = self.desk.open_state()?;
+        let mut state = self.open_state()?;
         state.names.check_room()?;
         self.make_way(&mut state, to);
         let root = Ino::ROOT.in_slot(slot.number());

@@ -3,31 +3,33 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::SystemTime;
 
+use super::Drafts;
 use super::saving::is_partial;
-use crate::vfs::editor::Role;
-use crate::vfs::{Attr, Error, Ino, NodeKind, Place, Vfs, about};
+use crate::fs::editor::Role;
+use crate::fs::{Attr, Error, Ino, NodeKind, status as about};
 
 /// A name that no game and no import has.
 const SCRATCH: &str = ".cbfs~";
 
-impl Vfs {
-    /// See [`Vfs::permissions`].
-    pub(in crate::vfs) fn is_writable(&self, attr: &Attr) -> Result<bool, Error> {
-        let (slot, inner) = match self.place(attr.ino)? {
-            Place::Volume(slot, inner) if slot.is_edited() => (slot, inner),
-            _ => return Ok(false),
+impl Drafts {
+    /// See [`Drafts::permissions`].
+    pub(crate) fn is_writable(&self, attr: &Attr) -> Result<bool, Error> {
+        let base = self.target.base(attr.ino)?;
+        let Some(slot) = base.filter(|slot| slot.is_edited()) else {
+            return Ok(false);
         };
+        let inner = attr.ino.within_slot();
         if about::holds(inner) {
             return Ok(inner == about::REJECTED);
         }
         if attr.kind == NodeKind::Directory {
-            return Ok(Vfs::role(&slot, attr.ino, SCRATCH)? != Role::Refused);
+            return Ok(Drafts::role(&slot, attr.ino, SCRATCH)? != Role::Refused);
         }
         let (first, last) = slot.edition().rendered();
         if !(first..=last).contains(&attr.ino) || is_partial(&slot, attr.ino) {
             return Ok(false);
         }
-        Vfs::ask(&slot, |editor| editor.is_editable(inner))
+        Drafts::ask(&slot, |editor| editor.is_editable(inner))
     }
 
     /// Sets mode and time (`chmod`, `utimens`). An editor's own file keeps
@@ -46,7 +48,7 @@ impl Vfs {
         self.edited(ino)?;
         let attr = self.attr(ino)?;
         {
-            let mut state = self.desk.state();
+            let mut state = self.state();
             let own = state.own(ino).map(|(id, _)| id);
             if let Some(draft) = own.and_then(|id| state.drafts.get_mut(&id)) {
                 draft.mode = mode.or(draft.mode);
@@ -56,7 +58,7 @@ impl Vfs {
         if attr.kind == NodeKind::Directory || self.became(ino).is_some() {
             return Ok(attr);
         }
-        let is_own = self.mode_on_desk(ino).is_some();
+        let is_own = self.mode_of_own(ino).is_some();
         if is_own || self.is_writable(&attr)? {
             return self.attr(ino);
         }
@@ -69,8 +71,8 @@ impl Vfs {
     ///
     /// That of the medium.
     pub fn fsync_directory(&self, ino: Ino) -> Result<(), Error> {
-        match self.place(ino)? {
-            Place::Volume(slot, _) if slot.is_edited() => slot.sync(),
+        match self.target.base(ino)? {
+            Some(slot) if slot.is_edited() => slot.sync(),
             _ => Ok(()),
         }
     }
@@ -79,7 +81,7 @@ impl Vfs {
     /// has to look up all names again. To be asked before a request that writes is
     /// answered: whoever waits for the answer finds everything as it is then.
     pub fn take_change(&self) -> bool {
-        !self.desk.is_unused() && std::mem::take(&mut self.desk.state().names.is_changed)
+        !self.is_unused() && std::mem::take(&mut self.state().names.is_changed)
     }
 
     /// Ends writing, before the mount goes: drafts that were not saved are
@@ -91,11 +93,11 @@ impl Vfs {
     /// That of the medium.
     pub fn end(&self) -> Result<(), Error> {
         // What is being imported is not waited for.
-        self.desk.is_over.store(true, Relaxed);
-        let slots = self.slots();
+        self.is_over.store(true, Relaxed);
+        let slots = self.target.bases();
         let _all: Vec<_> = slots.iter().map(|slot| slot.one_at_a_time()).collect();
         let unsaved: Vec<u32> = {
-            let state = self.desk.state();
+            let state = self.state();
             let drafts = state.drafts.iter();
             let unsaved = drafts.filter(|(_, draft)| draft.is_unkept());
             unsaved.map(|(id, _)| *id).collect()

@@ -1,15 +1,16 @@
-//! Directories with what lies on the desk.
+//! Directories with what is being written.
 
 use std::collections::HashSet;
 
 use super::KIND;
-use super::desk::{Draft, Purpose};
 use super::handles::Pin;
 use super::names::Entry;
 use super::rejected::{self, Kept};
-use crate::vfs::slot::Slot;
-use crate::vfs::volume::{DirEntry, Node, NodeKind, Size};
-use crate::vfs::{Attr, Error, Handle, Ino, ListingWithAttrs, Place, Vfs, about};
+use super::state::{Draft, Purpose};
+use super::{Access, Drafts, Handle};
+use crate::fs::mount::live_base::Slot;
+use crate::fs::volume::{DirEntry, Node, NodeKind, Size};
+use crate::fs::{Attr, Bytes, Error, Ino, ListingWithAttrs, status as about};
 
 /// What `stat` says of a draft with a number of its own.
 fn attr_of(draft: &Draft) -> Attr {
@@ -51,9 +52,9 @@ fn node_of(attr: &Attr) -> Node {
     }
 }
 
-/// What is on the desk of one directory.
+/// What is being written in one directory.
 #[derive(Default)]
-pub(in crate::vfs) struct Overlay {
+pub(crate) struct Overlay {
     entries: Vec<(u64, Box<str>, Entry)>,
     names: HashSet<Box<str>>,
     rejected: Vec<Kept>,
@@ -61,28 +62,28 @@ pub(in crate::vfs) struct Overlay {
 
 impl Overlay {
     /// Whether what the volume has under this name is not shown.
-    pub(in crate::vfs) fn hides(&self, name: &str) -> bool {
+    pub(crate) fn hides(&self, name: &str) -> bool {
         !self.names.is_empty() && self.names.contains(name)
     }
 }
 
-impl Vfs {
-    /// What is on the desk of a directory.
-    pub(in crate::vfs) fn overlay(&self, slot: &Slot, directory: Ino) -> Overlay {
+impl Drafts {
+    /// What is being written in a directory.
+    pub(crate) fn overlay(&self, slot: &Slot, directory: Ino) -> Overlay {
         let mut overlay = Overlay::default();
         if directory.within_slot() == about::REJECTED {
-            let rejected = self.desk.rejected(slot);
+            let rejected = self.rejected(slot);
             overlay.rejected = rejected.map(|all| all.all()).unwrap_or_default();
-        } else if !self.desk.is_unused() {
-            overlay.entries = self.desk.state().names.of(directory);
+        } else if !self.is_unused() {
+            overlay.entries = self.state().names.of(directory);
             let names = overlay.entries.iter().map(|(_, name, _)| name.clone());
             overlay.names = names.collect();
         }
         overlay
     }
 
-    /// Lists what a directory has of the desk: after all that the volume has.
-    pub(in crate::vfs) fn list_desk(
+    /// Lists what a directory has of drafts: after all that the volume has.
+    pub(crate) fn list_own(
         &self,
         slot: &Slot,
         overlay: &Overlay,
@@ -108,28 +109,28 @@ impl Vfs {
         }
     }
 
-    /// What `stat` says of a name on the desk, unless nothing is there.
+    /// What `stat` says of the name of a draft, unless nothing is there.
     fn attr_of_entry(&self, entry: &Entry) -> Option<Attr> {
         match entry {
-            Entry::File(id) => self.desk.state().drafts.get(id).map(attr_of),
+            Entry::File(id) => self.state().drafts.get(id).map(attr_of),
             Entry::Link(game) => self.attr(*game).ok(),
             Entry::Gone { .. } => None,
         }
     }
 
-    /// What a name stands for, if the desk knows: what is there, or that
+    /// What a name stands for, if drafts know: what is there, or that
     /// nothing is.
-    pub(in crate::vfs) fn lookup_on_desk(
-        &self,
-        directory: Ino,
-        name: &[u8],
-    ) -> Option<Result<Attr, Error>> {
-        if self.desk.is_unused() {
+    pub(crate) fn lookup_own(&self, directory: Ino, name: &[u8]) -> Option<Result<Attr, Error>> {
+        if directory.within_slot() == about::REJECTED {
+            let slot = self.target.base(directory).ok()??;
+            return self.lookup_rejected(&slot, directory.within_slot(), name);
+        }
+        if self.is_unused() {
             return None;
         }
         let name = std::str::from_utf8(name).ok()?;
         let entry = {
-            let state = self.desk.state();
+            let state = self.state();
             match state.names.get(directory, name)? {
                 Entry::File(id) => return state.drafts.get(id).map(|draft| Ok(attr_of(draft))),
                 other => other.clone(),
@@ -143,7 +144,7 @@ impl Vfs {
 
     /// The rejected draft of this name, if `directory` is where they are
     /// shown.
-    pub(in crate::vfs) fn lookup_rejected(
+    pub(crate) fn lookup_rejected(
         &self,
         slot: &Slot,
         directory: Ino,
@@ -154,14 +155,14 @@ impl Vfs {
         }
         let find = || {
             let name = std::str::from_utf8(name).ok()?;
-            let kept = self.desk.rejected(slot)?.find(name)?;
+            let kept = self.rejected(slot)?.find(name)?;
             Some(attr_of_kept(slot, &kept))
         };
         Some(find().ok_or(Error::NotFound))
     }
 
     /// What `stat` says of a number that is none of a volume.
-    pub(in crate::vfs) fn attr_on_desk(&self, ino: Ino) -> Option<Result<Attr, Error>> {
+    pub(crate) fn attr_own(&self, ino: Ino) -> Option<Result<Attr, Error>> {
         let inner = ino.within_slot();
         if about::holds(inner) && inner.index() >= rejected::FIRST {
             return Some(self.attr_of_rejected(ino));
@@ -172,34 +173,32 @@ impl Vfs {
         if let Some(game) = self.became(ino) {
             return Some(self.attr(game).map(|attr| Attr { ino, ..attr }));
         }
-        let state = self.desk.state();
+        let state = self.state();
         let own = state.own(ino).map(|(_, draft)| attr_of(draft));
         Some(own.ok_or(Error::NotFound))
     }
 
     fn attr_of_rejected(&self, ino: Ino) -> Result<Attr, Error> {
-        let Place::Volume(slot, _) = self.place(ino)? else {
-            return Err(Error::NotFound);
-        };
-        let rejected = self.desk.rejected(&slot).ok_or(Error::NotFound)?;
+        let slot = self.target.base(ino)?.ok_or(Error::NotFound)?;
+        let rejected = self.rejected(&slot).ok_or(Error::NotFound)?;
         let kept = rejected.get(ino.within_slot().index())?;
         Ok(attr_of_kept(&slot, &kept))
     }
 
-    /// Bytes of what is on the desk, for who has not opened it.
-    pub(in crate::vfs) fn read_on_desk(
+    /// Bytes of a draft, for who has not opened it.
+    pub(crate) fn read_own(
         &self,
         ino: Ino,
         offset: u64,
         length: u32,
-    ) -> Option<Result<crate::vfs::Bytes, Error>> {
+    ) -> Option<Result<Bytes, Error>> {
         let inner = ino.within_slot();
         let is_rejected = about::holds(inner) && inner.index() >= rejected::FIRST;
         if inner.kind() != KIND && !is_rejected {
             return None;
         }
         let read = || {
-            let handle = self.open_file(ino, crate::vfs::Access::READ)?;
+            let handle = self.open_file(ino, Access::READ)?;
             let read = self.read_open(handle, offset, length);
             self.release(handle);
             read
@@ -208,12 +207,12 @@ impl Vfs {
     }
 
     /// What is told of a file or directory of a volume; a directory changes
-    /// with the names that lie on the desk of it.
-    pub(in crate::vfs) fn with_names(&self, attr: Attr) -> Attr {
-        if self.desk.is_unused() || attr.kind != NodeKind::Directory {
+    /// with the names of drafts in it.
+    pub(crate) fn with_names(&self, attr: Attr) -> Attr {
+        if self.is_unused() || attr.kind != NodeKind::Directory {
             return attr;
         }
-        let modified = self.desk.state().names.modified(attr.ino);
+        let modified = self.state().names.modified(attr.ino);
         let modified = modified.map_or(attr.modified, |time| time.max(attr.modified));
         Attr { modified, ..attr }
     }
@@ -224,10 +223,10 @@ impl Vfs {
     /// # Errors
     ///
     /// [`Error::NotOpen`]; [`Error::Stale`] for a large file that changed since;
-    /// those of [`Vfs::attr`].
+    /// those of [`Drafts::attr`].
     pub fn attr_open(&self, handle: Handle) -> Result<Attr, Error> {
         let (ino, pin, draft) = {
-            let state = self.desk.state();
+            let state = self.state();
             let open = state.handles.get(handle)?;
             let draft = open.draft.and_then(|id| state.drafts.get(&id));
             (open.ino, open.pin.clone(), draft.map(attr_of))
@@ -262,23 +261,23 @@ impl Vfs {
     }
 
     /// Whether somebody writes it now.
-    pub(in crate::vfs) fn is_on_desk(&self, ino: Ino) -> bool {
-        if self.desk.is_unused() {
+    pub(crate) fn is_written(&self, ino: Ino) -> bool {
+        if self.is_unused() {
             return false;
         }
         if ino.within_slot().kind() == KIND {
             return true;
         }
-        self.desk.state().games.contains_key(&ino)
+        self.state().games.contains_key(&ino)
     }
 
-    /// The mode of what is on the desk with a number of its own, and whether
+    /// The mode of a draft with a number of its own, and whether
     /// it can be written.
-    pub(in crate::vfs) fn mode_on_desk(&self, ino: Ino) -> Option<(Option<u16>, bool)> {
+    pub(crate) fn mode_of_own(&self, ino: Ino) -> Option<(Option<u16>, bool)> {
         if ino.within_slot().kind() != KIND {
             return None;
         }
-        let state = self.desk.state();
+        let state = self.state();
         let (_, draft) = state.own(ino)?;
         Some((draft.mode, draft.purpose != Purpose::Log))
     }

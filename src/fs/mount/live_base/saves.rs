@@ -1,0 +1,95 @@
+//! Edits of a base, and bringing them to the disk.
+
+use super::Slot;
+use crate::fs::editor::{Edit, Refusal, Saved};
+use crate::fs::{Error, Source};
+
+impl Slot {
+    /// Saves an edit, and shows what is stored then. One of a state that is over
+    /// is tried once more with the present one.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal`]: nothing has changed.
+    pub(crate) fn edit(&self, edit: &mut Edit<'_>) -> Result<Saved, Refusal> {
+        let saved = match self.save(edit) {
+            Err(Refusal::Outdated) => {
+                self.refresh();
+                self.save(edit).map_err(|refusal| self.or_gone(refusal))?
+            }
+            saved => saved?,
+        };
+        for note in &saved.notes {
+            log::warn!("{note}");
+        }
+        Ok(saved)
+    }
+
+    /// The refusal, or why the base cannot be opened any more if a file of it
+    /// is gone.
+    fn or_gone(&self, refusal: Refusal) -> Refusal {
+        match (refusal, self.shown().complaint) {
+            (Refusal::Outdated, Some(why)) if self.source().is_some_and(Source::is_gone) => {
+                Refusal::Failed(Error::Damaged(why))
+            }
+            (refusal, _) => refusal,
+        }
+    }
+
+    /// Returns when all that was saved survives a power cut; why it does not is
+    /// logged once, and stands in `.cbfs/status` until it succeeds.
+    pub(crate) fn sync(&self) -> Result<(), Error> {
+        let Some(edition) = self.opened() else {
+            return Ok(());
+        };
+        self.begin_sync();
+        let synced = match (edition.volume.editor(), self.source()) {
+            (Some(editor), _) => editor.sync(),
+            // It could be edited when something was saved.
+            (None, Some(source)) => source.sync(),
+            (None, None) => Ok(()),
+        };
+        self.tell_synced(&synced);
+        synced
+    }
+
+    fn tell_synced(&self, synced: &Result<(), Error>) {
+        let name = || {
+            let path = self.source().and_then(Source::path);
+            path.map_or("the base".to_owned(), |path| path.display().to_string())
+        };
+        match synced {
+            Ok(()) => {
+                if self.note_problem(None) {
+                    log::warn!("{}: all saves are on the disk now", name());
+                }
+            }
+            Err(error) => {
+                self.note_save();
+                let problem = problem_of(error);
+                if self.note_problem(Some(problem.clone())) {
+                    log::error!("{}: {problem}", name());
+                }
+            }
+        }
+    }
+}
+
+/// What is wrong if saves cannot be brought into the files of a base, what is
+/// safe, and what to do.
+fn problem_of(error: &Error) -> String {
+    let (why, advice) = match error {
+        Error::Protected(why) => (why.clone(), "the mount only reads until that is mended"),
+        Error::NoSpace => ("the disk is full".to_owned(), "free some space on it"),
+        Error::Stale => (
+            "another program changed the files under them".to_owned(),
+            "put its files back as they were, or unmount and move the journal away to go on \
+             without these saves",
+        ),
+        other => (other.to_string(), "see to the disk it lies on"),
+    };
+    format!(
+        "saves are not in the files of the base yet: {why}. They are in its journal and survive \
+         a crash of cbfs, but perhaps no power cut; {advice}. It is tried again every few seconds"
+    )
+}
