@@ -58,7 +58,9 @@
 //!    and is never writable.
 //! 3. Decoders see slices, not files. `vfs` sees no kernel. `game` sees no
 //!    format.
-//! 4. No lock is held while a game is decoded or rendered.
+//! 4. No lock is held while a game is decoded or rendered to be read. A save
+//!    holds that of its base; a reader waits for it only where the state that
+//!    was read from is over.
 //! 5. A request is answered from one state of a base, and all that is read of
 //!    a file after it was looked up is of one content.
 //! 6. There is no `unsafe`.

@@ -12,10 +12,10 @@
 //! waits for a thread that may be of low priority; at worst one text is
 //! rendered twice.
 //!
-//! [`Vfs::fill`]: crate::fs::Vfs::fill
-//! [`Vfs::read_ahead`]: crate::fs::Vfs::read_ahead
-//! [`Vfs::hasten`]: crate::fs::Vfs::hasten
-//! [`Vfs::refresh`]: crate::fs::Vfs::refresh
+//! [`Vfs::fill`]: crate::vfs::Vfs::fill
+//! [`Vfs::read_ahead`]: crate::vfs::Vfs::read_ahead
+//! [`Vfs::hasten`]: crate::vfs::Vfs::hasten
+//! [`Vfs::refresh`]: crate::vfs::Vfs::refresh
 //! [`get_or_render`]: crate::fs::TextCache::get_or_render
 
 use std::collections::VecDeque;
@@ -175,7 +175,7 @@ impl Background {
         !self.is_stopping()
     }
 
-    /// Waits until [`Vfs::hasten`](crate::fs::Vfs::hasten) is done, or as long as this.
+    /// Waits until [`Vfs::hasten`](crate::vfs::Vfs::hasten) is done, or as long as this.
     pub fn wait_for_haste(&self, longest: Duration) {
         let wait = |ahead: &mut Ahead| !self.is_stopping() && !ahead.is_hastened;
         drop(self.wake.wait_timeout_while(self.lock(), longest, wait));

@@ -66,7 +66,7 @@ impl From<Error> for Refusal {
 pub struct Saved {
     /// The next state; none if nothing has changed.
     pub volume: Option<Box<dyn Volume>>,
-    /// Files of [`Size::Rendered`](crate::fs::Size::Rendered) whose text is
+    /// Files of [`Size::Rendered`](crate::fs::volume::Size::Rendered) whose text is
     /// another now, that came or went. What is not among them has the text
     /// it had.
     pub touched: Touched,

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `.cbfs/` | kind 62, index 1 |
 //! | `.cbfs/rejected/` | 2; empty where nothing can be saved |
-//! | what is in it | 16 and on, see [`drafts`](super::drafts) |
+//! | what is in it | 16 and on, see the drafts of `vfs` |
 //! | `.cbfs/status`, `status.json` | 3, 4: the same facts |
 //! | `.cbfs/defects.txt` | 5: a line for each defect met |
 //!

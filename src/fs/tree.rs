@@ -13,14 +13,14 @@ pub(crate) trait Tree {
     ///
     /// # Errors
     ///
-    /// Those of [`Vfs::lookup_at_once`](crate::fs::Vfs::lookup_at_once).
+    /// Those of [`Vfs::lookup_at_once`](crate::vfs::Vfs::lookup_at_once).
     fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error>;
 
     /// What `stat` says.
     ///
     /// # Errors
     ///
-    /// Those of [`Vfs::attr`](crate::fs::Vfs::attr).
+    /// Those of [`Vfs::attr`](crate::vfs::Vfs::attr).
     fn attr(&self, ino: Ino) -> Result<Attr, Error>;
 
     /// The directory that this one lies in; a root lies in itself.
@@ -35,7 +35,7 @@ pub(crate) trait Tree {
     ///
     /// # Errors
     ///
-    /// Those of [`Vfs::list`](crate::fs::Vfs::list).
+    /// Those of [`Vfs::list`](crate::vfs::Vfs::list).
     fn list(
         &self,
         directory: Ino,
@@ -48,14 +48,14 @@ pub(crate) trait Tree {
     ///
     /// # Errors
     ///
-    /// Those of [`Vfs::read`](crate::fs::Vfs::read).
+    /// Those of [`Vfs::read`](crate::vfs::Vfs::read).
     fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error>;
 
     /// The extended attribute `name` of a file, if it has one.
     ///
     /// # Errors
     ///
-    /// Those of [`Vfs::attribute`](crate::fs::Vfs::attribute).
+    /// Those of [`Vfs::attribute`](crate::vfs::Vfs::attribute).
     fn attribute(&self, ino: Ino, name: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         let _ = (ino, name);
         Ok(None)
@@ -65,7 +65,7 @@ pub(crate) trait Tree {
     ///
     /// # Errors
     ///
-    /// Those of [`Vfs::list_attributes`](crate::fs::Vfs::list_attributes).
+    /// Those of [`Vfs::list_attributes`](crate::vfs::Vfs::list_attributes).
     fn list_attributes(&self, ino: Ino, listing: &mut dyn FnMut(&str)) -> Result<(), Error> {
         let _ = (ino, listing);
         Ok(())

@@ -77,7 +77,7 @@ impl Deref for Bytes {
     }
 }
 
-/// As [`Listing`], with what `stat` says of each entry, or why it cannot say
+/// As [`Listing`](super::volume::Listing), with what `stat` says of each entry, or why it cannot say
 /// it; nothing if finding out takes a while.
 pub type ListingWithAttrs<'a> = dyn FnMut(&DirEntry<'_>, Option<Result<Attr, Error>>) -> bool + 'a;
 

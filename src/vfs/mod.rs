@@ -20,7 +20,7 @@
 //! what is worked out from one state of a base.
 //!
 //! Everything takes `&self` and is called by many threads at once. No lock is
-//! held while a text is rendered. Nothing in this room starts a thread (the
+//! held while a text is rendered to be read. Nothing in this room starts a thread (the
 //! import of a file does, until it returns) or reads a clock: what is to be
 //! done beside the requests waits in [`Background`] for a thread to be lent,
 //! and who mounts brings a clock ([`Mounting`]).

@@ -8,7 +8,7 @@
 //! | `/players/Carlsen, Magnus/` and the like | kind 2 to 6, index the entity's id |
 //! | `/eco/A/A00/` to `/eco/E/E99/`, `/eco/none/` | kind 8, index 0 to 499, 500 |
 //! | `/years/1999/`, `/years/unknown/` | kind 9, index the year, 0 |
-//! | `/texts/000123.de.html`, `/deleted/000123.html` … | see [`guiding`] |
+//! | `/texts/000123.de.html`, `/deleted/000123.html` … | see [`texts`] |
 //!
 //! A game has one number wherever it is listed, and as many links as there
 //! are directories that list it: they are counted from its record and from

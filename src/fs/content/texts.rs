@@ -5,7 +5,7 @@
 //! The cache serves the time between the first two, and read-ahead.
 //!
 //! One cache serves a whole mount: a text is that of a number in one
-//! [edition](super::edition) of one base.
+//! [edition](crate::fs::mount::snapshot) of one base.
 //!
 //! Texts lie in shards by number, each with its own lock, held only to look
 //! up or to insert: never while a text is rendered. One text asked for twice

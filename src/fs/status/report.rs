@@ -10,7 +10,7 @@ use super::sheet::{Sheet, date, duration, size, unix};
 use crate::fs::mount::live_base::Shown;
 use crate::fs::mount::snapshot::{Edition, Shared};
 
-/// How a [`Vfs`](crate::fs::Vfs) is mounted, told by who mounts it: only he
+/// How a [`Vfs`](crate::vfs::Vfs) is mounted, told by who mounts it: only he
 /// knows, and has a clock.
 #[derive(Clone, Debug)]
 pub struct Mounting {

@@ -25,7 +25,7 @@ impl Slot {
         0
     }
 
-    /// See [`Vfs::renew`](crate::fs::Vfs::renew).
+    /// See [`Vfs::renew`](crate::vfs::Vfs::renew).
     pub(crate) fn renew(&self, ino: Ino) {
         self.told.update(ino, |word| {
             let (version, mark) = told_of(word);
@@ -53,7 +53,7 @@ impl Slot {
         numbers.map(|ino| ino.in_slot(self.number)).collect()
     }
 
-    /// See [`Vfs::forget`](crate::fs::Vfs::forget).
+    /// See [`Vfs::forget`](crate::vfs::Vfs::forget).
     pub(crate) fn forget(&self, ino: Ino, lookups: u64) {
         if self.held.forget(ino, lookups)
             && let Some(edition) = self.opened()
