@@ -9,9 +9,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use shakmaty::Board;
-
-use crate::game::{Eco, Game, Position};
+use crate::game::{Eco, Game, Position, PositionKey};
 use crate::pgn;
 
 /// One line per opening, with the columns ECO code, name, moves; the first line
@@ -27,13 +25,9 @@ pub struct Opening {
     pub name: &'static str,
 }
 
-/// All that distinguishes positions: bitboards of the six roles, of the white
-/// pieces, of the castling rooks; the side to move with the en passant square.
-type Key = [u64; 9];
-
 /// All named positions.
 struct Openings {
-    by_position: HashMap<Key, Opening>,
+    by_position: HashMap<PositionKey, Opening>,
     /// Number of plies of the longest line of moves.
     longest: usize,
 }
@@ -42,7 +36,7 @@ static OPENINGS: LazyLock<Openings> = LazyLock::new(|| Openings::read(TABLE));
 
 /// Returns the opening that names this position.
 pub fn of_position(position: &Position) -> Option<Opening> {
-    OPENINGS.by_position.get(&key_of(position)).copied()
+    OPENINGS.by_position.get(&position.key()).copied()
 }
 
 /// Returns the opening of a game: that of the last named position of its main
@@ -78,7 +72,7 @@ impl Openings {
         let eco = Eco::from_code(code)?;
         let game = pgn::decode(format!("{moves} *").as_bytes()).ok()?;
         let mut last = None;
-        for_each_position(&game, usize::MAX, |position| last = Some(key_of(position)));
+        for_each_position(&game, usize::MAX, |position| last = Some(position.key()));
         self.longest = self.longest.max(game.tree.main_line_len());
         self.by_position
             .entry(last?)
@@ -98,25 +92,6 @@ fn for_each_position(game: &Game, most: usize, mut take: impl FnMut(&Position)) 
         }
         take(&position);
     }
-}
-
-fn key_of(position: &Position) -> Key {
-    let board: Board = position.board().into();
-    let (roles, colors) = board.into_bitboards();
-    let square = position.en_passant_square();
-    let square = square.filter(|_| position.can_take_en_passant());
-    let turn = u64::from(position.turn().is_white());
-    [
-        roles.pawn.into(),
-        roles.knight.into(),
-        roles.bishop.into(),
-        roles.rook.into(),
-        roles.queen.into(),
-        roles.king.into(),
-        colors.white.into(),
-        position.castling_rights().into(),
-        turn << 8 | square.map_or(0xff, u64::from),
-    ]
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use shakmaty::Color;
 
 use super::{Book, BookMove, Entry, Error, Statistics};
-use crate::game::{Position, San};
+use crate::game::{Position, San, rating_difference};
 
 /// NAGs of moves that are not to be played: `?` and `??`.
 const BAD: [u8; 2] = [2, 4];
@@ -92,13 +92,6 @@ impl Choice {
     fn mover(&self) -> Color {
         !self.after.turn()
     }
-}
-
-/// Rating difference at which `score`, a share of the points, is expected; at
-/// most 800, as in FIDE's table.
-fn rating_difference(score: f64) -> f64 {
-    let odds = score / (1.0 - score);
-    (400.0 * odds.log10()).clamp(-800.0, 800.0)
 }
 
 /// Returns the moves of an entry, sorted by games; moves with equal numbers
@@ -228,13 +221,5 @@ mod tests {
         let mut choices = [choice(2, 10, 8), choice(0, 6, 0), choice(0, 3, 0)];
         weigh(&mut choices);
         assert_eq!(choices.map(|choice| choice.weight), [0, 6, 3]);
-    }
-
-    #[test]
-    fn half_the_points_are_worth_no_difference_and_all_of_them_800() {
-        assert!(rating_difference(0.5).abs() < 1e-9);
-        assert!((rating_difference(0.75) - 190.848_501_887_865).abs() < 1e-6);
-        assert!((rating_difference(1.0) - 800.0).abs() < 1e-9);
-        assert!((rating_difference(0.0) + 800.0).abs() < 1e-9);
     }
 }

@@ -21,10 +21,12 @@ mod defect;
 mod eco;
 mod find;
 mod headers;
+mod key;
 mod mover;
 mod nag;
 mod nation;
 mod position;
+mod rating;
 mod result;
 mod san;
 mod shown;
@@ -44,9 +46,11 @@ pub use headers::{
     EventKind, GameTag, HIGHEST_ELO, Headers, PlayerName, RatingType, Source, Speed, Team,
     Tournament,
 };
+pub use key::PositionKey;
 pub use nag::{NagClass, nag_places};
 pub use nation::Nation;
 pub use position::{IllegalMove, Position};
+pub use rating::rating_difference;
 pub use result::GameResult;
 pub use san::San;
 pub use shown::{MAX_WORD_BYTES, ShownWord, shown_characters, shown_words, word_parts};

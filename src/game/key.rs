@@ -1,0 +1,75 @@
+//! When two positions are the same.
+
+use super::Position;
+
+/// All that tells positions apart: the board, the side to move, the rooks that
+/// may still castle, and an en passant capture that the rules allow.
+///
+/// Two positions are the same if their keys are equal, whatever their counters
+/// say and whichever moves led to them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PositionKey([u64; 9]);
+
+impl Position {
+    /// What tells this position from others.
+    pub fn key(&self) -> PositionKey {
+        let board: shakmaty::Board = self.board().into();
+        let (roles, colors) = board.into_bitboards();
+        let square = self.en_passant_square();
+        let square = square.filter(|_| self.can_take_en_passant());
+        let turn = u64::from(self.turn().is_white());
+        PositionKey([
+            roles.pawn.into(),
+            roles.knight.into(),
+            roles.bishop.into(),
+            roles.rook.into(),
+            roles.queen.into(),
+            roles.king.into(),
+            colors.white.into(),
+            self.castling_rights().into(),
+            turn << 8 | square.map_or(0xff, u64::from),
+        ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shakmaty::CastlingMode;
+
+    use super::*;
+
+    fn key(fen: &str, mode: CastlingMode) -> PositionKey {
+        let fen: shakmaty::fen::Fen = fen.parse().unwrap();
+        Position::from_setup(fen.into_setup(), mode).key()
+    }
+
+    #[test]
+    fn a_capture_in_passing_tells_positions_apart_only_where_it_is_possible() {
+        let standard = |fen: &str| key(fen, CastlingMode::Standard);
+        // No pawn, a free pawn, a pinned pawn.
+        for (fen, is_told) in [
+            ("4k3/8/8/8/4P3/8/8/4K3 b - e3 0 1", false),
+            ("4k3/8/8/8/3pP3/8/8/4K3 b - e3 0 1", true),
+            ("8/8/8/8/k2pP2Q/8/8/3K4 b - e3 0 1", false),
+        ] {
+            let without = fen.replace("e3", "-");
+            assert_eq!(standard(fen) != standard(&without), is_told, "{fen}");
+        }
+    }
+
+    #[test]
+    fn rights_are_told_by_the_rook_and_counters_not_at_all() {
+        let chess960 = |fen: &str| key(fen, CastlingMode::Chess960);
+        let two = "1k6/8/8/8/8/8/8/1KR4R w";
+        assert_ne!(
+            chess960(&format!("{two} C - 0 1")),
+            chess960(&format!("{two} H - 0 1"))
+        );
+        assert_eq!(
+            chess960(&format!("{two} H - 0 1")),
+            chess960(&format!("{two} K - 17 60"))
+        );
+        let usual = "r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 0 1";
+        assert_eq!(chess960(usual), key(usual, CastlingMode::Standard));
+    }
+}
