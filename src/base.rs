@@ -7,16 +7,19 @@
 
 mod archived;
 mod family;
+mod searched;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
 pub use self::archived::{open_any, open_archived};
 pub use self::family::Family;
+pub use self::searched::Searched;
 use crate::cbh::{
     self, CodePage, Crossref, Decoded, EntityKind, EntityNames, Entry, Error, GameId, GameMention,
     Grouping, GuidingText, Listed, Options, Summary,
@@ -91,6 +94,15 @@ pub trait Base: fmt::Debug + Send + Sync {
 
     /// Appends the summaries of the games in a range.
     fn summaries(&self, first: GameId, count: u32, all: &mut Vec<Summary>) -> Result<(), Error>;
+
+    /// Gives what the records of the games of a stretch say; their teams only
+    /// `with_teams`.
+    fn for_each_summary(
+        &self,
+        ids: Range<u32>,
+        with_teams: bool,
+        take: &mut dyn FnMut(&Summary),
+    ) -> Result<(), Error>;
 
     /// Decodes one game into `decoded`.
     fn read_game(&self, id: GameId, decoded: &mut Decoded) -> Result<(), Error>;
@@ -258,6 +270,15 @@ macro_rules! same_in_both {
             all: &mut Vec<Summary>,
         ) -> Result<(), Error> {
             self.summaries(first, count, all)
+        }
+
+        fn for_each_summary(
+            &self,
+            ids: Range<u32>,
+            with_teams: bool,
+            take: &mut dyn FnMut(&Summary),
+        ) -> Result<(), Error> {
+            self.for_each_summary(ids, with_teams, take)
         }
 
         fn read_game(&self, id: GameId, decoded: &mut Decoded) -> Result<(), Error> {

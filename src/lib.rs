@@ -15,6 +15,7 @@
 //!     │  openings          names of positions
 //!     │  base              a base of games, whatever its format
 //!     ▼
+//!   search                 games that fit a query, moves of a position
 //!   pgn   cbh2  book       formats, over &[u8] and &str
 //!     │   cbh    archive   files packed into one, read as a folder
 //!     ▼     ▼     ▼
@@ -37,13 +38,14 @@
 //! | `book` | `game`, `bytes`, `storage` |
 //! | `openings` | `pgn`, `game` |
 //! | `import` | `openings`, `pgn`, `cbh`, `game`, `escape` |
-//! | `base` | `archive`, `cbh2`, `cbh`, `game`, `storage` |
+//! | `search` | `openings`, `game` |
+//! | `base` | `search`, `pgn`, `archive`, `cbh2`, `cbh`, `game`, `storage` |
 //! | `fs` | `escape` |
 //! | `views` | `fs`, `import`, `base`, `pgn`, `cbh`, `cbh2`, `book`, `archive`, `game`, `storage`, `html`, `escape` |
 //! | `drafts` | `fs`, `escape` |
 //! | `vfs` | `drafts`, `fs`, `views`, `escape` |
 //! | `fuse` | `vfs` |
-//! | `cli` | `fuse`, `vfs`, `import`, `base`, `cbh2`, `cbh`, `pgn`, `book`, `archive`, `game`, `escape` |
+//! | `cli` | `fuse`, `vfs`, `views`, `import`, `base`, `search`, `cbh2`, `cbh`, `pgn`, `book`, `archive`, `game`, `escape` |
 //!
 //! Nothing points up: `game` knows no format, `cbh` and `pgn` do not know
 //! each other, `cbh2` has the words of `cbh` and nothing of how it is stored,
@@ -81,6 +83,7 @@ pub mod html;
 pub mod import;
 pub mod openings;
 pub mod pgn;
+pub mod search;
 pub mod storage;
 pub mod vfs;
 pub mod views;

@@ -314,6 +314,7 @@ impl<'a> Record<'a> {
             black_elo: number(self.count(112)),
             eco: eco_of(number(self.word(128))),
             medals: number(self.word(130)),
+            flags: None,
             move_count: number(self.count(138)),
         })
     }

@@ -20,6 +20,7 @@ mod check;
 mod compact;
 mod daemon;
 mod export;
+mod find;
 mod games;
 mod helper;
 mod import;
@@ -80,6 +81,9 @@ enum Command {
     /// Write all games of a base as one PGN, or an opening book in another
     /// format, without mounting it
     Export(export::Args),
+    /// Find games of a base: by players, dates, ratings, openings, remarks,
+    /// positions and material; or say what was played in a position
+    Find(find::Args),
     /// Append all games of PGN files, or of the bases in archives, to a base, or
     /// none of them
     Import(import::Args),
@@ -192,6 +196,7 @@ fn run(cli: Cli, messages: Arc<Messages>) -> Result<(), Failure> {
         Command::Umount(args) => umount::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Export(args) => export::run(&args, cli.quiet),
+        Command::Find(args) => find::run(&args, cli.quiet),
         Command::Import(args) => import::run(&args, cli.quiet),
         Command::Compact(args) => compact::run(&args, cli.quiet),
         Command::Check(args) => check::run(&args, cli.quiet),

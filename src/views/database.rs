@@ -31,6 +31,9 @@ mod rename;
 mod saving;
 mod source;
 
+pub use self::columns::{
+    Names as HeaderNames, Row as HeaderRow, append_names as append_header_names,
+};
 pub use self::directories::Hidden;
 pub use self::source::{DatabaseSource, Folder, Writer};
 pub(crate) use self::source::{Relisting, identity, modified};

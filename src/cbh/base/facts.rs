@@ -84,6 +84,22 @@ const MEASURED: [(u32, u16); 5] = [
 /// Magnitudes for which sources disagree on that number, with their flags.
 const UNSURE: [(u32, u16); 2] = [(1 << 7, 1 << 7), (1 << 9, 1 << 9)];
 
+/// Flags of contents that are looked for.
+impl GameFacts {
+    /// There are variations.
+    pub const VARIATIONS: u32 = VARIATIONS;
+    /// There are texts, of words or not.
+    pub const TEXTS: u32 = 1 << 2;
+    /// There are symbols.
+    pub const SYMBOLS: u32 = 1 << 3;
+    /// There are arrows.
+    pub const ARROWS: u32 = 1 << 5;
+    /// There are clock times, or times spent.
+    pub const CLOCKS: u32 = 1 << 7 | 1 << 22 | 1 << 23;
+    /// There are training questions.
+    pub const TRAINING: u32 = 1 << 9;
+}
+
 /// What a record says of the content of its game.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GameFacts {

@@ -47,6 +47,10 @@ pub struct Summary {
     pub eco: Option<Eco>,
     /// Medals, one bit each.
     pub medals: u16,
+    /// Which kinds of content there are, as the record says: see
+    /// [`GameFacts::flags`](crate::cbh::GameFacts). `None` where a format has
+    /// other flags.
+    pub flags: Option<u32>,
     /// Number of moves of the main line; in `.cbh`, 255 means 255 or more.
     pub move_count: u16,
 }
@@ -81,6 +85,7 @@ impl Summary {
             black_elo: record.black_elo,
             eco: record.eco(),
             medals: record.medals,
+            flags: Some(record.flags),
             move_count: record.move_count.into(),
         })
     }

@@ -121,6 +121,24 @@ impl Database {
         self.scan(first.0..end, take)
     }
 
+    /// As [`summaries`](Database::summaries), one after the other.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn for_each_summary(
+        &self,
+        ids: Range<u32>,
+        _with_teams: bool,
+        take: &mut dyn FnMut(&Summary),
+    ) -> Result<(), Error> {
+        self.scan(ids, &mut |record| {
+            if let Some(summary) = record.summary() {
+                take(&summary);
+            }
+        })
+    }
+
     /// Appends the numbers of all guiding texts, deleted ones too.
     ///
     /// # Errors

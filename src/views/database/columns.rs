@@ -57,7 +57,7 @@ const fn column(name: &'static str, append: fn(&Row<'_>, &mut Vec<u8>)) -> Colum
 }
 
 /// Appends the line of column names.
-pub(super) fn append_names(out: &mut Vec<u8>) {
+pub fn append_names(out: &mut Vec<u8>) {
     for column in &COLUMNS {
         out.extend_from_slice(column.name.as_bytes());
         out.push(b'\t');
@@ -76,7 +76,8 @@ fn end_line(out: &mut [u8]) {
 type Team<'n> = (&'n str, u32);
 
 /// One game: what its record says, and the names that it refers to.
-pub(super) struct Row<'n> {
+#[derive(Debug)]
+pub struct Row<'n> {
     summary: &'n Summary,
     white: &'n str,
     black: &'n str,
@@ -90,7 +91,7 @@ pub(super) struct Row<'n> {
 
 impl Row<'_> {
     /// Appends the game's line.
-    pub(super) fn append(&self, out: &mut Vec<u8>) {
+    pub fn append(&self, out: &mut Vec<u8>) {
         for column in &COLUMNS {
             (column.append)(self, out);
             out.push(b'\t');
@@ -162,7 +163,8 @@ fn team((title, number): Team<'_>, out: &mut Vec<u8>) {
 }
 
 /// The names that records refer to.
-pub(super) struct Names {
+#[derive(Debug)]
+pub struct Names {
     players: Arc<EntityNames>,
     tournaments: Arc<EntityNames>,
     annotators: Arc<EntityNames>,
@@ -176,7 +178,7 @@ impl Names {
     /// # Errors
     ///
     /// [`Error::Damaged`] if the medium fails.
-    pub(super) fn of(base: &dyn Base) -> Result<Names, Error> {
+    pub fn of(base: &dyn Base) -> Result<Names, Error> {
         Ok(Names {
             players: base.entity_names(EntityKind::Player)?,
             tournaments: base.entity_names(EntityKind::Tournament)?,
@@ -187,7 +189,7 @@ impl Names {
     }
 
     /// What can be told of this game. Who is not to be found has no name.
-    pub(super) fn row<'n>(&'n self, summary: &'n Summary) -> Row<'n> {
+    pub fn row<'n>(&'n self, summary: &'n Summary) -> Row<'n> {
         let team = |id: Option<EntityId>| {
             let id = id?;
             Some((self.teams.get(id)?, self.teams.number(id)?))
@@ -237,6 +239,7 @@ mod tests {
         black_elo: 0,
         eco: None,
         medals: 0,
+        flags: Some(0),
         move_count: 0,
     };
 

@@ -212,6 +212,25 @@ impl Database {
         })
     }
 
+    /// As [`summaries`](Database::summaries), one after the other; their teams
+    /// only `with_teams`, as they lie in another file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn for_each_summary(
+        &self,
+        ids: Range<u32>,
+        with_teams: bool,
+        take: &mut dyn FnMut(&Summary),
+    ) -> Result<(), Error> {
+        self.scan(ids, with_teams, &mut |record| {
+            if let Some(summary) = summary_of(record) {
+                take(&summary);
+            }
+        })
+    }
+
     /// Calls `take` with the used records of `ids`, in order, by large reads of
     /// `.cbh` and, if requested, of `.cbj`.
     ///

@@ -1,0 +1,126 @@
+//! A base as a search asks of it.
+
+use std::ops::Range;
+
+use super::Base;
+use crate::cbh::{Decoded, EntityId, EntityKind, GameFacts, GameId, Summary};
+use crate::game::Game;
+use crate::pgn;
+use crate::search::{Content, Fault, Header, Names, Reader, Source};
+
+/// A longer game gives its memory back before the next one is read.
+const MANY_PLIES: usize = 1 << 14;
+
+/// The games of a base, to be searched.
+#[derive(Clone, Copy, Debug)]
+pub struct Searched<'b>(pub &'b dyn Base);
+
+impl Source for Searched<'_> {
+    fn last(&self) -> u32 {
+        self.0.last_id()
+    }
+
+    fn headers(
+        &self,
+        numbers: Range<u32>,
+        with_teams: bool,
+        take: &mut dyn FnMut(&Header),
+    ) -> Result<(), Fault> {
+        let told = |summary: &Summary| take(&header_of(summary));
+        let mut told = told;
+        Ok(self.0.for_each_summary(numbers, with_teams, &mut told)?)
+    }
+
+    fn names(&self, names: Names, take: &mut dyn FnMut(u32, &str)) -> Result<(), Fault> {
+        let kind = match names {
+            Names::Players => EntityKind::Player,
+            Names::Events | Names::Sites => EntityKind::Tournament,
+            Names::Annotators => EntityKind::Annotator,
+            Names::Sources => EntityKind::Source,
+            Names::Teams => EntityKind::Team,
+        };
+        let all = self.0.entity_names(kind)?;
+        for (id, name) in all.iter() {
+            match names {
+                Names::Events => take(id.0, all.title(id).unwrap_or_default()),
+                Names::Sites => take(id.0, all.place(id).unwrap_or_default()),
+                Names::Teams => take(id.0, &team(name, all.number(id).unwrap_or(0))),
+                _ => take(id.0, name),
+            }
+        }
+        Ok(())
+    }
+
+    fn reader(&self) -> Box<dyn Reader + '_> {
+        Box::new(GameReader {
+            base: self.0,
+            decoded: Decoded::reading_ahead(),
+        })
+    }
+}
+
+/// The name of a team as `headers.tsv` has it: the second and later ones of a
+/// club are numbered.
+fn team(title: &str, number: u32) -> String {
+    match pgn::roman(number).filter(|_| !title.is_empty()) {
+        Some(number) => format!("{title} {number}"),
+        None => title.to_owned(),
+    }
+}
+
+struct GameReader<'b> {
+    base: &'b dyn Base,
+    decoded: Decoded,
+}
+
+impl Reader for GameReader<'_> {
+    fn read(&mut self, number: u32) -> Result<&Game, Fault> {
+        if self.decoded.game.tree.len() > MANY_PLIES {
+            self.decoded = Decoded::reading_ahead();
+        }
+        self.base.read_game(GameId(number), &mut self.decoded)?;
+        Ok(&self.decoded.game)
+    }
+}
+
+/// What a summary says, in the words of searches.
+fn header_of(summary: &Summary) -> Header {
+    let id = |team: Option<EntityId>| team.map(|team| team.0);
+    let mut header = Header {
+        number: summary.id.0,
+        is_deleted: summary.is_deleted,
+        players: [summary.white.0, summary.black.0],
+        event: summary.tournament.0,
+        annotator: summary.annotator.0,
+        source: summary.source.0,
+        teams: [id(summary.white_team), id(summary.black_team)],
+        date: summary.date,
+        result: summary.result.unwrap_or_default(),
+        round: summary.round,
+        subround: summary.subround,
+        elo: [summary.white_elo, summary.black_elo],
+        eco: summary.eco,
+        moves: summary.move_count,
+        // The field of `.cbh` ends there.
+        has_more_moves: summary.move_count == u16::from(u8::MAX),
+        ..Header::default()
+    };
+    header.contents.say(Content::Medals, summary.medals != 0);
+    let Some(flags) = summary.flags else {
+        return header;
+    };
+    for (content, flag) in [
+        (Content::Variations, GameFacts::VARIATIONS),
+        (Content::Symbols, GameFacts::SYMBOLS),
+        (Content::Arrows, GameFacts::ARROWS),
+        (Content::Clocks, GameFacts::CLOCKS),
+        (Content::Training, GameFacts::TRAINING),
+    ] {
+        header.contents.say(content, flags & flag != 0);
+    }
+    // Texts may be without words, or foreign tags only.
+    if flags & GameFacts::TEXTS == 0 {
+        header.contents.say(Content::Comments, false);
+    }
+    header
+}

@@ -1,0 +1,404 @@
+//! `cbfs find`: the games of a base that fit terms, and what was played in a
+//! position.
+
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::PathBuf;
+
+use indicatif::ProgressBar;
+use shakmaty::CastlingMode;
+
+use super::options::parse_code_page;
+use super::password::PasswordFile;
+use super::{Failure, archive, book, print, progress};
+use crate::archive::{Options, has_archive_extension};
+use crate::base::{Base, Searched, open_any};
+use crate::cbh::{self, CodePage, Decoded, GameId, Summary};
+use crate::game::Position;
+use crate::pgn::{self, Permit};
+use crate::search::{
+    self, Counter, Ended, Filter, Give, Header, Maker, Played, Query, Reader, Told,
+};
+use crate::views::database::{HeaderNames, append_header_names};
+
+/// A piece of PGN is handed over when it is longer than this.
+const PIECE_BYTES: usize = 1 << 20;
+
+/// What `cbfs find` takes.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = TERMS)]
+pub(super) struct Args {
+    /// Any file of the base, or an archive
+    base: PathBuf,
+
+    /// What the games must fit, all of it: white:Carlsen year:2010-2015
+    /// result:1-0; all games without a term
+    #[arg(value_name = "TERM")]
+    terms: Vec<String>,
+
+    #[command(flatten)]
+    output: Output,
+
+    /// Code page of names and texts that are not UTF-8, as 1251 or cp1250;
+    /// told from the names otherwise
+    #[arg(long, value_name = "PAGE", value_parser = parse_code_page)]
+    codepage: Option<CodePage>,
+
+    #[command(flatten)]
+    password: PasswordFile,
+}
+
+/// What is printed of the games.
+#[derive(Debug, clap::Args)]
+#[group(multiple = false)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option that was given or not"
+)]
+struct Output {
+    /// Print how many games fit
+    #[arg(long)]
+    count: bool,
+
+    /// Print their numbers, a line each
+    #[arg(long)]
+    numbers: bool,
+
+    /// Print their headers, a line each, as in headers.tsv; this is done if
+    /// nothing else is asked for
+    #[arg(long)]
+    tsv: bool,
+
+    /// Print the games
+    #[arg(long)]
+    pgn: bool,
+
+    /// Print what they played after these moves, or in the position of a FEN
+    /// and after the moves that follow it: a line for each move, as in
+    /// moves.tsv; terms stand before it
+    #[arg(long, num_args = 0.., value_name = "MOVES")]
+    tree: Option<Vec<String>>,
+}
+
+/// The end of the help: all terms.
+const TERMS: &str = "\
+Terms, all of which must fit:
+  white: black: player: opponent:   names; opponent: of the player: named before
+  event: site: annotator: source: team:
+  round:3  round:1-5  round:3.2     round, and game within it
+  result:1-0  0-1  draw  none
+  eco:B90  B9*  B90-B99  none
+  year:1990-1999  date:2010.05-2011 dates of which a part is not known fit if they may
+  elo:2600-                         ratings of both; white-elo: black-elo: elo-diff:
+  moves:-20  number:100-200
+  has:comments                      variations, symbols, arrows, clocks, evaluations, training, medals
+  text:zugzwang                     words of a remark
+  position:FEN                      the game reaches it; : for / and _ for blanks
+  squares:Nd5,pd6,-e4               at some moment these stand there, - is empty
+  material:KRPKR                    at some moment exactly this, either side; KRP*KR at least
+  in:variations  in:deleted         widen what is looked at
+
+  a|b is either, not- before a term turns it around. Text is a part of the field, without case and
+  accents; * stands for anything; \"…\" is the whole field. Numbers are n, a-b, a-, -b.";
+
+/// Finds games.
+pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
+    let query = Query::parse(&args.terms).map_err(Failure::new)?;
+    let output = &args.output;
+    let place = output.tree.as_deref().map(position_of).transpose()?;
+    if let Some(opened) = book::open(&args.base) {
+        drop(opened.map_err(Failure::new)?);
+        let why = "an opening book holds no games to find; a mount shows its positions";
+        return Err(Failure::about(&args.base, why));
+    }
+    let options = cbh::Options {
+        code_page: args.codepage,
+    };
+    let archives = if has_archive_extension(&args.base) {
+        archive::options(&args.base, &args.password, args.codepage)?
+    } else {
+        Options::default()
+    };
+    let base = open_any(&args.base, &options, &archives).map_err(Failure::new)?;
+    let base = base.as_ref();
+    let filter =
+        Filter::new(&query, &Searched(base)).map_err(|fault| Failure::about(&args.base, fault))?;
+    // Lines that are printed as they are found would mix with a bar.
+    let prints_at_once = !(output.count || output.tree.is_some());
+    let is_quiet = quiet || prints_at_once && io::stdout().is_terminal();
+    let search = Search {
+        args,
+        base,
+        filter: &filter,
+        bar: progress::bar(base.last_id(), is_quiet),
+    };
+    let unreadable = match place {
+        Some(position) => search.tree(&position, query.in_variations)?,
+        None if output.count => search.count()?,
+        None if output.numbers => search.lines(&Numbers, b"")?,
+        None if output.pgn => search.lines(&Texts { base }, b"")?,
+        None => {
+            let names = HeaderNames::of(base).map_err(|error| Failure::about(&args.base, error))?;
+            let mut first = Vec::new();
+            append_header_names(&mut first);
+            search.lines(&Lines { base, names }, &first)?
+        }
+    };
+    if unreadable > 0 {
+        return Err(Failure::about(
+            &args.base,
+            format_args!("{unreadable} games cannot be read and were not looked at"),
+        ));
+    }
+    Ok(())
+}
+
+/// A search that goes on.
+struct Search<'a> {
+    args: &'a Args,
+    base: &'a dyn Base,
+    filter: &'a Filter,
+    bar: ProgressBar,
+}
+
+impl Search<'_> {
+    /// Searches; gives how many games could not be read.
+    fn run<M: Maker>(
+        &self,
+        maker: &M,
+        take: &mut dyn FnMut(M::Piece) -> io::Result<()>,
+    ) -> Result<u64, Failure> {
+        let mut unreadable = 0;
+        let source = Searched(self.base);
+        let searched = search::scan(&source, self.filter, maker, &mut |told| {
+            match told {
+                Told::Piece(piece) => return take(piece),
+                Told::Unreadable(number, fault) => {
+                    unreadable += 1;
+                    log::error!("game {number}: {fault}");
+                }
+                Told::Searched(count) => self.bar.inc(count.into()),
+            }
+            Ok(())
+        });
+        self.bar.finish_and_clear();
+        searched.map_err(|ended| match ended {
+            Ended::Source(fault) => Failure::about(&self.args.base, fault),
+            Ended::Taker(error) => Failure::output(&error),
+        })?;
+        Ok(unreadable)
+    }
+
+    fn count(&self) -> Result<u64, Failure> {
+        let mut count = 0_u64;
+        let unreadable = self.run(&Count, &mut |more| {
+            count += more;
+            Ok(())
+        })?;
+        print(format!("{count}\n").as_bytes())?;
+        Ok(unreadable)
+    }
+
+    /// Prints texts as they come.
+    fn lines<M: Maker<Piece = Vec<u8>>>(&self, maker: &M, first: &[u8]) -> Result<u64, Failure> {
+        let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        out.write_all(first)
+            .map_err(|error| Failure::output(&error))?;
+        let unreadable = self.run(maker, &mut |text: Vec<u8>| out.write_all(&text))?;
+        out.flush().map_err(|error| Failure::output(&error))?;
+        Ok(unreadable)
+    }
+
+    fn tree(&self, position: &Position, in_variations: bool) -> Result<u64, Failure> {
+        let counter = Counter::new(position, in_variations);
+        let mut played = Played::default();
+        let unreadable = self.run(&counter, &mut |more| {
+            played.add(more);
+            Ok(())
+        })?;
+        print(counter.table(&played).as_bytes())?;
+        Ok(unreadable)
+    }
+}
+
+/// Counts games.
+struct Count;
+
+impl Maker for Count {
+    type Piece = u64;
+
+    fn reads_games(&self) -> bool {
+        false
+    }
+
+    fn make(&self, games: &[Header], _: &mut dyn Reader, give: Give<'_, u64>) {
+        give(Told::Piece(games.len() as u64));
+    }
+}
+
+/// Writes the numbers of games.
+struct Numbers;
+
+impl Maker for Numbers {
+    type Piece = Vec<u8>;
+
+    fn reads_games(&self) -> bool {
+        false
+    }
+
+    fn make(&self, games: &[Header], _: &mut dyn Reader, give: Give<'_, Vec<u8>>) {
+        let mut text = Vec::new();
+        for game in games {
+            text.extend_from_slice(game.number.to_string().as_bytes());
+            text.push(b'\n');
+        }
+        give(Told::Piece(text));
+    }
+}
+
+/// Writes the lines of `headers.tsv`.
+struct Lines<'b> {
+    base: &'b dyn Base,
+    names: HeaderNames,
+}
+
+impl Maker for Lines<'_> {
+    type Piece = Vec<u8>;
+
+    fn reads_games(&self) -> bool {
+        false
+    }
+
+    fn make(&self, games: &[Header], _: &mut dyn Reader, give: Give<'_, Vec<u8>>) {
+        let (Some(first), Some(last)) = (games.first(), games.last()) else {
+            return;
+        };
+        let mut text = Vec::new();
+        let mut wanted = games.iter().map(|game| game.number).peekable();
+        let mut line = |summary: &Summary| {
+            if wanted.next_if_eq(&summary.id.0).is_some() {
+                self.names.row(summary).append(&mut text);
+            }
+        };
+        let numbers = first.number..last.number.saturating_add(1);
+        match self.base.for_each_summary(numbers, true, &mut line) {
+            Ok(()) => give(Told::Piece(text)),
+            Err(fault) => give(Told::Unreadable(first.number, fault.into())),
+        };
+    }
+}
+
+/// Writes games as `cbfs export` does.
+struct Texts<'b> {
+    base: &'b dyn Base,
+}
+
+impl Maker for Texts<'_> {
+    type Piece = Vec<u8>;
+
+    fn reads_games(&self) -> bool {
+        true
+    }
+
+    fn make(&self, games: &[Header], _: &mut dyn Reader, give: Give<'_, Vec<u8>>) {
+        let mut decoded = Decoded::reading_ahead();
+        let mut text = Vec::new();
+        for game in games {
+            let id = GameId(game.number);
+            let stored = self.base.stored_bytes(id, &mut decoded).unwrap_or(0);
+            let permit = Permit::wait_to_render(stored);
+            let read = self.base.read_game(id, &mut decoded);
+            match read {
+                Ok(()) => pgn::encode(&decoded.game, &decoded.defects, &mut text),
+                Err(fault) => {
+                    drop(permit);
+                    if !give(Told::Unreadable(game.number, fault.into())) {
+                        return;
+                    }
+                    continue;
+                }
+            }
+            // Whoever takes the text needs no permit, but may wait long.
+            if text.len() > 16 * PIECE_BYTES {
+                decoded = Decoded::reading_ahead();
+            }
+            drop(permit);
+            if text.len() > PIECE_BYTES && !give(Told::Piece(std::mem::take(&mut text))) {
+                return;
+            }
+        }
+        give(Told::Piece(text));
+    }
+}
+
+/// The position after moves from the start, or from a FEN in front of them.
+fn position_of(words: &[String]) -> Result<Position, Failure> {
+    let (start, moves) = match words {
+        [first, moves @ ..] if first.contains([':', '/']) || first == "startpos" => {
+            let position = search::position(first);
+            (position.map_err(|why| not_a_place(first, &why))?, moves)
+        }
+        moves => (Position::default(), moves),
+    };
+    let after = |count: usize| after_moves(&start, moves.get(..count).unwrap_or_default());
+    if let Some(position) = after(moves.len()) {
+        return Ok(position);
+    }
+    // Words before the first that is no move can be played.
+    let (mut good, mut bad) = (0, moves.len());
+    while good + 1 < bad {
+        let middle = usize::midpoint(good, bad);
+        if after(middle).is_some() {
+            good = middle;
+        } else {
+            bad = middle;
+        }
+    }
+    let word = moves.get(good).map_or("", String::as_str);
+    let place = moves.get(..good).unwrap_or_default().join(" ");
+    let place = if place.is_empty() {
+        "at the start".to_owned()
+    } else {
+        format!("after {place}")
+    };
+    let why =
+        format!("no legal move {place}; expected one as Nf3 or g1f3, and terms before --tree");
+    Err(not_a_place(word, &why))
+}
+
+fn not_a_place(word: &str, why: &dyn std::fmt::Display) -> Failure {
+    let short: String = word.chars().take(80).collect();
+    Failure::new(format_args!("--tree: {short:?}: {why}"))
+}
+
+/// The position after moves; `None` if one of them is none.
+fn after_moves(start: &Position, moves: &[String]) -> Option<Position> {
+    let mut text = Vec::new();
+    let set_up = crate::game::Start {
+        position: start.clone(),
+        ..crate::game::Start::default()
+    };
+    if start.castling_mode() == CastlingMode::Chess960 {
+        text.extend_from_slice(b"[Variant \"Chess960\"]\n");
+    }
+    text.extend_from_slice(b"[SetUp \"1\"]\n[FEN \"");
+    set_up.append_fen_to(&mut text);
+    text.extend_from_slice(b"\"]\n\n");
+    for word in moves {
+        // A word that would be more than moves is none.
+        if word.contains(['{', '}', '(', ')', ';', '[', '%', '$', '"']) {
+            return None;
+        }
+        text.extend_from_slice(word.as_bytes());
+        text.push(b' ');
+    }
+    text.push(b'*');
+    let game = pgn::decode(&text).ok()?;
+    let mut position = game.start.position.clone();
+    for ply in game.tree.main_line() {
+        match game.tree.ply(ply)?.mv {
+            Some(m) => drop(position.play(m).ok()?),
+            None => position.play_null(),
+        }
+    }
+    Some(position)
+}

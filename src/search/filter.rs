@@ -1,0 +1,399 @@
+//! Which games fit a query: by their headers as far as those tell, else by the
+//! games themselves.
+
+use super::fold::{Pattern, fold};
+use super::moments::{self, Probe};
+use super::parse::Query;
+use super::remarks;
+use super::source::{Content, Fault, Header, Names, Source};
+use super::term::{EcoRange, Field, Outcome, Range, Round, Side, Test};
+use crate::game::{Game, GameResult};
+
+/// What a header says of a term, or a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The game fits.
+    Fits,
+    /// It does not.
+    DoesNot,
+    /// The game must be asked.
+    Open,
+}
+
+impl Verdict {
+    fn of(fits: bool) -> Verdict {
+        if fits {
+            Verdict::Fits
+        } else {
+            Verdict::DoesNot
+        }
+    }
+
+    /// That of several of which any may fit.
+    fn any(all: impl Iterator<Item = Option<bool>>) -> Verdict {
+        let mut verdict = Verdict::DoesNot;
+        for one in all {
+            match one {
+                Some(true) => return Verdict::Fits,
+                Some(false) => {}
+                None => verdict = Verdict::Open,
+            }
+        }
+        verdict
+    }
+
+    fn turned(self, is_not: bool) -> Verdict {
+        match self {
+            Verdict::Fits if is_not => Verdict::DoesNot,
+            Verdict::DoesNot if is_not => Verdict::Fits,
+            other => other,
+        }
+    }
+}
+
+/// Numbers of names that fit.
+#[derive(Clone, Debug, Default)]
+struct Ids {
+    bits: Vec<u64>,
+    /// Whether names that are not there fit: they are empty.
+    empty: bool,
+    /// Numbers below this were asked for.
+    present: Vec<u64>,
+}
+
+impl Ids {
+    fn set(bits: &mut Vec<u64>, number: u32) {
+        let at = number as usize / 64;
+        if bits.len() <= at {
+            bits.resize(at + 1, 0);
+        }
+        if let Some(word) = bits.get_mut(at) {
+            *word |= 1 << (number % 64);
+        }
+    }
+
+    fn is_set(bits: &[u64], number: u32) -> bool {
+        bits.get(number as usize / 64)
+            .is_some_and(|word| word >> (number % 64) & 1 != 0)
+    }
+
+    fn add(&mut self, number: u32, fits: bool) {
+        Ids::set(&mut self.present, number);
+        if fits {
+            Ids::set(&mut self.bits, number);
+        }
+    }
+
+    fn has(&self, number: u32) -> bool {
+        Ids::is_set(&self.bits, number) || self.empty && !Ids::is_set(&self.present, number)
+    }
+}
+
+/// Patterns of one field, and the names that fit them.
+#[derive(Clone, Debug)]
+struct NameSet {
+    names: Names,
+    patterns: Vec<Pattern>,
+    ids: Ids,
+}
+
+impl NameSet {
+    fn fits(&self, folded: &str) -> bool {
+        self.patterns.iter().any(|pattern| pattern.fits(folded))
+    }
+}
+
+/// A term, ready to be asked.
+#[derive(Clone, Debug)]
+struct Ready {
+    is_not: bool,
+    test: Test,
+    /// Of a term about names, the set; of an opponent, that of the player and
+    /// that of the opponent.
+    sets: [usize; 2],
+}
+
+/// A query, ready to be asked of the games of one source.
+#[derive(Clone, Debug)]
+pub struct Filter {
+    terms: Vec<Ready>,
+    sets: Vec<NameSet>,
+    probes: Vec<Probe>,
+    in_variations: bool,
+    in_deleted: bool,
+    /// Numbers outside of this do not fit.
+    numbers: Range,
+}
+
+impl Filter {
+    /// Asks the names of `source` what they are asked by `query`, each once.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if names cannot be read.
+    pub fn new(query: &Query, source: &dyn Source) -> Result<Filter, Fault> {
+        let mut filter = Filter {
+            terms: Vec::new(),
+            sets: Vec::new(),
+            probes: Vec::new(),
+            in_variations: query.in_variations,
+            in_deleted: query.in_deleted,
+            numbers: Range {
+                low: 1,
+                high: source.last(),
+            },
+        };
+        for term in &query.terms {
+            let sets = match &term.test {
+                Test::Name(field, patterns) => [filter.set(names_of(*field), patterns), 0],
+                Test::Opponent { player, opponent } => {
+                    [player, opponent].map(|patterns| filter.set(Names::Players, patterns))
+                }
+                _ => [0; 2],
+            };
+            if let Test::Moment(wanted) = &term.test {
+                filter.probes.push(Probe::new(wanted, term.is_not));
+            }
+            if let (Test::Number(ranges), false) = (&term.test, term.is_not) {
+                let low = ranges.iter().map(|range| range.low).min();
+                let high = ranges.iter().map(|range| range.high).max();
+                let numbers = &mut filter.numbers;
+                numbers.low = numbers.low.max(low.unwrap_or(1));
+                numbers.high = numbers.high.min(high.unwrap_or(0));
+            }
+            filter.terms.push(Ready {
+                is_not: term.is_not,
+                test: term.test.clone(),
+                sets,
+            });
+        }
+        filter.ask_names(source)?;
+        Ok(filter)
+    }
+
+    fn set(&mut self, names: Names, patterns: &[Pattern]) -> usize {
+        self.sets.push(NameSet {
+            names,
+            patterns: patterns.to_vec(),
+            ids: Ids::default(),
+        });
+        self.sets.len() - 1
+    }
+
+    fn ask_names(&mut self, source: &dyn Source) -> Result<(), Fault> {
+        const ALL: [Names; 6] = [
+            Names::Players,
+            Names::Events,
+            Names::Sites,
+            Names::Annotators,
+            Names::Sources,
+            Names::Teams,
+        ];
+        let mut folded = String::new();
+        for names in ALL {
+            let mut sets: Vec<&mut NameSet> = self
+                .sets
+                .iter_mut()
+                .filter(|set| set.names == names)
+                .collect();
+            if sets.is_empty() {
+                continue;
+            }
+            for set in &mut sets {
+                set.ids.empty = set.fits("");
+            }
+            source.names(names, &mut |number, name| {
+                folded.clear();
+                fold(name, &mut folded);
+                for set in &mut sets {
+                    let fits = set.fits(&folded);
+                    set.ids.add(number, fits);
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The lowest and the highest number that may fit; none may if the first
+    /// is higher.
+    pub fn numbers(&self) -> (u32, u32) {
+        (self.numbers.low, self.numbers.high)
+    }
+
+    /// Whether headers must tell of teams.
+    pub fn asks_teams(&self) -> bool {
+        self.sets.iter().any(|set| set.names == Names::Teams)
+    }
+
+    /// Whether games are asked, beside their headers.
+    pub fn asks_games(&self) -> bool {
+        self.terms.iter().any(|term| {
+            matches!(
+                term.test,
+                Test::Moment(_) | Test::Text(_) | Test::Has(_) | Test::Moves(_)
+            )
+        })
+    }
+
+    /// Whether the moments of variations count.
+    pub fn in_variations(&self) -> bool {
+        self.in_variations
+    }
+
+    /// Whether a game fits, as far as its header tells.
+    pub fn judge(&self, header: &Header) -> Verdict {
+        if header.is_deleted && !self.in_deleted {
+            return Verdict::DoesNot;
+        }
+        let mut verdict = Verdict::Fits;
+        for term in &self.terms {
+            match self.by_header(term, header).turned(term.is_not) {
+                Verdict::Fits => {}
+                Verdict::DoesNot => return Verdict::DoesNot,
+                Verdict::Open => verdict = Verdict::Open,
+            }
+        }
+        verdict
+    }
+
+    /// Whether a game fits whose header leaves that open.
+    pub fn fits(&self, header: &Header, game: &Game) -> bool {
+        self.terms.iter().all(
+            |term| match self.by_header(term, header).turned(term.is_not) {
+                Verdict::Fits => true,
+                Verdict::DoesNot => false,
+                Verdict::Open => {
+                    by_game(&term.test, header, game).is_none_or(|fits| fits != term.is_not)
+                }
+            },
+        ) && moments::all_fit(&self.probes, game, self.in_variations)
+    }
+
+    fn by_header(&self, term: &Ready, header: &Header) -> Verdict {
+        let [first, second] = term.sets;
+        let set = |at: usize| self.sets.get(at).map(|set| &set.ids);
+        let has = |at: usize, number| set(at).is_some_and(|ids| ids.has(number));
+        let [white, black] = header.players;
+        Verdict::of(match &term.test {
+            Test::Name(field, _) => match field {
+                Field::Player(Side::White) => has(first, white),
+                Field::Player(Side::Black) => has(first, black),
+                Field::Player(Side::Any) => has(first, white) || has(first, black),
+                Field::Event | Field::Site => has(first, header.event),
+                Field::Annotator => has(first, header.annotator),
+                Field::Source => has(first, header.source),
+                Field::Team => header.teams.iter().any(|team| match team {
+                    Some(team) => has(first, *team),
+                    None => set(first).is_some_and(|ids| ids.empty),
+                }),
+            },
+            Test::Opponent { .. } => {
+                has(first, white) && has(second, black) || has(first, black) && has(second, white)
+            }
+            Test::Result(outcomes) => outcomes.contains(&outcome_of(header.result)),
+            Test::Eco(ranges) => ranges.iter().any(|range| match (range, header.eco) {
+                (EcoRange::None, eco) => eco.is_none(),
+                (EcoRange::Codes(low, high), Some(eco)) => (*low..=*high).contains(&eco.index()),
+                (EcoRange::Codes(..), None) => false,
+            }),
+            Test::Year(ranges) => any(ranges, |range| range.has_known(header.date.year.into())),
+            Test::Date(ranges) => ranges.iter().any(|range| range.may_have(header.date)),
+            Test::Elo(side, ranges) => any(ranges, |range| {
+                let [white, black] = header.elo.map(|elo| range.has_known(elo.into()));
+                match side {
+                    Side::White => white,
+                    Side::Black => black,
+                    Side::Any => white && black,
+                }
+            }),
+            Test::EloDifference(ranges) => {
+                let [white, black] = header.elo;
+                let difference = white.abs_diff(black).into();
+                white != 0 && black != 0 && any(ranges, |range| range.has(difference))
+            }
+            Test::Number(ranges) => any(ranges, |range| range.has(header.number)),
+            Test::Round(rounds) => {
+                let (number, game) = (header.round.into(), header.subround.into());
+                rounds.iter().any(|round| match round {
+                    Round::Rounds(range) => range.has_known(number),
+                    Round::Game(round, of) => (*round, *of) == (number, game),
+                })
+            }
+            Test::Moves(ranges) => return moves_by_header(ranges, header),
+            Test::Has(contents) => {
+                let each = contents.iter().map(|content| header.contents.has(*content));
+                return Verdict::any(each);
+            }
+            Test::Text(_) => {
+                let with_words = [Content::Comments, Content::Training];
+                if with_words
+                    .iter()
+                    .any(|content| header.contents.has(*content) != Some(false))
+                {
+                    return Verdict::Open;
+                }
+                false
+            }
+            Test::Moment(_) => return Verdict::Open,
+        })
+    }
+}
+
+fn any(ranges: &[Range], fits: impl Fn(Range) -> bool) -> bool {
+    ranges.iter().any(|range| fits(*range))
+}
+
+fn names_of(field: Field) -> Names {
+    match field {
+        Field::Player(_) => Names::Players,
+        Field::Event => Names::Events,
+        Field::Site => Names::Sites,
+        Field::Annotator => Names::Annotators,
+        Field::Source => Names::Sources,
+        Field::Team => Names::Teams,
+    }
+}
+
+fn outcome_of(result: GameResult) -> Outcome {
+    let all = [Outcome::White, Outcome::Black, Outcome::Draw];
+    let mut all = all.into_iter();
+    all.find(|outcome| outcome.pgn() == result.pgn())
+        .unwrap_or(Outcome::None)
+}
+
+fn moves_by_header(ranges: &[Range], header: &Header) -> Verdict {
+    let least = u32::from(header.moves);
+    Verdict::any(ranges.iter().map(|range| {
+        if !header.has_more_moves {
+            return Some(range.has(least));
+        }
+        // All numbers from `least` on are possible.
+        match (
+            range.high < least,
+            range.low <= least && range.high == u32::MAX,
+        ) {
+            (true, _) => Some(false),
+            (_, true) => Some(true),
+            _ => None,
+        }
+    }))
+}
+
+/// Whether a game fits; `None` for what is so at some moment, which is asked
+/// for all terms together.
+fn by_game(test: &Test, header: &Header, game: &Game) -> Option<bool> {
+    Some(match test {
+        Test::Moves(ranges) => {
+            let plies = game.tree.main_line_len();
+            let begins = usize::from(plies > 0 && game.start.position.turn().is_black());
+            let moves = u32::try_from((plies + begins).div_ceil(2)).unwrap_or(u32::MAX);
+            any(ranges, |range| range.has(moves))
+        }
+        Test::Has(contents) => contents.iter().any(|content| {
+            let told = header.contents.has(*content);
+            told.unwrap_or_else(|| remarks::has(game, *content))
+        }),
+        Test::Text(patterns) => remarks::contain(game, patterns),
+        _ => return None,
+    })
+}

@@ -1,0 +1,157 @@
+//! Text compared without case and accents, and patterns for it.
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+/// Appends `text` as it is compared: lower case, Latin letters without accents
+/// and ligatures (NFKD; `ø ł đ ß æ` too), `ё` as `е`. All else stays, `й` too.
+pub fn fold(text: &str, out: &mut String) {
+    if text.is_ascii() {
+        out.extend(text.chars().map(|c| c.to_ascii_lowercase()));
+        return;
+    }
+    for c in text.nfc() {
+        fold_character(c, out);
+    }
+}
+
+fn fold_character(c: char, out: &mut String) {
+    if c.is_ascii() {
+        out.push(c.to_ascii_lowercase());
+        return;
+    }
+    let start = out.len();
+    let mut is_latin = true;
+    for part in std::iter::once(c).nfkd().filter(|c| !is_combining_mark(*c)) {
+        match latin(part) {
+            _ if part.is_ascii() => out.push(part.to_ascii_lowercase()),
+            Some(letters) => out.push_str(letters),
+            None => is_latin = false,
+        }
+    }
+    if is_latin && out.len() > start {
+        return;
+    }
+    out.truncate(start);
+    for lower in c.to_lowercase() {
+        out.push(match lower {
+            'ё' => 'е',
+            'ς' => 'σ',
+            other => other,
+        });
+    }
+}
+
+/// Latin letters that no decomposition takes apart.
+fn latin(c: char) -> Option<&'static str> {
+    Some(match c {
+        'ø' | 'Ø' => "o",
+        'ł' | 'Ł' => "l",
+        'đ' | 'Đ' | 'ð' | 'Ð' => "d",
+        'ß' | 'ẞ' => "ss",
+        'æ' | 'Æ' => "ae",
+        'œ' | 'Œ' => "oe",
+        'þ' | 'Þ' => "th",
+        'ħ' | 'Ħ' => "h",
+        'ı' => "i",
+        _ => return None,
+    })
+}
+
+/// What a text is compared with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    /// What stands between the stars, folded.
+    parts: Vec<String>,
+    /// Whether it must be the whole text.
+    is_whole: bool,
+}
+
+impl Pattern {
+    /// A part of a text, or the whole of it, with `*` for anything.
+    pub fn new(text: &str, is_whole: bool) -> Pattern {
+        let folded = |part| {
+            let mut folded = String::new();
+            fold(part, &mut folded);
+            folded
+        };
+        Pattern {
+            parts: text.split('*').map(folded).collect(),
+            is_whole,
+        }
+    }
+
+    /// Whether a folded text fits.
+    pub fn fits(&self, folded: &str) -> bool {
+        let mut rest = folded;
+        let mut parts = &self.parts[..];
+        if self.is_whole {
+            if let [only] = parts {
+                return rest == only;
+            }
+            if let [first, middle @ .., last] = parts {
+                let inner = rest.strip_prefix(first.as_str());
+                let Some(inner) = inner.and_then(|rest| rest.strip_suffix(last.as_str())) else {
+                    return false;
+                };
+                (rest, parts) = (inner, middle);
+            }
+        }
+        parts.iter().all(|part| match rest.split_once(part) {
+            Some((_, after)) => {
+                rest = after;
+                true
+            }
+            None => false,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folded(text: &str) -> String {
+        let mut out = String::new();
+        fold(text, &mut out);
+        out
+    }
+
+    #[test]
+    fn case_and_accents_of_latin_letters_go_and_others_stay() {
+        for (text, expected) in [
+            ("Carlsen", "carlsen"),
+            ("Fédorowicz", "fedorowicz"),
+            ("Fe\u{301}dorowicz", "fedorowicz"),
+            ("Wojtaszek, Radosław", "wojtaszek, radoslaw"),
+            ("Øst Đurić Großmann Æ Œ", "ost duric grossmann ae oe"),
+            ("ﬁnale Ｋｉｎｇ", "finale king"),
+            ("Ёлкин", "елкин"),
+            ("Е\u{308}лкин", "елкин"),
+            ("Алёхин Андрей", "алехин андрей"),
+            ("и\u{306}", "й"),
+            ("ЇЖАК", "їжак"),
+            ("Ṡ ǽ ĳ", "s ae ij"),
+            ("ΑΣ ας", "ας ας"),
+        ] {
+            let expected = expected.replace('ς', "σ");
+            assert_eq!(folded(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_part_may_stand_anywhere_and_a_whole_is_all() {
+        let fits = |pattern, is_whole, text: &str| Pattern::new(pattern, is_whole).fits(text);
+        assert!(fits("SPAR", false, "kasparov, garry"));
+        assert!(fits("ka*gar", false, "kasparov, garry"));
+        assert!(!fits("gar*ka", false, "kasparov, garry"));
+        assert!(fits("*", false, "") && fits("*", true, ""));
+        assert!(fits("Kasparov, Garry", true, "kasparov, garry"));
+        assert!(!fits("Kasparov", true, "kasparov, garry"));
+        assert!(fits("Kas*", true, "kasparov, garry"));
+        assert!(fits("*Garry", true, "kasparov, garry"));
+        assert!(fits("k*p*y", true, "kasparov, garry"));
+        assert!(!fits("ab*ba", true, "aba"), "no letter counts twice");
+        assert!(fits("", true, "") && !fits("", true, "a"));
+    }
+}

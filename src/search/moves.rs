@@ -1,0 +1,425 @@
+//! What was played in a position, by how many, and with what success.
+
+use std::collections::HashMap;
+
+use shakmaty::{Bitboard, CastlingMode, CastlingSide, Color, Move, Role};
+
+use super::board::{Bounds, Moment, Place};
+use super::scan::{Give, Maker, Told};
+use super::source::{Header, Reader};
+use super::walk::{Onward, walk};
+use crate::game::{Game, GameResult, PlyId, Position, PositionKey, rating_difference};
+use crate::openings;
+
+/// The first line of a table of moves: the columns of an opening book, and the
+/// year of the latest game.
+pub const MOVE_COLUMNS: &str = "san\tuci\tgames\twhite\tdraws\tblack\tscore\tavg\tperf\tweight\tprob\tflags\tannotation\tcomment\tchild\teco\topening\ttransposes\tlast";
+
+/// Numbers of some games.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// How many games.
+    pub games: u32,
+    /// White won.
+    pub white: u32,
+    /// Drawn.
+    pub draws: u32,
+    /// Black won.
+    pub black: u32,
+    /// Players with a rating, White and Black.
+    pub rated: [u32; 2],
+    /// The sum of their ratings.
+    pub ratings: [u64; 2],
+    /// The year of the latest, 0 if not known.
+    pub last: u16,
+}
+
+impl Statistics {
+    fn add_game(&mut self, header: &Header) {
+        self.games += 1;
+        let won = match header.result {
+            GameResult::WhiteWon | GameResult::WhiteWonByForfeit => Some(&mut self.white),
+            GameResult::Draw | GameResult::DrawByForfeit => Some(&mut self.draws),
+            GameResult::BlackWon | GameResult::BlackWonByForfeit => Some(&mut self.black),
+            GameResult::Line | GameResult::BothLost => None,
+        };
+        if let Some(count) = won {
+            *count += 1;
+        }
+        let sums = self.rated.iter_mut().zip(&mut self.ratings);
+        for ((rated, sum), elo) in sums.zip(header.elo) {
+            *rated += u32::from(elo != 0);
+            *sum += u64::from(elo);
+        }
+        self.last = self.last.max(header.date.year);
+    }
+
+    fn add(&mut self, other: &Statistics) {
+        self.games += other.games;
+        self.white += other.white;
+        self.draws += other.draws;
+        self.black += other.black;
+        for (own, others) in self.rated.iter_mut().zip(other.rated) {
+            *own += others;
+        }
+        for (own, others) in self.ratings.iter_mut().zip(other.ratings) {
+            *own += others;
+        }
+        self.last = self.last.max(other.last);
+    }
+
+    /// White's share of the points of games with a result, 0 to 1.
+    pub fn score(&self) -> Option<f64> {
+        let decided = f64::from(self.white) + f64::from(self.draws) + f64::from(self.black);
+        let points = f64::from(self.white) + f64::from(self.draws) / 2.0;
+        (decided > 0.0).then(|| points / decided)
+    }
+
+    /// The average rating of the players of a side that have one.
+    pub fn average(&self, side: Color) -> Option<f64> {
+        let ([white, black], [of_white, of_black]) = (self.ratings, self.rated);
+        let (sum, count) = side.fold_wb((white, of_white), (black, of_black));
+        // Ratings are of 16 bits and games of 32: no sum is out of bounds.
+        #[expect(clippy::cast_precision_loss, reason = "sums are below 2^48")]
+        let sum = sum as f64;
+        (count > 0).then(|| sum / f64::from(count))
+    }
+
+    /// How strong a side played: the average rating of its opponents, and what
+    /// its score against them is worth.
+    pub fn performance(&self, side: Color) -> Option<f64> {
+        let score = self.score()?;
+        let score = side.fold_wb(score, 1.0 - score);
+        Some(self.average(!side)? + rating_difference(score))
+    }
+}
+
+/// What some games have of a position. A game counts once for it, with the
+/// move that it played there the first time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Played {
+    /// All games that reach it.
+    pub here: Statistics,
+    /// Those that went on, by move; `None` is a null move.
+    pub moves: HashMap<Option<Move>, Statistics>,
+    /// How many games reach the position after each of its moves, whichever
+    /// way.
+    pub children: HashMap<Option<Move>, u32>,
+}
+
+impl Played {
+    /// Adds what other games have.
+    pub fn add(&mut self, other: Played) {
+        self.here.add(&other.here);
+        for (m, statistics) in other.moves {
+            self.moves.entry(m).or_default().add(&statistics);
+        }
+        for (m, count) in other.children {
+            *self.children.entry(m).or_default() += count;
+        }
+    }
+}
+
+/// Counts what was played in one position.
+#[derive(Debug)]
+pub struct Counter {
+    position: Position,
+    in_variations: bool,
+    /// The position, and then those after each of its moves.
+    targets: HashMap<PositionKey, usize>,
+    /// The moves, in the order of the targets after the first.
+    moves: Vec<Option<Move>>,
+    /// A bit for each place where one of their boards may have its bit.
+    boards: Vec<u64>,
+    bounds: Bounds,
+}
+
+/// Bits that boards are told by.
+const BOARD_BITS: u32 = 14;
+
+fn bit_of(moment: &Moment) -> usize {
+    let mixed = (u64::from(moment.occupied())
+        ^ u64::from(moment.side(Color::White)).rotate_left(32))
+    .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> (64 - BOARD_BITS)) as usize
+}
+
+impl Counter {
+    /// A counter for a position.
+    pub fn new(position: &Position, in_variations: bool) -> Counter {
+        let mut moves = legal_moves(position);
+        let mut positions = vec![position.clone()];
+        moves.retain(|m| {
+            let mut after = position.clone();
+            let is_legal = m.is_none_or(|m| after.play(m).is_ok());
+            if m.is_none() {
+                after.play_null();
+            }
+            if is_legal {
+                positions.push(after);
+            }
+            is_legal
+        });
+        let moments: Vec<Moment> = positions.iter().map(Moment::of).collect();
+        let mut boards = vec![0; 1 << (BOARD_BITS - 6)];
+        for bit in moments.iter().map(bit_of) {
+            if let Some(word) = boards.get_mut(bit / 64) {
+                *word |= 1_u64 << (bit % 64);
+            }
+        }
+        let numbered = positions.iter().map(Position::key).zip(0..);
+        Counter {
+            position: position.clone(),
+            in_variations,
+            targets: numbered.collect(),
+            moves,
+            boards,
+            bounds: Bounds::of(&moments),
+        }
+    }
+
+    /// The position.
+    pub fn position(&self) -> &Position {
+        &self.position
+    }
+
+    /// Counts a game.
+    pub fn count(&self, header: &Header, game: &Game, played: &mut Played) {
+        let mut reached = [false; 256];
+        walk(game, self.in_variations, |place, at, left| {
+            if let Some(target) = self.target(place)
+                && let Some(reached) = reached.get_mut(target).filter(|reached| !**reached)
+            {
+                *reached = true;
+                self.note(target, header, game, at, played);
+            }
+            if self.bounds.are_past(&place.moment, left) {
+                Onward::NextLine
+            } else {
+                Onward::Go
+            }
+        });
+    }
+
+    fn target(&self, place: &mut Place) -> Option<usize> {
+        let bit = bit_of(&place.moment);
+        let word = self.boards.get(bit / 64)?;
+        if word >> (bit % 64) & 1 == 0 {
+            return None;
+        }
+        self.targets.get(&place.key()?).copied()
+    }
+
+    fn note(&self, target: usize, header: &Header, game: &Game, at: PlyId, played: &mut Played) {
+        let Some(before) = target.checked_sub(1) else {
+            played.here.add_game(header);
+            if let Some(next) = game.tree.first_child(at) {
+                let m = game.tree.ply(next).and_then(|ply| ply.mv);
+                played.moves.entry(m).or_default().add_game(header);
+            }
+            return;
+        };
+        if let Some(m) = self.moves.get(before) {
+            *played.children.entry(*m).or_default() += 1;
+        }
+    }
+
+    /// A line for each move, most games first, after the line of names.
+    pub fn table(&self, played: &Played) -> String {
+        let mut rows: Vec<(&Statistics, String, String)> = Vec::new();
+        for (m, statistics) in &played.moves {
+            let san = self.san(*m);
+            let row = self.row(*m, &san, statistics, played);
+            rows.push((statistics, san, row));
+        }
+        rows.sort_by(|(one, san, _), (other, other_san, _)| {
+            other.games.cmp(&one.games).then_with(|| san.cmp(other_san))
+        });
+        let mut table = MOVE_COLUMNS.to_owned() + "\n";
+        for (_, _, row) in rows {
+            table += &row;
+            table.push('\n');
+        }
+        table
+    }
+
+    fn san(&self, m: Option<Move>) -> String {
+        let Some(m) = m else {
+            return "--".to_owned();
+        };
+        let san = self.position.clone().play(m).map(|san| san.to_string());
+        san.unwrap_or_default()
+            .trim_end_matches(['+', '#'])
+            .to_owned()
+    }
+
+    fn row(&self, m: Option<Move>, san: &str, numbers: &Statistics, played: &Played) -> String {
+        let mut after = self.position.clone();
+        match m {
+            Some(m) => drop(after.play(m)),
+            None => after.play_null(),
+        }
+        let opening = match after.castling_mode() {
+            CastlingMode::Standard => openings::of_position(&after),
+            CastlingMode::Chess960 => None,
+        };
+        let mover = self.position.turn();
+        let rounded =
+            |number: Option<f64>| number.map_or(String::new(), |number| format!("{number:.0}"));
+        let children = played.children.get(&m).copied().unwrap_or(0);
+        let uci = m.map_or("0000".to_owned(), |m| {
+            m.to_uci(self.position.castling_mode()).to_string()
+        });
+        let score = numbers.score();
+        let fields = [
+            san.to_owned(),
+            uci,
+            numbers.games.to_string(),
+            numbers.white.to_string(),
+            numbers.draws.to_string(),
+            numbers.black.to_string(),
+            score.map_or(String::new(), |score| format!("{:.1}", 100.0 * score)),
+            rounded(numbers.average(mover)),
+            rounded(numbers.performance(mover)),
+            String::new(),
+            String::new(),
+            String::new(),
+            String::new(),
+            String::new(),
+            "1".to_owned(),
+            opening.map_or(String::new(), |opening| opening.eco.to_string()),
+            opening.map_or(String::new(), |opening| opening.name.to_owned()),
+            u8::from(children > numbers.games).to_string(),
+            match numbers.last {
+                0 => String::new(),
+                year => year.to_string(),
+            },
+        ];
+        fields.join("\t")
+    }
+}
+
+impl Maker for Counter {
+    type Piece = Played;
+
+    fn reads_games(&self) -> bool {
+        true
+    }
+
+    fn make(&self, games: &[Header], reader: &mut dyn Reader, give: Give<'_, Played>) {
+        let mut played = Played::default();
+        for header in games {
+            match reader.read(header.number) {
+                Ok(game) => self.count(header, game, &mut played),
+                Err(fault) => {
+                    if !give(Told::Unreadable(header.number, fault)) {
+                        return;
+                    }
+                }
+            }
+        }
+        give(Told::Piece(played));
+    }
+}
+
+/// All moves that may be legal, the null move among them.
+fn legal_moves(position: &Position) -> Vec<Option<Move>> {
+    let board = position.board();
+    let (own, others) = (position.turn(), !position.turn());
+    let mut moves = vec![None];
+    for side in [CastlingSide::KingSide, CastlingSide::QueenSide] {
+        moves.push(position.castling_move(side));
+    }
+    for from in board.by_color(own) {
+        let Some(role) = board.role_at(from) else {
+            continue;
+        };
+        for to in !board.by_color(own) {
+            let capture = board
+                .role_at(to)
+                .filter(|_| board.by_color(others).contains(to));
+            let promotes = role == Role::Pawn && Bitboard::BACKRANKS.contains(to);
+            let promotions: &[Option<Role>] = if promotes {
+                &[
+                    Some(Role::Queen),
+                    Some(Role::Rook),
+                    Some(Role::Bishop),
+                    Some(Role::Knight),
+                ]
+            } else {
+                &[None]
+            };
+            for promotion in promotions {
+                moves.push(Some(Move::Normal {
+                    role,
+                    from,
+                    capture,
+                    to,
+                    promotion: *promotion,
+                }));
+            }
+        }
+        if let Some(to) = position.en_passant_square().filter(|_| role == Role::Pawn) {
+            moves.push(Some(Move::EnPassant { from, to }));
+        }
+    }
+    let mut null = true;
+    moves.retain(|m| m.is_some() || std::mem::take(&mut null));
+    moves.retain(|m| m.is_none_or(|m| position.is_legal(m)));
+    moves
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use shakmaty::{Chess, EnPassantMode, Position as _, fen::Fen};
+
+    #[test]
+    fn all_legal_moves_are_found() {
+        for fen in [
+            "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+            "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+            "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
+            "r3k2r/Pppp1ppp/1b3nbN/nP6/BBP1P3/q4N2/Pp1P2PP/R2Q1RK1 w kq - 0 1",
+            "4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1",
+        ] {
+            let setup = fen.parse::<Fen>().unwrap().into_setup();
+            let rules: Chess = setup.clone().position(CastlingMode::Standard).unwrap();
+            let mut expected: Vec<String> = rules
+                .legal_moves()
+                .iter()
+                .map(|m| format!("{m:?}"))
+                .collect();
+            let ours = Position::from_setup(
+                rules.to_setup(EnPassantMode::Always),
+                CastlingMode::Standard,
+            );
+            let found = legal_moves(&ours);
+            assert_eq!(found.iter().filter(|m| m.is_none()).count(), 1);
+            let mut found: Vec<String> = found.iter().flatten().map(|m| format!("{m:?}")).collect();
+            expected.sort();
+            found.sort();
+            assert_eq!(found, expected, "{fen}");
+        }
+    }
+
+    #[test]
+    fn a_score_is_of_games_with_a_result() {
+        let mut numbers = Statistics::default();
+        assert_eq!(
+            (numbers.score(), numbers.performance(Color::White)),
+            (None, None)
+        );
+        for result in [GameResult::WhiteWon, GameResult::Draw, GameResult::Line] {
+            numbers.add_game(&Header {
+                result,
+                elo: [0, 2400],
+                ..Header::default()
+            });
+        }
+        assert_eq!((numbers.games, numbers.score()), (3, Some(0.75)));
+        assert_eq!(numbers.average(Color::White), None);
+        let performance = numbers.performance(Color::White).unwrap();
+        assert!((performance - 2590.848).abs() < 0.01, "{performance}");
+    }
+}

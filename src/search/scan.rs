@@ -1,0 +1,184 @@
+//! All games of a source, asked on all cores.
+//!
+//! One core takes this stretch of numbers, the next core the next one; what
+//! they make of the games that fit is taken in the order of the numbers. A core
+//! that is ahead waits when [`PIECES`] pieces of its own have not been taken,
+//! so memory is bounded however many games fit.
+
+use std::io;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use super::filter::{Filter, Verdict};
+use super::source::{Fault, Header, Reader, Source};
+
+/// Numbers looked at by one core at a time.
+const STRETCH: u32 = 256;
+
+/// The same where headers tell everything.
+const LONG_STRETCH: u32 = 4096;
+
+/// Pieces of one core that may wait to be taken.
+const PIECES: usize = 4;
+
+/// What a search tells while it goes on.
+#[derive(Debug)]
+pub enum Told<P> {
+    /// What was made of games that fit.
+    Piece(P),
+    /// A game that cannot be read, and so does not fit.
+    Unreadable(u32, Fault),
+    /// So many numbers more were looked at.
+    Searched(u32),
+}
+
+/// Why a search ended early.
+#[derive(Debug)]
+pub enum Ended {
+    /// The source failed.
+    Source(Fault),
+    /// What was found could not be taken.
+    Taker(io::Error),
+}
+
+/// What makes something of games that fit.
+pub trait Maker: Sync {
+    /// What is made.
+    type Piece: Send;
+
+    /// Whether games are read for it, beside their headers.
+    fn reads_games(&self) -> bool;
+
+    /// Makes something of some games that fit, in order, none at all perhaps.
+    /// `give` says whether more is wanted.
+    fn make(&self, games: &[Header], reader: &mut dyn Reader, give: Give<'_, Self::Piece>);
+}
+
+/// Where pieces go.
+pub type Give<'g, P> = &'g mut dyn FnMut(Told<P>) -> bool;
+
+enum Message<P> {
+    Told(Told<P>),
+    Failed(Fault),
+    /// The stretch ends here.
+    End,
+}
+
+/// Goes through all games.
+///
+/// # Errors
+///
+/// [`Ended`], with what `take` has refused or what of the source could not be
+/// read. A game that cannot be read ends nothing.
+pub fn scan<M: Maker>(
+    source: &dyn Source,
+    filter: &Filter,
+    maker: &M,
+    take: &mut dyn FnMut(Told<M::Piece>) -> io::Result<()>,
+) -> Result<(), Ended> {
+    let (first, last) = filter.numbers();
+    let step = if filter.asks_games() || maker.reads_games() {
+        STRETCH
+    } else {
+        LONG_STRETCH
+    };
+    let count = (u64::from(last) + 1).saturating_sub(first.into());
+    let stretches = u32::try_from(count.div_ceil(step.into())).unwrap_or(u32::MAX);
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let cores = cores.min(stretches as usize).max(1);
+    thread::scope(|scope| {
+        let receivers: Vec<Receiver<Message<M::Piece>>> = (0..cores)
+            .map(|core| {
+                let (sender, receiver) = sync_channel(PIECES);
+                scope.spawn(move || {
+                    let mut worker = Worker {
+                        source,
+                        filter,
+                        reader: source.reader(),
+                        fitting: Vec::new(),
+                        open: Vec::new(),
+                    };
+                    for stretch in (0..stretches).skip(core).step_by(cores) {
+                        let from = first.saturating_add(stretch * step);
+                        let to = from.saturating_add(step).min(last.saturating_add(1));
+                        if !worker.search(from..to, maker, &sender) {
+                            return;
+                        }
+                    }
+                });
+                receiver
+            })
+            .collect();
+        for (_, receiver) in (0..stretches).zip(receivers.iter().cycle()) {
+            loop {
+                match receiver.recv() {
+                    Ok(Message::Told(told)) => take(told).map_err(Ended::Taker)?,
+                    Ok(Message::Failed(fault)) => return Err(Ended::Source(fault)),
+                    Ok(Message::End) => break,
+                    Err(_) => return Err(Ended::Source("a thread ended early".into())),
+                }
+            }
+            take(Told::Searched(step)).map_err(Ended::Taker)?;
+        }
+        Ok(())
+    })
+}
+
+/// One core's part.
+struct Worker<'s> {
+    source: &'s dyn Source,
+    filter: &'s Filter,
+    reader: Box<dyn Reader + 's>,
+    fitting: Vec<Header>,
+    /// Those of them that must be asked.
+    open: Vec<bool>,
+}
+
+impl Worker<'_> {
+    /// Searches a stretch; whether more is wanted.
+    fn search<M: Maker>(
+        &mut self,
+        numbers: std::ops::Range<u32>,
+        maker: &M,
+        sender: &SyncSender<Message<M::Piece>>,
+    ) -> bool {
+        let mut give = |told| sender.send(Message::Told(told)).is_ok();
+        let (fitting, open) = (&mut self.fitting, &mut self.open);
+        fitting.clear();
+        open.clear();
+        let read = self
+            .source
+            .headers(numbers, self.filter.asks_teams(), &mut |header| {
+                let verdict = self.filter.judge(header);
+                if verdict != Verdict::DoesNot {
+                    fitting.push(*header);
+                    open.push(verdict == Verdict::Open);
+                }
+            });
+        if let Err(fault) = read {
+            let _ = sender.send(Message::Failed(fault));
+            return false;
+        }
+        let mut is_wanted = true;
+        let mut open = self.open.iter();
+        self.fitting.retain(|header| {
+            if !is_wanted || open.next() != Some(&true) {
+                return is_wanted;
+            }
+            match self.reader.read(header.number) {
+                Ok(game) => self.filter.fits(header, game),
+                Err(fault) => {
+                    is_wanted = give(Told::Unreadable(header.number, fault));
+                    false
+                }
+            }
+        });
+        if !is_wanted {
+            return false;
+        }
+        if !self.fitting.is_empty() {
+            maker.make(&self.fitting, self.reader.as_mut(), &mut give);
+        }
+        sender.send(Message::End).is_ok()
+    }
+}
