@@ -381,6 +381,58 @@ fn a_later_save_of_a_text_takes_the_place_of_an_earlier_one() {
     assert!(mount.text(&format!("games/{name}")).contains("Nc3"));
 }
 
+/// The base is as if the temporary file had never been there: what only it
+/// named is gone, and the next game gets its number.
+#[test]
+fn a_temporary_file_that_becomes_a_game_leaves_no_game_behind() {
+    for base in ["cbh/oldheaders/oldheaders.cbh", "cbh/sample/sample.cbh"] {
+        let mount = Mount::fixture(base);
+        let deleted = mount.names("deleted").len();
+        let players = mount.names("players");
+        let text = mount.text("games/000001.pgn");
+        for round in 0..3 {
+            let made = mount.append(GAME, &[]).files;
+            assert_ne!(mount.names("players"), players);
+            let text = text.replacen("\n\n", &format!("\n\n{{round {round}}} "), 1);
+            mount
+                .edit(|editor| editor.replace(game(1), text.as_bytes(), &made))
+                .unwrap();
+            mount.ensure_current("a game in the place of a new one");
+            assert_eq!(mount.names("deleted").len(), deleted);
+            assert_eq!(mount.names("players"), players);
+        }
+        let last = mount.append(GAME, &[]).files;
+        let many = many_games(20);
+        let imported = mount.edit(|editor| {
+            let mut text = std::io::Cursor::new(many.as_bytes());
+            editor.import(&mut text, None, &AtomicBool::new(false), &[])
+        });
+        let imported = imported.unwrap().files;
+        assert_eq!(imported[0].index(), last[0].index() + 1);
+        mount.edit(|editor| editor.withdraw(&imported)).unwrap();
+        mount.ensure_current("an import that is taken back");
+        assert_eq!(mount.names("deleted").len(), deleted);
+        let again = mount.append(GAME, &[]).files;
+        assert_eq!(again, imported[..1]);
+        mount.vfs.close();
+        let defects = defects_of(&mount.base);
+        assert!(defects.is_empty(), "{defects:?}");
+    }
+}
+
+/// What somebody else wrote into the new game meanwhile is not lost.
+#[test]
+fn a_game_that_was_edited_since_is_deleted_instead_of_removed() {
+    let mount = Mount::fixture("cbh/sample/sample.cbh");
+    let made = mount.append(GAME, &[]).files;
+    let edited = GAME.replace("Qh5", "Nc3");
+    mount.replace(made[0].index(), &edited).unwrap();
+    mount.edit(|editor| editor.withdraw(&made)).unwrap();
+    mount.ensure_current("a withdrawn game");
+    let name = name_of(made[0].index());
+    assert!(mount.text(&format!("deleted/{name}")).contains("Nc3"));
+}
+
 #[test]
 fn an_import_makes_all_games_of_a_text_or_none() {
     let mount = Mount::fixture("cbh/sample/sample.cbh");

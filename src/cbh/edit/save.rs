@@ -61,6 +61,8 @@ pub struct Plan {
     pub kept: Vec<Unfit>,
     /// The affected games and entities.
     pub effects: Effects,
+    /// Number of the last game afterwards.
+    pub last_id: u32,
     /// What the next save need not read again, if this one is applied and no
     /// other program changes the base.
     pub knowledge: Knowledge,
@@ -254,6 +256,35 @@ impl<'a> Saver<'a> {
         Ok(())
     }
 
+    /// Removes a game if it is the last one, as if it had never been appended:
+    /// the next one gets its number. Its moves and annotations lie waste, as
+    /// those of an edited game do. Returns `false` if it is not the last one,
+    /// or if this save has changed it.
+    ///
+    /// # Errors
+    ///
+    /// [`SaveError`].
+    pub fn remove_last(&mut self, id: GameId) -> Result<bool, SaveError> {
+        let is_last = id.0.checked_add(1) == Some(self.next_id) && id.0 <= self.database.last_id();
+        if !is_last || self.records.contains_key(&id.0) {
+            return Ok(false);
+        }
+        self.ensure_sound()?;
+        let extended = self.database.extended_bytes(id)?;
+        let removed = GameRecords {
+            record: decode_record(&self.database.header_bytes(id)?)?,
+            extended: ExtendedRecord::decode(extended.as_deref().unwrap_or_default()),
+        };
+        self.is_changed = true;
+        self.next_id = id.0;
+        self.entities
+            .change_references(id, removed.entities(), Vec::new());
+        if let Some(header) = &mut self.extended {
+            header.count = header.count.min(id.0.saturating_sub(1));
+        }
+        Ok(true)
+    }
+
     /// Returns an entity.
     ///
     /// # Errors
@@ -304,6 +335,7 @@ impl<'a> Saver<'a> {
         self.write_extras(&mut transaction)?;
         self.write_extended(&mut transaction)?;
         self.write_records(&mut transaction)?;
+        let games = self.changed_games();
         let flags = file_name(database, FileKind::TopGames);
         for (offset, byte) in self.top_games {
             transaction.write(&flags, offset, [byte]);
@@ -313,8 +345,9 @@ impl<'a> Saver<'a> {
             transaction,
             unfit: self.unfit,
             kept: self.kept,
+            last_id: self.next_id.saturating_sub(1),
             effects: Effects {
-                games: self.records.keys().map(|id| GameId(*id)).collect(),
+                games,
                 entities: self.entities.changed().filter_map(kind).collect(),
             },
             knowledge: Knowledge {
@@ -322,6 +355,15 @@ impl<'a> Saver<'a> {
                 scan: self.entities.scanned(),
             },
         })
+    }
+}
+
+impl Saver<'_> {
+    /// Returns the games with a changed record, then those that are taken out.
+    fn changed_games(&self) -> Vec<GameId> {
+        let changed = self.records.keys().copied();
+        let removed = self.next_id..self.database.last_id().saturating_add(1);
+        changed.chain(removed).map(GameId).collect()
     }
 }
 
@@ -495,7 +537,7 @@ impl Saver<'_> {
                 }
             }
         };
-        self.database.scan(1..u32::MAX, true, &mut |record| {
+        self.database.scan(1..self.next_id, true, &mut |record| {
             let id = record.id;
             let bytes = self.records.get(&id.0).map_or(record.bytes, |new| new);
             let extended = self.extended_records.get(&id.0);

@@ -2,6 +2,7 @@
 //! then.
 
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::saving::Saving;
@@ -35,15 +36,21 @@ impl DatabaseVolume {
         parts.ok_or(Refusal::Failed(Error::ReadOnly))
     }
 
-    /// Saves what `tell` says.
-    pub(super) fn change(&self, tell: &mut Tell<'_>) -> Result<Saved, Refusal> {
+    /// The games that may be removed without a trace.
+    pub(super) fn removable(&self) -> Result<Range<u32>, Refusal> {
+        let (_, saving) = self.parts()?;
+        Ok(saving.removable(self.base.last_id()))
+    }
+
+    /// Saves what `tell` says, for a draft that made its `own` games before.
+    pub(super) fn change(&self, own: &[GameId], tell: &mut Tell<'_>) -> Result<Saved, Refusal> {
         let (store, _) = self.parts()?;
         if self.base.is_over() {
             return Err(Refusal::Outdated);
         }
         let planned = self.plan(tell);
         let (plan, games) = planned.map_err(|refusal| outdated_or(store, refusal))?;
-        self.commit(plan, &games)
+        self.commit(plan, &games, own)
     }
 
     fn plan(&self, tell: &mut Tell<'_>) -> Result<(Plan, Vec<GameId>), Refusal> {
@@ -54,7 +61,7 @@ impl DatabaseVolume {
         Ok((saver.finish().map_err(refusal)?, games))
     }
 
-    fn commit(&self, plan: Plan, games: &[GameId]) -> Result<Saved, Refusal> {
+    fn commit(&self, plan: Plan, games: &[GameId], own: &[GameId]) -> Result<Saved, Refusal> {
         let (store, saving) = self.parts()?;
         let (notes, files) = (notes(games, &plan), inos(games));
         let before = if is_followed(&plan.effects) {
@@ -67,6 +74,8 @@ impl DatabaseVolume {
             return Ok(Saved::nothing(files, notes));
         }
         *saving.knowledge() = plan.knowledge;
+        let last = (self.base.last_id(), plan.last_id);
+        saving.follow(&plan.effects.games, own, last);
         let (volume, touched) = self.next(&plan.effects, &before)?;
         Ok(Saved {
             volume: Some(volume),
@@ -136,13 +145,20 @@ pub(super) fn outdated_or(store: &Store, refusal: Refusal) -> Refusal {
     }
 }
 
-/// Deletes games that another save takes the place of.
-pub(super) fn delete(
+/// Removes games that another save takes the place of, the `removable` ones
+/// without a trace; the others are deleted.
+pub(super) fn take_back(
     saver: &mut Saver<'_>,
-    games: impl IntoIterator<Item = GameId>,
+    removable: &Range<u32>,
+    games: &[GameId],
 ) -> Result<(), Refusal> {
-    let mut games = games.into_iter();
-    games.try_for_each(|id| saver.set_deleted(id, true).map_err(refusal))
+    for &id in games.iter().rev() {
+        let is_removed = removable.contains(&id.0) && saver.remove_last(id).map_err(refusal)?;
+        if !is_removed {
+            saver.set_deleted(id, true).map_err(refusal)?;
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn inos(games: &[GameId]) -> Vec<Ino> {

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::sync::atomic::AtomicBool;
 
-use super::change::{delete, error_of_store, refusal};
+use super::change::{error_of_store, refusal, take_back};
 use super::directories::{Deleted, Entities, Games, LENIENT, row_of};
 use super::groups::group_of;
 use super::{DatabaseVolume, game_id};
@@ -95,10 +95,13 @@ impl Editor for DatabaseVolume {
         let _permit = Permit::wait(text.len());
         let id = self.game_of(file)?;
         let (game, liberties) = self.parse(text)?;
-        let saved = self.change(&mut |saver| {
+        let own = ids(earlier);
+        let others: Vec<_> = own.iter().copied().filter(|other| *other != id).collect();
+        let removable = self.removable()?;
+        let saved = self.change(&own, &mut |saver| {
             saver.replace(id, &game).map_err(refusal)?;
             saver.set_deleted(id, false).map_err(refusal)?;
-            delete(saver, ids(earlier).filter(|other| *other != id))?;
+            take_back(saver, &removable, &others)?;
             Ok(vec![id])
         })?;
         Ok(telling(saved, &liberties))
@@ -110,7 +113,9 @@ impl Editor for DatabaseVolume {
         }
         let _permit = Permit::wait(text.len());
         let (game, liberties) = self.parse(text)?;
-        let saved = self.change(&mut |saver| Ok(vec![saver.append(&game).map_err(refusal)?]))?;
+        let saved = self.change(&[], &mut |saver| {
+            Ok(vec![saver.append(&game).map_err(refusal)?])
+        })?;
         Ok(telling(saved, &liberties))
     }
 
@@ -121,7 +126,7 @@ impl Editor for DatabaseVolume {
         is_over: &AtomicBool,
         earlier: &[Ino],
     ) -> Result<Saved, Refusal> {
-        self.import_all(&mut text, bad, is_over, ids(earlier).collect())
+        self.import_all(&mut text, bad, is_over, ids(earlier))
     }
 
     fn skips_bad(&self, directory: Ino) -> bool {
@@ -130,7 +135,7 @@ impl Editor for DatabaseVolume {
 
     fn set_deleted(&self, file: Ino, is_deleted: bool) -> Result<Saved, Refusal> {
         let id = self.game_of(file)?;
-        self.change(&mut |saver| {
+        self.change(&[], &mut |saver| {
             saver.set_deleted(id, is_deleted).map_err(refusal)?;
             Ok(vec![id])
         })
@@ -144,8 +149,9 @@ impl Editor for DatabaseVolume {
     }
 
     fn withdraw(&self, files: &[Ino]) -> Result<Saved, Refusal> {
-        self.change(&mut |saver| {
-            delete(saver, ids(files))?;
+        let (games, removable) = (ids(files), self.removable()?);
+        self.change(&games, &mut |saver| {
+            take_back(saver, &removable, &games)?;
             Ok(Vec::new())
         })
     }
@@ -157,8 +163,12 @@ impl Editor for DatabaseVolume {
     }
 }
 
-fn ids(files: &[Ino]) -> impl Iterator<Item = GameId> {
-    files.iter().filter_map(|file| game_id(*file).ok())
+/// The numbers of games, in order.
+fn ids(files: &[Ino]) -> Vec<GameId> {
+    let games = files.iter().filter_map(|file| game_id(*file).ok());
+    let mut games: Vec<_> = games.collect();
+    games.sort_unstable();
+    games
 }
 
 /// Why a text is refused, for who does not know what compilers say.

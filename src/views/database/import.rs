@@ -130,12 +130,18 @@ impl DatabaseVolume {
         let importer = Importer::knowing(knowledge, self.edited()?, store, saving.now());
         let before = self.edited()?.summaries_of(&earlier).map_err(Error::from)?;
         let before = earlier.iter().copied().zip(before).collect();
-        let importer = importer.in_place_of(earlier);
+        let removable = self.removable()?;
+        let own = earlier.clone();
+        let importer = importer.in_place_of(earlier, removable);
         let mut notes = Notes::default();
         let imported = self.append_all(file, importer, &mut notes, bad, is_over);
         let imported = imported.map_err(|refusal| outdated_or(store, refusal))?;
         for unfit in &imported.unfit {
             notes.add(note_of(unfit));
+        }
+        let last = (self.base.last_id(), imported.last_id);
+        if imported.is_change {
+            saving.follow(&imported.effects.games, &own, last);
         }
         self.imported(imported, before, notes)
     }

@@ -26,7 +26,7 @@ impl DatabaseVolume {
             return Err(Error::NotEmpty.into());
         }
         let name = name_of(to).map_err(Refusal::Text)?;
-        let mut saved = self.change(&mut |saver| {
+        let mut saved = self.change(&[], &mut |saver| {
             let mut entity = saver.entity(file_of(kind), id).map_err(refusal)?;
             call(&mut entity, &name)?;
             ensure_listed_so(&entity, to)?;

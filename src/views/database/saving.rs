@@ -1,6 +1,7 @@
 //! What outlives each state of a base that is changed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -13,6 +14,10 @@ pub(super) struct Saving {
     clock: fn() -> SystemTime,
     drops_foreign_tags: bool,
     knowledge: Mutex<Knowledge>,
+    /// The games at the end of the base that drafts of this mount appended, and
+    /// that nothing else has changed since: what a draft made of an earlier
+    /// part of its text can be removed without a trace.
+    tail: Mutex<Range<u32>>,
     /// When games became others whose records do not say so.
     unstamped: Mutex<HashMap<GameId, SystemTime>>,
 }
@@ -27,6 +32,7 @@ impl Saving {
             clock: writer.clock,
             drops_foreign_tags: writer.drops_foreign_tags,
             knowledge: Mutex::default(),
+            tail: Mutex::default(),
             unstamped: Mutex::default(),
         }
     }
@@ -59,6 +65,36 @@ impl Saving {
 
     pub(super) fn now(&self) -> SystemTime {
         (self.clock)()
+    }
+
+    /// The games that may be removed, see [`tail`](Saving::tail).
+    pub(super) fn removable(&self, last_id: u32) -> Range<u32> {
+        let tail = self.tail();
+        if tail.end == last_id.saturating_add(1) {
+            return tail.clone();
+        }
+        0..0
+    }
+
+    /// Follows a save that changed these games, on behalf of a draft that made
+    /// its `own` ones; the last games before and after it are given.
+    pub(super) fn follow(&self, changed: &[GameId], own: &[GameId], last: (u32, u32)) {
+        let (before, after) = last;
+        let mut removable = self.removable(before);
+        if removable.is_empty() {
+            removable = before.saturating_add(1)..0;
+        }
+        let own: HashSet<_> = own.iter().collect();
+        let edited = changed
+            .iter()
+            .filter(|id| id.0 <= before && !own.contains(id));
+        let after_edited = edited.map(|id| id.0.saturating_add(1)).max();
+        let start = removable.start.max(after_edited.unwrap_or_default());
+        *self.tail() = start..after.saturating_add(1);
+    }
+
+    fn tail(&self) -> MutexGuard<'_, Range<u32>> {
+        self.tail.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What earlier saves found out.

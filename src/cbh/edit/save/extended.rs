@@ -125,6 +125,10 @@ impl Saver<'_> {
             let changed = if stored.is_none() { HEADER_BYTES } else { 12 };
             transaction.write(&name, 0, bytes.get(..changed).unwrap_or_default());
         }
+        if stored.is_some_and(|stored| stored.count > header.count) {
+            let end = HEADER_BYTES as u64 + size * u64::from(header.count);
+            transaction.set_len(&name, end);
+        }
         Ok(())
     }
 }

@@ -90,6 +90,8 @@ pub struct Appended {
 /// The result of an import.
 #[derive(Debug)]
 pub struct Imported {
+    /// Number of the last game afterwards.
+    pub last_id: u32,
     /// The numbers of the games that it added.
     pub games: Range<u32>,
     /// The numbers of all that it has, in its order.
@@ -117,6 +119,8 @@ pub struct Importer<'a> {
     games_at_once: usize,
     /// Games that the first ones take the place of.
     earlier: std::vec::IntoIter<GameId>,
+    /// Those of them that may be removed.
+    removable: Range<u32>,
     /// Those of them that have been taken the place of.
     replaced: Vec<GameId>,
 }
@@ -141,6 +145,7 @@ impl<'a> Importer<'a> {
             saver: Saver::knowing(knowledge, database, now),
             stage: None,
             games_at_once: GAMES_AT_ONCE,
+            removable: 0..0,
             earlier: Vec::new().into_iter(),
             replaced: Vec::new(),
         }
@@ -148,10 +153,11 @@ impl<'a> Importer<'a> {
 
     /// The same that first takes the place of these games, which an earlier
     /// import made of a part of the same text; those that are left in the end
-    /// are deleted.
+    /// are removed if they are `removable`, else deleted.
     #[must_use]
-    pub fn in_place_of(self, games: Vec<GameId>) -> Importer<'a> {
+    pub fn in_place_of(self, games: Vec<GameId>, removable: Range<u32>) -> Importer<'a> {
         Importer {
+            removable,
             earlier: games.into_iter(),
             ..self
         }
@@ -207,8 +213,12 @@ impl<'a> Importer<'a> {
         if let Some(stage) = &mut self.stage {
             self.saver.spill(stage)?;
         }
-        for id in self.earlier {
-            self.saver.set_deleted(id, true)?;
+        for id in self.earlier.rev() {
+            // What was laid behind the ends of the files stays there.
+            let is_removable = self.stage.is_none() && self.removable.contains(&id.0);
+            if !(is_removable && self.saver.remove_last(id)?) {
+                self.saver.set_deleted(id, true)?;
+            }
         }
         let plan = self.saver.finish()?;
         let is_change = match self.stage {
@@ -225,6 +235,7 @@ impl<'a> Importer<'a> {
         };
         let all = self.replaced.into_iter().chain(new()).collect();
         Ok(Imported {
+            last_id: plan.last_id,
             games,
             all,
             effects,

@@ -61,6 +61,9 @@ impl Saver<'_> {
         let encoded = header.encode(&mut bytes);
         encoded.map_err(SaveError::malformed(FileKind::Headers))?;
         transaction.write(&name, 0, bytes);
+        if self.next_id <= self.database.last_id() {
+            transaction.set_len(&name, offset_of(self.next_id));
+        }
         Ok(())
     }
 
