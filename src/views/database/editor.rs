@@ -8,7 +8,7 @@ use super::change::{error_of_store, refusal, take_back};
 use super::directories::{Deleted, Entities, Games, LENIENT, row_of};
 use super::groups::group_of;
 use super::{DatabaseVolume, game_id};
-use crate::cbh::{Entry, GameId, RecordKind};
+use crate::cbh::{Decoded, Entry, GameId, RecordKind, SaveError};
 use crate::fs::editor::{Editor, Input, Refusal, Role, Saved};
 use crate::fs::{Error, Ino};
 use crate::game::Game;
@@ -33,6 +33,15 @@ impl DatabaseVolume {
                 refusal => refusal,
             })?;
         Ok((self.without_dropped(game), liberties))
+    }
+
+    /// Why no text at all is saved over a stored game, if it is damaged: its
+    /// own text says that it is not whole.
+    fn damage_of(&self, id: GameId) -> Option<Refusal> {
+        let mut decoded = Decoded::default();
+        self.base.read_game(id, &mut decoded).ok()?;
+        let defect = decoded.defects.into_iter().next()?;
+        Some(refusal(SaveError::Defective(id, defect)))
     }
 
     /// A game without the tags that a base has no field for, if they are not
@@ -94,7 +103,8 @@ impl Editor for DatabaseVolume {
     fn replace(&self, file: Ino, text: &[u8], earlier: &[Ino]) -> Result<Saved, Refusal> {
         let _permit = Permit::wait(text.len());
         let id = self.game_of(file)?;
-        let (game, liberties) = self.parse(text)?;
+        let parsed = self.parse(text);
+        let (game, liberties) = parsed.map_err(|why| self.damage_of(id).unwrap_or(why))?;
         let own = ids(earlier);
         let others: Vec<_> = own.iter().copied().filter(|other| *other != id).collect();
         let removable = self.removable()?;
