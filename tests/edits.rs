@@ -506,7 +506,7 @@ fn edit_often(
 }
 
 /// Games with all that the text of a remark can be.
-const GAMES: [&str; 5] = [
+const GAMES: [&str; 6] = [
     "[CbhLang \"en\"] {About the game} 1. e4 {open} e5 (1... c5 {[%cblang de] scharf} {sharp} 2. Nf3 \
      {[%cbpre 1] now d6} d6 3. d4) (1... c5 2. Nc3 {closed now}) (1... e6 {the French} 2. d4 d5) \
      2. Nf3 $1 {[%csl Ge5] attacks} {[%cbpre 1] and Black defends} Nc6 $6 $14 3. Bb5 \
@@ -524,6 +524,9 @@ const GAMES: [&str; 5] = [
     "[CbhLang \"en\"] 1. c4 {[%cbpre 1] symmetrical play} c5 2. Nf3 (2. Nc3 {natural} Nc6 {[%cbpre 1] the \
      bishop goes there} 3. g3 g6 {[%cbpre 1] twin text} 4. Bg2) Nc6 {[%cbpre 1] twin text} 3. g3 g6 \
      {[%cbpre 1] twin text} 4. Bg2 {after it} {[%cblang de] danach} Bg7 {[%cbpre 1] now or later} 5. O-O *",
+    "[CbhLang \"en\"] {about it} 1. e4 {english one} {[%cblang any] neutral} e5 {english two} {[%cblang any] \
+     [%clk 0:01:00] timed} 2. Nf3 {english three} (2. Nc3 {said} {[%cblang de] gesagt} {[%cblang any] all} Nf6) \
+     Nc6 {[%cbpre 1] before} {[%cbpre 1] [%cblang any] all before} 3. Bb5 {the end} *",
 ];
 
 #[test]

@@ -72,7 +72,12 @@ pub(super) fn encode<'a>(
                 Place::Stray(_) => Style::default(),
                 _ => told.style,
             };
-            comment.begin_text(text, style, at > 0);
+            let mut later = texts.iter().skip(at + 1);
+            // With the tag gone that says the usual language, it would be one
+            // with a later text in none.
+            let is_one_without_tag =
+                text.language != Nation::NONE && later.any(|later| later.language == Nation::NONE);
+            comment.begin_text(text, style, at > 0 || is_one_without_tag);
         }
         for command in commands.drain(..) {
             comment.command(&command);
@@ -107,10 +112,10 @@ impl<'w, 'o> Comment<'w, 'o> {
         }
     }
 
-    /// Names the language of a text, if it is not the usual one or a comment
-    /// stands before it; a text without words is known by it.
-    fn begin_text(&mut self, text: &Text, style: Style, is_later: bool) {
-        if is_later || !text.has_words() || text.language != style.language {
+    /// Names the language of a text, if it is not the usual one or other texts
+    /// of its place need it; a text without words is known by it.
+    fn begin_text(&mut self, text: &Text, style: Style, names_language: bool) {
+        if names_language || !text.has_words() || text.language != style.language {
             self.command(&format!("[%cblang {}]", language_name(text.language)));
         }
         if text.lead != style.lead {
