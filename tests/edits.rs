@@ -24,6 +24,7 @@ use cbfs::cbh::{
 use cbfs::game::{Game, MoveTree, PlyId};
 use cbfs::pgn;
 
+use common::numbers::Numbers;
 use common::{fixture_bases, real_bases, text_of};
 
 /// The moves that lead to a ply, with a number for those that lead to another
@@ -174,23 +175,6 @@ impl Shown {
             text: String::from_utf8(text).unwrap(),
             remarks,
         }
-    }
-}
-
-/// Numbers that follow from a seed.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        usize::try_from(self.0 >> 33).unwrap() % limit
-    }
-
-    fn one_of<T: Copy>(&mut self, all: &[T]) -> Option<T> {
-        (!all.is_empty()).then(|| all[self.below(all.len())])
     }
 }
 

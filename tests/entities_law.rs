@@ -24,6 +24,7 @@ use cbfs::cbh::{
 };
 use cbfs::storage::MemoryFile;
 
+use common::numbers::Numbers;
 use common::{fixture_bases, real_bases};
 
 const FILES: [FileKind; 6] = [
@@ -272,22 +273,9 @@ fn changes_leave_every_base_as_sound_as_it_was_and_every_other_record_alone() {
     assert!(files >= 20, "only {files} files");
 }
 
-/// Numbers that look random and are the same each time.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % sides
-    }
-}
-
 #[test]
 fn no_bytes_make_a_change_panic_or_leave_a_tree_that_is_damaged() {
-    let mut dice = Dice(7);
+    let mut numbers = Numbers(7);
     let (mut changed, mut refused) = (0, 0);
     for base in bases() {
         for (kind, path) in entity_files(&base) {
@@ -296,15 +284,16 @@ fn no_bytes_make_a_change_panic_or_leave_a_tree_that_is_damaged() {
                 let mut file = sound.clone();
                 let size = 9 + usize::try_from(number(&file, 12)).unwrap();
                 let count = usize::try_from(number(&file, 0)).unwrap();
-                for _ in 0..=dice.roll(4) {
-                    let link = header_bytes(&sound) + dice.roll(count + 1) * size + dice.roll(9);
-                    let at = match dice.roll(8) {
-                        0 => dice.roll(28),
-                        1 => dice.roll(file.len()),
+                for _ in 0..=numbers.below(4) {
+                    let link =
+                        header_bytes(&sound) + numbers.below(count + 1) * size + numbers.below(9);
+                    let at = match numbers.below(8) {
+                        0 => numbers.below(28),
+                        1 => numbers.below(file.len()),
                         _ => link.min(file.len() - 1),
                     };
-                    let small = u8::try_from(dice.roll(8)).unwrap();
-                    file[at] = [small, 0xff, 0x19, file[at] ^ 1 << small][dice.roll(4)];
+                    let small = u8::try_from(numbers.below(8)).unwrap();
+                    file[at] = [small, 0xff, 0x19, file[at] ^ 1 << small][numbers.below(4)];
                 }
                 if change(kind, &mut file).is_err() {
                     refused += 1;

@@ -29,6 +29,7 @@ use shakmaty::{Color, Role, Square};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
+use common::numbers::Numbers;
 use common::{fixture, fixture_bases, long_base, real_bases};
 
 const CBFS: &str = env!("CARGO_BIN_EXE_cbfs");
@@ -511,23 +512,6 @@ fn the_columns_are_those_of_books_and_the_latest_year() {
     assert!(columns.ends_with("\tchild\teco\topening\ttransposes\tlast"));
 }
 
-/// A small generator of numbers, the same at every run.
-struct Seeded(u64);
-
-impl Seeded {
-    fn below(&mut self, count: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as usize) % count.max(1)
-    }
-
-    fn one<'a, T>(&mut self, of: &'a [T]) -> &'a T {
-        &of[self.below(of.len())]
-    }
-}
-
 /// A game as the slow search has it: all that can be asked, as text.
 struct Slow {
     number: u32,
@@ -641,7 +625,7 @@ fn plain(text: &str) -> String {
 type Ask = Box<dyn Fn(&Slow) -> bool>;
 
 /// A part of one of these texts, of ASCII letters, as it is compared.
-fn needle(seeded: &mut Seeded, texts: &[String]) -> String {
+fn needle(seeded: &mut Numbers, texts: &[String]) -> String {
     let words: Vec<&str> = texts
         .iter()
         .flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric()))
@@ -699,7 +683,7 @@ fn remarks_of(game: &Game) -> Vec<String> {
 }
 
 /// Numbers as they are written, and as they are asked.
-fn numbers(seeded: &mut Seeded, near: u32) -> (String, Box<dyn Fn(u32) -> bool>) {
+fn numbers(seeded: &mut Numbers, near: u32) -> (String, Box<dyn Fn(u32) -> bool>) {
     let low = near.saturating_sub(u32::try_from(seeded.below(20)).unwrap());
     let high = near + u32::try_from(seeded.below(20)).unwrap();
     match seeded.below(4) {
@@ -715,7 +699,7 @@ fn numbers(seeded: &mut Seeded, near: u32) -> (String, Box<dyn Fn(u32) -> bool>)
 
 fn squares_of(
     board: &shakmaty::Board,
-    seeded: &mut Seeded,
+    seeded: &mut Numbers,
 ) -> (String, Vec<(Square, Option<char>)>) {
     let mut wanted = Vec::new();
     for _ in 0..=seeded.below(3) {
@@ -743,7 +727,7 @@ fn pieces_of(board: &shakmaty::Board, side: Color) -> Vec<usize> {
 }
 
 /// One random term about a game near this one, with what it asks.
-fn random_term(seeded: &mut Seeded, near: &Slow, in_variations: bool) -> Option<(String, Ask)> {
+fn random_term(seeded: &mut Numbers, near: &Slow, in_variations: bool) -> Option<(String, Ask)> {
     let main = move |slow: &Slow| {
         if in_variations {
             slow.all.clone()
@@ -961,7 +945,7 @@ fn judge(path: &Path, queries: usize) -> usize {
     if games.is_empty() {
         return 0;
     }
-    let mut seeded = Seeded(path.file_name().unwrap().len() as u64);
+    let mut seeded = Numbers(path.file_name().unwrap().len() as u64);
     let mut telling = 0;
     for _ in 0..queries {
         let near = &games[seeded.below(games.len())];

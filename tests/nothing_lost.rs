@@ -29,6 +29,7 @@ use cbfs::cbh::{
 use cbfs::pgn;
 use cbfs::storage::{Access, FileFilter, MemoryDirectory, MemoryFile, Opening, Store};
 
+use common::numbers::Numbers;
 use common::{bases_in, fixture_bases, real_bases, shared, text_of};
 
 fn now() -> SystemTime {
@@ -171,25 +172,6 @@ fn saving_any_game_unedited_changes_no_byte_or_is_refused() {
     println!("{kept} games keep their bytes, {refused} are refused");
 }
 
-/// A sequence of numbers that looks random and is the same in every run.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005);
-        self.0 = self.0.wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % limit.max(1)
-    }
-
-    fn byte(&mut self) -> u8 {
-        u8::try_from(self.below(256)).unwrap()
-    }
-
-    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.below(choices.len())]
-    }
-}
-
 fn number(bytes: &[u8]) -> usize {
     bytes
         .iter()
@@ -262,19 +244,28 @@ fn damage_moves(blob: &mut [u8], numbers: &mut Numbers) {
 fn damage_remarks(record: &mut [u8], numbers: &mut Numbers) {
     let places = remarks_in(record);
     for _ in 0..=numbers.below(3) {
-        let remark = numbers.of(&places);
-        let other = numbers.of(&places);
+        let remark = *numbers.one(&places);
+        let other = *numbers.one(&places);
         let at = numbers.below(record.len());
         match numbers.below(9) {
             0 => record.copy_within(other..other + 3, remark),
             1 => record.copy_within(other..other + 4, remark),
             2 => record[remark..remark + 3].copy_from_slice(&[0xff; 3]),
-            3 => record[remark + 2] = record[remark + 2].wrapping_add(numbers.of(&[1, 2, 50, 255])),
-            4 => record[remark + 3] = numbers.of(&KINDS),
-            5 => record[remark + 5] = record[remark + 5].wrapping_add(numbers.of(&[1, 255, 6, 30])),
+            3 => {
+                record[remark + 2] =
+                    record[remark + 2].wrapping_add(*numbers.one(&[1, 2, 50, 255]));
+            }
+            4 => record[remark + 3] = *numbers.one(&KINDS),
+            5 => {
+                record[remark + 5] =
+                    record[remark + 5].wrapping_add(*numbers.one(&[1, 255, 6, 30]));
+            }
             6 => record[at] ^= 1 << numbers.below(8),
-            7 => record[at] = numbers.of(&[0, 1, b'\r', b'\n', b' ', b'{', b'}', b'[', b'%', 0xff]),
-            _ => record[13] = record[13].wrapping_add(numbers.of(&[1, 255, 248, 8])),
+            7 => {
+                record[at] =
+                    *numbers.one(&[0, 1, b'\r', b'\n', b' ', b'{', b'}', b'[', b'%', 0xff]);
+            }
+            _ => record[13] = record[13].wrapping_add(*numbers.one(&[1, 255, 248, 8])),
         }
     }
 }
@@ -327,7 +318,7 @@ fn saving_a_damaged_game_unedited_changes_no_byte_or_is_refused() {
     let mut numbers = Numbers(1);
     while kept + refused + errors.len() < 20_000 {
         let (files, sound) = &sources[numbers.below(sources.len())];
-        let (mut files, id) = (files.clone(), numbers.of(sound));
+        let (mut files, id) = (files.clone(), *numbers.one(sound));
         if !damage(&mut files, id, &mut numbers) {
             continue;
         }

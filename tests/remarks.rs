@@ -22,6 +22,7 @@ use cbfs::cbh::{
 use cbfs::game::Game;
 use cbfs::pgn;
 
+use common::numbers::Numbers;
 use common::{fixture_bases, real_bases, text_of};
 
 /// A stored remark: position, kind, payload.
@@ -42,19 +43,6 @@ fn remarks(record: &[u8]) -> Vec<Remark> {
 
 fn remarks_of(stored: &StoredGame) -> Vec<Remark> {
     stored.annotations.as_deref().map_or(Vec::new(), remarks)
-}
-
-/// Numbers that follow from a seed.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        usize::try_from(self.0 >> 33).unwrap() % limit
-    }
 }
 
 /// The words of the comments of a text, commands left out.

@@ -22,6 +22,7 @@ pub(crate) mod daemon;
 pub(crate) mod games;
 pub(crate) mod groups;
 pub(crate) mod mounted;
+pub(crate) mod numbers;
 pub(crate) mod pack;
 pub(crate) mod planted;
 pub(crate) mod texts;

@@ -1,0 +1,29 @@
+//! Numbers that look random and are the same in every run.
+
+/// A sequence that follows from its seed.
+pub(crate) struct Numbers(pub(crate) u64);
+
+impl Numbers {
+    /// The next number below `limit`, 0 if that is 0.
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        usize::try_from(self.0 >> 33).unwrap() % limit.max(1)
+    }
+
+    pub(crate) fn byte(&mut self) -> u8 {
+        u8::try_from(self.below(256)).unwrap()
+    }
+
+    /// One of some things.
+    pub(crate) fn one<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        &of[self.below(of.len())]
+    }
+
+    /// One of some things, if there are any.
+    pub(crate) fn one_of<T: Copy>(&mut self, all: &[T]) -> Option<T> {
+        (!all.is_empty()).then(|| *self.one(all))
+    }
+}
