@@ -83,7 +83,7 @@ impl Reader for GameReader<'_> {
     }
 }
 
-/// What a summary says, in the words of searches.
+/// Returns the header of a game, as searches have it, from its summary.
 fn header_of(summary: &Summary) -> Header {
     let id = |team: Option<EntityId>| team.map(|team| team.0);
     let mut header = Header {

@@ -23,7 +23,7 @@ use crate::views::database::{HeaderNames, append_header_names};
 /// A piece of PGN is handed over when it is longer than this.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// What `cbfs find` takes.
+/// The arguments of `cbfs find`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = TERMS)]
 pub(super) struct Args {
@@ -47,7 +47,7 @@ pub(super) struct Args {
     password: PasswordFile,
 }
 
-/// What is printed of the games.
+/// The forms in which games are printed.
 #[derive(Debug, clap::Args)]
 #[group(multiple = false)]
 #[expect(

@@ -1,4 +1,4 @@
-//! What a kernel asks of a filesystem that can be written.
+//! Requests of a kernel that depend on drafts: opening, reading, attributes.
 
 use super::{Drafts, is_own};
 use crate::fs::{Attr, Error, Ino, NodeKind, status};
@@ -7,7 +7,7 @@ use crate::fs::{Attr, Error, Ino, NodeKind, status};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Handle(pub u64);
 
-/// What a file is opened for.
+/// The flags of open(2) that matter here.
 #[expect(clippy::struct_excessive_bools, reason = "they are flags of open(2)")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Access {
@@ -31,7 +31,7 @@ impl Access {
     };
 }
 
-/// What becomes of a file whose name another is to get.
+/// The treatment of a file that has the new name of a rename already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RenameMode {
     /// The other takes its place.
@@ -78,7 +78,7 @@ impl Drafts {
     }
 
     /// Whether what `attr` says holds until the kernel is told otherwise;
-    /// not so while somebody writes the file.
+    /// not so while a program writes the file.
     pub fn is_settled(&self, attr: &Attr) -> bool {
         attr.is_sized && !attr.is_renewed() && !self.is_written(attr.ino)
     }

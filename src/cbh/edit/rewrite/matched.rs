@@ -98,7 +98,8 @@ type Pair = (PlyId, Option<(usize, PlyId)>);
 struct Alternatives<'t> {
     read: &'t MoveTree,
     edited: &'t MoveTree,
-    /// What follows each ply, of both; few games have equal alternatives.
+    /// Digests of the moves after each ply, of both games; made only where a
+    /// game has equal alternatives, which is rare.
     shapes: Option<(Vec<u64>, Vec<u64>)>,
 }
 

@@ -324,7 +324,7 @@ fn shared<T: PartialEq>(old: &[T], new: &[T], all: usize) -> usize {
     100 * same / all.max(1)
 }
 
-/// What the stored game says of its texts once.
+/// The language and lead that the texts of the stored game usually have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Usual {
     language: Option<Nation>,
