@@ -1,5 +1,7 @@
 //! In which page a text of games is that is no UTF-8.
 
+use std::collections::BTreeSet;
+
 use encoding_rs::Encoding;
 
 use super::dos::DosPage;
@@ -68,12 +70,77 @@ impl Pages {
 }
 
 /// The page that the names in tags and the other lines are most likely in.
+/// Moves with Cyrillic letters for pieces tell it where nothing else does.
 fn detected(text: &[u8]) -> CodePage {
     let lines = || text.split(|byte| matches!(byte, b'\n' | b'\r'));
     let is_tag = |line: &&[u8]| line.trim_ascii_start().first() == Some(&b'[');
     let names = lines().filter(is_tag);
     let texts = lines().filter(|line| !is_tag(line));
-    CodePage::detect(names, texts)
+    let page = CodePage::detect(names, texts);
+    match page.encoding().name() {
+        "windows-1251" if is_koi8(text) => page_of_label("koi8-r"),
+        "windows-1252" => page_of_moves(lines().filter(|line| !is_tag(line))).unwrap_or(page),
+        _ => page,
+    }
+}
+
+fn page_of_label(label: &str) -> CodePage {
+    CodePage::from_label(label).unwrap_or_default()
+}
+
+/// Whether a Cyrillic text is in KOI8-R: it has small letters where Windows-1251
+/// has capitals. So the words tell it that have one capital, the first letter.
+fn is_koi8(text: &[u8]) -> bool {
+    let (mut koi8, mut windows) = (0_usize, 0_usize);
+    for word in text.split(|byte| *byte < 0xc0) {
+        let Some((first, rest)) = word.split_first().filter(|(_, rest)| rest.len() >= 2) else {
+            continue;
+        };
+        let is_low = |byte: &u8| *byte < 0xe0;
+        match is_low(first) {
+            true if !rest.iter().any(is_low) => windows += 1,
+            false if rest.iter().all(is_low) => koi8 += 1,
+            _ => {}
+        }
+    }
+    koi8 > windows
+}
+
+/// The page in which all letters in front of squares are those of Russian pieces.
+fn page_of_moves<'t>(lines: impl Iterator<Item = &'t [u8]>) -> Option<CodePage> {
+    const PIECES: [&str; 7] = [
+        "\u{41a}",
+        "\u{41a}\u{440}",
+        "\u{41a}\u{420}",
+        "\u{424}",
+        "\u{41b}",
+        "\u{421}",
+        "\u{422}",
+    ];
+    let mut letters: BTreeSet<&[u8]> = BTreeSet::new();
+    for line in lines {
+        let words = line.split(|byte| matches!(byte, b' ' | b'\t' | b'.' | b'(' | b'{'));
+        letters.extend(words.filter_map(letters_of_piece));
+    }
+    let mut pages = ["windows-1251", "koi8-r", "ibm866"]
+        .map(page_of_label)
+        .into_iter();
+    let is_of_pieces = |page: &CodePage| {
+        letters.iter().all(|letters| {
+            let shown = page.encoding().decode_without_bom_handling(letters).0;
+            PIECES.contains(&shown.as_ref())
+        })
+    };
+    pages.find(is_of_pieces).filter(|_| !letters.is_empty())
+}
+
+/// What stands in front of the square of a word that may be a move, if it is one
+/// or two bytes of a page.
+fn letters_of_piece(word: &[u8]) -> Option<&[u8]> {
+    let (letters, squares) = word.split_at(word.iter().position(u8::is_ascii)?);
+    let squares = squares.strip_prefix(b"x").unwrap_or(squares);
+    let is_square = matches!(squares, [b'a'..=b'h', b'1'..=b'8' | b'a'..=b'h' | b'x', ..]);
+    (matches!(letters.len(), 1 | 2) && is_square).then_some(letters)
 }
 
 #[cfg(test)]
@@ -99,6 +166,26 @@ mod tests {
             (b"", short, "windows-1252"),
         ] {
             assert_eq!(name(head, text), expected, "{head:?} {text:?}");
+        }
+        let koi8 =
+            b"[White \"\xeb\xc1\xd2\xd0\xcf\xd7, \xe1\xce\xc1\xd4\xcf\xcc\xc9\xca\"]\n\n1. e4 *\n";
+        assert_eq!(name(koi8, koi8), "KOI8-R");
+        for (letters, page) in [
+            (["\u{ca}", "\u{d1}"].concat(), "windows-1251"),
+            (["\u{eb}", "\u{f3}"].concat(), "KOI8-R"),
+            (["\u{8a}", "\u{91}"].concat(), "IBM866"),
+            (["\u{d8}", "\u{d1}"].concat(), "windows-1252"),
+        ] {
+            let letters: Vec<u8> = letters.chars().map(|c| c as u8).collect();
+            let moves = [
+                b"1. e4 e5 2. ",
+                &letters[..1],
+                b"f3 d6 3. ",
+                &letters[1..],
+                b"xc4 *",
+            ]
+            .concat();
+            assert_eq!(name(b"", &moves), page, "{letters:x?}");
         }
         let given = Pages::new(TextPage::from_label("866"), cyrillic);
         assert_eq!(given.encoding_of(cyrillic).name(), "IBM866");

@@ -10,6 +10,7 @@ use super::error::{Error, quoted};
 use super::lenient::{Leniency, Liberty, is_of_check, nag_of, with_plain_signs};
 use super::lexer::{self, Lexer, Token};
 use super::notation::Notation;
+use super::numbers::{Disproof, Follows, Numbers};
 use super::place::Place;
 use super::remarks::{Remarks, Subject, is_flagged_before, unglued, without_damage};
 use super::tags;
@@ -75,6 +76,10 @@ pub struct Games<'t> {
     pub(super) has_failed: bool,
     /// Whether the page is not known for sure.
     pub(super) doubts_page: bool,
+    /// How the next game stands behind the last one.
+    pub(super) follows: Option<Follows>,
+    /// The line in which the last one ends.
+    pub(super) last_line: usize,
 }
 
 impl<'t> Games<'t> {
@@ -90,6 +95,8 @@ impl<'t> Games<'t> {
             lexer: Lexer::from_line(text, line),
             has_failed: false,
             doubts_page: false,
+            follows: None,
+            last_line: 0,
         }
     }
 
@@ -148,6 +155,7 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
         }
     };
     let has_tags = !pairs.is_empty();
+    let follows = leniency.follows.filter(|_| !has_tags);
     let stated = tags::decode(lexer.text(), pairs, &mut game, &mut remarks, leniency)?;
     let mut moves = MoveText {
         line: Line::new(&mut game.tree, &game.start.position),
@@ -159,17 +167,22 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
         held: Vec::new(),
         fronts: Vec::new(),
         postponed: 0,
+        nags: Vec::new(),
         outer: Vec::new(),
+        numbers: Numbers::new(&game.start),
         remarks: &mut remarks,
         leniency,
         has_tags,
+        follows,
     };
     let place = first.0;
     // Comments between and after the tags: what the tags say comes before.
     for comment in opening {
         moves.comment(comment, lexer, place)?;
     }
-    let result = moves.read(lexer, begin, first)?;
+    let result = moves.read(lexer, begin, first);
+    moves.leniency.counted = moves.numbers.counted;
+    let result = result?;
     let unequal = moves.leniency.unequal.take();
     let fronts = moves.fronts;
     let names = std::mem::take(&mut remarks.names);
@@ -177,6 +190,9 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
     game.open.places |= settled.has_stale_names;
     game.open.named = settled.named;
     ensure_few(&remarks, 0, lexer, place)?;
+    if leniency.counted.first_misfit.is_some() {
+        leniency.notes(Liberty::Numbers);
+    }
     if remarks.has_misread {
         leniency.notes(Liberty::Misread);
     }
@@ -241,11 +257,16 @@ struct MoveText<'g, 't> {
     fronts: Vec<Front<'t>>,
     /// How many comments have waited or were held in any line.
     postponed: usize,
+    /// NAGs before the first move of this line.
+    nags: Vec<u8>,
     /// The lines that the present variation stands in, outermost first.
     outer: Vec<Outer<'t>>,
+    numbers: Numbers,
     remarks: &'g mut Remarks,
     leniency: &'g mut Leniency,
     has_tags: bool,
+    /// The game before, if neither tags nor moves tell this one from it.
+    follows: Option<Follows>,
 }
 
 /// A line that goes on when a variation ends.
@@ -268,13 +289,13 @@ impl<'t> MoveText<'_, 't> {
     ) -> Result<GameResult, Error> {
         let (mut place, mut token) = first;
         loop {
-            let is_number = matches!(token, Token::Number);
+            let is_number = matches!(token, Token::Number(_));
             match token {
-                Token::Word(word) if self.is_both_lost(word, lexer) => {
+                Token::Word(ref word) if self.is_both_lost(word, lexer) => {
                     return self.agreed(lexer, place, GameResult::BothLost);
                 }
                 Token::Word(word) => {
-                    if let Some(result) = self.word(lexer, place, word)? {
+                    if let Some(result) = self.word(lexer, place, &word)? {
                         return self.agreed(lexer, place, result);
                     }
                 }
@@ -289,9 +310,9 @@ impl<'t> MoveText<'_, 't> {
                 Token::Result(result) if self.outer.is_empty() => {
                     return self.agreed(lexer, place, result);
                 }
-                // Move numbers are often wrong, and not needed; and some
-                // programs end variations with a result.
-                Token::Number | Token::Result(_) => {}
+                Token::Number(written) => self.numbers.read(place, written),
+                // Some programs end variations with a result.
+                Token::Result(_) => {}
                 Token::Tag(ref pair) if self.before.is_some() && !tags::begins_game(pair.name) => {
                     let found = format!("a tag {} amid the moves", quoted(pair.name.as_bytes()));
                     return Err(lexer.error(place, found, MOVE_OR_RESULT));
@@ -349,6 +370,9 @@ impl<'t> MoveText<'_, 't> {
             let other = self.other_word(lexer, place, word);
             return other.unwrap_or_else(|| Err(error("not a move", MOVE_OR_RESULT)));
         };
+        if self.leniency.is_import() && self.is_written_again(lexer, place, notation)? {
+            return nag.map_or(Ok(None), |nag| self.nag(lexer, place, nag).map(|()| None));
+        }
         let illegal = || {
             let expected = if notation.lacks_promotion() {
                 "the piece that the pawn becomes, as in e8=Q, or a legal move"
@@ -375,6 +399,9 @@ impl<'t> MoveText<'_, 't> {
         };
         self.took_in_passing = matches!(found, Some(Move::EnPassant { .. }));
         self.before = Some(before);
+        if self.leniency.is_import() {
+            self.numbers.played(notation, ply);
+        }
         self.let_go(last, Some(ply));
         for comment in self.waiting.drain(..) {
             let subject = if is_flagged_before(&comment) {
@@ -384,10 +411,45 @@ impl<'t> MoveText<'_, 't> {
             };
             self.remarks.annotate(&comment, subject);
         }
+        for nag in self.nags.drain(..) {
+            self.remarks.nag(ply, nag);
+        }
         if let Some(nag) = nag {
             self.nag(lexer, place, nag)?;
         }
         Ok(None)
+    }
+
+    /// Holds the number in front of a move against it; whether it is one that
+    /// was played, written again.
+    fn is_written_again(
+        &mut self,
+        lexer: &Lexer<'_>,
+        place: Place,
+        notation: Notation,
+    ) -> Result<bool, Error> {
+        let error = |disproof: Disproof| {
+            let Disproof {
+                place,
+                found,
+                expected,
+            } = disproof;
+            lexer.error(place, found, expected)
+        };
+        let follows = self.follows.take();
+        let first = follows.map(|follows| self.numbers.follow(follows, place));
+        first.unwrap_or(Ok(())).map_err(error)?;
+        if self.leniency.reads_repeats && self.numbers.is_again(notation, place).map_err(error)? {
+            self.leniency.notes(Liberty::MovesTwice);
+            return Ok(true);
+        }
+        self.numbers.check(notation).map_err(error)?;
+        Ok(false)
+    }
+
+    /// The ply that was written last.
+    fn at(&self) -> PlyId {
+        self.numbers.again().unwrap_or(self.line.at())
     }
 
     /// What a word that is no move says where that is understood.
@@ -464,10 +526,15 @@ impl<'t> MoveText<'_, 't> {
 
     fn nag(&mut self, lexer: &Lexer<'_>, place: Place, nag: u8) -> Result<(), Error> {
         if self.before.is_none() {
-            let found = format!("a NAG (${nag}) before any move");
-            return Err(lexer.error(place, found, "a move"));
+            if !self.leniency.takes(Liberty::NagBefore) {
+                let found = format!("a NAG (${nag}) before any move");
+                return Err(lexer.error(place, found, "a move"));
+            }
+            self.nags.push(nag);
+            self.postponed += 1;
+            return ensure_few(self.remarks, self.postponed, lexer, place);
         }
-        self.remarks.nag(self.line.at(), nag);
+        self.remarks.nag(self.at(), nag);
         ensure_few(self.remarks, self.postponed, lexer, place)
     }
 
@@ -502,8 +569,7 @@ impl<'t> MoveText<'_, 't> {
             self.waiting.push(comment);
             self.postponed += 1;
         } else if self.before.is_some() {
-            self.remarks
-                .annotate(&comment, Subject::After(self.line.at()));
+            self.remarks.annotate(&comment, Subject::After(self.at()));
         } else {
             self.remarks.annotate(&comment, Subject::Game);
         }
@@ -535,6 +601,11 @@ impl<'t> MoveText<'_, 't> {
             let found = format!("a variation nested deeper than {MAX_DEPTH}");
             return Err(lexer.error(place, found, "a move or the end of a variation"));
         }
+        if !self.numbers.is_at_end() {
+            let found = "a variation amid moves that are written again".to_owned();
+            return Err(lexer.error(place, found, "the rest of these moves"));
+        }
+        self.numbers.open();
         self.outer.push(Outer {
             line: self.line.branch(),
             before: before.clone(),
@@ -555,7 +626,9 @@ impl<'t> MoveText<'_, 't> {
         let last = self.before.is_some().then(|| self.line.at());
         self.let_go(self.line.at(), None);
         self.held = outer.held;
-        let left = std::mem::replace(&mut self.waiting, outer.waiting);
+        let mut left = std::mem::replace(&mut self.waiting, outer.waiting);
+        left.extend(self.nags.drain(..).map(spelled));
+        self.numbers.close();
         self.line.resume(outer.line);
         self.before = Some(outer.before);
         self.took_in_passing = false;
@@ -655,7 +728,8 @@ impl<'t> MoveText<'_, 't> {
             Some(_) => Subject::After(self.line.at()),
             None => Subject::Game,
         };
-        for comment in self.waiting.drain(..) {
+        let left = self.nags.drain(..).map(spelled);
+        for comment in self.waiting.drain(..).chain(left) {
             self.remarks.annotate(&comment, subject);
         }
     }
@@ -669,6 +743,11 @@ impl<'t> MoveText<'_, 't> {
         let found = "the end of a game without its result".to_owned();
         lexer.error(place, found, "1-0, 0-1, 1/2-1/2 or *")
     }
+}
+
+/// A NAG without a move, as a remark.
+fn spelled<'t>(nag: u8) -> Cow<'t, str> {
+    Cow::Owned(format!("${nag}"))
 }
 
 #[cfg(test)]

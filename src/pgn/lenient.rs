@@ -15,15 +15,16 @@ use std::fmt;
 use encoding_rs::Encoding;
 
 use self::language::{LANGUAGES, Language};
-use self::words::{loose_result, may_have_letters, pawn_files, usual_form, without_sign};
+use self::words::{may_have_letters, pawn_files, usual_form, without_sign};
 use super::decode::{Games, read_game};
 use super::error::{Error, quoted};
 use super::lexer::{Lexer, Token};
 use super::notation::Notation;
+use super::numbers::{Counted, Follows};
 use super::place::Place;
 use crate::game::{Game, GameResult, Position};
 
-pub(super) use self::words::{is_of_check, nag_of, unequal_result, with_plain_signs};
+pub(super) use self::words::{is_of_check, loose_result, nag_of, unequal_result, with_plain_signs};
 
 /// What of a game was understood in another way than strict PGN has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,6 +87,12 @@ pub enum Liberty {
     Chess960,
     /// A variant all moves of which are legal in chess.
     OtherVariant,
+    /// Move numbers that do not fit.
+    Numbers,
+    /// Moves that are written again under their numbers.
+    MovesTwice,
+    /// A NAG before the first move of a game or variation.
+    NagBefore,
 }
 
 impl fmt::Display for Liberty {
@@ -99,7 +106,7 @@ impl fmt::Display for Liberty {
             }
             Liberty::UnequalResult => "a result such as 1/2-0; kept as *, with the tag CbhResult",
             Liberty::Letters(language) => return write!(f, "{language}; read as piece letters"),
-            Liberty::Marks => "signs such as +/-, = or RR as words; read as NAGs",
+            Liberty::Marks => "signs such as +/-, =, RR or !??; read as NAGs",
             Liberty::Signs => "signs such as \u{2013} or \u{d7} in moves; read as - and x",
             Liberty::CommentBehind => "a comment behind the result; kept at the last move",
             Liberty::TagTwice => "a tag twice with the same value; kept once",
@@ -129,6 +136,9 @@ impl fmt::Display for Liberty {
             }
             Liberty::Chess960 => "castling rights of Chess960 in a FEN, and no tag Variant; read as Chess960",
             Liberty::OtherVariant => "another variant in the tag Variant, and moves that are legal in chess; stored as chess, with the tag",
+            Liberty::Numbers => "move numbers that do not fit the moves; the moves are read as they follow each other",
+            Liberty::MovesTwice => "moves that are written twice, under the same numbers; read once",
+            Liberty::NagBefore => "a NAG before the first move of a game or variation; given to that move",
             Liberty::TagAgain => "a tag twice with two values; the second is kept as another tag",
         })
     }
@@ -157,6 +167,12 @@ pub(super) struct Leniency {
     pub(super) has_forfeit_in_words: bool,
     /// What `1/2-0` was.
     pub(super) unequal: Option<&'static str>,
+    /// The game before this one, if tags need not part them.
+    pub(super) follows: Option<Follows>,
+    /// Whether moves that are written again are read once.
+    pub(super) reads_repeats: bool,
+    /// What there was of numbers.
+    pub(super) counted: Counted,
 }
 
 /// What is known of other languages than the one that a game is read in, a bit
@@ -170,15 +186,16 @@ struct Others {
 }
 
 impl Leniency {
-    /// `others` are the languages to be compared with this one.
-    fn with(language: Option<&'static Language>, others: u16) -> Leniency {
+    /// With all liberties.
+    fn freely(reading: Reading) -> Leniency {
         Leniency {
             mode: Mode::Freely,
-            language,
+            language: reading.language,
             others: Others {
-                same: others,
+                same: reading.others,
                 apart: 0,
             },
+            follows: reading.follows,
             ..Leniency::default()
         }
     }
@@ -335,6 +352,17 @@ fn pawn_takes([from, to]: [u8; 2], position: &Position) -> Option<Notation> {
 pub(super) struct Understood {
     pub(super) game: Game,
     pub(super) liberties: Vec<Liberty>,
+    counted: Counted,
+}
+
+impl Understood {
+    /// The line in which a liberty was taken first, as far as it is known.
+    pub(super) fn line_of(&self, liberty: Liberty) -> Option<usize> {
+        let place = self.counted.first_misfit;
+        place
+            .filter(|_| liberty == Liberty::Numbers)
+            .map(|place| place.line)
+    }
 }
 
 impl Games<'_> {
@@ -345,18 +373,25 @@ impl Games<'_> {
             return None;
         }
         self.lexer.begin_game();
+        if self.lexer.here().line > self.last_line + 1 {
+            self.follows = self.follows.map(|_| Follows::Apart);
+        }
         let begin = self.lexer.clone();
         let mut strictly = Leniency {
             mode: Mode::Strictly,
+            follows: self.follows,
             ..Leniency::default()
         };
         let strict = read_game(&mut self.lexer, &mut strictly);
         let read = match strict {
-            Ok(game) if !self.lexer.is_at_more() => Ok(Understood {
-                game,
-                liberties: strictly.taken,
-            }),
-            _ => read_leniently(begin.clone()).map(|(understood, lexer)| {
+            Ok(game) if !strictly.counted.may_repeat && !self.lexer.is_at_more() => {
+                Ok(Understood {
+                    game,
+                    liberties: strictly.taken,
+                    counted: strictly.counted,
+                })
+            }
+            _ => read_leniently(begin.clone(), self.follows).map(|(understood, lexer)| {
                 self.lexer = lexer;
                 understood
             }),
@@ -368,8 +403,24 @@ impl Games<'_> {
         };
         let read = doubtful.map_or(read, Err);
         self.has_failed = read.is_err();
+        self.last_line = self.lexer.here().line;
+        let is_unnumbered = read.as_ref().is_ok_and(|read| !read.counted.has_any);
+        self.follows = Some(if is_unnumbered {
+            Follows::Apart
+        } else {
+            Follows::Closely
+        });
         Some(read)
     }
+}
+
+/// How a game is read.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reading {
+    language: Option<&'static Language>,
+    /// The languages to be compared with this one.
+    others: u16,
+    follows: Option<Follows>,
 }
 
 /// One game in one language, and the languages in which it may be another one.
@@ -378,13 +429,22 @@ struct ReadIn<'t> {
     others: Others,
     /// How far it was read.
     reached: usize,
+    counted: Counted,
 }
 
 /// Reads one game with all liberties, in English or else in another language:
 /// only in those that its moves differ in, and are legal as far as they do not.
-fn read_leniently(begin: Lexer<'_>) -> Result<(Understood, Lexer<'_>), Error> {
+fn read_leniently(
+    begin: Lexer<'_>,
+    follows: Option<Follows>,
+) -> Result<(Understood, Lexer<'_>), Error> {
+    let reading = |language, others| Reading {
+        language,
+        others,
+        follows,
+    };
     let all = (1 << LANGUAGES.len()) - 1;
-    let in_english = read_in(&begin, None, all);
+    let in_english = read_in(&begin, reading(None, all));
     let mut furthest = match in_english.read {
         Ok(read) => return Ok(read),
         Err(error) => (in_english.reached, error),
@@ -401,7 +461,8 @@ fn read_leniently(begin: Lexer<'_>) -> Result<(Understood, Lexer<'_>), Error> {
             read,
             others,
             reached,
-        } = read_in(&begin, Some(language), left);
+            ..
+        } = read_in(&begin, reading(Some(language), left));
         left = others.apart;
         match read {
             Ok(read) if found.is_none() && left == 0 => return Ok(read),
@@ -419,28 +480,58 @@ fn read_leniently(begin: Lexer<'_>) -> Result<(Understood, Lexer<'_>), Error> {
         }
     }
     match found {
-        Some(language) => read_in(&begin, Some(language), 0).read,
+        Some(language) => read_in(&begin, reading(Some(language), 0)).read,
         None => Err(variant_error(begin).unwrap_or(furthest.1)),
     }
 }
 
-/// Reads a game in a language, and compares it with others meanwhile.
-fn read_in<'t>(begin: &Lexer<'t>, language: Option<&'static Language>, others: u16) -> ReadIn<'t> {
+/// Reads a game in a language, and compares it with others meanwhile. Moves
+/// that may be written twice are read once if that is a game and its
+/// numbers fit better.
+fn read_in<'t>(begin: &Lexer<'t>, reading: Reading) -> ReadIn<'t> {
+    let first = read_once(begin, reading, false);
+    if !first.counted.may_repeat {
+        return first;
+    }
+    let misfits = first.read.is_ok().then_some(first.counted.misfits);
+    // It may be read again, since two take too much memory.
+    drop(first);
+    let other = read_once(begin, reading, true);
+    let numbers = other.counted;
+    let is_better = misfits.is_none_or(|misfits| numbers.misfits < misfits);
+    if other.read.is_ok() && is_better && numbers.of_other_side == 0 {
+        return other;
+    }
+    drop(other);
+    read_once(begin, reading, false)
+}
+
+fn read_once<'t>(begin: &Lexer<'t>, reading: Reading, reads_repeats: bool) -> ReadIn<'t> {
     let mut lexer = begin.clone().freely();
-    let mut leniency = Leniency::with(language, others);
+    let mut leniency = Leniency {
+        reads_repeats,
+        ..Leniency::freely(reading)
+    };
     let read = read_game(&mut lexer, &mut leniency);
     for liberty in lexer.taken() {
         leniency.notes(liberty);
     }
     let reached = lexer.offset();
     let mut liberties = leniency.taken;
-    if let Some(language) = language {
+    if let Some(language) = reading.language {
         liberties.push(Liberty::Letters(language.name));
     }
+    let counted = leniency.counted;
+    let understood = |game| Understood {
+        game,
+        liberties,
+        counted,
+    };
     ReadIn {
-        read: read.map(|game| (Understood { game, liberties }, lexer)),
+        read: read.map(|game| (understood(game), lexer)),
         others: leniency.others,
         reached,
+        counted,
     }
 }
 

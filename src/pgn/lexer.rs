@@ -23,7 +23,8 @@ use encoding_rs::{Encoding, WINDOWS_1252};
 use self::tag::TagLine;
 use super::braces::{Braces, has_begin_of_game};
 use super::error::{Error, quoted};
-use super::lenient::Liberty;
+use super::lenient::{Liberty, loose_result};
+use super::numbers::MoveNumber;
 use super::place::{Place, characters, doubtful};
 use crate::game::GameResult;
 
@@ -34,10 +35,10 @@ pub(super) enum Token<'t> {
     Comment(Cow<'t, str>),
     Open,
     Close,
-    Number,
+    Number(MoveNumber),
     Nag(u8),
     Result(GameResult),
-    Word(&'t [u8]),
+    Word(Cow<'t, [u8]>),
     End,
 }
 
@@ -276,7 +277,7 @@ impl<'t> Lexer<'t> {
     fn blank_len(&self, rest: &[u8]) -> usize {
         match rest {
             [byte, ..] if self.is_free && is_control(*byte) => 1,
-            [0xe2, 0x80, 0xa6, ..] if self.is_free => 3,
+            rest if self.is_free && is_wide_blank(rest) => 3,
             rest => blank_len(rest),
         }
     }
@@ -374,7 +375,7 @@ impl<'t> Lexer<'t> {
         let Ok(nag) = number.parse() else {
             if self.is_free && !number.is_empty() {
                 self.here.offset = end;
-                return Ok(Token::Word(self.slice(begin, end)));
+                return Ok(Token::Word(Cow::Borrowed(self.slice(begin, end))));
             }
             let found = format!("{} is not a NAG", quoted(self.slice(begin, end)));
             return Err(self.error(self.here, found, "a number from $0 to $255"));
@@ -426,9 +427,11 @@ impl<'t> Lexer<'t> {
             self.takes(Liberty::ResultSpelling);
             return Token::Result(result);
         }
+        if self.is_free && loose_result(self.slice(begin, self.word_end(begin))).is_some() {
+            return self.word();
+        }
         let digits = begin + digits_len(self.slice(begin, self.text.len()));
-        let rest = self.slice(digits, self.text.len());
-        let dots = rest.iter().take_while(|&&byte| byte == b'.').count();
+        let (dots, dots_len) = self.dots(digits);
         let is_null = match self.slice(begin, digits) {
             b"0000" => true,
             // Castling.
@@ -436,10 +439,26 @@ impl<'t> Lexer<'t> {
             _ => false,
         };
         if dots > 0 || (!is_null && self.word_end(begin) == digits) {
-            self.here.offset = digits + dots;
-            return Token::Number;
+            self.here.offset = digits + dots_len;
+            let number = std::str::from_utf8(self.slice(begin, digits));
+            return Token::Number(MoveNumber {
+                number: number.ok().and_then(|number| number.parse().ok()),
+                dots,
+            });
         }
         self.word()
+    }
+
+    /// How many dots stand at an offset, and in how many bytes.
+    fn dots(&self, begin: usize) -> (usize, usize) {
+        let (mut dots, mut at) = (0, begin);
+        loop {
+            match self.slice(at, self.text.len()) {
+                [b'.', ..] => (dots, at) = (dots + 1, at + 1),
+                [0xe2, 0x80, 0xa6, ..] if self.is_free => (dots, at) = (dots + 3, at + 3),
+                _ => return (dots, at - begin),
+            }
+        }
     }
 
     /// Length and meaning of `1 - 0`.
@@ -479,9 +498,9 @@ impl<'t> Lexer<'t> {
     fn open_or_mark(&mut self) -> Token<'t> {
         let rest = self.slice(self.here.offset, self.text.len());
         let (len, token) = if rest.starts_with(b"(e.p.)") {
-            (6, Token::Word(b"e.p."))
+            (6, Token::Word(Cow::Borrowed(b"e.p.")))
         } else if rest.starts_with(b"(ep)") {
-            (4, Token::Word(b"ep"))
+            (4, Token::Word(Cow::Borrowed(b"ep")))
         } else if rest.starts_with(b"(=)") {
             (3, Token::Comment(Cow::Borrowed("(=)")))
         } else {
@@ -504,7 +523,7 @@ impl<'t> Lexer<'t> {
         self.here.offset = begin + len + 1;
         self.takes(Liberty::Angles);
         if inside.is_empty() || inside.eq_ignore_ascii_case(b"null") {
-            return Token::Word(b"--");
+            return Token::Word(Cow::Borrowed(b"--"));
         }
         Token::Comment(self.characters(inside))
     }
@@ -514,7 +533,16 @@ impl<'t> Lexer<'t> {
         let end = self.word_end(begin).max(begin + 1);
         self.here.offset = end;
         let word = self.slice(begin, end);
-        result(word).map_or(Token::Word(word), Token::Result)
+        if let Some(result) = result(word) {
+            return Token::Result(result);
+        }
+        let is_in_page = self.is_free && std::str::from_utf8(word).is_err();
+        Token::Word(if is_in_page {
+            let word = self.page.decode_without_bom_handling(word).0;
+            Cow::Owned(word.into_owned().into_bytes())
+        } else {
+            Cow::Borrowed(word)
+        })
     }
 
     /// Where the word that begins at `begin` ends. A promotion in
@@ -531,7 +559,7 @@ impl<'t> Lexer<'t> {
                     at += 3;
                 }
                 [] | [0xc2, 0xa0, ..] => return at,
-                [0xe2, 0x80, 0xa6, ..] if self.is_free => return at,
+                rest if self.is_free && is_wide_blank(rest) => return at,
                 [0xa0, ..] if self.slice(begin, at).last().is_none_or(u8::is_ascii) => return at,
                 [byte, ..] if ends_word(*byte) => return at,
                 _ => at += 1,
@@ -574,6 +602,18 @@ fn blank_len(rest: &[u8]) -> usize {
         [0xa0, ..] => 1,
         _ => 0,
     }
+}
+
+/// Whether a text begins with `…`, a blank of another width or none, or with a
+/// mark of direction, in three bytes of UTF-8.
+fn is_wide_blank(rest: &[u8]) -> bool {
+    matches!(
+        rest,
+        [0xe2, 0x80, 0x80..=0x8f | 0xa6 | 0xaa..=0xaf, ..]
+            | [0xe2, 0x81, 0x9f | 0xa0, ..]
+            | [0xe3, 0x80, 0x80, ..]
+            | [0xef, 0xbb, 0xbf, ..]
+    )
 }
 
 fn is_blank(byte: u8) -> bool {

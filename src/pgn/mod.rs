@@ -21,6 +21,7 @@
 //! | [`place`], [`error`] | line and column, and what is wrong there |
 //! | [`lexer`], [`braces`] | text into tokens |
 //! | [`notation`] | words into moves |
+//! | [`numbers`] | move numbers, held against the moves |
 //! | [`remarks`] | comments and NAGs into remarks |
 //! | [`decode`](mod@decode) | tokens into games |
 //! | [`lenient`] | what the reader refuses and an import understands |
@@ -35,6 +36,7 @@ mod lenient;
 mod lexer;
 mod movetext;
 mod notation;
+mod numbers;
 mod permit;
 mod place;
 mod remarks;

@@ -55,6 +55,14 @@ fn results_are_understood_however_they_are_written() {
             "1. e4 1/2-1/2",
             &[ResultSpelling],
         ),
+        ("1. e4 O-1", "1. e4 0-1", &[ResultSpelling]),
+        ("1. e4 l-0", "1. e4 1-0", &[ResultSpelling]),
+        ("1. e4 0.5-0.5", "1. e4 1/2-1/2", &[ResultSpelling]),
+        (
+            "[Result \"0,5-0,5\"]\n\n1. e4 .5-.5",
+            "1. e4 1/2-1/2",
+            &[ResultSpelling],
+        ),
         (
             "1. e4 (1. d4 0:1) e5 1-0",
             "1. e4 (1. d4) 1... e5 1-0",
@@ -480,6 +488,67 @@ fn signs_and_comments_that_stand_elsewhere_are_kept() {
 }
 
 #[test]
+fn blanks_of_any_width_part_words() {
+    for blank in [
+        "\u{200b}", "\u{feff}", "\u{2009}", "\u{2003}", "\u{3000}", "\u{202f}", "\u{2060}",
+    ] {
+        let text = format!("1.{blank}e4{blank}e5 2. Nf3{blank} *");
+        assert_eq!(read(&text)[0].0, "1. e4 e5 2. Nf3 *", "{blank:?}");
+    }
+}
+
+#[test]
+fn words_that_are_no_utf_8_are_of_the_page() {
+    for (page, text, expected) in [
+        (
+            encoding_rs::WINDOWS_1251,
+            &b"1. e4 e5 2. \xcaf3 \xcac6 3. \xd1b5 \xcb\xe0 *"[..],
+            "\"Ла\"",
+        ),
+        (
+            encoding_rs::WINDOWS_1251,
+            b"1. e4 e5 2. \xcaf3 \xcac6 3. \xd1b5 *",
+            "1. e4 e5 2. Nf3 Nc6 3. Bb5 *",
+        ),
+        (
+            encoding_rs::WINDOWS_1252,
+            b"1. e4 \xb1 e5\xb1 2. d4\xd7 *",
+            "\"d4×\"",
+        ),
+        (
+            encoding_rs::WINDOWS_1252,
+            b"1. e4 \xb1 e5\xb1 2. Nf3 *",
+            "1. e4 $16 e5 $16 2. Nf3 *",
+        ),
+    ] {
+        let mut games = Games::new(text).in_page(page);
+        let found = match games.next_leniently().unwrap() {
+            Ok(read) => moves_of(&read.game),
+            Err(error) => error.to_string(),
+        };
+        assert!(found.contains(expected), "{found}");
+    }
+}
+
+#[test]
+fn a_nag_before_the_first_move_is_that_moves() {
+    use Liberty::NagBefore;
+    check(&[
+        ("$10 1. e4 *", "1. e4 $10 *", &[NagBefore]),
+        ("1. ! e4 $14 *", "1. e4 $1 $14 *", &[NagBefore]),
+        (
+            "1. e4 ( $1 d4) e5 *",
+            "1. e4 (1. d4 $1) 1... e5 *",
+            &[NagBefore],
+        ),
+        ("1. e4 ($6) e5 *", "1. e4 {$6} 1... e5 *", &[NagBefore]),
+        ("$10 *", "{$10} *", &[NagBefore]),
+    ]);
+    let many = "$10 ".repeat(crate::game::MAX_REMARKS + 1);
+    assert!(read(&many)[0].0.contains("more than 262144 remarks"));
+}
+
+#[test]
 fn what_nobody_can_understand_is_refused_at_its_place() {
     for (text, expected) in [
         ("1. e4 e5 2. Ke3 *", "1:13: \"Ke3\" is illegal here"),
@@ -488,6 +557,11 @@ fn what_nobody_can_understand_is_refused_at_its_place() {
         ("{only this}", "the end of a game without its result"),
         ("1. e4 {open", "1:7: a comment without end"),
         ("1. e4 (1. d4", "1:7: a variation without end"),
+        (
+            "[x",
+            "1:3: nothing more; expected \" and the value of the tag",
+        ),
+        ("[White \"A\"]\n[Black \"B", "2:10: a tag pair without end"),
         (
             "[Variant \"Crazyhouse\"]\n\n1. e4 e5 2. N@f3 *",
             "1:11: \"Crazyhouse\" as Variant; expected chess or Chess960",
@@ -534,8 +608,12 @@ fn what_is_stored_in_another_form_is_told_also_of_strict_pgn() {
 fn a_game_is_read_again_only_in_languages_that_say_another_legal_move() {
     let apart = |text: &str, language: Option<usize>, others: u16| {
         let begin = Games::new(text.as_bytes()).lexer;
-        let language = language.map(|at| &LANGUAGES[at]);
-        read_in(&begin, language, others).others.apart
+        let reading = Reading {
+            language: language.map(|at| &LANGUAGES[at]),
+            others,
+            follows: None,
+        };
+        read_in(&begin, reading).others.apart
     };
     let all = (1 << LANGUAGES.len()) - 1;
     let german = 1 << 1;

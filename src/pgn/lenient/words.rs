@@ -58,16 +58,35 @@ fn with_plain_result(word: &[u8]) -> String {
         .replace(' ', "")
 }
 
-pub(super) fn loose_result(word: &[u8]) -> Option<GameResult> {
-    Some(match with_plain_result(word).as_str() {
+pub(in crate::pgn) fn loose_result(word: &[u8]) -> Option<GameResult> {
+    if word.len() > LONGEST_RESULT {
+        return None;
+    }
+    let plain = with_plain_result(word);
+    Some(match with_digits(&plain).as_ref() {
         "1-0" => GameResult::WhiteWon,
         "0-1" => GameResult::BlackWon,
-        "1/2-1/2" | "1/2" | "0.5-0.5" | ".5-.5" => GameResult::Draw,
+        "1/2-1/2" | "1/2" | "0.5-0.5" | ".5-.5" | "0,5-0,5" => GameResult::Draw,
         "+-" | "+--" => GameResult::WhiteWonByForfeit,
         "-+" | "--+" => GameResult::BlackWonByForfeit,
         "=-=" => GameResult::DrawByForfeit,
         _ => return None,
     })
+}
+
+/// A result with the digits that letters stand for in it, if that is a result:
+/// `O-1`, `l-0`.
+fn with_digits(word: &str) -> Cow<'_, str> {
+    if !word.contains(['O', 'o', 'l', 'I']) {
+        return Cow::Borrowed(word);
+    }
+    let digits = word.replace(['O', 'o'], "0").replace(['l', 'I'], "1");
+    let is_result = ["1-0", "0-1", "1/2-1/2"].contains(&digits.as_str());
+    if is_result {
+        Cow::Owned(digits)
+    } else {
+        Cow::Borrowed(word)
+    }
 }
 
 /// The NAG that a sign of Informants stands for.
@@ -133,6 +152,9 @@ const SIGNS: [(&str, u8); 47] = [
 pub(in crate::pgn) fn is_of_check(word: &[u8]) -> bool {
     matches!(word, b"+" | b"++" | b"#" | b"ch" | b"ch." | b"mate")
 }
+
+/// The longest word that can be a result: `½–½` in UTF-8 has fewer bytes.
+const LONGEST_RESULT: usize = 16;
 
 /// The longest word that can be a move in another form.
 const LONGEST_MOVE: usize = 24;

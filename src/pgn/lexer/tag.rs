@@ -55,6 +55,10 @@ impl<'t> Lexer<'t> {
         self.here.offset += name.len();
         self.skip_spaces();
         let value = self.slice(self.here.offset, begin + rest.len());
+        let is_cut = begin + rest.len() == self.text.len() && !rest.contains(&b']');
+        if is_cut {
+            return None;
+        }
         let (len, end) = match self.value_over_lines(value.len()) {
             Some(len) => (len, len + 2),
             None => loose_value(value),

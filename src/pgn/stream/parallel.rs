@@ -174,7 +174,9 @@ fn parse_section<T>(
         }
         match rest.next_leniently() {
             Some(Ok(read)) => {
-                liberties.extend(read.liberties.into_iter().map(|liberty| (line, liberty)));
+                let taken = read.liberties.iter();
+                let line_of = |liberty| read.line_of(liberty).unwrap_or(line);
+                liberties.extend(taken.map(|liberty| (line_of(*liberty), *liberty)));
                 let bytes = begin.offset..section.text.len();
                 games.push((Extent { bytes, line }, Ok(prepare(read.game))));
             }
