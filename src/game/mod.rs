@@ -47,7 +47,7 @@ pub use headers::{
     Tournament,
 };
 pub use key::PositionKey;
-pub use nag::{NagClass, nag_places};
+pub use nag::{NagClass, nag_places, nags_in_order};
 pub use nation::Nation;
 pub use position::{IllegalMove, Position};
 pub use rating::rating_difference;

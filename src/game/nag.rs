@@ -62,9 +62,58 @@ pub fn nag_places(nags: impl IntoIterator<Item = u8>) -> ([u8; 3], Vec<u8>) {
     (places, homeless)
 }
 
+/// The NAGs of a ply in an order in which [`nag_places`] gives them these
+/// places, with `homeless` as those that get none: two of one class in the
+/// order in which they were given, else those about the move, about the
+/// position and prefixes. `None` if no order does.
+pub fn nags_in_order(places: [u8; 3], homeless: &[u8]) -> Option<Vec<u8>> {
+    let [on_move, on_position, prefix] = places;
+    let orders = [
+        [on_move, on_position, prefix],
+        [on_move, prefix, on_position],
+        [on_position, on_move, prefix],
+        [on_position, prefix, on_move],
+        [prefix, on_move, on_position],
+        [prefix, on_position, on_move],
+    ];
+    orders.into_iter().find_map(|order| {
+        let given = order.into_iter().filter(|nag| *nag != 0);
+        let given: Vec<u8> = given.chain(homeless.iter().copied()).collect();
+        let (found, left) = nag_places(given.iter().copied());
+        (found == places && left == homeless).then_some(given)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Each pair and triple of NAGs comes back from its places: as it was given
+    /// if it is of one class.
+    #[test]
+    fn places_tell_the_order_of_nags_of_one_class() {
+        let nags = [1, 2, 5, 10, 14, 16, 22, 36, 50, 51, 140, 142];
+        let class = |nag: &u8| NagClass::of(*nag).map(|class| class as u8);
+        for first in nags {
+            for second in nags {
+                for third in nags {
+                    let mut given = vec![first, second, third];
+                    given.dedup();
+                    if given.len() == 3 && first == third {
+                        given.pop();
+                    }
+                    let (places, homeless) = nag_places(given.iter().copied());
+                    let found = nags_in_order(places, &homeless).unwrap();
+                    assert_eq!(nag_places(found.iter().copied()), (places, homeless));
+                    if given.iter().all(|nag| class(nag) == class(&first)) {
+                        assert_eq!(found, given);
+                    }
+                }
+            }
+        }
+        assert_eq!(nags_in_order([14, 0, 0], &[]), None);
+        assert_eq!(nags_in_order([0, 8, 0], &[]), None);
+    }
 
     #[test]
     fn each_nag_goes_to_the_place_of_its_class() {

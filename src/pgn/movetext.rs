@@ -5,7 +5,9 @@ use super::comment::{self, Place};
 use super::tags;
 use super::told::Told;
 use super::writer::LineWriter;
-use crate::game::{Annotation, Annotations, ByPly, Defect, Game, MoveTree, Ply, PlyId, nag_places};
+use crate::game::{
+    Annotation, Annotations, ByPly, Defect, Game, MoveTree, Ply, PlyId, nags_in_order,
+};
 
 /// A main move whose variations are being written.
 struct Fork {
@@ -157,13 +159,17 @@ impl<'g> MoveText<'g, '_> {
         });
         let before = symbols.map(|symbols| {
             let homeless = self.homeless_nags(symbols, remarks);
-            let given = || symbols.into_iter().chain(homeless.iter().copied());
-            let given = || given().filter(|nag| *nag != 0);
-            for nag in given() {
+            let in_order = nags_in_order(symbols, &homeless);
+            let is_told = in_order.is_none() && !self.told.is_clean;
+            let as_stored = || {
+                let places = symbols.into_iter().filter(|nag| *nag != 0);
+                places.chain(homeless.iter().copied()).collect()
+            };
+            for nag in in_order.unwrap_or_else(as_stored) {
                 self.writer.word(format!("${nag}").as_bytes());
             }
             let before = self.writer.position();
-            if !self.told.is_clean && nag_places(given()) != (symbols, homeless.clone()) {
+            if is_told {
                 comment::encode_symbols(symbols, &mut self.writer);
             }
             (before, !homeless.is_empty())

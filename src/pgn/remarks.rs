@@ -27,7 +27,7 @@ use std::ops::Range;
 use super::command::{self, Piece};
 use super::comment::spelled_nag;
 use super::told::{Names, Style};
-use crate::game::{Annotation, Annotations, MAX_REMARKS, PlyId, Text, nag_places};
+use crate::game::{Annotation, Annotations, MAX_REMARKS, PlyId, Text, nag_places, nags_in_order};
 
 /// What a comment is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -243,8 +243,8 @@ impl Remarks {
                 .get(&ply)
                 .and_then(|places| exact_places(*places, nags()));
             let (places, homeless) = exact.unwrap_or_else(|| nag_places(nags()));
-            let written = places.into_iter().chain(homeless.iter().copied());
-            is_in_order &= written.filter(|nag| *nag != 0).eq(nags());
+            let written = nags_in_order(places, &homeless);
+            is_in_order &= written.is_none_or(|written| written.into_iter().eq(nags()));
             if places != [0; 3] {
                 self.found.push((ply, Annotation::Symbols(places)));
             }

@@ -245,6 +245,19 @@ fn nags_beyond_the_places_of_a_ply_stay_nags() {
         with_tags("[CbhLang \"en\"] 1. e4 $7 $16 $140 $32 {good} *"),
         "[CbhLang \"en\"]  1. e4 $7 $16 $140 $32 {good} *"
     );
+    // Several of one class keep their order.
+    for nags in [
+        "$16 $36",
+        "$36 $16",
+        "$2 $1",
+        "$141 $140",
+        "$14 $15 $16",
+        "$51 $50",
+    ] {
+        let text = format!("1. e4 {nags} {{good}} *");
+        assert_eq!(with_tags(&text), text);
+        assert_eq!(told(&text), [], "{text}");
+    }
     // A program that sorts them changes nothing.
     let sorted = with_tags("1. e4 $14 $1 {[%cbsym 14,1,0]} *");
     assert_eq!(with_tags(&sorted.replace("$14 $1", "$1 $14")), sorted);
