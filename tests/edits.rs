@@ -2,8 +2,8 @@
 //! stands elsewhere keeps its bytes, its language and its move, also where a
 //! program has dropped the tags that say what remarks are.
 //!
-//! Edits are drawn from a seed; `CBFS_EDITS` is how many each game gets, of the
-//! real bases too.
+//! Edits are drawn from a seed, another one with `CBFS_SEED`; `CBFS_EDITS` is how
+//! many each game gets, of the real bases too.
 
 #![allow(
     clippy::unwrap_used,
@@ -467,7 +467,7 @@ fn edit_often(
     wrong: &mut Vec<String>,
 ) -> usize {
     let shown = Shown::of(stored, page, headers);
-    let mut numbers = Numbers(name.bytes().map(u64::from).sum());
+    let mut numbers = Numbers::of(name.bytes().map(u64::from).sum());
     let mut count = 0;
     for _ in 0..times {
         let (tags, mut tokens) = tokens(&shown.text);

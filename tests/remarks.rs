@@ -19,7 +19,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use cbfs::cbh::{
     CodePage, Database, Decoded, GameId, Options, RecordKind, Saver, StoredGame, rewrite, write,
 };
-use cbfs::game::Game;
+use cbfs::game::{Game, MAX_WORD_BYTES};
 use cbfs::pgn;
 
 use common::numbers::Numbers;
@@ -131,9 +131,11 @@ fn ensure_only_word(edit: Edit, word: &str, old: &[Remark], new: &[Remark]) -> R
     }
     let (was, is) = difference(&old.2, &new.2);
     let is_control = |bytes: &[u8]| bytes.iter().any(|byte| *byte < b' ');
+    // A new word in the middle of one that is shown in parts has blanks on both sides.
+    let most = NEW.len() + usize::from(word.len() > MAX_WORD_BYTES - char::MAX.len_utf8());
     let is_good = match edit {
-        Edit::Replace => was.len() <= word.len() && is.len() <= NEW.len() && !is_control(was),
-        Edit::Insert => was.is_empty() && is.len() == NEW.len() + 1,
+        Edit::Replace => was.len() <= word.len() && is.len() <= most && !is_control(was),
+        Edit::Insert => was.is_empty() && (NEW.len() + 1..=most + 1).contains(&is.len()),
         // A word goes with what separates it from one neighbour.
         Edit::Remove => is.is_empty() && was.len() <= word.len() + 4,
     };
@@ -179,7 +181,7 @@ fn editing_a_word_touches_no_other_byte() {
             }
             let text = text_of(decoded);
             let words = words(&text);
-            let mut numbers = Numbers(u64::from(id.0));
+            let mut numbers = Numbers::of(u64::from(id.0));
             let tries = words.len().min(if is_small { 60 } else { 9 });
             for count in 0..tries {
                 let word = &words[numbers.below(words.len())];

@@ -4,6 +4,13 @@
 pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
+    /// The sequence of a seed, or another one if `CBFS_SEED` is set.
+    pub(crate) fn of(seed: u64) -> Numbers {
+        let given = std::env::var("CBFS_SEED").ok();
+        let given: u64 = given.and_then(|seed| seed.parse().ok()).unwrap_or(0);
+        Numbers(seed ^ given.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
     /// The next number below `limit`, 0 if that is 0.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.0 = self

@@ -486,6 +486,10 @@ mod tests {
         let other = [&shown[0], &shown[1], "y here"].join(" ");
         let expected = format!("  {}y\r\nhere ", "x".repeat(400));
         assert_eq!(edited("1252", text.as_bytes(), &other), expected.as_bytes());
+        // A blank that was typed is stored, and none besides.
+        let other = [&shown[0], "y", &shown[1], &shown[2], "here"].join(" ");
+        let expected = format!("  {} y {}\r\nhere ", "x".repeat(200), "x".repeat(250));
+        assert_eq!(edited("1252", text.as_bytes(), &other), expected.as_bytes());
     }
 
     #[test]
