@@ -188,11 +188,19 @@ enum Edit {
     Opening(Path),
     /// A word of a comment.
     Word,
+    /// All words of a comment.
+    Words,
+    /// A comment behind another one.
+    Behind,
+    /// A comment that is gone, and a new one after a move elsewhere.
+    Elsewhere(Path),
     /// A comment that is gone.
     NoComment,
     Nag(Path),
     /// Variations that are gone, in another order, or the main line now.
     Variations,
+    /// A move is another one.
+    Move,
 }
 
 const NEW: &str = "Qzx7 yzx";
@@ -227,7 +235,7 @@ fn edit(tokens: &mut Vec<Token>, old: &Remarks, numbers: &mut Numbers) -> Option
     let moves = indices(tokens, |token| matches!(token, Token::Move(..)));
     let opens = indices(tokens, |token| *token == Token::Open);
     let comments = indices(tokens, |token| matches!(token, Token::Comment(_)));
-    let kind = numbers.below(9);
+    let kind = numbers.below(13);
     if kind <= 1 {
         let at = numbers.one_of(&moves)?;
         let Token::Move(_, path) = tokens[at].clone() else {
@@ -299,6 +307,57 @@ fn edit(tokens: &mut Vec<Token>, old: &Remarks, numbers: &mut Numbers) -> Option
             Some(Edit::Variations)
         }
         7 => promote(tokens, numbers.one_of(&opens)?, old),
+        8 => {
+            let at = numbers.one_of(&comments)?;
+            let Token::Comment(text) = &mut tokens[at] else {
+                return None;
+            };
+            if text.contains("[%") {
+                return None;
+            }
+            NEW.clone_into(text);
+            Some(Edit::Words)
+        }
+        9 => {
+            let at = numbers.one_of(&comments)?;
+            tokens.insert(at + 1, Token::Comment(NEW.to_owned()));
+            Some(Edit::Behind)
+        }
+        10 => {
+            let at = numbers.one_of(&moves)?;
+            let Token::Move(san, _) = &mut tokens[at] else {
+                return None;
+            };
+            "--".clone_into(san);
+            Some(Edit::Move)
+        }
+        11 => {
+            let is_plain =
+                |at: &usize| matches!(&tokens[*at], Token::Comment(text) if !text.contains("[%"));
+            let gone = numbers.one_of(&comments).filter(is_plain)?;
+            let at = numbers.one_of(&moves)?;
+            let Token::Move(_, path) = tokens[at].clone() else {
+                return None;
+            };
+            let mut depth = 0_usize;
+            // Variations between stand in no line.
+            let mut is_between = |token: &&Token| {
+                depth += usize::from(**token == Token::Open);
+                depth -= usize::from(**token == Token::Close && depth > 0);
+                depth == 0 && matches!(token, Token::Move(..))
+            };
+            let between = &tokens[at.min(gone) + 1..at.max(gone)];
+            let is_beside = !between.iter().any(|token| is_between(&token));
+            let is_nag = |token: &&Token| matches!(token, Token::Nag(_));
+            let nags = tokens[at + 1..].iter().take_while(is_nag).count();
+            if is_beside || matches!(tokens[at + 1 + nags], Token::Comment(_)) {
+                return None;
+            }
+            tokens[gone] = Token::Comment(String::new());
+            tokens.insert(at + 1 + nags, Token::Comment(NEW.to_owned()));
+            tokens.retain(|token| *token != Token::Comment(String::new()));
+            Some(Edit::Elsewhere(path))
+        }
         _ => Some(Edit::Nothing),
     }
 }
@@ -403,7 +462,34 @@ fn check(edit: &Edit, expected: &Remarks, found: &Remarks) -> Result<(), String>
     }
     let is_new = |remark: &Remark| remark.1.windows(4).any(|word| word == b"Qzx7");
     let is_good = match (edit, changes.as_slice()) {
-        (Edit::Nothing | Edit::Variations, changes) => changes.is_empty(),
+        (Edit::Nothing | Edit::Variations | Edit::Move, changes) => changes.is_empty(),
+        (Edit::Words, [(_, (old, new))]) => {
+            // A comment may show several texts of a base.
+            let is_first = |old: &Remark| (old.0, &old.1[..2]) == (new[0].0, &new[0].1[..2]);
+            new.len() == 1 && is_new(&new[0]) && old.first().is_some_and(is_first)
+        }
+        (Edit::Behind, [(_, (old, new))]) => {
+            let is_kept = |old: &Remark| {
+                // NAGs that are kept in a text are shown beside it.
+                let words = old.1[2..].trim_ascii();
+                let nags = words.windows(7).position(|word| word == b"[%cbnag");
+                let words = words[..nags.unwrap_or(words.len())].trim_ascii();
+                let is_longer = is_edit_of(&new[0], old);
+                is_longer && new[0].1.windows(words.len()).any(|part| part == words)
+            };
+            new.len() == 1 && is_new(&new[0]) && old.len() <= 1 && old.iter().all(is_kept)
+        }
+        (Edit::Elsewhere(path), changes) => {
+            let (there, gone): (Vec<_>, Vec<_>) = changes.iter().partition(|(at, _)| *at == path);
+            let is_one = |(_, (old, new)): &&(&Path, (Vec<Remark>, Vec<Remark>))| {
+                old.is_empty() && new.len() == 1 && new[0].0 == 0x02 && is_new(&new[0])
+            };
+            let is_gone = |(_, (_, new)): &&(&Path, (Vec<Remark>, Vec<Remark>))| new.is_empty();
+            there.len() == 1
+                && there.iter().all(is_one)
+                && gone.len() == 1
+                && gone.iter().all(is_gone)
+        }
         (Edit::Comment(path) | Edit::Opening(path), [(at, (old, new))]) => {
             let kind = if matches!(edit, Edit::Comment(_)) {
                 0x02
@@ -477,7 +563,18 @@ fn edit_often(
         let drops = numbers.below(2) == 0;
         let tags = if drops { without_told(&tags) } else { tags };
         let text = spelled(&tags, &tokens);
-        let edited = pgn::decode(text.as_bytes()).unwrap_or_else(|why| panic!("{why}\n{text}"));
+        let edited = match pgn::decode(text.as_bytes()) {
+            // The moves behind it may be illegal now.
+            Err(_) if matches!(edit, Edit::Move) => continue,
+            edited => edited.unwrap_or_else(|why| panic!("{why}\n{text}")),
+        };
+        // Behind it moves may be checks no more, and have other names.
+        let mut written: Vec<Path> = paths(&tokens).into_iter().map(|(_, path)| path).collect();
+        let mut read = paths_of_tree(&edited.tree).split_off(1);
+        (written.sort(), read.sort());
+        if matches!(edit, Edit::Move) && written != read {
+            continue;
+        }
         let new = rewrite(GameId(1), stored, &shown.game, &edited, page).unwrap();
         let found = Shown::of(&new, page, headers);
         count += 1;
@@ -490,7 +587,7 @@ fn edit_often(
 }
 
 /// Games with all that the text of a remark can be.
-const GAMES: [&str; 6] = [
+const GAMES: [&str; 8] = [
     "[CbhLang \"en\"] {About the game} 1. e4 {open} e5 (1... c5 {[%cblang de] scharf} {sharp} 2. Nf3 \
      {[%cbpre 1] now d6} d6 3. d4) (1... c5 2. Nc3 {closed now}) (1... e6 {the French} 2. d4 d5) \
      2. Nf3 $1 {[%csl Ge5] attacks} {[%cbpre 1] and Black defends} Nc6 $6 $14 3. Bb5 \
@@ -511,6 +608,12 @@ const GAMES: [&str; 6] = [
     "[CbhLang \"en\"] {about it} 1. e4 {english one} {[%cblang any] neutral} e5 {english two} {[%cblang any] \
      [%clk 0:01:00] timed} 2. Nf3 {english three} (2. Nc3 {said} {[%cblang de] gesagt} {[%cblang any] all} Nf6) \
      Nc6 {[%cbpre 1] before} {[%cbpre 1] [%cblang any] all before} 3. Bb5 {the end} *",
+    // Many of the same words.
+    "[CbhLang \"en\"] {same} 1. e4 {[%cblang de] same} {[%cblang any] same} e5 {[%cblang any] same} 2. Nf3 {same} \
+     (2. Nc3 {same} Nc6 {[%cblang de] same}) Nc6 {[%cbpre 1] same} 3. Bb5 {[%cbpre 1] [%cblang de] same} a6 \
+     ({same} 3... Nf6 {same} 4. O-O) {[%cbpre 1] same} 4. Ba4 {same} {[%cbpre 1] same} Nf6 {same} *",
+    "1. e4 $16 $36 {a} e5 {[%cbpre 1] the knight first} 2. Nf3 (2. f4 {gambit}) Nc6 (2... Nf6 {[%cbpre 1] b} 3. Nxe5 d6) \
+     {[%cbpre 1] the bishop then} 3. Bb5 a6 (3... Nf6 4. O-O {[%cbpre 1] taking} Nxe4) {[%cbpre 1] back} 4. Ba4 *",
 ];
 
 #[test]

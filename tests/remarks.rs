@@ -556,6 +556,62 @@ fn an_edited_text_before_a_move_keeps_place_and_language_without_tags() {
     }
 }
 
+/// A remark in the place of the only one there is that one, in new words.
+#[test]
+fn a_remark_that_is_wholly_rewritten_keeps_place_and_language() {
+    for old_words in [
+        "a quiet developing move",
+        "bef b4",
+        "before Ng5",
+        "praise for a6",
+        "and so on",
+    ] {
+        for drops_tags in [false, true] {
+            let edited = stored_and_edited(WITH_BEFORE, |text| {
+                let text = replaced(text, &format!("{old_words}}}"), "wholly other}");
+                if drops_tags {
+                    without_told(&text)
+                } else {
+                    text
+                }
+            });
+            let heads = |remarks: &[Remark]| -> Vec<_> {
+                let head = |(position, kind, payload): &Remark| (*position, *kind, payload[1]);
+                remarks.iter().map(head).collect()
+            };
+            assert_eq!(heads(&edited.old), heads(&edited.new), "{}", edited.after);
+        }
+    }
+}
+
+/// Remarks of the same words are told apart by their places.
+#[test]
+fn equal_remarks_keep_their_languages_without_tags() {
+    let game = "[CbhLang \"en\"] 1. e4 {good} {[%cblang any] good} e5 {[%cblang any] good} 2. Nf3 {good} Nc6 \
+        {[%cblang de] good} 3. Bb5 {good} a6 {good} *";
+    for (old, new) in [
+        ("3... a6", "a6 {new}"),
+        (" 2. Nf3", " 2. Nf3 $1"),
+        ("3. Bb5 {good}", "3. Bb5 {better}"),
+    ] {
+        let edited = stored_and_edited(game, |text| without_told(&replaced(text, old, new)));
+        let languages = |remarks: &[Remark]| -> Vec<(i32, u8)> {
+            let texts = remarks
+                .iter()
+                .filter(|(_, kind, payload)| *kind == 0x02 && !payload.ends_with(b"new"));
+            texts
+                .map(|(position, _, payload)| (*position, payload[1]))
+                .collect()
+        };
+        assert_eq!(
+            languages(&edited.old),
+            languages(&edited.new),
+            "{}",
+            edited.after
+        );
+    }
+}
+
 /// A name is for the move that it was given for, though another one has it.
 #[test]
 fn a_new_move_of_the_same_name_has_no_text_before_it() {

@@ -14,6 +14,8 @@ pub(super) struct Matched {
     read: Vec<Option<PlyId>>,
     /// Whether both trees have the same moves in the same order.
     pub(super) is_same: bool,
+    /// Whether most moves of both stand behind the same moves in the other.
+    pub(super) keeps_most: bool,
 }
 
 impl Matched {
@@ -25,6 +27,7 @@ impl Matched {
         let mut matched = Matched {
             read: vec![None; edited.len() + 1],
             is_same: read.len() == edited.len(),
+            keeps_most: false,
         };
         let mut alternatives = Alternatives::new(read, edited);
         let mut open = vec![(PlyId::START, PlyId::START)];
@@ -42,6 +45,8 @@ impl Matched {
                 }
             }
         }
+        let kept = matched.read.iter().flatten().count();
+        matched.keeps_most = 2 * kept > read.len().max(edited.len());
         if !matched.is_same {
             matched.align(read, edited);
         }
