@@ -6,6 +6,7 @@
 //! cost of a call through the trait does not matter.
 
 mod archived;
+mod convert;
 mod family;
 mod searched;
 
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 pub use self::archived::{open_any, open_archived};
+pub use self::convert::{Conversion, Converted, Copied, Loss, Losses, Stop, copy_archived};
 pub use self::family::Family;
 pub use self::searched::Searched;
 use crate::cbh::{

@@ -45,6 +45,7 @@ fn every_sentence_on_behaviour_names_tests_that_are_there() {
         "cli",
         "coherence",
         "compact",
+        "convert",
         "crash",
         "drafts",
         "hostile_files",

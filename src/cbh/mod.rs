@@ -37,6 +37,7 @@ pub mod moves;
 mod texts;
 
 pub(crate) use annotations::CommentText;
+pub(crate) use annotations::holds_remark;
 pub(crate) use base::crossref::CrossrefBuilder;
 pub use base::crossref::{Crossref, Group, Grouping};
 pub(crate) use base::database::find::{Candidate, Search};
@@ -54,11 +55,12 @@ pub use base::references::{Reference, References};
 pub use base::summary::Summary;
 pub use edit::rewrite::{rewrite, write};
 pub use edit::save::{
-    Appended, Imported, Importer, Knowledge, Plan, PreparedGame, SaveError, Saver,
+    Appended, Imported, Importer, Knowledge, Past, Plan, PreparedGame, PreparedText, SaveError,
+    Saver,
 };
 pub use entities::{
-    EditError, EncodedEntity, Entity, EntityEditor, EntityId, EntityKind, EntityNames, ExtraChange,
-    ExtraWrites, NameForm, TournamentExtras, TreeOrder, Unfit, Write,
+    EditError, EncodedEntity, Entity, EntityEditor, EntityId, EntityKind, EntityNames,
+    EventDetails, ExtraChange, ExtraWrites, NameForm, TournamentExtras, TreeOrder, Unfit, Write,
 };
 pub(crate) use entities::{NamesBuilder, event_kind};
 pub use error::Error;
@@ -68,7 +70,8 @@ pub(crate) use layout::foreign_tags::lift as lift_foreign_tags;
 pub use layout::record::{Entry, GameId, RecordKind};
 pub use layout::top_games::TopGames;
 pub use layout::{extended, record};
+pub(crate) use maintain::compact::copy_folder;
 pub use maintain::compact::{Compacted, compact};
 pub use maintain::repair::repair;
-pub(crate) use moves::first_rank as chess960_rank;
+pub(crate) use moves::{QuotedMove, encode_quoted, first_rank as chess960_rank};
 pub use texts::{Body, Content, GameMention, GuidingText, Link, TextLanguage};

@@ -1,9 +1,12 @@
 //! An open base: reading of its records and games.
 
 mod check;
+mod copied;
 mod headers;
 mod lists;
 mod opening;
+
+pub use copied::{Lost, Original};
 
 use std::io;
 use std::time::SystemTime;

@@ -31,7 +31,9 @@
 use std::io;
 
 use crate::bytes::{ByteReader, Malformed};
-use crate::cbh::{CodePage, EntityId, EntityKind, EntityNames, NamesBuilder, date, event_kind};
+use crate::cbh::{
+    CodePage, EntityId, EntityKind, EntityNames, EventDetails, NamesBuilder, date, event_kind,
+};
 use crate::game::{Nation, PlayerName, Source, Speed, Team, Tournament};
 use crate::storage::{ReadBuffer, Storage};
 
@@ -55,6 +57,15 @@ impl Type {
             EntityKind::Team => Type::Team,
         }
     }
+
+    /// All types that are known.
+    pub(super) const ALL: [Type; 5] = [
+        Type::Player,
+        Type::Tournament,
+        Type::Source,
+        Type::Team,
+        Type::Tag,
+    ];
 
     /// The name of the type in messages.
     pub(super) fn name(self) -> &'static str {
@@ -307,13 +318,7 @@ impl Entities {
         report: &mut dyn FnMut(u64, String),
     ) -> io::Result<()> {
         let mut buffer = ReadBuffer::ahead();
-        for of in [
-            Type::Player,
-            Type::Tournament,
-            Type::Source,
-            Type::Team,
-            Type::Tag,
-        ] {
+        for of in Type::ALL {
             let (count, claimed) = (self.count(of)?, self.claimed(of));
             if u64::from(count) < claimed {
                 let name = of.name();
@@ -419,6 +424,19 @@ fn read_any(of: Type, reader: &mut ByteReader<'_>, page: CodePage) -> Result<(),
     }
 }
 
+/// Returns whether the record of an entity has a name, not only a field for
+/// one: a game without a player refers to one without a name.
+pub(super) fn has_name(of: Type, reader: &mut ByteReader<'_>) -> Result<bool, Malformed> {
+    match of {
+        Type::Player | Type::Tournament | Type::Source => {
+            let first = bytes(reader)?;
+            Ok(!first.is_empty() || !bytes(reader)?.is_empty())
+        }
+        Type::Team => Ok(!bytes(reader)?.is_empty()),
+        Type::Tag => Ok(reader.u32_le()? > 0),
+    }
+}
+
 /// Reads a player. Returns the FIDE id, if there is one.
 pub(super) fn player(
     reader: &mut ByteReader<'_>,
@@ -474,6 +492,46 @@ pub(super) fn tournament(
     reader.skip(2 * usize::from(rules))?;
     event.end = date::decode(reader.u32_le()?);
     Ok(())
+}
+
+/// Reads of a tournament what [`tournament`] leaves out. Behind place and
+/// title:
+///
+/// | offset | bytes | meaning |
+/// |---|---|---|
+/// | 6 | 1 | nation then |
+/// | 9 | 1 | bits 0, 1 all games are there, 2 board points, 3 three points for a win |
+/// | 12 | 4 + 4 | latitude, longitude, f32 |
+/// | 20 | 1 | nation of the place today |
+/// | 58 | 2 | number of rules of tie-breaks |
+pub(super) fn tournament_details(
+    reader: &mut ByteReader<'_>,
+    details: &mut TournamentDetails,
+) -> Result<(), Malformed> {
+    bytes(reader)?;
+    bytes(reader)?;
+    reader.skip(6)?;
+    let [nation, _, _, flags, _, _] = reader.array()?;
+    let place = [reader.array()?, reader.array()?].map(f32::from_le_bytes);
+    let place = place.map(|degrees| if degrees.is_finite() { degrees } else { 0.0 });
+    let [today] = reader.array()?;
+    details.event = EventDetails {
+        flags,
+        place: place.map(f64::from),
+    };
+    details.has_other_nation = today != 0 && today != nation;
+    reader.skip(58 - 21)?;
+    details.has_tie_breaks = reader.u16_le()? > 0;
+    Ok(())
+}
+
+/// What [`tournament_details`] reads.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TournamentDetails {
+    pub(super) event: EventDetails,
+    /// Whether the place is in another country today.
+    pub(super) has_other_nation: bool,
+    pub(super) has_tie_breaks: bool,
 }
 
 /// Reads a source. Returns the version, which may exceed that of a [`Source`].

@@ -22,7 +22,6 @@
 //! they quote. Nothing is guessed: frames have a checksum and two lengths, move
 //! words name the moving and the captured piece, annotations must fill their
 //! record. Any violation is a defect, and the part read before it is shown.
-//! was read before it is shown.
 
 mod annotations;
 mod database;
@@ -33,5 +32,5 @@ mod moves;
 mod record;
 mod texts;
 
-pub use database::Database;
+pub use database::{Database, Lost, Original};
 pub use family::{Family, FileKind};

@@ -36,10 +36,11 @@
 //! | 132 | 4 + 2 | which annotations there are, how many |
 //! | 138 | 2 | moves of the main line |
 //! | 152 | 8 + 8 | stamps of making and of saving |
+//! | 184 | 4 | how often it was saved |
 //! | 188 | 4 | date |
 //!
 //! Text: 16 tournament, 24 source, 32 annotator, 40 title (a label), 48 stamp
-//! of making.
+//! of making, 64 how often it was saved.
 //!
 //! Analysis: 16 place of the annotations, 24 title (a label), 32 source, 40
 //! annotator. It is a game without players.
@@ -48,7 +49,7 @@ use std::time::SystemTime;
 
 use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::record::{Entry, GameId, RecordKind, eco_of, result_of};
-use crate::cbh::{EntityId, Summary, date, extended};
+use crate::cbh::{EntityId, Past, Summary, date, extended};
 use crate::game::{Date, RatingType};
 
 /// Length of the header and of each record.
@@ -212,6 +213,39 @@ impl<'a> Record<'a> {
             created >> 12
         };
         extended::saved_or_made(saved, ticks)
+    }
+
+    /// Returns what a copy in the older format takes over besides the content,
+    /// but for the tournament.
+    pub(super) fn past(&self, kind: Kind) -> Past {
+        let (saved, created, saves) = match kind {
+            Kind::Game => {
+                let saves = u32::from_le_bytes(self.field(184));
+                (self.place(160), self.place(152), u64::from(saves))
+            }
+            Kind::Text => (0, self.place(48), self.place(64)),
+            Kind::Analysis => (0, 0, 1),
+        };
+        Past {
+            is_deleted: self.is_deleted(),
+            // `.cbj` takes numbers from 2^48 on for those of the finer unit.
+            created: if (1 << 40..1 << 48).contains(&created) {
+                created >> 12
+            } else {
+                created
+            },
+            saved,
+            saves: u16::try_from(saves).unwrap_or(u16::MAX).max(1),
+            ..Past::default()
+        }
+    }
+
+    /// Returns whether a rating is of a type that the older format lacks.
+    pub(super) fn has_newer_rating(&self) -> bool {
+        [98, 114].into_iter().any(|offset| {
+            let [kind] = self.field(offset);
+            kind & 7 > 2 || matches!(kind >> 3, 1 | 5..)
+        })
     }
 
     /// Offset in `.2cbg` of the moves or the text.

@@ -133,7 +133,7 @@ fn open(
     let options = cbh::Options::default();
     if cbh2::Family::owns(&args.source) {
         if args.repair {
-            let why = "a base in the 2CBH format is only read; check it without --repair";
+            let why = "a base in the 2CBH format is only read; check it without --repair, or make a CBH base of it with `cbfs convert`";
             return Err(not_checked(format_args!(
                 "{}: {why}",
                 args.source.display()

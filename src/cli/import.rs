@@ -92,6 +92,44 @@ pub(super) struct Args {
     password: PasswordFile,
 }
 
+/// Options of a base that is made of one file.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct TextOptions {
+    /// Of a PGN file, leave out games that are bad, and write them to this file,
+    /// each after a line with its place and what is wrong
+    #[arg(long, value_name = "FILE")]
+    skip_bad: Option<PathBuf>,
+
+    /// Code page of a PGN file that is not UTF-8, as 1251, cp1250 or, of DOS, 437
+    /// or 850; told from its games otherwise
+    #[arg(long, value_name = "PAGE", value_parser = parse_text_page)]
+    pgn_codepage: Option<TextPage>,
+}
+
+/// Makes the base `new` of all games in a file.
+pub(super) fn create(
+    file: &Path,
+    new: &Path,
+    options: &TextOptions,
+    drop_foreign_tags: bool,
+    quiet: bool,
+) -> Result<(), Failure> {
+    let args = Args {
+        base: new.to_path_buf(),
+        files: vec![file.to_path_buf()],
+        create: true,
+        skip_bad: options.skip_bad.clone(),
+        dry_run: false,
+        drop_foreign_tags,
+        new_only: false,
+        eco: false,
+        pgn_codepage: options.pgn_codepage,
+        codepage: None,
+        password: PasswordFile::default(),
+    };
+    run(&args, quiet)
+}
+
 /// A file to be read.
 struct Source {
     name: String,

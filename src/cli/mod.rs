@@ -18,6 +18,7 @@ mod archive;
 mod book;
 mod check;
 mod compact;
+mod convert;
 mod daemon;
 mod export;
 mod find;
@@ -93,6 +94,13 @@ enum Command {
     /// Games keep their order and get new numbers. The base itself is not
     /// changed.
     Compact(compact::Args),
+    /// Make a new CBH base of a base in the 2CBH format, of the base in an
+    /// archive, or of a PGN file
+    ///
+    /// Deleted games, guiding texts, remarks and names come along. What CBH
+    /// cannot hold is told, a line for each kind. The source is not changed.
+    /// Ends with 1 if games, texts or remarks are missing in the new base.
+    Convert(convert::Args),
     /// Look for damage: decode all games and hold all files of a base, or of an
     /// opening book, against each other
     ///
@@ -199,6 +207,7 @@ fn run(cli: Cli, messages: Arc<Messages>) -> Result<(), Failure> {
         Command::Find(args) => find::run(&args, cli.quiet),
         Command::Import(args) => import::run(&args, cli.quiet),
         Command::Compact(args) => compact::run(&args, cli.quiet),
+        Command::Convert(args) => convert::run(&args, cli.quiet),
         Command::Check(args) => check::run(&args, cli.quiet),
         Command::Unpack(args) => unpack::run(&args, cli.quiet),
         Command::Pack(args) => pack::run(&args, cli.quiet),

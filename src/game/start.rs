@@ -65,6 +65,18 @@ impl Start {
         Some(start)
     }
 
+    /// The same, with the FEN kept if a base cannot store the number of the
+    /// first move.
+    #[must_use]
+    pub fn with_number_kept(mut self) -> Start {
+        if self.move_number > MAX_FIRST_MOVE && self.written_fen.is_none() {
+            let mut fen = Vec::new();
+            self.append_fen_to(&mut fen);
+            self.written_fen = String::from_utf8(fen).ok();
+        }
+        self
+    }
+
     /// Returns whether both have the same position, and first move numbers that
     /// are equal when stored in a base.
     pub fn is_stored_as(&self, other: &Start) -> bool {

@@ -315,6 +315,12 @@ pub(super) fn decode_remark(kind: u8, payload: &[u8], page: CodePage) -> Annotat
     })
 }
 
+/// Returns whether a base can hold a remark: its size has 16 bits.
+pub(crate) fn holds_remark(annotation: &Annotation, page: CodePage) -> bool {
+    let (_, payload) = encode_remark(annotation, page);
+    u16::try_from(REMARK_HEAD_BYTES + payload.len()).is_ok()
+}
+
 /// The kind and payload of one remark. Texts are written in `page` if it has
 /// all their characters, else in UTF-8.
 pub(super) fn encode_remark(annotation: &Annotation, page: CodePage) -> (u8, Vec<u8>) {

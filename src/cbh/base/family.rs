@@ -117,7 +117,7 @@ const BOOSTERS: [&str; 6] = ["cbgi", "cbb", "cit", "cib", "cit2", "cib2"];
 const FOREIGN: [(&str, &str); 6] = [
     (
         "2cbh",
-        "a base in the 2CBH format of ChessBase 17, which cbfs only describes, checks and exports; run `cbfs export` on it, or convert it to CBH in ChessBase",
+        "a base in the 2CBH format of ChessBase 17, which cbfs only describes, checks and exports; `cbfs convert` makes a CBH base of it",
     ),
     (
         "cbv",

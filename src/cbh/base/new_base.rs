@@ -138,6 +138,23 @@ impl NewBase {
         fs::write(&ini, description(&title, now)).map_err(about(&ini))
     }
 
+    /// Makes the `.ini` that of another base, and declares its names as UTF-8.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn describe_as(&self, ini: &[u8]) -> Result<(), Error> {
+        let file = self.path().with_extension("ini");
+        let mut text = ini.to_vec();
+        if !says_utf8(ini) {
+            if !ini.is_empty() && !ini.ends_with(b"\n") {
+                text.extend(b"\r\n");
+            }
+            text.extend(NAMES_ARE_UTF8.bytes());
+        }
+        fs::write(&file, text).map_err(about(&file))
+    }
+
     /// Gives all files the mode and group of the file `model`.
     ///
     /// # Errors
@@ -166,6 +183,7 @@ impl NewBase {
         if let Some(file) = existing(&self.target)? {
             return Err(taken(&self.target, &file));
         }
+        self.ensure_free()?;
         let made = File::create_new(&ready).and_then(|file| file.sync_all());
         made.and_then(|()| File::open(&self.folder)?.sync_all())
             .and_then(|()| File::open(folder_of(&self.target))?.sync_all())
@@ -175,10 +193,25 @@ impl NewBase {
         self.move_out()
     }
 
-    /// Moves all files to their destination, `.cbh` last.
-    fn move_out(&self) -> Result<(), Error> {
+    /// Rejects names that other files or folders have, such as the folder of
+    /// pictures.
+    fn ensure_free(&self) -> Result<(), Error> {
+        for file in self.made()? {
+            let to = self.destination_of(&file);
+            if fs::symlink_metadata(&to).is_ok() {
+                return Err(taken(&self.target, &to));
+            }
+        }
+        Ok(())
+    }
+
+    fn destination_of(&self, file: &Path) -> PathBuf {
+        folder_of(&self.target).join(file.file_name().unwrap_or_default())
+    }
+
+    /// The files and folders of the base, `.cbh` last.
+    fn made(&self) -> Result<Vec<PathBuf>, Error> {
         let io = about(&self.folder);
-        let directory = folder_of(&self.target);
         let cbh = self.path();
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.folder).map_err(&io)? {
@@ -190,8 +223,15 @@ impl NewBase {
         if fs::symlink_metadata(&cbh).is_ok() {
             files.push(cbh);
         }
-        for file in files {
-            let to = directory.join(file.file_name().unwrap_or_default());
+        Ok(files)
+    }
+
+    /// Moves all files to their destination, `.cbh` last.
+    fn move_out(&self) -> Result<(), Error> {
+        let io = about(&self.folder);
+        let directory = folder_of(&self.target);
+        for file in self.made()? {
+            let to = self.destination_of(&file);
             move_to_free(&file, &to).map_err(about(&to))?;
         }
         File::open(directory)

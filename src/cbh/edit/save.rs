@@ -22,10 +22,12 @@ mod error;
 mod extended;
 mod headers;
 mod import;
+mod texts;
 mod writing;
 
 pub use error::SaveError;
-pub use import::{Appended, Imported, Importer, PreparedGame};
+pub use import::{Appended, Imported, Importer, Past, PreparedGame};
+pub use texts::PreparedText;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -33,7 +35,7 @@ use std::time::SystemTime;
 
 use crate::cbh::base::references::{EntityRef, Reference, referred};
 use crate::cbh::edit::rewrite::{has_same_moves, rewrite, settled, write_encoded};
-use crate::cbh::entities::{Entity, EntityId, EntityKind, ExtraChange, Unfit};
+use crate::cbh::entities::{Entity, EntityId, EntityKind, EventDetails, ExtraChange, Unfit};
 use crate::cbh::extended::{ExtendedRecord, FileHeader as ExtendedHeader};
 use crate::cbh::layout::foreign_tags;
 use crate::cbh::moves::{Encoded, MoveDecoder};
@@ -85,6 +87,8 @@ pub struct Saver<'a> {
     annotations: Option<BlobFile>,
     entities: EntityEdits<'a>,
     extras: BTreeMap<u32, ExtraChange>,
+    /// More of the tournament of the game that is appended.
+    event: EventDetails,
     /// Changed records of `.cbh`, by id.
     records: BTreeMap<u32, [u8; RECORD_BYTES]>,
     /// New records before this id are in the file already; see [`import`].
@@ -126,6 +130,7 @@ impl<'a> Saver<'a> {
             annotations: None,
             entities: EntityEdits::new(database, knowledge.entities, knowledge.scan),
             extras: BTreeMap::new(),
+            event: EventDetails::default(),
             records: BTreeMap::new(),
             laid: 0,
             next_id: database.last_id().saturating_add(1),
@@ -193,11 +198,11 @@ impl<'a> Saver<'a> {
     pub fn append(&mut self, game: &Game) -> Result<GameId, SaveError> {
         let encoded = moves::encode(game)?;
         ensure_moves_read_back(&encoded, game)?;
-        self.append_encoded(game, encoded)
+        self.append_encoded(game, encoded, None)
     }
 
-    /// As [`append`](Saver::append), for a game with encoded moves.
-    fn append_encoded(&mut self, game: &Game, encoded: Encoded) -> Result<GameId, SaveError> {
+    /// The next id, which must be free.
+    fn next_free(&self) -> Result<GameId, SaveError> {
         self.ensure_sound()?;
         let id = GameId(self.next_id);
         if id.0 > MOST_GAMES {
@@ -208,16 +213,36 @@ impl<'a> Saver<'a> {
             });
         }
         self.ensure_free(id)?;
+        Ok(id)
+    }
+
+    /// A new record of `.cbj`, stamped as of now or as in the `past`.
+    fn new_extended(&mut self, past: Option<&Past>) -> Result<ExtendedRecord, SaveError> {
         let record_bytes = self.extended.unwrap_or(NEW_EXTENDED).record_bytes as usize;
-        let mut created = ExtendedRecord::decode(&ExtendedRecord::new_bytes(record_bytes));
-        if self.extended.is_some() {
-            created.created = self.created()?;
+        let mut new = ExtendedRecord::decode(&ExtendedRecord::new_bytes(record_bytes));
+        if let Some(past) = past {
+            (new.created, new.last_saved) = (past.created, past.saved);
+        } else if self.extended.is_some() {
+            new.created = self.created()?;
         }
+        Ok(new)
+    }
+
+    /// As [`append`](Saver::append), for a game with encoded moves, which is a
+    /// copy if it has a `past`.
+    fn append_encoded(
+        &mut self,
+        game: &Game,
+        encoded: Encoded,
+        past: Option<&Past>,
+    ) -> Result<GameId, SaveError> {
+        let id = self.next_free()?;
         let before = GameRecords {
             record: decode_record(&NEW_GAME)?,
-            extended: created,
+            extended: self.new_extended(past)?,
         };
         let mut records = before;
+        self.event = past.map(|past| past.event).unwrap_or_default();
         self.set_headers(&mut records, None, game)?;
         let names = self.names(&records, game)?;
         let game = &*foreign_tags::lowered(game, &names, &[]);
@@ -234,7 +259,19 @@ impl<'a> Saver<'a> {
             .change_references(id, Vec::new(), records.entities());
         self.put_record(id, NEW_GAME, &records.record)?;
         self.put_new_extended(id, &records.extended)?;
+        self.put_past(id, past)?;
         Ok(id)
+    }
+
+    /// Takes over of the `past` what stands in the new records alone.
+    fn put_past(&mut self, id: GameId, past: Option<&Past>) -> Result<(), SaveError> {
+        let Some(past) = past else {
+            return Ok(());
+        };
+        if let Some(bytes) = self.extended_records.get_mut(&id.0) {
+            ExtendedRecord::set_save_count(bytes, past.saves);
+        }
+        self.set_deleted(id, past.is_deleted)
     }
 
     /// Sets or clears the deleted flag of a game or text.

@@ -46,8 +46,8 @@ pub use fields::{NameForm, Unfit};
 pub use kind::{EntityId, EntityKind};
 pub use names::EntityNames;
 pub(crate) use names::NamesBuilder;
-pub(crate) use tournament::event_kind;
-pub use tournament_extra::{ExtraChange, ExtraWrites, TournamentExtras};
+pub(crate) use tournament::{EVENT_FLAGS, event_kind};
+pub use tournament_extra::{EventDetails, ExtraChange, ExtraWrites, TournamentExtras};
 
 pub(super) use annotator::Annotators;
 pub(super) use entity_table::{EntityTable, records_present};

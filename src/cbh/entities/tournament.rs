@@ -17,6 +17,9 @@ use crate::game::{Date, EventKind, Nation, Speed, Tournament};
 #[derive(Debug)]
 pub(crate) enum Tournaments {}
 
+/// Offset of the flags in the data.
+pub(crate) const EVENT_FLAGS: usize = 79;
+
 /// The bits of the type that tell the form of the event.
 const FORM: u8 = 0x1f;
 

@@ -51,6 +51,25 @@ pub struct ExtraChange {
     pub is_new: bool,
     /// The last day.
     pub end: Date,
+    /// More of a new tournament.
+    pub details: EventDetails,
+}
+
+/// What PGN does not say of a tournament. A copy of it takes it over.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EventDetails {
+    /// Bits of `.cbt`: 0 and 1 all games are there, 2 board points, 3 three
+    /// points for a win.
+    pub flags: u8,
+    /// Latitude and longitude of the place.
+    pub place: [f64; 2],
+}
+
+impl EventDetails {
+    /// Whether `.cbtt` has something of it.
+    fn has_place(self) -> bool {
+        self.place.iter().any(|degrees| *degrees != 0.0)
+    }
 }
 
 /// What changes of `.cbtt` come to.
@@ -157,7 +176,7 @@ impl TournamentExtras {
                 changed
                     .writes
                     .extend(difference(self.offset_of(id), &old, &new));
-            } else if has_place && !change.end.is_unknown() {
+            } else if change.tells_more(has_place) {
                 let gap = u64::from(id - present) * size as u64;
                 let Some(room) = room_for_gaps.checked_sub(gap) else {
                     changed.unfit.push(id);
@@ -228,8 +247,20 @@ impl TournamentExtras {
 }
 
 impl ExtraChange {
+    /// Whether a record, which may have a place for the last day, says more
+    /// than a missing one.
+    fn tells_more(self, has_end: bool) -> bool {
+        has_end && !self.end.is_unknown() || self.is_new && self.details.has_place()
+    }
+
     /// A record with the last day in it, if there is place for it.
     fn apply(self, mut record: Vec<u8>) -> Result<Vec<u8>, Malformed> {
+        if self.is_new {
+            let mut patch = BytePatch::new(&mut record);
+            for degrees in self.details.place {
+                patch.put(degrees.to_be_bytes())?;
+            }
+        }
         if record.len() >= end_of_date() {
             let mut patch = BytePatch::new(&mut record);
             patch.skip(end_of_date() - END_DATE.1)?;
@@ -278,7 +309,14 @@ mod tests {
                 year,
                 ..Date::UNKNOWN
             };
-            (id, ExtraChange { is_new, end })
+            (
+                id,
+                ExtraChange {
+                    is_new,
+                    end,
+                    details: EventDetails::default(),
+                },
+            )
         };
         let found = extras
             .writes(&changes.iter().map(change).collect())
@@ -353,7 +391,11 @@ mod tests {
             bytes[4..8].copy_from_slice(&u32::to_le_bytes(size));
             let extras = TournamentExtras::open(Box::new(MemoryFile::from(bytes)));
             let end = date::decode(0x000f_c0fa);
-            let change = ExtraChange { is_new: true, end };
+            let change = ExtraChange {
+                is_new: true,
+                end,
+                details: EventDetails::default(),
+            };
             let found = extras
                 .unwrap()
                 .unwrap()

@@ -184,6 +184,11 @@ impl ExtendedRecord {
         put(record, 108, saved_stamp(now).to_be_bytes());
     }
 
+    /// Sets how often the game of a record was saved.
+    pub fn set_save_count(record: &mut [u8], saves: u16) {
+        put(record, SAVE_COUNT, saves.to_be_bytes());
+    }
+
     /// The team of White and that of Black, from a record of any version.
     pub fn teams(bytes: &[u8]) -> [Option<EntityId>; 2] {
         [0, 4].map(|offset| {

@@ -33,6 +33,7 @@ use crate::cbh::{
 };
 use crate::storage::{self, ReadBuffer, Storage};
 use blobs::Blobs;
+pub(crate) use companions::copy_folder;
 
 /// What a copy came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -55,6 +55,7 @@ mod decode;
 mod encode;
 mod opcode;
 mod pieces;
+mod quoted;
 mod sequence;
 mod setup;
 mod word;
@@ -65,6 +66,7 @@ pub use decode::MoveDecoder;
 pub(super) use decode::{Oddities, blob_size};
 pub use encode::{EncodeError, Encoded, encode};
 pub(super) use pieces::{number, square};
+pub(crate) use quoted::{QuotedMove, encode_quoted};
 pub use sequence::Sequence;
 
 /// Bytes before the start position or the moves.

@@ -33,9 +33,11 @@
 //! Seen in 36 real texts of versions 1 and 3. Unconfirmed: version 2.
 
 mod decode;
+mod encode;
 mod link;
 
 pub(super) use decode::decode;
+pub(super) use encode::encode;
 pub use link::{GameMention, Link};
 
 use crate::game::{Defect, Source, Tournament};

@@ -14,7 +14,7 @@
 //! | 4 | 0 |
 //!
 //! The game is shown on one line, with its moves. For bases of the older
-//! format, its header is kept in that format.
+//! format, all of it is kept in that format, too.
 
 use std::fmt::Write as _;
 
@@ -22,12 +22,12 @@ use shakmaty::{CastlingSide, Role};
 
 use super::{Read, Remarks, string};
 use crate::bytes::{ByteReader, Malformed};
-use crate::cbh::{date, record};
+use crate::cbh::{QuotedMove, date, encode_quoted, record};
 use crate::cbh2::moves::square;
 use crate::game::{Annotation, Date, GameResult, PieceMove, Position, Quotation, San};
 
-/// The null move that ends the moves of a quotation of the older format.
-const NO_MOVES: [u8; 2] = [0xb5, 0xaf];
+/// Number of moves for which a remark of the older format has room.
+const MOST_MOVES: usize = 30_000;
 
 /// The fields of a quotation except its moves.
 struct Header<'a> {
@@ -68,8 +68,9 @@ pub(super) fn read(remarks: &mut Remarks<'_, '_>) -> Result<Read, Malformed> {
     let stored = reader.take(count.saturating_mul(5))?;
     reader.skip(4)?;
     let mut caption = caption(&header, remarks);
+    let mut moves = Vec::new();
     let is_shown = if start == 1 {
-        append_moves(stored, &mut caption)
+        append_moves(stored, &mut caption, &mut moves)
     } else {
         stored.is_empty()
     };
@@ -80,7 +81,7 @@ pub(super) fn read(remarks: &mut Remarks<'_, '_>) -> Result<Read, Malformed> {
         };
         remarks.fault(at, what);
     }
-    let payload = older(&header);
+    let payload = older(&header, &moves);
     let quotation = Quotation { caption, payload };
     Ok(Read::Value(Annotation::Quotation(Box::new(quotation))))
 }
@@ -145,14 +146,15 @@ fn caption(header: &Header<'_>, remarks: &Remarks<'_, '_>) -> String {
     parts.join(" ")
 }
 
-/// Appends the moves as in PGN. Returns whether all were legal.
-fn append_moves(stored: &[u8], out: &mut String) -> bool {
+/// Appends the moves as in PGN, and to `read`. Returns whether all were legal.
+fn append_moves(stored: &[u8], out: &mut String, read: &mut Vec<QuotedMove>) -> bool {
     let mut position = Position::default();
     let (moves, _) = stored.as_chunks();
     for (at, stored) in moves.iter().enumerate() {
-        let Some(san) = play(&mut position, *stored) else {
+        let Some((san, quoted)) = play(&mut position, *stored) else {
             return false;
         };
+        read.push(quoted);
         if at % 2 == 0 {
             let _ = write!(out, " {}.{san}", at / 2 + 1);
         } else {
@@ -162,7 +164,7 @@ fn append_moves(stored: &[u8], out: &mut String) -> bool {
     true
 }
 
-fn play(position: &mut Position, stored: [u8; 5]) -> Option<San> {
+fn play(position: &mut Position, stored: [u8; 5]) -> Option<(San, QuotedMove)> {
     let [from, to, ..] = stored;
     let becomes = match to >> 6 {
         0 => Role::Queen,
@@ -187,13 +189,17 @@ fn play(position: &mut Position, stored: [u8; 5]) -> Option<San> {
         };
         position.find_move(wanted).ok()?
     };
-    position.play(m).ok()
+    let san = position.play(m).ok()?;
+    Some((san, (from, to, promotion)))
 }
 
-/// Encodes the header as the older format does, big-endian, without moves.
-fn older(header: &Header<'_>) -> Vec<u8> {
+/// Encodes a quotation as the older format does, big-endian. Moves that do not
+/// fit are left out.
+fn older(header: &Header<'_>, moves: &[QuotedMove]) -> Vec<u8> {
     let [white, white_first, black, black_first, site, event] = header.names;
-    let mut payload = vec![0, 0, 0, 1, 0, 0];
+    let moves = moves.get(..MOST_MOVES).unwrap_or(moves);
+    let kind = if moves.is_empty() { 1 } else { 2 };
+    let mut payload = vec![0, 0, 0, kind, 0, 0];
     let string = |payload: &mut Vec<u8>, parts: &[&[u8]]| {
         let joined = parts.join(&b','.to_owned());
         let text = joined.get(..usize::from(u8::MAX)).unwrap_or(&joined);
@@ -212,7 +218,7 @@ fn older(header: &Header<'_>) -> Vec<u8> {
     payload.extend(header.date.to_be_bytes());
     payload.extend([0, header.kind, 0, header.nation, 0, 0, 0, header.rounds]);
     payload.extend([header.subround, header.round, header.result, 0, 0]);
-    payload.extend(NO_MOVES);
+    payload.extend(encode_quoted(moves));
     let size = u16::try_from(payload.len()).unwrap_or(u16::MAX);
     if let Some(place) = payload.first_chunk_mut() {
         *place = size.to_be_bytes();

@@ -81,7 +81,11 @@ impl Database {
     /// # Errors
     ///
     /// [`Error::Io`], also if the file has become shorter.
-    fn scan(&self, ids: Range<u32>, take: &mut dyn FnMut(Record<'_>)) -> Result<(), Error> {
+    pub(super) fn scan(
+        &self,
+        ids: Range<u32>,
+        take: &mut dyn FnMut(Record<'_>),
+    ) -> Result<(), Error> {
         let mut first = ids.start.max(1);
         let end = ids.end.min(self.last_id + 1);
         while first < end {

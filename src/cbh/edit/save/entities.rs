@@ -9,7 +9,9 @@ use std::sync::{Arc, LazyLock};
 use super::SaveError;
 use super::base_scan::{BaseScan, IdsByFile};
 use crate::cbh::base::references::{EntityRef, Reference};
-use crate::cbh::entities::{EditError, Entity, EntityEditor, EntityId, NameForm, TreeOrder, Unfit};
+use crate::cbh::entities::{
+    EVENT_FLAGS, EditError, Entity, EntityEditor, EntityId, NameForm, TreeOrder, Unfit,
+};
 use crate::cbh::{Database, FileKind, GameId};
 use crate::storage::{MemoryFile, Transaction};
 
@@ -271,6 +273,22 @@ impl<'a> EntityEdits<'a> {
         unfit.append(&mut encoded.unfit);
         let renamed = editor.rename(EntityId(id), &encoded.data);
         renamed.map_err(refused)
+    }
+
+    /// Sets the flags of a new tournament, which no name of it tells.
+    pub(super) fn set_event_flags(&mut self, id: u32, flags: u8) -> Result<(), SaveError> {
+        if flags == 0 {
+            return Ok(());
+        }
+        let file = FileKind::Tournaments;
+        let editor = &mut self.edit(file)?.editor;
+        let refused = SaveError::entity(file);
+        let mut data = editor.data(EntityId(id)).map_err(&refused)?.to_vec();
+        if let Some(place) = data.get_mut(EVENT_FLAGS) {
+            *place = flags;
+        }
+        let changed = editor.rename(EntityId(id), &data);
+        changed.map_err(refused)
     }
 
     /// Notes that a game refers to the entities `new` instead of `old`.

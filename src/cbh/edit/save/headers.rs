@@ -7,7 +7,7 @@
 use super::{SaveError, Saver};
 use crate::cbh::FileKind;
 use crate::cbh::base::references::EntityRef;
-use crate::cbh::entities::{Entity, ExtraChange, Unfit};
+use crate::cbh::entities::{Entity, EventDetails, ExtraChange, Unfit};
 use crate::cbh::extended::ExtendedRecord;
 use crate::cbh::layout::shown::{
     Detail, details_of_source, details_of_tournament, is_told, shows, shows_label, shows_player,
@@ -203,7 +203,7 @@ impl Saver<'_> {
         Ok(tells_of_tournament || tells_of_source)
     }
 
-    fn find_or_add(&mut self, entity: &Entity) -> Result<(u32, bool), SaveError> {
+    pub(super) fn find_or_add(&mut self, entity: &Entity) -> Result<(u32, bool), SaveError> {
         self.entities.find_or_add(entity, &mut self.unfit)
     }
 
@@ -219,11 +219,21 @@ impl Saver<'_> {
         Ok(self.find_or_add(&Entity::Player(new.clone()))?.0)
     }
 
-    fn tournament(&mut self, old: Option<&Tournament>, new: &Tournament) -> Result<u32, SaveError> {
+    pub(super) fn tournament(
+        &mut self,
+        old: Option<&Tournament>,
+        new: &Tournament,
+    ) -> Result<u32, SaveError> {
         let (id, is_new) = self.find_or_add(&Entity::Tournament(new.clone()))?;
         if is_new {
-            let end = new.end;
-            self.extras.insert(id, ExtraChange { is_new, end });
+            let (end, details) = (new.end, self.event);
+            let change = ExtraChange {
+                is_new,
+                end,
+                details,
+            };
+            self.extras.insert(id, change);
+            self.entities.set_event_flags(id, details.flags)?;
             return Ok(id);
         }
         if let Entity::Tournament(mut found) = self.entities.entity((FileKind::Tournaments, id))? {
@@ -261,8 +271,12 @@ impl Saver<'_> {
         self.entities
             .rewrite(id, &Entity::Tournament(changed), &mut self.unfit)?;
         if old.end != new.end {
-            let (is_new, end) = (false, new.end);
-            self.extras.insert(id, ExtraChange { is_new, end });
+            let change = ExtraChange {
+                is_new: false,
+                end: new.end,
+                details: EventDetails::default(),
+            };
+            self.extras.insert(id, change);
         }
         Ok(true)
     }
@@ -289,7 +303,7 @@ impl Saver<'_> {
         Ok(end.map_err(|source| self.database.io(FileKind::TournamentExtras, source))?)
     }
 
-    fn source(&mut self, old: Option<&Source>, new: &Source) -> Result<u32, SaveError> {
+    pub(super) fn source(&mut self, old: Option<&Source>, new: &Source) -> Result<u32, SaveError> {
         let (id, is_new) = self.find_or_add(&Entity::Source(new.clone()))?;
         if !is_new && let Entity::Source(found) = self.entities.entity((FileKind::Sources, id))? {
             self.kept.extend(refused(

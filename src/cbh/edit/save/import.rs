@@ -11,10 +11,11 @@ use std::ffi::{OsStr, OsString};
 use std::ops::Range;
 use std::time::SystemTime;
 
+use super::texts::PreparedText;
 use super::writing::{joined, offset_of};
 use super::{Knowledge, SaveError, Saver, ensure_moves_read_back, file_name};
 use crate::cbh::edit::rewrite::has_same_moves;
-use crate::cbh::entities::Unfit;
+use crate::cbh::entities::{EventDetails, Unfit};
 use crate::cbh::extended::HEADER_BYTES;
 use crate::cbh::moves::{self, Encoded};
 use crate::cbh::record::RECORD_BYTES;
@@ -36,6 +37,23 @@ const RECORDS_AT_ONCE: u32 = 4096;
 pub struct PreparedGame {
     game: Game,
     moves: Encoded,
+    past: Option<Past>,
+}
+
+/// What another base has of a game or text that is no part of its content. A
+/// copy takes it over.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Past {
+    /// Whether it is deleted.
+    pub is_deleted: bool,
+    /// Stamp of creation, as `.cbj` has it; 0 if not known.
+    pub created: u64,
+    /// Stamp of the last save, as `.cbj` has it; 0 if it was not saved again.
+    pub saved: u64,
+    /// How often it was saved.
+    pub saves: u16,
+    /// More of its tournament, which counts if the tournament is new.
+    pub event: EventDetails,
 }
 
 impl PreparedGame {
@@ -47,7 +65,20 @@ impl PreparedGame {
     pub fn new(game: Game) -> Result<PreparedGame, SaveError> {
         let moves = moves::encode(&game)?;
         ensure_moves_read_back(&moves, &game)?;
-        Ok(PreparedGame { game, moves })
+        Ok(PreparedGame {
+            game,
+            moves,
+            past: None,
+        })
+    }
+
+    /// The same as a copy of a game with this past.
+    #[must_use]
+    pub fn with_past(self, past: Past) -> PreparedGame {
+        PreparedGame {
+            past: Some(past),
+            ..self
+        }
     }
 }
 
@@ -180,15 +211,31 @@ impl<'a> Importer<'a> {
     ///
     /// [`ChangeError`]; those of [`Store::stage`].
     pub fn append(&mut self, game: PreparedGame) -> Result<Appended, ChangeError> {
-        let PreparedGame { game, moves } = game;
+        let PreparedGame { game, moves, past } = game;
         let id = if let Some(id) = self.earlier.next() {
             self.saver.replace(id, &game)?;
             self.saver.set_deleted(id, false)?;
             self.replaced.push(id);
             id
         } else {
-            self.saver.append_encoded(&game, moves)?
+            self.saver.append_encoded(&game, moves, past.as_ref())?
         };
+        self.appended(id)
+    }
+
+    /// Adds a guiding text behind all games. After an error this must not be
+    /// used any more.
+    ///
+    /// # Errors
+    ///
+    /// [`ChangeError`]; those of [`Store::stage`].
+    pub fn append_text(&mut self, text: &PreparedText) -> Result<Appended, ChangeError> {
+        let id = self.saver.append_text(text)?;
+        self.appended(id)
+    }
+
+    /// Lays what is held into the files if it is much.
+    fn appended(&mut self, id: GameId) -> Result<Appended, ChangeError> {
         if self.saver.holds_much(self.games_at_once) {
             let stage = match &mut self.stage {
                 Some(stage) => stage,

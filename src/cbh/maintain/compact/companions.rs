@@ -103,7 +103,7 @@ impl Copy<'_> {
 
 /// Copies a folder with all that is in it; what is neither file nor folder is
 /// left out.
-fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     let mut open = vec![(from.to_path_buf(), to.to_path_buf(), 0)];
     while let Some((from, to, depth)) = open.pop() {
         fs::create_dir(&to)?;

@@ -1,0 +1,186 @@
+//! `cbfs convert`: a new CBH base of another kind of base.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::import::{self, TextOptions};
+use super::options::parse_code_page;
+use super::password::PasswordFile;
+use super::{Failure, archive, book, print, progress, signals};
+use crate::archive::{Archive, Member, has_archive_extension};
+use crate::base::{Conversion, Converted, Copied, Family, Stop, copy_archived};
+use crate::cbh::{self, ChangeError, CodePage, NewBase};
+use crate::cbh2;
+use crate::escape::Escaped;
+
+/// As the shell tells of a program that a signal ended: SIGINT is 2.
+const INTERRUPTED: u8 = 128 + 2;
+
+/// What follows each reason.
+const NOTHING_MADE: &str = "nothing was made";
+
+/// What `cbfs convert` takes.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Any file of a 2CBH base, an archive (.cbv, .cbz), or a PGN file, also
+    /// packed; `-` is PGN from standard input
+    source: PathBuf,
+
+    /// The `.cbh` of the new base, which must not be there
+    new: PathBuf,
+
+    /// Leave out tags that the new base has no field for
+    #[arg(long)]
+    drop_foreign_tags: bool,
+
+    /// Code page of names and texts in a 2CBH base that are not UTF-8; told from
+    /// the names otherwise
+    #[arg(long, value_name = "PAGE", value_parser = parse_code_page)]
+    codepage: Option<CodePage>,
+
+    #[command(flatten)]
+    texts: TextOptions,
+
+    #[command(flatten)]
+    password: PasswordFile,
+}
+
+/// Converts, and says what it came to and what is lost.
+pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
+    if let Some(why) = refused(&args.source) {
+        return Err(Failure::about(&args.source, why));
+    }
+    if has_archive_extension(&args.source) {
+        let opened = archive::open(&args.source, &args.password, args.codepage)?;
+        let family = Family::inside(opened.path(), opened.root()).map_err(Failure::new)?;
+        return match family {
+            Family::Older(family) => {
+                let headers = family.default_path(cbh::FileKind::Headers);
+                copy(args, &opened, &headers, quiet)
+            }
+            Family::Newer(family) => convert(args, *family, quiet),
+        };
+    }
+    if cbh2::Family::owns(&args.source) {
+        let family = cbh2::Family::locate(&args.source).map_err(Failure::new)?;
+        return convert(args, family, quiet);
+    }
+    let drops = args.drop_foreign_tags;
+    import::create(&args.source, &args.new, &args.texts, drops, quiet)
+}
+
+/// Why a source is not converted, with advice; `None` if it may be.
+fn refused(source: &Path) -> Option<&'static str> {
+    if source.is_dir() {
+        return Some("a directory; name a base in it");
+    }
+    if book::open(source).is_some() {
+        return Some("an opening book, which has no games to be converted");
+    }
+    cbh::Family::is_file_of(source, source).then_some(
+        "a CBH base already; `cbfs compact` makes a tidy copy of it, and `cp` one with all its files",
+    )
+}
+
+/// Copies the files of the CBH base in an archive.
+fn copy(args: &Args, source: &Arc<Archive>, headers: &Path, quiet: bool) -> Result<(), Failure> {
+    // A member that is left out may be one of the base.
+    if let Some(fault) = source.faults().next() {
+        let what = format!(
+            "{}; {NOTHING_MADE}; `cbfs unpack --skip-damaged` takes out what is whole",
+            fault.what
+        );
+        return Err(Failure::about(&args.source, what));
+    }
+    let new_base = NewBase::begin(&args.new).map_err(Failure::new)?;
+    let is_ended = is_ended()?;
+    let bytes = source.members().iter().map(Member::size).sum();
+    let bar = progress::bytes_bar(Some(bytes), quiet);
+    let copied = copy_archived(source, headers, &new_base, &mut |bytes| {
+        bar.inc(bytes);
+        !is_ended.load(Relaxed)
+    });
+    bar.finish_and_clear();
+    let Copied { files, left_out } = copied.map_err(|error| match &error {
+        cbh::Error::Io { source, .. } if source.kind() == std::io::ErrorKind::Interrupted => {
+            interrupted()
+        }
+        error => Failure::new(format_args!("{error}; {NOTHING_MADE}")),
+    })?;
+    new_base.finish().map_err(Failure::new)?;
+    let source = args.source.display();
+    if let Some(first) = left_out.first() {
+        let count = left_out.len();
+        log::warn!("{source}: file that is no part of the base, left out: {count}, first {first}");
+    }
+    if quiet {
+        return Ok(());
+    }
+    let new = Escaped(args.new.display());
+    print(format!("{files} files of the base copied to {new}, byte for byte\n").as_bytes())
+}
+
+/// Converts a 2CBH base.
+fn convert(args: &Args, family: cbh2::Family, quiet: bool) -> Result<(), Failure> {
+    let options = cbh::Options {
+        code_page: args.codepage,
+    };
+    let base = cbh2::Database::open_family(family, &options).map_err(Failure::new)?;
+    let new_base = NewBase::begin(&args.new).map_err(Failure::new)?;
+    let is_ended = is_ended()?;
+    let bar = progress::bar(base.last_id(), quiet);
+    let conversion = Conversion {
+        drops_foreign_tags: args.drop_foreign_tags,
+        progress: &|records| bar.inc(records),
+        is_over: &is_ended,
+    };
+    let converted = conversion.run(&base, &new_base);
+    bar.finish_and_clear();
+    let Converted {
+        games,
+        texts,
+        losses,
+    } = converted.map_err(|stop| stopped(args, stop))?;
+    new_base.finish().map_err(Failure::new)?;
+    let source = args.source.display();
+    for defect in base.defects() {
+        log::warn!("{source}: {defect}");
+    }
+    for line in losses.lines() {
+        log::warn!("{source}: {line}");
+    }
+    if !quiet {
+        let new = Escaped(args.new.display());
+        let told = format!("{games} games and {texts} texts converted to {new}\n");
+        print(told.as_bytes())?;
+    }
+    if losses.has_content() {
+        return Err(Failure::quiet(1));
+    }
+    Ok(())
+}
+
+fn is_ended() -> Result<Arc<AtomicBool>, Failure> {
+    let ending = signals::block_unless_ignored().map_err(Failure::new)?;
+    Ok(signals::mark_when_ended(ending))
+}
+
+fn interrupted() -> Failure {
+    Failure {
+        code: INTERRUPTED,
+        ..Failure::new(format_args!("interrupted; {NOTHING_MADE}"))
+    }
+}
+
+fn stopped(args: &Args, stop: Stop) -> Failure {
+    match stop {
+        Stop::Interrupted => interrupted(),
+        // Such an error names the file by itself.
+        Stop::Base(ChangeError::Save(error @ cbh::SaveError::Base(_))) => {
+            Failure::new(format_args!("{error}; {NOTHING_MADE}"))
+        }
+        Stop::Base(error) => Failure::about(&args.new, format_args!("{error}; {NOTHING_MADE}")),
+    }
+}
