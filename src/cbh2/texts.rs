@@ -33,15 +33,21 @@ pub(super) fn decode(
     }
     let claimed = reader.u32_le()? as usize;
     let left = reader.rest().len();
+    let mut second = None;
     for _ in 0..reader.u32_le()? {
         let language = TextLanguage(language_of(reader.u32_le()?));
         let length = reader.u32_le()? as usize;
         let mut body = String::new();
         page.decode_into(reader.take(length)?, &mut body);
-        if html::has_content(&body) {
-            let body = Body::Html(body);
-            text.contents.push(Content { language, body });
+        if !html::has_content(&body) {
+            continue;
         }
+        if text.contents.iter().any(|has| has.language == language) {
+            second = second.or(Some(language));
+            continue;
+        }
+        let body = Body::Html(body);
+        text.contents.push(Content { language, body });
     }
     let surplus = reader.rest().len();
     if surplus > 0 || claimed != left {
@@ -49,12 +55,31 @@ pub(super) fn decode(
             format!("a text of {claimed} bytes has {left}, of which {surplus} follow its end");
         return Err(Malformed::new(2, what));
     }
+    if let Some(TextLanguage(language)) = second {
+        let what = format!("a second content in language {language}");
+        return Err(Malformed::new(6, what));
+    }
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_second_content_in_a_language_is_named_and_left_out() {
+        let mut content = vec![5, 0, 0, 0, 0, 0, 2, 0, 0, 0];
+        for page in [b"<p>one", b"<p>two"] {
+            content.extend([42, 0, 0, 0, 6, 0, 0, 0]);
+            content.extend(page);
+        }
+        content[2] = u8::try_from(content.len() - 6).unwrap();
+        let mut text = GuidingText::default();
+        let fault = decode(&content, CodePage::WESTERN, &mut text).unwrap_err();
+        assert_eq!(fault.what, "a second content in language 0");
+        let bodies: Vec<_> = text.contents.iter().map(|content| &content.body).collect();
+        assert_eq!(bodies, [&Body::Html("<p>one".to_owned())]);
+    }
 
     #[test]
     fn a_text_that_chessbase_wrote_is_read_in_both_its_languages() {
