@@ -16,7 +16,7 @@ use crate::cbh::{self, CodePage, Decoded, GameId, Summary};
 use crate::game::Position;
 use crate::pgn::{self, Permit};
 use crate::search::{
-    self, Counter, Ended, Filter, Give, Header, Maker, Played, Query, Reader, Told,
+    self, Counter, Ended, Filter, Give, Header, Maker, Played, Query, Reached, Reader, Told,
 };
 use crate::views::database::{HeaderNames, append_header_names};
 
@@ -211,11 +211,11 @@ impl Search<'_> {
     fn tree(&self, position: &Position, in_variations: bool) -> Result<u64, Failure> {
         let counter = Counter::new(position, in_variations);
         let mut played = Played::default();
-        let unreadable = self.run(&counter, &mut |more| {
-            played.add(more);
+        let unreadable = self.run(&counter, &mut |more: Reached| {
+            played.add(more.played);
             Ok(())
         })?;
-        print(counter.table(&played).as_bytes())?;
+        print(played.table(position).as_bytes())?;
         Ok(unreadable)
     }
 }

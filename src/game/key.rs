@@ -1,5 +1,7 @@
 //! When two positions are the same.
 
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
 use super::Position;
 
 /// All that tells positions apart: the board, the side to move, the rooks that
@@ -9,6 +11,14 @@ use super::Position;
 /// say and whichever moves led to them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PositionKey([u64; 9]);
+
+impl PositionKey {
+    /// A hash of it, another with each seed.
+    pub fn digest(&self, seed: u64) -> u64 {
+        let bytes = self.0.map(u64::to_le_bytes);
+        xxh3_64_with_seed(bytes.as_flattened(), seed)
+    }
+}
 
 impl Position {
     /// What tells this position from others.

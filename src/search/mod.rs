@@ -16,6 +16,8 @@
 //! | `moments`, `remarks` | what is asked of a game itself |
 //! | `walk`, `board` | the moments of a game, and the board there |
 //! | `moves` | moves of a position with their statistics |
+//! | `index`, `game_set` | the same kept for all positions of a base |
+//! | `table` | moves as text |
 //! | `scan` | all games on all cores |
 //!
 //! Two positions are the same if their [keys](crate::game::PositionKey) are.
@@ -24,22 +26,29 @@
 mod board;
 mod filter;
 mod fold;
+mod game_set;
+mod index;
 mod moments;
 mod moves;
 mod parse;
 mod remarks;
 mod scan;
 mod source;
+mod table;
 mod term;
 mod walk;
 
 pub use filter::Filter;
 pub use fold::{Pattern, fold};
-pub use moves::{Counter, MOVE_COLUMNS, Played, Statistics};
+pub use game_set::GameSet;
+pub use index::{Index, Reached};
+pub use moves::{Counter, Played, Statistics};
 pub use parse::{NoPosition, Query, TERMS, TermError, position};
-pub use scan::{Ended, Give, Maker, Told, scan};
+pub use scan::{Ended, Give, Maker, Told, scan, select};
 pub use source::{Content, Contents, Fault, Header, Names, Reader, Source};
+pub use table::{MOVE_COLUMNS, PlayedMove};
 pub use term::{
     Army, DateRange, EcoRange, Field, Material, Outcome, Range, Round, Side, Squares, Term, Test,
     Wanted,
 };
+pub use walk::first_ply_at;

@@ -2,18 +2,14 @@
 
 use std::collections::HashMap;
 
-use shakmaty::{Bitboard, CastlingMode, CastlingSide, Color, Move, Role};
+use shakmaty::{Bitboard, CastlingSide, Color, Move, Role};
 
 use super::board::{Bounds, Moment, Place};
+use super::index::Reached;
 use super::scan::{Give, Maker, Told};
 use super::source::{Header, Reader};
 use super::walk::{Onward, walk};
 use crate::game::{Game, GameResult, PlyId, Position, PositionKey, rating_difference};
-use crate::openings;
-
-/// The first line of a table of moves: the columns of an opening book, and the
-/// year of the latest game.
-pub const MOVE_COLUMNS: &str = "san\tuci\tgames\twhite\tdraws\tblack\tscore\tavg\tperf\tweight\tprob\tflags\tannotation\tcomment\tchild\teco\topening\ttransposes\tlast";
 
 /// Numbers of some games.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,6 +90,15 @@ impl Statistics {
     }
 }
 
+/// How a game goes on in a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sequel {
+    /// It ends there.
+    End,
+    /// By this move; `None` is a null move.
+    Move(Option<Move>),
+}
+
 /// What some games have of a position. A game counts once for it, with the
 /// move that it played there the first time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -108,6 +113,15 @@ pub struct Played {
 }
 
 impl Played {
+    /// Adds a game that reaches the position, and then played a move there if it
+    /// went on.
+    pub(super) fn add_game(&mut self, sequel: Sequel, header: &Header) {
+        self.here.add_game(header);
+        if let Sequel::Move(m) = sequel {
+            self.moves.entry(m).or_default().add_game(header);
+        }
+    }
+
     /// Adds what other games have.
     pub fn add(&mut self, other: Played) {
         self.here.add(&other.here);
@@ -183,8 +197,8 @@ impl Counter {
         &self.position
     }
 
-    /// Counts a game.
-    pub fn count(&self, header: &Header, game: &Game, played: &mut Played) {
+    /// Counts a game; whether it reaches the position.
+    pub fn count(&self, header: &Header, game: &Game, played: &mut Played) -> bool {
         let mut reached = [false; 256];
         walk(game, self.in_variations, |place, at, left| {
             if let Some(target) = self.target(place)
@@ -199,6 +213,7 @@ impl Counter {
                 Onward::Go
             }
         });
+        reached.first() == Some(&true)
     }
 
     fn target(&self, place: &mut Place) -> Option<usize> {
@@ -212,105 +227,34 @@ impl Counter {
 
     fn note(&self, target: usize, header: &Header, game: &Game, at: PlyId, played: &mut Played) {
         let Some(before) = target.checked_sub(1) else {
-            played.here.add_game(header);
-            if let Some(next) = game.tree.first_child(at) {
-                let m = game.tree.ply(next).and_then(|ply| ply.mv);
-                played.moves.entry(m).or_default().add_game(header);
-            }
-            return;
+            let next = game.tree.first_child(at);
+            let sequel = next.map_or(Sequel::End, |next| {
+                Sequel::Move(game.tree.ply(next).and_then(|ply| ply.mv))
+            });
+            return played.add_game(sequel, header);
         };
         if let Some(m) = self.moves.get(before) {
             *played.children.entry(*m).or_default() += 1;
         }
     }
-
-    /// A line for each move, most games first, after the line of names.
-    pub fn table(&self, played: &Played) -> String {
-        let mut rows: Vec<(&Statistics, String, String)> = Vec::new();
-        for (m, statistics) in &played.moves {
-            let san = self.san(*m);
-            let row = self.row(*m, &san, statistics, played);
-            rows.push((statistics, san, row));
-        }
-        rows.sort_by(|(one, san, _), (other, other_san, _)| {
-            other.games.cmp(&one.games).then_with(|| san.cmp(other_san))
-        });
-        let mut table = MOVE_COLUMNS.to_owned() + "\n";
-        for (_, _, row) in rows {
-            table += &row;
-            table.push('\n');
-        }
-        table
-    }
-
-    fn san(&self, m: Option<Move>) -> String {
-        let Some(m) = m else {
-            return "--".to_owned();
-        };
-        let san = self.position.clone().play(m).map(|san| san.to_string());
-        san.unwrap_or_default()
-            .trim_end_matches(['+', '#'])
-            .to_owned()
-    }
-
-    fn row(&self, m: Option<Move>, san: &str, numbers: &Statistics, played: &Played) -> String {
-        let mut after = self.position.clone();
-        match m {
-            Some(m) => drop(after.play(m)),
-            None => after.play_null(),
-        }
-        let opening = match after.castling_mode() {
-            CastlingMode::Standard => openings::of_position(&after),
-            CastlingMode::Chess960 => None,
-        };
-        let mover = self.position.turn();
-        let rounded =
-            |number: Option<f64>| number.map_or(String::new(), |number| format!("{number:.0}"));
-        let children = played.children.get(&m).copied().unwrap_or(0);
-        let uci = m.map_or("0000".to_owned(), |m| {
-            m.to_uci(self.position.castling_mode()).to_string()
-        });
-        let score = numbers.score();
-        let fields = [
-            san.to_owned(),
-            uci,
-            numbers.games.to_string(),
-            numbers.white.to_string(),
-            numbers.draws.to_string(),
-            numbers.black.to_string(),
-            score.map_or(String::new(), |score| format!("{:.1}", 100.0 * score)),
-            rounded(numbers.average(mover)),
-            rounded(numbers.performance(mover)),
-            String::new(),
-            String::new(),
-            String::new(),
-            String::new(),
-            String::new(),
-            "1".to_owned(),
-            opening.map_or(String::new(), |opening| opening.eco.to_string()),
-            opening.map_or(String::new(), |opening| opening.name.to_owned()),
-            u8::from(children > numbers.games).to_string(),
-            match numbers.last {
-                0 => String::new(),
-                year => year.to_string(),
-            },
-        ];
-        fields.join("\t")
-    }
 }
 
 impl Maker for Counter {
-    type Piece = Played;
+    type Piece = Reached;
 
     fn reads_games(&self) -> bool {
         true
     }
 
-    fn make(&self, games: &[Header], reader: &mut dyn Reader, give: Give<'_, Played>) {
-        let mut played = Played::default();
+    fn make(&self, games: &[Header], reader: &mut dyn Reader, give: Give<'_, Reached>) {
+        let mut reached = Reached::default();
         for header in games {
             match reader.read(header.number) {
-                Ok(game) => self.count(header, game, &mut played),
+                Ok(game) => {
+                    if self.count(header, game, &mut reached.played) {
+                        reached.games.add(header.number);
+                    }
+                }
                 Err(fault) => {
                     if !give(Told::Unreadable(header.number, fault)) {
                         return;
@@ -318,7 +262,7 @@ impl Maker for Counter {
                 }
             }
         }
-        give(Told::Piece(played));
+        give(Told::Piece(reached));
     }
 }
 
@@ -372,7 +316,7 @@ fn legal_moves(position: &Position) -> Vec<Option<Move>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shakmaty::{Chess, EnPassantMode, Position as _, fen::Fen};
+    use shakmaty::{CastlingMode, Chess, EnPassantMode, Position as _, fen::Fen};
 
     #[test]
     fn all_legal_moves_are_found() {

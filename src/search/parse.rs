@@ -524,7 +524,7 @@ impl fmt::Display for NoPosition {
 impl std::error::Error for NoPosition {}
 
 /// The position of a FEN of four fields or six, which may be written as a file
-/// name: `:` for `/`, `_` for blanks. That of Chess960 is one whose castling
+/// name: `:`, `%2F` or `／` for `/`, `_` for blanks. That of Chess960 is one whose castling
 /// rights fit in no other way.
 ///
 /// # Errors
@@ -532,7 +532,8 @@ impl std::error::Error for NoPosition {}
 /// [`NoPosition`].
 pub fn position(text: &str) -> Result<Position, NoPosition> {
     const MOST_BYTES: usize = 128;
-    let fen = text.trim().replace(':', "/").replace('_', " ");
+    let fen = text.trim().replace([':', '／'], "/").replace('_', " ");
+    let fen = fen.replace("%2F", "/").replace("%2f", "/");
     if fen == "startpos" {
         return Ok(Position::default());
     }

@@ -10,6 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
 use super::filter::{Filter, Verdict};
+use super::game_set::GameSet;
 use super::source::{Fault, Header, Reader, Source};
 
 /// Numbers looked at by one core at a time.
@@ -122,6 +123,44 @@ pub fn scan<M: Maker>(
         }
         Ok(())
     })
+}
+
+/// The games that fit.
+///
+/// # Errors
+///
+/// [`Fault`] if the headers cannot be read.
+pub fn select(source: &dyn Source, filter: &Filter) -> Result<GameSet, Fault> {
+    let mut games = GameSet::default();
+    let taken = scan(source, filter, &Numbers, &mut |told| {
+        if let Told::Piece(numbers) = told {
+            for number in numbers {
+                games.add(number);
+            }
+        }
+        Ok(())
+    });
+    match taken {
+        Ok(()) => Ok(games),
+        Err(Ended::Source(fault)) => Err(fault),
+        Err(Ended::Taker(error)) => Err(error.into()),
+    }
+}
+
+/// Gives the numbers of games.
+#[derive(Debug)]
+struct Numbers;
+
+impl Maker for Numbers {
+    type Piece = Vec<u32>;
+
+    fn reads_games(&self) -> bool {
+        false
+    }
+
+    fn make(&self, games: &[Header], _: &mut dyn Reader, give: Give<'_, Vec<u32>>) {
+        give(Told::Piece(games.iter().map(|game| game.number).collect()));
+    }
 }
 
 /// One core's part.

@@ -2,8 +2,22 @@
 
 use std::collections::VecDeque;
 
-use super::board::Place;
-use crate::game::{Game, PlyId};
+use super::board::{Moment, Place};
+use crate::game::{Game, PlyId, Position};
+
+/// The first ply after which a game reaches a position; `None` if it does not.
+pub fn first_ply_at(game: &Game, position: &Position, in_variations: bool) -> Option<PlyId> {
+    let (key, board) = (position.key(), Moment::of(position));
+    let mut found = None;
+    walk(game, in_variations, |place, at, _| {
+        if place.moment == board && place.key() == Some(key) {
+            found = Some(at);
+            return Onward::End;
+        }
+        Onward::Go
+    });
+    found
+}
 
 /// How a walk goes on from a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
