@@ -24,7 +24,18 @@ struct Holding {
     lookups: u64,
     /// The mark of the content that was told last; 0 if none was.
     mark: u32,
+    /// Which of the contents that were told it is, counted from 0.
+    version: u32,
     is_directory: bool,
+}
+
+impl Holding {
+    fn show(&mut self, attr: &Attr) {
+        let is_other = self.mark != 0 && self.mark != attr.generation;
+        self.version = self.version.wrapping_add(u32::from(is_other));
+        self.mark = attr.generation;
+        self.is_directory = attr.kind == NodeKind::Directory;
+    }
 }
 
 impl Held {
@@ -33,18 +44,47 @@ impl Held {
     }
 
     /// Notes that the kernel is told of `ino`, and of `attr` if not of the
-    /// name alone.
-    pub(crate) fn tell(&self, ino: Ino, attr: Option<&Attr>) {
+    /// name alone; gives which of the contents that it was told of that is.
+    pub(crate) fn tell(&self, ino: Ino, attr: Option<&Attr>) -> u32 {
         let mut held = self.lock();
         if held.len() >= MOST && !held.contains_key(&ino) {
-            return;
+            return 0;
         }
         let holding = held.entry(ino).or_default();
         holding.lookups += 1;
         if let Some(attr) = attr {
-            holding.mark = attr.generation;
-            holding.is_directory = attr.kind == NodeKind::Directory;
+            holding.show(attr);
         }
+        holding.version
+    }
+
+    /// As [`tell`](Held::tell), by who asks of a number that the kernel holds.
+    pub(crate) fn tell_again(&self, attr: &Attr) -> u32 {
+        let mut held = self.lock();
+        let holding = held.get_mut(&attr.ino);
+        holding.map_or(0, |holding| {
+            holding.show(attr);
+            holding.version
+        })
+    }
+
+    /// Which content it is if it is told next.
+    pub(crate) fn would_be(&self, attr: &Attr) -> u32 {
+        let mut holding = self.lock().get(&attr.ino).copied().unwrap_or_default();
+        holding.show(attr);
+        holding.version
+    }
+
+    /// Counts the present content as another one from now on.
+    pub(crate) fn renew(&self, ino: Ino) {
+        if let Some(holding) = self.lock().get_mut(&ino) {
+            holding.version = holding.version.wrapping_add(1);
+        }
+    }
+
+    /// Which of the contents of a number was told last.
+    pub(crate) fn version(&self, ino: Ino) -> u32 {
+        self.lock().get(&ino).map_or(0, |holding| holding.version)
     }
 
     /// The mark of the content that was told last, if one was.
@@ -112,6 +152,18 @@ mod tests {
         assert_eq!(held.told(Ino(7)), None);
         assert!(!held.forget(Ino(7), 1));
         assert!(held.directories().is_empty());
+    }
+
+    #[test]
+    fn contents_of_a_number_are_counted_while_it_is_held() {
+        let held = Held::default();
+        let versions = [5, 5, 6, 5].map(|mark| held.tell(Ino(7), Some(&attr(mark))));
+        assert_eq!(versions, [0, 0, 1, 2]);
+        assert_eq!(held.tell_again(&attr(8)), 3);
+        held.renew(Ino(7));
+        assert_eq!((held.version(Ino(7)), held.version(Ino(8))), (4, 0));
+        assert!(held.forget(Ino(7), 4));
+        assert_eq!(held.tell(Ino(7), Some(&attr(9))), 0);
     }
 
     #[test]

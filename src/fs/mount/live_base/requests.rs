@@ -13,7 +13,7 @@ impl Slot {
     /// which of the contents told of that file it is.
     fn tell(&self, edition: &Edition, attr: &Attr) -> u32 {
         match attr.kind {
-            _ if edition.volume.is_held(attr.ino) => self.held.tell(attr.ino, Some(attr)),
+            _ if edition.volume.is_held(attr.ino) => return self.held.tell(attr.ino, Some(attr)),
             NodeKind::Directory => self.tell_directory(attr.ino),
             _ => {
                 let word = self
@@ -27,6 +27,12 @@ impl Slot {
 
     /// See [`Vfs::renew`](crate::vfs::Vfs::renew).
     pub(crate) fn renew(&self, ino: Ino) {
+        if self
+            .opened()
+            .is_some_and(|edition| edition.volume.is_held(ino))
+        {
+            return self.held.renew(ino);
+        }
         self.told.update(ino, |word| {
             let (version, mark) = told_of(word);
             word_of(version.wrapping_add(1), mark)
@@ -78,8 +84,16 @@ impl Slot {
             let earlier = self.earlier(ino, mark).ok_or(Error::Stale)?;
             attr = earlier.attr_of(&earlier.volume.node(ino)?)?;
         }
-        let version = Some(told_of(self.told.get(ino)).0);
+        let version = Some(self.version_told(ino));
         Ok(Attr { version, ..attr })
+    }
+
+    /// Which of the contents of a file was told last.
+    fn version_told(&self, ino: Ino) -> u32 {
+        match told_of(self.told.get(ino)) {
+            (0, 0) => self.held.version(ino),
+            (version, _) => version,
+        }
     }
 
     /// Whether it can be edited.
@@ -92,7 +106,13 @@ impl Slot {
     pub(crate) fn present(&self, ino: Ino) -> Result<Attr, Error> {
         self.answer(|edition| {
             let attr = edition.attr_of(&edition.volume.node(ino)?)?;
-            let version = Some(self.tell(edition, &attr));
+            // Nothing new is held by who asks of what is.
+            let version = if edition.volume.is_held(ino) {
+                self.held.tell_again(&attr)
+            } else {
+                self.tell(edition, &attr)
+            };
+            let version = Some(version);
             Ok(Attr { version, ..attr })
         })
     }
@@ -247,6 +267,11 @@ impl Tree for Slot {
                     retold(marks.get(attr.ino))
                 };
                 attr.version = Some(told_of(word).0);
+            }
+            if let Some(Ok(attr)) = &mut attr
+                && edition.volume.is_held(attr.ino)
+            {
+                attr.version = Some(self.held.would_be(attr));
             }
             let told = attr.as_ref().and_then(|attr| attr.as_ref().ok()).copied();
             let has_room = listing(entry, attr);
