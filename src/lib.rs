@@ -41,7 +41,7 @@
 //! | `search` | `openings`, `game` |
 //! | `base` | `search`, `pgn`, `archive`, `cbh2`, `cbh`, `game`, `storage` |
 //! | `fs` | `escape` |
-//! | `views` | `fs`, `import`, `base`, `pgn`, `cbh`, `cbh2`, `book`, `archive`, `game`, `storage`, `html`, `escape` |
+//! | `views` | `fs`, `import`, `base`, `search`, `pgn`, `cbh`, `cbh2`, `book`, `archive`, `game`, `storage`, `html`, `escape` |
 //! | `drafts` | `fs`, `escape` |
 //! | `vfs` | `drafts`, `fs`, `views`, `escape` |
 //! | `fuse` | `vfs` |

@@ -197,7 +197,7 @@ fn tools_see_one_file_under_many_names() {
         return;
     }
     // A copy has no hard links to the mount, so that `diff` reads both.
-    let copied = "diff -r -x .cbfs . \"$d\" && echo same; chmod -R u+w \"$d\"; rm -r \"$d\"";
+    let copied = "diff -r --no-dereference -x .cbfs . \"$d\" && echo same; chmod -R u+w \"$d\"; rm -r \"$d\"";
     let everywhere = "./annotators/Anna/000003.pgn ./eco/none/000003.pgn ./games/000003.pgn \
                       ./players/Lee ~0 ~3/000003.pgn ./players/Lee/000003.pgn \
                       ./sources/Paper/000003.pgn ./teams/Club/000003.pgn \
@@ -213,7 +213,7 @@ fn tools_see_one_file_under_many_names() {
             everywhere,
         ),
         ("find . -type f -links 9 -path '*/games/*' | wc -l".to_owned(), "2"),
-        ("find . -type d | wc -l".to_owned(), "56"),
+        ("find . -type d | wc -l".to_owned(), "58"),
         ("[ \"$(find eco -noleaf)\" = \"$(find eco)\" ] && echo same".to_owned(), "same"),
         (
             format!("d=$(mktemp -d); cp -r . \"$d\"; {copied}"),

@@ -55,6 +55,7 @@ fn every_sentence_on_behaviour_names_tests_that_are_there() {
         "memory",
         "mount",
         "names",
+        "positions",
         "repair",
         "save",
         "saving",

@@ -55,12 +55,20 @@ pub use stream::{
 };
 pub(crate) use tags::roman;
 
-use crate::game::{Defect, Game};
+use crate::game::{Defect, Game, Position};
+use notation::Notation;
+use shakmaty::Move;
 use told::Told;
 
 /// Changes whenever the text of any game would: sizes remembered under
 /// another version are of no use.
 pub const RENDER_VERSION: u32 = 9;
+
+/// The move that a word means in a position, in any notation that PGN is written
+/// with; `Some(None)` is a null move. `None` if it means none, or several.
+pub fn parse_move(position: &Position, word: &[u8]) -> Option<Option<Move>> {
+    Notation::parse(word)?.find(position).ok()
+}
 
 /// Appends the PGN text of `game` to `out`, ending in an empty line. What
 /// could not be read of it stands in a last comment.

@@ -22,6 +22,7 @@ mod change;
 mod columns;
 mod directories;
 mod editor;
+mod explorer;
 mod facts;
 mod file_names;
 mod groups;
@@ -44,10 +45,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use self::columns::Names;
-use self::directories::{Games, HeadersTsv, Row, TABLE, row_of};
+use self::directories::{Games, HeadersTsv, Positions, Row, TABLE, row_of};
+use self::explorer::Explorer;
 use self::facts::Counts;
 use self::groups::{Groups, group_of, parent_of};
 use self::saving::Saving;
+use super::positions::Nodes;
 use super::texts::{self, GuidingTexts, MEDIA_FILE, Media};
 use crate::base::Base;
 use crate::cbh::{Changes, Database, Decoded, Entry, GameId, GuidingText, RecordKind, Summary};
@@ -79,6 +82,7 @@ pub struct DatabaseVolume {
     guiding: GuidingTexts,
     groups: Groups,
     headers_tsv: HeadersTsv,
+    explorer: Explorer,
     /// When something was last saved, if that was since it was opened.
     saved: Option<SystemTime>,
     /// What changes it, if it may be changed,
@@ -112,6 +116,7 @@ impl DatabaseVolume {
             guiding: GuidingTexts::default(),
             groups: Groups::default(),
             headers_tsv: HeadersTsv::default(),
+            explorer: Explorer::new(Arc::new(Positions::nodes())),
             saved: None,
             editing: None,
             read_only_because: None,
@@ -124,6 +129,12 @@ impl DatabaseVolume {
     pub fn clean(mut self) -> DatabaseVolume {
         self.options.push_str(" clean");
         self.is_clean = true;
+        self
+    }
+
+    /// The same, with the numbers that another state of it told.
+    fn numbered_by(mut self, nodes: &Arc<Nodes>) -> DatabaseVolume {
+        self.explorer = Explorer::new(Arc::clone(nodes));
         self
     }
 
@@ -166,6 +177,7 @@ impl DatabaseVolume {
             counts: counts.map(OnceLock::from).unwrap_or_default(),
             guiding: self.guiding.after(keeps_links),
             groups: self.groups.after(changes),
+            explorer: self.explorer.after(changes),
             saved: Some(saved),
             hidden: self.hidden,
             ..DatabaseVolume::editable(database, Arc::clone(saving), &self.options)
@@ -177,6 +189,7 @@ impl DatabaseVolume {
     fn anew(&self, database: Database, saving: &Arc<Saving>, saved: SystemTime) -> DatabaseVolume {
         DatabaseVolume {
             guiding: self.guiding.after(false),
+            explorer: Explorer::new(Arc::clone(&self.explorer.nodes)),
             saved: Some(saved),
             hidden: self.hidden,
             ..DatabaseVolume::editable(database, Arc::clone(saving), &self.options)
@@ -200,7 +213,8 @@ impl DatabaseVolume {
 
     /// The root, which lists the same whatever is saved.
     fn root(&self) -> Node {
-        let is_directory = |row: &&Row| row.number != HeadersTsv::NUMBER;
+        let is_directory =
+            |row: &&Row| ![HeadersTsv::NUMBER, Positions::TREE.number()].contains(&row.number);
         let directories = self.top().filter(is_directory).count();
         Node {
             modified: self.base.modified(),
@@ -385,7 +399,7 @@ impl Volume for DatabaseVolume {
         match group_of(directory) {
             None if directory == Ino::ROOT => Ok(Ino::ROOT),
             None if directory.kind() == GAME => self.not_a_directory(directory),
-            None => self.row(directory)?.view.parent(directory),
+            None => self.row(directory)?.view.parent(self, directory),
             Some(group) => self.group_node(group).map(|_| parent_of(group)),
         }
     }
@@ -408,7 +422,13 @@ impl Volume for DatabaseVolume {
     fn rendered_in(&self, directory: Ino, after: u64, page: &mut Page<'_>) -> Result<(), Error> {
         match group_of(directory) {
             None if directory == Games::NUMBER => self.page_games(after, page),
-            None => volume::rendered_among_listed(self, directory, after, page),
+            None => {
+                let view = self.row(directory)?.view;
+                if view.page(self, directory, after, page)? {
+                    return Ok(());
+                }
+                volume::rendered_among_listed(self, directory, after, page)
+            }
             Some(group) => self.page_group(group, after, page),
         }
     }
@@ -461,6 +481,14 @@ impl Volume for DatabaseVolume {
             names.row(&summary).list_attributes(listing);
         }
         Ok(())
+    }
+
+    fn target(&self, link: Ino) -> Result<Vec<u8>, Error> {
+        self.row(link)?.view.target(self, link)
+    }
+
+    fn is_held(&self, ino: Ino) -> bool {
+        self.explorer.nodes.is_remembered(ino)
     }
 
     fn is_as_stored(&self, ino: Ino) -> bool {

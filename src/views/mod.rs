@@ -2,6 +2,7 @@
 
 pub mod book;
 pub mod database;
+mod positions;
 mod texts;
 
 use crate::cbh;

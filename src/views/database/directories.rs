@@ -12,13 +12,14 @@ mod games;
 mod headers_tsv;
 mod import;
 mod pgn;
+mod positions;
 mod texts;
 mod years;
 
 use std::fmt::Debug;
 
 use crate::cbh::EntityKind::{Annotator, Player, Source, Team, Tournament};
-use crate::fs::volume::{Completeness, DirEntry, Fault, Ino, Listing, Node};
+use crate::fs::volume::{Completeness, DirEntry, Fault, Ino, Listing, Node, Page};
 use crate::fs::{Error, Role};
 
 use super::DatabaseVolume;
@@ -30,6 +31,7 @@ pub(super) use games::Games;
 pub(super) use headers_tsv::HeadersTsv;
 pub(super) use import::{Import, LENIENT};
 pub(super) use pgn::Pgn;
+pub(super) use positions::Positions;
 pub(super) use texts::Texts;
 pub(super) use years::{YEARS, Years};
 
@@ -57,6 +59,9 @@ pub(super) static TABLE: &[Row] = &[
     row("deleted", Deleted::NUMBER, &Deleted),
     row("import", Import::NUMBER, &Import),
     row("headers.tsv", HeadersTsv::NUMBER, &headers_tsv::Table),
+    row("tree", Positions::TREE.number(), &Positions::TREE),
+    row("fen", Positions::FEN.number(), &Positions::FEN),
+    row("line", Positions::LINES.number(), &Positions::LINES),
 ];
 
 /// A line of the table.
@@ -100,8 +105,8 @@ pub(super) trait Directory: Debug + Sync {
     fn node(&self, base: &DatabaseVolume, ino: Ino) -> Result<Node, Error>;
 
     /// The directory that one lies in.
-    fn parent(&self, directory: Ino) -> Result<Ino, Error> {
-        let _ = directory;
+    fn parent(&self, base: &DatabaseVolume, directory: Ino) -> Result<Ino, Error> {
+        let _ = (base, directory);
         Ok(Ino::ROOT)
     }
 
@@ -116,6 +121,26 @@ pub(super) trait Directory: Debug + Sync {
         after: u64,
         listing: &mut Listing<'_>,
     ) -> Result<(), Error>;
+
+    /// Gives the numbers of the games in a directory, as
+    /// [`Volume::rendered_in`](crate::fs::Volume::rendered_in); `false` if it has
+    /// to be listed for that.
+    fn page(
+        &self,
+        base: &DatabaseVolume,
+        directory: Ino,
+        after: u64,
+        page: &mut Page<'_>,
+    ) -> Result<bool, Error> {
+        let _ = (base, directory, after, page);
+        Ok(false)
+    }
+
+    /// Where a symbolic link points.
+    fn target(&self, base: &DatabaseVolume, link: Ino) -> Result<Vec<u8>, Error> {
+        let _ = (base, link);
+        Err(Error::NotFound)
+    }
 
     /// What a name means for one who would write there.
     fn role(&self, base: &DatabaseVolume, directory: Ino, name: &[u8]) -> Role {

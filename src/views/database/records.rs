@@ -10,6 +10,7 @@ use super::{DatabaseVolume, GAME};
 use crate::cbh::{Entry, GameId, Group, Listed, RecordKind, TextLanguage};
 use crate::fs::volume::{self, DirEntry, Ino, Listing, Node};
 use crate::fs::{Error, names};
+use crate::search::GameSet;
 
 /// Records read at once while listing: the first time, which is what the
 /// kernel usually has room for with attributes, and at most.
@@ -126,7 +127,37 @@ impl DatabaseVolume {
     ) -> Result<(), Error> {
         let games = self.groups.games(self.base.as_ref(), group)?;
         let before = first_id(after) - 1;
-        let mut rest = games.after(GameId(before)).peekable();
+        let games = games.after(GameId(before));
+        self.list_some(games, Games::lists, after, listing)
+    }
+
+    /// Gives the numbers of these games.
+    pub(super) fn page_set(games: &GameSet, after: u64, page: &mut volume::Page<'_>) {
+        let mut games = games.from(first_id(after));
+        games.all(|id| page_game(GameId(id), page));
+    }
+
+    /// Lists these games, by ascending id.
+    pub(super) fn list_set(
+        &self,
+        games: &GameSet,
+        after: u64,
+        listing: &mut Listing<'_>,
+    ) -> Result<(), Error> {
+        let is_game = |entry: &Entry| entry.kind == RecordKind::Game;
+        let games = games.from(first_id(after)).map(GameId);
+        self.list_some(games, is_game, after, listing)
+    }
+
+    /// Lists those of `games`, which ascend, that `is_listed` has.
+    fn list_some(
+        &self,
+        games: impl Iterator<Item = GameId>,
+        is_listed: impl Fn(&Entry) -> bool,
+        after: u64,
+        listing: &mut Listing<'_>,
+    ) -> Result<(), Error> {
+        let mut rest = games.peekable();
         let mut page = Page::default();
         while let Some(first) = rest.peek().copied() {
             let end = first.0.saturating_add(GROUP_RECORDS);
@@ -134,7 +165,7 @@ impl DatabaseVolume {
             let near: Vec<GameId> = near.collect();
             let count = near.last().map_or(0, |last| last.0 - first.0 + 1);
             let is_listed =
-                |entry: &Entry| Games::lists(entry) && near.binary_search(&entry.id).is_ok();
+                |entry: &Entry| is_listed(entry) && near.binary_search(&entry.id).is_ok();
             let read = self.read_page(first, count, &mut page);
             if !self.list_page(&mut page, after, is_listed, listing) {
                 return Ok(());

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::change::error_of_store;
+use super::directories::Positions;
 use super::saving::Saving;
 use super::{DatabaseVolume, Hidden};
 use crate::archive;
@@ -23,6 +24,7 @@ use crate::fs::{Error as RequestError, Source, names};
 use crate::storage::{self, Access, Store, folder_of};
 use crate::views::book::stem_of;
 use crate::views::book::{BookOptions, BookSource};
+use crate::views::positions::Nodes;
 
 /// Bytes of a record of `.cbh`, for guesses only.
 const RECORD_BYTES: u64 = 46;
@@ -47,6 +49,8 @@ pub struct DatabaseSource {
     archives: archive::Options,
     is_clean: bool,
     hidden: Hidden,
+    /// Numbers mean the same in all states of the base.
+    nodes: Arc<Nodes>,
     known: Mutex<Known>,
 }
 
@@ -151,6 +155,7 @@ impl DatabaseSource {
             archives: archive::Options::default(),
             is_clean: false,
             hidden: Hidden::default(),
+            nodes: Arc::new(Positions::nodes()),
             known: Mutex::default(),
         }
     }
@@ -386,7 +391,7 @@ impl Source for DatabaseSource {
         for defect in volume.base.defects() {
             log::warn!("{}: {defect}", self.path.display());
         }
-        let volume = volume.hiding(self.hidden);
+        let volume = volume.hiding(self.hidden).numbered_by(&self.nodes);
         Ok(Box::new(if self.is_clean {
             volume.clean()
         } else {

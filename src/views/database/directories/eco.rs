@@ -87,7 +87,7 @@ impl Directory for Eco {
         }
     }
 
-    fn parent(&self, directory: Ino) -> Result<Ino, Error> {
+    fn parent(&self, _: &DatabaseVolume, directory: Ino) -> Result<Ino, Error> {
         Ok(match directory {
             Eco::NUMBER => Ino::ROOT,
             _ => Eco::NUMBER,

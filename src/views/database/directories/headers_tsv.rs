@@ -15,6 +15,7 @@ use crate::base::Base;
 use crate::cbh::{GameId, Summary};
 use crate::fs::Error;
 use crate::fs::volume::{Ino, Listing, Node, NodeKind, Size};
+use crate::search::GameSet;
 
 /// Records between two places that are kept. Their lines are about 30 KiB: a
 /// reader of 128 KiB has an eighth made in vain at each end of what it reads.
@@ -35,7 +36,7 @@ impl Directory for Table {
         })
     }
 
-    fn parent(&self, _: Ino) -> Result<Ino, Error> {
+    fn parent(&self, _: &DatabaseVolume, _: Ino) -> Result<Ino, Error> {
         Err(Error::NotADirectory)
     }
 
@@ -48,7 +49,7 @@ impl Directory for Table {
     }
 
     fn size(&self, base: &DatabaseVolume, _: Ino) -> Result<u64, Error> {
-        let size = base.headers_tsv.size(base.base.as_ref());
+        let size = base.headers_tsv.size(base.base.as_ref(), None);
         base.ensure_present()?;
         size
     }
@@ -61,13 +62,13 @@ impl Directory for Table {
         bytes: &mut Vec<u8>,
     ) -> Result<(), Error> {
         let file = &base.headers_tsv;
-        let read = file.read(base.base.as_ref(), offset, length, bytes);
+        let read = file.read(base.base.as_ref(), None, (offset, length), bytes);
         base.ensure_present()?;
         read
     }
 }
 
-/// The file of one state of a base.
+/// The file of one state of a base, or of some games of it.
 #[derive(Debug, Default)]
 pub(in super::super) struct HeadersTsv {
     /// Where each block begins; the last one is where the file ends. The line
@@ -85,13 +86,17 @@ impl HeadersTsv {
         self.places.get().and_then(|places| places.last().copied())
     }
 
-    /// How many bytes there are.
+    /// How many bytes there are, of all games or of `some`.
     ///
     /// # Errors
     ///
     /// [`Error::Damaged`] if a record or name cannot be read.
-    fn size(&self, base: &dyn Base) -> Result<u64, Error> {
-        Ok(self.places(base)?.last().copied().unwrap_or(0))
+    pub(in super::super) fn size(
+        &self,
+        base: &dyn Base,
+        some: Option<&GameSet>,
+    ) -> Result<u64, Error> {
+        Ok(self.places(base, some)?.last().copied().unwrap_or(0))
     }
 
     /// Appends up to `length` bytes from `offset` on to `bytes`; fewer at the
@@ -101,21 +106,21 @@ impl HeadersTsv {
     ///
     /// [`Error::Damaged`] if a record or name cannot be read, or is another
     /// than before.
-    fn read(
+    pub(in super::super) fn read(
         &self,
         base: &dyn Base,
-        offset: u64,
-        length: u32,
+        some: Option<&GameSet>,
+        (offset, length): (u64, u32),
         bytes: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        let places = self.places(base)?;
+        let places = self.places(base, some)?;
         let size = places.last().copied().unwrap_or(0);
         let end = offset.saturating_add(u64::from(length)).min(size);
         if offset >= end {
             return Ok(());
         }
         let first = places.partition_point(|place| *place <= offset) - 1;
-        let mut lines = Lines::of(base)?;
+        let mut lines = Lines::of(base, some)?;
         let start = bytes.len();
         let blocks = (0..).zip(places.windows(2)).skip(first);
         for (block, span) in blocks {
@@ -140,7 +145,7 @@ impl HeadersTsv {
     }
 
     /// Where the blocks begin, by a pass over all of them if need be.
-    fn places(&self, base: &dyn Base) -> Result<&[u64], Error> {
+    fn places(&self, base: &dyn Base, some: Option<&GameSet>) -> Result<&[u64], Error> {
         if let Some(places) = self.places.get() {
             return Ok(places);
         }
@@ -149,7 +154,7 @@ impl HeadersTsv {
         if let Some(places) = self.places.get() {
             return Ok(places);
         }
-        let mut lines = Lines::of(base)?;
+        let mut lines = Lines::of(base, some)?;
         let mut places = vec![0];
         let mut place = 0;
         let mut bytes = Vec::new();
@@ -166,13 +171,16 @@ impl HeadersTsv {
 /// Makes lines, a block at a time.
 struct Lines<'d> {
     base: &'d dyn Base,
+    /// The games that have lines, unless all have.
+    some: Option<&'d GameSet>,
     names: Names,
     summaries: Vec<Summary>,
 }
 
 impl<'d> Lines<'d> {
-    fn of(base: &'d dyn Base) -> Result<Lines<'d>, Error> {
+    fn of(base: &'d dyn Base, some: Option<&'d GameSet>) -> Result<Lines<'d>, Error> {
         Ok(Lines {
+            some,
             names: Names::of(base)?,
             summaries: Vec::new(),
             base,
@@ -185,10 +193,17 @@ impl<'d> Lines<'d> {
             append_names(out);
         }
         let first = GameId(1 + block * BLOCK);
+        let is_wanted = |number| self.some.is_none_or(|some| some.contains(number));
+        let next = self.some.map(|some| some.from(first.0).next());
+        if next.is_some_and(|next| next.is_none_or(|next| next - first.0 >= BLOCK)) {
+            return Ok(());
+        }
         self.summaries.clear();
         self.base.summaries(first, BLOCK, &mut self.summaries)?;
         for summary in &self.summaries {
-            self.names.row(summary).append(out);
+            if is_wanted(summary.id.0) {
+                self.names.row(summary).append(out);
+            }
         }
         Ok(())
     }

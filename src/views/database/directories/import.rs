@@ -48,7 +48,7 @@ impl Directory for Import {
         Ok(base.directory_node(ino, if ino == LENIENT { 2 } else { 3 }))
     }
 
-    fn parent(&self, directory: Ino) -> Result<Ino, Error> {
+    fn parent(&self, _: &DatabaseVolume, directory: Ino) -> Result<Ino, Error> {
         Ok(match directory {
             LENIENT => Import::NUMBER,
             _ => Ino::ROOT,

@@ -80,7 +80,7 @@ impl Directory for Pgn {
         }
     }
 
-    fn parent(&self, directory: Ino) -> Result<Ino, Error> {
+    fn parent(&self, _: &DatabaseVolume, directory: Ino) -> Result<Ino, Error> {
         match directory {
             Pgn::NUMBER => Ok(Ino::ROOT),
             _ if directory_of(directory).is_some() => Ok(Pgn::NUMBER),

@@ -95,7 +95,7 @@ impl Directory for Texts {
         }
     }
 
-    fn parent(&self, directory: Ino) -> Result<Ino, Error> {
+    fn parent(&self, _: &DatabaseVolume, directory: Ino) -> Result<Ino, Error> {
         match directory {
             Texts::NUMBER => Ok(Ino::ROOT),
             MEDIA => Ok(Texts::NUMBER),

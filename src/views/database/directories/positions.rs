@@ -1,0 +1,387 @@
+//! `tree`, `fen/`, `line/`: positions and what was played there, of the base or
+//! of the games of a query.
+//!
+//! A position and a query each have a block of numbers, of the kinds 41 to 60,
+//! see [`Nodes`]. The first block is that of the whole base.
+
+use std::sync::Arc;
+
+use shakmaty::Move;
+
+use super::super::{DatabaseVolume, GAME};
+use super::{Directory, Games, list_fixed};
+use crate::cbh::{Decoded, GameId};
+use crate::fs::volume::{Ino, Listing, Node, NodeKind, Page, Size};
+use crate::fs::{Error, Role, Text, names};
+use crate::game::{Game, Line, PlyId, Position, Start};
+use crate::pgn;
+use crate::search::{GameSet, Reached, first_ply_at};
+use crate::views::positions::{
+    self, File, Item, Key, Nodes, Place, Played, Scope, board_txt, position_fen,
+};
+
+/// The kinds of numbers that positions and queries have.
+const FIRST_KIND: u8 = 41;
+const END_KIND: u8 = 61;
+
+/// What belongs to the base or to a query, by its place in the block.
+const TREE: u64 = 5;
+const FEN: u64 = 6;
+const LINES: u64 = 7;
+
+/// What is listed in each position.
+const ITEMS: [(&str, Item); 8] = [
+    ("position.fen", Item::File(File::Fen)),
+    ("board.txt", Item::File(File::Board)),
+    ("moves.tsv", Item::File(File::Moves)),
+    ("stats.json", Item::File(File::Stats)),
+    ("line.pgn", Item::File(File::Line)),
+    ("games", Item::Games),
+    ("games.tsv", Item::File(File::GamesTsv)),
+    ("games.pgn", Item::File(File::GamesPgn)),
+];
+
+/// `tree`, `fen/` or `line/` of the whole base.
+#[derive(Debug)]
+pub(in super::super) struct Positions(u64);
+
+impl Positions {
+    pub(in super::super) const TREE: Positions = Positions(TREE);
+    pub(in super::super) const FEN: Positions = Positions(FEN);
+    pub(in super::super) const LINES: Positions = Positions(LINES);
+
+    pub(in super::super) const fn number(&self) -> Ino {
+        Ino(Ino::new(FIRST_KIND, 0).0 + self.0)
+    }
+
+    /// An empty table of numbers.
+    pub(in super::super) fn nodes() -> Nodes {
+        Nodes::new(FIRST_KIND, END_KIND)
+    }
+}
+
+/// Something that has a number here.
+enum Thing {
+    /// `tree`, `fen/` or `line/`, by its place.
+    Of(Scope, u64),
+    /// What belongs to a position.
+    Position(Key, Item),
+}
+
+impl DatabaseVolume {
+    fn thing(&self, ino: Ino) -> Result<Thing, Error> {
+        let (key, place) = self.explorer.nodes.key(ino)?;
+        if key.position.is_none() {
+            return Ok(Thing::Of(key.scope, place));
+        }
+        let item = Item::of(place).ok_or(Error::NotFound)?;
+        Ok(Thing::Position(key, item))
+    }
+
+    /// What the games of a position's scope played there.
+    fn played_at(&self, key: &Key) -> Result<Arc<Reached>, Error> {
+        self.reached(&key.scope, &key.position()?)
+    }
+
+    /// The games that this directory lists.
+    fn games_at(&self, directory: Ino) -> Result<Arc<Reached>, Error> {
+        match self.thing(directory)? {
+            Thing::Position(key, Item::Games) => self.played_at(&key),
+            _ => Err(Error::NotADirectory),
+        }
+    }
+
+    /// The text of a small file of a position.
+    fn position_text(&self, ino: Ino) -> Result<Text, Error> {
+        let Thing::Position(key, Item::File(file)) = self.thing(ino)? else {
+            return Err(Error::IsADirectory);
+        };
+        self.explorer.texts.get_or_render((key.hash(), ino), || {
+            let position = key.position()?;
+            let text = match file {
+                File::Fen => position_fen(&self.fields(&position)).into_bytes(),
+                File::Board => board_txt(&position).into_bytes(),
+                File::Moves => self.played_at(&key)?.played.table(&position).into_bytes(),
+                File::Stats => {
+                    let fen = position_fen(&self.fields(&position));
+                    let played = self.played_at(&key)?;
+                    let json = played.played.json(&position, fen.trim_end());
+                    format!("{json:#}\n").into_bytes()
+                }
+                File::Line => self.line_pgn(&key, &position)?,
+                File::BookPgn | File::GamesTsv | File::GamesPgn => return Err(Error::NotFound),
+            };
+            Ok(Text::from(text))
+        })
+    }
+
+    /// The way of the first game to a position, or a game that begins there.
+    fn line_pgn(&self, key: &Key, position: &Position) -> Result<Vec<u8>, Error> {
+        let reached = self.played_at(key)?;
+        let mut line = Game {
+            start: Start {
+                position: position.clone(),
+                is_set_up: true,
+                is_chess960: position.castling_mode() == shakmaty::CastlingMode::Chess960,
+                ..Start::default()
+            },
+            ..Game::default()
+        };
+        if let Some(first) = reached.games.from(0).next() {
+            let mut decoded = Decoded::default();
+            let read = self.base.read_game(GameId(first), &mut decoded);
+            self.ensure_present()?;
+            read?;
+            let in_variations = self.selection(&key.scope)?.in_variations();
+            let last = first_ply_at(&decoded.game, position, in_variations);
+            line = way(decoded.game, last.ok_or(Error::Stale)?);
+        } else if position.key() == Position::default().key() {
+            line.start = Start::default();
+        }
+        line.headers.tournament.title = self.base.location().name.into_owned();
+        let mut text = Vec::new();
+        pgn::encode_clean(&line, &mut text);
+        Ok(text)
+    }
+
+    fn file_of_position(&self, ino: Ino, file: File) -> Result<NodeKind, Error> {
+        Ok(NodeKind::File(match file {
+            File::GamesPgn => {
+                let (key, _) = self.explorer.nodes.key(ino)?;
+                let games = self.explorer.nodes.number(&key, Item::Games.number())?;
+                Size::Concatenation(games)
+            }
+            _ => Size::Asked,
+        }))
+    }
+}
+
+/// The moves of a game up to `last`, and nothing else of it.
+fn way(game: Game, last: PlyId) -> Game {
+    let mut plies = Vec::new();
+    let mut at = last;
+    while at != PlyId::START
+        && let Some(ply) = game.tree.ply(at)
+    {
+        plies.push(ply.mv);
+        at = game.tree.parent(at).unwrap_or(PlyId::START);
+    }
+    let mut way = Game {
+        start: game.start,
+        ..Game::default()
+    };
+    let mut line = Line::new(&mut way.tree, &way.start.position);
+    for m in plies.into_iter().rev() {
+        match m {
+            Some(m) => drop(line.play(m)),
+            None => drop(line.play_null()),
+        }
+    }
+    way
+}
+
+impl Played for DatabaseVolume {
+    fn items(&self) -> &'static [(&'static str, Item)] {
+        &ITEMS
+    }
+
+    fn fields(&self, position: &Position) -> String {
+        let start = Start {
+            position: position.clone(),
+            ..Start::default()
+        };
+        let mut fen = Vec::new();
+        start.append_fen_to(&mut fen);
+        let fen = String::from_utf8_lossy(&fen);
+        fen.split(' ').take(4).collect::<Vec<_>>().join(" ")
+    }
+
+    fn start(&self) -> Position {
+        Position::default()
+    }
+
+    fn moves(&self, scope: &Scope, position: &Position) -> Result<Vec<Option<Move>>, Error> {
+        let reached = self.reached(scope, position)?;
+        let moves = reached.played.moves_in(position);
+        Ok(moves.into_iter().map(|played| played.m).collect())
+    }
+
+    fn nodes(&self) -> &Nodes {
+        &self.explorer.nodes
+    }
+
+    fn node(&self, ino: Ino, item: Item) -> Node {
+        let directory = self.directory_node(ino, 1);
+        let kind = match item {
+            // It has `games/`.
+            Item::Directory => return self.directory_node(ino, 3),
+            Item::Games => return self.directory_node(ino, 2),
+            Item::File(file) => self.file_of_position(ino, file),
+            Item::Link(_) => Ok(NodeKind::Symlink),
+        };
+        Node {
+            kind: kind.unwrap_or(NodeKind::File(Size::Asked)),
+            ..directory
+        }
+    }
+}
+
+impl Directory for Positions {
+    fn holds(&self, ino: Ino) -> bool {
+        let is_first = [TREE, FEN, LINES].map(|place| Positions(place).number());
+        let is_here = (FIRST_KIND..END_KIND).contains(&ino.kind());
+        self.0 == FEN && is_here && !is_first.contains(&ino)
+    }
+
+    fn node(&self, base: &DatabaseVolume, ino: Ino) -> Result<Node, Error> {
+        let directory = base.directory_node(ino, 1);
+        match base.thing(ino)? {
+            Thing::Of(_, TREE) => Ok(Node {
+                kind: NodeKind::Symlink,
+                ..directory
+            }),
+            Thing::Of(_, FEN | LINES) => Ok(base.directory_node(ino, 2)),
+            Thing::Of(..) => Err(Error::NotFound),
+            Thing::Position(_, item) => Ok(Played::node(base, ino, item)),
+        }
+    }
+
+    fn parent(&self, base: &DatabaseVolume, directory: Ino) -> Result<Ino, Error> {
+        let nodes = &base.explorer.nodes;
+        match base.thing(directory)? {
+            Thing::Of(_, FEN | LINES) => Ok(Ino::ROOT),
+            Thing::Position(key, Item::Directory) => {
+                let position = None;
+                nodes.number(&Key { position, ..key }, FEN)
+            }
+            Thing::Position(key, Item::Games) => nodes.number(&key, Item::Directory.number()),
+            _ => Err(Error::NotADirectory),
+        }
+    }
+
+    fn lookup(&self, base: &DatabaseVolume, directory: Ino, name: &[u8]) -> Result<Node, Error> {
+        match base.thing(directory)? {
+            Thing::Of(scope, FEN) => positions::lookup_in_fen(base, &scope, name),
+            Thing::Of(scope, LINES) => positions::lookup_line(base, &scope, name),
+            Thing::Position(key, Item::Directory) => {
+                positions::lookup_in_position(base, &key, name)
+            }
+            Thing::Position(_, Item::Games) => {
+                let games = base.games_at(directory)?;
+                let id = names::parse_game(name).filter(|id| games.games.contains(*id));
+                base.game(GameId(id.ok_or(Error::NotFound)?), |_| true)
+            }
+            _ => Err(Error::NotADirectory),
+        }
+    }
+
+    fn list(
+        &self,
+        base: &DatabaseVolume,
+        directory: Ino,
+        after: u64,
+        listing: &mut Listing<'_>,
+    ) -> Result<(), Error> {
+        match base.thing(directory)? {
+            // Any position is there, so none is listed.
+            Thing::Of(_, FEN | LINES) => {
+                list_fixed([], after, listing);
+                Ok(())
+            }
+            Thing::Position(key, Item::Directory) => {
+                positions::list_position(base, &key, after, listing)
+            }
+            Thing::Position(_, Item::Games) => {
+                base.list_set(&base.games_at(directory)?.games, after, listing)
+            }
+            _ => Err(Error::NotADirectory),
+        }
+    }
+
+    fn page(
+        &self,
+        base: &DatabaseVolume,
+        directory: Ino,
+        after: u64,
+        page: &mut Page<'_>,
+    ) -> Result<bool, Error> {
+        let Thing::Position(_, Item::Games) = base.thing(directory)? else {
+            return Ok(false);
+        };
+        DatabaseVolume::page_set(&base.games_at(directory)?.games, after, page);
+        Ok(true)
+    }
+
+    fn role(&self, base: &DatabaseVolume, directory: Ino, name: &[u8]) -> Role {
+        let games = || base.games_at(directory).ok();
+        let has = |id: &u32| games().is_some_and(|games| games.games.contains(*id));
+        let id = names::parse_game(name).filter(has).map(GameId);
+        let entry = id.and_then(|id| base.any_entry(id));
+        match entry.filter(Games::lists) {
+            Some(entry) => Role::File(Ino::new(GAME, entry.id.0)),
+            None => Role::Refused,
+        }
+    }
+
+    fn target(&self, base: &DatabaseVolume, link: Ino) -> Result<Vec<u8>, Error> {
+        let (name, place) = match base.thing(link)? {
+            Thing::Of(_, TREE) => {
+                let start = positions::name(base, &base.start());
+                (start.ok_or(Error::NotFound)?.into(), Place::Above)
+            }
+            Thing::Position(key, Item::Link(place)) => {
+                (key.position.ok_or(Error::NotFound)?, place)
+            }
+            _ => return Err(Error::NotFound),
+        };
+        Ok(place.target(&name))
+    }
+
+    fn size(&self, base: &DatabaseVolume, ino: Ino) -> Result<u64, Error> {
+        match base.thing(ino)? {
+            Thing::Position(key, Item::File(File::GamesTsv)) => {
+                let games = base.played_at(&key)?;
+                base.size_of_table((key.hash(), ino), &games.games)
+            }
+            _ => Ok(base.position_text(ino)?.len() as u64),
+        }
+    }
+
+    fn read(
+        &self,
+        base: &DatabaseVolume,
+        ino: Ino,
+        piece: (u64, u32),
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        if let Thing::Position(key, Item::File(File::GamesTsv)) = base.thing(ino)? {
+            let games = base.played_at(&key)?;
+            return base.read_table((key.hash(), ino), &games.games, piece, bytes);
+        }
+        let (offset, length) = piece;
+        bytes.extend_from_slice(&base.position_text(ino)?.part(offset, length));
+        Ok(())
+    }
+}
+
+impl DatabaseVolume {
+    fn size_of_table(&self, place: (u64, Ino), games: &GameSet) -> Result<u64, Error> {
+        let table = self.explorer.table(place);
+        let size = table.size(self.base.as_ref(), Some(games));
+        self.ensure_present()?;
+        size
+    }
+
+    fn read_table(
+        &self,
+        place: (u64, Ino),
+        games: &GameSet,
+        piece: (u64, u32),
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let table = self.explorer.table(place);
+        let read = table.read(self.base.as_ref(), Some(games), piece, bytes);
+        self.ensure_present()?;
+        read
+    }
+}

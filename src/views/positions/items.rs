@@ -1,0 +1,132 @@
+//! What belongs to a position: its directory, what is in there, and links to it.
+
+use shakmaty::{Color, File as BoardFile, Rank, Role, Square};
+
+use crate::game::Position;
+
+/// Something in the block of numbers of a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Item {
+    /// Its directory.
+    Directory,
+    /// A file in there.
+    File(File),
+    /// `games/`
+    Games,
+    /// A link to its directory.
+    Link(Place),
+}
+
+/// A file in the directory of a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum File {
+    /// `position.fen`
+    Fen,
+    /// `board.txt`
+    Board,
+    /// `moves.tsv`
+    Moves,
+    /// `stats.json`
+    Stats,
+    /// `line.pgn`
+    Line,
+    /// `book.pgn`
+    BookPgn,
+    /// `games.tsv`
+    GamesTsv,
+    /// `games.pgn`
+    GamesPgn,
+}
+
+/// Where a link lies that leads to a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In `fen/`, under another spelling.
+    Fen,
+    /// In another position.
+    Position,
+    /// In `line/` and other directories beside `fen/`.
+    Lines,
+    /// Beside `fen/` itself.
+    Above,
+}
+
+const ITEMS: [Item; 14] = [
+    Item::Directory,
+    Item::File(File::Fen),
+    Item::File(File::Board),
+    Item::File(File::Moves),
+    Item::File(File::Stats),
+    Item::File(File::Line),
+    Item::File(File::BookPgn),
+    Item::File(File::GamesTsv),
+    Item::File(File::GamesPgn),
+    Item::Games,
+    Item::Link(Place::Fen),
+    Item::Link(Place::Position),
+    Item::Link(Place::Lines),
+    Item::Link(Place::Above),
+];
+
+impl Item {
+    /// Its place in the block of a position.
+    pub(crate) fn number(self) -> u64 {
+        let place = ITEMS.iter().position(|item| *item == self);
+        place.unwrap_or(0) as u64
+    }
+
+    /// The one in this place.
+    pub(crate) fn of(number: u64) -> Option<Item> {
+        ITEMS.get(usize::try_from(number).ok()?).copied()
+    }
+}
+
+impl Place {
+    /// The target of a link to the position of this name.
+    pub(crate) fn target(self, name: &str) -> Vec<u8> {
+        let way = match self {
+            Place::Fen => "",
+            Place::Position => "../",
+            Place::Lines => "../fen/",
+            Place::Above => "fen/",
+        };
+        format!("{way}{name}").into_bytes()
+    }
+}
+
+/// `position.fen` of a position that is named by these four fields.
+pub(crate) fn position_fen(fields: &str) -> String {
+    format!("{fields} 0 1\n")
+}
+
+/// `board.txt`: the board from White's side, and the side to move.
+pub(crate) fn board_txt(position: &Position) -> String {
+    let mut text = String::new();
+    for rank in Rank::ALL.into_iter().rev() {
+        text.push(rank.char());
+        for file in BoardFile::ALL {
+            let square = Square::from_coords(file, rank);
+            let piece = position.board().piece_at(square);
+            text.push(' ');
+            text.push(piece.map_or('·', |piece| figurine(piece.color, piece.role)));
+        }
+        text.push('\n');
+    }
+    text += "  a b c d e f g h\n";
+    text += position
+        .turn()
+        .fold_wb("White to move\n", "Black to move\n");
+    text
+}
+
+fn figurine(color: Color, role: Role) -> char {
+    let (white, black) = match role {
+        Role::King => ('♔', '♚'),
+        Role::Queen => ('♕', '♛'),
+        Role::Rook => ('♖', '♜'),
+        Role::Bishop => ('♗', '♝'),
+        Role::Knight => ('♘', '♞'),
+        Role::Pawn => ('♙', '♟'),
+    };
+    color.fold_wb(white, black)
+}
