@@ -420,6 +420,108 @@ fn what_was_packed_is_unpacked_again() {
     );
 }
 
+/// A copy of the sample in `folder`, with a folder of pictures.
+fn sample_with_pictures(folder: &Path) -> PathBuf {
+    for (path, bytes) in base("sample") {
+        let to = folder.join(path);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::write(to, bytes).unwrap();
+    }
+    fs::create_dir_all(folder.join("sample.html")).unwrap();
+    folder.join("sample.cbh")
+}
+
+#[test]
+fn what_is_no_file_is_not_packed_and_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let cbh = sample_with_pictures(folder.path());
+    let link = |name: &str| std::os::unix::fs::symlink("/etc/hostname", folder.path().join(name));
+    link("sample.html/linked.jpg").unwrap();
+    link("sample.cko").unwrap();
+    link("sample.bmp").unwrap();
+    let pipe = folder.path().join("sample.html/pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let archive = folder.path().join("sample.cbv");
+    let output = cbfs(&[OsStr::new("pack"), cbh.as_os_str(), archive.as_os_str()]);
+    assert!(output.status.success(), "{}", said(&output));
+    for told in [
+        "sample.html/linked.jpg: a link, not packed",
+        "sample.html/pipe: a pipe, not packed",
+        "sample.cko: a link, not packed",
+        "sample.bmp: a link, not packed",
+    ] {
+        assert!(said(&output).contains(told), "{}", said(&output));
+    }
+    assert_eq!(
+        output.stderr.iter().filter(|byte| **byte == b'\n').count(),
+        4
+    );
+    let packed = opened(&archive);
+    assert!(
+        packed
+            .members()
+            .iter()
+            .all(|member| !member.path().contains("pipe"))
+    );
+}
+
+/// Runs a command, kills it when the file `begun` is there, and says whether it
+/// was in time.
+fn kills_when_begun(arguments: &[&OsStr], begun: &Path) -> bool {
+    let mut command = Command::new(CBFS);
+    command.args(arguments);
+    let mut child = command.stdout(Stdio::null()).spawn().unwrap();
+    while !begun.exists() && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    !child.wait().unwrap().success()
+}
+
+#[test]
+fn what_a_killed_command_left_is_removed_by_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let inside = folder.path().join("inside");
+    let cbh = sample_with_pictures(&inside);
+    let picture: Vec<u8> = (0..3_000_000_u32)
+        .map(|at| (at.wrapping_mul(at) >> 9) as u8)
+        .collect();
+    fs::write(inside.join("sample.html/large.bmp"), &picture).unwrap();
+    let names = || {
+        let entries = fs::read_dir(folder.path()).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let names: BTreeSet<String> = names.collect();
+        names
+    };
+    let archive = folder.path().join("new.cbv");
+    let hidden = folder.path().join(".new.cbv.cbfs-new/new.cbv");
+    let pack = [OsStr::new("pack"), cbh.as_os_str(), archive.as_os_str()];
+    assert!(kills_when_begun(&pack, &hidden), "it was too fast");
+    assert!(
+        names().iter().eq([".new.cbv.cbfs-new", "inside"]),
+        "{:?}",
+        names()
+    );
+    succeeds(&pack);
+    assert!(names().iter().eq(["inside", "new.cbv"]), "{:?}", names());
+    let out = folder.path().join("out");
+    let hidden = folder.path().join(".out.cbfs-new/new/sample.cbh");
+    let unpack = [OsStr::new("unpack"), archive.as_os_str(), out.as_os_str()];
+    assert!(kills_when_begun(&unpack, &hidden), "it was too fast");
+    assert!(names().contains(".out.cbfs-new") && !names().contains("out"));
+    succeeds(&unpack);
+    assert!(
+        names().iter().eq(["inside", "new.cbv", "out"]),
+        "{:?}",
+        names()
+    );
+    assert_eq!(
+        fs::read(out.join("sample.html/large.bmp")).unwrap(),
+        picture
+    );
+}
+
 #[test]
 fn an_archive_needs_its_password_and_says_so() {
     let folder = tempfile::tempdir().unwrap();

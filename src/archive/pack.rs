@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::thread;
 use std::time::SystemTime;
@@ -14,7 +13,7 @@ use super::cipher::{Cipher, UNIT};
 use super::header::{Header, RECORD_BYTES, Record};
 use super::name::{UsedPaths, name_of};
 use super::{Error, Options, Password};
-use crate::storage::{ReadBuffer, Storage, folder_of};
+use crate::storage::{ReadBuffer, Storage, WorkFolder, folder_of, move_to_free};
 
 /// Number of blocks that each thread packs at once.
 const STRETCH: usize = 8;
@@ -48,23 +47,19 @@ pub fn pack(
     ensure: &dyn Fn() -> io::Result<()>,
 ) -> Result<u64, Error> {
     let mut packed = || {
-        let mut temporary = tempfile::Builder::new()
-            .prefix(".cbfs-pack-")
-            // The message must not name the temporary file.
-            .make_in(folder_of(path), |path| {
-                let mut options = File::options();
-                options.read(true).write(true).create_new(true).mode(0o666);
-                options.open(path)
-            })?;
-        let mut out = BufWriter::new(temporary.as_file_mut());
+        let name = path.file_name().unwrap_or_default();
+        let folder = WorkFolder::begin_empty(folder_of(path), name)?;
+        let temporary = folder.path().join(name);
+        let mut file = File::create_new(&temporary)?;
+        let mut out = BufWriter::new(&mut file);
         write(inputs, options, &mut out, progress)?;
         out.flush()?;
         drop(out);
         ensure()?;
-        temporary.as_file().sync_all()?;
-        let size = temporary.as_file().metadata()?.len();
-        let persisted = temporary.persist_noclobber(path);
-        persisted.map_err(|error| error.error)?;
+        file.sync_all()?;
+        let size = file.metadata()?.len();
+        move_to_free(&temporary, path)?;
+        File::open(folder_of(path))?.sync_all()?;
         Ok(size)
     };
     packed().map_err(|source| Error::Io {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::block::BLOCK_BYTES;
 use super::{Archive, Error, Fault, Member};
 use crate::storage::{
-    Directory, DiskDirectory, ReadBuffer, Storage, folder_of, names_in, split_name,
+    Directory, DiskDirectory, ReadBuffer, Storage, WorkFolder, folder_of, names_in, split_name,
 };
 
 /// Number of blocks decoded per write.
@@ -136,8 +136,8 @@ struct Target {
     /// Name of the destination in that folder; `None` if it is the folder
     /// itself.
     name: Option<OsString>,
-    /// Temporary folder, removed with its remaining content when dropped.
-    temporary: tempfile::TempDir,
+    /// Hidden folder, removed with its remaining content when dropped.
+    temporary: WorkFolder,
     outer: DiskDirectory,
     inner: DiskDirectory,
 }
@@ -154,10 +154,9 @@ impl Target {
         } else {
             (folder_of(to), to.file_name().map(OsStr::to_owned))
         };
-        let mut builder = tempfile::Builder::new();
-        let temporary = builder.prefix(".cbfs-unpack-").tempdir_in(parent);
-        // The name of the temporary folder means nothing to the user.
-        let temporary = temporary.map_err(|error| io(io::Error::from(error.kind())))?;
+        let hidden = name.as_deref().unwrap_or(OsStr::new("unpack"));
+        let temporary = WorkFolder::begin_empty(parent, hidden);
+        let temporary = temporary.map_err(|error| io(error.into()))?;
         let outer = DiskDirectory::open(temporary.path(), "").map_err(io)?;
         Ok(Target {
             to: to.to_path_buf(),

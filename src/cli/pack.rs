@@ -70,6 +70,9 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     });
     bar.finish_and_clear();
     let size = packed.map_err(|error| archive::failed(&error))?;
+    for (path, kind) in parts.left_out() {
+        log::warn!("{}: {kind}, not packed", path.display());
+    }
     if quiet {
         return Ok(());
     }

@@ -31,6 +31,7 @@ mod stage;
 mod store;
 mod transaction;
 mod view;
+mod work_folder;
 
 pub use buffer::ReadBuffer;
 pub(crate) use buffer::next_file_number;
@@ -47,6 +48,7 @@ pub use memory_directory::{Fault, MemoryDirectory};
 pub use stage::{Stage, note_name as stage_note};
 pub use store::{Access, FileFilter, Opening, Store};
 pub use transaction::Transaction;
+pub use work_folder::{WorkFolder, WorkFolderError, move_to_free};
 
 use std::fmt::Debug;
 use std::io;

@@ -7,22 +7,17 @@
 //! folder with the marker and removes one without. A folder of another user is
 //! not touched.
 
-use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, File, TryLockError};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use nix::errno::Errno;
-use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
-
 use crate::cbh::{CodePage, Error, Family, FileKind, date};
 use crate::game::Date;
-use crate::storage::{MOST_NAME, Rights, folder_of, split_name};
-
-/// Lock file that keeps other processes out of the folder.
-const LOCK: &str = ".lock";
+use crate::storage::{
+    MOST_NAME, Rights, WorkFolder, WorkFolderError, folder_of, move_to_free, split_name,
+};
 
 /// Marker file: all files are complete.
 const READY: &str = ".ready";
@@ -33,10 +28,7 @@ const READY: &str = ".ready";
 pub struct NewBase {
     /// Path of the final `.cbh`.
     target: PathBuf,
-    folder: PathBuf,
-    /// Locked while it is open.
-    lock: File,
-    is_over: bool,
+    folder: WorkFolder,
 }
 
 impl NewBase {
@@ -60,46 +52,26 @@ impl NewBase {
             let what = format!("too long a name for a base, which has at most {most} bytes");
             return Err(refused(target, &what));
         }
-        let mut name = OsStr::new(".").to_owned();
-        name.push(stem);
-        name.push(".cbfs-new");
-        let folder = folder_of(target).join(name);
-        // The folder gets its rights before others can open files in it.
-        match DirBuilder::new().mode(0o700).create(&folder) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                ensure_ours(&folder)?;
+        let folder = WorkFolder::begin(folder_of(target), stem);
+        let folder = folder.map_err(|error| match error {
+            WorkFolderError::NotOurs(folder) => {
+                let what = "is in the way of a new base, and was not left by you; move it away";
+                refused(&folder, what)
             }
-            // Errors must not name the hidden folder, which the user does not
-            // know.
-            made => made.map_err(about(folder_of(target)))?,
-        }
-        let lock = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
-            .open(folder.join(LOCK));
-        let lock = lock.map_err(about(&folder))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(refused(target, "another process is making this base"));
-            }
-            Err(TryLockError::Error(source)) => return Err(about(&folder)(source)),
-        }
+            WorkFolderError::InUse => refused(target, "another process is making this base"),
+            WorkFolderError::Io(source) => about(folder_of(target))(source),
+        })?;
         let mut new_base = NewBase {
             target: target.to_path_buf(),
             folder,
-            lock,
-            is_over: false,
         };
-        let ready = fs::symlink_metadata(new_base.folder.join(READY));
+        let ready = fs::symlink_metadata(new_base.folder().join(READY));
         if ready.is_ok_and(|stat| stat.is_file()) {
-            new_base.is_over = true;
+            new_base.folder.leave();
             new_base.move_out()?;
             return Err(taken(target, target));
         }
-        new_base.clear().map_err(about(&new_base.folder))?;
+        new_base.folder.clear().map_err(about(new_base.folder()))?;
         if let Some(file) = existing(target)? {
             return Err(taken(target, &file));
         }
@@ -113,13 +85,13 @@ impl NewBase {
 
     /// Path of the `.cbh` in the hidden folder.
     pub fn path(&self) -> PathBuf {
-        self.folder
+        self.folder()
             .join(self.target.file_name().unwrap_or_default())
     }
 
     /// The folder for all files of the base.
     pub fn folder(&self) -> &Path {
-        &self.folder
+        self.folder.path()
     }
 
     /// Creates the files of a base without games, as `ChessBase` does.
@@ -162,8 +134,8 @@ impl NewBase {
     /// [`Error::Io`].
     pub fn make_like(&self, model: &Path) -> Result<(), Error> {
         let rights = Rights::of(model).map_err(about(model))?;
-        let files = all_in(&self.folder).map_err(about(&self.folder))?;
-        for file in files.iter().filter(|file| !file.ends_with(LOCK)) {
+        let files = all_in(self.folder()).map_err(about(self.folder()))?;
+        for file in files.iter().filter(|file| !WorkFolder::is_lock(file)) {
             let given = open_plainly(file).and_then(|open| rights.give(&open));
             given.map_err(about(file))?;
         }
@@ -177,19 +149,20 @@ impl NewBase {
     /// [`Error::Unsupported`] if another process made a file of it meanwhile;
     /// [`Error::Io`].
     pub fn finish(mut self) -> Result<(), Error> {
-        let io = about(&self.folder);
-        let ready = self.folder.join(READY);
-        sync_all(&self.folder).map_err(&io)?;
+        let folder = self.folder().to_path_buf();
+        let io = about(&folder);
+        let ready = folder.join(READY);
+        sync_all(self.folder()).map_err(&io)?;
         if let Some(file) = existing(&self.target)? {
             return Err(taken(&self.target, &file));
         }
         self.ensure_free()?;
         let made = File::create_new(&ready).and_then(|file| file.sync_all());
-        made.and_then(|()| File::open(&self.folder)?.sync_all())
+        made.and_then(|()| File::open(self.folder())?.sync_all())
             .and_then(|()| File::open(folder_of(&self.target))?.sync_all())
             .map_err(&io)?;
         // From here on the base is completed, now or by the next process.
-        self.is_over = true;
+        self.folder.leave();
         self.move_out()
     }
 
@@ -211,10 +184,10 @@ impl NewBase {
 
     /// The files and folders of the base, `.cbh` last.
     fn made(&self) -> Result<Vec<PathBuf>, Error> {
-        let io = about(&self.folder);
+        let io = about(self.folder());
         let cbh = self.path();
         let mut files = Vec::new();
-        for entry in fs::read_dir(&self.folder).map_err(&io)? {
+        for entry in fs::read_dir(self.folder()).map_err(&io)? {
             let path = entry.map_err(&io)?.path();
             if path != cbh && split_name(&path).0 == split_name(&cbh).0 {
                 files.push(path);
@@ -228,7 +201,7 @@ impl NewBase {
 
     /// Moves all files to their destination, `.cbh` last.
     fn move_out(&self) -> Result<(), Error> {
-        let io = about(&self.folder);
+        let io = about(self.folder());
         let directory = folder_of(&self.target);
         for file in self.made()? {
             let to = self.destination_of(&file);
@@ -236,36 +209,8 @@ impl NewBase {
         }
         File::open(directory)
             .and_then(|directory| directory.sync_all())
-            .and_then(|()| fs::remove_dir_all(&self.folder))
+            .and_then(|()| fs::remove_dir_all(self.folder()))
             .map_err(&io)
-    }
-
-    /// Removes the files of an interrupted creation.
-    fn clear(&self) -> io::Result<()> {
-        for entry in fs::read_dir(&self.folder)? {
-            let entry = entry?;
-            if entry.file_name() == LOCK {
-                continue;
-            }
-            if entry.file_type()?.is_dir() {
-                fs::remove_dir_all(entry.path())?;
-            } else {
-                fs::remove_file(entry.path())?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Drop for NewBase {
-    fn drop(&mut self) {
-        if !self.is_over
-            && let Err(error) = fs::remove_dir_all(&self.folder)
-        {
-            log::warn!("{}: {error}", self.folder.display());
-        }
-        // Only now may other processes make their own folder there.
-        let _ = self.lock.unlock();
     }
 }
 
@@ -280,28 +225,6 @@ fn existing(target: &Path) -> Result<Option<PathBuf>, Error> {
         }
     }
     Ok(None)
-}
-
-/// Rejects a folder that no earlier run of this user left.
-fn ensure_ours(folder: &Path) -> Result<(), Error> {
-    let stat = fs::symlink_metadata(folder).map_err(about(folder))?;
-    if stat.is_dir() && stat.uid() == nix::unistd::geteuid().as_raw() {
-        return Ok(());
-    }
-    let what = "is in the way of a new base, and was not left by you; move it away";
-    Err(refused(folder, what))
-}
-
-/// Renames a file or folder to an unused name.
-fn move_to_free(from: &Path, to: &Path) -> io::Result<()> {
-    let renamed = renameat2(AT_FDCWD, from, AT_FDCWD, to, RenameFlags::RENAME_NOREPLACE);
-    match renamed {
-        // The file system cannot rename without replacing.
-        Err(Errno::EINVAL | Errno::ENOSYS) if fs::symlink_metadata(to).is_err() => {
-            fs::rename(from, to)
-        }
-        renamed => Ok(renamed?),
-    }
 }
 
 /// All files and folders in a folder, each behind its content.
@@ -449,6 +372,7 @@ fn refused(file: &Path, what: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::OsStr;
     use std::time::Duration;
 
     fn names(folder: &Path) -> Vec<String> {
@@ -535,7 +459,7 @@ mod tests {
         .unwrap();
         std::mem::forget(new_base);
         // The lock of a process that is gone is gone too.
-        fs::remove_file(left.join(LOCK)).unwrap();
+        fs::remove_file(left.join(".lock")).unwrap();
         let error = NewBase::begin(&target).unwrap_err().to_string();
         assert!(
             error.contains("a base of this name is there already"),

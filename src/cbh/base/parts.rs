@@ -1,8 +1,9 @@
 //! All files of a base, for an unchanged copy.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
+use std::fs::{self, FileType};
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -28,6 +29,7 @@ pub struct Part {
 #[derive(Debug)]
 pub struct Parts {
     files: Vec<Part>,
+    left_out: Vec<(PathBuf, &'static str)>,
     store: Store,
 }
 
@@ -44,9 +46,10 @@ impl Parts {
         let family = Family::in_store(path, &store)?;
         let mut parts = Parts {
             files: Vec::new(),
+            left_out: Vec::new(),
             store,
         };
-        for name in names_of(&family)? {
+        for name in names_of(&family, &mut parts.left_out)? {
             parts.add(&family, &name)?;
         }
         for folder in family.media_folders() {
@@ -75,7 +78,9 @@ impl Parts {
         let name = text(folder.file_name().unwrap_or_default())?;
         let mut open = vec![(folder.to_path_buf(), name, 0)];
         while let Some((folder, name, depth)) = open.pop() {
-            if !folder.symlink_metadata()?.is_dir() {
+            let stat = folder.symlink_metadata()?;
+            if !stat.is_dir() {
+                self.left_out.push((folder, kind_of(stat.file_type())));
                 continue;
             }
             let directory = DiskDirectory::open(&folder, "")?;
@@ -95,6 +100,8 @@ impl Parts {
                         file: Box::new(file),
                         modified: stat.modified().ok(),
                     });
+                } else {
+                    self.left_out.push((path, kind_of(stat.file_type())));
                 }
             }
         }
@@ -104,6 +111,12 @@ impl Parts {
     /// The files.
     pub fn files(&self) -> &[Part] {
         &self.files
+    }
+
+    /// What lies among the files and is none, with what it is: links, pipes and
+    /// the like.
+    pub fn left_out(&self) -> &[(PathBuf, &'static str)] {
+        &self.left_out
     }
 
     /// Checks that the files of the base have not changed since they were
@@ -125,8 +138,25 @@ impl Parts {
     }
 }
 
-/// Names of the files, those that cbfs reads first.
-fn names_of(family: &Family) -> Result<Vec<OsString>, Error> {
+/// What something is that is no regular file.
+fn kind_of(kind: FileType) -> &'static str {
+    if kind.is_symlink() {
+        "a link"
+    } else if kind.is_fifo() {
+        "a pipe"
+    } else if kind.is_dir() {
+        "a folder too deep in others"
+    } else {
+        "no regular file"
+    }
+}
+
+/// Names of the files, those that cbfs reads first. What has such a name and is
+/// no file goes to `left_out`.
+fn names_of(
+    family: &Family,
+    left_out: &mut Vec<(PathBuf, &'static str)>,
+) -> Result<Vec<OsString>, Error> {
     let name = |path: &Path| path.file_name().unwrap_or_default().to_owned();
     let kinds = FileKind::ALL.into_iter();
     let mut names: Vec<OsString> = kinds
@@ -139,16 +169,21 @@ fn names_of(family: &Family) -> Result<Vec<OsString>, Error> {
     others.sort();
     others.retain(|other| {
         let path = family.directory().join(other);
-        let is_plain = path.symlink_metadata().is_ok_and(|stat| stat.is_file());
         let (stem, extension) = split_name(&path);
         let is_known = FileKind::ALL
             .iter()
             .any(|kind| kind.extension() == extension);
-        is_plain
-            && !is_known
+        let is_one = !is_known
             && family.has_stem(&stem)
             && Family::is_file_of(&headers, &path)
-            && !boosters.contains(other)
+            && !boosters.contains(other);
+        match path.symlink_metadata() {
+            Ok(stat) if is_one && !stat.is_file() => {
+                left_out.push((path, kind_of(stat.file_type())));
+                false
+            }
+            stat => is_one && stat.is_ok(),
+        }
     });
     names.append(&mut others);
     Ok(names)
