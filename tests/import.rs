@@ -349,7 +349,7 @@ fn what_is_wrong_in_a_packed_file_is_told_with_its_place() {
 
 const BAD: &str = "\
 [Event \"A\"]\n[White \"Moe\"]\n[Black \"Curly\"]\n\n1. e4 e5 2. Ke3 *\n\n\
-[Event \"B\"]\n[White \"X\"]\n[White \"Y\"]\n\n1. e4 *\n\n";
+[Event \"B\"]\n[White \"Y\"]\n[Result \"1-0\"]\n\n1. e4 0-1\n\n";
 
 /// Without a brace behind it.
 const UNCLOSED: &str = "[Event \"C\"]\n\n1. e4 {open\n\n";
@@ -382,7 +382,7 @@ fn bad_games_are_written_to_a_file_that_can_be_mended_and_imported() {
     );
     for place in [
         "a.pgn:35:13: game 4",
-        "a.pgn:39:9: game 5 (Y \u{2013} ?): a second tag White",
+        "a.pgn:41:7: game 5 (Y \u{2013} ?): the result 0-1, where the tag says 1-0",
         "a.pgn:20045:7: game 2006",
     ] {
         assert!(told.contains(place), "{told} {place}");
@@ -404,7 +404,7 @@ fn bad_games_are_written_to_a_file_that_can_be_mended_and_imported() {
     );
     let mended = kept
         .replace("Ke3", "Ke2")
-        .replace("[White \"Y\"]\n", "")
+        .replace("e4 0-1", "e4 1-0")
         .replace("{open", "*");
     fs::write(&bad, mended).unwrap();
     let output = import(&[], &bad);
@@ -831,7 +831,11 @@ fn new_only_leaves_out_what_the_base_has_and_second_games_of_the_files() {
         format!("[White \"{white}\"]\n[Black \"B\"]\n[Date \"{date}\"]\n\n{moves} *\n\n")
     };
     let long = "Longer-Than-Any-Field-Of-A-Name-Could-Hold, Anna";
-    let known = game("A", "2020.01.01", "1. e4 e5") + &game(long, "2020.01.01", "1. d4 (1. c4)");
+    let many_moves = "Nf3 Nf6 Ng1 Ng8 ".repeat(5);
+    let fen = |fen| format!("[FEN \"{fen}\"]\n{}", game("A", "2020.01.01", "1. e4 e5"));
+    let known = game("A", "2020.01.01", "1. e4 e5")
+        + &game(long, "2020.01.01", "1. d4 (1. c4)")
+        + &game("L", "2020.01.01", &many_moves);
     let import = |more: &[&str], text: &str| {
         let output = import_from_stdin(&[&[text_path(&base)], more].concat(), text.as_bytes());
         assert!(output.status.success(), "{}", said(&output));
@@ -841,10 +845,43 @@ fn new_only_leaves_out_what_the_base_has_and_second_games_of_the_files() {
     for (text, is_new) in [
         (game("A", "2020.01.01", "1. e4 { known } e5"), false),
         (game(long, "2020.01.01", "1. d4 (1. c4)"), false),
+        (
+            game(
+                long,
+                "2020.01.01",
+                "1. d4 {variations} ({do not count} 1. c4 e5) (1. Nf3)",
+            ),
+            false,
+        ),
+        (game(long, "2020.01.01", "1. d4"), false),
+        (game(long, "2020.01.01", "1. c4"), true),
+        (
+            fen("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"),
+            false,
+        ),
+        (
+            fen("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQ - 0 1"),
+            true,
+        ),
+        (
+            "[Round \"2\"]\n".to_owned() + &game("A", "2020.01.01", "1. e4 e5"),
+            true,
+        ),
+        (
+            "[Round \"Final\"]\n".to_owned() + &game("A", "2020.01.01", "1. e4 e5"),
+            true,
+        ),
+        (
+            "[Event \"Other\"]\n".to_owned() + &game("A", "2020.01.01", "1. e4 e5"),
+            true,
+        ),
+        (
+            "[Event \"Other\"]\n[Round \"2\"]\n".to_owned() + &game("L", "2020.01.01", &many_moves),
+            false,
+        ),
         (game("A", "2020.01.02", "1. e4 e5"), true),
         (game("A", "2020.01.01", "1. e4 e6"), true),
         (game("A", "2020.01.01", "1. e4 e5 2. Nf3"), true),
-        (game(long, "2020.01.01", "1. d4"), true),
         (game("C", "2020.01.01", "1. e4 e5"), true),
         (
             game("A", "2020.01.01", "1. e4 e5")
@@ -858,19 +895,19 @@ fn new_only_leaves_out_what_the_base_has_and_second_games_of_the_files() {
         let games = usize::from(is_new);
         let expected = match games {
             0 => "0 games would be appended\n2 known games left out\n".to_owned(),
-            _ => "1 game would be appended as 3\n1 known game left out\n".to_owned(),
+            _ => "1 game would be appended as 4\n1 known game left out\n".to_owned(),
         };
         assert!(told.contains(&expected), "{text}: {told}");
     }
     let text = many_games(50);
     let told = import(&["--new-only"], &(known.clone() + &text + &text));
     assert!(
-        told.contains("50 games appended as 3\u{2013}52\n52 known games left out\n"),
+        told.contains("50 games appended as 4\u{2013}53\n53 known games left out\n"),
         "{told}"
     );
     let told = import(&["--new-only"], &(known + &text));
     assert!(
-        told.contains("0 games appended\n52 known games left out\n"),
+        told.contains("0 games appended\n53 known games left out\n"),
         "{told}"
     );
     assert_eq!(defects_of(&base), [""; 0]);
@@ -920,6 +957,72 @@ fn tags_without_a_field_are_left_out_if_asked_for() {
 }
 
 /// Many blanks in few bytes: a game has 16 MiB at most, however it is packed.
+#[test]
+fn what_is_told_of_tags_and_names_says_what_became_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let game = |tags: &str, moves: &str| format!("{tags}\n\n{moves} *\n\n");
+    let long = |number| format!("[Event \"{}{number}\"]", "A title of many words ".repeat(4));
+    let text = [
+        game("[Variant \"Atomic\"]", "1. e4"),
+        game("[WhiteElo \"99999\"]", "1. e4"),
+        game("[Variant \"Chess960\"]\n[ECO \"A00\"]", "1. e4"),
+        (1..=20)
+            .map(|number| game(&long(number), "1. e4"))
+            .collect(),
+    ]
+    .concat();
+    for (drops, expected) in [
+        (
+            &[][..],
+            "\"Atomic\" as Variant, and moves that are legal in chess; stored as chess, with the tag (1 game)",
+        ),
+        (
+            &["--drop-foreign-tags"],
+            "\"Atomic\" as Variant, and moves that are legal in chess; stored as chess (1 game)",
+        ),
+    ] {
+        let base = folder.path().join(format!("{}.cbh", drops.len()));
+        let arguments = [&["--create", text_path(&base)], drops].concat();
+        let told = said(&import_from_stdin(&arguments, text.as_bytes()));
+        assert!(told.contains(expected), "{told}");
+        assert_eq!(
+            told.matches("a title that its field cannot hold whole")
+                .count(),
+            1,
+            "{told}"
+        );
+        assert!(told.contains("20 games"), "{told}");
+        let elo = if drops.is_empty() {
+            "kept as another tag"
+        } else {
+            "left out"
+        };
+        for name in ["ECO", "WhiteElo"] {
+            let kept = format!("a {name} that its field cannot hold; {elo} (1 game)");
+            assert!(told.contains(&kept), "{told}");
+        }
+        let exported = games_of(&base)
+            .into_values()
+            .map(|(_, text)| text)
+            .collect::<String>();
+        assert_eq!(
+            exported.contains("[CbhOtherECO \"A00\"]"),
+            drops.is_empty(),
+            "{exported}"
+        );
+    }
+    let horde = "[Variant \"Horde\"]\n[FEN \"rnbqkbnr/pppppppp/8/1PP2PP1/PPPPPPPP/PPPPPPPP/PPPPPPPP/PPPPPPPP w kq - 0 1\"]";
+    let base = folder.path().join("horde.cbh");
+    let told = said(&import_from_stdin(
+        &["--create", text_path(&base)],
+        game(horde, "1. e5").as_bytes(),
+    ));
+    assert!(
+        told.contains("\"Horde\" as Variant, which is not chess"),
+        "{told}"
+    );
+}
+
 #[test]
 fn a_decompression_bomb_is_refused_in_little_memory() {
     let folder = copy_of_base("cbh/sample");

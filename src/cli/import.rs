@@ -1,6 +1,5 @@
 //! `cbfs import`: all games of some PGN files are appended to a base, or none.
 
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -22,7 +21,8 @@ use crate::base::open_any;
 use crate::cbh::{self, ChangeError, CodePage, Importer, NewBase, OpenBase, SaveError, Unfit};
 use crate::escape::Escaped;
 use crate::import::{
-    BadGame, BadText, Input, Known, Session, Stop, TextPage, Watch, Wishes, for_each_text,
+    BadGame, BadText, Input, Known, Session, Stop, TextPage, Watch, Wishes, cut_names,
+    for_each_text,
 };
 
 /// As the shell tells of a program that a signal ended: SIGINT is 2.
@@ -31,7 +31,7 @@ const INTERRUPTED: u8 = 128 + 2;
 /// What follows each reason.
 const NOTHING_DONE: &str = "nothing was imported";
 
-/// Of so many names that do not fit it is said without being asked.
+/// Of so many bad games it is said without being asked.
 const MOST_TOLD: usize = 100;
 
 /// How much of a text is read at once.
@@ -69,8 +69,9 @@ pub(super) struct Args {
     #[arg(long)]
     drop_foreign_tags: bool,
 
-    /// Leave out games that the base has, with the same players, date, result
-    /// and moves, and second ones of the files
+    /// Leave out games that the base has, with the same players, date, result,
+    /// position and moves of the main line, those of fewer than ten moves also of
+    /// the same event and round; and second ones of the files
     #[arg(long)]
     new_only: bool,
 
@@ -148,7 +149,6 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         args,
         bar: &bar,
         is_ended: &is_ended,
-        told: BTreeSet::new(),
         name: String::new(),
         bad: BadGames::new(args)?,
         left_out: 0,
@@ -312,7 +312,6 @@ struct Job<'a> {
     args: &'a Args,
     bar: &'a ProgressBar,
     is_ended: &'a AtomicBool,
-    told: BTreeSet<String>,
     /// The text that is read.
     name: String,
     bad: BadGames,
@@ -324,7 +323,7 @@ struct Job<'a> {
 
 impl Watch for Job<'_> {
     fn appended(&mut self, appended: &cbh::Appended) {
-        log(appended, &mut self.told);
+        log(appended);
     }
 
     fn bad(&mut self, bad: BadGame, text: BadText<'_>) -> Result<(), Stop> {
@@ -449,16 +448,8 @@ impl Job<'_> {
         (self.left_out, self.eco_set) = (session.left_out(), session.eco_set());
         let imported = session.commit();
         let imported = imported.map_err(|error| self.failed(&self.args.base, error))?;
-        for unfit in &imported.unfit {
-            log::warn!("{}", not_stored_whole(unfit));
-        }
-        if let Some(more) = self
-            .told
-            .len()
-            .checked_sub(MOST_TOLD)
-            .filter(|more| *more > 0)
-        {
-            log::warn!("{more} more names are stored in part");
+        for line in cut_names(&imported.unfit) {
+            log::warn!("{line}");
         }
         Ok(imported.games)
     }
@@ -530,17 +521,17 @@ impl Job<'_> {
     }
 }
 
-/// Says what of a game is not stored as it stands in the text: of each name
-/// once, and of no more than [`MOST_TOLD`].
-fn log(appended: &cbh::Appended, told: &mut BTreeSet<String>) {
+/// Says what of a game is not stored as it stands in the text, if somebody asks
+/// for so much; what it comes to is told of each text.
+fn log(appended: &cbh::Appended) {
     let id = appended.id.0;
     for unfit in &appended.unfit {
-        let what = not_stored_whole(unfit);
-        if told.insert(what.clone()) && told.len() <= MOST_TOLD {
-            log::warn!("game {id}: {what}");
-        } else {
-            log::info!("game {id}: {what}");
-        }
+        let Unfit {
+            field,
+            stored,
+            whole,
+        } = unfit;
+        log::info!("game {id}: {field} {whole:?} is stored as {stored:?}");
     }
     for kept in &appended.kept {
         log::info!(
@@ -550,15 +541,6 @@ fn log(appended: &cbh::Appended, told: &mut BTreeSet<String>) {
             kept.whole
         );
     }
-}
-
-fn not_stored_whole(unfit: &Unfit) -> String {
-    let Unfit {
-        field,
-        stored,
-        whole,
-    } = unfit;
-    format!("{field} {whole:?} is stored as {stored:?}")
 }
 
 impl Source {

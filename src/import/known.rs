@@ -1,5 +1,11 @@
 //! Which games a base has already: for imports of new ones only.
 //!
+//! The same game is one of the same players, date and result, with the same
+//! moves of the main line from the same position. Variations and remarks are
+//! not compared, and a FEN of the usual position is none. Short games, and those
+//! without moves, are the same only if they are of one event and round too:
+//! the same players may well have agreed to a draw twice in one day.
+//!
 //! A game is looked for by what the records of `.cbh` say, the begins of both
 //! names, date and result; only games that agree in that are read and
 //! compared. The marks of all games, 16 bytes each, are held sorted: up to a
@@ -9,14 +15,15 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
+use std::hash::{Hash as _, Hasher as _};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::FileExt;
 
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::Stop;
-use crate::cbh::{Database, Decoded, EntityKind, GameId, PreparedGame, SaveError, Summary};
-use crate::game::{Date, GameResult};
+use crate::cbh::{Database, Decoded, EntityKind, GameId, SaveError, Summary};
+use crate::game::{Date, Game, GameResult};
 
 /// So many marks are held in memory before they go to a file.
 const MARKS_AT_ONCE: usize = 1 << 20;
@@ -31,6 +38,9 @@ const RECORDS_AT_ONCE: u32 = 4096;
 /// any field holds.
 const LETTERS: usize = 6;
 
+/// Games of fewer half-moves are told apart by event and round too.
+const SHORT_PLIES: usize = 20;
+
 /// What follows a key of a game that was imported, and is in no base yet.
 const IMPORTED: u64 = 1 << 63;
 
@@ -44,15 +54,29 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    pub(super) fn of(prepared: &PreparedGame) -> Mark {
-        let headers = &prepared.game().headers;
-        let names = [headers.white.joined(), headers.black.joined()];
-        let [white, black] = &names;
-        let key = key_of(white, black, headers.date, Some(headers.result));
-        let names = xxh3_64_with_seed(names.join("\n").as_bytes(), key);
+    pub(super) fn of(game: &Game) -> Mark {
+        let headers = &game.headers;
+        let (white, black) = (headers.white.joined(), headers.black.joined());
+        let key = key_of(&white, &black, headers.date, Some(headers.result));
+        let mut whole = Xxh3::with_seed(key);
+        (&white, &black).hash(&mut whole);
+        let mut fen = Vec::new();
+        game.start.append_fen_to(&mut fen);
+        fen.hash(&mut whole);
+        let mut plies = 0;
+        for ply in game.tree.main_line() {
+            plies += 1;
+            game.tree.ply(ply).and_then(|ply| ply.mv).hash(&mut whole);
+        }
+        if plies < SHORT_PLIES {
+            let mut tags = game.foreign_tags.iter();
+            let round = tags.find(|(name, _)| name == "Round");
+            (headers.round, headers.subround, round).hash(&mut whole);
+            headers.tournament.title.hash(&mut whole);
+        }
         Mark {
             key,
-            whole: xxh3_64_with_seed(prepared.moves(), names),
+            whole: whole.finish(),
         }
     }
 }
@@ -120,13 +144,12 @@ impl<'a> Known<'a> {
         Ok(())
     }
 
-    /// Whether there is a game of the same players, date, result and moves;
-    /// else it is one from now on.
+    /// Whether there is the same game; else this is one from now on.
     ///
     /// # Errors
     ///
     /// As [`new`](Known::new).
-    pub(super) fn has(&mut self, mark: Mark, game: &PreparedGame) -> Result<bool, Stop> {
+    pub(super) fn has(&mut self, mark: Mark) -> Result<bool, Stop> {
         let whole = mark.whole | IMPORTED;
         self.found.clear();
         self.marks.find(mark.key, &mut self.found)?;
@@ -140,7 +163,7 @@ impl<'a> Known<'a> {
             // A game that cannot be read is not known to be the same.
             let read = database.read_game(GameId(id), &mut self.decoded);
             let is_whole = read.is_ok() && self.decoded.defects.is_empty();
-            if is_whole && game.is_same_as(&self.decoded.game) {
+            if is_whole && Mark::of(&self.decoded.game).whole == mark.whole {
                 return Ok(true);
             }
         }

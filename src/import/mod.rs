@@ -15,4 +15,4 @@ mod utf16;
 pub use known::Known;
 pub use packed::{Input, Text, for_each_text};
 pub use page::TextPage;
-pub use session::{BadGame, BadText, Session, Stop, Understood, Watch, Wishes};
+pub use session::{BadGame, BadText, Session, Stop, Understood, Watch, Wishes, cut_names};

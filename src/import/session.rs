@@ -10,11 +10,11 @@ use super::Text;
 use super::dos::DosReader;
 use super::known::{Known, Mark};
 use super::page::{Pages, TextPage};
-use crate::cbh::{Appended, ChangeError, Imported, Importer, PreparedGame, SaveError};
+use crate::cbh::{Appended, ChangeError, Imported, Importer, PreparedGame, SaveError, Unfit};
 use crate::escape::Escaped;
 use crate::game::Game;
 use crate::openings;
-use crate::pgn::{self, BAD_GAME, Extent, Liberty, Part, Prepared, Section};
+use crate::pgn::{self, BAD_GAME, Extent, Liberty, Part, Prepared, Section, VariantName};
 
 /// A game that is not imported, and why. Its text is that of the section from
 /// the game's begin on.
@@ -226,6 +226,7 @@ impl<'a> Session<'a> {
             liberties: BTreeMap::new(),
             pages: BTreeMap::new(),
             kept: BTreeMap::new(),
+            cut: BTreeMap::new(),
         };
         let (head, reader) = text.with_head();
         let pages = Pages::new(wishes.page, &head);
@@ -279,7 +280,7 @@ impl Session<'_> {
             is_eco_set,
         } = passing;
         if let (Some(known), Some(mark)) = (&mut self.known, mark)
-            && known.has(mark, &game)?
+            && known.has(mark)?
         {
             self.left_out += 1;
             return Ok(None);
@@ -296,7 +297,7 @@ fn prepared(mut game: Game, wishes: Wishes, marks: bool) -> PreparedResult {
     }
     let is_eco_set = wishes.sets_eco && sets_eco(&mut game);
     let game = PreparedGame::new(game)?;
-    let mark = marks.then(|| Mark::of(&game));
+    let mark = marks.then(|| Mark::of(game.game()));
     Ok(Passing {
         game,
         mark,
@@ -308,7 +309,7 @@ fn prepared(mut game: Game, wishes: Wishes, marks: bool) -> PreparedResult {
 fn sets_eco(game: &mut Game) -> bool {
     let says_one =
         game.headers.eco.is_some() || game.foreign_tags.iter().any(|(name, _)| name == "ECO");
-    let opening = if says_one {
+    let opening = if says_one || game.start.is_chess960 {
         None
     } else {
         openings::of_game(game)
@@ -328,6 +329,8 @@ struct Reading<'s, 'a> {
     /// Games with facts of their tournament or source that differ from those
     /// of the base.
     kept: BTreeMap<&'static str, Counted>,
+    /// Games with names that are not stored as they are, with the first of a kind.
+    cut: BTreeMap<&'static str, (Counted, Unfit)>,
 }
 
 impl Reading<'_, '_> {
@@ -341,7 +344,7 @@ impl Reading<'_, '_> {
             page.or_default().add(line, column);
         }
         for (line, liberty) in prepared.liberties {
-            let counted = self.liberties.entry(liberty).or_default();
+            let counted = self.liberties.entry(self.kind(liberty)).or_default();
             counted.add(line, 1);
         }
         for (extent, game) in prepared.games {
@@ -364,6 +367,11 @@ impl Reading<'_, '_> {
                 Ok(None) => {}
                 Ok(Some(appended)) => {
                     self.note_kept(&section, &extent, &appended);
+                    for unfit in &appended.unfit {
+                        let (counted, _) = (self.cut.entry(unfit.field))
+                            .or_insert_with(|| (Counted::default(), unfit.clone()));
+                        counted.add(extent.line, 1);
+                    }
                     self.watch.appended(&appended);
                 }
                 Err(Stop::Base(ChangeError::Save(error))) if error.is_of_game() => {
@@ -379,6 +387,19 @@ impl Reading<'_, '_> {
         let has_more = section.part == Part::Middle;
         let bytes = &section.text;
         self.watch.more_of_bad(BadText { bytes, has_more })
+    }
+
+    /// Under which kind a liberty is told: a hostile text must not have any
+    /// number of variants named.
+    fn kind(&self, liberty: Liberty) -> Liberty {
+        const MOST_KINDS: usize = 100;
+        let is_known = self.liberties.contains_key(&liberty);
+        match liberty {
+            Liberty::OtherVariant(_) if !is_known && self.liberties.len() > MOST_KINDS => {
+                Liberty::OtherVariant(VariantName::ANY)
+            }
+            liberty => liberty,
+        }
     }
 
     fn no_game(&self, section: &Section, extent: &Extent, error: &pgn::Error) -> BadGame {
@@ -433,12 +454,17 @@ impl Reading<'_, '_> {
             _ => section.place_of_tag(game, "FEN"),
         };
         let (line, column) = place.unwrap_or((game.line, 1));
+        let variant = section.variant_of(game);
+        let variant = variant.map(|name| format!("; {name} as Variant, which is not chess"));
         BadGame {
             number: self.games,
             players: section.players_of(game),
             line,
             column,
-            why: format!("this game cannot be stored: {error}"),
+            why: format!(
+                "this game cannot be stored: {error}{}",
+                variant.unwrap_or_default()
+            ),
         }
     }
 
@@ -458,10 +484,41 @@ impl Reading<'_, '_> {
             ))
         });
         let liberties = self.liberties.iter();
-        let liberties = liberties.map(|(liberty, counted)| counted.told(liberty));
+        let drops_tags = self.session.wishes.drops_foreign_tags;
+        let liberties = liberties.map(|(liberty, counted)| match drops_tags {
+            true => counted.told(format_args!("{liberty:#}")),
+            false => counted.told(liberty),
+        });
+        let cut = self.cut.values();
+        let cut = cut.map(|(counted, first)| counted.told(not_stored_whole(first)));
         let told = utf16.into_iter().chain(pages);
-        told.chain(liberties).chain(kept).collect()
+        told.chain(liberties).chain(kept).chain(cut).collect()
     }
+}
+
+/// What is told of names that are not stored as they are, a line a kind.
+pub fn cut_names(names: &[Unfit]) -> Vec<String> {
+    let mut kinds: BTreeMap<&'static str, (usize, &Unfit)> = BTreeMap::new();
+    for unfit in names {
+        kinds.entry(unfit.field).or_insert((0, unfit)).0 += 1;
+    }
+    let names = |count: usize| if count == 1 { "name" } else { "names" };
+    let kinds = kinds.into_values();
+    let line = |(count, first)| format!("{} ({count} {})", not_stored_whole(first), names(count));
+    kinds.map(line).collect()
+}
+
+/// What is told of names of one kind; this is the first.
+fn not_stored_whole(first: &Unfit) -> String {
+    let Unfit {
+        field,
+        stored,
+        whole,
+    } = first;
+    format!(
+        "a {field} that its field cannot hold whole; stored as what it holds, with the whole in a tag, \
+         such as {whole:?} as {stored:?}"
+    )
 }
 
 fn of_whole_text(what: String) -> Understood {

@@ -111,10 +111,19 @@ pub(super) fn begins_loose_tag(text: &[u8]) -> bool {
         && !name.iter().any(|byte| matches!(byte, b']' | b'\n' | b'\r'))
 }
 
-/// Whether a text has a place where a game seems to begin: an empty line, and
-/// a tag `Event` in the next one.
+/// Whether a text has a place where a game seems to begin: an empty line,
+/// a tag `Event` in the next one, and behind that another tag or the first move.
 pub(super) fn has_begin_of_game(text: &[u8]) -> bool {
-    let begins = |at: usize| begins_game_after_blank(text, at, &["Event"]);
+    let begins = |at: usize| {
+        if !begins_game_after_blank(text, at, &["Event"]) {
+            return false;
+        }
+        let line = text.get(at..).unwrap_or_default();
+        let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
+        let end = line.iter().position(is_end).unwrap_or(line.len());
+        let next = line.get(end..).unwrap_or_default().trim_ascii_start();
+        begins_tag_pair(next) || next.starts_with(b"1.")
+    };
     let brackets = (0..text.len()).filter(|&at| text.get(at) == Some(&b'['));
     brackets.into_iter().any(begins)
 }

@@ -18,7 +18,7 @@ use self::language::{LANGUAGES, Language};
 use self::words::{may_have_letters, pawn_files, usual_form, without_sign};
 use super::decode::{Games, read_game};
 use super::error::{Error, quoted};
-use super::lexer::{Lexer, Token};
+use super::lexer::{Lexer, TagPair, Token};
 use super::notation::Notation;
 use super::numbers::{Counted, Follows};
 use super::place::Place;
@@ -86,7 +86,7 @@ pub enum Liberty {
     /// A FEN of Chess960 without a tag that says so.
     Chess960,
     /// A variant all moves of which are legal in chess.
-    OtherVariant,
+    OtherVariant(VariantName),
     /// Move numbers that do not fit.
     Numbers,
     /// Moves that are written again under their numbers.
@@ -95,8 +95,54 @@ pub enum Liberty {
     NagBefore,
 }
 
+/// The name of a variant as a tag has it, or its begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct VariantName {
+    bytes: [u8; VariantName::MOST],
+    len: usize,
+}
+
+impl VariantName {
+    const MOST: usize = 24;
+
+    /// Where there are too many to name each.
+    pub const ANY: VariantName = VariantName {
+        bytes: [0; VariantName::MOST],
+        len: 0,
+    };
+
+    pub(super) fn of(name: &str) -> VariantName {
+        let mut named = VariantName::ANY;
+        for c in name.trim().chars().filter(|c| !c.is_control()) {
+            let rest = named.bytes.get_mut(named.len..).unwrap_or_default();
+            if c.len_utf8() > rest.len() {
+                break;
+            }
+            named.len += c.encode_utf8(rest).len();
+        }
+        named
+    }
+}
+
+impl fmt::Display for VariantName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.bytes.get(..self.len).unwrap_or_default();
+        match std::str::from_utf8(name) {
+            Ok(name) if !name.is_empty() => write!(f, "\"{name}\""),
+            _ => f.write_str("another variant"),
+        }
+    }
+}
+
+/// As it is told of an import; in its alternate form of one that leaves out
+/// tags without a field.
 impl fmt::Display for Liberty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kept = if f.alternate() {
+            "left out"
+        } else {
+            "kept as another tag"
+        };
         f.write_str(match self {
             Liberty::NoResult => "no result at the end; that of the tag is taken, or *",
             Liberty::OpenResultTag => "the tag Result says *; the result at the end is taken",
@@ -104,6 +150,7 @@ impl fmt::Display for Liberty {
             Liberty::ResultSpelling => {
                 "a result in other words, such as 1:0 or +-; read as 1-0, 0-1 or 1/2-1/2"
             }
+            Liberty::UnequalResult if f.alternate() => "a result such as 1/2-0; read as *",
             Liberty::UnequalResult => "a result such as 1/2-0; kept as *, with the tag CbhResult",
             Liberty::Letters(language) => return write!(f, "{language}; read as piece letters"),
             Liberty::Marks => "signs such as +/-, =, RR or !??; read as NAGs",
@@ -132,14 +179,17 @@ impl fmt::Display for Liberty {
             Liberty::Controls => "control characters; read as blanks",
             Liberty::TagForm => "tags in another form, such as in other letters, without quotes or with - in the name; read as [Name \"value\"]",
             Liberty::TagKept(name) => {
-                return write!(f, "a {name} that its field cannot hold; kept as another tag");
+                return write!(f, "a {name} that its field cannot hold; {kept}");
             }
             Liberty::Chess960 => "castling rights of Chess960 in a FEN, and no tag Variant; read as Chess960",
-            Liberty::OtherVariant => "another variant in the tag Variant, and moves that are legal in chess; stored as chess, with the tag",
+            Liberty::OtherVariant(variant) => {
+                let tag = if f.alternate() { "" } else { ", with the tag" };
+                return write!(f, "{variant} as Variant, and moves that are legal in chess; stored as chess{tag}");
+            }
             Liberty::Numbers => "move numbers that do not fit the moves; the moves are read as they follow each other",
             Liberty::MovesTwice => "moves that are written twice, under the same numbers; read once",
             Liberty::NagBefore => "a NAG before the first move of a game or variation; given to that move",
-            Liberty::TagAgain => "a tag twice with two values; the second is kept as another tag",
+            Liberty::TagAgain => return write!(f, "a tag twice with two values; the second is {kept}"),
         })
     }
 }
@@ -536,14 +586,33 @@ fn read_once<'t>(begin: &Lexer<'t>, reading: Reading, reads_repeats: bool) -> Re
 }
 
 /// What a game that is no chess says of itself.
-fn variant_error(mut lexer: Lexer<'_>) -> Option<Error> {
-    while let Ok((_, Token::Tag(pair))) = lexer.next() {
-        if pair.name == "Variant" && !is_chess(&pair.value) {
-            let found = format!("{} as Variant", quoted(pair.value.as_bytes()));
-            return Some(lexer.error(pair.place, found, "chess or Chess960"));
+fn variant_error(lexer: Lexer<'_>) -> Option<Error> {
+    let mut lexer = lexer.freely();
+    let pair = variant_tag(&mut lexer)?;
+    let found = format!("{} as Variant", quoted(pair.value.as_bytes()));
+    Some(lexer.error(pair.place, found, "chess or Chess960"))
+}
+
+fn variant_tag<'t>(lexer: &mut Lexer<'t>) -> Option<TagPair<'t>> {
+    loop {
+        match lexer.next() {
+            Ok((_, Token::Tag(pair)))
+                if pair.name.eq_ignore_ascii_case("Variant") && !is_chess(&pair.value) =>
+            {
+                return Some(pair);
+            }
+            Ok((_, Token::Tag(_) | Token::Comment(_))) => {}
+            _ => return None,
         }
     }
-    None
+}
+
+/// The variant of the game that begins at `text`, if it is none that a base
+/// has.
+pub(super) fn variant_of(text: &[u8], page: &'static Encoding) -> Option<VariantName> {
+    let lexer = Lexer::from_line(text, Place::START.line).in_page(page);
+    let pair = variant_tag(&mut lexer.freely())?;
+    Some(VariantName::of(&pair.value))
 }
 
 pub(super) fn is_chess(variant: &str) -> bool {

@@ -47,7 +47,7 @@ mod writer;
 
 pub use decode::{END_OF_ONE_GAME, Games, decode, decode_telling};
 pub use error::Error;
-pub use lenient::Liberty;
+pub use lenient::{Liberty, VariantName};
 pub(crate) use movetext::append_decimal;
 pub use permit::Permit;
 pub use stream::{

@@ -3,8 +3,10 @@
 //! A text is split before each tag pair at the begin of a line that follows
 //! moves; comments between a result and that line belong to what follows. So it
 //! is before a tag of the roster that a game without moves has already, if an
-//! empty line stands between: such a game may lack even its result. An
-//! empty line with a tag `Event` behind it ends an open comment, and so does one
+//! empty line stands between, or if it is `Event` and another one follows that is
+//! there already: such a game may lack even its result. An
+//! empty line with a tag `Event` behind it ends an open comment if another tag
+//! or the first move follows, and so does one
 //! with any tag pair if the comment never ends otherwise: one bad game does not
 //! take others with it. A line of [`BAD_GAME`] begins a section wherever it
 //! stands. A piece, a [`Section`], is one game with its tags, or some games
@@ -24,7 +26,7 @@ use super::Games;
 use super::braces::{begins_game_after_blank, begins_loose_tag, begins_tag_pair};
 use super::decode::MAX_BYTES;
 use super::error::Error;
-use super::lenient::{place_of_tag, players_of};
+use super::lenient::{VariantName, place_of_tag, players_of, variant_of};
 use super::place::{Place, doubtful};
 
 pub use parallel::{Prepared, for_each_game_in_order};
@@ -124,6 +126,11 @@ impl Section {
         players_of(self.text_of(game), self.page.encoding)
     }
 
+    /// The variant of a game of it, if it is none that a base has.
+    pub fn variant_of(&self, game: &Extent) -> Option<VariantName> {
+        variant_of(self.text_of(game), self.page.encoding)
+    }
+
     /// The text of a game of it.
     pub fn text_of(&self, game: &Extent) -> &[u8] {
         self.text.get(game.bytes.clone()).unwrap_or_default()
@@ -162,6 +169,8 @@ pub struct Sections<R> {
     line: usize,
     next_line: usize,
     state: State,
+    /// Where a game may begin.
+    perhaps: Option<Perhaps>,
     /// How far a game is read that is too long.
     long: Option<Long>,
     is_over: bool,
@@ -174,6 +183,44 @@ struct Long {
     is_at_line: bool,
     /// Whether the line before it is empty.
     is_after_blank: bool,
+}
+
+/// A game that begins if what follows says so.
+#[derive(Clone, Copy, Debug)]
+struct Perhaps {
+    /// The offset of its first line.
+    start: usize,
+    /// Whether a comment is open there.
+    in_comment: bool,
+}
+
+/// Whether a game begins.
+#[derive(Clone, Copy, Debug)]
+enum Begins {
+    /// At this offset.
+    Surely(usize),
+    Perhaps(Perhaps),
+    Not,
+}
+
+impl Perhaps {
+    /// What the next line says of it, where the game before it is in a state.
+    fn goes_on(self, line: &[u8], before: &State) -> Begins {
+        let begin = line.trim_ascii_start();
+        let is_tag = begins_tag_pair(begin);
+        if self.in_comment {
+            return match begin {
+                [] => Begins::Perhaps(self),
+                _ if is_tag || begin.starts_with(b"1.") => Begins::Surely(self.start),
+                _ => Begins::Not,
+            };
+        }
+        match roster_bit(begin) {
+            tag if tag & !EVENT & before.roster != 0 => Begins::Surely(self.start),
+            _ if is_tag => Begins::Perhaps(self),
+            _ => Begins::Not,
+        }
+    }
 }
 
 /// What was read of a text.
@@ -212,7 +259,6 @@ struct State {
 const ROSTER: [&str; 7] = ["Event", "Site", "Date", "Round", "White", "Black", "Result"];
 
 const EVENT: u8 = 1;
-const PLAYERS: u8 = 1 << 4 | 1 << 5;
 
 impl<R: BufRead> Sections<R> {
     /// Begins at the first line.
@@ -225,6 +271,7 @@ impl<R: BufRead> Sections<R> {
             line: 1,
             next_line: 1,
             state: State::default(),
+            perhaps: None,
             long: None,
             is_over: false,
         }
@@ -249,15 +296,27 @@ impl<R: BufRead> Sections<R> {
             let is_bad_game = start > 0 && line.starts_with(BAD_GAME.as_bytes());
             let begins_game = is_bad_game || self.state.begins_game(line, &self.text);
             let begins_game = begins_game || self.ends_comment(start);
-            let cut = begins_game.then(|| {
-                if is_bad_game {
-                    start
-                } else {
-                    self.begin_of_next(start)
-                }
-            });
-            if begins_game {
+            let begun = self.perhaps.take().filter(|_| !begins_game);
+            let begun = begun.map(|perhaps| perhaps.goes_on(line, &self.state));
+            let cut = match begun {
+                Some(Begins::Surely(at)) => Some(at),
+                _ if is_bad_game => Some(start),
+                _ => begins_game.then(|| self.begin_of_next(start)),
+            };
+            self.perhaps = match begun {
+                Some(Begins::Perhaps(perhaps)) => Some(perhaps),
+                _ if cut.is_none() => self.state.may_begin_game(line, &self.text, start),
+                _ => None,
+            };
+            if let Some(cut) = cut {
                 self.state = State::default();
+                // What of it was read before has tag pairs only.
+                let before = self.text.get(cut..start).unwrap_or_default();
+                if matches!(begun, Some(Begins::Surely(_))) {
+                    for line in before.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
+                        self.state.look_at(line, 0);
+                    }
+                }
             }
             let end = self.text.len() - cut.unwrap_or_default();
             self.state.look_at(line, end);
@@ -365,12 +424,11 @@ impl<R: BufRead> Sections<R> {
         before.moves_end
     }
 
-    /// Whether the line at `start` begins a game although a comment is open: by
-    /// a tag `Event`, or by any if the comment is known not to end.
+    /// Whether the line at `start` begins a game although a comment is open,
+    /// which is known not to end.
     fn ends_comment(&self, start: usize) -> bool {
         let is_endless = self.again_at < self.again.len();
-        let names: &[&str] = if is_endless { &[] } else { &["Event"] };
-        self.state.in_comment && begins_game_after_blank(&self.text, start, names)
+        self.state.in_comment && is_endless && begins_game_after_blank(&self.text, start, &[])
     }
 
     /// If the text is over, or too long, in a comment, ends it where the next
@@ -399,6 +457,7 @@ impl<R: BufRead> Sections<R> {
         self.again = again;
         self.again_at = 0;
         self.state = State::default();
+        self.perhaps = None;
         let text = std::mem::take(&mut self.text);
         let next = self.line + lines_in(&text);
         let line = std::mem::replace(&mut self.line, next);
@@ -486,9 +545,7 @@ impl State {
         }
         let tag = roster_bit(line);
         if !self.has_moves {
-            // Without an empty line: the players stand there already.
-            let is_next = tag == EVENT && self.roster & PLAYERS != 0;
-            return self.roster & tag != 0 && (self.is_apart || is_next);
+            return self.is_apart && self.roster & tag != 0;
         }
         if !begins_tag_pair(line) {
             return self.is_apart
@@ -496,6 +553,19 @@ impl State {
         }
         // A tag amid moves begins no game.
         self.is_apart || tag != 0 || self.has_result(text)
+    }
+
+    /// The game that may begin with the line at `start` of a text: with a second
+    /// tag `Event`, or with one in a comment behind an empty line.
+    fn may_begin_game(&self, line: &[u8], text: &[u8], start: usize) -> Option<Perhaps> {
+        let in_comment = self.in_comment;
+        let begins = if in_comment {
+            begins_game_after_blank(text, start, &["Event"])
+        } else {
+            let is_event = roster_bit(line.trim_ascii_start()) == EVENT;
+            is_event && !self.has_moves && self.roster & EVENT != 0
+        };
+        begins.then_some(Perhaps { start, in_comment })
     }
 
     /// Whether the moves in a text end in a result.

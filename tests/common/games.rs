@@ -59,9 +59,9 @@ pub fn bad_texts() -> Vec<BadText> {
             "16 mib",
         ),
         bad(
-            "two names of one player",
-            "[White \"A\"]\n[White \"B\"]\n\n1. e4 *\n".to_owned(),
-            "a second tag white",
+            "two results",
+            "[Result \"1-0\"]\n\n1. e4 0-1\n".to_owned(),
+            "where the tag says",
         ),
         bad(
             "an unclosed comment",

@@ -271,6 +271,9 @@ fn a_tag_beside_the_moves_refuses_no_game() {
         ("[FEN \"\"]", NoSetUp),
         ("[FEN \"?\"] [SetUp \"1\"]", NoSetUp),
         ("[Round \"1\"] [Round \"2\"]", TagAgain),
+        ("[White \"A\"] [White \"B\"]", TagAgain),
+        ("[Event \"A\"] [Site \"B\"] [Event \"C\"]", TagAgain),
+        ("[WhiteElo \"1\"] [WhiteElo \"1\"]", Liberty::TagTwice),
         ("[WhiteElo \"1\"] [WhiteElo \"2\"]", TagAgain),
         ("[Date \"24.12.2004\"]", DateForm),
         ("[white \"Carlsen\"]", TagForm),
@@ -290,14 +293,12 @@ fn a_tag_beside_the_moves_refuses_no_game() {
         crate::pgn::encode(&game, &[], &mut ours);
         assert!(crate::pgn::decode(&ours).is_ok(), "{tag}");
     }
-    // Who played, and from where, must be known.
-    for (tags, expected) in [
-        ("[White \"A\"] [White \"B\"]", "a second tag White"),
-        ("[FEN \"8/8\"]", "expected a position in six fields"),
-    ] {
-        let error = read(tags).unwrap_err();
-        assert!(error.contains(expected), "{error}");
-    }
+    // From where must be known.
+    let error = read("[FEN \"8/8\"]").unwrap_err();
+    assert!(
+        error.contains("expected a position in six fields"),
+        "{error}"
+    );
     let amid = &super::tests::read("1. e4 e5\n[Foo \"x\"]\n2. Nf3 *")[0].0;
     assert!(amid.contains("2:1: a tag \"Foo\" amid the moves"), "{amid}");
 }
@@ -324,7 +325,21 @@ fn a_game_of_chess960_is_told_by_its_fen_too() {
         assert!(!told.contains(&Liberty::Chess960), "{castling} {told:?}");
     }
     let told = liberties("[Variant \"Atomic\"]", "1. e4");
-    assert_eq!(told, [Liberty::OtherVariant]);
+    let atomic = Liberty::OtherVariant(VariantName::of("Atomic"));
+    assert_eq!(told, [atomic]);
+    let says = atomic.to_string();
+    assert!(
+        says.starts_with("\"Atomic\" as Variant") && says.ends_with("with the tag"),
+        "{says}"
+    );
+    assert!(
+        format!("{atomic:#}").ends_with("stored as chess"),
+        "{atomic:#}"
+    );
+    let long = VariantName::of(&"\u{e9}".repeat(20)).to_string();
+    assert_eq!(long, format!("\"{}\"", "\u{e9}".repeat(12)));
+    let code = liberties("[Variant \"Chess960\"]\n[ECO \"A00\"]", "1. e4");
+    assert_eq!(code, [Liberty::TagKept("ECO")]);
 }
 
 #[test]

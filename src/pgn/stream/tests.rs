@@ -53,8 +53,22 @@ fn a_game_of_tags_only_takes_no_other_with_it() {
         (format!("{tags}\n{tags}\n{tags}"), vec![1, 5, 9]),
         (format!("{GAME}{tags}\n{GAME}"), vec![1, 6, 10]),
         (format!("{tags}\n{{nothing}}\n\n{GAME}"), vec![1, 7]),
-        // No empty line: there are players already.
-        (format!("{tags}{GAME}"), vec![1, 4]),
+        // No empty line: a second tag Event, and another one twice.
+        (format!("{tags}{tags}\n"), vec![1, 4]),
+        (format!("{tags}{}", tags.repeat(2)), vec![1, 4, 7]),
+        (
+            format!("{tags}[Event \"B\"]\n[ECO \"A00\"]\n[White \"C\"]\n\n1. e4 *\n"),
+            vec![1, 4],
+        ),
+        // One of tags in another order, or with one twice.
+        (
+            format!("{tags}[Event \"B\"]\n[Black \"C\"]\n\n1. e4 *\n"),
+            vec![1],
+        ),
+        (
+            format!("{tags}[Event \"B\"]\n\n1. e4 *\n{GAME}"),
+            vec![1, 7],
+        ),
         // Tags apart from the others belong to them.
         (format!("[ECO \"A00\"]\n\n{GAME}"), vec![1]),
         (
@@ -99,6 +113,8 @@ fn a_broken_tag_pair_takes_no_game_apart() {
 fn what_looks_like_a_tag_pair_in_a_comment_begins_no_game() {
     for comment in [
         "{\n[Event \"x\"]\n}",
+        "{a\n\n[Event \"x\"]\nb}",
+        "{a\n\n[White \"x\"]\n[Black \"x\"]\nb}",
         "{ a } {\n[Event \"x\"]}",
         "; { \n",
         "[%cal Ge2e4]",

@@ -4,8 +4,9 @@
 //! A value that a header cannot hold stays a foreign tag, if our own text
 //! would have no tag of that name: nothing is lost. A number that is too large
 //! is an error in a save, and so is a date that is none. An import keeps it as a
-//! tag of its own, and tells that: only a position that is none, and two names of
-//! one player or event, refuse a game.
+//! tag of its own, and tells that: only a position that is none refuses a game.
+//! Of two tags with one name the first counts there, whatever they are; another
+//! value of the second is kept too.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -26,7 +27,7 @@ use crate::game::{
 use crate::pgn::command::{clock_tag, parse_time_control, time_control_tag};
 use crate::pgn::comment::language_of;
 use crate::pgn::error::{Error, quoted};
-use crate::pgn::lenient::{Leniency, Liberty, is_chess, unequal_result};
+use crate::pgn::lenient::{Leniency, Liberty, VariantName, is_chess, unequal_result};
 use crate::pgn::lexer::{self, TagPair};
 use crate::pgn::place::Place;
 use crate::pgn::remarks::Remarks;
@@ -54,7 +55,7 @@ pub(in crate::pgn) fn decode(
     tags.start(&mut game.start)?;
     let headers = &mut game.headers;
     tags.roster(headers)?;
-    tags.opening_and_ratings(headers)?;
+    tags.opening_and_ratings(headers, game.start.is_chess960)?;
     tags.event(&mut headers.tournament)?;
     tags.source(&mut headers.source)?;
     headers.white_team = tags.team("WhiteTeam", "WhiteTeamCountry", "CbhWhiteTeam")?;
@@ -153,9 +154,6 @@ pub(in crate::pgn) fn begins_game(name: &str) -> bool {
     name == "Result" || ONCE.contains(&name)
 }
 
-/// Of these two that differ are of two games.
-const WHOSE: [&str; 3] = ["Event", "White", "Black"];
-
 /// The names of headers that programs write in other letters, such as `WHITE`.
 const SPELLED: [&str; 26] = [
     "Event",
@@ -221,15 +219,8 @@ impl<'t, 'l> Tags<'t, 'l> {
             let at = tags.pairs.len();
             let first = *tags.index.entry(pair.name).or_insert(at);
             if first != at {
-                if ONCE.contains(&pair.name) {
-                    let first = tags.get(pair.name);
-                    let is_same = first.is_some_and(|first| first.value == pair.value);
-                    if is_same && tags.leniency.takes(Liberty::TagTwice) {
-                        continue;
-                    }
-                    if !tags.leniency.is_import() || WHOSE.contains(&pair.name) {
-                        return Err(tags.second(&pair));
-                    }
+                if ONCE.contains(&pair.name) && !tags.leniency.is_import() {
+                    return Err(tags.second(&pair));
                 }
                 tags.has_second = true;
             }
@@ -402,6 +393,9 @@ impl<'t, 'l> Tags<'t, 'l> {
                 && let Some((_, value)) = self.taken.iter().find(|(name, _)| *name == pair.name)
             {
                 if *value == pair.value {
+                    if self.leniency.is_import() {
+                        self.leniency.notes(Liberty::TagTwice);
+                    }
                     continue;
                 }
                 if !self.leniency.is_import() {
@@ -458,11 +452,9 @@ impl Tags<'_, '_> {
             .is_some_and(|pair| is_chess960(&pair.value));
         if start.is_chess960 {
             self.take("Variant");
-        } else if self
-            .get("Variant")
-            .is_some_and(|pair| !is_chess(&pair.value))
-        {
-            self.leniency.notes(Liberty::OtherVariant);
+        } else if let Some(pair) = self.get("Variant").filter(|pair| !is_chess(&pair.value)) {
+            let variant = VariantName::of(&pair.value);
+            self.leniency.notes(Liberty::OtherVariant(variant));
         }
         let said = self.take("SetUp").or_else(|| self.take("Setup"));
         let is_import = self.leniency.is_import();
@@ -558,8 +550,17 @@ impl Tags<'_, '_> {
         }
     }
 
-    fn opening_and_ratings(&mut self, headers: &mut Headers) -> Result<(), Error> {
-        headers.eco = self.value("ECO", "a code from A00 to E99", eco)?;
+    /// In a base the number of a start of Chess960 takes the place of the code.
+    fn opening_and_ratings(
+        &mut self,
+        headers: &mut Headers,
+        is_chess960: bool,
+    ) -> Result<(), Error> {
+        let has_place = !is_chess960 || !self.leniency.is_import();
+        headers.eco = self.value("ECO", "a code from A00 to E99", |text| match eco(text) {
+            Value::Known(Some(_)) if !has_place => Value::DoesNotFit,
+            eco => eco,
+        })?;
         headers.white_elo = self.elo("WhiteElo")?;
         headers.black_elo = self.elo("BlackElo")?;
         headers.annotator = self.text("Annotator");

@@ -180,7 +180,7 @@ fn notes(games: &[GameId], plan: &Plan) -> Vec<String> {
 }
 
 /// What is said of a name that does not fit.
-pub(super) fn note_of(unfit: &Unfit) -> String {
+fn note_of(unfit: &Unfit) -> String {
     let Unfit {
         field,
         stored,

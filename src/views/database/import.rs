@@ -10,10 +10,12 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use super::DatabaseVolume;
-use super::change::{inos, note_of, outdated_or, refusal, refusal_of_store};
+use super::change::{inos, outdated_or, refusal, refusal_of_store};
 use crate::cbh::{Appended, ChangeError, GameId, Imported, Importer, Summary};
 use crate::fs::{Error, Refusal, Saved};
-use crate::import::{BadGame, BadText, Input, Session, Stop, Watch, Wishes, for_each_text};
+use crate::import::{
+    BadGame, BadText, Input, Session, Stop, Watch, Wishes, cut_names, for_each_text,
+};
 
 /// Lines for the log, at most.
 const MOST_NOTES: usize = 100;
@@ -59,13 +61,6 @@ impl Notes {
         }
     }
 
-    fn add_game(&mut self, appended: &Appended) {
-        let place = format!("game {}: ", appended.id.0);
-        for unfit in &appended.unfit {
-            self.add(format!("{place}{}", note_of(unfit)));
-        }
-    }
-
     fn into_lines(mut self) -> Vec<String> {
         if self.further > 0 {
             let further = format!("and {} more of that kind", self.further);
@@ -85,9 +80,7 @@ struct Clerk<'n, 'b> {
 }
 
 impl Watch for Clerk<'_, '_> {
-    fn appended(&mut self, appended: &Appended) {
-        self.notes.add_game(appended);
-    }
+    fn appended(&mut self, _: &Appended) {}
 
     fn bad(&mut self, bad: BadGame, text: BadText<'_>) -> Result<(), Stop> {
         let Some(out) = &mut self.bad else {
@@ -136,8 +129,8 @@ impl DatabaseVolume {
         let mut notes = Notes::default();
         let imported = self.append_all(file, importer, &mut notes, bad, is_over);
         let imported = imported.map_err(|refusal| outdated_or(store, refusal))?;
-        for unfit in &imported.unfit {
-            notes.add(note_of(unfit));
+        for line in cut_names(&imported.unfit) {
+            notes.add(line);
         }
         let last = (self.base.last_id(), imported.last_id);
         if imported.is_change {

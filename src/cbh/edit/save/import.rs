@@ -14,7 +14,6 @@ use std::time::SystemTime;
 use super::texts::PreparedText;
 use super::writing::{joined, offset_of};
 use super::{Knowledge, SaveError, Saver, ensure_moves_read_back, file_name};
-use crate::cbh::edit::rewrite::has_same_moves;
 use crate::cbh::entities::{EventDetails, Unfit};
 use crate::cbh::extended::HEADER_BYTES;
 use crate::cbh::moves::{self, Encoded};
@@ -86,24 +85,6 @@ impl PreparedGame {
     /// The game.
     pub fn game(&self) -> &Game {
         &self.game
-    }
-
-    /// The encoded start position and moves.
-    pub fn moves(&self) -> &[u8] {
-        &self.moves.blob
-    }
-
-    /// Returns whether another game has the same players, date, result, start
-    /// position and moves, variations included. Other headers and annotations
-    /// may differ.
-    pub fn is_same_as(&self, other: &Game) -> bool {
-        let (one, two) = (&self.game.headers, &other.headers);
-        one.date == two.date
-            && one.result == two.result
-            && one.white == two.white
-            && one.black == two.black
-            && self.game.start.is_stored_as(&other.start)
-            && has_same_moves(&self.game.tree, &other.tree)
     }
 }
 
