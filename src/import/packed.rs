@@ -4,19 +4,21 @@
 //! Nothing is unpacked ahead of being read, so memory is that of the decoder:
 //! its window, which a Zstandard frame may ask 128 MiB for.
 
+mod gzip;
+mod zip;
+
 use std::fmt::{self, Display};
-use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read, Seek};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use bzip2::bufread::MultiBzDecoder;
-use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
-use zip::ZipArchive;
-use zip::read::ZipFile;
 
+use self::gzip::GzipDecoder;
+use self::zip::for_each_member;
 use super::utf16::{Utf16, Utf16Reader};
 
 /// A file of games. Only a zip archive needs [`Seek`], which may fail.
@@ -65,7 +67,7 @@ enum Format {
 }
 
 /// Gives each text in a file to `take`: the file itself, or every member of a
-/// zip archive whose name ends in `.pgn`, in order. `name` is that of the
+/// zip archive whose name ends in `.pgn`, or `.pgn.gz` and the like, in order. `name` is that of the
 /// file.
 ///
 /// # Errors
@@ -84,24 +86,32 @@ pub fn for_each_text<E: From<io::Error>>(
     if format == Format::Zip {
         return for_each_member(input, take);
     }
+    let reader = unpacked_reader(format, Cursor::new(head).chain(input));
+    take(Text::new(None, reader)?)
+}
+
+/// Unpacks what is read, unless it is plain.
+fn unpacked_reader<'a>(
+    format: Format,
+    input: impl BufRead + Send + 'a,
+) -> Box<dyn BufRead + Send + 'a> {
     let tally = Arc::new(Tally::default());
     let input = Tallied {
-        inner: Cursor::new(head).chain(input),
+        inner: input,
         tally: Arc::clone(&tally),
     };
-    let unpacked: Box<dyn Read + Send + '_> = match format {
-        Format::Gzip => Box::new(MultiGzDecoder::new(input)),
+    let unpacked: Box<dyn Read + Send + 'a> = match format {
+        Format::Gzip => Box::new(GzipDecoder::new(input)),
         Format::Bzip2 => Box::new(MultiBzDecoder::new(input)),
         Format::Zstandard => Box::new(ZstdDecoder::new(input)),
-        _ => return take(Text::new(None, input.inner)?),
+        _ => return Box::new(input.inner),
     };
     let unpacked = Unpacked {
         inner: unpacked,
         format: format.name(),
         tally,
     };
-    let reader = BufReader::with_capacity(READ_BYTES, unpacked);
-    take(Text::new(None, reader)?)
+    Box::new(BufReader::with_capacity(READ_BYTES, unpacked))
 }
 
 impl Format {
@@ -158,51 +168,6 @@ fn format_of_name(name: &Path) -> Option<Format> {
     })
 }
 
-/// Gives every `.pgn` of a zip archive to `take`.
-fn for_each_member<E: From<io::Error>>(
-    input: &mut dyn Input,
-    take: &mut dyn FnMut(Text<'_>) -> Result<(), E>,
-) -> Result<(), E> {
-    if input.seek(SeekFrom::Start(0)).is_err() {
-        let what = "a zip archive is read from its end and must be a file, not a pipe";
-        return Err(invalid(what).into());
-    }
-    let damaged = |error: zip::result::ZipError| invalid_zip(&error);
-    let mut archive = ZipArchive::new(input).map_err(damaged)?;
-    let mut count = 0;
-    for index in 0..archive.len() {
-        // What cannot be read must not be passed over.
-        let name = match archive.name_for_index(index) {
-            Some(name) => name.map_err(damaged)?.into_owned(),
-            None => continue,
-        };
-        if !is_pgn(&name) {
-            continue;
-        }
-        count += 1;
-        let about = |error: &dyn Display| invalid(format_args!("{name}: {error}"));
-        let member = archive.by_index(index);
-        let member = member.map_err(|error| about(&error))?;
-        if !member.is_file() {
-            return Err(about(&"this member is no plain file").into());
-        }
-        take(Text::of_member(name.clone(), member)?)?;
-    }
-    if count == 0 {
-        return Err(invalid("no member of this zip archive is a .pgn").into());
-    }
-    Ok(())
-}
-
-/// Whether a member is a text of games: `._x.pgn` is what macOS knows of
-/// `x.pgn`.
-fn is_pgn(member: &str) -> bool {
-    let name = member.rsplit('/').next().unwrap_or(member);
-    let extension = Path::new(name).extension();
-    extension.is_some_and(|extension| extension.eq_ignore_ascii_case("pgn"))
-        && !name.starts_with("._")
-}
-
 fn invalid(what: impl Display) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, what.to_string())
 }
@@ -216,15 +181,6 @@ fn too_wide(requested: u64, most: u64) -> io::Error {
          unpack the file first, with zstd -d --long=31"
     );
     io::Error::new(ErrorKind::Unsupported, what)
-}
-
-fn invalid_zip(error: &zip::result::ZipError) -> io::Error {
-    match error {
-        zip::result::ZipError::Io(source) if source.kind() != ErrorKind::UnexpectedEof => {
-            io::Error::new(source.kind(), source.to_string())
-        }
-        error => invalid(format_args!("damaged zip archive: {error}")),
-    }
 }
 
 impl<'a> Text<'a> {
@@ -255,16 +211,30 @@ impl<'a> Text<'a> {
         (head, self)
     }
 
-    fn of_member<R: Read + Send>(name: String, member: ZipFile<'a, R>) -> io::Result<Text<'a>> {
+    /// A member of a zip archive, whose packed data begins at an offset. It may
+    /// be packed once more.
+    fn of_member(
+        name: &str,
+        data_start: u64,
+        member: Box<dyn Read + Send + 'a>,
+    ) -> io::Result<Text<'a>> {
         let unpacked = Unpacked {
             tally: Arc::new(Tally {
-                bytes: AtomicU64::new(member.data_start().unwrap_or_default()),
+                bytes: AtomicU64::new(data_start),
                 ..Tally::default()
             }),
-            inner: Box::new(member),
+            inner: member,
             format: "zip",
         };
-        Text::new(Some(name), BufReader::with_capacity(READ_BYTES, unpacked))
+        let mut reader = BufReader::with_capacity(READ_BYTES, unpacked);
+        let mut head = Vec::new();
+        reader.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
+        let format = format_of(&head, Path::new(name))?;
+        if format == Format::Zip {
+            return Err(invalid("a zip archive in another one; unpack it first"));
+        }
+        let reader = unpacked_reader(format, Cursor::new(head).chain(reader));
+        Text::new(Some(name.to_owned()), reader)
     }
 }
 

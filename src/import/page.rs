@@ -97,11 +97,9 @@ fn is_koi8(text: &[u8]) -> bool {
             continue;
         };
         let is_low = |byte: &u8| *byte < 0xe0;
-        match is_low(first) {
-            true if !rest.iter().any(is_low) => windows += 1,
-            false if rest.iter().all(is_low) => koi8 += 1,
-            _ => {}
-        }
+        let low = rest.iter().filter(|byte| is_low(byte)).count();
+        windows += usize::from(is_low(first) && low == 0);
+        koi8 += usize::from(!is_low(first) && low == rest.len());
     }
     koi8 > windows
 }

@@ -485,9 +485,12 @@ impl Reading<'_, '_> {
         });
         let liberties = self.liberties.iter();
         let drops_tags = self.session.wishes.drops_foreign_tags;
-        let liberties = liberties.map(|(liberty, counted)| match drops_tags {
-            true => counted.told(format_args!("{liberty:#}")),
-            false => counted.told(liberty),
+        let liberties = liberties.map(|(liberty, counted)| {
+            if drops_tags {
+                counted.told(format_args!("{liberty:#}"))
+            } else {
+                counted.told(liberty)
+            }
         });
         let cut = self.cut.values();
         let cut = cut.map(|(counted, first)| counted.told(not_stored_whole(first)));

@@ -196,6 +196,9 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
     if remarks.has_misread {
         leniency.notes(Liberty::Misread);
     }
+    if remarks.has_parts {
+        leniency.notes(Liberty::PartsOfSeconds);
+    }
     if !remarks.move_into(&mut game.annotations) {
         leniency.notes(Liberty::NagOrder);
     }

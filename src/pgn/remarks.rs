@@ -82,6 +82,8 @@ pub(super) struct Remarks {
     /// Whether a command of ours is a part of a text, since it says nothing
     /// that is understood.
     pub(super) has_misread: bool,
+    /// Whether parts of a second are not stored.
+    pub(super) has_parts: bool,
 }
 
 /// Whether a comment says that it stands before the next move.
@@ -203,6 +205,7 @@ impl Remarks {
         self.places.extend(read.places.map(|places| (ply, places)));
         self.is_overfull |= read.is_overfull;
         self.has_misread |= read.is_misread;
+        self.has_parts |= read.has_parts;
         for text in read.texts {
             match before {
                 Some(ply) => self.add(ply, Annotation::TextBefore(text)),

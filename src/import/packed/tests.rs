@@ -22,9 +22,9 @@ fn zstd(text: &[u8]) -> Vec<u8> {
 }
 
 fn zip(members: &[(&str, &str)]) -> Vec<u8> {
-    let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    let mut writer = ::zip::ZipWriter::new(Cursor::new(Vec::new()));
     for (name, text) in members {
-        let options = zip::write::SimpleFileOptions::default();
+        let options = ::zip::write::SimpleFileOptions::default();
         writer.start_file(*name, options).unwrap();
         writer.write_all(text.as_bytes()).unwrap();
     }
@@ -178,4 +178,92 @@ fn utf_16_is_read_with_a_mark_and_without() {
         let error = text("a.pgn", bytes).unwrap_err();
         assert!(error.contains("UTF-16"), "{error}");
     }
+}
+
+#[test]
+fn zeros_behind_a_gzip_member_are_passed_over() {
+    let once = gzip(TEXT.as_bytes());
+    let zeros = [0; 1000];
+    for (bytes, games) in [
+        ([&once[..], &zeros].concat(), 1),
+        ([&once[..], &zeros, &once, &zeros].concat(), 2),
+    ] {
+        assert_eq!(text("a.gz", &bytes), Ok(TEXT.repeat(games)));
+    }
+    let rest = [&once[..], &zeros, b"more"].concat();
+    let error = text("a.gz", &rest).unwrap_err();
+    assert!(error.contains("gzip data damaged or cut short"), "{error}");
+}
+
+/// A zip archive of one member, packed by a method that the writer has not.
+fn zip_of(name: &str, method: u16, packed: &[u8], text: &[u8]) -> Vec<u8> {
+    let mut crc = flate2::Crc::new();
+    crc.update(text);
+    let two = |number: usize| u16::try_from(number).unwrap().to_le_bytes();
+    let four = |number: usize| u32::try_from(number).unwrap().to_le_bytes();
+    let shared = [
+        &two(63)[..],
+        &two(0),
+        &method.to_le_bytes(),
+        &[0; 4],
+        &crc.sum().to_le_bytes(),
+        &four(packed.len()),
+        &four(text.len()),
+        &two(name.len()),
+        &two(0),
+    ]
+    .concat();
+    let local = [b"PK\x03\x04", &shared[..], name.as_bytes(), packed].concat();
+    let central = [
+        b"PK\x01\x02",
+        &two(63)[..],
+        &shared,
+        &[0; 14],
+        name.as_bytes(),
+    ]
+    .concat();
+    let end = [
+        b"PK\x05\x06",
+        &[0; 4][..],
+        &two(1),
+        &two(1),
+        &four(central.len()),
+        &four(local.len()),
+        &two(0),
+    ]
+    .concat();
+    [local, central, end].concat()
+}
+
+#[test]
+fn members_of_an_archive_are_unpacked_however_they_are_packed() {
+    let plain = TEXT.as_bytes();
+    for (method, packed) in [(12, bzip2(plain)), (93, zstd(plain)), (20, zstd(plain))] {
+        let archive = zip_of("a.pgn", method, &packed, plain);
+        assert_eq!(text("a.zip", &archive), Ok(TEXT.to_owned()), "{method}");
+        let error = text("a.zip", &zip_of("a.pgn", method, &packed, b"other")).unwrap_err();
+        assert!(error.contains("checksum"), "{method}: {error}");
+    }
+    for (method, name) in [
+        (14, "LZMA"),
+        (95, "xz"),
+        (9, "Deflate64"),
+        (98, "another method"),
+        (77, "another method"),
+    ] {
+        let error = text("a.zip", &zip_of("a.pgn", method, b"x", plain)).unwrap_err();
+        let expected = error.contains(name) && error.contains("a.pgn: this member is packed by");
+        assert!(expected && error.contains("unpack it first"), "{error}");
+    }
+    for (extension, pack) in PACKERS {
+        let packed = pack(plain);
+        let archive = zip_of(&format!("b/a.pgn.{extension}"), 0, &packed, &packed);
+        assert_eq!(text("a.zip", &archive), Ok(TEXT.to_owned()), "{extension}");
+    }
+    let inner = zip(&[("a.pgn", TEXT)]);
+    let error = text("a.zip", &zip_of("a.pgn", 0, &inner, &inner)).unwrap_err();
+    assert!(
+        error.contains("a.pgn: a zip archive in another one"),
+        "{error}"
+    );
 }

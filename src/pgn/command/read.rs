@@ -2,6 +2,7 @@
 
 use super::quote::{QUOTATION, TRAINING, with_payload};
 use super::raw::{digest, parse_raw};
+use super::time::has_parts;
 use super::{decode, encode, numbers};
 use crate::game::{Annotation, MAX_REMARKS, Nation, Text};
 use crate::pgn::comment::language_of;
@@ -21,6 +22,8 @@ pub(in crate::pgn) struct Comment {
     /// Whether a command of ours says nothing that is understood, and is a part
     /// of a text.
     pub(in crate::pgn) is_misread: bool,
+    /// Whether a time has parts of a second, which are not stored.
+    pub(in crate::pgn) has_parts: bool,
     /// Whether it has more remarks than a game may have; the others are not
     /// read.
     pub(in crate::pgn) is_overfull: bool,
@@ -166,7 +169,10 @@ fn read_with<'t>(
                 text.lead = arguments.trim().parse().ok();
             }
             "cbsym" if found.places.is_none() => found.places = numbers(arguments.trim()),
-            _ if let Some(command) = command(whole, name, arguments) => commands.push(command),
+            _ if let Some(command) = command(whole, name, arguments) => {
+                found.has_parts |= name == "emt" && has_parts(arguments);
+                commands.push(command);
+            }
             _ => {
                 found.is_misread |= is_private(name);
                 text.words.push_str(whole);

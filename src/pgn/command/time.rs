@@ -19,7 +19,7 @@ pub(super) fn encode_time(time: TimeSpent, commands: &mut Vec<String>) {
 }
 
 /// Hours, minutes and seconds, of which the first ones may be absent; of parts
-/// of a second, as servers write them, nothing is kept.
+/// of a second, as servers write them, nothing is kept; see [`has_parts`].
 pub(super) fn parse_time(text: &str) -> Option<TimeSpent> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -43,6 +43,12 @@ pub(super) fn parse_time(text: &str) -> Option<TimeSpent> {
         seconds,
         extra: 0,
     })
+}
+
+/// Whether a time that was read has parts of a second.
+pub(super) fn has_parts(text: &str) -> bool {
+    let parts = text.split_once('.').map(|(_, parts)| parts);
+    parts.is_some_and(|parts| parts.bytes().any(|byte| matches!(byte, b'1'..=b'9')))
 }
 
 fn in_parts(seconds: u32) -> Option<[u8; 3]> {

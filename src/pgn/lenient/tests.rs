@@ -591,7 +591,16 @@ fn what_nobody_can_understand_is_refused_at_its_place() {
 
 #[test]
 fn what_is_stored_in_another_form_is_told_also_of_strict_pgn() {
-    use Liberty::{DateForm, FenForm, NoSetUp, RoundForm};
+    use Liberty::{DateForm, FenForm, NoSetUp, PartsOfSeconds, RoundForm};
+    for (time, is_cut) in [
+        ("0:00:01.5", true),
+        ("1.0", false),
+        ("0:01:30", false),
+        ("x.5", false),
+    ] {
+        let told = &read(&format!("1. e4 {{[%emt {time}]}} *"))[0].1;
+        assert_eq!(told.contains(&PartsOfSeconds), is_cut, "{time}: {told:?}");
+    }
     let fen = |fen: &str| format!("[FEN \"{fen}\"]");
     for (tags, expected) in [
         ("[Round \"01\"]".to_owned(), Some(RoundForm)),
