@@ -36,7 +36,7 @@ fn every_directory_that_can_be_hidden_is_named() {
 #[test]
 fn every_sentence_on_behaviour_names_tests_that_are_there() {
     let files = [
-        "about",
+        "folder",
         "archive",
         "book",
         "book_tree",
@@ -59,7 +59,7 @@ fn every_sentence_on_behaviour_names_tests_that_are_there() {
         "repair",
         "save",
         "saving",
-        "shelf",
+        "status",
         "truth",
         "vfs",
     ];

@@ -164,7 +164,7 @@ fn convert(args: &Args, family: cbh2::Family, quiet: bool) -> Result<(), Failure
 
 fn is_ended() -> Result<Arc<AtomicBool>, Failure> {
     let ending = signals::block_unless_ignored().map_err(Failure::new)?;
-    Ok(signals::mark_when_ended(ending))
+    Ok(signals::flag_on_signal(ending))
 }
 
 fn interrupted() -> Failure {

@@ -1,4 +1,4 @@
-//! `cbfs find`: the games of a base that fit terms, and what was played in a
+//! `cbfs find`: searches games by terms, and counts the moves played in a
 //! position.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -20,7 +20,7 @@ use crate::search::{
 };
 use crate::views::database::{HeaderNames, append_header_names};
 
-/// A piece of PGN is handed over when it is longer than this.
+/// Length from which a piece of PGN is passed on, in bytes.
 const PIECE_BYTES: usize = 1 << 20;
 
 /// The arguments of `cbfs find`.
@@ -30,16 +30,16 @@ pub(super) struct Args {
     /// Any file of the base, or an archive
     base: PathBuf,
 
-    /// What the games must fit, all of it: white:Carlsen year:2010-2015
-    /// result:1-0; all games without a term
+    /// Conditions that the games must all fulfil, such as white:Carlsen
+    /// year:2010-2015 result:1-0; without any, all games are found
     #[arg(value_name = "TERM")]
     terms: Vec<String>,
 
     #[command(flatten)]
     output: Output,
 
-    /// Code page of names and texts that are not UTF-8, as 1251 or cp1250;
-    /// told from the names otherwise
+    /// Code page of names and texts that are not UTF-8, such as 1251 or cp1250;
+    /// detected from the names otherwise
     #[arg(long, value_name = "PAGE", value_parser = parse_code_page)]
     codepage: Option<CodePage>,
 
@@ -47,7 +47,7 @@ pub(super) struct Args {
     password: PasswordFile,
 }
 
-/// The forms in which games are printed.
+/// Output formats.
 #[derive(Debug, clap::Args)]
 #[group(multiple = false)]
 #[expect(
@@ -55,31 +55,31 @@ pub(super) struct Args {
     reason = "each is an option that was given or not"
 )]
 struct Output {
-    /// Print how many games fit
+    /// Print the number of games found
     #[arg(long)]
     count: bool,
 
-    /// Print their numbers, a line each
+    /// Print the numbers of the games, one per line
     #[arg(long)]
     numbers: bool,
 
-    /// Print their headers, a line each, as in headers.tsv; this is done if
-    /// nothing else is asked for
+    /// Print the headers of the games, one per line, as in headers.tsv; this is
+    /// the default
     #[arg(long)]
     tsv: bool,
 
-    /// Print the games
+    /// Print the games as PGN
     #[arg(long)]
     pgn: bool,
 
-    /// Print what they played after these moves, or in the position of a FEN
-    /// and after the moves that follow it: a line for each move, as in
-    /// moves.tsv; terms stand before it
+    /// Print the moves that the games played after these moves, or in the
+    /// position of a FEN and after the moves that follow it: one line for each
+    /// move, as in moves.tsv; terms stand before it
     #[arg(long, num_args = 0.., value_name = "MOVES")]
     tree: Option<Vec<String>>,
 }
 
-/// The end of the help: all terms.
+/// End of the help text: all terms.
 const TERMS: &str = "\
 Terms, all of which must fit:
   white: black: player: opponent:   names; opponent: of the player: named before
@@ -100,7 +100,7 @@ Terms, all of which must fit:
   a|b is either, not- before a term turns it around. Text is a part of the field, without case and
   accents; * stands for anything; \"…\" is the whole field. Numbers are n, a-b, a-, -b.";
 
-/// Finds games.
+/// Runs a search.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let query = Query::parse(&args.terms).map_err(Failure::new)?;
     let output = &args.output;
@@ -122,7 +122,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let base = base.as_ref();
     let filter =
         Filter::new(&query, &Searched(base)).map_err(|fault| Failure::about(&args.base, fault))?;
-    // Lines that are printed as they are found would mix with a bar.
+    // A progress bar would mix with lines that are printed as they are found.
     let prints_at_once = !(output.count || output.tree.is_some());
     let is_quiet = quiet || prints_at_once && io::stdout().is_terminal();
     let search = Search {
@@ -152,7 +152,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A search that goes on.
+/// A running search.
 struct Search<'a> {
     args: &'a Args,
     base: &'a dyn Base,
@@ -161,7 +161,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Searches; gives how many games could not be read.
+    /// Searches; returns the number of games that could not be read.
     fn run<M: Maker>(
         &self,
         maker: &M,
@@ -198,7 +198,7 @@ impl Search<'_> {
         Ok(unreadable)
     }
 
-    /// Prints texts as they come.
+    /// Prints texts as they are produced.
     fn lines<M: Maker<Piece = Vec<u8>>>(&self, maker: &M, first: &[u8]) -> Result<u64, Failure> {
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
         out.write_all(first)
@@ -317,7 +317,8 @@ impl Maker for Texts<'_> {
                     continue;
                 }
             }
-            // Whoever takes the text needs no permit, but may wait long.
+            // Give up the permit while sending, because the receiver may take
+            // long.
             if text.len() > 16 * PIECE_BYTES {
                 decoded = Decoded::reading_ahead();
             }
@@ -330,7 +331,7 @@ impl Maker for Texts<'_> {
     }
 }
 
-/// The position after moves from the start, or from a FEN in front of them.
+/// The position after these moves from the start, or from a FEN before them.
 fn position_of(words: &[String]) -> Result<Position, Failure> {
     let (start, moves) = match words {
         [first, moves @ ..] if first.contains([':', '/']) || first == "startpos" => {
@@ -343,7 +344,7 @@ fn position_of(words: &[String]) -> Result<Position, Failure> {
     if let Some(position) = after(moves.len()) {
         return Ok(position);
     }
-    // Words before the first that is no move can be played.
+    // Find the first word that is not a legal move, by bisection.
     let (mut good, mut bad) = (0, moves.len());
     while good + 1 < bad {
         let middle = usize::midpoint(good, bad);
@@ -370,7 +371,7 @@ fn not_a_place(word: &str, why: &dyn std::fmt::Display) -> Failure {
     Failure::new(format_args!("--tree: {short:?}: {why}"))
 }
 
-/// The position after moves; `None` if one of them is none.
+/// The position after the moves; `None` if one of them is not legal.
 fn after_moves(start: &Position, moves: &[String]) -> Option<Position> {
     let mut text = Vec::new();
     let set_up = crate::game::Start {
@@ -384,7 +385,7 @@ fn after_moves(start: &Position, moves: &[String]) -> Option<Position> {
     set_up.append_fen_to(&mut text);
     text.extend_from_slice(b"\"]\n\n");
     for word in moves {
-        // A word that would be more than moves is none.
+        // Refuse words that PGN would parse as more than a move.
         if word.contains(['{', '}', '(', ')', ';', '[', '%', '$', '"']) {
             return None;
         }

@@ -1,16 +1,17 @@
-//! What attacks what, by tables that stay in the fastest cache.
+//! Attack tables small enough for the first-level cache.
 //!
-//! Whether a piece goes from one square to another is asked in two steps: on
-//! an empty board, and whether the squares between are free. A game needs a
-//! few kilobytes of these tables; magic tables, which answer in one step,
-//! have 700.
+//! Whether a piece can go from one square to another takes two lookups: whether
+//! it attacks the square on an empty board, and whether the squares between are
+//! free. A game uses a few kilobytes of these tables. Magic bitboards, which
+//! need one lookup, take 700.
 
 use shakmaty::{Bitboard, Role, Square, attacks};
 
 pub(super) use attacks::{king_attacks, knight_attacks, pawn_attacks};
 
-/// What each kind of piece attacks on an empty board, by role and square.
-/// Pawns attack nothing here, since it depends on their side.
+/// The squares that each kind of piece attacks on an empty board, by role and
+/// square. Pawns have no entry here, because their attacks depend on their
+/// side.
 static ON_EMPTY: [[Bitboard; 64]; 8] = on_empty();
 
 #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
@@ -31,7 +32,7 @@ const fn on_empty() -> [[Bitboard; 64]; 8] {
     table
 }
 
-/// The squares that a piece, which is no pawn, attacks on an empty board.
+/// The squares that a piece, not a pawn, attacks on an empty board.
 #[inline]
 #[expect(
     clippy::indexing_slicing,
@@ -41,7 +42,7 @@ pub(super) fn on_empty_board(role: Role, square: Square) -> Bitboard {
     ON_EMPTY[role as usize & 7][square as usize & 63]
 }
 
-/// The squares between two of one line.
+/// The squares between two squares of one line.
 static BETWEEN: [[Bitboard; 64]; 64] = all_between();
 
 #[expect(
@@ -59,14 +60,16 @@ const fn all_between() -> [[Bitboard; 64]; 64] {
     table
 }
 
-/// The squares between two of one rank, file or diagonal; else none.
+/// The squares between two squares of one rank, file or diagonal; otherwise
+/// empty.
 #[inline]
 #[expect(clippy::indexing_slicing, reason = "64 squares")]
 pub(super) fn between(a: Square, b: Square) -> Bitboard {
     BETWEEN[a as usize & 63][b as usize & 63]
 }
 
-/// The rank, file or diagonal of two squares, none if they share none.
+/// The rank, file or diagonal through two squares; empty if they do not share
+/// one.
 #[inline]
 pub(super) fn line(a: Square, b: Square) -> Bitboard {
     attacks::ray(a, b)
@@ -79,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_attacked_on_an_empty_board_and_has_a_free_way_is_attacked() {
+    fn attacks_agree_with_shakmaty() {
         let some = 0x8421_0842_1084_2108_u64;
         let boards = (1..64).map(|turned| Bitboard(some.rotate_left(turned)));
         for occupied in boards.chain([Bitboard::EMPTY, Bitboard::FULL]) {

@@ -1,14 +1,15 @@
-//! Which piece stands where.
+//! The placement of the pieces.
 
 use shakmaty::{Bitboard, ByColor, ByRole, Color, Piece, Role, Square};
 
 use super::attacks::{between, king_attacks, knight_attacks, on_empty_board, pawn_attacks};
 
-/// The pieces on the board: a set of squares for each kind and each side, and
-/// the kind on each square.
+/// The pieces on the board: a set of squares for each kind and side, and the
+/// kind of piece on each square.
 ///
-/// shakmaty's board looks for the set that a square is in. Here that is one
-/// look, and who plays a move knows it already.
+/// shakmaty's board has only the sets and must search them for the piece on a
+/// square. Here that is one lookup; and a move is played without a search,
+/// because the caller knows the piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Board {
     by_role: ByRole<Bitboard>,
@@ -37,37 +38,37 @@ impl From<&Board> for shakmaty::Board {
 }
 
 impl Board {
-    /// All pieces.
+    /// The squares of all pieces.
     #[inline]
     pub fn occupied(&self) -> Bitboard {
         self.by_color.white | self.by_color.black
     }
 
-    /// The pieces of one side.
+    /// The squares of the pieces of one side.
     #[inline]
     pub fn by_color(&self, color: Color) -> Bitboard {
         *self.by_color.get(color)
     }
 
-    /// The pieces of a kind, both sides.
+    /// The squares of the pieces of one kind, of both sides.
     #[inline]
     pub fn by_role(&self, role: Role) -> Bitboard {
         *self.by_role.get(role)
     }
 
-    /// The pieces of a kind and side.
+    /// The squares of the pieces of one kind and side.
     #[inline]
     pub fn by_piece(&self, piece: Piece) -> Bitboard {
         self.by_role(piece.role) & self.by_color(piece.color)
     }
 
-    /// The king of a side, if it has exactly one.
+    /// The square of a side's king, if it has exactly one.
     #[inline]
     pub fn king_of(&self, color: Color) -> Option<Square> {
         self.by_piece(color.king()).single_square()
     }
 
-    /// The kind of the piece on `square`.
+    /// The kind of piece on `square`.
     #[inline]
     #[expect(clippy::indexing_slicing, reason = "squares are numbered below 64")]
     pub fn role_at(&self, square: Square) -> Option<Role> {
@@ -81,7 +82,7 @@ impl Board {
     }
 
     /// The queens, rooks and bishops of a side that would attack `square` if
-    /// nothing else stood on the board.
+    /// the board were otherwise empty.
     #[inline]
     pub(super) fn aimed_at(&self, square: Square, attacker: Color) -> Bitboard {
         let ByRole {
@@ -95,8 +96,8 @@ impl Board {
         self.by_color(attacker) & (straight | diagonal)
     }
 
-    /// The pieces of `attacker` that would attack `square` if the `occupied`
-    /// squares were.
+    /// The pieces of `attacker` that attack `square` if exactly the `occupied`
+    /// squares block.
     pub(super) fn attacks_to(
         &self,
         square: Square,
@@ -110,17 +111,17 @@ impl Board {
             | (king_attacks(square) & king)
             | (pawn_attacks(!attacker, square) & pawn);
         let aimed = self.aimed_at(square, attacker);
-        (steps & self.by_color(attacker)) | with_free_way(aimed, square, occupied)
+        (steps & self.by_color(attacker)) | with_free_path(aimed, square, occupied)
     }
 
-    /// Puts a piece on an empty square.
+    /// Adds a piece on an empty square.
     #[inline]
     pub(super) fn put(&mut self, piece: Piece, square: Square) {
         self.toggle(piece, square);
         self.set(square, Some(piece.role));
     }
 
-    /// Takes a piece off the square where it stands.
+    /// Removes the piece on a square.
     #[inline]
     pub(super) fn remove(&mut self, piece: Piece, square: Square) {
         self.toggle(piece, square);
@@ -150,10 +151,9 @@ impl Board {
     }
 }
 
-/// Those of `pieces` from which the way to `square` is free of the `occupied`
-/// squares.
+/// The `pieces` from which no `occupied` square lies between them and `square`.
 #[inline]
-pub(super) fn with_free_way(pieces: Bitboard, square: Square, occupied: Bitboard) -> Bitboard {
+pub(super) fn with_free_path(pieces: Bitboard, square: Square, occupied: Bitboard) -> Bitboard {
     let is_free = |from: &Square| (between(*from, square) & occupied).is_empty();
     pieces.into_iter().filter(is_free).collect()
 }
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_board_is_that_of_shakmaty() {
+    fn the_board_agrees_with_shakmaty() {
         let usual = shakmaty::Board::new();
         let board = Board::from(usual.clone());
         for square in Square::ALL {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_comes_and_goes() {
+    fn a_piece_is_added_and_removed() {
         let usual = Board::from(shakmaty::Board::new());
         let mut board = usual.clone();
         board.put(Color::White.queen(), Square::E4);

@@ -1,14 +1,14 @@
-//! When two positions are the same.
+//! Equality of positions.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Position;
 
-/// All that tells positions apart: the board, the side to move, the rooks that
-/// may still castle, and an en passant capture that the rules allow.
+/// Everything that distinguishes positions: the board, the side to move, the
+/// rooks that may still castle, and an en passant capture if it is legal.
 ///
-/// Two positions are the same if their keys are equal, whatever their counters
-/// say and whichever moves led to them.
+/// Two positions are the same if their keys are equal, regardless of their
+/// counters and of the moves that led there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PositionKey([u64; 9]);
 
@@ -21,7 +21,7 @@ impl PositionKey {
 }
 
 impl Position {
-    /// What tells this position from others.
+    /// Returns the key of this position.
     pub fn key(&self) -> PositionKey {
         let board: shakmaty::Board = self.board().into();
         let (roles, colors) = board.into_bitboards();
@@ -54,21 +54,25 @@ mod tests {
     }
 
     #[test]
-    fn a_capture_in_passing_tells_positions_apart_only_where_it_is_possible() {
+    fn en_passant_distinguishes_positions_only_where_legal() {
         let standard = |fen: &str| key(fen, CastlingMode::Standard);
-        // No pawn, a free pawn, a pinned pawn.
-        for (fen, is_told) in [
+        // No pawn; a pawn that can capture; a pinned pawn.
+        for (fen, is_distinguished) in [
             ("4k3/8/8/8/4P3/8/8/4K3 b - e3 0 1", false),
             ("4k3/8/8/8/3pP3/8/8/4K3 b - e3 0 1", true),
             ("8/8/8/8/k2pP2Q/8/8/3K4 b - e3 0 1", false),
         ] {
             let without = fen.replace("e3", "-");
-            assert_eq!(standard(fen) != standard(&without), is_told, "{fen}");
+            assert_eq!(
+                standard(fen) != standard(&without),
+                is_distinguished,
+                "{fen}"
+            );
         }
     }
 
     #[test]
-    fn rights_are_told_by_the_rook_and_counters_not_at_all() {
+    fn castling_rights_count_and_counters_do_not() {
         let chess960 = |fen: &str| key(fen, CastlingMode::Chess960);
         let two = "1k6/8/8/8/8/8/8/1KR4R w";
         assert_ne!(

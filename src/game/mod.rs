@@ -1,17 +1,16 @@
-//! One game as a value, belonging to no format.
+//! One game as a value, independent of any format.
 //!
-//! A [`Game`] is what every format room decodes to and encodes from: who
-//! played where ([`Headers`]), from which position ([`Start`]), and the moves
-//! with all variations ([`MoveTree`]). Words used here as chess players use
-//! them:
+//! A [`Game`] is what each format decodes to and encodes from: its [`Headers`],
+//! its [`Start`] position, the moves with all variations ([`MoveTree`]), and
+//! the [`Annotations`]. Terms are used as by chess players:
 //!
-//! * **ply**: one move of one side; the tree is made of plies.
-//! * **main line**: from the start, always the first child.
-//! * **variation**: any later child, an alternative to the main move.
-//! * **set-up position**: a start other than the usual one.
+//! * **ply**: one move of one side; a node of the tree.
+//! * **main line**: the first child of each ply, from the start on.
+//! * **variation**: any other child, an alternative to the main move.
+//! * **set-up position**: a start position other than the usual one.
 //!
-//! Only legal moves stand in a tree: [`Line::play`] is the one way to add a
-//! ply, and it asks [`Position`] first.
+//! The tree contains only legal moves: [`Line::play`] is the only way to add a
+//! move, and it checks the move with [`Position`].
 
 mod annotation;
 mod attacks;
@@ -57,45 +56,45 @@ pub use shown::{MAX_WORD_BYTES, ShownWord, shown_characters, shown_words, word_p
 pub use start::Start;
 pub use tree::{Branch, Line, MAX_PLIES, MoveTree, Ply, PlyId};
 
-/// One game: its headers, its start position and its moves.
+/// One game: headers, start position, moves and annotations.
 ///
-/// A `Game` is meant to be reused: [`Game::clear`] empties it and keeps the
-/// memory, so decoding a million games allocates for the largest of them.
+/// A `Game` can be reused: [`Game::clear`] empties it and keeps its memory, so
+/// decoding a million games needs no more allocations than the largest of them.
 #[derive(Clone, Debug, Default)]
 pub struct Game {
-    /// Who, where, when and with what result.
+    /// Players, event, date, result and the like.
     pub headers: Headers,
     /// The position before the first ply.
     pub start: Start,
     /// The moves, main line and variations.
     pub tree: MoveTree,
-    /// Remarks on the moves and on the whole game.
+    /// Annotations of the moves and of the whole game.
     pub annotations: Annotations,
-    /// Tag pairs of a PGN that no header has a place for, name and value, in
-    /// order. One of a header's name is what the header cannot hold.
+    /// PGN tag pairs without a header field, as name and value, in order. A
+    /// pair with the name of a header contains what the header cannot store.
     pub foreign_tags: Vec<(String, String)>,
-    /// What the text that the game was read from leaves open.
+    /// Properties of the annotations that the PGN text did not specify.
     pub open: Open,
 }
 
-/// What a text leaves open of the remarks of its game. If it is an edited text
-/// of a stored game, that stays as it was.
+/// Properties of annotations that a PGN text did not specify. In an edited text
+/// of a stored game, they keep their stored values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Open {
-    /// The language of texts that do not name theirs; until that is known they
-    /// are in none.
+    /// The language of texts without an explicit one. Until it is known, they
+    /// have none.
     pub language: bool,
-    /// The lead of texts that do not name theirs, likewise.
+    /// The `lead` of texts without an explicit one, likewise.
     pub lead: bool,
-    /// Whether texts after a ply may be about the next one.
+    /// Whether texts after a ply may belong before the next one.
     pub places: bool,
-    /// Plies before which a text stands by their name only, which another ply
-    /// may have too.
+    /// Plies with a text before them that is marked only by the notation of the
+    /// ply, which another ply may share.
     pub named: Vec<PlyId>,
 }
 
 impl Game {
-    /// Makes this the empty game: no headers, usual start, no moves.
+    /// Empties the game: no headers, usual start, no moves.
     pub fn clear(&mut self) {
         self.headers.clear();
         self.start = Start::default();

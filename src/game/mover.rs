@@ -1,18 +1,18 @@
-//! What the side to move may do.
+//! Legality, notation and check of the moves of the side to move.
 //!
-//! The questions of a game's every ply, asked of a few tables: whether a move
-//! is legal, how it is written, whether it checks. Generating all moves to
-//! answer them takes ten times as long. What is rarely asked, of a king that
-//! moves or of a piece that may be pinned, stands apart: so the rest is short.
+//! These questions arise for each ply of a game. The answers come from a few
+//! tables; generating all moves instead would take ten times as long. Rare
+//! cases, such as king moves and pieces that may be pinned, are in separate
+//! functions, which keeps the common path short.
 
 use shakmaty::{Bitboard, CastlingSide, Rank, Role, Square};
 
 use super::attacks::{between, king_attacks, line, on_empty_board, pawn_attacks};
-use super::board::with_free_way;
+use super::board::with_free_path;
 use super::{Position, San};
 
 impl Position {
-    /// The king of the side to move, if it has exactly one.
+    /// The square of the king of the side to move, if it has exactly one.
     #[inline]
     fn king(&self) -> Option<Square> {
         self.board.king_of(self.turn)
@@ -26,9 +26,9 @@ impl Position {
         })
     }
 
-    /// Whether the other side's last move gave check, if there was none
-    /// before: by the piece that moved, which attacks `reached` from there on
-    /// an empty board, or by one that its way uncovered.
+    /// Returns whether the last move gave check, if there was no check before:
+    /// by the moved piece, which attacks the squares `reached` on an empty
+    /// board, or by a piece that the move from `from` to `to` uncovered.
     #[expect(
         clippy::inline_always,
         reason = "once in the loop over the moves of a game"
@@ -45,7 +45,7 @@ impl Position {
         aimed.any() && self.checkers().any()
     }
 
-    /// Whether a pawn on `from` may take a pawn that stepped over `to`.
+    /// Returns whether a pawn on `from` can capture en passant on `to`.
     pub(super) fn takes_en_passant(&self, from: Square, to: Square) -> bool {
         let taken = Square::from_coords(to.file(), from.rank());
         self.our(Role::Pawn).contains(from)
@@ -58,26 +58,31 @@ impl Position {
         self.board.by_piece(role.of(self.turn))
     }
 
-    /// Whether the rules allow a piece, which is no pawn, to go there.
+    /// Returns whether the move of a piece, not a pawn, is legal.
     #[expect(
         clippy::inline_always,
         reason = "once in the loop over the moves of a game"
     )]
     #[inline(always)]
-    pub(super) fn piece_may_go(&self, role: Role, from: Square, to: Square) -> bool {
+    pub(super) fn is_legal_for_piece(&self, role: Role, from: Square, to: Square) -> bool {
         let is_free = (between(from, to) & self.board.occupied()).is_empty();
         let reaches = on_empty_board(role, from).contains(to);
         self.may_leave(role, from, to) & is_free & reaches && self.leaves_king_safe(role, from, to)
     }
 
-    /// Whether the rules allow a pawn to go there, promoting exactly on the
-    /// last rank; not in passing.
+    /// Returns whether the move of a pawn is legal; it must promote exactly on
+    /// the last rank. En passant is not covered.
     #[expect(
         clippy::inline_always,
         reason = "once in the loop over the moves of a game"
     )]
     #[inline(always)]
-    pub(super) fn pawn_may_go(&self, from: Square, to: Square, promotion: Option<Role>) -> bool {
+    pub(super) fn is_legal_for_pawn(
+        &self,
+        from: Square,
+        to: Square,
+        promotion: Option<Role>,
+    ) -> bool {
         let promotion_fits = match promotion {
             None => !Bitboard::BACKRANKS.contains(to),
             Some(role) => {
@@ -90,8 +95,8 @@ impl Position {
             && self.leaves_king_safe(Role::Pawn, from, to)
     }
 
-    /// Whether this piece of ours stands there, and no piece of ours and no
-    /// king where it goes.
+    /// Returns whether this piece of ours is on `from`, and neither one of ours
+    /// nor a king on `to`.
     #[inline]
     fn may_leave(&self, role: Role, from: Square, to: Square) -> bool {
         let ours = self.board.by_color(self.turn);
@@ -99,7 +104,7 @@ impl Position {
         (self.board.role_at(from) == Some(role)) & ours.contains(from) & !closed.contains(to)
     }
 
-    /// Where a pawn may go, but for taking in passing.
+    /// The squares that a pawn can go to, except en passant.
     #[inline]
     fn pawn_reach(&self, from: Square) -> Bitboard {
         let free = !self.board.occupied();
@@ -110,8 +115,8 @@ impl Position {
         takes | one | ahead(one & passed)
     }
 
-    /// Whether our king stands safe after a piece of ours went from `from`
-    /// to `to`.
+    /// Returns whether our king is safe after a piece of ours has moved from
+    /// `from` to `to`.
     #[expect(
         clippy::inline_always,
         reason = "once in the loop over the moves of a game"
@@ -121,13 +126,15 @@ impl Position {
         let Some(king) = self.king() else {
             return true;
         };
-        // Most moves uncover nothing: nobody behind the piece aims at the king.
+        // Most moves uncover nothing: no piece behind the moving one aims at
+        // the king.
         let pinning = self.board.aimed_at(king, !self.turn) & line(king, from);
         let uncovers_nothing = !self.in_check && role != Role::King && pinning.is_empty();
         uncovers_nothing || self.is_safe_after(role, from, to, to.into())
     }
 
-    /// Whether our king is safe on the board as it will be, without `taken`.
+    /// Returns whether our king is safe on the board after the move, without
+    /// the pieces on `taken`.
     #[inline(never)]
     fn is_safe_after(&self, role: Role, from: Square, to: Square, taken: Bitboard) -> bool {
         let Some(king) = self.king() else {
@@ -139,18 +146,17 @@ impl Position {
         (attackers & !taken).is_empty()
     }
 
-    /// Whether any pawn may take one that stepped over `to`.
-    pub(super) fn can_take_in_passing(&self, to: Square) -> bool {
+    /// Returns whether any pawn can capture en passant on `to`.
+    pub(super) fn can_take_en_passant_on(&self, to: Square) -> bool {
         let pawns = pawn_attacks(!self.turn, to) & self.our(Role::Pawn);
         pawns
             .into_iter()
             .any(|from| self.takes_en_passant(from, to))
     }
 
-    /// Whether the side to move, in check and with a king, has an answer: the
-    /// king steps aside, or the one checking piece is taken or its way
-    /// blocked.
-    pub(super) fn can_parry(&self) -> bool {
+    /// Returns whether the side to move, which has a king in check, has a legal
+    /// move: a king move, a capture of the only checking piece, or a block.
+    pub(super) fn can_answer_check(&self) -> bool {
         let Some(king) = self.king() else {
             return true;
         };
@@ -171,19 +177,21 @@ impl Position {
             reached.any(|to| is_safe(role, from, to))
         }) || self
             .en_passant_square
-            .is_some_and(|to| self.can_take_in_passing(to))
+            .is_some_and(|to| self.can_take_en_passant_on(to))
     }
 
-    /// Where a piece of ours may go, but for the safety of the king.
+    /// The squares that a piece of ours can go to, regardless of the safety of
+    /// the king.
     fn reach(&self, role: Role, from: Square) -> Bitboard {
         if role == Role::Pawn {
             return self.pawn_reach(from);
         }
         let reached = on_empty_board(role, from);
-        with_free_way(reached, from, self.board.occupied())
+        with_free_path(reached, from, self.board.occupied())
     }
 
-    /// Whether king and rook have a free way and the king meets no attack.
+    /// Returns whether castling is possible: the paths of king and rook are
+    /// free, and the king crosses no attacked square.
     pub(super) fn castles_safely(&self, king: Square, rook: Square) -> bool {
         let (board, turn) = (&self.board, self.turn);
         let side = CastlingSide::from_king_side(king < rook);
@@ -201,8 +209,8 @@ impl Position {
             && safe(king_to, others.with(rook_to).with(king_to))
     }
 
-    /// The shortest notation that tells the move of a piece, which is no pawn,
-    /// from the other legal ones, without a mark.
+    /// The shortest unambiguous notation for the move of a piece, not a pawn,
+    /// without a check mark.
     #[expect(
         clippy::inline_always,
         reason = "once in the loop over the moves of a game"
@@ -218,13 +226,13 @@ impl Position {
         San::of_piece(role, takes, to)
     }
 
-    /// As [`san_of_piece`](Position::san_of_piece), with the file or rank of
-    /// `from`, or both, if one of the `rivals`, others of the kind that attack
-    /// `to` on an empty board, may go there too.
+    /// As [`san_of_piece`](Position::san_of_piece), with the file, the rank or
+    /// both of `from` if one of the `rivals` can legally go there too. Rivals
+    /// are other pieces of this kind that attack `to` on an empty board.
     #[inline(never)]
     fn san_among(&self, rivals: Bitboard, role: Role, from: Square, to: Square) -> San {
         let mut san = San::letter(role);
-        let rivals = with_free_way(rivals, to, self.board.occupied()).into_iter();
+        let rivals = with_free_path(rivals, to, self.board.occupied()).into_iter();
         let rivals = rivals.filter(|rival| self.leaves_king_safe(role, *rival, to));
         let rivals: Bitboard = rivals.collect();
         let shares_file = (rivals & Bitboard::from_file(from.file())).any();

@@ -1,12 +1,11 @@
-//! A position on the board, and what may be played in it.
+//! Positions, and playing moves in them.
 //!
-//! The rules are shakmaty's. Two things are ours. First, positions that
-//! shakmaty refuses and bases hold all the same: a board without a king, a
-//! set-up with the wrong side to move, a null move played in check. Second,
-//! speed: shakmaty answers "is this legal", "what is its notation" and "is
-//! it mate" by generating moves; here each is asked of the attack tables,
-//! which is five times as fast, and `tests` hold the answers against
-//! shakmaty's.
+//! The rules are those of shakmaty. Two things are added. First, positions that
+//! shakmaty refuses but that occur in bases: without a king, with the wrong
+//! side to move, or with a null move played in check. Second, speed: shakmaty
+//! generates moves to find whether a move is legal, what its notation is, and
+//! whether it mates. Here the attack tables answer these questions, which is
+//! five times as fast; the tests compare the answers with those of shakmaty.
 
 use std::sync::LazyLock;
 
@@ -18,24 +17,25 @@ use shakmaty::{
 use super::attacks::{between, on_empty_board, pawn_attacks};
 use super::{Board, San};
 
-/// A position, regular or not.
+/// A position, regular or irregular.
 #[derive(Clone, Debug)]
 pub struct Position {
     pub(super) board: Board,
-    /// The rooks that may still castle.
+    /// The squares of the rooks that may still castle.
     pub(super) castling_rights: Bitboard,
     pub(super) castling_mode: CastlingMode,
     pub(super) turn: Color,
-    /// The square behind a pawn that has just made its double step.
+    /// The square that a pawn has just passed over.
     pub(super) en_passant_square: Option<Square>,
-    /// Whether shakmaty accepts the position. In one that it refuses, moves
-    /// go by the pieces' ways and the safety of a king that is there.
+    /// Whether shakmaty accepts the position. In an irregular one, a move is
+    /// legal if the piece can go there and leaves its king, if there is one,
+    /// safe.
     pub(super) is_regular: bool,
     /// Whether the side to move is in check.
     pub(super) in_check: bool,
 }
 
-/// The rules forbid the move in this position.
+/// Error: the move is not legal in this position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IllegalMove;
 
@@ -48,8 +48,8 @@ impl Default for Position {
 }
 
 impl Position {
-    /// The position of a set-up. Castling rights and an en passant square
-    /// that do not fit the pieces are dropped.
+    /// Returns the position of a set-up. Castling rights and an en passant
+    /// square that do not fit the pieces are dropped.
     pub fn from_setup(setup: Setup, mode: CastlingMode) -> Position {
         let checked = setup
             .clone()
@@ -64,7 +64,7 @@ impl Position {
         }
     }
 
-    /// The position of a set-up that has been checked.
+    /// Returns the position of a set-up that was checked.
     fn of(setup: Setup, castling_mode: CastlingMode, is_regular: bool) -> Position {
         let mut position = Position {
             board: Board::from(setup.board),
@@ -79,45 +79,46 @@ impl Position {
         position
     }
 
-    /// The pieces.
+    /// The placement of the pieces.
     #[inline]
     pub fn board(&self) -> &Board {
         &self.board
     }
 
-    /// Who is to move.
+    /// The side to move.
     #[inline]
     pub fn turn(&self) -> Color {
         self.turn
     }
 
-    /// Whether the rules of chess allow the position.
+    /// Returns whether the position is possible by the rules of chess.
     pub fn is_regular(&self) -> bool {
         self.is_regular
     }
 
-    /// Whether castling is that of Chess960.
+    /// Returns whether castling follows the rules of Chess960.
     pub fn castling_mode(&self) -> CastlingMode {
         self.castling_mode
     }
 
-    /// The rooks that may still castle.
+    /// The squares of the rooks that may still castle.
     pub fn castling_rights(&self) -> Bitboard {
         self.castling_rights
     }
 
-    /// The square behind a pawn that has just made its double step.
+    /// The square that a pawn has just passed over.
     pub fn en_passant_square(&self) -> Option<Square> {
         self.en_passant_square
     }
 
-    /// Whether the rules allow to take in passing.
+    /// Returns whether an en passant capture is legal.
     pub fn can_take_en_passant(&self) -> bool {
         let square = self.en_passant_square;
-        square.is_some_and(|square| self.can_take_in_passing(square))
+        square.is_some_and(|square| self.can_take_en_passant_on(square))
     }
 
-    /// The castling move of the side to move, if it has the right.
+    /// Returns the castling move of the side to move on one side, if it has the
+    /// right.
     pub fn castling_move(&self, side: CastlingSide) -> Option<Move> {
         let king = self.board.king_of(self.turn)?;
         let rooks = self.castling_rights & self.board.by_color(self.turn);
@@ -126,13 +127,14 @@ impl Position {
         Some(Move::Castle { king, rook })
     }
 
-    /// Plays a move and gives its notation, check and mate marks included.
-    /// The move's fields need not be trusted: piece, capture and promotion
-    /// are checked against the board.
+    /// Plays a move. Returns its notation with check or mate mark. `m` needs no
+    /// validation by the caller: its piece, capture and promotion are checked
+    /// against the board.
     ///
     /// # Errors
     ///
-    /// [`IllegalMove`] if the rules forbid it; nothing has changed then.
+    /// [`IllegalMove`] if the move is not legal; the position is unchanged
+    /// then.
     pub fn play(&mut self, m: Move) -> Result<San, IllegalMove> {
         match m {
             Move::Normal {
@@ -151,8 +153,8 @@ impl Position {
         }
     }
 
-    /// Plays a piece, which is no pawn; what it takes, and its notation as of
-    /// [`play`](Position::play).
+    /// Plays the move of a piece, not a pawn. Returns the captured piece, and
+    /// the notation as [`play`](Position::play).
     #[expect(
         clippy::inline_always,
         reason = "once in the loop over the moves of a game"
@@ -164,7 +166,7 @@ impl Position {
         from: Square,
         to: Square,
     ) -> Result<(Option<Role>, San), IllegalMove> {
-        if !self.piece_may_go(role, from, to) {
+        if !self.is_legal_for_piece(role, from, to) {
             return Err(IllegalMove);
         }
         let san = self.san_of_piece(role, from, to);
@@ -180,7 +182,8 @@ impl Position {
         Ok((taken, self.marked(san, gives_check)))
     }
 
-    /// Plays a pawn, not in passing, as [`play_piece`](Position::play_piece).
+    /// Plays the move of a pawn, not en passant, as
+    /// [`play_piece`](Position::play_piece).
     #[expect(
         clippy::inline_always,
         reason = "once in the loop over the moves of a game"
@@ -192,7 +195,7 @@ impl Position {
         to: Square,
         promotion: Option<Role>,
     ) -> Result<(Option<Role>, San), IllegalMove> {
-        if !self.pawn_may_go(from, to, promotion) {
+        if !self.is_legal_for_pawn(from, to, promotion) {
             return Err(IllegalMove);
         }
         let taken = self.take(to);
@@ -217,7 +220,7 @@ impl Position {
         Ok((taken, self.marked(san, gives_check)))
     }
 
-    /// Takes off the board what the other side has there.
+    /// Removes the opponent's piece on a square; returns its kind.
     #[inline]
     fn take(&mut self, on: Square) -> Option<Role> {
         let taken = self.board.role_at(on);
@@ -227,13 +230,13 @@ impl Position {
         taken
     }
 
-    /// The notation of the move just played with its mark; `gives_check` says
-    /// whether it does if the position is regular.
+    /// Adds the check or mate mark to the notation of the move just played.
+    /// `gives_check` is valid only in a regular position.
     #[inline]
     fn marked(&mut self, san: San, gives_check: bool) -> San {
         self.in_check = gives_check;
         if !self.is_regular {
-            self.review();
+            self.update_state();
         }
         if self.in_check {
             self.with_mark(san)
@@ -244,13 +247,13 @@ impl Position {
 
     #[cold]
     fn with_mark(&self, mut san: San) -> San {
-        // In an irregular position nobody is mated.
-        let is_mate = self.is_regular && !self.can_parry();
+        // There is no mate in an irregular position.
+        let is_mate = self.is_regular && !self.can_answer_check();
         san.push(if is_mate { b'#' } else { b'+' });
         san
     }
 
-    /// Castles or takes in passing, as [`play`](Position::play).
+    /// Castles or captures en passant, as [`play`](Position::play).
     #[cold]
     fn play_special(&mut self, m: Move) -> Result<San, IllegalMove> {
         if !self.is_legal(m) {
@@ -264,14 +267,14 @@ impl Position {
         Ok(self.marked(san, self.checkers().any()))
     }
 
-    /// Passes the move, in check too, as ChessBase lets its users do.
+    /// Plays a null move. It is allowed in check too, as in ChessBase.
     pub fn play_null(&mut self) {
         self.turn = !self.turn;
         self.en_passant_square = None;
-        self.review();
+        self.update_state();
     }
 
-    /// Whether the rules allow `m`.
+    /// Returns whether `m` is legal.
     pub fn is_legal(&self, m: Move) -> bool {
         match m {
             Move::Normal {
@@ -281,8 +284,8 @@ impl Position {
                 to,
                 promotion,
             } if self.board.role_at(to) == capture => match (role, promotion) {
-                (Role::Pawn, promotion) => self.pawn_may_go(from, to, promotion),
-                (role, None) => self.piece_may_go(role, from, to),
+                (Role::Pawn, promotion) => self.is_legal_for_pawn(from, to, promotion),
+                (role, None) => self.is_legal_for_piece(role, from, to),
                 _ => false,
             },
             Move::Normal { .. } | Move::Put { .. } => false,
@@ -300,7 +303,7 @@ impl Position {
     pub(super) fn append_fen_to(&self, move_number: u32, out: &mut Vec<u8>) {
         let mut setup = self.to_setup();
         if self.is_regular {
-            let can_take = |square: &Square| self.can_take_in_passing(*square);
+            let can_take = |square: &Square| self.can_take_en_passant_on(*square);
             setup.ep_square = setup.ep_square.filter(can_take);
         }
         setup.fullmoves = std::num::NonZeroU32::new(move_number).unwrap_or(setup.fullmoves);
@@ -319,7 +322,7 @@ impl Position {
         setup
     }
 
-    /// Castles on the board, or takes in passing, as the rules allow.
+    /// Moves the pieces of a legal castling or en passant capture.
     fn apply_special(&mut self, m: Move) {
         let (us, them, board) = (self.turn, !self.turn, &mut self.board);
         match m {
@@ -348,16 +351,16 @@ impl Position {
         self.castling_rights.discard(Bitboard::from_rank(rank));
     }
 
-    /// Asks anew what kind of position this is: an irregular one may have
-    /// become regular, and a null move makes the one of the other.
+    /// Updates `is_regular` and `in_check`. A move can make an irregular
+    /// position regular, and a null move a regular one irregular.
     #[cold]
-    fn review(&mut self) {
+    fn update_state(&mut self) {
         *self = Position::from_setup(self.to_setup(), self.castling_mode);
     }
 }
 
-/// The set-up without castling rights and en passant square that do not fit
-/// its pieces.
+/// Returns the set-up without castling rights and en passant square that do not
+/// fit the pieces.
 fn fitting(mut setup: Setup, mode: CastlingMode) -> Setup {
     let (Ok(castles) | Err(castles)) = Castles::from_setup(&setup, mode);
     setup.castling_rights = castles.castling_rights();
@@ -397,7 +400,7 @@ mod tests {
         String::from_utf8(fen).unwrap()
     }
 
-    /// Every move that could be written down, legal or not.
+    /// All moves that can be expressed, legal or not.
     fn all_moves() -> impl Iterator<Item = Move> {
         let squares = || Square::ALL.into_iter();
         let pairs = move || squares().flat_map(move |from| squares().map(move |to| (from, to)));
@@ -427,7 +430,7 @@ mod tests {
         normal.chain(special)
     }
 
-    /// Holds every answer of ours against shakmaty's.
+    /// Compares all answers with those of shakmaty.
     fn agree(position: &Position) {
         let legal = chess(position).legal_moves();
         for m in all_moves() {
@@ -524,8 +527,8 @@ mod tests {
         }
     }
 
-    /// The rules of a piece that goes from square to square, asked of
-    /// shakmaty's board a step at a time: of any board, regular or not.
+    /// The legality of a move without castling and en passant, computed with
+    /// shakmaty's board; for any position, regular or not.
     fn may_step(board: &shakmaty::Board, us: Color, m: Move) -> bool {
         let (Some(from), to) = (m.from(), m.to()) else {
             return false;
@@ -561,8 +564,8 @@ mod tests {
         king.is_some_and(|king| board.attacks_to(king, !us, board.occupied()).any())
     }
 
-    /// The notation by its rule: from which other squares may such a piece go
-    /// there?
+    /// The notation by its definition: disambiguated by all other pieces that
+    /// could legally go there.
     fn notation(board: &shakmaty::Board, us: Color, m: Move) -> String {
         let (from, to) = (m.from().unwrap(), m.to());
         let takes = if m.is_capture() { "x" } else { "" };
@@ -598,7 +601,8 @@ mod tests {
         }
     }
 
-    /// Holds what goes from square to square against the rules, one by one.
+    /// Compares moves without castling and en passant with the rules, one by
+    /// one.
     fn steps_agree(position: &Position) {
         let us = position.turn();
         let board = shakmaty::Board::from(position.board());
@@ -637,8 +641,8 @@ mod tests {
         }
     }
 
-    /// How many random boards to try; thousands of times as many where
-    /// `CBFS_LAW_BOARDS` says so.
+    /// Number of random boards to try; thousands are possible with
+    /// `CBFS_LAW_BOARDS`.
     fn boards() -> u32 {
         let given = std::env::var("CBFS_LAW_BOARDS").ok();
         given.and_then(|count| count.parse().ok()).unwrap_or(40)
@@ -648,14 +652,15 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(boards()))]
 
         #[test]
-        fn steps_on_any_board_keep_the_rules(
+        fn moves_on_any_board_follow_the_rules(
             pieces in prop::collection::vec((0_u32..64, 0_usize..12), 0..40),
             kings in prop::collection::vec((0_u32..64, any::<bool>()), 0..3),
             black in any::<bool>(),
         ) {
             let mut setup = Setup::empty();
             for (square, piece) in pieces {
-                // Kings have lots of their own: none, one of each, several.
+                // Kings are drawn separately: none, one for each side, or
+                // several.
                 let role = [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen, Role::Queen][piece % 6];
                 let color = Color::from_white(piece < 6);
                 setup.board.set_piece_at(Square::new(square), role.of(color));
@@ -668,7 +673,7 @@ mod tests {
         }
 
         #[test]
-        fn steps_after_any_steps_keep_the_rules(
+        fn moves_after_any_moves_follow_the_rules(
             start in 0_u32..960,
             choices in prop::collection::vec(any::<u16>(), 1..60),
         ) {
@@ -702,7 +707,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_that_a_null_move_left_standing_binds_as_any_other() {
+    fn a_check_left_by_a_null_move_must_be_answered() {
         let mut position = position("4k3/8/8/8/8/8/P3r3/4K3 w - - 0 1", CastlingMode::Standard);
         position.play_null();
         let step = |role, from, to| Move::Normal {
@@ -720,7 +725,7 @@ mod tests {
     }
 
     #[test]
-    fn a_null_move_in_check_goes_on() {
+    fn a_null_move_in_check_is_allowed() {
         let mut position = position("4k3/8/8/8/8/8/4r3/4K3 w - - 0 1", CastlingMode::Standard);
         position.play_null();
         assert!(!position.is_regular(), "White is in check and not to move");

@@ -1,15 +1,15 @@
-//! A move in short algebraic notation, as the tree keeps it.
+//! Standard algebraic notation (SAN) of a move, as the tree stores it.
 
 use std::fmt;
 
 use shakmaty::{CastlingSide, File, Rank, Role, Square};
 
-/// Standard algebraic notation of one ply with its check or mate mark, such
-/// as `Nf3`, `Qa1xb2#`, `exd8=N+`; a null move is `--`.
+/// Standard algebraic notation of one ply with its check or mate mark, such as
+/// `Nf3`, `Qa1xb2#`, `exd8=N+`. A null move is `--`.
 ///
-/// Seven bytes hold every one of them, so a tree of plies needs no other
-/// memory: the notation lies in one word, first byte lowest, and the highest
-/// byte is its length.
+/// All notations have at most seven bytes, so they fit in one word without
+/// further memory. The first byte of the notation is the lowest byte; the
+/// highest byte is its length.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct San(u64);
 
@@ -17,14 +17,13 @@ impl San {
     /// The null move, `--`.
     pub const NULL: San = San(u64::from_le_bytes([b'-', b'-', 0, 0, 0, 0, 0, 2]));
 
-    /// The empty notation, to [`push`](San::push) to.
+    /// The empty notation; append with [`push`](San::push).
     pub(super) const EMPTY: San = San(0);
 
-    /// The longest notation: `Qa1xb2#`.
+    /// Length of the longest notation, `Qa1xb2#`.
     const MAX: usize = 7;
 
-    /// Appends one ASCII byte. The notation of a chess move never asks for
-    /// more than seven.
+    /// Appends an ASCII byte. Chess notation never has more than seven.
     #[inline]
     pub(super) fn push(&mut self, byte: u8) {
         debug_assert!(self.len() < San::MAX);
@@ -44,7 +43,7 @@ impl San {
         self.push(b'1' + rank as u8);
     }
 
-    /// Appends where a piece goes, and that it takes something there.
+    /// Appends the destination, with `x` before it for a capture.
     pub(super) fn push_target(&mut self, takes: bool, to: Square) {
         if takes {
             self.push(b'x');
@@ -53,15 +52,14 @@ impl San {
         self.push_rank(to.rank());
     }
 
-    /// The letter of a piece.
+    /// The letter of a piece as a notation.
     pub(super) fn letter(role: Role) -> San {
         let mut san = San::EMPTY;
         san.push(role.upper_char() as u8);
         san
     }
 
-    /// The move of a piece, which is no pawn, that no other can make; without
-    /// a mark.
+    /// The unambiguous move of a piece, not a pawn, without a mark.
     #[inline]
     #[expect(clippy::indexing_slicing, reason = "roles are numbered below 8")]
     pub(super) fn of_piece(role: Role, takes: bool, to: Square) -> San {
@@ -78,7 +76,7 @@ impl San {
         San((target & 0xff_ffff) >> 8 | 2 << 56)
     }
 
-    /// Appends what a pawn becomes.
+    /// Appends `=` and the letter of the piece that a pawn promotes to.
     #[cold]
     pub(super) fn push_promotion(&mut self, role: Role) {
         self.push(b'=');
@@ -98,15 +96,15 @@ impl San {
         san
     }
 
-    /// Number of bytes, 2 to 7.
+    /// Length in bytes, 2 to 7.
     #[inline]
     #[expect(clippy::len_without_is_empty, reason = "no move has an empty notation")]
     pub fn len(&self) -> usize {
         (self.0 >> 56) as usize
     }
 
-    /// A blank and the notation, as the first [`len`](San::len)` + 1` of
-    /// eight bytes: writers copy a word faster than a few bytes.
+    /// A blank and the notation: the first [`len`](San::len)` + 1` of eight
+    /// bytes. Copying a whole word is faster than copying a few bytes.
     #[inline]
     pub fn after_blank(&self) -> [u8; 8] {
         (self.0 << 8 | u64::from(b' ')).to_le_bytes()
@@ -116,8 +114,8 @@ impl San {
 /// The letters of pieces, by role.
 const LETTERS: [u8; 8] = *b"??NBRQK?";
 
-/// The notations without their first byte, without and with a sign that
-/// something is taken, by the square where the piece goes.
+/// Notations without their first byte, for moves and for captures, by the
+/// square of destination.
 static TARGETS: Targets = Targets([targets(false), targets(true)]);
 
 struct Targets([[u64; 64]; 2]);

@@ -1,16 +1,16 @@
-//! The moves of a game: a tree of plies in one arena.
+//! The moves of a game: a tree of plies in one vector.
 
 use shakmaty::{Move, Role, Square};
 
 use super::{IllegalMove, Position, San};
 
-/// The most plies of a game that are read, main line and variations: far more
-/// than any game has, and few enough to be held in memory.
+/// Maximum number of plies read per game, main line and variations. It is far
+/// above any real game and bounds the memory.
 pub const MAX_PLIES: usize = 1 << 20;
 
-/// Names one ply of a [`MoveTree`], or the start before the first ply.
+/// Identifies one ply of a [`MoveTree`], or the start before the first ply.
 ///
-/// Ids are given in the order in which plies are added, from 1.
+/// Ids are assigned from 1 in the order in which plies are added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PlyId(u32);
 
@@ -18,22 +18,23 @@ impl PlyId {
     /// The start of the game, before any ply.
     pub const START: PlyId = PlyId(0);
 
-    /// The place of the ply in the order of adding: 0 is the start.
+    /// The index in the order of adding; 0 is the start.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// Itself, unless it stands for "no ply".
+    /// Returns the id, or `None` if it means "no ply".
     #[inline]
     fn given(self) -> Option<PlyId> {
         (self != NONE).then_some(self)
     }
 }
 
-/// Stands for "no ply" in the links: the start is nobody's child.
+/// Means "no ply" in links. The start can be used for this because it is never
+/// a child.
 const NONE: PlyId = PlyId::START;
 
-/// One ply, with its place in the tree.
+/// One ply, with its links.
 #[derive(Clone, Copy, Debug)]
 pub struct Ply {
     /// The move; `None` is a null move.
@@ -47,13 +48,13 @@ pub struct Ply {
 }
 
 impl Ply {
-    /// Its main continuation.
+    /// The main continuation.
     #[inline]
     pub fn first_child(&self) -> Option<PlyId> {
         self.first_child.given()
     }
 
-    /// The next alternative to it, in stored order.
+    /// The next alternative to this ply, in stored order.
     #[inline]
     pub fn next_sibling(&self) -> Option<PlyId> {
         self.next_sibling.given()
@@ -69,10 +70,10 @@ impl Ply {
     };
 }
 
-/// A main line with its variations, nested to any depth.
+/// A main line with variations, nested to any depth.
 ///
-/// Walks use an explicit stack, and dropping the tree frees one vector, so
-/// deep nesting costs no call stack.
+/// Walks use an explicit stack, and dropping the tree frees one vector, so deep
+/// nesting does not need call stack.
 #[derive(Clone, Debug)]
 pub struct MoveTree {
     /// `plies[0]` is the start.
@@ -106,18 +107,17 @@ impl MoveTree {
         self.plies.len() - 1
     }
 
-    /// Whether there is no ply.
+    /// Returns whether there are no plies.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The ply of this id; `None` for the start and for ids of other trees.
+    /// The ply with this id; `None` for the start and for ids of other trees.
     pub fn ply(&self, id: PlyId) -> Option<&Ply> {
         self.plies.get(id.index()).filter(|_| id != PlyId::START)
     }
 
-    /// The place of this index in the order of adding: 0 is the start, then
-    /// the plies.
+    /// The id with this index in the order of adding; 0 is the start.
     pub fn place(&self, index: usize) -> Option<PlyId> {
         let id = u32::try_from(index).ok()?;
         (index < self.plies.len()).then_some(PlyId(id))
@@ -133,7 +133,7 @@ impl MoveTree {
         self.link(id, |ply| ply.next_sibling)
     }
 
-    /// The ply that `id` follows; `None` if that is the start.
+    /// The ply before `id`; `None` if `id` is the first ply.
     pub fn parent(&self, id: PlyId) -> Option<PlyId> {
         self.link(id, |ply| ply.parent)
     }
@@ -153,11 +153,11 @@ impl MoveTree {
         self.plies.get(id.index()).map(of).and_then(PlyId::given)
     }
 
-    /// Adds a ply after `parent`: as its main continuation if it has none
-    /// yet, else as the last alternative.
+    /// Adds a ply after `parent`: as its main continuation if it has none, else
+    /// as the last alternative.
     #[inline]
     fn add(&mut self, parent: PlyId, mv: Option<Move>, san: San) -> PlyId {
-        // What builds a tree asks whether it is full.
+        // The caller has checked that the tree is not full.
         let id = PlyId(u32::try_from(self.plies.len()).unwrap_or(u32::MAX));
         self.plies.push(Ply {
             mv,
@@ -177,7 +177,7 @@ impl MoveTree {
         {
             previous.next_sibling = id;
         }
-        // The main line goes on from where it ends only.
+        // Only a ply after the end of the main line extends it.
         if parent == self.main_end {
             self.main_end = id;
             self.main_len += 1;
@@ -186,15 +186,15 @@ impl MoveTree {
     }
 }
 
-/// A place in a tree under construction, with the position there: where
-/// the next ply goes. Kept to come back to when a variation ends.
+/// A point in a tree under construction, with the position there. Used to
+/// return to it after a variation.
 #[derive(Clone, Debug)]
 pub struct Branch {
     position: Position,
     at: PlyId,
 }
 
-/// Builds a tree ply by ply; only what is legal gets in.
+/// Builds a tree ply by ply; only legal moves are accepted.
 #[derive(Debug)]
 pub struct Line<'t> {
     tree: &'t mut MoveTree,
@@ -202,7 +202,7 @@ pub struct Line<'t> {
 }
 
 impl<'t> Line<'t> {
-    /// Begins at the start of an empty tree.
+    /// Starts an empty tree.
     pub fn new(tree: &'t mut MoveTree, start: &Position) -> Line<'t> {
         tree.clear();
         Line {
@@ -219,12 +219,12 @@ impl<'t> Line<'t> {
         &self.here.position
     }
 
-    /// Whether the tree has as many plies as a game may have.
+    /// Returns whether the tree has [`MAX_PLIES`].
     pub fn is_full(&self) -> bool {
         self.tree.plies.len() > MAX_PLIES
     }
 
-    /// The ply that was played last on this line.
+    /// The ply that was played last, or the start.
     pub fn at(&self) -> PlyId {
         self.here.at
     }
@@ -233,7 +233,7 @@ impl<'t> Line<'t> {
     ///
     /// # Errors
     ///
-    /// [`IllegalMove`] if the rules forbid it here; the line stays as it was.
+    /// [`IllegalMove`] if the move is not legal; the line is unchanged then.
     #[inline]
     pub fn play(&mut self, m: Move) -> Result<PlyId, IllegalMove> {
         let san = self.here.position.play(m)?;
@@ -241,12 +241,12 @@ impl<'t> Line<'t> {
         Ok(self.here.at)
     }
 
-    /// Plays a piece, which is no pawn and does not castle, as
-    /// [`play`](Line::play); gives what it takes.
+    /// Plays the move of a piece, not a pawn and not castling, as
+    /// [`play`](Line::play). Returns the captured piece.
     ///
     /// # Errors
     ///
-    /// As of [`play`](Line::play).
+    /// As for [`play`](Line::play).
     #[expect(
         clippy::inline_always,
         reason = "once in the loop over the moves of a game"
@@ -263,12 +263,12 @@ impl<'t> Line<'t> {
         Ok(capture)
     }
 
-    /// Plays a pawn that does not promote, as [`play`](Line::play); gives what
-    /// it takes, and where.
+    /// Plays the move of a pawn that does not promote, as [`play`](Line::play).
+    /// Returns the captured piece and its square.
     ///
     /// # Errors
     ///
-    /// As of [`play`](Line::play).
+    /// As for [`play`](Line::play).
     #[expect(
         clippy::inline_always,
         reason = "once in the loop over the moves of a game"
@@ -311,19 +311,19 @@ impl<'t> Line<'t> {
         Ok(Some((Role::Pawn, passed)))
     }
 
-    /// Adds a null move, which is allowed in check too.
+    /// Adds a null move; it is allowed in check too.
     pub fn play_null(&mut self) -> PlyId {
         self.here.position.play_null();
         self.here.at = self.tree.add(self.here.at, None, San::NULL);
         self.here.at
     }
 
-    /// The present place, to come back to.
+    /// The current point, for [`resume`](Line::resume).
     pub fn branch(&self) -> Branch {
         self.here.clone()
     }
 
-    /// Goes on from `branch`.
+    /// Continues from `branch`.
     pub fn resume(&mut self, branch: Branch) {
         self.here = branch;
     }

@@ -1,61 +1,62 @@
-//! The board at a moment of a game: as much of it as most moments need.
+//! The piece placement of each moment of a game, which most terms can be
+//! decided by.
 //!
-//! The moves of a tree are legal, so the pieces are moved without asking; only
-//! where the pieces stand as in a wanted position, castling rights and captures
-//! in passing are asked of [`Position`].
+//! The moves of a tree are legal, so pieces are moved without further checks. A
+//! full [`Position`] is computed only where the placement equals that of a
+//! wanted position, to compare castling rights and en passant captures.
 
 use shakmaty::{Bitboard, CastlingSide, Color, Move, Role, Square};
 
 use super::term::{home, index};
 use crate::game::{Position, PositionKey};
 
-/// Where the pieces stand.
+/// Piece placement and side to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Moment {
-    /// By role, pawns first, both sides.
+pub(super) struct Placement {
+    /// Squares by role, pawns first, of both sides.
     pub(super) roles: [Bitboard; 6],
-    /// White's, Black's.
+    /// Squares of White and of Black.
     pub(super) sides: [Bitboard; 2],
-    /// Who is to move.
+    /// The side to move.
     pub(super) turn: Color,
 }
 
-impl Moment {
-    /// That of a position.
-    pub(super) fn of(position: &Position) -> Moment {
+impl Placement {
+    /// The placement of a position.
+    pub(super) fn of(position: &Position) -> Placement {
         let board = position.board();
         let mut roles = [Bitboard::EMPTY; 6];
-        for (place, role) in roles.iter_mut().zip(Role::ALL) {
-            *place = board.by_role(role);
+        for (moment, role) in roles.iter_mut().zip(Role::ALL) {
+            *moment = board.by_role(role);
         }
-        Moment {
+        Placement {
             roles,
             sides: [Color::White, Color::Black].map(|side| board.by_color(side)),
             turn: position.turn(),
         }
     }
 
-    /// All pieces.
+    /// The squares of all pieces.
     pub(super) fn occupied(&self) -> Bitboard {
         let [white, black] = self.sides;
         white | black
     }
 
-    /// The pieces of a side.
+    /// The squares of one side.
     pub(super) fn side(&self, side: Color) -> Bitboard {
         let [white, black] = self.sides;
         side.fold_wb(white, black)
     }
 
-    /// How many pieces of each role a side has, pawns first.
+    /// Number of pieces of a side by role, pawns first.
     pub(super) fn counts(&self, side: Color) -> [u8; 6] {
         let own = self.side(side);
         self.roles
             .map(|role| u8::try_from((role & own).count()).unwrap_or(u8::MAX))
     }
 
-    /// The pawns that have not moved. Where pawns stand on the first or last
-    /// rank, as the rules never have it, all squares where one may still come.
+    /// Squares of pawns that have not moved. If there are pawns on the first or
+    /// last rank, which is irregular, also all squares that these can come to.
     pub(super) fn home_pawns(&self) -> Bitboard {
         let [pawns, ..] = self.roles;
         if (pawns & Bitboard::BACKRANKS).any() {
@@ -112,34 +113,35 @@ impl Moment {
     }
 }
 
-/// A moment with what is needed to know its position.
+/// A moment of a game: its placement, and its position if requested.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
-    /// The board there.
-    pub(super) moment: Moment,
-    /// A position before, `None` if the rules forbade what followed.
+pub(super) struct Moment {
+    /// The placement.
+    pub(super) placement: Placement,
+    /// The position before the moves in `since`; `None` if a move was illegal.
     position: Option<Position>,
-    /// The moves from there.
+    /// Moves after that position.
     since: Vec<Option<Move>>,
 }
 
-impl Place {
+impl Moment {
     /// The start of a game.
-    pub(super) fn start(position: &Position) -> Place {
-        Place {
-            moment: Moment::of(position),
+    pub(super) fn start(position: &Position) -> Moment {
+        Moment {
+            placement: Placement::of(position),
             position: Some(position.clone()),
             since: Vec::new(),
         }
     }
 
-    /// Goes on by a move.
+    /// Advances by a move.
     pub(super) fn play(&mut self, m: Option<Move>) {
-        self.moment.play(m);
+        self.placement.play(m);
         self.since.push(m);
     }
 
-    /// The position here. All calls together play each move once.
+    /// The position; `None` after an illegal move. Each move is played once,
+    /// however often this is called.
     pub(super) fn position(&mut self) -> Option<&Position> {
         for m in self.since.drain(..) {
             let Some(position) = &mut self.position else {
@@ -154,53 +156,53 @@ impl Place {
         self.position.as_ref()
     }
 
-    /// What tells the position here from others.
+    /// The key of the position.
     pub(super) fn key(&mut self) -> Option<PositionKey> {
         self.position().map(Position::key)
     }
 }
 
-/// What must be there for any of some positions to come: bounds that hold for
-/// all of them.
+/// Lower and upper bounds of what must be on the board for any of several
+/// placements to be reachable.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
-    /// Pieces of White and Black.
+    /// Number of pieces of White and of Black.
     counts: [usize; 2],
-    /// The fewest of both together, and the most.
+    /// Minimum and maximum number of all pieces.
     total: [usize; 2],
-    /// Pawns at home in all of them.
+    /// Unmoved pawns that all of the placements have.
     home: Bitboard,
 }
 
 impl Bounds {
-    /// The bounds of these positions.
-    pub(super) fn of<'m>(moments: impl IntoIterator<Item = &'m Moment>) -> Bounds {
+    /// The bounds of these placements.
+    pub(super) fn of<'m>(moments: impl IntoIterator<Item = &'m Placement>) -> Bounds {
         let mut bounds = Bounds {
             counts: [usize::MAX; 2],
             total: [usize::MAX, 0],
             home: Bitboard::FULL,
         };
-        for moment in moments {
-            for (least, side) in bounds.counts.iter_mut().zip(moment.sides) {
+        for placement in moments {
+            for (least, side) in bounds.counts.iter_mut().zip(placement.sides) {
                 *least = (*least).min(side.count());
             }
-            let count = moment.occupied().count();
+            let count = placement.occupied().count();
             let [least, most] = &mut bounds.total;
             (*least, *most) = ((*least).min(count), (*most).max(count));
-            let [pawns, ..] = moment.roles;
-            bounds.home &= home(pawns, moment.sides);
+            let [pawns, ..] = placement.roles;
+            bounds.home &= home(pawns, placement.sides);
         }
         bounds
     }
 
-    /// Whether none of them can come any more, with so many plies to come: each
-    /// takes one piece at most.
-    pub(super) fn are_past(&self, moment: &Moment, plies: usize) -> bool {
+    /// Returns whether none of the placements can be reached in so many plies,
+    /// each of which can capture one piece.
+    pub(super) fn are_past(&self, placement: &Placement, plies: usize) -> bool {
         let [_, most] = self.total;
-        let mut counts = self.counts.iter().zip(moment.sides);
+        let mut counts = self.counts.iter().zip(placement.sides);
         counts.any(|(least, side)| side.count() < *least)
-            || moment.occupied().count().saturating_sub(plies) > most
-            || (self.home & !moment.home_pawns()).any()
+            || placement.occupied().count().saturating_sub(plies) > most
+            || (self.home & !placement.home_pawns()).any()
     }
 }
 
@@ -226,22 +228,22 @@ mod tests {
             let setup = fen.parse::<Fen>().unwrap().into_setup();
             let rules: Chess = setup.position(CastlingMode::Chess960).unwrap();
             for m in rules.legal_moves() {
-                let mut moment = Moment::of(&position(fen));
-                moment.play(Some(m));
+                let mut placement = Placement::of(&position(fen));
+                placement.play(Some(m));
                 let mut after = rules.clone();
                 after.play_unchecked(m);
                 let after = after.to_setup(EnPassantMode::Legal);
                 let after = Position::from_setup(after, CastlingMode::Chess960);
-                assert_eq!(moment, Moment::of(&after), "{fen} {m:?}");
+                assert_eq!(placement, Placement::of(&after), "{fen} {m:?}");
             }
         }
     }
 
     #[test]
     fn a_pawn_on_the_first_rank_may_still_come_home() {
-        let usual = Moment::of(&position("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"));
+        let usual = Placement::of(&position("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"));
         assert_eq!(usual.home_pawns(), Bitboard::from_square(Square::E2));
-        let odd = Moment::of(&position("4k3/8/8/8/8/8/8/4KP2 w - - 0 1"));
+        let odd = Placement::of(&position("4k3/8/8/8/8/8/8/4KP2 w - - 0 1"));
         assert_eq!(odd.home_pawns(), Bitboard::FULL);
     }
 }

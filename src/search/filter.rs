@@ -1,5 +1,5 @@
-//! Which games fit a query: by their headers as far as those tell, else by the
-//! games themselves.
+//! Matching of games against a query: by their headers where possible,
+//! otherwise by the games themselves.
 
 use super::fold::{Pattern, fold};
 use super::moments::{self, Probe};
@@ -9,55 +9,56 @@ use super::source::{Content, Fault, Header, Names, Source};
 use super::term::{EcoRange, Field, Outcome, Range, Round, Side, Test};
 use crate::game::{Game, GameResult};
 
-/// What a header says of a term, or a query.
+/// Result of matching a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The game fits.
-    Fits,
-    /// It does not.
-    DoesNot,
-    /// The game must be asked.
-    Open,
+pub enum HeaderMatch {
+    /// The game matches.
+    Yes,
+    /// The game does not match.
+    No,
+    /// The header does not decide; the game must be read.
+    Undecided,
 }
 
-impl Verdict {
-    fn of(fits: bool) -> Verdict {
+impl HeaderMatch {
+    fn of(fits: bool) -> HeaderMatch {
         if fits {
-            Verdict::Fits
+            HeaderMatch::Yes
         } else {
-            Verdict::DoesNot
+            HeaderMatch::No
         }
     }
 
-    /// That of several of which any may fit.
-    fn any(all: impl Iterator<Item = Option<bool>>) -> Verdict {
-        let mut verdict = Verdict::DoesNot;
+    /// The result for alternatives, of which any may match. `None` is
+    /// undecided.
+    fn any(all: impl Iterator<Item = Option<bool>>) -> HeaderMatch {
+        let mut verdict = HeaderMatch::No;
         for one in all {
             match one {
-                Some(true) => return Verdict::Fits,
+                Some(true) => return HeaderMatch::Yes,
                 Some(false) => {}
-                None => verdict = Verdict::Open,
+                None => verdict = HeaderMatch::Undecided,
             }
         }
         verdict
     }
 
-    fn turned(self, is_not: bool) -> Verdict {
+    fn negated_if(self, is_not: bool) -> HeaderMatch {
         match self {
-            Verdict::Fits if is_not => Verdict::DoesNot,
-            Verdict::DoesNot if is_not => Verdict::Fits,
+            HeaderMatch::Yes if is_not => HeaderMatch::No,
+            HeaderMatch::No if is_not => HeaderMatch::Yes,
             other => other,
         }
     }
 }
 
-/// Numbers of names that fit.
+/// The set of names that match, by number.
 #[derive(Clone, Debug, Default)]
 struct Ids {
     bits: Vec<u64>,
-    /// Whether names that are not there fit: they are empty.
+    /// Whether an empty name matches; used for missing names.
     empty: bool,
-    /// Numbers below this were asked for.
+    /// The numbers of the existing names.
     present: Vec<u64>,
 }
 
@@ -89,7 +90,7 @@ impl Ids {
     }
 }
 
-/// Patterns of one field, and the names that fit them.
+/// Patterns for one field, and the names that match them.
 #[derive(Clone, Debug)]
 struct NameSet {
     names: Names,
@@ -103,30 +104,30 @@ impl NameSet {
     }
 }
 
-/// A term, ready to be asked.
+/// A term with its matching names.
 #[derive(Clone, Debug)]
-struct Ready {
+struct PreparedTerm {
     is_not: bool,
     test: Test,
-    /// Of a term about names, the set; of an opponent, that of the player and
-    /// that of the opponent.
+    /// Index of the names for the term; of an `opponent:` term, of the player
+    /// and the opponent.
     sets: [usize; 2],
 }
 
-/// A query, ready to be asked of the games of one source.
+/// A query prepared for one source.
 #[derive(Clone, Debug)]
 pub struct Filter {
-    terms: Vec<Ready>,
+    terms: Vec<PreparedTerm>,
     sets: Vec<NameSet>,
     probes: Vec<Probe>,
     in_variations: bool,
     in_deleted: bool,
-    /// Numbers outside of this do not fit.
+    /// Range of game numbers that can match.
     numbers: Range,
 }
 
 impl Filter {
-    /// Asks the names of `source` what they are asked by `query`, each once.
+    /// Prepares a query by matching its patterns with the names of `source`.
     ///
     /// # Errors
     ///
@@ -161,7 +162,7 @@ impl Filter {
                 numbers.low = numbers.low.max(low.unwrap_or(1));
                 numbers.high = numbers.high.min(high.unwrap_or(0));
             }
-            filter.terms.push(Ready {
+            filter.terms.push(PreparedTerm {
                 is_not: term.is_not,
                 test: term.test.clone(),
                 sets,
@@ -214,18 +215,18 @@ impl Filter {
         Ok(())
     }
 
-    /// The lowest and the highest number that may fit; none may if the first
-    /// is higher.
+    /// The lowest and the highest number that can match; the first is higher if
+    /// none can.
     pub fn numbers(&self) -> (u32, u32) {
         (self.numbers.low, self.numbers.high)
     }
 
-    /// Whether headers must tell of teams.
+    /// Returns whether headers must contain teams.
     pub fn asks_teams(&self) -> bool {
         self.sets.iter().any(|set| set.names == Names::Teams)
     }
 
-    /// Whether games are asked, beside their headers.
+    /// Returns whether games must be read, not only headers.
     pub fn asks_games(&self) -> bool {
         self.terms.iter().any(|term| {
             matches!(
@@ -235,46 +236,46 @@ impl Filter {
         })
     }
 
-    /// Whether the moments of variations count.
+    /// Returns whether variations are searched.
     pub fn in_variations(&self) -> bool {
         self.in_variations
     }
 
-    /// Whether a game fits, as far as its header tells.
-    pub fn judge(&self, header: &Header) -> Verdict {
+    /// Matches a header.
+    pub fn judge(&self, header: &Header) -> HeaderMatch {
         if header.is_deleted && !self.in_deleted {
-            return Verdict::DoesNot;
+            return HeaderMatch::No;
         }
-        let mut verdict = Verdict::Fits;
+        let mut verdict = HeaderMatch::Yes;
         for term in &self.terms {
-            match self.by_header(term, header).turned(term.is_not) {
-                Verdict::Fits => {}
-                Verdict::DoesNot => return Verdict::DoesNot,
-                Verdict::Open => verdict = Verdict::Open,
+            match self.by_header(term, header).negated_if(term.is_not) {
+                HeaderMatch::Yes => {}
+                HeaderMatch::No => return HeaderMatch::No,
+                HeaderMatch::Undecided => verdict = HeaderMatch::Undecided,
             }
         }
         verdict
     }
 
-    /// Whether a game fits whose header leaves that open.
+    /// Returns whether a game matches whose header does not decide.
     pub fn fits(&self, header: &Header, game: &Game) -> bool {
         self.terms.iter().all(
-            |term| match self.by_header(term, header).turned(term.is_not) {
-                Verdict::Fits => true,
-                Verdict::DoesNot => false,
-                Verdict::Open => {
+            |term| match self.by_header(term, header).negated_if(term.is_not) {
+                HeaderMatch::Yes => true,
+                HeaderMatch::No => false,
+                HeaderMatch::Undecided => {
                     by_game(&term.test, header, game).is_none_or(|fits| fits != term.is_not)
                 }
             },
         ) && moments::all_fit(&self.probes, game, self.in_variations)
     }
 
-    fn by_header(&self, term: &Ready, header: &Header) -> Verdict {
+    fn by_header(&self, term: &PreparedTerm, header: &Header) -> HeaderMatch {
         let [first, second] = term.sets;
         let set = |at: usize| self.sets.get(at).map(|set| &set.ids);
         let has = |at: usize, number| set(at).is_some_and(|ids| ids.has(number));
         let [white, black] = header.players;
-        Verdict::of(match &term.test {
+        HeaderMatch::of(match &term.test {
             Test::Name(field, _) => match field {
                 Field::Player(Side::White) => has(first, white),
                 Field::Player(Side::Black) => has(first, black),
@@ -322,7 +323,7 @@ impl Filter {
             Test::Moves(ranges) => return moves_by_header(ranges, header),
             Test::Has(contents) => {
                 let each = contents.iter().map(|content| header.contents.has(*content));
-                return Verdict::any(each);
+                return HeaderMatch::any(each);
             }
             Test::Text(_) => {
                 let with_words = [Content::Comments, Content::Training];
@@ -330,11 +331,11 @@ impl Filter {
                     .iter()
                     .any(|content| header.contents.has(*content) != Some(false))
                 {
-                    return Verdict::Open;
+                    return HeaderMatch::Undecided;
                 }
                 false
             }
-            Test::Moment(_) => return Verdict::Open,
+            Test::Moment(_) => return HeaderMatch::Undecided,
         })
     }
 }
@@ -361,9 +362,9 @@ fn outcome_of(result: GameResult) -> Outcome {
         .unwrap_or(Outcome::None)
 }
 
-fn moves_by_header(ranges: &[Range], header: &Header) -> Verdict {
+fn moves_by_header(ranges: &[Range], header: &Header) -> HeaderMatch {
     let least = u32::from(header.moves);
-    Verdict::any(ranges.iter().map(|range| {
+    HeaderMatch::any(ranges.iter().map(|range| {
         if !header.has_more_moves {
             return Some(range.has(least));
         }
@@ -379,8 +380,7 @@ fn moves_by_header(ranges: &[Range], header: &Header) -> Verdict {
     }))
 }
 
-/// Whether a game fits; `None` for what is so at some moment, which is asked
-/// for all terms together.
+/// Matches a game; `None` for terms about moments, which are matched together.
 fn by_game(test: &Test, header: &Header, game: &Game) -> Option<bool> {
     Some(match test {
         Test::Moves(ranges) => {

@@ -1,10 +1,11 @@
-//! Text compared without case and accents, and patterns for it.
+//! Text comparison regardless of case and accents, with patterns.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Appends `text` as it is compared: lower case, Latin letters without accents
-/// and ligatures (NFKD; `ø ł đ ß æ` too), `ё` as `е`. All else stays, `й` too.
+/// Appends the normalized form of `text`: lower case, Latin letters without
+/// accents and ligatures (NFKD; also `ø ł đ ß æ`), `ё` as `е`. Other letters
+/// stay, including `й`.
 pub fn fold(text: &str, out: &mut String) {
     if text.is_ascii() {
         out.extend(text.chars().map(|c| c.to_ascii_lowercase()));
@@ -42,7 +43,7 @@ fn fold_character(c: char, out: &mut String) {
     }
 }
 
-/// Latin letters that no decomposition takes apart.
+/// Latin letters that NFKD does not decompose.
 fn latin(c: char) -> Option<&'static str> {
     Some(match c {
         'ø' | 'Ø' => "o",
@@ -58,17 +59,18 @@ fn latin(c: char) -> Option<&'static str> {
     })
 }
 
-/// What a text is compared with.
+/// A pattern for normalized text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
-    /// What stands between the stars, folded.
+    /// The parts between the asterisks, normalized.
     parts: Vec<String>,
-    /// Whether it must be the whole text.
+    /// Whether the pattern must match the whole text.
     is_whole: bool,
 }
 
 impl Pattern {
-    /// A part of a text, or the whole of it, with `*` for anything.
+    /// Creates a pattern for a part of a text, or the whole text; `*` matches
+    /// anything.
     pub fn new(text: &str, is_whole: bool) -> Pattern {
         let folded = |part| {
             let mut folded = String::new();
@@ -81,7 +83,7 @@ impl Pattern {
         }
     }
 
-    /// Whether a folded text fits.
+    /// Returns whether a normalized text matches.
     pub fn fits(&self, folded: &str) -> bool {
         let mut rest = folded;
         let mut parts = &self.parts[..];

@@ -22,7 +22,7 @@ use super::moves::{Played, Sequel};
 use super::parse::Query;
 use super::scan::{Ended, Give, Maker, Told, scan};
 use super::source::{Fault, Header, Reader, Source};
-use super::walk::{Onward, walk};
+use super::walk::{Continue, walk};
 use crate::game::{Game, Position, PositionKey};
 
 /// That a game reaches a position.
@@ -230,8 +230,8 @@ impl Part {
     fn add_game(&mut self, header: &Header, game: &Game, in_variations: bool) {
         self.headers.push(*header);
         let start = self.reaches.len();
-        walk(game, in_variations, |place, at, _| {
-            if let Some(key) = place.key() {
+        walk(game, in_variations, |moment, at, _| {
+            if let Some(key) = moment.key() {
                 let ply = game.tree.first_child(at).and_then(|id| game.tree.ply(id));
                 self.reaches.push(Reach {
                     position: hash(&key),
@@ -239,7 +239,7 @@ impl Part {
                     next: ply.map_or(Next::END, |ply| Next::of(ply.mv)),
                 });
             }
-            Onward::Go
+            Continue::Go
         });
         // It counts once, with the move that it played the first time.
         let mut own = self.reaches.split_off(start);

@@ -1,11 +1,10 @@
-//! Games that fit a query, and what was played in a position.
+//! Search: games that match a query, and the moves played in a position.
 //!
-//! A [`Query`] is made of [`Term`]s, each understood from the words that people
-//! write; a [`Filter`] is a query made ready for one [`Source`] of games.
-//! [`scan`] goes through the source on all cores and hands the games that fit
-//! to a [`Maker`]; a [`Counter`] is one that counts the [moves](Played) of a
-//! position. All answers are exact: what a header does not tell is asked of the
-//! game itself.
+//! A [`Query`] consists of [`Term`]s, parsed from text. A [`Filter`] is a query
+//! prepared for one [`Source`] of games. [`scan`] searches the source on all
+//! cores and passes the matching games to a [`Maker`]. A [`Counter`] is a maker
+//! that counts the moves ([`Played`]) in a position. Results are exact: what a
+//! header does not decide is decided by the game itself.
 //!
 //! | module | does |
 //! |---|---|
@@ -20,8 +19,8 @@
 //! | `table` | moves as text |
 //! | `scan` | all games on all cores |
 //!
-//! Two positions are the same if their [keys](crate::game::PositionKey) are.
-//! Nothing here knows how a base is stored or shown.
+//! Positions are compared by their [keys](crate::game::PositionKey). This
+//! module is independent of storage and presentation.
 
 mod board;
 mod filter;

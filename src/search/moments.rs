@@ -1,22 +1,22 @@
-//! Whether something is so at some moment of a game.
+//! Matching of terms about moments: positions, squares and material.
 
-use super::board::{Bounds, Moment, Place};
+use super::board::{Bounds, Moment, Placement};
 use super::term::Wanted;
-use super::walk::{Onward, walk};
+use super::walk::{Continue, walk};
 use crate::game::{Game, PositionKey};
 
-/// A term about moments, ready to be asked.
+/// A term about moments, prepared.
 #[derive(Clone, Debug)]
 pub(super) struct Probe {
-    wanted: Vec<Sought>,
+    wanted: Vec<Condition>,
     is_not: bool,
 }
 
-/// What is wanted, with what is quick to ask.
+/// A condition, with precomputed values for quick tests.
 #[derive(Clone, Debug)]
-enum Sought {
+enum Condition {
     Position {
-        moment: Moment,
+        placement: Placement,
         bounds: Bounds,
         key: PositionKey,
     },
@@ -24,18 +24,19 @@ enum Sought {
 }
 
 impl Probe {
-    /// A probe for any of what is wanted, or for none of it.
+    /// A probe that matches if any of the conditions is met, or, with `is_not`,
+    /// none.
     pub(super) fn new(wanted: &[Wanted], is_not: bool) -> Probe {
         let sought = wanted.iter().map(|wanted| match wanted {
             Wanted::Position(position) => {
-                let moment = Moment::of(position);
-                Sought::Position {
-                    bounds: Bounds::of([&moment]),
-                    moment,
+                let placement = Placement::of(position);
+                Condition::Position {
+                    bounds: Bounds::of([&placement]),
+                    placement,
                     key: position.key(),
                 }
             }
-            other => Sought::Other(other.clone()),
+            other => Condition::Other(other.clone()),
         });
         Probe {
             wanted: sought.collect(),
@@ -44,56 +45,57 @@ impl Probe {
     }
 }
 
-impl Sought {
-    fn is_here(&self, place: &mut Place) -> bool {
+impl Condition {
+    fn is_here(&self, moment: &mut Moment) -> bool {
         match self {
-            Sought::Position { moment, key, .. } => {
-                place.moment == *moment && place.key() == Some(*key)
+            Condition::Position { placement, key, .. } => {
+                moment.placement == *placement && moment.key() == Some(*key)
             }
-            Sought::Other(Wanted::Squares(squares)) => squares.are_so(&place.moment),
-            Sought::Other(Wanted::Material(material)) => material.is_so(&place.moment),
-            Sought::Other(Wanted::Position(_)) => false,
+            Condition::Other(Wanted::Squares(squares)) => squares.are_so(&moment.placement),
+            Condition::Other(Wanted::Material(material)) => material.is_so(&moment.placement),
+            Condition::Other(Wanted::Position(_)) => false,
         }
     }
 
-    /// Whether it cannot come any more on this line, with so many plies left.
-    fn is_past(&self, moment: &Moment, plies: usize) -> bool {
+    /// Returns whether the condition cannot be met any more on this line, of
+    /// which so many plies are left.
+    fn is_past(&self, placement: &Placement, plies: usize) -> bool {
         match self {
-            Sought::Position { bounds, .. } => bounds.are_past(moment, plies),
-            Sought::Other(Wanted::Squares(squares)) => squares.are_past(moment),
-            Sought::Other(Wanted::Material(material)) => material.is_past(moment, plies),
-            Sought::Other(Wanted::Position(_)) => true,
+            Condition::Position { bounds, .. } => bounds.are_past(placement, plies),
+            Condition::Other(Wanted::Squares(squares)) => squares.are_past(placement),
+            Condition::Other(Wanted::Material(material)) => material.is_past(placement, plies),
+            Condition::Other(Wanted::Position(_)) => true,
         }
     }
 }
 
-/// Whether a game fits all probes.
+/// Returns whether a game matches all probes.
 pub(super) fn all_fit(probes: &[Probe], game: &Game, in_variations: bool) -> bool {
     if probes.is_empty() {
         return true;
     }
     let mut open: Vec<&Probe> = probes.iter().collect();
     let mut is_refuted = false;
-    walk(game, in_variations, |place, _, left| {
+    walk(game, in_variations, |moment, _, left| {
         let mut is_alive = false;
         open.retain(|probe| {
-            if probe.wanted.iter().any(|sought| sought.is_here(place)) {
+            if probe.wanted.iter().any(|sought| sought.is_here(moment)) {
                 is_refuted |= probe.is_not;
                 return false;
             }
             let is_past = probe
                 .wanted
                 .iter()
-                .all(|sought| sought.is_past(&place.moment, left));
+                .all(|sought| sought.is_past(&moment.placement, left));
             is_alive |= !is_past;
-            // Without variations there is no other line on which it could be.
+            // Without variations, there is no other line where it could be met.
             is_refuted |= is_past && !in_variations && !probe.is_not;
             true
         });
         match (is_refuted || open.is_empty(), is_alive) {
-            (true, _) => Onward::End,
-            (false, true) => Onward::Go,
-            (false, false) => Onward::NextLine,
+            (true, _) => Continue::End,
+            (false, true) => Continue::Go,
+            (false, false) => Continue::NextLine,
         }
     });
     !is_refuted && open.iter().all(|probe| probe.is_not)

@@ -1,32 +1,32 @@
-//! What was played in a position, by how many, and with what success.
+//! The moves played in a position, with frequency and success.
 
 use std::collections::HashMap;
 
 use shakmaty::{Bitboard, CastlingSide, Color, Move, Role};
 
-use super::board::{Bounds, Moment, Place};
+use super::board::{Bounds, Moment, Placement};
 use super::index::Reached;
 use super::scan::{Give, Maker, Told};
 use super::source::{Header, Reader};
-use super::walk::{Onward, walk};
+use super::walk::{Continue, walk};
 use crate::game::{Game, GameResult, PlyId, Position, PositionKey, rating_difference};
 
-/// Numbers of some games.
+/// Statistics of a set of games.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// How many games.
+    /// Number of games.
     pub games: u32,
-    /// White won.
+    /// Number of games won by White.
     pub white: u32,
-    /// Drawn.
+    /// Number of drawn games.
     pub draws: u32,
-    /// Black won.
+    /// Number of games won by Black.
     pub black: u32,
-    /// Players with a rating, White and Black.
+    /// Number of rated players, with White and with Black.
     pub rated: [u32; 2],
-    /// The sum of their ratings.
+    /// Sum of their ratings.
     pub ratings: [u64; 2],
-    /// The year of the latest, 0 if not known.
+    /// Year of the latest game, 0 if unknown.
     pub last: u16,
 }
 
@@ -64,25 +64,25 @@ impl Statistics {
         self.last = self.last.max(other.last);
     }
 
-    /// White's share of the points of games with a result, 0 to 1.
+    /// White's score in the games with a result, 0 to 1.
     pub fn score(&self) -> Option<f64> {
         let decided = f64::from(self.white) + f64::from(self.draws) + f64::from(self.black);
         let points = f64::from(self.white) + f64::from(self.draws) / 2.0;
         (decided > 0.0).then(|| points / decided)
     }
 
-    /// The average rating of the players of a side that have one.
+    /// Average rating of the rated players of a side.
     pub fn average(&self, side: Color) -> Option<f64> {
         let ([white, black], [of_white, of_black]) = (self.ratings, self.rated);
         let (sum, count) = side.fold_wb((white, of_white), (black, of_black));
-        // Ratings are of 16 bits and games of 32: no sum is out of bounds.
+        // Ratings have 16 bits, and the number of games 32.
         #[expect(clippy::cast_precision_loss, reason = "sums are below 2^48")]
         let sum = sum as f64;
         (count > 0).then(|| sum / f64::from(count))
     }
 
-    /// How strong a side played: the average rating of its opponents, and what
-    /// its score against them is worth.
+    /// Performance rating of a side: the average rating of its opponents plus
+    /// the rating difference for its score.
     pub fn performance(&self, side: Color) -> Option<f64> {
         let score = self.score()?;
         let score = side.fold_wb(score, 1.0 - score);
@@ -99,16 +99,16 @@ pub(super) enum Sequel {
     Move(Option<Move>),
 }
 
-/// What some games have of a position. A game counts once for it, with the
-/// move that it played there the first time.
+/// Statistics of a position. Each game counts once, with the move it played at
+/// its first occurrence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Played {
-    /// All games that reach it.
+    /// All games that reach the position.
     pub here: Statistics,
-    /// Those that went on, by move; `None` is a null move.
+    /// The games that continue, by move; `None` is a null move.
     pub moves: HashMap<Option<Move>, Statistics>,
-    /// How many games reach the position after each of its moves, whichever
-    /// way.
+    /// Number of games that reach the position after each move, by any order of
+    /// moves.
     pub children: HashMap<Option<Move>, u32>,
 }
 
@@ -122,7 +122,7 @@ impl Played {
         }
     }
 
-    /// Adds what other games have.
+    /// Adds the statistics of other games.
     pub fn add(&mut self, other: Played) {
         self.here.add(&other.here);
         for (m, statistics) in other.moves {
@@ -134,32 +134,33 @@ impl Played {
     }
 }
 
-/// Counts what was played in one position.
+/// Counter of the moves played in one position.
 #[derive(Debug)]
 pub struct Counter {
     position: Position,
     in_variations: bool,
-    /// The position, and then those after each of its moves.
+    /// The keys of the position (0) and of the positions after each of its
+    /// moves.
     targets: HashMap<PositionKey, usize>,
-    /// The moves, in the order of the targets after the first.
+    /// The moves, in the order of the targets from 1 on.
     moves: Vec<Option<Move>>,
-    /// A bit for each place where one of their boards may have its bit.
+    /// A Bloom filter of the placements of all targets.
     boards: Vec<u64>,
     bounds: Bounds,
 }
 
-/// Bits that boards are told by.
+/// Number of bits of the hash for the filter.
 const BOARD_BITS: u32 = 14;
 
-fn bit_of(moment: &Moment) -> usize {
-    let mixed = (u64::from(moment.occupied())
-        ^ u64::from(moment.side(Color::White)).rotate_left(32))
+fn bit_of(placement: &Placement) -> usize {
+    let mixed = (u64::from(placement.occupied())
+        ^ u64::from(placement.side(Color::White)).rotate_left(32))
     .wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> (64 - BOARD_BITS)) as usize
 }
 
 impl Counter {
-    /// A counter for a position.
+    /// Creates a counter for a position.
     pub fn new(position: &Position, in_variations: bool) -> Counter {
         let mut moves = legal_moves(position);
         let mut positions = vec![position.clone()];
@@ -174,7 +175,7 @@ impl Counter {
             }
             is_legal
         });
-        let moments: Vec<Moment> = positions.iter().map(Moment::of).collect();
+        let moments: Vec<Placement> = positions.iter().map(Placement::of).collect();
         let mut boards = vec![0; 1 << (BOARD_BITS - 6)];
         for bit in moments.iter().map(bit_of) {
             if let Some(word) = boards.get_mut(bit / 64) {
@@ -200,29 +201,29 @@ impl Counter {
     /// Counts a game; whether it reaches the position.
     pub fn count(&self, header: &Header, game: &Game, played: &mut Played) -> bool {
         let mut reached = [false; 256];
-        walk(game, self.in_variations, |place, at, left| {
-            if let Some(target) = self.target(place)
+        walk(game, self.in_variations, |moment, at, left| {
+            if let Some(target) = self.target(moment)
                 && let Some(reached) = reached.get_mut(target).filter(|reached| !**reached)
             {
                 *reached = true;
                 self.note(target, header, game, at, played);
             }
-            if self.bounds.are_past(&place.moment, left) {
-                Onward::NextLine
+            if self.bounds.are_past(&moment.placement, left) {
+                Continue::NextLine
             } else {
-                Onward::Go
+                Continue::Go
             }
         });
         reached.first() == Some(&true)
     }
 
-    fn target(&self, place: &mut Place) -> Option<usize> {
-        let bit = bit_of(&place.moment);
+    fn target(&self, moment: &mut Moment) -> Option<usize> {
+        let bit = bit_of(&moment.placement);
         let word = self.boards.get(bit / 64)?;
         if word >> (bit % 64) & 1 == 0 {
             return None;
         }
-        self.targets.get(&place.key()?).copied()
+        self.targets.get(&moment.key()?).copied()
     }
 
     fn note(&self, target: usize, header: &Header, game: &Game, at: PlyId, played: &mut Played) {
@@ -266,7 +267,7 @@ impl Maker for Counter {
     }
 }
 
-/// All moves that may be legal, the null move among them.
+/// All legal moves and the null move.
 fn legal_moves(position: &Position) -> Vec<Option<Move>> {
     let board = position.board();
     let (own, others) = (position.turn(), !position.turn());

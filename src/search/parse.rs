@@ -1,4 +1,4 @@
-//! Terms as they are written.
+//! Parser of query terms.
 
 use std::fmt;
 
@@ -13,31 +13,31 @@ use super::term::{
 };
 use crate::game::{Eco, Position};
 
-/// A query: terms that a game must fit, all of them.
+/// A query. A game must match all of its terms.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
-    /// The terms, without those that only widen what is looked at.
+    /// The terms, without `in:`.
     pub terms: Vec<Term>,
-    /// Whether moments of variations count.
+    /// Whether variations are searched.
     pub in_variations: bool,
-    /// Whether deleted games count.
+    /// Whether deleted games are searched.
     pub in_deleted: bool,
 }
 
-/// Why a term is none.
+/// Error: an invalid term.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TermError {
-    /// The term as it was written.
+    /// The term as written.
     pub term: String,
-    /// Whether no term has such a name.
+    /// Whether the name of the term is unknown.
     pub is_unknown: bool,
-    /// What was found, and what could stand there.
+    /// What was found and what was expected.
     why: String,
 }
 
 impl fmt::Display for TermError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A term may be as long as a command line.
+        // A term can be as long as a command line.
         const MOST: usize = 80;
         let start: String = self.term.chars().take(MOST).collect();
         let dots = if start.len() < self.term.len() {
@@ -51,8 +51,8 @@ impl fmt::Display for TermError {
 
 impl std::error::Error for TermError {}
 
-/// The names of terms, in the order in which they are told, with what may
-/// follow.
+/// The names of all terms with a description of their values, in the order in
+/// which help shows them.
 pub const TERMS: [(&str, &str); 27] = [
     ("white", "a part of a name"),
     ("black", "a part of a name"),
@@ -102,14 +102,14 @@ pub const TERMS: [(&str, &str); 27] = [
 ];
 
 impl Query {
-    /// Understands terms in their order.
+    /// Parses terms in order.
     ///
     /// # Errors
     ///
-    /// [`TermError`] for the first that is none.
+    /// [`TermError`] for the first invalid term.
     pub fn parse<S: AsRef<str>>(terms: &[S]) -> Result<Query, TermError> {
         let mut query = Query::default();
-        // Players named before, and whether they were named by `not-`.
+        // The `player:` terms so far; `None` for those with `not-`.
         let mut players: Vec<Option<Vec<Pattern>>> = Vec::new();
         for term in terms {
             let term = term.as_ref();
@@ -183,7 +183,7 @@ impl Query {
     }
 }
 
-/// Why a term is none, without the term.
+/// Reason for refusing a term.
 struct Refused {
     is_unknown: bool,
     why: String,
@@ -226,7 +226,7 @@ fn field(name: &str) -> Option<Field> {
     })
 }
 
-/// The test of a term whose value is no text.
+/// Parses a term whose value is not a text pattern.
 fn valued(name: &str, value: &str, expected: &str) -> Result<Test, Refused> {
     let values = split(value)?;
     let ranges = || all(&values, expected, range);
@@ -270,7 +270,7 @@ fn all<T>(
         .collect()
 }
 
-/// The opponent of the one player named before.
+/// The `opponent:` term, which refers to the only `player:` term before it.
 fn opponent(opponent: Vec<Pattern>, players: &[Option<Vec<Pattern>>]) -> Result<Test, Refused> {
     match players {
         [Some(player)] => Ok(Test::Opponent {
@@ -290,7 +290,7 @@ fn opponent(opponent: Vec<Pattern>, players: &[Option<Vec<Pattern>>]) -> Result<
     }
 }
 
-/// The values between the `|` that do not stand in quotes.
+/// Splits a value at each `|` outside of quotes.
 fn split(value: &str) -> Result<Vec<&str>, Refused> {
     let mut is_quoted = false;
     let values = value.split(|c| {
@@ -335,7 +335,7 @@ fn number(text: &str) -> Option<u32> {
     text.parse().ok().filter(|_| are_digits)
 }
 
-/// `n`, `a-b`, `a-`, `-b`.
+/// Parses `n`, `a-b`, `a-`, `-b`.
 fn range(text: &str) -> Option<Range> {
     let (low, high) = match text.split_once('-') {
         None => (number(text)?, number(text)?),
@@ -378,7 +378,7 @@ fn eco_range(text: &str) -> Option<EcoRange> {
     (codes.0 <= codes.1).then_some(EcoRange::Codes(codes.0, codes.1))
 }
 
-/// The first and the last index of `B90`, `B9*`, `B9`, `B*`, `B`, `*`.
+/// The first and the last index of `B90`, `B9*`, `B9`, `B*`, `B` or `*`.
 fn eco_codes(text: &str) -> Option<(u16, u16)> {
     let stem = text.strip_suffix('*').unwrap_or(text).to_ascii_uppercase();
     let filled = |letter: &str, digit| {
@@ -396,7 +396,7 @@ fn eco_codes(text: &str) -> Option<(u16, u16)> {
     Some((filled("A", '0')?, filled("E", '9')?))
 }
 
-/// `a`, `a-b`, `a-`, `-b`, and a day as ISO 8601 writes it.
+/// Parses `a`, `a-b`, `a-`, `-b`, or a day in ISO 8601 format.
 fn date_range(text: &str) -> Option<DateRange> {
     let parts: Vec<&str> = text.split('-').collect();
     let (low, high) = match parts[..] {
@@ -413,7 +413,7 @@ fn date_range(text: &str) -> Option<DateRange> {
     (low <= high).then_some(DateRange { low, high })
 }
 
-/// The first and the last day of `2010`, `2010.05`, `2010.05.17`.
+/// The first and the last day of `2010`, `2010.05` or `2010.05.17`.
 fn days(text: &str) -> Option<(u32, u32)> {
     let mut parts = text.split('.');
     let year = parts.next().filter(|year| year.len() == 4)?;
@@ -442,7 +442,7 @@ fn content(text: &str) -> Option<Content> {
         .map(|(_, content)| *content)
 }
 
-/// `Nd5,pd6,-e4`.
+/// Parses `Nd5,pd6,-e4`.
 fn squares(text: &str) -> Option<Squares> {
     let mut squares = Squares::default();
     for one in text.split(',') {
@@ -461,7 +461,7 @@ fn squares(text: &str) -> Option<Squares> {
     Some(squares)
 }
 
-/// `KRPKR`, `KRP*KR`.
+/// Parses `KRPKR` or `KRP*KR`.
 fn material(text: &str) -> Option<Material> {
     let second = text.get(1..)?.find(['K', 'k'])? + 1;
     let (one, other) = text.split_at_checked(second)?;
@@ -476,7 +476,7 @@ fn army(text: &str) -> Option<Army> {
     };
     for (at, letter) in letters.unwrap_or(text).chars().enumerate() {
         let role = Role::from_char(letter)?;
-        // The king comes first, and there is one.
+        // Exactly one king, at the beginning.
         if (at == 0) != (role == Role::King) {
             return None;
         }
@@ -487,16 +487,16 @@ fn army(text: &str) -> Option<Army> {
     (1..=64).contains(&pieces).then_some(army)
 }
 
-/// Why a text is no position.
+/// Error: a text is not a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoPosition {
-    /// It is no FEN.
+    /// The text is not a FEN.
     Syntax,
     /// The castling rights do not fit the pieces.
     Castling,
-    /// Behind the en passant square no pawn stands.
+    /// There is no pawn in front of the en passant square.
     EnPassant,
-    /// The rules do not allow it.
+    /// The position is impossible by the rules.
     Irregular,
 }
 

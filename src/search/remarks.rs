@@ -1,10 +1,10 @@
-//! What a game has beside its moves, and the words of its remarks.
+//! Contents of a game other than its moves, and words in its annotations.
 
 use super::fold::{Pattern, fold};
 use super::source::Content;
 use crate::game::{Annotation, Game, Text};
 
-/// Whether the game has this, variations included.
+/// Returns whether the game has this content, including variations.
 pub(super) fn has(game: &Game, content: Content) -> bool {
     let mut remarks = game.annotations.iter().map(|(_, remark)| remark);
     match content {
@@ -22,7 +22,8 @@ pub(super) fn has(game: &Game, content: Content) -> bool {
     }
 }
 
-/// Whether a text or a training question of the game fits one of the patterns.
+/// Returns whether a text or training question of the game matches one of the
+/// patterns.
 pub(super) fn contain(game: &Game, patterns: &[Pattern]) -> bool {
     let mut folded = String::new();
     let mut fits = |text: &str| {

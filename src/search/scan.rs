@@ -1,76 +1,76 @@
-//! All games of a source, asked on all cores.
+//! Search through all games of a source, on all cores.
 //!
-//! One core takes this stretch of numbers, the next core the next one; what
-//! they make of the games that fit is taken in the order of the numbers. A core
-//! that is ahead waits when [`PIECES`] pieces of its own have not been taken,
-//! so memory is bounded however many games fit.
+//! The cores take ranges of game numbers in turn; the results are passed on in
+//! the order of the numbers. A core that is ahead waits while [`PIECES`] of its
+//! results are pending, so memory is bounded for any number of matches.
 
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use super::filter::{Filter, Verdict};
+use super::filter::{Filter, HeaderMatch};
 use super::game_set::GameSet;
 use super::source::{Fault, Header, Reader, Source};
 
-/// Numbers looked at by one core at a time.
+/// Number of games in a range.
 const STRETCH: u32 = 256;
 
-/// The same where headers tell everything.
+/// The same if only headers are read.
 const LONG_STRETCH: u32 = 4096;
 
-/// Pieces of one core that may wait to be taken.
+/// Number of results of one core that may be pending.
 const PIECES: usize = 4;
 
-/// What a search tells while it goes on.
+/// Event of a running search.
 #[derive(Debug)]
 pub enum Told<P> {
-    /// What was made of games that fit.
+    /// A result for matching games.
     Piece(P),
-    /// A game that cannot be read, and so does not fit.
+    /// A game that could not be read, and therefore does not match.
     Unreadable(u32, Fault),
-    /// So many numbers more were looked at.
+    /// So many more game numbers were searched.
     Searched(u32),
 }
 
-/// Why a search ended early.
+/// Error that ended a search.
 #[derive(Debug)]
 pub enum Ended {
     /// The source failed.
     Source(Fault),
-    /// What was found could not be taken.
+    /// The receiver of the results failed.
     Taker(io::Error),
 }
 
-/// What makes something of games that fit.
+/// Produces results from matching games.
 pub trait Maker: Sync {
-    /// What is made.
+    /// Type of the results.
     type Piece: Send;
 
-    /// Whether games are read for it, beside their headers.
+    /// Returns whether `make` reads games, not only headers.
     fn reads_games(&self) -> bool;
 
-    /// Makes something of some games that fit, in order, none at all perhaps.
-    /// `give` says whether more is wanted.
+    /// Produces results from a batch of matching games, in order; the batch may
+    /// be empty. Stop when `give` returns false.
     fn make(&self, games: &[Header], reader: &mut dyn Reader, give: Give<'_, Self::Piece>);
 }
 
-/// Where pieces go.
+/// Callback that takes events. Returns false to stop the search.
 pub type Give<'g, P> = &'g mut dyn FnMut(Told<P>) -> bool;
 
 enum Message<P> {
     Told(Told<P>),
     Failed(Fault),
-    /// The stretch ends here.
+    /// The end of a range.
     End,
 }
 
-/// Goes through all games.
+/// Searches all games. `take` is called with each event in the order of the
+/// game numbers.
 ///
 /// # Errors
 ///
-/// [`Ended`], with what `take` has refused or what of the source could not be
-/// read. A game that cannot be read ends nothing.
+/// [`Ended`]: `take` has failed, or the source could not be read. An unreadable
+/// game does not end the search.
 pub fn scan<M: Maker>(
     source: &dyn Source,
     filter: &Filter,
@@ -163,18 +163,18 @@ impl Maker for Numbers {
     }
 }
 
-/// One core's part.
+/// The part of the search that one core does.
 struct Worker<'s> {
     source: &'s dyn Source,
     filter: &'s Filter,
     reader: Box<dyn Reader + 's>,
     fitting: Vec<Header>,
-    /// Those of them that must be asked.
+    /// For each of the games, whether the header was undecided.
     open: Vec<bool>,
 }
 
 impl Worker<'_> {
-    /// Searches a stretch; whether more is wanted.
+    /// Searches a range; returns false to stop.
     fn search<M: Maker>(
         &mut self,
         numbers: std::ops::Range<u32>,
@@ -189,9 +189,9 @@ impl Worker<'_> {
             .source
             .headers(numbers, self.filter.asks_teams(), &mut |header| {
                 let verdict = self.filter.judge(header);
-                if verdict != Verdict::DoesNot {
+                if verdict != HeaderMatch::No {
                     fitting.push(*header);
-                    open.push(verdict == Verdict::Open);
+                    open.push(verdict == HeaderMatch::Undecided);
                 }
             });
         if let Err(fault) = read {

@@ -1,37 +1,37 @@
-//! What a search asks of the games it goes through.
+//! The interface between a search and the games it searches.
 
 use std::error::Error;
 use std::ops::Range;
 
 use crate::game::{Date, Eco, Game, GameResult};
 
-/// Why a source could not say something.
+/// Error of a source.
 pub type Fault = Box<dyn Error + Send + Sync>;
 
-/// A field of text that many games share, so that it is compared once.
+/// A text field whose values games share, so that each value is matched once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
-    /// Players, `Last, First`.
+    /// Players as `Last, First`.
     Players,
     /// Titles of events.
     Events,
-    /// Where events took place; numbered as [`Names::Events`].
+    /// Places of events, numbered as [`Names::Events`].
     Sites,
     /// Annotators.
     Annotators,
-    /// Titles of sources.
+    /// Titles of publications.
     Sources,
-    /// Teams, with the number of the second and later ones of a club.
+    /// Teams; the second and later teams of a club have their number appended.
     Teams,
 }
 
-/// Games, numbered from 1, some numbers unused.
+/// Games, numbered from 1; some numbers may be unused.
 pub trait Source: Sync {
     /// The highest number.
     fn last(&self) -> u32;
 
-    /// Gives what the headers of the games with these numbers say, in order;
-    /// their teams only `with_teams`.
+    /// Calls `take` with the headers of the games in a range, in order. Teams
+    /// are read only if `with_teams` is set.
     ///
     /// # Errors
     ///
@@ -43,32 +43,32 @@ pub trait Source: Sync {
         take: &mut dyn FnMut(&Header),
     ) -> Result<(), Fault>;
 
-    /// Gives each name with its number. A game may name one that is not given:
-    /// then its field is empty.
+    /// Calls `take` with each name and its number. A game may refer to a
+    /// missing number; that field is then empty.
     ///
     /// # Errors
     ///
     /// [`Fault`] if the names cannot be read.
     fn names(&self, names: Names, take: &mut dyn FnMut(u32, &str)) -> Result<(), Fault>;
 
-    /// Something that reads games, for one thread.
+    /// Returns a reader of games for one thread.
     fn reader(&self) -> Box<dyn Reader + '_>;
 }
 
-/// Reads games, one after the other.
+/// Reads games one by one.
 pub trait Reader {
-    /// The game with this number, as far as it can be read.
+    /// Returns the game with this number as far as it can be read.
     ///
     /// # Errors
     ///
-    /// [`Fault`] if nothing of it can be read.
+    /// [`Fault`] if nothing of the game can be read.
     fn read(&mut self, number: u32) -> Result<&Game, Fault>;
 }
 
-/// What is known of a game without its moves and remarks.
+/// The data of a game without its moves and annotations.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Header {
-    /// Its number.
+    /// Number of the game.
     pub number: u32,
     /// Whether it is deleted.
     pub is_deleted: bool,
@@ -82,9 +82,9 @@ pub struct Header {
     pub source: u32,
     /// Numbers of the teams of White and Black.
     pub teams: [Option<u32>; 2],
-    /// When it was played.
+    /// Date of the game.
     pub date: Date,
-    /// How it ended.
+    /// Result of the game.
     pub result: GameResult,
     /// Round, 0 if not given.
     pub round: u16,
@@ -94,15 +94,15 @@ pub struct Header {
     pub elo: [u16; 2],
     /// Opening code.
     pub eco: Option<Eco>,
-    /// Moves of the main line.
+    /// Number of moves in the main line.
     pub moves: u16,
-    /// Whether there may be more moves than that.
+    /// Whether the real number of moves may be higher.
     pub has_more_moves: bool,
-    /// What the game has, as far as its header tells.
+    /// The contents of the game, as far as the header shows them.
     pub contents: Contents,
 }
 
-/// Something that a game may have beside the moves of its main line.
+/// A kind of content other than the moves of the main line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// A text with words.
@@ -113,9 +113,9 @@ pub enum Content {
     Symbols,
     /// Arrows.
     Arrows,
-    /// Clock times, or times spent.
+    /// Remaining or spent time.
     Clocks,
-    /// Judgements of an engine.
+    /// Engine evaluations.
     Evaluations,
     /// Training questions.
     Training,
@@ -124,7 +124,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// All of them, with the words for them.
+    /// All kinds, with their names in queries.
     pub const ALL: [(&'static str, Content); 8] = [
         ("comments", Content::Comments),
         ("variations", Content::Variations),
@@ -137,7 +137,8 @@ impl Content {
     ];
 }
 
-/// What a header says of the contents of its game; at first nothing.
+/// The contents of a game, as far as its header shows them; initially all
+/// unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     known: u8,
@@ -145,14 +146,15 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Says that the game has this, or that it has not.
+    /// Sets whether the game has this content.
     pub fn say(&mut self, content: Content, has: bool) {
         let bit = 1 << content as u8;
         self.known |= bit;
         self.has = self.has & !bit | if has { bit } else { 0 };
     }
 
-    /// Whether the game has this; `None` if the header does not tell.
+    /// Returns whether the game has this content; `None` if the header does not
+    /// show it.
     pub fn has(self, content: Content) -> Option<bool> {
         let bit = 1 << content as u8;
         (self.known & bit != 0).then_some(self.has & bit != 0)

@@ -1,88 +1,88 @@
-//! Terms of a query, as values.
+//! Query terms as values.
 
 use shakmaty::{Bitboard, Color, Rank, Role};
 
-use super::board::Moment;
+use super::board::Placement;
 use super::fold::Pattern;
 use super::source::Content;
 use crate::game::{Date, Position};
 
-/// One term: a test that a game passes or not.
+/// One term of a query.
 #[derive(Clone, Debug)]
 pub struct Term {
-    /// Whether the games that do not pass the test fit.
+    /// Whether the test is negated.
     pub is_not: bool,
     /// The test.
     pub test: Test,
 }
 
-/// What is asked of a game. Of several values any may fit.
+/// A test of a game. If there are several values, any may match.
 #[derive(Clone, Debug)]
 pub enum Test {
-    /// A field of text.
+    /// A text field.
     Name(Field, Vec<Pattern>),
-    /// A player, and the one on the other side.
+    /// A player and the player of the other side.
     Opponent {
         /// The player.
         player: Vec<Pattern>,
         /// The opponent.
         opponent: Vec<Pattern>,
     },
-    /// How it ended.
+    /// The result.
     Result(Vec<Outcome>),
     /// Opening codes.
     Eco(Vec<EcoRange>),
-    /// The year it was played in.
+    /// Year of the game.
     Year(Vec<Range>),
-    /// The day it was played on.
+    /// Date of the game.
     Date(Vec<DateRange>),
-    /// A rating, or that of both.
+    /// Rating of a side, or of both.
     Elo(Side, Vec<Range>),
-    /// The difference of the ratings, without its sign.
+    /// Absolute difference of the ratings.
     EloDifference(Vec<Range>),
-    /// Moves of the main line.
+    /// Number of moves in the main line.
     Moves(Vec<Range>),
-    /// The game's number.
+    /// Number of the game.
     Number(Vec<Range>),
     /// The round.
     Round(Vec<Round>),
-    /// What it has beside moves.
+    /// Contents other than moves.
     Has(Vec<Content>),
-    /// Words of its remarks.
+    /// Words of annotations.
     Text(Vec<Pattern>),
-    /// Something that is so at some moment.
+    /// A condition that is met at some moment of the game.
     Moment(Vec<Wanted>),
 }
 
-/// A field of text.
+/// A text field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
     /// Names of players.
     Player(Side),
     /// Title of the event.
     Event,
-    /// Where it took place.
+    /// Moment of the event.
     Site,
     /// The annotator.
     Annotator,
-    /// Title of the source.
+    /// Title of the publication.
     Source,
-    /// The team of either player.
+    /// Team of either player.
     Team,
 }
 
-/// Who is meant.
+/// The side that a test applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// White.
     White,
     /// Black.
     Black,
-    /// Of names either, of ratings both.
+    /// Either name; both ratings.
     Any,
 }
 
-/// Results as PGN tells them apart.
+/// Results as PGN distinguishes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// 1-0
@@ -96,7 +96,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The result as PGN writes it.
+    /// The result in PGN.
     pub fn pgn(self) -> &'static str {
         match self {
             Outcome::White => "1-0",
@@ -107,7 +107,7 @@ impl Outcome {
     }
 }
 
-/// Numbers from the first to the last.
+/// A range of numbers, inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
     /// The lowest.
@@ -117,36 +117,36 @@ pub struct Range {
 }
 
 impl Range {
-    /// Whether a number lies in it.
+    /// Returns whether the number is in the range.
     pub(super) fn has(self, number: u32) -> bool {
         (self.low..=self.high).contains(&number)
     }
 
-    /// Whether a number lies in it that is known; 0 is not.
+    /// Returns whether the number is known, that is not 0, and in the range.
     pub(super) fn has_known(self, number: u32) -> bool {
         number != 0 && self.has(number)
     }
 }
 
-/// A round, or rounds.
+/// One or more rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Round {
-    /// Rounds, whatever the game within them.
+    /// A range of rounds, with any game within them.
     Rounds(Range),
-    /// A round and the game within it.
+    /// A round and the number of the game within it.
     Game(u32, u32),
 }
 
 /// Opening codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcoRange {
-    /// No code.
+    /// Games without a code.
     None,
-    /// Indices from the first to the last.
+    /// A range of code indices, inclusive.
     Codes(u16, u16),
 }
 
-/// Days from the first to the last, each as [`DateRange::day`] numbers it.
+/// A range of days, inclusive, as numbered by [`DateRange::day`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DateRange {
     /// The first.
@@ -156,13 +156,13 @@ pub struct DateRange {
 }
 
 impl DateRange {
-    /// A number for a day, higher for later ones.
+    /// The number of a day; later days have higher numbers.
     pub(super) fn day(year: u16, month: u8, day: u8) -> u32 {
         u32::from(year) << 9 | u32::from(month) << 5 | u32::from(day)
     }
 
-    /// Whether a date lies in it, or may if a part of it is not known. One
-    /// without a year never does.
+    /// Returns whether a date is in the range, or can be if parts of it are
+    /// unknown. A date without a year is not.
     pub(super) fn may_have(self, date: Date) -> bool {
         let months = match date.month {
             0 => 1..=12,
@@ -180,85 +180,86 @@ impl DateRange {
     }
 }
 
-/// What is to be so at some moment of a game.
+/// A condition for a moment of a game.
 #[derive(Clone, Debug)]
 pub enum Wanted {
-    /// This position.
+    /// The position.
     Position(Box<Position>),
     /// Pieces on squares.
     Squares(Squares),
-    /// Pieces of each side.
+    /// The material of both sides.
     Material(Material),
 }
 
-/// Pieces on squares, and empty squares.
+/// Pieces on certain squares, and empty squares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Squares {
-    /// By role, both sides.
+    /// Required squares by role, for both sides.
     pub roles: [Bitboard; 6],
-    /// By side: White, Black.
+    /// Required squares by side: White, Black.
     pub sides: [Bitboard; 2],
     /// Squares without a piece.
     pub empty: Bitboard,
 }
 
 impl Squares {
-    /// Whether it is so.
-    pub(super) fn are_so(&self, moment: &Moment) -> bool {
+    /// Returns whether the placement meets the condition.
+    pub(super) fn are_so(&self, placement: &Placement) -> bool {
         let stand = |wanted: &Bitboard, there: &Bitboard| (*wanted & !*there).is_empty();
         self.roles
             .iter()
-            .zip(&moment.roles)
+            .zip(&placement.roles)
             .all(|(a, b)| stand(a, b))
             && self
                 .sides
                 .iter()
-                .zip(&moment.sides)
+                .zip(&placement.sides)
                 .all(|(a, b)| stand(a, b))
-            && (self.empty & moment.occupied()).is_empty()
+            && (self.empty & placement.occupied()).is_empty()
     }
 
-    /// Whether it cannot be so any more, as pieces only get fewer and pawns do
-    /// not come home.
-    pub(super) fn are_past(&self, moment: &Moment) -> bool {
+    /// Returns whether the condition cannot be met any more, because pieces are
+    /// only captured and pawns never return.
+    pub(super) fn are_past(&self, placement: &Placement) -> bool {
         let [pawns, ..] = self.roles;
         let too_few = self
             .sides
             .iter()
-            .zip(&moment.sides)
+            .zip(&placement.sides)
             .any(|(wanted, there)| wanted.count() > there.count());
-        too_few || (home(pawns, self.sides) & !moment.home_pawns()).any()
+        too_few || (home(pawns, self.sides) & !placement.home_pawns()).any()
     }
 }
 
-/// Pawns of either side on the squares where they begin.
+/// The pawns that are on their initial squares.
 pub(super) fn home(pawns: Bitboard, [white, black]: [Bitboard; 2]) -> Bitboard {
     pawns & (white & Bitboard::from_rank(Rank::Second) | black & Bitboard::from_rank(Rank::Seventh))
 }
 
-/// What each side has; either side may be White.
+/// The material of two sides in either order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Material(pub [Army; 2]);
 
-/// The pieces of one side.
+/// The material of one side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Army {
-    /// How many by role, pawns first.
+    /// Number of pieces by role, pawns first.
     pub counts: [u8; 6],
-    /// Whether there may be more.
+    /// Whether more pieces are allowed.
     pub is_least: bool,
 }
 
 impl Army {
-    fn is_that_of(self, moment: &Moment, side: Color) -> bool {
-        let mut pairs = self.counts.iter().zip(moment.counts(side));
+    fn is_that_of(self, placement: &Placement, side: Color) -> bool {
+        let mut pairs = self.counts.iter().zip(placement.counts(side));
         pairs.all(|(wanted, there)| *wanted == there || self.is_least && *wanted < there)
     }
 
-    /// Whether the side cannot get there with so many captures to come.
-    fn is_past(self, moment: &Moment, side: Color, captures: usize) -> bool {
+    /// Returns whether the side cannot reach this material with so many
+    /// captures by its opponent.
+    fn is_past(self, placement: &Placement, side: Color, captures: usize) -> bool {
         let total: u32 = self.counts.iter().map(|count| u32::from(*count)).sum();
-        let there = moment.counts(side);
+        let there = placement.counts(side);
         let has: u32 = there.iter().map(|count| u32::from(*count)).sum();
         let most = u32::try_from(captures).unwrap_or(u32::MAX);
         let [pawns, ..] = self.counts;
@@ -276,24 +277,25 @@ impl Material {
         ]
     }
 
-    /// Whether it is so.
-    pub(super) fn is_so(&self, moment: &Moment) -> bool {
+    /// Returns whether the placement has this material.
+    pub(super) fn is_so(&self, placement: &Placement) -> bool {
         self.ways().iter().any(|way| {
             way.iter()
-                .all(|(army, side)| army.is_that_of(moment, *side))
+                .all(|(army, side)| army.is_that_of(placement, *side))
         })
     }
 
-    /// Whether it cannot be so any more with so many plies to come.
-    pub(super) fn is_past(&self, moment: &Moment, plies: usize) -> bool {
+    /// Returns whether this material cannot be reached any more in so many
+    /// plies.
+    pub(super) fn is_past(&self, placement: &Placement, plies: usize) -> bool {
         self.ways().iter().all(|way| {
             way.iter()
-                .any(|(army, side)| army.is_past(moment, *side, plies))
+                .any(|(army, side)| army.is_past(placement, *side, plies))
         })
     }
 }
 
-/// The place of a role in arrays by role.
+/// The index of a role in arrays by role.
 pub(super) fn index(role: Role) -> usize {
     match role {
         Role::Pawn => 0,

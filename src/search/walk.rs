@@ -1,71 +1,70 @@
-//! The moments of a game, one after the other.
+//! Iteration over the moments of a game.
 
 use std::collections::VecDeque;
 
-use super::board::{Moment, Place};
+use super::board::{Moment, Placement};
 use crate::game::{Game, PlyId, Position};
 
 /// The first ply after which a game reaches a position; `None` if it does not.
 pub fn first_ply_at(game: &Game, position: &Position, in_variations: bool) -> Option<PlyId> {
-    let (key, board) = (position.key(), Moment::of(position));
+    let (key, board) = (position.key(), Placement::of(position));
     let mut found = None;
-    walk(game, in_variations, |place, at, _| {
-        if place.moment == board && place.key() == Some(key) {
+    walk(game, in_variations, |moment, at, _| {
+        if moment.placement == board && moment.key() == Some(key) {
             found = Some(at);
-            return Onward::End;
+            return Continue::End;
         }
-        Onward::Go
+        Continue::Go
     });
     found
 }
 
-/// How a walk goes on from a moment.
+/// How a walk continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Onward {
-    /// To the next one.
+pub(super) enum Continue {
+    /// With the next moment.
     Go,
-    /// Nothing that follows on this line counts.
+    /// With the next line; the rest of this line is skipped.
     NextLine,
-    /// Nothing that follows counts.
+    /// Not at all.
     End,
 }
 
-/// Gives each moment of the main line, and then, if asked for, those of the
-/// variations: line by line, each where it leaves another one. With the ply
-/// that led there, and the number of plies of the line that follow, which is
-/// not known in variations.
+/// Visits each moment of the main line, and if requested of the variations,
+/// line by line. `visit` is given the moment, the ply that led there, and the
+/// number of plies left on the line, which is unknown if there are variations.
 pub(super) fn walk(
     game: &Game,
     in_variations: bool,
-    mut visit: impl FnMut(&mut Place, PlyId, usize) -> Onward,
+    mut visit: impl FnMut(&mut Moment, PlyId, usize) -> Continue,
 ) {
     let tree = &game.tree;
-    let mut place = Place::start(&game.start.position);
+    let mut moment = Moment::start(&game.start.position);
     let mut left = tree.main_line_len();
-    // First plies of variations, each with the place before it.
-    let mut lines: VecDeque<(PlyId, Place)> = VecDeque::new();
+    // First plies of variations, with the moment before each.
+    let mut lines: VecDeque<(PlyId, Moment)> = VecDeque::new();
     let mut at = PlyId::START;
     loop {
         let onward = visit(
-            &mut place,
+            &mut moment,
             at,
             if in_variations { usize::MAX } else { left },
         );
-        if onward == Onward::End {
+        if onward == Continue::End {
             return;
         }
-        let next = tree.first_child(at).filter(|_| onward == Onward::Go);
+        let next = tree.first_child(at).filter(|_| onward == Continue::Go);
         if let Some(next) = next {
             if in_variations {
                 let mut other = tree.next_sibling(next);
                 while let Some(first) = other {
-                    // Each copy is short: what was played is played once.
-                    place.position();
-                    lines.push_back((first, place.clone()));
+                    // Play the pending moves once, before copying.
+                    moment.position();
+                    lines.push_back((first, moment.clone()));
                     other = tree.next_sibling(first);
                 }
             }
-            place.play(tree.ply(next).and_then(|ply| ply.mv));
+            moment.play(tree.ply(next).and_then(|ply| ply.mv));
             at = next;
             left = left.saturating_sub(1);
             continue;
@@ -73,8 +72,8 @@ pub(super) fn walk(
         let Some((first, before)) = lines.pop_front() else {
             return;
         };
-        place = before;
-        place.play(tree.ply(first).and_then(|ply| ply.mv));
+        moment = before;
+        moment.play(tree.ply(first).and_then(|ply| ply.mv));
         at = first;
     }
 }
