@@ -97,8 +97,8 @@ pub trait Base: fmt::Debug + Send + Sync {
     /// Appends the summaries of the games in a range.
     fn summaries(&self, first: GameId, count: u32, all: &mut Vec<Summary>) -> Result<(), Error>;
 
-    /// Gives what the records of the games of a stretch say; their teams only
-    /// `with_teams`.
+    /// Calls `take` with the summary of each game in a range. Teams are read
+    /// only if `with_teams` is set.
     fn for_each_summary(
         &self,
         ids: Range<u32>,
@@ -131,7 +131,8 @@ pub trait Base: fmt::Debug + Send + Sync {
     /// Number of entities of a kind, as their file claims.
     fn entities_claimed(&self, kind: EntityKind) -> u32;
 
-    /// The games of each entity: of every player, opening …
+    /// Returns the games of each entity of a grouping, such as each player or
+    /// each opening.
     fn crossref(&self, grouping: Grouping) -> Result<Arc<Crossref>, Error>;
 }
 

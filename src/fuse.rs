@@ -1,25 +1,25 @@
-//! The kernel's side: a thin adapter between `fuser` and [`Vfs`].
+//! A thin adapter between the kernel interface `fuser` and [`Vfs`].
 //!
-//! Every request is unwrapped, asked of the `Vfs`, and answered; a request
-//! that panics is answered with `EIO` and logged, and the mount lives on.
-//! Failed requests are logged here, once: debug for what is simply not there,
-//! error for damage, of which many at once are counted.
+//! Each request is unpacked, passed to the `Vfs`, and answered. A request that
+//! panics is answered with `EIO` and logged, and the mount continues. Failed
+//! requests are logged here, once: missing files as debug messages, damage as
+//! errors, which are rate limited.
 //!
-//! A read-only mount is a profile of its own: the kernel may keep names,
-//! attributes and texts for a day, `open` and `opendir` never reach cbfs, and
-//! nobody is asked for extended attributes unless that is wanted. What was
-//! read once is then read at the speed of any file in memory.
+//! On a read-only mount, the kernel may cache names, attributes and texts for a
+//! day; `open` and `opendir` never reach cbfs, and extended attributes are not
+//! requested unless they are enabled. Cached content is then read at the speed
+//! of memory.
 //!
-//! On a writable mount each text of a game is a file of its own to the kernel,
-//! though `stat` gives the same number: see [`nodes`].
+//! On a writable mount, each text of a game is a separate node for the kernel,
+//! though `stat` shows the same number: see [`nodes`].
 //!
-//! When a base changes, the kernel is told to ask again for every name it
-//! knows. The answer has the mark of the file's content as its *generation*:
-//! with the same generation the kernel goes on with the file it has, pages and
-//! all; with another one it begins a new file of the same number, and reading
-//! on in the old one fails. Names too many to be told one by one begin an
-//! *epoch* (Linux 6.16), which makes it forget the files too. An older kernel
-//! may keep names for a second only, and then asks likewise.
+//! When a base changes, the names that the kernel has cached are invalidated.
+//! The reply to the next lookup contains the mark of the content as its
+//! *generation*: with the same generation, the kernel keeps its inode and
+//! pages; with another one, it creates a new inode of the same number, and
+//! reading through the old one fails. If there are too many names to invalidate
+//! one by one, a new *epoch* begins (Linux 6.16), which also makes the kernel
+//! drop the inodes. Older kernels may cache names for one second only.
 
 mod kernel;
 mod locks;
@@ -46,19 +46,19 @@ use fuser::{Errno, FileAttr, FileHandle, FileType, FopenFlags, Generation, INode
 use crate::vfs::{Access, Attr, Drafts, Error, Handle, Ino, NodeKind, Vfs};
 use kernel::Kernel;
 use locks::Locks;
-use nodes::{Node, Nodes, Sought, Writing};
+use nodes::{Node, Nodes, Redirected, Writing};
 use profile::Profile;
 use slow::SlowRequests;
 use throttle::Throttle;
 
-/// Whether the kernel asks for attributes together with names.
+/// Whether directory listings include attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReadDirPlus {
-    /// By the size of the largest base: always up to 50,000 games, beyond that
-    /// as the kernel sees fit.
+    /// Depends on the size of the largest base: always up to 50,000 games,
+    /// beyond that when the kernel decides so.
     #[default]
     BySize,
-    /// As the kernel sees fit: when it looks as if they were wanted.
+    /// When the kernel decides so, by the access pattern.
     Auto,
     /// Always.
     On,
@@ -66,16 +66,16 @@ pub enum ReadDirPlus {
     Off,
 }
 
-/// Owner and modes of all that is shown.
+/// Owner and modes of all files.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ownership {
     pub(crate) uid: u32,
     pub(crate) gid: u32,
-    /// Bits of the modes that are kept.
+    /// Mask that is applied to the modes.
     pub(crate) mask: u16,
 }
 
-/// One mount, as fuser sees it.
+/// One mount, as fuser uses it.
 #[derive(Clone, Debug)]
 pub(crate) struct Adapter {
     pub(crate) vfs: Arc<Vfs>,
@@ -87,10 +87,10 @@ pub(crate) struct Adapter {
     nodes: Arc<Nodes>,
     locks: Locks,
     slow: SlowRequests,
-    /// Known once the session has begun.
+    /// Set when the session has started.
     kernel: Arc<OnceLock<Kernel>>,
-    /// Held while the kernel is told of what was written.
-    telling: Arc<Mutex<()>>,
+    /// Held while invalidations after a write are sent.
+    invalidating: Arc<Mutex<()>>,
 }
 
 impl Adapter {
@@ -109,7 +109,7 @@ impl Adapter {
             profile: Profile::new(options.is_writable),
             nodes: Arc::new(Nodes::new()),
             locks: Locks::default(),
-            telling: Arc::default(),
+            invalidating: Arc::default(),
             slow: SlowRequests::default(),
         }
     }
@@ -144,15 +144,15 @@ impl Adapter {
         }
     }
 
-    /// How long the kernel may keep a name of this, and its attributes.
+    /// Cache times of a name and of its attributes.
     fn keep(&self, attr: &Attr) -> (Duration, Duration) {
         let is_present = attr.version.is_some();
         let is_settled = is_present && self.vfs.drafts().is_settled(attr);
         self.profile.keep(attr, is_settled)
     }
 
-    /// What keeps contents of one file apart, unless that is its [`Node`]: to
-    /// change it would break the files that are open.
+    /// The generation of a file. It is constant for content with its own
+    /// [`Node`]: changing it would break open files.
     fn generation(&self, attr: &Attr) -> Generation {
         if self.profile.is_writable {
             Generation(0)
@@ -161,9 +161,8 @@ impl Adapter {
         }
     }
 
-    /// Refuses what would change something on a mount that cannot be written.
-    /// The kernel does that by itself, unless somebody remounts it writable
-    /// behind our back.
+    /// Refuses changes on a read-only mount. The kernel does that too, unless
+    /// the mount was remounted as writable.
     fn ensure_writable(&self) -> Result<(), Error> {
         if self.profile.is_writable {
             Ok(())
@@ -172,11 +171,10 @@ impl Adapter {
         }
     }
 
-    /// Answers a request that writes. What was told of names, lengths and
-    /// directories before is not to be used any more once it is answered:
-    /// whoever saved a game finds it in all other places at once. And the
-    /// kernel itself gives a file that was renamed the new name, though it may
-    /// be another file now.
+    /// Answers a request that writes, and invalidates all affected names,
+    /// lengths and directories before the reply, so that a saved game is found
+    /// everywhere at once. This also covers renaming, after which the kernel
+    /// keeps the old inode under the new name though it may be another file.
     fn answer_writing<T>(
         &self,
         request: fmt::Arguments<'_>,
@@ -187,22 +185,25 @@ impl Adapter {
             handler()
         });
         if self.profile.is_writable {
-            self.tell_written();
+            self.invalidate_written();
         }
         answered
     }
 
-    /// Lets the kernel ask again for what is another now, if anything is. When
-    /// this returns that has begun, whichever thread let it.
-    fn tell_written(&self) {
-        let _one = self.telling.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Invalidates everything that has changed. When this returns, the
+    /// invalidation has begun, possibly in another thread.
+    fn invalidate_written(&self) {
+        let _one = self
+            .invalidating
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if self.vfs.drafts().take_change() {
             self.kernel.get().inspect(|kernel| kernel.begin_epoch());
         }
     }
 
-    /// Opens a node; gives the handle, and what the kernel may do with its
-    /// pages.
+    /// Opens a node. Returns the handle, and flags for the pages that the
+    /// kernel has cached.
     fn open_node(
         &self,
         node: Node,
@@ -227,11 +228,11 @@ impl Adapter {
         thread: u32,
     ) -> Result<(Handle, FopenFlags), Error> {
         let ino = node.ino();
-        let sought = self.nodes.sought(thread, node);
+        let sought = self.nodes.redirected(thread, node);
         if node.is_draft()
             && let Some(writer) = self.nodes.user(node)
         {
-            // Who has it open, and opens it again by `/dev/fd/`.
+            // Reopened through `/dev/fd/` by a process that has it open.
             let handle = self.vfs.drafts().open_again(writer, access)?;
             self.nodes.open(node, handle);
             return Ok((handle, FopenFlags::empty()));
@@ -246,9 +247,11 @@ impl Adapter {
         self.vfs.drafts().release(handle);
         attr?;
         let earlier = match (sought, self.nodes.user(node)) {
-            (Sought::Found(mark), _) => Some(self.vfs.drafts().open_earlier(ino, mark)?),
-            (Sought::Nothing, Some(reader)) => Some(self.vfs.drafts().open_again(reader, access)?),
-            (Sought::Nothing | Sought::NotYet, _) => None,
+            (Redirected::Found(mark), _) => Some(self.vfs.drafts().open_earlier(ino, mark)?),
+            (Redirected::Nothing, Some(reader)) => {
+                Some(self.vfs.drafts().open_again(reader, access)?)
+            }
+            (Redirected::Nothing | Redirected::NotYet, _) => None,
         };
         if let Some(handle) = earlier {
             return self.begin_to_read(node, handle, None);
@@ -257,8 +260,8 @@ impl Adapter {
         Err(Error::Stale)
     }
 
-    /// Opens a node with a handle to its text, which may be an earlier one, and
-    /// has no version then; gives what the kernel may do with the pages.
+    /// Opens a node with a handle to its text. An earlier text has no version.
+    /// Returns the flags for the pages that the kernel has cached.
     fn begin_to_read(
         &self,
         node: Node,
@@ -274,7 +277,7 @@ impl Adapter {
             )),
             Ok(_) => Ok((handle, FopenFlags::FOPEN_NOFLUSH)),
             Err(error) => {
-                // The look-up that follows finds a node that nobody has.
+                // The following lookup gets an unused node.
                 self.vfs.drafts().renew(node.ino());
                 self.vfs.drafts().release(handle);
                 Err(error)
@@ -285,7 +288,7 @@ impl Adapter {
     fn open_to_write(&self, node: Node, access: Access, thread: u32) -> Result<Handle, Error> {
         let ino = node.ino();
         if Drafts::is_shared(ino) {
-            // It may have become a game.
+            // A temporary file may have become a game.
             let handle = self.vfs.drafts().open_file(ino, access)?;
             if self.vfs.drafts().attr_open(handle)?.ino != ino {
                 self.vfs.drafts().release(handle);
@@ -304,22 +307,22 @@ impl Adapter {
             }
         }
         if !node.is_draft() {
-            // It is not the node of the text any more.
+            // The node does not belong to the text any more.
             self.vfs.drafts().renew(ino);
         }
         let opened = match self.nodes.user(node).filter(|_| node.is_draft()) {
-            // The kernel has the bytes of that draft.
+            // The kernel has cached the bytes of that draft.
             Some(writer) => self.vfs.drafts().open_again(writer, access),
             None => self.vfs.drafts().open_file(ino, access),
         };
         match &opened {
             Ok(handle) => self.nodes.open(node, *handle),
-            Err(_) => self.nodes.give_up(node),
+            Err(_) => self.nodes.cancel(node),
         }
         opened
     }
 
-    /// Makes a file and opens it; gives its node too.
+    /// Creates and opens a file; also returns its node.
     fn create_file(
         &self,
         directory: Ino,
@@ -333,7 +336,7 @@ impl Adapter {
             .vfs
             .drafts()
             .create(directory, name, access, is_exclusive)?;
-        // A game has the mode it has.
+        // The mode of a game is fixed.
         let with_mode = self.vfs.drafts().set_attributes(attr.ino, mode, None);
         let (attr, node) = if Drafts::is_shared(attr.ino) {
             (with_mode.unwrap_or(attr), Node(attr.ino.0))
@@ -344,25 +347,26 @@ impl Adapter {
         Ok((attr, node, handle))
     }
 
-    /// What `stat` says of a node: of the text that is read through it.
+    /// The attributes of a node, with the length of the text that is read
+    /// through it.
     fn attr_of_node(&self, node: Node) -> Result<Attr, Error> {
         if !self.profile.is_writable {
             return self.vfs.attr(node.ino());
         }
         while let Some(handle) = self.nodes.user(node) {
             match self.vfs.drafts().attr_open(handle) {
-                // It was closed just now.
+                // It was closed in between.
                 Err(Error::NotOpen) if self.nodes.user(node) != Some(handle) => {}
                 attr => return attr,
             }
         }
-        // Without anybody who has it open any length will do.
+        // If it is not open, any length is correct.
         let attr = self.vfs.attr(node.ino())?;
         let version = attr.version.filter(|_| Node::of(&attr) == Some(node));
         Ok(Attr { version, ..attr })
     }
 
-    /// Sets length, mode, owner and time, as far as they can be set.
+    /// Sets length, mode, owner and time, where possible.
     fn set_attributes(&self, node: Node, wanted: &Wanted) -> Result<Attr, Error> {
         let ino = node.ino();
         let is_other = |wanted: Option<u32>, owner| wanted.is_some_and(|wanted| wanted != owner);
@@ -383,9 +387,9 @@ impl Adapter {
         self.attr_of_node(node)
     }
 
-    /// Attributes of what cannot be read, or not that quickly: they are not
-    /// kept, so whoever wants to know asks.
-    fn untold(&self, ino: Ino, kind: NodeKind) -> FileAttr {
+    /// Attributes of a file that cannot be read, or not quickly. They are not
+    /// cached, so that a later request gets the real ones.
+    fn unknown_attr(&self, ino: Ino, kind: NodeKind) -> FileAttr {
         self.file_attr(&Attr {
             ino,
             kind,
@@ -399,7 +403,7 @@ impl Adapter {
     }
 }
 
-/// What `setattr` asks for.
+/// The changes that `setattr` requests.
 #[derive(Debug)]
 struct Wanted {
     mode: Option<u16>,
@@ -418,7 +422,7 @@ fn file_type(kind: NodeKind) -> FileType {
     }
 }
 
-/// Runs a request; what fails, or panics, is logged and becomes a number.
+/// Handles a request. Errors and panics are logged and turned into an errno.
 fn answer<T>(
     request: fmt::Arguments<'_>,
     handler: impl FnOnce() -> Result<T, Error>,
@@ -435,8 +439,8 @@ fn answer<T>(
     })
 }
 
-/// Logs why a request failed, unless many did lately: whoever reads all games
-/// of a bad disk is told of the first ones and of how many there are.
+/// Logs why a request failed. The rate is limited: if all games of a bad disk
+/// are read, the first failures are logged, and the number of the others.
 fn log_failure(line: fmt::Arguments<'_>) {
     static FAILURES: Mutex<Throttle> = Mutex::new(Throttle::new());
     let mut failures = FAILURES.lock().unwrap_or_else(PoisonError::into_inner);

@@ -193,7 +193,7 @@ fn a_real_base_has_the_defects_that_are_known_of_it() {
     let lines = defects_of(&shared.join("bases/linares/linares.cbh"));
     assert_eq!(lines.len(), 5, "{lines:#?}");
     for known in [
-        "80 records in use claimed, 79 are",
+        "80 records in use claimed, 79 found",
         "balance of record 25",
         "balance of record 28",
         "record 48 is deleted but on no chain",

@@ -327,7 +327,7 @@ fn an_archive_is_unpacked_whole_or_not_at_all() {
     ]);
     assert_eq!(output.status.code(), Some(1));
     assert!(
-        said(&output).contains("SAMPLE.cbg: is there already"),
+        said(&output).contains("SAMPLE.cbg: exists already"),
         "{}",
         said(&output)
     );
@@ -407,7 +407,7 @@ fn what_was_packed_is_unpacked_again() {
         let output = cbfs(&arguments);
         assert_eq!(output.status.code(), Some(1));
         assert!(
-            said(&output).contains("is there already"),
+            said(&output).contains("exists already"),
             "{}",
             said(&output)
         );
@@ -645,7 +645,7 @@ fn a_base_in_an_archive_is_mounted_as_if_it_lay_on_disk() {
         assert_eq!(names[0], names[1], "{archive}");
         assert!(files[0] == files[1], "{archive}");
         let status = fs::read_to_string(packed.path(".cbfs/status")).unwrap();
-        assert!(status.contains("an archive is only read"), "{status}");
+        assert!(status.contains("an archive is read-only"), "{status}");
         assert_eq!(
             fs::read_to_string(packed.path(".cbfs/defects.txt")).unwrap(),
             ""

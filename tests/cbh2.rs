@@ -195,7 +195,7 @@ fn a_mounted_base_shows_what_its_older_form_shows() {
     }
     assert_eq!(newer.shell("ls"), older.shell("ls"));
     let status = fs::read_to_string(newer.path(".cbfs/status")).unwrap();
-    for said in ["a base in the 2CBH format is only read", "please report"] {
+    for said in ["a base in the 2CBH format is read-only", "please report"] {
         assert!(status.contains(said), "{said}: {status}");
     }
     assert!(fs::write(newer.path("games/000001.pgn"), "x").is_err());
@@ -260,7 +260,7 @@ fn a_folder_and_an_archive_show_the_bases_of_both_formats() {
         fs::read_to_string(on_disk.path("pgn/all.pgn")).unwrap()
     );
     let status = fs::read_to_string(mount.path("packed/.cbfs/status")).unwrap();
-    assert!(status.contains("an archive is only read"), "{status}");
+    assert!(status.contains("an archive is read-only"), "{status}");
 }
 
 #[test]

@@ -47,16 +47,16 @@ fn known_defects(base: &str) -> &'static [&'static str] {
         "linares" => &[
             ".cbh at 0x1f0f: game 172 has no texts, though flagged so",
             ".cbp at 0x1337: record 73 is in use without a game (it counts 104281944)",
-            ".cbp at 0x14: 80 records in use claimed, 79 are",
+            ".cbp at 0x14: 80 records in use claimed, 79 found",
             ".cbp at 0xcac: record 48 is deleted but on no chain",
             ".cbp at 0x778: balance of record 28 is 1, should be 0",
             ".cbp at 0x6af: balance of record 25 is 0, should be -1",
         ],
         "Mate2" => &[
             ".cbg at 0x105: game 7: an opcode to ignore",
-            ".cbt at 0x14: 6 records in use claimed, 7 are",
-            ".cbc at 0x14: 0 records in use claimed, 1 are",
-            ".cbs at 0x14: 0 records in use claimed, 1 are",
+            ".cbt at 0x14: 6 records in use claimed, 7 found",
+            ".cbc at 0x14: 0 records in use claimed, 1 found",
+            ".cbs at 0x14: 0 records in use claimed, 1 found",
         ],
         // Without `.cbj`, or with a short one, no game names a team or tag.
         "cbh_test" => &[
@@ -100,19 +100,19 @@ fn broken_by_recipe(base: &str) -> &'static [&'static str] {
             ".cbg at 0x9a3: game 36: 3 bytes after the end marker",
         ],
         "damage" => &[
-            ".cbh at 0x6: 11 records claimed, 10 are there",
+            ".cbh at 0x6: 11 records claimed, 10 found",
             ".cbg at 0x7fffffff: the blob of record 2 begins past the end of the file, which has \
              167 bytes",
             ".cbg at 0x39: game 3: blob size is 0",
             ".cbg at 0x4b: game 4: an illegal move as ply 11 of the stream",
             ".cbg at 0x62: game 6: encoding mode 12 is not supported",
             ".cbg at 0x7d: game 8: encoding mode 63 (an illegal position) is not supported",
-            ".cbh at 0xe6: game 5 refers to record 16777215 of .cbp, which is not there",
+            ".cbh at 0xe6: game 5 refers to record 16777215 of .cbp, which does not exist",
             ".cbp at 0x20: record 0 counts 8 references, there are 7",
             ".cbp at 0x63: record 1 counts 10 references, there are 9",
             ".cbp at 0xa6: record 2 is in use without a game (it counts 1)",
             ".cbp at 0xe9: record 3 is deleted, but game 7 refers to it",
-            ".cbp at 0x14: 4 records in use claimed, 3 are",
+            ".cbp at 0x14: 4 records in use claimed, 3 found",
             ".cbp at 0xe9: record 3 is deleted but on no chain",
             ".cbp at 0x63: record 1 leads to 3, which is deleted",
             ".cbp at 0x6b: balance of record 1 is 1, should be 0",
@@ -217,7 +217,7 @@ fn headers_of_files_that_disagree_with_the_files_are_told() {
             "cbg",
             6,
             &[0, 0, 0, 3],
-            ".cbg at 0x12: 0 bytes lie waste, but 3 at 0x6",
+            ".cbg at 0x12: 0 wasted bytes, but 3 at 0x6",
         ),
         (
             "cbg",
@@ -237,12 +237,7 @@ fn headers_of_files_that_disagree_with_the_files_are_told() {
             &[16],
             ".cbj at 0x8: 16 records for 15 games and texts",
         ),
-        (
-            "cbj",
-            8,
-            &[16],
-            ".cbj at 0x8: 16 records claimed, 15 are there",
-        ),
+        ("cbj", 8, &[16], ".cbj at 0x8: 16 records claimed, 15 found"),
         (
             "cbtt",
             4,
@@ -253,13 +248,13 @@ fn headers_of_files_that_disagree_with_the_files_are_told() {
             "cbtt",
             8,
             &[99],
-            ".cbtt at 0x8: record 99 is the last one claimed, 15 are there",
+            ".cbtt at 0x8: record 99 is the last one claimed, 15 found",
         ),
         (
             "cbe",
             24,
             &[255, 255],
-            ".cbe at 0x18: a header of 65563 bytes claimed, the file has ",
+            ".cbe at 0x18: the header claims 65563 bytes, the file has ",
         ),
     ]);
 }
@@ -443,7 +438,8 @@ fn a_damaged_first_page_of_entities_is_told_with_all_else_and_the_games_stay() {
             let about = format!("{extension} {len}");
             let defects = check(&base);
             let told = |part: &str| defects.iter().filter(|line| line.contains(part)).count();
-            let place = format!(".{extension} at 0x8: no entity file: its mark is missing");
+            let place =
+                format!(".{extension} at 0x8: not an entity file: the signature is missing");
             assert_eq!(told(&place), 1, "{about}: {defects:#?}");
             assert_eq!(told("game 1 claims 200 moves"), 1, "{about}: {defects:#?}");
             let is_whole_lost = len > 32;

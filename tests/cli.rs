@@ -1105,7 +1105,7 @@ fn a_required_file_of_another_format_is_one_defect() {
     let output = check(&base);
     assert_eq!(output.status.code(), Some(1));
     let expected = format!(
-        "{} at 0x8: no entity file: its mark is missing; no record of it is read\n\
+        "{} at 0x8: not an entity file: the signature is missing; none of its records are read\n\
          {}: 1 defect (15 records)\n",
         base.with_extension("cbp").display(),
         base.display()
@@ -1192,7 +1192,7 @@ fn bases_in_the_newer_format_are_described_checked_and_exported() {
     fails(
         &["check", "--repair", path],
         2,
-        &["sample.2cbh", "only read"],
+        &["sample.2cbh", "read-only"],
     );
     let mut moves = std::fs::read(base.with_extension("2cbg")).unwrap();
     moves[60] ^= 1;

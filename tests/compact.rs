@@ -202,7 +202,7 @@ fn a_copy_is_made_over_nothing_and_leaves_nothing_when_it_cannot_be_made() {
     let base = folder.path().join("sample.cbh");
     let before = files_in(folder.path());
     let output = cbfs(&["compact", text_path(&base), text_path(&base)]);
-    let advice = "sample.cbh: a base of this name is there already; choose another name";
+    let advice = "sample.cbh: a base of this name exists already; choose another name";
     assert!(said(&output).contains(advice), "{}", said(&output));
     let new = folder.path().join("new.pgn");
     let output = cbfs(&["compact", text_path(&base), text_path(&new)]);
@@ -261,7 +261,7 @@ fn a_damaged_header_of_entities_does_not_keep_the_games_from_being_copied() {
     let output = cbfs(&["compact", text_path(&base), text_path(&new)]);
     assert!(output.status.success(), "{}", said(&output));
     assert!(
-        said(&output).contains("it is copied as it is"),
+        said(&output).contains("it is copied unchanged"),
         "{}",
         said(&output)
     );

@@ -164,15 +164,15 @@ fn known_defects(base: &str) -> &'static [&'static str] {
     match base {
         "linares" => &[
             ".cbp at 0x1337: record 73 is in use without a game (it counts 104281944)",
-            ".cbp at 0x14: 80 records in use claimed, 79 are",
+            ".cbp at 0x14: 80 records in use claimed, 79 found",
             ".cbp at 0xcac: record 48 is deleted but on no chain",
             ".cbp at 0x778: balance of record 28 is 1, should be 0",
             ".cbp at 0x6af: balance of record 25 is 0, should be -1",
         ],
         "Mate2" => &[
-            ".cbt at 0x14: 6 records in use claimed, 7 are",
-            ".cbc at 0x14: 0 records in use claimed, 1 are",
-            ".cbs at 0x14: 0 records in use claimed, 1 are",
+            ".cbt at 0x14: 6 records in use claimed, 7 found",
+            ".cbc at 0x14: 0 records in use claimed, 1 found",
+            ".cbs at 0x14: 0 records in use claimed, 1 found",
         ],
         // Without `.cbj`, or with a short one, no game names a team or tag.
         "cbh_test" => &[
@@ -216,7 +216,7 @@ fn fixtures_agree_with_themselves_unless_they_are_damaged() {
             continue;
         }
         for fact in [
-            ".cbh at 0xe6: game 5 refers to record 16777215 of .cbp, which is not there",
+            ".cbh at 0xe6: game 5 refers to record 16777215 of .cbp, which does not exist",
             ".cbp at 0xe9: record 3 is deleted, but game 7 refers to it",
             ".cbp at 0xe9: record 3 is deleted but on no chain",
             ".cbp at 0x63: record 1 leads to 3, which is deleted",
@@ -391,7 +391,7 @@ fn a_chain_of_deleted_records_that_bites_its_tail_is_told() {
     let (_copy, base) = damaged("cbp", |bytes| put(bytes, 16, 1));
     assert_tells(&entity_defects(&base), "leads to 1, which is in use");
     let (_copy, base) = damaged("cbp", |bytes| put(bytes, 16, i32::MAX));
-    assert_tells(&entity_defects(&base), "which is not there");
+    assert_tells(&entity_defects(&base), "which does not exist");
 }
 
 #[test]
@@ -412,7 +412,7 @@ fn ids_beyond_all_entities_are_told_and_in_no_group() {
     let (_copy, base) = damaged("cbh", |bytes| bytes[46 + 9..46 + 24].fill(0xff));
     let defects = entity_defects(&base);
     for file in ["cbp", "cbt", "cbc", "cbs"] {
-        let fact = format!("game 1 refers to record 16777215 of .{file}, which is not there");
+        let fact = format!("game 1 refers to record 16777215 of .{file}, which does not exist");
         assert_tells(&defects, &fact);
     }
     let database = open(&base);

@@ -1052,7 +1052,7 @@ fn a_base_is_created_whole_or_not_at_all_and_never_over_another() {
     assert_eq!(empty["new.cbh"].len(), 46);
     assert_eq!(defects_of(&base), [""; 0]);
     let output = import_from_stdin(&["--create", text_path(&base)], many_games(1).as_bytes());
-    let advice = "new.cbh: a base of this name is there already; choose another name";
+    let advice = "new.cbh: a base of this name exists already; choose another name";
     assert!(said(&output).contains(advice), "{}", said(&output));
     assert_same_files(&files_in(folder.path()), &empty, "after");
 }

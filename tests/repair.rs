@@ -26,7 +26,7 @@ fn text_path(path: &Path) -> &str {
 }
 
 /// Mends a base; what it said.
-fn mended(base: &Path) -> Vec<String> {
+fn repaired(base: &Path) -> Vec<String> {
     let options = Options::default();
     let open = OpenBase::open(base, &options, Access::ReadWrite, "test").unwrap();
     let mut found = Vec::new();
@@ -42,7 +42,7 @@ fn mended(base: &Path) -> Vec<String> {
 fn is_beyond_repair(defect: &str) -> bool {
     let blobs = [".cbg", ".cba"].iter().any(|file| defect.starts_with(file));
     let rest = [
-        "which is not there",
+        "which does not exist",
         "has no meaning",
         "is neither game nor text",
         "does not sort after",
@@ -60,7 +60,7 @@ fn a_repair_leaves_only_what_cannot_be_mended_and_shows_the_same_games() {
         let copy = folder.path().join(base.file_name().unwrap());
         let (games, blobs) = (games_of(&copy), blobs_of(&copy));
         let before = defects_of(&copy);
-        let said = mended(&copy);
+        let said = repaired(&copy);
         let left = defects_of(&copy);
         let more: Vec<_> = left
             .iter()
@@ -92,10 +92,10 @@ fn a_repair_leaves_only_what_cannot_be_mended_and_shows_the_same_games() {
             "{}: {said:?}",
             base.display()
         );
-        assert_eq!(mended(&copy), [""; 0], "{}", base.display());
+        assert_eq!(repaired(&copy), [""; 0], "{}", base.display());
         count += said.len();
     }
-    println!("{count} things mended");
+    println!("{count} things repaired");
 }
 
 /// What `.cbg` and `.cba` hold behind their headers.
@@ -135,11 +135,11 @@ impl Patient {
         fs::write(&path, &bytes).unwrap();
         let about = format!(".{file} {at} ^ {change:#04x}");
         let was_defective = !defects_of(&self.base).is_empty();
-        let told = mended(&self.base);
+        let told = repaired(&self.base);
         assert_eq!(defects_of(&self.base), [""; 0], "{about}: {told:?}");
         assert!(games_of(&self.base) == self.games, "{about}: {told:?}");
         assert!(!was_defective || !told.is_empty(), "{about}");
-        // Other files may have been mended after this one.
+        // Other files may have been repaired after this one.
         for entry in fs::read_dir(self.base.parent().unwrap()).unwrap() {
             let kept = entry.unwrap().path();
             if kept
@@ -223,7 +223,7 @@ fn each_file_that_changes_is_kept_as_it_was_and_older_copies_too() {
     };
     let first = damage(20);
     let told = succeeds(&["check", "--repair", text_path(&base)]);
-    assert!(told.starts_with("mended: "), "{told}");
+    assert!(told.starts_with("repaired: "), "{told}");
     assert!(
         told.ends_with("sound (15 records)\n") || told.contains(": sound ("),
         "{told}"
@@ -275,8 +275,8 @@ fn an_unused_name_is_deleted_and_a_used_one_that_was_deleted_is_taken_back() {
     stranger[8..].fill(b'x');
     bytes.extend(stranger);
     fs::write(&path, bytes).unwrap();
-    let told = mended(&patient.base);
-    for part in ["taken back", "deleted", "built anew"] {
+    let told = repaired(&patient.base);
+    for part in ["restored", "deleted", "rebuilt"] {
         assert!(
             told.iter().any(|line| line.contains(part)),
             "{part}: {told:?}"
@@ -291,7 +291,7 @@ fn a_header_of_entities_that_is_gone_is_made_again_from_the_records() {
     for base in fixture_bases().into_iter().chain(real_bases()) {
         let folder = copy_of(&base);
         let copy = folder.path().join(base.file_name().unwrap());
-        mended(&copy);
+        repaired(&copy);
         let (games, left) = (games_of(&copy), defects_of(&copy));
         let kinds = ["cbp", "cbt", "cbc", "cbs", "cbe", "cbl"];
         for (extension, fill) in kinds.into_iter().zip([0, 0xff, 0x20].repeat(2)) {
@@ -303,8 +303,8 @@ fn a_header_of_entities_that_is_gone_is_made_again_from_the_records() {
             let mut bytes = sound.clone();
             bytes[..28].fill(fill);
             fs::write(&file, bytes).unwrap();
-            let told = mended(&copy);
-            let is_header = |line: &String| line.contains("the header is made anew");
+            let told = repaired(&copy);
+            let is_header = |line: &String| line.contains("the header is rebuilt");
             assert!(told.iter().any(is_header), "{about}: {told:?}");
             assert_eq!(defects_of(&copy), left, "{about}: {told:?}");
             // An empty file may have another root.
@@ -340,7 +340,7 @@ fn a_file_of_entities_whose_records_are_gone_too_stays_and_the_others_are_mended
     let output = cbfs(&["import", text_path(&base), text_path(&text)]);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(
-        said(&output).contains("mark is missing"),
+        said(&output).contains("signature is missing"),
         "{}",
         said(&output)
     );
@@ -370,8 +370,8 @@ fn remarks_that_name_another_game_than_the_one_that_has_them_are_mended() {
     }
     fs::write(&remarks, &bytes).unwrap();
     let told = succeeds_or_told(&["check", "--repair", text_path(&base)]);
-    let mends = told.matches("mended: ").count();
-    assert_eq!(mends, annotated.len(), "{told}");
+    let fixes = told.matches("repaired: ").count();
+    assert_eq!(fixes, annotated.len(), "{told}");
     assert_eq!(fs::read(&remarks).unwrap(), sound);
     assert_eq!(defects_of(&base), known);
     let kept = folder.path().join("annotations.cba.before-repair");
@@ -400,6 +400,6 @@ fn remarks_that_two_games_have_are_of_neither() {
     let place = remarks_at(&base, 1);
     bytes[place..place + 3].copy_from_slice(&[0, 0, 99]);
     fs::write(&remarks, &bytes).unwrap();
-    mended(&base);
+    repaired(&base);
     assert_eq!(fs::read(&remarks).unwrap(), bytes);
 }

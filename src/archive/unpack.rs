@@ -189,7 +189,7 @@ impl Target {
             if new_names.contains(&lower(&name.to_string_lossy())) {
                 return Err(Error::Refused {
                     file: self.to.join(name),
-                    what: "is there already, and is not written over; unpack into a new folder"
+                    what: "exists already and is not overwritten; unpack into a new folder"
                         .to_owned(),
                 });
             }

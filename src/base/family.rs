@@ -122,7 +122,7 @@ impl Family {
         match self {
             Family::Older(family) => family.read_only_because(),
             Family::Newer(_) => Some(format!(
-                "{}: a base in the 2CBH format is only read",
+                "{}: a base in the 2CBH format is read-only",
                 self.headers().display()
             )),
         }

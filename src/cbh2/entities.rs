@@ -322,7 +322,7 @@ impl Entities {
             let (count, claimed) = (self.count(of)?, self.claimed(of));
             if u64::from(count) < claimed {
                 let name = of.name();
-                let what = format!("{claimed} records claimed of type {name}, {count} are there");
+                let what = format!("{claimed} records claimed of type {name}, {count} found");
                 report(12 + 20 * of as u64, what);
             }
             for id in (0..count).map(EntityId) {

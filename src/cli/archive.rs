@@ -1,4 +1,4 @@
-//! What several commands do with archives.
+//! Functions that several commands use for archives.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,10 +14,10 @@ use crate::archive::{self, Archive, Error};
 use crate::cbh::CodePage;
 use crate::escape::Escaped;
 
-/// As the shell tells of a program that a signal ended: SIGINT is 2.
+/// Exit code of a program that was ended by SIGINT (2), as shells report it.
 const INTERRUPTED: u8 = 128 + 2;
 
-/// How the archive at `source` is read.
+/// Returns the options for reading the archive at `source`.
 pub(super) fn options(
     source: &Path,
     password: &PasswordFile,
@@ -42,7 +42,7 @@ pub(super) fn open(
     Archive::open(source, &options).map_err(Failure::new)
 }
 
-/// What failed, in a line; a program that was ended says so by its code.
+/// Turns an archive error into a message and an exit code.
 pub(super) fn failed(error: &Error) -> Failure {
     match error {
         Error::Io { source, .. } if source.kind() == std::io::ErrorKind::Interrupted => Failure {
@@ -53,7 +53,7 @@ pub(super) fn failed(error: &Error) -> Failure {
     }
 }
 
-/// The members of an archive, a line each, for people.
+/// The members of an archive as text, one line each.
 pub(super) fn table(archive: &Archive) -> String {
     let mut text = String::new();
     let name = archive.path().file_name().unwrap_or_default();
@@ -62,7 +62,7 @@ pub(super) fn table(archive: &Archive) -> String {
     } else {
         "ChessBase archive"
     };
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = writeln!(text, "{}: {kind}", Escaped(name.to_string_lossy()));
     for member in archive.members() {
         let (size, packed) = (member.size(), member.packed());
@@ -72,7 +72,7 @@ pub(super) fn table(archive: &Archive) -> String {
     text
 }
 
-/// The same for programs.
+/// The members of an archive as JSON.
 pub(super) fn as_json(archive: &Archive) -> Value {
     let members = archive.members().iter().map(|member| {
         let modified = member.modified();

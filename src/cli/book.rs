@@ -1,4 +1,4 @@
-//! What the commands do with an opening book.
+//! Opening books in the commands `info`, `check` and `export`.
 
 use std::fmt;
 use std::io::{self, BufWriter, Write};
@@ -20,8 +20,8 @@ use crate::book::{Book, Error, Line, Member};
 use crate::escape::{self, Escaped, push_line};
 use crate::game::Defect;
 
-/// Opens the book that a path names a file of; `None` if its extension is not
-/// that of a book.
+/// Opens the opening book that a file belongs to; `None` if the file has no
+/// extension of a book.
 pub(super) fn open(path: &Path) -> Option<Result<Box<dyn Book>, Error>> {
     if CtgFiles::is_one(path) {
         return Some(CtgBook::open(path).map(|book| Box::new(book) as Box<dyn Book>));
@@ -33,7 +33,7 @@ pub(super) fn open(path: &Path) -> Option<Result<Box<dyn Book>, Error>> {
     None
 }
 
-/// Says what a book is.
+/// Prints information about a book.
 pub(super) fn info(book: &dyn Book, as_json: bool) -> Result<(), Failure> {
     let text = if as_json {
         json_of(book)
@@ -121,8 +121,7 @@ fn json_of(book: &dyn Book) -> String {
     escape::json(&format!("{all:#}\n"))
 }
 
-/// Writes what is wrong with a book, a line for each defect, and how much
-/// that is.
+/// Checks a book: writes one line for each defect, and a summary.
 pub(super) fn check(
     opened: Result<Box<dyn Book>, Error>,
     limit: u32,
@@ -132,7 +131,7 @@ pub(super) fn check(
     let mut out = BufWriter::new(io::stdout());
     let book = match opened {
         Ok(book) => book,
-        // Nothing else can be read; but this much is known.
+        // The rest cannot be read, but this defect is known.
         Err(error @ Error::Malformed { .. }) => {
             writeln!(out, "{}", Escaped(error))
                 .and_then(|()| out.flush())
@@ -223,7 +222,7 @@ fn not_checked(error: &Error) -> Failure {
     }
 }
 
-/// Writes a book in another format.
+/// Exports a book in another format.
 pub(super) fn export(
     book: &dyn Book,
     format: Format,

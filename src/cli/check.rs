@@ -1,4 +1,5 @@
-//! `cbfs check`: a line for everything that is wrong with a base.
+//! `cbfs check`: reports the defects of a base, a book or an archive, one line
+//! each.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
@@ -13,26 +14,26 @@ use crate::cbh2;
 use crate::escape::Escaped;
 use crate::game::Defect;
 
-/// The base has defects.
+/// Exit code: there are defects.
 pub(super) const DEFECTS: u8 = 1;
 
-/// It could not be checked.
+/// Exit code: the check could not be done.
 pub(super) const NOT_CHECKED: u8 = 2;
 
-/// What `cbfs check` takes.
+/// Arguments of `cbfs check`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Any file of the base or book, or an archive
     source: PathBuf,
 
     /// Of an opening book: look for positions that no moves lead to if it has
-    /// at most so many
+    /// at most this many positions
     #[arg(long, value_name = "POSITIONS", default_value_t = DEFAULT_POSITIONS)]
     export_limit: u32,
 
-    /// Mend what can be told from the rest: counts, trees and chains of names,
-    /// lengths in headers, what records say of their games. Each file that
-    /// changes is copied to NAME.before-repair first
+    /// Repair what can be derived from other data: counts, trees and chains of
+    /// names, lengths in headers, data about games in records. Each file is
+    /// copied to NAME.before-repair before it is changed
     #[arg(long)]
     repair: bool,
 
@@ -40,12 +41,12 @@ pub(super) struct Args {
     password: PasswordFile,
 }
 
-/// Says what is wrong with a base, each fact when it is found, and how much
-/// that is; unless `quiet`, also if it is nothing.
+/// Checks `args.source`. Prints each defect as it is found, and a summary;
+/// `quiet` leaves out the summary if there are no defects.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     if let Some(opened) = book::open(&args.source) {
         if args.repair {
-            let why = "an opening book cannot be mended; check it without --repair";
+            let why = "an opening book cannot be repaired; check it without --repair";
             return Err(Failure {
                 code: NOT_CHECKED,
                 ..Failure::about(&args.source, why)
@@ -59,7 +60,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout());
     let found = match open(args, &mut out, quiet)? {
         Ok(base) => check(base.as_ref(), &mut out, quiet)?,
-        // Nothing else can be read; but this much is known.
+        // The rest cannot be read, but this defect is known.
         Err(error @ cbh::Error::Malformed { .. }) => {
             writeln!(out, "{}", Escaped(error)).map_err(|error| Failure::output(&error))?;
             1
@@ -73,14 +74,14 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says what is wrong with an archive, all members of it, and the base in it.
+/// Checks an archive: all its members, and the base in it.
 fn check_archive(args: &Args, quiet: bool) -> Result<(), Failure> {
     let not_checked = |failure: Failure| Failure {
         code: NOT_CHECKED,
         ..failure
     };
     if args.repair {
-        let why = "an archive is only read; unpack it with `cbfs unpack` and repair the base";
+        let why = "an archive is read-only; unpack it with `cbfs unpack` and repair the base";
         return Err(not_checked(Failure::about(&args.source, why)));
     }
     let archive = archive::open(&args.source, &args.password, None).map_err(not_checked)?;
@@ -105,7 +106,7 @@ fn check_archive(args: &Args, quiet: bool) -> Result<(), Failure> {
         .and_then(|()| out.flush())
         .map_err(|error| Failure::output(&error))?;
     examined.map_err(|error| not_checked(Failure::about(&args.source, error)))?;
-    // What is wrong with the table was told already.
+    // Defects of the table of contents were reported already.
     let family = Family::inside(archive.path(), archive.root());
     let opened = family.and_then(|family| family.open(&cbh::Options::default(), Vec::new()));
     let checked = match opened {
@@ -113,7 +114,8 @@ fn check_archive(args: &Args, quiet: bool) -> Result<(), Failure> {
         Err(error) => Err(not_checked(Failure::new(error))),
     };
     match checked {
-        // What was found stands there, and is why the rest is not known.
+        // Report the defects of the archive and the reason why the base was not
+        // checked.
         Err(failure) if damaged > 0 => Err(Failure {
             code: DEFECTS,
             ..failure
@@ -124,7 +126,7 @@ fn check_archive(args: &Args, quiet: bool) -> Result<(), Failure> {
     }
 }
 
-/// Opens the base to be read, after it was mended if that is asked for.
+/// Opens the base for reading, after repairing it if requested.
 fn open(
     args: &Args,
     out: &mut impl Write,
@@ -133,7 +135,7 @@ fn open(
     let options = cbh::Options::default();
     if cbh2::Family::owns(&args.source) {
         if args.repair {
-            let why = "a base in the 2CBH format is only read; check it without --repair, or make a CBH base of it with `cbfs convert`";
+            let why = "a base in the 2CBH format is read-only; check it without --repair, or make a CBH base of it with `cbfs convert`";
             return Err(not_checked(format_args!(
                 "{}: {why}",
                 args.source.display()
@@ -151,7 +153,7 @@ fn open(
     }
 }
 
-/// Checks an open base; gives the number of defects.
+/// Checks an open base; returns the number of defects.
 fn check(database: &dyn Base, out: &mut impl Write, quiet: bool) -> Result<u64, Failure> {
     let bar = progress::bar(database.last_id(), quiet);
     let files = database.files();
@@ -171,7 +173,7 @@ fn check(database: &dyn Base, out: &mut impl Write, quiet: bool) -> Result<u64, 
     };
     let output = |error| Failure::output(&error);
     written.map_err(output)?;
-    // What was found stands there, though the rest is not known.
+    // Keep the defects that were printed before an error.
     out.flush().map_err(output)?;
     checked.map_err(not_checked)?;
     if !quiet {
@@ -199,14 +201,14 @@ fn write_defect(
     };
     let line = format_args!("{} at {offset:#x}: {what}", path.display());
     writeln!(out, "{}", Escaped(line))?;
-    // Between two pictures of the bar, not under one.
+    // Suspend the progress bar while printing, so that they do not mix.
     if io::stdout().is_terminal() {
         out.flush()?;
     }
     Ok(())
 }
 
-/// Mends the base, and says each thing that was wrong.
+/// Repairs the base, and prints each defect that was repaired.
 fn repair(args: &Args, out: &mut impl Write, quiet: bool) -> Result<(), Failure> {
     let failed = |error| not_opened(args, error);
     let options = cbh::Options::default();
@@ -215,17 +217,17 @@ fn repair(args: &Args, out: &mut impl Write, quiet: bool) -> Result<(), Failure>
     let bar = progress::bar(base.database.last_id(), quiet);
     let files = Base::files(&base.database);
     let mut written = Ok(());
-    let mended = cbh::repair(&base, &|records| bar.inc(records), &mut |defect| {
+    let repaired = cbh::repair(&base, &|records| bar.inc(records), &mut |defect| {
         if written.is_ok() {
             written = bar.suspend(|| {
-                write!(out, "mended: ")?;
+                write!(out, "repaired: ")?;
                 write_defect(out, &base.database, &files, &defect)
             });
         }
     });
     bar.finish_and_clear();
     let closed = base.store.close().map_err(|error| failed(error.into()));
-    mended.map_err(failed)?;
+    repaired.map_err(failed)?;
     closed?;
     written
         .and_then(|()| out.flush())
@@ -234,7 +236,7 @@ fn repair(args: &Args, out: &mut impl Write, quiet: bool) -> Result<(), Failure>
 
 fn not_opened(args: &Args, error: ChangeError) -> Failure {
     let is_without_room = error.is_without_room();
-    let failure = told(args, error);
+    let failure = repair_failure(args, error);
     if !is_without_room {
         return failure;
     }
@@ -245,9 +247,9 @@ fn not_opened(args: &Args, error: ChangeError) -> Failure {
     ))
 }
 
-fn told(args: &Args, error: ChangeError) -> Failure {
+fn repair_failure(args: &Args, error: ChangeError) -> Failure {
     match error {
-        // Such an error names the file by itself.
+        // This error includes the name of the file.
         ChangeError::Save(SaveError::Base(error)) => not_checked(error),
         error => not_checked(format_args!("{}: {error}", args.source.display())),
     }

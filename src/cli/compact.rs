@@ -1,22 +1,22 @@
-//! `cbfs compact`: a tidy copy of a base.
+//! `cbfs compact`: copies a base without its unused parts.
 
 use std::path::PathBuf;
 
 use super::{Failure, print, progress};
 use crate::cbh::{self, ChangeError, Compacted, NewBase, OpenBase};
 
-/// What `cbfs compact` takes.
+/// Arguments of `cbfs compact`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Any file of the base
     base: PathBuf,
 
-    /// The `.cbh` of the copy, which must not be there
+    /// The `.cbh` of the copy, which must not exist
     new: PathBuf,
 }
 
-/// A journal that cannot be used may hold saves, and no copy is made without
-/// them.
+/// Error for a base that cannot be opened. An unusable journal may contain
+/// saves; without them no copy is made.
 fn not_opened(args: &Args, error: &ChangeError) -> Failure {
     if !error.is_of_journal() {
         return Failure::about(&args.base, error);
@@ -29,7 +29,7 @@ fn not_opened(args: &Args, error: &ChangeError) -> Failure {
     Failure::about(&args.base, advice)
 }
 
-/// Makes the copy, whole or not at all, and says what it came to.
+/// Makes the copy, completely or not at all, and prints a summary.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let options = cbh::Options::default();
     let base = OpenBase::to_copy(&args.base, &options);

@@ -1,10 +1,10 @@
-//! How a mount goes on in the background.
+//! Start of the background process that serves a mount.
 //!
-//! `cbfs mount` starts itself again. The daemon opens the base and mounts it,
-//! still in the terminal's session, with stderr as it was: whatever goes wrong
-//! is said there, and its exit code becomes ours. When the mount can be used,
-//! it leaves the terminal and writes a line to its standard output, a pipe to
-//! us.
+//! `cbfs mount` starts the program again as a daemon. The daemon opens the base
+//! and mounts it while it is still in the session of the terminal, with the
+//! same stderr, so errors are printed there, and its exit code becomes that of
+//! the command. When the mount is ready, the daemon leaves the terminal and
+//! writes a line to its standard output, which is a pipe to the first process.
 
 use std::env;
 use std::fs::{File, OpenOptions};
@@ -20,24 +20,26 @@ use super::Failure;
 
 const READY: &str = "ready\n";
 
-/// A mount that takes longer than this will not come.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Time after which a mount counts as failed.
+const MOUNT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// glibc's malloc keeps large pieces that are freed once it has seen some, for
-/// each thread: texts of 16 MiB that were read one after the other then stay in
-/// memory all together. With a fixed threshold, in bytes, pieces above it go back
-/// to the system at once. It can be given in the environment only, before a
-/// program begins; whoever set it is left alone.
+/// Environment variable for glibc, and its value in bytes. By default, malloc
+/// raises its threshold when large blocks are freed, and then keeps freed
+/// blocks, for each thread: several texts of 16 MiB, read one after the other,
+/// all stay in memory. With a fixed threshold, larger blocks are returned to
+/// the system at once. The variable must be set before the program starts; a
+/// value set by the user is kept.
 const MALLOC: (&str, &str) = ("MALLOC_MMAP_THRESHOLD_", "1048576");
 
-/// Begins this program anew, if it has to be, so that it gives back memory.
-pub(super) fn give_back_memory() {
+/// Restarts the program with [`MALLOC`] set, unless it is set already, so that
+/// freed memory returns to the system.
+pub(super) fn restart_with_malloc_threshold() {
     if env::var_os(MALLOC.0).is_some() {
         return;
     }
     let mut arguments = env::args_os();
     let name = arguments.next().unwrap_or_else(|| "cbfs".into());
-    // It goes on without if that fails.
+    // Continue without it if that fails.
     let error = Command::new("/proc/self/exe")
         .arg0(name)
         .args(arguments)
@@ -46,8 +48,8 @@ pub(super) fn give_back_memory() {
     log::debug!("/proc/self/exe: {error}");
 }
 
-/// Starts this program with `arguments`, and `input` on its standard input, and
-/// waits until it says that the mount can be used.
+/// Starts the program with `arguments`, writes `input` to its standard input,
+/// and waits until it reports that the mount is ready.
 pub(super) fn start(arguments: &[std::ffi::OsString], input: Option<&[u8]>) -> Result<(), Failure> {
     let stdin = if input.is_some() {
         Stdio::piped()
@@ -64,20 +66,20 @@ pub(super) fn start(arguments: &[std::ffi::OsString], input: Option<&[u8]>) -> R
         .spawn()
         .map_err(|error| Failure::new(format_args!("cannot start the daemon: {error}")))?;
     if let (Some(mut pipe), Some(input)) = (child.stdin.take(), input) {
-        // One that ended already has said why.
+        // If the daemon has ended already, it has printed an error.
         let _ = pipe.write_all(input);
     }
     let (sender, receiver) = mpsc::channel();
     if let Some(output) = child.stdout.take() {
         thread::spawn(move || {
             let mut line = String::new();
-            // An error reads as an early end.
+            // A read error is treated as the end of the daemon.
             let _ = BufReader::new(output).read_line(&mut line);
-            // Nobody listens if patience ended first.
+            // The receiver is gone after the timeout.
             let _ = sender.send(line == READY);
         });
     }
-    match receiver.recv_timeout(PATIENCE) {
+    match receiver.recv_timeout(MOUNT_TIMEOUT) {
         Ok(true) => Ok(()),
         Ok(false) => {
             let status = child.wait().map_err(Failure::new)?;
@@ -86,21 +88,21 @@ pub(super) fn start(arguments: &[std::ffi::OsString], input: Option<&[u8]>) -> R
                 (None, Some(signal)) => Err(Failure::new(format_args!(
                     "the daemon was ended by signal {signal}"
                 ))),
-                (None, None) => Err(Failure::new("the daemon ended")),
+                (None, None) => Err(Failure::new("the daemon ended without a message")),
             }
         }
         Err(_) => {
-            // If it ended at this very moment, all the better.
+            // It may have ended just now.
             let _ = child.kill();
             Err(Failure::new(format_args!(
                 "the daemon did not mount within {} seconds",
-                PATIENCE.as_secs()
+                MOUNT_TIMEOUT.as_secs()
             )))
         }
     }
 }
 
-/// Opens the file that the daemon logs to.
+/// Opens the log file of the daemon.
 pub(super) fn open_log(path: &Path) -> Result<File, Failure> {
     OpenOptions::new()
         .create(true)
@@ -109,8 +111,8 @@ pub(super) fn open_log(path: &Path) -> Result<File, Failure> {
         .map_err(|error| Failure::about(path, error))
 }
 
-/// Leaves the terminal and the directory it was started from, says that the
-/// mount can be used, and logs to `log` from now on, or to the system's log.
+/// Leaves the terminal and the working directory, reports that the mount is
+/// ready, and logs from now on to `log` or else to the system log.
 pub(super) fn detach(log: Option<&File>) -> Result<(), Failure> {
     nix::unistd::setsid().map_err(Failure::new)?;
     nix::unistd::chdir("/").map_err(Failure::new)?;
@@ -120,7 +122,7 @@ pub(super) fn detach(log: Option<&File>) -> Result<(), Failure> {
         .open("/dev/null")
         .map_err(|error| Failure::about(Path::new("/dev/null"), error))?;
     let mut output = std::io::stdout();
-    // If nobody waits any more, the mount is there all the same.
+    // The mount stays even if the first process has ended.
     let _ = output.write_all(READY.as_bytes());
     let _ = output.flush();
     nix::unistd::dup2_stdin(&null).map_err(Failure::new)?;

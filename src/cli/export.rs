@@ -1,9 +1,8 @@
-//! `cbfs export`: all games of a base as one PGN, in order.
+//! `cbfs export`: writes all games of a base as one PGN text, in order.
 //!
-//! Every core decodes and renders stretches of [`STRETCH`] records, one core
-//! this stretch, the next core the next one; the main thread writes them in
-//! order. A core that is ahead waits when [`PIECES`] pieces of its own have
-//! not been written, so memory is bounded however long the games are.
+//! All cores decode and render ranges of [`STRETCH`] records in turn; the main
+//! thread writes them in order. A core that is ahead waits while [`PIECES`] of
+//! its pieces are unwritten, so memory is bounded for games of any length.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -23,31 +22,32 @@ use crate::book::walk::DEFAULT_POSITIONS;
 use crate::cbh::{self, CodePage, Decoded, GameId, RecordKind};
 use crate::pgn::{self, Permit};
 
-/// Records rendered at a time by one core.
+/// Number of records that a core renders at a time.
 const STRETCH: u32 = 1024;
 
-/// A piece is handed over when it is longer than this.
+/// Length from which a piece is passed on, in bytes.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Pieces of one core that may wait to be written.
+/// Number of pieces of one core that may wait to be written.
 const PIECES: usize = 4;
 
-/// What `cbfs export` takes.
+/// Arguments of `cbfs export`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Any file of the base or book, or an archive
     source: PathBuf,
 
-    /// Write to this file, whole or not at all; standard output otherwise
+    /// Write to this file, completely or not at all; otherwise to standard
+    /// output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Code page of names and texts that are not UTF-8, as 1251 or cp1250;
-    /// told from the names otherwise
+    /// Code page of names and texts that are not UTF-8, such as 1251 or cp1250;
+    /// detected from the names otherwise
     #[arg(long, value_name = "PAGE", value_parser = parse_code_page)]
     codepage: Option<CodePage>,
 
-    /// What to write
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Pgn)]
     format: Format,
 
@@ -55,7 +55,7 @@ pub(super) struct Args {
     #[arg(long)]
     clean: bool,
 
-    /// Of an opening book, write at most so many positions
+    /// Of an opening book: write at most this many positions
     #[arg(long, value_name = "POSITIONS", default_value_t = DEFAULT_POSITIONS)]
     export_limit: u32,
 
@@ -65,27 +65,27 @@ pub(super) struct Args {
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(super) enum Format {
-    /// Portable Game Notation; a book is one game with variations
+    /// Portable Game Notation; a book is written as one game with variations
     Pgn,
-    /// Of a book: a line of EPD for each position
+    /// Of a book: one line of EPD for each position
     Epd,
-    /// Of a book: a line of a table for each position
+    /// Of a book: one line of a table for each position
     Tsv,
     /// Of a book: a Polyglot book
     Polyglot,
 }
 
-/// What a core hands over.
+/// A part of the output of one core.
 enum Piece {
-    /// Text of some games.
+    /// The text of some games.
     Text(Vec<u8>),
-    /// A game that cannot be read.
+    /// A game that could not be read.
     Unreadable(GameId, cbh::Error),
-    /// The stretch ends here.
+    /// The end of a range.
     End,
 }
 
-/// Writes all games that are not deleted.
+/// Exports all games that are not deleted, or a book.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     if let Some(opened) = book::open(&args.source) {
         let (book, output) = (opened.map_err(Failure::new)?, args.output.as_deref());
@@ -125,15 +125,15 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Runs `write` on a file that takes the place of `path` when all is in it.
+/// Calls `write` with a new file, which replaces `path` when it is complete.
 pub(super) fn write_file<T>(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
 ) -> io::Result<T> {
-    // What a link points to is replaced, not the link.
+    // If `path` is a symbolic link, replace its target.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     if fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file()) {
-        // A pipe or a device cannot be replaced.
+        // A pipe or a device cannot be replaced; write to it directly.
         return write(&mut File::options().write(true).open(&path)?);
     }
     let directory = match path.parent() {
@@ -143,21 +143,22 @@ pub(super) fn write_file<T>(
     let ending = signals::block_unless_ignored()?;
     let mut temporary = tempfile::Builder::new()
         .prefix(".cbfs-export-")
-        // An error of ours does not name the temporary file, as one of
-        // `tempfile_in` would.
+        // This error does not name the temporary file, in contrast to that of
+        // `tempfile_in`.
         .make_in(directory, |path| {
             let mut options = File::options();
             options.read(true).write(true).create_new(true).mode(0o666);
             options.open(path)
         })?;
-    signals::remove_when_ended(ending, temporary.path().to_path_buf());
+    signals::remove_on_signal(ending, temporary.path().to_path_buf());
     let written = write(temporary.as_file_mut())?;
     temporary.as_file().sync_all()?;
     temporary.persist(&path)?;
     Ok(written)
 }
 
-/// Writes the games in order; gives how many could not be read.
+/// Writes the games in order; returns the number of games that could not be
+/// read.
 fn write_games(
     base: &dyn Base,
     is_clean: bool,
@@ -172,7 +173,7 @@ fn write_games(
                 let (sender, receiver) = sync_channel(PIECES);
                 scope.spawn(move || {
                     let mine = (0..stretches).skip(core).step_by(cores);
-                    // A closed channel: the writer has given up.
+                    // The receiver has ended after a write error.
                     mine.map(|stretch| render(base, is_clean, 1 + stretch * STRETCH, &sender))
                         .take_while(Option::is_some)
                         .for_each(drop);
@@ -200,7 +201,7 @@ fn write_games(
     })
 }
 
-/// Renders the games of one stretch; `None` if nobody wants them any more.
+/// Renders the games of one range; `None` if the receiver has ended.
 fn render(base: &dyn Base, is_clean: bool, first: u32, pieces: &SyncSender<Piece>) -> Option<()> {
     let mut entries = Vec::new();
     let count = STRETCH.min(base.last_id() - first + 1);
@@ -220,7 +221,7 @@ fn render(base: &dyn Base, is_clean: bool, first: u32, pieces: &SyncSender<Piece
             Ok(()) => pgn::encode(&decoded.game, &decoded.defects, &mut text),
             Err(error) => pieces.send(Piece::Unreadable(entry.id, error)).ok()?,
         }
-        // Whoever takes the text needs no permit, but may wait long.
+        // Give up the permit while sending, because the receiver may take long.
         if text.len() > 16 * PIECE_BYTES {
             decoded = Decoded::reading_ahead();
         }

@@ -1,4 +1,4 @@
-//! The games of a base as a text that is rendered while it is read.
+//! All games of a base as one PGN stream, rendered while it is read.
 
 use std::io::{self, Read};
 
@@ -6,7 +6,7 @@ use crate::base::Base;
 use crate::cbh::{Decoded, Entry, GameId, RecordKind};
 use crate::pgn;
 
-/// Records looked at together.
+/// Number of records that are read at a time.
 const STRETCH: u32 = 256;
 
 /// All games of a base that are not deleted, in order, as one PGN.
@@ -14,11 +14,11 @@ const STRETCH: u32 = 256;
 pub(super) struct Games {
     database: Box<dyn Base>,
     decoded: Decoded,
-    /// The next record that was not looked at.
+    /// Number of the next record.
     next: u32,
     entries: std::vec::IntoIter<Entry>,
     text: Vec<u8>,
-    /// How much of the text was read.
+    /// Number of bytes of the rendered text that were read.
     read: usize,
 }
 
@@ -54,7 +54,7 @@ impl Games {
         }
     }
 
-    /// Renders the next game; whether there was one.
+    /// Renders the next game; returns false after the last one.
     fn render_next(&mut self) -> io::Result<bool> {
         self.text.clear();
         self.read = 0;

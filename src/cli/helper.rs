@@ -1,4 +1,5 @@
-//! `mount -t fuse.cbfs`: what mount(8) calls as `mount.fuse.cbfs`.
+//! `mount -t fuse.cbfs`: the interface for mount(8), which runs
+//! `mount.fuse.cbfs`.
 //!
 //! `mount.fuse.cbfs SOURCE DIRECTORY [-sfnv] [-o OPTIONS] [-t TYPE]`
 
@@ -10,15 +11,16 @@ use super::{Failure, daemon, mount};
 const USAGE: u8 = 1;
 const FAILED: u8 = 32;
 
-/// Whether the program was called by one of the helper's names.
-pub(super) fn is_called_so(arguments: &[OsString]) -> bool {
+/// Returns whether the program was called by one of the names of the mount
+/// helper.
+pub(super) fn is_called_as_helper(arguments: &[OsString]) -> bool {
     arguments
         .first()
         .and_then(|name| Path::new(name).file_name())
         .is_some_and(|name| name == "mount.fuse.cbfs" || name == "mount.cbfs")
 }
 
-/// Mounts as mount(8) asks.
+/// Mounts as requested by mount(8).
 pub(super) fn run(arguments: &[OsString]) -> Result<(), Failure> {
     let (args, is_fake) = parse(arguments).map_err(|why| Failure {
         code: USAGE,
@@ -35,7 +37,7 @@ pub(super) fn run(arguments: &[OsString]) -> Result<(), Failure> {
     })
 }
 
-/// The arguments, and whether nothing shall really be mounted.
+/// Parses the arguments. The flag is set if mounting is only simulated.
 fn parse(arguments: &[OsString]) -> Result<(mount::Args, bool), String> {
     let mut args = mount::Args::default();
     let mut places = Vec::new();
@@ -44,7 +46,7 @@ fn parse(arguments: &[OsString]) -> Result<(mount::Args, bool), String> {
     while let Some(argument) = rest.next() {
         match argument.to_str() {
             Some("-o") => args.options.push(list(rest.next())?),
-            // The type, which is ours, and sloppiness, which is not.
+            // `-t` gives the type, which is cbfs.
             Some("-t") => drop(rest.next()),
             Some(flags) if flags.starts_with('-') && flags.len() > 1 => {
                 for flag in flags.chars().skip(1) {
@@ -66,7 +68,8 @@ fn parse(arguments: &[OsString]) -> Result<(mount::Args, bool), String> {
     Ok((args, is_fake))
 }
 
-/// mount(8) says `rw` whenever nobody said `ro`.
+/// Joins the options. mount(8) passes `rw` whenever `ro` was not given, so it
+/// is ignored.
 fn list(options: Option<&OsString>) -> Result<String, String> {
     let options = options
         .map(OsString::as_os_str)
@@ -89,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_mount_passes_is_understood() {
+    fn arguments_of_mount_are_parsed() {
         let (args, is_fake) =
             parse_line("mount.fuse.cbfs /a.cbh /mnt -n -sv -o rw,noexec,uid=7").unwrap();
         assert_eq!(args.source, Path::new("/a.cbh"));
@@ -100,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn invalid_arguments_are_refused() {
         for line in [
             "mount.cbfs a",
             "mount.cbfs a b c",
@@ -112,14 +115,14 @@ mod tests {
     }
 
     #[test]
-    fn the_name_decides() {
+    fn the_helper_is_recognized_by_its_name() {
         for (name, expected) in [
             ("/sbin/mount.fuse.cbfs", true),
             ("mount.cbfs", true),
             ("cbfs", false),
             ("/mount.cbfs/cbfs", false),
         ] {
-            assert_eq!(is_called_so(&[name.into()]), expected, "{name}");
+            assert_eq!(is_called_as_helper(&[name.into()]), expected, "{name}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `cbfs import`: all games of some PGN files are appended to a base, or none.
+//! `cbfs import`: appends all games of PGN files to a base, or none of them.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -25,19 +25,19 @@ use crate::import::{
     for_each_text,
 };
 
-/// As the shell tells of a program that a signal ended: SIGINT is 2.
+/// Exit code of a program that was ended by SIGINT (2), as shells report it.
 const INTERRUPTED: u8 = 128 + 2;
 
-/// What follows each reason.
+/// Appended to the message of a failed import.
 const NOTHING_DONE: &str = "nothing was imported";
 
-/// Of so many bad games it is said without being asked.
-const MOST_TOLD: usize = 100;
+/// Number of bad games that are reported without --verbose.
+const MOST_WARNINGS: usize = 100;
 
-/// How much of a text is read at once.
+/// Block size for reading.
 const READ_BYTES: usize = 1 << 18;
 
-/// What `cbfs import` takes.
+/// Arguments of `cbfs import`.
 #[derive(Debug, clap::Args)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -52,16 +52,16 @@ pub(super) struct Args {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Make the base, which must not be there
+    /// Create the base, which must not exist
     #[arg(long)]
     create: bool,
 
-    /// Import all other games when some are bad, and write those to this file,
-    /// each after a line with its place and what is wrong
+    /// Import all other games when some are bad, and write the bad ones to this
+    /// file, each after a line with its place and the error
     #[arg(long, value_name = "FILE")]
     skip_bad: Option<PathBuf>,
 
-    /// Change nothing, only tell what would be imported and what is wrong
+    /// Change nothing; only report what would be imported and what is wrong
     #[arg(long)]
     dry_run: bool,
 
@@ -69,23 +69,23 @@ pub(super) struct Args {
     #[arg(long)]
     drop_foreign_tags: bool,
 
-    /// Leave out games that the base has, with the same players, date, result,
-    /// position and moves of the main line, those of fewer than ten moves also of
-    /// the same event and round; and second ones of the files
+    /// Leave out games that the base already has (same players, date, result,
+    /// position and moves of the main line; for fewer than ten moves also the same
+    /// event and round), and duplicates in the files
     #[arg(long)]
     new_only: bool,
 
-    /// Give games without an opening code that of their moves
+    /// Set the opening code of games without one from their moves
     #[arg(long)]
     eco: bool,
 
-    /// Code page of PGN files that are not UTF-8, as 1251, cp1250 or, of DOS, 437
-    /// or 850; told from their games otherwise
+    /// Code page of PGN files that are not UTF-8, such as 1251, cp1250 or, of
+    /// DOS, 437 or 850; detected from their games otherwise
     #[arg(long, value_name = "PAGE", value_parser = parse_text_page)]
     pgn_codepage: Option<TextPage>,
 
-    /// Code page of names and texts in the base that are not UTF-8; told from
-    /// the names otherwise
+    /// Code page of names and texts in the base that are not UTF-8; detected
+    /// from the names otherwise
     #[arg(long, value_name = "PAGE", value_parser = parse_code_page)]
     codepage: Option<CodePage>,
 
@@ -131,20 +131,20 @@ pub(super) fn create(
     run(&args, quiet)
 }
 
-/// A file to be read.
+/// An input file.
 struct Source {
     name: String,
     input: Box<dyn Input>,
 }
 
-/// Appends, and says which numbers the games have.
+/// Imports the files, and prints the numbers of the new games.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let bar = bar(&args.files, quiet);
     let sources: Vec<Source> = (args.files.iter())
         .map(|file| Source::open(file, args, &bar))
         .collect::<Result<_, _>>()?;
     let ending = signals::block_unless_ignored().map_err(Failure::new)?;
-    let is_ended = signals::mark_when_ended(ending);
+    let is_ended = signals::flag_on_signal(ending);
     let mut job = Job {
         args,
         bar: &bar,
@@ -164,11 +164,12 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     bar.finish_and_clear();
     let kept = job.bad.finish();
     if !quiet {
-        print(told(&appended, &job, kept.is_ok()).as_bytes())?;
+        print(summary(&appended, &job, kept.is_ok()).as_bytes())?;
     }
     kept?;
     if job.bad.count > 0 && args.skip_bad.is_none() {
-        // Only told: without --dry-run nothing would be imported.
+        // The bad games were reported; without --dry-run nothing would be
+        // imported.
         return Err(Failure::quiet(1));
     }
     if args.skip_bad.is_some() && appended.is_empty() && job.left_out == 0 {
@@ -182,8 +183,8 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What an import came to, in a line or two.
-fn told(appended: &Range<u32>, job: &Job<'_>, are_kept: bool) -> String {
+/// The result of an import, in one or more lines.
+fn summary(appended: &Range<u32>, job: &Job<'_>, are_kept: bool) -> String {
     let (bad, args) = (&job.bad, job.args);
     let count = appended.len();
     let ends = args.dry_run && bad.count > 0 && args.skip_bad.is_none();
@@ -192,7 +193,7 @@ fn told(appended: &Range<u32>, job: &Job<'_>, are_kept: bool) -> String {
         (true, _) => "would be appended",
         _ => "appended",
     };
-    let mut told = match (appended.start, appended.end.saturating_sub(1)) {
+    let mut summary = match (appended.start, appended.end.saturating_sub(1)) {
         _ if count == 0 => format!("0 games {done}\n"),
         _ if ends && count == 1 => "1 game is sound\n".to_owned(),
         _ if ends => format!("{count} games {done}\n"),
@@ -202,35 +203,35 @@ fn told(appended: &Range<u32>, job: &Job<'_>, are_kept: bool) -> String {
     let games = |count: usize| if count == 1 { "game" } else { "games" };
     if job.left_out > 0 {
         let what = games(job.left_out);
-        let _ = writeln!(told, "{} known {what} left out", job.left_out);
+        let _ = writeln!(summary, "{} known {what} left out", job.left_out);
     }
     if job.eco_set > 0 {
         let what = games(job.eco_set);
-        let _ = writeln!(told, "{} {what} given an opening code", job.eco_set);
+        let _ = writeln!(summary, "{} {what} given an opening code", job.eco_set);
     }
     if bad.count > 0 {
         let games = if bad.count == 1 { "game" } else { "games" };
         let _ = match &args.skip_bad {
             Some(file) if !args.dry_run && are_kept => writeln!(
-                told,
+                summary,
                 "{} bad {games} written to {}",
                 bad.count,
                 Escaped(file.display())
             ),
-            _ => writeln!(told, "{} bad {games}", bad.count),
+            _ => writeln!(summary, "{} bad {games}", bad.count),
         };
     }
     if ends {
-        told.push_str("nothing would be imported; --skip-bad would leave out what is bad\n");
+        summary.push_str("nothing would be imported; --skip-bad would leave out the bad games\n");
     }
-    told
+    summary
 }
 
-/// Where bad games go.
+/// The file for bad games.
 struct BadGames {
-    /// The file that they go to when all is done.
+    /// The temporary file, and the path that it gets at the end.
     file: Option<(tempfile::NamedTempFile, PathBuf)>,
-    /// Whether one ends the import.
+    /// Whether a bad game ends the import.
     is_fatal: bool,
     count: usize,
 }
@@ -260,10 +261,11 @@ impl BadGames {
         })
     }
 
-    /// It must not take the place of anything, nor of what the import makes.
+    /// Checks that the file does not exist, and that it is not one of the files
+    /// that the import creates.
     fn check(file: &Path, args: &Args) -> Result<(), Failure> {
         if fs::symlink_metadata(file).is_ok() {
-            let why = "this is there already: bad games need a new file of their own";
+            let why = "exists already; bad games need a new file";
             return Err(Failure::about(file, why));
         }
         let named = fs::canonicalize(&args.base);
@@ -275,8 +277,8 @@ impl BadGames {
         Ok(())
     }
 
-    /// Lets the file be there, with all bad games or none. The others are in
-    /// the base already.
+    /// Moves the file with the bad games to its final path. The good games are
+    /// in the base already.
     fn finish(&mut self) -> Result<(), Failure> {
         let Some((temporary, file)) = self.file.take() else {
             return Ok(());
@@ -300,14 +302,15 @@ impl BadGames {
     }
 }
 
-/// Whether a file has the name of the journal of a base, or of one like it.
+/// Returns whether a file has the name of the journal of a base, or a similar
+/// one.
 fn is_hidden_of(base: &Path, file: &Path) -> bool {
     let lower = |name: Option<&OsStr>| name.unwrap_or_default().to_string_lossy().to_lowercase();
     let hidden = format!(".{}.cbfs-", lower(base.file_stem()));
     lower(file.file_name()).starts_with(&hidden)
 }
 
-/// An import, and what was said of it.
+/// A running import.
 struct Job<'a> {
     args: &'a Args,
     bar: &'a ProgressBar,
@@ -315,9 +318,9 @@ struct Job<'a> {
     /// The text that is read.
     name: String,
     bad: BadGames,
-    /// Games that were left out because they are known.
+    /// Number of games that were left out because they are known.
     left_out: usize,
-    /// Games that got an opening code.
+    /// Number of games whose opening code was set.
     eco_set: usize,
 }
 
@@ -332,7 +335,7 @@ impl Watch for Job<'_> {
         }
         self.bad.count += 1;
         let place = format!("{}:{}:{}", self.name, bad.line, bad.column);
-        if self.bad.count <= MOST_TOLD {
+        if self.bad.count <= MOST_WARNINGS {
             log::warn!("{place}: {bad}; not imported");
         } else {
             log::info!("{place}: {bad}; not imported");
@@ -358,7 +361,7 @@ impl Job<'_> {
         }
     }
 
-    /// Makes the base with all games in it.
+    /// Creates the base with all games in it.
     fn create(&mut self, sources: Vec<Source>) -> Result<Range<u32>, Failure> {
         let new_base = NewBase::begin(&self.args.base).map_err(Failure::new)?;
         new_base
@@ -369,8 +372,8 @@ impl Job<'_> {
         Ok(appended)
     }
 
-    /// Imports into a base that is thrown away; the numbers are those that
-    /// the games would have.
+    /// Imports into a temporary base that is deleted afterwards. Returns the
+    /// numbers that the games would have.
     fn try_out(&mut self, sources: Vec<Source>) -> Result<Range<u32>, Failure> {
         let folder = tempfile::tempdir().map_err(Failure::new)?;
         let new_base = NewBase::begin(&folder.path().join("dry-run.cbh")).map_err(Failure::new)?;
@@ -387,7 +390,7 @@ impl Job<'_> {
             last = base.database.last_id();
             real = Some(base);
         } else if !NewBase::is_free(&self.args.base) {
-            let why = "a base of this name is there already; choose another name";
+            let why = "a base of this name exists already; choose another name";
             return Err(Failure::about(&self.args.base, why));
         }
         let real = real.as_ref().map(|base| &base.database);
@@ -404,7 +407,7 @@ impl Job<'_> {
         &mut self,
         path: &Path,
         options: cbh::Options,
-        // The base that has the known games, if it is another.
+        // The base with the known games, if it is another one.
         real: Option<&cbh::Database>,
         sources: Vec<Source>,
     ) -> Result<Range<u32>, Failure> {
@@ -463,27 +466,33 @@ impl Job<'_> {
                 Some(member) => format!("{name}: {member}"),
                 None => name.clone(),
             };
-            for told in session.read(text, self)? {
-                log::warn!("{}:{}:{}: {}", self.name, told.line, told.column, told.what);
+            for summary in session.read(text, self)? {
+                log::warn!(
+                    "{}:{}:{}: {}",
+                    self.name,
+                    summary.line,
+                    summary.column,
+                    summary.what
+                );
             }
             Ok::<(), Stop>(())
         });
         read.map_err(|stop| self.stopped(stop))
     }
 
-    /// What is told of games that are in the journal, and could not be brought
-    /// into the files of the base.
+    /// The error for games that are in the journal but could not be written to
+    /// the files of the base.
     fn waiting(&self, games: &Range<u32>, error: &dyn std::fmt::Display) -> Failure {
         let count = games.len();
         let base = self.args.base.display();
         let what = format!(
             "{error}; nothing is lost: {count} games are saved and wait in the journal of the base; \
-             do not import them again, but run `cbfs check --repair {base}` when this is mended"
+             do not import them again, but run `cbfs check --repair {base}` when this is solved"
         );
         Failure::about(&self.args.base, what)
     }
 
-    /// What cannot be done to the base at `path`, in a line on stderr.
+    /// The error for a base that cannot be changed.
     fn failed(&self, path: &Path, error: ChangeError) -> Failure {
         match error {
             ChangeError::Save(SaveError::Base(error @ cbh::Error::Missing { .. }))
@@ -491,13 +500,13 @@ impl Job<'_> {
             {
                 Failure::new(format_args!("{error}; --create makes a new base"))
             }
-            // Such an error names the file by itself.
+            // This error includes the name of the file.
             ChangeError::Save(error @ SaveError::Base(_)) => Failure::new(error),
             error => Failure::about(&self.args.base, error),
         }
     }
 
-    /// Why nothing was imported, in a line on stderr.
+    /// The error for an import that was stopped.
     fn stopped(&self, stop: Stop) -> Failure {
         let name = &self.name;
         match stop {
@@ -563,7 +572,7 @@ impl Source {
 
     /// The games of the base in an archive.
     fn of_archive(file: &Path, args: &Args) -> Result<Source, Failure> {
-        // The page that may be given is that of the base that grows.
+        // The code page option applies to the base that is imported into.
         let archives = archive::options(file, &args.password, None)?;
         let database = open_any(file, &cbh::Options::default(), &archives).map_err(Failure::new)?;
         let mut texts = Vec::new();
@@ -586,7 +595,7 @@ fn buffered(reader: impl Read + Seek + Send + 'static) -> Box<dyn Input> {
     Box::new(BufReader::with_capacity(READ_BYTES, reader))
 }
 
-/// What is read once, from its begin to its end.
+/// An input that can be read only once, from its start.
 struct Pipe<R>(R);
 
 impl<R: Read> Read for Pipe<R> {
@@ -601,7 +610,7 @@ impl<R> Seek for Pipe<R> {
     }
 }
 
-/// A bar over the bytes of all files; without an end if one is a pipe.
+/// Progress bar over the bytes of all files; without a length if one is a pipe.
 fn bar(files: &[PathBuf], quiet: bool) -> ProgressBar {
     let len = |file: &PathBuf| {
         let metadata = file.metadata().ok()?;

@@ -1,4 +1,4 @@
-//! `cbfs info`.
+//! `cbfs info`: describes a base, book or archive.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,24 +15,25 @@ use crate::cbh::{self, CodePage, Decoded, GameId, GuidingText, RecordKind};
 use crate::escape::{self, push_line};
 use crate::game::Defect;
 
-/// Records read at once.
+/// Number of records that are read at a time.
 const RECORDS: u32 = 4096;
 
-/// Games are looked at in bases that have no more records than this: a moment.
+/// Maximum number of records for which all games are decoded; that takes a
+/// moment.
 const FEW_RECORDS: u32 = 1 << 14;
 
-/// What `cbfs info` takes.
+/// Arguments of `cbfs info`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Any file of the base or book, or an archive
     source: PathBuf,
 
-    /// Code page of names and texts that are not UTF-8, as 1251 or cp1250;
-    /// told from the names otherwise
+    /// Code page of names and texts that are not UTF-8, such as 1251 or cp1250;
+    /// detected from the names otherwise
     #[arg(long, value_name = "PAGE", value_parser = parse_code_page)]
     codepage: Option<CodePage>,
 
-    /// For programs
+    /// Print JSON
     #[arg(long)]
     json: bool,
 
@@ -40,7 +41,7 @@ pub(super) struct Args {
     password: PasswordFile,
 }
 
-/// What there is in a base.
+/// Numbers of records in a base.
 #[derive(Debug, Default)]
 struct Counts {
     games: u32,
@@ -48,36 +49,36 @@ struct Counts {
     texts: u32,
 }
 
-/// A file of the set.
+/// A file of a base.
 struct Member {
     holds: &'static str,
     extension: &'static str,
-    /// Where it lies and its length; `None` if the base does without it.
+    /// Path and length in bytes; `None` if the base lacks the file.
     present: Option<(PathBuf, u64)>,
 }
 
-/// What is wrong with a base, as `.cbfs/defects.txt` of a mount tells it.
+/// Defects of a base, as in `.cbfs/defects.txt` of a mount.
 #[derive(Debug, Default)]
 struct Defects {
-    /// Each with the number of its game or text, 0 for that of the whole.
+    /// Each with the number of its game or text, 0 for the whole base.
     found: Vec<(u32, Defect)>,
-    /// Whether games and texts were looked at.
+    /// Whether games and texts were decoded.
     with_games: bool,
 }
 
-/// All that is said of a base.
+/// The information about a base.
 struct Report<'a> {
     database: &'a dyn Base,
-    /// What it is in, if that is an archive.
+    /// The archive that contains the base, if any.
     archive: Option<&'a Archive>,
     defects: Defects,
     counts: Counts,
     members: Vec<Member>,
-    /// How the code page came to be known.
-    page_is: &'static str,
+    /// Whether the code page was detected, given or assumed.
+    page_source: &'static str,
 }
 
-/// Says what a base is.
+/// Prints the information.
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(opened) = book::open(&args.source) {
         return book::info(opened.map_err(Failure::new)?.as_ref(), args.json);
@@ -102,7 +103,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
         counts: count(database).map_err(Failure::new)?,
         defects: find_defects(database).map_err(Failure::new)?,
         members: members(database),
-        page_is: if args.codepage.is_some() {
+        page_source: if args.codepage.is_some() {
             "given"
         } else {
             "detected"
@@ -118,7 +119,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     print(text.as_bytes())
 }
 
-/// Says what is in an archive without a base that can be read.
+/// Prints the members of an archive that contains no readable base.
 fn without_base(archive: &Archive, why: &str, json: bool) -> Result<(), Failure> {
     if json {
         let all = json!({ "kind": "archive", "archive": archive::as_json(archive), "why": why });
@@ -159,13 +160,13 @@ fn find_defects(database: &dyn Base) -> Result<Defects, cbh::Error> {
     let with_games = database.last_id() <= FEW_RECORDS;
     if with_games {
         database.check_whole(&mut |defect| found.push((0, defect)))?;
-        look_at_games(database, &mut found)?;
+        decode_games(database, &mut found)?;
     }
     Ok(Defects { found, with_games })
 }
 
 /// Decodes all games and texts.
-fn look_at_games(database: &dyn Base, found: &mut Vec<(u32, Defect)>) -> Result<(), cbh::Error> {
+fn decode_games(database: &dyn Base, found: &mut Vec<(u32, Defect)>) -> Result<(), cbh::Error> {
     let (mut decoded, mut text) = (Decoded::reading_ahead(), GuidingText::default());
     for number in 1..=database.last_id() {
         let id = GameId(number);
@@ -233,7 +234,10 @@ fn as_text(report: &Report<'_>) -> String {
         line(format_args!("{version:>12}  version of .{file}"));
     }
     let page = database.code_page().0.name();
-    line(format_args!("{page:>12}  code page, {}", report.page_is));
+    line(format_args!(
+        "{page:>12}  code page, {}",
+        report.page_source
+    ));
     for file in &report.members {
         let Member {
             holds, extension, ..
@@ -314,7 +318,7 @@ fn as_json(report: &Report<'_>) -> String {
         "cbj_version": version("cbj"),
         "2cbh_version": version("2cbh"),
         "code_page": database.code_page().0.name(),
-        "code_page_is": report.page_is,
+        "code_page_is": report.page_source,
         "bytes": database.size_on_disk(),
         "modified": modified,
         "files": files,

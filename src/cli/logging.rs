@@ -1,5 +1,5 @@
-//! Where messages go: to stderr, and once a daemon has left its terminal to
-//! the system's log. The latest are kept for `.cbfs/status`.
+//! Logging: to stderr, and once a daemon has left its terminal, to the system
+//! log. The latest messages are kept for `.cbfs/status`.
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixDatagram;
@@ -12,19 +12,19 @@ use log::{Level, Log, Metadata, Record};
 use crate::escape::Escaped;
 use crate::vfs::Messages;
 
-/// The socket of syslog, which the journal of systemd serves too.
+/// Socket of syslog; the journal of systemd listens there too.
 const SOCKET: &str = "/dev/log";
 
 /// The facility of daemons, RFC 3164, 4.1.1.
 const LOG_DAEMON: u8 = 3;
 
-/// A message is given up if the system's log does not take it in this time.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// Time after which a message is dropped that the system log does not accept.
+const SEND_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// The system's log, once messages go there.
+/// The system log, once messages go there.
 static SYSTEM: OnceLock<System> = OnceLock::new();
 
-/// Starts to log; gives where the latest warnings and errors are kept.
+/// Starts logging. Returns the list that keeps the latest warnings and errors.
 pub(super) fn start(verbose: u8, quiet: bool) -> Arc<Messages> {
     use log::LevelFilter::{Debug, Error, Info, Off, Warn};
     let (own, fuser) = match (quiet, verbose) {
@@ -46,16 +46,16 @@ pub(super) fn start(verbose: u8, quiet: bool) -> Arc<Messages> {
         messages: Arc::clone(&messages),
     };
     let most = logger.stderr.filter().max(Warn);
-    // Only fails if there is one already.
+    // Fails only if a logger is set already.
     if log::set_boxed_logger(Box::new(logger)).is_ok() {
         log::set_max_level(most);
     }
     messages
 }
 
-/// Lets messages go to the system's log from now on.
+/// Sends messages to the system log from now on.
 pub(super) fn use_system() {
-    // Only fails if they do already.
+    // Fails only if it is set already.
     let _ = SYSTEM.set(System::new(Path::new(SOCKET)));
 }
 
@@ -64,7 +64,7 @@ struct Logger {
     messages: Arc<Messages>,
 }
 
-/// Whether a message is kept, however little is told.
+/// Returns whether a message is kept, regardless of the verbosity.
 fn is_kept(metadata: &Metadata<'_>) -> bool {
     metadata.level() <= Level::Warn && metadata.target().starts_with("cbfs")
 }
@@ -83,7 +83,7 @@ impl Log for Logger {
             return;
         }
         match SYSTEM.get() {
-            // Without a log of the system there is nobody to tell.
+            // Without a system log, the message is lost.
             Some(system) => drop(system.send(record.level(), &record.args().to_string())),
             None => self.stderr.log(record),
         }
@@ -94,7 +94,7 @@ impl Log for Logger {
     }
 }
 
-/// The system's log. It is found anew for each message, so that it may be
+/// The system log. Each message opens the socket anew, because the log may be
 /// restarted.
 #[derive(Debug)]
 struct System {
@@ -110,14 +110,14 @@ impl System {
 
     fn send(&self, level: Level, text: &str) -> io::Result<()> {
         let socket = UnixDatagram::unbound()?;
-        socket.set_write_timeout(Some(PATIENCE))?;
+        socket.set_write_timeout(Some(SEND_TIMEOUT))?;
         let message = message(level, std::process::id(), text);
         socket.send_to(message.as_bytes(), &self.socket)?;
         Ok(())
     }
 }
 
-/// A message as RFC 3164 has it, which leaves the time to who receives it.
+/// Formats a message as in RFC 3164, without the time, which the receiver adds.
 fn message(level: Level, process: u32, text: &str) -> String {
     let severity = match level {
         Level::Error => 3,

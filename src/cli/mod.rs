@@ -7,12 +7,12 @@
 //! | 2 | the command line makes no sense |
 //! | 141 | whoever read the output went away, as after `| head` |
 //!
-//! `cbfs check` ends with 0 for a sound base, 1 for one that has defects, and
-//! 2 if it could not look.
+//! `cbfs check` exits with 0 if there are no defects, with 1 if there are some,
+//! and with 2 if the check could not be done.
 //!
 //! Called as `mount.fuse.cbfs` or `mount.cbfs`, the program is the helper of
-//! `mount -t fuse.cbfs` and ends with the codes of mount(8): 0, 1 for a
-//! command line that makes no sense, 32 if it could not be mounted.
+//! `mount -t fuse.cbfs`, with the exit codes of mount(8): 0, 1 for invalid
+//! arguments, 32 if mounting failed.
 
 mod archive;
 mod book;
@@ -50,7 +50,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::escape::Escaped;
 use crate::vfs::Messages;
 
-/// As the shell tells of a program that a closed pipe ended.
+/// Exit code of a program that was ended by SIGPIPE (13), as shells report it.
 const BROKEN_PIPE: u8 = 128 + 13;
 
 /// Shows ChessBase databases as directories of PGN files.
@@ -60,36 +60,36 @@ struct Cli {
     #[command(subcommand)]
     command: Command,
 
-    /// Say more; twice: every request that fails
+    /// Print more messages; twice: every failed request
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
 
-    /// Say nothing but errors
+    /// Print errors only
     #[arg(short, long, global = true)]
     quiet: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show a base, or a directory of bases, as a directory; returns when it can
-    /// be used
+    /// Show a base, or a directory of bases, as a directory; returns when the
+    /// mount is ready
     Mount(mount::Args),
-    /// End a mount
+    /// Unmount
     #[command(visible_alias = "unmount")]
     Umount(umount::Args),
-    /// Say what a base or an opening book is: what is in it, and its files
+    /// Describe a base, an opening book or an archive: its contents and its
+    /// files
     Info(info::Args),
-    /// Write all games of a base as one PGN, or an opening book in another
-    /// format, without mounting it
+    /// Write all games of a base as PGN, or an opening book in another format,
+    /// without mounting it
     Export(export::Args),
-    /// Find games of a base: by players, dates, ratings, openings, remarks,
-    /// positions and material; or say what was played in a position
+    /// Find games of a base by players, dates, ratings, openings, annotations,
+    /// positions and material; or list the moves played in a position
     Find(find::Args),
     /// Append all games of PGN files, or of the bases in archives, to a base, or
     /// none of them
     Import(import::Args),
-    /// Make a tidy copy of a base: without holes, deleted games and unused
-    /// entities
+    /// Copy a base without gaps, deleted games and unused entities
     ///
     /// Games keep their order and get new numbers. The base itself is not
     /// changed.
@@ -101,19 +101,19 @@ enum Command {
     /// cannot hold is told, a line for each kind. The source is not changed.
     /// Ends with 1 if games, texts or remarks are missing in the new base.
     Convert(convert::Args),
-    /// Look for damage: decode all games and hold all files of a base, or of an
-    /// opening book, against each other
+    /// Check a base or an opening book for damage: decode all games, and
+    /// compare all files with each other
     ///
-    /// Prints a line for each defect: the file, the offset in it, the fact.
-    /// Nothing is changed. Ends with 0 if the base is sound, with 1 if it has
-    /// defects, with 2 if it could not be checked.
+    /// Prints a line for each defect: file, offset and description. Nothing is
+    /// changed. Exits with 0 if there are no defects, with 1 if there are some,
+    /// with 2 if the check could not be done.
     Check(check::Args),
-    /// Take an archive (.cbv, .cbz) apart: all its files, or none of them
+    /// Extract an archive (.cbv, .cbz): all its files, or none of them
     ///
-    /// Only new files are made, and only in that directory. A base in an archive
-    /// can be mounted, exported and checked without being unpacked.
+    /// Creates only new files, and only in the given directory. A base in an
+    /// archive can be mounted, exported and checked without unpacking it.
     Unpack(unpack::Args),
-    /// Make an archive of all files of a base, whole or not at all
+    /// Create an archive of all files of a base, completely or not at all
     Pack(pack::Args),
     /// Print completions for a shell
     Completions {
@@ -128,10 +128,10 @@ enum Command {
     },
 }
 
-/// Why a command ends early.
+/// An error that ends a command.
 #[derive(Debug)]
 struct Failure {
-    /// The line on stderr, without `cbfs: `; none if all was said.
+    /// The line for stderr, without `cbfs: `; `None` if it was printed already.
     message: Option<String>,
     code: u8,
 }
@@ -148,7 +148,7 @@ impl Failure {
         Failure::new(format_args!("{}: {why}", what.display()))
     }
 
-    /// All was said already.
+    /// A failure that was reported already.
     fn quiet(code: u8) -> Failure {
         Failure {
             message: None,
@@ -156,7 +156,7 @@ impl Failure {
         }
     }
 
-    /// What failed writing to standard output.
+    /// The failure for an error of standard output.
     fn output(error: &io::Error) -> Failure {
         if error.kind() == io::ErrorKind::BrokenPipe {
             Failure::quiet(BROKEN_PIPE)
@@ -166,9 +166,9 @@ impl Failure {
     }
 }
 
-/// Runs the command that `arguments`, the program's own name first, ask for.
+/// Runs the program. `arguments` begin with the name of the program.
 pub fn main(arguments: &[OsString]) -> ExitCode {
-    if helper::is_called_so(arguments) {
+    if helper::is_called_as_helper(arguments) {
         return finish(helper::run(arguments));
     }
     match parse(arguments) {
@@ -177,7 +177,7 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
             finish(run(cli, messages))
         }
         Err(error) => {
-            // Help and version are no errors and come here too.
+            // Help and version are reported as errors by clap.
             let printed = error.print();
             let code = u8::try_from(error.exit_code()).unwrap_or(2);
             match printed {
@@ -188,8 +188,8 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
     }
 }
 
-/// Understands the command line. An error, which quotes it, has no control
-/// characters.
+/// Parses the command line. Control characters in the error, which quotes the
+/// command line, are escaped.
 fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     Cli::try_parse_from(arguments).map_err(|error| {
         let arguments = arguments.iter();
@@ -234,7 +234,7 @@ fn finish(result: Result<(), Failure>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure { message, code }) => {
             if let Some(message) = message {
-                // If this fails too there is nobody to tell.
+                // If writing to stderr fails too, nothing can be reported.
                 let _ = writeln!(io::stderr(), "cbfs: {}", Escaped(message.trim()));
             }
             ExitCode::from(code)

@@ -1,4 +1,4 @@
-//! `cbfs mount`.
+//! `cbfs mount`: mounts a base, a book, an archive or a directory of them.
 
 use std::ffi::OsString;
 use std::fs;
@@ -23,13 +23,14 @@ use crate::vfs::{
     self, BookOptions, BookSource, DatabaseSource, Folder, Hidden, Messages, Vfs, Writer,
 };
 
-/// So much of the memory of caches is for blocks of archives.
+/// Part of the cache memory that is used for blocks of archives: one of this
+/// many.
 const BLOCKS_SHARE: usize = 8;
 
-/// Between two looks whether another daemon has ended.
-const BREATH: Duration = Duration::from_millis(10);
+/// Interval of checking whether another daemon has ended.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// What `cbfs mount` takes.
+/// Arguments of `cbfs mount`.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(after_help = "\
 Options of -o: ro, rw (by itself a mount can be written where the base can),
@@ -62,53 +63,53 @@ pub(super) struct Args {
     #[arg(short, value_name = "OPTIONS")]
     pub(super) options: Vec<String>,
 
-    /// Memory for rendered games, as 64M (the default) or 1G
+    /// Memory for rendered games, such as 64M (the default) or 1G
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(super) cache_size: Option<usize>,
 
-    /// Room for edits that are not saved yet and for files that editors put
-    /// beside a game, as 256M (the default)
+    /// Space for unsaved edits and for files that editors create beside a game,
+    /// such as 256M (the default)
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(super) scratch_size: Option<usize>,
 
-    /// Show games without tags and commands that only cbfs reads; such a mount
-    /// is read-only
+    /// Show games without tags and commands that only cbfs reads; the mount is
+    /// read-only
     #[arg(long)]
     pub(super) clean: bool,
 
-    /// Let go of tags that a base has no field for, instead of keeping them
-    /// in a remark
+    /// Drop tags that a base has no field for, instead of storing them in a
+    /// comment
     #[arg(long)]
     pub(super) drop_foreign_tags: bool,
 
-    /// Code page of names and texts that are not UTF-8, as 1251 or cp1250;
-    /// told from the names otherwise
+    /// Code page of names and texts that are not UTF-8, such as 1251 or cp1250;
+    /// detected from the names otherwise
     #[arg(long, value_name = "PAGE", value_parser = parse_code_page)]
     pub(super) codepage: Option<CodePage>,
 
-    /// Positions that an export of a book has, at most
+    /// Maximum number of positions in an export of a book
     #[arg(long, value_name = "N")]
     pub(super) export_limit: Option<u32>,
 
-    /// Where a folder is on this computer that a book names by its path on
-    /// another one
+    /// Location on this computer of a folder that a book names by its path on
+    /// another computer
     #[arg(long, value_name = "FROM=TO", value_parser = parse_source_map)]
     pub(super) source_map: Vec<SourceMap>,
 
     #[command(flatten)]
     pub(super) password: password::PasswordFile,
 
-    /// Where the daemon logs to, instead of the system's log
+    /// Log file of the daemon, instead of the system log
     #[arg(long, value_name = "FILE", conflicts_with = "foreground")]
     pub(super) log_file: Option<PathBuf>,
 
-    /// Is the daemon: tells on standard output when the mount can be used
+    /// Run as the daemon: report on standard output when the mount is ready
     #[arg(long, hide = true)]
     pub(super) as_daemon: bool,
 }
 
 impl Args {
-    /// These arguments for the daemon.
+    /// The same arguments, for the daemon.
     pub(super) fn for_daemon(&self, verbose: u8, quiet: bool) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = vec!["mount".into(), "--as-daemon".into()];
         arguments.extend((0..verbose).map(|_| "-v".into()));
@@ -149,8 +150,8 @@ impl Args {
     }
 }
 
-/// Mounts; returns when the mount can be used, or in the foreground when it
-/// has ended.
+/// Mounts. Returns when the mount is ready, or, in the foreground, when it was
+/// unmounted.
 pub(super) fn run(
     args: &Args,
     messages: Arc<Messages>,
@@ -160,10 +161,10 @@ pub(super) fn run(
         return serve(args, messages);
     }
     if args.foreground {
-        daemon::give_back_memory();
+        daemon::restart_with_malloc_threshold();
         return serve(args, messages);
     }
-    // What is wrong with the options is told without starting anything.
+    // Check the options before starting a process.
     let options = MountOptions::parse(&args.options).map_err(Failure::new)?;
     let file = args.password.password_file.as_ref();
     let file = file.or(options.password_file.as_ref());
@@ -175,7 +176,7 @@ pub(super) fn run(
     daemon::start(&args.for_daemon(verbose, quiet), input.as_deref())
 }
 
-/// Checks all that can be checked without mounting.
+/// Checks the arguments as far as possible without mounting.
 pub(super) fn check(args: &Args) -> Result<MountOptions, Failure> {
     let options = MountOptions::parse(&args.options).map_err(Failure::new)?;
     check_mountpoint(&args.mountpoint, options.nonempty)
@@ -186,7 +187,7 @@ pub(super) fn check(args: &Args) -> Result<MountOptions, Failure> {
 fn serve(args: &Args, messages: Arc<Messages>) -> Result<(), Failure> {
     let signals = signals::block().map_err(Failure::new)?;
     let options = check(args)?;
-    // The daemon leaves this directory.
+    // The daemon changes its working directory.
     let source =
         std::path::absolute(&args.source).map_err(|error| Failure::about(&args.source, error))?;
     let log_file = args.log_file.as_deref().map(daemon::open_log).transpose()?;
@@ -267,8 +268,8 @@ fn book_options(args: &Args, options: &MountOptions) -> BookOptions {
     }
 }
 
-/// What is to be mounted, and its name: that of the `.cbh`, of the file of a
-/// book that was named, or of a directory of bases.
+/// Opens what is to be mounted, and returns its name: the `.cbh`, the given
+/// file of a book, or the directory of bases.
 fn open(
     source: &Path,
     (reading, is_clean, hidden): (cbh::Options, bool, Hidden),
@@ -283,7 +284,7 @@ fn open(
         let vfs = Vfs::shelf(folder, options).map_err(Failure::new)?;
         if !vfs.has_bases() {
             log::warn!(
-                "{}: no base, archive or opening book lies directly in it, so nothing is shown yet",
+                "{}: contains no base, archive or opening book, so nothing is shown yet",
                 source.display()
             );
         }
@@ -307,7 +308,7 @@ fn open(
     Ok((headers, vfs))
 }
 
-/// Each base that is looked into keeps a dozen files open.
+/// Raises the limit of open files. Each base that is open needs a dozen.
 fn allow_many_files() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
@@ -316,8 +317,8 @@ fn allow_many_files() {
     }
 }
 
-/// Whether it is mounted to be written: if it can be, unless something else is
-/// wanted. Of a directory each base says so when it is looked into.
+/// Returns whether the mount is writable: if possible, unless read-only was
+/// requested. In a directory, this is decided for each base when it is opened.
 fn is_writable(
     options: &MountOptions,
     is_clean: bool,
@@ -358,26 +359,26 @@ fn outside(args: &Args, options: &MountOptions, shown: &Path, is_writable: bool)
         xattr: options.xattr,
         auto_unmount: options.auto_unmount,
         flags: options.flags.clone(),
-        others: told_options(args, options),
+        others: given_options(args, options),
     }
 }
 
-/// Options that nothing else in `.cbfs/status` tells of, those that were given
-/// only, as `-o` takes them.
-fn told_options(args: &Args, options: &MountOptions) -> Vec<String> {
+/// Options that `.cbfs/status` does not show otherwise, if they were given, in
+/// the syntax of `-o`.
+fn given_options(args: &Args, options: &MountOptions) -> Vec<String> {
     let page = args.codepage.or(options.code_page);
     let scratch = args.scratch_size.or(options.scratch_bytes);
     let name = options.source_name.as_deref();
     let drops = args.drop_foreign_tags || options.drops_foreign_tags;
     let hidden = options.hidden.names().map(|name| format!("hide={name}"));
-    let told = [
+    let given = [
         page.map(|page| format!("codepage={}", page.name())),
         (args.clean || options.is_clean).then(|| "clean".to_owned()),
         drops.then(|| "drop_foreign_tags".to_owned()),
         scratch.map(|bytes| format!("scratch_size={bytes}")),
         name.map(|name| format!("fsname={name}")),
     ];
-    told.into_iter().flatten().chain(hidden).collect()
+    given.into_iter().flatten().chain(hidden).collect()
 }
 
 fn watch_signals(signals: SigSet, stopper: &Stopper) {
@@ -396,7 +397,7 @@ fn watch_signals(signals: SigSet, stopper: &Stopper) {
     }
 }
 
-/// Who changes what is mounted.
+/// The names of the mounting program, for processes that find the base locked.
 fn writer(args: &Args, options: &MountOptions) -> Writer {
     let place = args.mountpoint.canonicalize();
     let place = place.unwrap_or_else(|_| args.mountpoint.clone());
@@ -408,20 +409,20 @@ fn writer(args: &Args, options: &MountOptions) -> Writer {
     }
 }
 
-/// Whether nothing is mounted any more where another daemon says that it is:
-/// umount(8) does not wait until the daemon has let go of the base. Who says
-/// something else has no mount.
-fn is_ending(told: &str) -> bool {
-    let mountpoint = Path::new(told);
+/// Returns whether the mount that another daemon claims to serve is gone
+/// already. umount(8) returns before the daemon has released the base. `text`
+/// is what the other program wrote about itself.
+fn is_ending(text: &str) -> bool {
+    let mountpoint = Path::new(text);
     let is_cbfs = |mount: Option<Mount>| mount.is_some_and(|mount| mount.kind == "fuse.cbfs");
     let is_gone = mountpoint.is_absolute() && mount_at(mountpoint).is_ok_and(|m| !is_cbfs(m));
     if is_gone {
-        thread::sleep(BREATH);
+        thread::sleep(POLL_INTERVAL);
     }
     is_gone
 }
 
-/// Changes could not be seen through the mount itself.
+/// A mount over the directory of the base would hide changes to its files.
 fn check_not_covered(source: &Path, mountpoint: &Path) -> Result<(), Failure> {
     let Ok(covered) = mountpoint.canonicalize() else {
         return Ok(());
@@ -431,7 +432,7 @@ fn check_not_covered(source: &Path, mountpoint: &Path) -> Result<(), Failure> {
             source,
             "lies in the directory it would be mounted over; name another one",
         )),
-        // What cannot be found is told of when it is opened.
+        // A missing source is reported when it is opened.
         _ => Ok(()),
     }
 }

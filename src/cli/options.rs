@@ -1,4 +1,5 @@
-//! `-o`: options by the names that mount(8) and FUSE programs know.
+//! Parsing of the mount options of `-o`, with the names that mount(8) and FUSE
+//! programs use.
 
 use std::path::PathBuf;
 
@@ -10,7 +11,7 @@ use crate::import::TextPage;
 use crate::vfs::Hidden;
 use crate::vfs::book::SourceMap;
 
-/// Standard options that mean nothing here, or are handled by mount(8).
+/// Standard options that have no effect here, or are handled by mount(8).
 const IGNORED: [&str; 25] = [
     "defaults",
     "auto",
@@ -36,11 +37,11 @@ const IGNORED: [&str; 25] = [
     "loud",
     "symfollow",
     "nosymfollow",
-    // Always on.
+    // Always enabled.
     "default_permissions",
 ];
 
-/// Beginnings of standard options with a value that mean nothing here.
+/// Prefixes of standard options with a value that have no effect here.
 const IGNORED_PREFIXES: [&str; 9] = [
     "x-",
     "X-",
@@ -53,19 +54,19 @@ const IGNORED_PREFIXES: [&str; 9] = [
     "rootcontext=",
 ];
 
-/// Whether a base is to be written.
+/// Whether a mount is writable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Writing {
-    /// If it can be.
+    /// If the base is writable.
     #[default]
     IfPossible,
-    /// It must be possible.
+    /// Writable, or else the mount fails.
     Needed,
-    /// Never.
+    /// Read-only.
     Off,
 }
 
-/// What `-o` and its like asked for.
+/// The parsed mount options.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -94,12 +95,12 @@ pub(super) struct MountOptions {
 }
 
 impl MountOptions {
-    /// Reads lists as `-o` takes them: `a,b=c`, a comma in a value as `\,`.
-    /// Of two that contradict the later one counts.
+    /// Parses option lists: `a,b=c`, with a comma in a value written as `\,`.
+    /// The later of two contradicting options applies.
     pub(super) fn parse(lists: &[String]) -> Result<MountOptions, String> {
         let mut options = MountOptions::default();
         for list in lists {
-            // Names that follow those of `hide=`, which are no options.
+            // Names after `hide=` belong to its value.
             let mut is_hiding = false;
             for option in split(list) {
                 is_hiding =
@@ -142,7 +143,7 @@ impl MountOptions {
             _ => return false,
         };
         self.flags.retain(|flag| *flag != yes && *flag != no);
-        // Those that allow are what a mount is without them.
+        // Without these options, a mount allows the same.
         if option.starts_with("no") || option.ends_with("sync") && option != "async" {
             self.flags.push(no);
         }
@@ -151,7 +152,7 @@ impl MountOptions {
 
     fn add_word(&mut self, option: &str) -> Result<(), String> {
         match option {
-            "allow_other" => self.access = Audience::Everybody,
+            "allow_other" => self.access = Audience::AllUsers,
             "allow_root" => self.access = Audience::OwnerAndRoot,
             "auto_unmount" => self.auto_unmount = true,
             "nonempty" => self.nonempty = true,
@@ -222,7 +223,7 @@ impl MountOptions {
     }
 }
 
-/// `64M`, `64MiB`, `1G`, `1048576`: bytes, in powers of 1024.
+/// Parses a size in bytes: `64M`, `64MiB`, `1G`, `1048576`, in powers of 1024.
 pub(super) fn parse_size(text: &str) -> Result<usize, String> {
     let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
     let shift = match text.get(digits.len()..).unwrap_or_default() {
@@ -230,44 +231,45 @@ pub(super) fn parse_size(text: &str) -> Result<usize, String> {
         "k" | "K" | "KiB" => 10,
         "m" | "M" | "MiB" => 20,
         "g" | "G" | "GiB" => 30,
-        _ => return Err("not a size as 64M or 1G".to_owned()),
+        _ => return Err("not a size such as 64M or 1G".to_owned()),
     };
     let number: usize = digits
         .parse()
-        .map_err(|_| "not a size as 64M or 1G".to_owned())?;
+        .map_err(|_| "not a size such as 64M or 1G".to_owned())?;
     number
         .checked_mul(1 << shift)
-        .ok_or_else(|| "more than there can be".to_owned())
+        .ok_or_else(|| "too large".to_owned())
 }
 
-/// `1251`, `cp1251`, `windows-1251`, `iso-8859-5`: a page of one byte per
-/// character.
+/// Parses the label of an 8-bit code page: `1251`, `cp1251`, `windows-1251`,
+/// `iso-8859-5`.
 pub(super) fn parse_code_page(label: &str) -> Result<CodePage, String> {
     if label.eq_ignore_ascii_case("utf-8") || label.eq_ignore_ascii_case("utf8") {
-        return Err("UTF-8 is recognised by itself; name the page of what is not UTF-8".to_owned());
+        return Err("UTF-8 is always recognized; name the code page of other text".to_owned());
     }
     CodePage::from_label(label).ok_or_else(|| {
         "not an 8-bit code page such as 1252, 1251, 1250, iso-8859-2 or koi8-r".to_owned()
     })
 }
 
-/// As [`parse_code_page`], and the pages of DOS, in which texts are but no base.
+/// As [`parse_code_page`], plus the code pages of DOS, which occur in texts but
+/// not in bases.
 pub(super) fn parse_text_page(label: &str) -> Result<TextPage, String> {
     parse_code_page(label)
         .map(TextPage::OfBase)
         .or_else(|error| TextPage::from_label(label).ok_or(error))
 }
 
-/// `FROM=TO`, `TO` a folder of this computer.
+/// Parses `FROM=TO`, where `TO` is a folder of this computer.
 pub(super) fn parse_source_map(pair: &str) -> Result<SourceMap, String> {
     let mut map: SourceMap = pair.parse()?;
-    // The daemon leaves this directory.
+    // The daemon changes its working directory.
     map.to = std::path::absolute(&map.to).map_err(|error| error.to_string())?;
     Ok(map)
 }
 
-/// Splits at commas that no backslash stands before. Before anything but a
-/// comma and a backslash, a backslash is one: paths of Windows have many.
+/// Splits at commas without a backslash before them. A backslash before any
+/// other character stays, because Windows paths contain many.
 fn split(list: &str) -> Vec<String> {
     let mut options = vec![String::new()];
     let mut characters = list.chars();
@@ -297,12 +299,12 @@ mod tests {
     }
 
     #[test]
-    fn what_fstab_says_is_accepted() {
+    fn options_from_fstab_are_accepted() {
         let list = "ro,sync,noatime,noexec,nosuid,nodev,allow_other,uid=1000,gid=100,user,nofail,\
                     _netdev,x-systemd.automount,comment=mine,default_permissions,auto_unmount";
         let options = parse(list).unwrap();
         assert_eq!((options.uid, options.gid), (Some(1000), Some(100)));
-        assert_eq!(options.access, Audience::Everybody);
+        assert_eq!(options.access, Audience::AllUsers);
         assert!(options.auto_unmount);
         assert_eq!(
             options.flags,
@@ -317,14 +319,14 @@ mod tests {
     }
 
     #[test]
-    fn the_later_of_two_that_contradict_counts() {
+    fn the_later_of_two_contradicting_options_applies() {
         assert_eq!(parse("noexec,exec,sync,async").unwrap().flags, []);
         assert_eq!(parse("exec,noexec").unwrap().flags, [MountOption::NoExec]);
         assert_eq!(parse("uid=1,uid=2").unwrap().uid, Some(2));
     }
 
     #[test]
-    fn what_is_not_understood_is_refused() {
+    fn unknown_options_and_values_are_refused() {
         for (list, expected) in [
             ("lang=de", "unknown mount option \"lang\""),
             ("allow_others", "unknown mount option \"allow_others\""),
@@ -334,7 +336,10 @@ mod tests {
                 "codepage=klingon",
                 "codepage=klingon: not an 8-bit code page",
             ),
-            ("codepage=utf-8", "codepage=utf-8: UTF-8 is recognised"),
+            (
+                "codepage=utf-8",
+                "codepage=utf-8: UTF-8 is always recognized",
+            ),
             ("source_map=/only", "source_map=/only: not FROM=TO"),
             ("readdirplus=maybe", "readdirplus=maybe: not auto"),
             ("auto_unmount", "auto_unmount needs allow_other"),

@@ -1,4 +1,4 @@
-//! `cbfs pack`.
+//! `cbfs pack`: creates an archive.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
@@ -9,34 +9,33 @@ use crate::archive::{self as format, Input};
 use crate::cbh::Parts;
 use crate::escape::Escaped;
 
-/// What `cbfs pack` takes.
+/// Arguments of `cbfs pack`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Any file of the base
     base: PathBuf,
 
-    /// The archive, which must not be there: .cbv, or .cbz for one with a
-    /// password
+    /// The archive, which must not exist: .cbv, or .cbz for one with a password
     archive: PathBuf,
 
     #[command(flatten)]
     password: PasswordFile,
 }
 
-/// Packs, and says what it came to.
+/// Creates the archive, and prints a summary.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let extension = args.archive.extension().unwrap_or_default();
     let is_cbz = extension.eq_ignore_ascii_case("cbz");
     if !is_cbz && !extension.eq_ignore_ascii_case("cbv") {
-        let why = "an archive of ChessBase is called .cbv, or .cbz with a password";
+        let why = "the name of a ChessBase archive ends in .cbv, or in .cbz with a password";
         return Err(Failure::about(&args.archive, why));
     }
     if !is_cbz && args.password.password_file.is_some() {
-        let why = "an archive with a password is called .cbz";
+        let why = "the name of an archive with a password ends in .cbz";
         return Err(Failure::about(&args.archive, why));
     }
     if args.archive.symlink_metadata().is_ok() {
-        let why = "is there already, and is not written over; choose another name";
+        let why = "exists already and is not overwritten; choose another name";
         return Err(Failure::about(&args.archive, why));
     }
     let parts = Parts::of(&args.base).map_err(Failure::new)?;
@@ -60,7 +59,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         .sum();
     let bar = progress::bytes_bar(Some(bytes), quiet);
     let ending = signals::block_unless_ignored().map_err(Failure::new)?;
-    let is_ended = signals::mark_when_ended(ending);
+    let is_ended = signals::flag_on_signal(ending);
     let progress = &mut |bytes| {
         bar.inc(bytes);
         !is_ended.load(Relaxed)
@@ -77,9 +76,9 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         return Ok(());
     }
     let (count, archive) = (inputs.len(), args.archive.display());
-    let told = format!(
+    let summary = format!(
         "{count} files of {bytes} bytes packed into {size} in {}\n",
         Escaped(archive)
     );
-    print(told.as_bytes())
+    print(summary.as_bytes())
 }

@@ -1,5 +1,5 @@
-//! Passwords of archives: from a file or the terminal, never from the command
-//! line, which every user of the computer can see.
+//! Passwords of archives. They are read from a file or the terminal, never from
+//! the command line, which every user of the computer can see.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
@@ -8,21 +8,21 @@ use std::path::{Path, PathBuf};
 use super::Failure;
 use crate::archive::{self, Password};
 
-/// A password is in the first line of a file, and that is not longer.
+/// Maximum length of the first line of a password file, in bytes.
 const MOST_BYTES: u64 = 1 << 16;
 
-/// Where the password of an archive is.
+/// The option for the password of an archive.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(super) struct PasswordFile {
-    /// File whose first line is the password of a .cbz archive, `-` for
-    /// standard input; asked for on the terminal otherwise
+    /// File with the password of a .cbz archive in its first line, `-` for
+    /// standard input; otherwise it is asked for on the terminal
     #[arg(long, value_name = "FILE")]
     pub(super) password_file: Option<PathBuf>,
 }
 
 impl PasswordFile {
-    /// The password for the archive at `source`; `None` if it needs none, or
-    /// there is nobody to ask.
+    /// Returns the password for the archive at `source`; `None` if it needs
+    /// none, or there is no terminal.
     pub(super) fn password_of(&self, source: &Path) -> Result<Option<Password>, Failure> {
         if let Some(file) = &self.password_file {
             return in_file(file).map(Some);
@@ -30,14 +30,13 @@ impl PasswordFile {
         Ok(typed_for(source)?.and_then(Password::new))
     }
 
-    /// The password for an archive that is to be made; asked for twice.
+    /// Returns the password for a new archive. It is asked for twice.
     pub(super) fn new_password(&self, archive: &Path) -> Result<Password, Failure> {
         if let Some(file) = &self.password_file {
             return in_file(file);
         }
-        if !is_anybody_there() {
-            let why =
-                "a .cbz archive has a password; name a file that holds it: --password-file FILE";
+        if !is_terminal() {
+            let why = "a .cbz archive needs a password; name a file that contains it: --password-file FILE";
             return Err(Failure::about(archive, why));
         }
         let (one, other) = (ask("New password", archive)?, ask("Again", archive)?);
@@ -47,7 +46,7 @@ impl PasswordFile {
                 "the two passwords differ; nothing was done",
             ));
         }
-        Password::new(one).ok_or_else(|| Failure::about(archive, "a password is not empty"))
+        Password::new(one).ok_or_else(|| Failure::about(archive, "the password is empty"))
     }
 }
 
@@ -62,18 +61,18 @@ fn in_file(file: &Path) -> Result<Password, Failure> {
     Password::new(password.map_err(about)?).ok_or_else(empty)
 }
 
-/// The password of the archive at `source`, typed by whoever is at the
-/// terminal; `None` if it needs none, or nobody is there.
+/// Asks for the password of the archive at `source`; `None` if it needs none,
+/// or there is no terminal.
 fn typed_for(source: &Path) -> Result<Option<Vec<u8>>, Failure> {
     let is_asked = archive::has_archive_extension(source)
         && archive::asks_for_password(source)
-        && is_anybody_there();
+        && is_terminal();
     let typed = is_asked.then(|| ask("Password", source)).transpose()?;
     Ok(typed.map(String::into_bytes))
 }
 
-/// What is to be written to the standard input of a daemon that is to read its
-/// password from there, because `file` says so or because it was typed.
+/// The bytes to write to the standard input of a daemon that reads its password
+/// from there, because `file` is `-` or the password was typed.
 pub(super) fn for_daemon(source: &Path, file: Option<&Path>) -> Result<Option<Vec<u8>>, Failure> {
     match file {
         Some(file) if file == Path::new("-") => {
@@ -81,7 +80,8 @@ pub(super) fn for_daemon(source: &Path, file: Option<&Path>) -> Result<Option<Ve
             line.map(Some).map_err(|error| Failure::about(file, error))
         }
         Some(_) => Ok(None),
-        // The daemon has a time to come up in, and whoever types has not.
+        // The daemon has a time limit for starting, which typing must not use
+        // up.
         None => typed_for(source),
     }
 }
@@ -97,7 +97,7 @@ fn first_line(from: impl Read) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-fn is_anybody_there() -> bool {
+fn is_terminal() -> bool {
     io::stdin().is_terminal() || io::stderr().is_terminal()
 }
 

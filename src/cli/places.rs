@@ -1,4 +1,4 @@
-//! Where the daemon keeps what is not in the base.
+//! Directories of the daemon for data that are not in the base.
 
 use std::ffi::OsString;
 use std::fs;
@@ -7,17 +7,18 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::{AccessFlags, access, getuid};
 
-/// Where drafts are kept if there is no home, as when mount(8) mounts at boot.
+/// Directory of drafts without a home directory, as when mount(8) mounts at
+/// boot.
 const SYSTEM_STATE: &str = "/var/lib/cbfs";
 
-/// Where the lengths of texts are kept for the next mount.
+/// Directory in which the lengths of texts are kept for the next mount.
 pub(super) fn cache() -> Option<PathBuf> {
     let of_unit = absolute(&variable, "CACHE_DIRECTORY");
     of_unit.or_else(|| of_user(&variable, "XDG_CACHE_HOME", ".cache"))
 }
 
-/// Where drafts are kept that could not be saved: the directories that can be
-/// used, the best one first.
+/// Directories for drafts that could not be saved: all usable ones, the best
+/// first.
 pub(super) fn state() -> Vec<PathBuf> {
     let all = state_directories(&variable, getuid().as_raw());
     all.into_iter().filter(|path| can_be_used(path)).collect()
@@ -29,9 +30,9 @@ fn variable(name: &str) -> Option<OsString> {
 
 type Variables<'v> = dyn Fn(&str) -> Option<OsString> + 'v;
 
-/// The directory that systemd sets aside for a unit that asks for one, our
-/// part of the user's, that of the system, and our part of what lasts until
-/// the user logs out.
+/// Candidates in this order: the directory that systemd provides for a unit,
+/// cbfs's part of the user's state directory, that of the system, and cbfs's
+/// part of the runtime directory, which lasts until logout.
 fn state_directories(variables: &Variables<'_>, uid: u32) -> Vec<PathBuf> {
     let runtime = absolute(variables, "XDG_RUNTIME_DIR");
     let runtime = runtime.unwrap_or_else(|| PathBuf::from(format!("/run/user/{uid}")));
@@ -50,8 +51,8 @@ fn of_user(variables: &Variables<'_>, name: &str, in_home: &str) -> Option<PathB
     directory.map(|directory| directory.join("cbfs"))
 }
 
-/// Where a path leads: systemd may give a unit a link to its directory, and
-/// further down no link is taken for a directory of ours.
+/// The target of a path. systemd may provide a symbolic link; symbolic links in
+/// further components are not followed later.
 fn resolved(path: PathBuf) -> PathBuf {
     path.canonicalize().unwrap_or(path)
 }
@@ -61,9 +62,9 @@ fn absolute(variables: &Variables<'_>, name: &str) -> Option<PathBuf> {
     path.filter(|path| path.is_absolute())
 }
 
-/// Whether this is a directory of ours that can be written, or can be made in
-/// one that is ours or the system's. What belongs to another user may lead
-/// anywhere.
+/// Returns whether the directory belongs to this user and is writable, or can
+/// be created in one that belongs to this user or the system. A directory of
+/// another user could be replaced.
 fn can_be_used(path: &Path) -> bool {
     let above = path
         .ancestors()

@@ -1,13 +1,13 @@
-//! How far a long command has come.
+//! Progress bars.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A bar of games on stderr if that is a terminal.
+/// A progress bar of games on stderr, if that is a terminal.
 pub(super) fn bar(records: u32, quiet: bool) -> ProgressBar {
     bar_of("games", records, quiet)
 }
 
-/// A bar of something else.
+/// A progress bar of `what`.
 pub(super) fn bar_of(what: &str, records: u32, quiet: bool) -> ProgressBar {
     let style = ProgressStyle::with_template(&format!(
         "{{wide_bar}} {{human_pos}}/{{human_len}} {what} {{eta}}"
@@ -16,8 +16,7 @@ pub(super) fn bar_of(what: &str, records: u32, quiet: bool) -> ProgressBar {
     ProgressBar::with_draw_target(Some(records.into()), target(quiet)).with_style(style)
 }
 
-/// As [`bar`], over the bytes of a text; without its length if that is not
-/// known.
+/// As [`bar`], for the bytes of a text; without a length if it is unknown.
 pub(super) fn bytes_bar(len: Option<u64>, quiet: bool) -> ProgressBar {
     let template = match len {
         Some(_) => "{wide_bar} {msg} {bytes}/{total_bytes} {eta}",

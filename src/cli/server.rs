@@ -1,4 +1,4 @@
-//! The process that serves a mount.
+//! Identification of the process that serves a mount.
 
 use std::fs;
 use std::io;
@@ -7,11 +7,11 @@ use std::path::Path;
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-/// What `/proc/N/fdinfo/` says since Linux 6.15 of a connection to the kernel.
+/// Key of the FUSE connection number in `/proc/N/fdinfo/`, since Linux 6.15.
 const CONNECTION: &str = "fuse_connection:";
 
-/// The process that serves a mount, held by a descriptor: its number may become
-/// another's when it has ended, the descriptor never does.
+/// The process that serves a mount, as a pidfd. In contrast to its number, the
+/// descriptor never refers to another process later.
 #[derive(Debug)]
 pub(super) struct Server {
     number: i32,
@@ -19,14 +19,15 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// The process that serves the connection of this number: the one that the
-    /// mount has `told`, or one that the system says it of. Where the system
-    /// does not say, the one that was told, if it mounts and serves something.
-    pub(super) fn find(connection: &str, told: Option<i32>) -> Option<Server> {
-        let told = told.and_then(Server::open);
-        let told = told.filter(|server| server.serves(connection).unwrap_or(true));
-        // The checks were of this process if it has not ended since.
-        if let Some(server) = told.filter(Server::is_running) {
+    /// Finds the process that serves the connection with this number: the
+    /// process `reported` by the mount, or one that the system reports. If the
+    /// system reports nothing, the reported process is accepted if it is a mount of
+    /// cbfs and serves some connection.
+    pub(super) fn find(connection: &str, reported: Option<i32>) -> Option<Server> {
+        let reported = reported.and_then(Server::open);
+        let reported = reported.filter(|server| server.serves(connection).unwrap_or(true));
+        // The checks concern the same process if it is still running.
+        if let Some(server) = reported.filter(Server::is_running) {
             return Some(server);
         }
         let entries = fs::read_dir("/proc").ok()?.flatten();
@@ -44,13 +45,14 @@ impl Server {
         Some(Server { number, process })
     }
 
-    /// The number of the process.
+    /// The process number.
     pub(super) fn number(&self) -> i32 {
         self.number
     }
 
-    /// Whether it serves the connection of this number; `None` if it serves
-    /// one, and the system does not say which.
+    /// Returns whether the process serves the connection with this number;
+    /// `None` if it serves some connection and the system does not report
+    /// which.
     fn serves(&self, connection: &str) -> Option<bool> {
         let process = Path::new("/proc").join(self.number.to_string());
         let Ok(descriptors) = fs::read_dir(process.join("fd")) else {
@@ -73,20 +75,20 @@ impl Server {
         is_known.then_some(false)
     }
 
-    /// Whether it has not ended.
+    /// Returns whether the process is running.
     pub(super) fn is_running(&self) -> bool {
         let ours = format!("/proc/self/fdinfo/{}", self.process.as_raw_fd());
         let ours = fs::read_to_string(ours).unwrap_or_default();
         let number = ours.lines().find_map(|line| line.strip_prefix("Pid:"));
-        // Nobody has asked yet how it ended, perhaps.
+        // The process may be a zombie.
         is_mount(self.number) && number.is_some_and(|n| n.trim() == self.number.to_string())
     }
 
-    /// Tells it to end, if it has not.
+    /// Sends SIGTERM to the process if it is running.
     ///
     /// # Errors
     ///
-    /// The system's, as when the process is somebody else's.
+    /// Errors of the system, such as missing permission.
     pub(super) fn terminate(&self) -> io::Result<()> {
         match pidfd_send_signal(&self.process, Signal::TERM) {
             Err(rustix::io::Errno::SRCH) => Ok(()),
@@ -95,9 +97,9 @@ impl Server {
     }
 }
 
-/// Whether a process mounts something, and has not ended.
+/// Returns whether a process is a running `cbfs mount`.
 fn is_mount(number: i32) -> bool {
-    // One that has ended has no arguments any more.
+    // A zombie has no arguments.
     let arguments = fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default();
     let mut arguments = arguments.split(|byte| *byte == 0);
     arguments.any(|argument| argument == b"mount")

@@ -1,4 +1,5 @@
-//! Signals that end the program, waited for by a thread.
+//! Handling of the signals that end the program, by a thread that waits for
+//! them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +9,8 @@ use std::thread;
 
 use nix::sys::signal::{SigSet, Signal, raise};
 
-/// Blocks the signals that end a program, for this thread and those it starts.
+/// Blocks the signals that end a program, for this thread and the threads it
+/// starts.
 pub(super) fn block() -> nix::Result<SigSet> {
     let signals: SigSet = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP]
         .into_iter()
@@ -17,8 +19,7 @@ pub(super) fn block() -> nix::Result<SigSet> {
     Ok(signals)
 }
 
-/// As [`block`], but those that whoever started the program wants ignored, as
-/// nohup does, stay so.
+/// As [`block`], but signals that are ignored, as with nohup, stay ignored.
 pub(super) fn block_unless_ignored() -> nix::Result<SigSet> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status
@@ -34,30 +35,30 @@ pub(super) fn block_unless_ignored() -> nix::Result<SigSet> {
     Ok(signals)
 }
 
-/// From now on one of the blocked `signals` removes the file at `path` and
-/// ends the program as it would have without being blocked.
-pub(super) fn remove_when_ended(signals: SigSet, path: PathBuf) {
+/// Starts a thread: on one of the blocked `signals`, it removes the file at
+/// `path` and ends the program as the signal would.
+pub(super) fn remove_on_signal(signals: SigSet, path: PathBuf) {
     thread::spawn(move || {
         while let Ok(signal) = signals.wait() {
-            // It may have its last name already.
+            // The file may have been renamed to its final name.
             let _ = fs::remove_file(&path);
-            // Neither fails for a signal that exists.
+            // Both cannot fail for an existing signal.
             let _ = SigSet::from_iter([signal]).thread_unblock();
             let _ = raise(signal);
         }
     });
 }
 
-/// A mark that the first of the blocked `signals` sets, so that work can be
-/// left undone in order; the second one ends the program as it would have
-/// without being blocked.
-pub(super) fn mark_when_ended(signals: SigSet) -> Arc<AtomicBool> {
+/// Starts a thread that sets the returned flag on the first of the blocked
+/// `signals`, so that work can be stopped cleanly. The second signal ends the
+/// program.
+pub(super) fn flag_on_signal(signals: SigSet) -> Arc<AtomicBool> {
     let mark = Arc::new(AtomicBool::new(false));
     let set = Arc::clone(&mark);
     thread::spawn(move || {
         while let Ok(signal) = signals.wait() {
             if set.swap(true, Relaxed) {
-                // Neither fails for a signal that exists.
+                // Both cannot fail for an existing signal.
                 let _ = SigSet::from_iter([signal]).thread_unblock();
                 let _ = raise(signal);
             }

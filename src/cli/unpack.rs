@@ -1,4 +1,4 @@
-//! `cbfs unpack`.
+//! `cbfs unpack`: extracts an archive.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
@@ -8,29 +8,28 @@ use super::{Failure, archive, print, progress, signals};
 use crate::archive::{Member, Unpacked, unpack};
 use crate::escape::Escaped;
 
-/// What `cbfs unpack` takes.
+/// Arguments of `cbfs unpack`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The archive
     archive: PathBuf,
 
-    /// Where its files go; made if it is not there
+    /// Directory for the files; created if it does not exist
     directory: PathBuf,
 
     #[command(flatten)]
     password: PasswordFile,
 
-    /// Leave out files that are damaged, and say which, instead of unpacking
-    /// nothing
+    /// Leave out damaged files, and list them, instead of unpacking nothing
     #[arg(long)]
     skip_damaged: bool,
 }
 
-/// Unpacks; ends with 1 if something was left out.
+/// Unpacks; exits with 1 if files were left out.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let archive = archive::open(&args.archive, &args.password, None)?;
     let ending = signals::block_unless_ignored().map_err(Failure::new)?;
-    let is_ended = signals::mark_when_ended(ending);
+    let is_ended = signals::flag_on_signal(ending);
     let bytes = archive.members().iter().map(Member::size).sum();
     let bar = progress::bytes_bar(Some(bytes), quiet);
     let unpacked = unpack(&archive, &args.directory, args.skip_damaged, &mut |bytes| {

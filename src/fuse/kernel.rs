@@ -1,6 +1,7 @@
-//! Telling the kernel what it may not keep any longer.
+//! Messages to the kernel that fuser has no call for: invalidation of its
+//! caches, and replies for nodes.
 //!
-//! The order of bytes in messages to the kernel is that of this machine.
+//! Numbers in the messages are in the byte order of the machine.
 #![expect(
     clippy::host_endian_bytes,
     reason = "the kernel of this machine is spoken to"
@@ -16,27 +17,27 @@ use fuser::{FileAttr, FileType, Filesystem, INodeNo, Notifier, RequestId, Sessio
 use super::nodes::Node;
 use crate::vfs::{Changes, Handle, Ino};
 
-/// Codes of notifications.
+/// Codes of FUSE notifications.
 const EXPIRED_NAME: i32 = 3;
 const NEW_EPOCH: i32 = 8;
 
-/// The name expires, and what it leads to stays.
+/// Flag: only the name expires; the inode stays.
 const EXPIRE_ONLY: u32 = 1;
 
-/// The kernel, told of changes. Only to be used by a thread that answers no
-/// requests and holds no lock, since the kernel may wait for an answer first;
-/// but for [`Kernel::begin_epoch`], which waits for nothing.
+/// Sends invalidations to the kernel. Use it only in a thread that answers no
+/// requests and holds no lock, because the kernel may wait for an answer first.
+/// The exception is [`Kernel::begin_epoch`], which waits for nothing.
 #[derive(Debug)]
 pub(super) struct Kernel {
     notifier: Notifier,
-    /// The connection, for what fuser has no call for.
+    /// The FUSE connection, for messages that fuser cannot send.
     connection: File,
-    /// Whether files can be written.
+    /// Whether the mount is writable.
     is_writable: bool,
 }
 
 impl Kernel {
-    /// The kernel at the other end of this session.
+    /// The kernel side of a session.
     pub(super) fn of<F: Filesystem>(session: &Session<F>, is_writable: bool) -> io::Result<Kernel> {
         Ok(Kernel {
             is_writable,
@@ -45,14 +46,14 @@ impl Kernel {
         })
     }
 
-    /// Makes it ask again for these names when they are used next, and forget
-    /// the listings of these directories. The pages it has read of a file it
-    /// keeps: the answer says whether the name still leads to that content.
+    /// Invalidates these names and the listings of these directories, so that
+    /// the kernel looks them up again. Cached pages stay; the next lookup shows
+    /// whether the name still leads to the same content.
     ///
-    /// On a writable mount, where nothing is kept for longer than a second, it
-    /// is told of no single name: it would wait for whoever makes or removes
-    /// something in that directory, and they for a daemon that may have died
-    /// meanwhile.
+    /// On a writable mount, single names are not invalidated, because they are
+    /// cached for at most one second there. An invalidation would wait for
+    /// processes that create or remove files in the directory, and these might
+    /// wait for a daemon that has died.
     pub(super) fn tell(&self, changes: &Changes) {
         if self.is_writable {
             if changes.names.as_ref().is_none_or(|names| !names.is_empty()) {
@@ -68,24 +69,24 @@ impl Kernel {
         }
         for directory in &changes.directories {
             let number = INodeNo(directory.0);
-            // Attributes, and all of what it keeps of the listing.
+            // Invalidates the attributes and the listing.
             if let Err(error) = self.notifier.inval_inode(number, 0, 0) {
                 log::debug!("telling of a change in {number:?}: {error}");
             }
         }
     }
 
-    /// Answers a request.
+    /// Sends the reply to a request.
     ///
     /// # Errors
     ///
-    /// That of the connection: it is not answered.
+    /// Errors of the connection; the request is unanswered then.
     pub(super) fn answer(&self, request: RequestId, parts: &[&[u8]]) -> io::Result<()> {
         self.send(0, request.0, parts)
     }
 
-    /// This name is to be asked for again. Before Linux 6.2 the file it leads
-    /// to is forgotten, pages and all.
+    /// Invalidates a name. Before Linux 6.2, this also drops its inode with all
+    /// pages.
     fn expire(&self, directory: Ino, name: &[u8]) {
         let mut body = Vec::with_capacity(17 + name.len());
         body.extend_from_slice(&directory.0.to_ne_bytes());
@@ -96,17 +97,16 @@ impl Kernel {
         self.notify(EXPIRED_NAME, &body);
     }
 
-    /// All names told until now are to be asked for again, and the files they
-    /// lead to are forgotten unless they are in use. Before Linux 6.16 names
-    /// are kept for a moment only.
+    /// Invalidates all names, and drops the inodes that are not in use. Before
+    /// Linux 6.16, this has no effect; names are cached only briefly there.
     pub(super) fn begin_epoch(&self) {
         self.notify(NEW_EPOCH, &[]);
     }
 
     fn notify(&self, code: i32, body: &[u8]) {
-        // There is no request that it would be the answer to.
+        // A notification is not the reply to a request.
         match self.send(code, 0, &[body]) {
-            // It does not know the name any more.
+            // The kernel has dropped the name already.
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 log::debug!("notification {code}: {error}");
             }
@@ -114,7 +114,7 @@ impl Kernel {
         }
     }
 
-    /// Sends a message, which goes in one piece.
+    /// Sends a message with a single write.
     fn send(&self, code: i32, request: u64, parts: &[&[u8]]) -> io::Result<()> {
         let length: usize = 16 + parts.iter().map(|part| part.len()).sum::<usize>();
         let mut message = Vec::with_capacity(length);
@@ -128,9 +128,8 @@ impl Kernel {
     }
 }
 
-/// What a name leads to (`fuse_entry_out`): a node, how long name and
-/// attributes may be kept, and what `stat` says, the number of the file
-/// included.
+/// The reply to a lookup (`fuse_entry_out`): node, cache times of name and
+/// attributes, and the attributes, which include the inode number of the file.
 pub(super) fn entry(node: Node, keep: (Duration, Duration), attr: &FileAttr) -> Vec<u8> {
     let (name, attributes) = keep;
     let times = [attr.atime, attr.mtime, attr.ctime].map(seconds_of);
@@ -174,15 +173,15 @@ pub(super) fn entry(node: Node, keep: (Duration, Duration), attr: &FileAttr) -> 
     entry
 }
 
-/// What a file that was made is read and written through (`fuse_open_out`).
+/// The reply to opening a new file (`fuse_open_out`).
 pub(super) fn opened(handle: Handle) -> [u8; 16] {
-    // No flags, and no file of another file system.
+    // No flags, and no backing file.
     let mut opened = [0; 16];
     opened[..8].copy_from_slice(&handle.0.to_ne_bytes());
     opened
 }
 
-/// A time as seconds since 1970 and what is beyond them.
+/// A time as seconds since 1970 and nanoseconds.
 fn seconds_of(time: SystemTime) -> (i64, u32) {
     let seconds = |duration: Duration| i64::try_from(duration.as_secs()).unwrap_or(i64::MAX);
     match time.duration_since(UNIX_EPOCH) {

@@ -1,18 +1,19 @@
-//! Locks of files: flock(2) and fcntl(2).
+//! File locks: flock(2) and fcntl(2).
 //!
-//! Each text of a game is a file of its own to the kernel, and whoever writes
-//! has one alone, so its own locks would exclude nobody. They are kept here, for
-//! the number of the game: who holds a lock excludes all others, whichever text
-//! they have open.
+//! Each text of a game is an inode of its own for the kernel, and a writer has
+//! an inode alone, so kernel locks would not exclude anyone. Locks are
+//! therefore kept here, by the number of the game: the holder of a lock
+//! excludes all others, whichever text they have open.
 //!
-//! fuser does not say of which kind a lock is. One process that holds both kinds
-//! on one open file does not exclude itself; else both kinds exclude each other,
-//! as on NFS.
+//! fuser does not report the kind of a lock. A process that holds both kinds
+//! through one open file does not exclude itself; otherwise, both kinds exclude
+//! each other, as on NFS.
 //!
-//! The kernel waits for the answer to a request even if a signal comes, and
-//! fuser takes no notice when it tells so. A thread looks for signals of those
-//! that wait, and answers `EINTR`. Those of another namespace of processes cannot
-//! be looked at: they are answered so after a while, and ask again.
+//! While a process waits for a lock, the kernel does not interrupt the request
+//! on a signal, and fuser ignores `FUSE_INTERRUPT`. A thread therefore polls for
+//! pending signals of the waiting threads, and answers `EINTR`. Threads of
+//! another PID namespace cannot be inspected: they get `EINTR` after a fixed
+//! time, and have to ask again.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -25,22 +26,22 @@ use fuser::Errno;
 
 use crate::vfs::{Handle, Ino};
 
-/// Between two looks for signals.
-const LOOK: Duration = Duration::from_millis(50);
+/// Interval of polling for signals.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// So long those wait whose signals cannot be seen.
-const BLIND_WAIT: Duration = Duration::from_secs(1);
+/// Maximum wait of threads whose signals cannot be inspected.
+const MAX_UNSEEN_WAIT: Duration = Duration::from_secs(1);
 
-/// The last byte of a file, as locks count them.
+/// The last byte of a file, as lock ranges count them.
 const END: u64 = i64::MAX as u64;
 
-/// Locks of one file, or waits for them, at most.
+/// Maximum number of locks, and of waiting requests, for one file.
 const MOST: usize = 10_000;
 
-/// A lock of some bytes.
+/// A lock on a range of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lock {
-    /// The kernel's number of the open file, or of the process, that has it.
+    /// The kernel's id of the open file or process that owns the lock.
     pub(super) owner: u64,
     pub(super) handle: Handle,
     pub(super) process: u32,
@@ -62,7 +63,7 @@ impl Lock {
     }
 }
 
-/// Takes the answer to one who waits.
+/// Callback for the reply to a waiting request.
 type Answer = Box<dyn FnOnce(Result<(), Errno>) + Send>;
 
 struct Waiting {
@@ -87,7 +88,7 @@ struct State {
 #[derive(Debug, Default)]
 struct File {
     held: Vec<Lock>,
-    /// In the order in which they came.
+    /// In order of arrival.
     waiting: Vec<Waiting>,
 }
 
@@ -96,7 +97,7 @@ impl File {
         self.held.iter().find(|lock| lock.excludes(wanted)).copied()
     }
 
-    /// Takes these bytes from an owner.
+    /// Releases a range of bytes of an owner.
     fn release(&mut self, owner: u64, first: u64, last: u64) {
         let held = std::mem::take(&mut self.held);
         for lock in held {
@@ -120,7 +121,7 @@ impl File {
         self.held.push(lock);
     }
 
-    /// Gives those who wait what they can have now; gives their answers.
+    /// Grants the waiting locks that are free now. Returns their replies.
     fn grant(&mut self) -> Vec<Answer> {
         let mut granted = Vec::new();
         let mut at = 0;
@@ -137,7 +138,7 @@ impl File {
     }
 }
 
-/// All locks of a mount.
+/// All file locks of a mount.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Locks(Arc<Mutex<State>>);
 
@@ -146,12 +147,12 @@ impl Locks {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The lock that keeps this one from being held, if there is one.
+    /// Returns a lock that conflicts with `wanted`, if there is one.
     pub(super) fn conflict(&self, ino: Ino, wanted: &Lock) -> Option<Lock> {
         self.lock().files.get(&ino)?.conflict(wanted)
     }
 
-    /// Holds a lock, or answers `EAGAIN`.
+    /// Acquires a lock, or fails with `EAGAIN`.
     pub(super) fn try_hold(&self, ino: Ino, lock: Lock) -> Result<(), Errno> {
         let mut answers = Vec::new();
         let held = {
@@ -163,7 +164,7 @@ impl Locks {
                 Err(Errno::ENOLCK)
             } else {
                 file.hold(lock);
-                // It may be a weaker one than before.
+                // The new lock may be weaker than the one before.
                 answers = file.grant();
                 Ok(())
             }
@@ -172,8 +173,8 @@ impl Locks {
         held
     }
 
-    /// Holds a lock as soon as that can be, and answers then; `thread` waits for
-    /// the answer.
+    /// Acquires a lock as soon as possible, and answers then. `thread` is the
+    /// waiting thread.
     pub(super) fn hold(
         &self,
         ino: Ino,
@@ -192,7 +193,8 @@ impl Locks {
             return answer(Err(Errno::ENOLCK));
         }
         if lock.is_whole() {
-            // As flock(2) does, so that two who share it can wait for each other.
+            // As flock(2) does, so that two holders of a shared lock can wait
+            // for each other.
             file.release(lock.owner, 0, u64::MAX);
         }
         file.waiting.push(Waiting {
@@ -206,16 +208,16 @@ impl Locks {
         drop(state);
         answer_all(answers);
         if !looks {
-            self.look_for_signals();
+            self.poll_signals();
         }
     }
 
-    /// Gives back these bytes.
+    /// Releases a range of bytes.
     pub(super) fn release(&self, ino: Ino, owner: u64, first: u64, last: u64) {
         self.change(ino, |file| file.release(owner, first, last));
     }
 
-    /// Gives back all that was locked through a handle, which is closed.
+    /// Releases all locks of a handle that is being closed.
     pub(super) fn close(&self, ino: Ino, handle: Handle) {
         self.change(ino, |file| file.held.retain(|lock| lock.handle != handle));
     }
@@ -234,13 +236,13 @@ impl Locks {
         answer_all(answers);
     }
 
-    /// Starts a thread that lives as long as somebody waits.
-    fn look_for_signals(&self) {
+    /// Starts a thread that polls for signals while requests wait.
+    fn poll_signals(&self) {
         let locks = self.clone();
         let thread = thread::Builder::new().name("locks".to_owned());
         let started = thread.spawn(move || {
-            while locks.interrupt(is_to_stop) {
-                thread::sleep(LOOK);
+            while locks.interrupt(is_interrupted) {
+                thread::sleep(POLL_INTERVAL);
             }
         });
         if let Err(error) = started {
@@ -249,7 +251,8 @@ impl Locks {
         }
     }
 
-    /// Answers those who are `to_stop` waiting; gives whether others still wait.
+    /// Answers the waiting requests for which `to_stop` is true. Returns
+    /// whether others still wait.
     fn interrupt(&self, to_stop: impl Fn(u32, Duration) -> bool) -> bool {
         let mut state = self.lock();
         let mut stopped = Vec::new();
@@ -278,18 +281,18 @@ fn answer_all(answers: Vec<Answer>) {
     }
 }
 
-/// Whether a thread that waits has got a signal, or cannot be looked at and has
-/// waited for long.
-fn is_to_stop(thread: u32, waited: Duration) -> bool {
+/// Returns whether a waiting thread has a pending signal, or cannot be
+/// inspected and has waited long enough.
+fn is_interrupted(thread: u32, waited: Duration) -> bool {
     let status = match thread {
         0 => None,
         thread => fs::read_to_string(format!("/proc/{thread}/status")).ok(),
     };
-    status.map_or(waited >= BLIND_WAIT, |status| has_signal(&status))
+    status.map_or(waited >= MAX_UNSEEN_WAIT, |status| has_signal(&status))
 }
 
-/// Whether `/proc/PID/status` tells of a signal that is neither blocked nor
-/// handled yet.
+/// Returns whether `/proc/PID/status` shows a pending signal that is not
+/// blocked.
 fn has_signal(status: &str) -> bool {
     let set = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name));
@@ -307,7 +310,7 @@ mod tests {
 
     const GAME: Ino = Ino::new(1, 7);
 
-    /// Of the whole file, by a process that has it open once.
+    /// A lock of the whole file by a process that has it open once.
     fn lock(owner: u64, is_exclusive: bool) -> Lock {
         Lock {
             owner,
@@ -331,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_excludes_others_of_the_same_file_until_it_is_given_back() {
+    fn a_lock_excludes_others_until_it_is_released() {
         let locks = Locks::default();
         locks.try_hold(GAME, lock(1, false)).unwrap();
         locks.try_hold(GAME, lock(2, false)).unwrap();
@@ -346,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_gets_the_lock_when_it_is_free() {
+    fn a_waiting_request_gets_the_lock_when_it_is_free() {
         let locks = Locks::default();
         locks.try_hold(GAME, lock(1, true)).unwrap();
         let (second, third) = (wait(&locks, lock(2, true)), wait(&locks, lock(3, true)));
@@ -359,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn two_who_share_a_file_can_both_wait_to_have_it_alone() {
+    fn two_shared_holders_can_both_wait_for_the_exclusive_lock() {
         let locks = Locks::default();
         locks.try_hold(GAME, lock(1, false)).unwrap();
         locks.try_hold(GAME, lock(2, false)).unwrap();
@@ -371,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_locked_apart() {
+    fn ranges_are_locked_independently() {
         let locks = Locks::default();
         let part = |owner, first, last| Lock {
             first,
@@ -389,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_holds_both_kinds_through_one_file_does_not_exclude_itself() {
+    fn both_kinds_of_lock_through_one_open_file_do_not_conflict() {
         let locks = Locks::default();
         locks.try_hold(GAME, lock(1, true)).unwrap();
         let other_kind = Lock {
@@ -415,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_and_gets_a_signal_is_answered() {
+    fn a_signal_interrupts_waiting() {
         let locks = Locks::default();
         locks.try_hold(GAME, lock(1, true)).unwrap();
         let waiting = wait(&locks, lock(2, true));
@@ -434,6 +437,6 @@ mod tests {
         assert!(has_signal(&status(none, two, none)));
         assert!(!has_signal(&status(two, none, two)));
         assert!(!has_signal(&status(none, none, none)));
-        assert!(is_to_stop(0, BLIND_WAIT) && !is_to_stop(0, LOOK));
+        assert!(is_interrupted(0, MAX_UNSEEN_WAIT) && !is_interrupted(0, POLL_INTERVAL));
     }
 }

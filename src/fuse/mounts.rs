@@ -1,4 +1,4 @@
-//! What is mounted where, from `/proc/self/mountinfo`.
+//! Mounted file systems, from `/proc/self/mountinfo`.
 
 use std::ffi::OsString;
 use std::fs;
@@ -9,25 +9,25 @@ use std::path::{Path, PathBuf};
 /// One line of `/proc/self/mountinfo`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
-    /// Number of the mount, which another one may get later.
+    /// Id of the mount. It can be reused after unmounting.
     pub id: String,
-    /// Device number, `major:minor`: the identity of the mounted thing. The
+    /// Device number, `major:minor`. It identifies the mounted file system; the
     /// minor number is that of the FUSE connection.
     pub device: String,
-    /// Where it is mounted.
+    /// The mount point.
     pub mountpoint: PathBuf,
-    /// Type, as `fuse.cbfs`.
+    /// Type of the file system, such as `fuse.cbfs`.
     pub kind: String,
-    /// What is mounted.
+    /// The mounted source.
     pub source: OsString,
 }
 
-/// What is mounted at `mountpoint`, the topmost if several are; the path must
-/// be canonical, but nothing at it is touched.
+/// Returns the topmost mount at `mountpoint`. The path must be canonical;
+/// nothing at it is accessed.
 ///
 /// # Errors
 ///
-/// If the system has no `/proc`.
+/// If `/proc` is not available.
 pub fn mount_at(mountpoint: &Path) -> io::Result<Option<Mount>> {
     let lines = fs::read("/proc/self/mountinfo")?;
     Ok(lines
@@ -36,7 +36,8 @@ pub fn mount_at(mountpoint: &Path) -> io::Result<Option<Mount>> {
         .rfind(|mount| mount.mountpoint == mountpoint))
 }
 
-/// `36 35 0:57 / /mnt ro,nosuid shared:1 - fuse.cbfs /base.cbh ro,user_id=0`
+/// Parses `36 35 0:57 / /mnt ro,nosuid shared:1 - fuse.cbfs /base.cbh
+/// ro,user_id=0`.
 fn parse(line: &[u8]) -> Option<Mount> {
     let mut fields = line.split(|byte| *byte == b' ');
     let text = |field: &[u8]| String::from_utf8_lossy(field).into_owned();
@@ -53,7 +54,8 @@ fn parse(line: &[u8]) -> Option<Mount> {
     })
 }
 
-/// Blanks, tabs, line ends and backslashes are written as `\040` and so on.
+/// Decodes escapes such as `\040`, which stand for blanks, tabs, line ends and
+/// backslashes.
 fn unescape(field: &[u8]) -> OsString {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;
@@ -73,13 +75,13 @@ fn unescape(field: &[u8]) -> OsString {
     OsString::from_vec(bytes)
 }
 
-/// Where a mountpoint is as `/proc` tells it: absolute, without links. The
-/// last part is not looked at: asking a mount whose daemon is stuck would wait
-/// with it.
+/// Returns a mount point as `/proc` shows it: absolute, without symbolic links.
+/// The last component is not accessed, because access to a mount with a stuck
+/// daemon would block.
 ///
 /// # Errors
 ///
-/// If the directory it lies in is not there.
+/// If the parent directory does not exist.
 pub fn canonical(mountpoint: &Path) -> io::Result<PathBuf> {
     let absolute = std::path::absolute(mountpoint)?;
     match (absolute.parent(), absolute.file_name()) {

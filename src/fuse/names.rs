@@ -1,4 +1,4 @@
-//! Telling the kernel of names.
+//! Replies about names: lookup, creation and listing.
 
 use std::ffi::OsStr;
 use std::mem;
@@ -14,17 +14,17 @@ use super::profile::ASK_AGAIN;
 use super::{Adapter, answer, file_type, kernel};
 use crate::vfs::{Attr, Error, Handle, Ino, NodeKind};
 
-/// Where an answer goes.
+/// The request that a reply is for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asker {
+pub(super) struct Requester {
     pub(super) request: RequestId,
-    /// Number of the thread that waits for it.
+    /// Id of the thread that waits for it.
     thread: u32,
 }
 
-impl Asker {
-    pub(super) fn of(request: &Request) -> Asker {
-        Asker {
+impl Requester {
+    pub(super) fn of(request: &Request) -> Requester {
+        Requester {
             request: request.unique(),
             thread: request.pid(),
         }
@@ -32,10 +32,15 @@ impl Asker {
 }
 
 impl Adapter {
-    /// Answers who looks up a name. A length that takes long to find out is
-    /// left open: the kernel asks for it when it checks the mode of a file that
-    /// is opened, and at a `stat`.
-    pub(super) fn tell_name(&self, directory: Ino, name: &OsStr, asker: Asker, reply: ReplyEntry) {
+    /// Answers a lookup. A length that takes long to compute is left out: the
+    /// kernel asks for it when a file is opened, and for `stat`.
+    pub(super) fn reply_lookup(
+        &self,
+        directory: Ino,
+        name: &OsStr,
+        requester: Requester,
+        reply: ReplyEntry,
+    ) {
         let request = format_args!("lookup of {} in {directory:?}", name.display());
         let attr = answer(request, || {
             match self.vfs.lookup_at_once(directory, name.as_bytes()) {
@@ -44,12 +49,12 @@ impl Adapter {
             }
         });
         match attr {
-            Ok(Some(attr)) => return self.tell_found(&attr, asker, reply),
+            Ok(Some(attr)) => return self.reply_found(&attr, requester, reply),
             Ok(None) => {}
             Err(errno) => return reply.error(errno),
         }
-        // Number 0 says: there is none, and how long that holds.
-        let none = self.untold(Ino(0), NodeKind::Directory);
+        // Inode 0 is a negative entry, with the time for which it is valid.
+        let none = self.unknown_attr(Ino(0), NodeKind::Directory);
         let keep = if self.vfs.drafts().may_appear(directory) {
             ASK_AGAIN
         } else {
@@ -58,8 +63,8 @@ impl Adapter {
         reply.entry(&keep, &none, Generation(0));
     }
 
-    /// Answers with what was found or made.
-    pub(super) fn tell_entry(&self, attr: Result<Attr, Errno>, reply: ReplyEntry) {
+    /// Answers with the attributes of a file that was found or created.
+    pub(super) fn reply_entry(&self, attr: Result<Attr, Errno>, reply: ReplyEntry) {
         match attr {
             Ok(attr) => {
                 let (name, attributes) = self.keep(&attr);
@@ -70,12 +75,12 @@ impl Adapter {
         }
     }
 
-    /// Answers who looked up a file with its node, which may be one of those
-    /// that have another number than the file.
-    fn tell_found(&self, attr: &Attr, asker: Asker, reply: ReplyEntry) {
+    /// Answers a lookup with the node of the file, which can have another
+    /// number than the file.
+    fn reply_found(&self, attr: &Attr, requester: Requester, reply: ReplyEntry) {
         let is_writable = self.profile.is_writable;
         let node = Node::of(attr).filter(|_| is_writable);
-        let to_write = is_writable.then(|| self.nodes.found(asker.thread, attr));
+        let to_write = is_writable.then(|| self.nodes.found(requester.thread, attr));
         let (node, attr) = match (to_write.flatten(), node) {
             (Some(node), _) => (
                 node,
@@ -88,19 +93,19 @@ impl Adapter {
             (None, None) => (Node(attr.ino.0), *attr),
         };
         if node.0 == attr.ino.0 {
-            return self.tell_entry(Ok(attr), reply);
+            return self.reply_entry(Ok(attr), reply);
         }
         let entry = self.entry(node, &attr);
-        self.answer_by_hand(asker.request, &[&entry], reply, ReplyEntry::error);
+        self.reply_directly(requester.request, &[&entry], reply, ReplyEntry::error);
     }
 
-    /// Answers who made a file and has it open.
-    pub(super) fn tell_made(
+    /// Answers a request that created and opened a file.
+    pub(super) fn reply_created(
         &self,
         attr: &Attr,
         node: Node,
         handle: Handle,
-        asker: Asker,
+        requester: Requester,
         reply: ReplyCreate,
     ) {
         if node.0 == attr.ino.0 {
@@ -110,10 +115,10 @@ impl Adapter {
             return reply.created(&name.min(attributes), &attr, generation, handle, flags);
         }
         let parts = [&self.entry(node, attr)[..], &kernel::opened(handle)];
-        self.answer_by_hand(asker.request, &parts, reply, ReplyCreate::error);
+        self.reply_directly(requester.request, &parts, reply, ReplyCreate::error);
     }
 
-    /// Whether the node of a file has another number than the file.
+    /// Returns whether the node of a file has another number than the file.
     fn has_other_node(&self, attr: &Attr) -> bool {
         self.profile.is_writable && Node::of(attr) != Some(Node(attr.ino.0))
     }
@@ -122,9 +127,9 @@ impl Adapter {
         kernel::entry(node, self.keep(attr), &self.file_attr(attr))
     }
 
-    /// Answers a request as fuser cannot, which takes the number of a file for
-    /// that of its node.
-    fn answer_by_hand<R>(
+    /// Answers a request directly, because fuser uses one number for file and
+    /// node.
+    fn reply_directly<R>(
         &self,
         request: RequestId,
         parts: &[&[u8]],
@@ -136,8 +141,8 @@ impl Adapter {
             .get()
             .map(|kernel| kernel.answer(request, parts))
         {
-            // It would answer once more when it is dropped; all it has is a
-            // share in the connection.
+            // Dropping the reply would answer again. It holds only a reference
+            // to the connection, which leaks.
             Some(Ok(())) => mem::forget(reply),
             Some(Err(error)) => {
                 log::debug!("answer to {request:?}: {error}");
@@ -148,7 +153,7 @@ impl Adapter {
     }
 
     /// Lists a directory.
-    pub(super) fn tell_names(&self, directory: Ino, offset: u64, mut reply: ReplyDirectory) {
+    pub(super) fn reply_listing(&self, directory: Ino, offset: u64, mut reply: ReplyDirectory) {
         let mut is_empty = true;
         let request = format_args!("listing of {directory:?} from {offset}");
         let listed = answer(request, || {
@@ -159,14 +164,20 @@ impl Adapter {
             })
         });
         match listed {
-            // What follows the last one is asked for next, and told then.
+            // Report this error when the kernel asks for the rest of the
+            // listing.
             Err(errno) if is_empty => reply.error(errno),
             _ => reply.ok(),
         }
     }
 
-    /// Lists a directory with what `stat` says of each entry.
-    pub(super) fn tell_entries(&self, directory: Ino, offset: u64, mut reply: ReplyDirectoryPlus) {
+    /// Lists a directory with the attributes of each entry.
+    pub(super) fn reply_listing_plus(
+        &self,
+        directory: Ino,
+        offset: u64,
+        mut reply: ReplyDirectoryPlus,
+    ) {
         let request = format_args!("listing of {directory:?} from {offset}");
         let mut is_empty = true;
         let listed = answer(request, || {
@@ -176,7 +187,8 @@ impl Adapter {
                     let number = entry.node.ino;
                     let (keep, attr, generation) = match attr {
                         Some(Ok(attr)) if self.has_other_node(&attr) => {
-                            // fuser cannot tell of it: who asks for it finds it.
+                            // fuser cannot report another node here; a lookup
+                            // will find it.
                             let first = self.attr_of_node(Node(number.0)).unwrap_or(attr);
                             (ASK_AGAIN, self.file_attr(&first), Generation(0))
                         }
@@ -184,14 +196,14 @@ impl Adapter {
                             let keep = self.keep(&attr).0;
                             (keep, self.file_attr(&attr), self.generation(&attr))
                         }
-                        // The name is there; whoever asks for more is told then.
-                        untold => {
-                            if let Some(Err(error)) = untold {
+                        // The name exists; requests for more report the error.
+                        unknown_attr => {
+                            if let Some(Err(error)) = unknown_attr {
                                 log::debug!("{request}: {}: {error}", entry.name);
                             }
                             (
                                 ASK_AGAIN,
-                                self.untold(number, entry.node.kind),
+                                self.unknown_attr(number, entry.node.kind),
                                 Generation(0),
                             )
                         }

@@ -1,16 +1,15 @@
-//! Nodes: what the kernel takes for a file.
+//! Nodes: the inodes of the kernel, of which one file can have several.
 //!
-//! The kernel keeps the pages, and the length, of a node for all who have it
-//! open. Whoever has the old text of a game open while it is saved reads on in
-//! it, so old and new text are two nodes, though `stat` gives both the number
-//! of the game. To open the node of a text that the file no longer has is
-//! `ESTALE`: the kernel then looks the name up again, and finds the node of the
-//! present text.
+//! The kernel caches pages and length for each node. A process that has the old
+//! text of a game open during a save continues to read that text, so the old
+//! and the new text are two nodes, although `stat` shows the number of the game
+//! for both. Opening the node of an old text fails with `ESTALE`: the kernel
+//! then looks up the name again, and finds the node of the current text.
 //!
-//! Who writes a game has a node of its own, so that others read what is stored
-//! until it is saved; those who write the same draft share it. If somebody has the node open that is to be written, the answer
-//! is `ESTALE` too, and the look-up that follows, by the same thread, finds a
-//! node for it.
+//! A writer of a game has a node of its own, so that others read the stored
+//! text until it is saved; writers of the same draft share a node. If others
+//! have the node open that is to be written, the reply is `ESTALE` too, and the
+//! lookup that follows, by the same thread, returns a node for the writer.
 //!
 //! ```text
 //!   bit 63       whether it is for one who writes
@@ -18,23 +17,23 @@
 //!   bits 0..53   number of the file
 //! ```
 //!
-//! Numbers of contents begin anew after 1024; then pages are kept no longer
-//! than somebody has the node open.
+//! The numbers of contents repeat after 1024. From then on, pages are kept only
+//! while the node is open.
 //!
-//! The kernel looks a name up again once for each `open`. Who finds that the
-//! file was saved once more meanwhile reads the text that it was looked up with.
+//! The kernel repeats the lookup once for each `open`. If the file is saved
+//! again in between, the process reads the text of its lookup.
 //!
-//! What differs from a disk, since several nodes are one file:
+//! Differences to a disk, because several nodes are one file:
 //!
-//! * Locks are kept by cbfs, for the number of the file (`locks.rs`).
-//! * Two who opened a game to write it before either of them wrote have a node
-//!   each: the bytes that one writes are in the draft of both, but pages that the
-//!   other has read stay as they were.
-//! * A watch (inotify) on the file itself sees no save, whose node is another. One
-//!   on the directory sees all that is done by name.
-//! * Threads of another namespace of processes cannot be told apart. One of them
-//!   that opens a game just as it is saved may get `ESTALE`, and succeeds when it
-//!   tries again.
+//! * File locks are kept by cbfs, by the number of the file (`locks.rs`).
+//! * Two processes that opened a game for writing, before either of them wrote,
+//!   have separate nodes: bytes written by one are in the draft of both, but
+//!   pages that the other has read stay unchanged.
+//! * An inotify watch on the file itself misses saves, which happen on other
+//!   nodes. A watch on the directory reports everything that is done by name.
+//! * Threads of other PID namespaces cannot be distinguished. If one of them
+//!   opens a game just as it is saved, it may get `ESTALE`; another attempt
+//!   succeeds.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -43,23 +42,25 @@ use lru::LruCache;
 
 use crate::vfs::{Attr, Error, Handle, Ino};
 
-/// Bits of the number of a file.
+/// Number of bits of a file number.
 const INO_BITS: u32 = 53;
 
-/// Contents, or writers, of a file that are told apart.
+/// Number of contents or writers of a file that are distinguished.
 const CONTENTS: u32 = 1 << 10;
 
 const IS_DRAFT: u64 = 1 << 63;
 
-/// The thread of who lives in another namespace of processes: all of them are
-/// this one, so none can be sent anywhere. Who writes has a node alone there if
-/// nobody has that of the text open, which is looked up as a new one then.
+/// Thread id of all threads in other PID namespaces. They cannot be redirected,
+/// because they cannot be distinguished. A writer gets a node alone there if
+/// the node of the text is not open; a later lookup of the text gets a new
+/// node.
 const UNKNOWN: u32 = 0;
 
-/// Threads remembered that are to look up a name again.
-const MOST_SENT: usize = 1024;
+/// Maximum number of threads that are remembered until they look up a name
+/// again.
+const MAX_REDIRECTED: usize = 1024;
 
-/// What the kernel takes for a file.
+/// An inode of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Node(pub(super) u64);
 
@@ -69,14 +70,14 @@ impl Node {
         Ino(self.0 & ((1 << INO_BITS) - 1))
     }
 
-    /// The node of what `attr` tells of; none if it is a draft of a game, or
-    /// what a file no longer is.
+    /// The node of the content that `attr` describes; `None` for a draft of a
+    /// game, and for content that the file no longer has.
     pub(super) fn of(attr: &Attr) -> Option<Node> {
         let version = attr.version?;
         Some(Node(attr.ino.0 | number(version)))
     }
 
-    /// Whether it is for one who writes.
+    /// Returns whether the node belongs to a writer.
     pub(super) fn is_draft(self) -> bool {
         self.0 & IS_DRAFT != 0
     }
@@ -90,57 +91,58 @@ fn number(count: u32) -> u64 {
     u64::from(count % CONTENTS) << INO_BITS
 }
 
-/// What becomes of a request to open a file for writing.
+/// Result of a request to open a file for writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Writing {
-    /// It is opened. If it was the node of a text, it no longer is.
+    /// The node is opened for writing. If it was the node of a text, it no
+    /// longer is.
     Begins,
-    /// The kernel has to look the name up again.
+    /// The kernel has to look up the name again.
     IsElsewhere,
-    /// Likewise; what it finds has to be another node than this.
+    /// The kernel has to look up the name again, and gets another node.
     IsTaken,
 }
 
-/// What a thread has found that was to look up a file again.
+/// Result of the lookup that a thread was redirected to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sought {
-    /// It was not sent, or found another node.
+pub(super) enum Redirected {
+    /// The thread was not redirected, or has found another node.
     NotYet,
-    /// It has looked up nothing, but opens the same node: as through
-    /// `/dev/fd/3`, or `/proc/self/fd/3`.
+    /// The thread opens the same node without a lookup, for example through
+    /// `/dev/fd/3` or `/proc/self/fd/3`.
     Nothing,
-    /// The node, and the text with this mark.
+    /// The thread found this node; the value is the mark of the text.
     Found(u32),
 }
 
-/// All nodes that are open.
+/// All open nodes.
 #[derive(Debug)]
 pub(super) struct Nodes(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
-    open: HashMap<Node, Users>,
+    open: HashMap<Node, OpenHandles>,
     /// Threads that are to look up a name again.
     sent: LruCache<u32, Sent>,
     drafts: u32,
 }
 
-/// What a thread is to look up.
+/// The reason why a thread looks up a name again.
 #[derive(Clone, Copy, Debug)]
 enum Sent {
-    /// This node, to write to it.
+    /// To write to this node.
     Writer(Node),
-    /// This file, to read it; the node that it found, and the mark of the text.
+    /// To read this file; then the node it found, and the mark of the text.
     Reader(Ino, Option<(Node, u32)>),
 }
 
-/// Those who have a node open.
+/// The open handles of a node.
 #[derive(Debug, Default)]
-struct Users {
+struct OpenHandles {
     handles: Vec<Handle>,
-    /// Whether somebody writes it, or did since it was opened.
+    /// Whether the node is being written, or was written since it was opened.
     is_written: bool,
-    /// Requests to open it that are not answered.
+    /// Number of open requests that are not answered yet.
     coming: usize,
 }
 
@@ -157,8 +159,8 @@ impl Nodes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that a thread has looked up a file; gives the node that it finds if
-    /// it wants to write.
+    /// Records that a thread has looked up a file. Returns the node for it if
+    /// it is going to write.
     pub(super) fn found(&self, thread: u32, attr: &Attr) -> Option<Node> {
         let mut state = self.lock();
         match state.sent.get_mut(&thread)? {
@@ -171,24 +173,24 @@ impl Nodes {
         }
     }
 
-    /// Sends a thread to look up a file again that it wants to read.
+    /// Redirects a thread that wants to read a file to a new lookup.
     pub(super) fn send(&self, thread: u32, ino: Ino) {
         self.lock().send(thread, Sent::Reader(ino, None));
     }
 
-    /// What a thread that opens this node to read it has found, if it was sent to
-    /// look it up.
-    pub(super) fn sought(&self, thread: u32, node: Node) -> Sought {
+    /// Returns what a thread that opens this node for reading has found, if it
+    /// was redirected.
+    pub(super) fn redirected(&self, thread: u32, node: Node) -> Redirected {
         match self.lock().sent.pop(&thread) {
-            Some(Sent::Reader(_, Some((found, mark)))) if found == node => Sought::Found(mark),
-            Some(Sent::Reader(ino, None)) if ino == node.ino() => Sought::Nothing,
-            _ => Sought::NotYet,
+            Some(Sent::Reader(_, Some((found, mark)))) if found == node => Redirected::Found(mark),
+            Some(Sent::Reader(ino, None)) if ino == node.ino() => Redirected::Nothing,
+            _ => Redirected::NotYet,
         }
     }
 
-    /// A thread wants to write to a node. If that [begins](Writing::Begins),
-    /// [`Nodes::open`] or [`Nodes::give_up`] follows. `is_present` says whether a
-    /// handle writes the draft that it is to write, too.
+    /// Requests a node for writing by a thread. If the result is
+    /// [`Writing::Begins`], call [`Nodes::open`] or [`Nodes::cancel`] next.
+    /// `is_present` tells whether a handle writes the same draft.
     pub(super) fn write(
         &self,
         thread: u32,
@@ -199,7 +201,7 @@ impl Nodes {
         let sent = state.sent.pop(&thread);
         let was_sent = matches!(sent, Some(Sent::Writer(to)) if to.ino() == node.ino());
         let is_written = state.open.get(&node).is_some_and(|users| users.is_written);
-        // Some open by the node alone: they look up nothing.
+        // Some processes open by the node alone, without a lookup.
         let is_free = || !state.open.contains_key(&node);
         if is_written || was_sent || (thread == UNKNOWN && is_free()) {
             let users = state.open.entry(node).or_default();
@@ -216,8 +218,8 @@ impl Nodes {
         Writing::IsElsewhere
     }
 
-    /// A node for who makes a file; [`Nodes::open`] or [`Nodes::give_up`]
-    /// follows.
+    /// Returns a node for a new file. Call [`Nodes::open`] or [`Nodes::cancel`]
+    /// next.
     pub(super) fn create(&self, ino: Ino) -> Node {
         let mut state = self.lock();
         let node = state.new_draft(ino);
@@ -227,8 +229,8 @@ impl Nodes {
         node
     }
 
-    /// Who wanted to write to a node does not.
-    pub(super) fn give_up(&self, node: Node) {
+    /// Releases a node that is not written to after all.
+    pub(super) fn cancel(&self, node: Node) {
         let mut state = self.lock();
         if let Some(users) = state.open.get_mut(&node) {
             users.coming = users.coming.saturating_sub(1);
@@ -236,7 +238,7 @@ impl Nodes {
         state.close(node);
     }
 
-    /// Notes that `handle` writes to a node.
+    /// Records that `handle` writes to a node.
     pub(super) fn open(&self, node: Node, handle: Handle) {
         let mut state = self.lock();
         let users = state.open.entry(node).or_default();
@@ -244,13 +246,14 @@ impl Nodes {
         users.handles.push(handle);
     }
 
-    /// Notes that `handle` reads a node, whose text is this `version` of the
-    /// file; gives whether all pages that the kernel has of it are known to be
-    /// of that text. `is_same` says whether another handle reads the same.
+    /// Records that `handle` reads a node, whose text is this `version` of the
+    /// file. Returns whether all pages that the kernel has cached of it are
+    /// known to be of that text. `is_same` tells whether another handle reads
+    /// the same text.
     ///
     /// # Errors
     ///
-    /// [`Error::Stale`] if it is not the node of that text.
+    /// [`Error::Stale`] if the node does not belong to that text.
     pub(super) fn read(
         &self,
         node: Node,
@@ -261,7 +264,7 @@ impl Nodes {
         let mut state = self.lock();
         let users = state.open.entry(node).or_default();
         let other = users.handles.last().copied();
-        // After so many contents it may be of an earlier one.
+        // After that many contents, pages may be of an earlier one.
         let is_first = version.is_some_and(|version| version < CONTENTS);
         if users.is_written || !is_first && !other.is_none_or(is_same) {
             return Err(Error::Stale);
@@ -270,13 +273,13 @@ impl Nodes {
         Ok(is_first || other.is_some())
     }
 
-    /// Anyone who has a node open.
+    /// Returns any handle of a node.
     pub(super) fn user(&self, node: Node) -> Option<Handle> {
         let state = self.lock();
         state.open.get(&node)?.handles.last().copied()
     }
 
-    /// Notes that a handle is closed.
+    /// Records that a handle was closed.
     pub(super) fn close(&self, node: Node, handle: Handle) {
         let mut state = self.lock();
         if let Some(users) = state.open.get_mut(&node) {
@@ -292,22 +295,22 @@ impl State {
             return;
         }
         self.sent.put(thread, sent);
-        if self.sent.len() > MOST_SENT {
+        if self.sent.len() > MAX_REDIRECTED {
             self.sent.pop_lru();
         }
     }
 
-    /// The node of those who write the present draft of a file.
+    /// The node of the writers of the current draft of a file.
     fn draft_of(&self, ino: Ino, is_present: impl Fn(Handle) -> bool) -> Option<Node> {
         let mut nodes = self.open.iter();
-        let is_its = |(node, users): &(&Node, &Users)| {
+        let is_its = |(node, users): &(&Node, &OpenHandles)| {
             let last = users.handles.last();
             node.ino() == ino && node.is_draft() && last.is_some_and(|last| is_present(*last))
         };
         nodes.find(is_its).map(|(node, _)| *node)
     }
 
-    /// A node that nobody has open, nor is sent to.
+    /// A node that is not open and that no thread was redirected to.
     fn new_draft(&mut self, ino: Ino) -> Node {
         for _ in 0..CONTENTS {
             self.drafts = self.drafts.wrapping_add(1);
@@ -358,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn each_content_has_a_node_and_all_have_the_number_of_the_file() {
+    fn each_content_has_a_node_with_the_number_of_the_file() {
         assert_eq!(node(0), Node(GAME.0), "as long as nothing is saved");
         assert_ne!(node(1), node(0));
         assert_ne!(node(1023), node(1022));
@@ -374,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn who_writes_has_a_node_alone() {
+    fn a_writer_has_a_node_alone() {
         let nodes = Nodes::new();
         assert_eq!(
             nodes.write(THREAD, node(0), |_| false),
@@ -395,16 +398,16 @@ mod tests {
         assert_eq!(nodes.user(draft), Some(Handle(1)));
         let read = |version| nodes.read(node(version), Handle(2), Some(version), |_| true);
         assert!(read(0).is_ok());
-        // By the node alone, as through /dev/stdout.
+        // Without a lookup, as through /dev/stdout.
         assert_eq!(nodes.write(THREAD, draft, |_| false), Writing::Begins);
-        nodes.give_up(draft);
+        nodes.cancel(draft);
         nodes.close(draft, Handle(1));
         assert_eq!(nodes.user(draft), None);
         assert_eq!(nodes.write(THREAD, draft, |_| false), Writing::IsElsewhere);
     }
 
     #[test]
-    fn those_who_write_one_draft_share_its_node() {
+    fn writers_of_one_draft_share_its_node() {
         let nodes = Nodes::new();
         let first = nodes.create(GAME);
         nodes.open(first, Handle(1));
@@ -412,13 +415,13 @@ mod tests {
         assert_eq!(write(node(0), true), Writing::IsElsewhere);
         assert_eq!(nodes.found(THREAD, &attr(0, 5)), Some(first));
         assert_eq!(write(first, true), Writing::Begins);
-        nodes.give_up(first);
+        nodes.cancel(first);
         assert_eq!(write(node(0), false), Writing::IsElsewhere);
         assert_ne!(nodes.found(THREAD, &attr(0, 5)), Some(first));
     }
 
     #[test]
-    fn who_cannot_be_told_from_others_writes_to_a_node_that_nobody_has() {
+    fn a_thread_of_another_namespace_writes_to_an_unused_node() {
         let nodes = Nodes::new();
         let read = |version, handle| nodes.read(node(version), handle, Some(version), |_| true);
         assert!(read(0, Handle(1)).is_ok());
@@ -426,16 +429,17 @@ mod tests {
         assert_eq!(nodes.found(UNKNOWN, &attr(1, 5)), None);
         assert_eq!(nodes.write(UNKNOWN, node(1), |_| false), Writing::Begins);
         nodes.open(node(1), Handle(2));
-        // Another, who is the same to the kernel, reads or writes elsewhere.
+        // Another thread, which cannot be distinguished, reads or writes
+        // elsewhere.
         assert_eq!(nodes.found(UNKNOWN, &attr(2, 5)), None);
         assert!(read(1, Handle(3)).is_err());
         assert!(read(2, Handle(3)).is_ok());
         nodes.send(UNKNOWN, GAME);
-        assert_eq!(nodes.sought(UNKNOWN, node(2)), Sought::NotYet);
+        assert_eq!(nodes.redirected(UNKNOWN, node(2)), Redirected::NotYet);
     }
 
     #[test]
-    fn who_looks_up_nothing_writes_to_the_node_of_the_text_which_is_none_then() {
+    fn a_writer_without_a_lookup_takes_over_the_node_of_the_text() {
         let nodes = Nodes::new();
         assert_eq!(
             nodes.write(THREAD, node(0), |_| false),
@@ -444,29 +448,33 @@ mod tests {
         assert_eq!(nodes.write(THREAD, node(0), |_| false), Writing::Begins);
         let read = nodes.read(node(0), Handle(2), Some(0), |_| true);
         assert!(matches!(read, Err(Error::Stale)));
-        nodes.give_up(node(0));
+        nodes.cancel(node(0));
         assert!(nodes.read(node(0), Handle(2), Some(0), |_| true).is_ok());
     }
 
     #[test]
-    fn who_looked_up_again_is_told_what_it_found() {
+    fn a_redirected_thread_gets_what_it_found() {
         let nodes = Nodes::new();
         nodes.send(THREAD, GAME);
         assert_eq!(nodes.found(THREAD, &attr(2, 5)), None);
         assert_eq!(nodes.found(THREAD, &attr(3, 6)), None);
-        assert_eq!(nodes.sought(THREAD + 1, node(3)), Sought::NotYet);
-        assert_eq!(nodes.sought(THREAD, node(3)), Sought::Found(6));
-        assert_eq!(nodes.sought(THREAD, node(3)), Sought::NotYet, "once");
+        assert_eq!(nodes.redirected(THREAD + 1, node(3)), Redirected::NotYet);
+        assert_eq!(nodes.redirected(THREAD, node(3)), Redirected::Found(6));
+        assert_eq!(
+            nodes.redirected(THREAD, node(3)),
+            Redirected::NotYet,
+            "once"
+        );
         nodes.send(THREAD, GAME);
-        assert_eq!(nodes.sought(THREAD, node(3)), Sought::Nothing);
+        assert_eq!(nodes.redirected(THREAD, node(3)), Redirected::Nothing);
         for thread in 0..=1024 {
             nodes.send(thread, GAME);
         }
-        assert_eq!(nodes.lock().sent.len(), MOST_SENT);
+        assert_eq!(nodes.lock().sent.len(), MAX_REDIRECTED);
     }
 
     #[test]
-    fn a_node_whose_number_comes_again_keeps_pages_while_it_is_open() {
+    fn a_repeated_node_number_keeps_pages_while_it_is_open() {
         let nodes = Nodes::new();
         let read = |handle, version, is_same: bool| {
             nodes.read(node(version), Handle(handle), Some(version), |_| is_same)
@@ -479,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_of_those_who_write_are_taken_in_turn() {
+    fn nodes_of_writers_are_used_in_turn() {
         let nodes = Nodes::new();
         let mut taken = std::collections::HashSet::new();
         for handle in 0..1024 {

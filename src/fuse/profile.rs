@@ -1,5 +1,5 @@
-//! What the kernel may keep: a read-only mount and a writable one differ in
-//! little else.
+//! Cache times and kernel features of a mount, which depend on whether it is
+//! writable.
 
 use std::time::Duration;
 
@@ -8,47 +8,47 @@ use fuser::{InitFlags, KernelConfig, Version};
 use super::ReadDirPlus;
 use crate::vfs::{Attr, NodeKind, Size};
 
-/// How long the kernel may keep what it was told: until it is told otherwise.
+/// Time for which the kernel may cache what is invalidated when it changes.
 const KEEP: Duration = Duration::from_hours(24);
 
-/// How long it may keep what there are few of (directories), what may be of
-/// no use soon (that there is no such name), or what others may change while
-/// nobody tells.
+/// Time for which the kernel may cache directories, which are few; missing
+/// names; and content that others may change without an invalidation.
 const KEEP_BRIEFLY: Duration = Duration::from_secs(1);
 
-/// For what could not be told, or is another one soon: the kernel asks again
-/// each time.
+/// Cache time of values that could not be read or will change soon: the kernel
+/// asks each time.
 pub(super) const ASK_AGAIN: Duration = Duration::ZERO;
 
-/// The first version of the protocol with epochs.
+/// First protocol version with epochs.
 const EPOCHS: Version = Version(7, 44);
 
-/// Largest base whose directories are always listed with attributes. Listing
-/// names alone then costs a length per game, and memory in the kernel.
+/// Number of games up to which directories are always listed with attributes.
+/// Without them, a listing does not need the length of each game, nor memory of
+/// the kernel.
 const SMALL_BASE: u64 = 50_000;
 
-/// Requests the kernel may have under way for read-ahead.
+/// Maximum number of pending requests of the kernel for read-ahead.
 const MAX_BACKGROUND: u16 = 64;
 
-/// Largest piece that is written at once, in bytes.
+/// Maximum size of a write request, in bytes.
 const MAX_WRITE: u32 = 1 << 20;
 
-/// How a mount serves.
+/// Caching behaviour of a mount.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Profile {
-    /// Whether files can be written. The kernel sees each open then, and keeps
-    /// what it has read while that is told to be the same.
+    /// Whether the mount is writable. If so, the kernel sends each open to
+    /// cbfs, and keeps its pages only when told that the content is the same.
     pub(super) is_writable: bool,
-    pub(super) abilities: Abilities,
+    pub(super) features: Features,
 }
 
-/// What the kernel can do; nothing until it has said so.
+/// Features of the kernel; none until it has reported them.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Abilities {
-    /// Takes "no such call" for "need not be asked".
+pub(super) struct Features {
+    /// The kernel accepts that `open` is not implemented, and skips it.
     pub(super) can_skip_open: bool,
     pub(super) can_skip_opendir: bool,
-    /// Can be told to ask again for every name.
+    /// The kernel can invalidate all names at once.
     has_epochs: bool,
 }
 
@@ -56,12 +56,12 @@ impl Profile {
     pub(super) fn new(is_writable: bool) -> Profile {
         Profile {
             is_writable,
-            abilities: Abilities::default(),
+            features: Features::default(),
         }
     }
 
-    /// Asks the kernel for what this profile needs; `files` is how many the
-    /// largest volume may have.
+    /// Requests the features of the kernel that this profile needs. `files` is
+    /// the number of files of the largest volume.
     pub(super) fn negotiate(
         &mut self,
         config: &mut KernelConfig,
@@ -77,16 +77,18 @@ impl Profile {
             wanted.extend([
                 InitFlags::FUSE_AUTO_INVAL_DATA,
                 InitFlags::FUSE_ATOMIC_O_TRUNC,
-                // Its own would be of nodes, of which a file has several.
+                // Locks of the kernel would be those of nodes, of which a file
+                // has several.
                 InitFlags::FUSE_FLOCK_LOCKS,
                 InitFlags::FUSE_POSIX_LOCKS,
-                // There are no set-user-ID bits to be cleared at a write.
+                // There are no set-user-ID bits to clear.
                 InitFlags::FUSE_HANDLE_KILLPRIV,
             ]);
         } else {
             wanted.push(InitFlags::FUSE_EXPLICIT_INVAL_DATA);
         }
-        // A refusal refuses all that was asked for at once.
+        // One unsupported feature makes fuser refuse all, so they are requested
+        // one by one.
         for flags in wanted {
             if let Err(missing) = config.add_capabilities(flags) {
                 log::debug!("the kernel has no {missing:?}");
@@ -94,37 +96,37 @@ impl Profile {
         }
         if !self.is_writable {
             let mut can_skip = |flag| config.add_capabilities(flag).is_ok();
-            self.abilities.can_skip_open = can_skip(InitFlags::FUSE_NO_OPEN_SUPPORT);
-            self.abilities.can_skip_opendir = can_skip(InitFlags::FUSE_NO_OPENDIR_SUPPORT);
+            self.features.can_skip_open = can_skip(InitFlags::FUSE_NO_OPEN_SUPPORT);
+            self.features.can_skip_opendir = can_skip(InitFlags::FUSE_NO_OPENDIR_SUPPORT);
         }
-        self.abilities.has_epochs = config.kernel_abi() >= EPOCHS;
-        // Neither number is refused by fuser.
+        self.features.has_epochs = config.kernel_abi() >= EPOCHS;
+        // fuser accepts both numbers.
         let _ = config.set_max_background(MAX_BACKGROUND);
         let _ = config.set_max_write(MAX_WRITE);
     }
 
-    /// How long the kernel may keep a name of this, and its attributes.
-    /// `is_settled` says that it stays as it is until somebody changes it.
+    /// Cache times of a name and its attributes. `is_settled` means that it
+    /// stays unchanged until something writes to it.
     pub(super) fn keep(self, attr: &Attr, is_settled: bool) -> (Duration, Duration) {
         match attr.kind {
             _ if !is_settled => (ASK_AGAIN, ASK_AGAIN),
             NodeKind::Directory => (KEEP_BRIEFLY, KEEP_BRIEFLY),
-            // Another length with each save of a game that is in it.
+            // The length changes with each save of a game in it.
             NodeKind::File(size) if self.is_writable && size != Size::Rendered => {
                 (KEEP_BRIEFLY, ASK_AGAIN)
             }
-            // Whoever writes changes more than the kernel knows of.
-            _ if self.is_writable && self.abilities.has_epochs => (KEEP_BRIEFLY, KEEP_BRIEFLY),
+            // A save can change more than the names that the kernel knows.
+            _ if self.is_writable && self.features.has_epochs => (KEEP_BRIEFLY, KEEP_BRIEFLY),
             _ if self.is_writable => (ASK_AGAIN, ASK_AGAIN),
-            _ if self.abilities.has_epochs => (KEEP, KEEP),
+            _ if self.features.has_epochs => (KEEP, KEEP),
             _ => (KEEP_BRIEFLY, KEEP),
         }
     }
 
-    /// How long the kernel may keep that there is no such name.
+    /// Cache time of the information that a name does not exist.
     pub(super) fn keep_absence(self) -> Duration {
-        if self.is_writable && !self.abilities.has_epochs {
-            // A save may make it, and nobody could tell.
+        if self.is_writable && !self.features.has_epochs {
+            // A save may create it, without an invalidation.
             ASK_AGAIN
         } else {
             KEEP_BRIEFLY

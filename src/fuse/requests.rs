@@ -1,4 +1,4 @@
-//! The requests of the kernel, one after the other.
+//! The requests of the kernel, as fuser passes them.
 
 use std::ffi::OsStr;
 use std::io;
@@ -14,7 +14,7 @@ use fuser::{
 };
 
 use super::locks::Lock;
-use super::names::Asker;
+use super::names::Requester;
 use super::nodes::Node;
 use super::{Adapter, Wanted, answer};
 use crate::vfs::{Access, Error, Handle, Ino, RenameMode};
@@ -30,15 +30,15 @@ impl Filesystem for Adapter {
         let directory = Ino(parent.0);
         let work = self.vfs.long_work(directory, Some(name.as_bytes()));
         let name = name.to_owned();
-        let asker = Asker::of(request);
+        let asker = Requester::of(request);
         self.in_time(work, move |this| {
-            this.tell_name(directory, &name, asker, reply);
+            this.reply_lookup(directory, &name, asker, reply);
         });
     }
 
-    // Forgetting several at once is forgetting one after the other.
+    // fuser turns a request to forget several nodes into single ones.
     fn forget(&self, _: &Request, ino: INodeNo, lookups: u64) {
-        // It has no answer, nor an error to tell.
+        // Forgetting has no reply.
         let _ = answer(format_args!("forgetting {ino:?}"), || {
             self.vfs.forget(Node(ino.0).ino(), lookups);
             Ok(())
@@ -79,7 +79,7 @@ impl Filesystem for Adapter {
             });
         } else if access.write {
             reply.error(Errno::EROFS);
-        } else if self.profile.abilities.can_skip_open {
+        } else if self.profile.features.can_skip_open {
             reply.error(Errno::ENOSYS);
         } else {
             let flags = FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_NOFLUSH;
@@ -116,10 +116,10 @@ impl Filesystem for Adapter {
     }
 
     fn opendir(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        if self.profile.abilities.can_skip_opendir {
+        if self.profile.features.can_skip_opendir {
             reply.error(Errno::ENOSYS);
         } else if self.profile.is_writable {
-            // What a save changes is listed by whoever opens a directory next.
+            // A later opendir must show changes of saves.
             reply.opened(FileHandle(0), FopenFlags::empty());
         } else {
             let flags = FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_CACHE_DIR;
@@ -137,7 +137,7 @@ impl Filesystem for Adapter {
     ) {
         let work = self.vfs.long_work(Node(ino.0).ino(), None);
         self.in_time(work, move |this| {
-            this.tell_names(Node(ino.0).ino(), offset, reply);
+            this.reply_listing(Node(ino.0).ino(), offset, reply);
         });
     }
 
@@ -151,7 +151,7 @@ impl Filesystem for Adapter {
     ) {
         let work = self.vfs.long_work(Node(ino.0).ino(), None);
         self.in_time(work, move |this| {
-            this.tell_entries(Node(ino.0).ino(), offset, reply);
+            this.reply_listing_plus(Node(ino.0).ino(), offset, reply);
         });
     }
 
@@ -165,7 +165,7 @@ impl Filesystem for Adapter {
                 } else {
                     0
                 };
-                // What is used is what there is less what is free.
+                // Used space is the total less the free space.
                 let blocks = used.saturating_add(free);
                 reply.statfs(blocks, free, free, all.files, 0, BLOCK, 255, BLOCK);
             }
@@ -173,8 +173,7 @@ impl Filesystem for Adapter {
         }
     }
 
-    // Where there are no extended attributes, the kernel asks once and never
-    // again on this mount.
+    // Without extended attributes, the kernel asks only once per mount.
 
     fn getxattr(&self, _: &Request, ino: INodeNo, name: &OsStr, room: u32, reply: ReplyXattr) {
         let request = format_args!("attribute {} of {ino:?}", name.display());
@@ -185,7 +184,7 @@ impl Filesystem for Adapter {
             reply.error(Errno::ENOTSUP);
         } else {
             match answer(request, || self.vfs.attribute(Node(ino.0).ino(), name)) {
-                Ok(Some(value)) => give(&value, room, reply),
+                Ok(Some(value)) => reply_bytes(&value, room, reply),
                 Ok(None) => reply.error(Errno::ENODATA),
                 Err(errno) => reply.error(errno),
             }
@@ -197,7 +196,7 @@ impl Filesystem for Adapter {
             reply.error(Errno::ENOSYS);
             return;
         }
-        // Each name ends in a zero byte.
+        // Names are separated by zero bytes.
         let mut names = Vec::new();
         let listed = answer(format_args!("attributes of {ino:?}"), || {
             self.vfs.list_attributes(Node(ino.0).ino(), &mut |name| {
@@ -206,7 +205,7 @@ impl Filesystem for Adapter {
             })
         });
         match listed {
-            Ok(()) => give(&names, room, reply),
+            Ok(()) => reply_bytes(&names, room, reply),
             Err(errno) => reply.error(errno),
         }
     }
@@ -240,7 +239,7 @@ impl Filesystem for Adapter {
             }),
             handle: handle.map(|handle| Handle(handle.0)),
         };
-        // Without a handle it is saved at once.
+        // Without a handle, the change is saved at once.
         self.answer_save(ino, None, move |adapter| {
             let request = format_args!("setting attributes of {ino:?}");
             let node = Node(ino.0);
@@ -265,14 +264,16 @@ impl Filesystem for Adapter {
         let is_exclusive = flags & libc::O_EXCL != 0;
         let mode = u16::try_from(mode & !umask & 0o7777).ok();
         let own = name.to_owned();
-        let asker = Asker::of(request);
+        let asker = Requester::of(request);
         self.answer_save(parent, Some(name), move |adapter| {
             let request = format_args!("making of {} in {parent:?}", own.display());
             let created = adapter.answer_writing(request, || {
                 adapter.create_file(Ino(parent.0), &own, access, is_exclusive, mode)
             });
             match created {
-                Ok((attr, node, handle)) => adapter.tell_made(&attr, node, handle, asker, reply),
+                Ok((attr, node, handle)) => {
+                    adapter.reply_created(&attr, node, handle, asker, reply);
+                }
                 Err(errno) => reply.error(errno),
             }
         });
@@ -310,14 +311,14 @@ impl Filesystem for Adapter {
         reply: ReplyEmpty,
     ) {
         if !self.profile.is_writable {
-            // Then the kernel never asks again.
+            // The kernel does not send it again then.
             return reply.error(Errno::ENOSYS);
         }
         self.answer_save(ino, None, move |adapter| {
             let request = format_args!("closing of {ino:?}");
             let flush = || adapter.vfs.drafts().flush(Handle(handle.0));
             let flushed = adapter.answer_writing(request, flush);
-            // A process that closes a file gives back its locks of fcntl(2).
+            // Closing a file releases the fcntl(2) locks of a process.
             let file = Node(ino.0).ino();
             adapter.locks.release(file, owner.0, 0, u64::MAX);
             confirm(flushed, reply);
@@ -425,7 +426,7 @@ impl Filesystem for Adapter {
                 .drafts()
                 .link(Node(ino.0).ino(), Ino(parent.0), name.as_bytes())
         });
-        self.tell_entry(linked, reply);
+        self.reply_entry(linked, reply);
     }
 
     fn getlk(
@@ -520,13 +521,13 @@ impl Filesystem for Adapter {
 }
 
 impl Adapter {
-    /// Answers who wants to make a directory, a link or a device.
+    /// Answers requests to create a directory, a link or a device.
     fn make(&self, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let request = format_args!("making of {} in {parent:?}", name.display());
         let made = self.answer_writing(request, || {
             self.vfs.drafts().make(Ino(parent.0), name.as_bytes())
         });
-        self.tell_entry(made, reply);
+        self.reply_entry(made, reply);
     }
 }
 
@@ -547,7 +548,7 @@ fn lock_of(
     }
 }
 
-/// The access that the flags of open(2) ask for.
+/// The access mode of open(2) flags.
 fn access_of(flags: OpenFlags) -> Access {
     let mode = flags.acc_mode();
     Access {
@@ -570,7 +571,7 @@ fn rename_mode(flags: RenameFlags) -> Result<RenameMode, Error> {
     }
 }
 
-/// Answers a request that gives nothing.
+/// Answers a request without result data.
 fn confirm(result: Result<(), Errno>, reply: ReplyEmpty) {
     match result {
         Ok(()) => reply.ok(),
@@ -578,9 +579,9 @@ fn confirm(result: Result<(), Errno>, reply: ReplyEmpty) {
     }
 }
 
-/// Gives `bytes` to a caller who has `room` for so many; without any room
-/// only their number was asked for.
-fn give(bytes: &[u8], room: u32, reply: ReplyXattr) {
+/// Answers with `bytes` if `room` is sufficient. If `room` is 0, answers with
+/// their number.
+fn reply_bytes(bytes: &[u8], room: u32, reply: ReplyXattr) {
     match (u32::try_from(bytes.len()), room) {
         (Ok(length), 0) => reply.size(length),
         (Ok(length), room) if length <= room => reply.data(bytes),

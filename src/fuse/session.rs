@@ -1,11 +1,11 @@
-//! One mount from beginning to end.
+//! One mount from mounting to unmounting.
 //!
-//! fuser mounts and serves; ending is done here, because fuser 0.18 unmounts
+//! fuser mounts and serves, but unmounting is done here. fuser 0.18 unmounts
 //! without detaching (a busy mount then stays), tries only once, does nothing
-//! at all with `auto_unmount`, and after an unmount from outside unmounts once
-//! more, whatever lies there by then. So its own handle of the mount is given
-//! up as soon as it serves, and the path is detached only while the very
-//! mount that was made is still the topmost there.
+//! with `auto_unmount`, and after an external unmount it unmounts the path
+//! again, whatever is mounted there by then. So its handle of the mount is
+//! dropped as soon as the mount serves, and the path is detached only while the
+//! same mount is still the topmost one.
 
 use std::fmt;
 use std::fs;
@@ -27,68 +27,67 @@ use super::mounts::{Mount, mount_at};
 use super::{Adapter, Ownership, ReadDirPlus};
 use crate::vfs::{Mounting, Vfs};
 
-/// After detaching, requests of whoever is still inside are answered for this
-/// long.
+/// Time for which requests are answered after detaching.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Threads that render ahead of readers, however many processors there are.
+/// Maximum number of threads that render ahead of readers.
 const MOST_READERS_AHEAD: usize = 16;
 
-/// Where lengths are not known from an earlier mount, all processors work on
-/// them for so long before the mount can be used. Who mounts does not notice;
-/// who lists a week of games then finds the lengths of half of them.
+/// Without known lengths from an earlier mount, all processors compute lengths
+/// for this long before the mount is ready. The delay is not noticeable; half
+/// of the lengths of a small base are known then.
 const HEAD_START: Duration = Duration::from_millis(12);
 
-/// What has time begins after the haste, or after so long if that is slow.
+/// Background work starts after the first lengths, or after this time.
 const LATEST_FILL: Duration = Duration::from_secs(1);
 
-/// Between two looks whether a base has changed.
-const TICK: Duration = Duration::from_millis(500);
+/// Interval of checking whether a base has changed.
+const WATCH_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Between two looks whether saves are to be brought to the disk.
-const SYNC_TICK: Duration = Duration::from_millis(500);
+/// Interval of checking whether saves have to be synced.
+const SYNC_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Not to look all the time, however much hurry there is.
-const BREATH: Duration = Duration::from_millis(20);
+/// Minimum interval between two checks.
+const MIN_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Who may look into the mount.
+/// The users that can access a mount.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Audience {
-    /// Who mounted it.
+    /// Only the user who mounted it.
     #[default]
     Owner,
-    /// Also root: `allow_root`.
+    /// Also root: option `allow_root`.
     OwnerAndRoot,
-    /// Everybody, as far as the modes allow: `allow_other`.
-    Everybody,
+    /// All users, subject to the file modes: option `allow_other`.
+    AllUsers,
 }
 
-/// How a mount looks from outside.
+/// External properties of a mount.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What `findmnt` shows as the source.
+    /// The source that `findmnt` shows.
     pub source: String,
-    /// Who may look into it.
+    /// The users that can access it.
     pub access: Audience,
-    /// Whether files can be written.
+    /// Whether it is writable.
     pub is_writable: bool,
     /// Owner of all files.
     pub uid: u32,
     /// Group of all files.
     pub gid: u32,
-    /// Whether names are listed with attributes.
+    /// Whether listings include attributes.
     pub readdirplus: ReadDirPlus,
     /// Whether files have extended attributes.
     pub xattr: bool,
-    /// Unmount when the daemon dies, however it dies.
+    /// Unmount when the daemon dies.
     pub auto_unmount: bool,
     /// Flags of mount(8): noexec, noatime and so on.
     pub flags: Vec<MountOption>,
-    /// Other options that were given, as the mount tells them of itself.
+    /// Other options that were given, as `.cbfs/status` shows them.
     pub others: Vec<String>,
 }
 
-/// Why it could not be mounted.
+/// Error of mounting.
 #[derive(Debug)]
 pub struct MountError {
     what: String,
@@ -103,21 +102,21 @@ impl fmt::Display for MountError {
 
 impl std::error::Error for MountError {}
 
-/// How a mount ended.
+/// The way a mount ended.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was unmounted, by whomever.
+    /// It was unmounted.
     Unmounted,
-    /// The connection to the kernel broke.
+    /// The connection to the kernel failed.
     Failed(String),
 }
 
-/// A mount that serves.
+/// An active mount.
 #[derive(Debug)]
 pub struct Mounted {
     vfs: Arc<Vfs>,
     mountpoint: PathBuf,
-    /// Identity of this mount; `None` where the system does not tell.
+    /// Identity of this mount; `None` if `/proc` does not show it.
     ours: Option<Mount>,
     serving: JoinHandle<io::Result<()>>,
     background: Vec<JoinHandle<()>>,
@@ -126,31 +125,31 @@ pub struct Mounted {
 
 #[derive(Debug)]
 enum Event {
-    /// Somebody wants it to end.
+    /// A request to end the mount.
     Stop,
-    /// It has ended.
+    /// The mount has ended.
     Ended(Outcome),
 }
 
-/// Ends a mount from another thread.
+/// Handle to end a mount from another thread.
 #[derive(Clone, Debug)]
 pub struct Stopper(Sender<Event>);
 
 impl Stopper {
     /// Makes [`Mounted::run`] end the mount.
     pub fn stop(&self) {
-        // Without a receiver the end is under way.
+        // Without a receiver, the mount is ending already.
         let _ = self.0.send(Event::Stop);
     }
 }
 
 impl Mounted {
-    /// Mounts `vfs` at `mountpoint`. When this returns, it can be used. If it
-    /// fails, `vfs` is closed.
+    /// Mounts `vfs` at `mountpoint`. The mount is ready when this returns. On
+    /// failure, `vfs` is closed.
     ///
     /// # Errors
     ///
-    /// Says what to do about it, where there is something.
+    /// [`MountError`], with advice for the user where possible.
     pub fn new(vfs: Arc<Vfs>, mountpoint: &Path, options: &Options) -> Result<Mounted, MountError> {
         let kept = Arc::clone(&vfs);
         Mounted::start(vfs, mountpoint, options).inspect_err(|_| kept.close())
@@ -167,11 +166,11 @@ impl Mounted {
         let ownership = Ownership {
             uid: options.uid,
             gid: options.gid,
-            // The kernel answers from what it keeps without asking who asks,
-            // so that others stay outside is up to the modes.
+            // The kernel answers from its cache without checking the user, so
+            // the modes have to exclude others.
             mask: match options.access {
                 Audience::OwnerAndRoot => 0o700,
-                Audience::Owner | Audience::Everybody => 0o777,
+                Audience::Owner | Audience::AllUsers => 0o777,
             },
         };
         vfs.set_mounting(mounting(&place, options));
@@ -192,7 +191,7 @@ impl Mounted {
             .and_then(|mut session| {
                 let placeholder = thread::Builder::new().spawn(|| Ok(()))?;
                 let serving = mem::replace(&mut session.guard, placeholder);
-                // What is left of it would only unmount.
+                // Dropping the session would unmount.
                 mem::forget(session);
                 Ok(serving)
             });
@@ -213,19 +212,19 @@ impl Mounted {
         })
     }
 
-    /// Where it is mounted, absolute and without links.
+    /// The mount point, absolute and without symbolic links.
     pub fn mountpoint(&self) -> &Path {
         &self.mountpoint
     }
 
-    /// What ends this mount from another thread.
+    /// Returns a handle to end this mount from another thread.
     pub fn stopper(&self) -> Stopper {
         Stopper(self.events.0.clone())
     }
 
-    /// Serves until it is unmounted, or until the [`Stopper`] says so: then
-    /// the mount is taken from its place at once, even if busy, and the end
-    /// follows within a second.
+    /// Serves until the mount is unmounted or the [`Stopper`] is used. In the
+    /// latter case the mount is detached at once, even if it is busy, and this
+    /// returns within a second.
     pub fn run(self) -> Outcome {
         let Mounted {
             vfs,
@@ -236,12 +235,12 @@ impl Mounted {
             events: (sender, events),
         } = self;
         thread::spawn(move || {
-            // Nobody listens any more if the grace is over.
+            // The receiver is gone when the grace period is over.
             let _ = sender.send(Event::Ended(outcome(serving.join())));
         });
         let mut event = events.recv();
         if !matches!(event, Ok(Event::Ended(_))) {
-            // Who waits for the mount to go finds all saves on the disk.
+            // Sync before unmounting, for processes that wait for it.
             end_writing(&vfs);
             detach_if_ours(&mountpoint, ours.as_ref());
             event = events.recv_timeout(GRACE).map_err(|_| RecvError);
@@ -261,19 +260,19 @@ impl Mounted {
     }
 }
 
-/// What the mount says of itself.
+/// The description of the mount for `.cbfs/status`.
 fn mounting(mountpoint: &Path, options: &Options) -> Mounting {
     let access = match options.access {
         Audience::Owner => None,
         Audience::OwnerAndRoot => Some("allow_root".to_owned()),
-        Audience::Everybody => Some("allow_other".to_owned()),
+        Audience::AllUsers => Some("allow_other".to_owned()),
     };
     let auto_unmount = options.auto_unmount.then(|| "auto_unmount".to_owned());
     let owner = [
         format!("uid={}", options.uid),
         format!("gid={}", options.gid),
     ];
-    // They are called as mount(8) calls them, but for the case.
+    // Names of flags in mount(8), except for upper case.
     let flags = options.flags.iter().map(|flag| format!("{flag:?}"));
     let flags = flags.map(|flag| flag.to_lowercase());
     Mounting {
@@ -309,7 +308,7 @@ fn outcome(served: thread::Result<io::Result<()>>) -> Outcome {
     }
 }
 
-/// Whether this is how the kernel says that nothing is mounted any more.
+/// Returns whether the error means that the mount was unmounted.
 fn is_end(error: &io::Error) -> bool {
     let ends = [libc::ENODEV, libc::ENOTCONN, libc::ECONNABORTED];
     error
@@ -317,8 +316,8 @@ fn is_end(error: &io::Error) -> bool {
         .is_some_and(|errno| ends.contains(&errno))
 }
 
-/// Lends threads to the work beside the requests: one for each processor, and
-/// one for what has time.
+/// Starts the background threads: one per processor for urgent work, and one
+/// for the rest.
 fn start_background(vfs: &Arc<Vfs>) -> io::Result<Vec<JoinHandle<()>>> {
     let filler = Arc::clone(vfs);
     let mut threads = vec![
@@ -326,7 +325,7 @@ fn start_background(vfs: &Arc<Vfs>) -> io::Result<Vec<JoinHandle<()>>> {
             .name("fill".to_owned())
             .spawn(move || {
                 filler.background().wait_for_haste(LATEST_FILL);
-                // On Linux this is the niceness of this thread alone.
+                // On Linux, this sets the niceness of the current thread only.
                 if let Err(error) = rustix::process::nice(19) {
                     log::debug!("nice: {error}");
                 }
@@ -349,37 +348,40 @@ pub(super) fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Lends a thread that notices when what is mounted changes, and tells the
-/// kernel. It answers no requests: the kernel may wait for those.
+/// Starts a thread that detects changes of the base and invalidates the caches
+/// of the kernel. It answers no requests, because the kernel may wait for
+/// replies.
 fn start_watching(vfs: &Arc<Vfs>, kernel: Arc<OnceLock<Kernel>>) -> io::Result<JoinHandle<()>> {
     let vfs = Arc::clone(vfs);
     thread::Builder::new()
         .name("watch".to_owned())
         .spawn(move || {
             let Some(kernel) = kernel.get() else { return };
-            while vfs.background().pause(TICK) {
+            while vfs.background().pause(WATCH_INTERVAL) {
                 kernel.tell(&vfs.refresh());
-                thread::sleep(BREATH);
+                thread::sleep(MIN_INTERVAL);
             }
         })
 }
 
-/// Lends a thread that brings saves to the disk.
+/// Starts a thread that syncs saves to disk.
 fn start_syncing(vfs: &Arc<Vfs>) -> io::Result<JoinHandle<()>> {
     let vfs = Arc::clone(vfs);
     thread::Builder::new()
         .name("sync".to_owned())
         .spawn(move || {
-            while vfs.background().pass(SYNC_TICK) {
+            while vfs.background().pass(SYNC_INTERVAL) {
                 vfs.sync_if_due(Instant::now());
             }
         })
 }
 
-/// Keeps what was not saved, and brings to the disk what was.
+/// Keeps unsaved edits as drafts, and syncs saves.
 fn end_writing(vfs: &Vfs) {
     if let Err(error) = vfs.drafts().end() {
-        log::error!("saves are not in the base's files yet, but in its journal: {error}");
+        log::error!(
+            "sync failed: saves are in the journal of the base, not in its files yet: {error}"
+        );
     }
 }
 
@@ -396,7 +398,7 @@ fn config(options: &Options) -> Config {
     let source = if may_mount() && !options.auto_unmount {
         options.source.clone()
     } else {
-        // fusermount3 takes all options as one line.
+        // fusermount3 takes all options in one argument.
         escape(&options.source)
     };
     let mut mount_options = vec![
@@ -407,7 +409,7 @@ fn config(options: &Options) -> Config {
         },
         MountOption::FSName(source),
         MountOption::CUSTOM("subtype=cbfs".to_owned()),
-        // The kernel checks modes by itself and asks less.
+        // The kernel checks the modes.
         MountOption::DefaultPermissions,
     ];
     if options.auto_unmount {
@@ -419,18 +421,18 @@ fn config(options: &Options) -> Config {
     config.acl = match options.access {
         Audience::Owner => SessionACL::Owner,
         Audience::OwnerAndRoot => SessionACL::RootAndOwner,
-        Audience::Everybody => SessionACL::All,
+        Audience::AllUsers => SessionACL::All,
     };
     config.n_threads = Some(cores().clamp(4, 16));
     config
 }
 
-/// Commas would begin another option.
+/// Escapes commas, which would start another option.
 fn escape(source: &str) -> String {
     source.replace('\\', r"\\").replace(',', r"\,")
 }
 
-/// Whether this process may mount by itself, without fusermount3.
+/// Returns whether this process has the right to mount without fusermount3.
 fn may_mount() -> bool {
     const SYS_ADMIN: u32 = 21;
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -441,7 +443,7 @@ fn may_mount() -> bool {
         .is_some_and(|set| set >> SYS_ADMIN & 1 == 1)
 }
 
-/// What the system's reason means for who wanted to mount.
+/// Explains an error of mounting to the user.
 fn explain(error: &io::Error) -> String {
     let fuse = "/dev/fuse";
     let text = error.to_string();
@@ -481,8 +483,8 @@ fn has_fusermount() -> bool {
     })
 }
 
-/// Takes the mount away unless something else sits there now. Numbers of
-/// devices and mounts are given again, so all that is known must agree.
+/// Detaches the mount unless another one is topmost now. Device numbers and
+/// mount ids are reused, so all known properties must agree.
 fn detach_if_ours(mountpoint: &Path, ours: Option<&Mount>) {
     let present = mount_at(mountpoint).ok().flatten();
     if ours.is_none() || present.as_ref() != ours {
@@ -493,12 +495,12 @@ fn detach_if_ours(mountpoint: &Path, ours: Option<&Mount>) {
     }
 }
 
-/// Takes what is mounted at `mountpoint` from there, even if it is in use:
-/// who has files of it open may finish.
+/// Detaches the mount at `mountpoint`, even if it is busy. Open files stay
+/// usable.
 ///
 /// # Errors
 ///
-/// The system's, or that of fusermount3.
+/// Errors of umount2(2) or fusermount3.
 pub fn detach(mountpoint: &Path) -> io::Result<()> {
     match umount2(mountpoint, MntFlags::MNT_DETACH | MntFlags::UMOUNT_NOFOLLOW) {
         Err(Errno::EPERM) => fusermount(mountpoint),
@@ -523,7 +525,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_cannot_smuggle_options_in() {
+    fn a_path_with_commas_adds_no_options() {
         assert_eq!(escape("/my,rw/a\\b.cbh"), "/my\\,rw/a\\\\b.cbh");
     }
 }

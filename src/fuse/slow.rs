@@ -1,12 +1,12 @@
-//! Requests whose answers take long, such as the first `stat` of a book's
-//! export: threads of their own answer them, so that a few of them do not keep
-//! all others of the mount waiting.
+//! Requests with slow replies, such as the first `stat` of the export of a
+//! book. Separate threads answer them, so that they do not delay the other
+//! requests of the mount.
 //!
-//! Requests that wait for the same work are answered one after the other by
-//! one thread: the first does the work, and the others find it done.
+//! Requests that need the same work are answered by one thread in turn: the
+//! first one does the work, and the others find it done.
 //!
-//! A save that may have to wait has a thread to itself, since what it waits for
-//! is another save, not a work that is done once.
+//! A save that may have to wait has a thread of its own, because it waits for
+//! another save and not for work that is done once.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -22,16 +22,15 @@ use super::nodes::Node;
 use super::session::cores;
 use crate::vfs::Ino;
 
-/// An answer that somebody waits for.
+/// Callback that answers a request.
 type Answer = Box<dyn FnOnce() + Send>;
 
-/// What each work is waited for by. Work that is here has been given to a
-/// thread, or will be.
+/// Pending requests by the work that they need. Each work in the map has a
+/// thread, or is in the queue for one.
 type Waiting = Mutex<HashMap<Ino, Vec<Answer>>>;
 
-/// Threads that have time. They are started when first needed, and end with
-/// the mount, which does not wait for them: what they write is in files
-/// without a name.
+/// Threads for slow requests. They start when first needed and end with the
+/// mount, which does not wait for them: what they write is in unnamed files.
 #[derive(Clone, Default)]
 pub(super) struct SlowRequests {
     waiting: Arc<Waiting>,
@@ -46,7 +45,8 @@ impl std::fmt::Debug for SlowRequests {
 }
 
 impl SlowRequests {
-    /// Gives `answer` when `work` is done, which it does itself if nobody has.
+    /// Calls `answer` in a thread that does this work, unless it was done
+    /// before.
     fn answer(&self, work: Ino, answer: Answer) {
         let mut waiting = lock(&self.waiting);
         let is_new = !waiting.contains_key(&work);
@@ -54,7 +54,7 @@ impl SlowRequests {
         drop(waiting);
         let threads = self.work.get_or_init(|| start(&self.waiting));
         if is_new && threads.send(work).is_err() {
-            // Without a single thread who asked does it.
+            // If no thread could be started, the work is done here.
             do_work(&self.waiting, work);
         }
     }
@@ -71,7 +71,7 @@ fn start(waiting: &Arc<Waiting>) -> Sender<Ino> {
         let (works, waiting) = (Arc::clone(&works), Arc::clone(waiting));
         let thread = thread::Builder::new().name("slow".to_owned());
         if let Err(error) = thread.spawn(move || serve(&works, &waiting)) {
-            log::error!("a thread for what takes long: {error}");
+            log::error!("cannot start a thread for slow requests: {error}");
         }
     }
     sender
@@ -88,7 +88,7 @@ fn serve(works: &Mutex<Receiver<Ino>>, waiting: &Waiting) {
     }
 }
 
-/// Gives all answers that wait for this, until none is left.
+/// Calls all answers that wait for this work.
 fn do_work(waiting: &Waiting, work: Ino) {
     loop {
         let mut all = lock(waiting);
@@ -107,8 +107,8 @@ fn do_work(waiting: &Waiting, work: Ino) {
 }
 
 impl Adapter {
-    /// Answers at once, or if there is `work` to be done first that takes
-    /// long, in a thread that has time.
+    /// Answers at once, or in a separate thread if there is slow `work` to be
+    /// done first.
     pub(super) fn in_time(
         &self,
         work: Option<Ino>,
@@ -122,9 +122,9 @@ impl Adapter {
         }
     }
 
-    /// Has a request answered that saves `ino`, or what is called `name` in it.
-    /// If that may take long a thread of its own does it: those that answer all
-    /// other requests are few.
+    /// Answers a request that saves `ino`, or the file `name` in it. If that
+    /// may take long, a thread of its own does it, because the request threads
+    /// are few.
     pub(super) fn answer_save(
         &self,
         ino: INodeNo,
@@ -137,9 +137,9 @@ impl Adapter {
         }
         let adapter = self.clone();
         let thread = thread::Builder::new().name("save".to_owned());
-        // fuser answers with an error what nobody answers.
+        // fuser answers with an error when the reply is dropped.
         if let Err(error) = thread.spawn(move || answer(&adapter)) {
-            log::error!("nothing can be saved: {error}");
+            log::error!("cannot start a thread for a save: {error}");
         }
     }
 }

@@ -1,14 +1,14 @@
-//! A log that a medium which fails cannot fill.
+//! Rate limit for log messages, so that a failing disk does not fill the log.
 
 use std::time::{Duration, Instant};
 
-/// So many lines are logged in a span of time, the first ones.
+/// Maximum number of lines logged per time span.
 const MOST_LINES: u32 = 20;
 
-/// After so long it begins anew.
+/// The time span.
 const SPAN: Duration = Duration::from_mins(1);
 
-/// How much was logged lately.
+/// State of the rate limit.
 #[derive(Debug)]
 pub(super) struct Throttle {
     since: Option<Instant>,
@@ -17,7 +17,7 @@ pub(super) struct Throttle {
 }
 
 impl Throttle {
-    /// No line yet.
+    /// A limit without any lines so far.
     pub(super) const fn new() -> Throttle {
         Throttle {
             since: None,
@@ -26,7 +26,8 @@ impl Throttle {
         }
     }
 
-    /// Whether a line may be logged `now`; if so, how many before it were not.
+    /// Returns `None` if a line must not be logged `now`, or else the number of
+    /// lines left out before it.
     pub(super) fn admit(&mut self, now: Instant) -> Option<u64> {
         let is_over = |since| now.saturating_duration_since(since) >= SPAN;
         if self.since.is_none_or(is_over) {
@@ -47,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_beyond_the_first_are_counted_and_told_of_later() {
+    fn omitted_lines_are_counted_and_reported_later() {
         let mut throttle = Throttle::new();
         let begin = Instant::now();
         for _ in 0..MOST_LINES {

@@ -82,7 +82,7 @@ impl Shape {
     }
 
     /// The faults that lose nothing, in a record of game `id`.
-    pub(in crate::cbh) fn oddities(&self, id: u32) -> Vec<Malformed> {
+    pub(in crate::cbh) fn irregularities(&self, id: u32) -> Vec<Malformed> {
         let Some((game_id, mark, _)) = self.head else {
             return vec![Malformed::new(0, "the record is cut short")];
         };

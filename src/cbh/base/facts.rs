@@ -163,11 +163,11 @@ impl GameFacts {
         let unsure = |flag| stored.flags & self.flags & flag != 0;
         let measured = mask(&MEASURED, |flag| self.flags & flag != 0);
         let new = mask(&UNSURE, |flag| self.flags & flag != 0 && !unsure(flag));
-        let mended = measured | new;
+        let updated = measured | new;
         GameFacts {
             medals: self.medals | stored.medals,
             flags: self.flags | stored.flags & !decided,
-            magnitudes: self.magnitudes & mended | stored.magnitudes & !mended,
+            magnitudes: self.magnitudes & updated | stored.magnitudes & !updated,
             move_count: self.move_count,
         }
     }

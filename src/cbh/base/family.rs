@@ -121,11 +121,11 @@ const FOREIGN: [(&str, &str); 6] = [
     ),
     (
         "cbv",
-        "a ChessBase archive, which is only read: unpack it with `cbfs unpack` and name the .cbh in it",
+        "a ChessBase archive, which is read-only: unpack it with `cbfs unpack` and name the .cbh in it",
     ),
     (
         "cbz",
-        "a ChessBase archive with a password, which is only read: unpack it with `cbfs unpack` and name the .cbh in it",
+        "a ChessBase archive with a password, which is read-only: unpack it with `cbfs unpack` and name the .cbh in it",
     ),
     (
         "cbf",
@@ -422,7 +422,7 @@ impl Family {
     pub fn read_only_because(&self) -> Option<String> {
         if self.inside.is_some() {
             return Some(format!(
-                "{}: an archive is only read; unpack it with `cbfs unpack` to change the base",
+                "{}: an archive is read-only; unpack it with `cbfs unpack` to change the base",
                 self.directory.display()
             ));
         }

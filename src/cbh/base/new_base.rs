@@ -354,11 +354,11 @@ fn about(file: &Path) -> impl Fn(io::Error) -> Error {
 fn taken(target: &Path, file: &Path) -> Error {
     let advice = "choose another name";
     if target.exists() {
-        let what = format!("a base of this name is there already; {advice}");
+        let what = format!("a base of this name exists already; {advice}");
         return refused(target, &what);
     }
     let name = file.file_name().unwrap_or_default().display();
-    let what = format!("a file of a base of this name, {name}, is there already; {advice}");
+    let what = format!("a file of a base of this name, {name}, exists already; {advice}");
     refused(target, &what)
 }
 
@@ -400,7 +400,7 @@ mod tests {
         assert_eq!(names(folder.path()).len(), 13);
         let error = NewBase::begin(&target).unwrap_err().to_string();
         assert!(
-            error.contains("a base of this name is there already"),
+            error.contains("a base of this name exists already"),
             "{error}"
         );
         assert_eq!(names(folder.path()).len(), 13);
@@ -434,7 +434,7 @@ mod tests {
         fs::write(target.with_extension("cbt"), "").unwrap();
         assert!(!NewBase::is_free(&target));
         let error = NewBase::begin(&target).unwrap_err().to_string();
-        let wanted = "new.cbh: a file of a base of this name, new.cbt, is there already";
+        let wanted = "new.cbh: a file of a base of this name, new.cbt, exists already";
         assert!(error.contains(wanted), "{error}");
         assert_eq!(names(folder.path()), ["new.cbt"]);
     }
@@ -462,7 +462,7 @@ mod tests {
         fs::remove_file(left.join(".lock")).unwrap();
         let error = NewBase::begin(&target).unwrap_err().to_string();
         assert!(
-            error.contains("a base of this name is there already"),
+            error.contains("a base of this name exists already"),
             "{error}"
         );
         assert_eq!(names(folder.path()).len(), 13);

@@ -1,42 +1,43 @@
-//! Putting records into the tree and taking them out, with exactly the links
-//! that ChessBase writes.
+//! Insertion into and removal from the AVL tree of an entity file. The
+//! resulting links are exactly those that ChessBase writes.
 //!
-//! Everything works over [`Nodes`], which reads only the records that it is
-//! asked for.
+//! The functions work over the trait [`Nodes`], which loads only the records
+//! that they visit.
 
 use super::edit::EditError;
 use super::tree::{NO_CHILD, Node, Side};
 
-/// The records of a tree, by id.
+/// Access to the nodes of a tree by record id.
 pub(super) trait Nodes {
-    /// The links of a record in the tree.
+    /// Returns the links of a record.
     ///
     /// # Errors
     ///
-    /// [`EditError::Damaged`] if there is no such record, it is deleted, or
-    /// its balance is none; [`EditError::Io`].
+    /// [`EditError::Damaged`] if the record does not exist, is deleted, or has
+    /// an impossible balance; [`EditError::Io`].
     fn node(&mut self, link: i32) -> Result<Node, EditError>;
 
-    /// Changes the links of a record that was read before.
+    /// Replaces the links of a record that [`node`](Nodes::node) has returned
+    /// before.
     fn set_node(&mut self, id: i32, node: Node) -> Result<(), EditError>;
 
-    /// Changes the root.
+    /// Sets the root of the tree.
     fn set_root(&mut self, root: i32);
 }
 
-/// The records from the root down to a place, each with the side taken.
+/// The records from the root down to a node, each with the side that the path
+/// takes there.
 pub(super) type TreePath = Vec<(i32, Side)>;
 
-/// No tree of 2^24 records that is balanced is higher: 1.44 times 24, and
-/// some.
+/// Maximum height. A balanced tree of 2^24 records is at most 1.44 × 24 high.
 pub(super) const MOST_HEIGHT: usize = 40;
 
-/// Hangs the leaf `new` where `way` ends.
+/// Attaches the leaf `new` at the end of `path`.
 ///
 /// # Errors
 ///
-/// [`EditError::Damaged`] if the tree cannot be as its balances say: some
-/// links are changed then.
+/// [`EditError::Damaged`] if the balances contradict the shape of the tree;
+/// some links have been changed then.
 pub(super) fn attach(
     nodes: &mut impl Nodes,
     mut path: TreePath,
@@ -59,8 +60,8 @@ pub(super) fn attach(
     Ok(())
 }
 
-/// Takes record `id`, at which `way` ends, out of the tree. The other records
-/// keep their data: only links change.
+/// Removes record `id`, to which `path` leads, from the tree. Only links
+/// change; the data of the other records stay.
 ///
 /// # Errors
 ///
@@ -91,8 +92,8 @@ pub(super) fn detach(nodes: &mut impl Nodes, mut path: TreePath, id: i32) -> Res
     Ok(())
 }
 
-/// Puts the record that follows `id` into its place; `way` leads then to
-/// where that one was.
+/// Moves the in-order successor of `id` to the position of `id`, and extends
+/// `path` to where the successor was.
 fn replace_by_successor(
     nodes: &mut impl Nodes,
     path: &mut TreePath,
@@ -119,7 +120,8 @@ fn replace_by_successor(
     relink(nodes, path.last(), successor.right)
 }
 
-/// Makes `child` what the last step of a way leads to, or the root.
+/// Makes `child` the child at the last step of a path, or the root if the path
+/// is empty.
 fn relink(nodes: &mut impl Nodes, step: Option<&(i32, Side)>, child: i32) -> Result<(), EditError> {
     match step {
         None => nodes.set_root(child),
@@ -132,8 +134,8 @@ fn relink(nodes: &mut impl Nodes, step: Option<&(i32, Side)>, child: i32) -> Res
     Ok(())
 }
 
-/// Brings the side of `at` up that is higher by two. Gives the new top, and
-/// whether it is lower than the old one was.
+/// Rotates the subtree at `at`, one side of which is two levels higher. Returns
+/// the new top, and whether the subtree is now lower than before.
 fn rotate(
     nodes: &mut impl Nodes,
     at: i32,

@@ -1,20 +1,20 @@
-//! How names sort.
+//! Sort order of names.
 
 use std::cmp::Ordering;
 
 use crate::bytes::{ByteReader, Malformed};
 
-/// How bytes from 0x80 on sort in names: both occur.
+/// Order of bytes from 0x80 on. Real files use both orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cbh) enum Collation {
-    /// After ASCII.
+    /// High bytes sort after ASCII.
     Unsigned,
-    /// Before ASCII.
+    /// High bytes sort before ASCII.
     Signed,
 }
 
 impl Collation {
-    /// The order of two strings: that of their bytes and a final zero.
+    /// Compares two strings byte by byte, including their terminating zero.
     pub(super) fn compare(self, one: &[u8], other: &[u8]) -> Ordering {
         match self {
             Collation::Unsigned => one.cmp(other),
@@ -23,13 +23,13 @@ impl Collation {
     }
 }
 
-/// The bytes of a string as signed numbers, and the final zero, which counts
-/// where there are negative ones.
+/// The bytes of a string as signed numbers. The terminating zero is included,
+/// because negative bytes sort before it.
 fn signed(text: &[u8]) -> impl Iterator<Item = i8> {
     text.iter().map(|byte| byte.cast_signed()).chain([0])
 }
 
-/// The order of two records by the strings that they begin with.
+/// Compares two records by the strings at their start.
 pub(super) fn compare_strings(
     one: &mut ByteReader<'_>,
     other: &mut ByteReader<'_>,

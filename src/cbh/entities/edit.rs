@@ -1,12 +1,11 @@
-//! Changes to an entity file: records added, removed, renamed and counted
-//! anew, in memory, as a list of writes.
+//! Editing of an entity file: records are added, removed, renamed and recounted
+//! in memory, and the result is a list of writes.
 //!
-//! A file that is small is checked whole before the first change, of a larger
-//! one a sample of records is looked for in the tree, and every record on the
-//! way to a place must lie between those above it. Where the tree is damaged,
-//! names are found by reading all records, and the first change builds the
-//! tree anew from all live records in the order of their ids. No id ever
-//! moves.
+//! A small file is checked completely before the first change. In a larger
+//! file, a sample of records is looked up in the tree, and each record on a
+//! search path must sort between its ancestors. If the tree is damaged, names
+//! are found by reading all records, and the first change rebuilds the tree
+//! from all live records in the order of their ids. Ids never change.
 
 mod error;
 mod ids;
@@ -34,52 +33,53 @@ pub use error::EditError;
 pub(super) use layout::Layout;
 use spellings::Spellings;
 
-/// Bytes to be written, and where.
+/// A file offset, and the bytes to write there.
 pub type Write = (u64, Vec<u8>);
 
-/// What is known of the tree.
+/// State of the tree.
 #[derive(Clone, Copy, Debug)]
 enum Order {
-    /// It is sorted so, as far as it was looked at.
+    /// The tree is sorted by this collation, as far as it was checked.
     Sound(Collation),
     Damaged,
 }
 
-/// What is known of a file whose tree is sound, so that it need not be checked
-/// again while nobody else changes it.
+/// Result of a check that found the tree sound. Another editor can reuse it
+/// while nothing else changes the file.
 #[derive(Clone, Copy, Debug)]
 pub struct TreeOrder {
     collation: Collation,
     live_count: u32,
 }
 
-/// Changes to an entity file, all in memory: [`writes`](EntityEditor::writes)
-/// tells what they come to. After an error of the medium it must not be used
-/// any more.
+/// Changes to an entity file, collected in memory.
+/// [`writes`](EntityEditor::writes) returns the bytes to be written. Do not use
+/// the editor again after it returned [`EditError::Io`].
 #[derive(Debug)]
 pub struct EntityEditor<'a> {
     storage: &'a dyn Storage,
     layout: Layout,
     records_at: u64,
-    /// As the file has it.
+    /// The header in the file.
     stored: FileHeader,
     header: FileHeader,
-    /// Records that differ from the file, or did.
+    /// Records that were changed, with their new bytes. Some may equal the file
+    /// again.
     changed: BTreeMap<u32, Vec<u8>>,
-    /// Records as they are in the file.
+    /// Cache of records as they are in the file.
     read: HashMap<u32, Vec<u8>>,
     order: Option<Order>,
-    /// Whether records were added, removed or hung elsewhere.
+    /// Whether records were added, removed or moved in the tree.
     is_rearranged: bool,
 }
 
 impl<'a> EntityEditor<'a> {
-    /// Reads the header of a file of this kind.
+    /// Reads and checks the header of an entity file.
     ///
     /// # Errors
     ///
-    /// [`EditError::Damaged`] if it is none, or has fewer records than it
-    /// says; [`EditError::Io`].
+    /// [`EditError::Damaged`] if `file` is not an entity file, or its header is
+    /// wrong or claims more records than there are; [`EditError::Io`].
     pub fn open(file: FileKind, storage: &'a dyn Storage) -> Result<EntityEditor<'a>, EditError> {
         let layout =
             Layout::of(file).ok_or_else(|| EditError::damaged(0, "no file of entities"))?;
@@ -109,13 +109,14 @@ impl<'a> EntityEditor<'a> {
         Ok(editor)
     }
 
-    /// Whether the names of the file are UTF-8, as far as they tell; else they
-    /// are in `page`. Names that the page cannot have tell only where no other
-    /// does. Of large files a sample is looked at.
+    /// Returns whether the names of the file are UTF-8 (`Some(true)`) or in
+    /// `page` (`Some(false)`), or `None` if the names are all ASCII. Names that
+    /// `page` cannot represent decide only if no other name does. In a large
+    /// file, a sample is read.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// [`EditError::Io`].
     pub fn has_utf8_names(&mut self, page: CodePage) -> Result<Option<bool>, EditError> {
         let mut found = None;
         for id in self.sample() {
@@ -136,11 +137,11 @@ impl<'a> EntityEditor<'a> {
         Ok(found)
     }
 
-    /// The live record that has the key of these data.
+    /// Returns the live record whose key equals that of `data`.
     ///
     /// # Errors
     ///
-    /// [`EditError::Damaged`] if `data` are no data of such a file;
+    /// [`EditError::Damaged`] if `data` has the wrong length for this file;
     /// [`EditError::Io`].
     pub fn find(&mut self, data: &[u8]) -> Result<Option<EntityId>, EditError> {
         self.begin(Some(data))?;
@@ -154,14 +155,15 @@ impl<'a> EntityEditor<'a> {
         self.scan(data)
     }
 
-    /// The live record that says what `entity` does, whichever way its names
-    /// may be written: in UTF-8 or in the page, with and without a last zero.
-    /// One that has all of them comes before one that has their begins.
+    /// Returns the live record that is equal to `entity`, however its names are
+    /// encoded: in UTF-8 or in the code page, with or without a terminating
+    /// zero. A record with the complete names is preferred to one with
+    /// truncated names.
     ///
     /// # Errors
     ///
-    /// As [`find`](EntityEditor::find); [`EditError::Damaged`] also if a date
-    /// of the entity cannot be stored.
+    /// As for [`find`](EntityEditor::find); [`EditError::Damaged`] also if a
+    /// date of the entity cannot be stored.
     pub fn find_entity(
         &mut self,
         entity: &Entity,
@@ -183,7 +185,7 @@ impl<'a> EntityEditor<'a> {
         Ok(None)
     }
 
-    /// The data of a live record, changes included.
+    /// Returns the data of a live record, including changes.
     ///
     /// # Errors
     ///
@@ -194,25 +196,24 @@ impl<'a> EntityEditor<'a> {
         Ok(data_of(self.record(id.0)))
     }
 
-    /// Adds a record, at the id that was deleted last or else behind all
-    /// others, and gives the id.
+    /// Adds a record and returns its id: the most recently deleted one, or else
+    /// the next one at the end.
     ///
     /// # Errors
     ///
-    /// [`EditError::Exists`] if a live record has the key;
-    /// [`EditError::Full`]; [`EditError::Damaged`] if `data` are no data of
-    /// such a file; [`EditError::Io`].
+    /// [`EditError::Exists`] if a live record has the same key;
+    /// [`EditError::Full`]; [`EditError::Damaged`] if `data` has the wrong
+    /// length for this file; [`EditError::Io`].
     pub fn insert(&mut self, data: &[u8]) -> Result<EntityId, EditError> {
         self.insert_beside(data, &BTreeSet::new())
     }
 
-    /// As [`insert`](EntityEditor::insert), never at an id that is `lost`: one
-    /// that a game refers to though no record has it. The game would be about
-    /// somebody else from then on.
+    /// As [`insert`](EntityEditor::insert), but skips the ids in `lost`. Those
+    /// are ids that games refer to although no record has them.
     ///
     /// # Errors
     ///
-    /// As [`insert`](EntityEditor::insert); [`EditError::Damaged`] also if
+    /// As for [`insert`](EntityEditor::insert); [`EditError::Damaged`] also if
     /// too many ids in a row are lost.
     pub fn insert_beside(
         &mut self,
@@ -232,11 +233,11 @@ impl<'a> EntityEditor<'a> {
         self.header.live_count = self.header.live_count.saturating_add(1);
         self.is_rearranged = true;
         let attached = attach(self, place.path, id.cast_signed());
-        self.mend_after(attached)?;
+        self.rebuild_if_damaged(attached)?;
         Ok(EntityId(id))
     }
 
-    /// Deletes a record; its id is free for the next one.
+    /// Deletes a record. The next new record takes its id.
     ///
     /// # Errors
     ///
@@ -246,7 +247,7 @@ impl<'a> EntityEditor<'a> {
         self.sound_order()?;
         self.load_live(id)?;
         let first_deleted = self.chain()?;
-        let detached = self.unhang(id.0);
+        let detached = self.remove_from_tree(id.0);
         let mut record = self.record(id.0).to_vec();
         let deleted = Node {
             left: DELETED,
@@ -258,16 +259,16 @@ impl<'a> EntityEditor<'a> {
         self.changed.insert(id.0, record);
         self.header.first_deleted = id.0.cast_signed();
         self.header.live_count = self.header.live_count.saturating_sub(1);
-        self.mend_after(detached)
+        self.rebuild_if_damaged(detached)
     }
 
-    /// Gives a record other data; it keeps its id.
+    /// Replaces the data of a record; the id stays.
     ///
     /// # Errors
     ///
-    /// [`EditError::Exists`] if another live record has the key;
-    /// [`EditError::NotThere`]; [`EditError::Damaged`] if `data` are no data
-    /// of such a file; [`EditError::Io`].
+    /// [`EditError::Exists`] if another live record has the same key;
+    /// [`EditError::NotThere`]; [`EditError::Damaged`] if `data` has the wrong
+    /// length for this file; [`EditError::Io`].
     pub fn rename(&mut self, id: EntityId, data: &[u8]) -> Result<(), EditError> {
         self.begin(Some(data))?;
         let collation = self.sound_order()?;
@@ -276,7 +277,11 @@ impl<'a> EntityEditor<'a> {
         if !keeps_key && let Some(other) = self.place(data)?.found {
             return Err(EditError::Exists(id_of(other)));
         }
-        let detached = if keeps_key { Ok(()) } else { self.unhang(id.0) };
+        let detached = if keeps_key {
+            Ok(())
+        } else {
+            self.remove_from_tree(id.0)
+        };
         let mut record = self.record(id.0).to_vec();
         record.truncate(LINK_BYTES);
         record.extend_from_slice(data);
@@ -284,18 +289,19 @@ impl<'a> EntityEditor<'a> {
         if keeps_key {
             return Ok(());
         }
-        // A tree that was built anew has the record where it belongs.
+        // The tree was rebuilt, and the record is at its new position already.
         if detached.is_err() {
-            return self.mend_after(detached);
+            return self.rebuild_if_damaged(detached);
         }
         let hung = self
             .sound_order()
             .and_then(|collation| self.descend(data, collation, false))
             .and_then(|place| attach(self, place.path, id.0.cast_signed()));
-        self.mend_after(hung)
+        self.rebuild_if_damaged(hung)
     }
 
-    /// Changes how many references a record has, and from which game on.
+    /// Sets the number of references to a record, and the first game that
+    /// refers to it.
     ///
     /// # Errors
     ///
@@ -314,12 +320,12 @@ impl<'a> EntityEditor<'a> {
         Ok(())
     }
 
-    /// How many references a live record says that it has, and from which
-    /// game on.
+    /// Returns the number of references that a live record states, and the
+    /// first game.
     ///
     /// # Errors
     ///
-    /// As [`data`](EntityEditor::data).
+    /// As for [`data`](EntityEditor::data).
     pub fn references(&mut self, id: EntityId) -> Result<(u32, u32), EditError> {
         let data = self.data(id)?;
         let end = data.get(data.len().saturating_sub(8)..).unwrap_or_default();
@@ -327,11 +333,11 @@ impl<'a> EntityEditor<'a> {
         Ok((reader.u32_le()?, reader.u32_le()?))
     }
 
-    /// The ids of all live records, by one reading of the file.
+    /// Returns the ids of all live records. Reads the file once.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// [`EditError::Io`].
     pub(in crate::cbh) fn live(&self) -> Result<IdSet, EditError> {
         let mut live = IdSet::below(self.header.capacity);
         self.for_each(&mut |id, record| {
@@ -343,13 +349,14 @@ impl<'a> EntityEditor<'a> {
         Ok(live)
     }
 
-    /// How many records there are, deleted ones included: all ids lie below.
+    /// Number of records, including deleted ones. All ids are lower.
     pub fn capacity(&self) -> u32 {
         self.header.capacity
     }
 
-    /// What is known of the file with all changes so far in it; `None` if its
-    /// tree is damaged.
+    /// Returns what the checks and changes so far have established about the
+    /// tree, for [`assume`](EntityEditor::assume); `None` if the tree is
+    /// damaged. Checks the tree if that was not done yet.
     ///
     /// # Errors
     ///
@@ -366,8 +373,8 @@ impl<'a> EntityEditor<'a> {
         })
     }
 
-    /// As [`tree_order`](EntityEditor::tree_order), as far as it was looked
-    /// at; nothing is read for it.
+    /// As [`tree_order`](EntityEditor::tree_order), but without reading
+    /// anything: `None` also if the tree was not checked yet.
     pub(in crate::cbh) fn known_order(&self) -> Option<TreeOrder> {
         match self.order {
             Some(Order::Sound(collation)) => Some(TreeOrder {
@@ -378,20 +385,20 @@ impl<'a> EntityEditor<'a> {
         }
     }
 
-    /// The records that differ from the file's, or did.
+    /// The records that were changed.
     pub(in crate::cbh) fn changed(&self) -> impl Iterator<Item = EntityId> {
         self.changed.keys().map(|id| EntityId(*id))
     }
 
-    /// Takes the word of an earlier editor of the file, whose writes and no
-    /// others it has seen since, instead of checking the tree.
+    /// Skips the check of the tree: `known` is from an earlier editor of this
+    /// file, and nothing but its writes has changed the file since.
     pub fn assume(&mut self, known: TreeOrder) {
         self.order = Some(Order::Sound(known.collation));
         self.header.live_count = known.live_count;
     }
 
-    /// Whether the tree is damaged, as far as it was looked at: then the
-    /// first change builds it anew.
+    /// Returns whether the tree is damaged, as far as it was checked. Then the
+    /// first change rebuilds it.
     ///
     /// # Errors
     ///
@@ -400,12 +407,12 @@ impl<'a> EntityEditor<'a> {
         Ok(matches!(self.order()?, Order::Damaged))
     }
 
-    /// What all changes come to: bytes that differ from the file's, first
-    /// data, then links, last the header.
+    /// Returns the writes that bring the file to the state of the editor. They
+    /// cover only differing bytes: first data, then links, last the header.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// [`EditError::Io`].
     pub fn writes(&self) -> Result<Vec<Write>, EditError> {
         let (mut writes, mut links) = (Vec::new(), Vec::new());
         let mut buffer = ReadBuffer::default();
@@ -446,8 +453,8 @@ fn is_deleted(record: &[u8]) -> bool {
     Node::decode(record).is_ok_and(|(node, _)| node.is_deleted())
 }
 
-/// Writes the count of references and the first game, with which a record
-/// ends.
+/// Writes the number of references and the first game, which are the last eight
+/// bytes of a record.
 pub(super) fn set_end(record: &mut [u8], count: u32, first: u32) {
     let [c0, c1, c2, c3] = count.to_le_bytes();
     let [f0, f1, f2, f3] = first.to_le_bytes();
@@ -456,7 +463,7 @@ pub(super) fn set_end(record: &mut [u8], count: u32, first: u32) {
     }
 }
 
-/// Appends a write, to the last one if it goes on from there.
+/// Appends a write; merges it with the last one if it is contiguous.
 pub(super) fn append(writes: &mut Vec<Write>, offset: u64, bytes: &[u8]) {
     match writes.last_mut() {
         Some((at, before)) if *at + before.len() as u64 == offset => {
@@ -466,7 +473,7 @@ pub(super) fn append(writes: &mut Vec<Write>, offset: u64, bytes: &[u8]) {
     }
 }
 
-/// The bytes from the first to the last that differ.
+/// Returns the range from the first to the last differing byte.
 pub(super) fn difference(offset: u64, old: &[u8], new: &[u8]) -> Option<Write> {
     let differs = |at: &usize| old.get(*at) != new.get(*at);
     let first = (0..new.len()).find(differs)?;

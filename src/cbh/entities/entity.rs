@@ -1,4 +1,5 @@
-//! An entity of any kind as a value, and its data in a record.
+//! An entity of any kind as a value, and its conversion to and from record
+//! data.
 
 use super::fields::Fields;
 use super::names::append_tournament;
@@ -7,30 +8,30 @@ use crate::bytes::Malformed;
 use crate::cbh::{CodePage, FileKind};
 use crate::game::{GameTag, PlayerName, Source, Team, Tournament};
 
-/// What a record of an entity file says.
+/// The content of a record of an entity file.
 #[derive(Clone, Debug)]
 pub enum Entity {
-    /// Of `.cbp`.
+    /// A record of `.cbp`.
     Player(PlayerName),
-    /// Of `.cbt`; the last day is in `.cbtt`, see
+    /// A record of `.cbt`. The last day is in `.cbtt`, see
     /// [`TournamentExtras`](super::TournamentExtras).
     Tournament(Tournament),
-    /// Of `.cbc`.
+    /// A record of `.cbc`.
     Annotator(String),
-    /// Of `.cbs`.
+    /// A record of `.cbs`.
     Source(Source),
-    /// Of `.cbe`.
+    /// A record of `.cbe`.
     Team(Team),
-    /// Of `.cbl`.
+    /// A record of `.cbl`.
     Tag(GameTag),
 }
 
-/// The data of an entity's record.
+/// The record data of an entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncodedEntity {
-    /// All but the links: fields, count of references, first game.
+    /// The record without its links: fields, number of references, first game.
     pub data: Vec<u8>,
-    /// The names that could not be stored as they are.
+    /// The names that had to be truncated or changed.
     pub unfit: Vec<Unfit>,
 }
 
@@ -47,12 +48,12 @@ impl Entity {
         }
     }
 
-    /// What the data of a record of `file` say; `page` is that of names that
-    /// are not UTF-8.
+    /// Decodes the data of a record of `file`. Names that are not UTF-8 are
+    /// read in `page`.
     ///
     /// # Errors
     ///
-    /// [`Malformed`] if the data are too short or the file holds no entities.
+    /// [`Malformed`] if the data are too short or `file` is not an entity file.
     pub fn decode(file: FileKind, data: &[u8], page: CodePage) -> Result<Entity, Malformed> {
         Ok(match file {
             FileKind::Players => Entity::Player(decode::<Players>(data, page)?),
@@ -65,9 +66,10 @@ impl Entity {
         })
     }
 
-    /// The data of a record, over those of `old`, if it is no new one: what
-    /// the entity does not tell stays, and so do names that it has already.
-    /// New names are cut to one byte less than their field.
+    /// Returns the data of a record: a new one, or `old` with this content.
+    /// Bytes that mean nothing here stay, and so do the bytes of names that are
+    /// equal already. New names are truncated to the size of their field less
+    /// one byte.
     ///
     /// # Errors
     ///
@@ -83,8 +85,8 @@ impl Entity {
         }
     }
 
-    /// What it is called, as [`EntityNames`](super::EntityNames) have it; a
-    /// label by its first title.
+    /// The name as [`EntityNames`](super::EntityNames) show it. A label has the
+    /// name of its first title.
     pub fn name(&self) -> String {
         let mut name = String::new();
         match self {
@@ -100,7 +102,7 @@ impl Entity {
         name
     }
 
-    /// The names that tell it from others, in the order of their fields.
+    /// The names in the key, in the order of their fields.
     pub(super) fn key_names(&self) -> Vec<&str> {
         match self {
             Entity::Player(player) => vec![&player.last, &player.first],
@@ -171,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_is_read_as_it_was_written() {
+    fn every_kind_is_decoded_as_it_was_encoded() {
         let entities = [
             Entity::Player(PlayerName {
                 last: "Müller".to_owned(),
@@ -207,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_entity_does_not_tell_stays() {
+    fn bytes_without_a_meaning_stay() {
         let Ok(EncodedEntity { mut data, .. }) =
             Entity::Tournament(tournament()).encode(None, FORM)
         else {
@@ -235,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_team_without_a_year_keeps_its_way_to_say_so() {
+    fn a_team_without_a_year_keeps_its_bytes() {
         let mut data = vec![0; 63];
         data[50..54].copy_from_slice(&9999_u32.to_le_bytes());
         data[49] = 0xfe;

@@ -1,5 +1,5 @@
-//! All records of an entity file in memory, to be written anew: some of them
-//! left out, the tree built from nothing, counts and chain put right.
+//! All records of an entity file in memory, for writing the file anew: records
+//! can be left out, and the tree, the counts and the chain are rebuilt.
 
 use std::cmp::Ordering;
 use std::io;
@@ -15,10 +15,10 @@ use crate::cbh::FileKind;
 use crate::cbh::base::references::Reference;
 use crate::storage::{ReadBuffer, Storage};
 
-/// Longest header that is taken at its word.
+/// Longest header that is believed.
 const MOST_HEADER_BYTES: u64 = 4096;
 
-/// How much of a file is read at once.
+/// Block size for reading.
 const READ_BYTES: u64 = 1 << 20;
 
 /// All records of an entity file, in memory.
@@ -26,23 +26,23 @@ const READ_BYTES: u64 = 1 << 20;
 pub(in crate::cbh) struct EntityTable {
     layout: Layout,
     header: FileHeader,
-    /// What the file says of the number of its records, and of the further
-    /// bytes of its header.
+    /// The number of records, and of further header bytes, as the file states
+    /// them.
     claimed: u32,
     stated_further: u32,
-    /// The bytes before the first record.
+    /// The header: the bytes before the first record.
     head: Vec<u8>,
-    /// All whole records that lie in the file, also beyond those that the
-    /// header counts, up to where nothing but zeros follow.
+    /// All whole records in the file, up to where only zeros follow. Records
+    /// beyond the number in the header are included.
     records: Vec<u8>,
 }
 
-/// How many records of a file of this kind lie in it at most, whatever its
-/// header says; no more than can be referred to.
+/// Returns how many records the file contains at most, whatever its header
+/// says, limited to the ids that games can refer to.
 ///
 /// # Errors
 ///
-/// The medium's.
+/// Read errors of the storage.
 pub(in crate::cbh) fn records_present(file: FileKind, storage: &dyn Storage) -> io::Result<u32> {
     let Some(layout) = Layout::of(file) else {
         return Ok(0);
@@ -55,11 +55,11 @@ pub(in crate::cbh) fn records_present(file: FileKind, storage: &dyn Storage) -> 
 }
 
 impl EntityTable {
-    /// Reads a file of this kind.
+    /// Reads an entity file.
     ///
     /// # Errors
     ///
-    /// [`EditError::Damaged`] if it is none; [`EditError::Io`].
+    /// [`EditError::Damaged`] if the header is wrong; [`EditError::Io`].
     pub(in crate::cbh) fn read(
         file: FileKind,
         storage: &dyn Storage,
@@ -77,10 +77,10 @@ impl EntityTable {
         })
     }
 
-    /// As [`read`](EntityTable::read), of a file whose header is damaged: another
-    /// one is made, if the length of the file is that of whole records, all
-    /// that games refer to may be entities, and most of these say the same of
-    /// the games as `uses`.
+    /// Reads a file with a damaged header, and makes a new header. Returns
+    /// `None` unless the length of the file is a whole number of records, each
+    /// record that games refer to looks valid, and at least half of these state
+    /// the same references as `uses`.
     ///
     /// # Errors
     ///
@@ -142,38 +142,38 @@ impl EntityTable {
         Ok(table)
     }
 
-    /// The number of further bytes of the header that it says it has, if it
-    /// cannot be true.
-    pub(in crate::cbh) fn misfit(&self) -> Option<u32> {
+    /// The number of further header bytes that the file states, if that is
+    /// impossible.
+    pub(in crate::cbh) fn impossible_header_bytes(&self) -> Option<u32> {
         Some(self.stated_further).filter(|&stated| stated != self.header.further_bytes)
     }
 
-    /// What the header says of how many records there are.
+    /// The number of records in the header.
     pub(in crate::cbh) fn claimed(&self) -> u32 {
         self.claimed
     }
 
-    /// What the header says of how many are in use.
+    /// The number of live records in the header.
     pub(in crate::cbh) fn claimed_live(&self) -> u32 {
         self.header.live_count
     }
 
-    /// Where a record lies.
+    /// File offset of a record.
     pub(in crate::cbh) fn offset_of(&self, id: u32) -> u64 {
         self.head.len() as u64 + u64::from(id) * self.layout.record_bytes() as u64
     }
 
-    /// Number of records that lie in the file.
+    /// Number of records in the file.
     pub(in crate::cbh) fn present(&self) -> u32 {
         u32::try_from(self.records.len() / self.layout.record_bytes()).unwrap_or(u32::MAX)
     }
 
-    /// Number of records, deleted ones included: all ids lie below.
+    /// Number of records, including deleted ones. All ids are lower.
     pub(in crate::cbh) fn capacity(&self) -> u32 {
         self.header.capacity
     }
 
-    /// Lets more of the records that are present count.
+    /// Raises the number of records, at most to those in the file.
     pub(in crate::cbh) fn set_capacity(&mut self, capacity: u32) {
         self.header.capacity = capacity.min(self.present());
     }
@@ -190,8 +190,8 @@ impl EntityTable {
         self.records.get_mut(at..at + size).unwrap_or_default()
     }
 
-    /// Whether all records that `uses` counts may be entities, and most of
-    /// them say the same as it.
+    /// Returns whether each record in `uses` looks valid, and at least half of
+    /// them state the same references.
     fn agrees_with(&self, uses: &[Reference]) -> bool {
         let (mut used, mut agreeing) = (0, 0);
         for (id, reference) in (0..).zip(uses) {
@@ -207,8 +207,8 @@ impl EntityTable {
         2 * agreeing >= used
     }
 
-    /// The count of references and the first game that a record states, if
-    /// its links and these are possible.
+    /// The number of references and the first game that a record states, if
+    /// these and its links are possible.
     fn plausible_reference(&self, id: u32) -> Option<(u32, u32)> {
         let (node, data) = Node::decode(self.record(id)).ok()?;
         let is_link = |to: i32| {
@@ -223,7 +223,8 @@ impl EntityTable {
         is_plausible.then_some((count, first))
     }
 
-    /// The one of some records that none of them links to.
+    /// The only record of a selection that no other of them links to, or
+    /// [`NO_CHILD`].
     fn head_of(&self, is_one: impl Fn(Node) -> bool, links: impl Fn(Node) -> [i32; 2]) -> i32 {
         let nodes = (0..self.capacity()).filter_map(|id| Some((id, self.node(id)?)));
         let ones = || nodes.clone().filter(|(_, node)| is_one(*node));
@@ -243,17 +244,17 @@ impl EntityTable {
     }
 
     fn set_node(&mut self, id: u32, node: Node) {
-        // A record that is there has room for its links.
+        // Every record has room for its links.
         let _ = node.encode(self.record_mut(id));
     }
 
-    /// Whether a record is there and not deleted.
+    /// Returns whether a record exists and is not deleted.
     pub(in crate::cbh) fn is_live(&self, id: u32) -> bool {
         id < self.capacity() && self.node(id).is_some_and(|node| !node.is_deleted())
     }
 
-    /// Writes the count of references and the first game of a record; tells
-    /// whether it said something else.
+    /// Sets the number of references and the first game of a record. Returns
+    /// whether they have changed.
     pub(in crate::cbh) fn set_reference(&mut self, id: u32, reference: Reference) -> bool {
         let before = self.record(id).to_vec();
         let first = reference.first.map_or(0, |first| first.0);
@@ -261,7 +262,7 @@ impl EntityTable {
         before != self.record(id)
     }
 
-    /// Deletes a record, whose links [`hang`](EntityTable::hang) sets.
+    /// Deletes a record. The tree and the chain have to be rebuilt afterwards.
     pub(in crate::cbh) fn delete(&mut self, id: u32) {
         let deleted = Node {
             left: DELETED,
@@ -271,13 +272,13 @@ impl EntityTable {
         set_end(self.record_mut(id), 0, 0);
     }
 
-    /// Takes a deleted record back.
+    /// Restores a deleted record as a leaf.
     pub(in crate::cbh) fn revive(&mut self, id: u32) {
         self.set_node(id, Node::LEAF);
     }
 
-    /// Leaves out all records but those that `keeps` wants; gives the new
-    /// numbers of the old ones.
+    /// Removes all records except those for which `keeps` returns true. Returns
+    /// the new id for each old one.
     pub(in crate::cbh) fn retain(&mut self, keeps: &dyn Fn(u32) -> bool) -> Vec<Option<u32>> {
         let mut kept = Vec::new();
         let mut numbers = Vec::new();
@@ -295,9 +296,9 @@ impl EntityTable {
         numbers
     }
 
-    /// How the records are sorted if the tree is sound: all records in use
-    /// can be reached, it is balanced, and in order. Records of one key, which
-    /// there should not be, may stand side by side.
+    /// The collation of the tree if it is sound: all live records can be
+    /// reached, it is balanced, and it is sorted. Records with equal keys,
+    /// which should not exist, may be neighbours.
     pub(in crate::cbh) fn sound_collation(&self) -> Option<Collation> {
         let tree = self.tree();
         let walk = tree.walk();
@@ -316,7 +317,7 @@ impl EntityTable {
         })
     }
 
-    /// Whether the deleted records, and no others, are on their chain.
+    /// Returns whether the chain consists of exactly the deleted records.
     pub(in crate::cbh) fn has_sound_chain(&self) -> bool {
         let mut left = (0..self.capacity()).filter(|&id| !self.is_live(id)).count();
         let mut next = self.header.first_deleted;
@@ -332,7 +333,7 @@ impl EntityTable {
         left == 0
     }
 
-    /// Number of records in use.
+    /// Number of live records.
     pub(in crate::cbh) fn live_count(&self) -> u32 {
         (0..self.capacity()).fold(0, |count, id| count + u32::from(self.is_live(id)))
     }
@@ -350,9 +351,9 @@ impl EntityTable {
         (self.layout.compare)(one, other, collation).unwrap_or(Ordering::Equal)
     }
 
-    /// Hangs all records in use into a new tree, sorted so, or as files of
-    /// the kind usually are.
-    pub(in crate::cbh) fn hang(&mut self, collation: Option<Collation>) {
+    /// Builds a new tree from all live records, in this collation or else in
+    /// the usual one of the file.
+    pub(in crate::cbh) fn rebuild_tree(&mut self, collation: Option<Collation>) {
         let usual = self.layout.usual_collation(self.header.further_bytes);
         let collation = collation.unwrap_or(usual);
         let mut order: Vec<u32> = (0..self.capacity())
@@ -363,12 +364,12 @@ impl EntityTable {
         for (id, node) in nodes {
             self.set_node(id, node);
         }
-        // An empty file has its root at 0.
+        // The root of an empty file is 0.
         self.header.root = if self.capacity() == 0 { 0 } else { root };
     }
 
-    /// Puts all deleted records on a new chain.
-    pub(in crate::cbh) fn chain(&mut self) {
+    /// Builds a new chain of all deleted records.
+    pub(in crate::cbh) fn rebuild_chain(&mut self) {
         let mut first = NO_CHILD;
         for id in (0..self.capacity()).rev() {
             if !self.is_live(id) {
@@ -384,11 +385,11 @@ impl EntityTable {
         self.header.first_deleted = first;
     }
 
-    /// The whole file, its header counting what there is.
+    /// The bytes of the file, with a header that counts its live records.
     pub(in crate::cbh) fn into_bytes(mut self) -> Vec<u8> {
         self.header.live_count = self.live_count();
         let mut bytes = std::mem::take(&mut self.head);
-        // Its 28 bytes were read.
+        // The header has at least 28 bytes.
         let _ = self.header.encode_whole(self.layout.data_bytes, &mut bytes);
         bytes.append(&mut self.records);
         bytes
@@ -399,15 +400,15 @@ fn layout_of(file: FileKind) -> Result<Layout, EditError> {
     Layout::of(file).ok_or_else(|| EditError::damaged(0, "no file of entities"))
 }
 
-/// The number of references and the first game, with which the data of a
-/// record end.
+/// The number of references and the first game, which are the last eight bytes
+/// of a record.
 fn end_of(data: &[u8]) -> Option<(u32, u32)> {
     let mut reader = ByteReader::new(data.get(data.len().checked_sub(8)?..)?);
     Some((reader.u32_le().ok()?, reader.u32_le().ok()?))
 }
 
-/// How many further bytes a header has: as many as it says, unless that is a
-/// number nobody has seen, and one of those fits the length of the file.
+/// The number of further header bytes: as stated, unless that is a value never
+/// seen and 4 or 0 fits the length of the file.
 fn fitting(header: FileHeader, record_bytes: u64, len: u64) -> u32 {
     let end = |further: u32| 28 + u64::from(further) + u64::from(header.capacity) * record_bytes;
     let stated = header.further_bytes;
@@ -418,9 +419,9 @@ fn fitting(header: FileHeader, record_bytes: u64, len: u64) -> u32 {
     fits.unwrap_or(stated)
 }
 
-/// The most balanced tree over records in this order: its root, and the links
-/// of all records. Sides differ by at most one record, so by at most one in
-/// height.
+/// A perfectly balanced tree of records in this order: its root, and the links
+/// of each record. The two sides of a node differ by at most one record, hence
+/// by at most one level.
 fn balanced(order: &[u32]) -> (i32, Vec<(u32, Node)>) {
     let middle = |from: usize, to: usize| from + (to - from) / 2;
     let id_at = |from: usize, to: usize| match order.get(middle(from, to)) {

@@ -1,29 +1,31 @@
-//! The fields of a record's data, written over those that are there.
+//! Writing of the fields of a record over its existing data.
 
 use crate::bytes::{BytePatch, Malformed};
 use crate::cbh::{CodePage, date};
 use crate::game::Date;
 
-/// How the names of a file are written.
+/// Encoding of the names of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NameForm {
-    /// The page that names are read with which are not UTF-8.
+    /// Code page of names that are not UTF-8.
     pub page: CodePage,
-    /// Whether new names are UTF-8, as in bases of today, or in the page.
+    /// Whether new names are written as UTF-8, as in current bases, or in the
+    /// code page.
     pub is_utf8: bool,
 }
 
-/// A name as bytes.
+/// An encoded name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spelling {
     pub(super) bytes: Vec<u8>,
-    /// Whether that is all of the name.
+    /// Whether the name is complete.
     pub(super) is_whole: bool,
 }
 
 impl NameForm {
-    /// A new name in at most `room` bytes, cut between characters: in the page
-    /// if the file's names are and it is read back from it, else in UTF-8.
+    /// Encodes a name in at most `room` bytes, truncated between characters.
+    /// The code page is used if the file uses it and the bytes decode to the
+    /// same name; otherwise UTF-8.
     fn encode(self, name: &str, room: usize) -> Vec<u8> {
         let in_page = (!self.is_utf8).then(|| self.page.encode_new_name(name, room));
         in_page
@@ -31,9 +33,10 @@ impl NameForm {
             .unwrap_or_else(|| cut(name, room).as_bytes().to_vec())
     }
 
-    /// All ways in which a field of `size` bytes may have a name: what it
-    /// should be first, and what has all of it before what has a part. Fields
-    /// are found that have no zero, or end within a character.
+    /// All possible contents of a field of `size` bytes for a name: first the
+    /// one that would be written, and complete names before truncated ones.
+    /// Real files contain fields without a terminating zero, and names cut
+    /// within a character.
     pub(super) fn spellings(self, name: &str, size: usize) -> Vec<Spelling> {
         let until_zero = name.split('\0').next().unwrap_or_default();
         if until_zero.is_ascii() && until_zero.len() < size {
@@ -69,23 +72,24 @@ impl NameForm {
     }
 }
 
-/// As much of a name as `room` bytes hold, cut between characters.
+/// The longest prefix of a name that fits in `room` bytes, cut between
+/// characters.
 fn cut(name: &str, room: usize) -> &str {
     name.get(..name.floor_char_boundary(room)).unwrap_or(name)
 }
 
-/// A name that its field cannot hold as it is.
+/// A name that had to be changed to fit its field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfit {
-    /// Which field, in words.
+    /// Name of the field, for messages.
     pub field: &'static str,
-    /// What is read from the file now.
+    /// The name that is stored now.
     pub stored: String,
-    /// What should have been stored.
+    /// The name that was to be stored.
     pub whole: String,
 }
 
-/// Writes the data of a record, front to back.
+/// Writer of the data of a record, from front to back.
 #[derive(Debug)]
 pub(in crate::cbh) struct Fields<'a> {
     pub(super) patch: BytePatch<'a>,
@@ -94,7 +98,8 @@ pub(in crate::cbh) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Begins at the front of `data`; notes what does not fit in `unfit`.
+    /// Starts at the beginning of `data`. Names that do not fit are added to
+    /// `unfit`.
     pub(super) fn new(data: &'a mut [u8], form: NameForm, unfit: &'a mut Vec<Unfit>) -> Fields<'a> {
         Fields {
             patch: BytePatch::new(data),
@@ -103,9 +108,9 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Writes a name into a field of `size` bytes, of which the last one stays
-    /// 0: so `ChessBase` writes nearly all. A field that says the same keeps its
-    /// bytes, with the garbage behind the zero.
+    /// Writes a name into a field of `size` bytes. The last byte stays 0, as
+    /// nearly always in files by `ChessBase`. If the field has this name
+    /// already, its bytes stay, including those after the zero.
     pub(super) fn string(
         &mut self,
         field: &'static str,
@@ -134,7 +139,7 @@ impl<'a> Fields<'a> {
         Ok(())
     }
 
-    /// Writes a date of four bytes; what stands beside it stays.
+    /// Writes a date into four bytes. Bits that are not part of the date stay.
     pub(super) fn date(&mut self, day: Date) -> Result<(), Malformed> {
         let place = self.patch.array()?;
         *place = date::encode(day, u32::from_le_bytes(*place))?.to_le_bytes();
@@ -163,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_cut_between_characters_and_the_caller_learns_of_it() {
+    fn a_name_is_truncated_between_characters_and_reported() {
         for (name, is_utf8, bytes, stored) in [
             ("abcd", true, &b"abcd\0\0"[..], None),
             ("abcde", true, b"abcde\0", None),
@@ -179,7 +184,7 @@ mod tests {
             ),
             ("abcd\u{e9}", false, b"abcd\xe9\0", None),
             ("abcd\u{e9}f", false, b"abcd\xe9\0", Some("abcd\u{e9}")),
-            // A character that the page lacks.
+            // A letter that the code page lacks.
             ("a\u{142}b", false, b"a\xc5\x82b\0\0", None),
             (
                 "\u{142}\u{e9}\u{e9}",
@@ -188,16 +193,16 @@ mod tests {
                 Some("\u{142}\u{e9}"),
             ),
             ("a\0b", true, b"a\0\0\0\0\0", Some("a")),
-            // Bytes of the page that would be read as UTF-8.
+            // Bytes of the code page that would be decoded as UTF-8.
             ("\u{c3}\u{a9}", false, b"\xc3\x83\xc2\xa9\0\0", None),
-            // Cut, they would be.
+            // Their truncated form would be decoded as UTF-8.
             (
                 "ab\u{c3}\u{a9}\u{e9}\u{e8}",
                 false,
                 b"ab\xc3\x83\0\0",
                 Some("ab\u{c3}"),
             ),
-            // They would speak for another page.
+            // They would indicate another code page.
             (
                 "\u{c0}\u{c1}\u{c2}",
                 false,
@@ -212,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_stays_keeps_its_bytes() {
+    fn an_unchanged_name_keeps_its_bytes() {
         for (old, name) in [
             (&b"abc\0\xaa\xbb"[..], "abc"),
             (b"abcdef", "abcdef"),

@@ -1,22 +1,23 @@
-//! A set of ids.
+//! A set of ids, stored as bits.
 
-/// Ids below a bound, a bit each.
+/// A set of ids below a bound, with one bit for each.
 #[derive(Clone, Debug, Default)]
 pub(in crate::cbh) struct IdSet {
     words: Vec<u64>,
 }
 
 impl IdSet {
-    /// The empty set, with place for ids below `bound`.
+    /// An empty set with room for ids below `bound`.
     pub(super) fn below(bound: u32) -> IdSet {
         IdSet {
             words: vec![0; bound.div_ceil(u64::BITS) as usize],
         }
     }
 
-    /// Adds `id`; tells whether it is new. One beyond the bound never is.
+    /// Adds `id` and returns whether it is new. An id beyond the bound is
+    /// ignored.
     pub(super) fn insert(&mut self, id: u32) -> bool {
-        let (word, bit) = IdSet::place(id);
+        let (word, bit) = IdSet::bit_of(id);
         let Some(word) = self.words.get_mut(word) else {
             return false;
         };
@@ -25,14 +26,14 @@ impl IdSet {
         is_new
     }
 
-    /// Whether `id` is in the set.
+    /// Returns whether `id` is in the set.
     pub(in crate::cbh) fn contains(&self, id: u32) -> bool {
-        let (word, bit) = IdSet::place(id);
+        let (word, bit) = IdSet::bit_of(id);
         self.words.get(word).is_some_and(|word| word & bit != 0)
     }
 
-    /// Word and bit of `id`.
-    fn place(id: u32) -> (usize, u64) {
+    /// Index of the word and mask of the bit for `id`.
+    fn bit_of(id: u32) -> (usize, u64) {
         ((id / u64::BITS) as usize, 1 << (id % u64::BITS))
     }
 }

@@ -1,23 +1,23 @@
-//! Which kinds of entities there are.
+//! The kinds of entities.
 
 use crate::cbh::FileKind;
 
-/// Number of an entity in the file of its kind, from 0.
+/// Number of an entity within the file of its kind, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EntityId(pub u32);
 
-/// What games have in common.
+/// A kind of entity: data that several games share, stored once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EntityKind {
-    /// Who played.
+    /// Players.
     Player,
-    /// In which event.
+    /// Tournaments and other events.
     Tournament,
-    /// Who annotated.
+    /// Annotators.
     Annotator,
-    /// Where it was published.
+    /// Publications that a game was taken from.
     Source,
-    /// For which team.
+    /// Teams.
     Team,
 }
 
@@ -31,13 +31,13 @@ impl EntityKind {
         EntityKind::Team,
     ];
 
-    /// The kind that a file holds, if it holds one.
+    /// The kind that is stored in a file, if it is an entity file.
     pub(in crate::cbh) fn of_file(file: FileKind) -> Option<EntityKind> {
         let mut kinds = EntityKind::ALL.into_iter();
         kinds.find(|kind| kind.file() == file)
     }
 
-    /// The file that holds the entities of this kind.
+    /// The file that stores this kind.
     pub(in crate::cbh) fn file(self) -> FileKind {
         match self {
             EntityKind::Player => FileKind::Players,
@@ -49,7 +49,7 @@ impl EntityKind {
     }
 }
 
-/// One of something for each kind.
+/// One value for each kind.
 #[derive(Debug, Default)]
 pub(in crate::cbh) struct PerKind<T> {
     players: T,
@@ -60,7 +60,7 @@ pub(in crate::cbh) struct PerKind<T> {
 }
 
 impl<T> PerKind<T> {
-    /// That of `kind`.
+    /// The value of a kind.
     pub(in crate::cbh) fn of(&self, kind: EntityKind) -> &T {
         match kind {
             EntityKind::Player => &self.players,
@@ -71,7 +71,7 @@ impl<T> PerKind<T> {
         }
     }
 
-    /// That of `kind`, to be changed.
+    /// The value of a kind, mutable.
     pub(in crate::cbh) fn of_mut(&mut self, kind: EntityKind) -> &mut T {
         match kind {
             EntityKind::Player => &mut self.players,

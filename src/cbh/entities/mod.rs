@@ -1,7 +1,7 @@
 //! `.cbp` `.cbt` `.cbc` `.cbs` `.cbe` `.cbl`: players, tournaments,
 //! annotators, sources, teams and labels. Little-endian.
 //!
-//! Header, 28 bytes and as many more as it says:
+//! Header: 28 bytes, and the number of bytes at offset 24:
 //!
 //! | offset | type | meaning |
 //! |---|---|---|
@@ -14,11 +14,11 @@
 //! | 24 | i32 | further header bytes: 4, or 0 in old files |
 //!
 //! Record *i*, counted from 0: left child i32 (-999 marks a deleted record),
-//! right child i32, balance i8, then the data, which end with the number of
-//! references and the first game as two i32.
+//! right child i32, balance i8, then the data. The data end with the number of
+//! references i32 and the first game i32.
 //!
-//! Strings fill fields of fixed size up to a zero byte; what follows it is
-//! garbage.
+//! Strings have fields of fixed size and end at the first zero byte; the bytes
+//! after it are garbage.
 
 mod annotator;
 mod balance;
@@ -70,10 +70,10 @@ use super::{CodePage, FileKind};
 use crate::bytes::{BytePatch, ByteReader, Malformed};
 use crate::storage::{ReadBuffer, Storage};
 
-/// What a header has at 8.
-const MARK: i32 = 1_234_567_890;
+/// Signature at offset 8 of the header.
+const SIGNATURE: i32 = 1_234_567_890;
 
-/// The files of entities.
+/// The entity files.
 pub(super) const ENTITY_FILES: [FileKind; 6] = [
     FileKind::Players,
     FileKind::Tournaments,
@@ -89,38 +89,39 @@ const DELETED: i32 = -999;
 /// Bytes of a record before its data: two children and the balance.
 const LINK_BYTES: usize = 9;
 
-/// Records of a file that can be referred to: `.cbh` has 24 bits for an id.
+/// Maximum number of records: `.cbh` stores an id in 24 bits.
 const MOST_RECORDS: u32 = 1 << 24;
 
-/// How much of a file tells the code page of its names.
+/// Number of bytes that are sampled to detect the code page.
 const SAMPLE_BYTES: usize = 1 << 16;
 
-/// One kind of entity: how its data are laid out.
+/// Data layout of one kind of entity.
 pub(super) trait Kind {
-    /// What the data say.
+    /// The decoded data.
     type Value;
 
-    /// Bytes of data in a record.
+    /// Length of the data of a record, in bytes.
     const DATA_BYTES: usize;
 
-    /// Sizes of the strings that the data begin with.
+    /// Sizes of the string fields at the start of the data, in bytes.
     const STRINGS: &'static [usize];
 
-    /// Reads the data of one record into `value`.
+    /// Decodes the data of a record into `value`.
     ///
     /// # Errors
     ///
     /// [`Malformed`] if the data are too short.
     fn decode(data: &[u8], page: CodePage, value: &mut Self::Value) -> Result<(), Malformed>;
 
-    /// Writes `value` over the data of a record; what it does not tell stays.
+    /// Encodes `value` over the data of a record. Bytes that `value` does not
+    /// cover stay.
     ///
     /// # Errors
     ///
     /// [`Malformed`] if the data are too short, or a date cannot be stored.
     fn encode(value: &Self::Value, fields: &mut Fields<'_>) -> Result<(), Malformed>;
 
-    /// The order of two records, by their data.
+    /// Compares the data of two records.
     ///
     /// # Errors
     ///
@@ -138,36 +139,37 @@ struct FileHeader {
     capacity: u32,
     /// Root of the tree.
     root: i32,
-    /// First record of the chain of deleted ones, -1 for none.
+    /// First record of the chain of deleted records, -1 if there is none.
     first_deleted: i32,
-    /// Number of records in use, as far as the file knows.
+    /// Number of live records.
     live_count: u32,
-    /// Bytes of the header beyond 28.
+    /// Length of the header beyond 28 bytes.
     further_bytes: u32,
 }
 
-/// A file of entities, read record by record.
+/// An open entity file, read record by record.
 #[derive(Debug)]
 pub(super) struct EntityFile<K> {
     storage: Box<dyn Storage>,
-    /// Where record 0 begins.
+    /// Offset of record 0.
     records_at: u64,
     header: FileHeader,
-    /// Number of records that the header claims.
+    /// Number of records in the header.
     claimed: u32,
-    /// Where nothing but zeros follow, if records are claimed there.
+    /// Offset from which only zeros follow, if records are claimed there.
     data_end: Option<u64>,
-    /// What is wrong with the header of the file, which then is made up.
+    /// Defect of the header. `header` is then derived from the length of the
+    /// file.
     fault: Option<Malformed>,
     kind: PhantomData<K>,
 }
 
-/// Why an entity cannot be shown.
+/// Error of reading an entity.
 #[derive(Debug)]
 pub(super) enum LookupError {
-    /// The medium's reason.
+    /// The storage failed.
     Io(io::Error),
-    /// Where in the file, and what.
+    /// The record is missing or damaged: offset and description.
     Fault(u64, String),
 }
 
@@ -178,13 +180,13 @@ impl From<Malformed> for LookupError {
 }
 
 impl<K: Kind> EntityFile<K> {
-    /// Reads the header. Where that is no header of the kind, the length of
-    /// the file tells where its records lie; if not even that does, there are
-    /// none.
+    /// Reads the header. If it is not valid for this kind, the position of the
+    /// records is derived from the length of the file; if that is impossible,
+    /// the file counts as empty.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Read errors of the storage.
     pub(super) fn open(storage: Box<dyn Storage>) -> io::Result<EntityFile<K>> {
         let mut buffer = ReadBuffer::default();
         let header = storage.read_up_to(0, 28, &mut buffer)?;
@@ -210,27 +212,26 @@ impl<K: Kind> EntityFile<K> {
         })
     }
 
-    /// Whether the header of the file is damaged.
+    /// Returns whether the header is damaged.
     pub(super) fn is_headless(&self) -> bool {
         self.fault.is_some()
     }
 
-    /// What is wrong with the header of the file, and what is done instead.
+    /// The defect of the header, and how the file is read instead.
     pub(super) fn fault(&self) -> Option<Malformed> {
         let Malformed { offset, what } = self.fault.clone()?;
         let instead = match self.header.capacity {
-            0 => "no record of it is read",
-            _ => "its records are read as the length of the file tells",
+            0 => "none of its records are read",
+            _ => "the position of its records is taken from the length of the file",
         };
         Some(Malformed::new(offset, format!("{what}; {instead}")))
     }
 
-    /// Appends the strings of the first records, as far as they lie in
-    /// [`SAMPLE_BYTES`].
+    /// Appends the raw strings of the records in the first [`SAMPLE_BYTES`].
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Read errors of the storage.
     pub(super) fn sample_strings<'b>(
         &'b self,
         buffer: &'b mut ReadBuffer,
@@ -252,17 +253,17 @@ impl<K: Kind> EntityFile<K> {
         Ok(())
     }
 
-    /// The file itself.
+    /// The storage of the file.
     pub(super) fn storage(&self) -> &dyn Storage {
         self.storage.as_ref()
     }
 
-    /// How many records there are, deleted ones included: as many as the
-    /// header says, but no more than lie in the file or can be referred to.
+    /// Number of records, including deleted ones: as in the header, limited to
+    /// those in the file and to the ids that games can refer to.
     ///
     /// # Errors
     ///
-    /// The medium's; also if the file has become shorter.
+    /// Read errors of the storage; also if the file has become shorter.
     pub(super) fn count_present(&self) -> io::Result<u32> {
         let record_bytes = LINK_BYTES + K::DATA_BYTES;
         let end = self.records_at + u64::from(self.header.capacity) * record_bytes as u64;
@@ -272,12 +273,12 @@ impl<K: Kind> EntityFile<K> {
         Ok(present.min(self.header.capacity).min(MOST_RECORDS))
     }
 
-    /// How many records are in use, as far as the header knows.
+    /// Number of live records in the header.
     pub(super) fn live_count(&self) -> u32 {
         self.header.live_count.min(self.header.capacity)
     }
 
-    /// Where record `id` begins.
+    /// Offset of record `id`.
     fn offset_of(&self, id: u32) -> u64 {
         self.records_at + u64::from(id) * (LINK_BYTES + K::DATA_BYTES) as u64
     }
@@ -286,8 +287,8 @@ impl<K: Kind> EntityFile<K> {
     ///
     /// # Errors
     ///
-    /// [`LookupError::Fault`] if there is no such entity or its record is
-    /// deleted; `value` is as it was then.
+    /// [`LookupError::Fault`] if the record does not exist or is deleted;
+    /// `value` stays unchanged then.
     pub(super) fn read(
         &self,
         id: u32,
@@ -322,12 +323,12 @@ impl<K: Kind> EntityFile<K> {
 }
 
 impl<K: Kind<Value: Default>> EntityFile<K> {
-    /// Gives all live entities to `take`, by ascending id, as far as their
-    /// records can be read.
+    /// Calls `take` for all live entities in the order of their ids. Records
+    /// that cannot be decoded are skipped.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Read errors of the storage.
     pub(super) fn for_each(
         &self,
         page: CodePage,
@@ -347,7 +348,7 @@ impl<K: Kind<Value: Default>> EntityFile<K> {
 }
 
 impl FileHeader {
-    /// That of a file without records.
+    /// Header of a file without records.
     const EMPTY: FileHeader = FileHeader {
         capacity: 0,
         root: tree::NO_CHILD,
@@ -356,11 +357,11 @@ impl FileHeader {
         further_bytes: 4,
     };
 
-    /// What the header of a file of `len` bytes must say of where its records
-    /// lie; `None` if they would not be whole ones.
+    /// The header for a file of `len` bytes, as far as the position of records
+    /// is concerned; `None` if `len` is not a whole number of records.
     fn of_length(len: u64, data_bytes: usize) -> Option<FileHeader> {
         let record_bytes = (LINK_BYTES + data_bytes) as u64;
-        // A record has more than four bytes, so one of them fits at most.
+        // Records are longer than four bytes, so at most one of these fits.
         let further = [4, 0].into_iter().find(|further| {
             let records = len.checked_sub(28 + further);
             records.is_some_and(|bytes| bytes % record_bytes == 0)
@@ -374,13 +375,16 @@ impl FileHeader {
         })
     }
 
-    /// Reads the first 28 bytes.
+    /// Decodes the first 28 bytes of a file.
     fn decode(header: &[u8], data_bytes: usize) -> Result<FileHeader, Malformed> {
         let mut reader = ByteReader::new(header);
         let capacity = reader.i32_le()?;
         let root = reader.i32_le()?;
-        if reader.i32_le()? != MARK {
-            return Err(Malformed::new(8, "no entity file: its mark is missing"));
+        if reader.i32_le()? != SIGNATURE {
+            return Err(Malformed::new(
+                8,
+                "not an entity file: the signature is missing",
+            ));
         }
         let size = reader.i32_le()?;
         if usize::try_from(size) != Ok(data_bytes) {
@@ -401,8 +405,8 @@ impl FileHeader {
 }
 
 impl FileHeader {
-    /// Counts no records where nothing but zeros lie; tells where those begin,
-    /// if records were counted there.
+    /// Reduces the number of records to where only zeros follow. Returns that
+    /// offset if the number was reduced.
     fn cut_at_zeros(
         &mut self,
         record_bytes: u64,
@@ -421,7 +425,7 @@ impl FileHeader {
         Ok(Some(data_end))
     }
 
-    /// Writes the fields that an edit changes over the header of a file.
+    /// Writes the fields that an edit can change.
     fn encode(&self, header: &mut [u8]) -> Result<(), Malformed> {
         let mut patch = BytePatch::new(header);
         patch.put(self.capacity.to_le_bytes())?;
@@ -437,14 +441,14 @@ impl FileHeader {
         let size = u32::try_from(data_bytes).unwrap_or(0);
         let mut patch = BytePatch::new(header);
         patch.skip(8)?;
-        patch.put(MARK.to_le_bytes())?;
+        patch.put(SIGNATURE.to_le_bytes())?;
         patch.put(size.to_le_bytes())?;
         patch.skip(8)?;
         patch.put(self.further_bytes.to_le_bytes())
     }
 }
 
-/// Appends the string of a field to `out`, which is emptied before.
+/// Decodes a string field into `out`, replacing its content.
 fn read_string(
     reader: &mut ByteReader<'_>,
     field_bytes: usize,
@@ -456,7 +460,7 @@ fn read_string(
     Ok(())
 }
 
-/// What is wrong with a file of players, games aside.
+/// Defects of a file of players without games.
 #[cfg(test)]
 fn verify_report(storage: Box<dyn Storage>) -> Vec<String> {
     use super::{GameId, Reference};
@@ -548,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_that_lies_costs_nothing_when_all_are_read() {
+    fn a_wrong_count_costs_no_time_when_all_records_are_read() {
         let mut bytes = header(i32::MAX, 1_234_567_890, 58);
         bytes.extend(player(-1, b"One", b""));
         bytes.extend(player(DELETED, b"Gone", b""));
@@ -563,7 +567,7 @@ mod tests {
     }
 
     #[test]
-    fn records_of_a_file_without_its_header_are_found_by_the_length_of_the_file() {
+    fn records_are_found_by_the_file_length_if_the_header_is_damaged() {
         let records = [player(-1, b"One", b""), player(-1, b"Two", b"")].concat();
         let of = |head: &[u8], tail: &[u8]| {
             let bytes = [head, &records, tail].concat();

@@ -1,4 +1,4 @@
-//! The names of all entities of one kind, in one piece of memory.
+//! The names of all entities of one kind, in contiguous memory.
 
 use std::io;
 use std::sync::Arc;
@@ -11,21 +11,21 @@ use crate::cbh::CodePage;
 use crate::game::{Team, Tournament};
 use crate::storage::ReadBuffer;
 
-/// The names of all entities of one kind, deleted ones left out.
+/// The names of all live entities of one kind.
 ///
-/// A player is `Last, First`, a tournament `Title (Place) Year` with the
-/// parts it has, an annotator its name, a source or team its title. A name may
-/// be empty, and two entities may have the same.
+/// Forms: a player is `Last, First`, a tournament `Title (Place) Year` without
+/// the parts it lacks, an annotator the name, a source or team the title. A
+/// name may be empty, and several entities may have the same name.
 ///
-/// After a save there are others, which share nearly all with these.
+/// Clones after a save share nearly all memory with the names before.
 #[derive(Clone, Debug, Default)]
 pub struct EntityNames {
     read: Arc<AllNames>,
-    /// Those that are others since all were read.
+    /// Names that have changed since the file was read. `None`: deleted.
     changes: OrdMap<u32, Option<Arc<OneName>>>,
 }
 
-/// What an entity is called now.
+/// The name of one entity that has changed.
 #[derive(Debug)]
 struct OneName {
     text: String,
@@ -33,19 +33,18 @@ struct OneName {
     number: Option<u32>,
 }
 
-/// The names of all entities as one reading found them.
+/// All names as read from the file once.
 #[derive(Debug, Default)]
 pub(in crate::cbh) struct AllNames {
-    /// All names, one after the other.
+    /// The names, concatenated.
     text: String,
-    /// Where the name of each id begins in `text`, and one more: where the
-    /// last ends. Deleted ones are empty.
+    /// Offset of the name of each id in `text`, and the end of the last name.
+    /// Deleted entities have an empty range.
     starts: Vec<u32>,
     live: IdSet,
-    /// Bytes of title and of place in the name of each id; of tournaments
-    /// only.
+    /// Length of title and place in bytes for each id; for tournaments only.
     parts: Vec<(u16, u16)>,
-    /// Which team of its club each is; of teams only.
+    /// Number of the team within its club for each id; for teams only.
     numbers: Vec<u32>,
 }
 
@@ -58,7 +57,7 @@ impl EntityNames {
         }
     }
 
-    /// Whether there is such an entity.
+    /// Returns whether the entity exists.
     pub fn contains(&self, id: EntityId) -> bool {
         match self.changes.get(&id.0) {
             Some(changed) => changed.is_some(),
@@ -90,7 +89,7 @@ impl EntityNames {
         }
     }
 
-    /// Which team of its club team `id` is, 0 if that is not given; `None` if
+    /// The number of team `id` within its club, 0 if it has none; `None` if
     /// there is no such team.
     pub fn number(&self, id: EntityId) -> Option<u32> {
         match self.changes.get(&id.0) {
@@ -105,14 +104,14 @@ impl EntityNames {
         ids.filter_map(|id| Some((id, self.get(id)?)))
     }
 
-    /// All ids lie below this.
+    /// Upper bound of the ids, exclusive.
     pub fn bound(&self) -> u32 {
         let changed = self.changes.get_max().map_or(0, |(id, _)| id + 1);
         self.read.bound().max(changed)
     }
 
-    /// Takes over what entity `id` is called now; `now` has one name or none.
-    /// Whether that is another than before.
+    /// Replaces the name of entity `id` with the only name in `now`, or removes
+    /// it if `now` is empty. Returns whether it has changed.
     pub(in crate::cbh) fn change(&mut self, id: EntityId, now: &AllNames) -> bool {
         let first = EntityId(0);
         let name = now.get(first).map(|text| OneName {
@@ -135,7 +134,7 @@ impl EntityNames {
     }
 }
 
-/// Collects the names of entities by ascending number.
+/// Builder of [`EntityNames`]; entities are added in the order of their ids.
 #[derive(Debug)]
 pub(crate) struct NamesBuilder {
     names: AllNames,
@@ -143,7 +142,7 @@ pub(crate) struct NamesBuilder {
 }
 
 impl NamesBuilder {
-    /// For entities with numbers below `bound`.
+    /// A builder for ids below `bound`.
     pub(crate) fn below(bound: u32) -> NamesBuilder {
         NamesBuilder {
             names: AllNames {
@@ -154,7 +153,7 @@ impl NamesBuilder {
         }
     }
 
-    /// Adds an entity whose name `append` writes.
+    /// Adds an entity; `append` writes its name.
     pub(crate) fn add(&mut self, id: EntityId, append: impl FnOnce(&mut String)) {
         self.names.begin(id.0);
         self.names.live.insert(id.0);
@@ -176,7 +175,7 @@ impl NamesBuilder {
         self.add(id, |out| out.push_str(&team.title));
     }
 
-    /// The names of all.
+    /// The collected names.
     pub(crate) fn build(mut self) -> EntityNames {
         self.names.begin(self.bound);
         self.names.text.shrink_to_fit();
@@ -207,12 +206,12 @@ impl AllNames {
         u32::try_from(self.starts.len().saturating_sub(1)).unwrap_or(u32::MAX)
     }
 
-    /// Reads the names of a file, or that of one entity under the number 0;
-    /// `append` writes that of one entity.
+    /// Reads the names of a file, or of one entity, which gets the id 0.
+    /// `append` writes the name of an entity.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Read errors of the storage.
     pub(in crate::cbh) fn read<K: Kind<Value: Default>>(
         file: &EntityFile<K>,
         which: Which,
@@ -224,11 +223,11 @@ impl AllNames {
         })
     }
 
-    /// Reads the names of the tournaments.
+    /// Reads the names of tournaments.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Read errors of the storage.
     pub(in crate::cbh) fn read_tournaments(
         file: &EntityFile<super::Tournaments>,
         which: Which,
@@ -241,11 +240,11 @@ impl AllNames {
         })
     }
 
-    /// Reads the names of the teams.
+    /// Reads the names of teams.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Read errors of the storage.
     pub(in crate::cbh) fn read_teams(
         file: &EntityFile<super::Teams>,
         which: Which,
@@ -295,29 +294,30 @@ impl AllNames {
         Ok(names)
     }
 
-    /// Lets the name of `id` begin here; those before that have none are
-    /// empty.
+    /// Starts the name of `id` at the end of `text`. Ids that were skipped get
+    /// empty names.
     fn begin(&mut self, id: u32) {
-        // No more than 2^24 records of at most 70 bytes, each at most three
-        // bytes of UTF-8.
+        // At most 2^24 records of at most 70 bytes, each at most three bytes of
+        // UTF-8.
         let here = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
         self.starts.resize(id as usize + 1, here);
     }
 }
 
-/// The entities whose names are read.
+/// Selection of the entities to read.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cbh) enum Which {
     All,
     One(EntityId),
 }
 
-/// Appends `Title (Place) Year`; gives the lengths of title and place.
+/// Appends `Title (Place) Year`. Returns the lengths of title and place in
+/// bytes.
 pub(super) fn append_tournament(tournament: &Tournament, out: &mut String) -> (u16, u16) {
     let begin = out.len();
     let part = |part: &str| u16::try_from(part.len()).unwrap_or(0);
-    let title = given(&tournament.title);
-    let place = given(&tournament.place);
+    let title = without_blanks(&tournament.title);
+    let place = without_blanks(&tournament.place);
     out.push_str(title);
     if !place.is_empty() {
         separate(begin, out);
@@ -332,12 +332,12 @@ pub(super) fn append_tournament(tournament: &Tournament, out: &mut String) -> (u
     (part(title), part(place))
 }
 
-/// A part that consists of blanks is not given.
-fn given(part: &str) -> &str {
+/// Returns the part, or an empty string if it consists of blanks.
+fn without_blanks(part: &str) -> &str {
     if part.trim().is_empty() { "" } else { part }
 }
 
-/// Appends a blank unless nothing was written since `begin`.
+/// Appends a blank unless `out` has ended at `begin` so far.
 fn separate(begin: usize, out: &mut String) {
     if out.len() > begin {
         out.push(' ');
@@ -350,7 +350,7 @@ mod tests {
     use crate::game::Date;
 
     #[test]
-    fn a_tournament_is_named_by_the_parts_it_has() {
+    fn the_name_of_a_tournament_leaves_out_missing_parts() {
         let cases = [
             ("Linares", "Linares", 1999, "Linares (Linares) 1999"),
             ("Linares", "", 1999, "Linares 1999"),

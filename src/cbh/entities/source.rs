@@ -39,7 +39,7 @@ impl Kind for Sources {
         fields.patch.put([source.version, source.quality])
     }
 
-    /// By title.
+    /// Sorted by title.
     fn compare(one: &[u8], other: &[u8], collation: Collation) -> Result<Ordering, Malformed> {
         let (mut one, mut other) = (ByteReader::new(one), ByteReader::new(other));
         compare_strings(&mut one, &mut other, &[25], collation)

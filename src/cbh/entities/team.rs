@@ -13,10 +13,10 @@ use crate::game::{Nation, Team};
 #[derive(Debug)]
 pub(crate) enum Teams {}
 
-/// Stands for "no year" beside 0.
+/// Number that means "no year", as 0 does.
 const NO_YEAR: u32 = 9999;
 
-/// The year that a stored number stands for.
+/// The year of a stored number, 0 if none.
 fn year_of(stored: u32) -> u32 {
     if stored == NO_YEAR { 0 } else { stored }
 }
@@ -51,7 +51,7 @@ impl Kind for Teams {
         fields.patch.put([team.nation.0])
     }
 
-    /// By title, number, season before year, year, nation.
+    /// Sorted by title, number, season before year, year, nation.
     fn compare(one: &[u8], other: &[u8], collation: Collation) -> Result<Ordering, Malformed> {
         let (mut one, mut other) = (ByteReader::new(one), ByteReader::new(other));
         let titles = compare_strings(&mut one, &mut other, Self::STRINGS, collation)?;

@@ -2,8 +2,7 @@
 //! (u8), bit 0 of a byte: team event, nation (u8), 0, category (u8), flags
 //! (u8), rounds (u8).
 //!
-//! Type: low five bits the kind of event; bit 5 blitz, 6 rapid,
-//! 7 correspondence.
+//! Type: low five bits kind of event; bit 5 blitz, 6 rapid, 7 correspondence.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -20,7 +19,7 @@ pub(crate) enum Tournaments {}
 /// Offset of the flags in the data.
 pub(crate) const EVENT_FLAGS: usize = 79;
 
-/// The bits of the type that tell the form of the event.
+/// Mask of the kind of event.
 const FORM: u8 = 0x1f;
 
 impl Kind for Tournaments {
@@ -74,7 +73,8 @@ impl Kind for Tournaments {
         fields.patch.put([value.rounds])
     }
 
-    /// By year, latest first, title, place, month and day, latest first.
+    /// Sorted by year (latest first), title, place, month and day (latest
+    /// first).
     fn compare(one: &[u8], other: &[u8], collation: Collation) -> Result<Ordering, Malformed> {
         let (mut one, mut other) = (ByteReader::new(one), ByteReader::new(other));
         let names = compare_strings(&mut one, &mut other, Self::STRINGS, collation)?;
@@ -87,8 +87,8 @@ impl Kind for Tournaments {
     }
 }
 
-/// The kind of event of this number; numbers that stand for none are
-/// "not given".
+/// The kind of event with this number; unknown numbers are
+/// [`EventKind::Unknown`].
 pub(crate) fn event_kind(number: u8) -> EventKind {
     match number {
         1 => EventKind::Game,
@@ -103,7 +103,7 @@ pub(crate) fn event_kind(number: u8) -> EventKind {
     }
 }
 
-/// The number of this kind of event.
+/// The number of a kind of event.
 fn number_of(kind: EventKind) -> u8 {
     match kind {
         EventKind::Unknown => 0,

@@ -1,6 +1,6 @@
-//! More of each tournament, `.cbtt`. Header of 32 bytes, little-endian:
-//! version i32, record size i32, number of the last record i32, garbage.
-//! Record *i* belongs to tournament *i*; a missing one has all defaults.
+//! `.cbtt`: further data of each tournament. Header of 32 bytes, little-endian:
+//! version i32, record size i32, number of the last record i32, garbage. Record
+//! *i* belongs to tournament *i*; a missing record has default values.
 //!
 //! Records have 61, 65, 223 or 405 bytes, in versions 2 to 5:
 //!
@@ -26,30 +26,31 @@ use crate::storage::{ReadBuffer, Storage};
 
 const HEADER_BYTES: u64 = 32;
 
-/// Where the number of the last record stands in the header.
+/// Offset of the number of the last record in the header.
 const LAST_RECORD: u64 = 8;
 
-/// The first bytes of a record of which nothing is known.
+/// First bytes of a default record.
 const DEFAULT: &[u8; 61] = b"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\
     \0\0\0\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\0\0\0\0\x07\0\
     \x01\x01\x01\x01\x01\x01\x01\x01\x01\x01\0";
 
-/// Record sizes that are taken at their word: the largest known is 405.
+/// Record sizes that are accepted; the largest known is 405.
 const RECORD_BYTES: RangeInclusive<u32> = 61..=1024;
 
-/// No more than this is written to fill the gaps before records: 25,000 of the
-/// largest known.
+/// Maximum number of bytes written to fill gaps before records: 25,000 records
+/// of the largest known size.
 const MOST_GAP_BYTES: u64 = 10 << 20;
 
-/// Where the last day lies in a record, and its size.
+/// Offset of the last day in a record, and its length.
 const END_DATE: (u64, usize) = (61, 4);
 
-/// What changes in the record of a tournament.
+/// Change of a record.
 #[derive(Clone, Copy, Debug)]
 pub struct ExtraChange {
-    /// Whether the tournament is new: then what its id had before goes.
+    /// Whether the tournament is new. If so, an existing record with its id is
+    /// reset.
     pub is_new: bool,
-    /// The last day.
+    /// The last day of the tournament.
     pub end: Date,
     /// More of a new tournament.
     pub details: EventDetails,
@@ -72,16 +73,16 @@ impl EventDetails {
     }
 }
 
-/// What changes of `.cbtt` come to.
+/// The writes of a set of changes.
 #[derive(Debug, Default)]
 pub struct ExtraWrites {
-    /// Bytes to be written, and where; records first, last the header.
+    /// Offsets and bytes to be written: records first, the header last.
     pub writes: Vec<Write>,
-    /// Tournaments whose last day the file has no place for.
+    /// Tournaments whose last day cannot be stored in this file.
     pub unfit: Vec<u32>,
 }
 
-/// The records of `.cbtt`.
+/// An open `.cbtt`.
 #[derive(Debug)]
 pub struct TournamentExtras {
     storage: Box<dyn Storage>,
@@ -100,11 +101,11 @@ impl TournamentExtras {
         }))
     }
 
-    /// Reports in what the header cannot be true.
+    /// Reports contradictions between the header and the file.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Read errors of the storage.
     pub(crate) fn verify(&self, report: &mut dyn FnMut(u64, String)) -> io::Result<()> {
         let size = self.record_bytes;
         if !RECORD_BYTES.contains(&size) {
@@ -115,21 +116,22 @@ impl TournamentExtras {
         let mut reader = ByteReader::new(self.storage.read_up_to(8, 4, &mut buffer)?);
         let last = reader.i32_le().unwrap_or(-1);
         let present = self.storage.len()?.saturating_sub(HEADER_BYTES) / u64::from(size);
-        // 0 stands for none as well as for one.
+        // 0 means no record as well as one.
         if last != 0 && !u64::try_from(last).is_ok_and(|last| last < present) {
             report(
                 8,
-                format!("record {last} is the last one claimed, {present} are there"),
+                format!("record {last} is the last one claimed, {present} found"),
             );
         }
         Ok(())
     }
 
-    /// Last day of tournament `id`, unknown if the file does not tell.
+    /// The last day of tournament `id`; unknown if the file does not contain
+    /// it.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Read errors of the storage.
     pub fn end_date(&self, id: u32, buffer: &mut ReadBuffer) -> io::Result<Date> {
         let (offset, bytes) = END_DATE;
         if u64::from(self.record_bytes) < offset + bytes as u64 {
@@ -144,14 +146,14 @@ impl TournamentExtras {
         Ok(date::decode(packed))
     }
 
-    /// The writes that bring these changes, by the number of the tournament,
-    /// into the file. Missing records before one are filled with defaults; a
-    /// last day far beyond the file has no place in it.
+    /// Returns the writes for these changes, by number of the tournament.
+    /// Missing records in between are filled with defaults. A last day far
+    /// beyond the end of the file is not stored.
     ///
     /// # Errors
     ///
-    /// [`EditError::Damaged`] if the records have an impossible size, or a
-    /// date cannot be stored; [`EditError::Io`].
+    /// [`EditError::Damaged`] if the record size is impossible or a date cannot
+    /// be stored; [`EditError::Io`].
     pub fn writes(&self, changes: &BTreeMap<u32, ExtraChange>) -> Result<ExtraWrites, EditError> {
         let size = Some(self.record_bytes)
             .filter(|size| RECORD_BYTES.contains(size))
@@ -169,7 +171,7 @@ impl TournamentExtras {
             if id < present {
                 let old = self.record(id, size)?;
                 let new = change.apply(if change.is_new {
-                    blank(size)
+                    default_record(size)
                 } else {
                     old.clone()
                 })?;
@@ -187,7 +189,7 @@ impl TournamentExtras {
                     let record = self.record(gap, size)?;
                     append(&mut changed.writes, self.offset_of(gap), &record);
                 }
-                let record = change.apply(blank(size))?;
+                let record = change.apply(default_record(size))?;
                 append(&mut changed.writes, self.offset_of(id), &record);
                 present = id + 1;
             }
@@ -196,7 +198,8 @@ impl TournamentExtras {
         Ok(changed)
     }
 
-    /// Lets the header name the last of `present` records.
+    /// Appends the write of the number of the last record, for `present`
+    /// records.
     fn count_records(&self, present: u32, writes: &mut Vec<Write>) -> Result<(), EditError> {
         let last = present.saturating_sub(1);
         let mut buffer = ReadBuffer::default();
@@ -207,7 +210,7 @@ impl TournamentExtras {
         Ok(())
     }
 
-    /// The first bytes of the file.
+    /// The first `len` bytes of the file.
     pub(in crate::cbh) fn head(&self, len: usize) -> io::Result<Vec<u8>> {
         let mut buffer = ReadBuffer::default();
         let mut head = self.storage.read_up_to(0, len, &mut buffer)?.to_vec();
@@ -215,7 +218,7 @@ impl TournamentExtras {
         Ok(head)
     }
 
-    /// A record as it is stored, if all of it is.
+    /// A record as it is stored; `None` if the file does not contain all of it.
     pub(in crate::cbh) fn stored(&self, id: u32) -> io::Result<Option<Vec<u8>>> {
         if !RECORD_BYTES.contains(&self.record_bytes) {
             return Ok(None);
@@ -232,13 +235,13 @@ impl TournamentExtras {
         HEADER_BYTES + u64::from(id) * u64::from(self.record_bytes)
     }
 
-    /// A record, with defaults for what of it is missing.
+    /// A record; bytes that the file does not contain have default values.
     fn record(&self, id: u32, size: usize) -> io::Result<Vec<u8>> {
         let mut buffer = ReadBuffer::default();
         let held = self
             .storage
             .read_up_to(self.offset_of(id), size, &mut buffer)?;
-        let mut record = blank(size);
+        let mut record = default_record(size);
         for (place, byte) in record.iter_mut().zip(held) {
             *place = *byte;
         }
@@ -253,7 +256,7 @@ impl ExtraChange {
         has_end && !self.end.is_unknown() || self.is_new && self.details.has_place()
     }
 
-    /// A record with the last day in it, if there is place for it.
+    /// Sets the last day in a record that is long enough for it.
     fn apply(self, mut record: Vec<u8>) -> Result<Vec<u8>, Malformed> {
         if self.is_new {
             let mut patch = BytePatch::new(&mut record);
@@ -271,13 +274,13 @@ impl ExtraChange {
     }
 }
 
-/// The size of a record that has place for the last day.
+/// Minimum size of a record that contains the last day.
 fn end_of_date() -> usize {
     DEFAULT.len() + END_DATE.1
 }
 
-/// A record of which nothing is known.
-fn blank(size: usize) -> Vec<u8> {
+/// A default record.
+fn default_record(size: usize) -> Vec<u8> {
     let mut record = DEFAULT.to_vec();
     record.resize(size, 0);
     record
@@ -353,7 +356,7 @@ mod tests {
             assert_eq!(bytes.len(), 32 + 7 * size);
             assert_eq!(record(0), vec![1; size]);
             for id in [2, 3, 5] {
-                assert_eq!(record(id), blank(size));
+                assert_eq!(record(id), default_record(size));
             }
             assert_eq!(end_years(&bytes, 7)[1..], [1999, 0, 0, 2001, 0, 7]);
             assert_eq!(record(1)[..61], *DEFAULT);
@@ -364,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_file_has_no_place_for_the_last_day() {
+    fn old_files_have_no_room_for_the_last_day() {
         let old = file(61, 2);
         let (bytes, unfit) = changed(&old, &[(0, true, 1999), (1, false, 5), (9, true, 7)]);
         assert_eq!(unfit, [0, 1, 9]);
@@ -373,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_last_day_changes_four_bytes_and_no_day_beyond_the_file_none() {
+    fn a_last_day_changes_four_bytes_and_an_unknown_one_beyond_the_file_none() {
         let old = file(65, 3);
         let (bytes, _) = changed(&old, &[(2, false, 1999), (9, true, 0)]);
         let at = 32 + 2 * 65 + 61;
@@ -405,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_before_records_are_short_all_together() {
+    fn the_total_length_of_gaps_is_limited() {
         let old = file(405, 2);
         let most = 25_000;
         let changes = [
@@ -420,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_has_sevens_and_ones_in_their_places() {
+    fn the_default_record_has_sevens_and_ones_at_their_offsets() {
         let places = |byte| (0..61).filter(move |&at| DEFAULT[at] == byte);
         assert!(places(7).eq([26, 37, 48]));
         assert!(places(1).eq(50..60));

@@ -1,25 +1,25 @@
-//! The tree that keeps the records of an entity file in the order of their
-//! keys: an AVL tree whose nodes are the records, named by their ids.
+//! The search tree of an entity file: an AVL tree whose nodes are the records,
+//! linked by their ids and sorted by their keys.
 
 use super::id_set::IdSet;
 use super::{DELETED, LINK_BYTES};
 use crate::bytes::{BytePatch, ByteReader, Malformed};
 
-/// Stands for "no child".
+/// Link value for "no child".
 pub(super) const NO_CHILD: i32 = -1;
 
-/// The links of a record: its first nine bytes.
+/// The links of a record, which are its first nine bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Node {
     pub(super) left: i32,
-    /// In a deleted record: the next deleted one.
+    /// In a deleted record: the next deleted record.
     pub(super) right: i32,
-    /// Height of the right side less that of the left: -1, 0 or 1.
+    /// Height of the right subtree less that of the left one: -1, 0 or 1.
     pub(super) balance: i8,
 }
 
 impl Node {
-    /// Reads the links; gives the data of the record too.
+    /// Decodes the links; also returns the data of the record.
     pub(super) fn decode(record: &[u8]) -> Result<(Node, &[u8]), Malformed> {
         let mut reader = ByteReader::new(record);
         let node = Node {
@@ -31,14 +31,14 @@ impl Node {
         Ok((node, reader.rest()))
     }
 
-    /// A record without children.
+    /// The links of a leaf.
     pub(super) const LEAF: Node = Node {
         left: NO_CHILD,
         right: NO_CHILD,
         balance: 0,
     };
 
-    /// Writes the links over those of a record.
+    /// Writes the links into a record.
     pub(super) fn encode(self, record: &mut [u8]) -> Result<(), Malformed> {
         let mut patch = BytePatch::new(record);
         patch.put(self.left.to_le_bytes())?;
@@ -54,7 +54,7 @@ impl Node {
         }
     }
 
-    /// Changes the child on one side.
+    /// Sets the child on one side.
     pub(super) fn set_child(&mut self, side: Side, child: i32) {
         match side {
             Side::Left => self.left = child,
@@ -62,13 +62,13 @@ impl Node {
         }
     }
 
-    /// Whether the record is deleted.
+    /// Returns whether the record is deleted.
     pub(super) fn is_deleted(self) -> bool {
         self.left == DELETED
     }
 }
 
-/// A side of a record in the tree.
+/// A side of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Left,
@@ -76,7 +76,7 @@ pub(super) enum Side {
 }
 
 impl Side {
-    /// The other one.
+    /// The opposite side.
     pub(super) fn other(self) -> Side {
         match self {
             Side::Left => Side::Right,
@@ -84,7 +84,7 @@ impl Side {
         }
     }
 
-    /// The balance of a record whose side this is the higher one.
+    /// The balance of a node whose subtree on this side is higher.
     pub(super) fn weight(self) -> i8 {
         match self {
             Side::Left => -1,
@@ -93,35 +93,35 @@ impl Side {
     }
 }
 
-/// What is wrong with a tree.
+/// A defect of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flaw {
-    /// A link of this record, or of the header, leads to no record.
+    /// A link of this record, or of the header if `None`, leads to no record.
     NoRecord { from: Option<u32>, to: i32 },
-    /// It leads to a deleted record.
+    /// A link leads to a deleted record.
     Deleted { from: Option<u32>, to: u32 },
-    /// It leads to a record that another link leads to.
+    /// A link leads to a record that another link leads to.
     Twice { from: Option<u32>, to: u32 },
-    /// The balance of a record is not that of its sides.
+    /// The balance of a record differs from the heights of its subtrees.
     Balance { id: u32, is: i8, should: i64 },
 }
 
-/// The links of all records, by id.
+/// The links of all records, indexed by id.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tree {
     pub(super) root: i32,
     pub(super) nodes: Vec<Node>,
 }
 
-/// What a walk has found.
+/// Result of a walk.
 #[derive(Debug)]
 pub(super) struct Walk {
-    /// The records that can be reached, in the order of the tree.
+    /// The records that can be reached, in sorted order.
     pub(super) order: Vec<u32>,
     pub(super) flaws: Vec<Flaw>,
 }
 
-/// What a walk has still to do.
+/// A pending step of a walk.
 enum Step {
     Enter { from: Option<u32>, to: i32 },
     Visit(u32),
@@ -129,8 +129,8 @@ enum Step {
 }
 
 impl Tree {
-    /// Visits every record that can be reached from the root once, whatever
-    /// the links are.
+    /// Visits each record that can be reached from the root once. Terminates
+    /// for any links.
     pub(super) fn walk(&self) -> Walk {
         let mut walk = Walk {
             order: Vec::new(),
@@ -171,7 +171,7 @@ impl Tree {
         walk
     }
 
-    /// The record that a link leads to, if it is the first that does.
+    /// The record that a link leads to, unless an earlier link led there.
     fn enter(&self, from: Option<u32>, to: i32, seen: &mut IdSet) -> Result<(u32, Node), Flaw> {
         let found = u32::try_from(to).ok();
         let found = found.and_then(|id| Some((id, *self.nodes.get(id as usize)?)));
@@ -187,7 +187,8 @@ impl Tree {
         Ok((id, node))
     }
 
-    /// Notes the height of a record whose sides have been walked.
+    /// Stores the height of a record whose subtrees have been walked, and
+    /// checks its balance.
     fn leave(&self, id: u32, heights: &mut [u32]) -> Option<Flaw> {
         let node = self.nodes.get(id as usize)?;
         let height = |child: i32| {
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_goes_from_left_to_right() {
+    fn a_walk_visits_records_in_order() {
         let walk = tree(1, &[(-1, -1, 0), (0, 3, 1), (-1, -1, 0), (2, -1, -1)]).walk();
         assert_eq!(walk.order, [0, 1, 2, 3]);
         assert_eq!(walk.flaws, []);
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_that_bites_its_tail_is_walked_once() {
+    fn a_cyclic_tree_is_walked_once() {
         let walk = tree(0, &[(1, 0, 0), (0, 1, 0)]).walk();
         assert_eq!(walk.order, [1, 0]);
         let twice = |from, to| Flaw::Twice {
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn links_that_lead_nowhere_are_named() {
+    fn links_to_missing_records_are_reported() {
         let walk = tree(0, &[(7, -2, 1), (DELETED, -1, 0)]).walk();
         let nowhere = |to| Flaw::NoRecord { from: Some(0), to };
         assert!(walk.flaws.contains(&nowhere(7)));
@@ -260,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_records_is_no_depth_of_calls() {
+    fn a_degenerate_tree_is_walked_without_recursion() {
         let count = 200_000;
         let nodes: Vec<_> = (1..=count)
             .map(|next| (-1, if next == count { -1 } else { next }, 1))

@@ -1,4 +1,4 @@
-//! Whether an entity file agrees with itself and with the games.
+//! Check of an entity file for consistency in itself and with the games.
 
 use std::cmp::Ordering;
 use std::io;
@@ -11,22 +11,23 @@ use crate::bytes::ByteReader;
 use crate::cbh::base::references::Reference;
 use crate::storage::ReadBuffer;
 
-/// How much of a file is read at once.
+/// Block size for reading.
 const READ_BYTES: usize = 1 << 18;
 
-/// So many faults of one kind are told one by one.
-const MOST_TOLD: u64 = 1000;
+/// Maximum number of defects of one kind that are reported individually.
+const MOST_LISTED: u64 = 1000;
 
-/// Takes the place in the file and what is wrong there.
+/// A callback that is given an offset and a description.
 type Report<'a> = dyn FnMut(u64, String) + 'a;
 
-/// Tells the first faults of a kind one by one, of the others how many.
+/// Reports the first defects of a kind individually, and the number of the
+/// others.
 struct Listing<'a, 'b> {
     report: &'a mut Report<'b>,
-    /// What is said of the others.
+    /// Description of the kind, for the final message.
     kind: &'static str,
     count: u64,
-    /// Where the first of the others lies.
+    /// Offset of the first defect that was not reported individually.
     rest: u64,
 }
 
@@ -42,15 +43,15 @@ impl<'a, 'b> Listing<'a, 'b> {
 
     fn tell(&mut self, at: u64, what: impl FnOnce() -> String) {
         self.count += 1;
-        if self.count <= MOST_TOLD {
+        if self.count <= MOST_LISTED {
             (self.report)(at, what());
-        } else if self.count == MOST_TOLD + 1 {
+        } else if self.count == MOST_LISTED + 1 {
             self.rest = at;
         }
     }
 
     fn end(self) {
-        let more = self.count.saturating_sub(MOST_TOLD);
+        let more = self.count.saturating_sub(MOST_LISTED);
         if more > 0 {
             (self.report)(self.rest, format!("{more} more records {}", self.kind));
         }
@@ -58,12 +59,12 @@ impl<'a, 'b> Listing<'a, 'b> {
 }
 
 impl<K: Kind> EntityFile<K> {
-    /// Reports everything in which the file does not agree with itself or
-    /// with `references`, what the games say of each record.
+    /// Reports all contradictions within the file, and those with `references`,
+    /// which are counted from the games.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Read errors of the storage.
     pub(in crate::cbh) fn verify(
         &self,
         references: &[Reference],
@@ -93,34 +94,38 @@ impl<K: Kind> EntityFile<K> {
             }
         })?;
         listing.end();
-        // All else is told by the header.
+        // Without a header, there is nothing else to check.
         if self.is_headless() {
             return Ok(());
         }
         let len = self.storage.len()?;
         if len < self.records_at {
             let header_bytes = self.records_at;
-            let what = format!("a header of {header_bytes} bytes claimed, the file has {len}");
+            let what = format!("the header claims {header_bytes} bytes, the file has {len}");
             report(24, what);
         }
         let present = tree.nodes.len() as u64;
         if u64::from(self.claimed) > present {
             let claimed = self.claimed;
-            report(0, format!("{claimed} records claimed, {present} are there"));
+            report(0, format!("{claimed} records claimed, {present} found"));
         }
         if let Some(end) = self.data_end {
-            let what = "no data but zeros from here on: no record is read there";
+            let what = "only zeros from here on: no records are read there";
             report(end, what.to_owned());
         }
         if self.header.live_count != live {
             let claimed = self.header.live_count;
-            report(20, format!("{claimed} records in use claimed, {live} are"));
+            report(
+                20,
+                format!("{claimed} records in use claimed, {live} found"),
+            );
         }
         self.verify_free_list(&tree, report);
         self.verify_tree(&tree, report)
     }
 
-    /// Each deleted record is on the chain that the header begins.
+    /// Checks that all deleted records are on the chain that starts in the
+    /// header.
     fn verify_free_list(&self, tree: &Tree, report: &mut Report<'_>) {
         let mut chained = IdSet::below(u32::try_from(tree.nodes.len()).unwrap_or(u32::MAX));
         let (mut from, mut next) = (16, self.header.first_deleted);
@@ -137,7 +142,7 @@ impl<K: Kind> EntityFile<K> {
                     "twice"
                 }
                 Some(_) => "which is in use",
-                None => "which is not there",
+                None => "which does not exist",
             };
             let what = format!("the chain of deleted records leads to {next}, {fault}");
             report(from, what);
@@ -153,7 +158,8 @@ impl<K: Kind> EntityFile<K> {
         listing.end();
     }
 
-    /// Each record in use is in the tree, which is balanced and sorted.
+    /// Checks that all live records are in the tree, and that it is balanced
+    /// and sorted.
     fn verify_tree(&self, tree: &Tree, report: &mut Report<'_>) -> io::Result<()> {
         let walk = tree.walk();
         let mut listing = Listing::of("have a wrong link or balance", report);
@@ -193,7 +199,7 @@ impl<K: Kind> EntityFile<K> {
             (at, format!("{link} leads to {to}, {what}"))
         };
         match flaw {
-            Flaw::NoRecord { from, to } => leads(from, to.into(), "which is not there"),
+            Flaw::NoRecord { from, to } => leads(from, to.into(), "which does not exist"),
             Flaw::Deleted { from, to } => leads(from, to.into(), "which is deleted"),
             Flaw::Twice { from, to } => leads(from, to.into(), "as another link does"),
             Flaw::Balance { id, is, should } => (
@@ -203,8 +209,8 @@ impl<K: Kind> EntityFile<K> {
         }
     }
 
-    /// Neighbours in the order of the tree that are not in the order of their
-    /// keys, by the collation that is better kept.
+    /// Neighbours in the tree that are not sorted, by the collation that fits
+    /// better.
     fn unsorted(&self, order: &[u32]) -> io::Result<Vec<(u32, u32)>> {
         let (mut unsigned, mut signed) = (Vec::new(), Vec::new());
         let mut buffer = ReadBuffer::default();
@@ -238,8 +244,8 @@ impl<K: Kind> EntityFile<K> {
         })
     }
 
-    /// Gives the bytes of all records to `take`, deleted ones too, by
-    /// ascending id.
+    /// Calls `take` for all records, including deleted ones, in the order of
+    /// their ids.
     fn for_each_record(&self, take: &mut dyn FnMut(u32, &[u8])) -> io::Result<()> {
         let record_bytes = LINK_BYTES + K::DATA_BYTES;
         let at_once = (READ_BYTES / record_bytes).max(1);
@@ -260,8 +266,8 @@ impl<K: Kind> EntityFile<K> {
     }
 }
 
-/// In what the count and the first game that end the data of a record are not
-/// what the games say.
+/// Compares the number of references and the first game in a record with those
+/// counted from the games. Returns the difference.
 fn compare_reference(data: &[u8], reference: Reference) -> Option<String> {
     let mut reader = ByteReader::new(data.get(data.len().checked_sub(8)?..)?);
     let (count, first) = (reader.i32_le().ok()?, reader.i32_le().ok()?);

@@ -1,33 +1,34 @@
-//! Where the data of an entity file end: a hole costs no room on a disk, so a
-//! file may be far longer than all that lies in it.
+//! Detection of the end of data in an entity file. A sparse file can be much
+//! longer than its data, because a hole takes no space on disk.
 
 use std::io;
 
 use crate::storage::{ReadBuffer, Storage};
 
-/// Files are looked at in blocks of this size.
+/// Block size for reading.
 const BLOCK_BYTES: usize = 1 << 16;
 
-/// The first bytes of a block, which tell of most that they are not empty.
+/// Number of bytes at the start of a block that are tested first, because most
+/// blocks with data show it there.
 const PROBE_BYTES: usize = 64;
 
-/// So many empty blocks may be damage, whatever the rest is: a megabyte.
+/// Number of empty blocks that may be damage between records: one megabyte.
 const MOST_EMPTY: i64 = 16;
 
-/// Where the data of a file end whose records end at `end`: there, or where
-/// its zeros begin, if there are far more of them than of anything else.
-/// Records between zeros that are damage are kept so.
+/// Returns where the data of a file end whose records end at `end`: there, or
+/// at the start of its zeros if there are far more of them than of other data.
+/// Zeros between records, which may be damage, are kept.
 ///
 /// # Errors
 ///
-/// The medium's.
+/// Read errors of the storage.
 pub(super) fn end_of_data(storage: &dyn Storage, end: u64) -> io::Result<u64> {
     let mut buffer = ReadBuffer::default();
-    // Empty blocks less others, and where they became too many.
+    // Number of empty blocks less others, and where the file ends if it stays too high.
     let (mut surplus, mut run_begins, mut cut) = (0_i64, None, None);
     for at in (0..end).step_by(BLOCK_BYTES) {
         let left = (end - at).div_ceil(BLOCK_BYTES as u64);
-        // Whatever follows, these are too many.
+        // The remaining blocks cannot make up for these.
         if i64::try_from(left).is_ok_and(|left| surplus > MOST_EMPTY + left) {
             break;
         }
@@ -50,7 +51,7 @@ pub(super) fn end_of_data(storage: &dyn Storage, end: u64) -> io::Result<u64> {
     }
 }
 
-/// Where the data of the block before `cut` end.
+/// Returns where the data of the block before `cut` end.
 fn last_data_before(storage: &dyn Storage, cut: u64, buffer: &mut ReadBuffer) -> io::Result<u64> {
     let at = cut.saturating_sub(BLOCK_BYTES as u64);
     let block = storage.read_up_to(at, BLOCK_BYTES, buffer)?;
@@ -68,7 +69,7 @@ mod tests {
     use super::*;
     use crate::storage::MemoryFile;
 
-    /// The end of the data of a file of such blocks.
+    /// The end of data of a file of these blocks.
     fn end_of(blocks: &[(u8, usize)]) -> u64 {
         let blocks = blocks.iter();
         let bytes: Vec<u8> = blocks
@@ -80,17 +81,17 @@ mod tests {
     }
 
     #[test]
-    fn a_file_ends_where_its_zeros_are_more_than_all_else() {
+    fn data_end_where_most_of_the_file_is_zeros() {
         let block = BLOCK_BYTES as u64;
         assert_eq!(end_of(&[(1, 2), (0, 40)]), 2 * block);
-        // Whatever stands at its end.
+        // Even with data at the end.
         assert_eq!(end_of(&[(1, 2), (0, 40), (1, 1)]), 2 * block);
         assert_eq!(end_of(&[(1, 2), (0, 4), (1, 1), (0, 40)]), 7 * block);
         assert_eq!(end_of(&[(0, 40)]), 0);
     }
 
     #[test]
-    fn zeros_that_may_be_damage_are_no_end() {
+    fn a_few_zeros_may_be_damage_and_are_kept() {
         for blocks in [
             &[(1, 40), (0, 40), (1, 2)][..],
             &[(1, 1), (0, 16), (1, 1)],
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_byte_that_is_no_zero_ends_the_data() {
+    fn data_end_after_the_last_nonzero_byte() {
         let mut bytes = vec![0; 40 * BLOCK_BYTES];
         bytes[BLOCK_BYTES + 5] = 1;
         let end = bytes.len() as u64;

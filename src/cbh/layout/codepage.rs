@@ -1,16 +1,17 @@
-//! The 8-bit code pages of a base's names and texts.
+//! The 8-bit code pages of names and texts.
 //!
-//! A base does not say which page its bytes are in. Recent ones hold UTF-8,
-//! older ones the Windows page of the computer they were made on; both occur
-//! in one base.
+//! A base does not state its code page. Recent bases contain UTF-8, older ones
+//! the Windows code page of the computer that wrote them, and one base can
+//! contain both.
 
 use encoding_rs::{Encoding, WINDOWS_1250, WINDOWS_1251, WINDOWS_1252};
 
-/// Ł Ą Ż ł ą Ľ ľ ż Ť ť of Windows-1250, which are no letters in
-/// Windows-1252. Bytes that are letters in both decide nothing.
+/// The letters Ł Ą Ż ł ą Ľ ľ ż Ť ť of Windows-1250, which are not letters in
+/// Windows-1252. Bytes that are letters in both pages show nothing.
 const CENTRAL_LETTERS: [u8; 10] = [0xa3, 0xa5, 0xaf, 0xb3, 0xb9, 0xbc, 0xbe, 0xbf, 0x8d, 0x9d];
 
-/// So many letters of Windows-1251 in a row are a Cyrillic word.
+/// Minimum length of a run of Windows-1251 letters that counts as a Cyrillic
+/// word.
 const CYRILLIC_WORD: usize = 3;
 
 /// An 8-bit code page for bytes that are not UTF-8.
@@ -26,13 +27,14 @@ impl Default for CodePage {
 }
 
 impl CodePage {
-    /// Windows-1252, the page of Western Europe and the usual one.
+    /// Windows-1252, the code page of Western Europe and the default.
     pub const WESTERN: CodePage = CodePage {
         encoding: WINDOWS_1252,
     };
 
-    /// The page of this label: `1252`, `cp1251`, `windows-1250`, `iso-8859-2`
-    /// and whatever else the WHATWG standard calls an 8-bit encoding.
+    /// The code page with this label: `1252`, `cp1251`, `windows-1250`,
+    /// `iso-8859-2`, or any other label of an 8-bit encoding in the WHATWG
+    /// standard.
     pub fn from_label(label: &str) -> Option<CodePage> {
         Encoding::for_label(label.as_bytes())
             .or_else(|| Encoding::for_label(format!("windows-{label}").as_bytes()))
@@ -40,15 +42,16 @@ impl CodePage {
             .map(|encoding| CodePage { encoding })
     }
 
-    /// The page that these names and texts are most likely in. UTF-8 and ASCII
-    /// tell nothing; where all tells nothing, Windows-1252.
+    /// The most likely code page of these names and texts. UTF-8 and ASCII
+    /// strings are ignored. Without any evidence, the result is Windows-1252.
     ///
     /// Cyrillic words consist of high bytes, which are letters of Windows-1251
-    /// from 0xC0 on; two of them decide nothing. Western and Central European ones have single high bytes
-    /// between ASCII letters. Of those, a byte that is a letter in
-    /// Windows-1250 and a sign in 1252 decides.
+    /// from 0xC0 on; two in a row are not enough. Western and Central European
+    /// words have single high bytes between ASCII letters. Among those, a byte
+    /// that is a letter in Windows-1250 but a symbol in Windows-1252 decides.
     ///
-    /// Texts can tell Cyrillic only: some bytes are chess signs in them.
+    /// Texts are evidence for Cyrillic only, because they use some high bytes
+    /// for chess symbols.
     pub fn detect<'a>(
         names: impl IntoIterator<Item = &'a [u8]>,
         texts: impl IntoIterator<Item = &'a [u8]>,
@@ -71,15 +74,15 @@ impl CodePage {
         CodePage { encoding }
     }
 
-    /// Whether a page that was [detected](CodePage::detect) is detected still
-    /// when a name of these bytes is added.
+    /// Returns whether [detection](CodePage::detect) would still find this page
+    /// if a name with these bytes were added.
     fn is_kept_by(self, name: &[u8]) -> bool {
         let is_neutral = self.encoding != WINDOWS_1252 || central_letters(name) == 0;
         is_neutral && self.is_kept_by_text(name)
     }
 
-    /// Whether a page that was [detected](CodePage::detect) is detected still
-    /// when a text of these bytes is added.
+    /// Returns whether [detection](CodePage::detect) would still find this page
+    /// if a text with these bytes were added.
     pub fn is_kept_by_text(self, text: &[u8]) -> bool {
         let mut votes = Votes::default();
         votes.add(text);
@@ -91,7 +94,7 @@ impl CodePage {
         }
     }
 
-    /// The page as others know it.
+    /// The page as an encoding of `encoding_rs`.
     pub fn encoding(self) -> &'static Encoding {
         self.encoding
     }
@@ -101,8 +104,8 @@ impl CodePage {
         self.encoding.name()
     }
 
-    /// Appends what `bytes` say: UTF-8 if they are that (a last character
-    /// cut short by its field is dropped), else this page.
+    /// Decodes `bytes` and appends the result: as UTF-8 if they are valid UTF-8
+    /// (an incomplete last character is dropped), otherwise in this page.
     pub fn decode_into(self, bytes: &[u8], out: &mut String) {
         match whole_utf8(bytes) {
             Some(text) => out.push_str(text),
@@ -110,8 +113,8 @@ impl CodePage {
         }
     }
 
-    /// Whether a name is UTF-8 though it could be in this page; `None` if the
-    /// name has no choice, as ASCII and what the page lacks.
+    /// Returns whether a name is UTF-8 although this page could represent it;
+    /// `None` if it is ASCII, or this page lacks one of its characters.
     pub(in crate::cbh) fn is_utf8_by_choice(self, bytes: &[u8]) -> Option<bool> {
         let Some(name) = whole_utf8(bytes) else {
             return Some(false);
@@ -120,47 +123,48 @@ impl CodePage {
         in_page.filter(|_| !name.is_ascii()).map(|_| true)
     }
 
-    /// A name in this page, in at most `room` bytes; `None` if the page lacks
-    /// a character, or if the bytes would be read as another name.
+    /// Encodes a name in this page, in at most `room` bytes; `None` if the page
+    /// lacks a character, or the bytes would be decoded as another name.
     pub(in crate::cbh) fn encode_name(self, name: &str, room: usize) -> Option<Vec<u8>> {
         let mut bytes = self.encode_exactly(name)?;
         bytes.truncate(room);
         let mut again = String::new();
         self.decode_into(&bytes, &mut again);
-        // A page has one byte for each character.
+        // The page has one byte for each character.
         let is_read_back = again.chars().eq(name.chars().take(room));
         is_read_back.then_some(bytes)
     }
 
-    /// As [`encode_name`](CodePage::encode_name), of a name that is new; `None`
-    /// also if it would speak for another page when the base is opened next.
+    /// As [`encode_name`](CodePage::encode_name), for a new name; `None` also
+    /// if the new bytes would change the page detected when the base is opened
+    /// again.
     pub(in crate::cbh) fn encode_new_name(self, name: &str, room: usize) -> Option<Vec<u8>> {
         let bytes = self.encode_name(name, room);
         bytes.filter(|bytes| self.is_kept_by(bytes))
     }
 
-    /// Whether chess signs take the place of some of its letters in texts:
-    /// so it is in Windows-1252 only.
+    /// Returns whether texts use some bytes of this page for chess symbols.
+    /// Only texts in Windows-1252 do.
     pub(in crate::cbh) fn has_chess_signs(self) -> bool {
         self.encoding == WINDOWS_1252
     }
 
-    /// What `bytes` say, if [`encode`](CodePage::encode) would give the same
-    /// bytes for it.
+    /// Decodes `bytes` if [`encode`](CodePage::encode) would return the same
+    /// bytes for the result.
     pub(in crate::cbh) fn decode_exactly(self, bytes: &[u8]) -> Option<String> {
         let mut text = String::new();
         self.decode_into(bytes, &mut text);
         (self.encode(&text) == bytes).then_some(text)
     }
 
-    /// The bytes of `text` in this page; `None` if it lacks a character.
+    /// Encodes `text` in this page; `None` if the page lacks a character.
     pub(in crate::cbh) fn encode_exactly(self, text: &str) -> Option<Vec<u8>> {
         let (bytes, _, has_unmappable) = self.encoding.encode(text);
         (!has_unmappable).then(|| bytes.into_owned())
     }
 
-    /// The bytes of `text` in this page, or in UTF-8 if the page lacks a
-    /// character or its bytes would be read as UTF-8.
+    /// Encodes `text` in this page, or in UTF-8 if the page lacks a character
+    /// or its bytes would be decoded as UTF-8.
     pub(in crate::cbh) fn encode(self, text: &str) -> Vec<u8> {
         let in_page = self.encode_exactly(text);
         let is_read_back =
@@ -170,22 +174,22 @@ impl CodePage {
             .unwrap_or_else(|| text.as_bytes().to_vec())
     }
 
-    /// As [`decode_into`](CodePage::decode_into), for bytes that are not
+    /// As [`decode_into`](CodePage::decode_into), for bytes that are not valid
     /// UTF-8.
     pub(in crate::cbh) fn decode_page_into(self, bytes: &[u8], out: &mut String) {
         out.push_str(&self.encoding.decode_without_bom_handling(bytes).0);
     }
 }
 
-/// What bytes that are not UTF-8 say about their page.
+/// Evidence for a code page, from strings that are not UTF-8.
 #[derive(Clone, Copy, Debug, Default)]
 struct Votes {
-    /// Bytes that are letters of Windows-1251. Those before may be signs in
-    /// any page.
+    /// Number of letters of Windows-1251. Lower bytes may be symbols in any
+    /// page.
     letters: usize,
-    /// Those of them that stand in Cyrillic words.
+    /// Number of those within Cyrillic words.
     cyrillic: usize,
-    /// Letters that only Windows-1250 has.
+    /// Number of letters that only Windows-1250 has.
     central: usize,
 }
 
@@ -196,7 +200,7 @@ impl Votes {
         }
         let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || !byte.is_ascii();
         for word in bytes.split(|byte| !is_letter(byte)) {
-            // Letters that stand for themselves are in every page.
+            // Every page has ASCII letters.
             if word.len() < CYRILLIC_WORD && word.iter().copied().all(is_cyrillic) {
                 continue;
             }
@@ -212,12 +216,13 @@ impl Votes {
     }
 }
 
-/// Whether it is a letter of Russian in Windows-1251.
+/// Returns whether the byte is a Russian letter in Windows-1251.
 fn is_cyrillic(byte: u8) -> bool {
     matches!(byte, 0xa8 | 0xb8 | 0xc0..)
 }
 
-/// How many letters of Windows-1250 alone a name has that is not UTF-8.
+/// Number of letters in a name that only Windows-1250 has; 0 if the name is
+/// UTF-8.
 fn central_letters(name: &[u8]) -> usize {
     if is_utf8(name) {
         return 0;
@@ -226,13 +231,14 @@ fn central_letters(name: &[u8]) -> usize {
     letters.count()
 }
 
-/// Whether bytes are read as UTF-8, if there is something to be told.
+/// Returns whether the bytes are decoded as UTF-8.
 fn is_utf8(bytes: &[u8]) -> bool {
     whole_utf8(bytes).is_some()
 }
 
-/// Bytes that are UTF-8, without a last character that its field cut short;
-/// where that leaves ASCII only, it may be one of a page.
+/// The bytes as UTF-8, without an incomplete last character; `None` if they are
+/// not UTF-8, or if only ASCII is left, because then the last byte may be a
+/// letter of a code page.
 fn whole_utf8(bytes: &[u8]) -> Option<&str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Some(text),
@@ -280,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_their_page() {
+    fn the_page_is_detected_from_names() {
         let page = |names: &[&[u8]]| CodePage::detect(names.iter().copied(), []).name();
         assert_eq!(page(&[b"Carlsen", "Müller".as_bytes()]), "windows-1252");
         assert_eq!(
@@ -301,9 +307,9 @@ mod tests {
     }
 
     #[test]
-    fn a_few_names_and_those_that_are_utf_8_do_not_change_the_page() {
+    fn a_few_names_and_utf_8_names_do_not_change_the_page() {
         let page = |names: &[&[u8]]| CodePage::detect(names.iter().copied(), []).name();
-        // "Иванчук, Ли, «Алёна»", of which two letters decide nothing.
+        // "Иванчук, Ли, «Алёна»"; the two letters of "Ли" are not enough.
         let cyrillic: [&[u8]; 4] = [
             b"\xc8\xe2\xe0\xed\xf7\xf3\xea",
             b"\xcb\xe8",
@@ -316,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_page_is_kept_by_never_changes_it() {
+    fn accepted_names_never_change_the_detected_page() {
         let bytes: Vec<u8> = (b'a'..=b'd').chain(0x80..=0xff).collect();
         for label in ["1250", "1251", "1252"] {
             let page = CodePage::from_label(label).unwrap();

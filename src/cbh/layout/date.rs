@@ -1,15 +1,15 @@
 //! Packed dates.
 //!
-//! `.cbh`, `.cbt`, `.cbs` and `.cbtt` hold a date as
-//! `year << 9 | month << 5 | day`, 21 bits; a part of 0 is unknown.
+//! `.cbh`, `.cbt`, `.cbs` and `.cbtt` store a date as `year << 9 | month << 5 |
+//! day`, 21 bits. A part that is 0 is unknown.
 
 use crate::bytes::Malformed;
 use crate::game::Date;
 
-/// The bits that hold a date.
+/// Mask of the bits of a date.
 pub(crate) const BITS: u32 = 0x1f_ffff;
 
-/// The date of the low 21 bits.
+/// Decodes a date from the low 21 bits.
 pub(crate) fn decode(packed: u32) -> Date {
     Date {
         year: (packed >> 9 & 0xfff) as u16,
@@ -18,11 +18,11 @@ pub(crate) fn decode(packed: u32) -> Date {
     }
 }
 
-/// The date in the low 21 bits of `old`, whose other bits stay.
+/// Encodes a date into the low 21 bits of `old`; the other bits stay.
 ///
 /// # Errors
 ///
-/// [`Malformed`] if a part needs more bits than it has.
+/// [`Malformed`] if year, month or day exceeds its bits.
 pub(crate) fn encode(date: Date, old: u32) -> Result<u32, Malformed> {
     let packed = u32::from(date.year) << 9 | u32::from(date.month) << 5 | u32::from(date.day);
     if decode(packed) != date || packed > BITS {

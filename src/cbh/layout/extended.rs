@@ -1,10 +1,10 @@
-//! `.cbj`: more of each game. A header of 32 bytes, little-endian; then
-//! records of a size that grew with the versions of ChessBase, big-endian.
+//! `.cbj`: further data of each game. A little-endian header of 32 bytes, then
+//! big-endian records, whose size grew with the versions of ChessBase.
 //!
 //! Header: version u32, record size u32, number of records u32, garbage.
 //!
-//! Record of game *n*, at `32 + size * (n - 1)`; a field is there if the
-//! record is long enough for it:
+//! Record of game *n*, at `32 + size * (n - 1)`. A short record lacks the last
+//! fields:
 //!
 //! | offset | bytes | meaning | if absent |
 //! |---|---|---|---|
@@ -20,7 +20,7 @@
 //! | 108 | 8 | stamp of the last save | 0 |
 //! | 116 | 4 | label | -1 |
 //!
-//! What else a record holds is written back as it was found.
+//! Other bytes of a record are kept as they are.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -28,10 +28,10 @@ use crate::bytes::{BytePatch, ByteReader, Malformed};
 use crate::cbh::entities::EntityId;
 use crate::game::RatingType;
 
-/// Size of the header.
+/// Length of the header in bytes.
 pub const HEADER_BYTES: usize = 32;
 
-/// The largest record size taken at its word: the newest known is 120.
+/// Maximum record size that is accepted; the largest known is 120.
 const MAX_RECORD_BYTES: u32 = 4096;
 
 /// The `.cbj` header.
@@ -46,7 +46,7 @@ pub struct FileHeader {
 }
 
 impl FileHeader {
-    /// Reads the first twelve of the 32 bytes.
+    /// Decodes the first twelve of the 32 bytes.
     pub fn decode(bytes: &[u8]) -> Result<FileHeader, Malformed> {
         let mut reader = ByteReader::new(bytes);
         let header = FileHeader {
@@ -63,7 +63,7 @@ impl FileHeader {
         Ok(header)
     }
 
-    /// Writes the fields over the header of a file; its garbage stays.
+    /// Writes the fields into the header of a file; its garbage stays.
     ///
     /// # Errors
     ///
@@ -75,32 +75,32 @@ impl FileHeader {
         patch.put(self.count.to_le_bytes())
     }
 
-    /// Where the record of game `id` lies; `None` if the file has none.
+    /// The file offset of the record of game `id`; `None` if the file has none.
     pub fn offset_of(&self, id: u32) -> Option<u64> {
         let index = id.checked_sub(1).filter(|&index| index < self.count)?;
         Some(HEADER_BYTES as u64 + u64::from(self.record_bytes) * u64::from(index))
     }
 }
 
-/// A game's extended record; fields that the file has no place for are at
-/// their defaults.
+/// The extended record of a game. Fields that a short record lacks have their
+/// defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExtendedRecord {
     /// Team id, negative for none.
     pub white_team: i32,
     /// Team id, negative for none.
     pub black_team: i32,
-    /// Offset in `.cba`, 0 for none or if the record does not tell.
+    /// Offset in `.cba`; 0 if there are no annotations or the field is missing.
     pub annotations_offset: u64,
-    /// Offset in `.cbg`, 0 if the record does not tell.
+    /// Offset in `.cbg`; 0 if the field is missing.
     pub moves_offset: u64,
-    /// What kind of rating White's is.
+    /// Type of White's rating.
     pub white_elo_type: RatingType,
-    /// What kind of rating Black's is.
+    /// Type of Black's rating.
     pub black_elo_type: RatingType,
-    /// Stamp of creation, see [`CreationClock`].
+    /// Timestamp of creation, see [`CreationClock`].
     pub created: u64,
-    /// Stamp of the last save; 0 for none.
+    /// Timestamp of the last save, 0 if never saved.
     pub last_saved: u64,
     /// Label id, negative for none.
     pub tag: i32,
@@ -123,7 +123,7 @@ impl Default for ExtendedRecord {
 }
 
 impl ExtendedRecord {
-    /// Reads a record of any version.
+    /// Decodes a record of any version.
     pub fn decode(bytes: &[u8]) -> ExtendedRecord {
         let default = ExtendedRecord::default();
         let rating_type = |offset| field(bytes, offset).map(|bytes| RatingType { bytes });
@@ -140,8 +140,8 @@ impl ExtendedRecord {
         }
     }
 
-    /// Writes the fields over a record of any version, as far as it has place
-    /// for them; whatever else it holds stays.
+    /// Writes the fields into a record of any version, except those that it is
+    /// too short for. Other bytes stay.
     pub fn encode(&self, record: &mut [u8]) {
         put(record, 0, self.white_team.to_be_bytes());
         put(record, 4, self.black_team.to_be_bytes());
@@ -155,7 +155,7 @@ impl ExtendedRecord {
     }
 
     /// The bytes of a new record: no teams, label or media, ratings of FIDE,
-    /// nothing computed, saved once. Offsets and stamp of creation are 0.
+    /// nothing computed, saved once. Offsets and timestamp of creation are 0.
     pub fn new_bytes(record_bytes: usize) -> Vec<u8> {
         let mut record = vec![0; record_bytes];
         let usual = RatingType {
@@ -173,8 +173,8 @@ impl ExtendedRecord {
         record
     }
 
-    /// Notes in a record that its game has been changed now: counts the save,
-    /// stamps it, and takes back what ChessBase computes from the moves.
+    /// Marks a record as changed now: increments its number of saves, sets the
+    /// timestamp, and resets the values that ChessBase computes from the moves.
     pub fn note_save(record: &mut [u8], now: SystemTime) {
         put(record, MATERIAL, NOT_COMPUTED);
         put(record, ENDGAMES, [0; 20]);
@@ -189,7 +189,7 @@ impl ExtendedRecord {
         put(record, SAVE_COUNT, saves.to_be_bytes());
     }
 
-    /// The team of White and that of Black, from a record of any version.
+    /// The teams of White and Black, from a record of any version.
     pub fn teams(bytes: &[u8]) -> [Option<EntityId>; 2] {
         [0, 4].map(|offset| {
             let id = i32::from_be_bytes(field(bytes, offset)?);
@@ -197,32 +197,31 @@ impl ExtendedRecord {
         })
     }
 
-    /// The offset in `.cba` and that in `.cbg`, as far as a record of any
-    /// version repeats them.
+    /// The offsets in `.cba` and `.cbg`, from a record of any version, `None`
+    /// where it is too short.
     pub(crate) fn offsets(bytes: &[u8]) -> [Option<u64>; 2] {
         [12, 30].map(|offset| field(bytes, offset).map(u64::from_be_bytes))
     }
 
-    /// When the game was last saved, or else made.
+    /// The time of the last save, or else of creation.
     pub fn modified(&self) -> Option<SystemTime> {
         saved_time(self.last_saved).or_else(|| created_time(self.created))
     }
 }
 
-/// Where the final material stands: two u32 and a u16.
+/// Offset of the final material: two u32 and a u16.
 const MATERIAL: usize = 20;
 
-/// Final material that has not been computed.
+/// Final material that was not computed.
 const NOT_COMPUTED: [u8; 10] = [0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xfe];
 
-/// Where the number of saves stands.
+/// Offset of the number of saves.
 const SAVE_COUNT: usize = 78;
 
-/// Where the endgames stand.
+/// Offset of the endgames.
 const ENDGAMES: usize = 88;
 
-/// Writes `value` at `offset`; what a short record has no place for is left
-/// out.
+/// Writes `value` at `offset`, unless the record is too short.
 fn put<const N: usize>(record: &mut [u8], offset: usize, value: [u8; N]) {
     let place = record.get_mut(offset..);
     if let Some(place) = place.and_then(|rest| rest.first_chunk_mut()) {
@@ -230,32 +229,33 @@ fn put<const N: usize>(record: &mut [u8], offset: usize, value: [u8; N]) {
     }
 }
 
-/// The `N` bytes at `offset`, if the record is that long.
+/// The `N` bytes at `offset`; `None` if the record is too short.
 fn field<const N: usize>(bytes: &[u8], offset: usize) -> Option<[u8; N]> {
     bytes.get(offset..)?.first_chunk().copied()
 }
 
-/// Seconds from 1970 to 2008-12-01, where stamps of creation begin.
+/// 2008-12-01 in seconds since 1970: zero of creation timestamps.
 const CREATION_EPOCH: u64 = 1_228_089_600;
 
-/// Seconds from 1582-10-15, where stamps of saving begin, to 1970.
+/// Seconds from 1582-10-15, the zero of save timestamps, to 1970.
 const SAVING_EPOCH: u64 = 12_219_292_800;
 
-/// No game was made or saved after 2200; a later stamp is garbage.
+/// The year 2200 in seconds since 1970. Later timestamps are garbage.
 const LATEST: u64 = 7_258_118_400;
 
-/// When a game was last saved, by its stamp of saving, or else made, given
-/// the 1/1024 s that its stamp of creation counts.
+/// The time of the last save, or else of creation. `saved` is a save timestamp,
+/// `ticks` the time of creation in units of 1/1024 s.
 pub(crate) fn saved_or_made(saved: u64, ticks: u64) -> Option<SystemTime> {
     saved_time(saved).or_else(|| created_time(ticks))
 }
 
-/// What a stamp of creation counts, in either form.
+/// The ticks of a creation timestamp in either form.
 fn ticks_of(stamp: u64) -> u64 {
     if stamp >> 48 == 0 { stamp } else { stamp >> 12 }
 }
 
-/// A stamp of creation counts 1/1024 s; some bases shift it left by 12 bits.
+/// The time of a creation timestamp. It counts 1/1024 s; some bases shift it
+/// left by 12 bits.
 fn created_time(stamp: u64) -> Option<SystemTime> {
     let ticks = ticks_of(stamp);
     let millis = ticks.checked_mul(1000)? / 1024;
@@ -265,7 +265,7 @@ fn created_time(stamp: u64) -> Option<SystemTime> {
         .and_then(|time| UNIX_EPOCH.checked_add(time))
 }
 
-/// A stamp of saving counts 100 ns, as UUIDs of version 1 do.
+/// The time of a save timestamp. It counts 100 ns, as UUIDs of version 1 do.
 fn saved_time(stamp: u64) -> Option<SystemTime> {
     let seconds = (stamp / 10_000_000).checked_sub(SAVING_EPOCH)?;
     let nanos = (stamp % 10_000_000) as u32 * 100;
@@ -274,26 +274,26 @@ fn saved_time(stamp: u64) -> Option<SystemTime> {
         .flatten()
 }
 
-/// Gives stamps of creation, in the form that a base has them, no two equal.
+/// Generator of unique creation timestamps, in the form that the base uses.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CreationClock {
-    /// The latest stamp there is, in 1/1024 s.
+    /// The latest existing timestamp, in 1/1024 s.
     latest: u64,
-    /// Whether the base shifts its stamps left by 12 bits.
+    /// Whether the base shifts its timestamps left by 12 bits.
     is_shifted: bool,
 }
 
 impl CreationClock {
-    /// Takes note of a stamp that is in the base.
+    /// Registers an existing timestamp.
     pub fn note(&mut self, stamp: u64) {
         self.is_shifted |= stamp >> 48 != 0;
-        // Garbage must not carry the clock beyond all times.
+        // Garbage must not advance the clock.
         if created_time(stamp).is_some() {
             self.latest = self.latest.max(ticks_of(stamp));
         }
     }
 
-    /// A stamp of `now`, later than all before.
+    /// Returns a timestamp of `now`, later than all existing ones.
     pub fn next(&mut self, now: SystemTime) -> u64 {
         let since_1970 = now.duration_since(UNIX_EPOCH).unwrap_or_default();
         let since = since_1970.saturating_sub(Duration::from_secs(CREATION_EPOCH));
@@ -308,7 +308,7 @@ impl CreationClock {
     }
 }
 
-/// The stamp of a save at this time.
+/// The save timestamp of a time.
 fn saved_stamp(now: SystemTime) -> u64 {
     let since_1970 = now.duration_since(UNIX_EPOCH).unwrap_or_default();
     let seconds = since_1970.as_secs().saturating_add(SAVING_EPOCH);
@@ -325,8 +325,8 @@ mod tests {
     }
 
     #[test]
-    fn stamps_of_creation_are_1024ths_of_seconds_since_december_2008() {
-        // 2016-08-01 18:17:23, the import date that the base's .ini tells.
+    fn creation_timestamps_count_1024ths_of_seconds_since_december_2008() {
+        // 2016-08-01 18:17:23, the import date in the .ini file of the base.
         assert_eq!(seconds(created_time(247_793_503_465)), Some(1_470_075_443));
         assert_eq!(
             created_time(247_793_503_465 << 12),
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn stamps_of_saving_are_those_of_uuids() {
+    fn save_timestamps_are_those_of_uuids() {
         assert_eq!(seconds(saved_time(122_192_928_000_000_000)), Some(0));
         assert_eq!(saved_time(0), None);
         assert_eq!(saved_time(u64::MAX), None);
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_any_version_takes_what_it_has_place_for() {
+    fn a_record_of_any_version_stores_the_fields_it_has_room_for() {
         for size in [8, 20, 30, 38, 74, 78, 120, 200] {
             let record = ExtendedRecord {
                 white_team: 3,
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_record_is_that_of_a_game_without_anything() {
+    fn a_new_record_has_default_values() {
         let record = ExtendedRecord::new_bytes(120);
         let decoded = ExtendedRecord::decode(&record);
         assert_eq!((decoded.white_team, decoded.black_team), (-1, -1));
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_save_is_counted_and_stamped_and_takes_back_what_was_computed() {
+    fn a_save_is_counted_and_stamped_and_resets_computed_values() {
         let now = UNIX_EPOCH + Duration::new(1_470_075_443, 1_234_567_800);
         for size in [8, 30, 78, 80, 107, 108, 120, 130] {
             let mut record = vec![0x11; size];
@@ -418,7 +418,7 @@ mod tests {
             wanted[79] = 0x12;
             wanted[88..108].fill(0);
             wanted[108..116].copy_from_slice(&saved_stamp(now).to_be_bytes());
-            // Fields are written whole or not at all.
+            // Fields are written completely or not at all.
             let whole = [(20, 30), (78, 80), (88, 108), (108, 116)];
             for (from, to) in whole.into_iter().filter(|(_, to)| *to > size) {
                 wanted[from..to].fill(0x11);
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_games_are_created_at_the_same_stamp() {
+    fn creation_timestamps_are_unique() {
         let now = UNIX_EPOCH + Duration::from_secs(1_470_075_443);
         let mut clock = CreationClock::default();
         let first = clock.next(now);

@@ -1,11 +1,13 @@
-//! Tag pairs that a base has no place for, both ways: `[%cbtag Name "value"]`
-//! at the end of the text about the game, in no language.
+//! PGN tag pairs for which a base has no field, in both directions. They are
+//! stored as `[%cbtag Name "value"]` at the end of the comment before the first
+//! move, in the text without a language.
 //!
-//! A name that its field cannot hold stands there too: what is stored of it
-//! is its begin, with `?` for characters that the page lacks; of a player the
-//! tag has `last|first`. So does a FEN of which the stored start lacks the
-//! half-move clock, a high move number or castling rights. Such a tag counts as
-//! long as that is so; after that it is a foreign tag like others.
+//! Names too long for their field are stored there too. The field then contains
+//! the beginning of the name, with `?` for characters that the code page lacks;
+//! the tag of a player has the value `last|first`. The same applies to a FEN if
+//! the stored start position lacks its half-move clock, a high move number or
+//! castling rights. Such a tag is used only while it agrees with the field;
+//! after that it is an ordinary foreign tag.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,34 +20,34 @@ use crate::game::{
     Annotation, Annotations, Game, GameTag, Headers, Nation, PlayerName, PlyId, Start, Text,
 };
 
-/// What such a tag pair begins with.
+/// Start of a stored tag pair.
 const MARK: &str = "[%cbtag ";
 
-/// What ends it.
+/// End of a stored tag pair.
 const END: &str = "\"]";
 
-/// The tag of a start position.
+/// Name of the tag for the start position.
 const FEN: &str = "FEN";
 
-/// The game with its foreign tags in the text about it, and with its names
-/// that are longer than `stored` has them; tags that are among `old` in their
-/// order there.
-pub(in crate::cbh) fn lowered<'g>(
+/// Returns the game as it is stored: with its foreign tags in the comment
+/// before the first move, and with tags for the names that `stored` has
+/// truncated. Tags that are in `old` keep their order.
+pub(in crate::cbh) fn with_stored_tags<'g>(
     game: &'g Game,
     stored: &Headers,
     old: &[(String, String)],
 ) -> Cow<'g, Game> {
-    let whole = cut_names(stored, &game.headers);
+    let whole = truncated_names(stored, &game.headers);
     let fen = game.start.written_fen.as_ref();
     if game.foreign_tags.is_empty() && whole.is_empty() && fen.is_none() {
         return Cow::Borrowed(game);
     }
     let foreign = game.foreign_tags.iter();
-    let foreign = foreign.map(|(name, value)| spelled(name, value));
-    let whole = whole.iter().map(|(name, value)| spelled(name, value));
-    let fen = fen.map(|fen| spelled(FEN, fen));
+    let foreign = foreign.map(|(name, value)| encode_pair(name, value));
+    let whole = whole.iter().map(|(name, value)| encode_pair(name, value));
+    let fen = fen.map(|fen| encode_pair(FEN, fen));
     let pairs: Vec<String> = foreign.chain(whole).chain(fen).collect();
-    let old = old.iter().map(|(name, value)| spelled(name, value));
+    let old = old.iter().map(|(name, value)| encode_pair(name, value));
     let pairs = in_order_of(old, &pairs).join(" ");
     let mut game = game.clone();
     game.foreign_tags.clear();
@@ -65,7 +67,7 @@ pub(in crate::cbh) fn lowered<'g>(
     Cow::Owned(game)
 }
 
-/// The pairs, first those that are among `old`, in their order there.
+/// The pairs in the order of `old`, followed by the new ones.
 fn in_order_of(old: impl Iterator<Item = String>, pairs: &[String]) -> Vec<&str> {
     let mut left: HashMap<&str, usize> = HashMap::new();
     for pair in pairs {
@@ -99,10 +101,11 @@ pub(in crate::cbh) fn stored(stored: &StoredGame, page: CodePage) -> Vec<(String
     });
     texts
         .next_back()
-        .map_or_else(Vec::new, |text| parted(&text).1)
+        .map_or_else(Vec::new, |text| split_pairs(&text).1)
 }
 
-/// Takes the tag pairs out of the text about the game.
+/// Moves the tag pairs from the comment before the first move to the tags and
+/// headers.
 pub(crate) fn lift(game: &mut Game) {
     let Some(place) = last_text(&game.annotations) else {
         return;
@@ -111,12 +114,12 @@ pub(crate) fn lift(game: &mut Game) {
     let Some(Annotation::TextAfter(text)) = text else {
         return;
     };
-    let (rest, tags) = parted(&text.text);
+    let (rest, tags) = split_pairs(&text.text);
     if tags.is_empty() {
         return;
     }
     let rest = rest.to_owned();
-    // A second tag for one name is a foreign one.
+    // A second tag for the same name is a foreign tag.
     let mut restored = Vec::new();
     for (name, value) in tags {
         let is_restored = !restored.contains(&name)
@@ -136,18 +139,19 @@ pub(crate) fn lift(game: &mut Game) {
     });
 }
 
-/// The players, with the tags of their names.
+/// The PGN tags of the players.
 const PLAYERS: [&str; 2] = ["White", "Black"];
 
-/// Bytes of the fields of a player's last and first name.
+/// Field sizes of a player's last and first name in bytes.
 const PLAYER_FIELDS: (usize, usize) = (30, 20);
 
-/// The labels, with their tags, as PGN has them.
+/// The PGN tags of the labels, by language.
 const LABELS: [&str; GameTag::LANGUAGES] = [
     "CbhTag", "CbhTagDe", "CbhTagFr", "CbhTagEs", "CbhTagIt", "CbhTagNl", "CbhTag7", "CbhTag8",
 ];
 
-/// The names in one part, with their tags and the bytes of their fields.
+/// The names that consist of one part, with their PGN tags and the sizes of
+/// their fields in bytes.
 fn plain_names(headers: &mut Headers) -> impl Iterator<Item = (&'static str, usize, &mut String)> {
     let names = [
         ("Event", 40, &mut headers.tournament.title),
@@ -163,27 +167,28 @@ fn plain_names(headers: &mut Headers) -> impl Iterator<Item = (&'static str, usi
     names.into_iter().chain(labels)
 }
 
-/// The names of which `stored` has a part only.
-fn cut_names(stored: &Headers, whole: &Headers) -> Vec<(&'static str, String)> {
+/// The names that `stored` contains only in part, with their PGN tags.
+fn truncated_names(stored: &Headers, whole: &Headers) -> Vec<(&'static str, String)> {
     let mut cut = Vec::new();
     let stored_players = [&stored.white, &stored.black];
     let players = [&whole.white, &whole.black].into_iter().zip(stored_players);
     for (name, (whole, stored)) in PLAYERS.into_iter().zip(players) {
-        if is_cut_player(stored, whole) {
+        if is_truncated_player(stored, whole) {
             cut.push((name, format!("{}|{}", whole.last, whole.first)));
         }
     }
     let (mut stored, mut whole) = (stored.clone(), whole.clone());
     let names = plain_names(&mut stored).zip(plain_names(&mut whole));
     for ((name, size, stored), (_, _, whole)) in names {
-        if !shows(stored, whole) && is_cut(stored, whole, size) {
+        if !shows(stored, whole) && is_truncated(stored, whole, size) {
             cut.push((name, whole.clone()));
         }
     }
     cut
 }
 
-/// Brings back a FEN of which the start has a part; whether it has.
+/// Restores a FEN that the start position contains only in part. Returns
+/// whether it was restored.
 fn restore_fen(start: &mut Start, fen: &str) -> bool {
     let mode = CastlingMode::from_chess960(start.is_chess960);
     let Some(written) = Start::from_fen(fen, mode) else {
@@ -196,7 +201,8 @@ fn restore_fen(start: &mut Start, fen: &str) -> bool {
     is_it
 }
 
-/// Brings back a name of which the headers have a part; whether they have.
+/// Restores a name that the headers contain only in part. Returns whether it
+/// was restored.
 fn restore_name(headers: &mut Headers, name: &str, value: &str) -> bool {
     let [white, black] = PLAYERS;
     let player = match name {
@@ -205,7 +211,7 @@ fn restore_name(headers: &mut Headers, name: &str, value: &str) -> bool {
         _ => None,
     };
     if let Some(player) = player {
-        // A name has few bars; a hostile one must not cost more than a few.
+        // Names contain few bars. Limit the work for a hostile one.
         let mut splits = value.match_indices('|').take(8).filter_map(|(at, _)| {
             let (last, first) = value.split_at_checked(at)?;
             Some(PlayerName {
@@ -213,7 +219,7 @@ fn restore_name(headers: &mut Headers, name: &str, value: &str) -> bool {
                 first: first.strip_prefix('|')?.to_owned(),
             })
         });
-        let whole = splits.find(|whole| is_cut_player(player, whole));
+        let whole = splits.find(|whole| is_truncated_player(player, whole));
         let is_found = whole.is_some();
         if let Some(whole) = whole {
             *player = whole;
@@ -223,39 +229,40 @@ fn restore_name(headers: &mut Headers, name: &str, value: &str) -> bool {
     let Some((_, size, place)) = plain_names(headers).find(|(known, ..)| *known == name) else {
         return false;
     };
-    let is_it = !shows(place, value) && is_cut(place, value, size);
+    let is_it = !shows(place, value) && is_truncated(place, value, size);
     if is_it {
         value.clone_into(place);
     }
     is_it
 }
 
-/// Whether `stored` is a player of whose name the fields hold a part only.
-fn is_cut_player(stored: &PlayerName, whole: &PlayerName) -> bool {
+/// Returns whether `stored` is a truncated form of the player `whole`.
+fn is_truncated_player(stored: &PlayerName, whole: &PlayerName) -> bool {
     let (last, first) = PLAYER_FIELDS;
     let is_last_same = shows(&stored.last, &whole.last);
     let is_first_same = shows(&stored.first, &whole.first);
     !(is_last_same && is_first_same)
-        && (is_last_same || is_cut(&stored.last, &whole.last, last))
-        && (is_first_same || is_cut(&stored.first, &whole.first, first))
+        && (is_last_same || is_truncated(&stored.last, &whole.last, last))
+        && (is_first_same || is_truncated(&stored.first, &whole.first, first))
 }
 
-/// Whether `stored` is what a field of `size` bytes holds of `whole`: as much
-/// as goes in, a byte a character or in UTF-8, with a zero behind it or without.
-/// A shorter one is another name, which the entity got since.
-fn is_cut(stored: &str, whole: &str, size: usize) -> bool {
+/// Returns whether `stored` is what a field of `size` bytes can contain of
+/// `whole`: the longest prefix in a code page or in UTF-8, with or without a
+/// terminating zero. A shorter prefix is another name, which the entity was
+/// given later.
+fn is_truncated(stored: &str, whole: &str, size: usize) -> bool {
     let Some(rest) = rest_of(stored, whole) else {
         return false;
     };
-    // Of a name that is all there, some characters are `?`.
+    // If the name is complete, some of its characters are `?`.
     rest.chars().next().is_none_or(|next| {
         let is_full_in_page = stored.chars().count() + 1 >= size;
         is_full_in_page || (stored.len() + next.len_utf8() >= size)
     })
 }
 
-/// What follows in `whole` on `stored`, in which `?` may stand for characters
-/// that the page lacks; `None` if that is not its begin.
+/// The rest of `whole` after the prefix `stored`, in which `?` may stand for
+/// any character that is not ASCII; `None` if `stored` is not a prefix.
 fn rest_of<'w>(stored: &str, whole: &'w str) -> Option<&'w str> {
     let mut rest = whole.chars();
     for stored in stored.chars() {
@@ -267,7 +274,7 @@ fn rest_of<'w>(stored: &str, whole: &'w str) -> Option<&'w str> {
     Some(rest.as_str())
 }
 
-/// Which remark about the game is the text that has the tag pairs.
+/// The index of the comment that contains the tag pairs.
 fn last_text(annotations: &Annotations) -> Option<usize> {
     let remarks = annotations.on(PlyId::START).enumerate();
     remarks
@@ -280,7 +287,8 @@ fn is_plain(text: &Text) -> bool {
     text.language == Nation::NONE && text.lead == 0
 }
 
-/// Changes the words of a text about the game; takes it out if none are left.
+/// Replaces the words of the comment before the first move; removes it if they
+/// are empty.
 fn edit_text(
     annotations: &mut Annotations,
     place: Option<usize>,
@@ -288,7 +296,7 @@ fn edit_text(
 ) {
     let old = std::mem::take(annotations);
     for (at, (ply, remark)) in old.iter().enumerate() {
-        // The remarks about the game come first.
+        // The comments before the first move are first.
         let is_it = ply == PlyId::START && place == Some(at);
         match remark {
             Annotation::TextAfter(text) if is_it => {
@@ -315,13 +323,13 @@ fn joined(text: &str, pairs: &str) -> String {
     format!("{text} {pairs}")
 }
 
-/// One tag pair as a command.
-fn spelled(name: &str, value: &str) -> String {
+/// Encodes one tag pair.
+fn encode_pair(name: &str, value: &str) -> String {
     let mut out = format!("{MARK}{name} \"");
     for c in value.chars() {
         match c {
             '"' | '\\' => out.extend(['\\', c]),
-            // Signs of chess and braces have other forms in texts.
+            // ChessBase texts encode chess symbols and braces differently.
             c if c.is_ascii_control() => out.push(' '),
             c => out.push(c),
         }
@@ -330,14 +338,14 @@ fn spelled(name: &str, value: &str) -> String {
     out
 }
 
-/// The text before the tag pairs at its end, and these.
-fn parted(text: &str) -> (&str, Vec<(String, String)>) {
+/// Splits the tag pairs from the end of a text.
+fn split_pairs(text: &str) -> (&str, Vec<(String, String)>) {
     for (at, _) in text.match_indices(MARK) {
         let (before, pairs) = text.split_at_checked(at).unwrap_or((text, ""));
         if let Some(tags) = all_pairs(pairs) {
             return (before.strip_suffix(' ').unwrap_or(before), tags);
         }
-        // Each attempt reads on to the end at most.
+        // Each attempt may scan to the end of the text.
         if pairs.len() > MOST_BYTES {
             break;
         }
@@ -345,10 +353,10 @@ fn parted(text: &str) -> (&str, Vec<(String, String)>) {
     (text, Vec::new())
 }
 
-/// Longer texts are looked at once only.
+/// In longer texts, only one position is tried.
 const MOST_BYTES: usize = 1 << 16;
 
-/// The tag pairs that a text wholly consists of.
+/// The tag pairs, if the text consists of nothing else.
 fn all_pairs(mut text: &str) -> Option<Vec<(String, String)>> {
     let mut tags = Vec::new();
     loop {
@@ -367,7 +375,7 @@ fn all_pairs(mut text: &str) -> Option<Vec<(String, String)>> {
     }
 }
 
-/// A value up to its quotation mark, and what follows.
+/// Decodes a value up to its closing quotation mark, and returns the rest.
 fn unquoted(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut chars = text.char_indices();
@@ -401,11 +409,11 @@ mod tests {
     }
 
     #[test]
-    fn tags_stand_in_the_text_about_the_game_and_come_back() {
+    fn tags_are_stored_in_the_first_comment_and_restored() {
         let tags = [("WhiteFideId", "1503014"), ("Note", "a \"b\" \\ ]c [%x")];
         for text in [None, Some("A fine game."), Some("With [%cbtag in it")] {
             let game = game(text, &tags);
-            let mut again = lowered(&game, &game.headers, &[]).into_owned();
+            let mut again = with_stored_tags(&game, &game.headers, &[]).into_owned();
             assert!(again.foreign_tags.is_empty());
             lift(&mut again);
             assert_eq!(again.foreign_tags, game.foreign_tags);
@@ -414,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_were_cut_are_whole_again() {
+    fn truncated_names_are_restored() {
         let player = |last: &str, first: &str| PlayerName {
             last: last.to_owned(),
             first: first.to_owned(),
@@ -431,7 +439,7 @@ mod tests {
         stored.tournament.place = "?r?mqi".to_owned();
         stored.source.publisher = "Éditions de la".to_owned();
         stored.tag.titles[1] = "é".repeat(99);
-        let mut read = lowered(&whole, &stored, &[]).into_owned();
+        let mut read = with_stored_tags(&whole, &stored, &[]).into_owned();
         read.headers = stored.clone();
         lift(&mut read);
         assert_eq!(
@@ -440,16 +448,17 @@ mod tests {
         );
         assert_eq!(read.annotations, whole.annotations);
         assert!(read.foreign_tags.is_empty());
-        // The entity has got another name since, which may be a begin of the old.
+        // The entity was renamed since; the new name may be a prefix of the old
+        // one.
         for last in ["", "M", "Müller", "Müller|MeierMüller|Meier"] {
-            let mut renamed = lowered(&whole, &stored, &[]).into_owned();
+            let mut renamed = with_stored_tags(&whole, &stored, &[]).into_owned();
             renamed.headers = stored.clone();
             renamed.headers.white = player(last, "Karl-Heinz");
             lift(&mut renamed);
             assert_eq!(renamed.headers.white.last, last);
             assert_eq!(renamed.foreign_tags.len(), 1);
         }
-        let mut renamed = lowered(&whole, &stored, &[]).into_owned();
+        let mut renamed = with_stored_tags(&whole, &stored, &[]).into_owned();
         renamed.headers = stored.clone();
         renamed.headers.tournament.place = "Kashgar".to_owned();
         lift(&mut renamed);
@@ -459,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tag_stays_a_text() {
+    fn malformed_tags_stay_text() {
         for text in [
             "[%cbtag Name \"value\"] and more",
             "[%cbtag Name \"value\"",

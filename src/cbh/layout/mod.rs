@@ -1,4 +1,5 @@
-//! Records and small files, both directions, and how text is stored in them.
+//! Records and small files of a base, both reading and writing, and the
+//! encoding of text in them.
 
 pub(in crate::cbh) mod codepage;
 pub(crate) mod date;

@@ -43,7 +43,7 @@
 //! | 16 | 1+1 | round, subround |
 //! | 18 | 4 | which media it uses |
 //!
-//! What is not named here is written back as it was found.
+//! Other bytes are kept as they are.
 
 use std::time::SystemTime;
 
@@ -52,17 +52,17 @@ use crate::cbh::layout::date;
 use crate::cbh::moves::start_number;
 use crate::game::{Board, Date, Eco, GameResult};
 
-/// Size of the header and of each record.
+/// Length of the header, and of each record, in bytes.
 pub const RECORD_BYTES: usize = 46;
 
-/// Records that a base can have: other files name a game by three bytes.
+/// Maximum number of records: other files store a game number in three bytes.
 pub(in crate::cbh) const MOST_GAMES: u32 = (1 << 24) - 1;
 
 /// Number of a game or text in its base, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GameId(pub u32);
 
-/// What a record is.
+/// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordKind {
     /// A game.
@@ -71,20 +71,20 @@ pub enum RecordKind {
     Text,
 }
 
-/// What a listing needs to know of a record.
+/// The properties of a record that a directory listing shows.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// Its number.
     pub id: GameId,
     /// Game or text.
     pub kind: RecordKind,
-    /// Whether it carries the deleted flag.
+    /// Whether the deleted flag is set.
     pub is_deleted: bool,
-    /// When it was last saved, or else made, if the base tells.
+    /// Time of the last save, or else of creation, if the base contains it.
     pub modified: Option<SystemTime>,
 }
 
-/// The `.cbh` header as far as reading needs it.
+/// The fields of the `.cbh` header that are used.
 #[derive(Clone, Copy, Debug)]
 pub struct FileHeader {
     /// 1 in nearly all bases.
@@ -93,11 +93,11 @@ pub struct FileHeader {
     pub next_id: u32,
 }
 
-/// Bytes of the header in use in old bases, which have the next id once.
+/// Number of header bytes used in old bases, which store the next id only once.
 const OLD_HEADER_BYTES: u16 = 36;
 
 impl FileHeader {
-    /// Reads the 46 bytes.
+    /// Decodes the 46 bytes.
     pub fn decode(bytes: &[u8]) -> Result<FileHeader, Malformed> {
         let mut reader = ByteReader::new(bytes);
         reader.skip(3)?;
@@ -105,7 +105,7 @@ impl FileHeader {
         if usize::from(record_bytes) != RECORD_BYTES {
             return Err(Malformed::new(
                 3,
-                format!("record size is {record_bytes}, not 46: no .cbh file"),
+                format!("record size is {record_bytes}, not 46: not a .cbh file"),
             ));
         }
         Ok(FileHeader {
@@ -114,8 +114,8 @@ impl FileHeader {
         })
     }
 
-    /// Writes the next game id over the header of a file, in both its places
-    /// where the file has both; all else stays.
+    /// Writes the next id into the header of a file, at both places where the
+    /// file has both. Other bytes stay.
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ impl FileHeader {
     }
 }
 
-/// Kind and deleted flag of a record; `None` if it is not in use.
+/// The kind and the deleted flag of a record; `None` if the record is unused.
 pub fn decode_kind(bytes: &[u8]) -> Option<(RecordKind, bool)> {
     let first = *bytes.first()?;
     let kind = match first & 0b11 {
@@ -147,11 +147,11 @@ pub fn decode_kind(bytes: &[u8]) -> Option<(RecordKind, bool)> {
     Some((kind, first & 0x80 != 0))
 }
 
-/// The deleted flag in the first byte of a record.
+/// Mask of the deleted flag in the first byte of a record.
 const DELETED: u8 = 0x80;
 
-/// The first byte of a record with the deleted flag set or cleared; its other
-/// bits stay.
+/// Returns the first byte of a record with the deleted flag set or cleared.
+/// Other bits stay.
 pub fn with_deleted_flag(first: u8, is_deleted: bool) -> u8 {
     if is_deleted {
         first | DELETED
@@ -160,10 +160,10 @@ pub fn with_deleted_flag(first: u8, is_deleted: bool) -> u8 {
     }
 }
 
-/// A new game's record before anything is written into it.
+/// The initial record of a new game.
 pub const NEW_GAME: [u8; RECORD_BYTES] = new_record(0b01);
 
-/// A new text's record before anything is written into it.
+/// The initial record of a new guiding text.
 pub const NEW_TEXT: [u8; RECORD_BYTES] = new_record(0b11);
 
 const fn new_record(kind: u8) -> [u8; RECORD_BYTES] {
@@ -173,12 +173,12 @@ const fn new_record(kind: u8) -> [u8; RECORD_BYTES] {
     record
 }
 
-/// A game's record.
+/// The record of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GameRecord {
-    /// Offset of the moves in `.cbg`; of a larger file its low 32 bits.
+    /// Offset of the moves in `.cbg`; its low 32 bits if the file is larger.
     pub moves_offset: u32,
-    /// Offset of the remarks in `.cba`, 0 for none.
+    /// Offset of the annotations in `.cba`, 0 for none.
     pub annotations_offset: u32,
     /// White's id.
     pub white: u32,
@@ -190,11 +190,11 @@ pub struct GameRecord {
     pub annotator: u32,
     /// The source's id.
     pub source: u32,
-    /// When it was played.
+    /// Date of the game.
     pub date: Date,
-    /// Number of the result, see [`result_of`].
+    /// The result, see [`result_of`].
     pub result: u8,
-    /// A NAG that judges a line.
+    /// A NAG that evaluates the line.
     pub line_evaluation: u8,
     /// Round, 0 if not given.
     pub round: u8,
@@ -204,20 +204,20 @@ pub struct GameRecord {
     pub white_elo: u16,
     /// Black's rating.
     pub black_elo: u16,
-    /// Opening code, see [`eco_of`], or [`chess960_word`].
+    /// The opening code, see [`eco_of`] and [`chess960_word`].
     pub opening: u16,
-    /// Medals, a bit each.
+    /// Medals, one bit each.
     pub medals: u16,
-    /// Which kinds of annotations there are, a bit each.
+    /// Kinds of annotations in the game, one bit each.
     pub flags: u32,
-    /// How many of them.
+    /// Number of annotations of each kind, in classes.
     pub magnitudes: u16,
-    /// Moves of the main line, 255 for all beyond.
+    /// Number of moves in the main line; 255 means 255 or more.
     pub move_count: u8,
 }
 
 impl GameRecord {
-    /// Reads the 46 bytes of a game.
+    /// Decodes the 46 bytes of a game.
     pub fn decode(bytes: &[u8]) -> Result<GameRecord, Malformed> {
         let mut reader = ByteReader::new(bytes);
         reader.skip(1)?;
@@ -245,8 +245,8 @@ impl GameRecord {
         Ok(record)
     }
 
-    /// Writes the fields over a record, [`NEW_GAME`] for a new one; the kind
-    /// and whatever no field tells stay.
+    /// Writes the fields into a record; start from [`NEW_GAME`] for a new one.
+    /// The kind and all other bytes stay.
     ///
     /// # Errors
     ///
@@ -278,27 +278,26 @@ impl GameRecord {
         patch.put([self.move_count])
     }
 
-    /// Changes the opening code; the stored word stays if it says this
-    /// already.
+    /// Sets the opening code. A stored word with the same meaning stays.
     pub fn set_eco(&mut self, eco: Option<Eco>) {
         if self.eco() != eco {
             self.opening = eco_word(eco);
         }
     }
 
-    /// The result; `None` for numbers that stand for none.
+    /// The result; `None` if the number is unknown.
     pub fn result(&self) -> Option<GameResult> {
         result_of(self.result)
     }
 
-    /// The opening code. In Chess960 games the field holds the number of the
-    /// start position instead, which lies beyond all codes.
+    /// The opening code. In Chess960 games the field contains the number of the
+    /// start position instead, which is larger than any code.
     pub fn eco(&self) -> Option<Eco> {
         eco_of(self.opening)
     }
 }
 
-/// A guiding text's record.
+/// The record of a guiding text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextRecord {
     /// Offset of the text in `.cbg`.
@@ -313,12 +312,12 @@ pub struct TextRecord {
     pub round: u8,
     /// Game within the round.
     pub subround: u8,
-    /// Which media it uses, a bit each.
+    /// Kinds of media in the text, one bit each.
     pub flags: u32,
 }
 
 impl TextRecord {
-    /// Reads the 46 bytes of a text.
+    /// Decodes the 46 bytes of a text.
     pub fn decode(bytes: &[u8]) -> Result<TextRecord, Malformed> {
         let mut reader = ByteReader::new(bytes);
         reader.skip(1)?;
@@ -335,8 +334,8 @@ impl TextRecord {
         })
     }
 
-    /// Writes the fields over a record, [`NEW_TEXT`] for a new one; the kind
-    /// and whatever no field tells stay.
+    /// Writes the fields into a record; start from [`NEW_TEXT`] for a new one.
+    /// The kind and all other bytes stay.
     ///
     /// # Errors
     ///
@@ -354,7 +353,7 @@ impl TextRecord {
     }
 }
 
-/// The result of this number.
+/// The result with this number.
 pub fn result_of(number: u8) -> Option<GameResult> {
     Some(match number {
         0 => GameResult::BlackWon,
@@ -369,7 +368,7 @@ pub fn result_of(number: u8) -> Option<GameResult> {
     })
 }
 
-/// The number of this result.
+/// The number of a result.
 pub fn number_of(result: GameResult) -> u8 {
     match result {
         GameResult::BlackWon => 0,
@@ -383,16 +382,16 @@ pub fn number_of(result: GameResult) -> u8 {
     }
 }
 
-/// The word of an opening code, 0 for none.
+/// The stored word of an opening code, 0 for none.
 pub fn eco_word(eco: Option<Eco>) -> u16 {
     eco.map_or(0, |eco| (eco.index() + 1) << 7 | u16::from(eco.sub_code()))
 }
 
-/// The word that stands in place of an opening code for start position 0.
+/// The stored word, in place of an opening code, of Chess960 start position 0.
 pub(in crate::cbh) const CHESS960_WORDS: u16 = 64_576;
 
-/// The word that stands in place of an opening code in a game of Chess960:
-/// the number of its start position, beyond all codes.
+/// The stored word of a Chess960 start position, in place of an opening code.
+/// It is larger than any opening code.
 pub fn chess960_word(start: &Board) -> u16 {
     CHESS960_WORDS + start_number(start)
 }
@@ -408,7 +407,7 @@ pub fn eco_of(word: u16) -> Option<Eco> {
 mod tests {
     use super::*;
 
-    /// The first game of a base of 2016: Vachier-Lagrave – Svidler, Biel.
+    /// The first game of a base from 2016: Vachier-Lagrave – Svidler, Biel.
     const RECORD: [u8; RECORD_BYTES] = [
         0x01, 0x00, 0x00, 0x00, 0x1a, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01,
         0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x0f, 0xc0, 0xfa, 0x02, 0x00, 0x02,
@@ -451,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_written_over_what_it_does_not_tell() {
+    fn bytes_outside_of_the_fields_stay() {
         let mut bytes = RECORD;
         bytes[0] = 0x99;
         bytes[24] |= 0xe0;
@@ -476,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_games_is_told_twice_except_in_old_headers() {
+    fn the_number_of_games_is_stored_twice_except_in_old_headers() {
         for (used, again) in [(44_u8, 7_u32), (36, 0)] {
             let mut header = [0; RECORD_BYTES];
             header[..10].copy_from_slice(&[0, 0, used, 0, 46, 1, 0, 0, 0, 1]);
@@ -494,14 +493,14 @@ mod tests {
     }
 
     #[test]
-    fn results_and_openings_are_the_numbers_they_were_read_from() {
+    fn results_and_openings_are_encoded_as_they_were_decoded() {
         for number in 0..8 {
             assert_eq!(number_of(result_of(number).unwrap()), number);
         }
         let mut record = GameRecord::decode(&RECORD).unwrap();
         let code = record.eco();
         assert_eq!(eco_word(code), 0x9100);
-        // A sub-code that is none is read as 0, and stays.
+        // An invalid sub-code is read as 0, and kept.
         record.opening = 0x9165;
         record.set_eco(code);
         assert_eq!(record.opening, 0x9165);

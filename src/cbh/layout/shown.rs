@@ -1,13 +1,14 @@
-//! Whether headers say the same, as far as PGN can show them.
+//! Comparison of headers as PGN shows them.
 //!
-//! An edited game comes from the text of the stored one. Where the text
-//! cannot show what is stored, as control characters in a name, the edited
-//! game has something else without anybody having edited it.
+//! An edited game was parsed from the PGN text of the stored one. Where the
+//! text cannot represent the stored value exactly, for example a control
+//! character in a name, the edited value differs although the user did not
+//! change it.
 
 use crate::game::{GameTag, Nation, PlayerName, RatingType, Source, Team, Tournament};
 
-/// Whether `edited` is what PGN shows of a stored name: control characters
-/// are blanks in it, and edges may lose theirs.
+/// Returns whether PGN shows the stored name as `edited`: control characters
+/// become blanks, and blanks at both ends may be lost.
 pub(in crate::cbh) fn shows(stored: &str, edited: &str) -> bool {
     if stored == edited {
         return true;
@@ -17,61 +18,62 @@ pub(in crate::cbh) fn shows(stored: &str, edited: &str) -> bool {
     edited == shown || edited == shown.trim()
 }
 
-/// As [`shows`], where `?` stands for nothing.
+/// As [`shows`], but `?` also stands for an empty name.
 fn shows_or_unknown(stored: &str, edited: &str) -> bool {
     shows(stored, edited) || (stored == "?" && edited.is_empty())
 }
 
-/// Whether both are one player.
+/// Returns whether PGN shows the stored player as `edited`.
 pub(in crate::cbh) fn shows_player(stored: &PlayerName, edited: &PlayerName) -> bool {
     let is_same = shows(&stored.last, &edited.last) && shows(&stored.first, &edited.first);
-    // Of a name in one part PGN does not tell which it is.
+    // PGN does not show whether a name in one part is the last or the first
+    // name.
     is_same
         || (stored.last.is_empty() && edited.first.is_empty() && shows(&stored.first, &edited.last))
 }
 
-/// Whether both are one tournament, whatever else is known of it.
+/// Returns whether both have the same title, place and date in PGN.
 pub(in crate::cbh) fn shows_tournament(stored: &Tournament, edited: &Tournament) -> bool {
     shows_or_unknown(&stored.title, &edited.title)
         && shows_or_unknown(&stored.place, &edited.place)
         && stored.start == edited.start
 }
 
-/// Whether both are one source, whatever else is known of it.
+/// Returns whether both have the same title in PGN.
 pub(in crate::cbh) fn shows_source_title(stored: &Source, edited: &Source) -> bool {
     shows(&stored.title, &edited.title)
 }
 
-/// Whether a team has anything that PGN shows.
-pub(in crate::cbh) fn is_told(team: &Team) -> bool {
+/// Returns whether PGN shows anything of the team.
+pub(in crate::cbh) fn is_shown_in_pgn(team: &Team) -> bool {
     let has_details = team.number != 0 || team.year != 0 || team.is_season;
     team.is_given && (!team.title.is_empty() || team.nation != Nation::NONE || has_details)
 }
 
-/// Whether both are one team, or none.
+/// Returns whether PGN shows the stored team as `edited`.
 pub(in crate::cbh) fn shows_team(stored: &Team, edited: &Team) -> bool {
     let details = |team: &Team| (team.number, team.is_season, team.year, team.nation);
-    match (is_told(stored), is_told(edited)) {
+    match (is_shown_in_pgn(stored), is_shown_in_pgn(edited)) {
         (true, true) => shows(&stored.title, &edited.title) && details(stored) == details(edited),
         (stored, edited) => stored == edited,
     }
 }
 
-/// Whether both are one label, or none.
+/// Returns whether PGN shows the stored label as `edited`.
 pub(in crate::cbh) fn shows_label(stored: &GameTag, edited: &GameTag) -> bool {
     let mut titles = stored.titles.iter().zip(&edited.titles);
     titles.all(|(stored, edited)| shows(stored, edited))
 }
 
-/// Whether both ratings are of one kind.
+/// Returns whether PGN shows both types of rating alike.
 pub(in crate::cbh) fn shows_rating_type(stored: RatingType, edited: RatingType) -> bool {
     stored == edited || (stored.is_usual() && edited.is_usual())
 }
 
-/// A field as PGN calls it, and its value.
+/// Name of a field in PGN, and its value.
 pub(in crate::cbh) type Detail = (&'static str, String);
 
-/// What is known of a tournament beside what tells it from others.
+/// The fields of a tournament that are not part of its key.
 pub(in crate::cbh) fn details_of_tournament(tournament: &Tournament) -> Vec<Detail> {
     let speed = tournament.speed;
     let words = [
@@ -94,7 +96,7 @@ pub(in crate::cbh) fn details_of_tournament(tournament: &Tournament) -> Vec<Deta
     ]
 }
 
-/// What is known of a source beside its title.
+/// The fields of a source except its title.
 pub(in crate::cbh) fn details_of_source(source: &Source) -> Vec<Detail> {
     vec![
         ("Source", source.publisher.clone()),
@@ -110,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_says_the_same_when_the_text_shows_it_so() {
+    fn names_that_pgn_shows_alike_are_equal() {
         for (stored, edited, is_same) in [
             ("Carlsen", "Carlsen", true),
             ("Carl\u{1}sen", "Carl sen", true),
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_team_of_which_nothing_is_told_is_none() {
+    fn a_team_that_pgn_does_not_show_is_none() {
         let nameless = Team {
             is_given: true,
             ..Team::default()

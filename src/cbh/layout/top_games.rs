@@ -1,10 +1,10 @@
-//! `.flags`: two bits per game, for ChessBase's list of top games. An
-//! optional file.
+//! `.flags`: two bits per game, which control ChessBase's list of top games.
+//! The file is optional.
 //!
-//! A header of 12 bytes, big-endian: `0f 01 0b 09`, capacity u32, bits per
-//! game u32 (2). Then game *n* has the bits 2*n* and 2*n* + 1, counted from
-//! the lowest of the first byte: the lower says that it is a top game, the
-//! higher that this has been decided.
+//! A header of 12 bytes, big-endian: `0f 01 0b 09`, capacity u32, bits per game
+//! u32 (2). Then game *n* has bits 2*n* and 2*n* + 1, counted from the lowest
+//! bit of the first byte. The lower bit means that it is a top game, the higher
+//! bit that this has been decided.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use crate::storage::{ReadBuffer, Storage};
 
 const HEADER_BYTES: usize = 12;
 
-/// The two bits of every game.
+/// An open `.flags` file.
 #[derive(Debug)]
 pub struct TopGames {
     storage: Box<dyn Storage>,
@@ -28,30 +28,28 @@ impl TopGames {
         Ok(is_known.map(|()| TopGames { storage }))
     }
 
-    /// Reports it if the file is shorter than its header says.
+    /// Reports whether the file is shorter than its header claims.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Read errors of the storage.
     pub(in crate::cbh) fn verify(&self, report: &mut dyn FnMut(u64, String)) -> io::Result<()> {
         let mut buffer = ReadBuffer::default();
         let mut reader = ByteReader::new(self.storage.read_up_to(4, 4, &mut buffer)?);
         let words = reader.u32_be().unwrap_or(0);
         let present = self.storage.len()?.saturating_sub(HEADER_BYTES as u64);
         if present < 4 * u64::from(words) {
-            report(
-                4,
-                format!("{words} words claimed, {present} bytes are there"),
-            );
+            report(4, format!("{words} words claimed, {present} bytes found"));
         }
         Ok(())
     }
 
-    /// Whether game `id` is a top game; false if the file does not tell.
+    /// Returns whether game `id` is a top game; false if the file does not
+    /// contain it.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Read errors of the storage.
     pub fn is_top_game(&self, id: u32, buffer: &mut ReadBuffer) -> io::Result<bool> {
         let bit = 2 * u64::from(id);
         let offset = HEADER_BYTES as u64 + bit / 8;
@@ -61,7 +59,7 @@ impl TopGames {
 }
 
 impl TopGames {
-    /// The two bits of game `id`; none if the file does not tell.
+    /// The two bits of game `id`; 0 if the file does not contain them.
     pub(in crate::cbh) fn bits(&self, id: u32, buffer: &mut ReadBuffer) -> io::Result<u8> {
         let bit = 2 * u64::from(id);
         let byte = self
@@ -70,7 +68,7 @@ impl TopGames {
         Ok(byte.first().map_or(0, |byte| byte >> (bit % 8) & 0b11))
     }
 
-    /// Adds the two bits of game `id` to those of all games.
+    /// Sets the two bits of game `id` in a bit array.
     pub(in crate::cbh) fn put_bits(all: &mut Vec<u8>, id: u32, bits: u8) {
         let place = id as usize / 4;
         all.resize(all.len().max(place + 1), 0);
@@ -79,7 +77,7 @@ impl TopGames {
         }
     }
 
-    /// A file of these bits, padded to 16 words.
+    /// Returns a file with these bits, padded to 16 words.
     pub(in crate::cbh) fn file_of(mut bits: Vec<u8>) -> Vec<u8> {
         bits.resize(bits.len().next_multiple_of(64).max(64), 0);
         let words = u32::try_from(bits.len() / 4).unwrap_or(u32::MAX);
@@ -90,12 +88,13 @@ impl TopGames {
         file
     }
 
-    /// Where the bits of game `id` are, and their byte without them: then
-    /// nothing is decided of the game. `None` if that is so already.
+    /// Returns the offset of the byte for game `id`, and that byte with the
+    /// bits of the game cleared, so that nothing is decided. `None` if they are
+    /// clear already.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// Read errors of the storage.
     pub fn without(&self, id: u32) -> io::Result<Option<(u64, u8)>> {
         let bit = 2 * u64::from(id);
         let offset = HEADER_BYTES as u64 + bit / 8;
@@ -110,7 +109,7 @@ impl TopGames {
 fn is_known(header: &[u8]) -> Result<(), Malformed> {
     let mut reader = ByteReader::new(header);
     if reader.array()? != [0x0f, 0x01, 0x0b, 0x09] {
-        return Err(Malformed::new(0, "of an older kind, which is not known"));
+        return Err(Malformed::new(0, "an older format, which is not supported"));
     }
     reader.skip(4)?;
     match reader.u32_be()? {
@@ -125,8 +124,8 @@ mod tests {
     use crate::storage::MemoryFile;
 
     #[test]
-    fn the_lower_bit_of_a_game_says_that_it_is_a_top_game() {
-        // Game 1 is a top game, game 2 is decided not to be, game 4 is one.
+    fn the_lower_bit_marks_a_top_game() {
+        // Game 1 is a top game, game 2 is decided not to be one, game 4 is one.
         let mut bytes = vec![0x0f, 0x01, 0x0b, 0x09, 0, 0, 0, 16, 0, 0, 0, 2];
         bytes.extend([0b0010_1100, 0b0000_0011]);
         let storage = Box::new(MemoryFile::from(bytes.clone()));

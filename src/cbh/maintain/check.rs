@@ -1,11 +1,11 @@
-//! Whether a base is sound.
+//! Check of a whole base.
 //!
-//! First come the files as wholes, then the records of `.cbh` by their
-//! numbers, each with its moves and remarks, then what overlaps, then the
-//! entities. The records are looked at by all cores: one takes this stretch
-//! of [`STRETCH`] records, the next core the next one, and the stretches are
-//! reported in order, so the report is the same each time. A core that is
-//! ahead waits; memory is sixteen bytes a game and some for each core.
+//! The order is: the files as wholes, the records of `.cbh` by number, each
+//! with its moves and annotations, then overlaps, and last the entities. All
+//! cores check records, in ranges of [`STRETCH`] records each, and the defects
+//! are reported in the order of the ranges, so that the report is always the
+//! same. A core that is ahead waits. Memory is sixteen bytes for each game and
+//! a constant amount for each core.
 
 mod extents;
 mod files;
@@ -14,7 +14,7 @@ mod records;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::{io, thread};
 
-use crate::cbh::maintain::repair::Mend;
+use crate::cbh::maintain::repair::Fix;
 use crate::cbh::{Database, Error, FileKind};
 use crate::game::Defect;
 pub(in crate::cbh) use files::blobs_begin;
@@ -22,23 +22,23 @@ pub(in crate::cbh) use files::blobs_begin;
 use extents::Extents;
 use records::{Misnamed, Stretch};
 
-/// Records looked at by one core at a time.
+/// Number of records that a core checks at a time.
 const STRETCH: u32 = 256;
 
-/// Stretches of one core that may wait to be reported.
+/// Number of checked ranges of one core that may wait to be reported.
 const WAITING: usize = 4;
 
 impl Database {
-    /// Reports everything that is wrong with the base: all games are decoded
-    /// and all files held against each other. `progress` is told from time to
-    /// time how many records more have been looked at.
+    /// Reports all defects of the base: decodes all games, and compares all
+    /// files with each other. `progress` is called now and then with the number
+    /// of records checked since the last call.
     ///
-    /// Some of what is reported does no harm to a reader, as a game without its
-    /// end marker; nothing is reported that `ChessBase` itself writes.
+    /// Some of the defects are harmless for readers, such as a missing end
+    /// marker. Nothing is reported that `ChessBase` itself writes.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`]; what was found before has been reported.
+    /// [`Error::Io`]; the defects found before were reported.
     pub fn check(
         &self,
         progress: &dyn Fn(u64),
@@ -61,45 +61,45 @@ impl Database {
         self.verify_entities(report)
     }
 
-    /// Gives all that can be mended in the records of games and texts to
-    /// `take`, in order.
+    /// Calls `take` for each possible repair in the records of games and texts,
+    /// in order.
     ///
     /// # Errors
     ///
     /// [`Error::Io`].
-    pub(in crate::cbh) fn for_each_mend(
+    pub(in crate::cbh) fn for_each_fix(
         &self,
         progress: &dyn Fn(u64),
-        take: &mut dyn FnMut(Mend),
+        take: &mut dyn FnMut(Fix),
     ) -> Result<(), Error> {
         let mut remarks = Extents::new(FileKind::Annotations, 0);
         let mut misnamed = Vec::new();
         self.check_records(&mut |stretch| {
-            stretch.mends.into_iter().for_each(&mut *take);
+            stretch.fixes.into_iter().for_each(&mut *take);
             remarks.extend(stretch.remarks);
             misnamed.extend(stretch.misnamed);
             progress(stretch.records.into());
         })?;
-        // What two games have is of neither.
+        // If games share a record, it belongs to none of them.
         let shared = remarks.overlapping();
         let misnamed = misnamed.into_iter();
         let own = misnamed.filter(|found| shared.binary_search(&found.record).is_err());
-        own.filter_map(Misnamed::mend).for_each(take);
+        own.filter_map(Misnamed::fix).for_each(take);
         Ok(())
     }
 
-    /// Reports everything that is wrong with the base but its games: the
-    /// headers of its files, and the entities.
+    /// Reports the defects that do not concern single games: those of file
+    /// headers and of entities.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`]; what was found before has been reported.
+    /// [`Error::Io`]; the defects found before were reported.
     pub fn check_whole(&self, report: &mut dyn FnMut(Defect)) -> Result<(), Error> {
         self.check_files(report)?;
         self.verify_entities(report)
     }
 
-    /// Gives what is found in each stretch of records to `take`, in order.
+    /// Calls `take` with the result of each range of records, in order.
     fn check_records(&self, take: &mut dyn FnMut(Stretch)) -> Result<(), Error> {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let stretches = self.last_id().div_ceil(STRETCH);
@@ -110,7 +110,7 @@ impl Database {
                     scope.spawn(move || {
                         for stretch in (0..stretches).skip(core).step_by(cores) {
                             let found = self.check_stretch(1 + stretch * STRETCH);
-                            // A closed channel: nobody wants to know any more.
+                            // The receiver has stopped.
                             if sender.send(found).is_err() {
                                 break;
                             }

@@ -1,5 +1,5 @@
-//! A tidy copy of a base: without deleted games and texts, unused entities,
-//! holes, and bytes that lie waste.
+//! Compaction: a copy of a base without deleted games and texts, unused
+//! entities, gaps and wasted bytes.
 //!
 //! | file | in the copy |
 //! |---|---|
@@ -10,9 +10,9 @@
 //! | `.cbm`, `.ini`, media folders, opening keys | as they are |
 //! | search caches | left out: ChessBase makes them anew |
 //!
-//! Texts and remarks name the games they mention by players and event, so no
-//! number in them changes. The source is only read. Memory is some twenty
-//! bytes a game, and the entities.
+//! Texts and annotations refer to games by players and event, so they contain
+//! no numbers that change. The source is only read. Memory is about twenty
+//! bytes for each game, plus the entities.
 
 mod blobs;
 mod companions;
@@ -35,25 +35,25 @@ use crate::storage::{self, ReadBuffer, Storage};
 use blobs::Blobs;
 pub(crate) use companions::copy_folder;
 
-/// What a copy came to.
+/// Result of a compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compacted {
-    /// Games and texts that were copied.
+    /// Number of games and texts copied.
     pub kept: u32,
-    /// Games and texts that were left out.
+    /// Number of games and texts left out.
     pub dropped: u32,
-    /// Entities that were left out.
+    /// Number of entities left out.
     pub unused: u32,
-    /// Bytes of all files before, and after.
+    /// Total length of all files before and after, in bytes.
     pub bytes: [u64; 2],
 }
 
-/// Makes a tidy copy of `base` in `new_base`. `progress` is called with the number
-/// of records copied since the last call.
+/// Copies `base` compacted into `new_base`. `progress` is called with the
+/// number of records copied since the last call.
 ///
 /// # Errors
 ///
-/// [`ChangeError`]: `new_base` cannot be used any more.
+/// [`ChangeError`]; `new_base` is then incomplete and must be discarded.
 pub fn compact(
     base: &OpenBase,
     new_base: &NewBase,
@@ -74,7 +74,7 @@ pub fn compact(
     let remarks = copy.blobs(FileKind::Annotations, &|_| {})?;
     copy.records(&moves, &remarks)?;
     copy.companions()?;
-    // Half of it may be of another state then.
+    // Otherwise the copy might mix two states.
     if let Some(file) = base.store.changed_outside()?.into_iter().next() {
         return Err(storage::Error::ChangedOutside { file }.into());
     }
@@ -83,20 +83,20 @@ pub fn compact(
     Ok(copy.done)
 }
 
-/// A copy in the making.
+/// A compaction in progress.
 struct Copy<'a> {
     base: &'a OpenBase,
     database: &'a Database,
-    /// The `.cbh` of the copy.
+    /// Path of the new `.cbh`.
     cbh: PathBuf,
-    /// The new numbers of entities, for the files where some vanish.
+    /// New ids of entities, for the files from which some are left out.
     numbers: BTreeMap<FileKind, Vec<Option<u32>>>,
     done: Compacted,
 }
 
 impl Copy<'_> {
-    /// Gives each record that is kept to `take`, with its new number.
-    fn each_kept(
+    /// Calls `take` for each record that is kept, with its new number.
+    fn for_each_kept(
         &self,
         take: &mut dyn FnMut(u32, &Record<'_>) -> Result<(), ChangeError>,
     ) -> Result<(), ChangeError> {
@@ -111,11 +111,11 @@ impl Copy<'_> {
         taken
     }
 
-    /// Counts what is kept.
+    /// Counts the references from kept records.
     fn count_references(&mut self) -> Result<ReferenceCounts, ChangeError> {
         let mut uses = ReferenceCounts::new(self.database)?;
         let mut kept = 0;
-        self.each_kept(&mut |number, record| {
+        self.for_each_kept(&mut |number, record| {
             kept = number;
             uses.add(record, GameId(number));
             Ok(())
@@ -125,10 +125,10 @@ impl Copy<'_> {
         Ok(uses)
     }
 
-    /// Copies the entities of a file that are in use.
+    /// Copies the used entities of a file.
     fn entities(&mut self, file: FileKind, uses: &ReferenceCounts) -> Result<(), ChangeError> {
         let Some(storage) = self.database.storage(file) else {
-            return self.copy_as_it_is(file);
+            return self.copy_unchanged(file);
         };
         let mut table = match EntityTable::read(file, storage) {
             Ok(table) => table,
@@ -136,8 +136,8 @@ impl Copy<'_> {
                 let Some(table) = self.rescued(file, storage)? else {
                     let path = self.database.family().default_path(file);
                     let path = path.display();
-                    log::warn!("{path} at {offset:#x}: {what}; it is copied as it is");
-                    return self.copy_as_it_is(file);
+                    log::warn!("{path} at {offset:#x}: {what}; it is copied unchanged");
+                    return self.copy_unchanged(file);
                 };
                 table
             }
@@ -149,10 +149,10 @@ impl Copy<'_> {
         let numbers = table.retain(&|id| references(id).count > 0);
         let is_reduced = table.capacity() < before;
         if is_reduced || collation.is_none() {
-            table.hang(collation);
+            table.rebuild_tree(collation);
         }
         if is_reduced || !table.has_sound_chain() {
-            table.chain();
+            table.rebuild_chain();
         }
         for (id, number) in (0..).zip(&numbers) {
             if let Some(number) = number.filter(|&number| table.is_live(number)) {
@@ -166,8 +166,8 @@ impl Copy<'_> {
         self.write(file, &table.into_bytes())
     }
 
-    /// The entities of a file whose header is damaged, if they agree with the
-    /// games as they are.
+    /// Recovers the entities of a file with a damaged header, if they agree
+    /// with the games.
     fn rescued(
         &self,
         file: FileKind,
@@ -181,8 +181,8 @@ impl Copy<'_> {
         Ok(rescued.map_err(SaveError::entity(file))?)
     }
 
-    /// The new number of an entity. One that is not there stays so: it lies
-    /// as far behind the last one as it did.
+    /// The new id of an entity. An id beyond the last entity stays beyond it by
+    /// the same distance.
     fn number(&self, file: FileKind, id: u32) -> u32 {
         let Some(numbers) = self.numbers.get(&file) else {
             return id;
@@ -196,7 +196,7 @@ impl Copy<'_> {
         id.saturating_sub(before - kept)
     }
 
-    /// As [`number`](Copy::number), where a negative number is none.
+    /// As [`number`](Copy::number); a negative id, which means none, stays.
     fn number_or_none(&self, file: FileKind, id: i32) -> i32 {
         u32::try_from(id).map_or(id, |id| self.number(file, id).cast_signed())
     }
@@ -205,19 +205,19 @@ impl Copy<'_> {
     fn blobs(&self, file: FileKind, progress: &dyn Fn(u64)) -> Result<Blobs, ChangeError> {
         let database = self.database;
         let Some(storage) = database.storage(file) else {
-            let what = "it could not be opened".to_owned();
+            let what = "it cannot be opened".to_owned();
             return Err(SaveError::Damaged(file, what).into());
         };
         let io = |source| ChangeError::from(database.io(file, source));
         let mut starts = Vec::new();
-        self.each_kept(&mut |_, record| {
+        self.for_each_kept(&mut |_, record| {
             starts.extend(self.offset(file, record)?);
             Ok(())
         })?;
         let mut out = self.create(file)?;
         let mut blobs = Blobs::new(file, storage, starts).map_err(io)?;
         blobs.begin(&mut out).map_err(io)?;
-        self.each_kept(&mut |number, record| {
+        self.for_each_kept(&mut |number, record| {
             if let Some(offset) = self.offset(file, record)? {
                 let ids = (record.id, GameId(number));
                 blobs.copy(storage, offset, ids, &mut out).map_err(io)?;
@@ -231,7 +231,7 @@ impl Copy<'_> {
         Ok(blobs)
     }
 
-    /// Where the blob of a record lies in one of the two files.
+    /// Offset of the blob of a record in one of the two files.
     fn offset(&self, file: FileKind, record: &Record<'_>) -> Result<Option<u64>, ChangeError> {
         let database = self.database;
         let extended = ExtendedRecord::decode(record.extended);
@@ -241,7 +241,7 @@ impl Copy<'_> {
         };
         let game = GameRecord::decode(record.bytes).map_err(SaveError::malformed(file))?;
         let offset = match (record.kind, file) {
-            // A text has its offset in the same place.
+            // A text stores its offset in the same field.
             (_, FileKind::Moves) => moves(game.moves_offset)?,
             (RecordKind::Game, _) => u64::from(game.annotations_offset),
             (RecordKind::Text, _) => 0,
@@ -270,10 +270,10 @@ impl Copy<'_> {
             None => None,
         };
         let mut with_extended = 0;
-        self.each_kept(&mut |number, record| {
+        self.for_each_kept(&mut |number, record| {
             let bytes = self.header_record(record, moves, remarks)?;
             headers.write_all(&bytes).map_err(headers_failed)?;
-            // Records are missing at the end only.
+            // Only records at the end can be missing.
             if let Some((header, out)) = &mut extended
                 && record.extended.len() == header.record_bytes as usize
                 && with_extended + 1 == number
@@ -295,12 +295,12 @@ impl Copy<'_> {
                     .and_then(|()| write_at(out.get_ref(), 0, &head))
                     .map_err(extended_failed)?;
             }
-            None => self.copy_as_it_is(FileKind::Extended)?,
+            None => self.copy_unchanged(FileKind::Extended)?,
         }
         Ok(())
     }
 
-    /// The header of `.cbh`.
+    /// The header of the new `.cbh`.
     fn header(&self) -> Result<Vec<u8>, ChangeError> {
         let file = FileKind::Headers;
         let mut buffer = ReadBuffer::default();
@@ -319,7 +319,7 @@ impl Copy<'_> {
         Ok(bytes)
     }
 
-    /// A record of `.cbh` as it is in the copy.
+    /// The `.cbh` record of the copy.
     fn header_record(
         &self,
         record: &Record<'_>,
@@ -361,7 +361,7 @@ impl Copy<'_> {
         Ok(bytes)
     }
 
-    /// A record of `.cbj` as it is in the copy.
+    /// The `.cbj` record of the copy.
     fn extended_record(
         &self,
         record: &Record<'_>,
@@ -383,7 +383,7 @@ impl Copy<'_> {
         Ok(bytes)
     }
 
-    /// Where moves and remarks of a record lie in the copy.
+    /// Offsets of the moves and annotations of a record in the copy.
     fn places(
         &self,
         record: &Record<'_>,
@@ -400,8 +400,8 @@ impl Copy<'_> {
         ])
     }
 
-    /// Copies a file that cannot be read as what it should be.
-    fn copy_as_it_is(&self, file: FileKind) -> Result<(), ChangeError> {
+    /// Copies a file unchanged because it cannot be parsed.
+    fn copy_unchanged(&self, file: FileKind) -> Result<(), ChangeError> {
         let Some(path) = self.database.family().path(file) else {
             return Ok(());
         };
@@ -417,7 +417,7 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// The path of a file of the copy.
+    /// Path of a file of the copy.
     fn path(&self, file: FileKind) -> PathBuf {
         self.cbh.with_extension(file.extension())
     }
@@ -441,7 +441,8 @@ impl Copy<'_> {
     }
 }
 
-/// `.cbh` has 32 bits for an offset; of larger ones `.cbj` has the rest.
+/// The low 32 bits of an offset. `.cbh` has no room for more; the full offset
+/// is in `.cbj`.
 fn low_bits(offset: u64) -> u32 {
     u32::try_from(offset & u64::from(u32::MAX)).unwrap_or(0)
 }
@@ -450,7 +451,7 @@ fn write_at(file: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {
     std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
 }
 
-/// Bytes of all files of a base.
+/// Total length of all files of a base, in bytes.
 fn size_of(cbh: &Path) -> Result<u64, Error> {
     let mut bytes = 0;
     for kind in FileKind::ALL {

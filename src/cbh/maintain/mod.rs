@@ -1,4 +1,4 @@
-//! Care of a whole base: checking, repairing, compacting.
+//! Maintenance of a whole base: check, repair, compaction.
 
 pub(in crate::cbh) mod check;
 pub(in crate::cbh) mod compact;

@@ -1,8 +1,8 @@
-//! Mending what can be told from the rest: counts, trees and chains of
-//! entities, lengths in headers, what records say of their games, copies of
-//! offsets. No move and no remark is touched.
+//! Repair of everything that can be derived from other data: counts, trees and
+//! chains of entities, lengths in headers, data about games in records, copies
+//! of offsets. Moves and annotations are never changed.
 //!
-//! | file | mended | from |
+//! | file | repaired | from |
 //! |---|---|---|
 //! | `.cbh` | number of the next record; flags, magnitudes, medals and number of moves of a game | the records; its moves and remarks, if both can be read wholly |
 //! | `.cbg` `.cba` | lengths in the header | the file |
@@ -11,11 +11,12 @@
 //! | `.cbtt` `.flags` | number of records | the file |
 //! | entities | all but the names | the records of games and texts that refer to them; a damaged header also from the length of the file, if the records agree with the games |
 //!
-//! An entity that nobody refers to is deleted, and a deleted one that somebody
-//! refers to is taken back. First come the headers of files, then what can be
-//! read with their help. Each file that changes is copied before; then all of
-//! it is one transaction. What is too much for one is several: then each of
-//! them leaves a base that is no worse, and a later repair goes on.
+//! Entities without references are deleted, and deleted entities with
+//! references are restored. File headers are repaired first, because reading
+//! the rest depends on them. Each file is backed up before it is changed. All
+//! changes form one transaction. If that would be too large, there are several;
+//! each leaves the base no worse, and another repair continues where one was
+//! interrupted.
 
 mod entities;
 mod headers;
@@ -27,31 +28,30 @@ use crate::cbh::{ChangeError, Database, FileKind, OpenBase};
 use crate::game::Defect;
 use work::Work;
 
-/// After so many rounds there is nothing more to be had.
+/// Maximum number of passes; more do not find anything new.
 const MOST_ROUNDS: usize = 4;
 
-/// So many bytes of the journal are written at once.
+/// Maximum size of one transaction in the journal, in bytes.
 const MOST_AT_ONCE: usize = 128 << 20;
 
-/// Something that is to be mended: what is wrong, and the bytes that should
-/// stand there.
+/// A defect and the bytes that repair it.
 #[derive(Clone, Debug)]
-pub(in crate::cbh) struct Mend {
+pub(in crate::cbh) struct Fix {
     pub(in crate::cbh) file: FileKind,
     pub(in crate::cbh) offset: u64,
     pub(in crate::cbh) bytes: Vec<u8>,
     pub(in crate::cbh) what: String,
 }
 
-/// Mends the base and gives each thing that was wrong to `report`, when it is
-/// mended. `base` must be open to be changed; what was read of it before is
-/// over then. `progress` is told from time to time how many records more have
-/// been looked at.
+/// Repairs the base. Calls `report` for each defect once it is repaired, and
+/// `progress` now and then with the number of records checked since the last
+/// call. `base` must be open for writing; data read from it before are out of
+/// date afterwards.
 ///
 /// # Errors
 ///
-/// [`ChangeError`]: then the base is as it was, or, if much was to be done,
-/// mended in part and no worse.
+/// [`ChangeError`]; the base is then unchanged or, if several transactions were
+/// needed, partly repaired.
 pub fn repair(
     base: &OpenBase,
     progress: &dyn Fn(u64),
@@ -83,16 +83,16 @@ fn repair_by_parts(
     work.finish()
 }
 
-/// What is to be mended in the records of games.
+/// Plans the repair of the records of games.
 fn records(
     database: &Database,
     progress: &dyn Fn(u64),
     work: &mut Work<'_>,
 ) -> Result<(), ChangeError> {
     let mut done = Ok(());
-    database.for_each_mend(progress, &mut |mend| {
+    database.for_each_fix(progress, &mut |fix| {
         if done.is_ok() {
-            done = work.mend(mend);
+            done = work.apply(fix);
         }
     })?;
     done

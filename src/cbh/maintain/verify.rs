@@ -1,4 +1,4 @@
-//! Whether the entity files agree with the games.
+//! Check of the entity files against the games.
 
 use crate::cbh::base::database::record_offset;
 use crate::cbh::base::references::{Dangling, Reference};
@@ -13,7 +13,7 @@ fn defect(dangling: Dangling) -> Defect {
         file: FileKind::Headers.extension(),
         offset: record_offset(game.0),
         what: format!(
-            "game {} refers to record {entity} of .{}, which is not there",
+            "game {} refers to record {entity} of .{}, which does not exist",
             game.0,
             file.extension()
         ),
@@ -21,16 +21,16 @@ fn defect(dangling: Dangling) -> Defect {
 }
 
 impl Database {
-    /// Reports everything in which the entity files do not agree with
-    /// themselves or with the games: trees, chains of deleted records,
-    /// counts, first games, and games that refer to what is not there.
+    /// Reports all defects of the entity files: trees, chains of deleted
+    /// records, counts and first games, and references from games to missing
+    /// entities.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`]; what was found before has been reported.
+    /// [`Error::Io`]; the defects found before were reported.
     pub fn verify_entities(&self, report: &mut dyn FnMut(Defect)) -> Result<(), Error> {
         let references = self.count_references(&mut |dangling| {
-            // That its header is damaged is a defect of its own.
+            // A damaged header is reported separately.
             if !self.is_headless(dangling.entity.0) {
                 report(defect(dangling));
             }
@@ -58,7 +58,7 @@ impl Database {
         Ok(())
     }
 
-    /// Whether the header of a file of entities is damaged.
+    /// Returns whether the header of an entity file is damaged.
     fn is_headless(&self, file: FileKind) -> bool {
         match file {
             FileKind::Players => self.players.is_headless(),

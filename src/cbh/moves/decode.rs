@@ -34,13 +34,13 @@ pub struct MoveDecoder {
     stack: Vec<(Branch, PieceList)>,
     /// The piece numbers of the usual start, from a1 and from h8.
     usual: [PieceList; 2],
-    oddities: Oddities,
+    irregularities: Irregularities,
 }
 
 /// What in a stream is read over without a loss, but was never written so by
 /// the rules.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::cbh) struct Oddities {
+pub(in crate::cbh) struct Irregularities {
     /// Where in the blob the first opcode to ignore stands.
     pub(in crate::cbh) ignored: Option<usize>,
     /// The game ends with the data, without its last pop.
@@ -55,7 +55,7 @@ impl Default for MoveDecoder {
         MoveDecoder {
             stack: Vec::new(),
             usual: [false, true].map(|from_h8| PieceList::new(start.board(), from_h8)),
-            oddities: Oddities::default(),
+            irregularities: Irregularities::default(),
         }
     }
 }
@@ -81,8 +81,8 @@ enum Stop {
 
 impl MoveDecoder {
     /// Those of the game that was decoded last, if it was whole.
-    pub(in crate::cbh) fn oddities(&self) -> Oddities {
-        self.oddities
+    pub(in crate::cbh) fn irregularities(&self) -> Irregularities {
+        self.irregularities
     }
 
     /// Decodes `blob`, which is exactly one game, into `game`'s start and
@@ -103,11 +103,11 @@ impl MoveDecoder {
         move_count: u8,
         game: &mut Game,
     ) -> Result<(), Malformed> {
-        self.oddities = Oddities::default();
+        self.irregularities = Irregularities::default();
         self.read(blob, move_count, game)?;
-        let Oddities {
+        let Irregularities {
             lacks_end, surplus, ..
-        } = self.oddities;
+        } = self.irregularities;
         if surplus > 0 {
             let what = format!("{surplus} bytes after the end marker");
             return Err(Malformed::new(blob.len().saturating_sub(surplus), what));
@@ -208,15 +208,15 @@ impl MoveDecoder {
             count: 0,
             stack: &mut self.stack,
             passed_over: None,
-            oddities: Oddities::default(),
+            irregularities: Irregularities::default(),
         };
         let read = if encoding.is_compact {
             stream.compact()
         } else {
             stream.simple()
         };
-        stream.oddities.surplus = stream.reader.rest().len();
-        self.oddities = stream.oddities;
+        stream.irregularities.surplus = stream.reader.rest().len();
+        self.irregularities = stream.irregularities;
         read.map_err(|stop| (stop, stream.fault(stop)))
     }
 }
@@ -280,7 +280,7 @@ struct Stream<'a, 'g> {
     stack: &'a mut Vec<(Branch, PieceList)>,
     /// The first opcode without a meaning, and its offset.
     passed_over: Option<(usize, u8)>,
-    oddities: Oddities,
+    irregularities: Irregularities,
 }
 
 impl Stream<'_, '_> {
@@ -350,7 +350,7 @@ impl Stream<'_, '_> {
         match self.stack.len() {
             0 => {
                 // A game without moves has no bytes in the simple encoding.
-                self.oddities.lacks_end =
+                self.irregularities.lacks_end =
                     self.encoding.is_compact || self.line.at() != PlyId::START;
                 self.end()
             }
@@ -369,7 +369,7 @@ impl Stream<'_, '_> {
     #[cold]
     fn ignore(&mut self) {
         let at = self.reader.position().saturating_sub(1);
-        self.oddities.ignored.get_or_insert(at);
+        self.irregularities.ignored.get_or_insert(at);
     }
 
     #[cold]

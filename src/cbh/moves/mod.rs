@@ -63,7 +63,7 @@ mod word;
 pub(crate) use chess960::first_rank;
 pub(in crate::cbh) use chess960::start_number;
 pub use decode::MoveDecoder;
-pub(super) use decode::{Oddities, blob_size};
+pub(super) use decode::{Irregularities, blob_size};
 pub use encode::{EncodeError, Encoded, encode};
 pub(super) use pieces::{number, square};
 pub(crate) use quoted::{QuotedMove, encode_quoted};

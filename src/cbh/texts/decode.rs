@@ -1,4 +1,4 @@
-//! Blob → titles and contents.
+//! Decoding of a text blob into titles and contents.
 
 use encoding_rs::UTF_8;
 
@@ -7,19 +7,20 @@ use crate::bytes::{ByteReader, Malformed};
 use crate::cbh::CodePage;
 use crate::html;
 
-/// Bit 7 of the first byte of a blob.
+/// Bit of the first byte that marks a blob as a text.
 const IS_TEXT: u8 = 0x80;
 
-/// The place of an object in a plain text, and what is shown for it.
+/// Placeholder of an object in a plain text, and how it is shown.
 const OBJECT: (char, &str) = ('\u{4}', "[#]");
 
 /// Adds the titles and contents of `blob` to `text`. Takes time and memory
-/// linear in the blob: each length is taken only as far as bytes are left.
+/// linear in the length of the blob: stated lengths are limited to the bytes
+/// left.
 ///
 /// # Errors
 ///
-/// [`Malformed`]: the first thing that is wrong. `text` has all that could be
-/// read before and after it.
+/// [`Malformed`] with the first defect. `text` contains everything that could
+/// be read, also after it.
 pub(in crate::cbh) fn decode(
     blob: &[u8],
     page: CodePage,
@@ -27,12 +28,12 @@ pub(in crate::cbh) fn decode(
 ) -> Result<(), Malformed> {
     let mut reader = ByteReader::new(blob);
     if reader.u8()? & IS_TEXT == 0 {
-        return Err(Malformed::new(0, "no guiding text but a game"));
+        return Err(Malformed::new(0, "a game, not a guiding text"));
     }
     reader.skip(3)?;
     let version = reader.u16_le()?;
     let Some(version) = Version::of(version) else {
-        return Err(Malformed::new(4, format!("version {version} of texts")));
+        return Err(Malformed::new(4, format!("unknown text version {version}")));
     };
     for _ in 0..reader.u16_le()? {
         let language = language(reader.u16_le()?);
@@ -55,7 +56,7 @@ pub(in crate::cbh) fn decode(
     first_fault
 }
 
-/// How contents are laid out.
+/// Layout of contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Version {
     PlainShort,
@@ -81,8 +82,7 @@ impl Version {
     }
 }
 
-/// Reads one content; gives what is wrong with it, after taking of it what
-/// can be had.
+/// Reads one content as far as possible. Returns a description of its defect.
 fn read_content(
     reader: &mut ByteReader<'_>,
     version: Version,
@@ -95,9 +95,9 @@ fn read_content(
     }) {
         Ok(head) => head,
         Err(fault) => {
-            // Nothing can follow what has no head.
+            // Without a header, the position of the next content is unknown.
             let _ = reader.skip(reader.rest().len());
-            return Err(format!("content without a head: {}", fault.what));
+            return Err(format!("content without a header: {}", fault.what));
         }
     };
     let left = reader.rest().len();
@@ -106,7 +106,7 @@ fn read_content(
     if length > left {
         return Err(format!("content of {length} bytes, {left} left"));
     }
-    // Behind HTML stands a zero, which is as good as a length.
+    // HTML ends with a zero, which can be read as a length.
     let skipped = version
         .length(reader)
         .and_then(|format_bytes| reader.skip(format_bytes));
@@ -136,7 +136,7 @@ fn add_content(
         return Ok(());
     };
     let Ok(number) = u8::try_from(number) else {
-        return Err(format!("content in language {number}, which is none"));
+        return Err(format!("content in unknown language {number}"));
     };
     let language = TextLanguage(number);
     if text.contents.iter().any(|has| has.language == language) {
@@ -183,7 +183,7 @@ mod tests {
 
     use super::*;
 
-    /// A blob around `body`, which begins with the version.
+    /// A blob with this body, which starts with the version.
     fn blob(body: &[&[u8]]) -> Vec<u8> {
         let body = body.concat();
         let size = u32::try_from(body.len() + 4).unwrap().to_be_bytes();
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn version_3_is_html_in_the_encoding_it_says() {
+    fn version_3_is_html_in_its_declared_encoding() {
         let blob = blob(&[
             &[3, 0, 0, 0, 1, 6, 0],
             &page(0, b"<meta charset=utf-8>\xc3\xa9"),
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_of_a_cut_text_is_read() {
+    fn the_present_part_of_a_truncated_text_is_read() {
         let whole = blob(&[
             &[3, 0, 1, 0],
             &[0, 0, 1, 0],
@@ -318,22 +318,22 @@ mod tests {
     #[test]
     fn games_and_unknown_versions_are_no_texts() {
         let (_, fault) = decoded(&[0, 0, 0, 8, 1, 0, 0, 0]);
-        assert_eq!(fault.unwrap().what, "no guiding text but a game");
+        assert_eq!(fault.unwrap().what, "a game, not a guiding text");
         let (_, fault) = decoded(&[0x80, 0, 0, 8, 4, 0, 0, 0]);
-        assert_eq!(fault.unwrap().what, "version 4 of texts");
+        assert_eq!(fault.unwrap().what, "unknown text version 4");
     }
 
     #[test]
-    fn counts_that_lie_cost_nothing() {
+    fn wrong_counts_cost_no_time() {
         let blob = blob(&[&[3, 0, 0, 0, 1, 0xff, 0xff], &page(0, b"x")]);
         let (text, fault) = decoded(&blob);
         assert_eq!(text.contents.len(), 1);
-        assert!(fault.unwrap().what.starts_with("content without a head"));
+        assert!(fault.unwrap().what.starts_with("content without a header"));
     }
 
     proptest! {
         #[test]
-        fn any_bytes_are_a_text_or_a_fault(
+        fn any_bytes_decode_to_a_text_or_a_fault(
             version in 0..5u8,
             bytes in prop::collection::vec(prop_oneof![0..8u8, any::<u8>()], 0..200),
         ) {

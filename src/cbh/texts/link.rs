@@ -1,4 +1,4 @@
-//! Links of texts: `javascript:CBLink(kind,field,…)`.
+//! Links in guiding texts: `javascript:CBLink(kind,field,…)`.
 //!
 //! | kind | fields |
 //! |---|---|
@@ -6,27 +6,27 @@
 //! | `tag_text` | title; two empty ones; 0 |
 //! | `tag_player` | first, last |
 //!
-//! Nothing is quoted: a comma in a name cannot be told from one between
-//! fields. A whole link of a real base:
-//! `CBLink(tag_game,Mårdell,Jimmy,Foo,,,, 0 0   0,0,0,0)`.
+//! There is no quoting: a comma within a name looks like a separator. A
+//! complete link of a real base: `CBLink(tag_game,Mårdell,Jimmy,Foo,,,, 0 0
+//! 0,0,0,0)`.
 //!
-//! Unconfirmed: title, place and date are read from their place and from the
-//! width of the numbers in the date (2, 2 and 4, blanks for zeros); only
-//! links where they are empty were seen. The three numbers may be anything
-//! and are not used.
+//! Unconfirmed: the fields for title, place and date are inferred from their
+//! position, and from the width of the numbers in the date (2, 2 and 4, blanks
+//! for zeros); in all known links they are empty. The three last numbers are
+//! ignored.
 
 use crate::game::Date;
 
-/// Where a link leads.
+/// The target of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Link {
-    /// To a game.
+    /// A game.
     Game(GameMention),
-    /// To the text of this title.
+    /// The guiding text with this title.
     Text(String),
 }
 
-/// What a link says of the game it leads to. Empty fields say nothing.
+/// The description of a game in a link. Empty fields match any game.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct GameMention {
     /// White's family and given name.
@@ -42,7 +42,7 @@ pub struct GameMention {
 }
 
 impl Link {
-    /// The link of this address, if it is one to a game or text.
+    /// Parses an address; `None` unless it links to a game or text.
     pub fn parse(address: &str) -> Option<Link> {
         const SCHEME: &str = "javascript:";
         let (scheme, call) = address.trim().split_at_checked(SCHEME.len())?;
@@ -55,7 +55,7 @@ impl Link {
         match kind.trim() {
             "tag_game" => GameMention::parse(fields).map(Link::Game),
             "tag_text" => {
-                // Commas of the title come first.
+                // The title can contain commas; it comes first.
                 let title = fields.rsplitn(4, ',').nth(3)?;
                 Some(Link::Text(title.trim().to_owned()))
             }
@@ -81,7 +81,7 @@ impl GameMention {
         })
     }
 
-    /// Whether the date is one, and may be this one.
+    /// Returns whether the mentioned date is given and agrees with `date`.
     pub(in crate::cbh) fn has_date(&self, date: Date) -> bool {
         let [year, month, day] = self.date;
         let same = |one: u16, other: u16| one == 0 || one == other;
@@ -92,7 +92,7 @@ impl GameMention {
     }
 }
 
-/// Day, month and year, as wide as 2, 2 and 4 characters.
+/// Parses day, month and year from fields of 2, 2 and 4 characters.
 fn parse_date(field: &str) -> Option<[u16; 3]> {
     let number = |range: std::ops::Range<usize>| field.get(range)?.trim().parse().ok();
     Some([number(4..8)?, number(2..4)?, number(0..2)?])
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn all_else_is_left_alone() {
+    fn other_addresses_are_not_links() {
         for address in [
             "",
             "https://example.org",

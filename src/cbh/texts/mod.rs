@@ -1,5 +1,5 @@
-//! Guiding texts: titles and pages in several languages, kept in `.cbg`.
-//! Little-endian but for the size.
+//! Guiding texts: titles and pages in several languages, stored in `.cbg`.
+//! Little-endian except for the blob size.
 //!
 //! | bytes | type | meaning |
 //! |---|---|---|
@@ -19,18 +19,18 @@
 //! | 3 | language u16, length u32, HTML, 0 u32 |
 //!
 //! Titles and contents are independent lists. `ChessBase` 16 writes a content
-//! for every language; the unused ones are pages with an empty body and are
-//! passed over here.
+//! for every language; unused ones are pages with an empty body and are
+//! skipped.
 //!
-//! Plain texts are in the base's 8-bit page, their lines end with CR, and
-//! 0x04 stands for an object (a diagram, picture or link) that the format
-//! data describe in a way nobody has found out. It is shown as `[#]`.
+//! Plain texts are encoded in the 8-bit code page of the base, and their lines
+//! end with CR. The byte 0x04 stands for an object (a diagram, picture or link)
+//! that the format data describe in an unknown way. It is shown as `[#]`.
 //!
-//! A page is in the encoding it declares; where that is UTF-8 or nothing, and
-//! the bytes are not UTF-8, in the base's page. Titles are in UTF-8 or the
-//! base's page, whatever the page says.
+//! A page uses the encoding it declares. If that is UTF-8 or missing, and the
+//! bytes are not UTF-8, the code page of the base is used. Titles are UTF-8 or
+//! in the code page of the base, regardless of the page.
 //!
-//! Seen in 36 real texts of versions 1 and 3. Unconfirmed: version 2.
+//! Verified with 36 real texts of versions 1 and 3. Version 2 is unconfirmed.
 
 mod decode;
 mod encode;
@@ -42,31 +42,31 @@ pub use link::{GameMention, Link};
 
 use crate::game::{Defect, Source, Tournament};
 
-/// A guiding text, with what of it could not be read.
+/// A guiding text, and its defects.
 #[derive(Clone, Debug, Default)]
 pub struct GuidingText {
-    /// The event it is about.
+    /// The event that the text is about.
     pub tournament: Tournament,
-    /// Where it was published.
+    /// The publication it is from.
     pub source: Source,
-    /// Who wrote it.
+    /// The author.
     pub annotator: String,
     /// Round, 0 if not given.
     pub round: u8,
     /// Game within the round, 0 if not given.
     pub subround: u8,
-    /// Titles in stored order, blank ones too.
+    /// Titles in stored order, including blank ones.
     pub titles: Vec<(TextLanguage, String)>,
-    /// The contents that show anything, in stored order; one per language.
+    /// The contents that are not empty, in stored order; one per language.
     pub contents: Vec<Content>,
-    /// What could not be read.
+    /// Defects found while reading.
     pub defects: Vec<Defect>,
 }
 
 impl GuidingText {
-    /// The title for a reader of `language`: the one in it, else the one in
-    /// no language, else the English one, else the first; blank ones do not
-    /// count. Empty if there is none.
+    /// The title for `language`: the one in that language, else the one without
+    /// a language, else the English one, else the first. Blank titles are
+    /// ignored. Empty if there is none.
     pub fn title(&self, language: TextLanguage) -> &str {
         let mut titles = self.titles.iter().map(|(of, title)| (*of, title.trim()));
         let in_language = |wanted| {
@@ -81,25 +81,25 @@ impl GuidingText {
     }
 }
 
-/// What a guiding text says in one language.
+/// The content of a guiding text in one language.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
-    /// In which language.
+    /// The language of the content.
     pub language: TextLanguage,
-    /// What it says.
+    /// The content.
     pub body: Body,
 }
 
-/// The two kinds of text.
+/// The two formats of content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// A page of HTML, or a part of one.
+    /// An HTML page, or a part of one.
     Html(String),
-    /// Plain text, its lines ended by LF.
+    /// Plain text with LF at line ends.
     Plain(String),
 }
 
-/// Language of a title or content, as guiding texts number them.
+/// Language of a title or content, by its stored number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TextLanguage(pub u8);
 
@@ -107,11 +107,11 @@ impl TextLanguage {
     /// English.
     pub const ENGLISH: TextLanguage = TextLanguage(0);
 
-    /// No language, or any.
+    /// No particular language.
     pub const ANY: TextLanguage = TextLanguage(7);
 
-    /// The code of ISO 639-1; `None` for [`ANY`](TextLanguage::ANY) and
-    /// numbers that are not known.
+    /// The ISO 639-1 code; `None` for [`ANY`](TextLanguage::ANY) and unknown
+    /// numbers.
     pub fn code(self) -> Option<&'static str> {
         const CODES: [&str; 7] = ["en", "de", "fr", "es", "it", "nl", "pt"];
         CODES.get(usize::from(self.0)).copied()

@@ -190,10 +190,7 @@ fn last_id(
     }
     if u64::from(header.next_id) != present + 1 {
         let claimed = i64::from(header.next_id) - 1;
-        note(
-            16,
-            format!("{claimed} records claimed, {present} are there"),
-        );
+        note(16, format!("{claimed} records claimed, {present} found"));
     }
     if present > u64::from(MOST_RECORDS) {
         note(0, format!("{present} records; cbfs reads {MOST_RECORDS}"));

@@ -353,7 +353,7 @@ impl Volume for BookVolume {
             counts: vec![("positions", facts.positions), ("games", facts.games)],
             bytes: self.bytes,
             rendered: Some(0),
-            read_only_because: Some("an opening book is only read".to_owned()),
+            read_only_because: Some("an opening book is read-only".to_owned()),
             ..Facts::default()
         }
     }

@@ -206,7 +206,7 @@ pub(super) fn refusal(error: SaveError) -> Refusal {
         SaveError::Entity(_, EditError::Exists(_)) => Refusal::Failed(Error::NotEmpty),
         error if error.is_too_long() => Refusal::Failed(Error::NameTooLong(error.to_string())),
         SaveError::Defective(..) => Refusal::Text(format!(
-            "{error}; \"cbfs check --repair\" of the base, unmounted, mends what can be mended"
+            "{error}; \"cbfs check --repair\" of the base, unmounted, repairs what can be repaired"
         )),
         error if error.is_of_game() => Refusal::Text(error.to_string()),
         other => Refusal::Failed(Error::Damaged(other.to_string())),

@@ -198,7 +198,7 @@ impl DatabaseSource {
     fn open_to_write(&self) -> Result<Result<(Database, Saving), String>, Error> {
         if self.is_archive() {
             return Ok(Err(format!(
-                "{}: an archive is only read; unpack it with `cbfs unpack` to change the base",
+                "{}: an archive is read-only; unpack it with `cbfs unpack` to change the base",
                 self.path.display()
             )));
         }

@@ -355,7 +355,7 @@ fn last_id(
         defects.push(Defect {
             file: "cbh",
             offset: 6,
-            what: format!("{claimed} records claimed, {present} are there"),
+            what: format!("{claimed} records claimed, {present} found"),
         });
     }
     let last_id = claimed.min(u32::try_from(present).unwrap_or(u32::MAX));

@@ -10,8 +10,8 @@ use crate::cbh::base::references::EntityRef;
 use crate::cbh::entities::{Entity, EventDetails, ExtraChange, Unfit};
 use crate::cbh::extended::ExtendedRecord;
 use crate::cbh::layout::shown::{
-    Detail, details_of_source, details_of_tournament, is_told, shows, shows_label, shows_player,
-    shows_rating_type, shows_source_title, shows_team, shows_tournament,
+    Detail, details_of_source, details_of_tournament, is_shown_in_pgn, shows, shows_label,
+    shows_player, shows_rating_type, shows_source_title, shows_team, shows_tournament,
 };
 use crate::cbh::record::{self, CHESS960_WORDS, GameRecord};
 use crate::game::{
@@ -354,7 +354,7 @@ impl Saver<'_> {
         if old.is_some_and(|old| shows_team(old, new)) {
             return Ok(id);
         }
-        if !is_told(new) {
+        if !is_shown_in_pgn(new) {
             return Ok(-1);
         }
         let (id, _) = self.find_or_add(&Entity::Team(new.clone()))?;
@@ -415,7 +415,7 @@ impl Saver<'_> {
             ),
         ];
         for (id, wanted, name) in teams {
-            let id = u32::try_from(id).ok().filter(|_| is_told(wanted));
+            let id = u32::try_from(id).ok().filter(|_| is_shown_in_pgn(wanted));
             if let Some(id) = id
                 && let Entity::Team(team) = self.entities.entity((FileKind::Teams, id))?
             {

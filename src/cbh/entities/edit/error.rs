@@ -1,4 +1,4 @@
-//! Why an entity file cannot be changed.
+//! Errors of editing an entity file.
 
 use std::fmt;
 use std::io;
@@ -6,18 +6,18 @@ use std::io;
 use crate::bytes::Malformed;
 use crate::cbh::EntityId;
 
-/// Why an entity file cannot be changed so.
+/// Error of an operation on an entity file.
 #[derive(Debug)]
 pub enum EditError {
-    /// The medium's reason.
+    /// The storage failed.
     Io(io::Error),
-    /// The file does not follow its format: where, and what.
+    /// The file violates its format: offset and description.
     Damaged(u64, String),
-    /// Another record has this key.
+    /// Another live record has this key.
     Exists(EntityId),
     /// No live record has this id.
     NotThere(EntityId),
-    /// All ids that a game can refer to are taken.
+    /// All ids that a game can refer to are in use.
     Full,
 }
 

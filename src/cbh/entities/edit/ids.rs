@@ -1,4 +1,4 @@
-//! Which number a new record gets, and the chain of deleted ones.
+//! Allocation of ids for new records, and the chain of deleted records.
 
 use std::collections::BTreeSet;
 
@@ -6,11 +6,12 @@ use super::super::tree::{NO_CHILD, Node};
 use super::super::{DELETED, MOST_RECORDS};
 use super::{EditError, EntityEditor, is_deleted};
 
-/// So many numbers in a row are left out at most.
+/// Maximum number of consecutive ids that are skipped.
 const MOST_LEFT_OUT: usize = 4096;
 
 impl EntityEditor<'_> {
-    /// The first deleted record; none if the header leads elsewhere.
+    /// Returns the first deleted record; none if the header names one that is
+    /// not deleted.
     pub(super) fn chain(&mut self) -> Result<i32, EditError> {
         let first = self.header.first_deleted;
         match u32::try_from(first) {
@@ -23,8 +24,8 @@ impl EntityEditor<'_> {
         }
     }
 
-    /// The id for a new record: of those that are not `lost` the one that was
-    /// deleted last, or else the next one.
+    /// Returns the id for a new record: the most recently deleted one that is
+    /// not `lost`, or else the next one at the end.
     pub(super) fn take_id(&mut self, lost: &BTreeSet<u32>) -> Result<u32, EditError> {
         let first = self.chain()?;
         if let Some(id) = u32::try_from(first).ok().filter(|id| !lost.contains(id)) {
@@ -46,7 +47,7 @@ impl EntityEditor<'_> {
         self.append_id()
     }
 
-    /// The id behind all others.
+    /// Returns the id after the last record.
     fn append_id(&mut self) -> Result<u32, EditError> {
         let id = self.header.capacity;
         if id >= MOST_RECORDS {
@@ -56,7 +57,7 @@ impl EntityEditor<'_> {
         Ok(id)
     }
 
-    /// Makes the record behind all others one that is deleted.
+    /// Appends a record and marks it as deleted.
     fn leave_out(&mut self) -> Result<(), EditError> {
         let id = self.append_id()?;
         let mut record = vec![0; self.layout.record_bytes()];

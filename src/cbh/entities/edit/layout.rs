@@ -1,4 +1,4 @@
-//! What a kind of entity file needs to know of its records.
+//! Layout of the records of one kind, as a value: [`Kind`] without its type.
 
 use std::cmp::Ordering;
 
@@ -9,17 +9,17 @@ use crate::cbh::entities::{
     Annotators, Kind, LINK_BYTES, Players, Sources, Tags, Teams, Tournaments,
 };
 
-/// The order of two records, by their data.
+/// Compares the data of two records.
 pub(in crate::cbh::entities) type Compare =
     fn(&[u8], &[u8], Collation) -> Result<Ordering, Malformed>;
 
-/// What a kind of file needs to know of its records.
+/// Layout of the records of one entity file.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cbh::entities) struct Layout {
     pub(in crate::cbh::entities) data_bytes: usize,
     pub(super) strings: &'static [usize],
     pub(in crate::cbh::entities) compare: Compare,
-    /// How names sort where nothing tells, in files of today.
+    /// Collation of current files whose names do not show it.
     pub(super) collation: Collation,
 }
 
@@ -49,8 +49,8 @@ impl Layout {
         LINK_BYTES + self.data_bytes
     }
 
-    /// How names sort where nothing tells, in a file whose header has so many
-    /// bytes more.
+    /// The collation to assume if the names do not show it. `further_bytes` is
+    /// the length of the header beyond 28 bytes; it is 0 in old files.
     pub(in crate::cbh::entities) fn usual_collation(&self, further_bytes: u32) -> Collation {
         match further_bytes {
             0 => Collation::Signed,
@@ -58,7 +58,7 @@ impl Layout {
         }
     }
 
-    /// The strings that some data begin with.
+    /// The strings at the start of the data of a record.
     pub(super) fn strings_of<'d>(&self, data: &'d [u8]) -> impl Iterator<Item = &'d [u8]> {
         let mut reader = ByteReader::new(data);
         self.strings

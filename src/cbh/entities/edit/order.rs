@@ -1,5 +1,4 @@
-//! Whether the tree of a file can be used, how it is sorted, and how it is
-//! built anew.
+//! Check of the tree of a file, detection of its collation, and rebuilding.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
@@ -9,14 +8,14 @@ use super::super::collation::Collation;
 use super::super::tree::{NO_CHILD, Node, Tree};
 use super::{EditError, EntityEditor, Order, data_of, is_deleted};
 
-/// Files up to this size are checked whole before they are changed.
+/// Files up to this size are checked completely before they are changed.
 const SMALL_FILE_BYTES: u64 = 1 << 20;
 
-/// How many of those are looked for in the tree, with and without bytes from
-/// 0x80 on: only those tell the collation.
+/// Number of sampled records to look up in the tree: of those with bytes from
+/// 0x80 on, and of the others. Only the former show the collation.
 const SOUGHT: [usize; 2] = [96, 32];
 
-/// How far the chain of deleted records of a large file is followed.
+/// Limit on following the chain of deleted records in a large file.
 const MOST_CHAINED: u32 = 1 << 16;
 
 impl EntityEditor<'_> {
@@ -34,7 +33,7 @@ impl EntityEditor<'_> {
         Ok(order)
     }
 
-    /// The collation of the tree, which is built anew if it is damaged.
+    /// Returns the collation of the tree; rebuilds the tree if it is damaged.
     pub(super) fn sound_order(&mut self) -> Result<Collation, EditError> {
         match self.order()? {
             Order::Sound(collation) => Ok(collation),
@@ -42,12 +41,12 @@ impl EntityEditor<'_> {
         }
     }
 
-    /// How names sort where nothing tells.
+    /// The collation to assume if the names do not show it.
     fn usual_collation(&self) -> Collation {
         self.layout.usual_collation(self.header.further_bytes)
     }
 
-    /// The collation, given which of them the tree keeps.
+    /// The state of the tree, given which collations it is sorted by.
     fn kept_order(&self, is_unsigned: bool, is_signed: bool) -> Order {
         match (is_unsigned, is_signed) {
             (true, true) => Order::Sound(self.usual_collation()),
@@ -57,7 +56,7 @@ impl EntityEditor<'_> {
         }
     }
 
-    /// Reads all records and walks through all of the tree.
+    /// Reads all records and walks the whole tree.
     fn check_whole(&mut self) -> Result<Order, EditError> {
         let mut tree = Tree {
             root: self.root(),
@@ -93,7 +92,7 @@ impl EntityEditor<'_> {
         ))
     }
 
-    /// Looks for some records in the tree.
+    /// Looks up a sample of records in the tree.
     fn check_sample(&mut self) -> Result<Order, EditError> {
         self.header.live_count = self.count_by_chain()?;
         let (mut high, mut others) = (Vec::new(), Vec::new());
@@ -131,8 +130,8 @@ impl EntityEditor<'_> {
         Ok(self.kept_order(is_unsigned, is_signed))
     }
 
-    /// How many records are live: all that are not on the chain of deleted
-    /// ones. If that has no end, what the header says.
+    /// Counts the live records: all except those on the chain of deleted ones.
+    /// If the chain is too long, the count in the header is used.
     fn count_by_chain(&mut self) -> Result<u32, EditError> {
         let capacity = self.header.capacity;
         let mut next = self.header.first_deleted;
@@ -150,7 +149,7 @@ impl EntityEditor<'_> {
         Ok(self.header.live_count.min(capacity))
     }
 
-    /// Builds the tree anew from all live records, in the order of their ids.
+    /// Rebuilds the tree from all live records, in the order of their ids.
     pub(super) fn rebuild(&mut self) -> Result<Collation, EditError> {
         let collation = self.usual_collation();
         let mut live = BTreeMap::new();
@@ -176,7 +175,7 @@ impl EntityEditor<'_> {
     }
 }
 
-/// Leaves `most`, evenly spread.
+/// Keeps at most `most` ids, evenly spread.
 fn thin_out(ids: &mut Vec<u32>, most: usize) {
     let step = ids.len().div_ceil(most).max(1);
     *ids = ids.iter().copied().step_by(step).collect();

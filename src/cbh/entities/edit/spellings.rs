@@ -1,4 +1,4 @@
-//! The ways in which the record of an entity may be written.
+//! The byte sequences that can represent the names of one entity.
 
 use super::super::entity::Entity;
 use super::super::fields::{NameForm, Spelling};
@@ -7,15 +7,17 @@ use crate::bytes::ByteReader;
 use crate::cbh::EntityId;
 use crate::cbh::entities::collation::Collation;
 
-/// So many ways are looked for in the tree; of more, all records are read.
+/// Maximum number of combinations to look up in the tree. Beyond that, all
+/// records are read.
 const MOST_WAYS: usize = 256;
 
-/// All data that say the same: each name of the key has some spellings.
+/// All record data that mean the same entity: the possible spellings of each
+/// name in the key.
 #[derive(Debug)]
 pub(super) struct Spellings {
-    /// As it would be added.
+    /// The data of a new record of the entity.
     data: Vec<u8>,
-    /// The size of each field, and what may be in it.
+    /// Size of each name field, and its possible contents.
     fields: Vec<(usize, Vec<Spelling>)>,
 }
 
@@ -33,8 +35,8 @@ impl Spellings {
         })
     }
 
-    /// The data of every way, those with all of the names first; `None` if
-    /// there are too many.
+    /// The record data of all combinations, those with the complete names
+    /// first; `None` if there are too many.
     pub(super) fn all(&self) -> Option<Vec<Vec<u8>>> {
         let mut all = vec![(0, Vec::new())];
         for (size, spellings) in &self.fields {
@@ -56,14 +58,14 @@ impl Spellings {
         Some(all.into_iter().map(whole).collect())
     }
 
-    /// The data with these names.
+    /// The data of a new record with its names replaced.
     fn with_names(&self, mut names: Vec<u8>) -> Vec<u8> {
         names.extend_from_slice(self.data.get(names.len()..).unwrap_or_default());
         names
     }
 
-    /// How many names some data have a part of only; `None` if they have
-    /// others.
+    /// Returns how many names of a record are truncated; `None` if the record
+    /// has other names.
     fn cut_names(&self, data: &[u8]) -> Option<usize> {
         let mut reader = ByteReader::new(data);
         let mut cut = 0;
@@ -75,7 +77,7 @@ impl Spellings {
         Some(cut)
     }
 
-    /// The data with the names that `other` has.
+    /// The data of a new record with the names of `other`.
     fn with_names_of(&self, other: &[u8]) -> Vec<u8> {
         let len = self.fields.iter().map(|(size, _)| size).sum::<usize>();
         self.with_names(other.get(..len).unwrap_or_default().to_vec())
@@ -83,8 +85,8 @@ impl Spellings {
 }
 
 impl EntityEditor<'_> {
-    /// The live record that has one of the spellings, by reading all: of
-    /// several, the first that has most of the names.
+    /// Finds a live record that has one of the spellings by reading all
+    /// records. Prefers the fewest truncated names, then the lowest id.
     pub(super) fn scan_for(&self, spellings: &Spellings) -> Result<Option<EntityId>, EditError> {
         let mut found: Option<(usize, u32)> = None;
         self.for_each(&mut |id, record| {

@@ -8,7 +8,7 @@ use crate::storage::MemoryFile;
 
 const NO_DAMAGE: &[String] = &[];
 
-/// An empty file of players with this many header bytes.
+/// An empty file of players with a header of this length.
 fn empty(header_bytes: usize) -> MemoryFile {
     let further = i32::try_from(header_bytes).unwrap() - 28;
     let header = [0, 0, 1_234_567_890, 58, -1, 0, further];
@@ -45,7 +45,7 @@ fn saved(file: &mut MemoryFile, edit: impl FnOnce(&mut EntityEditor<'_>)) -> Vec
     writes
 }
 
-/// What the check of a base says of the tree, the chain and the header.
+/// The report of `check` about the tree, the chain and the header.
 fn damage(file: &MemoryFile) -> Vec<String> {
     verify_report(Box::new(file.clone()))
 }
@@ -55,7 +55,7 @@ fn record_at(file: &MemoryFile, id: u32) -> usize {
     28 + usize::try_from(further).unwrap() + id as usize * 67
 }
 
-/// Numbers that look random and are the same each time.
+/// A reproducible random sequence.
 struct Dice(u64);
 
 impl Dice {
@@ -67,7 +67,7 @@ impl Dice {
         (self.0 >> 33) as usize % sides
     }
 
-    /// A name, often one that was there before.
+    /// A random name from a small set, so that names repeat.
     fn name(&mut self) -> Vec<u8> {
         const LETTERS: &[u8] = b"ABab \xe9\xfc\x80";
         let length = self.roll(5);
@@ -77,11 +77,11 @@ impl Dice {
     }
 }
 
-/// A file beside what should be in it.
+/// A file and its expected content.
 struct Model {
     file: MemoryFile,
     ids: BTreeMap<Vec<u8>, u32>,
-    /// Deleted ids, the last one last.
+    /// Deleted ids, in the order of deletion.
     free: Vec<u32>,
     capacity: u32,
 }
@@ -135,7 +135,7 @@ impl Model {
         }
     }
 
-    /// What is in the file is what should be.
+    /// Compares the file with the expected content.
     fn check(&self) {
         assert_eq!(damage(&self.file), NO_DAMAGE);
         let mut editor = open(&self.file);
@@ -156,7 +156,7 @@ impl Model {
 }
 
 #[test]
-fn thousands_of_changes_leave_what_should_be_there() {
+fn thousands_of_random_changes_match_a_model() {
     for (seed, header_bytes) in [(1, 28), (2, 32), (3, 40), (4, 32)] {
         let mut dice = Dice(seed);
         let mut model = Model {
@@ -175,7 +175,7 @@ fn thousands_of_changes_leave_what_should_be_there() {
             model.check();
         }
         assert!(model.capacity > 100, "{}", model.capacity);
-        // Down to nothing, and up again.
+        // Remove all records, then add some again.
         while let Some(name) = model.ids.keys().next().cloned() {
             let file = model.file.clone();
             let mut editor = open(&file);
@@ -194,7 +194,7 @@ fn thousands_of_changes_leave_what_should_be_there() {
 }
 
 fn names(count: u32) -> impl Iterator<Item = Vec<u8>> {
-    // In an order that is not theirs.
+    // Unsorted.
     (0..count).map(move |n| format!("{:06}", u64::from(n) * 7919 % u64::from(count)).into_bytes())
 }
 
@@ -209,7 +209,7 @@ fn filled(count: u32) -> MemoryFile {
 }
 
 #[test]
-fn a_change_writes_what_it_changes_data_first_and_the_header_last() {
+fn writes_cover_changed_bytes_data_first_header_last() {
     let mut file = filled(100);
     let size = file.bytes.len();
     let writes = saved(&mut file, |editor| {
@@ -234,7 +234,7 @@ fn a_change_writes_what_it_changes_data_first_and_the_header_last() {
 }
 
 #[test]
-fn a_record_keeps_what_a_change_does_not_concern() {
+fn unchanged_fields_of_a_record_stay() {
     let mut file = filled(20);
     let before = file.bytes.clone();
     let mut new = data(b"000003\0garbage");
@@ -256,7 +256,7 @@ fn saved_id(file: &MemoryFile, name: &[u8]) -> EntityId {
 }
 
 #[test]
-fn a_deleted_record_keeps_its_name_and_leads_to_the_one_before() {
+fn a_deleted_record_keeps_its_name_and_joins_the_chain() {
     let mut file = filled(10);
     saved(&mut file, |editor| {
         editor.remove(EntityId(4)).unwrap();
@@ -272,7 +272,7 @@ fn a_deleted_record_keeps_its_name_and_leads_to_the_one_before() {
 }
 
 #[test]
-fn deleted_records_that_are_not_a_chain_are_left_alone() {
+fn a_broken_chain_of_deleted_records_is_left_alone() {
     for (first, next) in [(4, 4), (4, 2), (4, 99), (2, -1), (99, -1), (-7, -1)] {
         let mut file = filled(10);
         saved(&mut file, |editor| editor.remove(EntityId(4)).unwrap());
@@ -309,7 +309,7 @@ fn a_wrong_number_of_live_records_is_corrected() {
     }
 }
 
-/// Links that no tree has: record, which link, where to.
+/// Wrong links: description, record, offset of the link, target.
 const HOSTILE: &[(&str, u32, usize, i32)] = &[
     ("to itself", 5, 0, 5),
     ("to the record above", 9, 4, 0),
@@ -322,7 +322,7 @@ const HOSTILE: &[(&str, u32, usize, i32)] = &[
 ];
 
 #[test]
-fn a_damaged_tree_is_searched_by_reading_and_built_anew_by_a_change() {
+fn a_damaged_tree_is_scanned_and_rebuilt_by_the_first_change() {
     for &(what, id, link, to) in HOSTILE {
         let mut file = filled(20);
         let at = match id {
@@ -354,7 +354,7 @@ fn a_damaged_tree_is_searched_by_reading_and_built_anew_by_a_change() {
 }
 
 #[test]
-fn a_tree_in_no_order_is_built_anew() {
+fn an_unsorted_tree_is_rebuilt() {
     let mut file = filled(50);
     let at = record_at(&file, 30) + 9;
     file.bytes[at] = b'Z';
@@ -387,7 +387,7 @@ fn records_with_the_same_key_are_both_kept() {
 }
 
 #[test]
-fn a_header_that_lies_is_refused() {
+fn a_wrong_header_is_refused() {
     for (at, number) in [
         (0, 21),
         (0, i32::MAX),
@@ -405,7 +405,7 @@ fn a_header_that_lies_is_refused() {
 }
 
 #[test]
-fn what_is_not_there_or_no_record_is_refused() {
+fn missing_records_and_wrong_lengths_are_refused() {
     let file = filled(20);
     let mut editor = open(&file);
     for id in [EntityId(20), EntityId(u32::MAX)] {
@@ -434,7 +434,7 @@ fn player(last: &str) -> Entity {
 }
 
 #[test]
-fn names_are_found_however_they_are_written() {
+fn names_are_found_in_every_encoding() {
     let stored = [
         &b"M\xfcller"[..],
         "Šimák".as_bytes(),
@@ -458,7 +458,7 @@ fn names_are_found_however_they_are_written() {
     }
 }
 
-/// Data with a first name.
+/// The data of a player with a first name.
 fn full_data(last: &[u8], first: &[u8]) -> Vec<u8> {
     let mut data = data(last);
     data[30..30 + first.len()].copy_from_slice(first);
@@ -466,7 +466,7 @@ fn full_data(last: &[u8], first: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_name_of_several_parts_is_found_in_every_mixture() {
+fn names_are_found_in_mixed_encodings() {
     let mixed = [
         full_data(b"M\xfcller", "Jörg".as_bytes()),
         full_data("Müller".as_bytes(), b"Ren\xe9"),
@@ -496,7 +496,7 @@ fn a_name_of_several_parts_is_found_in_every_mixture() {
 }
 
 #[test]
-fn a_label_of_too_many_ways_to_write_it_is_found() {
+fn a_label_with_too_many_spellings_is_found_by_a_scan() {
     let titles: Vec<String> = (0..8).map(|at| format!("Prämie {at}")).collect();
     let mut data = vec![0; 1608];
     for (at, title) in titles.iter().enumerate() {
@@ -535,7 +535,7 @@ fn a_label_of_too_many_ways_to_write_it_is_found() {
 }
 
 #[test]
-fn a_whole_name_is_found_before_one_that_was_cut() {
+fn a_complete_name_is_preferred_to_a_truncated_one() {
     let whole = "é".repeat(15); // 30 bytes of UTF-8, 15 of the page
     let in_page = [0xe9; 15];
     let cut = "é".repeat(14);
@@ -561,7 +561,7 @@ fn a_whole_name_is_found_before_one_that_was_cut() {
 }
 
 #[test]
-fn the_names_of_a_file_tell_how_they_are_written() {
+fn the_encoding_is_detected_from_the_names() {
     for (names, has_utf8) in [
         (&[&b"Carlsen"[..], b"L\xe9k\xf3"][..], Some(false)),
         (&["Lékó".as_bytes(), b"M\xfcller"], Some(true)),
@@ -569,7 +569,7 @@ fn the_names_of_a_file_tell_how_they_are_written() {
         (&[b"Andr\xe9"], Some(false)),
         (&[b"Carlsen"], None),
         (&[], None),
-        // What the page lacks cannot but be UTF-8.
+        // The code page lacks this letter, so it can only be UTF-8.
         (&["Łukasz".as_bytes(), b"M\xfcller"], Some(false)),
         (&["Ã¼".as_bytes(), b"M\xfcller"], Some(false)),
         (&["Łukasz".as_bytes()], Some(true)),
@@ -586,7 +586,7 @@ fn the_names_of_a_file_tell_how_they_are_written() {
 }
 
 #[test]
-fn the_tree_tells_how_its_names_sort() {
+fn the_collation_is_detected_from_the_tree() {
     for header_bytes in [28, 32] {
         let mut file = empty(header_bytes);
         saved(&mut file, |editor| {
@@ -594,7 +594,7 @@ fn the_tree_tells_how_its_names_sort() {
                 editor.insert(&data(name)).unwrap();
             }
         });
-        // The header of the other form does not matter where names tell.
+        // The other form of header does not matter if names show the order.
         let mut other = empty(60 - header_bytes);
         let end = other.bytes.len();
         other.bytes[..8].copy_from_slice(&file.bytes[..8]);
@@ -611,7 +611,7 @@ fn the_tree_tells_how_its_names_sort() {
     }
 }
 
-/// A file that counts what is read of it.
+/// A file that counts the bytes read from it.
 #[derive(Debug)]
 struct Counted(MemoryFile, AtomicU64);
 
@@ -632,10 +632,10 @@ impl Storage for Counted {
 }
 
 #[test]
-fn of_a_large_file_only_a_sample_and_the_ways_are_read() {
+fn only_a_sample_and_the_paths_of_a_large_file_are_read() {
     let mut file = filled(100_000);
     for (id, name) in (0..).zip(names(100_000)) {
-        // A third of the names is not ASCII, in an order that is unsigned.
+        // A third of the names is not ASCII, sorted by unsigned bytes.
         if id % 3 == 0 {
             let at = record_at(&file, id) + 9 + name.len();
             file.bytes[at] = 0xe9;
@@ -663,7 +663,7 @@ fn of_a_large_file_only_a_sample_and_the_ways_are_read() {
 }
 
 #[test]
-fn what_is_known_of_a_file_saves_the_next_check() {
+fn a_known_order_saves_the_next_check() {
     let mut file = filled(5000);
     file.bytes[20..24].fill(0);
     let before = file.clone();
@@ -686,7 +686,7 @@ fn what_is_known_of_a_file_saves_the_next_check() {
 }
 
 #[test]
-fn a_large_file_whose_tree_is_damaged_is_built_anew() {
+fn the_damaged_tree_of_a_large_file_is_rebuilt() {
     let mut file = filled(20_000);
     file.bytes[4..8].copy_from_slice(&77_i32.to_le_bytes());
     saved(&mut file, |editor| {
@@ -697,7 +697,7 @@ fn a_large_file_whose_tree_is_damaged_is_built_anew() {
     assert_eq!(damage(&file), NO_DAMAGE);
 }
 
-/// A file of as many deleted records as games can refer to.
+/// A file with as many deleted records as games can refer to.
 #[derive(Debug)]
 struct Full {
     header: Vec<u8>,
@@ -725,7 +725,7 @@ impl Storage for Full {
 }
 
 #[test]
-fn no_record_is_added_that_no_game_could_refer_to() {
+fn no_id_beyond_24_bits_is_used() {
     let mut header = empty(32).bytes;
     header[..4].copy_from_slice(&MOST_RECORDS.to_le_bytes());
     header[4..8].fill(0xff);
@@ -739,8 +739,8 @@ fn no_record_is_added_that_no_game_could_refer_to() {
 }
 
 #[test]
-fn a_link_beside_the_way_that_leads_astray_is_found_when_it_comes_up() {
-    // Large enough not to be checked whole.
+fn a_bad_link_moved_by_a_rotation_is_found() {
+    // Too large for a complete check.
     let mut file = filled(20_000);
     let mut dice = Dice(5);
     for _ in 0..2000 {
@@ -750,7 +750,7 @@ fn a_link_beside_the_way_that_leads_astray_is_found_when_it_comes_up() {
     }
     let mut removed = 0;
     saved(&mut file, |editor| {
-        // As if the sample had met none of them.
+        // As if the sample had contained none of them.
         editor.order = Some(Order::Sound(Collation::Unsigned));
         for id in (0..20_000).step_by(50) {
             editor.remove(EntityId(id)).unwrap();

@@ -1,5 +1,5 @@
-//! What the operations on an entity file are made of: its records read, and
-//! the ways through its tree.
+//! Reading of records and searching of the tree, for the operations of the
+//! editor.
 
 use std::cmp::Ordering;
 
@@ -11,24 +11,26 @@ use crate::cbh::entities::tree::{NO_CHILD, Node, Side};
 use crate::cbh::entities::zeros::end_of_data;
 use crate::storage::ReadBuffer;
 
-/// How much of a file is read at once when all records are.
+/// Block size for reading all records.
 const READ_BYTES: usize = 1 << 18;
 
-/// How many records, evenly spread, tell how the names of a file are written.
+/// Number of evenly spread records that are read to detect the encoding and the
+/// collation.
 const SAMPLE_RECORDS: u32 = 1024;
 
-/// Records that were read are kept up to this number.
+/// Maximum number of records in the cache.
 const MOST_KEPT: usize = 1 << 16;
 
-/// How many records with equal keys are tried when one is looked for.
+/// Maximum number of records with equal keys that are tried in the search for
+/// one of them.
 const MOST_STEPS: usize = 4096;
 
-/// Takes a record and its id.
+/// A callback that is given each record with its id.
 pub(super) type Take<'t> = dyn FnMut(u32, &[u8]) -> Result<(), EditError> + 't;
 
-/// Where a key belongs.
+/// Position of a key in the tree.
 pub(super) struct KeyPosition {
-    /// The way to the record that has the key, or to where it would hang.
+    /// The path to the record with this key, or to where a new one belongs.
     pub(super) path: TreePath,
     pub(super) found: Option<i32>,
 }
@@ -38,8 +40,8 @@ impl EntityEditor<'_> {
         self.records_at + u64::from(id) * self.layout.record_bytes() as u64
     }
 
-    /// Checks the data of an operation, and forgets what was read before if
-    /// that has become much.
+    /// Begins an operation: checks the length of its data, and empties the
+    /// cache if it has become too large.
     pub(super) fn begin(&mut self, data: Option<&[u8]>) -> Result<(), EditError> {
         if self.read.len() > MOST_KEPT {
             self.read.clear();
@@ -54,7 +56,7 @@ impl EntityEditor<'_> {
         }
     }
 
-    /// Reads a record, so that [`record`](EntityEditor::record) has it.
+    /// Loads a record into the cache, for [`record`](EntityEditor::record).
     pub(super) fn load(&mut self, id: u32) -> Result<(), EditError> {
         if id >= self.header.capacity {
             return Err(EditError::damaged(0, format!("there is no record {id}")));
@@ -68,7 +70,7 @@ impl EntityEditor<'_> {
         Ok(())
     }
 
-    /// A record that was loaded, as it is now.
+    /// Returns a loaded record, including changes.
     pub(super) fn record(&self, id: u32) -> &[u8] {
         let record = self.changed.get(&id).or_else(|| self.read.get(&id));
         record.map_or(&[], Vec::as_slice)
@@ -85,7 +87,7 @@ impl EntityEditor<'_> {
         Ok(())
     }
 
-    /// The order of some data and a loaded record.
+    /// Compares `data` with a loaded record.
     pub(super) fn compare(
         &self,
         data: &[u8],
@@ -96,7 +98,7 @@ impl EntityEditor<'_> {
         Ok(order?)
     }
 
-    /// The root, if there is any record.
+    /// The root, or [`NO_CHILD`] if the file has no records.
     pub(super) fn root(&self) -> i32 {
         match self.header.capacity {
             0 => NO_CHILD,
@@ -104,8 +106,8 @@ impl EntityEditor<'_> {
         }
     }
 
-    /// Where a key belongs. Where a record has it, either ends there or, if
-    /// not to stop, goes on to its right.
+    /// Searches the tree for a key. At a record with an equal key, the search
+    /// ends if `stops` is set, or else continues on the right.
     pub(super) fn descend(
         &mut self,
         data: &[u8],
@@ -142,7 +144,7 @@ impl EntityEditor<'_> {
         Ok(KeyPosition { path, found: None })
     }
 
-    /// Whether a loaded record sorts between two that were loaded.
+    /// Returns whether a loaded record sorts between two others.
     pub(super) fn is_between(
         &self,
         id: u32,
@@ -158,7 +160,8 @@ impl EntityEditor<'_> {
         Ok(is_not(lower, Ordering::Less)? && is_not(upper, Ordering::Greater)?)
     }
 
-    /// The way to a loaded record, among others that may have its key.
+    /// Returns the path to a loaded record. Other records may have the same
+    /// key.
     pub(super) fn path_to(&mut self, id: u32, collation: Collation) -> Result<TreePath, EditError> {
         let data = data_of(self.record(id)).to_vec();
         let mut open = vec![(TreePath::new(), self.root())];
@@ -189,7 +192,8 @@ impl EntityEditor<'_> {
         Err(EditError::damaged(self.offset_of(id), what))
     }
 
-    /// Where a key belongs in a tree that is sound, made so if need be.
+    /// Returns the position of a key, after rebuilding the tree if it is
+    /// damaged.
     pub(super) fn place(&mut self, data: &[u8]) -> Result<KeyPosition, EditError> {
         let collation = self.sound_order()?;
         match self.descend(data, collation, true) {
@@ -201,26 +205,31 @@ impl EntityEditor<'_> {
         }
     }
 
-    /// Takes a loaded record out of the tree.
-    pub(super) fn unhang(&mut self, id: u32) -> Result<(), EditError> {
+    /// Removes a loaded record from the tree.
+    pub(super) fn remove_from_tree(&mut self, id: u32) -> Result<(), EditError> {
         self.is_rearranged = true;
         let collation = self.sound_order()?;
         let path = self.path_to(id, collation)?;
         let data = data_of(self.record(id)).to_vec();
         detach(self, path, id.cast_signed())?;
-        // Records beside the way may have come up, and were not looked at.
+        // A rotation may have moved records onto the path that were not
+        // checked.
         self.descend(&data, collation, true).map(drop)
     }
 
-    /// Builds the tree anew if the last step found it damaged.
-    pub(super) fn mend_after(&mut self, step: Result<(), EditError>) -> Result<(), EditError> {
+    /// Rebuilds the tree if the last step found damage.
+    pub(super) fn rebuild_if_damaged(
+        &mut self,
+        step: Result<(), EditError>,
+    ) -> Result<(), EditError> {
         match step {
             Err(EditError::Damaged(..)) => self.rebuild().map(drop),
             step => step,
         }
     }
 
-    /// Gives all records to `take`, by ascending id, as they are now.
+    /// Calls `take` for all records in the order of their ids, including
+    /// changes.
     pub(super) fn for_each(&self, take: &mut Take<'_>) -> Result<(), EditError> {
         let size = self.layout.record_bytes();
         let at_once = (READ_BYTES / size).max(1);
@@ -245,7 +254,7 @@ impl EntityEditor<'_> {
         Ok(())
     }
 
-    /// The first live record of a key, by reading all.
+    /// Finds the first live record with a key by reading all records.
     pub(super) fn scan(&self, data: &[u8]) -> Result<Option<EntityId>, EditError> {
         let mut found = None;
         self.for_each(&mut |id, record| {
@@ -258,7 +267,7 @@ impl EntityEditor<'_> {
         Ok(found)
     }
 
-    /// Ids evenly spread over the file, the first and the last among them.
+    /// Evenly spread ids, including the first and the last.
     pub(super) fn sample(&self) -> Vec<u32> {
         let count = self.header.capacity;
         let last = count.checked_sub(1);

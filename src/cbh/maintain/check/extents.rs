@@ -1,13 +1,13 @@
-//! Which parts of a file the games occupy.
+//! The parts of a file that games occupy, and overlaps between them.
 
 use crate::cbh::FileKind;
 use crate::game::Defect;
 
-/// One blob or record; ordered by where it lies.
+/// One blob or record; extents are ordered by their offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Extent {
     pub(super) offset: u64,
-    /// At most 16 MiB, as all blobs.
+    /// At most 16 MiB, as for all blobs.
     pub(super) size: u32,
     pub(super) record: u32,
 }
@@ -18,7 +18,7 @@ impl Extent {
     }
 }
 
-/// All extents of a file, sixteen bytes each.
+/// All extents in a file, sixteen bytes each.
 #[derive(Debug)]
 pub(super) struct Extents {
     file: FileKind,
@@ -26,7 +26,7 @@ pub(super) struct Extents {
 }
 
 impl Extents {
-    /// None yet, with place for `count`.
+    /// An empty list with room for `count` extents.
     pub(super) fn new(file: FileKind, count: u32) -> Extents {
         Extents {
             file,
@@ -38,8 +38,7 @@ impl Extents {
         self.extents.extend(extents);
     }
 
-    /// Reports each one that begins before another, which lies before it, has
-    /// ended.
+    /// Reports each extent that begins before the end of an earlier one.
     pub(super) fn report_overlaps(self, report: &mut dyn FnMut(Defect)) {
         let file = self.file.extension();
         self.for_each_overlap(&mut |extent, furthest| {
@@ -54,7 +53,7 @@ impl Extents {
         });
     }
 
-    /// The records whose extents overlap others, ascending.
+    /// The records whose extents overlap others, in ascending order.
     pub(super) fn overlapping(self) -> Vec<u32> {
         let mut records = Vec::new();
         self.for_each_overlap(&mut |one, other| records.extend([one.record, other.record]));
@@ -63,7 +62,8 @@ impl Extents {
         records
     }
 
-    /// Gives each one that begins before another has ended, and that one.
+    /// Calls `take` with each extent that begins before the end of an earlier
+    /// one, and with that one.
     fn for_each_overlap(mut self, take: &mut dyn FnMut(Extent, Extent)) {
         self.extents.sort_unstable();
         let mut extents = self.extents.into_iter();
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_inside_another_is_told_with_the_one_that_reaches_furthest() {
+    fn an_overlap_is_reported_with_the_extent_that_ends_last() {
         assert_eq!(
             overlaps(&[(26, 100), (30, 5), (40, 5), (126, 5), (130, 2)]),
             [

@@ -1,4 +1,4 @@
-//! What the headers of the files say of the files.
+//! Check of file headers against the files.
 
 use std::io;
 
@@ -11,18 +11,18 @@ use crate::cbh::{FileKind, record};
 use crate::game::Defect;
 use crate::storage::{ReadBuffer, Storage};
 
-/// Takes the place in a file and what is wrong there.
+/// A callback that is given an offset and a description.
 type Report<'a> = dyn FnMut(u64, String) + 'a;
 
-/// How long the header of `.cbg` and `.cba` is in old bases, and since.
+/// Lengths of the header of `.cbg` and `.cba`: in old bases, and in current
+/// ones.
 const BLOB_HEADERS: [u16; 2] = [10, 26];
 
-/// How much of the header of `.cbh` old bases use; the rest is zeros there.
+/// Number of header bytes that old bases use in `.cbh`; the others are zeros.
 const OLD_HEADER: u16 = 36;
 
 impl Database {
-    /// Reports in what the headers of the files are wrong, but for those of
-    /// the entities.
+    /// Reports the defects of all file headers except those of entities.
     pub(super) fn check_files(&self, report: &mut dyn FnMut(Defect)) -> Result<(), Error> {
         let mut check = |kind: FileKind, check: &dyn Fn(&mut Report<'_>) -> io::Result<()>| {
             let mut report = |offset, what| {
@@ -90,13 +90,13 @@ impl Database {
         let present = present / u64::from(header.record_bytes);
         if present < header.count.into() {
             let claimed = header.count;
-            report(8, format!("{claimed} records claimed, {present} are there"));
+            report(8, format!("{claimed} records claimed, {present} found"));
         }
         Ok(())
     }
 }
 
-/// The header that `.cbg` and `.cba` begin with.
+/// Checks the header of `.cbg` or `.cba`.
 fn check_blob_header(storage: &dyn Storage, report: &mut Report<'_>) -> io::Result<()> {
     let mut buffer = ReadBuffer::default();
     let len = storage.len()?;
@@ -115,7 +115,7 @@ fn check_blob_header(storage: &dyn Storage, report: &mut Report<'_>) -> io::Resu
         report(0, format!("a file of {len} bytes has no header"));
         return Ok(());
     };
-    // Beyond 4 GiB only the long counters can tell.
+    // Files over 4 GiB need the long counters.
     if u64::from(size) != len && u32::try_from(len).is_ok() {
         report(2, format!("{size} bytes claimed, the file has {len}"));
     }
@@ -130,13 +130,13 @@ fn check_blob_header(storage: &dyn Storage, report: &mut Report<'_>) -> io::Resu
         report(10, format!("{long_size} bytes claimed, the file has {len}"));
     }
     if long_wasted != u64::from(wasted) && u32::try_from(long_wasted).is_ok() {
-        let what = format!("{long_wasted} bytes lie waste, but {wasted} at 0x6");
+        let what = format!("{long_wasted} wasted bytes, but {wasted} at 0x6");
         report(18, what);
     }
     Ok(())
 }
 
-/// Where the blobs of `.cbg` or the records of `.cba` begin.
+/// Returns the offset where the blobs of `.cbg` or the records of `.cba` begin.
 pub(in crate::cbh) fn blobs_begin(storage: &dyn Storage) -> io::Result<u64> {
     let mut buffer = ReadBuffer::default();
     let mut reader = ByteReader::new(storage.read_up_to(0, 2, &mut buffer)?);

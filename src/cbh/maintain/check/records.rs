@@ -1,5 +1,4 @@
-//! What is wrong with records, and with the moves, remarks and texts that
-//! they lead to.
+//! Check of records, and of their moves, annotations and texts.
 
 use super::STRETCH;
 use super::extents::Extent;
@@ -8,8 +7,8 @@ use crate::bytes::Malformed;
 use crate::cbh::annotations::{self, Shape};
 use crate::cbh::base::database::{record_offset, with_blob};
 use crate::cbh::extended::ExtendedRecord;
-use crate::cbh::maintain::repair::Mend;
-use crate::cbh::moves::{Oddities, blob_size};
+use crate::cbh::maintain::repair::Fix;
+use crate::cbh::moves::{Irregularities, blob_size};
 use crate::cbh::record::RECORD_BYTES;
 use crate::cbh::record::{self, GameRecord, TextRecord};
 use crate::cbh::{Database, Decoded, Error};
@@ -18,41 +17,41 @@ use crate::game::Defect;
 use crate::storage::ReadBuffer;
 use crate::storage::Storage;
 
-/// What is found in some records that follow each other.
+/// Result of checking a range of records.
 #[derive(Debug, Default)]
 pub(super) struct Stretch {
-    /// How many records.
+    /// Number of records in the range.
     pub(super) records: u32,
     pub(super) defects: Vec<Defect>,
-    /// Those blobs of `.cbg` that lie in the file.
+    /// The blobs of `.cbg` that lie within the file.
     pub(super) moves: Vec<Extent>,
-    /// Those records of `.cba` that lie in the file.
+    /// The records of `.cba` that lie within the file.
     pub(super) remarks: Vec<Extent>,
-    /// What of the defects can be mended.
-    pub(super) mends: Vec<Mend>,
-    /// Records of remarks that are of another game than the one that has
-    /// them.
+    /// Repairs of some of the defects.
+    pub(super) fixes: Vec<Fix>,
+    /// Annotation records that state another game than the one they belong to.
     pub(super) misnamed: Vec<Misnamed>,
 }
 
-/// A record of `.cba` that names another game than the one that has it.
+/// An annotation record in `.cba` that states another game than the one it
+/// belongs to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Misnamed {
     pub(super) offset: u64,
-    /// The game that has it.
+    /// The game that it belongs to.
     pub(super) record: u32,
-    /// The one that it names.
+    /// The game that it states.
     pub(super) names: u32,
 }
 
 impl Misnamed {
-    /// The right number, if it has place for it.
-    pub(super) fn mend(self) -> Option<Mend> {
+    /// The repair: the right number, if the record has room for it.
+    pub(super) fn fix(self) -> Option<Fix> {
         let [0, number @ ..] = self.record.to_be_bytes() else {
             return None;
         };
         let (record, names) = (self.record, self.names);
-        Some(Mend {
+        Some(Fix {
             file: FileKind::Annotations,
             offset: self.offset,
             bytes: number.to_vec(),
@@ -71,17 +70,17 @@ impl Stretch {
     }
 }
 
-/// Looks at one record after the other.
+/// Checks records one after the other.
 struct Checker<'a> {
     database: &'a Database,
     found: Stretch,
     decoded: Decoded,
-    /// Where blobs begin in `.cbg`, and records in `.cba`.
+    /// Offsets where blobs begin in `.cbg`, and records in `.cba`.
     begins: [u64; 2],
 }
 
 impl Database {
-    /// Looks at the records from `first` on, [`STRETCH`] of them at most.
+    /// Checks up to [`STRETCH`] records from `first` on.
     pub(super) fn check_stretch(&self, first: u32) -> Result<Stretch, Error> {
         let end = self.last_id().saturating_add(1).min(first + STRETCH);
         let (mut buffer, mut extended_buffer) = (ReadBuffer::default(), ReadBuffer::default());
@@ -158,7 +157,7 @@ impl Checker<'_> {
                 None => return Ok(()),
             },
         };
-        // What is in a game that ends early cannot be told.
+        // The annotations of an incomplete game cannot be checked.
         if is_whole {
             let mut told = Vec::new();
             for (offset, what) in facts.differences(stored) {
@@ -168,7 +167,7 @@ impl Checker<'_> {
             }
             if !told.is_empty() {
                 let (offset, bytes) = facts.over(stored).encode();
-                self.found.mends.push(Mend {
+                self.found.fixes.push(Fix {
                     file: FileKind::Headers,
                     offset: at + offset as u64,
                     bytes,
@@ -179,7 +178,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// The record of `.cbj` repeats the offsets of that of `.cbh`.
+    /// Checks that the record of `.cbj` repeats the offsets in `.cbh`.
     fn offsets(&mut self, id: u32, extended: &[u8], moves_at: u64, remarks_at: u64) {
         let Some((header, _)) = &self.database.extended else {
             return;
@@ -196,7 +195,7 @@ impl Checker<'_> {
                     file.extension()
                 );
                 self.found.add(FileKind::Extended, at + place, what.clone());
-                self.found.mends.push(Mend {
+                self.found.fixes.push(Fix {
                     file: FileKind::Extended,
                     offset: at + place,
                     bytes: should.to_be_bytes().to_vec(),
@@ -206,7 +205,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether a blob begins where none can, which is then noted.
+    /// Returns whether a blob begins outside of the valid range, and reports it
+    /// if so.
     fn is_misplaced(&mut self, id: u32, file: FileKind, offset: u64) -> Result<bool, Error> {
         let database = self.database;
         let [moves_begin, remarks_begin] = self.begins;
@@ -229,7 +229,7 @@ impl Checker<'_> {
         Ok(true)
     }
 
-    /// Decodes the moves; tells whether they are whole.
+    /// Decodes the moves; returns whether they are complete.
     fn moves(&mut self, id: u32, offset: u64, move_count: u8) -> Result<bool, Error> {
         if self.is_misplaced(id, FileKind::Moves, offset)? {
             self.decoded.game.clear();
@@ -250,10 +250,10 @@ impl Checker<'_> {
         };
         let read = with_blob(database.moves.as_ref(), offset, blob_size, buffer, decode)
             .map_err(|source| database.io(FileKind::Moves, source))?;
-        let oddities = moves.oddities();
+        let irregularities = moves.irregularities();
         self.extent(id, FileKind::Moves, offset, size);
         match &read {
-            Ok(()) => self.oddities(id, offset, size.unwrap_or(0), oddities),
+            Ok(()) => self.irregularities(id, offset, size.unwrap_or(0), irregularities),
             Err(fault) => self.fault(id, FileKind::Moves, offset, fault),
         }
         Ok(read.is_ok())
@@ -265,23 +265,29 @@ impl Checker<'_> {
             .add(file, at, format!("game {id}: {}", fault.what));
     }
 
-    /// What is wrong with moves that were decoded to the end.
-    fn oddities(&mut self, id: u32, offset: u64, size: usize, oddities: Oddities) {
+    /// Reports irregularities of moves that were decoded to the end.
+    fn irregularities(
+        &mut self,
+        id: u32,
+        offset: u64,
+        size: usize,
+        irregularities: Irregularities,
+    ) {
         let is_chess960 = self.decoded.game.start.is_chess960;
-        // ChessBase writes one before the first castling of Chess960 games.
-        if let Some(at) = oddities.ignored.filter(|_| !is_chess960) {
+        // ChessBase writes one before the first castling in Chess960 games.
+        if let Some(at) = irregularities.ignored.filter(|_| !is_chess960) {
             let what = format!("game {id}: an opcode to ignore");
             self.found.add(FileKind::Moves, offset + at as u64, what);
         }
         let end = offset + size as u64;
-        if oddities.lacks_end {
+        if irregularities.lacks_end {
             let what = format!("game {id}: no end marker");
             self.found.add(FileKind::Moves, end, what);
         }
     }
 
-    /// Checks the record of remarks on the game that was decoded, whose moves
-    /// may not be whole; `None` if it is damaged.
+    /// Checks the annotation record of the game that was decoded last, whose
+    /// moves may be incomplete. Returns `None` if the record is damaged.
     fn remarks(
         &mut self,
         id: u32,
@@ -312,7 +318,7 @@ impl Checker<'_> {
             return Ok(None);
         };
         self.extent(id, FileKind::Annotations, offset, Some(size));
-        for fault in [shape.oddities(id), shape.losses()].concat() {
+        for fault in [shape.irregularities(id), shape.losses()].concat() {
             self.fault(id, FileKind::Annotations, offset, &fault);
         }
         self.found.misnamed.extend(named.map(|names| Misnamed {
@@ -354,7 +360,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Notes where a blob lies, if its size is known.
+    /// Adds the extent of a blob, if its size is known.
     fn extent(&mut self, record: u32, file: FileKind, offset: u64, size: Option<usize>) {
         let extents = match file {
             FileKind::Moves => &mut self.found.moves,

@@ -1,9 +1,10 @@
-//! Copying blobs of `.cbg` and records of `.cba`.
+//! Copying of blobs of `.cbg` and records of `.cba`.
 //!
-//! Each goes behind the last one; those that several games share go once. One
-//! whose size is impossible goes up to where the next one begins. Those that
-//! end past their file go last, with all that follows the first of them, so
-//! that they end past the copy too.
+//! Each blob is appended to the copy. A blob that several games share is copied
+//! once. If the size of a blob is impossible, it is taken to end where the next
+//! one begins. Blobs that extend past the end of the file are copied last, with
+//! everything that follows the first of them, so that they extend past the end
+//! of the copy too.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -16,44 +17,45 @@ use crate::cbh::moves::blob_size;
 use crate::cbh::{FileKind, GameId};
 use crate::storage::{ReadBuffer, Storage};
 
-/// Not copied yet.
+/// Marks a blob that was not copied yet.
 const NOWHERE: u64 = u64::MAX;
 
-/// How much is copied at once.
+/// Block size for copying.
 const PART_BYTES: u64 = 1 << 20;
 
-/// No blob is larger, so none without a size is taken to be.
+/// Maximum size of a blob; also limits a blob whose size is unknown.
 const MOST_BYTES: u64 = 1 << 24;
 
-/// Blobs that overlap are copied each for itself; with more than so many
-/// bytes for each byte of the source, that is no tidy copy.
+/// Maximum length of the copy as a multiple of the source. Overlapping blobs
+/// are copied separately, so that the copy can grow.
 const MOST_GROWTH: u64 = 2;
 
-/// The header of a file whose own is not known.
+/// Header of a file whose own header is unknown.
 const NEW_HEADER: [u8; 26] = *b"\0\x1a\0\0\0\x1a\0\0\0\0\0\0\0\0\0\0\0\x1a\0\0\0\0\0\0\0\0";
 
-/// Where blobs lie in a source, and in its copy.
+/// Offsets of blobs in the source and in the copy.
 #[derive(Debug)]
 pub(super) struct Blobs {
     file: FileKind,
-    /// Where blobs begin in the source, in order, and each in the copy.
+    /// Offsets of the blobs in the source, ascending, and of each in the copy.
     starts: Vec<u64>,
     places: Vec<u64>,
-    /// Length of the source, and where its blobs can begin.
+    /// Length of the source, and the first valid offset of a blob.
     len: u64,
     begins: u64,
     /// Length of the copy so far.
     end: u64,
-    /// The header of the copy.
+    /// Header of the copy.
     header: Vec<u8>,
-    /// The places, with the numbers of their games, of those that end past
-    /// the source.
+    /// Offsets, and old and new game numbers, of blobs that extend past the end
+    /// of the source.
     cut: Vec<(u64, GameId, GameId)>,
     buffer: ReadBuffer,
 }
 
 impl Blobs {
-    /// Of blobs that begin at these offsets, in any order.
+    /// Prepares the copying of blobs at these offsets, which may be in any
+    /// order.
     pub(super) fn new(
         file: FileKind,
         storage: &dyn Storage,
@@ -86,13 +88,13 @@ impl Blobs {
         out.write_all(&self.header)
     }
 
-    /// Whether a blob can begin there.
+    /// Returns whether a blob can begin at this offset.
     fn is_inside(&self, offset: u64) -> bool {
         offset >= self.begins.max(1) && offset < self.len
     }
 
-    /// Copies the blob at `offset`, unless it was before. `ids` are the old
-    /// and the new number of its game.
+    /// Copies the blob at `offset`, unless it was copied already. `ids` are the
+    /// old and the new number of its game.
     pub(super) fn copy(
         &mut self,
         storage: &dyn Storage,
@@ -125,7 +127,7 @@ impl Blobs {
         }
         self.end += end - offset;
         if self.end > MOST_GROWTH.saturating_mul(self.len) {
-            let what = "the blobs of its games overlap too much to be copied";
+            let what = "the blobs of its games overlap too much";
             return Err(io::Error::other(what));
         }
         let mut rest = offset..end;
@@ -142,7 +144,7 @@ impl Blobs {
         copy_range(storage, rest, out)
     }
 
-    /// Copies those that end past the source.
+    /// Copies the blobs that extend past the end of the source.
     pub(super) fn end(&mut self, storage: &dyn Storage, out: &mut impl Write) -> io::Result<()> {
         let Some(first) = self.cut.iter().map(|(offset, ..)| *offset).min() else {
             return Ok(());
@@ -158,8 +160,8 @@ impl Blobs {
         copy_range(storage, first..self.len, out)
     }
 
-    /// Lets the header count what was written, and gives those records of
-    /// remarks that were copied last their new numbers.
+    /// Updates the counters in the header of the copy, and the game numbers in
+    /// the annotation records that were copied last.
     pub(super) fn count(&self, copy: &File) -> io::Result<()> {
         let short = u32::try_from(self.end).unwrap_or(u32::MAX);
         let mut counts = short.to_be_bytes().to_vec();
@@ -180,8 +182,8 @@ impl Blobs {
         Ok(())
     }
 
-    /// Where the blob that began at `offset` begins in the copy. One that
-    /// could not be there is where it was.
+    /// Offset in the copy of the blob at `offset`. An invalid offset stays
+    /// unchanged.
     pub(super) fn place(&self, offset: u64) -> u64 {
         let at = self.starts.binary_search(&offset).ok();
         let place = at.and_then(|at| self.places.get(at)).copied();
@@ -189,11 +191,11 @@ impl Blobs {
     }
 }
 
-/// The number of its game, with which a record of remarks begins.
+/// Length of the game number at the start of an annotation record.
 const ID_BYTES: u64 = 3;
 
-/// The number that a record of remarks begins with, changed if it is that of
-/// its game.
+/// The first bytes of an annotation record with the new game number, if it
+/// states the old one.
 fn renumbered(head: &[u8], (old, new): (GameId, GameId)) -> Vec<u8> {
     let stored = head.get(..head.len().min(3)).unwrap_or_default();
     let number = |id: GameId| id.0.to_be_bytes().into_iter().skip(1);
@@ -203,7 +205,7 @@ fn renumbered(head: &[u8], (old, new): (GameId, GameId)) -> Vec<u8> {
     stored.to_vec()
 }
 
-/// Copies a part of a file.
+/// Copies a range of a file.
 pub(super) fn copy_range(
     storage: &dyn Storage,
     mut range: Range<u64>,

@@ -1,5 +1,5 @@
-//! What goes along with the games: more of tournaments, top games, the
-//! description of the base, media, opening keys.
+//! Copying of the other files: data of tournaments, top games, description of
+//! the base, media, opening keys.
 
 use std::fs;
 use std::io;
@@ -9,20 +9,20 @@ use super::{ChangeError, Copy, Error, FileKind};
 use crate::cbh::layout::top_games::TopGames;
 use crate::storage::{ReadBuffer, copy_plain_file, split_name};
 
-/// Extensions of files that are copied as they are.
+/// Extensions of files that are copied unchanged.
 const KEPT: [&str; 14] = [
     "cbm", "ini", "ico", "cbi", "cko", "ckn", "ck1", "ck2", "ck3", "cpo", "cpn", "cp1", "cp2",
     "cp3",
 ];
 
-/// Bytes of the header of `.cbtt`.
+/// Length of the `.cbtt` header in bytes.
 const EXTRAS_HEADER: usize = 32;
 
-/// How deep folders of media may nest.
+/// Maximum depth of nested media folders.
 const MAX_DEPTH: usize = 16;
 
 impl Copy<'_> {
-    /// Copies all of it.
+    /// Copies all companion files.
     pub(super) fn companions(&self) -> Result<(), ChangeError> {
         self.tournament_extras()?;
         self.top_games()?;
@@ -43,7 +43,8 @@ impl Copy<'_> {
             }
         }
         for folder in family.media_folders() {
-            // A link may lead anywhere: what it leads to is not the base's.
+            // Do not follow a symbolic link; its target is not part of the
+            // base.
             if !fs::symlink_metadata(folder).is_ok_and(|stat| stat.is_dir()) {
                 continue;
             }
@@ -54,21 +55,21 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// The records of the tournaments that are kept.
+    /// Copies the `.cbtt` records of the kept tournaments.
     fn tournament_extras(&self) -> Result<(), ChangeError> {
         let file = FileKind::TournamentExtras;
         let Some(numbers) = self.numbers.get(&FileKind::Tournaments) else {
-            return self.copy_as_it_is(file);
+            return self.copy_unchanged(file);
         };
         let Some(extras) = &self.database.tournament_extras else {
-            return self.copy_as_it_is(file);
+            return self.copy_unchanged(file);
         };
         let io = |source| self.database.io(file, source);
         let mut copy = extras.head(EXTRAS_HEADER).map_err(io)?;
         let mut count: u32 = 0;
         let kept = (0..).zip(numbers).filter(|(_, number)| number.is_some());
         for (id, _) in kept {
-            // Records are missing at the end only.
+            // Only records at the end can be missing.
             let Some(record) = extras.stored(id).map_err(io)? else {
                 break;
             };
@@ -82,8 +83,8 @@ impl Copy<'_> {
         self.write(file, &copy)
     }
 
-    /// The bits of the games that are kept. Those of a file that is not known
-    /// are left out: ChessBase decides anew.
+    /// Copies the bits of the kept games. If the format is unknown, the file is
+    /// left out, and ChessBase decides anew.
     fn top_games(&self) -> Result<(), ChangeError> {
         let file = FileKind::TopGames;
         let Some(top_games) = &self.database.top_games else {
@@ -91,7 +92,7 @@ impl Copy<'_> {
         };
         let mut bits = Vec::new();
         let mut buffer = ReadBuffer::default();
-        self.each_kept(&mut |number, record| {
+        self.for_each_kept(&mut |number, record| {
             let of_game = top_games.bits(record.id.0, &mut buffer);
             let of_game = of_game.map_err(|source| self.database.io(file, source))?;
             TopGames::put_bits(&mut bits, number, of_game);
@@ -101,8 +102,7 @@ impl Copy<'_> {
     }
 }
 
-/// Copies a folder with all that is in it; what is neither file nor folder is
-/// left out.
+/// Copies a folder recursively. Anything except files and folders is left out.
 pub(crate) fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     let mut open = vec![(from.to_path_buf(), to.to_path_buf(), 0)];
     while let Some((from, to, depth)) = open.pop() {

@@ -1,4 +1,4 @@
-//! Entities: counts, first games, trees, chains of deleted records.
+//! Repair of entities: counts, first games, trees, chains of deleted records.
 
 use super::work::Work;
 use crate::cbh::base::references::{Reference, ReferenceCounts};
@@ -7,7 +7,7 @@ use crate::cbh::entities::{ENTITY_FILES, EntityTable};
 use crate::cbh::{ChangeError, Database, EditError, FileKind};
 use crate::storage::Storage;
 
-/// What is to be mended in all files of entities.
+/// Plans the repair of all entity files.
 pub(super) fn plan(database: &Database, work: &mut Work<'_>) -> Result<(), ChangeError> {
     let mut uses = ReferenceCounts::new(database)?;
     database.scan(1..u32::MAX, true, &mut |record| {
@@ -19,8 +19,8 @@ pub(super) fn plan(database: &Database, work: &mut Work<'_>) -> Result<(), Chang
     Ok(())
 }
 
-/// Reads a file. If its header is damaged, that is put into `found`, or the
-/// file is left as it is.
+/// Reads a file. A damaged header is rebuilt and added to `found`; if that is
+/// impossible, the file is left unchanged.
 fn read(
     file: FileKind,
     storage: &dyn Storage,
@@ -36,13 +36,13 @@ fn read(
     };
     let rescued = EntityTable::rescue(file, storage, uses).map_err(refused)?;
     match &rescued {
-        Some(_) => found.push((offset, format!("{what}: the header is made anew"))),
+        Some(_) => found.push((offset, format!("{what}: the header is rebuilt"))),
         None => work.leave(file, offset, what),
     }
     Ok(rescued)
 }
 
-/// What is to be mended in one file.
+/// Plans the repair of one file.
 fn table(
     database: &Database,
     file: FileKind,
@@ -56,7 +56,7 @@ fn table(
     let Some(mut table) = read(file, storage, uses, &mut found, work)? else {
         return Ok(());
     };
-    if let Some(stated) = table.misfit() {
+    if let Some(stated) = table.impossible_header_bytes() {
         found.push((24, format!("{stated} further bytes of the header claimed")));
     }
     let used = u32::try_from(uses.len()).unwrap_or(u32::MAX);
@@ -64,13 +64,10 @@ fn table(
     if used > capacity && table.present() > capacity {
         table.set_capacity(used);
         let should = table.capacity();
-        found.push((0, format!("{capacity} records claimed, {should} are there")));
+        found.push((0, format!("{capacity} records claimed, {should} found")));
     } else if table.claimed() > capacity {
         let claimed = table.claimed();
-        found.push((
-            0,
-            format!("{claimed} records claimed, {capacity} are there"),
-        ));
+        found.push((0, format!("{claimed} records claimed, {capacity} found")));
     }
     let collation = table.sound_collation();
     let mut is_rearranged = false;
@@ -86,12 +83,12 @@ fn table(
                 table.revive(id);
                 table.set_reference(id, uses);
                 is_rearranged = true;
-                format!("is deleted, but game {} refers to it: taken back", game.0)
+                format!("is deleted, but game {} refers to it: restored", game.0)
             }
             (true, Some(first)) if table.set_reference(id, uses) => {
                 let count = uses.count;
                 format!(
-                    "has {count} references from game {} on, and said otherwise",
+                    "has {count} references from game {} on, but stated others",
                     first.0
                 )
             }
@@ -100,27 +97,30 @@ fn table(
         found.push((table.offset_of(id), format!("record {id} {what}")));
     }
     if is_rearranged || collation.is_none() {
-        table.hang(collation);
+        table.rebuild_tree(collation);
     }
     if is_rearranged || !table.has_sound_chain() {
-        table.chain();
+        table.rebuild_chain();
     }
     if collation.is_none() {
-        found.push((4, "the tree is damaged: built anew".to_owned()));
+        found.push((4, "the tree is damaged: rebuilt".to_owned()));
     }
     let (claimed, live) = (table.claimed_live(), table.live_count());
     if claimed != live {
-        found.push((20, format!("{claimed} records in use claimed, {live} are")));
+        found.push((
+            20,
+            format!("{claimed} records in use claimed, {live} found"),
+        ));
     }
     if work.rewrite(file, storage, &table.into_bytes())? {
         if found.is_empty() {
             found.push((
                 16,
-                "the chain of deleted records is damaged: made anew".to_owned(),
+                "the chain of deleted records is damaged: rebuilt".to_owned(),
             ));
         }
         for (offset, what) in found {
-            work.told(file, offset, what);
+            work.add_repaired(file, offset, what);
         }
     }
     Ok(())

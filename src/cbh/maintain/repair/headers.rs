@@ -1,8 +1,8 @@
-//! What the headers of the files say of the files.
+//! Repair of file headers.
 
 use std::io;
 
-use super::Mend;
+use super::Fix;
 use super::work::Work;
 use crate::bytes::ByteReader;
 use crate::cbh::edit::save::SaveError;
@@ -11,13 +11,14 @@ use crate::cbh::record::{self, FileHeader, MOST_GAMES, RECORD_BYTES};
 use crate::cbh::{ChangeError, Database, FileKind};
 use crate::storage::{FilesAfter, ReadBuffer, Storage};
 
-/// How long the header of `.cbg` and `.cba` is in old bases, and since.
+/// Lengths of the header of `.cbg` and `.cba`: in old bases, and in current
+/// ones.
 const BLOB_HEADERS: [u16; 2] = [10, 26];
 
-/// Records that are looked at at once.
+/// Number of records that are read at once.
 const RECORDS_AT_ONCE: u64 = 4096;
 
-/// What is to be mended in the headers of all files but those of entities.
+/// Plans the repair of all file headers except those of entities.
 pub(super) fn plan(
     database: &Database,
     files: &FilesAfter<'_>,
@@ -26,9 +27,9 @@ pub(super) fn plan(
     let last_id = records(database, work)?;
     for file in [FileKind::Moves, FileKind::Annotations] {
         if let Some(storage) = database.storage(file) {
-            let mends = blobs(file, storage);
-            for mend in mends.map_err(|source| database.io(file, source))? {
-                work.mend(mend)?;
+            let fixes = blobs(file, storage);
+            for fix in fixes.map_err(|source| database.io(file, source))? {
+                work.apply(fix)?;
             }
         }
     }
@@ -43,18 +44,19 @@ pub(super) fn plan(
         let Some(storage) = files.file(name)?.filter(|_| is_known) else {
             continue;
         };
-        let mend = match file {
+        let fix = match file {
             FileKind::TopGames => top_games(storage.as_ref()),
             _ => extras(storage.as_ref()),
         };
-        if let Some(mend) = mend.map_err(|source| database.io(file, source))? {
-            work.mend(mend)?;
+        if let Some(fix) = fix.map_err(|source| database.io(file, source))? {
+            work.apply(fix)?;
         }
     }
     Ok(())
 }
 
-/// The header of `.cbh`; gives the number of the last record as it should be.
+/// Plans the repair of the `.cbh` header. Returns the correct number of the
+/// last record.
 fn records(database: &Database, work: &mut Work<'_>) -> Result<u32, ChangeError> {
     let file = FileKind::Headers;
     let io = |source| ChangeError::from(database.io(file, source));
@@ -91,7 +93,7 @@ fn records(database: &Database, work: &mut Work<'_>) -> Result<u32, ChangeError>
             "the next record had the number {claimed} here or another at 0x28, should be {}",
             header.next_id
         );
-        work.mend(Mend {
+        work.apply(Fix {
             file,
             offset: 6,
             bytes: new.get(6..).unwrap_or_default().to_vec(),
@@ -101,7 +103,7 @@ fn records(database: &Database, work: &mut Work<'_>) -> Result<u32, ChangeError>
     Ok(last_id)
 }
 
-/// The last record in use, looked for from the end of the file.
+/// Returns the last used record, searching from the end of the file.
 fn last_in_use(storage: &dyn Storage, present: u32) -> io::Result<u32> {
     let mut buffer = ReadBuffer::default();
     let mut end = u64::from(present) + 1;
@@ -119,14 +121,14 @@ fn last_in_use(storage: &dyn Storage, present: u32) -> io::Result<u32> {
     Ok(0)
 }
 
-/// The header of `.cbg` or `.cba`.
-fn blobs(file: FileKind, storage: &dyn Storage) -> io::Result<Vec<Mend>> {
+/// Repairs for the header of `.cbg` or `.cba`.
+fn blobs(file: FileKind, storage: &dyn Storage) -> io::Result<Vec<Fix>> {
     let len = storage.len()?;
     let mut buffer = ReadBuffer::default();
     let head = storage.read_up_to(0, 26, &mut buffer)?;
-    let mut mends = Vec::new();
-    let mut mend = |offset, bytes: Vec<u8>, what| {
-        mends.push(Mend {
+    let mut fixes = Vec::new();
+    let mut fix = |offset, bytes: Vec<u8>, what| {
+        fixes.push(Fix {
             file,
             offset,
             bytes,
@@ -136,7 +138,7 @@ fn blobs(file: FileKind, storage: &dyn Storage) -> io::Result<Vec<Mend>> {
     let mut reader = ByteReader::new(head);
     let (Ok(stated), Ok(size), Ok(wasted)) = (reader.u16_be(), reader.u32_be(), reader.u32_be())
     else {
-        return Ok(mends);
+        return Ok(fixes);
     };
     let long = (reader.u64_be(), reader.u64_be());
     let short_len = u32::try_from(len).unwrap_or(u32::MAX);
@@ -145,32 +147,32 @@ fn blobs(file: FileKind, storage: &dyn Storage) -> io::Result<Vec<Mend>> {
         _ if BLOB_HEADERS.contains(&stated) => stated,
         (Ok(long_size), _) if long_size == len => new,
         _ if size == short_len => old,
-        _ => return Ok(mends),
+        _ => return Ok(fixes),
     };
     if header_bytes != stated {
         let what = format!("a header of {stated} bytes, should be {header_bytes}");
-        mend(0, header_bytes.to_be_bytes().to_vec(), what);
+        fix(0, header_bytes.to_be_bytes().to_vec(), what);
     }
     if size != short_len && u32::try_from(len).is_ok() {
         let what = format!("{size} bytes claimed, the file has {len}");
-        mend(2, short_len.to_be_bytes().to_vec(), what);
+        fix(2, short_len.to_be_bytes().to_vec(), what);
     }
     if let (Ok(long_size), Ok(long_wasted)) = long
         && header_bytes == new
     {
         if long_size != len {
             let what = format!("{long_size} bytes claimed, the file has {len}");
-            mend(10, len.to_be_bytes().to_vec(), what);
+            fix(10, len.to_be_bytes().to_vec(), what);
         }
         if long_wasted != u64::from(wasted) && wasted != u32::MAX {
-            let what = format!("{long_wasted} bytes lie waste, but {wasted} at 0x6");
-            mend(18, u64::from(wasted).to_be_bytes().to_vec(), what);
+            let what = format!("{long_wasted} wasted bytes, but {wasted} at 0x6");
+            fix(18, u64::from(wasted).to_be_bytes().to_vec(), what);
         }
     }
-    Ok(mends)
+    Ok(fixes)
 }
 
-/// The header of `.cbj`.
+/// Plans the repair of the `.cbj` header.
 fn extended(database: &Database, last_id: u32, work: &mut Work<'_>) -> Result<(), ChangeError> {
     let file = FileKind::Extended;
     let Some((header, storage)) = &database.extended else {
@@ -180,8 +182,7 @@ fn extended(database: &Database, last_id: u32, work: &mut Work<'_>) -> Result<()
     let present = len.saturating_sub(HEADER_BYTES as u64) / u64::from(header.record_bytes);
     let end = HEADER_BYTES as u64 + present * u64::from(header.record_bytes);
     let present = u32::try_from(present).unwrap_or(u32::MAX);
-    // Where fewer are counted than the file is made of, games would lose what
-    // is known of them.
+    // A smaller count than the file contains would lose data of games.
     let is_whole = end == len && present <= last_id;
     let count = if is_whole {
         present
@@ -191,8 +192,8 @@ fn extended(database: &Database, last_id: u32, work: &mut Work<'_>) -> Result<()
     if header.count != count {
         let claimed = header.count;
         let what =
-            format!("{claimed} records claimed, {present} are there for {last_id} games and texts");
-        work.mend(Mend {
+            format!("{claimed} records claimed, {present} found for {last_id} games and texts");
+        work.apply(Fix {
             file,
             offset: 8,
             bytes: count.to_le_bytes().to_vec(),
@@ -202,8 +203,8 @@ fn extended(database: &Database, last_id: u32, work: &mut Work<'_>) -> Result<()
     Ok(())
 }
 
-/// The header of `.cbtt`.
-fn extras(storage: &dyn Storage) -> io::Result<Option<Mend>> {
+/// Repair for the `.cbtt` header.
+fn extras(storage: &dyn Storage) -> io::Result<Option<Fix>> {
     let mut buffer = ReadBuffer::default();
     let len = storage.len()?;
     let mut reader = ByteReader::new(storage.read_up_to(4, 8, &mut buffer)?);
@@ -218,16 +219,16 @@ fn extras(storage: &dyn Storage) -> io::Result<Option<Mend>> {
     if last == 0 || u64::try_from(last).is_ok_and(|last| last < present) {
         return Ok(None);
     }
-    Ok(Some(Mend {
+    Ok(Some(Fix {
         file: FileKind::TournamentExtras,
         offset: 8,
         bytes: should.to_le_bytes().to_vec(),
-        what: format!("record {last} is the last one claimed, {present} are there"),
+        what: format!("record {last} is the last one claimed, {present} found"),
     }))
 }
 
-/// The header of `.flags`.
-fn top_games(storage: &dyn Storage) -> io::Result<Option<Mend>> {
+/// Repair for the `.flags` header.
+fn top_games(storage: &dyn Storage) -> io::Result<Option<Fix>> {
     let mut buffer = ReadBuffer::default();
     let mut reader = ByteReader::new(storage.read_up_to(4, 4, &mut buffer)?);
     let words = reader.u32_be().unwrap_or(0);
@@ -236,10 +237,10 @@ fn top_games(storage: &dyn Storage) -> io::Result<Option<Mend>> {
         return Ok(None);
     }
     let should = u32::try_from(present / 4).unwrap_or(0);
-    Ok(Some(Mend {
+    Ok(Some(Fix {
         file: FileKind::TopGames,
         offset: 4,
         bytes: should.to_be_bytes().to_vec(),
-        what: format!("{words} words claimed, {present} bytes are there"),
+        what: format!("{words} words claimed, {present} bytes found"),
     }))
 }

@@ -18,7 +18,7 @@ const POWER_OFF: Fault = Fault {
 
 type Files = BTreeMap<OsString, Vec<u8>>;
 
-/// A base with damage in the headers of files, in records and in trees.
+/// A base with damaged file headers, records and trees.
 fn damaged() -> MemoryDirectory {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures/cbh/sample");
     let directory = MemoryDirectory::new();
@@ -27,11 +27,11 @@ fn damaged() -> MemoryDirectory {
         let name = path.file_name().unwrap().to_owned();
         let mut bytes = fs::read(&path).unwrap();
         let places: &[usize] = match path.extension().unwrap().to_str().unwrap() {
-            // The number of the next record, and moves of game 5.
+            // Next record number, and moves of game 5.
             "cbh" => &[43, 46 * 5 + 45],
             "cbg" => &[5, 17],
             "cbj" => &[8],
-            // Roots, records in use, counts and first games.
+            // Roots, live records, counts and first games.
             "cbp" => &[4, 20, 32 + 59, 32 + 67 * 3 + 63],
             "cbt" => &[20, 32 + 91],
             _ => &[],
@@ -62,7 +62,7 @@ fn opened(directory: &MemoryDirectory) -> Result<OpenBase, ChangeError> {
     Ok(OpenBase { database, store })
 }
 
-/// Repairs, and gives what was told.
+/// Runs a repair and returns its report.
 fn run(directory: &MemoryDirectory, at_once: usize) -> Result<Vec<String>, ChangeError> {
     let base = opened(directory)?;
     let mut told = Vec::new();
@@ -73,7 +73,7 @@ fn run(directory: &MemoryDirectory, at_once: usize) -> Result<Vec<String>, Chang
     Ok(told)
 }
 
-/// The files of the base, and the copies of them.
+/// The files of the base, and their backups.
 fn files_of(directory: &MemoryDirectory) -> (Files, Files) {
     let mut files = directory.files();
     files.remove(OsStr::new(JOURNAL));
@@ -81,8 +81,8 @@ fn files_of(directory: &MemoryDirectory) -> (Files, Files) {
     files.into_iter().partition(|(name, _)| !is_copy(name))
 }
 
-/// Cuts the power at each operation of a repair, in every prefix of what was
-/// not synced and in every part that lacks one change.
+/// Simulates a power cut at each operation of a repair, with each prefix of the
+/// unsynced changes and with each single change missing.
 fn for_each_cut(at_once: usize, mut check: impl FnMut(&MemoryDirectory)) -> u64 {
     for operation in 0.. {
         let directory = damaged();
@@ -102,7 +102,7 @@ fn for_each_cut(at_once: usize, mut check: impl FnMut(&MemoryDirectory)) -> u64 
 }
 
 #[test]
-fn a_power_cut_leaves_a_base_as_it_was_or_mended_and_the_copies_of_it() {
+fn a_power_cut_leaves_the_old_or_the_repaired_base_and_its_backups() {
     let whole = damaged();
     let old = files_of(&whole).0;
     let told = run(&whole, MOST_AT_ONCE).unwrap();
@@ -125,7 +125,7 @@ fn a_power_cut_leaves_a_base_as_it_was_or_mended_and_the_copies_of_it() {
 }
 
 #[test]
-fn what_is_too_much_for_one_transaction_is_mended_by_several() {
+fn a_large_repair_is_split_into_transactions() {
     let whole = damaged();
     let told = run(&whole, MOST_AT_ONCE).unwrap();
     let new = files_of(&whole).0;
@@ -134,7 +134,7 @@ fn what_is_too_much_for_one_transaction_is_mended_by_several() {
         assert_eq!(run(&parts, at_once).unwrap(), told, "{at_once}");
         assert!(files_of(&parts).0 == new, "{at_once}");
     }
-    // Wherever it ends, another one goes on.
+    // Wherever the repair was interrupted, the next one completes it.
     let (old, mut between) = (files_of(&damaged()).0, 0);
     for_each_cut(3000, |after| {
         opened(after).unwrap().store.close().unwrap();

@@ -1,39 +1,40 @@
-//! What is to be done to a base, and doing it.
+//! Collection of repairs, and their execution in transactions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use super::Mend;
+use super::Fix;
 use crate::cbh::{ChangeError, FileKind, OpenBase};
 use crate::game::Defect;
 use crate::storage::{MOST_NAME, ReadBuffer, Storage, Transaction, cut_name};
 
-/// So many copies of one file are kept at most.
-const MOST_COPIES: u32 = 10_000;
+/// Maximum number of backups of one file.
+const MOST_BACKUPS: u32 = 10_000;
 
-/// Files are compared in blocks of this size.
+/// Block size for comparing files.
 const BLOCK_BYTES: usize = 512;
 
-/// What a write takes in the journal beside its bytes, and more.
+/// Upper bound of the journal bytes for a write, in addition to its data.
 const WRITE_BYTES: usize = 64;
 
-/// A repair that is under way.
+/// A repair in progress.
 pub(super) struct Work<'b> {
     base: &'b OpenBase,
-    /// What is to be done.
+    /// The changes that are not committed yet.
     pub(super) transaction: Transaction,
-    /// How many writes there were in all.
+    /// Total number of writes.
     pub(super) writes: usize,
-    /// Bytes of the journal that it takes, and no more than these at once.
+    /// Journal size of the pending transaction, and its maximum.
     size: usize,
     at_once: usize,
-    /// The files that change,
+    /// Files that the pending transaction changes.
     files: BTreeSet<FileKind>,
-    /// and those that were copied.
-    copied: BTreeSet<FileKind>,
-    mended: Vec<Defect>,
-    /// Damaged files that cannot be mended, with what is wrong, and where.
+    /// Files that were backed up.
+    backed_up: BTreeSet<FileKind>,
+    repaired: Vec<Defect>,
+    /// Damaged files that cannot be repaired: offset and description of the
+    /// damage.
     left: BTreeMap<FileKind, (u64, String)>,
     report: &'b mut dyn FnMut(Defect),
 }
@@ -51,8 +52,8 @@ impl<'b> Work<'b> {
             size: 0,
             at_once,
             files: BTreeSet::new(),
-            copied: BTreeSet::new(),
-            mended: Vec::new(),
+            backed_up: BTreeSet::new(),
+            repaired: Vec::new(),
             left: BTreeMap::new(),
             report,
         }
@@ -68,20 +69,21 @@ impl<'b> Work<'b> {
         Ok(())
     }
 
-    pub(super) fn told(&mut self, file: FileKind, offset: u64, what: String) {
-        self.mended.push(Defect {
+    pub(super) fn add_repaired(&mut self, file: FileKind, offset: u64, what: String) {
+        self.repaired.push(Defect {
             file: file.extension(),
             offset,
             what,
         });
     }
 
-    /// Notes that a file cannot be mended.
+    /// Records that a file cannot be repaired.
     pub(super) fn leave(&mut self, file: FileKind, offset: u64, what: String) {
         self.left.insert(file, (offset, what));
     }
 
-    /// Does the rest, and says which files cannot be mended.
+    /// Commits the remaining changes, and reports the files that cannot be
+    /// repaired.
     pub(super) fn finish(mut self) -> Result<(), ChangeError> {
         self.commit()?;
         for (file, (offset, what)) in &self.left {
@@ -95,14 +97,14 @@ impl<'b> Work<'b> {
         Ok(())
     }
 
-    pub(super) fn mend(&mut self, mend: Mend) -> Result<(), ChangeError> {
-        self.write(mend.file, mend.offset, mend.bytes)?;
-        self.told(mend.file, mend.offset, mend.what);
+    pub(super) fn apply(&mut self, fix: Fix) -> Result<(), ChangeError> {
+        self.write(fix.file, fix.offset, fix.bytes)?;
+        self.add_repaired(fix.file, fix.offset, fix.what);
         Ok(())
     }
 
-    /// Writes the blocks in which a file is to be another; whether there are
-    /// any. All of them at once, if there are not too many.
+    /// Writes the blocks in which a file has to change, in one transaction if
+    /// they are not too many. Returns whether there are any.
     pub(super) fn rewrite(
         &mut self,
         file: FileKind,
@@ -126,7 +128,7 @@ impl<'b> Work<'b> {
         Ok(is_changed)
     }
 
-    /// Does what is to be done so far, if there is no room for so much more.
+    /// Commits the pending changes if `size` more bytes do not fit.
     fn make_room(&mut self, size: usize) -> Result<(), ChangeError> {
         if self.size + size > self.at_once && self.size > 0 {
             self.commit()?;
@@ -134,18 +136,17 @@ impl<'b> Work<'b> {
         Ok(())
     }
 
-    /// Does what is to be done. Nothing is changed before all files that it
-    /// concerns were copied.
+    /// Commits the pending changes. All files concerned are backed up before.
     pub(super) fn commit(&mut self) -> Result<(), ChangeError> {
         if self.files.is_empty() {
             return Ok(());
         }
         for file in std::mem::take(&mut self.files) {
-            if !self.copied.contains(&file) {
+            if !self.backed_up.contains(&file) {
                 let name = self.name(file);
-                let names = (1..MOST_COPIES).map(|number| name_of_copy(&name, number));
+                let names = (1..MOST_BACKUPS).map(|number| backup_name(&name, number));
                 self.base.store.copy(&name, names)?;
-                self.copied.insert(file);
+                self.backed_up.insert(file);
             }
         }
         let mut transaction = std::mem::take(&mut self.transaction);
@@ -155,7 +156,7 @@ impl<'b> Work<'b> {
         self.size = 0;
         self.base.store.commit(&transaction)?;
         self.base.store.sync()?;
-        self.mended.drain(..).for_each(&mut *self.report);
+        self.repaired.drain(..).for_each(&mut *self.report);
         Ok(())
     }
 
@@ -165,9 +166,9 @@ impl<'b> Work<'b> {
     }
 }
 
-/// `base.cbp.before-repair`, then `base.cbp.before-repair.2`; a stem that
-/// leaves no room for that is cut.
-fn name_of_copy(name: &OsStr, number: u32) -> OsString {
+/// Name of a backup: `base.cbp.before-repair`, then `base.cbp.before-repair.2`.
+/// A stem that is too long is truncated.
+fn backup_name(name: &OsStr, number: u32) -> OsString {
     let (stem, extension) = split_at_extension(name);
     let mut ending = extension.to_owned();
     ending.push(".before-repair");
@@ -179,7 +180,7 @@ fn name_of_copy(name: &OsStr, number: u32) -> OsString {
     copy
 }
 
-/// `base` and `.cbp` of `base.cbp`.
+/// Splits `base.cbp` into `base` and `.cbp`.
 fn split_at_extension(name: &OsStr) -> (&OsStr, &OsStr) {
     let bytes = name.as_bytes();
     let at = bytes.iter().rposition(|byte| *byte == b'.');
@@ -192,8 +193,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_copies_are_names_of_files() {
-        let copy = |name: &str, number| name_of_copy(OsStr::new(name), number);
+    fn backup_names_are_valid_file_names() {
+        let copy = |name: &str, number| backup_name(OsStr::new(name), number);
         assert_eq!(copy("b.cbp", 1), "b.cbp.before-repair");
         assert_eq!(copy("b.cbp", 2), "b.cbp.before-repair.2");
         let long = format!("{}.cbtt", "\u{e9}".repeat(125));
