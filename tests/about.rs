@@ -101,7 +101,7 @@ fn status_and_json_say_what_is_in_a_base() {
 }
 
 #[test]
-fn a_given_code_page_is_said_to_be_given() {
+fn the_status_shows_that_the_code_page_was_given() {
     let base = common::fixture("cbh/sample/sample.cbh");
     let page = cbfs::cbh::CodePage::from_label("1251");
     let options = Reading { code_page: page };
@@ -121,7 +121,7 @@ fn a_sound_base_has_no_defects() {
 }
 
 #[test]
-fn defects_are_those_of_the_recipe_in_order_and_once() {
+fn defects_are_listed_in_order_and_once() {
     let base = common::fixture("cbh/damage/damage.cbh");
     let vfs = Arc::new(open(&base));
     // Games that were read before, one of them twice.
@@ -164,7 +164,7 @@ fn defects_are_those_of_the_recipe_in_order_and_once() {
 }
 
 #[test]
-fn defects_are_told_at_the_next_mount_too_without_rendering() {
+fn defects_are_listed_at_the_next_mount_without_rendering() {
     let caches = tempfile::tempdir().unwrap();
     let base = common::fixture("cbh/damage/damage.cbh");
     let mount = || {
@@ -186,7 +186,7 @@ fn defects_are_told_at_the_next_mount_too_without_rendering() {
 }
 
 #[test]
-fn a_real_base_has_the_defects_that_are_known_of_it() {
+fn a_real_base_has_its_known_defects() {
     let Some(shared) = common::shared() else {
         return;
     };
@@ -234,7 +234,7 @@ fn defects_by_info(base: &Path) -> Vec<String> {
 }
 
 #[test]
-fn info_and_defects_txt_tell_the_same() {
+fn info_and_defects_txt_agree() {
     let mut count = 0;
     for base in common::fixture_bases()
         .into_iter()
@@ -251,7 +251,7 @@ fn info_and_defects_txt_tell_the_same() {
 }
 
 #[test]
-fn what_cannot_be_shown_at_all_is_told_too() {
+fn games_that_cannot_be_shown_are_listed_as_defects() {
     let shared: Arc<Shared> = Arc::default();
     let volume = TestVolume(Arc::clone(&shared));
     let vfs = Vfs::new(Box::new(volume), &Options::default());
@@ -282,7 +282,7 @@ fn each_change_is_counted_once() {
 }
 
 #[test]
-fn a_base_that_cannot_be_opened_says_so_in_its_status_and_that_of_its_shelf() {
+fn a_base_that_cannot_be_opened_is_reported_in_its_status_and_that_of_its_folder() {
     let directory = common::copy_of_base("cbh/sample");
     fs::write(directory.path().join("bad.cbh"), "nonsense").unwrap();
     let folder = Folder::new(directory.path(), Reading::default(), None);
@@ -318,7 +318,7 @@ fn a_base_that_cannot_be_opened_says_so_in_its_status_and_that_of_its_shelf() {
 }
 
 #[test]
-fn the_numbers_lead_up_and_down() {
+fn parents_and_children_have_consistent_numbers() {
     let directory = common::copy_of_base("cbh/sample");
     let folder = Folder::new(directory.path(), Reading::default(), None);
     let shelf = Vfs::shelf(folder, &Options::default()).unwrap();
@@ -368,7 +368,7 @@ fn read_open(path: &Path) -> (u64, String) {
 }
 
 #[test]
-fn a_mounted_status_is_whole_and_exact_while_it_is_renewed() {
+fn a_mounted_status_is_complete_and_exact_during_updates() {
     if !common::has_fuse() {
         return;
     }
@@ -404,7 +404,7 @@ fn a_mounted_status_is_whole_and_exact_while_it_is_renewed() {
 }
 
 #[test]
-fn tools_read_what_a_mount_says_of_itself() {
+fn tools_read_the_status_of_a_mount() {
     if !common::has_fuse() {
         return;
     }
@@ -466,7 +466,7 @@ fn tools_read_what_a_mount_says_of_itself() {
 }
 
 #[test]
-fn a_mount_counts_how_often_its_base_was_shown_anew() {
+fn a_mount_counts_how_often_its_base_was_reopened() {
     if !common::has_fuse() {
         return;
     }

@@ -202,7 +202,7 @@ fn every_changed_byte_is_an_error_or_leaves_the_right_bytes() {
 }
 
 #[test]
-fn whatever_is_in_an_archive_ends_in_text_or_an_error() {
+fn any_bytes_in_an_archive_give_text_or_an_error() {
     let whole = fs::read(fixture("texts.cbv")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("wild.cbv");
@@ -376,7 +376,7 @@ fn an_archive_is_unpacked_whole_or_not_at_all() {
 }
 
 #[test]
-fn what_was_packed_is_unpacked_again() {
+fn packed_files_are_unpacked_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let password = folder.path().join("password");
     fs::write(&password, "grün\nsecond line").unwrap();
@@ -567,7 +567,7 @@ fn an_archive_needs_its_password_and_says_so() {
 }
 
 #[test]
-fn what_is_no_archive_is_named() {
+fn files_that_are_not_archives_are_identified() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("x.cbv");
     let sample = fs::read(fixture("sample.cbv")).unwrap();
@@ -747,7 +747,7 @@ fn commands_read_a_base_in_an_archive() {
 }
 
 #[test]
-fn games_are_imported_out_of_an_archive() {
+fn games_are_imported_from_an_archive() {
     let folder = tempfile::tempdir().unwrap();
     let password = folder.path().join("password");
     fs::write(&password, PASSWORD).unwrap();
@@ -821,7 +821,7 @@ fn real_archives_hold_the_bases_that_were_packed() {
 
 /// Broken archives, judged as a list beside them says.
 #[test]
-fn broken_archives_give_what_is_whole_and_no_more() {
+fn broken_archives_give_their_sound_parts_only() {
     let Some(shared) = common::shared() else {
         return;
     };

@@ -156,7 +156,7 @@ fn agree_with_expectations(book: &Path, vectors: &Path) -> usize {
 }
 
 #[test]
-fn real_and_generated_books_say_what_is_known_to_be_in_them() {
+fn real_and_generated_books_have_their_known_content() {
     let Some(shared) = common::shared() else {
         return;
     };
@@ -181,7 +181,7 @@ fn fixture_books() -> Vec<(PathBuf, PathBuf)> {
 }
 
 #[test]
-fn sample_books_say_what_their_recipes_put_into_them() {
+fn sample_books_have_the_content_of_their_recipes() {
     for (book, vectors) in fixture_books() {
         let found = agree_with_expectations(&book, &vectors);
         assert_eq!(found, expectations(&vectors).len());
@@ -232,7 +232,7 @@ fn positions_that_no_moves_lead_to_are_counted_and_scanned() {
 }
 
 #[test]
-fn a_comment_is_for_the_side_that_it_is_about() {
+fn a_comment_is_shown_from_the_right_side() {
     let book = CtgBook::open(&common::fixtures().join("book/small/small.ctg")).unwrap();
     let comment = |moves: &[&str]| {
         let line = line(moves);
@@ -282,7 +282,7 @@ fn a_table_of_moves_has_white_and_black_and_the_most_played_first() {
 }
 
 #[test]
-fn what_is_said_of_a_position_fits_the_line_that_led_to_it() {
+fn texts_of_a_position_fit_the_line_that_led_to_it() {
     let book = CtgBook::open(&common::fixtures().join("book/small/small.ctg")).unwrap();
     let ruy = line(&["e2e4", "e7e5", "g1f3", "b8c6", "f1b5"]);
     assert_eq!(
@@ -318,7 +318,7 @@ fn what_is_said_of_a_position_fits_the_line_that_led_to_it() {
 }
 
 #[test]
-fn a_book_is_one_game_with_its_transpositions_told() {
+fn a_book_is_one_game_with_marked_transpositions() {
     let book = CtgBook::open(&common::fixtures().join("book/small/small.ctg")).unwrap();
     let mut text = Vec::new();
     let options = PgnOptions {
@@ -349,7 +349,7 @@ fn a_book_is_one_game_with_its_transpositions_told() {
 }
 
 #[test]
-fn exports_stop_at_their_limit_and_say_so() {
+fn exports_stop_at_their_limit_and_report_it() {
     let book = CtgBook::open(&common::fixtures().join("book/small/small.ctg")).unwrap();
     let limits = Limits::positions(10);
     for write in [write_epd, write_positions, write_polyglot] {
@@ -460,7 +460,7 @@ fn everything_is_found_without_a_directory_or_with_a_wrong_one() {
 }
 
 #[test]
-fn a_byte_changed_anywhere_is_no_panic_and_costs_one_page_at_most() {
+fn a_changed_byte_loses_one_page_at_most() {
     let whole = changed(|_| ()).0;
     let path = whole.path().join("SMALL.CTG");
     let bytes = fs::read(&path).unwrap();

@@ -162,7 +162,7 @@ impl Drop for Opener {
 }
 
 #[test]
-fn nobody_waits_for_exports_that_others_want() {
+fn slow_exports_do_not_delay_other_requests() {
     if !common::has_fuse() {
         return;
     }
@@ -207,7 +207,7 @@ fn a_mount_ends_while_exports_are_being_made() {
 }
 
 #[test]
-fn who_reads_a_file_may_go_on_while_others_list() {
+fn reading_continues_during_listings() {
     if !common::has_fuse() {
         return;
     }
@@ -244,7 +244,7 @@ fn nothing_can_be_written() {
 }
 
 #[test]
-fn a_number_means_something_while_the_kernel_holds_it() {
+fn a_number_is_valid_while_the_kernel_holds_it() {
     let tree = Direct(sample());
     let directory = tree.attr("tree/e4").unwrap().ino;
     let line = tree.attr("tree/e4/e5").unwrap().ino;
@@ -294,7 +294,7 @@ fn a_listing_of_names_looks_up_one_position() {
 }
 
 #[test]
-fn the_start_is_looked_at_before_anybody_asks() {
+fn the_start_position_is_read_in_advance() {
     use std::sync::atomic::Ordering::SeqCst;
     let book = MemoryBook::sample();
     let finds = Arc::clone(&book.finds);
@@ -308,7 +308,7 @@ fn the_start_is_looked_at_before_anybody_asks() {
 }
 
 #[test]
-fn a_listing_goes_on_from_anywhere() {
+fn a_listing_continues_at_any_offset() {
     let tree = Direct(sample());
     for path in [
         "",
@@ -362,7 +362,7 @@ fn the_number_of_a_directory_is_the_same_at_the_next_mount() {
 }
 
 #[test]
-fn exports_are_what_the_book_writes_and_say_where_they_are_cut() {
+fn exports_equal_those_of_the_book_and_report_truncation() {
     use cbfs::book::export::{write_epd, write_polyglot, write_positions};
     use cbfs::book::walk::Limits;
     let book = MemoryBook::sample();
@@ -459,7 +459,7 @@ fn each_position_of_a_real_book_is_found_by_its_fen() {
 }
 
 #[test]
-fn what_no_line_of_a_real_book_reaches_is_listed() {
+fn unreachable_positions_of_a_real_book_are_listed() {
     use cbfs::book::CanonicalBoard;
     use common::books::{position, uci};
     let key = |position: &cbfs::game::Position| CanonicalBoard::of(position).unwrap().key();
@@ -528,7 +528,7 @@ fn count_names(tree: &Direct, path: &str) -> usize {
 }
 
 #[test]
-fn broken_books_are_mounted_as_their_list_says() {
+fn broken_books_are_mounted_as_expected() {
     let Some(shared) = common::shared() else {
         return;
     };
@@ -584,7 +584,7 @@ fn copy_book(from: &Path, to: &Path) {
 }
 
 #[test]
-fn a_book_that_is_replaced_is_shown_anew_and_keeps_its_numbers() {
+fn a_replaced_book_is_reopened_and_keeps_its_numbers() {
     let books = shared_books();
     let [simple, tiny, ..] = &books[..] else {
         return;
@@ -641,7 +641,7 @@ fn a_book_beside_a_base_has_its_extension() {
 }
 
 #[test]
-fn a_book_beside_a_base_that_is_written_stays_as_it_is() {
+fn saving_a_base_leaves_the_book_beside_it_unchanged() {
     let books = shared_books();
     let Some(tiny) = books.get(1) else { return };
     let folder = common::copy_of_base("cbh/sample");

@@ -83,7 +83,7 @@ fn copy_with(folder: &Path, extension: &str, content: &[u8]) -> PathBuf {
 }
 
 #[test]
-fn a_base_says_the_same_in_both_formats() {
+fn a_base_has_the_same_games_in_both_formats() {
     let [newer, older] = ["2cbh/sample/sample.2cbh", "cbh/sample/sample.cbh"].map(fixture);
     let (newer, older) = (open(&newer), open(&older));
     assert_eq!(games(newer.as_ref()), games(older.as_ref()));
@@ -134,7 +134,7 @@ fn links_lead_to_the_games_of_their_players() {
 }
 
 #[test]
-fn deleted_games_are_told_and_files_are_sound() {
+fn deleted_games_are_marked_and_files_are_sound() {
     for name in ["sample", "mixed"] {
         let base = open(&fixture("2cbh").join(name).join(name).with_extension("2cbh"));
         let mut defects = Vec::new();
@@ -178,7 +178,7 @@ fn shown(mount: &Mount) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn a_mounted_base_shows_what_its_older_form_shows() {
+fn a_mounted_base_shows_the_same_as_its_older_form() {
     let [newer, older] = ["2cbh/sample/sample.2cbh", "cbh/sample/sample.cbh"].map(fixture);
     let [newer, older] = [newer, older].map(|path| Mount::of_base(&path));
     let [shown_newer, mut shown_older] = [&newer, &older].map(shown);
@@ -202,7 +202,7 @@ fn a_mounted_base_shows_what_its_older_form_shows() {
 }
 
 #[test]
-fn a_mounted_base_that_changes_is_shown_as_it_is_now() {
+fn a_mounted_base_that_changes_is_reopened() {
     let directory = tempfile::tempdir().unwrap();
     let path = copy_with(
         directory.path(),
@@ -264,7 +264,7 @@ fn a_folder_and_an_archive_show_the_bases_of_both_formats() {
 }
 
 #[test]
-fn a_changed_byte_of_moves_or_remarks_never_makes_another_game_in_silence() {
+fn a_changed_byte_of_moves_or_annotations_is_detected() {
     let directory = tempfile::tempdir().unwrap();
     let whole = games(open(&mixed()).as_ref());
     let (mut told, mut harmless) = (0, 0);
@@ -315,7 +315,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn no_bytes_make_a_base_panic_or_grow(
+    fn any_bytes_are_read_without_panic_in_bounded_memory(
         file in 0..FILES.len(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40),
         large in prop::collection::vec(any::<prop::sample::Index>(), 0..4),

@@ -35,7 +35,7 @@ fn read(vfs: &Vfs, ino: Ino) -> String {
 }
 
 #[test]
-fn the_next_edition_is_shown_from_the_next_look_up_on() {
+fn a_changed_base_is_shown_from_the_next_lookup_on() {
     let changing = Changing::new(false);
     let vfs = changing.vfs();
     let before = vfs.lookup(GAMES, b"3").unwrap();
@@ -56,7 +56,7 @@ fn the_next_edition_is_shown_from_the_next_look_up_on() {
 }
 
 #[test]
-fn names_are_called_back_when_a_reader_comes_too_late() {
+fn names_are_invalidated_when_a_lookup_returns_too_late() {
     let changing = Changing::new(false);
     let vfs = changing.vfs();
     let before = vfs.lookup(GAMES, b"3").unwrap();
@@ -75,7 +75,7 @@ fn names_are_called_back_when_a_reader_comes_too_late() {
 }
 
 #[test]
-fn the_directories_that_were_seen_are_told_of() {
+fn listed_directories_are_invalidated() {
     let changing = Changing::new(false);
     let vfs = changing.vfs();
     vfs.lookup(Ino::ROOT, b"games").unwrap();
@@ -90,7 +90,7 @@ fn the_directories_that_were_seen_are_told_of() {
 }
 
 #[test]
-fn a_reader_gets_one_text_to_its_end() {
+fn a_reader_gets_one_consistent_text() {
     for in_place in [false, true] {
         let changing = Changing::new(in_place);
         let vfs = changing.vfs();
@@ -109,7 +109,7 @@ fn a_reader_gets_one_text_to_its_end() {
 }
 
 #[test]
-fn what_was_overwritten_is_an_error_until_it_is_looked_up_again() {
+fn overwritten_text_is_an_error_until_the_next_lookup() {
     let changing = Changing::new(true);
     let vfs = changing.vfs();
     let three = vfs.lookup(GAMES, b"3").unwrap();
@@ -137,7 +137,7 @@ fn soon_reads(path: &Path, expected: &str) {
 }
 
 #[test]
-fn a_mount_shows_what_changed_and_keeps_what_did_not() {
+fn a_mount_shows_changes_and_keeps_the_rest_cached() {
     if !common::has_fuse() {
         return;
     }
@@ -290,7 +290,7 @@ fn a_slow_reader_gets_the_old_text_or_an_error() {
 }
 
 #[test]
-fn a_shell_that_stands_in_a_directory_goes_on() {
+fn a_shell_in_a_directory_continues_to_work() {
     if !common::has_fuse() {
         return;
     }
@@ -367,7 +367,7 @@ fn patch(base: &Path, offset: u64, bytes: &[u8]) {
 }
 
 #[test]
-fn a_base_that_is_written_in_place_is_seen() {
+fn changes_in_place_are_detected() {
     if !common::has_fuse() {
         return;
     }
@@ -425,7 +425,7 @@ fn a_base_that_is_written_in_place_is_seen() {
 }
 
 #[test]
-fn a_base_that_is_replaced_or_half_there_is_seen_when_it_is_whole() {
+fn a_replaced_base_is_shown_when_it_is_complete() {
     if !common::has_fuse() {
         return;
     }
@@ -459,7 +459,7 @@ fn a_base_that_is_replaced_or_half_there_is_seen_when_it_is_whole() {
 }
 
 #[test]
-fn lengths_kept_for_the_next_mount_are_those_of_the_base_as_it_is() {
+fn lengths_kept_for_the_next_mount_are_current() {
     let directory = common::copy_of_base("cbh/sample");
     let headers = directory.path().join("sample.cbh");
     let caches = tempfile::tempdir().unwrap();

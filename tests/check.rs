@@ -151,7 +151,7 @@ const MISPLACED: &[&str] = &[
 ];
 
 #[test]
-fn real_bases_have_the_defects_that_are_known_and_no_others() {
+fn real_bases_have_exactly_their_known_defects() {
     for base in common::real_bases() {
         let name = base.file_stem().unwrap().to_str().unwrap();
         assert_eq!(check(&base), known_defects(name), "{name}");
@@ -159,7 +159,7 @@ fn real_bases_have_the_defects_that_are_known_and_no_others() {
 }
 
 #[test]
-fn fixtures_are_sound_but_for_what_their_recipes_break() {
+fn fixtures_have_only_the_defects_of_their_recipes() {
     for base in common::fixture_bases() {
         let name = base.file_stem().unwrap().to_str().unwrap();
         assert_eq!(check(&base), broken_by_recipe(name), "{name}");
@@ -193,7 +193,7 @@ fn assert_told(changes: &[Change<'_>]) {
 }
 
 #[test]
-fn headers_of_files_that_disagree_with_the_files_are_told() {
+fn wrong_file_headers_are_reported() {
     assert_told(&[
         (
             "cbh",
@@ -260,7 +260,7 @@ fn headers_of_files_that_disagree_with_the_files_are_told() {
 }
 
 #[test]
-fn records_that_disagree_with_what_they_lead_to_are_told() {
+fn records_that_contradict_their_data_are_reported() {
     let extended = |game: usize, field| CBJ_HEADER + (game - 1) * CBJ_RECORD + field;
     assert_told(&[
         (
@@ -317,7 +317,7 @@ fn records_that_disagree_with_what_they_lead_to_are_told() {
 }
 
 #[test]
-fn games_that_share_their_bytes_are_told() {
+fn overlapping_games_are_reported() {
     let base = long_base(3);
     let defects = check(&base.path().join("sample.cbh"));
     for fact in [
@@ -329,7 +329,7 @@ fn games_that_share_their_bytes_are_told() {
 }
 
 #[test]
-fn a_record_behind_the_last_is_told_unless_it_is_empty() {
+fn a_record_after_the_last_one_is_reported_unless_empty() {
     let directory = copy_of_base("cbh/sample");
     let base = directory.path().join("sample.cbh");
     let whole = fs::read(&base).unwrap();
@@ -344,7 +344,7 @@ fn a_record_behind_the_last_is_told_unless_it_is_empty() {
 }
 
 #[test]
-fn a_file_cut_short_under_the_check_is_an_error() {
+fn truncating_a_file_during_a_check_is_an_error() {
     let directory = copy_of_base("cbh/sample");
     let base = directory.path().join("sample.cbh");
     let database = Database::open(&base, &Options::default()).unwrap();
@@ -426,7 +426,7 @@ fn a_base_with_any_byte_changed_is_checked_to_the_end() {
 }
 
 #[test]
-fn a_damaged_first_page_of_entities_is_told_with_all_else_and_the_games_stay() {
+fn a_damaged_first_page_of_entities_is_reported_and_the_games_stay() {
     for extension in ["cbp", "cbt", "cbc", "cbs", "cbe", "cbl"] {
         for (len, fill) in [(28, 0), (32, 0xff), (4096, 0)] {
             let directory = copy_of_base("cbh/sample");

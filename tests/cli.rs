@@ -104,7 +104,7 @@ fn in_sample(script: &str) -> Option<String> {
 }
 
 #[test]
-fn help_and_version_are_no_errors_and_nonsense_is_two() {
+fn help_and_version_exit_with_0_and_wrong_usage_with_2() {
     for arguments in [&["--help"][..], &["--version"], &["mount", "--help"]] {
         let output = cbfs(arguments);
         assert_eq!(output.status.code(), Some(0));
@@ -118,7 +118,7 @@ fn help_and_version_are_no_errors_and_nonsense_is_two() {
 }
 
 #[test]
-fn what_cannot_be_mounted_is_refused_in_one_line() {
+fn mount_errors_are_one_line() {
     let directory = tempfile::tempdir().unwrap();
     let empty = directory.path().to_str().unwrap();
     let base = &sample();
@@ -186,7 +186,7 @@ fn assert_visible(what: &str, shown: &str) {
 }
 
 #[test]
-fn messages_show_control_characters_instead_of_sending_them() {
+fn messages_escape_control_characters() {
     let directory = tempfile::tempdir().unwrap();
     let base = hostile_base(directory.path());
     let file = |extension: &str| base.with_extension(extension).to_str().unwrap().to_owned();
@@ -228,7 +228,7 @@ fn messages_show_control_characters_instead_of_sending_them() {
 }
 
 #[test]
-fn what_a_mount_says_shows_control_characters_instead_of_sending_them() {
+fn texts_of_a_mount_escape_control_characters() {
     if !has_fuse() {
         return;
     }
@@ -268,7 +268,7 @@ fn what_a_mount_says_shows_control_characters_instead_of_sending_them() {
 }
 
 #[test]
-fn a_base_that_cannot_be_opened_is_told_of_without_control_characters() {
+fn errors_of_opening_a_base_escape_control_characters() {
     let Some(printed) = in_sample(
         "mkdir shelf; name=$(printf 'a\\033[31m\\nb'); echo nonsense > \"shelf/$name.cbh\"\n\
          $cbfs mount -o ro shelf $mnt; cat $mnt/*/ERROR $mnt/.cbfs/status; $cbfs umount $mnt",
@@ -280,7 +280,7 @@ fn a_base_that_cannot_be_opened_is_told_of_without_control_characters() {
 }
 
 #[test]
-fn the_mount_helper_speaks_as_mount_expects() {
+fn the_mount_helper_follows_the_conventions_of_mount() {
     let helper = |arguments: &[&str]| {
         Command::new(CBFS)
             .arg0("/sbin/mount.fuse.cbfs")
@@ -304,7 +304,7 @@ fn the_mount_helper_speaks_as_mount_expects() {
 }
 
 #[test]
-fn info_tells_the_same_to_people_and_programs() {
+fn info_as_text_and_json_agree() {
     let json: serde_json::Value =
         serde_json::from_slice(&cbfs(&["info", "--json", &sample()]).stdout).unwrap();
     let people = text(&cbfs(&["info", &sample()]).stdout);
@@ -321,7 +321,7 @@ fn info_tells_the_same_to_people_and_programs() {
 }
 
 #[test]
-fn info_tells_what_is_there_and_what_is_wrong() {
+fn info_shows_contents_and_defects() {
     let report = |base: &str| -> serde_json::Value {
         let base = fixture(base);
         serde_json::from_slice(&cbfs(&["info", "--json", base.to_str().unwrap()]).stdout).unwrap()
@@ -378,7 +378,7 @@ fn the_code_page_is_detected_or_given() {
 }
 
 #[test]
-fn what_is_no_code_page_is_refused_with_examples() {
+fn unknown_code_pages_are_refused_with_examples() {
     let base = &cyrillic();
     for command in [
         &["info", base][..],
@@ -433,7 +433,7 @@ fn a_directory_is_mounted_with_its_bases_in_it() {
 }
 
 #[test]
-fn export_is_the_games_one_after_the_other() {
+fn an_export_contains_the_games_in_order() {
     let Some(printed) = in_sample(
         "$cbfs mount -o ro $base $mnt; cat $mnt/games/* > cat.pgn; $cbfs umount $mnt\n\
          $cbfs export $base > out.pgn; $cbfs export $base -o file.pgn\n\
@@ -445,7 +445,7 @@ fn export_is_the_games_one_after_the_other() {
 }
 
 #[test]
-fn export_replaces_a_file_whole_or_not_at_all() {
+fn an_export_replaces_a_file_completely_or_not_at_all() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("out.pgn");
     std::fs::write(&out, "before").unwrap();
@@ -469,7 +469,7 @@ fn export_replaces_a_file_whole_or_not_at_all() {
 }
 
 #[test]
-fn an_export_that_is_ended_leaves_nothing_behind() {
+fn an_interrupted_export_leaves_no_files() {
     let base = long_base(1_000_000);
     let source = base.path().join("sample.cbh");
     for (signal, is_ignored) in [(2, false), (15, false), (1, false), (1, true)] {
@@ -511,7 +511,7 @@ fn an_export_that_is_ended_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_the_output_quietly() {
+fn a_closed_pipe_ends_the_output_quietly() {
     for command in ["export", "info"] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
@@ -541,7 +541,7 @@ fn completions_and_manual_pages_are_printed() {
 }
 
 #[test]
-fn mount_returns_when_the_mount_can_be_used() {
+fn mount_returns_when_the_mount_is_ready() {
     let Some(printed) = in_sample(
         "$cbfs mount -o ro $base mnt\n\
          ls mnt/games | head -1; findmnt -no FSTYPE,SOURCE $mnt\n\
@@ -562,7 +562,7 @@ fn mount_returns_when_the_mount_can_be_used() {
 }
 
 #[test]
-fn a_clean_mount_has_nothing_that_only_cbfs_reads_and_is_read_only() {
+fn a_clean_mount_has_no_private_tags_and_is_read_only() {
     let export = text(&cbfs(&["export", &sample(), "--clean"]).stdout);
     let whole = text(&cbfs(&["export", &sample()]).stdout);
     assert!(whole.contains("[CbhLang"));
@@ -618,7 +618,7 @@ fn any_file_of_the_set_names_the_base_in_any_letter_case() {
 }
 
 #[test]
-fn a_base_does_without_its_optional_files_only() {
+fn a_base_needs_all_but_its_optional_files() {
     let directory = copy_of_base("cbh/sample");
     let base = directory.path().join("sample.cbh");
     let base = base.to_str().unwrap();
@@ -677,7 +677,7 @@ fn the_base_is_shown_as_the_source_whatever_its_path() {
 }
 
 #[test]
-fn every_way_to_end_a_mount_ends_its_daemon() {
+fn every_way_to_unmount_ends_the_daemon() {
     for (end, busy) in [
         ("umount mnt", false),
         ("fusermount3 -u mnt", false),
@@ -711,7 +711,7 @@ fn every_way_to_end_a_mount_ends_its_daemon() {
 }
 
 #[test]
-fn umount_ends_the_daemon_though_somebody_stands_in_the_mount_and_writes() {
+fn umount_ends_the_daemon_of_a_mount_in_use() {
     let base = copy_of_base("cbh/sample");
     let script = "export XDG_STATE_HOME=$PWD/state\n\
          $cbfs mount -o rw $base $mnt; p=$(daemon); test -n \"$p\"\n\
@@ -730,7 +730,7 @@ fn umount_ends_the_daemon_though_somebody_stands_in_the_mount_and_writes() {
 }
 
 #[test]
-fn a_rejected_draft_is_there_at_once_though_it_was_looked_for_before() {
+fn a_rejected_draft_appears_at_once_after_a_failed_lookup() {
     let base = copy_of_base("cbh/sample");
     let script = "export XDG_STATE_HOME=$PWD/state; $cbfs mount -o rw $base $mnt\n\
          if cat $mnt/.cbfs/rejected/000001.txt 2> /dev/null; then echo too early; fi\n\
@@ -742,7 +742,7 @@ fn a_rejected_draft_is_there_at_once_though_it_was_looked_for_before() {
 }
 
 #[test]
-fn the_status_says_whether_it_can_be_written_and_what_was_asked_for() {
+fn the_status_shows_writability_and_given_options() {
     let base = copy_of_base("cbh/sample");
     let status = "grep -E '^(read only|options):' $mnt/.cbfs/status; \
          grep 'read_only\"' $mnt/.cbfs/status.json; $cbfs umount $mnt";
@@ -789,7 +789,7 @@ fn a_mount_can_be_archived_right_after_a_save() {
 }
 
 #[test]
-fn a_source_of_a_book_that_is_not_found_is_told_and_not_listed() {
+fn a_missing_source_of_a_book_is_reported_and_not_listed() {
     let folder = fixture("cbh/sample").display().to_string();
     let script = format!(
         "look() {{ ls -l $mnt/games/2 | grep -c pgn || true; \
@@ -807,7 +807,7 @@ fn a_source_of_a_book_that_is_not_found_is_told_and_not_listed() {
 }
 
 #[test]
-fn a_directory_without_bases_says_so() {
+fn a_directory_without_bases_is_reported() {
     let empty = tempfile::tempdir().unwrap();
     std::fs::create_dir(empty.path().join("deeper")).unwrap();
     let script = "$cbfs mount $base $mnt 2>&1; $cbfs umount $mnt";
@@ -821,7 +821,7 @@ fn a_directory_without_bases_says_so() {
 }
 
 #[test]
-fn in_the_foreground_it_ends_with_zero_and_hup_does_nothing() {
+fn a_foreground_mount_ends_with_0_and_ignores_sighup() {
     in_sample(
         "$cbfs mount -o ro -f $base mnt & p=$!\n\
          for i in $(seq 3000); do test -d mnt/games && break; sleep 0.02; done\n\
@@ -831,7 +831,7 @@ fn in_the_foreground_it_ends_with_zero_and_hup_does_nothing() {
 }
 
 #[test]
-fn a_dead_daemon_is_told_apart_and_can_be_cleared() {
+fn the_mount_of_a_dead_daemon_is_recognized_and_removed() {
     let Some(printed) = in_sample(
         "$cbfs mount -o ro $base $mnt; kill -9 $(daemon); sleep 0.1\n\
          $cbfs mount -o ro $base mnt 2>&1 || true; $cbfs umount mnt; $cbfs mount -o ro $base mnt; ls mnt\n\
@@ -850,7 +850,7 @@ fn a_dead_daemon_is_told_apart_and_can_be_cleared() {
 }
 
 #[test]
-fn systemd_is_told_when_the_mount_can_be_used() {
+fn systemd_is_notified_when_the_mount_is_ready() {
     let Some(printed) = in_sample(
         "python3 - <<'E'\n\
          import os, socket, subprocess\n\
@@ -870,7 +870,7 @@ fn systemd_is_told_when_the_mount_can_be_used() {
 }
 
 #[test]
-fn the_cache_takes_no_more_than_it_may() {
+fn the_cache_keeps_its_limit() {
     let base = long_base(20_000);
     let used = |options: &str| {
         let script = format!(
@@ -897,7 +897,7 @@ fn the_cache_takes_no_more_than_it_may() {
 /// Each game reads as it was, as a new mount shows it, or not at all; at least
 /// one is found to be gone, and in the end all are as a new mount shows them.
 #[test]
-fn a_file_cut_short_while_mounted_is_an_error_for_what_is_gone() {
+fn a_file_truncated_while_mounted_is_an_error_for_the_missing_part() {
     for (file, left) in [
         ("cbh", 46),
         ("cbh", 92),
@@ -933,7 +933,7 @@ fn a_file_cut_short_while_mounted_is_an_error_for_what_is_gone() {
 }
 
 #[test]
-fn a_listing_of_a_base_cut_short_goes_as_far_as_it_goes() {
+fn a_listing_of_a_truncated_base_shows_the_rest() {
     let base = long_base(5_000);
     let Some(printed) = in_namespace(
         &base.path().join("sample.cbh"),
@@ -1114,7 +1114,7 @@ fn a_required_file_of_another_format_is_one_defect() {
 }
 
 #[test]
-fn what_cannot_be_checked_ends_with_2_and_one_line() {
+fn a_failed_check_ends_with_2_and_one_line() {
     let directory = copy_of_base("cbh/sample");
     let base = directory.path().join("sample.cbh");
     std::fs::remove_file(base.with_extension("cbg")).unwrap();
@@ -1140,7 +1140,7 @@ fn what_cannot_be_checked_ends_with_2_and_one_line() {
 }
 
 #[test]
-fn a_book_is_told_of_checked_and_exported_like_a_base() {
+fn a_book_is_described_checked_and_exported_like_a_base() {
     let book = fixture("book/small/small.ctb");
     let book = book.to_str().unwrap();
     let json: serde_json::Value =

@@ -132,7 +132,7 @@ fn a_read_after_a_save_is_that_save() {
 }
 
 #[test]
-fn who_has_the_old_text_open_reads_it_to_its_end() {
+fn an_open_old_text_can_be_read_to_its_end() {
     let Some(daemon) = sample() else { return };
     let game = daemon.game(1);
     save(&game, &marked(1)).unwrap();
@@ -167,7 +167,7 @@ fn who_has_the_old_text_open_reads_it_to_its_end() {
 }
 
 #[test]
-fn a_draft_is_shown_to_nobody_until_it_is_saved() {
+fn a_draft_is_invisible_to_others_until_it_is_saved() {
     let Some(daemon) = sample() else { return };
     let game = daemon.game(1);
     save(&game, &marked(1)).unwrap();

@@ -60,7 +60,7 @@ fn kinds_of_defects(cbh: &Path) -> BTreeSet<String> {
 }
 
 #[test]
-fn a_copy_has_the_games_of_its_base_and_no_defect_that_was_not_there() {
+fn a_copy_has_the_same_games_and_no_new_defects() {
     let bases: Vec<PathBuf> = fixture_bases().into_iter().chain(real_bases()).collect();
     for base in &bases {
         let before = files_in(base.parent().unwrap());
@@ -83,7 +83,7 @@ fn a_copy_has_the_games_of_its_base_and_no_defect_that_was_not_there() {
 }
 
 #[test]
-fn a_copy_of_a_copy_is_the_copy() {
+fn a_copy_of_a_copy_is_identical() {
     for base in fixture_bases().into_iter().chain(real_bases()) {
         let (first, tidy) = compacted(&base);
         let (second, _) = compacted(&tidy);
@@ -102,7 +102,7 @@ fn delete(cbh: &Path, ids: &[usize]) {
 }
 
 #[test]
-fn deleted_games_and_the_names_that_only_they_have_are_gone() {
+fn deleted_games_and_their_unused_names_are_left_out() {
     let folder = copy_of_base("cbh/sample");
     let base = folder.path().join("sample.cbh");
     let all = games_of(&base);
@@ -133,7 +133,7 @@ fn deleted_games_and_the_names_that_only_they_have_are_gone() {
 }
 
 #[test]
-fn what_lies_waste_is_gone() {
+fn wasted_bytes_are_left_out() {
     let folder = copy_of_base("cbh/sample");
     let base = folder.path().join("sample.cbh");
     let (tidy, _) = compacted(&base);
@@ -178,7 +178,7 @@ fn blobs_that_games_share_are_copied_once() {
 }
 
 #[test]
-fn media_and_the_description_go_along_and_search_caches_do_not() {
+fn media_and_description_are_copied_and_search_caches_are_not() {
     let folder = copy_of_base("cbh/texts");
     let base = folder.path().join("texts.cbh");
     let media = folder.path().join("texts.html");
@@ -197,7 +197,7 @@ fn media_and_the_description_go_along_and_search_caches_do_not() {
 }
 
 #[test]
-fn a_copy_is_made_over_nothing_and_leaves_nothing_when_it_cannot_be_made() {
+fn a_copy_overwrites_nothing_and_a_failed_one_leaves_no_files() {
     let folder = copy_of_base("cbh/sample");
     let base = folder.path().join("sample.cbh");
     let before = files_in(folder.path());
@@ -214,7 +214,7 @@ fn a_copy_is_made_over_nothing_and_leaves_nothing_when_it_cannot_be_made() {
 }
 
 #[test]
-fn saves_that_lie_in_the_journal_are_in_the_copy_and_the_base_is_not_touched() {
+fn saves_in_the_journal_are_copied_and_the_base_is_unchanged() {
     use cbfs::cbh::{GameId, OpenBase, Options, Saver};
     use cbfs::storage::Access;
     let folder = copy_of_base("cbh/sample");
@@ -237,7 +237,7 @@ fn saves_that_lie_in_the_journal_are_in_the_copy_and_the_base_is_not_touched() {
 }
 
 #[test]
-fn a_damaged_header_of_entities_does_not_keep_the_games_from_being_copied() {
+fn games_are_copied_despite_a_damaged_entity_header() {
     let games = kept_games(&common::fixture("cbh/sample/sample.cbh"));
     for extension in ["cbp", "cbt", "cbc", "cbs", "cbe", "cbl"] {
         let folder = copy_of_base("cbh/sample");

@@ -117,7 +117,7 @@ fn a_base_with_any_byte_changed_is_read_or_refused() {
 }
 
 #[test]
-fn damage_to_one_game_leaves_the_others_alone() {
+fn damage_to_one_game_does_not_affect_others() {
     let base = common::fixtures().join("cbh/sample/sample.cbh");
     let copy = Copy::of(&base);
     let whole = copy.read().unwrap();
@@ -141,7 +141,7 @@ fn damage_to_one_game_leaves_the_others_alone() {
 }
 
 #[test]
-fn a_header_that_claims_too_many_games_is_not_believed() {
+fn a_header_with_too_many_games_is_not_believed() {
     let base = common::fixtures().join("cbh/sample/sample.cbh");
     let copy = Copy::of(&base);
     let sound = Database::open(&copy.stem, &Options::default()).unwrap();

@@ -121,7 +121,7 @@ fn without_annotator(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn a_daemon_that_is_killed_amid_saves_loses_none_that_was_confirmed() {
+fn a_daemon_killed_during_saves_loses_no_confirmed_one() {
     if !common::has_fuse() {
         return;
     }

@@ -193,7 +193,7 @@ fn known_defects(base: &str) -> &'static [&'static str] {
 }
 
 #[test]
-fn real_bases_have_the_defects_that_are_known_and_no_others() {
+fn real_bases_have_exactly_their_known_defects() {
     for base in common::real_bases() {
         let name = base.file_stem().unwrap().to_str().unwrap();
         assert_eq!(entity_defects(&base), known_defects(name), "{name}");
@@ -291,7 +291,7 @@ fn compare_summary(game: &Summary, record: &Value) {
 }
 
 #[test]
-fn summaries_have_the_numbers_of_the_truth() {
+fn summaries_have_the_known_numbers() {
     let mut compared = 0;
     for (base, truth) in bases_with_truth().into_iter().chain(fixtures_with_truth()) {
         let database = open(&base);
@@ -357,7 +357,7 @@ fn assert_tells(defects: &[String], part: &str) {
 }
 
 #[test]
-fn a_tree_that_bites_its_tail_is_told_and_does_no_harm() {
+fn a_cyclic_tree_is_reported_and_harmless() {
     let sound = open(&common::fixture("cbh/sample/sample.cbh"));
     let names = sound.entity_names(EntityKind::Player).unwrap();
     let (_copy, base) = damaged("cbp", |bytes| {
@@ -374,7 +374,7 @@ fn a_tree_that_bites_its_tail_is_told_and_does_no_harm() {
 }
 
 #[test]
-fn a_chain_of_deleted_records_that_bites_its_tail_is_told() {
+fn a_cyclic_chain_of_deleted_records_is_reported() {
     let (_copy, base) = damaged("cbp", |bytes| {
         put(bytes, 16, 2);
         for (record, next) in [(2, 5), (5, 2)] {
@@ -395,7 +395,7 @@ fn a_chain_of_deleted_records_that_bites_its_tail_is_told() {
 }
 
 #[test]
-fn a_capacity_that_lies_costs_no_memory() {
+fn a_wrong_capacity_costs_no_memory() {
     let sound = open(&common::fixture("cbh/sample/sample.cbh"));
     let names = sound.entity_names(EntityKind::Player).unwrap();
     let (_copy, base) = damaged("cbp", |bytes| put(bytes, 0, i32::MAX));
@@ -408,7 +408,7 @@ fn a_capacity_that_lies_costs_no_memory() {
 }
 
 #[test]
-fn ids_beyond_all_entities_are_told_and_in_no_group() {
+fn ids_of_missing_entities_are_reported_and_in_no_group() {
     let (_copy, base) = damaged("cbh", |bytes| bytes[46 + 9..46 + 24].fill(0xff));
     let defects = entity_defects(&base);
     for file in ["cbp", "cbt", "cbc", "cbs"] {
@@ -430,7 +430,7 @@ fn ids_beyond_all_entities_are_told_and_in_no_group() {
 }
 
 #[test]
-fn who_plays_himself_has_the_game_once_and_two_references() {
+fn a_game_against_oneself_is_listed_once_with_two_references() {
     let (_copy, base) = damaged("cbh", |bytes| bytes.copy_within(46 + 9..46 + 12, 46 + 12));
     let database = open(&base);
     let game = database.summary(GameId(1)).unwrap();
@@ -452,7 +452,7 @@ fn who_plays_himself_has_the_game_once_and_two_references() {
 }
 
 #[test]
-fn a_file_cut_short_under_the_reader_is_an_error() {
+fn truncating_a_file_during_reading_is_an_error() {
     let (copy, base) = damaged("cbh", |_| {});
     let database = open(&base);
     let file = fs::File::options().write(true).open(&base).unwrap();
@@ -473,7 +473,7 @@ fn a_file_cut_short_under_the_reader_is_an_error() {
 }
 
 #[test]
-fn listings_of_real_bases_equal_the_truth() {
+fn listings_of_real_bases_equal_the_known_ones() {
     for (base, truth) in bases_with_truth() {
         compare(&base, &truth);
     }

@@ -83,7 +83,7 @@ fn a_file_that_is_written_and_closed_is_saved() {
 }
 
 #[test]
-fn saving_what_is_there_changes_no_byte() {
+fn saving_unchanged_text_changes_no_byte() {
     let Some(mut daemon) = sample() else { return };
     daemon.end();
     let before = daemon.files();
@@ -114,7 +114,7 @@ fn a_temporary_that_is_renamed_over_a_game_is_saved_as_that_game() {
 }
 
 #[test]
-fn a_game_that_is_renamed_away_and_written_anew_is_the_same_game() {
+fn a_game_renamed_away_and_rewritten_is_the_same_game() {
     let Some(mut daemon) = sample() else { return };
     let old = daemon.text(5);
     let text = edited(&daemon, 5, "Backed up");
@@ -128,7 +128,7 @@ fn a_game_that_is_renamed_away_and_written_anew_is_the_same_game() {
 }
 
 #[test]
-fn a_game_that_was_renamed_away_is_back_when_nothing_takes_its_place() {
+fn a_game_renamed_away_is_restored_if_nothing_replaces_it() {
     let Some(mut daemon) = sample() else { return };
     let old = daemon.text(5);
     let backup = daemon.at("games/000005.pgn.old");
@@ -181,7 +181,7 @@ fn an_emptied_file_is_never_saved() {
 }
 
 #[test]
-fn files_of_editors_are_theirs_and_go_with_the_mount() {
+fn scratch_files_of_editors_last_until_unmount() {
     let Some(mut daemon) = sample() else { return };
     for name in [
         "4913",
@@ -266,7 +266,7 @@ fn all_games_of_a_file_are_imported_or_none() {
 }
 
 #[test]
-fn a_removed_game_is_in_deleted_and_comes_back_from_there() {
+fn a_removed_game_is_in_deleted_and_can_be_restored() {
     let Some(mut daemon) = sample() else { return };
     let text = daemon.text(7);
     fs::remove_file(daemon.game(7)).unwrap();
@@ -337,7 +337,7 @@ fn a_directory_of_a_player_is_renamed_with_the_player() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_renamed_so_says_why_in_the_log() {
+fn the_reason_why_a_directory_cannot_be_renamed_is_logged() {
     let Some(mut daemon) = sample() else { return };
     save(
         &daemon.at("games/new.pgn"),
@@ -366,7 +366,7 @@ fn a_directory_that_cannot_be_renamed_so_says_why_in_the_log() {
 /// What a save stores in another form than it was written is in the log, as an
 /// import tells it.
 #[test]
-fn what_is_stored_in_another_form_is_in_the_log() {
+fn changed_forms_are_logged() {
     let Some(mut daemon) = sample() else { return };
     let text = fs::read_to_string(daemon.game(8)).unwrap();
     let (round, rest) = (text.find("[Round").unwrap(), text.find("[White").unwrap());
@@ -396,7 +396,7 @@ fn what_is_stored_in_another_form_is_in_the_log() {
 }
 
 #[test]
-fn what_nobody_should_do_is_not_permitted() {
+fn forbidden_operations_fail_with_eperm() {
     let Some(daemon) = sample() else { return };
     fs::remove_file(daemon.game(8)).unwrap();
     let deleted = daemon.at("deleted/000008.pgn");
@@ -487,7 +487,7 @@ fn a_game_is_edited_wherever_it_is_listed() {
 }
 
 #[test]
-fn a_text_is_saved_when_it_is_whole_however_it_was_written() {
+fn a_text_is_saved_when_complete_however_it_was_written() {
     let Some(mut daemon) = sample() else { return };
     let text = edited(&daemon, 1, "In pieces");
     let (first, second) = text.split_at(text.len() / 2);
@@ -545,7 +545,7 @@ fn a_text_is_saved_when_it_is_whole_however_it_was_written() {
 }
 
 #[test]
-fn what_a_save_changes_elsewhere_is_there_at_once() {
+fn side_effects_of_a_save_are_visible_at_once() {
     let Some(daemon) = sample() else { return };
     for turn in 0..20 {
         let (player, year) = (format!("Nobody, Number {turn}"), 1601 + turn);
@@ -578,7 +578,7 @@ fn what_a_save_changes_elsewhere_is_there_at_once() {
 }
 
 #[test]
-fn who_reads_goes_on_with_the_text_that_was_opened() {
+fn readers_continue_with_the_text_they_opened() {
     let Some(daemon) = sample() else { return };
     let old = daemon.text(1);
     let mut reader = File::open(daemon.game(1)).unwrap();
@@ -592,7 +592,7 @@ fn who_reads_goes_on_with_the_text_that_was_opened() {
 }
 
 #[test]
-fn who_reads_on_in_the_old_text_does_not_show_it_to_others() {
+fn an_open_old_text_is_not_shown_to_others() {
     let Some(daemon) = sample() else { return };
     for turn in 0..5 {
         let mut reader = File::open(daemon.game(1)).unwrap();
@@ -676,7 +676,7 @@ fn a_new_game_where_games_are_only_listed_is_kept() {
 }
 
 #[test]
-fn a_draft_that_was_not_closed_is_kept_when_the_daemon_is_ended() {
+fn an_open_draft_is_kept_when_the_daemon_ends() {
     let Some(mut daemon) = sample() else { return };
     let old = daemon.text(1);
     let text = edited(&daemon, 1, "Unfinished");
@@ -695,7 +695,7 @@ fn a_draft_that_was_not_closed_is_kept_when_the_daemon_is_ended() {
 }
 
 #[test]
-fn a_second_writer_is_refused_and_told_of_the_first() {
+fn a_second_mount_is_refused_and_names_the_first() {
     let Some(daemon) = sample() else { return };
     let elsewhere = tempfile::tempdir().unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_cbfs"));
@@ -727,7 +727,7 @@ fn a_base_is_mounted_again_right_after_umount() {
 }
 
 #[test]
-fn a_game_that_could_not_be_read_whole_cannot_be_written() {
+fn a_game_that_was_read_incompletely_cannot_be_written() {
     if !common::has_fuse() {
         return;
     }
@@ -835,7 +835,7 @@ fn bad_texts_are_refused_with_the_reason() {
 }
 
 #[test]
-fn what_a_field_cannot_hold_is_stored_whole_all_the_same() {
+fn values_too_long_for_a_field_are_stored_completely() {
     let Some(mut daemon) = sample() else { return };
     let name = format!("{}, Long", "Verylongname".repeat(10));
     save(&daemon.game(1), &with_tag(&daemon.text(1), "White", &name)).unwrap();
@@ -936,7 +936,7 @@ fn a_full_disk_refuses_a_save_and_keeps_the_base_whole() {
 }
 
 #[test]
-fn a_base_that_cannot_be_written_is_mounted_to_be_read() {
+fn a_base_that_is_not_writable_is_mounted_read_only() {
     if !common::has_fuse() {
         return;
     }
@@ -994,7 +994,7 @@ fn free_bytes(path: &Path) -> u64 {
 }
 
 #[test]
-fn what_fsync_confirmed_stays_whatever_is_written_after_it() {
+fn text_confirmed_by_fsync_stays_whatever_is_written_later() {
     let Some(mut daemon) = sample() else { return };
     let text = edited(&daemon, 3, "Confirmed");
     let mut file = File::create(daemon.game(3)).unwrap();
@@ -1062,7 +1062,7 @@ fn an_import_that_fsync_confirmed_is_not_withdrawn() {
 }
 
 #[test]
-fn a_save_into_a_base_whose_headers_are_gone_is_an_error_of_the_medium() {
+fn a_save_into_a_base_without_headers_is_an_io_error() {
     let Some(mut daemon) = sample() else { return };
     let text = edited(&daemon, 1, "Late");
     let kept = daemon.base().with_extension("away");
@@ -1076,7 +1076,7 @@ fn a_save_into_a_base_whose_headers_are_gone_is_an_error_of_the_medium() {
 }
 
 #[test]
-fn without_a_home_a_refused_text_is_kept_in_the_directory_of_the_system() {
+fn without_a_home_refused_texts_are_kept_in_the_system_directory() {
     if !common::has_fuse() {
         return;
     }
@@ -1122,7 +1122,7 @@ find /var/lib/cbfs | sort | xargs stat -c '%a %n' | sed 's|sample-[0-9a-f]*|B|'
 
 /// Each thread that read one kept what it had freed, some 70 MB of memory.
 #[test]
-fn large_drafts_that_are_over_leave_no_memory_behind() {
+fn memory_of_large_drafts_is_freed() {
     let Some(daemon) = sample() else { return };
     let text = format!(
         "[Event \"x\"]\n\n1. e4 {{{}}} *\n",

@@ -119,7 +119,7 @@ fn records_put_into_an_empty_file_give_the_bytes_that_chessbase_wrote() {
 }
 
 #[test]
-fn data_of_every_record_are_encoded_to_the_same_bytes() {
+fn record_data_are_encoded_to_the_same_bytes() {
     let mut count = 0;
     for base in bases() {
         for (kind, path) in entity_files(&base) {
@@ -251,7 +251,7 @@ fn change(kind: FileKind, file: &mut Vec<u8>) -> Result<(), EditError> {
 }
 
 #[test]
-fn changes_leave_every_base_as_sound_as_it_was_and_every_other_record_alone() {
+fn edits_leave_bases_sound_and_other_records_unchanged() {
     let mut files = 0;
     for base in bases() {
         let before = damage(&base);
@@ -274,7 +274,7 @@ fn changes_leave_every_base_as_sound_as_it_was_and_every_other_record_alone() {
 }
 
 #[test]
-fn no_bytes_make_a_change_panic_or_leave_a_tree_that_is_damaged() {
+fn edits_of_any_bytes_do_not_panic_and_leave_sound_trees() {
     let mut numbers = Numbers(7);
     let (mut changed, mut refused) = (0, 0);
     for base in bases() {

@@ -298,7 +298,7 @@ fn in_short(command: &str, printed: &str) -> String {
 }
 
 #[test]
-fn every_question_of_the_page_has_its_answer() {
+fn every_documented_query_has_its_result() {
     let page =
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/search.md"))
             .unwrap();
@@ -359,7 +359,7 @@ fn every_question_of_the_page_has_its_answer() {
 }
 
 #[test]
-fn each_way_of_printing_tells_of_the_same_games() {
+fn all_output_formats_show_the_same_games() {
     for base in [
         "cbh/sample/sample.cbh",
         "2cbh/sample/sample.2cbh",
@@ -402,7 +402,7 @@ fn each_way_of_printing_tells_of_the_same_games() {
 }
 
 #[test]
-fn what_is_no_term_and_no_position_is_told() {
+fn invalid_terms_and_positions_are_reported() {
     let base = sample();
     fails(
         &base,
@@ -451,7 +451,7 @@ fn what_is_no_term_and_no_position_is_told() {
 }
 
 #[test]
-fn a_thousand_terms_are_asked_as_one() {
+fn a_thousand_terms_form_one_query() {
     let terms: Vec<String> = (0..1000)
         .map(|number| match number % 4 {
             0 => format!("not-number:{}", number + 2),
@@ -472,7 +472,7 @@ fn a_thousand_terms_are_asked_as_one() {
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_the_search() {
+fn a_closed_pipe_ends_the_search() {
     let folder = long_base(1_000_000);
     let base = folder.path().join("sample.cbh");
     for arguments in [&["--numbers"][..], &["--pgn"], &[], &["position:startpos"]] {
@@ -990,7 +990,7 @@ fn judge(path: &Path, queries: usize) -> usize {
 }
 
 #[test]
-fn random_queries_are_answered_as_a_slow_search_answers_them() {
+fn random_queries_agree_with_a_slow_search() {
     let newer = ["2cbh/sample/sample.2cbh", "2cbh/mixed/mixed.2cbh"].map(fixture);
     let mut telling = 0;
     for base in fixture_bases().iter().chain(&newer) {
@@ -1000,7 +1000,7 @@ fn random_queries_are_answered_as_a_slow_search_answers_them() {
 }
 
 #[test]
-fn random_queries_are_answered_likewise_on_real_bases() {
+fn random_queries_agree_on_real_bases() {
     for base in real_bases() {
         let bytes = std::fs::metadata(&base).unwrap().len();
         // Larger ones are judged by scripts/judge-find.py.
@@ -1011,7 +1011,7 @@ fn random_queries_are_answered_likewise_on_real_bases() {
 }
 
 #[test]
-fn what_a_header_says_of_contents_is_what_the_games_have() {
+fn contents_in_headers_agree_with_the_games() {
     for base in fixture_bases().into_iter().chain(real_bases()) {
         if ["misplaced.cbh", "damage.cbh"]
             .iter()

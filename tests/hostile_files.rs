@@ -192,7 +192,7 @@ fn a_planted_journal_changes_nothing_outside_the_folder() {
 }
 
 #[test]
-fn a_journal_that_does_not_know_what_it_overwrites_is_refused() {
+fn a_journal_without_the_overwritten_bytes_is_refused() {
     let scene = Scene::new();
     let cbh = scene.cbh.to_str().unwrap();
     let stored = fs::read(scene.at("sample.cbg")).unwrap();
@@ -243,7 +243,7 @@ fn a_journal_that_does_not_know_what_it_overwrites_is_refused() {
 }
 
 #[test]
-fn a_planted_note_of_an_import_cuts_nothing_outside_the_folder() {
+fn a_planted_import_note_truncates_nothing_outside_the_folder() {
     for extension in EXTENSIONS {
         for (len, first_bytes) in [(0, &b""[..]), (5, b"years")] {
             let scene = Scene::new();
@@ -257,7 +257,7 @@ fn a_planted_note_of_an_import_cuts_nothing_outside_the_folder() {
 }
 
 #[test]
-fn a_link_in_the_place_of_a_file_is_named_and_not_followed() {
+fn a_symbolic_link_instead_of_a_file_is_reported_and_not_followed() {
     for extension in ["cba", "cbj", "flags"] {
         let scene = Scene::new();
         let name = format!("sample.{extension}");
@@ -279,7 +279,7 @@ fn a_link_in_the_place_of_a_file_is_named_and_not_followed() {
 }
 
 #[test]
-fn a_journal_that_is_no_plain_file_is_left_aside() {
+fn a_journal_that_is_not_a_regular_file_is_ignored() {
     let mode = nix::sys::stat::Mode::S_IRWXU;
     let plants: [(&str, Plant<'_>); 4] = [
         ("link", &|scene| scene.link(".sample.cbfs-journal")),
@@ -306,7 +306,7 @@ fn a_journal_that_is_no_plain_file_is_left_aside() {
 }
 
 #[test]
-fn a_note_that_is_no_plain_file_is_left_aside() {
+fn an_import_note_that_is_not_a_regular_file_is_ignored() {
     let scene = Scene::new();
     scene.link(".sample.cbfs-stage");
     scene.try_everything();
@@ -315,7 +315,7 @@ fn a_note_that_is_no_plain_file_is_left_aside() {
 }
 
 #[test]
-fn a_journal_that_somebody_else_left_is_neither_replayed_nor_shown() {
+fn a_journal_of_another_user_is_neither_replayed_nor_shown() {
     let scene = Scene::new();
     scene.plant_save();
     if !give_away(&scene.journal()) {
@@ -345,7 +345,7 @@ fn a_journal_that_somebody_else_left_is_neither_replayed_nor_shown() {
 }
 
 #[test]
-fn a_note_that_somebody_else_left_is_not_followed() {
+fn an_import_note_of_another_user_is_ignored() {
     let scene = Scene::new();
     let moves = scene.at("sample.cbg");
     let stored = fs::read(&moves).unwrap();
@@ -359,7 +359,7 @@ fn a_note_that_somebody_else_left_is_not_followed() {
 }
 
 #[test]
-fn a_file_with_a_second_name_is_never_changed() {
+fn a_file_with_several_hard_links_is_never_changed() {
     let scene = Scene::new();
     let backup = scene.folder.path().join("backup");
     fs::create_dir(&backup).unwrap();
@@ -393,7 +393,7 @@ fn a_file_with_a_second_name_is_never_changed() {
 /// What was saved before stays in the journal, and nobody is told that it is in
 /// the base: a backup made by `cp -al` came between.
 #[test]
-fn saves_that_a_second_name_keeps_from_the_base_are_not_called_synced() {
+fn saves_blocked_by_a_hard_link_do_not_count_as_synced() {
     let scene = Scene::new();
     let backup = scene.folder.path().join("backup");
     let vfs = open_to_write(&scene.cbh).unwrap();
@@ -422,7 +422,7 @@ fn saves_that_a_second_name_keeps_from_the_base_are_not_called_synced() {
 }
 
 #[test]
-fn a_journal_that_gets_a_second_name_takes_no_more_saves() {
+fn a_journal_with_a_hard_link_takes_no_more_saves() {
     let scene = Scene::new();
     let vfs = open_to_write(&scene.cbh).unwrap();
     let append = || vfs.edit(Ino::ROOT, &mut |editor| editor.append(GAME.as_bytes(), &[]));
@@ -438,7 +438,7 @@ fn a_journal_that_gets_a_second_name_takes_no_more_saves() {
 }
 
 #[test]
-fn a_command_that_reads_writes_nothing_and_sees_what_the_journal_brings() {
+fn reading_commands_write_nothing_and_see_the_journal() {
     let scene = Scene::new();
     let cbh = scene.cbh.to_str().unwrap();
     let folder = scene.cbh.parent().unwrap();
@@ -485,7 +485,7 @@ fn a_journal_of_another_base_makes_the_mount_read_only() {
 }
 
 #[test]
-fn what_is_made_beside_a_base_has_its_mode_and_group() {
+fn new_files_beside_a_base_have_its_mode_and_group() {
     let scene = Scene::new();
     let cbh = scene.cbh.to_str().unwrap();
     let is_root = chown(&scene.cbh, None, Some(12_345)).is_ok();
@@ -621,7 +621,7 @@ fn a_folder_in_the_way_of_a_new_base_is_not_cleared() {
 }
 
 #[test]
-fn what_lies_beside_a_base_goes_into_no_copy_by_a_link() {
+fn symbolic_links_beside_a_base_are_not_copied() {
     let scene = Scene::new();
     scene.link("sample.ini");
     let secret = scene.folder.path().join("secret");
@@ -711,7 +711,7 @@ fn a_folder_that_is_named_like_a_search_cache_stays() {
 }
 
 #[test]
-fn junk_in_the_place_of_the_journal_does_not_stop_who_reads() {
+fn an_invalid_journal_does_not_prevent_reading() {
     let other = journal(
         ".other.cbfs-journal",
         &[("other.cbh", 1)],
@@ -816,7 +816,7 @@ impl Drop for Disk {
 }
 
 #[test]
-fn a_repair_without_room_says_that_nothing_is_lost() {
+fn a_repair_on_a_full_disk_loses_nothing_and_reports_it() {
     let Some(disk) = Disk::mount("1m") else {
         return;
     };
@@ -845,7 +845,7 @@ fn a_repair_without_room_says_that_nothing_is_lost() {
 }
 
 #[test]
-fn an_import_that_waits_in_the_journal_is_not_told_as_failed() {
+fn an_import_in_the_journal_is_not_reported_as_failed() {
     let scene = Scene::new();
     let pgn = scene.folder.path().join("many.pgn");
     fs::write(&pgn, GAME.repeat(300)).unwrap();
@@ -889,7 +889,7 @@ fn an_import_that_waits_in_the_journal_is_not_told_as_failed() {
 /// A mount writes for others, who may have been told by the mode to leave a base
 /// alone; a command does what the system lets who gives it.
 #[test]
-fn a_file_whose_mode_forbids_it_is_not_written_by_a_mount_of_root() {
+fn a_mount_of_root_respects_the_modes_of_files() {
     let scene = Scene::new();
     let pgn = scene.pgn();
     let players = scene.at("sample.cbp");
@@ -901,7 +901,7 @@ fn a_file_whose_mode_forbids_it_is_not_written_by_a_mount_of_root() {
 }
 
 #[test]
-fn a_base_with_a_name_too_long_for_its_journal_is_read_and_not_written() {
+fn a_base_with_a_name_too_long_for_its_journal_is_read_only() {
     let scene = Scene::new();
     let pgn = scene.pgn();
     let longest = copy_under(&scene, &[b'x'; 241]);

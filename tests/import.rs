@@ -44,7 +44,7 @@ fn text_path(path: &Path) -> &str {
 }
 
 #[test]
-fn what_is_exported_and_imported_again_is_the_same() {
+fn exported_games_are_imported_unchanged() {
     let mut count = 0;
     for base in fixture_bases().into_iter().chain(real_bases()) {
         let folder = tempfile::tempdir().unwrap();
@@ -96,7 +96,7 @@ fn shared_facts_gone(text: &str) -> String {
 }
 
 #[test]
-fn games_are_appended_behind_those_that_are_there() {
+fn games_are_appended_after_the_existing_ones() {
     let mut bases = fixture_bases();
     bases.extend(real_bases());
     for base in bases {
@@ -143,7 +143,7 @@ fn games_are_appended_behind_those_that_are_there() {
 }
 
 #[test]
-fn an_error_in_the_last_game_is_told_with_its_place_and_nothing_is_imported() {
+fn an_error_in_the_last_game_is_located_and_nothing_is_imported() {
     let folder = copy_of_base("cbh/sample");
     let base = folder.path().join("sample.cbh");
     let good = folder.path().join("good.pgn");
@@ -170,7 +170,7 @@ fn an_error_in_the_last_game_is_told_with_its_place_and_nothing_is_imported() {
 }
 
 #[test]
-fn a_game_that_the_base_cannot_hold_is_told_with_its_line() {
+fn a_game_that_cannot_be_stored_is_reported_with_its_line() {
     let folder = copy_of_base("cbh/sample");
     let base = folder.path().join("sample.cbh");
     let before = files_in(folder.path());
@@ -188,7 +188,7 @@ fn a_game_that_the_base_cannot_hold_is_told_with_its_line() {
 }
 
 #[test]
-fn what_is_no_game_is_refused_with_its_place_and_what_is_one_is_stored_whole() {
+fn invalid_games_are_located_and_valid_ones_stored_completely() {
     let folder = copy_of_base("cbh/sample");
     let base = folder.path().join("sample.cbh");
     let before = files_in(folder.path());
@@ -292,7 +292,7 @@ fn packed_files_and_every_member_of_an_archive_are_imported() {
 }
 
 #[test]
-fn what_is_wrong_in_a_packed_file_is_told_with_its_place() {
+fn errors_in_a_compressed_file_are_located() {
     let folder = copy_of_base("cbh/sample");
     let base = folder.path().join("sample.cbh");
     let text = many_games(3000);
@@ -355,7 +355,7 @@ const BAD: &str = "\
 const UNCLOSED: &str = "[Event \"C\"]\n\n1. e4 {open\n\n";
 
 #[test]
-fn bad_games_are_written_to_a_file_that_can_be_mended_and_imported() {
+fn bad_games_are_written_to_a_file_that_can_be_corrected_and_imported() {
     let folder = copy_of_base("cbh/sample");
     let elsewhere = tempfile::tempdir().unwrap();
     let base = folder.path().join("sample.cbh");
@@ -459,7 +459,7 @@ fn a_game_of_chess960_needs_no_fen() {
 }
 
 #[test]
-fn an_unclosed_comment_takes_no_game_with_it_though_a_brace_follows() {
+fn an_unclosed_comment_loses_no_other_game() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name);
     let (base, pgn, bad) = (file("new.cbh"), file("a.pgn"), file("bad.pgn"));
@@ -510,7 +510,7 @@ const ALL_BAD: [&str; 9] = [
 ];
 
 #[test]
-fn bad_games_come_apart_again_as_they_were() {
+fn bad_games_are_split_again_in_the_same_way() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name);
     let (base, pgn) = (file("new.cbh"), file("a.pgn"));
@@ -608,7 +608,7 @@ fn a_bad_game_of_any_length_goes_to_the_file() {
 }
 
 #[test]
-fn what_is_understood_in_another_way_than_it_is_written_is_told_once_with_a_count() {
+fn reinterpretations_are_reported_once_with_a_count() {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().join("new.cbh");
     let german = "[White \"A\"]\n[Result \"1-0\"]\n\n1. e4 e5 2. Sf3 Sc6 3. Lb5 1:0\n\n";
@@ -638,7 +638,7 @@ fn what_is_understood_in_another_way_than_it_is_written_is_told_once_with_a_coun
 }
 
 #[test]
-fn games_in_a_page_of_cyrillic_are_told_from_others_or_as_given() {
+fn cyrillic_code_pages_are_detected_or_given() {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().join("new.cbh");
     let name = "Карпов, Анатолий";
@@ -695,7 +695,7 @@ fn games_in_a_page_of_cyrillic_are_told_from_others_or_as_given() {
 }
 
 #[test]
-fn texts_of_dos_are_read_in_the_page_that_is_given_and_never_taken_for_another() {
+fn dos_code_pages_must_be_given_and_are_never_guessed() {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().join("new.cbh");
     let text = b"[Event \"L\x84nderkampf\"]\n[White \"M\x81ller\"]\n[Black \"H\xc3\xbcbner\"]\n\n1. e4 {Wei\xe1} *\n";
@@ -739,7 +739,7 @@ fn texts_of_dos_are_read_in_the_page_that_is_given_and_never_taken_for_another()
 }
 
 #[test]
-fn an_import_of_no_game_is_an_error() {
+fn an_import_without_games_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().join("new.cbh");
     let bad = folder.path().join("bad.pgn");
@@ -764,7 +764,7 @@ fn an_import_of_no_game_is_an_error() {
 }
 
 #[test]
-fn a_dry_run_says_that_one_bad_game_would_stop_all() {
+fn a_dry_run_reports_that_one_bad_game_stops_the_import() {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().join("new.cbh");
     let text = many_games(3) + "[White \"A\"]\n\n1. Ke4 *\n";
@@ -790,7 +790,7 @@ fn a_dry_run_says_that_one_bad_game_would_stop_all() {
 }
 
 #[test]
-fn a_game_of_tags_only_is_imported_and_takes_no_other_with_it() {
+fn a_game_without_moves_is_imported_and_affects_no_other() {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().join("new.cbh");
     let tags = "[Event \"aborted\"]\n[White \"A\"]\n[Black \"B\"]\n[Result \"*\"]\n\n\n";
@@ -804,7 +804,7 @@ fn a_game_of_tags_only_is_imported_and_takes_no_other_with_it() {
 }
 
 #[test]
-fn what_a_shared_tournament_or_source_says_otherwise_is_told_once_with_a_count() {
+fn differences_to_shared_entities_are_reported_once_with_a_count() {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().join("new.cbh");
     let game = |rounds: u32, source: &str| {
@@ -824,7 +824,7 @@ fn what_a_shared_tournament_or_source_says_otherwise_is_told_once_with_a_count()
 }
 
 #[test]
-fn new_only_leaves_out_what_the_base_has_and_second_games_of_the_files() {
+fn new_only_leaves_out_known_games_and_duplicates() {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().join("new.cbh");
     let game = |white: &str, date: &str, moves: &str| {
@@ -914,7 +914,7 @@ fn new_only_leaves_out_what_the_base_has_and_second_games_of_the_files() {
 }
 
 #[test]
-fn an_opening_code_is_computed_where_it_is_missing_and_asked_for() {
+fn missing_opening_codes_are_computed_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let moves = "1. Nf3 d6 2. e4 c5 3. d4 cxd4 4. Nxd4 Nf6 5. Nc3 a6 6. Be3 *\n\n";
     let text = format!(
@@ -944,7 +944,7 @@ fn an_opening_code_is_computed_where_it_is_missing_and_asked_for() {
 }
 
 #[test]
-fn tags_without_a_field_are_left_out_if_asked_for() {
+fn foreign_tags_are_left_out_on_request() {
     let folder = tempfile::tempdir().unwrap();
     for (option, is_kept) in [("--quiet", true), ("--drop-foreign-tags", false)] {
         let base = folder.path().join(format!("new{is_kept}.cbh"));
@@ -1039,7 +1039,7 @@ fn a_decompression_bomb_is_refused_in_little_memory() {
 }
 
 #[test]
-fn a_base_is_created_whole_or_not_at_all_and_never_over_another() {
+fn a_base_is_created_completely_or_not_at_all_and_overwrites_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().join("new.cbh");
     let output = import_from_stdin(&["--create", text_path(&base)], b"no game");
@@ -1058,7 +1058,7 @@ fn a_base_is_created_whole_or_not_at_all_and_never_over_another() {
 }
 
 #[test]
-fn who_imports_into_no_base_is_told_how_to_make_one() {
+fn an_import_without_a_base_suggests_create() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing.cbh");
     let output = import_from_stdin(&[text_path(&missing)], many_games(1).as_bytes());
@@ -1085,7 +1085,7 @@ fn who_imports_into_no_base_is_told_how_to_make_one() {
 }
 
 #[test]
-fn a_text_that_is_not_there_is_told_before_anything_is_done() {
+fn a_missing_input_is_reported_before_any_change() {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().join("new.cbh");
     let output = cbfs(&["import", "--create", text_path(&base), "/nowhere.pgn"]);
@@ -1106,7 +1106,7 @@ fn base_files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn an_import_that_is_killed_leaves_the_old_base_or_the_new_one_and_no_litter() {
+fn a_killed_import_leaves_the_old_or_the_new_base_and_no_other_files() {
     let text = many_games(4000);
     let new = {
         let folder = copy_of_base("cbh/sample");
@@ -1154,7 +1154,7 @@ fn hidden_files(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn an_import_that_is_killed_amid_its_games_is_undone_when_the_base_is_next_opened() {
+fn a_killed_import_is_undone_when_the_base_is_opened() {
     let folder = copy_of_base("cbh/sample");
     let base = folder.path().join("sample.cbh");
     let (before, old) = (files_in(folder.path()), games_of(&base));
@@ -1181,7 +1181,7 @@ fn an_import_that_is_killed_amid_its_games_is_undone_when_the_base_is_next_opene
 }
 
 #[test]
-fn a_base_being_made_that_is_killed_is_not_there_and_can_be_made_again() {
+fn a_killed_creation_leaves_no_base_and_can_be_repeated() {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().join("new.cbh");
     let mut child = start_import(&["--create", text_path(&base), "-"]);
@@ -1232,7 +1232,7 @@ fn an_import_that_is_interrupted_undoes_itself() {
 }
 
 #[test]
-fn two_cannot_import_at_once() {
+fn a_second_import_is_refused() {
     let folder = copy_of_base("cbh/sample");
     let base = folder.path().join("sample.cbh");
     let mut child = start_import(&[text_path(&base), "-"]);
@@ -1255,7 +1255,7 @@ fn two_cannot_import_at_once() {
 }
 
 #[test]
-fn an_old_base_without_extended_headers_gets_them_when_a_team_comes() {
+fn an_old_base_gets_extended_headers_with_the_first_team() {
     let old = PathBuf::from("cbh/oldheaders");
     let folder = copy_of_base(old.to_str().unwrap());
     let base = folder.path().join("oldheaders.cbh");
@@ -1288,7 +1288,7 @@ fn import_nameless(base: &Path) {
 }
 
 #[test]
-fn a_damaged_record_that_a_new_game_refers_to_is_counted_anew() {
+fn the_references_to_a_damaged_record_are_recounted() {
     let folder = copy_of_base("cbh/sample");
     let base = folder.path().join("sample.cbh");
     import_nameless(&base);
@@ -1341,7 +1341,7 @@ fn games_without_a_player_add_no_defect_to_a_damaged_base() {
 }
 
 #[test]
-fn an_empty_board_is_no_position_and_one_without_kings_is() {
+fn an_empty_board_is_refused_and_one_without_kings_accepted() {
     let folder = copy_of_base("cbh/sample");
     let base = folder.path().join("sample.cbh");
     let before = files_in(folder.path());
@@ -1401,7 +1401,7 @@ impl Watch for Counting<'_> {
 }
 
 #[test]
-fn an_import_ends_before_the_next_game_when_it_is_over() {
+fn an_interrupted_import_ends_before_the_next_game() {
     let is_over = AtomicBool::new(false);
     let mut counting = Counting {
         is_over: Some(&is_over),
@@ -1413,7 +1413,7 @@ fn an_import_ends_before_the_next_game_when_it_is_over() {
 }
 
 #[test]
-fn a_game_takes_no_longer_the_more_games_stand_before_and_behind_it() {
+fn the_time_of_a_game_is_independent_of_its_neighbours() {
     for game in ["e4 * {a}\n", "e4 1:0\n", "e4 1:0 ", "e4 { {b} a} 1:0\n"] {
         let of = |games: usize| {
             let text = format!("[Event \"x\"]\n\ne4 *\n{}", game.repeat(games));

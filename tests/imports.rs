@@ -45,7 +45,7 @@ fn log_of(daemon: &Daemon, name: &str) -> String {
 }
 
 #[test]
-fn a_long_text_is_imported_whole_or_not_at_all() {
+fn a_long_text_is_imported_completely_or_not_at_all() {
     let Some(mut daemon) = sample() else { return };
     let before = count(&daemon, "games");
     let text = many_games(MANY);
@@ -87,7 +87,7 @@ fn a_long_text_is_imported_whole_or_not_at_all() {
 }
 
 #[test]
-fn in_lenient_all_but_the_bad_games_are_imported_and_these_lie_beside() {
+fn lenient_imports_all_but_the_bad_games_and_keeps_those_beside() {
     let Some(mut daemon) = sample() else { return };
     let before = count(&daemon, "games");
     let bad = "[Event \"A\"]\n[White \"Moe\"]\n\n1. e4 e5 2. Ke3 *\n\n";
@@ -116,7 +116,7 @@ fn in_lenient_all_but_the_bad_games_are_imported_and_these_lie_beside() {
 }
 
 #[test]
-fn packed_files_are_imported_and_stay_as_they_were_written() {
+fn compressed_files_are_imported_and_stay_unchanged() {
     let Some(mut daemon) = sample() else { return };
     let before = count(&daemon, "games");
     let text = many_games(20);
@@ -159,7 +159,7 @@ fn packed_files_are_imported_and_stay_as_they_were_written() {
 }
 
 #[test]
-fn what_an_early_close_imported_gives_way_to_the_whole() {
+fn an_import_at_an_early_close_is_replaced_by_the_complete_one() {
     let Some(mut daemon) = sample() else { return };
     let before = count(&daemon, "games");
     let deleted = count(&daemon, "deleted");
@@ -233,7 +233,7 @@ fn games_are_read_while_many_are_imported_and_others_wait_to_save() {
 }
 
 #[test]
-fn an_import_whose_daemon_is_killed_is_there_whole_or_not_at_all() {
+fn an_import_of_a_killed_daemon_is_complete_or_absent() {
     let Some(mut daemon) = sample() else { return };
     let before = count(&daemon, "games");
     let text = many_games(MANY);
@@ -267,7 +267,7 @@ fn an_import_whose_daemon_is_killed_is_there_whole_or_not_at_all() {
 }
 
 #[test]
-fn what_is_no_game_is_refused_with_its_place_and_nothing_is_imported() {
+fn invalid_games_are_located_and_nothing_is_imported() {
     let Some(mut daemon) = sample() else { return };
     let before = count(&daemon, "games");
     for bad in bad_texts() {

@@ -271,7 +271,7 @@ fn ended_at(operation: u64, fault: Fault) -> Option<(MemoryDirectory, Progress)>
 }
 
 #[test]
-fn a_power_cut_at_any_moment_leaves_whole_saves_and_all_that_were_synced() {
+fn a_power_cut_leaves_complete_saves_and_all_synced_ones() {
     for fault in power_offs() {
         let mut cuts = 0;
         let mut operation = 0;
@@ -288,7 +288,7 @@ fn a_power_cut_at_any_moment_leaves_whole_saves_and_all_that_were_synced() {
 }
 
 #[test]
-fn a_power_cut_amid_recovery_leaves_whole_saves_too() {
+fn a_power_cut_during_recovery_leaves_complete_saves() {
     let fault = power_offs()[1];
     let mut cuts = 0;
     // After the second commit, and amid its way into the base.
@@ -314,7 +314,7 @@ fn a_power_cut_amid_recovery_leaves_whole_saves_too() {
 }
 
 #[test]
-fn a_kill_at_any_moment_loses_nothing_that_was_committed() {
+fn a_kill_at_any_moment_loses_no_committed_save() {
     for fault in power_offs() {
         let mut operation = 0;
         while let Some((directory, progress)) = ended_at(operation, fault) {
@@ -326,7 +326,7 @@ fn a_kill_at_any_moment_loses_nothing_that_was_committed() {
 }
 
 #[test]
-fn a_failure_at_any_moment_leaves_what_was_committed_and_nothing_else() {
+fn an_io_error_at_any_moment_leaves_exactly_the_committed_saves() {
     for (errno, writes_half) in [
         (libc::EIO, false),
         (libc::EIO, true),
@@ -353,7 +353,7 @@ fn a_failure_at_any_moment_leaves_what_was_committed_and_nothing_else() {
 }
 
 #[test]
-fn two_failures_leave_what_was_committed_and_nothing_else() {
+fn two_io_errors_leave_exactly_the_committed_saves() {
     // A medium that fails for good from some operation on, and is whole
     // again when the base is closed.
     for fault in power_offs() {
@@ -389,7 +389,7 @@ fn two_failures_leave_what_was_committed_and_nothing_else() {
 }
 
 #[test]
-fn a_sync_after_one_that_failed_keeps_again_what_was_lost() {
+fn a_sync_after_a_failed_one_writes_the_lost_saves_again() {
     let fails_once = Fault {
         errno: libc::EIO,
         writes_half: false,
@@ -444,7 +444,7 @@ fn opened_with(base: &MemoryDirectory, journal: &[u8]) -> (MemoryDirectory, Resu
 }
 
 #[test]
-fn a_damaged_journal_is_refused_or_cut_and_never_misread() {
+fn a_damaged_journal_is_refused_or_truncated_and_never_misread() {
     let (base, progress) = with_saves(3);
     let journal = base.files()[OsStr::new(JOURNAL)].clone();
     let mut found = [0; 5];
@@ -552,7 +552,7 @@ fn a_journal_that_names_a_file_of_no_base_is_refused() {
 }
 
 #[test]
-fn a_transaction_that_makes_no_sense_changes_nothing() {
+fn an_invalid_transaction_changes_nothing() {
     use Change::{Create, SetLen, Write};
     let directory = small_base();
     let before = files_of(&directory);
@@ -578,7 +578,7 @@ fn a_transaction_that_makes_no_sense_changes_nothing() {
 }
 
 #[test]
-fn closing_leaves_no_journal_and_lets_another_write() {
+fn closing_removes_the_journal_and_releases_the_lock() {
     let directory = small_base();
     let first = opened(&directory, Access::ReadWrite).unwrap();
     first.commit(&transaction(&saves()[0])).unwrap();
@@ -602,7 +602,7 @@ fn closing_leaves_no_journal_and_lets_another_write() {
 }
 
 #[test]
-fn what_another_program_changed_is_noticed_and_never_written_over() {
+fn changes_by_another_program_are_detected_and_not_overwritten() {
     let directory = small_base();
     let store = opened(&directory, Access::ReadWrite).unwrap();
     let view = store.file("base.cbh").unwrap().unwrap();
@@ -642,7 +642,7 @@ fn what_another_program_changed_is_noticed_and_never_written_over() {
 }
 
 #[test]
-fn what_another_program_appends_where_a_save_is_to_go_is_not_written_over() {
+fn bytes_appended_by_another_program_are_not_overwritten() {
     // A save that waits, and the same of another program: a record more, and
     // the head that counts it.
     let save = [
@@ -726,7 +726,7 @@ impl Directory for Replacing {
 }
 
 #[test]
-fn a_file_that_is_replaced_amid_a_sync_gets_the_save_too_or_is_left_alone() {
+fn a_file_replaced_during_a_sync_gets_the_save_or_stays_unchanged() {
     let save = [Change::Write("base.cbh", 46, vec![22; 46])];
     let (old, mut other) = (vec![1; 100], vec![1; 100]);
     other[50] = 9;
@@ -796,7 +796,7 @@ fn change() -> impl Strategy<Value = Change> {
 
 proptest! {
     #[test]
-    fn views_show_what_a_simple_model_says(
+    fn views_agree_with_a_simple_model(
         steps in prop::collection::vec((prop::collection::vec(change(), 1..4), any::<bool>()), 1..20),
         reads in prop::collection::vec((0..1000_usize, 0..1000_usize), 5),
     ) {
@@ -841,7 +841,7 @@ proptest! {
 }
 
 #[test]
-fn a_file_that_is_cut_and_grows_again_is_recovered() {
+fn a_file_truncated_and_extended_again_is_recovered() {
     let directory = small_base();
     let store = opened(&directory, Access::ReadWrite).unwrap();
     let mut model = files_of(&directory);
@@ -860,7 +860,7 @@ fn a_file_that_is_cut_and_grows_again_is_recovered() {
 }
 
 #[test]
-fn readers_beside_commits_and_syncs_see_no_half_of_a_save() {
+fn readers_never_see_a_partial_save() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["base.cbh", "base.cbg"] {
         fs::write(folder.path().join(name), vec![0; 20_000]).unwrap();
@@ -991,7 +991,7 @@ fn states_of_stage() -> [Files; 2] {
 }
 
 #[test]
-fn what_is_laid_behind_files_is_wholly_there_or_gone_whenever_the_power_is_cut() {
+fn staged_appends_survive_a_power_cut_completely_or_not_at_all() {
     let states = states_of_stage();
     let mut found = [0; 2];
     for fault in power_offs() {
@@ -1020,7 +1020,7 @@ fn what_is_laid_behind_files_is_wholly_there_or_gone_whenever_the_power_is_cut()
 }
 
 #[test]
-fn what_cannot_be_laid_behind_files_leaves_nothing() {
+fn failed_staged_appends_leave_nothing() {
     let states = states_of_stage();
     for operation in 0.. {
         let directory = small_base();
@@ -1045,7 +1045,7 @@ fn what_cannot_be_laid_behind_files_leaves_nothing() {
 }
 
 #[test]
-fn while_something_is_laid_behind_files_nothing_else_is_saved() {
+fn staged_appends_exclude_other_saves() {
     let directory = small_base();
     let store = opened(&directory, Access::ReadWrite).unwrap();
     let names = [OsString::from("base.cbg")];
@@ -1066,7 +1066,7 @@ fn while_something_is_laid_behind_files_nothing_else_is_saved() {
 }
 
 #[test]
-fn what_another_program_appends_amid_an_import_is_neither_written_over_nor_cut() {
+fn bytes_appended_by_another_program_during_an_import_stay() {
     for is_early in [true, false] {
         let directory = small_base();
         let store = opened(&directory, Access::ReadWrite).unwrap();
@@ -1100,7 +1100,7 @@ fn what_another_program_appends_amid_an_import_is_neither_written_over_nor_cut()
 }
 
 #[test]
-fn a_file_that_another_program_changed_after_a_crash_is_not_cut_back() {
+fn a_file_changed_by_another_program_after_a_crash_is_not_truncated() {
     let directory = small_base();
     let store = opened(&directory, Access::ReadWrite).unwrap();
     let names = ["base.cbg", "base.cbh"].map(OsString::from);

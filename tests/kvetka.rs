@@ -142,7 +142,7 @@ fn walk(book: &KvetkaBook) -> Walked {
 }
 
 #[test]
-fn our_own_books_say_what_their_recipe_put_into_them() {
+fn fixture_books_have_the_content_of_their_recipe() {
     let expectations = expectations(&common::fixture("book/kvetka.vectors.tsv"));
     assert!(expectations.iter().any(|line| !line.is_in_the_book));
     let mut both = Vec::new();
@@ -205,7 +205,7 @@ fn a_book_whose_index_is_of_another_book_is_read_without_it() {
 }
 
 #[test]
-fn a_book_that_is_not_sorted_is_searched_all_the_same_and_says_so() {
+fn an_unsorted_book_is_searched_and_reported() {
     let folder = tempfile::tempdir().unwrap();
     let expectations = expectations(&common::fixture("book/kvetka.vectors.tsv"));
     let first = fs::read(common::fixture("book/kvetka_0.kob")).unwrap();
@@ -241,7 +241,7 @@ fn text(games: &Games, source: u16, game: u32) -> Result<String, String> {
 }
 
 #[test]
-fn games_of_a_pgn_file_are_as_they_stand_in_it() {
+fn games_of_a_pgn_file_are_shown_verbatim() {
     let games = games("book/kvetka.kin", &[]);
     let whole = fs::read_to_string(common::fixture("book/kvetka.pgn")).unwrap();
     let read: Vec<String> = (0..5).map(|game| text(&games, 0, game).unwrap()).collect();
@@ -278,7 +278,7 @@ fn games_of_a_database_and_of_the_web_are_shown() {
 }
 
 #[test]
-fn a_source_that_is_not_found_says_where_it_was_looked_for() {
+fn a_missing_source_is_reported_with_the_paths_tried() {
     let games = games("book/kvetka.kin", &["C:\\other=/none"]);
     let why = text(&games, 2, 0).unwrap_err();
     let looked = common::fixture("book/sample.cbh").display().to_string();
@@ -314,7 +314,7 @@ fn games_after(text: &str, at: usize) -> &str {
 }
 
 #[test]
-fn generated_books_say_what_is_known_to_be_in_them() {
+fn generated_books_have_their_known_content() {
     let Some(books) = shared_books() else {
         return;
     };
@@ -404,7 +404,7 @@ fn titles_comments_and_names_are_read_in_both_byte_orders() {
 }
 
 #[test]
-fn every_game_that_is_named_is_known() {
+fn every_game_reference_is_resolved() {
     let Some(books) = shared_books() else {
         return;
     };
@@ -439,7 +439,7 @@ fn broken_books(bad: &Path) -> Vec<(String, String)> {
 }
 
 #[test]
-fn broken_books_tell_what_is_broken_and_give_the_rest() {
+fn broken_books_report_their_defects_and_give_the_rest() {
     let Some(books) = shared_books() else {
         return;
     };
@@ -493,7 +493,7 @@ fn broken_books_tell_what_is_broken_and_give_the_rest() {
 }
 
 #[test]
-fn any_byte_of_a_book_may_be_wrong() {
+fn any_changed_byte_of_a_book_is_tolerated() {
     let Some(books) = shared_books() else {
         return;
     };

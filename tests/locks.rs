@@ -65,7 +65,7 @@ fn round_of(text: &str) -> u32 {
 }
 
 #[test]
-fn who_holds_a_lock_excludes_others_whichever_text_they_have_open() {
+fn a_lock_excludes_others_whichever_text_they_have_open() {
     let Some(mut daemon) = sample() else { return };
     let (game, text) = (daemon.game(1), daemon.text(1));
     let writer = to_update(&game);
@@ -89,7 +89,7 @@ fn who_holds_a_lock_excludes_others_whichever_text_they_have_open() {
 }
 
 #[test]
-fn two_programs_that_lock_a_game_lose_no_save_of_each_other() {
+fn two_programs_with_locks_lose_no_saves() {
     let Some(mut daemon) = sample() else { return };
     let (game, text) = (daemon.game(1), daemon.text(1));
     save(&game, &numbered(&text, 1)).unwrap();
@@ -125,7 +125,7 @@ fn ends_within(child: &mut Child, time: Duration) -> bool {
 }
 
 #[test]
-fn who_waits_for_a_lock_can_be_killed() {
+fn a_process_waiting_for_a_lock_can_be_killed() {
     let Some(mut daemon) = sample() else { return };
     let game = daemon.game(1);
     let lock = to_update(&game);
@@ -174,7 +174,7 @@ fn descriptor(file: &File) -> PathBuf {
 }
 
 #[test]
-fn what_is_open_can_be_opened_again_by_its_descriptor() {
+fn an_open_file_can_be_reopened_by_its_descriptor() {
     let Some(mut daemon) = sample() else { return };
     let (game, text) = (daemon.game(1), daemon.text(1));
     let reader = File::open(&game).unwrap();
@@ -199,7 +199,7 @@ fn what_is_open_can_be_opened_again_by_its_descriptor() {
 }
 
 #[test]
-fn two_who_write_one_draft_see_the_bytes_of_each_other() {
+fn two_writers_of_one_draft_see_each_others_bytes() {
     let Some(mut daemon) = sample() else { return };
     let (game, text) = (daemon.game(1), numbered(&daemon.text(1), 80));
     let half = text.len() / 2;

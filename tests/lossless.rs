@@ -58,7 +58,7 @@ fn an_edit_that_changes_nothing_changes_no_byte() {
 }
 
 #[test]
-fn the_text_of_every_game_gives_its_bytes_back() {
+fn the_text_and_record_of_every_game_give_its_bytes() {
     let mut games = 0;
     for base in real_bases().into_iter().chain(fixture_bases()) {
         for_each_game(&base, |id, database, stored, decoded| {
@@ -79,7 +79,7 @@ fn the_text_of_every_game_gives_its_bytes_back() {
 /// Without the stored game at hand, a text gives the same moves, remarks and
 /// headers: what is written from it alone shows the same text.
 #[test]
-fn the_text_of_every_game_alone_gives_the_same_game() {
+fn the_text_of_every_game_gives_the_same_game() {
     for base in real_bases().into_iter().chain(fixture_bases()) {
         for_each_game(&base, |id, database, _, decoded| {
             let place = format!("{} game {}", base.display(), id.0);
@@ -205,7 +205,7 @@ proptest! {
     /// Generated games have plies and remarks in any order; once written and
     /// read, text and bytes lead to each other.
     #[test]
-    fn generated_games_survive_as_text_and_as_bytes(
+    fn generated_games_are_preserved_as_text_and_as_bytes(
         choices in prop::collection::vec(any::<(u8, u16)>(), 0..120),
     ) {
         let page = CodePage::default();

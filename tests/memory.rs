@@ -405,7 +405,7 @@ fn a_draft_of_16_mib_takes_less_than_200_mib_to_save_and_to_show() {
 }
 
 #[test]
-fn only_one_such_game_is_worked_on_at_a_time() {
+fn large_games_are_rendered_one_at_a_time() {
     let _alone = alone();
     let kind = KINDS
         .iter()
@@ -539,7 +539,7 @@ fn a_count_in_a_header_costs_nothing() {
 }
 
 #[test]
-fn a_hole_in_a_file_of_entities_costs_nothing() {
+fn a_hole_in_an_entity_file_costs_nothing() {
     let _alone = alone();
     for (extension, last) in [("cbp", 0), ("cbl", 0), ("cbl", 1)] {
         let folder = copy_of_base("cbh/sample");
@@ -602,7 +602,7 @@ fn a_journal_record_of_zeros_is_not_read_into_memory() {
 }
 
 #[test]
-fn a_base_of_holes_has_no_more_games_than_a_base_can_have() {
+fn a_sparse_base_has_at_most_the_maximum_of_games() {
     let _alone = alone();
     let folder = copy_of_base("cbh/sample");
     let headers = File::options()

@@ -119,7 +119,7 @@ impl OnDisk for Mount {
 }
 
 #[test]
-fn it_behaves_however_it_is_listed() {
+fn a_mount_behaves_with_and_without_readdirplus() {
     if !common::has_fuse() {
         return;
     }
@@ -133,7 +133,7 @@ fn it_behaves_however_it_is_listed() {
 }
 
 #[test]
-fn it_shows_texts_however_they_are_listed() {
+fn texts_are_shown_with_and_without_readdirplus() {
     if !common::has_fuse() {
         return;
     }
@@ -148,7 +148,7 @@ fn it_shows_texts_however_they_are_listed() {
 }
 
 #[test]
-fn it_shows_what_games_have_in_common_however_it_is_listed() {
+fn groups_are_shown_with_and_without_readdirplus() {
     if !common::has_fuse() {
         return;
     }
@@ -163,7 +163,7 @@ fn it_shows_what_games_have_in_common_however_it_is_listed() {
 }
 
 #[test]
-fn tools_read_a_base_in_one_piece() {
+fn tools_read_all_games_of_a_base() {
     if !common::has_fuse() {
         return;
     }
@@ -303,7 +303,7 @@ fn tools_agree_about_sizes_before_the_first_read() {
 }
 
 #[test]
-fn a_listing_can_be_left_and_continued() {
+fn a_listing_can_be_interrupted_and_continued() {
     if !common::has_fuse() {
         return;
     }
@@ -381,7 +381,7 @@ fn findmnt_shows_type_and_source_even_with_a_comma() {
 }
 
 #[test]
-fn what_was_read_once_is_not_asked_for_again() {
+fn cached_content_is_not_requested_again() {
     if !common::has_fuse() {
         return;
     }
@@ -392,7 +392,7 @@ fn what_was_read_once_is_not_asked_for_again() {
 }
 
 #[test]
-fn it_ends_while_in_use() {
+fn a_mount_ends_while_in_use() {
     if !common::has_fuse() {
         return;
     }
@@ -406,7 +406,7 @@ fn it_ends_while_in_use() {
 }
 
 #[test]
-fn an_unmount_from_outside_takes_nothing_else_away() {
+fn an_external_unmount_removes_no_other_mount() {
     if !common::has_fuse() {
         return;
     }

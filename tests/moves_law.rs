@@ -57,7 +57,7 @@ const EXCEPTIONS: &[(&str, u32, &str)] = &[
 ];
 
 #[test]
-fn games_in_the_modes_of_today_are_encoded_to_the_same_bytes() {
+fn games_in_current_modes_are_encoded_to_the_same_bytes() {
     let (mut same, mut expected, mut different) = (0, Vec::new(), Vec::new());
     for base in real_bases().into_iter().chain(fixture_bases()) {
         let folder = base.parent().and_then(Path::file_name).unwrap();
@@ -85,7 +85,7 @@ fn games_in_the_modes_of_today_are_encoded_to_the_same_bytes() {
 }
 
 #[test]
-fn games_in_every_mode_survive_being_encoded() {
+fn games_in_every_mode_are_preserved_by_encoding() {
     let mut checked = 0;
     for base in real_bases().into_iter().chain(fixture_bases()) {
         for_each_blob(&base, |id, _, decoded| {
@@ -97,7 +97,7 @@ fn games_in_every_mode_survive_being_encoded() {
 }
 
 #[test]
-fn changed_blobs_are_decoded_without_panic_and_what_is_whole_survives() {
+fn changed_blobs_are_decoded_without_panic_and_preserved_if_complete() {
     for base in fixture_bases() {
         for_each_blob(&base, |id, blob, _| {
             for at in 0..blob.len() {
@@ -133,7 +133,7 @@ proptest! {
 }
 
 #[test]
-fn a_move_number_beyond_the_format_is_cut() {
+fn a_move_number_beyond_the_format_is_limited() {
     let mut game = Game::default();
     game.start.is_set_up = true;
     game.start.move_number = 300;
@@ -142,7 +142,7 @@ fn a_move_number_beyond_the_format_is_cut() {
 }
 
 #[test]
-fn stored_moves_are_whole_or_an_error() {
+fn stored_moves_are_complete_or_an_error() {
     let base = fixture("damage");
     let database = Database::open(&base, &Options::default()).unwrap();
     let sizes = |id| match database.stored_game(GameId(id)) {

@@ -104,7 +104,7 @@ fn sample(path: &str) -> (tempfile::TempDir, PathBuf) {
 }
 
 #[test]
-fn names_beyond_the_page_stay_different_players_in_every_base() {
+fn names_beyond_the_code_page_stay_different_players() {
     let folder = tempfile::tempdir().unwrap();
     let new = folder.path().join("new.cbh");
     let mut bases = vec![(None, new, vec!["--create"])];
@@ -157,7 +157,7 @@ fn names_beyond_the_page_stay_different_players_in_every_base() {
 }
 
 #[test]
-fn a_name_takes_the_form_of_the_others_of_its_file() {
+fn a_new_name_uses_the_encoding_of_its_file() {
     let names = ["Meißner", "Łukasz", "ÀÁÂÃ", "¿Quién?", "Ã¼"];
     let text: String = names.iter().map(|name| game(name, "?")).collect();
     for (path, page) in [
@@ -188,7 +188,7 @@ fn a_name_takes_the_form_of_the_others_of_its_file() {
 }
 
 #[test]
-fn a_base_that_was_made_by_import_has_utf_8_from_the_first_name_to_the_last() {
+fn a_base_created_by_import_has_utf_8_names() {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().join("new.cbh");
     import(&base, &game("Carlsen, M", "Nepo, I"), &["--create"]);
@@ -204,7 +204,7 @@ fn a_base_that_was_made_by_import_has_utf_8_from_the_first_name_to_the_last() {
 }
 
 #[test]
-fn a_name_longer_than_its_field_is_cut_between_characters_kept_whole_and_told() {
+fn a_name_too_long_for_its_field_is_truncated_kept_and_reported() {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().join("new.cbh");
     let long = |tail: &str| format!("{}{tail}", "Длинный".repeat(5));
@@ -355,7 +355,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
-    fn all_names_of_a_game_are_read_by_the_next_process_as_they_were_written(
+    fn all_names_of_a_game_are_preserved_across_processes(
         games in proptest::collection::vec(
             (a_name(29), a_name(19), a_name(39), a_name(24), a_name(44), a_name(199)), 1..12),
         base in proptest::sample::select(vec!["names-1251", "names-1252", "names-utf8", "headers"]),
@@ -416,7 +416,7 @@ fn listed(daemon: &Daemon, directory: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn names_beyond_the_page_are_saved_and_renamed_in_a_mount_as_they_are_imported() {
+fn names_beyond_the_code_page_can_be_saved_and_renamed_in_a_mount() {
     if !has_fuse() {
         return;
     }
@@ -462,7 +462,7 @@ fn names_beyond_the_page_are_saved_and_renamed_in_a_mount_as_they_are_imported()
 }
 
 #[test]
-fn a_tournament_is_renamed_to_what_is_asked_for_or_not_at_all() {
+fn a_tournament_is_renamed_exactly_or_not_at_all() {
     if !has_fuse() {
         return;
     }

@@ -336,7 +336,7 @@ fn saving_a_damaged_game_unedited_changes_no_byte_or_is_refused() {
 /// Games that once lost bytes: two bytes for the length of the moves, the moves,
 /// a record of remarks.
 #[test]
-fn saving_games_that_lost_bytes_once_changes_no_byte_or_is_refused() {
+fn saving_once_corrupted_games_changes_no_byte_or_is_refused() {
     let Some(shared) = shared() else { return };
     let sample = Files::read(&common::fixture("cbh/sample/sample.cbh"));
     let mut tried = 0;
@@ -550,7 +550,7 @@ const REFUSED: &[&str] = &[
 ];
 
 #[test]
-fn odd_tags_come_back_as_they_are() {
+fn unusual_tags_are_preserved() {
     let mut wrong = Vec::new();
     for line in KEPT.lines().filter(|line| !line.is_empty()) {
         match appended(line) {
@@ -579,7 +579,7 @@ fn odd_tags_come_back_as_they_are() {
 }
 
 #[test]
-fn foreign_tags_of_one_name_all_come_back_in_order() {
+fn foreign_tags_of_one_name_are_preserved_in_order() {
     let given = "[Foo \"1\"]\n[Bar \"x\"]\n[Foo \"2\"]\n[Foo \"1\"]";
     assert_eq!(appended(given), Ok(tags(given)));
 }
@@ -656,7 +656,7 @@ const NO_FENS: &[&str] = &[
 ];
 
 #[test]
-fn every_part_of_a_fen_comes_back() {
+fn every_part_of_a_fen_is_preserved() {
     let read = |fen: &str, rules: &str| {
         let found = appended(&format!("{rules}[FEN \"{fen}\"]"))?;
         let fen = found.into_iter().find(|(name, _)| name == "FEN");

@@ -25,7 +25,7 @@ use proptest::prelude::*;
 use common::{fixture_bases, real_bases, shared};
 
 #[test]
-fn every_game_of_every_base_is_read_as_pgn_reader_reads_it() {
+fn the_reader_agrees_with_pgn_reader_on_every_base() {
     let mut checked = 0;
     for_each_game(|game, place| {
         let text = text_of(game);
@@ -42,7 +42,7 @@ fn every_game_of_every_base_is_read_as_pgn_reader_reads_it() {
 }
 
 #[test]
-fn every_pgn_file_beside_a_base_is_read_as_pgn_reader_reads_it() {
+fn the_reader_agrees_with_pgn_reader_on_every_pgn_file() {
     for file in pgn_files() {
         let text = fs::read(&file).unwrap();
         let ours: Vec<String> = pgn::Games::new(&text)
@@ -55,7 +55,7 @@ fn every_pgn_file_beside_a_base_is_read_as_pgn_reader_reads_it() {
 }
 
 #[test]
-fn our_own_text_of_every_game_becomes_the_same_text() {
+fn rendered_games_are_parsed_and_rendered_identically() {
     let mut checked = 0;
     for_each_game(|game, place| {
         let text = text_of(game);
@@ -67,7 +67,7 @@ fn our_own_text_of_every_game_becomes_the_same_text() {
 }
 
 #[test]
-fn the_headers_of_every_game_survive() {
+fn the_headers_of_every_game_are_preserved() {
     for_each_game(|game, place| {
         let read = pgn::decode(text_of(game).as_bytes()).unwrap();
         assert_eq!(told(&read), told(game), "{place}");
@@ -99,7 +99,7 @@ fn the_text_of_a_foreign_game_keeps_its_tags() {
 }
 
 #[test]
-fn changed_bytes_never_panic_and_errors_lie_in_the_text() {
+fn changed_bytes_never_panic_and_errors_are_located_in_the_text() {
     let bytes = b"\0\"\\%({})[]$;!?.*0-1eN\n\r \xa0\xc2\xff";
     for text in good_games() {
         for at in 0..text.len() {

@@ -34,7 +34,7 @@ fn every_directory_that_can_be_hidden_is_named() {
 }
 
 #[test]
-fn every_sentence_on_behaviour_names_tests_that_are_there() {
+fn every_claim_names_existing_tests() {
     let files = [
         "folder",
         "archive",
@@ -84,7 +84,7 @@ fn every_sentence_on_behaviour_names_tests_that_are_there() {
 }
 
 #[test]
-fn every_dependency_is_accounted_for() {
+fn every_dependency_is_explained() {
     let manifest = read("Cargo.toml");
     let dependencies = manifest
         .split("\n[")
@@ -112,7 +112,7 @@ fn every_dependency_is_accounted_for() {
 
 /// The example is a change that can be made, and what is named is there.
 #[test]
-fn what_contributors_are_told_is_so() {
+fn the_contributing_guide_is_true() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let told = read("CONTRIBUTING.md");
     let (text, example) = told.split_once("```diff\n").unwrap();

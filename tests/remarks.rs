@@ -166,7 +166,7 @@ fn for_each_game(base: &Path, mut with: impl FnMut(&Database, GameId, &StoredGam
 
 /// Every comment of every base is edited at some words.
 #[test]
-fn editing_a_word_touches_no_other_byte() {
+fn editing_a_word_changes_no_other_byte() {
     let (mut edits, mut lost) = (BTreeMap::<String, usize>::new(), Vec::new());
     for base in real_bases().into_iter().chain(fixture_bases()) {
         let name = base.file_stem().unwrap().to_string_lossy().into_owned();
@@ -361,7 +361,7 @@ fn new_remarks_of_a_text_without_its_tag_are_in_no_language() {
 
 /// Another language in the tag is another language of the remarks.
 #[test]
-fn the_tag_changes_the_language_of_all_that_name_none() {
+fn the_tag_sets_the_language_of_all_texts_without_one() {
     let number = (1..14)
         .find(|number| text_of_sample(*number).contains("[CbhLang"))
         .unwrap();
@@ -397,7 +397,7 @@ fn text_of_sample(number: u32) -> String {
 }
 
 #[test]
-fn remarks_behind_an_edited_move_keep_their_bytes() {
+fn annotations_after_an_edited_move_keep_their_bytes() {
     for base in ["remarks-1251", "remarks-1252"] {
         for (old_moves, new_moves) in [
             ("1. e4", "1. e3"),
@@ -489,7 +489,7 @@ fn texts_of(remarks: &[Remark]) -> Vec<(u8, Vec<u8>)> {
 /// A text before a move is told by the name of the move. Where the move is
 /// gone, no other text becomes one.
 #[test]
-fn a_variation_that_goes_takes_only_its_own_remarks() {
+fn removing_a_variation_removes_only_its_own_annotations() {
     for (variation, gone) in [
         ("(3. Bc4 Nf6 {before Ng5} 4. Ng5) ", "before Ng5"),
         ("(3. Bc4 Bc5 (3... d6 4. c3) {bef b4} 4. b4) ", "bef b4"),
@@ -512,7 +512,7 @@ fn a_variation_that_goes_takes_only_its_own_remarks() {
 
 /// A new comment leaves the stored one beside it as it is.
 #[test]
-fn a_comment_in_front_of_a_text_before_a_move_is_about_the_move_before() {
+fn a_comment_before_a_text_before_a_move_belongs_to_the_previous_move() {
     let edited = stored_and_edited(WITH_BEFORE, |text| {
         let text = replaced(text, "{[%cblang de] Jetzt", "{new} {[%cblang de] Jetzt");
         replaced(&text, "{bef b4}", "{also new} {bef b4}")
@@ -614,7 +614,7 @@ fn equal_remarks_keep_their_languages_without_tags() {
 
 /// A name is for the move that it was given for, though another one has it.
 #[test]
-fn a_new_move_of_the_same_name_has_no_text_before_it() {
+fn a_new_move_with_the_same_notation_has_no_text_before_it() {
     let game = "1. e4 e5 {[%cbpre 1] the usual move} 2. Nf3 Nc6 *";
     for drops_tags in [false, true] {
         let edited = stored_and_edited(game, |text| {
@@ -666,7 +666,7 @@ fn a_promoted_variation_keeps_the_text_before_it() {
 
 /// A training question that was imported is shown as it was.
 #[test]
-fn a_plain_question_needs_no_second_form() {
+fn a_plain_question_is_stored_once() {
     for question in [
         "[%tqu \"En\",\"Win?\",\"Look\",\"\",\"e7e5\",\"Yes\",10]",
         "[%tqu \"De\",\"Zug?\",\"\",\"\",\"e7e5\",\"\",10,\"c7c5\",\"\",3]",

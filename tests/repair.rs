@@ -53,7 +53,7 @@ fn is_beyond_repair(defect: &str) -> bool {
 }
 
 #[test]
-fn a_repair_leaves_only_what_cannot_be_mended_and_shows_the_same_games() {
+fn a_repair_leaves_only_what_cannot_be_repaired_and_shows_the_same_games() {
     let mut count = 0;
     for base in fixture_bases().into_iter().chain(real_bases()) {
         let folder = copy_of(&base);
@@ -155,7 +155,7 @@ impl Patient {
 }
 
 #[test]
-fn each_byte_of_a_header_of_entities_that_is_damaged_is_mended() {
+fn each_damaged_byte_of_an_entity_header_is_repaired() {
     let patient = Patient::new();
     for file in ["cbp", "cbt", "cbc", "cbs", "cbe"] {
         let places = (0..8).chain(16..24);
@@ -167,7 +167,7 @@ fn each_byte_of_a_header_of_entities_that_is_damaged_is_mended() {
 }
 
 #[test]
-fn each_byte_of_a_link_or_count_that_is_damaged_is_mended() {
+fn each_damaged_byte_of_a_link_or_count_is_repaired() {
     let patient = Patient::new();
     for (file, size, step) in [
         ("cbp", 67, 4),
@@ -189,7 +189,7 @@ fn each_byte_of_a_link_or_count_that_is_damaged_is_mended() {
 }
 
 #[test]
-fn each_byte_of_a_length_or_of_what_a_record_says_of_its_game_is_mended() {
+fn each_damaged_byte_of_a_length_or_game_property_is_repaired() {
     let patient = Patient::new();
     for at in (6..10).chain(40..44) {
         patient.treat("cbh", at, 0x01);
@@ -211,7 +211,7 @@ fn each_byte_of_a_length_or_of_what_a_record_says_of_its_game_is_mended() {
 }
 
 #[test]
-fn each_file_that_changes_is_kept_as_it_was_and_older_copies_too() {
+fn changed_files_are_backed_up_and_older_backups_kept() {
     let folder = copy_of_base("cbh/sample");
     let base = folder.path().join("sample.cbh");
     let sound = files_in(folder.path());
@@ -241,7 +241,7 @@ fn each_file_that_changes_is_kept_as_it_was_and_older_copies_too() {
 }
 
 #[test]
-fn a_sound_base_is_not_touched_and_damage_that_stays_is_told() {
+fn a_sound_base_is_unchanged_and_remaining_damage_is_reported() {
     let folder = copy_of_base("cbh/sample");
     let base = folder.path().join("sample.cbh");
     let before = files_in(folder.path());
@@ -261,7 +261,7 @@ fn a_sound_base_is_not_touched_and_damage_that_stays_is_told() {
 }
 
 #[test]
-fn an_unused_name_is_deleted_and_a_used_one_that_was_deleted_is_taken_back() {
+fn unused_names_are_deleted_and_used_deleted_ones_restored() {
     let patient = Patient::new();
     let path = patient.base.with_extension("cbp");
     let sound = fs::read(&path).unwrap();
@@ -287,7 +287,7 @@ fn an_unused_name_is_deleted_and_a_used_one_that_was_deleted_is_taken_back() {
 }
 
 #[test]
-fn a_header_of_entities_that_is_gone_is_made_again_from_the_records() {
+fn a_missing_entity_header_is_rebuilt_from_the_records() {
     for base in fixture_bases().into_iter().chain(real_bases()) {
         let folder = copy_of(&base);
         let copy = folder.path().join(base.file_name().unwrap());
@@ -316,7 +316,7 @@ fn a_header_of_entities_that_is_gone_is_made_again_from_the_records() {
 }
 
 #[test]
-fn a_file_of_entities_whose_records_are_gone_too_stays_and_the_others_are_mended() {
+fn an_entity_file_without_records_stays_and_others_are_repaired() {
     let folder = copy_of_base("cbh/sample");
     let base = folder.path().join("sample.cbh");
     let (players, tournaments) = (base.with_extension("cbp"), base.with_extension("cbt"));
@@ -355,7 +355,7 @@ fn remarks_at(base: &Path, game: usize) -> usize {
 }
 
 #[test]
-fn remarks_that_name_another_game_than_the_one_that_has_them_are_mended() {
+fn annotations_with_a_wrong_game_number_are_repaired() {
     let folder = copy_of_base("cbh/annotations");
     let base = folder.path().join("annotations.cbh");
     let remarks = base.with_extension("cba");
@@ -386,7 +386,7 @@ fn succeeds_or_told(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn remarks_that_two_games_have_are_of_neither() {
+fn annotations_shared_by_two_games_belong_to_neither() {
     let folder = copy_of_base("cbh/annotations");
     let base = folder.path().join("annotations.cbh");
     let remarks = base.with_extension("cba");

@@ -44,7 +44,7 @@ fn rust_files(directory: &Path, files: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn no_room_uses_another_that_the_table_does_not_name() {
+fn modules_use_only_those_in_the_table() {
     let table = table();
     assert!(table.len() >= 6, "{table:?}");
     let mut files = Vec::new();
@@ -111,7 +111,7 @@ fn without_tests(text: &str, modules: &mut BTreeSet<String>) -> String {
 }
 
 #[test]
-fn what_follows_a_test_in_a_file_is_looked_at() {
+fn code_after_tests_in_a_file_is_checked() {
     let text = "a\n#[cfg(test)]\nmod tests;\nb\n    #[cfg(test)]\n    fn f() {\n    }\nc\n";
     let mut modules = BTreeSet::new();
     assert_eq!(without_tests(text, &mut modules), "a\nb\nc\n");
@@ -119,7 +119,7 @@ fn what_follows_a_test_in_a_file_is_looked_at() {
 }
 
 #[test]
-fn the_file_system_knows_no_kernel_and_starts_no_thread() {
+fn fs_uses_no_kernel_interface_and_starts_no_thread() {
     let mut files = Vec::new();
     for room in ["fs", "views", "vfs"] {
         rust_files(&source(room), &mut files);
@@ -154,7 +154,7 @@ fn the_file_system_knows_no_kernel_and_starts_no_thread() {
 /// A file that a comment names is there, seen from `src`, from the room, or
 /// from the project's root.
 #[test]
-fn files_that_comments_name_are_there() {
+fn files_named_in_comments_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
     rust_files(&source(""), &mut files);

@@ -436,7 +436,7 @@ fn an_edited_comment_leaves_the_moves_alone() {
 }
 
 #[test]
-fn search_caches_go_and_top_games_are_to_be_judged_anew() {
+fn search_caches_are_removed_and_top_game_decisions_reset() {
     let bases = real_bases();
     let Some(path) = bases
         .iter()
@@ -485,7 +485,7 @@ fn players(base: &Base) -> Vec<String> {
 }
 
 #[test]
-fn a_player_without_games_is_gone() {
+fn a_player_without_games_is_removed() {
     let base = Base::fixture("cbh/sample/sample.cbh");
     let added = edit(&base, 1, |text| with_tag(&text, "White", "Newcomer, Ann"));
     assert!(players(&added).contains(&"Newcomer, Ann".to_owned()));
@@ -535,7 +535,7 @@ fn without_source(text: &str) -> String {
 }
 
 #[test]
-fn games_are_added_behind_the_others() {
+fn games_are_added_at_the_end() {
     for (base, _) in samples() {
         println!("{}", base.cbh.display());
         let mut expected = base.texts();
@@ -598,7 +598,7 @@ fn a_renamed_player_has_the_new_name_everywhere() {
 }
 
 #[test]
-fn a_shared_tournament_stays_as_it_is_for_the_others() {
+fn a_shared_tournament_stays_unchanged_for_other_games() {
     let base = Base::fixture("cbh/namesakes/namesakes.cbh");
     let texts = base.texts();
     let event = |id: u32| parts(&texts[&id].1).0.lines().take(2).collect::<String>();
@@ -617,7 +617,7 @@ fn a_shared_tournament_stays_as_it_is_for_the_others() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_or_told() {
+fn values_that_do_not_fit_are_refused_or_reported() {
     let base = Base::fixture("cbh/sample/sample.cbh");
     let replace = |change: &dyn Fn(&str) -> String| {
         let edited = decoded(&change(&base.text(1)));
@@ -778,7 +778,7 @@ fn ensure_no_other_is_recast(base: &Base, id: u32, name: &str) -> Base {
 }
 
 #[test]
-fn a_game_whose_player_is_not_there_never_gets_the_next_newcomer() {
+fn a_game_with_a_missing_player_never_gets_a_new_one() {
     let base = Base::fixture("cbh/sample/sample.cbh");
     let count = u32::try_from(players(&base).len()).unwrap();
     // One that was deleted is used again first.
@@ -808,7 +808,7 @@ fn a_game_whose_player_is_not_there_never_gets_the_next_newcomer() {
 }
 
 #[test]
-fn a_game_whose_team_is_not_there_never_gets_a_new_one() {
+fn a_game_with_a_missing_team_never_gets_a_new_one() {
     let base = Base::fixture("cbh/sample/sample.cbh");
     let teams = |base: &Base| {
         let texts = shown(base).into_values();
@@ -840,7 +840,7 @@ fn a_game_whose_team_is_not_there_never_gets_a_new_one() {
 }
 
 #[test]
-fn what_games_share_stays_for_the_others_though_it_counts_but_one() {
+fn shared_entities_stay_despite_a_wrong_count() {
     let base = Base::fixture("cbh/namesakes/namesakes.cbh");
     let texts = base.texts();
     let event = |id: u32| parts(&texts[&id].1).0.lines().take(2).collect::<String>();
@@ -1154,7 +1154,7 @@ fn a_power_cut_leaves_the_old_game_or_the_new_one() {
 }
 
 #[test]
-fn a_write_that_fails_leaves_the_old_game_or_the_new_one_as_was_said() {
+fn a_failed_write_leaves_the_old_or_the_new_game_as_reported() {
     for base in kinds_of_bases() {
         for (what, save) in kinds_of_saves(&base) {
             ensure_whole_after_failures(&base, what, &save);
@@ -1163,7 +1163,7 @@ fn a_write_that_fails_leaves_the_old_game_or_the_new_one_as_was_said() {
 }
 
 #[test]
-fn large_bases_are_saved_to() {
+fn games_in_large_bases_are_saved() {
     for path in real_bases() {
         if fs::metadata(&path).unwrap().len() < 20_000 {
             continue;
@@ -1212,7 +1212,7 @@ fn number(bytes: &[u8], at: usize, count: usize) -> u64 {
 }
 
 #[test]
-fn what_is_replaced_lies_waste_and_the_files_say_so() {
+fn replaced_bytes_are_counted_as_wasted() {
     let base = Base::fixture("cbh/sample/sample.cbh");
     let file = |base: &Base, extension: &str| {
         let name = format!("sample.{extension}");
@@ -1247,7 +1247,7 @@ fn what_is_replaced_lies_waste_and_the_files_say_so() {
 }
 
 #[test]
-fn saves_are_counted_and_stamped_and_creations_are_told_apart() {
+fn saves_are_counted_and_stamped_and_creation_stamps_are_unique() {
     let base = Base::fixture("cbh/sample/sample.cbh");
     let record = |base: &Base, id: u32| {
         let file = base.directory.files()[OsStr::new("sample.cbj")].clone();

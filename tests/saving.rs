@@ -275,7 +275,7 @@ fn recast(text: &str) -> String {
 }
 
 #[test]
-fn what_is_shown_after_any_edit_is_what_a_new_mount_shows() {
+fn after_any_edit_a_new_mount_shows_the_same() {
     for base in small_bases() {
         let mount = Mount::of(&base);
         let what = |edit: &str| format!("{edit} in {}", base.display());
@@ -336,7 +336,7 @@ fn what_is_shown_after_any_edit_is_what_a_new_mount_shows() {
 }
 
 #[test]
-fn the_text_that_is_stored_changes_no_byte() {
+fn saving_the_stored_text_changes_no_byte() {
     for base in small_bases() {
         let mount = Mount::of(&base);
         let before = mount.files();
@@ -357,7 +357,7 @@ fn the_text_that_is_stored_changes_no_byte() {
 }
 
 #[test]
-fn a_later_save_of_a_text_takes_the_place_of_an_earlier_one() {
+fn a_later_save_of_a_text_replaces_an_earlier_one() {
     let mount = Mount::fixture("cbh/sample/sample.cbh");
     let count = mount.names("games").len();
     let made = mount.append(GAME, &[]).files;
@@ -384,7 +384,7 @@ fn a_later_save_of_a_text_takes_the_place_of_an_earlier_one() {
 /// The base is as if the temporary file had never been there: what only it
 /// named is gone, and the next game gets its number.
 #[test]
-fn a_temporary_file_that_becomes_a_game_leaves_no_game_behind() {
+fn a_temporary_file_that_becomes_a_game_leaves_no_other_game() {
     for base in ["cbh/oldheaders/oldheaders.cbh", "cbh/sample/sample.cbh"] {
         let mount = Mount::fixture(base);
         let deleted = mount.names("deleted").len();
@@ -468,7 +468,7 @@ const STAGED: usize = 2500;
 /// Its entities are counted anew though some records are laid into the files
 /// before all is known.
 #[test]
-fn a_later_import_takes_the_place_of_an_earlier_one() {
+fn a_later_import_replaces_an_earlier_one() {
     // More than are followed one by one, and fewer.
     for count in [STAGED, 10_100] {
         let mount = Mount::fixture("cbh/sample/sample.cbh");
@@ -582,7 +582,7 @@ fn names_mean_what_may_be_written_there() {
 }
 
 #[test]
-fn a_name_that_another_has_is_refused_and_nothing_else_can_be_renamed() {
+fn a_name_in_use_is_refused_and_only_entities_can_be_renamed() {
     let mount = Mount::fixture("cbh/sample/sample.cbh");
     mount.append(GAME, &[]);
     let before = tree(&mount.vfs);
@@ -614,7 +614,7 @@ const CAST: &str = "[Event \"Here\"]\n[Site \"There\"]\n[Date \"2024.05.06\"]\n\
     [EventDate \"2024.02.29\"]\n[SourceTitle \"Magazine\"]\n[WhiteTeam \"Club\"]\n\n1. e4 1-0\n\n";
 
 #[test]
-fn a_name_that_its_fields_cannot_hold_is_given_to_nothing() {
+fn a_name_too_long_for_its_fields_is_refused() {
     let mount = Mount::fixture("cbh/names-1252/names-1252.cbh");
     mount.append(CAST, &[]);
     let before = tree(&mount.vfs);
@@ -710,7 +710,7 @@ fn a_tournament_keeps_its_place_and_its_date() {
 }
 
 #[test]
-fn a_refused_text_says_where_and_changes_nothing() {
+fn a_refused_text_is_located_and_changes_nothing() {
     let mount = Mount::fixture("cbh/sample/sample.cbh");
     let (files, before) = (mount.files(), tree(&mount.vfs));
     for (text, place) in [
@@ -736,7 +736,7 @@ fn a_refused_text_says_where_and_changes_nothing() {
 }
 
 #[test]
-fn the_second_writer_is_told_of_the_first() {
+fn a_second_writer_gets_the_name_of_the_first() {
     let mount = Mount::fixture("cbh/sample/sample.cbh");
     let why = open_to_write(&mount.base).unwrap_err();
     assert!(
@@ -751,7 +751,7 @@ fn the_second_writer_is_told_of_the_first() {
 }
 
 #[test]
-fn a_base_that_must_not_be_written_is_shown_to_read_only() {
+fn a_protected_base_is_shown_read_only() {
     let mount = Mount::fixture("cbh/sample/sample.cbh");
     mount.vfs.close();
     let mut mode = fs::metadata(&mount.base).unwrap().permissions();
@@ -767,7 +767,7 @@ fn a_base_that_must_not_be_written_is_shown_to_read_only() {
 }
 
 #[test]
-fn what_another_program_changed_is_noticed_and_never_written_over() {
+fn changes_by_another_program_are_detected_and_not_overwritten() {
     let mount = Mount::fixture("cbh/sample/sample.cbh");
     mount.append(GAME, &[]);
     mount.vfs.sync().unwrap();
@@ -802,7 +802,7 @@ fn what_another_program_changed_is_noticed_and_never_written_over() {
 }
 
 #[test]
-fn what_was_saved_is_synced_some_seconds_later_and_is_no_change_from_outside() {
+fn saves_are_synced_after_some_seconds_without_an_external_change() {
     let mount = Mount::fixture("cbh/sample/sample.cbh");
     let before = mount.files();
     mount.vfs.refresh();
@@ -870,7 +870,7 @@ fn open_in_all_ways(vfs: &Vfs, id: u32) -> Result<(), String> {
 }
 
 #[test]
-fn saves_of_other_games_disturb_nobody() {
+fn saves_of_other_games_do_not_disturb_readers() {
     // All that is asked for is read anew.
     let options = Options {
         cache_bytes: 0,
@@ -911,7 +911,7 @@ fn saves_of_other_games_disturb_nobody() {
 /// environment; how long saves of it take.
 #[test]
 #[ignore = "takes a large base and a while"]
-fn a_save_of_a_large_base_takes_no_time() {
+fn a_save_in_a_large_base_is_fast() {
     let Some(base) = std::env::var_os("CBFS_LARGE_BASE") else {
         println!("NOT CHECKED: CBFS_LARGE_BASE names no base");
         return;

@@ -100,7 +100,7 @@ fn each_base_is_a_directory_with_numbers_of_its_own() {
 }
 
 #[test]
-fn nothing_is_opened_before_it_is_looked_into() {
+fn bases_are_opened_on_first_access() {
     let directory = tempfile::tempdir().unwrap();
     for number in 0..500 {
         fs::write(directory.path().join(format!("{number}.cbh")), "nonsense").unwrap();
@@ -137,7 +137,7 @@ fn numbers_are_the_same_at_the_next_mount() {
 }
 
 #[test]
-fn more_bases_than_numbers_are_no_disaster() {
+fn more_bases_than_numbers_are_handled() {
     let directory = tempfile::tempdir().unwrap();
     for number in 0..8200 {
         fs::write(directory.path().join(format!("{number}.cbh")), "").unwrap();
@@ -149,7 +149,7 @@ fn more_bases_than_numbers_are_no_disaster() {
 }
 
 #[test]
-fn a_base_that_went_away_is_stale_and_comes_back_with_its_number() {
+fn a_removed_base_is_stale_and_returns_with_its_number() {
     let directory = tempfile::tempdir().unwrap();
     put(directory.path(), "sample", "one");
     put(directory.path(), "sample", "two");
@@ -170,7 +170,7 @@ fn a_base_that_went_away_is_stale_and_comes_back_with_its_number() {
 }
 
 #[test]
-fn a_mounted_shelf_follows_its_directory() {
+fn a_mounted_folder_follows_its_directory() {
     if !common::has_fuse() {
         return;
     }
@@ -220,7 +220,7 @@ fn a_mounted_shelf_follows_its_directory() {
 }
 
 #[test]
-fn find_cp_grep_and_tar_walk_over_a_shelf() {
+fn find_cp_grep_and_tar_walk_a_folder_of_bases() {
     if !common::has_fuse() {
         return;
     }
@@ -263,7 +263,7 @@ fn find_cp_grep_and_tar_walk_over_a_shelf() {
 }
 
 #[test]
-fn a_base_keeps_its_name_when_one_of_the_same_name_comes() {
+fn a_base_keeps_its_name_when_another_with_that_name_appears() {
     let directory = tempfile::tempdir().unwrap();
     put(directory.path(), "sample", "a");
     let vfs = shelf(directory.path());

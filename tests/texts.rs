@@ -20,7 +20,7 @@ use cbfs::vfs::{DatabaseVolume, Ino, NodeKind, Options as VfsOptions, Vfs};
 use serde_json::Value;
 
 #[test]
-fn titles_are_the_known_ones_and_nothing_is_damaged() {
+fn known_titles_are_read_without_defects() {
     let bases = common::fixtures_with_truth().into_iter();
     let mut seen = 0;
     for (base, truth) in bases.chain(common::bases_with_truth()) {
@@ -80,7 +80,7 @@ fn read_all(vfs: &Vfs, directory: Ino) -> usize {
 
 /// Each byte of the texts and of their records, made wrong in two ways.
 #[test]
-fn no_wrong_byte_does_more_than_damage() {
+fn any_changed_byte_gives_at_most_a_defect() {
     let directory = common::copy_of_base("cbh/texts");
     let path = directory.path().join("texts.cbh");
     let mut files = 0;

@@ -31,7 +31,7 @@ use shakmaty::{CastlingMode, Chess, EnPassantMode, Move, Position, PositionError
 use common::{bases_with_truth, fixture, fixtures_with_truth, text_of};
 
 #[test]
-fn every_game_of_every_real_base_equals_the_truth() {
+fn every_game_of_every_real_base_equals_an_independent_decoding() {
     let checked = compare_all(bases_with_truth());
     println!("{checked} games of real bases equal the truth");
 }

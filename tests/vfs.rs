@@ -42,7 +42,7 @@ fn it_behaves() {
 }
 
 #[test]
-fn it_behaves_without_a_cache() {
+fn a_volume_behaves_without_a_cache() {
     let options = Options {
         cache_bytes: 0,
         ..Options::default()
@@ -70,7 +70,7 @@ fn it_shows_texts() {
 }
 
 #[test]
-fn it_shows_what_games_have_in_common() {
+fn groups_are_shown() {
     for cache_bytes in [0, 1 << 20] {
         let options = Options {
             cache_bytes,
@@ -199,7 +199,7 @@ fn every_listing_continues_from_any_cookie_and_knows_its_parent() {
 }
 
 #[test]
-fn directories_that_are_not_listed_have_no_number() {
+fn unlisted_directories_have_no_number() {
     let tree = Direct(Vfs::new(Box::new(groups::volume()), &Options::default()));
     // Gone, of a deleted game only; players and codes that are not there.
     for (kind, index) in [
@@ -241,7 +241,7 @@ fn a_missing_or_damaged_file_of_teams_leaves_their_directory_empty() {
 }
 
 #[test]
-fn a_game_stays_where_it_is_when_its_player_is_not_there() {
+fn a_game_with_a_missing_player_keeps_its_path() {
     let directory = common::copy_of_base("cbh/namesakes");
     let headers = directory.path().join("namesakes.cbh");
     let mut bytes = std::fs::read(&headers).unwrap();
@@ -283,7 +283,7 @@ fn names_in_another_code_page_are_file_names_in_utf_8() {
 }
 
 #[test]
-fn names_of_control_characters_are_as_good_as_their_rest() {
+fn control_characters_in_names_are_ignored() {
     let directory = common::copy_of_base("cbh/namesakes");
     let players = directory.path().join("namesakes.cbp");
     let mut bytes = std::fs::read(&players).unwrap();
@@ -329,7 +329,7 @@ fn a_base_without_games_has_empty_directories() {
 /// Each player's directory has the games that the truth says he played, each
 /// year's those of that year, and each opening's those with that code.
 #[test]
-fn groups_of_real_bases_are_those_of_the_truth() {
+fn groups_of_real_bases_are_the_known_ones() {
     let bases = common::bases_with_truth().into_iter();
     for (base, truth) in bases.chain(common::fixtures_with_truth()) {
         let tree = tree_of(&base);
@@ -471,7 +471,7 @@ fn a_base_without_texts_has_no_directory_for_them() {
 }
 
 #[test]
-fn a_damaged_text_shows_what_is_left_and_the_others_are_whole() {
+fn a_damaged_text_is_shown_in_part_and_others_completely() {
     let directory = common::copy_of_base("cbh/texts");
     let moves = directory.path().join("texts.cbg");
     let mut bytes = std::fs::read(&moves).unwrap();
@@ -537,7 +537,7 @@ fn a_game_is_rendered_once_for_its_size_and_its_text() {
 }
 
 #[test]
-fn the_idle_pass_works_out_what_was_not_asked_for() {
+fn the_background_pass_computes_missing_lengths() {
     let (vfs, shared) = test_vfs(&Options::default());
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("fill".to_owned());
@@ -561,7 +561,7 @@ fn the_idle_pass_works_out_what_was_not_asked_for() {
 }
 
 #[test]
-fn a_game_that_was_sized_and_is_gone_is_eio() {
+fn a_game_that_disappears_after_stat_is_eio() {
     let options = Options {
         cache_bytes: 0,
         ..Options::default()
@@ -577,7 +577,7 @@ fn a_game_that_was_sized_and_is_gone_is_eio() {
 }
 
 #[test]
-fn what_is_cut_away_from_an_open_base_is_eio() {
+fn reading_a_truncated_part_of_an_open_base_is_eio() {
     // All of it, or what comes after the first game.
     for (file, left, readable) in [
         ("cbh", 46, 0),
@@ -617,7 +617,7 @@ fn what_is_cut_away_from_an_open_base_is_eio() {
 }
 
 #[test]
-fn nothing_is_at_numbers_that_were_never_given() {
+fn unknown_numbers_are_enoent() {
     let (vfs, _) = test_vfs(&Options::default());
     for number in [
         0,
@@ -640,7 +640,7 @@ fn nothing_is_at_numbers_that_were_never_given() {
 /// Every fixture base, whatever is in it: lists, sizes and texts agree, and no
 /// game is in both directories.
 #[test]
-fn every_fixture_base_is_shown_without_contradiction() {
+fn every_fixture_base_is_shown_consistently() {
     let bases = std::fs::read_dir(common::fixture("cbh")).unwrap();
     let mut games = 0;
     for base in bases.map(|base| base.unwrap().path()) {
@@ -759,7 +759,7 @@ fn differences(fields: &Fields, tags: &BTreeMap<&str, String>) -> Vec<String> {
 }
 
 #[test]
-fn the_table_of_headers_says_what_the_games_say() {
+fn the_table_of_headers_agrees_with_the_games() {
     let mut compared = 0;
     for base in [common::fixture_bases(), common::real_bases()].concat() {
         // A tag of the text keeps the whole of a name there.
@@ -821,7 +821,7 @@ fn the_table_has_the_counts_and_medals_of_the_headers() {
 }
 
 #[test]
-fn any_piece_of_the_table_is_a_piece_of_the_whole() {
+fn any_range_of_the_table_equals_that_of_the_whole() {
     let directory = common::long_base(3000);
     let tree = tree_of(&directory.path().join("sample.cbh"));
     let whole = tree.read(TABLE).unwrap();
@@ -871,7 +871,7 @@ fn listing_the_root_does_not_measure_the_table() {
 }
 
 #[test]
-fn of_a_table_cut_short_what_is_gone_is_eio() {
+fn the_missing_part_of_a_truncated_table_is_eio() {
     let directory = common::long_base(3000);
     let base = directory.path().join("sample.cbh");
     let (measured, unmeasured) = (tree_of(&base), tree_of(&base));
@@ -886,7 +886,7 @@ fn of_a_table_cut_short_what_is_gone_is_eio() {
 }
 
 #[test]
-fn a_table_whose_names_are_gone_is_eio() {
+fn a_table_without_its_names_is_eio() {
     for (file, left) in [("cbp", 32), ("cbt", 32), ("cbs", 40), ("cbj", 32)] {
         let directory = common::copy_of_base("cbh/sample");
         let base = directory.path().join("sample.cbh");
@@ -901,7 +901,7 @@ fn a_table_whose_names_are_gone_is_eio() {
 }
 
 #[test]
-fn the_attributes_of_a_game_are_its_fields_of_the_table() {
+fn the_attributes_of_a_game_equal_its_fields_in_the_table() {
     let tree = tree_of(&common::fixture("cbh/headers/headers.cbh"));
     for fields in table(&tree) {
         let ino = Ino::new(1, fields["number"].parse().unwrap());

@@ -220,7 +220,7 @@ impl World {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(192))]
     #[test]
-    fn every_stored_text_is_one_that_somebody_saved(
+    fn every_stored_text_was_saved_by_some_program(
         steps in prop::collection::vec(step(), 1..40),
     ) {
         let mut world = World::new();
@@ -243,7 +243,7 @@ proptest! {
     /// What is not deleted is listed under its number, unless it was renamed
     /// away, once nobody writes any more.
     #[test]
-    fn each_game_is_shown_when_all_is_over(
+    fn each_game_is_shown_after_all_requests(
         steps in prop::collection::vec(step(), 1..40),
     ) {
         let mut world = World::new();

@@ -10,7 +10,7 @@ const TWO: &str = "000002.pgn";
 const FOUR: &str = "000004.pgn";
 
 #[test]
-fn what_is_written_in_place_is_saved_when_it_is_closed() {
+fn a_text_written_in_place_is_saved_at_close() {
     let mount = mount();
     let before = mount.lookup(GAMES, ONE).unwrap();
     let handle = mount.open(GAMES, ONE, REWRITE).unwrap();
@@ -42,7 +42,7 @@ fn what_is_written_in_place_is_saved_when_it_is_closed() {
 }
 
 #[test]
-fn what_is_cut_to_its_length_is_saved_when_it_is_closed() {
+fn a_truncated_text_is_saved_at_close() {
     let mount = mount();
     let handle = mount.open(GAMES, ONE, WRITE).unwrap();
     mount.put(handle, 0, "ab *\n");
@@ -211,7 +211,7 @@ fn refused_drafts_of_a_game_are_bounded_and_the_oldest_gives_way() {
 }
 
 #[test]
-fn a_refusal_is_told_at_fsync_and_again_at_close_until_it_is_right() {
+fn fsync_and_close_fail_until_the_text_is_valid() {
     let mount = mount();
     let handle = mount.open(GAMES, ONE, REWRITE).unwrap();
     mount.put(handle, 0, "no end");
@@ -227,7 +227,7 @@ fn a_refusal_is_told_at_fsync_and_again_at_close_until_it_is_right() {
 }
 
 #[test]
-fn half_a_text_flushed_early_is_replaced_by_the_whole() {
+fn a_partial_text_flushed_early_is_replaced_by_the_complete_one() {
     let mount = mount();
     for (directory, name) in [(GAMES, ONE), (GAMES, "new.pgn"), (IMPORT, "a.pgn")] {
         let count = mount.games().len();
@@ -251,7 +251,7 @@ fn half_a_text_flushed_early_is_replaced_by_the_whole() {
 }
 
 #[test]
-fn a_refused_later_flush_leaves_what_an_early_one_saved() {
+fn a_refused_flush_keeps_an_earlier_save() {
     let mount = mount();
     for (directory, name) in [(GAMES, ONE), (GAMES, "new.pgn")] {
         let handle = mount.open(directory, name, REWRITE).unwrap();
@@ -335,7 +335,7 @@ fn a_save_that_another_program_confirmed_stays_when_this_one_is_refused() {
 }
 
 #[test]
-fn a_writer_that_is_killed_takes_back_nothing_that_fsync_confirmed() {
+fn a_killed_writer_loses_nothing_that_fsync_confirmed() {
     for (directory, name, at) in [(GAMES, ONE, 0), (GAMES, "new.pgn", 3), (IMPORT, "a.pgn", 3)] {
         let mount = mount();
         let handle = mount.open(directory, name, REWRITE).unwrap();
@@ -398,7 +398,7 @@ fn a_temporary_file_renamed_over_a_game_is_that_game() {
 }
 
 #[test]
-fn a_temporary_file_that_is_no_game_is_refused_when_it_is_renamed() {
+fn an_invalid_temporary_file_is_refused_when_renamed_to_a_game() {
     let mount = mount();
     mount.write(GAMES, "sedX", "no end").unwrap();
     let renamed = mount.rename((GAMES, "sedX"), (GAMES, ONE));
@@ -429,7 +429,7 @@ fn a_temporary_file_written_on_after_it_was_renamed_is_the_game() {
 }
 
 #[test]
-fn a_game_renamed_to_a_backup_and_written_anew_is_the_same_game() {
+fn a_game_renamed_to_a_backup_and_rewritten_is_the_same_game() {
     let mount = mount();
     for directory in [GAMES, PLAYER] {
         // vim
@@ -457,7 +457,7 @@ fn a_game_renamed_to_a_backup_and_written_anew_is_the_same_game() {
 }
 
 #[test]
-fn a_game_that_was_renamed_comes_back_with_its_backup_or_without_it() {
+fn a_renamed_game_is_restored_with_or_without_its_backup() {
     let mount = mount();
     let names = mount.list(GAMES);
     mount.rename((GAMES, ONE), (GAMES, "old")).unwrap();
@@ -496,7 +496,7 @@ fn a_refused_text_under_the_name_of_a_renamed_game_leaves_the_game() {
 }
 
 #[test]
-fn a_game_removed_and_made_anew_is_the_same_game() {
+fn a_game_removed_and_recreated_is_the_same_game() {
     let mount = mount();
     assert_eq!(mount.create(GAMES, ONE, true), Err(libc::EEXIST));
     mount.unlink(GAMES, ONE).unwrap();
@@ -517,7 +517,7 @@ fn a_game_removed_and_made_anew_is_the_same_game() {
 }
 
 #[test]
-fn what_is_written_to_a_removed_game_does_not_bring_it_back() {
+fn writing_to_a_removed_game_does_not_restore_it() {
     let mount = mount();
     let handle = mount.open(GAMES, ONE, WRITE).unwrap();
     let begun = mount.open(GAMES, TWO, REWRITE).unwrap();
@@ -677,7 +677,7 @@ fn an_import_appends_all_games_or_none() {
 }
 
 #[test]
-fn a_later_flush_of_an_import_takes_the_place_of_an_early_one() {
+fn a_later_flush_of_an_import_replaces_an_earlier_one() {
     let mount = mount();
     let handle = mount.create(IMPORT, "a.pgn", true).unwrap();
     for (text, made) in [("a * b *", 2), (" c *", 3), (" d", 0), (" *", 4), ("\n", 4)] {
@@ -699,7 +699,7 @@ fn a_later_flush_of_an_import_takes_the_place_of_an_early_one() {
 }
 
 #[test]
-fn a_text_that_is_written_while_it_is_imported_is_imported_when_it_is_whole() {
+fn a_text_written_during_its_import_is_imported_when_complete() {
     let mount = mount();
     let handle = mount.create(IMPORT, "a.pgn", true).unwrap();
     mount.put(handle, 0, "a * b *");
@@ -718,7 +718,7 @@ fn a_text_that_is_written_while_it_is_imported_is_imported_when_it_is_whole() {
 }
 
 #[test]
-fn others_go_on_while_something_is_imported() {
+fn other_requests_continue_during_an_import() {
     let mount = mount();
     let (is_begun, go_on) = mount.pause_import();
     thread::scope(|scope| {
@@ -742,7 +742,7 @@ fn others_go_on_while_something_is_imported() {
 }
 
 #[test]
-fn an_import_is_given_up_when_the_mount_ends() {
+fn unmounting_cancels_an_import() {
     let mount = mount();
     let (is_begun, go_on) = mount.pause_import();
     thread::scope(|scope| {
@@ -776,7 +776,7 @@ fn a_deleted_game_is_brought_back_by_a_rename_and_cannot_be_edited() {
 }
 
 #[test]
-fn what_nobody_can_do_is_refused() {
+fn unsupported_operations_are_refused() {
     let mount = mount();
     assert_eq!(mount.rename((GAMES, ONE), (GAMES, TWO)), Err(libc::EPERM));
     assert_eq!(mount.rename((GAMES, ONE), (DELETED, ONE)), Err(libc::EPERM));
@@ -847,7 +847,7 @@ fn a_link_to_a_scratch_name_is_a_copy() {
 }
 
 #[test]
-fn a_directory_is_renamed_by_the_editor() {
+fn renaming_a_directory_renames_the_entity() {
     let mount = mount();
     let renamed = mount.rename((Ino::ROOT, "X"), (Ino::ROOT, "YY"));
     assert_eq!(renamed, Err(libc::ENOTEMPTY));
@@ -860,7 +860,7 @@ fn a_directory_is_renamed_by_the_editor() {
 }
 
 #[test]
-fn a_game_that_is_not_whole_cannot_be_written() {
+fn an_incomplete_game_cannot_be_written() {
     let mount = mount_of(&["partial one *\n"]);
     assert_eq!(mount.open(GAMES, ONE, WRITE), Err(libc::EACCES));
     assert_eq!(mount.open(GAMES, ONE, REWRITE), Err(libc::EACCES));
@@ -874,7 +874,7 @@ fn a_game_that_is_not_whole_cannot_be_written() {
 }
 
 #[test]
-fn what_another_has_saved_meanwhile_is_not_overwritten() {
+fn a_concurrent_save_is_not_overwritten() {
     let mount = mount();
     let slow = mount.open(GAMES, ONE, UPDATE).unwrap();
     mount.write(GAMES, ONE, "quick *").unwrap();
@@ -890,7 +890,7 @@ fn what_another_has_saved_meanwhile_is_not_overwritten() {
 }
 
 #[test]
-fn a_reader_goes_on_with_the_text_it_opened() {
+fn a_reader_continues_with_the_text_it_opened() {
     let mount = mount();
     let ino = mount.lookup(GAMES, ONE).unwrap().ino;
     let reader = mount.vfs.drafts().open_file(ino, Access::READ).unwrap();
@@ -932,7 +932,7 @@ fn a_reader_goes_on_with_the_text_it_opened() {
 }
 
 #[test]
-fn what_was_written_and_never_closed_is_kept() {
+fn drafts_that_were_never_closed_are_kept() {
     let mount = mount();
     let handle = mount.open(GAMES, ONE, UPDATE).unwrap();
     mount.put(handle, 0, "ONE");
@@ -954,7 +954,7 @@ fn what_was_written_and_never_closed_is_kept() {
 }
 
 #[test]
-fn refused_drafts_of_different_files_do_not_take_each_others_place() {
+fn refused_drafts_of_different_files_do_not_replace_each_other() {
     let mount = mount();
     let refuse = |directory, name: &str, text: &str| {
         assert_eq!(mount.write(directory, name, text), Err(libc::EINVAL));
@@ -979,7 +979,7 @@ fn refused_drafts_of_different_files_do_not_take_each_others_place() {
 }
 
 #[test]
-fn a_refused_draft_of_any_name_has_its_reason_beside_it() {
+fn every_refused_draft_has_a_file_with_the_reason() {
     let mount = mount();
     let long = format!("{}.pgn", "é".repeat(125));
     for name in ["list.txt", "list", &long] {
@@ -1006,7 +1006,7 @@ fn a_refused_draft_of_any_name_has_its_reason_beside_it() {
 }
 
 #[test]
-fn a_medium_that_fails_is_told_and_tried_again() {
+fn an_io_error_is_reported_and_the_save_is_retried() {
     let mount = mount();
     mount.stored.lock().unwrap().is_full = true;
     let handle = mount.open(GAMES, ONE, REWRITE).unwrap();
@@ -1044,7 +1044,7 @@ fn a_save_refused_for_a_full_disk_is_never_shown_and_the_first_reason_stays() {
 }
 
 #[test]
-fn another_reason_takes_the_place_of_the_first_when_the_text_is_another() {
+fn the_reason_of_a_refusal_is_updated_with_the_text() {
     let mount = mount();
     mount.stored.lock().unwrap().is_full = true;
     let handle = mount.open(GAMES, ONE, REWRITE).unwrap();
@@ -1101,7 +1101,7 @@ fn drafts_are_bounded() {
 }
 
 #[test]
-fn files_keep_what_is_set_if_they_are_scratch() {
+fn scratch_files_keep_their_attributes() {
     let mount = mount();
     let before = mount.lookup(GAMES, ONE).unwrap();
     let time = before.modified + std::time::Duration::from_mins(1);
@@ -1128,7 +1128,7 @@ fn files_keep_what_is_set_if_they_are_scratch() {
 }
 
 #[test]
-fn the_kernel_is_told_what_has_changed() {
+fn changes_are_reported_to_the_kernel() {
     let mount = mount();
     mount.vfs.lookup(Ino::ROOT, b"games").unwrap();
     assert!(!mount.vfs.drafts().take_change());
@@ -1172,7 +1172,7 @@ fn an_empty_file_does_not_hide_the_game_that_got_its_number() {
 }
 
 #[test]
-fn saves_that_cannot_be_synced_are_told_until_they_are() {
+fn failed_syncs_are_reported_until_one_succeeds() {
     let mount = mount();
     mount.write(GAMES, ONE, "new *").unwrap();
     let status = || {

@@ -172,7 +172,7 @@ fn read_for_a_while(mount: &Mount, is_over: &AtomicBool) {
 }
 
 #[test]
-fn what_many_threads_save_at_once_is_all_there() {
+fn concurrent_saves_of_many_threads_are_all_stored() {
     let mount = mount_of(&["first X *\n"; COMMON + 1]);
     let (race, appended) = (Race::default(), AtomicU64::new(0));
     let is_over = AtomicBool::new(false);
