@@ -192,6 +192,20 @@ offset, never games";
 /// # Errors
 ///
 /// [`Error`]: see [`cbh::Database::open`], [`cbh2::Database::open`].
+///
+/// # Examples
+///
+/// ```
+/// use std::path::Path;
+///
+/// use cbfs::cbh::{EntityKind, Options};
+///
+/// let path = Path::new("fixtures/cbh/sample/sample.cbh");
+/// let base = cbfs::base::open(path, &Options::default())?;
+/// let players = base.entity_names(EntityKind::Player)?;
+/// assert!(players.iter().any(|(_, name)| name == "Anderssen, Adolf"));
+/// # Ok::<(), cbfs::cbh::Error>(())
+/// ```
 pub fn open(path: &Path, options: &Options) -> Result<Box<dyn Base>, Error> {
     if cbh2::Family::owns(path) {
         return Ok(Box::new(cbh2::Database::open(path, options)?));

@@ -167,6 +167,21 @@ pub trait Book: Debug + Send + Sync {
     /// # Errors
     ///
     /// As [`find`](Book::find).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::path::Path;
+    ///
+    /// use cbfs::book::Book;
+    /// use cbfs::book::ctg::CtgBook;
+    /// use cbfs::game::Position;
+    ///
+    /// let book = CtgBook::open(Path::new("fixtures/book/small/small.ctg"))?;
+    /// let entry = book.look_up(&Position::default())?.expect("an entry");
+    /// assert_eq!(entry.moves.len(), 5);
+    /// # Ok::<(), cbfs::book::Error>(())
+    /// ```
     fn look_up(&self, position: &Position) -> Result<Option<Entry>, Error> {
         let found = self.record(position)?;
         Ok(found.map(|(board, record)| Entry::new(position, &board, record)))

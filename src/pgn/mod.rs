@@ -72,6 +72,17 @@ pub fn parse_move(position: &Position, word: &[u8]) -> Option<Option<Move>> {
 
 /// Appends the PGN text of `game` to `out`, ending in an empty line. What
 /// could not be read of it stands in a last comment.
+///
+/// # Examples
+///
+/// ```
+/// let game = cbfs::pgn::decode(b"1. e4 e5 (1... c5) 2. Nf3 *")?;
+/// let mut text = Vec::new();
+/// cbfs::pgn::encode(&game, &[], &mut text);
+/// let text = String::from_utf8(text).expect("PGN is UTF-8");
+/// assert!(text.ends_with("\n1. e4 e5 (1... c5) 2. Nf3 *\n\n"));
+/// # Ok::<(), cbfs::pgn::Error>(())
+/// ```
 pub fn encode(game: &Game, defects: &[Defect], out: &mut Vec<u8>) {
     encode_told(game, &Told::of(game), defects, out);
 }

@@ -143,6 +143,25 @@ impl Vfs {
     /// # Errors
     ///
     /// The line that says why it cannot be opened.
+    ///
+    /// # Examples
+    ///
+    /// The first game of a base, read without mounting it:
+    ///
+    /// ```
+    /// use std::path::Path;
+    ///
+    /// use cbfs::vfs::{DatabaseSource, Ino, Options, Vfs};
+    ///
+    /// let base = Path::new("fixtures/cbh/sample/sample.cbh");
+    /// let source = DatabaseSource::new(base, cbfs::cbh::Options::default(), None);
+    /// let vfs = Vfs::open(Box::new(source), &Options::default())?;
+    /// let games = vfs.lookup(Ino::ROOT, b"games").expect("a directory");
+    /// let game = vfs.lookup(games.ino, b"000001.pgn").expect("a game");
+    /// let text = vfs.read(game.ino, 0, u32::MAX).expect("its text");
+    /// assert_eq!(text.len() as u64, game.size);
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn open(source: Box<dyn Source>, options: &Options) -> Result<Vfs, String> {
         let shared = Shared::new(options.cache_bytes, &options.messages);
         let slot = Slot::new(0, Some(source), shared.clone());

@@ -208,6 +208,22 @@ impl Database {
     /// [`Error::NotUsed`] if no game has the number; [`Error::Io`] if its
     /// record cannot be read, or the medium fails. Damage in the moves or an
     /// entity is no error: `decoded` has the readable parts and the defects.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::path::Path;
+    ///
+    /// use cbfs::cbh::{Database, Decoded, GameId, Options};
+    ///
+    /// let path = Path::new("fixtures/cbh/sample/sample.cbh");
+    /// let database = Database::open(path, &Options::default())?;
+    /// let mut decoded = Decoded::default();
+    /// database.read_game(GameId(2), &mut decoded)?;
+    /// assert_eq!(decoded.game.headers.white.last, "Anderssen");
+    /// assert_eq!(decoded.game.tree.main_line_len(), 45);
+    /// # Ok::<(), cbfs::cbh::Error>(())
+    /// ```
     pub fn read_game(&self, id: GameId, decoded: &mut Decoded) -> Result<(), Error> {
         decoded.game.clear();
         decoded.defects.clear();
