@@ -1,9 +1,8 @@
-//! How many positions a second are looked up in an opening book: the FEN is
-//! read, the record found and decoded; and the same with legal moves and the
-//! numbers that White and Black see.
+//! Lookups per second in an opening book: from a FEN to the decoded record, and
+//! from a position to the legal moves with the statistics of White and Black.
 //!
-//! `cargo bench --bench book`; with `CBFS_SHARED` or `../shared` the books
-//! are a real one and one of 278,676 positions, else the bundled sample.
+//! `cargo bench --bench book`. With `CBFS_SHARED` or `../shared`, the books are
+//! a real one and one of 278,676 positions; otherwise the bundled sample.
 
 #![allow(
     clippy::expect_used,

@@ -1,8 +1,8 @@
-//! How many games a second become PGN, in memory: decoded, every move
-//! checked, notation and text made.
+//! Games per second that are rendered as PGN in memory: decoding, move
+//! validation, notation and text.
 //!
-//! `cargo bench --bench render`; with `CBFS_SHARED` or `../shared` the bases
-//! are 6117 games of one week and two annotated ones, else the bundled
+//! `cargo bench --bench render`. With `CBFS_SHARED` or `../shared`, the bases
+//! are 6117 games of one week and two annotated ones; otherwise the bundled
 //! sample.
 
 #![allow(

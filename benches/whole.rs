@@ -1,8 +1,8 @@
-//! How many games a second of a whole base become PGN, in memory, on all
-//! cores: what a mount that serves the same games is held against.
+//! Games per second of a whole base that are rendered as PGN in memory on all
+//! cores, for comparison with a mount of the same base.
 //!
-//! `cargo bench --bench whole -- BASE.cbh`; without a base it is the bundled
-//! sample. Goes on for at least [`LEAST`] and prints `123456 games/s`.
+//! `cargo bench --bench whole -- BASE.cbh`; without an argument, the bundled
+//! sample is used. Runs for at least [`LEAST`] and prints `123456 games/s`.
 
 #![allow(
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! Archives: read where they lie, unpacked and made.
+//! Archives: reading, unpacking and creation.
 
 #![allow(
     clippy::unwrap_used,

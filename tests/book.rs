@@ -1,4 +1,4 @@
-//! Opening books: what is known to be in them is found in them.
+//! Opening books: their content equals the known one.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Opening books as directories, on a `Vfs` and through a real mount.
+//! Opening books as directories, on a `Vfs` and on a real mount.
 
 #![allow(
     clippy::unwrap_used,

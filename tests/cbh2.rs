@@ -1,7 +1,7 @@
-//! Laws of bases in the newer format, 2CBH.
+//! Bases in the newer format, 2CBH.
 //!
-//! The fixtures were made by an encoder that shares nothing with cbfs, from
-//! the same recipes as those of the older format.
+//! The fixtures were made by an encoder that shares no code with cbfs, from the
+//! same recipes as those of the older format.
 
 #![allow(
     clippy::unwrap_used,

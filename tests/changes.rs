@@ -1,5 +1,5 @@
-//! What is mounted changes, and the mount shows it: on a `Vfs`, and through a
-//! kernel that keeps what it was told.
+//! Changes of a mounted base are shown: on a `Vfs`, and on a real mount with
+//! the caches of the kernel.
 
 #![allow(
     clippy::unwrap_used,

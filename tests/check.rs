@@ -1,4 +1,4 @@
-//! What `cbfs check` finds in sound and in damaged bases.
+//! `cbfs check` on sound and on damaged bases.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,7 +1,7 @@
-//! The command: exit codes, messages, and how a mount begins and ends.
+//! The command line: exit codes, messages, mounting and unmounting.
 //!
-//! Whatever mounts runs in a mount namespace of its own: a copy of a mount in
-//! another namespace would keep its daemon alive.
+//! Scripts that mount run in a mount namespace of their own, because a copy of
+//! a mount in another namespace would keep its daemon alive.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! What is read of a game while it is saved, through a real mount: who opens it
-//! after the save reads that, and nobody ever reads a mixture.
+//! Reads during saves, on a real mount: opening a game after a save gives the
+//! new text, and no read gives a mixture.
 
 #![allow(
     clippy::unwrap_used,

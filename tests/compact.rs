@@ -1,4 +1,4 @@
-//! Tidy copies of bases: the same games, and nothing that nobody needs.
+//! `cbfs compact`: copies have the same games and no wasted bytes.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,8 +1,8 @@
-//! Damaged bases: whatever the bytes say, every game is shown as far as it
-//! goes or refused with a reason, nothing panics, and nothing takes long.
+//! Damaged bases: for any bytes, each game is shown as far as possible or
+//! refused with a reason, without panics, in bounded time.
 //!
-//! Each file of each made base is cut at many places and changed byte by
-//! byte; the seeds are fixed, so a failure can be repeated.
+//! Each file of each fixture is truncated at many places and changed byte by
+//! byte. The seeds are fixed, so that a failure can be reproduced.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 

@@ -1,4 +1,4 @@
-//! A daemon that is killed loses nothing that it said was saved.
+//! A killed daemon loses no save that it has confirmed.
 
 #![allow(
     clippy::unwrap_used,

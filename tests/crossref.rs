@@ -1,5 +1,5 @@
-//! The listings of players, openings … equal what the records of all games
-//! say.
+//! The listings of players, openings and the like equal those computed from the
+//! records of all games.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! What programs do to the files of a mount, and what becomes of it in the
-//! base: through a real mount, by the program itself.
+//! Operations of programs on the files of a real mount, and their effects on
+//! the base.
 
 #![allow(
     clippy::unwrap_used,

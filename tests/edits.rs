@@ -1,9 +1,9 @@
-//! An edit of one place of a game changes the remarks of that place only: what
-//! stands elsewhere keeps its bytes, its language and its move, also where a
-//! program has dropped the tags that say what remarks are.
+//! An edit at one place of a game changes only the annotations there. All
+//! others keep their bytes, language and move, even if a program has dropped
+//! the tags that describe annotations.
 //!
-//! Edits are drawn from a seed, another one with `CBFS_SEED`; `CBFS_EDITS` is how
-//! many each game gets, of the real bases too.
+//! Edits are drawn from a seed, or from `CBFS_SEED`. `CBFS_EDITS` sets the number
+//! of edits for each game, also of the real bases.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,6 +1,5 @@
-//! The laws of writing records: what was decoded is encoded to the same
-//! bytes, and records put into an empty file give the tree that ChessBase
-//! built.
+//! Encoding of records: decoded records are encoded to the same bytes, and
+//! records inserted into an empty file give the tree that ChessBase built.
 
 #![allow(
     clippy::unwrap_used,

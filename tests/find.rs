@@ -1,5 +1,5 @@
-//! `cbfs find`: what it prints, and that its answers are those of a slow search
-//! which shares nothing with it but the reading of games.
+//! `cbfs find`: its output, and comparison with a slow search that shares only
+//! the reading of games.
 
 #![allow(
     clippy::unwrap_used,

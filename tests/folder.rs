@@ -1,4 +1,4 @@
-//! A directory of bases, mounted as one.
+//! A folder of bases, mounted as one directory.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,6 +1,6 @@
-//! What lies beside a base may come from anybody: nothing of it makes cbfs
-//! write elsewhere, nor change what is shared with another folder, and who
-//! only reads writes nothing at all.
+//! Files beside a base that another user may have put there: none makes cbfs
+//! write elsewhere or change data shared with another folder, and reading
+//! commands write nothing.
 
 #![allow(
     clippy::unwrap_used,

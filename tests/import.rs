@@ -1,4 +1,4 @@
-//! Importing PGN into bases: all games of all files, or none.
+//! `cbfs import`: all games of all files, or none.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Files that are put into `import/` of a real mount, and what becomes of them.
+//! Files written to `import/` of a real mount.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! A save is whole or absent, whatever happens.
+//! The journal: a save is complete or absent after any failure.
 
 #![allow(
     clippy::unwrap_used,

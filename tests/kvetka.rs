@@ -1,5 +1,5 @@
-//! Kvetka's opening books: what is known to be in them is found in them, and
-//! broken ones tell what is broken.
+//! Kvetka's opening books: their content equals the known one, and defects of
+//! broken ones are reported.
 
 #![allow(
     clippy::unwrap_used,

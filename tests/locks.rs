@@ -1,5 +1,4 @@
-//! Locks of games, and files that are opened again by their descriptors, through
-//! a real mount.
+//! Locks of games, and files reopened by their descriptors, on a real mount.
 
 #![allow(
     clippy::unwrap_used,

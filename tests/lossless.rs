@@ -1,5 +1,5 @@
-//! Nothing is lost: bytes → game → text → game → bytes gives the same bytes,
-//! for every game of every base.
+//! Round trip without loss: bytes → game → text → game → bytes gives the same
+//! bytes for every game of every base.
 
 #![allow(
     clippy::unwrap_used,

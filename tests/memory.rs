@@ -1,5 +1,5 @@
-//! Memory is bounded by the bytes that came in, whatever they say: measured by
-//! an allocator that counts. One test after another, since it counts for all.
+//! Memory is bounded by the length of the input, whatever it contains. It is
+//! measured by a counting allocator, so the tests run one after another.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! The behaviours on a real mount, and what only a kernel shows.
+//! The behaviour of a real mount, including what only a kernel shows.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,6 +1,6 @@
-//! The laws of the two directions of `.cbg`: what a base holds is encoded to
-//! the same bytes, what is encoded is decoded to the same game, and no bytes
-//! at all make the decoder panic.
+//! Encoding and decoding of `.cbg`: the games of a base are encoded to the same
+//! bytes, encoded games are decoded to the same game, and no bytes make the
+//! decoder panic.
 
 #![allow(
     clippy::unwrap_used,

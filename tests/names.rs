@@ -1,5 +1,5 @@
-//! Names of players, tournaments and all the others: whatever characters they
-//! have, two of them are never one, and all are read as they were written.
+//! Names of players, tournaments and other entities: different names stay
+//! different, and each is read as it was written, whatever its characters.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,10 +1,10 @@
-//! Saving the text of a game as it is changes no byte; and where the text does
-//! not show all that is stored, the game says so and is never written. What a
-//! text says and no header holds is kept beside them.
+//! Saving the unchanged text of a game changes no byte. A game whose text does
+//! not show everything that is stored says so, and is never written. Tags
+//! without a header field are stored too.
 //!
-//! Held for every game of every base, sound or damaged, and for thousands of
-//! games that are damaged here. The seeds are fixed, so a failure can be
-//! repeated.
+//! This is checked for every game of every base, sound or damaged, and for
+//! thousands of games that are damaged here. The seeds are fixed, so that a
+//! failure can be reproduced.
 
 #![allow(
     clippy::unwrap_used,

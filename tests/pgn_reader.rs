@@ -1,5 +1,5 @@
-//! The reader of PGN, held against pgn-reader, against our own texts, and
-//! against bytes of any kind.
+//! The PGN parser, compared with pgn-reader and with rendered texts, and tested
+//! with arbitrary bytes.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What the README says of tests and dependencies is true.
+//! Claims of the README about tests and dependencies are true.
 
 #![allow(
     clippy::unwrap_used,

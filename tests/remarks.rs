@@ -1,5 +1,5 @@
-//! An edited remark keeps the bytes of the words that were not touched, and
-//! its place among the others.
+//! An edited annotation keeps the bytes of its unchanged words, and its place
+//! among the others.
 
 #![allow(
     clippy::unwrap_used,

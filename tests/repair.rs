@@ -1,5 +1,5 @@
-//! Mending bases: what can be told from the rest is as it was, and nothing
-//! else is touched.
+//! `cbfs check --repair`: derivable data are restored, and nothing else is
+//! changed.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! The plan of the house in `src/lib.rs` is true.
+//! The source follows the table of modules in `src/lib.rs`.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Saving games: only what was edited changes, and the base stays sound.
+//! Saving of games: only the edited parts change, and the base stays sound.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! Saving through a mount, without the kernel: what is shown after each edit
-//! is what a new mount of the same files shows, and the base stays sound.
+//! Saving through a mount, without the kernel: after each edit, the mount shows
+//! the same as a new mount of the files, and the base stays sound.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! `.cbfs/`: what a mount says of itself.
+//! The directory `.cbfs/`: the status of a mount.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Guiding texts, held against what is known of them.
+//! Guiding texts: their content equals the known one.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,10 +1,10 @@
-//! Every game of every real base equals what an independent decoder found.
+//! Every game of every real base equals the result of an independent decoder.
 //!
-//! The text that cbfs writes is read back by pgn-reader, which is not ours,
-//! and its tree, start position and headers are held against the truth. The
-//! bases are not part of the project: they lie in `../shared`, or where
-//! `CBFS_SHARED` says; without them this test says so and checks the
-//! fixtures alone.
+//! The text that cbfs renders is parsed by the crate pgn-reader; its moves,
+//! start position and headers are compared with the expected ones. The bases
+//! are not part of the project: they are in `../shared`, or where `CBFS_SHARED`
+//! points. Without them, the test prints a message and checks the fixtures
+//! alone.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! The behaviours on a `Vfs`, and what can only be seen without a kernel.
+//! The behaviour of a `Vfs`, including what cannot be seen through a kernel.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,10 +1,10 @@
-//! What the benchmarks share: the games of a base, and their text.
+//! Helpers of the benchmarks: the games of a base, and their rendering.
 
 use std::hint::black_box;
 
 use cbfs::cbh::{Database, Decoded, GameId, RecordKind};
 
-/// The games of a base, deleted ones left out.
+/// The games of a base, except deleted ones.
 pub(crate) fn games_of(database: &Database) -> Vec<GameId> {
     let mut entries = Vec::new();
     database
@@ -16,7 +16,7 @@ pub(crate) fn games_of(database: &Database) -> Vec<GameId> {
     games.map(|entry| entry.id).collect()
 }
 
-/// Makes the text of every game; gives the bytes of all.
+/// Renders every game; returns the total length in bytes.
 pub(crate) fn render_all(database: &Database, games: &[GameId]) -> usize {
     let (mut decoded, mut text) = (Decoded::default(), Vec::new());
     let mut bytes = 0;

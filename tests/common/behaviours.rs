@@ -1,5 +1,5 @@
-//! What a mount does, as sentences: run on a `Vfs` by `tests/vfs.rs` and on a
-//! real mount by `tests/mount.rs`, both times over [`TestVolume`].
+//! The behaviour of a mount of [`TestVolume`], checked on a `Vfs` by
+//! `tests/vfs.rs` and on a real mount by `tests/mount.rs`.
 //!
 //! [`TestVolume`]: super::volume::TestVolume
 
@@ -8,7 +8,7 @@ use std::thread;
 
 use super::volume::{DAMAGED, EMPTY, GAP, LAST, LONG, PANICS, TOGETHER, text_of};
 
-/// What `stat` says.
+/// Attributes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
     pub ino: u64,
@@ -18,10 +18,10 @@ pub struct Stat {
     pub mtime: u64,
 }
 
-/// Errors are the system's numbers.
+/// Errors are errno values.
 pub type Answer<T> = Result<T, i32>;
 
-/// A tree of files that can be looked at.
+/// A tree of files to be tested.
 pub trait Tree: Sync {
     fn list(&self, path: &str) -> Answer<Vec<(String, u64)>>;
     fn stat(&self, path: &str) -> Answer<Stat>;

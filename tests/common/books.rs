@@ -1,4 +1,4 @@
-//! A book in memory, and what a mount of it does, as sentences.
+//! An opening book in memory, and the behaviour of a mount of it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
@@ -14,9 +14,9 @@ use shakmaty::{CastlingMode, Move, Role, Square, uci::UciMove};
 
 use super::behaviours::{Answer, Tree};
 
-/// Lines of the book, in UCI. The first one comes back to where it began, by
-/// two ways of different length; the second one has check, mate, castling, a
-/// capture in passing and promotions.
+/// Lines of the book, in UCI. The first one returns to the start position by
+/// two paths of different length; the second one contains check, mate,
+/// castling, en passant and promotions.
 pub const LINES: [&str; 6] = [
     "g1f3 g8f6 f3g1 f6g8",
     "e2e4 e7e5 f1c4 b8c6 d1h5 g8f6 h5f7",
@@ -26,19 +26,19 @@ pub const LINES: [&str; 6] = [
     "e2e4 g8f6 e4e5 d7d5 e5d6 f6g8 d6c7 e8d7 c7d8q",
 ];
 
-/// Lines from elsewhere: no path from the start reaches them.
+/// Lines that no path from the start reaches.
 pub const ORPHANS: [(&str, &str); 2] = [
     ("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1", "e2e4 e8e7"),
     ("4k3/p7/8/8/8/8/8/4K3 b - - 0 1", "a7a5"),
 ];
 
-/// A book made of lines.
+/// A book made of lines of moves.
 #[derive(Debug)]
 pub struct MemoryBook {
     facts: Facts,
     records: HashMap<Key, Record>,
     boards: Vec<CanonicalBoard>,
-    /// How many look-ups there were.
+    /// Number of lookups so far.
     pub finds: Arc<AtomicU64>,
 }
 
@@ -53,7 +53,7 @@ pub fn position(fen: &str) -> Position {
     Position::from_setup(fen.into_setup(), CastlingMode::Standard)
 }
 
-/// The move that a name in UCI means.
+/// The move with this name in UCI.
 pub fn uci(position: &Position, name: &str) -> Move {
     let uci: UciMove = name.parse().unwrap();
     let UciMove::Normal {
@@ -118,7 +118,7 @@ impl MemoryBook {
         MemoryBook::of(lines.chain(ORPHANS))
     }
 
-    /// The book of these lines, each with the FEN of its start.
+    /// A book of these lines, each with the FEN of its start.
     pub fn of<'a>(lines: impl IntoIterator<Item = (&'a str, &'a str)>) -> MemoryBook {
         let mut book = MemoryBook {
             facts: Facts {
@@ -213,8 +213,8 @@ impl Book for MemoryBook {
     }
 }
 
-/// A book one position of which is not found before somebody says so, so that
-/// walks of the whole book take as long as one likes.
+/// A book in which the lookup of one position blocks until the test releases
+/// it, so that walks of the whole book take as long as the test wants.
 #[derive(Debug)]
 pub struct GatedBook {
     book: MemoryBook,
@@ -222,7 +222,7 @@ pub struct GatedBook {
     gate: Arc<Gate>,
 }
 
-/// What walks wait at.
+/// The gate at which walks block.
 #[derive(Debug, Default)]
 pub struct Gate {
     state: Mutex<(u32, bool)>,
@@ -230,7 +230,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Waits until so many have come here.
+    /// Waits until this many walks have arrived.
     pub fn wait_for(&self, count: u32) {
         let state = self.state.lock().unwrap();
         let waited = self
@@ -254,7 +254,7 @@ impl Gate {
 }
 
 impl GatedBook {
-    /// [`MemoryBook::sample`] with a gate before what comes after `1. e4 e5`.
+    /// [`MemoryBook::sample`] with a gate at the positions after `1. e4 e5`.
     pub fn sample() -> (GatedBook, Arc<Gate>) {
         let after = position("rnbqkbnr/pppp1ppp/8/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R b KQkq - 0 1");
         let gate = Arc::new(Gate::default());
@@ -292,15 +292,15 @@ impl Book for GatedBook {
     }
 }
 
-/// A tree of files with links.
+/// A tree of files with symbolic links.
 pub trait LinkedTree: Tree {
-    /// Where a link points; an error for everything else.
+    /// The target of a symbolic link; an error for any other file.
     fn target(&self, path: &str) -> Answer<String>;
 }
 
 pub type BookBehaviour = (&'static str, fn(&dyn LinkedTree));
 
-/// On a mount of [`MemoryBook::sample`].
+/// Checks a mount of [`MemoryBook::sample`].
 pub const BOOK_BEHAVIOURS: &[BookBehaviour] = &[
     ("a move is a directory", a_move_is_a_directory),
     ("a move has other names too", a_move_has_other_names),
@@ -401,7 +401,7 @@ fn a_move_has_other_names(tree: &dyn LinkedTree) {
     }
 }
 
-/// Every path below `path` that is no link to a directory, with its number.
+/// Every path below `path` except links to directories, with its inode number.
 pub fn walk(tree: &dyn LinkedTree, path: &str, out: &mut BTreeMap<String, u64>) {
     for (name, ino) in tree.list(path).unwrap() {
         let path = if path.is_empty() {

@@ -1,4 +1,4 @@
-//! The command, and what it leaves on disk.
+//! Running the command, and comparing the files that it leaves.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use cbfs::cbh::{Database, Decoded, GameId, Options};
 
 use super::text_of;
 
-/// The program that was built.
+/// Path of the program under test.
 pub(crate) const CBFS: &str = env!("CARGO_BIN_EXE_cbfs");
 
 /// Runs the command.
@@ -17,20 +17,20 @@ pub(crate) fn cbfs<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Output {
     Command::new(CBFS).args(arguments).output().unwrap()
 }
 
-/// What it said.
+/// The standard output and standard error of a command.
 pub(crate) fn said(output: &Output) -> String {
     let [out, errors] = [&output.stdout, &output.stderr].map(|said| String::from_utf8_lossy(said));
     format!("{out}{errors}")
 }
 
-/// Runs the command, which must succeed; what it printed.
+/// Runs the command, which must succeed; returns its output.
 pub(crate) fn succeeds<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> String {
     let output = cbfs(arguments);
     assert!(output.status.success(), "{}", said(&output));
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// All files of a folder, by their paths in it.
+/// All files of a folder, by their relative paths.
 pub(crate) fn files_in(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -65,7 +65,7 @@ pub(crate) fn games_of(cbh: &Path) -> BTreeMap<u32, (bool, String)> {
     games
 }
 
-/// What is wrong with a base, a line each, in any order.
+/// The defects of a base, one per line, sorted.
 pub(crate) fn defects_of(cbh: &Path) -> Vec<String> {
     let database = Database::open(cbh, &Options::default()).unwrap();
     let mut found = Vec::new();
@@ -76,7 +76,7 @@ pub(crate) fn defects_of(cbh: &Path) -> Vec<String> {
     found
 }
 
-/// A copy of a base, real or not, with all that lies beside it under its name.
+/// A copy of a base with all files of its name.
 pub(crate) fn copy_of(cbh: &Path) -> tempfile::TempDir {
     let copy = tempfile::tempdir().unwrap();
     let stem = cbh.file_stem().unwrap();
@@ -102,7 +102,7 @@ pub(crate) fn copy_of(cbh: &Path) -> tempfile::TempDir {
     copy
 }
 
-/// Fails with the names of those files that are not the same.
+/// Fails with the names of the files that differ.
 pub(crate) fn assert_same_files(
     found: &BTreeMap<String, Vec<u8>>,
     wanted: &BTreeMap<String, Vec<u8>>,

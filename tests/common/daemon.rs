@@ -1,4 +1,4 @@
-//! The program itself, mounting a copy of a base to be written.
+//! The program with a writable mount of a copy of a base.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,33 +12,33 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// Longer than anything takes on a machine that has much to do.
+/// A timeout that is long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// A base in a folder of its own, and where it is mounted.
+/// A base in a folder of its own, and its mount point.
 #[derive(Debug)]
 pub struct Daemon {
     folder: Option<tempfile::TempDir>,
     base: PathBuf,
     child: Option<Child>,
-    /// What was wrong with the base from the beginning.
+    /// The defects that the base had initially.
     known: BTreeSet<String>,
 }
 
-/// Runs cbfs to its end.
+/// Runs cbfs and waits for it.
 pub fn cbfs<A: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = A>) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cbfs"));
     command.args(arguments).stdin(Stdio::null());
     command.output().unwrap()
 }
 
-/// What a program wrote to stderr.
+/// The standard error of a program.
 pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 impl Daemon {
-    /// Mounts a copy of the fixture `base`, as `cbh/sample/sample.cbh`.
+    /// Mounts a copy of the fixture `base`, such as `cbh/sample/sample.cbh`.
     pub fn of_fixture(base: &str) -> Daemon {
         Daemon::of_copy(&super::fixture(base))
     }
@@ -50,7 +50,7 @@ impl Daemon {
         daemon
     }
 
-    /// A copy of a base that is not mounted.
+    /// A copy of a base, not mounted.
     pub fn idle(base: &Path) -> Daemon {
         let folder = tempfile::tempdir().unwrap();
         let copy = folder.path().join("base");
@@ -80,7 +80,7 @@ impl Daemon {
         &self.base
     }
 
-    /// The base lies here from now on.
+    /// Replaces the path of the base.
     pub fn set_base(&mut self, base: PathBuf) {
         self.base = base;
     }
@@ -90,7 +90,7 @@ impl Daemon {
         self.folder().join("state")
     }
 
-    /// A path in the mount; the empty one is its root.
+    /// A path in the mount; an empty one is the root.
     pub fn at(&self, path: &str) -> PathBuf {
         self.folder().join("mount").join(path)
     }
@@ -105,7 +105,7 @@ impl Daemon {
         fs::read_to_string(self.game(number)).unwrap()
     }
 
-    /// The command that would mount it.
+    /// The command that mounts it.
     pub fn command(&self, options: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cbfs"));
         command
@@ -118,7 +118,7 @@ impl Daemon {
         command
     }
 
-    /// Mounts; returns when the mount can be used.
+    /// Mounts; returns when the mount is ready.
     pub fn start(&mut self, options: &[&str]) {
         assert!(self.child.is_none(), "it is mounted already");
         let log = fs::File::options()
@@ -138,7 +138,7 @@ impl Daemon {
         self.child = Some(child);
     }
 
-    /// What the daemons have logged.
+    /// The log of the daemons.
     pub fn log(&self) -> String {
         fs::read_to_string(self.folder().join("log")).unwrap_or_default()
     }
@@ -152,7 +152,7 @@ impl Daemon {
         }
     }
 
-    /// Number of the process.
+    /// Process number of the daemon.
     pub fn process(&self) -> u32 {
         self.child.as_ref().unwrap().id()
     }
@@ -165,7 +165,7 @@ impl Daemon {
         self.assert_no_worse();
     }
 
-    /// Takes the mount away as umount(8) does, which waits for no daemon.
+    /// Detaches the mount as umount(8) does, without waiting for the daemon.
     pub fn detach(&mut self) {
         let mut child = self.child.take().unwrap();
         // It is waited for by nobody but the system.
@@ -174,15 +174,14 @@ impl Daemon {
         assert!(output.status.success(), "{}", stderr(&output));
     }
 
-    /// Ends it by a signal.
+    /// Ends the daemon with a signal.
     pub fn terminate(&mut self) {
         self.signal(Signal::SIGTERM);
         self.wait();
         self.assert_no_worse();
     }
 
-    /// Sees that nothing is wrong with the base that was not from the
-    /// beginning.
+    /// Checks that the base has no new defects.
     fn assert_no_worse(&self) {
         let new: Vec<_> = defects_of(&self.base)
             .into_iter()
@@ -191,7 +190,7 @@ impl Daemon {
         assert!(new.is_empty(), "{new:#?}");
     }
 
-    /// Ends it as a crash does, and takes away what is left of the mount.
+    /// Kills the daemon, and removes what is left of the mount.
     pub fn kill(&mut self) {
         self.signal(Signal::SIGKILL);
         self.wait();
@@ -217,20 +216,20 @@ impl Daemon {
         }
     }
 
-    /// Mounts it anew.
+    /// Mounts again.
     pub fn restart(&mut self) {
         self.end();
         self.start(&["rw"]);
     }
 
-    /// Sees that nothing is wrong with the base, which must not be mounted.
+    /// Checks that the base, which must not be mounted, is sound.
     pub fn assert_sound(&self) {
         let output = cbfs(["check".into(), self.base.clone()]);
         let found = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{found}{}", stderr(&output));
     }
 
-    /// The files of the base with their bytes.
+    /// The content of the files of the base.
     pub fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let folder = self.base.parent().unwrap();
         let entries = fs::read_dir(folder).unwrap();
@@ -264,8 +263,8 @@ impl Drop for Daemon {
     }
 }
 
-/// What `cbfs check` says is wrong with a base that is not mounted; where,
-/// and how many a wrong count counts, is not what is wrong.
+/// The defects that `cbfs check` reports, without offsets and numbers of wrong
+/// counts.
 fn defects_of(base: &Path) -> BTreeSet<String> {
     let output = cbfs(["check".as_ref(), base.as_os_str()]);
     let is_checked = matches!(output.status.code(), Some(0 | 1));
@@ -287,18 +286,18 @@ pub fn with_tag(text: &str, name: &str, value: &str) -> String {
     format!("[{name} \"{value}\"]\n{}\n", lines.join("\n"))
 }
 
-/// The number that the system gives an error, if it is one.
+/// The errno of an error, if any.
 pub fn errno<T>(result: io::Result<T>) -> Option<i32> {
     result.err().and_then(|error| error.raw_os_error())
 }
 
-/// Closes a file and tells what the filesystem says.
+/// Closes a file and returns the error of the filesystem.
 pub fn close(file: fs::File) -> io::Result<()> {
     use std::os::fd::IntoRawFd;
     Ok(nix::unistd::close(file.into_raw_fd())?)
 }
 
-/// Writes a file as most programs do, and tells what closing it says.
+/// Writes a file as most programs do, and returns the result of closing it.
 pub fn save(path: &Path, text: &str) -> io::Result<()> {
     use std::io::Write;
     let mut file = fs::File::create(path)?;

@@ -1,8 +1,8 @@
-//! Texts of games to be saved, and of what is none.
+//! Texts of games to be saved, valid and invalid ones.
 
 use std::fmt::Write as _;
 
-/// Games with new and known names, with their numbers as remarks.
+/// Games with new and known names, with their numbers as comments.
 pub fn many_games(count: usize) -> String {
     let mut text = String::new();
     for number in 0..count {
@@ -21,15 +21,15 @@ pub fn many_games(count: usize) -> String {
     text
 }
 
-/// A text that is no game, or none that a base can hold.
+/// An invalid text, or one that no base can store.
 pub struct BadText {
     pub what: &'static str,
     pub text: Vec<u8>,
-    /// A word of the reason, in small letters.
+    /// A word of the expected error, in lower case.
     pub reason: &'static str,
 }
 
-/// Texts that no base can hold, however they get there.
+/// Texts that no base can store, whichever way they arrive.
 pub fn bad_texts() -> Vec<BadText> {
     let head = "[Event \"x\"]\n\n";
     let bad = |what, text: String, reason| BadText {

@@ -1,6 +1,6 @@
-//! What a mount does with players, tournaments, openings and the like, as
-//! sentences: run on a `Vfs` by `tests/vfs.rs` and on a real mount by
-//! `tests/mount.rs`, both times over the base `fixtures/cbh/namesakes`.
+//! The directories of players, tournaments, openings and the like, checked on a
+//! `Vfs` by `tests/vfs.rs` and on a real mount by `tests/mount.rs`, both with
+//! the base `fixtures/cbh/namesakes`.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ pub const GROUP_BEHAVIOURS: &[Behaviour] = &[
     ),
 ];
 
-/// The directories that the root lists, before `headers.tsv`.
+/// The directories in the root, before `headers.tsv`.
 pub const DIRECTORIES: [&str; 11] = [
     "games",
     "players",
@@ -53,7 +53,7 @@ pub const DIRECTORIES: [&str; 11] = [
     "deleted",
 ];
 
-/// What is in the directories that hold directories, in order.
+/// The content of the directories that contain directories, in order.
 const LISTED: [(&str, &[&str]); 11] = [
     (
         "players",
@@ -88,7 +88,7 @@ const LISTED: [(&str, &[&str]); 11] = [
     ("texts", &["000011.html"]),
 ];
 
-/// What is in some of the others: numbers of games.
+/// The game numbers in some of the other directories.
 const HELD: [(&str, &[u32]); 20] = [
     ("players/Lee", &[1, 2, 3, 9, 10]),
     ("players/Lee ~2", &[2]),
@@ -112,7 +112,7 @@ const HELD: [(&str, &[u32]); 20] = [
     ("years/2001", &[1, 2, 5, 6, 9]),
 ];
 
-/// The base that these behaviours are about.
+/// The base for these checks.
 pub fn volume() -> DatabaseVolume {
     let path = fixture("cbh/namesakes/namesakes.cbh");
     let database = Database::open(&path, &Options::default()).unwrap();
@@ -124,7 +124,7 @@ fn names(tree: &dyn Tree, directory: &str) -> Vec<String> {
     listed.map(|(name, _)| name).collect()
 }
 
-/// Paths with their numbers.
+/// Paths with their inode numbers.
 pub type Paths = Vec<(String, u64)>;
 
 /// All files, and all directories.
@@ -152,8 +152,9 @@ pub fn walk(tree: &dyn Tree) -> (Paths, Paths) {
     (files, directories)
 }
 
-/// Each game has one number, as many names as it says, and one text; nothing
-/// else shares its number. Returns how many games there are.
+/// Checks that each game has one inode number, as many names as its link count,
+/// and one text, and that no other file shares the number. Returns the number
+/// of games.
 pub fn every_game_is_one_file(tree: &dyn Tree) -> usize {
     let (files, directories) = walk(tree);
     let mut games: BTreeMap<u64, Vec<String>> = BTreeMap::new();
@@ -224,8 +225,8 @@ fn a_game_is_one_file(tree: &dyn Tree) {
     }
 }
 
-/// Each file in `pgn/` holds the texts of a directory, one after the other.
-/// Returns how many there are.
+/// Checks that each file in `pgn/` contains the texts of a directory in order.
+/// Returns the number of files.
 pub fn every_piece_is_its_directory(tree: &dyn Tree) -> usize {
     let (files, _) = walk(tree);
     let pieces = files.iter().filter(|(path, _)| path.starts_with("pgn/"));

@@ -1,4 +1,4 @@
-//! What several tests use: where the bases lie, and texts of games.
+//! Helpers that several tests use: locations of bases, and texts of games.
 
 #![allow(
     dead_code,
@@ -41,8 +41,8 @@ pub(crate) fn text_of(decoded: &Decoded) -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// The folder of real bases, which is not part of the project. Without it
-/// the tests on real bases check nothing, and say so.
+/// The folder of real bases, which is not part of the project. Without it,
+/// tests on real bases print a message and check nothing.
 pub(crate) fn shared() -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
     let folder = std::env::var_os("CBFS_SHARED").map_or_else(beside, PathBuf::from);
@@ -66,7 +66,7 @@ pub(crate) fn real_bases() -> Vec<PathBuf> {
     shared().map_or_else(Vec::new, |shared| bases_in(&shared.join("bases")))
 }
 
-/// Every base made by us.
+/// Every base of the fixtures.
 pub(crate) fn fixture_bases() -> Vec<PathBuf> {
     bases_in(&fixtures().join("cbh"))
 }
@@ -76,7 +76,7 @@ pub(crate) fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")
 }
 
-/// Real bases with the file that says what is in them.
+/// Real bases, each with the file of its known content.
 pub(crate) fn bases_with_truth() -> Vec<(PathBuf, PathBuf)> {
     let Some(shared) = shared() else {
         return Vec::new();
@@ -92,9 +92,9 @@ pub(crate) fn bases_with_truth() -> Vec<(PathBuf, PathBuf)> {
         .collect()
 }
 
-/// Fixtures with the file that says what their recipe put into them. Not
-/// `misplaced`: a header counts moves that are gone; `tests/nothing_lost.rs`
-/// reads it.
+/// Fixtures, each with the file of the content in its recipe. `misplaced` is
+/// left out, because a header counts moves that are gone;
+/// `tests/nothing_lost.rs` reads it.
 pub(crate) fn fixtures_with_truth() -> Vec<(PathBuf, PathBuf)> {
     let truth = |base: &Path| base.with_file_name("expected.jsonl");
     let bases = fixture_bases().into_iter();
@@ -127,7 +127,7 @@ pub(crate) fn fixture(path: &str) -> PathBuf {
         .join(path)
 }
 
-/// Whether a mount can be tested here; says loudly if not.
+/// Returns whether a mount can be tested here; prints a message if not.
 pub(crate) fn has_fuse() -> bool {
     let device = std::fs::File::options()
         .read(true)
@@ -147,13 +147,13 @@ pub(crate) fn has_fuse() -> bool {
     }
 }
 
-/// Copies the bytes of a file: the copy can be written, whatever the file's
-/// mode is.
+/// Copies the bytes of a file. The copy is writable, whatever the mode of the
+/// original.
 pub(crate) fn copy_bytes(from: &Path, to: &Path) {
     fs::write(to, fs::read(from).unwrap()).unwrap();
 }
 
-/// A copy of a fixture base that a test may damage.
+/// A copy of a fixture base, for a test that damages it.
 pub(crate) fn copy_of_base(base: &str) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     for entry in std::fs::read_dir(fixture(base)).unwrap() {
@@ -165,7 +165,7 @@ pub(crate) fn copy_of_base(base: &str) -> tempfile::TempDir {
     directory
 }
 
-/// A base with the first game of the sample many times over.
+/// A base that contains the first game of the sample many times.
 pub(crate) fn long_base(games: u32) -> tempfile::TempDir {
     let directory = copy_of_base("cbh/sample");
     let headers = directory.path().join("sample.cbh");

@@ -1,4 +1,4 @@
-//! A mount in the process of the test, and a volume that changes under it.
+//! A mount within the test process, and a volume that changes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,7 +14,7 @@ use cbfs::vfs::{
     Source, Statistics, Vfs, Volume,
 };
 
-/// What must be seen is seen within this time.
+/// Time within which an expected change must be visible.
 pub const SOON: Duration = Duration::from_secs(2);
 
 /// A mount, ended when dropped.
@@ -60,7 +60,7 @@ impl Mount {
         self.directory.path().join(path)
     }
 
-    /// What a shell prints that works in the mount.
+    /// Runs a shell script in the mount; returns its output.
     pub fn shell(&self, script: &str) -> String {
         let output = Command::new("sh")
             .args(["-c", script])
@@ -73,7 +73,7 @@ impl Mount {
             .to_owned()
     }
 
-    /// The script prints this before long.
+    /// Waits until the script prints the expected output.
     pub fn soon_prints(&self, script: &str, expected: &str) {
         let start = Instant::now();
         loop {
@@ -102,17 +102,17 @@ pub fn open(path: &Path) -> Vfs {
     Vfs::open(Box::new(source), &Options::default()).unwrap()
 }
 
-/// A directory `games` with files 1 to 9, whose texts tell in each line which
-/// version they are of: those of odd numbers the present one, the others
-/// always 1. The last file comes and goes with odd versions.
+/// A directory `games` with files 1 to 9. Each line of a text contains its
+/// version: the current one for odd numbers, always 1 for others. The last file
+/// exists only in odd versions.
 #[derive(Clone, Debug)]
 pub struct Changing {
     pub version: Arc<AtomicU64>,
-    /// Whether what is open changes with it, as files written in place do.
+    /// Whether open texts change too, as those of files written in place.
     pub in_place: bool,
 }
 
-/// Longer than the kernel reads at once.
+/// Longer than a read of the kernel.
 pub const LONG: u32 = 7;
 
 impl Changing {

@@ -1,6 +1,6 @@
-//! Numbers that look random and are the same in every run.
+//! Reproducible random numbers.
 
-/// A sequence that follows from its seed.
+/// A sequence that is determined by its seed.
 pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
@@ -11,7 +11,7 @@ impl Numbers {
         Numbers(seed ^ given.wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
-    /// The next number below `limit`, 0 if that is 0.
+    /// The next number below `limit`; 0 if `limit` is 0.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.0 = self
             .0
@@ -24,12 +24,12 @@ impl Numbers {
         u8::try_from(self.below(256)).unwrap()
     }
 
-    /// One of some things.
+    /// A random element.
     pub(crate) fn one<'a, T>(&mut self, of: &'a [T]) -> &'a T {
         &of[self.below(of.len())]
     }
 
-    /// One of some things, if there are any.
+    /// A random element, if there is one.
     pub(crate) fn one_of<T: Copy>(&mut self, all: &[T]) -> Option<T> {
         (!all.is_empty()).then(|| *self.one(all))
     }

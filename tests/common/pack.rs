@@ -1,4 +1,4 @@
-//! Texts as they are packed for the world.
+//! Compression of texts in the common formats.
 
 use std::io::{Cursor, Write};
 

@@ -1,4 +1,4 @@
-//! Journals and notes of imports as somebody may put them beside a base.
+//! Journals and import notes that an attacker may put beside a base.
 
 use std::fs;
 use std::path::Path;
@@ -7,21 +7,21 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 const SALT: u64 = 0x1234;
 
-/// A step of a save, of the file with this number.
+/// A write of a save, to the file with this number.
 pub(crate) enum Step<'a> {
-    /// Offset, new bytes, old bytes.
+    /// Offset, new bytes, overwritten bytes.
     Write(u32, u64, &'a [u8], &'a [u8]),
     SetLen(u32, u64),
 }
 
-/// Puts a journal with one save there; `files` are names and lengths.
+/// Writes a journal with one save; `files` are names and lengths.
 pub(crate) fn plant_journal(cbh: &Path, files: &[(&str, u64)], steps: &[Step<'_>]) {
     let stem = cbh.file_stem().unwrap().to_str().unwrap();
     let name = format!(".{stem}.cbfs-journal");
     fs::write(cbh.with_file_name(&name), journal(&name, files, steps)).unwrap();
 }
 
-/// A journal whose checksums are right.
+/// A journal with correct checksums.
 pub(crate) fn journal(name: &str, files: &[(&str, u64)], steps: &[Step<'_>]) -> Vec<u8> {
     let mut bytes = b"cbfsjrnl".to_vec();
     bytes.extend(1_u32.to_le_bytes());
@@ -71,7 +71,7 @@ fn record(files: &[(&str, u64)], steps: &[Step<'_>]) -> Vec<u8> {
     record
 }
 
-/// Puts the note of an import there that says how long one file was.
+/// Writes an import note that states the length of one file.
 pub(crate) fn plant_note(cbh: &Path, file: &str, len: u64, first_bytes: &[u8]) {
     let mut note = b"cbfsstag".to_vec();
     note.extend([1_u32.to_le_bytes(), 1_u32.to_le_bytes()].concat());

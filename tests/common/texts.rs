@@ -1,6 +1,5 @@
-//! What a mount does with guiding texts, as sentences: run on a `Vfs` by
-//! `tests/vfs.rs` and on a real mount by `tests/mount.rs`, both times over the
-//! base `fixtures/cbh/texts`.
+//! The directory of guiding texts, checked on a `Vfs` by `tests/vfs.rs` and on
+//! a real mount by `tests/mount.rs`, both with the base `fixtures/cbh/texts`.
 
 use std::collections::BTreeSet;
 
@@ -45,7 +44,7 @@ const TEXTS: [&str; 10] = [
     "000012.html",
 ];
 
-/// The base that these behaviours are about.
+/// The base for these checks.
 pub fn volume() -> DatabaseVolume {
     let path = fixture("cbh/texts/texts.cbh");
     let database = Database::open(&path, &Options::default()).unwrap();

@@ -1,5 +1,5 @@
-//! Trees that can be looked at: a `Vfs` as a kernel walks it, and what lies in
-//! a directory of the system.
+//! Trees of files to be tested: a `Vfs`, walked as a kernel does, and a
+//! directory of the system.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -11,7 +11,7 @@ use cbfs::vfs::{Attr, Error, Ino, NodeKind, Vfs};
 
 use super::behaviours::{Answer, Stat, Tree};
 
-/// A `Vfs`, walked as a kernel walks it, which follows no link.
+/// A `Vfs`, walked as a kernel does, without following symbolic links.
 pub struct Direct(pub Vfs);
 
 pub fn answer<T>(ask: impl FnOnce() -> Result<T, Error>) -> Answer<T> {
@@ -65,17 +65,17 @@ impl Tree for Direct {
     }
 }
 
-/// What lies somewhere in the system, and nobody can write.
+/// A directory of the system, which is not writable.
 pub trait OnDisk: Sync {
     fn place(&self, path: &str) -> PathBuf;
 
-    /// Whether all else is as it should be.
+    /// Checks owner, modes and times; by default, not at all.
     fn examine(&self, metadata: &Metadata) {
         let _ = metadata;
     }
 }
 
-/// The number of the system's error.
+/// The errno of an error.
 pub fn system<T>(result: io::Result<T>) -> Answer<T> {
     result.map_err(|error| error.raw_os_error().expect("a number of the system"))
 }

@@ -1,4 +1,4 @@
-//! A volume made for tests, with everything that can go wrong.
+//! A volume for tests, with all kinds of failures.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex};
@@ -11,17 +11,17 @@ use cbfs::vfs::{
 
 pub const GAMES: Ino = Ino(2);
 pub const LAST: u32 = 300;
-/// There is no such game.
+/// A number without a game.
 pub const GAP: u32 = 7;
-/// This one cannot be read.
+/// A game that cannot be read.
 pub const DAMAGED: u32 = 11;
-/// Reading this one panics.
+/// A game whose reading panics.
 pub const PANICS: u32 = 13;
-/// This one is longer than a page, and than what a kernel reads at once.
+/// A game longer than a page, and than a read of the kernel.
 pub const LONG: u32 = 17;
-/// This one is empty.
+/// An empty game.
 pub const EMPTY: u32 = 19;
-/// Readers of these wait until all four have come.
+/// Games whose readers block until all four have arrived.
 pub const TOGETHER: [u32; 4] = [21, 22, 23, 24];
 
 /// The text of a game.
@@ -35,12 +35,12 @@ pub fn text_of(id: u32) -> Vec<u8> {
     line.bytes().cycle().take(bytes).collect()
 }
 
-/// What the test and the volume both look at.
+/// State shared by the test and the volume.
 #[derive(Debug, Default)]
 pub struct Shared {
-    /// How many texts were rendered.
+    /// Number of texts rendered.
     pub renderings: AtomicU32,
-    /// Whether everything is unreadable from now on.
+    /// Whether all reads fail from now on.
     pub is_gone: AtomicBool,
     arrived: Mutex<u32>,
     all_arrived: Condvar,
@@ -161,7 +161,7 @@ impl Volume for TestVolume {
 }
 
 impl TestVolume {
-    /// Returns when this was called four times, or after a while.
+    /// Blocks until this was called four times, or until a timeout.
     fn wait_for_others(&self) {
         let mut arrived = self.0.arrived.lock().unwrap();
         *arrived += 1;

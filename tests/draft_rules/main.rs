@@ -1,5 +1,5 @@
-//! What becomes of what programs write, on a mount of texts with a simple
-//! grammar: the rules row by row, any requests in any order, and many threads.
+//! The rules of saving, on a mount of texts with a simple grammar: each rule by
+//! itself, random requests, and many threads.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,7 +1,7 @@
 //! A volume of texts with a simple grammar, and a mount of it.
 //!
-//! A game is a text with one `*`, at its end; it is shown without blanks
-//! around it. Players are letters: `X` plays in each game that has an `X`.
+//! A game is a text that ends in its only `*`; it is shown without blanks
+//! around it. Players are letters: `X` plays in each game that contains an `X`.
 
 use std::collections::BTreeSet;
 
@@ -38,16 +38,16 @@ pub(crate) struct Game {
     pub(crate) is_deleted: bool,
 }
 
-/// What is stored, and all that was stored before.
+/// The stored texts, current and former.
 #[derive(Debug, Default)]
 pub(crate) struct Stored {
     pub(crate) games: Vec<Game>,
     pub(crate) saves: u32,
     pub(crate) syncs: u32,
-    /// The medium fails.
+    /// Whether the storage fails.
     pub(crate) is_full: bool,
     pub(crate) is_sync_failing: bool,
-    /// Where the next import tells that it has begun, and waits.
+    /// The channels by which the next import reports its begin, and waits.
     pub(crate) pause: Option<(Sender<()>, Receiver<()>)>,
 }
 
@@ -87,7 +87,7 @@ impl Texts {
         }
     }
 
-    /// Stores `games`, and what undoes it.
+    /// Stores `games`; returns how to undo it.
     fn store(&self, games: Vec<Game>, files: Vec<Ino>) -> Result<Saved, Refusal> {
         // Others have their chance meanwhile.
         std::thread::yield_now();
@@ -118,8 +118,8 @@ impl Texts {
         })
     }
 
-    /// The games with these texts in the place of `earlier` ones, as far as they
-    /// go, and their files.
+    /// Replaces `earlier` games by those with these texts as far as possible;
+    /// returns their files.
     fn with(&self, texts: Vec<String>, earlier: &[Ino]) -> (Vec<Game>, Vec<Ino>) {
         let (mut games, mut files) = (self.games.clone(), Vec::new());
         let mut earlier = earlier.iter();
@@ -146,7 +146,7 @@ impl Texts {
     }
 }
 
-/// The one game that a text is.
+/// The only game in a text.
 pub(crate) fn parse(text: &str) -> Result<String, Refusal> {
     let trimmed = text.trim();
     if trimmed.matches('*').count() != 1 || !trimmed.ends_with('*') || trimmed.contains('\0') {
@@ -399,7 +399,7 @@ pub(crate) const UPDATE: Access = Access {
     ..WRITE
 };
 
-/// Errors are the system's numbers.
+/// Errors are errno values.
 pub(crate) type Answer<T> = Result<T, i32>;
 
 pub(crate) trait Errno<T> {
@@ -413,8 +413,8 @@ impl<T> Errno<T> for Result<T, Error> {
 }
 
 impl Mount {
-    /// Lets the next import begin and wait: where that is told, and what lets
-    /// it go on.
+    /// Lets the next import wait. Returns the channels for its begin and its
+    /// continuation.
     pub(crate) fn pause_import(&self) -> (Receiver<()>, Sender<()>) {
         let (begun, is_begun) = channel();
         let (go_on, is_to_go_on) = channel();
@@ -422,7 +422,7 @@ impl Mount {
         (is_begun, go_on)
     }
 
-    /// What is stored, and `deleted` after what is.
+    /// The stored texts, and the deleted ones with a mark.
     pub(crate) fn games(&self) -> Vec<String> {
         let stored = self.stored.lock().unwrap();
         let texts = stored.games.iter().map(|game| {
@@ -507,8 +507,8 @@ impl Mount {
         self.vfs.drafts().unlink(directory, name.as_bytes()).errno()
     }
 
-    /// Names in a directory, asked for one by one; each is there, is listed
-    /// once and with what it stands for.
+    /// The names in a directory, listed one by one. Each can be looked up, and
+    /// is listed once.
     pub(crate) fn list(&self, directory: Ino) -> Vec<String> {
         let mut names = Vec::new();
         let mut after = 2;

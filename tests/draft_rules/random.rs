@@ -1,4 +1,4 @@
-//! Whatever is done in whatever order, no game is lost.
+//! No sequence of requests loses a game.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! What the table of saving says, row by row, and how programs save.
+//! The rules of saving one by one, and the ways in which programs save.
 
 use std::thread;
 

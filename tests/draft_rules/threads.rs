@@ -1,5 +1,5 @@
-//! Many threads at one desk: each save is whole, none that was confirmed is
-//! lost, and what a game says in the end is what was saved last.
+//! Saves by many threads: each is complete, no confirmed one is lost, and each
+//! game ends with the text that was saved last.
 
 use std::collections::HashSet;
 use std::sync::Mutex;
