@@ -231,6 +231,7 @@ fn indices(tokens: &[Token], is_it: impl Fn(&Token) -> bool) -> Vec<usize> {
 }
 
 /// Makes an edit of the tokens; `None` if there is nothing to be edited so.
+#[expect(clippy::too_many_lines, reason = "one arm for each kind of edit")]
 fn edit(tokens: &mut Vec<Token>, old: &Remarks, numbers: &mut Numbers) -> Option<Edit> {
     let moves = indices(tokens, |token| matches!(token, Token::Move(..)));
     let opens = indices(tokens, |token| *token == Token::Open);
@@ -571,7 +572,8 @@ fn edit_often(
         // Behind it moves may be checks no more, and have other names.
         let mut written: Vec<Path> = paths(&tokens).into_iter().map(|(_, path)| path).collect();
         let mut read = paths_of_tree(&edited.tree).split_off(1);
-        (written.sort(), read.sort());
+        written.sort();
+        read.sort();
         if matches!(edit, Edit::Move) && written != read {
             continue;
         }

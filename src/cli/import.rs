@@ -530,8 +530,8 @@ impl Job<'_> {
     }
 }
 
-/// Says what of a game is not stored as it stands in the text, if somebody asks
-/// for so much; what it comes to is told of each text.
+/// Logs, for --verbose, what of a game is not stored as it stands in the text. A
+/// summary of each text is logged separately.
 fn log(appended: &cbh::Appended) {
     let id = appended.id.0;
     for unfit in &appended.unfit {
