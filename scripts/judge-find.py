@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""python-chess judges what `cbfs find` says of positions, by brute force.
+"""python-chess judges what `cbfs find`, or a mount, says of positions, by brute force.
 
-    judge-find.py BINARY BASE… [--positions N] [--seed S]
+    judge-find.py BINARY BASE… [--positions N] [--seed S] [--mount DIRECTORY]
 
 Every game of a base is exported and played through; for each position that occurs (N of them, drawn by the seed, if there
-are more) the games that reach it and the table of what they played there must be those of `cbfs find`. Needs the
-package `chess`; see scripts/test. Which records are games is read from the file of headers, not asked of cbfs.
+are more) the games that reach it and the table of what they played there must be those of `cbfs find`. With a directory
+to mount at they must be those of `fen/`, there must be a link for each move to the position after it, and `line.pgn` must
+lead there; then `find/` is judged by the results. Needs the package `chess`; see scripts/test. Which records are games is read from the file of headers, not asked of cbfs.
 """
 
 import argparse
@@ -121,20 +122,104 @@ def ask(binary, base, *arguments):
     return done.stdout.splitlines()
 
 
-def judge_position(binary, base, fen, games, moves):
+def name_of(board):
+    """The name of a position under fen/."""
+    fen = board.fen(en_passant="legal").rsplit(" ", 2)[0]
+    return fen.replace("/", ":").replace(" ", "_")
+
+
+class Command:
+    """Answers of `cbfs find`."""
+
+    def __init__(self, binary, base):
+        self.binary, self.base = binary, base
+
+    def games(self, name):
+        """The games that reach a position."""
+        return ask(self.binary, self.base, f"position:{name}", "--numbers")
+
+    def table(self, name):
+        """What they played there."""
+        return ask(self.binary, self.base, "--tree", name)
+
+    def problem(self, name, board, rows):
+        """What else is wrong."""
+        return None
+
+
+class Mount(Command):
+    """Answers of a mount."""
+
+    def __init__(self, binary, base, directory):
+        super().__init__(binary, base)
+        self.directory = directory
+
+    def __enter__(self):
+        subprocess.run([self.binary, "mount", "-o", "ro", self.base, self.directory], check=True)
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run([self.binary, "umount", self.directory], check=True)
+
+    def games(self, name):
+        names = sorted((self.directory / "fen" / name / "games").iterdir())
+        return [str(int(game.stem)) for game in names]
+
+    def table(self, name):
+        return (self.directory / "fen" / name / "moves.tsv").read_text().splitlines()
+
+    def problem(self, name, board, rows):
+        place = self.directory / "fen" / name
+        links = {link.name: str(link.readlink()) for link in place.iterdir() if link.is_symlink()}
+        expected = {}
+        for row in rows:
+            after = board.copy(stack=False)
+            after.push(board.parse_san(row["san"]))
+            if not after.status() & IRREGULAR:
+                expected[row["san"]] = "../" + name_of(after)
+        if links != expected:
+            return f"{name}: links {links} are {expected}"
+        game = chess.pgn.read_game(io.StringIO((place / "line.pgn").read_text()))
+        if key(game.end().board()) != key(board):
+            return f"{name}: line.pgn leads to {game.end().board().fen()}"
+        return None
+
+    def judge_results(self, games):
+        """What is wrong about the games of each result, and what they played at the start."""
+        for term, result in [("1-0", "1-0"), ("0-1", "0-1"), ("draw", "1/2-1/2")]:
+            fitting = [game for game in games if game.result == result]
+            place = self.directory / "find" / f"result:{term}"
+            count = int((place / "count").read_text())
+            listed = sorted(int(game.stem) for game in (place / "games").iterdir())
+            if count != len(fitting) or listed != [game.number for game in fitting]:
+                yield f"{place}: {count} games, {listed[:5]}… are {len(fitting)}"
+            start = key(chess.Board())
+            lines = (place / "tree" / "moves.tsv").read_text().splitlines()[1:]
+            played = sum(int(line.split("\t")[2]) for line in lines)
+            expected = sum(plays_from(game, start) for game in fitting)
+            if played != expected:
+                yield f"{place}/tree: {played} games went on, {expected} are"
+
+
+def judge_position(answers, board, games, moves):
     """What is wrong about one position."""
-    name = fen.replace("/", ":").replace(" ", "_")
+    fen = name = name_of(board)
     expected = [str(number) for number in sorted(games)]
-    found = ask(binary, base, f"position:{name}", "--numbers")
+    found = answers.games(name)
     if found != expected:
         return f"{fen}: games {found[:5]}… are {expected[:5]}… ({len(found)}, {len(expected)})"
-    first, *lines = ask(binary, base, "--tree", name)
+    first, *lines = answers.table(name)
     rows = [dict(zip(first.split("\t"), line.split("\t"))) for line in lines]
     rows = [{name: row.get(name) for name in JUDGED} for row in rows]
     expected = sorted(moves, key=lambda row: (-int(row["games"]), row["san"]))
     if rows != expected:
         return f"{fen}: moves {rows} are {expected}"
-    return None
+    return answers.problem(name, board, expected)
+
+
+def plays_from(game, position):
+    """Whether a game goes on from a position that it reaches."""
+    return next((move is not None for at, _, move in game.positions() if at == position), False)
 
 
 def expectations(games):
@@ -162,14 +247,16 @@ def rows_of(board, moves, reached):
         yield played.row(san, uci(board, move), int(board.turn), len(reached[key(after)]))
 
 
-def judge(binary, base, most, seed):
+def judge(answers, most, seed):
     """How many positions were judged, and what is wrong."""
+    binary, base = answers.binary, answers.base
     text = subprocess.run([binary, "export", base], capture_output=True, check=True).stdout
     texts = [game.decode() if isinstance(game, bytes) else game for game in split_games(text)]
     numbers = list(numbers_of_games(base))
     if len(numbers) != len(texts):
         return 0, [f"{len(texts)} games were exported, {len(numbers)} are there"]
-    examples, reached, played = expectations([Game(*pair) for pair in zip(numbers, texts)])
+    games = [Game(*pair) for pair in zip(numbers, texts)]
+    examples, reached, played = expectations(games)
     asked = [at for at, board in examples.items() if not board.status() & IRREGULAR]
     if len(asked) > most:
         asked = random.Random(seed).sample(asked, most)
@@ -178,9 +265,10 @@ def judge(binary, base, most, seed):
         for at in asked:
             board = examples[at]
             rows = list(rows_of(board, played[at], reached))
-            fen = board.fen(en_passant="legal").rsplit(" ", 2)[0]
-            tasks.append(pool.submit(judge_position, binary, base, fen, reached[at], rows))
+            tasks.append(pool.submit(judge_position, answers, board, reached[at], rows))
         problems = [task.result() for task in tasks]
+    if isinstance(answers, Mount):
+        problems += answers.judge_results(games)
     return len(asked), [problem for problem in problems if problem]
 
 
@@ -191,10 +279,16 @@ def main():
     parser.add_argument("bases", type=Path, nargs="+")
     parser.add_argument("--positions", type=int, default=300, help="judge so many of each base")
     parser.add_argument("--seed", default="cbfs")
+    parser.add_argument("--mount", type=Path, metavar="DIRECTORY", help="judge a mount there")
     arguments = parser.parse_args()
     verdict = 0
     for base in arguments.bases:
-        count, problems = judge(arguments.binary.resolve(), base, arguments.positions, arguments.seed)
+        binary = arguments.binary.resolve()
+        if arguments.mount:
+            with Mount(binary, base, arguments.mount) as answers:
+                count, problems = judge(answers, arguments.positions, arguments.seed)
+        else:
+            count, problems = judge(Command(binary, base), arguments.positions, arguments.seed)
         print(f"{base.name}: {count} positions judged, {len(problems)} problems")
         for problem in problems[:SHOWN]:
             print(f"  {problem}")

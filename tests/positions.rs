@@ -8,6 +8,8 @@
     clippy::panic,
     clippy::print_stderr,
     clippy::print_stdout,
+    clippy::string_slice,
+    clippy::too_many_lines,
     reason = "a test says what is wrong by panicking, and what it does by printing"
 )]
 
@@ -117,7 +119,8 @@ impl Mount {
         let attr = self
             .attr(path)
             .unwrap_or_else(|errno| panic!("{path}: {errno}"));
-        let text = self.vfs.read(attr.ino, 0, u32::MAX).unwrap();
+        let text = self.vfs.read(attr.ino, 0, u32::MAX);
+        let text = text.unwrap_or_else(|error| panic!("{path}: {error}"));
         assert_eq!(
             text.len() as u64,
             self.vfs.attr(attr.ino).unwrap().size,
@@ -474,6 +477,200 @@ fn games_of_a_position_are_edited_in_place_and_nothing_else() {
     ));
     assert!(mount.write("tree/moves.tsv", "x").is_err());
     assert_eq!(mount.names("tree/e4/games").len(), 4);
+}
+
+#[test]
+fn a_query_has_its_games_and_their_positions() {
+    let mount = Mount::of_games();
+    assert_eq!(mount.names("find"), ["README.txt"]);
+    let readme = mount.text("find/README.txt");
+    assert!(readme.contains("material:KRPKR") && readme.contains("in:deleted"));
+    let query = "find/white:Adams/result:1-0";
+    let listed = [
+        "count",
+        "games",
+        "games.tsv",
+        "games.pgn",
+        "tree",
+        "fen",
+        "line",
+    ];
+    assert_eq!(mount.names(query), listed);
+    assert_eq!(mount.text(&format!("{query}/count")), "2\n");
+    assert_eq!(
+        mount.names(&format!("{query}/games")),
+        ["000001.pgn", "000005.pgn"]
+    );
+    let table = mount.text(&format!("{query}/games.tsv"));
+    assert_eq!(
+        columns_of(&table, &["number", "result"]),
+        ["1 1-0", "5 1-0"]
+    );
+    let pgn = ["1", "5"].map(|id| mount.text(&format!("games/00000{id}.pgn")));
+    assert_eq!(mount.text(&format!("{query}/games.pgn")), pgn.concat());
+    // Of just these games.
+    let tree = format!("{query}/tree");
+    assert_eq!(mount.moves(&tree, &["san", "games"]), ["Nf3 1", "e4 1"]);
+    assert_eq!(
+        mount.names(&format!("{tree}/e4/e5/games")),
+        ["000001.pgn", "000005.pgn"]
+    );
+    assert_eq!(mount.names(&format!("{query}/line/e4 e5/games")).len(), 2);
+    assert_eq!(mount.names("find/white:Adams/result:0-1/games"), [""; 0]);
+    assert_eq!(mount.target(&tree), format!("fen/{START}"));
+    let parent = |path: &str| {
+        let directory = mount.attr(path).unwrap().ino;
+        mount.vfs.lookup(directory, b"..").unwrap().ino
+    };
+    for (path, above) in [
+        (query, "find/white:Adams"),
+        ("find/white:Adams", "find"),
+        ("find", ""),
+        ("find/white:Adams/games", "find/white:Adams"),
+        ("find/white:Adams/fen", "find/white:Adams"),
+        ("find/white:Adams/tree", "find/white:Adams/fen"),
+    ] {
+        assert_eq!(parent(path), mount.attr(above).unwrap().ino, "{path}");
+    }
+    // What widens the search.
+    let scan = |query: &str| mount.text(&format!("find/{query}/count"));
+    let sicilian = "position:rnbqkbnr:pp1ppppp:8:2p5:4P3:2P5:PP1P1PPP:RNBQKBNR_b_KQkq_-";
+    assert_eq!(scan(sicilian), "0\n");
+    assert_eq!(scan(&format!("in:variations/{sicilian}")), "1\n");
+    let names = mount.names("find/in:variations/line/e4 c5 c3");
+    assert_eq!(names.last().unwrap(), "d5");
+    let line = mount.text("find/in:variations/line/e4 c5 c3/line.pgn");
+    assert!(line.contains("\n1. e4 c5 2. c3 *\n"), "{line}");
+    // Exact after a save, and edited in place.
+    let text = mount.text("games/000004.pgn").replace('*', "1-0");
+    mount
+        .write("find/black:Carls/result:none/games/000004.pgn", &text)
+        .unwrap();
+    assert_eq!(mount.text(&format!("{query}/count")), "3\n");
+    assert_eq!(mount.names("find/black:Carls/result:none/games"), [""; 0]);
+    assert_eq!(
+        mount.moves(&tree, &["san", "games"]),
+        ["Nf3 1", "d4 1", "e4 1"]
+    );
+    let games = mount.attr("games").unwrap().ino;
+    mount.vfs.drafts().unlink(games, b"000004.pgn").unwrap();
+    assert_eq!(mount.text(&format!("{query}/count")), "2\n");
+    let deleted = format!("{query}/in:deleted/games");
+    assert_eq!(
+        mount.names(&deleted),
+        ["000001.pgn", "000004.pgn", "000005.pgn"]
+    );
+    assert!(
+        mount
+            .write(&format!("{deleted}/000004.pgn"), &text)
+            .is_err()
+    );
+}
+
+#[test]
+fn what_is_no_term_is_refused_and_any_number_of_them_is_bounded() {
+    let mount = Mount::of_games();
+    let errno = |path: &str| mount.attr(&format!("find/{path}")).map(|attr| attr.ino);
+    for unknown in [
+        "Carlsen",
+        "whit:Carlsen",
+        ".hidden",
+        ".white:x",
+        "desktop.ini",
+        "count",
+        "white:x/README.txt",
+    ] {
+        assert_eq!(errno(unknown), Err(libc::ENOENT), "{unknown}");
+    }
+    for bad in [
+        "elo:25oo",
+        "white:",
+        "opponent:x",
+        "squares:Nd9",
+        "position:e4",
+        "white:x/elo:-",
+        "not-in:deleted",
+    ] {
+        assert_eq!(errno(bad), Err(libc::EINVAL), "{bad}");
+    }
+    assert!(errno("player:Adams/opponent:Burn").is_ok());
+    let find = mount.attr("find").unwrap().ino;
+    assert!(matches!(
+        mount.vfs.lookup(find, b"white:\xff"),
+        Err(Error::NotFound)
+    ));
+    let mut path = String::new();
+    let mut deepest = 0;
+    for _ in 0..1000 {
+        path.push_str("/year:1900-");
+        match errno(&path) {
+            Ok(_) => deepest += 1,
+            Err(errno) => {
+                assert_eq!(errno, libc::EINVAL);
+                break;
+            }
+        }
+    }
+    assert_eq!(deepest, 64);
+    let long = format!("/white:{}", "x".repeat(240)).repeat(17);
+    assert_eq!(errno(&long), Err(libc::EINVAL));
+}
+
+#[test]
+fn queries_of_a_mount_are_those_of_the_command() {
+    let base = fixture("cbh/sample/sample.cbh");
+    let source = DatabaseSource::new(&base, Reading::default(), None);
+    let mount = Mount {
+        vfs: Vfs::open(Box::new(source), &Options::default()).unwrap(),
+        base: base.clone(),
+        _folder: tempfile::tempdir().unwrap(),
+    };
+    let command = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cbfs"));
+        let output = command
+            .arg("find")
+            .arg(&base)
+            .args(arguments)
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let mut fitting = 0;
+    for query in [
+        &["year:1850-1990"][..],
+        &["result:1-0", "not-has:variations"],
+        &["has:comments", "in:variations"],
+        &["moves:10-", "in:deleted"],
+        &["material:KQP*KQ|KRP*KR"],
+        &["not-text:zugzwang", "eco:none|A*|C*"],
+    ] {
+        let path = format!("find/{}", query.join("/"));
+        let numbers = command(&[query, &["--numbers"]].concat());
+        let games = mount.names(&format!("{path}/games"));
+        let games: Vec<u32> = games
+            .iter()
+            .map(|name| name[..6].parse().unwrap())
+            .collect();
+        let expected: Vec<u32> = numbers.lines().map(|line| line.parse().unwrap()).collect();
+        assert_eq!(games, expected, "{path}");
+        let table = command(&[query, &["--tsv"]].concat());
+        assert_eq!(mount.text(&format!("{path}/games.tsv")), table, "{path}");
+        for moves in ["", "e4", "e4 e5", "d4 d5 c4"] {
+            let tree = command(&[query, &["--tree", moves]].concat());
+            let place = if moves.is_empty() {
+                "tree".to_owned()
+            } else {
+                format!("line/{moves}")
+            };
+            assert_eq!(
+                mount.text(&format!("{path}/{place}/moves.tsv")),
+                tree,
+                "{path} {moves}"
+            );
+        }
+        fitting += games.len();
+    }
+    assert!(fitting > 20, "{fitting}");
 }
 
 #[test]

@@ -460,9 +460,9 @@ fn a_base_without_texts_has_no_directory_for_them() {
         .collect();
     let mut expected = groups::DIRECTORIES.to_vec();
     expected.retain(|name| *name != "texts");
-    expected.extend(["headers.tsv", "tree", "fen", "line", ".cbfs"]);
+    expected.extend(["headers.tsv", "tree", "fen", "line", "find", ".cbfs"]);
     assert_eq!(names, expected);
-    assert_eq!(tree.stat("").unwrap().links, 15);
+    assert_eq!(tree.stat("").unwrap().links, 16);
     assert_eq!(tree.stat("texts"), Err(libc::ENOENT));
     for number in [4, 5, (64 << 32) + 1, 17 << 32] {
         let error = tree.0.attr(Ino(number)).unwrap_err();

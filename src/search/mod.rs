@@ -8,7 +8,7 @@
 //!
 //! | module | does |
 //! |---|---|
-//! | `parse`, `term` | terms as they are written, and as values |
+//! | `parse`, `term`, `help` | terms as they are written, as values, and told to people |
 //! | `fold` | text without case and accents, patterns |
 //! | `source` | what is asked of the games |
 //! | `filter` | which games fit: headers first, then games |
@@ -26,6 +26,7 @@ mod board;
 mod filter;
 mod fold;
 mod game_set;
+mod help;
 mod index;
 mod moments;
 mod moves;
@@ -40,6 +41,7 @@ mod walk;
 pub use filter::Filter;
 pub use fold::{Pattern, fold};
 pub use game_set::GameSet;
+pub use help::TERM_HELP;
 pub use index::{Index, Reached};
 pub use moves::{Counter, Played, Statistics};
 pub use parse::{NoPosition, Query, TERMS, TermError, position};

@@ -8,6 +8,7 @@
 mod deleted;
 mod eco;
 mod entities;
+mod find;
 mod games;
 mod headers_tsv;
 mod import;
@@ -62,6 +63,7 @@ pub(super) static TABLE: &[Row] = &[
     row("tree", Positions::TREE.number(), &Positions::TREE),
     row("fen", Positions::FEN.number(), &Positions::FEN),
     row("line", Positions::LINES.number(), &Positions::LINES),
+    row("find", Positions::FIND.number(), &Positions::FIND),
 ];
 
 /// A line of the table.

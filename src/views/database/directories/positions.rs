@@ -1,15 +1,17 @@
 //! `tree`, `fen/`, `line/`: positions and what was played there, of the base or
-//! of the games of a query.
+//! of the games of a query; and `find/`, of which [`find`](super::find) knows more.
 //!
-//! A position and a query each have a block of numbers, of the kinds 41 to 60,
+//! A position and a query each have a block of numbers, of the kinds 41 to 58,
 //! see [`Nodes`]. The first block is that of the whole base.
 
 use std::sync::Arc;
 
 use shakmaty::Move;
 
+use super::super::explorer::Selection;
 use super::super::{DatabaseVolume, GAME};
-use super::{Directory, Games, list_fixed};
+use super::find::{DIRECTORY, GAMES, GAMES_TSV};
+use super::{Directory, HeadersTsv, list_fixed};
 use crate::cbh::{Decoded, GameId};
 use crate::fs::volume::{Ino, Listing, Node, NodeKind, Page, Size};
 use crate::fs::{Error, Role, Text, names};
@@ -20,14 +22,14 @@ use crate::views::positions::{
     self, File, Item, Key, Nodes, Place, Played, Scope, board_txt, position_fen,
 };
 
-/// The kinds of numbers that positions and queries have.
+/// The kinds of numbers that positions and queries have; 59 is that of drafts.
 const FIRST_KIND: u8 = 41;
-const END_KIND: u8 = 61;
+const END_KIND: u8 = 59;
 
 /// What belongs to the base or to a query, by its place in the block.
-const TREE: u64 = 5;
-const FEN: u64 = 6;
-const LINES: u64 = 7;
+pub(super) const TREE: u64 = 5;
+pub(super) const FEN: u64 = 6;
+pub(super) const LINES: u64 = 7;
 
 /// What is listed in each position.
 const ITEMS: [(&str, Item); 8] = [
@@ -41,7 +43,7 @@ const ITEMS: [(&str, Item); 8] = [
     ("games.pgn", Item::File(File::GamesPgn)),
 ];
 
-/// `tree`, `fen/` or `line/` of the whole base.
+/// `tree`, `fen/` or `line/` of the whole base, or `find/`.
 #[derive(Debug)]
 pub(in super::super) struct Positions(u64);
 
@@ -49,6 +51,7 @@ impl Positions {
     pub(in super::super) const TREE: Positions = Positions(TREE);
     pub(in super::super) const FEN: Positions = Positions(FEN);
     pub(in super::super) const LINES: Positions = Positions(LINES);
+    pub(in super::super) const FIND: Positions = Positions(DIRECTORY);
 
     pub(in super::super) const fn number(&self) -> Ino {
         Ino(Ino::new(FIRST_KIND, 0).0 + self.0)
@@ -60,9 +63,34 @@ impl Positions {
     }
 }
 
+/// What has no position: the base, or a query.
+pub(super) fn query(scope: Scope) -> Key {
+    Key {
+        scope,
+        position: None,
+    }
+}
+
+/// Games that are listed.
+enum Games {
+    /// Those that reach a position.
+    There(Arc<Reached>),
+    /// Those that fit a query.
+    Fitting(Arc<Selection>),
+}
+
+impl Games {
+    fn set(&self) -> &GameSet {
+        match self {
+            Games::There(reached) => &reached.games,
+            Games::Fitting(selection) => &selection.games,
+        }
+    }
+}
+
 /// Something that has a number here.
 enum Thing {
-    /// `tree`, `fen/` or `line/`, by its place.
+    /// What the base has, or a query, by its place.
     Of(Scope, u64),
     /// What belongs to a position.
     Position(Key, Item),
@@ -83,18 +111,27 @@ impl DatabaseVolume {
         self.reached(&key.scope, &key.position()?)
     }
 
-    /// The games that this directory lists.
-    fn games_at(&self, directory: Ino) -> Result<Arc<Reached>, Error> {
-        match self.thing(directory)? {
-            Thing::Position(key, Item::Games) => self.played_at(&key),
+    /// The games that a directory or file is of.
+    fn games_at(&self, thing: &Thing) -> Result<Games, Error> {
+        match thing {
+            Thing::Position(key, Item::Games | Item::File(File::GamesTsv)) => {
+                Ok(Games::There(self.played_at(key)?))
+            }
+            Thing::Of(scope, GAMES | GAMES_TSV) if !scope.is_empty() => {
+                Ok(Games::Fitting(self.selection(scope)?))
+            }
             _ => Err(Error::NotADirectory),
         }
     }
 
-    /// The text of a small file of a position.
+    /// The text of a small file.
     fn position_text(&self, ino: Ino) -> Result<Text, Error> {
-        let Thing::Position(key, Item::File(file)) = self.thing(ino)? else {
-            return Err(Error::IsADirectory);
+        let (key, file) = match self.thing(ino)? {
+            Thing::Position(key, Item::File(file)) => (key, file),
+            Thing::Position(..) => return Err(Error::IsADirectory),
+            Thing::Of(scope, place) => {
+                return Ok(Text::from(self.query_text(&scope, place)?.into_bytes()));
+            }
         };
         self.explorer.texts.get_or_render((key.hash(), ino), || {
             let position = key.position()?;
@@ -228,20 +265,14 @@ impl Played for DatabaseVolume {
 
 impl Directory for Positions {
     fn holds(&self, ino: Ino) -> bool {
-        let is_first = [TREE, FEN, LINES].map(|place| Positions(place).number());
+        let is_first = [TREE, FEN, LINES, DIRECTORY].map(|place| Positions(place).number());
         let is_here = (FIRST_KIND..END_KIND).contains(&ino.kind());
         self.0 == FEN && is_here && !is_first.contains(&ino)
     }
 
     fn node(&self, base: &DatabaseVolume, ino: Ino) -> Result<Node, Error> {
-        let directory = base.directory_node(ino, 1);
         match base.thing(ino)? {
-            Thing::Of(_, TREE) => Ok(Node {
-                kind: NodeKind::Symlink,
-                ..directory
-            }),
-            Thing::Of(_, FEN | LINES) => Ok(base.directory_node(ino, 2)),
-            Thing::Of(..) => Err(Error::NotFound),
+            Thing::Of(scope, place) => base.query_node(&scope, place),
             Thing::Position(_, item) => Ok(Played::node(base, ino, item)),
         }
     }
@@ -249,29 +280,29 @@ impl Directory for Positions {
     fn parent(&self, base: &DatabaseVolume, directory: Ino) -> Result<Ino, Error> {
         let nodes = &base.explorer.nodes;
         match base.thing(directory)? {
-            Thing::Of(_, FEN | LINES) => Ok(Ino::ROOT),
-            Thing::Position(key, Item::Directory) => {
-                let position = None;
-                nodes.number(&Key { position, ..key }, FEN)
+            Thing::Of(scope, DIRECTORY | FEN | LINES) if scope.is_empty() => Ok(Ino::ROOT),
+            Thing::Of(scope, DIRECTORY) => {
+                nodes.number(&query(DatabaseVolume::shorter(&scope)), DIRECTORY)
             }
+            Thing::Of(scope, FEN | LINES | GAMES) => nodes.number(&query(scope), DIRECTORY),
+            Thing::Position(key, Item::Directory) => nodes.number(&query(key.scope), FEN),
             Thing::Position(key, Item::Games) => nodes.number(&key, Item::Directory.number()),
             _ => Err(Error::NotADirectory),
         }
     }
 
     fn lookup(&self, base: &DatabaseVolume, directory: Ino, name: &[u8]) -> Result<Node, Error> {
-        match base.thing(directory)? {
-            Thing::Of(scope, FEN) => positions::lookup_in_fen(base, &scope, name),
-            Thing::Of(scope, LINES) => positions::lookup_line(base, &scope, name),
-            Thing::Position(key, Item::Directory) => {
-                positions::lookup_in_position(base, &key, name)
-            }
-            Thing::Position(_, Item::Games) => {
-                let games = base.games_at(directory)?;
-                let id = names::parse_game(name).filter(|id| games.games.contains(*id));
+        let thing = base.thing(directory)?;
+        match &thing {
+            Thing::Of(scope, DIRECTORY) => base.lookup_in_query(scope, name),
+            Thing::Of(scope, FEN) => positions::lookup_in_fen(base, scope, name),
+            Thing::Of(scope, LINES) => positions::lookup_line(base, scope, name),
+            Thing::Position(key, Item::Directory) => positions::lookup_in_position(base, key, name),
+            _ => {
+                let games = base.games_at(&thing)?;
+                let id = names::parse_game(name).filter(|id| games.set().contains(*id));
                 base.game(GameId(id.ok_or(Error::NotFound)?), |_| true)
             }
-            _ => Err(Error::NotADirectory),
         }
     }
 
@@ -282,19 +313,18 @@ impl Directory for Positions {
         after: u64,
         listing: &mut Listing<'_>,
     ) -> Result<(), Error> {
-        match base.thing(directory)? {
+        let thing = base.thing(directory)?;
+        match &thing {
+            Thing::Of(scope, DIRECTORY) => base.list_query(scope, after, listing),
             // Any position is there, so none is listed.
             Thing::Of(_, FEN | LINES) => {
                 list_fixed([], after, listing);
                 Ok(())
             }
             Thing::Position(key, Item::Directory) => {
-                positions::list_position(base, &key, after, listing)
+                positions::list_position(base, key, after, listing)
             }
-            Thing::Position(_, Item::Games) => {
-                base.list_set(&base.games_at(directory)?.games, after, listing)
-            }
-            _ => Err(Error::NotADirectory),
+            _ => base.list_set(base.games_at(&thing)?.set(), after, listing),
         }
     }
 
@@ -305,19 +335,20 @@ impl Directory for Positions {
         after: u64,
         page: &mut Page<'_>,
     ) -> Result<bool, Error> {
-        let Thing::Position(_, Item::Games) = base.thing(directory)? else {
-            return Ok(false);
-        };
-        DatabaseVolume::page_set(&base.games_at(directory)?.games, after, page);
-        Ok(true)
+        let thing = base.thing(directory)?;
+        let is_of_games = matches!(thing, Thing::Position(_, Item::Games) | Thing::Of(_, GAMES));
+        if is_of_games {
+            DatabaseVolume::page_set(base.games_at(&thing)?.set(), after, page);
+        }
+        Ok(is_of_games)
     }
 
     fn role(&self, base: &DatabaseVolume, directory: Ino, name: &[u8]) -> Role {
-        let games = || base.games_at(directory).ok();
-        let has = |id: &u32| games().is_some_and(|games| games.games.contains(*id));
+        let games = || base.games_at(&base.thing(directory).ok()?).ok();
+        let has = |id: &u32| games().is_some_and(|games| games.set().contains(*id));
         let id = names::parse_game(name).filter(has).map(GameId);
         let entry = id.and_then(|id| base.any_entry(id));
-        match entry.filter(Games::lists) {
+        match entry.filter(super::Games::lists) {
             Some(entry) => Role::File(Ino::new(GAME, entry.id.0)),
             None => Role::Refused,
         }
@@ -338,13 +369,10 @@ impl Directory for Positions {
     }
 
     fn size(&self, base: &DatabaseVolume, ino: Ino) -> Result<u64, Error> {
-        match base.thing(ino)? {
-            Thing::Position(key, Item::File(File::GamesTsv)) => {
-                let games = base.played_at(&key)?;
-                base.size_of_table((key.hash(), ino), &games.games)
-            }
-            _ => Ok(base.position_text(ino)?.len() as u64),
+        if let Some(games) = base.table_at(ino)? {
+            return base.size_of_table(ino, games.set());
         }
+        Ok(base.position_text(ino)?.len() as u64)
     }
 
     fn read(
@@ -354,9 +382,8 @@ impl Directory for Positions {
         piece: (u64, u32),
         bytes: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        if let Thing::Position(key, Item::File(File::GamesTsv)) = base.thing(ino)? {
-            let games = base.played_at(&key)?;
-            return base.read_table((key.hash(), ino), &games.games, piece, bytes);
+        if let Some(games) = base.table_at(ino)? {
+            return base.read_table(ino, games.set(), piece, bytes);
         }
         let (offset, length) = piece;
         bytes.extend_from_slice(&base.position_text(ino)?.part(offset, length));
@@ -365,8 +392,24 @@ impl Directory for Positions {
 }
 
 impl DatabaseVolume {
-    fn size_of_table(&self, place: (u64, Ino), games: &GameSet) -> Result<u64, Error> {
-        let table = self.explorer.table(place);
+    /// The games whose headers a file has, if it is a table of headers.
+    fn table_at(&self, ino: Ino) -> Result<Option<Games>, Error> {
+        let thing = self.thing(ino)?;
+        let is_table = matches!(
+            thing,
+            Thing::Position(_, Item::File(File::GamesTsv)) | Thing::Of(_, GAMES_TSV)
+        );
+        is_table.then(|| self.games_at(&thing)).transpose()
+    }
+
+    fn table(&self, ino: Ino) -> Result<Arc<HeadersTsv>, Error> {
+        // A number that was forgotten may become that of another table.
+        let (key, _) = self.explorer.nodes.key(ino)?;
+        Ok(self.explorer.table((key.hash(), ino)))
+    }
+
+    fn size_of_table(&self, ino: Ino, games: &GameSet) -> Result<u64, Error> {
+        let table = self.table(ino)?;
         let size = table.size(self.base.as_ref(), Some(games));
         self.ensure_present()?;
         size
@@ -374,12 +417,12 @@ impl DatabaseVolume {
 
     fn read_table(
         &self,
-        place: (u64, Ino),
+        ino: Ino,
         games: &GameSet,
         piece: (u64, u32),
         bytes: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        let table = self.explorer.table(place);
+        let table = self.table(ino)?;
         let read = table.read(self.base.as_ref(), Some(games), piece, bytes);
         self.ensure_present()?;
         read

@@ -1,0 +1,150 @@
+//! `find/<term>/<term>/…`: the games that fit all terms, and their positions.
+//!
+//! Each level is a term. What a query has beside further terms is in the block
+//! of its numbers; without a term it is `find/` itself.
+
+use std::sync::Arc;
+
+use super::super::DatabaseVolume;
+use super::list_fixed;
+use super::positions::{FEN, LINES, TREE, query};
+use crate::fs::Error;
+use crate::fs::volume::{Listing, Node, NodeKind, Size};
+use crate::search::{Query, TERM_HELP};
+use crate::views::positions::Scope;
+
+/// What a query has, by its place in the block.
+pub(super) const DIRECTORY: u64 = 0;
+pub(super) const COUNT: u64 = 1;
+pub(super) const GAMES: u64 = 2;
+pub(super) const GAMES_TSV: u64 = 3;
+pub(super) const GAMES_PGN: u64 = 4;
+pub(super) const README: u64 = 8;
+
+/// What `find/` lists.
+const IN_FIND: &[(&str, u64)] = &[("README.txt", README)];
+
+/// What each query lists.
+const IN_QUERY: &[(&str, u64)] = &[
+    ("count", COUNT),
+    ("games", GAMES),
+    ("games.tsv", GAMES_TSV),
+    ("games.pgn", GAMES_PGN),
+    ("tree", TREE),
+    ("fen", FEN),
+    ("line", LINES),
+];
+
+/// Terms of a query, at most, and bytes of all of them.
+const MOST_TERMS: usize = 64;
+const MOST_BYTES: usize = 4096;
+
+fn entries(scope: &Scope) -> &'static [(&'static str, u64)] {
+    if scope.is_empty() { IN_FIND } else { IN_QUERY }
+}
+
+impl DatabaseVolume {
+    /// The node of what a query has in this place.
+    pub(super) fn query_node(&self, scope: &Scope, place: u64) -> Result<Node, Error> {
+        let key = query(scope.clone());
+        let number = |place| self.explorer.nodes.number(&key, place);
+        let directory = self.directory_node(number(place)?, 2);
+        let has_query = !scope.is_empty();
+        let kind = match place {
+            // What is listed counts: terms are not.
+            DIRECTORY if has_query => return Ok(self.directory_node(directory.ino, 5)),
+            DIRECTORY => NodeKind::Directory,
+            FEN | LINES => NodeKind::Directory,
+            GAMES if has_query => NodeKind::Directory,
+            TREE => NodeKind::Symlink,
+            COUNT | GAMES_TSV if has_query => NodeKind::File(Size::Asked),
+            GAMES_PGN if has_query => NodeKind::File(Size::Concatenation(number(GAMES)?)),
+            README if !has_query => NodeKind::File(Size::Asked),
+            _ => return Err(Error::NotFound),
+        };
+        let links = if kind == NodeKind::Directory { 2 } else { 1 };
+        Ok(Node {
+            kind,
+            links,
+            ..directory
+        })
+    }
+
+    /// What a name in the directory of a query stands for.
+    pub(super) fn lookup_in_query(&self, scope: &Scope, name: &[u8]) -> Result<Node, Error> {
+        let mut entries = entries(scope).iter();
+        if let Some((_, place)) = entries.find(|(entry, _)| entry.as_bytes() == name) {
+            return self.query_node(scope, *place);
+        }
+        let name = std::str::from_utf8(name).map_err(|_| Error::NotFound)?;
+        if name.starts_with('.') {
+            return Err(Error::NotFound);
+        }
+        let terms: Scope = scope.iter().cloned().chain([name.into()]).collect();
+        if let Err(error) = Query::parse(&terms) {
+            if error.is_unknown {
+                return Err(Error::NotFound);
+            }
+            return Err(refuse(&error.to_string()));
+        }
+        let bytes: usize = terms.iter().map(|term| term.len()).sum();
+        if terms.len() > MOST_TERMS || bytes > MOST_BYTES {
+            return Err(refuse(&format!(
+                "{} terms of {bytes} bytes; at most {MOST_TERMS} terms and {MOST_BYTES} bytes",
+                terms.len()
+            )));
+        }
+        self.query_node(&terms, DIRECTORY)
+    }
+
+    /// Lists the directory of a query.
+    pub(super) fn list_query(
+        &self,
+        scope: &Scope,
+        after: u64,
+        listing: &mut Listing<'_>,
+    ) -> Result<(), Error> {
+        let nodes = entries(scope)
+            .iter()
+            .map(|(name, place)| Ok((*name, self.query_node(scope, *place)?)));
+        let nodes: Result<Vec<_>, Error> = nodes.collect();
+        list_fixed(nodes?, after, listing);
+        Ok(())
+    }
+
+    /// The query with a term less.
+    pub(super) fn shorter(scope: &Scope) -> Scope {
+        let terms = scope.split_last().map_or(&[][..], |(_, terms)| terms);
+        Arc::from(terms)
+    }
+
+    /// The text of a small file of a query.
+    pub(super) fn query_text(&self, scope: &Scope, place: u64) -> Result<String, Error> {
+        match place {
+            COUNT if !scope.is_empty() => Ok(format!("{}\n", self.selection(scope)?.games.count())),
+            README if scope.is_empty() => Ok(format!("{README_TXT}{TERM_HELP}\n")),
+            _ => Err(Error::IsADirectory),
+        }
+    }
+}
+
+/// Says why a term is none.
+fn refuse(why: &str) -> Error {
+    log::warn!("find/{why}");
+    Error::Invalid
+}
+
+/// The beginning of `README.txt`.
+const README_TXT: &str = "\
+find/TERM/TERM/… has the games that fit all terms; each term is a directory:
+
+    cat  'find/white:Carlsen/year:2010-2015/count'
+    ls   'find/player:Kasparov/opponent:Karpov/games'
+    less 'find/material:KRPKR/result:draw/games.pgn'
+    cut -f1,3-7 'find/black:Kasparov/year:1990-1995/tree/e4/c5/moves.tsv'
+
+In each are count, games/, games.tsv, games.pgn, and the positions of just these games: tree, fen/,
+line/. A name that is no term is not there; a term that cannot be understood is \"Invalid argument\",
+and the log and .cbfs/status say why.
+
+";
