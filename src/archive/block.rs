@@ -19,6 +19,9 @@ pub(super) const HEAD_BYTES: usize = 4;
 /// Bytes of the shortest block: the head, a mode byte and one byte of data.
 pub(super) const SHORTEST: u64 = 6;
 
+/// Bytes of the longest block that the length in its head allows.
+pub(super) const LONGEST: u64 = HEAD_BYTES as u64 + u16::MAX as u64;
+
 const LZ: u8 = 1;
 const HUFFMAN: u8 = 2;
 
@@ -44,6 +47,35 @@ fn sum(payload: &[u8]) -> u16 {
     let (words, _) = payload.as_chunks::<2>();
     let words = words.iter().map(|word| u16::from_le_bytes(*word));
     words.fold(0, u16::wrapping_add)
+}
+
+/// The sums of all ranges of some bytes.
+pub(super) struct Sums {
+    /// At each offset, the sum of every second byte pair before it, back to
+    /// offset 0 or 1.
+    before: Vec<u16>,
+}
+
+impl Sums {
+    pub(super) fn of(bytes: &[u8]) -> Sums {
+        let mut before = vec![0_u16; bytes.len() + 1];
+        for (at, pair) in bytes.windows(2).enumerate() {
+            let [low, high] = *pair else { continue };
+            let sum = before.get(at).copied().unwrap_or(0);
+            if let Some(place) = before.get_mut(at + 2) {
+                *place = sum.wrapping_add(u16::from_le_bytes([low, high]));
+            }
+        }
+        Sums { before }
+    }
+
+    /// The sum of a payload, an odd last byte left out; `None` if it goes on
+    /// past the bytes.
+    pub(super) fn of_range(&self, start: usize, end: usize) -> Option<u16> {
+        self.before.get(end)?;
+        let end = end - (end - start) % 2;
+        Some(self.before.get(end)?.wrapping_sub(*self.before.get(start)?))
+    }
 }
 
 /// Unpacks a payload to `len` bytes.
@@ -139,6 +171,18 @@ mod tests {
             let wrong = decoded(&block, bytes.len() + 1).unwrap_err();
             assert!(wrong.starts_with("gives "), "{wrong}");
         }
+    }
+
+    #[test]
+    fn the_sum_of_any_range_is_that_of_its_payload() {
+        let bytes = noise(99);
+        let sums = Sums::of(&bytes);
+        for start in 0..bytes.len() {
+            for end in start..=bytes.len() {
+                assert_eq!(sums.of_range(start, end), Some(sum(&bytes[start..end])));
+            }
+        }
+        assert_eq!(sums.of_range(90, 100), None);
     }
 
     #[test]

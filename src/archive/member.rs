@@ -7,7 +7,12 @@ use std::time::SystemTime;
 use super::block::{self, BLOCK_BYTES, HEAD_BYTES, Head};
 use super::error::Fault;
 use super::header::Record;
+use super::survey;
 use crate::storage::Storage;
+
+/// A block that is so many blocks behind the last known one is found by a
+/// [survey] of the stream.
+const FAR: usize = 256;
 
 /// A file in an archive.
 #[derive(Debug)]
@@ -28,6 +33,8 @@ struct Index {
     blocks: Vec<(u64, Head)>,
     /// Offset of the next block.
     next: u64,
+    /// Whether a survey did not get where it should.
+    is_broken: bool,
 }
 
 impl Member {
@@ -77,6 +84,7 @@ impl Member {
             index: Mutex::new(Index {
                 blocks: Vec::new(),
                 next: record.offset,
+                is_broken: false,
             }),
         };
         Ok((member, fault))
@@ -130,6 +138,20 @@ impl Member {
                 return Ok(*found);
             }
             let offset = index.next;
+            let far = wanted.saturating_sub(index.blocks.len());
+            if far >= FAR && !index.is_broken {
+                let range = survey::Range {
+                    start: offset,
+                    until: offset.saturating_add(block::LONGEST.saturating_mul(far as u64)),
+                    end: self.end,
+                    most: far + 1,
+                };
+                let (mut blocks, next) = survey::blocks(range, archive);
+                index.blocks.append(&mut blocks);
+                index.next = next;
+                index.is_broken = index.blocks.len() <= wanted;
+                continue;
+            }
             let head = self.head_at(index.blocks.len(), offset, archive)?;
             index.blocks.push((offset, head));
             index.next = offset + HEAD_BYTES as u64 + u64::from(head.len);
@@ -194,5 +216,86 @@ impl Member {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
             Err(error) => Err(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::MemoryFile;
+
+    fn noise(len: usize, seed: u32) -> Vec<u8> {
+        let step = |number: &u32| Some(number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
+        let numbers = std::iter::successors(Some(seed), step);
+        let bytes = numbers.map(|number| number.to_be_bytes()[0]);
+        bytes.take(len).collect()
+    }
+
+    /// A stream of many stored blocks of all lengths, with heads that are none
+    /// in some of them.
+    fn stream() -> (Vec<u8>, Vec<u64>) {
+        let (mut bytes, mut offsets) = (vec![7; 99], Vec::new());
+        for number in 0..1500_u32 {
+            offsets.push(bytes.len() as u64);
+            let mut payload = vec![0];
+            let len = 1 + number.wrapping_mul(2_654_435_761) as usize % 9000;
+            payload.extend(noise(len, number));
+            if number % 3 == 0 {
+                // Two blocks of one byte each, by their heads.
+                payload.extend([2, 0, 0, 1, 0, 1, 2, 0, 0, 1, 0, 1]);
+            }
+            let words = payload.as_chunks::<2>().0.iter();
+            let sum = words.fold(0_u16, |sum, word| {
+                sum.wrapping_add(u16::from_le_bytes(*word))
+            });
+            bytes.extend(u16::try_from(payload.len()).unwrap().to_le_bytes());
+            bytes.extend(sum.to_le_bytes());
+            bytes.extend(payload);
+        }
+        (bytes, offsets)
+    }
+
+    fn member(len: usize, blocks: usize) -> Member {
+        Member {
+            path: "a".to_owned(),
+            offset: 99,
+            end: len as u64,
+            packed: len as u64 - 99,
+            size: blocks as u64 * BLOCK_BYTES as u64,
+            modified: None,
+            index: Mutex::new(Index {
+                blocks: Vec::new(),
+                next: 99,
+                is_broken: false,
+            }),
+        }
+    }
+
+    #[test]
+    fn a_far_block_is_found_where_a_walk_finds_it() {
+        let (bytes, offsets) = stream();
+        let archive = MemoryFile::from(bytes.clone());
+        for far in [FAR, 700, offsets.len() - 1] {
+            let member = member(bytes.len(), offsets.len());
+            assert_eq!(member.find(far as u64, &archive).unwrap().0, offsets[far]);
+            for (number, offset) in offsets.iter().enumerate() {
+                let (found, _) = member.find(number as u64, &archive).unwrap();
+                assert_eq!(found, *offset, "{number}");
+            }
+            assert!(member.find(offsets.len() as u64, &archive).is_err());
+        }
+    }
+
+    #[test]
+    fn behind_a_damaged_head_nothing_is_found_near_or_far() {
+        let (mut bytes, offsets) = stream();
+        let at = usize::try_from(offsets[600]).unwrap();
+        bytes[at..at + 2].copy_from_slice(&[0, 0]);
+        let archive = MemoryFile::from(bytes.clone());
+        let member = member(bytes.len(), offsets.len());
+        assert!(member.find(1400, &archive).is_err());
+        assert_eq!(member.find(599, &archive).unwrap().0, offsets[599]);
+        assert!(member.find(600, &archive).is_err());
+        assert!(member.find(900, &archive).is_err());
     }
 }

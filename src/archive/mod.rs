@@ -20,6 +20,7 @@ mod lz;
 mod member;
 mod name;
 mod pack;
+mod survey;
 mod tree;
 mod unpack;
 
@@ -165,6 +166,7 @@ impl Archive {
             source,
         };
         let file = Arc::new(DiskFile::open(path).map_err(io)?);
+        file.expect_sequential_reads(false);
         let stamp = file.stamp().map_err(io)?;
         let (plain, header, is_enciphered) = open_plain(path, &file, options)?;
         let mut archive = Archive {
@@ -305,6 +307,7 @@ impl Archive {
         progress: &mut dyn FnMut(u64) -> bool,
         note: &mut dyn FnMut(Fault),
     ) -> io::Result<()> {
+        self.file.expect_sequential_reads(true);
         self.faults().cloned().for_each(&mut *note);
         let plain = self.plain.as_ref();
         for member in &self.members {

@@ -49,6 +49,7 @@ pub fn unpack(
     if let Some(fault) = unpacked.left_out.first().filter(|_| !skips_damaged) {
         return Err(damaged(archive, &fault.what));
     }
+    archive.file.expect_sequential_reads(true);
     let target = Target::begin(to)?;
     target.ensure_free(archive)?;
     let mut folders = HashMap::new();

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use nix::errno::Errno;
-use nix::fcntl::{self, AtFlags, OFlag};
+use nix::fcntl::{self, AtFlags, OFlag, PosixFadviseAdvice, posix_fadvise};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat, mkdirat};
 use nix::unistd::{AccessFlags, UnlinkatFlags, faccessat, geteuid, unlinkat};
 
@@ -46,6 +46,18 @@ impl DiskFile {
             return Err(not_regular(SFlag::S_IFMT));
         }
         DiskFile::from_file(file)
+    }
+
+    /// Tells the system whether the file will be read from its begin to its end,
+    /// or here and there: then it reads nothing that is not asked for.
+    pub fn expect_sequential_reads(&self, is_sequential: bool) {
+        let advice = if is_sequential {
+            PosixFadviseAdvice::POSIX_FADV_SEQUENTIAL
+        } else {
+            PosixFadviseAdvice::POSIX_FADV_RANDOM
+        };
+        // Only the speed depends on it.
+        let _ = posix_fadvise(&self.file, 0, 0, advice);
     }
 
     fn from_file(file: File) -> io::Result<DiskFile> {
