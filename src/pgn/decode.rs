@@ -478,7 +478,9 @@ impl<'t> MoveText<'_, 't> {
             }
             return Some(Ok(None));
         }
-        let nag = nag_of(&with_plain_signs(word));
+        // `12. N` is a move that was cut.
+        let is_cut = self.is_behind_number && word.iter().all(u8::is_ascii_alphabetic);
+        let nag = nag_of(&with_plain_signs(word)).filter(|_| !is_cut);
         let is_last = self.outer.is_empty() && lexer.is_at_game_end();
         if nag.is_none() || is_last {
             let result = self.result_in_words(word);

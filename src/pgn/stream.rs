@@ -617,7 +617,7 @@ impl State {
             self.value_lines = 0;
         }
         // Marks of HTML.
-        is_of_value || (line.starts_with(b"<") && line.ends_with(b">"))
+        is_of_value || lacks_bracket(line) || (line.starts_with(b"<") && line.ends_with(b">"))
     }
 
     /// Whether there is something in a line that is neither tag pair nor
@@ -655,6 +655,11 @@ impl State {
 fn has_open_value(line: &[u8]) -> bool {
     let mut parts = line.split(|&byte| byte == b'"').skip(1);
     parts.next().is_some() && parts.next().is_none() && !line.contains(&b']')
+}
+
+/// Whether a line is a tag pair but for its first bracket.
+fn lacks_bracket(line: &[u8]) -> bool {
+    line.ends_with(b"\"]") && begins_tag_pair(&[b"[", line].concat())
 }
 
 /// What of a line follows its tag pairs, which may be broken.

@@ -572,6 +572,7 @@ fn what_nobody_can_understand_is_refused_at_its_place() {
         ("{only this}", "the end of a game without its result"),
         ("1. e4 {open", "1:7: a comment without end"),
         ("1. e4 (1. d4", "1:7: a variation without end"),
+        ("1. e4 e5 2. N", "1:13: \"N\" is not a move"),
         (
             "[x",
             "1:3: nothing more; expected \" and the value of the tag",

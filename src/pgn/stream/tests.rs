@@ -98,6 +98,8 @@ fn a_broken_tag_pair_takes_no_game_apart() {
         let first = format!("{tag}\n{GAME}").repeat(2);
         assert_eq!(lines(&first), [1, 7 + more], "{tag}");
     }
+    let lacking = "[Event \"A\"]\nSite \"B\"]\n[White \"x\"]\n\n1. e4 e5 *\n\n";
+    assert_eq!(lines(&lacking.repeat(2)), [1, 7]);
     // Amid the moves no game begins.
     for moves in [
         "1. e4\n[Foo \"x\"]\ne5 *",
