@@ -844,7 +844,7 @@ fn the_mount_of_a_dead_daemon_is_recognized_and_removed() {
         "{printed}"
     );
     assert!(
-        printed.ends_with("teams\ntexts\ntournaments\nyears"),
+        printed.ends_with("teams\ntexts\ntournaments\ntree\nyears"),
         "{printed}"
     );
 }

@@ -30,19 +30,23 @@ pub(crate) fn succeeds<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// All files of a folder, by their relative paths.
+/// All files of a folder, by their relative paths, and targets of links.
 pub(crate) fn files_in(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_path_buf()];
     while let Some(at) = folders.pop() {
         for entry in fs::read_dir(at).unwrap() {
             let path = entry.unwrap().path();
-            if path.is_dir() {
+            if path.is_dir() && !path.is_symlink() {
                 folders.push(path);
                 continue;
             }
             let name = path.strip_prefix(folder).unwrap().display().to_string();
-            files.insert(name, fs::read(&path).unwrap());
+            let content = match fs::read_link(&path) {
+                Ok(target) => target.into_os_string().into_encoded_bytes(),
+                Err(_) => fs::read(&path).unwrap(),
+            };
+            files.insert(name, content);
         }
     }
     files
