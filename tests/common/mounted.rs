@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -110,6 +110,40 @@ pub struct Changing {
     pub version: Arc<AtomicU64>,
     /// Whether open texts change too, as those of files written in place.
     pub in_place: bool,
+    /// What renders a file goes through it.
+    pub gate: Arc<Gate>,
+}
+
+/// Holds up who renders one of the files.
+#[derive(Debug, Default)]
+pub struct Gate {
+    /// The file, and whether somebody waits.
+    shut: Mutex<(Option<u32>, bool)>,
+    moved: Condvar,
+}
+
+impl Gate {
+    pub fn shut(&self, file: Option<u32>) {
+        *self.shut.lock().unwrap() = (file, false);
+        self.moved.notify_all();
+    }
+
+    /// Waits until somebody is held up; false if that takes too long.
+    pub fn holds_one_soon(&self) -> bool {
+        let shut = self.shut.lock().unwrap();
+        let is_passed = |shut: &mut (Option<u32>, bool)| !shut.1;
+        let waited = self.moved.wait_timeout_while(shut, 10 * SOON, is_passed);
+        !waited.unwrap().1.timed_out()
+    }
+
+    fn pass(&self, file: u32) {
+        let mut shut = self.shut.lock().unwrap();
+        while shut.0 == Some(file) {
+            shut.1 = true;
+            self.moved.notify_all();
+            shut = self.moved.wait(shut).unwrap();
+        }
+    }
 }
 
 /// Longer than a read of the kernel.
@@ -120,6 +154,7 @@ impl Changing {
         Changing {
             version: Arc::new(AtomicU64::new(1)),
             in_place,
+            gate: Arc::default(),
         }
     }
 
@@ -146,6 +181,7 @@ impl Source for Changing {
         Ok(Box::new(State {
             version,
             live: self.in_place.then(|| Arc::clone(&self.version)),
+            gate: Arc::clone(&self.gate),
         }))
     }
 
@@ -166,6 +202,7 @@ impl Source for Changing {
 struct State {
     version: u64,
     live: Option<Arc<AtomicU64>>,
+    gate: Arc<Gate>,
 }
 
 const GAMES: Ino = Ino(2);
@@ -232,6 +269,7 @@ impl Volume for State {
 
     fn render(&self, ino: Ino, out: &mut Vec<u8>) -> Result<Completeness, Error> {
         self.node(ino)?;
+        self.gate.pass(ino.index());
         out.extend(text(ino.index(), self.version()).bytes());
         Ok(Completeness::Whole)
     }
