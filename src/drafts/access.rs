@@ -1,7 +1,11 @@
 //! Requests of a kernel that depend on drafts: opening, reading, attributes.
 
+use super::names::Entry;
 use super::{Drafts, is_own};
 use crate::fs::{Attr, Error, Ino, NodeKind, status};
+
+/// A text of more bytes takes a while.
+const LONG: u64 = 1 << 20;
 
 /// An open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -53,7 +57,7 @@ pub enum RenameMode {
 impl Drafts {
     /// Whether something in it can be written.
     pub fn can_be_written(&self) -> bool {
-        self.target.bases().iter().any(|slot| slot.is_edited())
+        self.mount.slots().iter().any(|slot| slot.is_edited())
     }
 
     /// Mode of a file or directory: 0644 and 0755 if it can be written, 0444
@@ -80,7 +84,11 @@ impl Drafts {
     /// Whether what `attr` says holds until the kernel is told otherwise;
     /// not so while a program writes the file.
     pub fn is_settled(&self, attr: &Attr) -> bool {
-        attr.is_sized && !attr.is_renewed() && !self.is_written(attr.ino)
+        let is_written = || {
+            let is_unused = self.is_unused();
+            !is_unused && (is_own(attr.ino) || self.state().games.contains_key(&attr.ino))
+        };
+        attr.is_sized && !attr.is_renewed() && !is_written()
     }
 
     /// Whether a name that is not in this directory may come to be there without
@@ -93,7 +101,20 @@ impl Drafts {
     /// take longer than others can wait for: because it is a long text, or
     /// somebody else is saving into the same base.
     pub fn may_take_long(&self, ino: Ino, name: Option<&[u8]>) -> bool {
-        self.is_busy(ino) || self.has_long_draft(ino, name)
+        let base = self.mount.base(ino);
+        if matches!(base, Ok(Some(slot)) if slot.is_saving()) {
+            return true;
+        }
+        let state = self.state();
+        let draft = match name.map(str::from_utf8) {
+            None => state.own(ino).map(|(_, draft)| draft),
+            Some(Ok(name)) => match state.names.get(ino, name) {
+                Some(Entry::File(id)) => state.drafts.get(id),
+                _ => None,
+            },
+            Some(Err(_)) => None,
+        };
+        draft.is_some_and(|draft| draft.sheet.length() > LONG)
     }
 
     /// Whether all who have a file open read what each of them writes, as those
@@ -104,7 +125,7 @@ impl Drafts {
 
     /// Counts the present content of a file as another one from now on.
     pub fn renew(&self, ino: Ino) {
-        if let Ok(Some(slot)) = self.target.base(ino) {
+        if let Ok(Some(slot)) = self.mount.base(ino) {
             slot.renew(ino.within_slot());
         }
     }
@@ -117,8 +138,11 @@ impl Drafts {
     pub fn fsync(&self, ino: Ino, handle: Option<Handle>) -> Result<(), Error> {
         handle.map_or(Ok(()), |handle| self.flush(handle))?;
         self.fsync_directory(ino)?;
-        if let Some(handle) = handle {
-            self.confirm_handle(handle);
+        let mut state = self.state();
+        let open = handle.and_then(|handle| state.handles.get(handle).ok());
+        let id = open.and_then(|open| open.draft);
+        if let Some(draft) = id.and_then(|id| state.drafts.get_mut(&id)) {
+            draft.is_confirmed |= !draft.made.is_empty();
         }
         Ok(())
     }

@@ -4,7 +4,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::SystemTime;
 
 use super::Drafts;
-use super::saving::is_partial;
 use crate::fs::editor::Role;
 use crate::fs::{Attr, Error, Ino, NodeKind, status as about};
 
@@ -14,7 +13,7 @@ const SCRATCH: &str = ".cbfs~";
 impl Drafts {
     /// See [`Drafts::permissions`].
     pub(crate) fn is_writable(&self, attr: &Attr) -> Result<bool, Error> {
-        let base = self.target.base(attr.ino)?;
+        let base = self.mount.base(attr.ino)?;
         let Some(slot) = base.filter(|slot| slot.is_edited()) else {
             return Ok(false);
         };
@@ -25,11 +24,11 @@ impl Drafts {
         if attr.kind == NodeKind::Directory {
             return Ok(Drafts::role(&slot, attr.ino, SCRATCH)? != Role::Refused);
         }
-        let (first, last) = slot.edition().rendered();
-        if !(first..=last).contains(&attr.ino) || is_partial(&slot, attr.ino) {
-            return Ok(false);
+        match Drafts::check_writable(&slot, attr.ino) {
+            Ok(()) => Ok(true),
+            Err(Error::NotWritable | Error::NotPermitted) => Ok(false),
+            Err(error) => Err(error),
         }
-        Drafts::ask(&slot, |editor| editor.is_editable(inner))
     }
 
     /// Sets mode and time (`chmod`, `utimens`). An editor's own file keeps
@@ -71,7 +70,7 @@ impl Drafts {
     ///
     /// That of the medium.
     pub fn fsync_directory(&self, ino: Ino) -> Result<(), Error> {
-        match self.target.base(ino)? {
+        match self.mount.base(ino)? {
             Some(slot) if slot.is_edited() => slot.sync(),
             _ => Ok(()),
         }
@@ -94,7 +93,7 @@ impl Drafts {
     pub fn end(&self) -> Result<(), Error> {
         // What is being imported is not waited for.
         self.is_over.store(true, Relaxed);
-        let slots = self.target.bases();
+        let slots = self.mount.slots();
         let _all: Vec<_> = slots.iter().map(|slot| slot.one_at_a_time()).collect();
         let unsaved: Vec<u32> = {
             let state = self.state();

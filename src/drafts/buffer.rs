@@ -1,16 +1,20 @@
 //! The bytes of a draft.
 
-use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::sync::Arc;
 use std::sync::atomic::{
     AtomicBool, AtomicU64,
     Ordering::{Relaxed, SeqCst},
 };
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::pool::{BLOCK, Pool};
 use crate::fs::Error;
+
+/// Bytes that a reader takes at once.
+const PIECE: usize = 1 << 18;
 
 /// What is written on, by all who have the draft open.
 #[derive(Debug)]
@@ -50,7 +54,7 @@ impl Sheet {
 
     /// Keeps all others from reading and writing it.
     pub(super) fn lock(&self) -> MutexGuard<'_, Buffer> {
-        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
+        self.buffer.lock()
     }
 
     /// A number that no other sheet of this process has.
@@ -69,7 +73,7 @@ impl Sheet {
     /// Why something that was to be written on it is missing, if so: then it
     /// is not what anybody wanted to save. An empty one misses nothing.
     pub(super) fn gap(&self) -> Option<String> {
-        let gap = self.gap.lock().unwrap_or_else(PoisonError::into_inner);
+        let gap = self.gap.lock();
         gap.clone()
     }
 
@@ -94,7 +98,7 @@ impl Sheet {
     fn change(&self, change: impl FnOnce(&mut Buffer) -> Result<(), Error>) -> Result<(), Error> {
         let mut buffer = self.lock();
         let changed = change(&mut buffer);
-        let mut gap = self.gap.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut gap = self.gap.lock();
         match &changed {
             Err(error) => drop(gap.get_or_insert_with(|| reason_of_gap(error))),
             Ok(()) if buffer.length == 0 => *gap = None,
@@ -114,21 +118,40 @@ impl Sheet {
 
     /// Reads it from beginning to end, while others may read it too; fails if
     /// somebody writes on it meanwhile, or when `is_over` is set.
-    pub(super) fn reader<'a>(&'a self, is_over: &'a AtomicBool) -> SheetReader<'a> {
-        SheetReader {
-            sheet: self,
-            version: self.version(),
-            is_over,
-            offset: 0,
-            piece: Vec::new(),
-            start: 0,
-            hasher: Some(Xxh3::new()),
-        }
+    pub(super) fn reader(&self, is_over: &AtomicBool) -> BufReader<Pieces<impl ReadAt>> {
+        let version = self.version();
+        let read = move |offset, bytes: &mut [u8]| {
+            if is_over.load(Relaxed) {
+                return Err(io::Error::other("the mount ends"));
+            }
+            let read = self.lock().read_at(offset, bytes);
+            if self.version() != version {
+                return Err(io::Error::other("it is being written"));
+            }
+            read.map_err(|error| io::Error::other(error.to_string()))
+        };
+        let (length, offset) = (self.length(), 0);
+        let pieces = Pieces {
+            read,
+            length,
+            offset,
+        };
+        BufReader::with_capacity(PIECE, pieces)
     }
 
     /// What tells what is on it from others.
     pub(super) fn digest(&self, is_over: &AtomicBool) -> io::Result<u64> {
-        self.reader(is_over).digest()
+        let mut hasher = Xxh3::new();
+        let mut reader = self.reader(is_over);
+        loop {
+            let piece = reader.fill_buf()?;
+            if piece.is_empty() {
+                return Ok(hasher.digest());
+            }
+            hasher.update(piece);
+            let length = piece.len();
+            reader.consume(length);
+        }
     }
 
     /// All of it, and of which version that is.
@@ -210,26 +233,40 @@ impl Buffer {
     }
 
     /// Up to `length` bytes from `offset` on.
-    pub(super) fn read(&self, offset: u64, length: u64) -> Result<Vec<u8>, Error> {
+    fn read(&self, offset: u64, length: u64) -> Result<Vec<u8>, Error> {
+        let rest = self.length.saturating_sub(offset);
+        let mut bytes = vec![0; index(rest.min(length))?];
+        self.read_at(offset, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Fills `bytes` from `offset` on; gives how many, fewer only at the end.
+    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<usize, Error> {
         let start = offset.min(self.length);
-        let end = start.saturating_add(length).min(self.length);
-        let blocks = match &self.place {
-            Place::Memory(bytes) => {
+        let end = start.saturating_add(bytes.len() as u64).min(self.length);
+        let length = index(end - start)?;
+        let bytes = bytes.get_mut(..length).unwrap_or_default();
+        match &self.place {
+            Place::Memory(memory) => {
                 let range = index(start)?..index(end)?;
-                return Ok(bytes.get(range).unwrap_or_default().to_vec());
+                let memory = memory.get(range).ok_or(Error::Stale)?;
+                bytes.copy_from_slice(memory);
             }
-            Place::Blocks(blocks) => blocks,
-        };
-        let mut bytes = vec![0; index(end - start)?];
-        for part in parts(start, end) {
-            let place = blocks.get(part.block).copied().flatten();
-            let from = index(part.at - start)?;
-            let into = bytes.get_mut(from..from + part.length);
-            if let (Some(block), Some(into)) = (place, into) {
-                self.pool.read(block, part.start, into)?;
+            Place::Blocks(blocks) => {
+                for part in parts(start, end) {
+                    let place = blocks.get(part.block).copied().flatten();
+                    let from = index(part.at - start)?;
+                    let Some(into) = bytes.get_mut(from..from + part.length) else {
+                        return Err(Error::Stale);
+                    };
+                    match place {
+                        Some(block) => self.pool.read(block, part.start, into)?,
+                        None => into.fill(0),
+                    }
+                }
             }
         }
-        Ok(bytes)
+        Ok(length)
     }
 
     fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
@@ -354,13 +391,18 @@ impl Buffer {
     }
 
     /// Reads it from beginning to end.
-    pub(super) fn reader(&self) -> BufferReader<'_> {
-        BufferReader {
-            buffer: self,
-            offset: 0,
-            piece: Vec::new(),
-            start: 0,
-        }
+    pub(super) fn reader(&self) -> BufReader<Pieces<impl ReadAt>> {
+        let read = |offset, bytes: &mut [u8]| {
+            let read = self.read_at(offset, bytes);
+            read.map_err(|error| io::Error::other(error.to_string()))
+        };
+        let (length, offset) = (self.length, 0);
+        let pieces = Pieces {
+            read,
+            length,
+            offset,
+        };
+        BufReader::with_capacity(PIECE, pieces)
     }
 }
 
@@ -396,123 +438,36 @@ fn index(offset: u64) -> Result<usize, Error> {
     usize::try_from(offset).map_err(|_| Error::TooLarge)
 }
 
-/// See [`Buffer::reader`].
+/// Fills bytes from an offset on; gives how many, fewer only at the end.
+pub(super) trait ReadAt: Fn(u64, &mut [u8]) -> io::Result<usize> {}
+
+impl<F: Fn(u64, &mut [u8]) -> io::Result<usize>> ReadAt for F {}
+
+/// Reads from beginning to end, or from elsewhere.
 #[derive(Debug)]
-pub(super) struct BufferReader<'a> {
-    buffer: &'a Buffer,
+pub(super) struct Pieces<F> {
+    read: F,
+    length: u64,
     offset: u64,
-    piece: Vec<u8>,
-    /// Where in the piece.
-    start: usize,
 }
 
-impl BufRead for BufferReader<'_> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        if self.start >= self.piece.len() {
-            let piece = self.buffer.read(self.offset, 4 * BLOCK as u64);
-            self.piece = piece.map_err(|error| io::Error::other(error.to_string()))?;
-            self.offset += self.piece.len() as u64;
-            self.start = 0;
-        }
-        Ok(self.piece.get(self.start..).unwrap_or_default())
-    }
-
-    fn consume(&mut self, amount: usize) {
-        self.start += amount;
-    }
-}
-
-impl Read for BufferReader<'_> {
+impl<F: ReadAt> Read for Pieces<F> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let mut piece = self.fill_buf()?;
-        let length = piece.read(bytes)?;
-        self.consume(length);
-        Ok(length)
+        let read = (self.read)(self.offset, bytes)?;
+        self.offset += read as u64;
+        Ok(read)
     }
 }
 
-/// See [`Sheet::reader`].
-pub(super) struct SheetReader<'a> {
-    sheet: &'a Sheet,
-    version: u64,
-    is_over: &'a AtomicBool,
-    offset: u64,
-    piece: Vec<u8>,
-    /// Where in the piece.
-    start: usize,
-    /// Of all that was read, from the begin on; none after a seek.
-    hasher: Option<Xxh3>,
-}
-
-impl SheetReader<'_> {
-    /// Bytes read at once.
-    const PIECE: u32 = 1 << 18;
-
-    /// What tells the text from others; reads what was not read yet.
-    pub(super) fn digest(mut self) -> io::Result<u64> {
-        io::copy(&mut self, &mut io::sink())?;
-        match self.hasher {
-            Some(hasher) => Ok(hasher.digest()),
-            None => self.sheet.digest(self.is_over),
-        }
-    }
-
-    fn next_piece(&mut self) -> io::Result<()> {
-        if self.is_over.load(Relaxed) {
-            return Err(io::Error::other("the mount ends"));
-        }
-        let piece = self.sheet.read(self.offset, SheetReader::PIECE);
-        self.piece = piece.map_err(|error| io::Error::other(error.to_string()))?;
-        if self.sheet.version() != self.version {
-            return Err(io::Error::other("it is being written"));
-        }
-        if let Some(hasher) = &mut self.hasher {
-            hasher.update(&self.piece);
-        }
-        self.offset += self.piece.len() as u64;
-        self.start = 0;
-        Ok(())
-    }
-}
-
-impl BufRead for SheetReader<'_> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        if self.start >= self.piece.len() {
-            self.next_piece()?;
-        }
-        Ok(self.piece.get(self.start..).unwrap_or_default())
-    }
-
-    fn consume(&mut self, amount: usize) {
-        self.start += amount;
-    }
-}
-
-impl Seek for SheetReader<'_> {
+impl<F: ReadAt> Seek for Pieces<F> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let here = self.offset - self.piece.len().saturating_sub(self.start) as u64;
         let to = match to {
             SeekFrom::Start(offset) => Some(offset),
-            SeekFrom::Current(by) => here.checked_add_signed(by),
-            SeekFrom::End(by) => self.sheet.length().checked_add_signed(by),
+            SeekFrom::Current(by) => self.offset.checked_add_signed(by),
+            SeekFrom::End(by) => self.length.checked_add_signed(by),
         };
-        let to = to.ok_or(io::ErrorKind::InvalidInput)?;
-        if to != here {
-            self.hasher = None;
-            self.offset = to;
-            self.piece.clear();
-            self.start = 0;
-        }
-        Ok(to)
-    }
-}
-
-impl Read for SheetReader<'_> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let mut piece = self.fill_buf()?;
-        let length = piece.read(bytes)?;
-        self.consume(length);
-        Ok(length)
+        self.offset = to.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.offset)
     }
 }
 

@@ -1,55 +1,44 @@
 //! Directories with what is being written.
 
 use std::collections::HashSet;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::KIND;
 use super::handles::Pin;
 use super::names::Entry;
 use super::rejected::{self, Kept};
 use super::state::{Draft, Purpose};
-use super::{Access, Drafts, Handle};
+use super::{Access, Drafts, Handle, is_own};
 use crate::fs::mount::live_base::Slot;
 use crate::fs::volume::{DirEntry, Node, NodeKind, Size};
 use crate::fs::{Attr, Bytes, Error, Ino, ListingWithAttrs, status as about};
 
 /// What `stat` says of a draft with a number of its own.
 fn attr_of(draft: &Draft) -> Attr {
-    let size = draft.sheet.length();
-    Attr {
-        ino: draft.ino,
-        kind: NodeKind::File(Size::Known(size)),
-        size,
-        is_sized: true,
-        links: u32::from(draft.place.is_some()),
-        modified: draft.modified,
-        generation: 1,
-        version: Some(0),
-    }
+    let links = u32::from(draft.place.is_some());
+    attr_of_file(draft.ino, draft.sheet.length(), links, draft.modified)
 }
 
 /// What `stat` says of a rejected draft.
 fn attr_of_kept(slot: &Slot, kept: &Kept) -> Attr {
-    let size = kept.stat.len();
-    let modified = kept.stat.modified();
-    Attr {
-        ino: Ino::new(about::KIND, kept.number).in_slot(slot.number()),
-        kind: NodeKind::File(Size::Known(size)),
-        size,
-        is_sized: true,
-        links: 1,
-        modified: modified.unwrap_or(std::time::UNIX_EPOCH),
-        generation: 1,
-        version: Some(0),
-    }
+    let ino = Ino::new(about::KIND, kept.number).in_slot(slot.number());
+    let modified = kept.stat.modified().unwrap_or(UNIX_EPOCH);
+    attr_of_file(ino, kept.stat.len(), 1, modified)
 }
 
-fn node_of(attr: &Attr) -> Node {
-    Node {
-        ino: attr.ino,
-        kind: attr.kind,
-        links: attr.links,
-        modified: attr.modified,
-    }
+fn attr_of_file(ino: Ino, size: u64, links: u32, modified: SystemTime) -> Attr {
+    let kind = NodeKind::File(Size::Known(size));
+    let node = Node {
+        ino,
+        kind,
+        links,
+        modified,
+    };
+    Attr::of(&node, size, 1)
+}
+
+/// Whether this is the number of a rejected draft.
+pub(super) fn is_rejected(ino: Ino) -> bool {
+    about::holds(ino.within_slot()) && ino.index() >= rejected::FIRST
 }
 
 /// What is being written in one directory.
@@ -98,11 +87,11 @@ impl Drafts {
         let entries = overlay.entries.iter();
         let entries = entries.filter(|(cookie, ..)| *cookie > after);
         let rest = rest.chain(entries.filter_map(|(cookie, name, entry)| {
-            let attr = self.attr_of_entry(entry)?;
+            let attr = self.attr_of_entry(entry)?.ok()?;
             Some((*cookie, &**name, attr))
         }));
         for (cookie, name, attr) in rest {
-            let node = node_of(&attr);
+            let node = attr.node();
             if !listing(&DirEntry { name, node, cookie }, Some(Ok(attr))) {
                 return;
             }
@@ -110,10 +99,10 @@ impl Drafts {
     }
 
     /// What `stat` says of the name of a draft, unless nothing is there.
-    fn attr_of_entry(&self, entry: &Entry) -> Option<Attr> {
+    fn attr_of_entry(&self, entry: &Entry) -> Option<Result<Attr, Error>> {
         match entry {
-            Entry::File(id) => self.state().drafts.get(id).map(attr_of),
-            Entry::Link(game) => self.attr(*game).ok(),
+            Entry::File(id) => self.state().drafts.get(id).map(|draft| Ok(attr_of(draft))),
+            Entry::Link(game) => Some(self.attr(*game)),
             Entry::Gone { .. } => None,
         }
     }
@@ -122,52 +111,28 @@ impl Drafts {
     /// nothing is.
     pub(crate) fn lookup_own(&self, directory: Ino, name: &[u8]) -> Option<Result<Attr, Error>> {
         if directory.within_slot() == about::REJECTED {
-            let slot = self.target.base(directory).ok()??;
-            return self.lookup_rejected(&slot, directory.within_slot(), name);
+            let slot = self.mount.base(directory).ok()??;
+            let find = || {
+                let name = std::str::from_utf8(name).ok()?;
+                let kept = self.rejected(&slot)?.find(name)?;
+                Some(attr_of_kept(&slot, &kept))
+            };
+            return Some(find().ok_or(Error::NotFound));
         }
         if self.is_unused() {
             return None;
         }
-        let name = std::str::from_utf8(name).ok()?;
-        let entry = {
-            let state = self.state();
-            match state.names.get(directory, name)? {
-                Entry::File(id) => return state.drafts.get(id).map(|draft| Ok(attr_of(draft))),
-                other => other.clone(),
-            }
-        };
-        match entry {
-            Entry::Link(game) => Some(self.attr(game)),
-            _ => Some(Err(Error::NotFound)),
-        }
-    }
-
-    /// The rejected draft of this name, if `directory` is where they are
-    /// shown.
-    pub(crate) fn lookup_rejected(
-        &self,
-        slot: &Slot,
-        directory: Ino,
-        name: &[u8],
-    ) -> Option<Result<Attr, Error>> {
-        if directory != about::REJECTED {
-            return None;
-        }
-        let find = || {
-            let name = std::str::from_utf8(name).ok()?;
-            let kept = self.rejected(slot)?.find(name)?;
-            Some(attr_of_kept(slot, &kept))
-        };
-        Some(find().ok_or(Error::NotFound))
+        let place = (directory, std::str::from_utf8(name).ok()?.into());
+        let entry = self.entry(&place)?;
+        Some(self.attr_of_entry(&entry).unwrap_or(Err(Error::NotFound)))
     }
 
     /// What `stat` says of a number that is none of a volume.
     pub(crate) fn attr_own(&self, ino: Ino) -> Option<Result<Attr, Error>> {
-        let inner = ino.within_slot();
-        if about::holds(inner) && inner.index() >= rejected::FIRST {
+        if is_rejected(ino) {
             return Some(self.attr_of_rejected(ino));
         }
-        if inner.kind() != KIND {
+        if !is_own(ino) {
             return None;
         }
         if let Some(game) = self.became(ino) {
@@ -179,7 +144,7 @@ impl Drafts {
     }
 
     fn attr_of_rejected(&self, ino: Ino) -> Result<Attr, Error> {
-        let slot = self.target.base(ino)?.ok_or(Error::NotFound)?;
+        let slot = self.mount.base(ino)?.ok_or(Error::NotFound)?;
         let rejected = self.rejected(&slot).ok_or(Error::NotFound)?;
         let kept = rejected.get(ino.within_slot().index())?;
         Ok(attr_of_kept(&slot, &kept))
@@ -192,9 +157,7 @@ impl Drafts {
         offset: u64,
         length: u32,
     ) -> Option<Result<Bytes, Error>> {
-        let inner = ino.within_slot();
-        let is_rejected = about::holds(inner) && inner.index() >= rejected::FIRST;
-        if inner.kind() != KIND && !is_rejected {
+        if !is_own(ino) && !is_rejected(ino) {
             return None;
         }
         let read = || {
@@ -232,7 +195,7 @@ impl Drafts {
             (open.ino, open.pin.clone(), draft.map(attr_of))
         };
         match (draft, pin) {
-            (Some(draft), _) if ino.within_slot().kind() == KIND => Ok(draft),
+            (Some(draft), _) if is_own(ino) => Ok(draft),
             (Some(draft), _) => Ok(Attr {
                 ino,
                 links: self.attr(ino).map_or(1, |attr| attr.links),
@@ -260,21 +223,10 @@ impl Drafts {
         }
     }
 
-    /// Whether somebody writes it now.
-    pub(crate) fn is_written(&self, ino: Ino) -> bool {
-        if self.is_unused() {
-            return false;
-        }
-        if ino.within_slot().kind() == KIND {
-            return true;
-        }
-        self.state().games.contains_key(&ino)
-    }
-
     /// The mode of a draft with a number of its own, and whether
     /// it can be written.
     pub(crate) fn mode_of_own(&self, ino: Ino) -> Option<(Option<u16>, bool)> {
-        if ino.within_slot().kind() != KIND {
+        if !is_own(ino) {
             return None;
         }
         let state = self.state();

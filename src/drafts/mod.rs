@@ -53,12 +53,12 @@ mod status;
 mod writing;
 
 use std::collections::HashMap;
-use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
+use parking_lot::{Mutex, MutexGuard};
 use xxhash_rust::xxh3::xxh3_64;
 
 pub use self::access::{Access, Handle, RenameMode};
@@ -67,6 +67,7 @@ use self::rejected::Rejected;
 use self::state::State;
 use crate::fs::editor::{Edit, Editor, Refusal, Role, Saved};
 use crate::fs::mount::live_base::Slot;
+use crate::fs::mount::whole::Mount;
 use crate::fs::{Attr, Bytes, Error, Ino};
 
 /// The kind of number that drafts with a name of their own have; no volume uses
@@ -79,48 +80,11 @@ const FIRST_COOKIE: u64 = 1 << 48;
 /// Bytes of the text of a game, at most.
 const MOST_GAME: u64 = 16 << 20;
 
-/// What drafts are of and are saved into: a mount as it is without them.
-pub(crate) trait Target: fmt::Debug + Send + Sync {
-    /// The base that a number belongs to; none for what a directory of bases
-    /// has itself.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotFound`].
-    fn base(&self, ino: Ino) -> Result<Option<Arc<Slot>>, Error>;
-
-    /// All bases.
-    fn bases(&self) -> Vec<Arc<Slot>>;
-
-    /// What `name` in `directory` stands for; its length may be left open.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Drafts::lookup`].
-    fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error>;
-
-    /// What `stat` says of what is stored.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Drafts::attr`].
-    fn attr(&self, ino: Ino) -> Result<Attr, Error>;
-
-    /// Up to `length` bytes from `offset` on, of what is stored.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Drafts::read`].
-    fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error>;
-
-    /// The time, as far as who mounts has brought a clock.
-    fn now(&self) -> SystemTime;
-}
-
 /// All drafts of a mount, and what is open.
 #[derive(Debug)]
 pub struct Drafts {
-    target: Arc<dyn Target>,
+    /// What they are of, and are saved into.
+    mount: Arc<Mount>,
     pool: Arc<Pool>,
     state: Mutex<State>,
     /// Whether there ever was one.
@@ -134,15 +98,11 @@ pub struct Drafts {
 }
 
 impl Drafts {
-    /// None, of `target`: they take up to `scratch_bytes`, and those that are
+    /// None, of `mount`: they take up to `scratch_bytes`, and those that are
     /// refused are kept in the first of `directories` that can take one.
-    pub(crate) fn new(
-        target: Arc<dyn Target>,
-        scratch_bytes: u64,
-        directories: &[PathBuf],
-    ) -> Drafts {
+    pub(crate) fn new(mount: Arc<Mount>, scratch_bytes: u64, directories: &[PathBuf]) -> Drafts {
         Drafts {
-            target,
+            mount,
             pool: Arc::new(Pool::new(scratch_bytes, directories.first().cloned())),
             state: Mutex::default(),
             is_used: AtomicBool::new(false),
@@ -153,7 +113,7 @@ impl Drafts {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// The state, to add something to it.
@@ -177,7 +137,7 @@ impl Drafts {
             return None;
         }
         let known = self.rejected.lock();
-        let mut known = known.unwrap_or_else(PoisonError::into_inner);
+        let mut known = known;
         let rejected = known.entry(slot.number()).or_insert_with(|| {
             let of_base = name_of(slot);
             let directories = self.directories.iter();
@@ -218,7 +178,7 @@ fn text_of(name: &[u8]) -> Result<&str, Error> {
 
 impl Drafts {
     fn now(&self) -> SystemTime {
-        self.target.now()
+        self.mount.now()
     }
 
     /// What `name` in `directory` stands for; its length may be left open.
@@ -231,7 +191,7 @@ impl Drafts {
         if let Some(found) = self.lookup_own(directory, name) {
             return found;
         }
-        Ok(self.with_names(self.target.lookup(directory, name)?))
+        Ok(self.with_names(self.mount.lookup(directory, name)?))
     }
 
     /// What `stat` says.
@@ -243,7 +203,7 @@ impl Drafts {
         if let Some(known) = self.attr_own(ino) {
             return known;
         }
-        Ok(self.with_names(self.target.attr(ino)?))
+        Ok(self.with_names(self.mount.attr(ino)?))
     }
 
     /// Up to `length` bytes from `offset` on, for who has not opened the file.
@@ -256,12 +216,12 @@ impl Drafts {
         if let Some(read) = self.read_own(ino, offset, length) {
             return read;
         }
-        self.target.read(ino, offset, length)
+        self.mount.read(ino, offset, length)
     }
 
     /// The base that a number belongs to, if it can be edited.
     pub(super) fn edited(&self, ino: Ino) -> Result<Arc<Slot>, Error> {
-        match self.target.base(ino)? {
+        match self.mount.base(ino)? {
             Some(slot) if slot.is_edited() => Ok(slot),
             _ => Err(Error::ReadOnly),
         }

@@ -7,7 +7,7 @@ use super::names::{Entry, Place};
 use super::rejected::Origin;
 use super::saving::{Job, Target};
 use super::settling::game_name;
-use super::state::{Draft, Purpose, State};
+use super::state::{Purpose, State};
 use super::status::Status;
 use super::text_of;
 use super::{Drafts, RenameMode};
@@ -185,20 +185,14 @@ impl Drafts {
         if is_stray {
             self.withdraw(slot, &Origin::file(from));
         }
+        let origin = match target {
+            Target::Game(game) => Origin::Game(game_name(game)),
+            Target::New | Target::Import => Origin::file(to),
+        };
         let job = Job {
-            slot: Arc::clone(slot),
-            sheet,
-            target,
-            base: None,
             earlier: made,
-            origin: match target {
-                Target::Game(game) => Origin::Game(game_name(game)),
-                Target::New | Target::Import => Origin::file(to),
-            },
-            keeps_earlier: true,
             skips_bad: Drafts::skips_bad(slot, Some(to)),
-            handle: None,
-            status: Status::Clean,
+            ..Job::new(Arc::clone(slot), sheet, target, origin)
         };
         let mut outcome = self.run(&job);
         if target == Target::Import {
@@ -319,17 +313,11 @@ impl Drafts {
         to: &Place,
     ) -> Result<(), Error> {
         let text = slot.present_text(new.within_slot())?;
+        let sheet = Arc::new(Sheet::of(&self.pool, &text)?);
+        let origin = Origin::Game(game_name(game));
         let job = Job {
-            slot: Arc::clone(slot),
-            sheet: Arc::new(Sheet::of(&self.pool, &text)?),
-            target: Target::Game(game),
-            base: None,
             earlier: vec![new.within_slot()],
-            origin: Origin::Game(game_name(game)),
-            keeps_earlier: true,
-            skips_bad: false,
-            handle: None,
-            status: Status::Clean,
+            ..Job::new(Arc::clone(slot), sheet, Target::Game(game), origin)
         };
         let outcome = self.run(&job);
         let now = self.now();
@@ -361,11 +349,10 @@ impl Drafts {
         let mut state = self.open_state()?;
         state.names.check_room()?;
         self.make_way(&mut state, to);
-        let root = Ino::ROOT.in_slot(slot.number());
-        let mut copy = Draft::new(sheet, Purpose::Scratch, root, now);
-        copy.backup_of = Some(from.clone());
-        let backup = state.add(copy);
-        state.name(backup, to, now);
+        let (backup, _) = state.add_file(sheet, Purpose::Scratch, to, now)?;
+        if let Some(copy) = state.drafts.get_mut(&backup) {
+            copy.backup_of = Some(from.clone());
+        }
         state.leave(game);
         let gone = Entry::Gone {
             game,

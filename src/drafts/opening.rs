@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use super::buffer::Sheet;
 use super::handles::{Open, Pin};
+use super::listing::is_rejected;
 use super::names::{Entry, Place};
 use super::saving::is_partial;
-use super::state::{Draft, Purpose};
+use super::state::Purpose;
 use super::{Access, Drafts, Handle};
-use super::{KIND, MOST_GAME, rejected, text_of};
+use super::{MOST_GAME, is_own, text_of};
 use crate::fs::editor::Role;
 use crate::fs::mount::live_base::Slot;
 use crate::fs::volume::{NodeKind, Size};
@@ -37,19 +38,11 @@ impl Drafts {
                 Err(_) => Err(Error::NotPermitted),
             };
         }
-        let place = (directory, text_of(name)?.into());
-        let entry = self.entry(&place);
-        let present = match &entry {
-            Some(Entry::Gone { game, is_link, .. }) => {
-                return self.create_game(&slot, &place, *game, *is_link, access);
-            }
-            Some(Entry::File(_) | Entry::Link(_)) => self.lookup(directory, name).map(Some)?,
-            None => match self.lookup(directory, name) {
-                Err(Error::NotFound) => None,
-                present => Some(present?),
-            },
-        };
-        if let Some(present) = present {
+        let place: Place = (directory, text_of(name)?.into());
+        if let Some(Entry::Gone { game, is_link, .. }) = self.entry(&place) {
+            return self.create_game(&slot, &place, game, is_link, access);
+        }
+        if let Some(present) = self.present(&place)? {
             if is_exclusive {
                 return Err(Error::Exists);
             }
@@ -65,7 +58,7 @@ impl Drafts {
             }
             Role::Refused => return Err(Error::NotPermitted),
         };
-        self.create_own(&slot, &place, purpose, access)
+        self.create_own(&place, purpose, access)
     }
 
     /// What the name of a draft stands for.
@@ -76,27 +69,19 @@ impl Drafts {
     /// Makes a file with a number of its own.
     fn create_own(
         &self,
-        slot: &Slot,
         place: &Place,
         purpose: Purpose,
         access: Access,
     ) -> Result<(Attr, Handle), Error> {
-        let root = Ino::ROOT.in_slot(slot.number());
         let now = self.now();
         let (ino, handle) = {
             let mut state = self.open_state()?;
             if state.names.get(place.0, &place.1).is_some() {
                 return Err(Error::Exists);
             }
-            state.names.check_room()?;
-            let sheet = Sheet::new(&self.pool);
-            let id = state.add(Draft::new(sheet, purpose, root, now));
-            state.name(id, place, now);
-            let ino = state.drafts.get(&id).map_or(root, |draft| draft.ino);
-            (
-                ino,
-                state.open(Open::new(ino, access, Some(id), Pin::Present)),
-            )
+            let (id, ino) = state.add_file(Sheet::new(&self.pool), purpose, place, now)?;
+            let open = Open::new(ino, access, Some(id), Pin::Present);
+            (ino, state.open(open))
         };
         Ok((self.attr(ino)?, handle))
     }
@@ -134,9 +119,7 @@ impl Drafts {
             } else {
                 state.names.remove(place, now);
             }
-            let mut draft = Draft::new(sheet, Purpose::Game(game), game, now);
-            draft.base = Some(base);
-            let id = state.add(draft);
+            let id = state.add_game(sheet, game, base, now);
             state.open(Open::new(game, access, Some(id), Pin::Present))
         };
         Ok((self.attr_open(handle)?, handle))
@@ -152,16 +135,16 @@ impl Drafts {
         if let Some(game) = self.became(ino) {
             return self.open_file(game, access);
         }
-        let inner = ino.within_slot();
-        if inner.kind() == KIND {
+        if is_own(ino) {
             return self.open_own(ino, access);
         }
-        let slot = self.target.base(ino)?;
+        let slot = self.mount.base(ino)?;
         let is_edited = slot.as_ref().is_some_and(|slot| slot.is_edited());
         if access.write && !is_edited {
             return Err(Error::ReadOnly);
         }
-        let slot = slot.filter(|_| !about::holds(inner) || inner.index() >= rejected::FIRST);
+        let is_status = about::holds(ino.within_slot()) && !is_rejected(ino);
+        let slot = slot.filter(|_| !is_status);
         let Some(slot) = slot else {
             if self.attr(ino)?.kind == NodeKind::Directory {
                 return Err(Error::IsADirectory);
@@ -172,7 +155,7 @@ impl Drafts {
                 .ok_or(Error::NotWritable)?;
             return Ok(self.state().open(handle));
         };
-        if about::holds(inner) {
+        if is_rejected(ino) {
             return self.open_rejected(&slot, ino, access);
         }
         self.open_shown(&slot, ino, access)
@@ -180,7 +163,7 @@ impl Drafts {
 
     /// The game that a file with a number of its own has become.
     pub(super) fn became(&self, ino: Ino) -> Option<Ino> {
-        if ino.within_slot().kind() != KIND {
+        if !is_own(ino) {
             return None;
         }
         let state = self.state();
@@ -261,7 +244,7 @@ impl Drafts {
     ///
     /// [`Error::Stale`] if it is gone; those of [`Drafts::read`].
     pub fn open_earlier(&self, ino: Ino, mark: u32) -> Result<Handle, Error> {
-        let slot = self.target.base(ino)?.ok_or(Error::Stale)?;
+        let slot = self.mount.base(ino)?.ok_or(Error::Stale)?;
         let pin = Pin::Text(slot.text_with(ino.within_slot(), mark)?);
         let open = Open::new(ino, Access::READ, None, pin);
         Ok(self.state().open(open))
@@ -299,7 +282,8 @@ impl Drafts {
         shown.is_some() && shown == open.draft
     }
 
-    fn check_writable(slot: &Slot, game: Ino) -> Result<(), Error> {
+    /// Whether what is written to a file that the volume shows may be saved.
+    pub(super) fn check_writable(slot: &Slot, game: Ino) -> Result<(), Error> {
         let (first, last) = slot.edition().rendered();
         if !(first..=last).contains(&game) || is_partial(slot, game) {
             return Err(Error::NotWritable);
@@ -310,15 +294,12 @@ impl Drafts {
 
     fn open_to_write(&self, game: Ino, access: Access, text: Text) -> Result<Handle, Error> {
         let now = self.now();
-        let base = text.mark();
         let (handle, sheet) = {
             let mut state = self.open_state()?;
             let mut draft = state.shown(game).map(|(id, _)| id);
             if draft.is_none() && access.truncate {
                 let sheet = Sheet::new(&self.pool);
-                let mut new = Draft::new(sheet, Purpose::Game(game), game, now);
-                new.base = Some(base);
-                draft = Some(state.add(new));
+                draft = Some(state.add_game(sheet, game, text.mark(), now));
             } else if draft.is_none() {
                 // The one that is settled belongs to those who have it.
                 state.games.remove(&game);

@@ -5,7 +5,9 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::fs::Error;
 
@@ -52,10 +54,6 @@ impl Pool {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Taken> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Bytes there may be.
     pub(super) fn most(&self) -> u64 {
         self.most
@@ -64,13 +62,13 @@ impl Pool {
     /// Bytes there are.
     #[cfg(test)]
     pub(super) fn bytes(&self) -> u64 {
-        self.lock().bytes()
+        self.taken.lock().bytes()
     }
 
     /// Takes so many bytes of memory; gives whether there is room for them
     /// in memory.
     pub(super) fn take_memory(&self, bytes: u64) -> bool {
-        let mut taken = self.lock();
+        let mut taken = self.taken.lock();
         let has_room = taken.memory + bytes <= MOST_MEMORY && taken.bytes() + bytes <= self.most;
         if has_room {
             taken.memory += bytes;
@@ -79,13 +77,13 @@ impl Pool {
     }
 
     pub(super) fn give_memory(&self, bytes: u64) {
-        let mut taken = self.lock();
+        let mut taken = self.taken.lock();
         taken.memory = taken.memory.saturating_sub(bytes);
     }
 
     /// Takes a block; what is in it is not said.
     pub(super) fn take_block(&self) -> Result<u32, Error> {
-        let mut taken = self.lock();
+        let mut taken = self.taken.lock();
         if taken.bytes() + BLOCK as u64 > self.most {
             return Err(Error::NoSpace);
         }
@@ -112,7 +110,7 @@ impl Pool {
     }
 
     pub(super) fn give_block(&self, block: u32) {
-        let mut taken = self.lock();
+        let mut taken = self.taken.lock();
         taken.free.push(block);
         if taken.free.len() as u64 == u64::from(taken.blocks) {
             // The disk gets its room back.
@@ -123,7 +121,7 @@ impl Pool {
     }
 
     fn file(&self) -> Result<Arc<File>, Error> {
-        self.lock().file.clone().ok_or(Error::Stale)
+        self.taken.lock().file.clone().ok_or(Error::Stale)
     }
 
     /// Fills `bytes` from a block.

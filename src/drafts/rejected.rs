@@ -12,11 +12,12 @@
 //! of several files, in `games/` and in `import/`, on this mount and on an
 //! earlier one: each gets a name that no other has, as `new ~2.pgn`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File, Metadata};
 use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::names::Place;
 use super::private;
@@ -81,8 +82,8 @@ pub(super) struct Rejected {
     files: Mutex<HashMap<Place, String>>,
     /// Whose the drafts of games are that this mount kept, by their names.
     owners: Mutex<HashMap<String, Owner>>,
-    /// The names that were told, each at its number.
-    numbers: Mutex<Numbers>,
+    /// The numbers of the names that were told.
+    numbers: Mutex<BTreeMap<String, u32>>,
 }
 
 /// The draft whose text a file has.
@@ -92,29 +93,6 @@ struct Owner {
     sheet: u64,
     /// Whether another draft was refused with the same text.
     is_shared: bool,
-}
-
-#[derive(Debug, Default)]
-struct Numbers {
-    names: Vec<String>,
-    by_name: HashMap<String, u32>,
-}
-
-impl Numbers {
-    fn of(&mut self, name: &str) -> Option<u32> {
-        if let Some(number) = self.by_name.get(name) {
-            return Some(*number);
-        }
-        let number = u32::try_from(self.names.len()).ok()?.checked_add(FIRST)?;
-        self.names.push(name.to_owned());
-        self.by_name.insert(name.to_owned(), number);
-        Some(number)
-    }
-
-    fn name(&self, number: u32) -> Option<&str> {
-        let place = usize::try_from(number.checked_sub(FIRST)?).ok()?;
-        self.names.get(place).map(String::as_str)
-    }
 }
 
 /// A file in `rejected/`.
@@ -138,10 +116,6 @@ impl Rejected {
         }
     }
 
-    fn numbers(&self) -> MutexGuard<'_, Numbers> {
-        self.numbers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// All files, in the order of their numbers.
     pub(super) fn all(&self) -> Vec<Kept> {
         let names = self.names();
@@ -158,15 +132,31 @@ impl Rejected {
         })?;
         Some(Kept {
             name: name.to_owned(),
-            number: self.numbers().of(name)?,
+            number: self.number_of(name)?,
             stat,
             path,
         })
     }
 
+    /// The number of a name, the same for as long as the mount lives.
+    fn number_of(&self, name: &str) -> Option<u32> {
+        let mut numbers = self.numbers.lock();
+        if let Some(number) = numbers.get(name) {
+            return Some(*number);
+        }
+        let next = u32::try_from(numbers.len()).ok()?.checked_add(FIRST)?;
+        numbers.insert(name.to_owned(), next);
+        Some(next)
+    }
+
     /// The file of this number.
     pub(super) fn get(&self, number: u32) -> Result<Kept, Error> {
-        let name = self.numbers().name(number).map(str::to_owned);
+        let name = {
+            let numbers = self.numbers.lock();
+            let mut numbers = numbers.iter();
+            let found = numbers.find(|(_, other)| **other == number);
+            found.map(|(name, _)| name.clone())
+        };
         let kept = name.and_then(|name| self.find(&name));
         kept.ok_or(Error::NotFound)
     }
@@ -205,17 +195,13 @@ impl Rejected {
         let names: Vec<String> = match origin {
             Origin::Game(game) => {
                 let names = self.names().into_iter();
-                names.filter(|name| is_of_game(name, game)).collect()
+                let is_its = |name: &String| game_of(name).is_some_and(|of| of == *game);
+                names.filter(is_its).collect()
             }
-            Origin::File(place) => {
-                let name = self.files().remove(place);
-                name.into_iter()
-                    .flat_map(|name| [reason_of(&name), name])
-                    .collect()
-            }
+            Origin::File(place) => self.files.lock().remove(place).into_iter().collect(),
         };
         for name in names {
-            match self.remove_one(&name) {
+            match self.remove(&name) {
                 Ok(()) | Err(Error::NotFound) => {}
                 Err(error) => log::warn!("rejected/{name}: {error}"),
             }
@@ -235,14 +221,6 @@ impl Rejected {
         names.sort();
         names.dedup();
         names
-    }
-
-    fn owners(&self) -> MutexGuard<'_, HashMap<String, Owner>> {
-        self.owners.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn files(&self) -> MutexGuard<'_, HashMap<Place, String>> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps a draft that was refused, and `why`; gives its name here, and
@@ -314,7 +292,7 @@ impl Rejected {
         sheet: u64,
         text: &dyn Fn() -> R,
     ) -> io::Result<Named> {
-        let mut owners = self.owners();
+        let mut owners = self.owners.lock();
         // Some were removed by hand, or since the game was saved.
         owners.retain(|name, _| self.find(name).is_some());
         let mut kept = Vec::new();
@@ -358,15 +336,16 @@ impl Rejected {
     /// free one.
     fn name_for(&self, place: &Place) -> io::Result<String> {
         let is_there = |name: &str| self.find(name).is_some();
-        let mut files = self.files();
+        let mut files = self.files.lock();
         // Some were removed by hand.
         files.retain(|_, name| is_there(name));
         if let Some(name) = files.get(place) {
             return Ok(name.clone());
         }
         let mut names = (1..=MOST_FILES).map(|number| numbered(&place.1, number));
-        let is_free =
-            |name: &String| !is_there(name) && !is_there(&reason_of(name)) && !is_of_any_game(name);
+        let is_free = |name: &String| {
+            !is_there(name) && !is_there(&reason_of(name)) && game_of(name).is_none()
+        };
         let name = names.find(is_free);
         let name = name.ok_or(io::ErrorKind::StorageFull)?;
         files.insert(place.clone(), name.clone());
@@ -424,14 +403,6 @@ fn game_of(name: &str) -> Option<String> {
     };
     let game = format!("{stem}.pgn");
     parse_game(game.as_bytes()).map(|_| game)
-}
-
-fn is_of_game(name: &str, game: &str) -> bool {
-    game_of(name).is_some_and(|of| of == game)
-}
-
-fn is_of_any_game(name: &str) -> bool {
-    game_of(name).is_some()
 }
 
 /// Whether a file holds exactly this text.

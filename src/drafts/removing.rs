@@ -129,11 +129,7 @@ impl Drafts {
         let now = self.now();
         let own = {
             let mut state = self.open_state()?;
-            state.names.check_room()?;
-            let root = Ino::ROOT.in_slot(slot.number());
-            let id = state.add(Draft::new(sheet, Purpose::Scratch, root, now));
-            state.name(id, &place, now);
-            state.drafts.get(&id).map_or(root, |draft| draft.ino)
+            state.add_file(sheet, Purpose::Scratch, &place, now)?.1
         };
         self.attr(own)
     }

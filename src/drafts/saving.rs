@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::MOST_GAME;
 use super::buffer::Sheet;
-use super::names::{Entry, Place};
+use super::names::Place;
 use super::rejected::Origin;
 use super::settling::origin_of;
 use super::state::{Draft, Purpose};
@@ -66,6 +66,22 @@ pub(super) struct Outcome {
 }
 
 impl Job {
+    /// Of a text that is new, and no draft's.
+    pub(super) fn new(slot: Arc<Slot>, sheet: Arc<Sheet>, target: Target, origin: Origin) -> Job {
+        Job {
+            slot,
+            sheet,
+            target,
+            base: None,
+            earlier: Vec::new(),
+            keeps_earlier: true,
+            skips_bad: false,
+            handle: None,
+            origin,
+            status: Status::Clean,
+        }
+    }
+
     /// The one game that this was, or was saved as before.
     fn game(&self) -> Option<Ino> {
         match self.target {
@@ -107,30 +123,7 @@ pub(super) fn is_partial(slot: &Slot, game: Ino) -> bool {
     measure.is_some_and(|measure| measure.completeness == Completeness::Partial)
 }
 
-/// A text of more bytes takes a while.
-const LONG: u64 = 1 << 20;
-
 impl Drafts {
-    /// Whether somebody is saving into the base that `ino` belongs to.
-    pub(crate) fn is_busy(&self, ino: Ino) -> bool {
-        let base = self.target.base(ino);
-        matches!(base, Ok(Some(slot)) if slot.is_saving())
-    }
-
-    /// Whether a file, or that of this name in a directory, is a long draft.
-    pub(crate) fn has_long_draft(&self, ino: Ino, name: Option<&[u8]>) -> bool {
-        let state = self.state();
-        let draft = match name.map(str::from_utf8) {
-            None => state.own(ino).map(|(_, draft)| draft),
-            Some(Ok(name)) => match state.names.get(ino, name) {
-                Some(Entry::File(id)) => state.drafts.get(id),
-                _ => None,
-            },
-            Some(Err(_)) => None,
-        };
-        draft.is_some_and(|draft| draft.sheet.length() > LONG)
-    }
-
     /// Saves a draft if it is open work, or if it could not be saved the last
     /// time for a reason that may have gone. The caller has let all other
     /// saves wait.
@@ -168,18 +161,14 @@ impl Drafts {
     }
 
     fn job(&self, draft: &Draft, target: Target, handle: Handle) -> Result<Job, Error> {
-        let slot = self.edited(draft.ino)?;
+        let (slot, sheet) = (self.edited(draft.ino)?, Arc::clone(&draft.sheet));
         Ok(Job {
-            sheet: Arc::clone(&draft.sheet),
-            target,
             base: draft.base,
             earlier: draft.made.clone(),
             keeps_earlier: target != Target::Import || draft.is_confirmed,
-            skips_bad: false,
             handle: Some(handle),
-            origin: origin_of(draft),
             status: draft.status(),
-            slot,
+            ..Job::new(slot, sheet, target, origin_of(draft))
         })
     }
 
@@ -289,7 +278,8 @@ impl Drafts {
             let mut out = bad.as_ref();
             let out = out.as_mut().map(|out| out as &mut dyn Write);
             let saved = editor.import(&mut text, out, &self.is_over, &job.earlier)?;
-            digest = text.digest().ok();
+            let is_same = |_: &u64| job.sheet.version() == version;
+            digest = job.sheet.digest(&self.is_over).ok().filter(is_same);
             Ok(saved)
         });
         let refusal = match imported {

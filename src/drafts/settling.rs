@@ -156,15 +156,15 @@ impl Drafts {
             // What lies beside the file is gone with the mount.
             let kept: Place = (place.0, format!("{}{BAD_GAMES}", place.1).into());
             self.keep(&job.slot, &Origin::file(&kept), &bad, WHY_BAD);
-            self.put_beside(place, BAD_GAMES, job, bad);
+            self.put_beside(place, BAD_GAMES, bad);
         }
         if let Ok(sheet) = Sheet::of(&self.pool, text.as_bytes()) {
-            self.put_beside(place, ".log", job, sheet);
+            self.put_beside(place, ".log", sheet);
         }
     }
 
     /// Shows a file that says something of another, beside it.
-    fn put_beside(&self, place: &Place, ending: &str, job: &Job, sheet: Sheet) {
+    fn put_beside(&self, place: &Place, ending: &str, sheet: Sheet) {
         let name = format!("{}{ending}", place.1);
         if text_of(name.as_bytes()).is_err() || name.len() > 255 {
             return;
@@ -175,21 +175,15 @@ impl Drafts {
         if let Some(Entry::File(before)) = state.names.get(place.0, &place.1).cloned() {
             state.unname(before, now);
         }
-        let mut log = Draft::new(sheet, Purpose::Log, job.slot_ino(), now);
-        log.settle();
-        let id = state.add(log);
-        state.name(id, &place, now);
+        if let Ok((id, _)) = state.add_file(sheet, Purpose::Log, &place, now)
+            && let Some(log) = state.drafts.get_mut(&id)
+        {
+            log.settle();
+        }
     }
 
     pub(super) fn place_of(&self, id: u32) -> Option<Place> {
         self.state().drafts.get(&id)?.place.clone()
-    }
-}
-
-impl Job {
-    /// Any number in the slot.
-    fn slot_ino(&self) -> Ino {
-        Ino::ROOT.in_slot(self.slot.number())
     }
 }
 

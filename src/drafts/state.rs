@@ -10,8 +10,8 @@ use super::buffer::Sheet;
 use super::handles::{Handles, Open};
 use super::names::{Entry, Names, Place};
 use super::status::{Effect, Event, Status};
-use crate::fs::Ino;
 use crate::fs::names::is_pgn;
+use crate::fs::{Error, Ino};
 
 /// Numbers of files that became games, at most.
 const MOST_ALIASES: usize = 10_000;
@@ -197,6 +197,29 @@ impl State {
         self.aliases.remove(&draft.ino);
         self.drafts.insert(id, draft);
         id
+    }
+
+    /// Adds a file with a name and a number of its own; gives the draft and that.
+    pub(super) fn add_file(
+        &mut self,
+        sheet: Sheet,
+        purpose: Purpose,
+        place: &Place,
+        now: SystemTime,
+    ) -> Result<(u32, Ino), Error> {
+        self.names.check_room()?;
+        let slot = Ino::ROOT.in_slot(place.0.slot());
+        let id = self.add(Draft::new(sheet, purpose, slot, now));
+        self.name(id, place, now);
+        let ino = self.drafts.get(&id).map_or(slot, |draft| draft.ino);
+        Ok((id, ino))
+    }
+
+    /// Adds a draft of a game whose text has this mark.
+    pub(super) fn add_game(&mut self, sheet: Sheet, game: Ino, mark: u32, now: SystemTime) -> u32 {
+        let mut draft = Draft::new(sheet, Purpose::Game(game), game, now);
+        draft.base = Some(mark);
+        self.add(draft)
     }
 
     /// The draft whose own number this is.

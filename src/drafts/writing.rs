@@ -40,15 +40,9 @@ impl Drafts {
         }
         match pin {
             Pin::Present => self.read(ino, offset, length),
-            Pin::Text(text) => {
-                let start = usize::try_from(offset)
-                    .unwrap_or(usize::MAX)
-                    .min(text.len());
-                let end = start.saturating_add(length as usize).min(text.len());
-                Ok(Bytes::Shared(Arc::clone(text.bytes()), start..end))
-            }
+            Pin::Text(text) => Ok(text.part(offset, length)),
             Pin::Mark(mark) => {
-                let slot = self.target.base(ino)?.ok_or(Error::Stale)?;
+                let slot = self.mount.base(ino)?.ok_or(Error::Stale)?;
                 slot.read_marked(ino.within_slot(), mark, offset, length)
             }
             Pin::Disk(file) => {
@@ -81,17 +75,15 @@ impl Drafts {
             if !open.access.write {
                 return Err(Error::NotOpen);
             }
-            match open.draft {
-                Some(_) => None,
-                None if !open.is_over && state.shown(open.ino).is_some() => {
-                    let game = open.ino;
-                    let id = state.shown(game).map(|(id, _)| id);
-                    if let Some(id) = id {
-                        state.join(game, id);
-                    }
+            let (game, is_over) = (open.ino, open.is_over);
+            let shown = state.shown(game).filter(|_| !is_over);
+            match (open.draft, shown.map(|(id, _)| id)) {
+                (Some(_), _) => None,
+                (None, Some(id)) => {
+                    state.join(game, id);
                     None
                 }
-                None => Some((open.ino, open.pin.clone())),
+                (None, None) => Some((game, open.pin.clone())),
             }
         };
         if let Some((game, pin)) = begun {
@@ -247,22 +239,11 @@ impl Drafts {
             }
             (id, draft.ino)
         };
-        let (Some(id), Some(slot)) = (id, self.target.base(ino)?) else {
+        let (Some(id), Some(slot)) = (id, self.mount.base(ino)?) else {
             return Ok(());
         };
         let _one = slot.one_at_a_time();
         self.save_draft(id, handle)
-    }
-
-    /// Notes that what was saved through a handle survives a power cut, and
-    /// that the program was told so.
-    pub(crate) fn confirm_handle(&self, handle: Handle) {
-        let mut state = self.state();
-        let open = state.handles.get(handle).ok();
-        let id = open.and_then(|open| open.draft);
-        if let Some(draft) = id.and_then(|id| state.drafts.get_mut(&id)) {
-            draft.is_confirmed |= !draft.made.is_empty();
-        }
     }
 
     /// Closes a file. Saves nothing: who writes to the end has flushed.

@@ -21,8 +21,9 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::fs::Ino;
 use crate::fs::content::concatenation::Job;
@@ -126,7 +127,15 @@ impl Background {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Ahead> {
-        self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ahead.lock()
+    }
+
+    /// Waits as long as this, or until stopped or `is_enough`.
+    fn wait(&self, longest: Duration, is_enough: impl Fn(&Ahead) -> bool) -> MutexGuard<'_, Ahead> {
+        let mut ahead = self.lock();
+        let goes_on = |ahead: &mut Ahead| !self.is_stopping() && !is_enough(ahead);
+        self.wake.wait_while_for(&mut ahead, goes_on, longest);
+        ahead
     }
 
     /// Makes [`pause`](Background::pause) return, since a base has changed.
@@ -139,21 +148,19 @@ impl Background {
     /// Waits as long as this, or until it is worth looking for changes;
     /// false if stopped.
     pub fn pause(&self, longest: Duration) -> bool {
-        let wake = |_: &mut Ahead| !self.is_stopping() && !self.is_hurried.load(Relaxed);
-        drop(self.wake.wait_timeout_while(self.lock(), longest, wake));
+        drop(self.wait(longest, |_| self.is_hurried.load(Relaxed)));
         self.is_hurried.store(false, Relaxed);
         !self.is_stopping()
     }
 
     /// Waits a moment, for a save to be shown.
     pub(crate) fn rest(&self) {
-        drop(self.wake.wait_timeout(self.lock(), MOMENT));
+        self.pass(MOMENT);
     }
 
     /// Waits as long as this; false if stopped.
     pub fn pass(&self, time: Duration) -> bool {
-        let wake = |_: &mut Ahead| !self.is_stopping();
-        drop(self.wake.wait_timeout_while(self.lock(), time, wake));
+        drop(self.wait(time, |_| false));
         !self.is_stopping()
     }
 
@@ -166,19 +173,14 @@ impl Background {
     /// Waits until there is such an edition, or it is time to save; false if
     /// stopped.
     pub(crate) fn wait_for_edition(&self) -> bool {
-        let wait = |ahead: &mut Ahead| !self.is_stopping() && !ahead.has_edition;
-        let waited = self
-            .wake
-            .wait_timeout_while(self.lock(), SAVE_INTERVAL, wait);
-        let (mut ahead, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        ahead.has_edition = false;
+        self.wait(SAVE_INTERVAL, |ahead| ahead.has_edition)
+            .has_edition = false;
         !self.is_stopping()
     }
 
     /// Waits until [`Vfs::hasten`](crate::vfs::Vfs::hasten) is done, or as long as this.
     pub fn wait_for_haste(&self, longest: Duration) {
-        let wait = |ahead: &mut Ahead| !self.is_stopping() && !ahead.is_hastened;
-        drop(self.wake.wait_timeout_while(self.lock(), longest, wait));
+        drop(self.wait(longest, |ahead| ahead.is_hastened));
     }
 
     /// Notes that somebody is told of files, who may want all processors for
@@ -190,8 +192,7 @@ impl Background {
     /// Waits until nobody is told of files any more.
     pub(crate) fn rest_while_listed(&self) {
         while self.is_listed.load(Relaxed) && self.is_listed.swap(false, Relaxed) {
-            let wait = |_: &mut Ahead| !self.is_stopping();
-            drop(self.wake.wait_timeout_while(self.lock(), REST, wait));
+            self.pass(REST);
         }
     }
 

@@ -27,8 +27,9 @@ pub use messages::Messages;
 pub use report::Mounting;
 pub(crate) use report::{Base, of_base, of_shelf};
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
+
+use parking_lot::Mutex;
 
 use crate::fs::tree::Tree;
 use crate::fs::volume::{DirEntry, Ino, Node, NodeKind, Size};
@@ -150,33 +151,21 @@ impl Snapshot {
 
     fn attr(&self, ino: Ino) -> Result<Attr, Error> {
         let (text, modified) = self.text(ino)?;
-        Ok(Attr {
-            ino,
-            kind: NodeKind::File(Size::Rendered),
-            size: text.len() as u64,
-            is_sized: true,
-            links: 1,
-            modified: *modified,
-            generation: text.mark(),
-            version: Some(0),
-        })
+        let node = node_of(ino, *modified);
+        Ok(Attr::of(&node, text.len() as u64, text.mark()))
     }
 }
 
 impl About {
-    fn lock(&self) -> MutexGuard<'_, Option<Snapshot>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Does something with the texts that were told last.
     fn with<T>(&self, subject: &dyn Subject, ask: impl FnOnce(&Snapshot) -> T) -> T {
-        let mut snapshot = self.lock();
+        let mut snapshot = self.0.lock();
         ask(snapshot.get_or_insert_with(|| Snapshot::new(subject, None)))
     }
 
     /// What `stat` says of a file, to someone who looks it up now.
     fn tell(&self, subject: &dyn Subject, ino: Ino) -> Result<Attr, Error> {
-        let mut snapshot = self.lock();
+        let mut snapshot = self.0.lock();
         let present = snapshot.take();
         let is_due = |present: &Snapshot| present.is_due(subject.mounting());
         let mut next = match present {
@@ -208,17 +197,7 @@ impl About {
 impl Status<'_> {
     /// A directory, or a file as a listing without attributes has it.
     fn node(&self, ino: Ino) -> Node {
-        let (kind, links) = match ino {
-            DIRECTORY => (NodeKind::Directory, 3),
-            REJECTED => (NodeKind::Directory, 2),
-            _ => (NodeKind::File(Size::Rendered), 1),
-        };
-        Node {
-            ino,
-            kind,
-            links,
-            modified: self.subject.modified(),
-        }
+        node_of(ino, self.subject.modified())
     }
 
     /// What `stat` says to someone who is told of it now.
@@ -282,6 +261,20 @@ impl Tree for Status<'_> {
             let (text, _) = snapshot.text(ino)?;
             Ok(text.part(offset, length))
         })
+    }
+}
+
+fn node_of(ino: Ino, modified: SystemTime) -> Node {
+    let (kind, links) = match ino {
+        DIRECTORY => (NodeKind::Directory, 3),
+        REJECTED => (NodeKind::Directory, 2),
+        _ => (NodeKind::File(Size::Rendered), 1),
+    };
+    Node {
+        ino,
+        kind,
+        links,
+        modified,
     }
 }
 

@@ -50,34 +50,4 @@ pub(crate) trait Tree {
     ///
     /// Those of [`Vfs::read`](crate::vfs::Vfs::read).
     fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error>;
-
-    /// The extended attribute `name` of a file, if it has one.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Vfs::attribute`](crate::vfs::Vfs::attribute).
-    fn attribute(&self, ino: Ino, name: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        let _ = (ino, name);
-        Ok(None)
-    }
-
-    /// Names the extended attributes that a file has.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Vfs::list_attributes`](crate::vfs::Vfs::list_attributes).
-    fn list_attributes(&self, ino: Ino, listing: &mut dyn FnMut(&str)) -> Result<(), Error> {
-        let _ = (ino, listing);
-        Ok(())
-    }
-
-    /// Where a symbolic link points.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Invalid`] if it is none, [`Error::NotFound`].
-    fn target(&self, link: Ino) -> Result<Vec<u8>, Error> {
-        let _ = link;
-        Err(Error::Invalid)
-    }
 }

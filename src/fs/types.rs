@@ -40,16 +40,31 @@ impl Attr {
         status::is_renewed(self.ino)
     }
 
-    pub(crate) fn of_directory(node: &Node) -> Attr {
+    /// Of a file or directory of this length, whose content has this mark.
+    pub(crate) fn of(node: &Node, size: u64, generation: u32) -> Attr {
         Attr {
             ino: node.ino,
             kind: node.kind,
-            size: 4096,
+            size,
             is_sized: true,
             links: node.links,
             modified: node.modified,
-            generation: 0,
+            generation,
             version: Some(0),
+        }
+    }
+
+    pub(crate) fn of_directory(node: &Node) -> Attr {
+        Attr::of(node, 4096, 0)
+    }
+
+    /// What a listing without attributes says of it.
+    pub(crate) fn node(&self) -> Node {
+        Node {
+            ino: self.ino,
+            kind: self.kind,
+            links: self.links,
+            modified: self.modified,
         }
     }
 }
@@ -59,8 +74,6 @@ impl Attr {
 pub enum Bytes {
     /// Part of a rendered text.
     Shared(Arc<[u8]>, Range<usize>),
-    /// Part of a piece of a concatenation.
-    Chunk(Arc<Vec<u8>>, Range<usize>),
     /// Read for this request.
     Own(Vec<u8>),
 }
@@ -71,7 +84,6 @@ impl Deref for Bytes {
     fn deref(&self) -> &[u8] {
         match self {
             Bytes::Shared(text, range) => text.get(range.clone()).unwrap_or_default(),
-            Bytes::Chunk(text, range) => text.get(range.clone()).unwrap_or_default(),
             Bytes::Own(bytes) => bytes,
         }
     }

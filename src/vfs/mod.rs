@@ -30,9 +30,6 @@ mod concatenation_tests;
 mod saves;
 mod work;
 
-pub(crate) use crate::fs::mount::snapshot as edition;
-pub(crate) use crate::fs::{editor, names, source, status as about, volume};
-
 pub use crate::drafts::{Access, Drafts, Handle, RenameMode};
 pub use crate::fs::background::Background;
 pub use crate::fs::content::lengths::{Measure, Sizes};
@@ -52,15 +49,14 @@ pub use crate::views::database::{DatabaseSource, DatabaseVolume, Folder, Hidden,
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use nix::sys::statvfs::statvfs;
 
-use crate::drafts::Target;
 use crate::fs::mount::folder::Shelf;
 use crate::fs::mount::live_base::Slot;
 use crate::fs::mount::snapshot::{Edition, Shared};
-use crate::fs::tree::Tree;
+use crate::fs::mount::whole::{Mount, Mounted, Place, globally};
+use crate::fs::{names, status as about};
 
 /// How a [`Vfs`] works.
 #[derive(Clone, Debug)]
@@ -90,29 +86,8 @@ impl Default for Options {
 /// The filesystem of one mount.
 #[derive(Debug)]
 pub struct Vfs {
-    trees: Arc<Trees>,
+    mount: Arc<Mount>,
     drafts: Drafts,
-}
-
-/// What is mounted, without drafts.
-#[derive(Debug)]
-struct Trees {
-    mounted: Mounted,
-    shared: Shared,
-}
-
-#[derive(Debug)]
-enum Mounted {
-    One(Arc<Slot>),
-    Many(Box<Shelf>),
-}
-
-/// Where a number leads.
-enum Place<'a> {
-    /// To what a shelf has itself: its root, and `.cbfs/`.
-    Shelf(&'a Shelf, Ino),
-    /// Into a volume, which knows it by this number.
-    Volume(Arc<Slot>, Ino),
 }
 
 impl Vfs {
@@ -125,12 +100,9 @@ impl Vfs {
     }
 
     fn of(mounted: Mounted, shared: Shared, options: &Options) -> Vfs {
-        let trees = Arc::new(Trees { mounted, shared });
-        let target = Arc::clone(&trees) as Arc<dyn Target>;
-        Vfs {
-            trees,
-            drafts: Drafts::new(target, options.scratch_bytes, &options.state),
-        }
+        let mount = Arc::new(Mount { mounted, shared });
+        let drafts = Drafts::new(Arc::clone(&mount), options.scratch_bytes, &options.state);
+        Vfs { mount, drafts }
     }
 
     /// What is being written, and open.
@@ -185,17 +157,17 @@ impl Vfs {
     /// Lets it be known how it is mounted, for `.cbfs/status`; the first time
     /// counts.
     pub fn set_mounting(&self, mounting: Mounting) {
-        self.trees.shared.mounting.get_or_init(|| mounting);
+        self.mount.shared.mounting.get_or_init(|| mounting);
     }
 
     /// The work that waits for a thread to be lent.
     pub fn background(&self) -> &Background {
-        &self.trees.shared.background
+        &self.mount.shared.background
     }
 
     /// How many files the largest volume may have, used numbers or not.
     pub fn capacity(&self) -> u64 {
-        match &self.trees.mounted {
+        match &self.mount.mounted {
             Mounted::One(slot) => slot.edition().capacity(),
             Mounted::Many(shelf) => shelf.guess(),
         }
@@ -203,25 +175,25 @@ impl Vfs {
 
     /// Whether there is any base, looked into or not.
     pub fn has_bases(&self) -> bool {
-        !self.trees.slots().is_empty()
+        !self.mount.slots().is_empty()
     }
 
     /// The editions of all that was looked into.
     fn editions(&self) -> Vec<Arc<Edition>> {
-        let slots = self.trees.slots();
+        let slots = self.mount.slots();
         slots.iter().filter_map(|slot| slot.opened()).collect()
     }
 
     /// Looks whether what is mounted has changed, and if so shows what it is
     /// now. To be called again and again; costs little if nothing changed.
     pub fn refresh(&self) -> Changes {
-        let mut directories = match &self.trees.mounted {
+        let mut directories = match &self.mount.mounted {
             Mounted::One(_) => Vec::new(),
             Mounted::Many(shelf) => shelf.refresh(),
         };
         let mut is_changed = !directories.is_empty();
         for slot in self
-            .trees
+            .mount
             .slots()
             .iter()
             .filter(|slot| slot.refresh_if_idle())
@@ -229,8 +201,8 @@ impl Vfs {
             directories.extend(slot.told_directories());
             is_changed = true;
         }
-        let names = if self.trees.shared.names.were_called_back() || is_changed {
-            self.trees.shared.names.take()
+        let names = if self.mount.shared.names.were_called_back() || is_changed {
+            self.mount.shared.names.take()
         } else {
             Some(Vec::new())
         };
@@ -285,7 +257,7 @@ impl Vfs {
     /// text of this file be told. It takes so long that a thread which others
     /// wait for should not do it; `None` if there is nothing of that kind.
     pub fn long_work(&self, ino: Ino, name: Option<&[u8]>) -> Option<Ino> {
-        let Place::Volume(slot, inner) = self.trees.place(ino).ok()? else {
+        let Place::Volume(slot, inner) = self.mount.place(ino).ok()? else {
             return None;
         };
         let work = slot.opened()?.volume.long_work(inner, name)?;
@@ -294,7 +266,7 @@ impl Vfs {
 
     /// The directory that `directory` lies in; the root lies in itself.
     fn parent(&self, directory: Ino) -> Result<Ino, Error> {
-        let place = self.trees.place(directory)?;
+        let place = self.mount.place(directory)?;
         if directory.within_slot() == Ino::ROOT {
             return Ok(Ino::ROOT);
         }
@@ -348,10 +320,10 @@ impl Vfs {
                 }
             }
         }
-        let place = self.trees.place(directory)?;
+        let place = self.mount.place(directory)?;
         let before = place.edition();
         let notes_names = with_attrs && !about::holds(inner);
-        let mut names = notes_names.then(|| self.trees.shared.names.page(directory));
+        let mut names = notes_names.then(|| self.mount.shared.names.page(directory));
         let overlay = match &place {
             Place::Volume(slot, _) => Some(self.drafts.overlay(slot, directory)),
             Place::Shelf(..) => None,
@@ -377,7 +349,7 @@ impl Vfs {
         });
         drop(names);
         if with_attrs {
-            self.trees.call_back_if_over(&place, before.as_deref());
+            self.mount.call_back_if_over(&place, before.as_deref());
         }
         listed?;
         if has_room && inner == Ino::ROOT && after < about::COOKIE {
@@ -407,8 +379,10 @@ impl Vfs {
     ///
     /// [`Error::NotFound`], [`Error::Damaged`].
     pub fn attribute(&self, ino: Ino, name: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        let place = self.trees.place(ino)?;
-        place.ask(|tree, inner| tree.attribute(inner, name))
+        match self.mount.place(ino)? {
+            Place::Volume(slot, inner) if !about::holds(inner) => slot.attribute(inner, name),
+            _ => Ok(None),
+        }
     }
 
     /// Names the extended attributes that a file has.
@@ -417,8 +391,12 @@ impl Vfs {
     ///
     /// [`Error::NotFound`], [`Error::Damaged`].
     pub fn list_attributes(&self, ino: Ino, listing: &mut dyn FnMut(&str)) -> Result<(), Error> {
-        let place = self.trees.place(ino)?;
-        place.ask(|tree, inner| tree.list_attributes(inner, listing))
+        match self.mount.place(ino)? {
+            Place::Volume(slot, inner) if !about::holds(inner) => {
+                slot.edition().volume.list_attributes(inner, listing)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Where a symbolic link points.
@@ -427,22 +405,23 @@ impl Vfs {
     ///
     /// [`Error::Invalid`] if it is none, [`Error::NotFound`].
     pub fn target(&self, link: Ino) -> Result<Vec<u8>, Error> {
-        self.trees
-            .place(link)?
-            .ask(|tree, inner| tree.target(inner))
+        match self.mount.place(link)? {
+            Place::Volume(slot, inner) if !about::holds(inner) => slot.target(inner),
+            _ => Err(Error::Invalid),
+        }
     }
 
     /// Notes that the kernel, which was told of `ino` by look-ups and listings
     /// with attributes, has forgotten so many of these.
     pub fn forget(&self, ino: Ino, lookups: u64) {
-        if let Ok(Place::Volume(slot, inner)) = self.trees.place(ino) {
+        if let Ok(Place::Volume(slot, inner)) = self.mount.place(ino) {
             slot.forget(inner, lookups);
         }
     }
 
     /// How large the whole is.
     pub fn statistics(&self) -> Statistics {
-        match &self.trees.mounted {
+        match &self.mount.mounted {
             Mounted::One(slot) => slot.edition().volume.statistics(),
             Mounted::Many(shelf) => shelf.statistics(),
         }
@@ -459,122 +438,13 @@ impl Vfs {
                 disk.blocks_available().saturating_mul(disk.fragment_size())
             })
         };
-        match &self.trees.mounted {
+        match &self.mount.mounted {
             Mounted::One(slot) => {
                 let path = slot.source().and_then(Source::path);
                 path.map_or(0, free_at)
             }
             Mounted::Many(shelf) => free_at(shelf.path()),
         }
-    }
-}
-
-impl Trees {
-    fn slots(&self) -> Vec<Arc<Slot>> {
-        match &self.mounted {
-            Mounted::One(slot) => vec![Arc::clone(slot)],
-            Mounted::Many(shelf) => shelf.slots(),
-        }
-    }
-
-    fn place(&self, ino: Ino) -> Result<Place<'_>, Error> {
-        let inner = ino.within_slot();
-        match &self.mounted {
-            Mounted::One(slot) if ino.slot() == 0 => Ok(Place::Volume(Arc::clone(slot), inner)),
-            Mounted::Many(shelf) if ino.slot() > 0 => {
-                Ok(Place::Volume(shelf.slot(ino.slot())?, inner))
-            }
-            Mounted::Many(shelf) if ino == Ino::ROOT || about::holds(ino) => {
-                Ok(Place::Shelf(shelf, ino))
-            }
-            _ => Err(Error::NotFound),
-        }
-    }
-
-    /// What was told of the edition `before` while another took its place would
-    /// be kept as if it were of that one.
-    fn call_back_if_over(&self, place: &Place<'_>, before: Option<&Edition>) {
-        let is_current = |before| place.edition().is_some_and(|now| now.is(before));
-        if !before.is_none_or(is_current) {
-            self.shared.names.call_back();
-            self.shared.background.hurry();
-        }
-    }
-}
-
-impl Target for Trees {
-    fn base(&self, ino: Ino) -> Result<Option<Arc<Slot>>, Error> {
-        match self.place(ino)? {
-            Place::Volume(slot, _) => Ok(Some(slot)),
-            Place::Shelf(..) => Ok(None),
-        }
-    }
-
-    fn bases(&self) -> Vec<Arc<Slot>> {
-        self.slots()
-    }
-
-    fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
-        let place = self.place(directory)?;
-        if directory.within_slot() == Ino::ROOT && name == about::NAME.as_bytes() {
-            return self.attr(about::DIRECTORY.in_slot(directory.slot()));
-        }
-        let before = place.edition();
-        let attr = place.ask(|tree, inner| tree.lookup(inner, name))?;
-        if attr.kind != NodeKind::Directory && !attr.is_renewed() {
-            self.shared.names.add(directory, name);
-            self.call_back_if_over(&place, before.as_deref());
-        }
-        Ok(globally(attr, directory.slot()))
-    }
-
-    fn attr(&self, ino: Ino) -> Result<Attr, Error> {
-        let attr = self.place(ino)?.ask(|tree, inner| tree.attr(inner))?;
-        Ok(globally(attr, ino.slot()))
-    }
-
-    fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error> {
-        let place = self.place(ino)?;
-        place.ask(|tree, inner| tree.read(inner, offset, length))
-    }
-
-    fn now(&self) -> SystemTime {
-        let mounting = self.shared.mounting.get();
-        mounting.map_or(UNIX_EPOCH, Mounting::time)
-    }
-}
-
-impl Place<'_> {
-    /// Asks the tree that the number belongs to.
-    fn ask<T>(&self, ask: impl FnOnce(&dyn Tree, Ino) -> Result<T, Error>) -> Result<T, Error> {
-        match self {
-            Place::Shelf(shelf, inner) if about::holds(*inner) => ask(&shelf.status(), *inner),
-            Place::Shelf(shelf, inner) => ask(*shelf, *inner),
-            Place::Volume(slot, inner) if about::holds(*inner) => ask(&slot.status(), *inner),
-            Place::Volume(slot, inner) => ask(&**slot, *inner),
-        }
-    }
-
-    /// What is shown there now, of a base that was looked into.
-    fn edition(&self) -> Option<Arc<Edition>> {
-        match self {
-            Place::Volume(slot, _) => slot.opened(),
-            Place::Shelf(..) => None,
-        }
-    }
-}
-
-/// What is known of a file in `slot`, as the mount knows it: each root has the
-/// link of its `.cbfs/` too.
-fn globally(attr: Attr, slot: u64) -> Attr {
-    let links = match attr.ino.within_slot() {
-        Ino::ROOT => about::links_of_root(attr.links),
-        _ => attr.links,
-    };
-    Attr {
-        ino: attr.ino.in_slot(slot),
-        links,
-        ..attr
     }
 }
 
@@ -585,11 +455,6 @@ fn list_directory(
     attr: &Attr,
     listing: &mut ListingWithAttrs<'_>,
 ) -> bool {
-    let node = Node {
-        ino: attr.ino,
-        kind: attr.kind,
-        links: attr.links,
-        modified: attr.modified,
-    };
+    let node = attr.node();
     listing(&DirEntry { name, node, cookie }, Some(Ok(*attr)))
 }

@@ -2,9 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::editor::{Edit, Refusal, Saved};
-use super::source::Source;
-use super::{Error, Ino, Place, Vfs};
+use super::{Edit, Error, Ino, Refusal, Saved, Source, Vfs};
+use crate::fs::mount::whole::Place;
 
 /// So long after a save it survives a power cut, at the latest.
 const SYNCED_AFTER: Duration = Duration::from_secs(3);
@@ -17,7 +16,7 @@ impl Vfs {
     ///
     /// [`Refusal`]: nothing has changed.
     pub fn edit(&self, ino: Ino, edit: &mut Edit<'_>) -> Result<Saved, Refusal> {
-        match self.trees.place(ino)? {
+        match self.mount.place(ino)? {
             Place::Volume(slot, _) => slot.edit(edit),
             Place::Shelf(..) => Err(Error::NotPermitted.into()),
         }
@@ -29,7 +28,7 @@ impl Vfs {
     ///
     /// The first that any base has; the others are synced all the same.
     pub fn sync(&self) -> Result<(), Error> {
-        let slots = self.trees.slots();
+        let slots = self.mount.slots();
         let synced = slots.iter().map(|slot| slot.sync());
         synced.fold(Ok(()), Result::and)
     }
@@ -37,7 +36,7 @@ impl Vfs {
     /// Syncs what was saved some seconds ago. To be called again and again,
     /// with the time it is, by a thread that may wait for a medium.
     pub fn sync_if_due(&self, now: Instant) {
-        for slot in self.trees.slots() {
+        for slot in self.mount.slots() {
             if slot.is_sync_due(now, SYNCED_AFTER) {
                 // It is told in the log and in `.cbfs/status`, and tried again.
                 let _ = slot.sync();
@@ -48,7 +47,7 @@ impl Vfs {
     /// Lets go of all bases: what was saved survives a power cut then, and
     /// others may change them. Nothing can be saved any more.
     pub fn close(&self) {
-        for slot in self.trees.slots() {
+        for slot in self.mount.slots() {
             if let Some(Err(why)) = slot.source().map(Source::close) {
                 log::error!(
                     "{why}; what was saved is in the journal, and shown by each mount; one that \

@@ -3,12 +3,12 @@
 
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, PoisonError};
 
 use crate::fs::background::{Helper, Task};
-use crate::vfs::edition::Edition;
-use crate::vfs::volume::{Completeness, Renderer};
+use crate::fs::mount::snapshot::Edition;
+use crate::fs::volume::{Completeness, Renderer};
 use crate::vfs::{Ino, Vfs};
 
 /// Files rendered in one go when filling: what the renderer keeps of the
@@ -51,16 +51,13 @@ impl Vfs {
             if background.is_stopping() {
                 return None;
             }
-            if let Some(job) = self.trees.shared.concatenations.next_job() {
+            if let Some(job) = self.mount.shared.concatenations.next_job() {
                 return Some(Task::Job(job));
             }
             if let Some(range) = ahead.wanted.pop_front() {
                 return Some(Task::Files(range));
             }
-            ahead = background
-                .wake
-                .wait(ahead)
-                .unwrap_or_else(PoisonError::into_inner);
+            background.wake.wait(&mut ahead);
         }
     }
 
@@ -203,13 +200,13 @@ impl Vfs {
     /// How many bytes of texts may be kept unasked: some part of the cache, if
     /// all will probably fit into it.
     fn comfortable(&self, edition: &Edition) -> Option<usize> {
-        let comfortable = self.trees.shared.texts.capacity() / 4 * 3;
+        let comfortable = self.mount.shared.texts.capacity() / 4 * 3;
         let all = usize::try_from(edition.capacity() * USUAL_BYTES).ok()?;
         (all < comfortable).then_some(comfortable)
     }
 
     fn has_room(&self, comfortable: Option<usize>) -> bool {
-        comfortable.is_some_and(|bytes| self.trees.shared.texts.bytes() < bytes)
+        comfortable.is_some_and(|bytes| self.mount.shared.texts.bytes() < bytes)
     }
 
     /// Writes the lengths for the next mount.

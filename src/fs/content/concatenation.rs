@@ -11,30 +11,26 @@
 //! ```text
 //!   file      1 2 3 4 5 …        …                    …           last
 //!   segment   |─────────|─────────|─────────|─────────|─────────|──|
-//!   chunk     |───────────────────────────────────────|────────────|
 //! ```
 //!
-//! A **segment** is a run of files between two marks of the index, a
-//! **chunk** a few segments. Who reads here and there gets the files it asks
-//! for, out of the texts kept. Who reads on and on is a **stream**: for it,
-//! whole chunks are rendered ahead, each by one thread, and kept until room is
-//! needed for others. A chunk that is being rendered is waited for, one that
-//! waits for a thread is rendered by whoever needs it: without lent threads,
-//! readers do all themselves.
+//! A **segment** is a run of files between two marks of the index. Who reads
+//! gets the files it asks for, out of the texts kept. Who reads on and on is a
+//! **stream**: for it, the texts of the segments that follow are rendered ahead
+//! by the threads that were lent. Without them, readers do all themselves.
 //!
 //! If a text is not as long as it was, all that follows would lie elsewhere.
 //! Then reading ends with [`Error::Stale`].
 
-mod chunks;
 mod index;
 mod measuring;
 mod streams;
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::Arc;
 
 use lru::LruCache;
+use parking_lot::Mutex;
 
 use crate::fs::content::lengths::{Measure, Sizes};
 use crate::fs::content::once::Once;
@@ -42,10 +38,9 @@ use crate::fs::content::text::mark;
 use crate::fs::content::texts::Key;
 use crate::fs::volume::Renderer;
 use crate::fs::{Background, Bytes, Error, Ino, Text, TextCache, Volume};
-use chunks::{Chunk, Chunks};
-use index::{Index, Segment};
+use index::{Index, SEGMENT_BYTES, Segment};
 use measuring::Measuring;
-use streams::Streams;
+use streams::{STREAMS, Streams};
 
 /// Indexes kept; those used least recently leave first.
 const MOST_INDEXES: usize = 64;
@@ -56,8 +51,8 @@ const MOST_MARKS: usize = 1 << 17;
 /// Work that may wait for a thread; older work is given up.
 const MOST_JOBS: usize = 256;
 
-/// A longer chunk is not rendered as a whole: its files are long.
-pub(crate) const MOST_CHUNK_BYTES: u64 = 2 << 20;
+/// Segments rendered ahead for each thread that was lent.
+const AHEAD: usize = 8;
 
 /// From so many files on, it pays to read the base ahead.
 const MANY_FILES: usize = 16;
@@ -104,8 +99,8 @@ pub(crate) struct Job {
 
 #[derive(Debug)]
 enum Work {
-    /// Render ahead, if it is still wanted.
-    Chunk(Weak<Chunk>),
+    /// Render what this directory lists there.
+    Ahead(Ino, Segment),
     /// Help to find out lengths.
     Measuring(Arc<Measuring>),
 }
@@ -119,11 +114,7 @@ impl Job {
     /// Does it.
     pub(crate) fn run(self, sources: Sources<'_>) {
         match self.work {
-            Work::Chunk(chunk) => {
-                if let Some(chunk) = chunk.upgrade() {
-                    chunk.render_ahead(sources);
-                }
-            }
+            Work::Ahead(directory, segment) => render_ahead(sources, directory, &segment),
             Work::Measuring(measuring) => measuring.help(sources),
         }
     }
@@ -137,46 +128,34 @@ pub(crate) struct Concatenations {
     /// All lengths that were told: a kernel which is then told otherwise
     /// forgets what it has read.
     lengths: Mutex<HashMap<u64, HashMap<Ino, u64>>>,
-    reading: Mutex<Reading>,
+    streams: Mutex<Streams>,
     /// Held by who finds out lengths: the next one may find them known.
     measuring: Mutex<()>,
     jobs: Mutex<VecDeque<Job>>,
 }
 
-#[derive(Debug)]
-struct Reading {
-    streams: Streams,
-    chunks: Chunks,
-}
-
-#[cfg(test)]
-impl Concatenations {
-    /// How many indexes are kept, and bytes of pieces; the most of each.
-    pub(crate) fn kept(&self) -> [(u64, u64); 2] {
-        let bytes = lock(&self.reading).chunks.bytes();
-        let indexes = lock(&self.indexes).len() as u64;
-        [(indexes, MOST_INDEXES as u64), (bytes, 2 << 20)]
-    }
-}
-
-impl Concatenations {
-    /// Keeps chunks of `capacity` bytes at most, and the one used last.
-    pub(crate) fn new(capacity: usize) -> Concatenations {
+impl Default for Concatenations {
+    fn default() -> Concatenations {
         Concatenations {
             indexes: Mutex::new(LruCache::unbounded()),
             lengths: Mutex::default(),
-            reading: Mutex::new(Reading {
-                streams: Streams::default(),
-                chunks: Chunks::new(capacity as u64),
-            }),
+            streams: Mutex::default(),
             measuring: Mutex::default(),
             jobs: Mutex::default(),
         }
     }
+}
+
+impl Concatenations {
+    /// How many indexes are kept; the most.
+    #[cfg(test)]
+    pub(crate) fn kept(&self) -> (usize, usize) {
+        (self.indexes.lock().len(), MOST_INDEXES)
+    }
 
     /// Work that waits for a thread.
     pub(crate) fn next_job(&self) -> Option<Job> {
-        lock(&self.jobs).pop_front()
+        self.jobs.lock().pop_front()
     }
 
     /// Exact length of the concatenation of `directory`, in bytes. What is
@@ -194,7 +173,7 @@ impl Concatenations {
     }
 
     fn told_length(&self, (edition, directory): Key) -> Option<u64> {
-        let lengths = lock(&self.lengths);
+        let lengths = self.lengths.lock();
         lengths.get(&edition)?.get(&directory).copied()
     }
 
@@ -251,24 +230,12 @@ impl Concatenations {
         index: &Index,
         range: Range<u64>,
     ) -> Result<Bytes, Error> {
-        let numbers = index.chunk_at(range.start)..=index.chunk_at(range.end - 1);
-        let chunks = self.chunks(sources, directory, index, &range);
-        if let [Some(chunk)] = chunks.as_slice() {
-            let text = chunk.text(sources)?;
-            return Ok(Bytes::Chunk(text, chunk.within(&range)));
-        }
+        self.order_ahead(sources, directory, index, &range);
         let bytes = usize::try_from(range.end - range.start).unwrap_or(0);
         let mut reply = Vec::with_capacity(bytes);
-        for (number, chunk) in numbers.zip(chunks) {
-            if let Some(chunk) = chunk {
-                let text = chunk.text(sources)?;
-                let part = text.get(chunk.within(&range)).ok_or(Error::Stale)?;
-                reply.extend_from_slice(part);
-            } else {
-                for segment in index.segments(number) {
-                    append_part(sources, directory, &segment, &range, &mut reply)?;
-                }
-            }
+        let numbers = index.segment_at(range.start)..=index.segment_at(range.end - 1);
+        for segment in numbers.filter_map(|number| index.segment(number)) {
+            append_part(sources, directory, &segment, &range, &mut reply)?;
         }
         if reply.len() != bytes {
             return Err(Error::Stale);
@@ -276,47 +243,24 @@ impl Concatenations {
         Ok(Bytes::Own(reply))
     }
 
-    /// The chunks that hold `range`, those that are not there or not worth it
-    /// left out. Where the range belongs to a stream, all are there, and those
-    /// that follow will be rendered.
-    fn chunks(
-        &self,
-        sources: Sources<'_>,
-        directory: Ino,
-        index: &Index,
-        range: &Range<u64>,
-    ) -> Vec<Option<Arc<Chunk>>> {
-        let first = index.chunk_at(range.start);
-        let last = index.chunk_at(range.end - 1);
-        let key = sources.key(directory);
-        let mut wanted = Vec::new();
-        let mut reading = lock(&self.reading);
-        let is_stream = reading.streams.saw(key, range);
-        let here = (first..=last).map(|number| {
-            if !is_stream {
-                return reading.chunks.get(key, index, number);
-            }
-            let (chunk, is_new) = reading.chunks.get_or_add(key, index, number)?;
-            // The first is rendered by who asks.
-            if is_new && number != first {
-                wanted.push(Arc::downgrade(&chunk));
-            }
-            Some(chunk)
-        });
-        let here = here.collect();
-        let helpers = sources.background.helpers();
-        if is_stream && helpers > 0 {
-            for number in last + 1..=last + reading.chunks.ahead(helpers) {
-                if let Some((chunk, true)) = reading.chunks.get_or_add(key, index, number) {
-                    wanted.push(Arc::downgrade(&chunk));
-                }
-            }
+    /// Where the range belongs to a stream, lets what follows be rendered.
+    fn order_ahead(&self, sources: Sources<'_>, directory: Ino, index: &Index, range: &Range<u64>) {
+        let mut streams = self.streams.lock();
+        let Some(ordered) = streams.saw(sources.key(directory), range) else {
+            return;
+        };
+        // One reader does not take the room of another.
+        let room = sources.texts.capacity() / SEGMENT_BYTES / STREAMS;
+        let next = index.segment_at(range.end - 1) + 1;
+        let end = next + room.min(AHEAD * sources.background.helpers());
+        let from = next.max(*ordered);
+        *ordered = end.max(*ordered);
+        drop(streams);
+        let segments = (from..end).filter_map(|number| index.segment(number));
+        let mut work = segments.map(|segment| Work::Ahead(directory, segment));
+        if let Some(first) = work.next() {
+            self.give(sources, std::iter::once(first).chain(work));
         }
-        drop(reading);
-        if helpers > 0 && !wanted.is_empty() {
-            self.give(sources, wanted.into_iter().map(Work::Chunk));
-        }
-        here
     }
 
     /// Lets lent threads do some work.
@@ -326,7 +270,7 @@ impl Concatenations {
             background,
             ..
         } = sources;
-        let mut jobs = lock(&self.jobs);
+        let mut jobs = self.jobs.lock();
         jobs.extend(work.map(|work| Job { edition, work }));
         let excess = jobs.len().saturating_sub(MOST_JOBS);
         jobs.drain(..excess);
@@ -337,18 +281,19 @@ impl Concatenations {
     /// The index of a concatenation; one thread makes it, others wait.
     fn index(&self, sources: Sources<'_>, directory: Ino) -> Result<Arc<Index>, Error> {
         let key = sources.key(directory);
-        let once = Arc::clone(lock(&self.indexes).get_or_insert(key, Arc::default));
+        let once = Arc::clone(self.indexes.lock().get_or_insert(key, Arc::default));
         if let Some(index) = once.get() {
             return Ok(index);
         }
         let index = once.get_or_work_out(|| {
-            let _turn = lock(&self.measuring);
+            let _turn = self.measuring.lock();
             let measure = |files| self.measure(sources, files);
             let index = Index::new(sources, directory, measure)?;
             sources.ensure_present(Arc::new(index))
         })?;
         let length = index.length();
-        lock(&self.lengths)
+        self.lengths
+            .lock()
             .entry(key.0)
             .or_default()
             .insert(key.1, length);
@@ -369,7 +314,7 @@ impl Concatenations {
     }
 
     fn trim_indexes(&self) {
-        let mut indexes = lock(&self.indexes);
+        let mut indexes = self.indexes.lock();
         let marks =
             |(_, once): (&Key, &Arc<Once<Arc<Index>>>)| once.get().map_or(0, |index| index.marks());
         let mut all: usize = indexes.iter().map(marks).sum();
@@ -381,26 +326,22 @@ impl Concatenations {
 
     /// Lets go of all that is known of one: it is not true any more.
     fn forget(&self, key: Key) {
-        lock(&self.indexes).pop(&key);
-        if let Some(lengths) = lock(&self.lengths).get_mut(&key.0) {
+        self.indexes.lock().pop(&key);
+        if let Some(lengths) = self.lengths.lock().get_mut(&key.0) {
             lengths.remove(&key.1);
         }
-        lock(&self.reading).chunks.forget(|other| other == key);
     }
 
     /// Lets go of all that is known of an edition.
     pub(crate) fn forget_edition(&self, edition: u64) {
-        let mut indexes = lock(&self.indexes);
+        let mut indexes = self.indexes.lock();
         let keys: Vec<_> = indexes.iter().map(|(key, _)| *key).collect();
         for key in keys.iter().filter(|(other, _)| *other == edition) {
             indexes.pop(key);
         }
         drop(indexes);
-        lock(&self.lengths).remove(&edition);
-        lock(&self.reading)
-            .chunks
-            .forget(|(other, _)| other == edition);
-        lock(&self.jobs).retain(|job| job.edition != edition);
+        self.lengths.lock().remove(&edition);
+        self.jobs.lock().retain(|job| job.edition != edition);
     }
 }
 
@@ -435,11 +376,7 @@ fn append_part(
         Box::new(|ino, text| sources.volume.render(ino, text))
     };
     for (ino, start, bytes) in wanted {
-        let text = sources.texts.get_or_render(sources.text_key(ino), || {
-            let mut text = Vec::with_capacity(bytes as usize);
-            append_text(&mut renderer, ino, &mut text)?;
-            Ok(Text::from(text))
-        })?;
+        let text = text_of(sources, &mut renderer, ino)?;
         if text.len() != bytes as usize {
             return Err(Error::Stale);
         }
@@ -447,6 +384,28 @@ fn append_part(
         reply.extend_from_slice(part.unwrap_or_default());
     }
     Ok(())
+}
+
+/// Renders the texts of a segment before somebody asks.
+fn render_ahead(sources: Sources<'_>, directory: Ino, segment: &Segment) {
+    // Whoever asks for a text meets its error, or that of the listing.
+    let files = files_of(sources.volume, directory, segment).unwrap_or_default();
+    let mut renderer = sources.volume.renderer();
+    for ino in files {
+        let is_wanted = length_of(sources.sizes, ino) > 0;
+        if is_wanted && !sources.texts.contains(sources.text_key(ino)) {
+            let _ = text_of(sources, &mut renderer, ino);
+        }
+    }
+}
+
+/// The text of a file, rendered if it is not kept.
+fn text_of(sources: Sources<'_>, renderer: &mut Renderer<'_>, ino: Ino) -> Result<Text, Error> {
+    sources.texts.get_or_render(sources.text_key(ino), || {
+        let mut text = Vec::new();
+        append_text(renderer, ino, &mut text)?;
+        Ok(Text::from(text))
+    })
 }
 
 /// Where `range` lies in the `length` bytes that begin at `start`.
@@ -507,8 +466,4 @@ fn append_text(
         text.truncate(start);
     }
     measure
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -11,28 +11,30 @@
 //!
 //! | bytes | meaning |
 //! |---|---|
-//! | 13 | `cbfs sizes 2\n` |
-//! | 4 | length of the fingerprint |
-//! | … | the fingerprint: what the lengths belong to |
-//! | 8 + 8 × 2048, repeated | number of a block, its lengths and marks |
-//! | 8 | FNV-1a hash of all before |
+//! | 13 | `cbfs sizes 3\n` |
+//! | 8 | XXH3 hash of the fingerprint: what the lengths belong to |
+//! | 8 + 8 × 2048 + 8, repeated | number of a block, its lengths and marks, XXH3 hash of these |
 //!
-//! Integers are little-endian. A file that is not exactly so, or belongs to
-//! something else, is as good as none.
+//! Integers are little-endian. A file that belongs to something else is as good
+//! as none, and so is what comes after a block that is not exactly so.
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use imbl::OrdMap;
+use xxhash_rust::xxh3::xxh3_64;
 
-use crate::fs::content::words::{BLOCK, BLOCK_WORDS, Block, Words, WordsInOrder, empty_block};
+use crate::fs::content::words::{BLOCK, BLOCK_WORDS, Words};
 use crate::fs::volume::{Completeness, Ino};
 
-const MAGIC: &[u8; 13] = b"cbfs sizes 2\n";
+const MAGIC: &[u8; 13] = b"cbfs sizes 3\n";
+
+/// Bytes of a block in the file: its number, its words, their hash.
+const RECORD: usize = 8 * (BLOCK_WORDS + 2);
 
 /// How long a text is, and whether it is whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,32 +100,7 @@ struct Fresh {
     word: AtomicU64,
 }
 
-/// Lengths of which most are of the file after the one before.
-#[derive(Debug)]
-pub(crate) struct SizesInOrder<'s> {
-    sizes: &'s Sizes,
-    words: WordsInOrder<'s>,
-}
-
-impl SizesInOrder<'_> {
-    /// As [`Sizes::get`].
-    pub(crate) fn get(&mut self, ino: Ino) -> Option<Measure> {
-        if self.sizes.is_other(ino) || self.sizes.fresh.contains_key(&ino) {
-            return self.sizes.get(ino);
-        }
-        Measure::decode(self.words.get(ino))
-    }
-}
-
 impl Sizes {
-    /// For files of which most come after the one before.
-    pub(crate) fn in_order(&self) -> SizesInOrder<'_> {
-        SizesInOrder {
-            sizes: self,
-            words: self.words.in_order(),
-        }
-    }
-
     /// None yet, for the edition with this number.
     pub(crate) fn of(edition: u64) -> Sizes {
         Sizes {
@@ -169,13 +146,17 @@ impl Sizes {
 
     /// Length and mark of the text of `ino`, if known.
     pub fn get(&self, ino: Ino) -> Option<Measure> {
-        Measure::decode(if self.is_other(ino) {
+        Measure::decode(self.word(ino))
+    }
+
+    fn word(&self, ino: Ino) -> u64 {
+        if self.is_other(ino) {
             self.others.get(ino)
         } else if let Some(fresh) = self.fresh.get(&ino) {
             fresh.word.load(Relaxed)
         } else {
             self.words.get(ino)
-        })
+        }
     }
 
     /// How many lengths are known from `first` to `last`, both included.
@@ -210,22 +191,27 @@ impl Sizes {
     ///
     /// The system's; `InvalidData` if the file is not what it should be.
     pub fn load(&self, path: &Path, fingerprint: &str) -> io::Result<bool> {
-        let mut file = Hashing::new(BufReader::new(File::open(path)?));
-        let mut magic = [0; MAGIC.len()];
-        file.read_exact(&mut magic)?;
-        let mut length = [0; 4];
-        file.read_exact(&mut length)?;
-        if &magic != MAGIC || u32::from_le_bytes(length) as usize != fingerprint.len() {
+        let mut file = BufReader::new(File::open(path)?);
+        let expected = head_of(fingerprint);
+        let mut head = Vec::with_capacity(expected.len());
+        let bytes = expected.len() as u64;
+        file.by_ref().take(bytes).read_to_end(&mut head)?;
+        if head != expected {
             return Ok(false);
         }
-        let mut found = vec![0; fingerprint.len()];
-        file.read_exact(&mut found)?;
-        if found != fingerprint.as_bytes() {
-            return Ok(false);
+        let mut record = vec![0; RECORD];
+        while !file.fill_buf()?.is_empty() {
+            file.read_exact(&mut record)?;
+            let (words, hash) = record.split_at(RECORD - 8);
+            if hash != xxh3_64(words).to_le_bytes() {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            let words = words.as_chunks().0.iter();
+            let mut words = words.map(|word| u64::from_le_bytes(*word));
+            let number = words.next().unwrap_or_default();
+            // What this mount has measured itself is as right.
+            self.words.add(number, words);
         }
-        let blocks = read_blocks(&mut file)?;
-        // What this mount has measured itself is as right.
-        self.words.add_blocks(blocks);
         Ok(true)
     }
 
@@ -242,103 +228,29 @@ impl Sizes {
         let directory = path.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(directory)?;
         let temporary = tempfile::NamedTempFile::new_in(directory)?;
-        let mut file = Hashing::new(BufWriter::new(temporary.as_file()));
-        file.write_all(MAGIC)?;
-        let length = u32::try_from(fingerprint.len()).map_err(io::Error::other)?;
-        file.write_all(&length.to_le_bytes())?;
-        file.write_all(fingerprint.as_bytes())?;
-        for (number, block) in self.words.blocks() {
-            file.write_all(&number.to_le_bytes())?;
-            for (ino, word) in (number * BLOCK..).map(Ino).zip(block.iter()) {
-                let word = if self.is_other(ino) {
-                    self.others.get(ino)
-                } else {
-                    let fresh = self.fresh.get(&ino);
-                    fresh.map_or(word, |fresh| &fresh.word).load(Relaxed)
-                };
-                file.write_all(&word.to_le_bytes())?;
+        let mut file = BufWriter::new(temporary.as_file());
+        file.write_all(&head_of(fingerprint))?;
+        let mut record = Vec::with_capacity(RECORD);
+        for (number, _) in self.words.blocks() {
+            record.clear();
+            record.extend(number.to_le_bytes());
+            for ino in (number * BLOCK..(number + 1) * BLOCK).map(Ino) {
+                record.extend(self.word(ino).to_le_bytes());
             }
+            record.extend(xxh3_64(&record).to_le_bytes());
+            file.write_all(&record)?;
         }
-        let hash = file.hash;
-        file.inner.write_all(&hash.to_le_bytes())?;
-        file.inner.flush()?;
+        file.flush()?;
         drop(file);
         temporary.persist(path)?;
         Ok(())
     }
 }
 
-fn read_blocks(file: &mut Hashing<impl Read>) -> io::Result<Vec<(u64, Arc<Block>)>> {
-    let mut blocks = Vec::new();
-    loop {
-        let hash = file.hash;
-        let mut number = [0; 8];
-        file.read_exact(&mut number)?;
-        let mut words = vec![0; 8 * BLOCK_WORDS];
-        let mut filled = 0;
-        while let Some(rest) = words.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-            match file.read(rest)? {
-                0 => break,
-                count => filled += count,
-            }
-        }
-        if filled == 0 {
-            // The last eight bytes were the hash.
-            if u64::from_le_bytes(number) == hash {
-                return Ok(blocks);
-            }
-            return Err(io::ErrorKind::InvalidData.into());
-        }
-        if filled < words.len() {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        let block = empty_block();
-        for (place, word) in block.iter().zip(words.as_chunks().0) {
-            place.store(u64::from_le_bytes(*word), Relaxed);
-        }
-        blocks.push((u64::from_le_bytes(number), block));
-    }
-}
-
-/// Hashes what passes through it.
-struct Hashing<T> {
-    inner: T,
-    hash: u64,
-}
-
-impl<T> Hashing<T> {
-    fn new(inner: T) -> Hashing<T> {
-        Hashing {
-            inner,
-            hash: 0xcbf2_9ce4_8422_2325,
-        }
-    }
-
-    fn add(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.hash = (self.hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
-        }
-    }
-}
-
-impl<R: Read> Read for Hashing<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.inner.read(buffer)?;
-        self.add(buffer.get(..count).unwrap_or_default());
-        Ok(count)
-    }
-}
-
-impl<W: Write> Write for Hashing<W> {
-    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        let count = self.inner.write(buffer)?;
-        self.add(buffer.get(..count).unwrap_or_default());
-        Ok(count)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.inner.flush()
-    }
+/// What the file of lengths that belong to this begins with.
+fn head_of(fingerprint: &str) -> Vec<u8> {
+    let hash = xxh3_64(fingerprint.as_bytes());
+    [&MAGIC[..], &hash.to_le_bytes()].concat()
 }
 
 #[cfg(test)]

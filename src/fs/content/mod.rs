@@ -4,7 +4,6 @@
 pub(crate) mod concatenation;
 pub(crate) mod lengths;
 pub(crate) mod once;
-pub(crate) mod readers;
 pub(crate) mod text;
 pub(crate) mod texts;
 pub(crate) mod words;

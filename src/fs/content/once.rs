@@ -1,6 +1,6 @@
 //! What one thread works out while others wait for it.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Condvar, Mutex};
 
 use crate::fs::Error;
 
@@ -20,8 +20,20 @@ enum State<T> {
 
 impl<T> Default for Once<T> {
     fn default() -> Once<T> {
+        Once::of(State::Waiting)
+    }
+}
+
+impl<T> From<T> for Once<T> {
+    fn from(value: T) -> Once<T> {
+        Once::of(State::Done(value))
+    }
+}
+
+impl<T> Once<T> {
+    fn of(state: State<T>) -> Once<T> {
         Once {
-            state: Mutex::new(State::Waiting),
+            state: Mutex::new(state),
             landing: Condvar::new(),
         }
     }
@@ -30,7 +42,7 @@ impl<T> Default for Once<T> {
 impl<T: Clone> Once<T> {
     /// The value, if it is there.
     pub(crate) fn get(&self) -> Option<T> {
-        match &*lock(&self.state) {
+        match &*self.state.lock() {
             State::Done(value) => Some(value.clone()),
             State::Waiting | State::UnderWay => None,
         }
@@ -46,11 +58,9 @@ impl<T: Clone> Once<T> {
         &self,
         work: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let state = lock(&self.state);
-        let mut state = self
-            .landing
-            .wait_while(state, |state| matches!(state, State::UnderWay))
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
+        let is_under_way = |state: &mut State<T>| matches!(state, State::UnderWay);
+        self.landing.wait_while(&mut state, is_under_way);
         if let State::Done(value) = &*state {
             return Ok(value.clone());
         }
@@ -65,19 +75,6 @@ impl<T: Clone> Once<T> {
         flight.value = Some(value.clone());
         Ok(value)
     }
-
-    /// Works it out unless another thread has done so or is doing it. An
-    /// error is left to who needs the value.
-    pub(crate) fn work_out_ahead(&self, work: impl FnOnce() -> Result<T, Error>) {
-        if matches!(*lock(&self.state), State::Waiting) {
-            // Should another one come between: it waits, or finds it done.
-            let _ = self.get_or_work_out(work);
-        }
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct Flight<'a, T> {
@@ -87,7 +84,7 @@ struct Flight<'a, T> {
 
 impl<T> Drop for Flight<'_, T> {
     fn drop(&mut self) {
-        *lock(&self.once.state) = self.value.take().map_or(State::Waiting, State::Done);
+        *self.once.state.lock() = self.value.take().map_or(State::Waiting, State::Done);
         self.once.landing.notify_all();
     }
 }

@@ -12,18 +12,19 @@
 //! at once is rendered once, the second request waits for the first; requests
 //! for different texts never wait for one another.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
+use parking_lot::{Mutex, MutexGuard};
 
+use crate::fs::content::once::Once;
 use crate::fs::{Error, Ino, Text};
 
 const SHARDS: usize = 16;
 
 /// What an entry takes beside its text, roughly.
-const ENTRY_BYTES: usize = 128;
+const ENTRY_BYTES: usize = 192;
 
 /// Which text: the number of its edition, and that of its file.
 pub(crate) type Key = (u64, Ino);
@@ -38,29 +39,21 @@ pub(crate) struct TextCache {
     capacity: usize,
 }
 
-#[derive(Debug)]
-struct Shard {
-    texts: LruCache<Key, Text>,
-    flights: HashMap<Key, Arc<Flight>>,
-}
+type Shard = LruCache<Key, Entry>;
 
-/// A text that is being rendered.
-#[derive(Debug, Default)]
-struct Flight {
-    has_landed: Mutex<bool>,
-    landing: Condvar,
+/// A text, or one that is being rendered.
+#[derive(Debug)]
+struct Entry {
+    text: Arc<Once<Text>>,
+    /// What is counted of it.
+    bytes: usize,
 }
 
 impl TextCache {
     /// An empty cache for `capacity` bytes.
     pub(crate) fn new(capacity: usize) -> TextCache {
         TextCache {
-            shards: std::array::from_fn(|_| {
-                Mutex::new(Shard {
-                    texts: LruCache::unbounded(),
-                    flights: HashMap::new(),
-                })
-            }),
+            shards: std::array::from_fn(|_| Mutex::new(LruCache::unbounded())),
             bytes: AtomicUsize::new(0),
             capacity,
         }
@@ -78,12 +71,15 @@ impl TextCache {
 
     /// The text of `key`, if it is here.
     pub(crate) fn get(&self, key: Key) -> Option<Text> {
-        self.shard(key).texts.get(&key).cloned()
+        self.shard(key).get(&key)?.text.get()
     }
 
     /// Whether the text of `key` is here; does not count as use.
     pub(crate) fn contains(&self, key: Key) -> bool {
-        self.shard(key).texts.contains(&key)
+        let shard = self.shard(key);
+        shard
+            .peek(&key)
+            .is_some_and(|entry| entry.text.get().is_some())
     }
 
     /// The text of `key`, rendered if it is not here. If another thread is
@@ -97,38 +93,37 @@ impl TextCache {
         key: Key,
         render: impl FnOnce() -> Result<Text, Error>,
     ) -> Result<Text, Error> {
-        loop {
-            let mut shard = self.shard(key);
-            if let Some(text) = shard.texts.get(&key) {
-                return Ok(text.clone());
-            }
-            let Some(flight) = shard.flights.get(&key).map(Arc::clone) else {
-                shard.flights.insert(key, Arc::default());
-                break;
-            };
-            drop(shard);
-            let has_landed = flight
-                .has_landed
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            let landed = flight.landing.wait_while(has_landed, |landed| !*landed);
-            drop(landed);
+        let mut is_new = false;
+        let text = self.once(key).get_or_work_out(|| {
+            is_new = true;
+            render()
+        })?;
+        if is_new {
+            self.insert(key, text.clone());
         }
-        // Dropped on every way out, by panic too: nobody waits for ever.
-        let _landing = Landing { cache: self, key };
-        let text = render()?;
-        self.insert(key, text.clone());
         Ok(text)
+    }
+
+    fn once(&self, key: Key) -> Arc<Once<Text>> {
+        let mut shard = self.shard(key);
+        if let Some(entry) = shard.get(&key) {
+            return Arc::clone(&entry.text);
+        }
+        let text: Arc<Once<Text>> = Arc::default();
+        self.put(shard, key, Arc::clone(&text), ENTRY_BYTES);
+        text
     }
 
     /// Keeps `text` as that of `key`.
     pub(crate) fn insert(&self, key: Key, text: Text) {
-        let added = text.len() + ENTRY_BYTES;
-        let mut shard = self.shard(key);
-        let replaced = shard.texts.put(key, text);
-        let removed = replaced.map_or(0, |old| old.len() + ENTRY_BYTES);
-        self.bytes.fetch_add(added, Relaxed);
-        self.bytes.fetch_sub(removed, Relaxed);
+        let bytes = text.len() + ENTRY_BYTES;
+        self.put(self.shard(key), key, Arc::new(Once::from(text)), bytes);
+    }
+
+    fn put(&self, mut shard: MutexGuard<'_, Shard>, key: Key, text: Arc<Once<Text>>, bytes: usize) {
+        let replaced = shard.put(key, Entry { text, bytes });
+        self.bytes.fetch_add(bytes, Relaxed);
+        self.give_back(replaced);
         self.evict(&mut shard, 1);
         drop(shard);
         if self.bytes() > self.capacity {
@@ -136,14 +131,19 @@ impl TextCache {
         }
     }
 
+    fn give_back(&self, removed: Option<Entry>) {
+        let bytes = removed.map_or(0, |entry| entry.bytes);
+        self.bytes.fetch_sub(bytes, Relaxed);
+    }
+
     /// Gives up the texts of some editions.
     pub(crate) fn forget(&self, is_over: impl Fn(u64) -> bool) {
         for shard in &self.shards {
-            let mut shard = lock(shard);
-            let all = shard.texts.iter().map(|(key, _)| *key);
+            let mut shard = shard.lock();
+            let all = shard.iter().map(|(key, _)| *key);
             let keys: Vec<Key> = all.filter(|(of, _)| is_over(*of)).collect();
-            for text in keys.iter().filter_map(|key| shard.texts.pop(key)) {
-                self.bytes.fetch_sub(text.len() + ENTRY_BYTES, Relaxed);
+            for key in keys {
+                self.give_back(shard.pop(&key));
             }
         }
     }
@@ -155,51 +155,26 @@ impl TextCache {
             if self.bytes() <= self.capacity {
                 return;
             }
-            self.evict(&mut lock(shard), 0);
+            self.evict(&mut shard.lock(), 0);
         }
     }
 
     /// Removes the texts used least recently until there is room, but for the
     /// last `keep`.
     fn evict(&self, shard: &mut Shard, keep: usize) {
-        while self.bytes() > self.capacity && shard.texts.len() > keep {
-            let Some((_, text)) = shard.texts.pop_lru() else {
-                return;
-            };
-            self.bytes.fetch_sub(text.len() + ENTRY_BYTES, Relaxed);
+        while self.bytes() > self.capacity && shard.len() > keep {
+            self.give_back(shard.pop_lru().map(|(_, entry)| entry));
         }
     }
 
     fn shard(&self, key: Key) -> MutexGuard<'_, Shard> {
         #[expect(clippy::indexing_slicing, reason = "shard_of is below SHARDS")]
-        lock(&self.shards[shard_of(key)])
+        self.shards[shard_of(key)].lock()
     }
 }
 
 fn shard_of(key: Key) -> usize {
     usize::try_from(key.1.0 % SHARDS as u64).unwrap_or(0)
-}
-
-fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
-    shard.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-struct Landing<'a> {
-    cache: &'a TextCache,
-    key: Key,
-}
-
-impl Drop for Landing<'_> {
-    fn drop(&mut self) {
-        let flight = self.cache.shard(self.key).flights.remove(&self.key);
-        if let Some(flight) = flight {
-            *flight
-                .has_landed
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner) = true;
-            flight.landing.notify_all();
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,153 +1,121 @@
 //! A word for each file, by its number.
+//!
+//! Words lie in blocks, and blocks in a tree of a fixed depth whose branches are
+//! made when they are needed and stay: to find a word takes no lock.
 
-use std::collections::HashMap;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::fs::Ino;
 
-/// Words in one block; a block is allocated when its first word is set.
+/// Words in one block.
 pub(crate) const BLOCK: u64 = BLOCK_WORDS as u64;
 pub(crate) const BLOCK_WORDS: usize = 2048;
 
 /// The words of numbers next to each other.
 pub(crate) type Block = [AtomicU64; BLOCK_WORDS];
 
+/// Bits of the number of a block that choose one of a branch; there are four
+/// branches on the way to a block.
+const BITS: u32 = 8;
+
+type Branch<T> = [OnceLock<Box<T>>; 1 << BITS];
+
+/// The last two branches before a block.
+type Twig = Branch<Branch<Block>>;
+
 /// A word for each number of a file; 0 where none was set.
 #[derive(Debug, Default)]
-pub(crate) struct Words {
-    blocks: RwLock<HashMap<u64, Arc<Block>>>,
-}
+pub(crate) struct Words(OnceLock<Box<Branch<Branch<Twig>>>>);
 
 impl Words {
     /// The word of `ino`.
     pub(crate) fn get(&self, ino: Ino) -> u64 {
-        let blocks = self.blocks.read().unwrap_or_else(PoisonError::into_inner);
-        let block = blocks.get(&(ino.0 / BLOCK));
+        let block = self.block(ino.0 / BLOCK);
         block.map_or(0, |block| place(block, ino).load(Relaxed))
     }
 
     /// Sets the word of `ino`; gives the one before.
     pub(crate) fn set(&self, ino: Ino, word: u64) -> u64 {
-        let block = self.block(ino.0 / BLOCK);
-        let block = block.unwrap_or_else(|| self.new_block(ino.0 / BLOCK));
-        place(&block, ino).swap(word, Relaxed)
+        place(self.make_block(ino.0 / BLOCK), ino).swap(word, Relaxed)
     }
 
     /// Sets the word of `ino` to what `change` makes of the one before; gives
     /// what it made.
     pub(crate) fn update(&self, ino: Ino, change: impl Fn(u64) -> u64) -> u64 {
-        let block = self.block(ino.0 / BLOCK);
-        let block = block.unwrap_or_else(|| self.new_block(ino.0 / BLOCK));
-        update(place(&block, ino), change)
-    }
-
-    /// For words of which most lie next to the one before.
-    pub(crate) fn in_order(&self) -> WordsInOrder<'_> {
-        WordsInOrder {
-            words: self,
-            block: None,
+        let word = place(self.make_block(ino.0 / BLOCK), ino);
+        let mut before = word.load(Relaxed);
+        loop {
+            let after = change(before);
+            match word.compare_exchange_weak(before, after, Relaxed, Relaxed) {
+                Ok(_) => return after,
+                Err(other) => before = other,
+            }
         }
     }
 
-    fn block(&self, number: u64) -> Option<Arc<Block>> {
-        let blocks = self.blocks.read().unwrap_or_else(PoisonError::into_inner);
-        blocks.get(&number).map(Arc::clone)
+    fn block(&self, number: u64) -> Option<&Block> {
+        let first = self.0.get()?;
+        let second = branch(first, number >> (3 * BITS)).get()?;
+        let third = branch(second, number >> (2 * BITS)).get()?;
+        let fourth = branch(third, number >> BITS).get()?;
+        branch(fourth, number).get().map(AsRef::as_ref)
     }
 
     /// The block of this number, made unless another thread did that.
-    fn new_block(&self, number: u64) -> Arc<Block> {
-        let mut blocks = self.blocks.write().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(blocks.entry(number).or_insert_with(empty_block))
+    fn make_block(&self, number: u64) -> &Block {
+        let first = self.0.get_or_init(empty_branch);
+        let second = branch(first, number >> (3 * BITS)).get_or_init(empty_branch);
+        let third = branch(second, number >> (2 * BITS)).get_or_init(empty_branch);
+        let fourth = branch(third, number >> BITS).get_or_init(empty_branch);
+        let empty = || Box::new([const { AtomicU64::new(0) }; BLOCK_WORDS]);
+        branch(fourth, number).get_or_init(empty)
     }
 
-    /// All blocks, with their numbers.
-    pub(crate) fn blocks(&self) -> Vec<(u64, Arc<Block>)> {
-        let blocks = self.blocks.read().unwrap_or_else(PoisonError::into_inner);
-        let blocks = blocks.iter();
-        blocks
-            .map(|(number, block)| (*number, Arc::clone(block)))
-            .collect()
+    /// All blocks in order, with their numbers.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = (u64, &Block)> {
+        let first = self.0.get().map(|first| (0, &**first));
+        below(below(below(below(first.into_iter()))))
     }
 
-    /// Adds these, but for words that are set.
-    pub(crate) fn add_blocks(&self, blocks: Vec<(u64, Arc<Block>)>) {
-        for (number, block) in blocks {
-            let known = self.new_block(number);
-            for (place, word) in known.iter().zip(block.iter()) {
-                let word = word.load(Relaxed);
-                // It fails if another one was set.
-                let _ = place.compare_exchange(0, word, Relaxed, Relaxed);
-            }
+    /// Sets these words of a block, but for those that are set.
+    pub(crate) fn add(&self, number: u64, words: impl Iterator<Item = u64>) {
+        for (place, word) in self.make_block(number).iter().zip(words) {
+            // It fails if another one was set.
+            let _ = place.compare_exchange(0, word, Relaxed, Relaxed);
         }
     }
 
     /// How many words are set from `first` to `last`, both included.
     pub(crate) fn count(&self, first: Ino, last: Ino) -> u64 {
-        let mut count = 0;
         let numbers = first.0 / BLOCK..=last.0 / BLOCK;
-        let blocks = self.blocks().into_iter();
-        for (number, block) in blocks.filter(|(number, _)| numbers.contains(number)) {
-            let words = (number * BLOCK..).zip(block.iter());
-            let set = words
-                .filter(|(ino, word)| (first.0..=last.0).contains(ino) && word.load(Relaxed) != 0);
-            count += set.count() as u64;
-        }
-        count
+        let blocks = self.blocks().filter(|(number, _)| numbers.contains(number));
+        let words = blocks.flat_map(|(number, block)| (number * BLOCK..).zip(block));
+        let is_set = |(ino, word): &(u64, &AtomicU64)| {
+            (first.0..=last.0).contains(ino) && word.load(Relaxed) != 0
+        };
+        words.filter(is_set).count() as u64
     }
 }
 
-/// Words of which most lie next to the one before, whose block is at hand.
-/// Blocks are never replaced, so it sees what others set meanwhile.
-#[derive(Debug)]
-pub(crate) struct WordsInOrder<'w> {
-    words: &'w Words,
-    block: Option<(u64, Arc<Block>)>,
+fn empty_branch<T>() -> Box<Branch<T>> {
+    Box::new([const { OnceLock::new() }; 1 << BITS])
 }
 
-impl WordsInOrder<'_> {
-    /// As [`Words::get`].
-    pub(crate) fn get(&mut self, ino: Ino) -> u64 {
-        self.find(ino.0 / BLOCK);
-        self.at_hand(ino.0 / BLOCK)
-            .map_or(0, |block| place(block, ino).load(Relaxed))
-    }
-
-    /// As [`Words::update`].
-    pub(crate) fn update(&mut self, ino: Ino, change: impl Fn(u64) -> u64) -> u64 {
-        self.find(ino.0 / BLOCK);
-        match self.at_hand(ino.0 / BLOCK) {
-            Some(block) => update(place(block, ino), change),
-            None => self.words.update(ino, change),
-        }
-    }
-
-    /// Has the block of this number at hand, if there is one.
-    fn find(&mut self, number: u64) {
-        if self.at_hand(number).is_none() {
-            self.block = self.words.block(number).map(|block| (number, block));
-        }
-    }
-
-    fn at_hand(&self, number: u64) -> Option<&Block> {
-        let (at_hand, block) = self.block.as_ref()?;
-        (*at_hand == number).then_some(block)
-    }
+/// The branch that the lowest bits of `number` choose.
+fn branch<T>(of: &Branch<T>, number: u64) -> &OnceLock<Box<T>> {
+    #[expect(clippy::indexing_slicing, reason = "the remainder is below the length")]
+    &of[usize::try_from(number % (1 << BITS)).unwrap_or(0)]
 }
 
-pub(crate) fn empty_block() -> Arc<Block> {
-    Arc::new([const { AtomicU64::new(0) }; BLOCK_WORDS])
-}
-
-fn update(word: &AtomicU64, change: impl Fn(u64) -> u64) -> u64 {
-    let mut before = word.load(Relaxed);
-    loop {
-        let after = change(before);
-        match word.compare_exchange_weak(before, after, Relaxed, Relaxed) {
-            Ok(_) => return after,
-            Err(other) => before = other,
-        }
-    }
+/// What was made of these branches, with its numbers.
+fn below<'w, T: 'w>(
+    branches: impl Iterator<Item = (u64, &'w Branch<T>)>,
+) -> impl Iterator<Item = (u64, &'w T)> {
+    branches.flat_map(|(high, branch)| {
+        let all = (high << BITS..).zip(branch);
+        all.filter_map(|(number, one)| Some((number, &**one.get()?)))
+    })
 }
 
 fn place(block: &Block, ino: Ino) -> &AtomicU64 {
@@ -160,20 +128,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_in_order_are_those_that_others_set_meanwhile() {
+    fn words_are_found_by_their_numbers() {
         let words = Words::default();
-        let mut in_order = words.in_order();
-        let (near, far) = (Ino::new(1, 7), Ino::new(1, 7 + 3 * 2048));
-        assert_eq!((in_order.get(near), in_order.get(far)), (0, 0));
-        words.set(near, 5);
-        assert_eq!(in_order.get(near), 5);
-        assert_eq!(in_order.update(near, |word| word + 1), 6);
-        assert_eq!((words.get(near), in_order.update(far, |_| 7)), (6, 7));
-        words.set(far, 8);
-        assert_eq!((in_order.get(far), in_order.get(near)), (8, 6));
-        assert_eq!(words.count(Ino::new(1, 0), far), 2);
-        assert_eq!(in_order.update(near, |word| word + 1), 7);
-        assert_eq!(words.update(near, |word| word * 2), 14);
-        assert_eq!(words.update(Ino::new(2, 1), |word| word + 3), 3);
+        let far = Ino::new(200, u32::MAX);
+        let all = [
+            Ino::new(1, 7),
+            Ino::new(1, 7 + 3 * 2048),
+            Ino::new(2, 1),
+            far,
+        ];
+        assert_eq!(words.blocks().count(), 0);
+        for (word, ino) in (5..).zip(all) {
+            assert_eq!((words.get(ino), words.set(ino, word)), (0, 0));
+            assert_eq!(words.update(ino, |word| word * 2), 2 * word);
+        }
+        assert_eq!(all.map(|ino| words.get(ino)), [10, 12, 14, 16]);
+        let blocks: Vec<u64> = words.blocks().map(|(number, _)| number).collect();
+        assert_eq!(blocks, all.map(|ino| ino.0 / BLOCK));
+        words.add(0, [3, 4].into_iter());
+        words.add(all[2].0 / BLOCK, [3, 4].into_iter());
+        assert_eq!(
+            [Ino(0), Ino(1), all[2]].map(|ino| words.get(ino)),
+            [3, 4, 14]
+        );
+        assert_eq!(words.get(Ino(all[2].0 - 1)), 3);
+        assert_eq!(words.count(Ino::new(1, 0), all[1]), 2);
+        assert_eq!(words.count(Ino(0), far), 7);
     }
 }

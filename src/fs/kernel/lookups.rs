@@ -6,7 +6,8 @@
 //! no more, the volume may forget it too.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::fs::{Attr, Ino, NodeKind};
 
@@ -39,14 +40,10 @@ impl Holding {
 }
 
 impl Held {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Ino, Holding>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Notes that the kernel is told of `ino`, and of `attr` if not of the
     /// name alone; gives which of the contents that it was told of that is.
     pub(crate) fn tell(&self, ino: Ino, attr: Option<&Attr>) -> u32 {
-        let mut held = self.lock();
+        let mut held = self.0.lock();
         if held.len() >= MOST && !held.contains_key(&ino) {
             return 0;
         }
@@ -60,7 +57,7 @@ impl Held {
 
     /// As [`tell`](Held::tell), by who asks of a number that the kernel holds.
     pub(crate) fn tell_again(&self, attr: &Attr) -> u32 {
-        let mut held = self.lock();
+        let mut held = self.0.lock();
         let holding = held.get_mut(&attr.ino);
         holding.map_or(0, |holding| {
             holding.show(attr);
@@ -70,33 +67,33 @@ impl Held {
 
     /// Which content it is if it is told next.
     pub(crate) fn would_be(&self, attr: &Attr) -> u32 {
-        let mut holding = self.lock().get(&attr.ino).copied().unwrap_or_default();
+        let mut holding = self.0.lock().get(&attr.ino).copied().unwrap_or_default();
         holding.show(attr);
         holding.version
     }
 
     /// Counts the present content as another one from now on.
     pub(crate) fn renew(&self, ino: Ino) {
-        if let Some(holding) = self.lock().get_mut(&ino) {
+        if let Some(holding) = self.0.lock().get_mut(&ino) {
             holding.version = holding.version.wrapping_add(1);
         }
     }
 
     /// Which of the contents of a number was told last.
     pub(crate) fn version(&self, ino: Ino) -> u32 {
-        self.lock().get(&ino).map_or(0, |holding| holding.version)
+        self.0.lock().get(&ino).map_or(0, |holding| holding.version)
     }
 
     /// The mark of the content that was told last, if one was.
     pub(crate) fn told(&self, ino: Ino) -> Option<u32> {
-        let mark = self.lock().get(&ino)?.mark;
+        let mark = self.0.lock().get(&ino)?.mark;
         (mark > 0).then_some(mark)
     }
 
     /// Notes that the kernel has forgotten so many of the times it was told;
     /// gives whether that was all.
     pub(crate) fn forget(&self, ino: Ino, lookups: u64) -> bool {
-        let mut held = self.lock();
+        let mut held = self.0.lock();
         let Some(holding) = held.get_mut(&ino) else {
             return false;
         };
@@ -114,7 +111,7 @@ impl Held {
 
     /// The directories among them.
     pub(crate) fn directories(&self) -> Vec<Ino> {
-        let held = self.lock();
+        let held = self.0.lock();
         let directories = held.iter().filter(|(_, holding)| holding.is_directory);
         directories.map(|(ino, _)| *ino).collect()
     }

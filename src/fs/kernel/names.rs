@@ -9,7 +9,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::fs::Ino;
 use crate::fs::names::{format_game, parse_game};
@@ -74,12 +75,8 @@ impl Names {
 
     /// All names told since the last time; `None` if they are too many.
     pub(crate) fn take(&self) -> Option<Vec<(Ino, Box<[u8]>)>> {
-        let told = std::mem::take(&mut *self.lock());
+        let told = std::mem::take(&mut *self.told.lock());
         (!told.are_too_many).then(|| told.into_names())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -87,7 +84,7 @@ impl Page<'_> {
     /// Notes that the kernel is told of `name`.
     pub(crate) fn add(&mut self, name: &[u8]) {
         let Some(number) = parse_game(name) else {
-            self.names.lock().add_other(self.directory, name);
+            self.names.told.lock().add_other(self.directory, name);
             return;
         };
         self.games = match self.games.take() {
@@ -103,7 +100,7 @@ impl Page<'_> {
 
     fn note(&self, games: Option<RangeInclusive<u32>>) {
         if let Some(games) = games {
-            self.names.lock().add_games(self.directory, games);
+            self.names.told.lock().add_games(self.directory, games);
         }
     }
 }
@@ -209,7 +206,7 @@ mod tests {
         for number in (0..2000).map(|step| step * 7919 % 1000 + 1) {
             names.add(Ino(2), format!("{number:06}.pgn").as_bytes());
         }
-        assert_eq!(names.lock().games.len(), 1, "they are one stretch");
+        assert_eq!(names.told.lock().games.len(), 1, "they are one stretch");
         names.add(Ino(3), b"000500.pgn");
         names.add(Ino(2), b"0000500.pgn");
         let taken = taken(&names);
@@ -242,7 +239,7 @@ mod tests {
         }
         drop(page);
         names.add(Ino(2), b"000001.pgn");
-        assert_eq!(names.lock().count, MOST);
+        assert_eq!(names.told.lock().count, MOST);
         assert_eq!(taken(&names).len(), MOST);
         names.add(Ino(2), b"000001.pgn");
         let mut page = names.page(Ino(3));

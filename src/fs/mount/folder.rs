@@ -11,8 +11,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use parking_lot::{RwLock, RwLockReadGuard};
 
 use crate::fs::content::text::mark;
 use crate::fs::mount::live_base::Slot;
@@ -95,13 +97,13 @@ impl Shelf {
     }
 
     fn places(&self) -> RwLockReadGuard<'_, Places> {
-        self.places.read().unwrap_or_else(PoisonError::into_inner)
+        self.places.read()
     }
 
     /// Shows these bases; gives those that are shown no more. Those that are
     /// known keep their names, new ones get names that are free.
     fn arrange(&self, bases: Vec<BaseInFolder>) -> Vec<Arc<Slot>> {
-        let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
+        let mut places = self.places.write();
         let mut before = std::mem::take(&mut places.shown);
         let count = before.len();
         let (known, new): (Vec<_>, Vec<_>) = bases

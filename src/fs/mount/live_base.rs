@@ -16,8 +16,10 @@ mod requests;
 mod saves;
 
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::fs::content::words::Words;
 use crate::fs::editor::{Edit, Refusal, Saved, Touched};
@@ -114,15 +116,7 @@ struct Watch {
     /// Whether it was opened once more after the last change: a write within
     /// the same tick of the file system's clock leaves no other trace.
     is_settled: bool,
-    /// Why it could not be opened the last time.
-    complaint: Option<String>,
-    /// Whether that is all there is to show.
-    is_broken: bool,
     version: u32,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Slot {
@@ -146,23 +140,23 @@ impl Slot {
 
     /// What is shown, and how that came.
     pub(crate) fn shown(&self) -> Shown {
-        lock(&self.shown).clone()
+        self.shown.lock().clone()
     }
 
     /// Notes what is wrong with saving, if anything; gives whether that is
     /// another thing than before.
     pub(crate) fn note_problem(&self, problem: Option<String>) -> bool {
-        let mut shown = lock(&self.shown);
+        let mut shown = self.shown.lock();
         let is_other = shown.problem != problem;
         shown.problem = problem;
         is_other
     }
 
-    /// Lets it be known what is shown from now on.
-    fn note(&self, watch: &Watch, is_change: bool) {
-        let mut shown = lock(&self.shown);
-        shown.complaint.clone_from(&watch.complaint);
-        shown.is_broken = watch.is_broken;
+    /// Lets it be known what is shown from now on: why the source cannot be
+    /// opened, if so, and whether that is all there is to show.
+    fn note(&self, complaint: Option<String>, is_broken: bool, is_change: bool) {
+        let mut shown = self.shown.lock();
+        (shown.complaint, shown.is_broken) = (complaint, is_broken);
         if is_change {
             shown.changes = shown.changes.saturating_add(1);
             let mounting = self.shared.mounting.get();
@@ -188,7 +182,7 @@ impl Slot {
     /// Lets this edition take the place of the present one.
     fn put(&self, edition: Edition) -> Arc<Edition> {
         let edition = Arc::new(edition);
-        let mut editions = lock(&self.editions);
+        let mut editions = self.editions.lock();
         let before = editions.current.replace(Arc::clone(&edition));
         let mut outdated = Vec::new();
         if let Some(before) = before {
@@ -205,7 +199,7 @@ impl Slot {
 
     /// Saves one edit of what is shown, and shows what is stored then.
     pub(crate) fn save(&self, edit: &mut Edit<'_>) -> Result<Saved, Refusal> {
-        let mut watch = lock(&self.watch);
+        let mut watch = self.watch.lock();
         let edition = self.opened().ok_or(Error::Stale)?;
         let editor = edition.volume.editor().ok_or_else(|| {
             // It could be edited when somebody began to.
@@ -234,30 +228,25 @@ impl Slot {
 
     /// Lets nobody else save, rename or remove something in here.
     pub(crate) fn one_at_a_time(&self) -> MutexGuard<'_, ()> {
-        lock(&self.saving)
+        self.saving.lock()
     }
 
     /// Whether somebody does now.
     pub(crate) fn is_saving(&self) -> bool {
-        matches!(self.saving.try_lock(), Err(TryLockError::WouldBlock))
+        self.saving.is_locked()
     }
 
     /// Notes that something is to be synced.
     pub(crate) fn note_save(&self) {
-        let mut unsynced = lock(&self.unsynced);
+        let mut unsynced = self.unsynced.lock();
         if matches!(*unsynced, Unsynced::Nothing) {
             *unsynced = Unsynced::Something;
         }
     }
 
-    /// Notes that all saved so far is being synced.
-    pub(crate) fn begin_sync(&self) {
-        *lock(&self.unsynced) = Unsynced::Nothing;
-    }
-
     /// Whether something was known to be saved `after` so long.
     pub(crate) fn is_sync_due(&self, now: Instant, after: Duration) -> bool {
-        let mut unsynced = lock(&self.unsynced);
+        let mut unsynced = self.unsynced.lock();
         match *unsynced {
             Unsynced::Nothing => false,
             Unsynced::Something => {
@@ -278,7 +267,7 @@ impl Slot {
                 answered => return answered,
             }
             // It is shown when who saves is done.
-            drop(lock(&self.watch));
+            drop(self.watch.lock());
             edition = self.edition();
         }
         ask(&edition)
@@ -304,7 +293,7 @@ impl Slot {
 
     /// Shows a volume that does not change.
     pub(crate) fn show(&self, volume: Box<dyn Volume>) {
-        self.publish(volume, &mut lock(&self.watch));
+        self.publish(volume, &mut self.watch.lock());
     }
 
     pub(crate) fn number(&self) -> u64 {
@@ -317,7 +306,7 @@ impl Slot {
 
     /// What is shown now, if it was looked into.
     pub(crate) fn opened(&self) -> Option<Arc<Edition>> {
-        lock(&self.editions).current.clone()
+        self.editions.lock().current.clone()
     }
 
     /// What is shown now.
@@ -334,7 +323,7 @@ impl Slot {
     /// Opens the source if that was not done; gives the edition and why it is
     /// only about an error, if it is.
     pub(crate) fn open(&self) -> (Arc<Edition>, Option<String>) {
-        let mut watch = lock(&self.watch);
+        let mut watch = self.watch.lock();
         if let Some(opened) = self.opened() {
             return (opened, None);
         }
@@ -345,15 +334,11 @@ impl Slot {
             }
             None => Err("there is nothing".to_owned()),
         };
-        let volume = opened.unwrap_or_else(|why| {
-            let broken = self.broken(&why);
-            watch.complaint = Some(why);
-            watch.is_broken = true;
-            broken
-        });
+        let complaint = opened.as_ref().err().cloned();
+        let volume = opened.unwrap_or_else(|why| self.broken(&why));
         watch.is_settled = true;
-        self.note(&watch, false);
-        (self.publish(volume, &mut watch), watch.complaint.clone())
+        self.note(complaint.clone(), complaint.is_some(), false);
+        (self.publish(volume, &mut watch), complaint)
     }
 
     fn broken(&self, why: &str) -> Box<dyn Volume> {
@@ -365,17 +350,14 @@ impl Slot {
     /// Looks whether the source has changed, and if so opens it anew; gives
     /// whether something else is shown now.
     pub(crate) fn refresh(&self) -> bool {
-        self.refresh_holding(&mut lock(&self.watch))
+        self.refresh_holding(&mut self.watch.lock())
     }
 
     /// As [`refresh`](Slot::refresh), but for now if something is saved, which
     /// may take a while; who saves notices by himself what has changed.
     pub(crate) fn refresh_if_idle(&self) -> bool {
-        match self.watch.try_lock() {
-            Ok(mut watch) => self.refresh_holding(&mut watch),
-            Err(TryLockError::Poisoned(watch)) => self.refresh_holding(&mut watch.into_inner()),
-            Err(TryLockError::WouldBlock) => false,
-        }
+        let watch = self.watch.try_lock();
+        watch.is_some_and(|mut watch| self.refresh_holding(&mut watch))
     }
 
     fn refresh_holding(&self, watch: &mut Watch) -> bool {
@@ -385,31 +367,29 @@ impl Slot {
         self.forget_earlier();
         let state = source.state();
         let is_changed = state != watch.state;
-        if !is_changed && watch.is_settled && watch.complaint.is_none() {
+        let before = self.shown();
+        if !is_changed && watch.is_settled && before.complaint.is_none() {
             return false;
         }
-        let was_broken = watch.is_broken;
-        let volume = match open_source(source.as_ref()) {
-            Ok(volume) => {
-                watch.complaint = None;
-                watch.is_broken = false;
-                volume
+        let opened = open_source(source.as_ref());
+        let complaint = opened.as_ref().err().cloned();
+        if let Some(why) = &complaint {
+            if before.complaint == complaint {
+                return false;
             }
-            Err(why) => {
-                if watch.complaint.as_ref() == Some(&why) {
-                    return false;
-                }
-                log::warn!("{why}");
-                watch.complaint = Some(why.clone());
-                if !watch.is_broken {
-                    self.note(watch, false);
-                    return false;
-                }
-                self.broken(&why)
+            log::warn!("{why}");
+        }
+        let volume = match opened {
+            Ok(volume) => volume,
+            Err(why) if before.is_broken => self.broken(&why),
+            Err(_) => {
+                self.note(complaint, false, false);
+                return false;
             }
         };
+        let is_broken = complaint.is_some();
         // Opened once more to be sure, it is no change.
-        self.note(watch, is_changed || was_broken);
+        self.note(complaint, is_broken, is_changed || before.is_broken);
         watch.is_settled = !is_changed;
         watch.state = state;
         self.publish(volume, watch);
@@ -418,7 +398,7 @@ impl Slot {
 
     fn forget_earlier(&self) {
         let mut outdated = Vec::new();
-        let mut editions = lock(&self.editions);
+        let mut editions = self.editions.lock();
         for (_, looks) in &mut editions.earlier {
             *looks = looks.saturating_sub(1);
         }
@@ -435,7 +415,7 @@ impl Slot {
 
     /// Stops showing anything, until looked into again.
     pub(crate) fn close(&self) {
-        let editions = std::mem::take(&mut *lock(&self.editions));
+        let editions = std::mem::take(&mut *self.editions.lock());
         drop(editions);
     }
 }

@@ -5,3 +5,4 @@ mod broken;
 pub(crate) mod folder;
 pub(crate) mod live_base;
 pub(crate) mod snapshot;
+pub(crate) mod whole;

@@ -14,7 +14,6 @@ use std::time::UNIX_EPOCH;
 
 use crate::fs::content::concatenation::{Concatenations, Sources};
 use crate::fs::content::lengths::{Measure, Sizes};
-use crate::fs::content::readers::Readers;
 use crate::fs::content::text::mark;
 use crate::fs::content::texts::Key;
 use crate::fs::kernel::names::Names;
@@ -27,7 +26,6 @@ use crate::fs::{Attr, Background, Bytes, Error, ListingWithAttrs, Text, TextCach
 pub(crate) struct Shared {
     pub(crate) texts: Arc<TextCache>,
     pub(crate) concatenations: Arc<Concatenations>,
-    pub(crate) readers: Arc<Readers>,
     pub(crate) names: Arc<Names>,
     pub(crate) background: Arc<Background>,
     /// How it is mounted, once that was told.
@@ -38,18 +36,11 @@ pub(crate) struct Shared {
     pub(crate) messages: Arc<Messages>,
 }
 
-/// The share of the memory for texts that pieces of concatenations take, at
-/// most.
-const CHUNKS_SHARE: usize = 4;
-const MOST_CHUNK_BYTES: usize = 16 << 20;
-
 impl Shared {
     pub(crate) fn new(cache_bytes: usize, messages: &Arc<Messages>) -> Shared {
-        let chunk_bytes = (cache_bytes / CHUNKS_SHARE).min(MOST_CHUNK_BYTES);
         Shared {
-            texts: Arc::new(TextCache::new(cache_bytes - chunk_bytes)),
-            concatenations: Arc::new(Concatenations::new(chunk_bytes)),
-            readers: Arc::default(),
+            texts: Arc::new(TextCache::new(cache_bytes)),
+            concatenations: Arc::default(),
             names: Arc::default(),
             background: Arc::default(),
             mounting: Arc::default(),
@@ -266,13 +257,13 @@ impl Edition {
     fn unsized_attr(&self, node: &Node) -> Attr {
         Attr {
             is_sized: false,
-            ..attr_with(node, 0, self.mark_of(node, 0))
+            ..Attr::of(node, 0, self.mark_of(node, 0))
         }
     }
 
     pub(crate) fn attr_of(&self, node: &Node) -> Result<Attr, Error> {
         let (size, generation) = match node.kind {
-            NodeKind::Directory => (4096, 0),
+            NodeKind::Directory => return Ok(Attr::of_directory(node)),
             NodeKind::File(Size::Rendered) => {
                 return Ok(rendered_attr(node, self.measure(node.ino)?));
             }
@@ -285,7 +276,7 @@ impl Edition {
                 (target.len() as u64, mark(&target))
             }
         };
-        Ok(attr_with(node, size, generation))
+        Ok(Attr::of(node, size, generation))
     }
 
     /// How long a file is; what is not known is found out.
@@ -353,7 +344,6 @@ impl Edition {
         listing: &mut ListingWithAttrs<'_>,
     ) -> Result<(), Error> {
         self.shared.background.saw_listing();
-        let mut sizes = self.sizes.in_order();
         // A page of files whose lengths are not known is rendered in one go.
         let mut renderer = None;
         let listing: &mut Listing<'_> = &mut |entry| {
@@ -361,7 +351,7 @@ impl Edition {
             if node.kind != NodeKind::File(Size::Rendered) {
                 return listing(entry, self.listed_attr(node));
             }
-            if let Some(measure) = sizes.get(node.ino) {
+            if let Some(measure) = self.sizes.get(node.ino) {
                 return listing(entry, Some(Ok(rendered_attr(node, measure))));
             }
             let render = renderer.get_or_insert_with(|| self.volume.renderer());
@@ -505,20 +495,7 @@ impl Edition {
 
 /// What `stat` says of a rendered file of this length.
 fn rendered_attr(node: &Node, measure: Measure) -> Attr {
-    attr_with(node, measure.bytes.into(), measure.mark)
-}
-
-fn attr_with(node: &Node, size: u64, generation: u32) -> Attr {
-    Attr {
-        ino: node.ino,
-        kind: node.kind,
-        size,
-        is_sized: true,
-        links: node.links,
-        modified: node.modified,
-        generation,
-        version: Some(0),
-    }
+    Attr::of(node, measure.bytes.into(), measure.mark)
 }
 
 /// How a file is read.

@@ -1,7 +1,8 @@
 //! What was found wrong, each fault once.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::escape::push_line;
 use crate::fs::content::words::Words;
@@ -26,13 +27,9 @@ struct List {
 }
 
 impl Faults {
-    fn lock(&self) -> MutexGuard<'_, List> {
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Notes one. Of those that do not fit, each call counts.
     pub(crate) fn add(&self, fault: Fault) {
-        let mut list = self.lock();
+        let mut list = self.list.lock();
         if !list.faults.insert(fault) || list.faults.len() <= MOST {
             return;
         }
@@ -47,14 +44,14 @@ impl Faults {
 
     /// How many there are.
     pub(crate) fn count(&self) -> u64 {
-        let list = self.lock();
+        let list = self.list.lock();
         list.faults.len() as u64 + list.more
     }
 
     /// Appends a line for each, `before` in front of it; and one for those
     /// that are not remembered.
     pub(crate) fn write(&self, before: &str, lines: &mut String) {
-        let list = self.lock();
+        let list = self.list.lock();
         for fault in &list.faults {
             push_line(lines, format_args!("{before}{}", fault.line));
         }

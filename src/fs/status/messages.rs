@@ -1,8 +1,9 @@
 //! The latest warnings and errors of a daemon, which may have no terminal.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
+
+use parking_lot::Mutex;
 
 /// Messages kept; the oldest go first.
 const MOST: usize = 20;
@@ -35,7 +36,7 @@ impl Messages {
             _ => "warning",
         };
         let text: String = text.chars().take(LONGEST).collect();
-        let mut messages = self.lock();
+        let mut messages = self.0.lock();
         if let Some(last) = messages.back_mut()
             && (last.level, &last.text) == (level, &text)
         {
@@ -56,11 +57,7 @@ impl Messages {
 
     /// All of them.
     pub(super) fn all(&self) -> Vec<Message> {
-        self.lock().iter().cloned().collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Message>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().iter().cloned().collect()
     }
 }
 

@@ -6,16 +6,10 @@ use super::{Sources, length_of};
 use crate::fs::{Error, Ino};
 
 /// A segment ends with the file that makes it so long …
-const SEGMENT_BYTES: u64 = 128 << 10;
+pub(super) const SEGMENT_BYTES: usize = 128 << 10;
 
 /// … or is the last of so many.
 const SEGMENT_FILES: u32 = 256;
-
-/// Segments in a chunk.
-const CHUNK_SEGMENTS: usize = 4;
-
-/// Bytes in a chunk, unless its files are long.
-pub(super) const CHUNK_BYTES: u64 = SEGMENT_BYTES * CHUNK_SEGMENTS as u64;
 
 /// Files rendered in one go to know their lengths.
 const WAVE: usize = 1 << 14;
@@ -103,27 +97,16 @@ impl Index {
         self.marks.len()
     }
 
-    /// The chunk that holds the byte at `offset`.
-    pub(super) fn chunk_at(&self, offset: u64) -> usize {
+    /// The segment that holds the byte at `offset`.
+    pub(super) fn segment_at(&self, offset: u64) -> usize {
         let after = self.marks.partition_point(|mark| mark.offset <= offset);
-        after.saturating_sub(1) / CHUNK_SEGMENTS
+        after.saturating_sub(1)
     }
 
-    /// A chunk as one run; `None` beyond the last.
-    pub(super) fn chunk(&self, number: usize) -> Option<Segment> {
-        let first = number.checked_mul(CHUNK_SEGMENTS)?;
-        self.run(first, first.checked_add(CHUNK_SEGMENTS)?)
-    }
-
-    /// The segments of a chunk.
-    pub(super) fn segments(&self, chunk: usize) -> impl Iterator<Item = Segment> {
-        let first = chunk * CHUNK_SEGMENTS;
-        (first..first + CHUNK_SEGMENTS).filter_map(|number| self.run(number, number + 1))
-    }
-
-    fn run(&self, from: usize, to: usize) -> Option<Segment> {
-        let first = self.marks.get(from)?;
-        let following = self.marks.get(to);
+    /// A segment; `None` beyond the last.
+    pub(super) fn segment(&self, number: usize) -> Option<Segment> {
+        let first = self.marks.get(number)?;
+        let following = self.marks.get(number + 1);
         Some(Segment {
             after: first.cookie,
             last: following.map(|mark| mark.cookie),
@@ -160,7 +143,7 @@ impl Walk {
     fn pass(&mut self, cookie: u64, bytes: u32) {
         let start = self.marks.last().map_or(0, |mark| mark.offset);
         // Only where a file follows, so that no segment is empty.
-        if self.files == SEGMENT_FILES || self.length - start >= SEGMENT_BYTES {
+        if self.files == SEGMENT_FILES || self.length - start >= SEGMENT_BYTES as u64 {
             self.marks.push(Mark {
                 cookie: self.last,
                 offset: self.length,

@@ -1,9 +1,10 @@
 //! Lengths that are not known yet, found out by several threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Condvar, Mutex, PoisonError};
 
-use super::{Sources, append_text, lock};
+use parking_lot::{Condvar, Mutex};
+
+use super::{Sources, append_text};
 use crate::fs::{Error, Ino};
 
 /// Files rendered in one go at most: what the renderer keeps of the base gets
@@ -53,8 +54,8 @@ impl Measuring {
     pub(super) fn finish(&self, sources: Sources<'_>) -> Vec<Ino> {
         while self.do_batch(sources) {}
         let is_unfinished = |done: &mut usize| *done < self.files.len();
-        let done = self.progress.wait_while(lock(&self.done), is_unfinished);
-        drop(done.unwrap_or_else(PoisonError::into_inner));
+        self.progress
+            .wait_while(&mut self.done.lock(), is_unfinished);
         let files = self.files.iter().copied();
         files
             .filter(|ino| sources.sizes.get(*ino).is_none())
@@ -98,7 +99,7 @@ struct Done<'a> {
 
 impl Drop for Done<'_> {
     fn drop(&mut self) {
-        *lock(&self.measuring.done) += self.files;
+        *self.measuring.done.lock() += self.files;
         self.measuring.progress.notify_all();
     }
 }

@@ -23,26 +23,33 @@ struct Stream {
     concatenation: Key,
     /// Up to here it has read.
     position: u64,
+    /// Up to this segment all is rendered, or about to be.
+    ordered: usize,
 }
 
 impl Streams {
-    /// Notes that `range` is read; gives whether a reader went on to it.
-    pub(super) fn saw(&mut self, concatenation: Key, range: &Range<u64>) -> bool {
-        let known = self.streams.iter_mut().flatten();
-        let here = |stream: &&mut Stream| {
-            stream.concatenation == concatenation && range.start.abs_diff(stream.position) <= NEAR
+    /// Notes that `range` is read; if a reader went on to it, gives up to which
+    /// segment all is rendered for it.
+    pub(super) fn saw(&mut self, concatenation: Key, range: &Range<u64>) -> Option<&mut usize> {
+        let here = |stream: &Option<Stream>| {
+            stream.is_some_and(|stream| {
+                stream.concatenation == concatenation
+                    && range.start.abs_diff(stream.position) <= NEAR
+            })
         };
-        if let Some(stream) = known.into_iter().find(here) {
+        if let Some(known) = self.streams.iter().position(here) {
+            let stream = self.streams.get_mut(known)?.as_mut()?;
             stream.position = stream.position.max(range.end);
-            return true;
+            return Some(&mut stream.ordered);
         }
         if let Some(stream) = self.streams.get_mut(self.oldest) {
             *stream = Some(Stream {
                 concatenation,
                 position: range.end,
+                ordered: 0,
             });
         }
         self.oldest = (self.oldest + 1) % STREAMS;
-        false
+        None
     }
 }

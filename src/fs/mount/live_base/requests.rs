@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Slot, lock};
+use super::Slot;
 use crate::fs::mount::snapshot::{Edition, Reading};
 use crate::fs::tree::Tree;
 use crate::fs::volume::{Ino, Listing, NodeKind};
@@ -39,22 +39,14 @@ impl Slot {
         });
     }
 
-    /// Notes that `directory` was listed.
-    fn tell_listed(&self, edition: &Edition, directory: Ino) {
-        // Who lists one that is held was told of it before.
-        if !edition.volume.is_held(directory) {
-            self.tell_directory(directory);
-        }
-    }
-
     pub(crate) fn tell_directory(&self, ino: Ino) {
-        lock(&self.directories).insert(ino);
+        self.directories.lock().insert(ino);
     }
 
     /// The directories that somebody was told of, by numbers of the mount.
     pub(crate) fn told_directories(&self) -> Vec<Ino> {
         let mut directories = self.held.directories();
-        directories.extend(lock(&self.directories).iter());
+        directories.extend(self.directories.lock().iter());
         let numbers = directories.into_iter();
         numbers.map(|ino| ino.in_slot(self.number)).collect()
     }
@@ -164,14 +156,7 @@ impl Slot {
             Err(error @ (Error::IsADirectory | Error::Invalid)) => return Err(error),
             Ok(Reading::Rendered) | Err(_) => {}
         }
-        let text = self.text(edition, ino, told)?;
-        let number = ino.in_slot(self.number);
-        if offset.saturating_add(length.into()) < text.len() as u64 {
-            self.shared.readers.began(number, &text);
-        } else if offset > 0 {
-            self.shared.readers.ended(number);
-        }
-        Ok(text.part(offset, length))
+        Ok(self.text(edition, ino, told)?.part(offset, length))
     }
 
     /// The text that was `told`, wherever it still is.
@@ -183,9 +168,6 @@ impl Slot {
             Ok(text) if text.mark() == mark => return Ok(text),
             other => other,
         };
-        if let Some(text) = self.shared.readers.text(ino.in_slot(self.number), mark) {
-            return Ok(text);
-        }
         let earlier = self.earlier(ino, mark);
         if let Some(Ok(text)) = earlier.map(|edition| edition.text(ino))
             && text.mark() == mark
@@ -206,7 +188,7 @@ impl Slot {
 
     /// An earlier edition in which `ino` has this mark.
     fn earlier(&self, ino: Ino, mark: u32) -> Option<Arc<Edition>> {
-        let editions = lock(&self.editions);
+        let editions = self.editions.lock();
         let has_it = |edition: &&(Arc<Edition>, u32)| {
             let measure = edition.0.sizes.get(ino);
             measure.is_some_and(|measure| measure.mark == mark)
@@ -216,6 +198,22 @@ impl Slot {
             .iter()
             .find(has_it)
             .map(|(edition, _)| Arc::clone(edition))
+    }
+}
+
+impl Slot {
+    /// See [`Volume::attribute`](crate::fs::Volume::attribute).
+    pub(crate) fn attribute(&self, ino: Ino, name: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        self.ask(|edition| edition.volume.attribute(ino, name))
+    }
+
+    /// See [`Volume::target`](crate::fs::Volume::target).
+    pub(crate) fn target(&self, link: Ino) -> Result<Vec<u8>, Error> {
+        let edition = self.edition();
+        match edition.volume.node(link)?.kind {
+            NodeKind::Symlink => edition.volume.target(link),
+            _ => Err(Error::Invalid),
+        }
     }
 }
 
@@ -247,12 +245,14 @@ impl Tree for Slot {
         listing: &mut ListingWithAttrs<'_>,
     ) -> Result<(), Error> {
         let edition = self.edition();
-        self.tell_listed(&edition, directory);
+        // Who lists one that is held was told of it before.
+        if !edition.volume.is_held(directory) {
+            self.tell_directory(directory);
+        }
         if !with_attrs {
             let listing: &mut Listing<'_> = &mut |entry| listing(entry, None);
             return edition.volume.list(directory, after, listing);
         }
-        let mut marks = self.told.in_order();
         let is_edited = edition.volume.editor().is_some();
         edition.list_with_attrs(directory, after, &mut |entry, mut attr| {
             if let Some(Ok(attr)) = &mut attr
@@ -262,9 +262,9 @@ impl Tree for Slot {
                 let retold = |word| retold(word, attr.generation);
                 let word = if is_edited {
                     // Who opens it meanwhile must not find another version.
-                    marks.update(attr.ino, retold)
+                    self.told.update(attr.ino, retold)
                 } else {
-                    retold(marks.get(attr.ino))
+                    retold(self.told.get(attr.ino))
                 };
                 attr.version = Some(told_of(word).0);
             }
@@ -281,7 +281,8 @@ impl Tree for Slot {
                 }
                 Some(attr) if attr.kind == NodeKind::Directory => self.tell_directory(attr.ino),
                 Some(attr) => {
-                    marks.update(attr.ino, |word| retold(word, attr.generation));
+                    self.told
+                        .update(attr.ino, |word| retold(word, attr.generation));
                 }
                 // The kernel takes the number all the same.
                 None if has_room && edition.volume.is_held(entry.node.ino) => {
@@ -295,22 +296,6 @@ impl Tree for Slot {
 
     fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error> {
         self.answer(|edition| self.read_from(edition, ino, offset, length))
-    }
-
-    fn attribute(&self, ino: Ino, name: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        self.ask(|edition| edition.volume.attribute(ino, name))
-    }
-
-    fn list_attributes(&self, ino: Ino, listing: &mut dyn FnMut(&str)) -> Result<(), Error> {
-        self.edition().volume.list_attributes(ino, listing)
-    }
-
-    fn target(&self, link: Ino) -> Result<Vec<u8>, Error> {
-        let edition = self.edition();
-        match edition.volume.node(link)?.kind {
-            NodeKind::Symlink => edition.volume.target(link),
-            _ => Err(Error::Invalid),
-        }
     }
 }
 

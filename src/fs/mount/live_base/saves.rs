@@ -1,6 +1,6 @@
 //! Edits of a base, and bringing them to the disk.
 
-use super::Slot;
+use super::{Slot, Unsynced};
 use crate::fs::editor::{Edit, Refusal, Saved};
 use crate::fs::{Error, Source};
 
@@ -42,36 +42,26 @@ impl Slot {
         let Some(edition) = self.opened() else {
             return Ok(());
         };
-        self.begin_sync();
+        *self.unsynced.lock() = Unsynced::Nothing;
         let synced = match (edition.volume.editor(), self.source()) {
             (Some(editor), _) => editor.sync(),
             // It could be edited when something was saved.
             (None, Some(source)) => source.sync(),
             (None, None) => Ok(()),
         };
-        self.tell_synced(&synced);
-        synced
-    }
-
-    fn tell_synced(&self, synced: &Result<(), Error>) {
-        let name = || {
+        if synced.is_err() {
+            self.note_save();
+        }
+        let problem = synced.as_ref().err().map(problem_of);
+        if self.note_problem(problem.clone()) {
             let path = self.source().and_then(Source::path);
-            path.map_or("the base".to_owned(), |path| path.display().to_string())
-        };
-        match synced {
-            Ok(()) => {
-                if self.note_problem(None) {
-                    log::warn!("{}: all saves are on the disk now", name());
-                }
-            }
-            Err(error) => {
-                self.note_save();
-                let problem = problem_of(error);
-                if self.note_problem(Some(problem.clone())) {
-                    log::error!("{}: {problem}", name());
-                }
+            let name = path.map_or("the base".into(), |path| path.to_string_lossy());
+            match problem {
+                None => log::warn!("{name}: all saves are on the disk now"),
+                Some(problem) => log::error!("{name}: {problem}"),
             }
         }
+        synced
     }
 }
 

@@ -1,0 +1,155 @@
+//! All that is mounted, and which part of it a number belongs to.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::fs::mount::folder::Shelf;
+use crate::fs::mount::live_base::Slot;
+use crate::fs::mount::snapshot::{Edition, Shared};
+use crate::fs::status::{self as about, Mounting};
+use crate::fs::tree::Tree;
+use crate::fs::volume::{Ino, NodeKind};
+use crate::fs::{Attr, Bytes, Error};
+
+/// What is mounted, as it is stored.
+#[derive(Debug)]
+pub(crate) struct Mount {
+    pub(crate) mounted: Mounted,
+    pub(crate) shared: Shared,
+}
+
+#[derive(Debug)]
+pub(crate) enum Mounted {
+    One(Arc<Slot>),
+    Many(Box<Shelf>),
+}
+
+/// Where a number leads.
+pub(crate) enum Place<'a> {
+    /// To what a shelf has itself: its root, and `.cbfs/`.
+    Shelf(&'a Shelf, Ino),
+    /// Into a volume, which knows it by this number.
+    Volume(Arc<Slot>, Ino),
+}
+
+impl Mount {
+    /// All bases.
+    pub(crate) fn slots(&self) -> Vec<Arc<Slot>> {
+        match &self.mounted {
+            Mounted::One(slot) => vec![Arc::clone(slot)],
+            Mounted::Many(shelf) => shelf.slots(),
+        }
+    }
+
+    /// Where a number leads.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], [`Error::Stale`].
+    pub(crate) fn place(&self, ino: Ino) -> Result<Place<'_>, Error> {
+        let inner = ino.within_slot();
+        match &self.mounted {
+            Mounted::One(slot) if ino.slot() == 0 => Ok(Place::Volume(Arc::clone(slot), inner)),
+            Mounted::Many(shelf) if ino.slot() > 0 => {
+                Ok(Place::Volume(shelf.slot(ino.slot())?, inner))
+            }
+            Mounted::Many(shelf) if ino == Ino::ROOT || about::holds(ino) => {
+                Ok(Place::Shelf(shelf, ino))
+            }
+            _ => Err(Error::NotFound),
+        }
+    }
+
+    /// The base that a number belongs to; none for what a directory of bases
+    /// has itself.
+    ///
+    /// # Errors
+    ///
+    /// As [`Mount::place`].
+    pub(crate) fn base(&self, ino: Ino) -> Result<Option<Arc<Slot>>, Error> {
+        match self.place(ino)? {
+            Place::Volume(slot, _) => Ok(Some(slot)),
+            Place::Shelf(..) => Ok(None),
+        }
+    }
+
+    /// See [`Tree::lookup`].
+    pub(crate) fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
+        let place = self.place(directory)?;
+        if directory.within_slot() == Ino::ROOT && name == about::NAME.as_bytes() {
+            return self.attr(about::DIRECTORY.in_slot(directory.slot()));
+        }
+        let before = place.edition();
+        let attr = place.ask(|tree, inner| tree.lookup(inner, name))?;
+        if attr.kind != NodeKind::Directory && !attr.is_renewed() {
+            self.shared.names.add(directory, name);
+            self.call_back_if_over(&place, before.as_deref());
+        }
+        Ok(globally(attr, directory.slot()))
+    }
+
+    /// See [`Tree::attr`].
+    pub(crate) fn attr(&self, ino: Ino) -> Result<Attr, Error> {
+        let attr = self.place(ino)?.ask(|tree, inner| tree.attr(inner))?;
+        Ok(globally(attr, ino.slot()))
+    }
+
+    /// See [`Tree::read`].
+    pub(crate) fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error> {
+        let place = self.place(ino)?;
+        place.ask(|tree, inner| tree.read(inner, offset, length))
+    }
+
+    /// What was told of the edition `before` while another took its place would
+    /// be kept as if it were of that one.
+    pub(crate) fn call_back_if_over(&self, place: &Place<'_>, before: Option<&Edition>) {
+        let is_current = |before| place.edition().is_some_and(|now| now.is(before));
+        if !before.is_none_or(is_current) {
+            self.shared.names.call_back();
+            self.shared.background.hurry();
+        }
+    }
+
+    /// The time, as far as who mounts has brought a clock.
+    pub(crate) fn now(&self) -> SystemTime {
+        let mounting = self.shared.mounting.get();
+        mounting.map_or(UNIX_EPOCH, Mounting::time)
+    }
+}
+
+impl Place<'_> {
+    /// Asks the tree that the number belongs to.
+    pub(crate) fn ask<T>(
+        &self,
+        ask: impl FnOnce(&dyn Tree, Ino) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        match self {
+            Place::Shelf(shelf, inner) if about::holds(*inner) => ask(&shelf.status(), *inner),
+            Place::Shelf(shelf, inner) => ask(*shelf, *inner),
+            Place::Volume(slot, inner) if about::holds(*inner) => ask(&slot.status(), *inner),
+            Place::Volume(slot, inner) => ask(&**slot, *inner),
+        }
+    }
+
+    /// What is shown there now, of a base that was looked into.
+    pub(crate) fn edition(&self) -> Option<Arc<Edition>> {
+        match self {
+            Place::Volume(slot, _) => slot.opened(),
+            Place::Shelf(..) => None,
+        }
+    }
+}
+
+/// What is known of a file in `slot`, as the mount knows it: each root has the
+/// link of its `.cbfs/` too.
+pub(crate) fn globally(attr: Attr, slot: u64) -> Attr {
+    let links = match attr.ino.within_slot() {
+        Ino::ROOT => about::links_of_root(attr.links),
+        _ => attr.links,
+    };
+    Attr {
+        ino: attr.ino.in_slot(slot),
+        links,
+        ..attr
+    }
+}
