@@ -11,6 +11,7 @@
     clippy::panic,
     clippy::print_stdout,
     clippy::string_slice,
+    clippy::too_many_lines,
     reason = "a test says what is wrong by panicking, and what it does by printing"
 )]
 
@@ -538,7 +539,7 @@ fn check(edit: &Edit, expected: &Remarks, found: &Remarks) -> Result<(), String>
 
 /// Without the tags that say what remarks are.
 fn without_told(tags: &str) -> String {
-    let told = ["[CbhLang ", "[CbhLead ", "[CbhBefore "];
+    let told = ["[CbhLang ", "[CbhLead ", "[CbhBefore ", "[CbhExact"];
     let is_other = |line: &&str| !told.iter().any(|tag| line.starts_with(tag));
     tags.lines().filter(is_other).collect::<Vec<_>>().join("\n")
 }
