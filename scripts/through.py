@@ -85,7 +85,7 @@ def imported(cbfs, pgn, at):
 def without_tags(game):
     """The moves, and the tags that say what remarks are."""
     tags, moves = game.split(b"\n\n", 1)
-    told = [tag for tag in tags.split(b"\n") if tag.startswith((b"[CbhLang", b"[CbhLead", b"[CbhBefore"))]
+    told = [tag for tag in tags.split(b"\n") if tag.startswith((b"[CbhLang", b"[CbhLead", b"[CbhBefore", b"[CbhExact"))]
     return b" ".join([*told, *moves.split()])
 
 

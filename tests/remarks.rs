@@ -296,7 +296,7 @@ fn another_language_and_another_order_keep_the_words() {
 /// The text without the tags that say what its remarks are, as a program leaves
 /// it that knows only tags of its own.
 fn without_told(text: &str) -> String {
-    let told = ["[CbhLang ", "[CbhLead ", "[CbhBefore "];
+    let told = ["[CbhLang ", "[CbhLead ", "[CbhBefore ", "[CbhExact"];
     let is_other = |line: &&str| !told.iter().any(|tag| line.starts_with(tag));
     text.split_inclusive('\n').filter(is_other).collect()
 }

@@ -128,7 +128,7 @@ def times():
 
 def others():
     """Questions, quotations, links, media, and what is not known."""
-    yield annotated("Question", (0, 0x09, training()), shows=['[%tqu "En","Win?","Look","","d1d5","Right",10]', "[%cba 09 ~"])
+    yield annotated("Question", (0, 0x09, training()), shows=['[%tqu "En","Win?","Look","","d1d5","Right",10]', '[CbhExact1 "09~'])
     yield annotated("Other variant", (0, 0x09, b"\1\0\2\0\0"), shows=["{[%cba 09 AQACAAA]}"])
     game = "[%cbgame 1-0 Tal,Mihail (2700)-Petrosian,T Candidates Bled 1959 (2)]"
     yield annotated("Quotation", (0, 0x13, quotation()), shows=[game, "[%cba 13 ~"])

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use shakmaty::{Color, Square};
 
-use super::{Nation, PlyId};
+use super::{Nation, PlyId, shown_in_quotes};
 
 /// Maximum number of annotations read per game. It is far above any real game
 /// (the longest record seen has 45 KB) and bounds the memory.
@@ -239,6 +239,34 @@ pub struct Training {
 }
 
 impl Training {
+    /// What ChessBase's command of a question says of it: the question, hints
+    /// and replies in each language, and the answers, in words that it can
+    /// show. Of two questions that say the same one may hold more.
+    pub fn shown(&self) -> Vec<String> {
+        let [question, _, hint, second_hint] = &self.texts;
+        let in_language = |texts: &[(u16, String)], language: u16| {
+            let found = texts.iter().find(|(other, _)| *other == language);
+            let words = found.map_or("", |(_, text)| text);
+            let words: String = words.chars().map(shown_in_quotes).collect();
+            words.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let mut shown = Vec::new();
+        let languages = question.iter().map(|(language, _)| *language);
+        let is_unsaid = question.is_empty() && !self.answers.is_empty();
+        for language in languages.chain(is_unsaid.then_some(0)) {
+            shown.push(language.to_string());
+            for texts in [question, hint, second_hint] {
+                shown.push(in_language(texts, language));
+            }
+            for answer in &self.answers {
+                let (from, to, points) = (answer.from, answer.to, answer.points);
+                shown.push(format!("{from}{to} {points}"));
+                shown.push(in_language(&answer.text, language));
+            }
+        }
+        shown
+    }
+
     /// Returns whether this is only one question in one language with its hints
     /// and answers, in words that any text can show: without a time, a reply to a
     /// wrong answer, or points of its own.

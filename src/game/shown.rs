@@ -43,6 +43,17 @@ pub fn shown_characters(part: &str) -> impl Iterator<Item = (usize, char)> {
     })
 }
 
+/// Returns the character that a text between quotes in a command shows.
+pub fn shown_in_quotes(c: char) -> char {
+    match c {
+        '"' => '\'',
+        '[' | '{' => '(',
+        ']' | '}' => ')',
+        c if c.is_control() => ' ',
+        c => c,
+    }
+}
+
 /// Splits a word into parts of at most [`MAX_WORD_BYTES`], between characters.
 pub fn word_parts(mut word: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {

@@ -55,6 +55,8 @@ pub(super) fn encode<'a>(
     texts.extend(without_nags.as_ref().filter(|text| text.has_words()));
     if told.is_clean {
         commands.retain(|command| !command.starts_with("[%cb"));
+    } else if !matches!(place, Place::Stray(_)) {
+        commands.retain(|command| !told.exact.has(command));
     }
     let count = texts.len().max(usize::from(!commands.is_empty()));
     for at in 0..count {

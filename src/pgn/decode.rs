@@ -14,7 +14,7 @@ use super::numbers::{Disproof, Follows, Numbers};
 use super::place::Place;
 use super::remarks::{Remarks, Subject, is_flagged_before, unglued, without_damage};
 use super::tags;
-use super::told::{Front, settle};
+use super::told::{Front, Held, settle};
 use crate::game::{Branch, Game, GameResult, Line, MAX_PLIES, MAX_REMARKS, NoSuchMove, PlyId};
 
 /// The longest text of one game.
@@ -162,6 +162,7 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
         before: None,
         took_in_passing: false,
         is_behind_number: false,
+        is_behind_variation: false,
         stated,
         waiting: Vec::new(),
         held: Vec::new(),
@@ -240,6 +241,10 @@ fn next_token<'t>(lexer: &mut Lexer<'t>, begin: usize) -> Result<(Place, Token<'
 }
 
 /// The moves of a game as they are read.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "what was read last, each asked for in one place"
+)]
 struct MoveText<'g, 't> {
     line: Line<'g>,
     /// The place before the last move of this line, where variations of it
@@ -249,13 +254,15 @@ struct MoveText<'g, 't> {
     took_in_passing: bool,
     /// Whether a move number was read last.
     is_behind_number: bool,
+    /// Whether a variation of the last move was read behind it.
+    is_behind_variation: bool,
     /// The result of the tags.
     stated: Option<GameResult>,
     /// Comments on the next move of this line.
     waiting: Vec<Cow<'t, str>>,
     /// Comments after the last move of this line, if the tags name moves that
     /// the comments in front of them are about.
-    held: Vec<Cow<'t, str>>,
+    held: Vec<Held<'t>>,
     /// Comments that were held, with the moves beside them.
     fronts: Vec<Front<'t>>,
     /// How many comments have waited or were held in any line.
@@ -277,7 +284,7 @@ struct Outer<'t> {
     line: Branch,
     before: Branch,
     waiting: Vec<Cow<'t, str>>,
-    held: Vec<Cow<'t, str>>,
+    held: Vec<Held<'t>>,
     /// Where the variation begins in the text.
     open: Place,
 }
@@ -401,7 +408,8 @@ impl<'t> MoveText<'_, 't> {
             None => self.line.play_null(),
         };
         self.took_in_passing = matches!(found, Some(Move::EnPassant { .. }));
-        self.before = Some(before);
+        self.is_behind_variation = false;
+        let begins = self.before.replace(before).is_none();
         if self.leniency.is_import() {
             self.numbers.played(notation, ply);
         }
@@ -409,8 +417,13 @@ impl<'t> MoveText<'_, 't> {
         for comment in self.waiting.drain(..) {
             let subject = if is_flagged_before(&comment) {
                 Subject::Before(ply)
-            } else {
+            } else if begins {
                 Subject::Opening(ply)
+            } else {
+                Subject::Named {
+                    after: last,
+                    next: ply,
+                }
             };
             self.remarks.annotate(&comment, subject);
         }
@@ -567,10 +580,14 @@ impl<'t> MoveText<'_, 't> {
 
     fn one_comment(&mut self, comment: Cow<'t, str>) {
         let follows = self.before.is_some() || self.outer.is_empty();
+        let is_behind_variation = self.is_behind_variation;
         if follows && !self.remarks.names.is_empty() {
-            self.held.push(comment);
+            self.held.push(Held {
+                comment,
+                is_behind_variation,
+            });
             self.postponed += 1;
-        } else if is_flagged_before(&comment) || !follows {
+        } else if is_flagged_before(&comment) || !follows || is_behind_variation {
             self.waiting.push(comment);
             self.postponed += 1;
         } else if self.before.is_some() {
@@ -592,8 +609,8 @@ impl<'t> MoveText<'_, 't> {
             });
             return;
         }
-        for comment in comments {
-            self.remarks.annotate(&comment, Subject::After(after));
+        for held in comments {
+            self.remarks.annotate(&held.comment, Subject::After(after));
         }
     }
 
@@ -620,6 +637,7 @@ impl<'t> MoveText<'_, 't> {
         });
         self.line.resume(before);
         self.took_in_passing = false;
+        self.is_behind_variation = false;
         Ok(())
     }
 
@@ -637,6 +655,7 @@ impl<'t> MoveText<'_, 't> {
         self.line.resume(outer.line);
         self.before = Some(outer.before);
         self.took_in_passing = false;
+        self.is_behind_variation = true;
         // A variation without moves may hold a comment: on what it follows.
         let subject = Subject::After(last.unwrap_or(self.line.at()));
         for comment in left {

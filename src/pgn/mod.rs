@@ -17,6 +17,7 @@
 //! | [`told`] | what tags say of all remarks |
 //! | [`comment`] | texts about moves, in braces |
 //! | [`command`] | other remarks, as `[%…]` commands in comments |
+//! | [`exact`] | what commands of other programs do not say, in tags |
 //! | [`writer`] | words into lines |
 //! | [`place`], [`error`] | line and column, and what is wrong there |
 //! | [`lexer`], [`braces`] | text into tokens |
@@ -32,6 +33,7 @@ mod command;
 mod comment;
 mod decode;
 mod error;
+mod exact;
 mod lenient;
 mod lexer;
 mod movetext;
@@ -62,7 +64,7 @@ use told::Told;
 
 /// Changes whenever the text of any game would: sizes remembered under
 /// another version are of no use.
-pub const RENDER_VERSION: u32 = 9;
+pub const RENDER_VERSION: u32 = 10;
 
 /// The move that a word means in a position, in any notation that PGN is written
 /// with; `Some(None)` is a null move. `None` if it means none, or several.

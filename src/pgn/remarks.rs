@@ -4,6 +4,7 @@
 //! |---|---|
 //! | before the first move of the game | about the game |
 //! | before the first move of a variation | before that move |
+//! | behind a variation, with a move that follows | before that move |
 //! | anywhere else | after the move that it follows |
 //! | right before a move that the tag `CbhBefore` names | before that move |
 //! | beginning with `[%cbpre 1]` | before the move that follows |
@@ -26,6 +27,7 @@ use std::ops::Range;
 
 use super::command::{self, Piece};
 use super::comment::spelled_nag;
+use super::exact::Exact;
 use super::told::{Names, Style};
 use crate::game::{Annotation, Annotations, MAX_REMARKS, PlyId, Text, nag_places, nags_in_order};
 
@@ -41,8 +43,9 @@ pub(super) enum Subject {
     /// A ply in the middle of a line, before which it stands, flagged by
     /// `[%cbpre 1]`.
     Before(PlyId),
-    /// A ply in the middle of a line, before which it stands, named by a tag:
-    /// the commands of the comment are about the ply that it follows.
+    /// A ply in the middle of a line, before which it stands, named by a tag
+    /// or behind a variation: the commands of the comment are about the ply
+    /// that it follows.
     Named { after: PlyId, next: PlyId },
 }
 
@@ -73,6 +76,8 @@ pub(super) struct Remarks {
     pub(super) style: Style,
     /// The moves that texts in front of them are about.
     pub(super) names: Names,
+    /// Exact forms of questions, which tags tell.
+    pub(super) exact: Exact,
     found: Vec<(PlyId, Annotation)>,
     nags: Vec<(PlyId, u8)>,
     /// Places of NAGs that are not the usual ones.
@@ -197,10 +202,15 @@ impl Remarks {
             Subject::Opening(ply) | Subject::Before(ply) => (ply, Some(ply)),
             Subject::Named { after, next } => (after, Some(next)),
         };
-        let words = plain(comment);
+        let mut words = plain(comment);
         let read = match subject {
             Subject::Opening(_) | Subject::Before(_) => command::read_text(&words, self.style),
-            _ => command::read(&words, self.style),
+            _ => {
+                if let Some(form) = self.exact.beside(&words) {
+                    words.push_str(form);
+                }
+                command::read(&words, self.style)
+            }
         };
         self.places.extend(read.places.map(|places| (ply, places)));
         self.is_overfull |= read.is_overfull;

@@ -16,6 +16,7 @@ use shakmaty::Color;
 
 use super::command::{clock_tag, time_control_tag};
 use super::comment::language_name;
+use super::exact;
 use super::movetext::append_decimal;
 use super::told::Told;
 use crate::game::{
@@ -280,6 +281,9 @@ impl Tags<'_> {
         }
         self.number("CbhLead", u32::from(told.style.lead));
         self.text("CbhBefore", &told.before);
+        for (at, form) in told.forms.iter().enumerate() {
+            self.text(&format!("{}{}", exact::NAME, at + 1), form);
+        }
     }
 
     /// `EventType "team"` is a kind of event. Where it stands for the mark

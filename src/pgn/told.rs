@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `CbhLang "en"` | the language of texts that do not name theirs |
 //! | `CbhLead "64"` | the lead of texts that do not name theirs |
+//! | `CbhExact1 "…"` | what a base stores of questions, see [`exact`](super::exact) |
 //! | `CbhBefore "12.Nf3 17...Be7"` | the text right in front of each of these moves is about it, not about the move before |
 //!
 //! A move is named by its number and notation. Programs that move comments
@@ -16,6 +17,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use super::exact::Exact;
 use super::remarks::{Remarks, Subject, has_text, is_flagged_before};
 use crate::game::{Annotation, Game, MAX_REMARKS, MoveTree, Nation, PlyId, San, Start};
 
@@ -37,6 +39,9 @@ pub(super) struct Told {
     pub(super) before: String,
     /// The plies so named that have such texts.
     named: HashSet<PlyId>,
+    /// Exact forms of questions that tags tell, and the values of these.
+    pub(super) exact: Exact,
+    pub(super) forms: Vec<String>,
     /// Whether nothing is told: no private tag nor command is written.
     pub(super) is_clean: bool,
 }
@@ -48,6 +53,7 @@ impl Told {
             return Told::default();
         }
         let (before, named) = named_plies(game);
+        let (exact, forms) = Exact::of(game);
         Told {
             style: Style {
                 language: game.annotations.main_language(),
@@ -55,6 +61,8 @@ impl Told {
             },
             before,
             named,
+            exact,
+            forms,
             is_clean: false,
         }
     }
@@ -194,7 +202,21 @@ pub(super) struct Front<'t> {
     pub(super) after: PlyId,
     /// The ply in front of which they stand.
     pub(super) next: PlyId,
-    pub(super) comments: Vec<Cow<'t, str>>,
+    pub(super) comments: Vec<Held<'t>>,
+}
+
+/// A comment that waits for the names of moves.
+#[derive(Debug)]
+pub(super) struct Held<'t> {
+    pub(super) comment: Cow<'t, str>,
+    /// Whether it stands behind a variation of the move that it follows.
+    pub(super) is_behind_variation: bool,
+}
+
+impl Held<'_> {
+    fn is_text(&self) -> bool {
+        !is_flagged_before(&self.comment) && has_text(&self.comment)
+    }
 }
 
 /// The moves that `CbhBefore` names; more than a game may have remarks are
@@ -243,18 +265,18 @@ pub(super) fn settle(
     let named = names.plies(tree, start);
     for front in fronts {
         let Front { after, next, .. } = front;
-        let is_text = |comment: &Cow<'_, str>| !is_flagged_before(comment) && has_text(comment);
         let last = named
             .contains(&next)
-            .then(|| front.comments.iter().rposition(is_text));
+            .then(|| front.comments.iter().rposition(Held::is_text));
         let last = last.flatten();
         if last.is_some() {
             settled.named.push(next);
         }
-        for (at, comment) in front.comments.into_iter().enumerate() {
+        for (at, held) in front.comments.into_iter().enumerate() {
+            let comment = held.comment;
             let subject = if is_flagged_before(&comment) {
                 Subject::Before(next)
-            } else if last == Some(at) {
+            } else if last == Some(at) || (last.is_none() && held.is_behind_variation) {
                 Subject::Named { after, next }
             } else {
                 Subject::After(after)

@@ -31,6 +31,7 @@ mod raw;
 mod read;
 mod time;
 
+pub(super) use raw::digest;
 pub(super) use read::{Piece, is_ours, is_private, pieces, read, read_text};
 pub(super) use time::{clock_tag, parse_time_control, time_control_tag};
 

@@ -7,7 +7,7 @@ use shakmaty::Square;
 
 use super::Piece;
 use super::raw::raw_beside;
-use crate::game::{Annotation, Answer, Quotation, Training};
+use crate::game::{Annotation, Answer, Quotation, Training, shown_in_quotes as shown_character};
 
 /// ChessBase's number of training questions.
 pub(super) const TRAINING: u8 = 0x09;
@@ -41,6 +41,12 @@ pub(super) fn encode_training(training: &Training, commands: &mut Vec<String>) {
         shown_in_quotes(found.map_or("", |(_, text)| text))
     };
     let mut shown = Vec::new();
+    // Answers alone are a question too, of which nothing is said.
+    let unsaid = [(0, String::new())];
+    let question = match question.as_slice() {
+        [] if !training.answers.is_empty() => &unsaid,
+        question => question,
+    };
     for (language, text) in question {
         let name = language_name(*language);
         let mut command = format!("[%tqu \"{name}\",{}", shown_in_quotes(text));
@@ -66,15 +72,7 @@ pub(super) fn encode_training(training: &Training, commands: &mut Vec<String>) {
 /// A text in quotes, without what would end it.
 fn shown_in_quotes(text: &str) -> String {
     let mut shown = String::from("\"");
-    for c in text.chars() {
-        shown.push(match c {
-            '"' => '\'',
-            '[' | '{' => '(',
-            ']' | '}' => ')',
-            c if c.is_control() => ' ',
-            c => c,
-        });
-    }
+    shown.extend(text.chars().map(shown_character));
     shown.push('"');
     shown
 }
@@ -103,6 +101,30 @@ pub(super) fn with_payload(kind: u8, shown: &[&str], payload: &[u8]) -> Option<A
     }
     training.payload = payload;
     Some(Annotation::Training(Box::new(training)))
+}
+
+/// Adds a question, if it is the same in another language. Returns whether it
+/// is.
+pub(super) fn joins(training: &mut Training, other: &Training) -> bool {
+    let languages = |question: &Training| -> Vec<u16> {
+        let [texts, ..] = &question.texts;
+        texts.iter().map(|(language, _)| *language).collect()
+    };
+    let asked = languages(training);
+    let is_other = languages(other)
+        .iter()
+        .all(|language| !asked.contains(language));
+    let same = |(one, two): (&Answer, &Answer)| {
+        (one.from, one.to, one.points) == (two.from, two.to, two.points)
+    };
+    let is_same = training.answers.len() == other.answers.len()
+        && training.answers.iter().zip(&other.answers).all(same);
+    let is_plain = training.payload.is_empty() && other.payload.is_empty();
+    if is_other && is_same && is_plain {
+        join(training, other.clone());
+        return true;
+    }
+    false
 }
 
 /// Adds the same question in another language.

@@ -48,7 +48,7 @@ pub(super) fn parse_raw(joined: &str) -> Option<(Annotation, Option<u32>)> {
 }
 
 /// FNV-1a of the commands, blanks left out.
-pub(super) fn digest(commands: &[&str]) -> u32 {
+pub(in crate::pgn) fn digest(commands: &[&str]) -> u32 {
     let bytes = commands.iter().flat_map(|command| command.bytes());
     bytes
         .filter(|byte| !byte.is_ascii_whitespace())

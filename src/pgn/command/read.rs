@@ -1,6 +1,6 @@
 //! Commands out of the text of a comment.
 
-use super::quote::{QUOTATION, TRAINING, with_payload};
+use super::quote::{self, QUOTATION, TRAINING, with_payload};
 use super::raw::{digest, parse_raw};
 use super::time::has_parts;
 use super::{decode, encode, numbers};
@@ -340,11 +340,15 @@ fn resolve(commands: &[Command<'_>], text: &mut String) -> Vec<Annotation> {
     remarks
 }
 
-/// Whether a list of squares or arrows continues the one before.
+/// Whether a list of squares or arrows continues the one before, or a question
+/// is that before in another language.
 fn joins_last(remark: &Annotation, last: Option<&mut Annotation>) -> bool {
     match (last, remark) {
         (Some(Annotation::Squares(all)), Annotation::Squares(more)) => all.extend(more),
         (Some(Annotation::Arrows(all)), Annotation::Arrows(more)) => all.extend(more),
+        (Some(Annotation::Training(all)), Annotation::Training(more)) => {
+            return quote::joins(all, more);
+        }
         _ => return false,
     }
     true

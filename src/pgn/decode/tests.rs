@@ -137,6 +137,87 @@ fn tags_say_once_what_most_remarks_are() {
     }
 }
 
+/// What ChessBase's command does not say of a question stands in tags.
+#[test]
+fn tags_say_what_is_stored_of_a_question() {
+    let question = "[%tqu \"En\",\"Win?\",\"\",\"\",\"e7e5\",\"Yes\",10]";
+    let game = decode(format!("1. e4 {{{question}}} *").as_bytes()).unwrap();
+    let mut stored = game.clone();
+    stored.annotations = crate::game::Annotations::default();
+    for (ply, remark) in game.annotations.iter() {
+        let mut remark = remark.clone();
+        if let Annotation::Training(training) = &mut remark {
+            training.payload = (0..=255).cycle().take(300).collect();
+        }
+        stored.annotations.add(ply, remark);
+    }
+    let mut text = Vec::new();
+    crate::pgn::encode(&stored, &[], &mut text);
+    let text = String::from_utf8(text).unwrap();
+    let moves = |text: &str| text.split_once("\n\n").unwrap().1.to_owned();
+    assert!(
+        text.contains("[CbhExact1 \"09~") && text.contains("[CbhExact3 \""),
+        "{text}"
+    );
+    assert!(
+        !moves(&text).contains("[%cb") && moves(&text).contains("[%tqu"),
+        "{text}"
+    );
+    let read = decode(text.as_bytes()).unwrap();
+    assert_eq!(read.annotations, stored.annotations, "{text}");
+    // A piece that is gone or another question has no such form.
+    let lines = text.split_inclusive('\n');
+    let lacking: String = lines
+        .filter(|line| !line.starts_with("[CbhExact2"))
+        .collect();
+    for other in [lacking, text.replace("Win", "Why")] {
+        let read = decode(other.as_bytes()).unwrap();
+        assert!(read.foreign_tags.is_empty(), "{other}");
+        let remarks = read.annotations.iter();
+        let payload = |(_, remark): (_, &Annotation)| match remark {
+            Annotation::Training(training) => training.payload.clone(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            remarks.map(payload).collect::<Vec<_>>(),
+            [Vec::<u8>::new()],
+            "{other}"
+        );
+    }
+}
+
+#[test]
+fn a_comment_behind_a_variation_is_about_the_next_move() {
+    for (text, expected) in [
+        (
+            "1. e4 (1. d4) {a} e5 *",
+            "[CbhBefore \"1...e5\"]  1. e4 (1. d4) {a} 1... e5 *",
+        ),
+        (
+            "1. e4 {a} (1. d4) {[%csl Ge4] b} {c} e5 *",
+            "1. e4 {[%csl Ge4] a} (1. d4) {[%cbpre 1] b c} 1... e5 *",
+        ),
+        (
+            "1. e4 {a} (1. d4) {b} (1. c4) {c} e5 2. Nf3 *",
+            "1. e4 {a} (1. d4) (1. c4) {[%cbpre 1] b c} 1... e5 2. Nf3 *",
+        ),
+        // There is none.
+        ("1. e4 {a} (1. d4) {b} *", "1. e4 {a b} (1. d4) *"),
+        (
+            "1. e4 (1. d4 d5 (1... Nf6) {b}) e5 *",
+            "1. e4 (1. d4 d5 {b} (1... Nf6)) 1... e5 *",
+        ),
+        // Where other moves have names.
+        (
+            "[CbhBefore \"2.Nf3\"] 1. e4 {a} (1. d4) {b} e5 {c} 2. Nf3 *",
+            "[CbhBefore \"2.Nf3\"]  1. e4 {a} (1. d4) {[%cbpre 1] b} 1... e5 {c} 2. Nf3 *",
+        ),
+    ] {
+        assert_eq!(with_tags(text), expected, "{text}");
+        assert_eq!(with_tags(expected), expected, "again: {text}");
+    }
+}
+
 #[test]
 fn a_tag_names_the_moves_that_texts_in_front_are_about() {
     for (text, expected) in [

@@ -27,6 +27,7 @@ use crate::game::{
 use crate::pgn::command::{clock_tag, parse_time_control, time_control_tag};
 use crate::pgn::comment::language_of;
 use crate::pgn::error::{Error, quoted};
+use crate::pgn::exact::{self, Exact};
 use crate::pgn::lenient::{Leniency, Liberty, VariantName, is_chess, unequal_result};
 use crate::pgn::lexer::{self, TagPair};
 use crate::pgn::place::Place;
@@ -139,6 +140,7 @@ fn is_header(name: &str) -> bool {
         || PRIVATE.contains(&name)
         || TAG_NAMES.contains(&name)
         || name.starts_with(OTHER)
+        || name.starts_with(exact::NAME)
 }
 
 /// Whether a value says that a header is not given.
@@ -657,6 +659,7 @@ impl Tags<'_, '_> {
         let byte = "a number up to 255";
         let lead = self.private_value("CbhLead", byte, |text| text.parse().ok())?;
         let names = self.take("CbhBefore");
+        remarks.exact = self.exact_forms();
         remarks.style = Style {
             language: language.unwrap_or_default(),
             lead: lead.unwrap_or_default(),
@@ -671,6 +674,18 @@ impl Tags<'_, '_> {
             places: names.is_none(),
             named: Vec::new(),
         })
+    }
+
+    /// The exact forms of questions; not those of which a tag is gone.
+    fn exact_forms(&mut self) -> Exact {
+        let mut forms = String::new();
+        if self.index.keys().any(|name| name.starts_with(exact::NAME)) {
+            for number in 1..=exact::MOST_TAGS {
+                let form = self.take(&format!("{}{number}", exact::NAME));
+                forms.push_str(form.as_ref().map_or(",", |form| form.value.trim()));
+            }
+        }
+        Exact::parse(&forms)
     }
 
     /// The result, more exactly if `CbhResult` agrees with it; an unequal one

@@ -2,7 +2,8 @@
 //! and orders them.
 //!
 //! On each ply an edited annotation is paired with a free stored one: first
-//! with an equal one; then with one of the same kind, for texts in the same
+//! with an equal one; a question with one of which it says all that is shown;
+//! then with one of the same kind, for texts in the same
 //! language; then with a text of the same kind in any language. It takes the
 //! place of that one, and unchanged words of a text keep their bytes. A text
 //! that was moved to another ply keeps its bytes, too.
@@ -41,6 +42,8 @@ struct Pair<'m> {
 enum Likeness {
     /// All that PGN shows is equal.
     Same,
+    /// A question says no more than is shown of the stored one.
+    Shown,
     /// Kind and language are equal.
     Language,
     /// The kind is equal.
@@ -88,7 +91,12 @@ impl<'m> Merge<'m> {
         let mut pairs: Vec<Pair<'m>> = edited.map(pair).collect();
         if !pairs.is_empty() && !old.is_empty() {
             let mut free = self.units(old.clone());
-            for likeness in [Likeness::Same, Likeness::Language, Likeness::Kind] {
+            for likeness in [
+                Likeness::Same,
+                Likeness::Shown,
+                Likeness::Language,
+                Likeness::Kind,
+            ] {
                 self.pair(&mut free, &mut pairs, likeness);
             }
         }
@@ -197,6 +205,14 @@ impl<'m> Merge<'m> {
         mut remarks: impl Iterator<Item = &'a Annotation> + Clone,
         likeness: Likeness,
     ) -> Option<Key> {
+        if likeness == Likeness::Shown {
+            return match remarks.next()? {
+                Annotation::Training(question) => {
+                    Some((0, false, question.shown().join("\n").into_bytes()))
+                }
+                _ => None,
+            };
+        }
         let texts: Vec<&Text> = remarks.clone().filter_map(text_of).collect();
         let first = remarks.next()?;
         let Some(text) = texts.first() else {
@@ -204,7 +220,7 @@ impl<'m> Merge<'m> {
             return match likeness {
                 Likeness::Same => Some((kind, false, payload)),
                 Likeness::Language => Some((kind, false, Vec::new())),
-                Likeness::Kind => None,
+                Likeness::Kind | Likeness::Shown => None,
             };
         };
         let mut key = Vec::new();
@@ -232,7 +248,10 @@ impl<'m> Merge<'m> {
         }
         let mut last = HashMap::new();
         for (index, pair) in pairs.iter_mut().enumerate() {
-            if by_key.is_empty() || !pair.old.is_empty() {
+            let says_all =
+                !matches!(pair.edited, Annotation::Training(new) if new.payload.is_empty());
+            let is_other = likeness == Likeness::Shown && says_all;
+            if by_key.is_empty() || !pair.old.is_empty() || is_other {
                 continue;
             }
             let Some(key) = self.key(std::iter::once(pair.edited), likeness) else {
@@ -240,7 +259,7 @@ impl<'m> Merge<'m> {
             };
             if let Some(unit) = by_key.get_mut(&key).and_then(VecDeque::pop_front) {
                 pair.old = unit;
-                pair.is_same = likeness == Likeness::Same;
+                pair.is_same = matches!(likeness, Likeness::Same | Likeness::Shown);
                 last.insert(key, index);
             }
         }

@@ -1,0 +1,102 @@
+//! The exact forms of training questions, in tags: what a base stores of a
+//! question and ChessBase's own command does not say. Readers show the command;
+//! the rest would be a long one of ours in the same comment.
+//!
+//! The tags `CbhExact1`, `CbhExact2` … are one text in pieces: forms with commas
+//! between, each `09~<digest of the command>~<digest of the form><form>`. So a
+//! form counts for the command that it was written for, wherever that stands.
+
+use std::collections::HashMap;
+
+use super::command::{self, Piece};
+use crate::game::{Annotation, Game};
+
+/// Name of a tag, but for its number.
+pub(super) const NAME: &str = "CbhExact";
+
+/// Scid takes no longer tags.
+const PIECE_BYTES: usize = 200;
+
+/// So many tags a game has at most; other forms stand beside their commands.
+pub(super) const MOST_TAGS: usize = 64;
+
+/// Exact forms, as commands, by what stands for each in a tag before its own
+/// digest.
+#[derive(Debug, Default)]
+pub(super) struct Exact {
+    commands: HashMap<String, String>,
+}
+
+impl Exact {
+    /// The forms of a game that are told in tags, and the values of these.
+    pub(super) fn of(game: &Game) -> (Exact, Vec<String>) {
+        let (mut exact, mut told) = (Exact::default(), String::new());
+        for (_, remark) in game.annotations.iter() {
+            let Annotation::Training(training) = remark else {
+                continue;
+            };
+            let mut commands = Vec::new();
+            command::encode(remark, &mut commands);
+            let form = commands.pop().filter(|_| !commands.is_empty());
+            let Some(form) = form.filter(|_| !training.payload.is_empty()) else {
+                continue;
+            };
+            let Some((head, digits)) = parts(&form) else {
+                continue;
+            };
+            let item = format!("{head}~{:08x}{digits}", command::digest(&[&digits]));
+            let fits = told.len() + item.len() < PIECE_BYTES * MOST_TAGS;
+            if fits && !exact.commands.contains_key(&head) {
+                told.push_str(if told.is_empty() { "" } else { "," });
+                told.push_str(&item);
+                exact.commands.insert(head, form);
+            }
+        }
+        let pieces = told.as_bytes().chunks(PIECE_BYTES);
+        let pieces = pieces.map(|piece| String::from_utf8_lossy(piece).into_owned());
+        (exact, pieces.collect())
+    }
+
+    /// The forms that tags tell, their values joined. A form of which a piece is
+    /// missing is none.
+    pub(super) fn parse(told: &str) -> Exact {
+        let form = |item: &str| {
+            let (kind, rest) = item.split_once('~')?;
+            let (shown, rest) = rest.split_once('~')?;
+            let (own, digits) = rest.split_at_checked(8)?;
+            let is_whole = own == format!("{:08x}", command::digest(&[digits]));
+            let form = || format!("[%cba {kind} ~{shown} {digits}]");
+            is_whole.then(|| (format!("{kind}~{shown}"), form()))
+        };
+        Exact {
+            commands: told.split(',').filter_map(form).collect(),
+        }
+    }
+
+    /// Whether a command stands in a tag.
+    pub(super) fn has(&self, command: &str) -> bool {
+        !self.commands.is_empty() && self.commands.values().any(|known| known == command)
+    }
+
+    /// The form of the questions in a comment, if a tag tells it.
+    pub(super) fn beside(&self, comment: &str) -> Option<&str> {
+        if self.commands.is_empty() || !comment.contains("[%tqu") {
+            return None;
+        }
+        let questions = command::pieces(comment).filter_map(|piece| match piece {
+            Piece::Command(whole) if Piece::parts(whole).0 == "tqu" => Some(whole),
+            _ => None,
+        });
+        let questions: Vec<&str> = questions.collect();
+        let head = format!("09~{:08x}", command::digest(&questions));
+        self.commands.get(&head).map(String::as_str)
+    }
+}
+
+/// Kind and digest of an exact form, and its digits without blanks.
+fn parts(form: &str) -> Option<(String, String)> {
+    let inside = form.strip_prefix("[%cba ")?.strip_suffix(']')?;
+    let mut words = inside.split(' ');
+    let head = format!("{}{}", words.next()?, words.next()?);
+    Some((head, words.collect()))
+}
