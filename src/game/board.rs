@@ -15,17 +15,22 @@ pub struct Board {
     by_role: ByRole<Bitboard>,
     by_color: ByColor<Bitboard>,
     roles: [Option<Role>; 64],
+    /// The king of each side that has exactly one.
+    kings: ByColor<Option<Square>>,
 }
 
 impl From<shakmaty::Board> for Board {
     fn from(board: shakmaty::Board) -> Board {
         let roles = Square::ALL.map(|square| board.role_at(square));
         let (by_role, by_color) = board.into_bitboards();
-        Board {
+        let mut board = Board {
             by_role,
             by_color,
             roles,
-        }
+            kings: ByColor::default(),
+        };
+        board.find_kings();
+        board
     }
 }
 
@@ -65,7 +70,13 @@ impl Board {
     /// The square of a side's king, if it has exactly one.
     #[inline]
     pub fn king_of(&self, color: Color) -> Option<Square> {
-        self.by_piece(color.king()).single_square()
+        *self.kings.get(color)
+    }
+
+    #[inline(never)]
+    fn find_kings(&mut self) {
+        let kings = |color: Color| self.by_piece(color.king()).single_square();
+        self.kings = ByColor::new_with(kings);
     }
 
     /// The kind of piece on `square`.
@@ -136,12 +147,18 @@ impl Board {
         self.by_color.get_mut(piece.color).toggle(both);
         self.set(from, None);
         self.set(to, Some(piece.role));
+        if piece.role == Role::King {
+            self.find_kings();
+        }
     }
 
     #[inline]
     fn toggle(&mut self, piece: Piece, square: Square) {
         self.by_role.get_mut(piece.role).toggle(square);
         self.by_color.get_mut(piece.color).toggle(square);
+        if piece.role == Role::King {
+            self.find_kings();
+        }
     }
 
     #[inline]

@@ -26,23 +26,33 @@ impl Position {
         })
     }
 
+    /// Finds whether the side to move is in check, and the pieces that aim at
+    /// its king.
+    pub(super) fn look_at_king(&mut self) {
+        self.in_check = self.checkers().any();
+        let aimed_at = |king| self.board.aimed_at(king, !self.turn);
+        self.aimed = self.king().map_or(Bitboard::EMPTY, aimed_at);
+    }
+
     /// Returns whether the last move gave check, if there was no check before:
     /// by the moved piece, which attacks the squares `reached` on an empty
-    /// board, or by a piece that the move from `from` to `to` uncovered.
+    /// board, or by a piece that the move from `from` to `to` uncovered. Finds
+    /// the pieces that aim at the king.
     #[expect(
         clippy::inline_always,
         reason = "once in the loop over the moves of a game"
     )]
     #[inline(always)]
-    pub(super) fn is_checked_by(&self, reached: Bitboard, from: Square, to: Square) -> bool {
+    pub(super) fn meets_check(&mut self, reached: Bitboard, from: Square, to: Square) -> bool {
         let Some(king) = self.king() else {
+            self.aimed = Bitboard::EMPTY;
             return false;
         };
+        self.aimed = self.board.aimed_at(king, !self.turn);
         if reached.contains(king) && (between(to, king) & self.board.occupied()).is_empty() {
             return true;
         }
-        let aimed = self.board.aimed_at(king, !self.turn) & line(king, from);
-        aimed.any() && self.checkers().any()
+        (self.aimed & line(king, from)).any() && self.checkers().any()
     }
 
     /// Returns whether a pawn on `from` can capture en passant on `to`.
@@ -128,7 +138,7 @@ impl Position {
         };
         // Most moves uncover nothing: no piece behind the moving one aims at
         // the king.
-        let pinning = self.board.aimed_at(king, !self.turn) & line(king, from);
+        let pinning = self.aimed & line(king, from);
         let uncovers_nothing = !self.in_check && role != Role::King && pinning.is_empty();
         uncovers_nothing || self.is_safe_after(role, from, to, to.into())
     }
@@ -140,8 +150,12 @@ impl Position {
         let Some(king) = self.king() else {
             return true;
         };
-        let king = if role == Role::King { to } else { king };
         let occupied = self.board.occupied().without(from).without(taken).with(to);
+        if role != Role::King && !self.in_check {
+            // Only what aims from afar can be uncovered.
+            return with_free_path(self.aimed & !taken, king, occupied).is_empty();
+        }
+        let king = if role == Role::King { to } else { king };
         let attackers = self.board.attacks_to(king, !self.turn, occupied);
         (attackers & !taken).is_empty()
     }

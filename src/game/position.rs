@@ -33,6 +33,9 @@ pub struct Position {
     pub(super) is_regular: bool,
     /// Whether the side to move is in check.
     pub(super) in_check: bool,
+    /// The queens, rooks and bishops of the other side that would attack its
+    /// king if nothing else stood on the board.
+    pub(super) aimed: Bitboard,
 }
 
 /// Error: the move is not legal in this position.
@@ -74,8 +77,9 @@ impl Position {
             en_passant_square: setup.ep_square,
             is_regular,
             in_check: false,
+            aimed: Bitboard::EMPTY,
         };
-        position.in_check = position.checkers().any();
+        position.look_at_king();
         position
     }
 
@@ -178,7 +182,7 @@ impl Position {
         }
         self.en_passant_square = None;
         self.turn = !self.turn;
-        let gives_check = self.is_checked_by(on_empty_board(role, to), from, to);
+        let gives_check = self.meets_check(on_empty_board(role, to), from, to);
         Ok((taken, self.marked(san, gives_check)))
     }
 
@@ -216,7 +220,7 @@ impl Position {
             None => pawn_attacks(us, to),
             Some(role) => on_empty_board(role, to),
         };
-        let gives_check = self.is_checked_by(reached, from, to);
+        let gives_check = self.meets_check(reached, from, to);
         Ok((taken, self.marked(san, gives_check)))
     }
 
@@ -264,7 +268,8 @@ impl Position {
             _ => San::of_pawn(m.from().unwrap_or(m.to()).file(), true, m.to()),
         };
         self.apply_special(m);
-        Ok(self.marked(san, self.checkers().any()))
+        self.look_at_king();
+        Ok(self.marked(san, self.in_check))
     }
 
     /// Plays a null move. It is allowed in check too, as in ChessBase.

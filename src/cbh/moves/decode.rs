@@ -505,11 +505,9 @@ impl Stream<'_, '_> {
         let Some(from) = self.pieces.square(color, slot) else {
             return Err(Stop::NoPiece);
         };
-        let wrapped = |at: u32, by: i8| at.wrapping_add_signed(i32::from(by)) & 7;
-        let to = Square::from_coords(
-            File::new(wrapped(from.file().to_u32(), files)),
-            Rank::new(wrapped(from.rank().to_u32(), ranks)),
-        );
+        // The number of a square has its rank above the three bits of its file.
+        let stepped = |by: i8| from.to_u32().wrapping_add_signed(i32::from(by));
+        let to = Square::new(stepped(files) & 7 | stepped(ranks << 3) & 0o70);
         Ok((color, from, to))
     }
 
