@@ -143,6 +143,13 @@ impl MoveTree {
         std::iter::successors(self.first_child(PlyId::START), |&id| self.first_child(id))
     }
 
+    /// The plies of the main line, in order, if there is no variation.
+    pub fn only_line(&self) -> Option<&[Ply]> {
+        // Plies that follow one another are added one after the other.
+        let plies = self.plies.get(1..)?;
+        (self.main_len == plies.len()).then_some(plies)
+    }
+
     /// Number of plies of the main line.
     pub fn main_line_len(&self) -> usize {
         self.main_len

@@ -57,6 +57,11 @@ impl<'g> MoveText<'g, '_> {
         let mut next = self.tree.first_child(PlyId::START);
         let mut needs_number = true;
         let mut is_main_line = true;
+        if self.remarks.is_none()
+            && let Some(moves) = self.tree.only_line()
+        {
+            return self.only_line(moves, half_move);
+        }
         loop {
             (next, half_move) = self.bare_moves(next, half_move, &mut needs_number);
             if let Some((main, ply)) = next.and_then(|id| Some((id, self.tree.ply(id)?))) {
@@ -94,6 +99,16 @@ impl<'g> MoveText<'g, '_> {
                 next = fork.next;
                 needs_number = true;
             }
+        }
+    }
+
+    /// Writes moves that have no variations and no remarks, as most games.
+    fn only_line(&mut self, moves: &[Ply], mut half_move: u32) {
+        let mut needs_number = true;
+        for ply in moves {
+            self.number(half_move, std::mem::take(&mut needs_number));
+            self.writer.short_word(ply.san.after_blank(), ply.san.len());
+            half_move += 1;
         }
     }
 

@@ -352,6 +352,7 @@ impl Tags<'_> {
     }
 
     /// A tag of this text, unless it is empty.
+    #[inline]
     fn text(&mut self, name: &str, value: &str) {
         if !value.is_empty() {
             self.with(name, |out| append_escaped(value, out));
@@ -359,6 +360,7 @@ impl Tags<'_> {
     }
 
     /// A tag of this number, unless it is 0.
+    #[inline]
     fn number(&mut self, name: &str, value: u32) {
         if value != 0 {
             self.with(name, |out| append_decimal(value, out));
@@ -366,6 +368,7 @@ impl Tags<'_> {
     }
 
     /// A tag of this date, unless nothing of it is known.
+    #[inline]
     fn date(&mut self, name: &str, date: Date) {
         if !date.is_unknown() {
             self.with(name, |out| date.append_to(out));
@@ -382,7 +385,11 @@ impl Tags<'_> {
     }
 
     /// A tag whose value `append` writes.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "so a name that is known costs a copy of fixed size"
+    )]
     fn with(&mut self, name: &str, append: impl FnOnce(&mut Vec<u8>)) {
         self.out.push(b'[');
         self.out.extend_from_slice(name.as_bytes());
@@ -416,20 +423,36 @@ pub(in crate::pgn) fn append_round(round: u8, subround: u8, out: &mut Vec<u8>) {
 /// Appends `value` with `"` and `\` escaped; control characters become
 /// blanks, since no reader keeps them in a tag.
 fn append_escaped(value: &str, out: &mut Vec<u8>) {
-    let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\' && byte != 0x7f;
-    // No early end: so all bytes of a name are looked at together.
-    let all_plain = value.bytes().fold(true, |all, byte| all & is_plain(byte));
-    if all_plain {
+    let (words, rest) = value.as_bytes().as_chunks();
+    let mut last = [b' '; 8];
+    if let Some(place) = last.get_mut(..rest.len()) {
+        place.copy_from_slice(rest);
+    }
+    if words.iter().copied().chain([last]).all(are_plain) {
         out.extend_from_slice(value.as_bytes());
         return;
     }
     for byte in value.bytes() {
         match byte {
             b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
-            byte if is_plain(byte) => out.push(byte),
-            _ => out.push(b' '),
+            0..b' ' | 0x7f => out.push(b' '),
+            byte => out.push(byte),
         }
     }
+}
+
+/// Whether none of these bytes is a control character, `"` or `\`.
+fn are_plain(bytes: [u8; 8]) -> bool {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH_BITS: u64 = ONES << 7;
+    let bytes = u64::from_le_bytes(bytes);
+    // The high bit of each byte that is less, and has none itself.
+    let less = |than: u8| bytes.wrapping_sub(ONES * u64::from(than)) & !bytes;
+    let equal = |byte: u8| {
+        let difference = bytes ^ (ONES * u64::from(byte));
+        difference.wrapping_sub(ONES) & !difference
+    };
+    (less(b' ') | equal(b'"') | equal(b'\\') | equal(0x7f)) & HIGH_BITS == 0
 }
 
 /// Whether splitting the joined name at its first comma gives its parts.
@@ -498,6 +521,20 @@ mod tests {
             white(player("", "Anna")),
             ["[White \"Anna\"]", "[CbhWhite \"|Anna\"]"]
         );
+    }
+
+    #[test]
+    fn quotes_and_control_characters_are_found_at_each_place() {
+        for at in 0..8 {
+            for byte in 0..=u8::MAX {
+                for others in [b' ', b'a', b'~', 0x80, 0xff] {
+                    let mut bytes = [others; 8];
+                    bytes[at] = byte;
+                    let is_plain = !matches!(byte, 0..b' ' | b'"' | b'\\' | 0x7f);
+                    assert_eq!(are_plain(bytes), is_plain, "{bytes:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -6,23 +6,15 @@ const LINE_CHARS: usize = 79;
 /// Writes words with a blank between them. A word that passes the margin
 /// moves to the next line whole: the blank before it becomes a line break, so
 /// the length of the text does not depend on where lines end.
-///
-/// Words are written into room made ahead: so one of a few bytes costs a copy
-/// of eight. What is left of the room goes when the writer does.
 pub(super) struct LineWriter<'o> {
     out: &'o mut Vec<u8>,
-    /// Where the text ends; room lies behind.
-    end: usize,
     /// Where the last word begins.
     word: usize,
-    /// Characters in the current line.
-    column: usize,
-    /// The next word belongs to the last one.
-    is_opening: bool,
+    /// Where the line would begin if its characters had a byte each.
+    line: usize,
+    /// The next word belongs to the last one, or is the first of its line.
+    is_glued: bool,
 }
-
-/// Room made at a time.
-const ROOM: usize = 1024;
 
 impl<'o> LineWriter<'o> {
     /// Begins at the start of a line.
@@ -30,43 +22,20 @@ impl<'o> LineWriter<'o> {
         let end = out.len();
         LineWriter {
             out,
-            end,
             word: end,
-            column: 0,
-            is_opening: false,
+            line: end,
+            is_glued: true,
         }
     }
 
     /// Begins a new word with `text`, which holds no blank.
     #[inline]
     pub(super) fn word(&mut self, text: &[u8]) {
-        if std::mem::take(&mut self.is_opening) {
-            return self.glue(text);
+        if !std::mem::take(&mut self.is_glued) {
+            self.out.push(b' ');
+            self.word = self.out.len();
         }
-        if self.column > 0 {
-            self.append(b" ");
-            self.column += 1;
-        }
-        self.word = self.end;
         self.glue(text);
-    }
-
-    /// Writes bytes as they are.
-    #[inline]
-    fn append(&mut self, text: &[u8]) {
-        let end = self.end + text.len();
-        if self.out.len() < end {
-            self.make_room(end);
-        }
-        if let Some(place) = self.out.get_mut(self.end..end) {
-            place.copy_from_slice(text);
-        }
-        self.end = end;
-    }
-
-    #[cold]
-    fn make_room(&mut self, end: usize) {
-        self.out.resize(end + ROOM, 0);
     }
 
     /// Writes ASCII words with one blank between them, after another word: as
@@ -74,33 +43,30 @@ impl<'o> LineWriter<'o> {
     /// copied at once; then the last blank that fits on each line becomes a
     /// line break, or the next one behind a word longer than a line.
     pub(super) fn ascii_words(&mut self, words: &[u8]) {
-        self.append(b" ");
-        let mut line = self.end;
-        let mut room = LINE_CHARS.saturating_sub(self.column + 1);
-        self.append(words);
-        self.column += 1 + words.len();
-        while self.end - line > room {
+        self.out.push(b' ');
+        let mut begin = self.out.len();
+        let mut room = LINE_CHARS.saturating_sub(self.column());
+        self.out.extend_from_slice(words);
+        while self.out.len() - begin > room {
             // The blank before the first word counts, a line break does not.
-            let before = line - 1;
-            let fitting = self.out.get(before..=line + room).unwrap_or_default();
+            let before = begin - 1;
+            let fitting = self.out.get(before..=begin + room).unwrap_or_default();
             let is_blank = |&byte: &u8| byte == b' ';
-            let rest = self.out.get(line..self.end).unwrap_or_default();
+            let rest = self.out.get(begin..).unwrap_or_default();
             let end = fitting
                 .iter()
                 .rposition(is_blank)
                 .map(|at| before + at)
-                .or_else(|| rest.iter().position(is_blank).map(|at| line + at));
-            self.column = self.end - line;
-            let Some(blank) = end.and_then(|end| self.out.get_mut(end)) else {
+                .or_else(|| rest.iter().position(is_blank).map(|at| begin + at));
+            let Some(end) = end else {
                 break;
             };
-            *blank = b'\n';
-            line = end.map_or(line, |end| end + 1);
+            self.end_line(end);
+            begin = self.line;
             room = LINE_CHARS;
-            self.column = self.end - line;
         }
-        let written = self.out.get(..self.end).unwrap_or_default();
-        let last = written
+        let last = self
+            .out
             .iter()
             .rposition(|byte| matches!(byte, b' ' | b'\n'));
         self.word = last.map_or(0, |blank| blank + 1);
@@ -112,16 +78,14 @@ impl<'o> LineWriter<'o> {
     #[expect(clippy::inline_always, reason = "for every move and number")]
     #[inline(always)]
     pub(super) fn short_word(&mut self, after_blank: [u8; 8], len: usize) {
-        let place = self.out.get_mut(self.end..);
-        let place = place.and_then(|room| room.first_chunk_mut());
-        match place {
-            Some(place) if self.column > 0 && !self.is_opening => *place = after_blank,
-            _ => return self.word(after_blank.get(1..=len).unwrap_or_default()),
+        if self.is_glued {
+            return self.word(after_blank.get(1..=len).unwrap_or_default());
         }
-        self.word = self.end + 1;
-        self.end = self.word + len;
-        self.column += len + 1;
-        if self.column > LINE_CHARS {
+        let end = self.out.len();
+        self.out.extend_from_slice(&after_blank);
+        self.out.truncate(end + 1 + len);
+        self.word = end + 1;
+        if self.column() > LINE_CHARS {
             self.wrap();
         }
     }
@@ -129,38 +93,47 @@ impl<'o> LineWriter<'o> {
     /// Writes `text` so that the next word follows it without a blank.
     pub(super) fn open(&mut self, text: &[u8]) {
         self.word(text);
-        self.is_opening = true;
+        self.is_glued = true;
     }
 
     /// How much has been written.
     pub(super) fn position(&self) -> usize {
-        self.end
+        self.out.len()
     }
 
     /// Appends `text` to the last word.
     #[inline]
     pub(super) fn glue(&mut self, text: &[u8]) {
-        self.append(text);
-        self.column += characters(text);
-        if self.column > LINE_CHARS {
+        self.out.extend_from_slice(text);
+        self.line += text.len() - characters(text);
+        if self.column() > LINE_CHARS {
             self.wrap();
         }
+    }
+
+    /// Characters in the current line.
+    #[inline]
+    fn column(&self) -> usize {
+        self.out.len().wrapping_sub(self.line)
     }
 
     /// Moves the last word to a line of its own.
     #[cold]
     fn wrap(&mut self) {
-        let blank = self.word.checked_sub(1).and_then(|at| self.out.get_mut(at));
-        if let Some(blank) = blank.filter(|blank| **blank == b' ') {
-            *blank = b'\n';
-            self.column = characters(self.out.get(self.word..self.end).unwrap_or_default());
+        let blank = self.word.checked_sub(1);
+        if let Some(blank) = blank.filter(|blank| self.out.get(*blank) == Some(&b' ')) {
+            self.end_line(blank);
+            let word = self.out.get(self.word..).unwrap_or_default();
+            self.line += word.len() - characters(word);
         }
     }
-}
 
-impl Drop for LineWriter<'_> {
-    fn drop(&mut self) {
-        self.out.truncate(self.end);
+    /// Makes the blank there a line break.
+    fn end_line(&mut self, blank: usize) {
+        if let Some(blank) = self.out.get_mut(blank) {
+            *blank = b'\n';
+        }
+        self.line = blank + 1;
     }
 }
 
@@ -181,7 +154,6 @@ mod tests {
             writer.word(word.as_bytes());
             writer.glue(glued.as_bytes());
         }
-        drop(writer);
         String::from_utf8(out).unwrap()
     }
 
@@ -221,13 +193,11 @@ mod tests {
                 }
                 writer.glue(b"}");
                 writer.word(b"last");
-                drop(writer);
                 let mut writer = LineWriter::new(&mut at_once);
                 writer.word(b"{first");
                 writer.ascii_words(words.join(" ").as_bytes());
                 writer.glue(b"}");
                 writer.word(b"last");
-                drop(writer);
                 let texts = [each, at_once].map(|text| String::from_utf8(text).unwrap());
                 assert_eq!(texts[0], texts[1]);
             }
