@@ -107,11 +107,18 @@ pub trait Base: fmt::Debug + Send + Sync {
     ) -> Result<(), Error>;
 
     /// Decodes one game into `decoded`.
-    fn read_game(&self, id: GameId, decoded: &mut Decoded) -> Result<(), Error>;
+    fn read_game(&self, id: GameId, decoded: &mut Decoded) -> Result<(), Error> {
+        self.read_game_weighed(id, decoded, &mut |_| ())
+    }
 
-    /// Number of bytes that the moves and annotations of one game take in their
-    /// files.
-    fn stored_bytes(&self, id: GameId, decoded: &mut Decoded) -> Result<u64, Error>;
+    /// As [`read_game`](Base::read_game), but tells `weigh` before how many bytes
+    /// the moves and annotations of the game take in their files.
+    fn read_game_weighed(
+        &self,
+        id: GameId,
+        decoded: &mut Decoded,
+        weigh: &mut dyn FnMut(u64),
+    ) -> Result<(), Error>;
 
     /// Reads one guiding text into `text`.
     fn read_text(&self, id: GameId, text: &mut GuidingText) -> Result<(), Error>;
@@ -298,12 +305,13 @@ macro_rules! same_in_both {
             self.for_each_summary(ids, with_teams, take)
         }
 
-        fn read_game(&self, id: GameId, decoded: &mut Decoded) -> Result<(), Error> {
-            self.read_game(id, decoded)
-        }
-
-        fn stored_bytes(&self, id: GameId, decoded: &mut Decoded) -> Result<u64, Error> {
-            self.stored_bytes(id, decoded)
+        fn read_game_weighed(
+            &self,
+            id: GameId,
+            decoded: &mut Decoded,
+            weigh: &mut dyn FnMut(u64),
+        ) -> Result<(), Error> {
+            self.read_game_weighed(id, decoded, weigh)
         }
 
         fn read_text(&self, id: GameId, text: &mut GuidingText) -> Result<(), Error> {

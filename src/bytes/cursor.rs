@@ -152,7 +152,24 @@ impl<'a> ByteReader<'a> {
     #[inline]
     pub fn string_field(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
         let field = self.take(count)?;
-        let end = field.iter().position(|&byte| byte == 0);
-        Ok(end.and_then(|end| field.get(..end)).unwrap_or(field))
+        Ok(field.get(..length_before_zero(field)).unwrap_or(field))
     }
+}
+
+/// Number of bytes before the first zero byte, eight at a time: names are
+/// short, and a base has many.
+fn length_before_zero(field: &[u8]) -> usize {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH_BITS: u64 = ONES << 7;
+    let (words, rest) = field.as_chunks();
+    for (at, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        // The lowest high bit left is that of the first zero byte.
+        let zeros = word.wrapping_sub(ONES) & !word & HIGH_BITS;
+        if zeros != 0 {
+            return 8 * at + zeros.trailing_zeros() as usize / 8;
+        }
+    }
+    let in_rest = rest.iter().position(|&byte| byte == 0);
+    8 * words.len() + in_rest.unwrap_or(rest.len())
 }

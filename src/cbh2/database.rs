@@ -93,6 +93,22 @@ impl Database {
     /// entity is no error: `decoded` has what could be read and says what
     /// not.
     pub fn read_game(&self, id: GameId, decoded: &mut Decoded) -> Result<(), Error> {
+        self.read_game_weighed(id, decoded, |_| ())
+    }
+
+    /// As [`read_game`](Database::read_game), but tells `weigh` before how many
+    /// bytes the moves and annotations of the game take in their files, as far
+    /// as known: so a long one can wait until there is memory for it.
+    ///
+    /// # Errors
+    ///
+    /// As of [`read_game`](Database::read_game).
+    pub fn read_game_weighed(
+        &self,
+        id: GameId,
+        decoded: &mut Decoded,
+        weigh: impl FnOnce(u64),
+    ) -> Result<(), Error> {
         decoded.game.clear();
         decoded.defects.clear();
         let mut bytes = [0; RECORD_BYTES];
@@ -100,6 +116,7 @@ impl Database {
         if kind == Kind::Text {
             return Err(Error::NotUsed(id));
         }
+        weigh(self.stored_bytes(&record, &mut decoded.buffer)?);
         self.read_headers(kind, &record, decoded)?;
         let known_to = self.read_moves(record.moves(), decoded)?;
         self.read_annotations(record.annotations(), known_to, decoded)?;
@@ -109,17 +126,11 @@ impl Database {
 
     /// Number of bytes that the moves and annotations of one game take in their
     /// files, as far as known.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotUsed`] if no game has the number; [`Error::Io`].
-    pub fn stored_bytes(&self, id: GameId, decoded: &mut Decoded) -> Result<u64, Error> {
-        let mut bytes = [0; RECORD_BYTES];
-        let (_, record) = self.record(id, &mut bytes, &mut decoded.buffer)?;
-        let moves = content_bytes(self.moves.as_ref(), record.moves(), &mut decoded.buffer);
+    fn stored_bytes(&self, record: &Record<'_>, buffer: &mut ReadBuffer) -> Result<u64, Error> {
+        let moves = content_bytes(self.moves.as_ref(), record.moves(), buffer);
         let remarks = match &self.annotations {
             None => Ok(0),
-            Some(file) => content_bytes(file.as_ref(), record.annotations(), &mut decoded.buffer),
+            Some(file) => content_bytes(file.as_ref(), record.annotations(), buffer),
         };
         let moves = moves.map_err(|source| self.io(FileKind::Moves, source))?;
         Ok(moves + remarks.map_err(|source| self.io(FileKind::Annotations, source))?)

@@ -214,9 +214,9 @@ fn render(base: &dyn Base, is_clean: bool, first: u32, pieces: &SyncSender<Piece
         if entry.is_deleted || entry.kind != RecordKind::Game {
             continue;
         }
-        let stored = base.stored_bytes(entry.id, &mut decoded).unwrap_or(0);
-        let permit = Permit::wait_to_render(stored);
-        match base.read_game(entry.id, &mut decoded) {
+        let mut permit = None;
+        let mut wait = |stored| permit = Some(Permit::wait_to_render(stored));
+        match base.read_game_weighed(entry.id, &mut decoded, &mut wait) {
             Ok(()) if is_clean => pgn::encode_clean(&decoded.game, &mut text),
             Ok(()) => pgn::encode(&decoded.game, &decoded.defects, &mut text),
             Err(error) => pieces.send(Piece::Unreadable(entry.id, error)).ok()?,

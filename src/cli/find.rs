@@ -283,9 +283,9 @@ impl Maker for Texts<'_> {
         let mut text = Vec::new();
         for game in games {
             let id = GameId(game.number);
-            let stored = self.base.stored_bytes(id, &mut decoded).unwrap_or(0);
-            let permit = Permit::wait_to_render(stored);
-            let read = self.base.read_game(id, &mut decoded);
+            let mut permit = None;
+            let mut wait = |stored| permit = Some(Permit::wait_to_render(stored));
+            let read = self.base.read_game_weighed(id, &mut decoded, &mut wait);
             match read {
                 Ok(()) => pgn::encode(&decoded.game, &decoded.defects, &mut text),
                 Err(fault) => {

@@ -99,6 +99,12 @@ impl Game {
     /// Empties the game: no headers, usual start, no moves.
     pub fn clear(&mut self) {
         self.headers.clear();
+        self.clear_moves();
+    }
+
+    /// Removes all but the headers, to read a game whose names may be those of
+    /// the last one.
+    pub fn clear_moves(&mut self) {
         self.start = Start::default();
         self.tree.clear();
         self.annotations.clear();

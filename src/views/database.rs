@@ -329,8 +329,9 @@ impl DatabaseVolume {
         text: &mut Vec<u8>,
     ) -> Result<Completeness, Error> {
         let id = game_id(ino)?;
-        let _permit = permit(self.base.as_ref(), id, scratch);
-        let read = self.base.read_game(id, scratch);
+        let mut permit = None;
+        let mut wait = |stored| permit = Some(Permit::wait_to_render(stored));
+        let read = self.base.read_game_weighed(id, scratch, &mut wait);
         self.ensure_present()?;
         read?;
         if self.is_clean {
@@ -348,12 +349,6 @@ impl DatabaseVolume {
         }
         Ok(())
     }
-}
-
-/// The leave to render a game. One whose size cannot be read is as good as
-/// none: reading it tells why.
-fn permit(base: &dyn Base, id: GameId, scratch: &mut Decoded) -> Permit {
-    Permit::wait_to_render(base.stored_bytes(id, scratch).unwrap_or(0))
 }
 
 fn completeness(is_whole: bool) -> Completeness {

@@ -225,10 +225,40 @@ impl Database {
     /// # Ok::<(), cbfs::cbh::Error>(())
     /// ```
     pub fn read_game(&self, id: GameId, decoded: &mut Decoded) -> Result<(), Error> {
-        decoded.game.clear();
+        self.read_game_weighed(id, decoded, |_| ())
+    }
+
+    /// As [`read_game`](Database::read_game), but tells `weigh` before how many
+    /// bytes the moves and annotations of the game take in their files, as far
+    /// as these go: so a long one can wait until there is memory for it.
+    ///
+    /// # Errors
+    ///
+    /// As of [`read_game`](Database::read_game).
+    pub fn read_game_weighed(
+        &self,
+        id: GameId,
+        decoded: &mut Decoded,
+        weigh: impl FnOnce(u64),
+    ) -> Result<(), Error> {
+        let read = self.read_parts(id, decoded, weigh);
+        if read.is_err() {
+            decoded.game.clear();
+        }
+        read
+    }
+
+    fn read_parts(
+        &self,
+        id: GameId,
+        decoded: &mut Decoded,
+        weigh: impl FnOnce(u64),
+    ) -> Result<(), Error> {
+        decoded.game.clear_moves();
         decoded.defects.clear();
         let record = self.game_record(id, &mut decoded.buffer)?;
         let extended = self.extended_record(id, &mut decoded.buffer)?;
+        weigh(self.stored_bytes(&record, &extended, &mut decoded.buffer)?);
         self.read_headers(id, &record, &extended, decoded)?;
         let is_whole = self.read_moves(&record, &extended, decoded)?;
         self.read_annotations(&record, is_whole, decoded)?;
@@ -238,16 +268,14 @@ impl Database {
 
     /// Number of bytes that the moves and annotations of one game take in their
     /// files, as far as these go.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotUsed`] if no game has the number; [`Error::Io`].
-    pub fn stored_bytes(&self, id: GameId, decoded: &mut Decoded) -> Result<u64, Error> {
-        let buffer = &mut decoded.buffer;
-        let record = self.game_record(id, buffer)?;
-        let extended = self.extended_record(id, buffer)?;
+    fn stored_bytes(
+        &self,
+        record: &GameRecord,
+        extended: &ExtendedRecord,
+        buffer: &mut ReadBuffer,
+    ) -> Result<u64, Error> {
         let moves = self
-            .moves_offset(record.moves_offset, &extended)
+            .moves_offset(record.moves_offset, extended)
             .and_then(|offset| size_of_blob(self.moves.as_ref(), offset, blob_size, buffer))
             .map_err(|source| self.io(FileKind::Moves, source))?;
         let remarks = self.annotations.as_ref();

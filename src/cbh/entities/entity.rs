@@ -115,7 +115,7 @@ impl Entity {
     }
 }
 
-fn decode<K: Kind<Value: Default>>(data: &[u8], page: CodePage) -> Result<K::Value, Malformed> {
+fn decode<K: Kind>(data: &[u8], page: CodePage) -> Result<K::Value, Malformed> {
     let mut value = K::Value::default();
     K::decode(data, page, &mut value)?;
     Ok(value)

@@ -98,7 +98,7 @@ const SAMPLE_BYTES: usize = 1 << 16;
 /// Data layout of one kind of entity.
 pub(super) trait Kind {
     /// The decoded data.
-    type Value;
+    type Value: Default;
 
     /// Length of the data of a record, in bytes.
     const DATA_BYTES: usize;
@@ -288,7 +288,7 @@ impl<K: Kind> EntityFile<K> {
     /// # Errors
     ///
     /// [`LookupError::Fault`] if the record does not exist or is deleted;
-    /// `value` stays unchanged then.
+    /// `value` is unspecified then.
     pub(super) fn read(
         &self,
         id: u32,
@@ -322,7 +322,7 @@ impl<K: Kind> EntityFile<K> {
     }
 }
 
-impl<K: Kind<Value: Default>> EntityFile<K> {
+impl<K: Kind> EntityFile<K> {
     /// Calls `take` for all live entities in the order of their ids. Records
     /// that cannot be decoded are skipped.
     ///
@@ -448,15 +448,19 @@ impl FileHeader {
     }
 }
 
-/// Decodes a string field into `out`, replacing its content.
+/// Decodes a string field into `out`, replacing its content. If `out` holds the
+/// string already, as after a game of the same event, nothing is decoded.
 fn read_string(
     reader: &mut ByteReader<'_>,
     field_bytes: usize,
     page: CodePage,
     out: &mut String,
 ) -> Result<(), Malformed> {
-    out.clear();
-    page.decode_into(reader.string_field(field_bytes)?, out);
+    let field = reader.string_field(field_bytes)?;
+    if field != out.as_bytes() {
+        out.clear();
+        page.decode_into(field, out);
+    }
     Ok(())
 }
 

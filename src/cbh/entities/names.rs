@@ -212,7 +212,7 @@ impl AllNames {
     /// # Errors
     ///
     /// Read errors of the storage.
-    pub(in crate::cbh) fn read<K: Kind<Value: Default>>(
+    pub(in crate::cbh) fn read<K: Kind>(
         file: &EntityFile<K>,
         which: Which,
         page: CodePage,
@@ -257,7 +257,7 @@ impl AllNames {
         })
     }
 
-    fn read_with<K: Kind<Value: Default>>(
+    fn read_with<K: Kind>(
         file: &EntityFile<K>,
         which: Which,
         page: CodePage,

@@ -47,6 +47,8 @@ impl Kind for Tournaments {
         value.category = reader.u8()?;
         reader.skip(1)?;
         value.rounds = reader.u8()?;
+        // That is told elsewhere.
+        value.end = Date::UNKNOWN;
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 use super::{DatabaseVolume, Error, Facts, Fault, GuidingText};
 use crate::cbh::{self, Changes, Decoded, EntityKind, GameId, RecordKind, Summary};
 use crate::game::Defect;
+use crate::pgn::Permit;
 
 /// Records read at once.
 const RECORDS: u32 = 4096;
@@ -125,8 +126,9 @@ impl DatabaseVolume {
 
     pub(super) fn faults_of_game(&self, id: GameId, note: &mut dyn FnMut(Fault)) {
         let mut decoded = Decoded::default();
-        let _permit = super::permit(self.base.as_ref(), id, &mut decoded);
-        match self.base.read_game(id, &mut decoded) {
+        let mut permit = None;
+        let mut wait = |stored| permit = Some(Permit::wait_to_render(stored));
+        match self.base.read_game_weighed(id, &mut decoded, &mut wait) {
             Ok(()) => {
                 for defect in &decoded.defects {
                     note(self.fault(id.0, defect));

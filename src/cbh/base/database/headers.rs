@@ -5,11 +5,11 @@ use crate::cbh::entities::{EntityFile, Kind, LookupError};
 use crate::cbh::extended::ExtendedRecord;
 use crate::cbh::record::GameRecord;
 use crate::cbh::{Error, FileKind, GameId};
-use crate::game::Defect;
+use crate::game::{Defect, GameResult};
 use crate::storage::ReadBuffer;
 
 impl Database {
-    /// Reads all but moves and annotations.
+    /// Reads all but moves and annotations, over the headers of any other game.
     pub(super) fn read_headers(
         &self,
         id: GameId,
@@ -24,6 +24,8 @@ impl Database {
             ..
         } = decoded;
         let headers = &mut game.headers;
+        headers.result = GameResult::Line;
+        headers.is_top_game = false;
         headers.date = record.date;
         headers.round = record.round;
         headers.subround = record.subround;
@@ -129,6 +131,7 @@ impl Lookup<'_> {
             Ok(()) => Ok(()),
             Err(LookupError::Io(source)) => Err(self.database.io(kind, source)),
             Err(LookupError::Fault(offset, what)) => {
+                *value = K::Value::default();
                 self.defects.push(Defect {
                     file: kind.extension(),
                     offset,
@@ -147,9 +150,10 @@ impl Lookup<'_> {
         id: i32,
         value: &mut K::Value,
     ) -> Result<(), Error> {
-        match (u32::try_from(id), file) {
-            (Ok(id), Some(file)) => self.read(kind, file, id, value),
-            _ => Ok(()),
+        if let (Ok(id), Some(file)) = (u32::try_from(id), file) {
+            return self.read(kind, file, id, value);
         }
+        *value = K::Value::default();
+        Ok(())
     }
 }
