@@ -53,8 +53,7 @@ impl DatabaseVolume {
         let kind = match place {
             // What is listed counts: terms are not.
             DIRECTORY if has_query => return Ok(self.directory_node(directory.ino, 5)),
-            DIRECTORY => NodeKind::Directory,
-            FEN | LINES => NodeKind::Directory,
+            DIRECTORY | FEN | LINES => NodeKind::Directory,
             GAMES if has_query => NodeKind::Directory,
             TREE => NodeKind::Symlink,
             COUNT | GAMES_TSV if has_query => NodeKind::File(Size::Asked),
