@@ -45,7 +45,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use self::columns::Names;
-use self::directories::{Games, HeadersTsv, Positions, Row, TABLE, row_of};
+use self::directories::{Directory, Games, HeadersTsv, Positions, Row, TABLE, row_of};
 use self::explorer::Explorer;
 use self::facts::Counts;
 use self::groups::{Groups, group_of, parent_of};
@@ -228,6 +228,24 @@ impl DatabaseVolume {
         all.filter(|row| row.view.is_there(self))
     }
 
+    /// The root for a directory of the table; one below it knows its own.
+    fn parent_of_row(&self, directory: Ino) -> Result<Ino, Error> {
+        let row = self.row(directory)?;
+        if row.number != directory {
+            return row.view.parent(self, directory);
+        }
+        match row.view.node(self, directory)?.kind {
+            NodeKind::Directory => Ok(Ino::ROOT),
+            _ => Err(Error::NotADirectory),
+        }
+    }
+
+    /// What knows a directory; not asked for files, which belong to one too.
+    fn directory(&self, directory: Ino) -> Result<&'static dyn Directory, Error> {
+        self.parent_of_row(directory)?;
+        Ok(self.row(directory)?.view)
+    }
+
     /// The line of the directory that this number belongs to.
     fn row(&self, ino: Ino) -> Result<&'static Row, Error> {
         let row = row_of(ino).filter(|row| row.view.is_there(self));
@@ -376,7 +394,7 @@ impl Volume for DatabaseVolume {
                 row.view.node(self, row.number)
             }
             None if directory.kind() == GAME => self.not_a_directory(directory),
-            None => self.row(directory)?.view.lookup(self, directory, name),
+            None => self.directory(directory)?.lookup(self, directory, name),
             Some(group) => self.lookup_in_group(group, name),
         }
     }
@@ -394,7 +412,7 @@ impl Volume for DatabaseVolume {
         match group_of(directory) {
             None if directory == Ino::ROOT => Ok(Ino::ROOT),
             None if directory.kind() == GAME => self.not_a_directory(directory),
-            None => self.row(directory)?.view.parent(self, directory),
+            None => self.parent_of_row(directory),
             Some(group) => self.group_node(group).map(|_| parent_of(group)),
         }
     }
@@ -404,8 +422,7 @@ impl Volume for DatabaseVolume {
             None if directory == Ino::ROOT => self.list_top(after, listing),
             None if directory.kind() == GAME => self.not_a_directory(directory),
             None => self
-                .row(directory)?
-                .view
+                .directory(directory)?
                 .list(self, directory, after, listing),
             Some(group) => {
                 self.group_node(group)?;
@@ -418,7 +435,7 @@ impl Volume for DatabaseVolume {
         match group_of(directory) {
             None if directory == Games::NUMBER => self.page_games(after, page),
             None => {
-                let view = self.row(directory)?.view;
+                let view = self.directory(directory)?;
                 if view.page(self, directory, after, page)? {
                     return Ok(());
                 }

@@ -106,10 +106,11 @@ pub(super) trait Directory: Debug + Sync {
     /// What a number stands for.
     fn node(&self, base: &DatabaseVolume, ino: Ino) -> Result<Node, Error>;
 
-    /// The directory that one lies in.
+    /// The directory in which one below it lies. Files have none, and who has
+    /// only files need not say so.
     fn parent(&self, base: &DatabaseVolume, directory: Ino) -> Result<Ino, Error> {
         let _ = (base, directory);
-        Ok(Ino::ROOT)
+        Err(Error::NotADirectory)
     }
 
     /// What a name in it stands for. Files are [`Error::NotADirectory`].

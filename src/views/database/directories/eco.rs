@@ -87,11 +87,8 @@ impl Directory for Eco {
         }
     }
 
-    fn parent(&self, _: &DatabaseVolume, directory: Ino) -> Result<Ino, Error> {
-        Ok(match directory {
-            Eco::NUMBER => Ino::ROOT,
-            _ => Eco::NUMBER,
-        })
+    fn parent(&self, _: &DatabaseVolume, _: Ino) -> Result<Ino, Error> {
+        Ok(Eco::NUMBER)
     }
 
     fn lookup(&self, base: &DatabaseVolume, directory: Ino, name: &[u8]) -> Result<Node, Error> {

@@ -36,10 +36,6 @@ impl Directory for Table {
         })
     }
 
-    fn parent(&self, _: &DatabaseVolume, _: Ino) -> Result<Ino, Error> {
-        Err(Error::NotADirectory)
-    }
-
     fn lookup(&self, _: &DatabaseVolume, _: Ino, _: &[u8]) -> Result<Node, Error> {
         Err(Error::NotADirectory)
     }

@@ -49,10 +49,10 @@ impl Directory for Import {
     }
 
     fn parent(&self, _: &DatabaseVolume, directory: Ino) -> Result<Ino, Error> {
-        Ok(match directory {
-            LENIENT => Import::NUMBER,
-            _ => Ino::ROOT,
-        })
+        match directory {
+            LENIENT => Ok(Import::NUMBER),
+            _ => Err(Error::NotADirectory),
+        }
     }
 
     fn lookup(&self, base: &DatabaseVolume, directory: Ino, name: &[u8]) -> Result<Node, Error> {

@@ -81,11 +81,8 @@ impl Directory for Pgn {
     }
 
     fn parent(&self, _: &DatabaseVolume, directory: Ino) -> Result<Ino, Error> {
-        match directory {
-            Pgn::NUMBER => Ok(Ino::ROOT),
-            _ if directory_of(directory).is_some() => Ok(Pgn::NUMBER),
-            _ => Err(Error::NotADirectory),
-        }
+        let found = directory_of(directory).map(|_| Pgn::NUMBER);
+        found.ok_or(Error::NotADirectory)
     }
 
     fn lookup(&self, base: &DatabaseVolume, directory: Ino, name: &[u8]) -> Result<Node, Error> {

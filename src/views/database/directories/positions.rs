@@ -280,7 +280,6 @@ impl Directory for Positions {
     fn parent(&self, base: &DatabaseVolume, directory: Ino) -> Result<Ino, Error> {
         let nodes = &base.explorer.nodes;
         match base.thing(directory)? {
-            Thing::Of(scope, DIRECTORY | FEN | LINES) if scope.is_empty() => Ok(Ino::ROOT),
             Thing::Of(scope, DIRECTORY) => {
                 nodes.number(&query(DatabaseVolume::shorter(&scope)), DIRECTORY)
             }

@@ -97,7 +97,6 @@ impl Directory for Texts {
 
     fn parent(&self, _: &DatabaseVolume, directory: Ino) -> Result<Ino, Error> {
         match directory {
-            Texts::NUMBER => Ok(Ino::ROOT),
             MEDIA => Ok(Texts::NUMBER),
             _ => Err(Error::NotADirectory),
         }
