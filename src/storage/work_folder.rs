@@ -74,8 +74,7 @@ impl WorkFolder {
         // The folder gets its rights before others can open files in it.
         match DirBuilder::new().mode(0o700).create(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => ensure_ours(&path)?,
-            // The message must not name the hidden folder.
-            made => made.map_err(|error| WorkFolderError::Io(error.kind().into()))?,
+            made => made.map_err(WorkFolderError::Io)?,
         }
         let lock = File::options()
             .create(true)
