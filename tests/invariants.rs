@@ -144,7 +144,9 @@ fn a_request_is_of_one_state_and_a_file_of_one_content_while_the_base_changes() 
         });
         let start = Instant::now();
         // A machine that has much else to do takes longer.
-        while !readers.iter().all(thread::ScopedJoinHandle::is_finished) && start.elapsed() < 30 * SOON {
+        while !readers.iter().all(thread::ScopedJoinHandle::is_finished)
+            && start.elapsed() < 30 * SOON
+        {
             changing.change();
             vfs.refresh();
             listed.refresh();

@@ -331,7 +331,10 @@ fn an_entity_file_without_records_stays_and_others_are_repaired() {
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     let told = said(&output);
     assert_eq!(told.matches("it stays as it is").count(), 1, "{told}");
-    assert!(told.contains("sample.cbp at 0x8: no entity file"), "{told}");
+    assert!(
+        told.contains("sample.cbp at 0x8: not an entity file"),
+        "{told}"
+    );
     assert_eq!(fs::read(&tournaments).unwrap(), sound);
     assert_eq!(fs::read(&players).unwrap(), lost);
     // A save that needs a name says why it cannot be.

@@ -490,7 +490,10 @@ fn a_damaged_text_is_shown_in_part_and_others_completely() {
         .collect();
     assert_eq!(names[..2], ["000001.html", "000002.txt"], "and no media");
     let text = String::from_utf8(tree.read("texts/000001.html").unwrap()).unwrap();
-    assert!(text.contains(".cbg at 0x1e: unknown text version 9]"), "{text}");
+    assert!(
+        text.contains(".cbg at 0x1e: unknown text version 9]"),
+        "{text}"
+    );
     assert_eq!(
         tree.stat("texts/000001.html").unwrap().size,
         text.len() as u64

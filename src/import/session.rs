@@ -120,6 +120,8 @@ struct Counted {
     games: usize,
     line: usize,
     column: usize,
+    /// Where the game that was counted last begins.
+    last: (usize, usize),
 }
 
 impl Counted {
@@ -127,7 +129,10 @@ impl Counted {
         if self.games == 0 {
             (self.line, self.column) = (line, column);
         }
-        self.games += 1;
+        // A game may have two of a kind, as the names of its players.
+        let is_new = self.games == 0 || self.last != (line, column);
+        self.games += usize::from(is_new);
+        self.last = (line, column);
     }
 
     fn told(&self, what: impl fmt::Display) -> Understood {
