@@ -148,7 +148,8 @@ impl Board {
         self.set(from, None);
         self.set(to, Some(piece.role));
         if piece.role == Role::King {
-            self.find_kings();
+            let king = self.kings.get_mut(piece.color);
+            *king = king.map(|_| to);
         }
     }
 

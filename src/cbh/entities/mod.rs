@@ -457,7 +457,10 @@ fn read_string(
     out: &mut String,
 ) -> Result<(), Malformed> {
     let field = reader.string_field(field_bytes)?;
-    if field != out.as_bytes() {
+    if field.is_empty() {
+        // To compare nothing with nothing is slow on some processors.
+        out.clear();
+    } else if field != out.as_bytes() {
         out.clear();
         page.decode_into(field, out);
     }
