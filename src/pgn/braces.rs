@@ -97,6 +97,15 @@ pub(super) fn begins_tag_pair(text: &[u8]) -> bool {
     len > 0 && value.first() == Some(&b'"')
 }
 
+/// Whether another tag pair or a numbered move follows a `]`, which so is the
+/// end of a tag pair.
+pub(super) fn ends_tag_pair(after: &[u8]) -> bool {
+    let after = after.trim_ascii_start();
+    let digits = after.iter().take_while(|byte| byte.is_ascii_digit());
+    let len = digits.count();
+    begins_tag_pair(after) || (len > 0 && after.get(len) == Some(&b'.'))
+}
+
 /// Whether what seems to be meant as a tag pair begins here: `[`, something
 /// that begins like a name, a blank.
 pub(super) fn begins_loose_tag(text: &[u8]) -> bool {

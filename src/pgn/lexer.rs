@@ -616,6 +616,23 @@ fn is_wide_blank(rest: &[u8]) -> bool {
     )
 }
 
+/// A line without the blanks, marks and control characters that it begins with,
+/// as they stand where files were joined.
+pub(super) fn line_begin(line: &[u8]) -> &[u8] {
+    let mut rest = line;
+    loop {
+        let len = match rest {
+            [byte, ..] if is_control(*byte) => 1,
+            rest if is_wide_blank(rest) => 3,
+            rest => blank_len(rest),
+        };
+        match rest.get(len..) {
+            Some(after) if len > 0 => rest = after,
+            _ => return rest,
+        }
+    }
+}
+
 fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
 }

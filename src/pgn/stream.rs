@@ -17,16 +17,18 @@
 
 mod parallel;
 
+use std::collections::VecDeque;
 use std::io::{self, BufRead};
 use std::ops::Range;
 
 use encoding_rs::{Encoding, WINDOWS_1252};
 
 use super::Games;
-use super::braces::{begins_game_after_blank, begins_loose_tag, begins_tag_pair};
+use super::braces::{begins_game_after_blank, begins_loose_tag, begins_tag_pair, ends_tag_pair};
 use super::decode::MAX_BYTES;
 use super::error::Error;
 use super::lenient::{VariantName, place_of_tag, players_of, variant_of};
+use super::lexer::line_begin;
 use super::place::{Place, doubtful};
 
 pub use parallel::{Prepared, for_each_game_in_order};
@@ -165,6 +167,9 @@ pub struct Sections<R> {
     /// comment ends in it.
     again: Vec<u8>,
     again_at: usize,
+    /// Lengths of the pieces of a line, which come next in `again`: a game
+    /// begins in its midst.
+    pieces: VecDeque<usize>,
     /// The line that `text` begins with, and the one that is read next.
     line: usize,
     next_line: usize,
@@ -206,7 +211,7 @@ enum Begins {
 impl Perhaps {
     /// What the next line says of it, where the game before it is in a state.
     fn goes_on(self, line: &[u8], before: &State) -> Begins {
-        let begin = line.trim_ascii_start();
+        let begin = line_begin(line);
         let is_tag = begins_tag_pair(begin);
         if self.in_comment {
             return match begin {
@@ -268,6 +273,7 @@ impl<R: BufRead> Sections<R> {
             text: Vec::new(),
             again: Vec::new(),
             again_at: 0,
+            pieces: VecDeque::new(),
             line: 1,
             next_line: 1,
             state: State::default(),
@@ -291,7 +297,9 @@ impl<R: BufRead> Sections<R> {
                 }
                 Read::Nothing => return Ok(self.end_of_comment().or_else(|| self.last_section())),
             }
+            self.part_line(start);
             let line = self.text.get(start..).unwrap_or_default();
+            let ends_line = is_whole_line(line);
             let line = if start == 0 { without_mark(line) } else { line };
             let is_bad_game = start > 0 && line.starts_with(BAD_GAME.as_bytes());
             let begins_game = is_bad_game || self.state.begins_game(line, &self.text);
@@ -321,11 +329,35 @@ impl<R: BufRead> Sections<R> {
             let end = self.text.len() - cut.unwrap_or_default();
             self.state.look_at(line, end);
             let number = self.next_line;
-            self.next_line += 1;
+            self.next_line += usize::from(ends_line);
             if let Some(cut) = cut {
                 let between = self.text.get(cut..start).unwrap_or_default();
                 return Ok(Some(self.cut_at(cut, number - lines_in(between))));
             }
+        }
+    }
+
+    /// Keeps of the line at `start` what stands before a game that begins in
+    /// its midst; the rest is read as lines of their own.
+    fn part_line(&mut self, start: usize) {
+        if !self.pieces.is_empty() {
+            return;
+        }
+        let line = self.text.get(start..).unwrap_or_default();
+        let begins = self.state.games_begun_within(line);
+        let Some(&first) = begins.first() else {
+            return;
+        };
+        let ends = begins.iter().skip(1).copied().chain([line.len()]);
+        let lengths = begins.iter().zip(ends).map(|(begin, end)| end - begin);
+        self.pieces = lengths.collect();
+        let rest = self.text.split_off(start + first);
+        if self.again_at < self.again.len() {
+            // The line was read there.
+            self.again_at = self.again_at.saturating_sub(rest.len());
+        } else {
+            self.again = rest;
+            self.again_at = 0;
         }
     }
 
@@ -381,6 +413,7 @@ impl<R: BufRead> Sections<R> {
         again.extend_from_slice(self.again.get(self.again_at..).unwrap_or_default());
         self.again = again;
         self.again_at = 0;
+        self.pieces.clear();
         self.state = State::default();
         section
     }
@@ -456,6 +489,7 @@ impl<R: BufRead> Sections<R> {
         again.extend_from_slice(self.again.get(self.again_at..).unwrap_or_default());
         self.again = again;
         self.again_at = 0;
+        self.pieces.clear();
         self.state = State::default();
         self.perhaps = None;
         let text = std::mem::take(&mut self.text);
@@ -469,6 +503,14 @@ impl<R: BufRead> Sections<R> {
     /// the text comes to more than `most` bytes.
     fn read_line(&mut self, most: usize) -> io::Result<Read> {
         let start = self.text.len();
+        if let Some(len) = self.pieces.pop_front() {
+            let end = self.again_at + len;
+            let piece = self.again.get(self.again_at..end).unwrap_or_default();
+            self.text.extend_from_slice(piece);
+            self.again_at = end;
+            let is_much = self.text.len() > most;
+            return Ok(if is_much { Read::Part } else { Read::Line });
+        }
         loop {
             let is_again = self.again_at < self.again.len();
             let available = match self.again.get(self.again_at..) {
@@ -539,7 +581,7 @@ impl State {
         if self.in_comment {
             return false;
         }
-        let line = line.trim_ascii_start();
+        let line = line_begin(line);
         if !line.starts_with(b"[") {
             return false;
         }
@@ -562,7 +604,7 @@ impl State {
         let begins = if in_comment {
             begins_game_after_blank(text, start, &["Event"])
         } else {
-            let is_event = roster_bit(line.trim_ascii_start()) == EVENT;
+            let is_event = roster_bit(line_begin(line)) == EVENT;
             is_event && !self.has_moves && self.roster & EVENT != 0
         };
         begins.then_some(Perhaps { start, in_comment })
@@ -580,7 +622,7 @@ impl State {
     /// section.
     fn look_at(&mut self, line: &[u8], end: usize) {
         let was_open = self.in_comment;
-        let begin = line.trim_ascii_start();
+        let begin = line_begin(line);
         let is_tag = !was_open && begin.starts_with(b"[");
         let has_moves = self.look_into(line);
         if is_tag {
@@ -600,6 +642,48 @@ impl State {
             self.has_result = None;
             self.is_beside_moves = self.in_comment;
         }
+    }
+
+    /// Where in a line games begin whose first tag stands behind something else:
+    /// `Event`, or one of the roster behind a result.
+    fn games_begun_within(&self, line: &[u8]) -> Vec<usize> {
+        let mut begins = Vec::new();
+        let mut in_comment = self.in_comment;
+        let mut at = 0;
+        if !in_comment {
+            if line.first() == Some(&b'%') {
+                return begins;
+            }
+            at = tag_pairs_len(line).unwrap_or(line.len());
+        }
+        // Whether something stands before, and whether its last word is a result.
+        let (mut is_behind, mut is_word, mut is_result) = (false, false, false);
+        while let Some(&byte) = line.get(at) {
+            let rest = line.get(at..).unwrap_or_default();
+            match byte {
+                b'}' if in_comment => (in_comment, is_behind, is_word) = (false, true, false),
+                _ if in_comment => {}
+                b'{' => (in_comment, is_word) = (true, false),
+                b';' => break,
+                b'[' if is_behind && begins_tag_pair(rest) => {
+                    let tag = roster_bit(rest);
+                    if tag == EVENT || (tag != 0 && is_result) {
+                        begins.push(at);
+                        at += tag_pairs_len(rest).unwrap_or(rest.len());
+                        (is_behind, is_word, is_result) = (false, false, false);
+                        continue;
+                    }
+                    is_word = false;
+                }
+                _ if byte.is_ascii_whitespace() || byte.is_ascii_control() => is_word = false,
+                _ => {
+                    is_result = (is_result || !is_word) && is_of_result(byte);
+                    (is_behind, is_word) = (true, true);
+                }
+            }
+            at += 1;
+        }
+        begins
     }
 
     /// Whether a line goes on with the value of a broken tag pair; takes note of
@@ -632,7 +716,7 @@ impl State {
             if line.first() == Some(&b'%') {
                 return false;
             }
-            rest = rest.trim_ascii_start();
+            rest = line_begin(rest);
             if begins_tag_pair(rest) || (!self.has_moves && begins_loose_tag(rest)) {
                 rest = after_tag_pairs(rest);
             }
@@ -664,8 +748,43 @@ fn lacks_bracket(line: &[u8]) -> bool {
 
 /// What of a line follows its tag pairs, which may be broken.
 fn after_tag_pairs(line: &[u8]) -> &[u8] {
-    let end = line.iter().rposition(|&byte| byte == b']');
-    end.and_then(|end| line.get(end + 1..)).unwrap_or_default()
+    let last = || Some(line.iter().rposition(|&byte| byte == b']')? + 1);
+    let end = tag_pairs_len(line).filter(|len| *len > 0).or_else(last);
+    end.and_then(|end| line.get(end..)).unwrap_or_default()
+}
+
+/// How much of a line is tag pairs that it begins with; `None` if one of them
+/// does not end.
+fn tag_pairs_len(line: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let rest = line_begin(line.get(at..)?);
+        if !begins_tag_pair(rest) {
+            return Some(at);
+        }
+        at = line.len() - rest.len() + tag_pair_len(rest)?;
+    }
+}
+
+/// How long the tag pair is that a line begins with: up to the quote and `]`
+/// that another one, a move or nothing follows.
+fn tag_pair_len(line: &[u8]) -> Option<usize> {
+    let mut at = line.iter().position(|&byte| byte == b'"')? + 1;
+    loop {
+        match line.get(at..)? {
+            [b'\\', b'"' | b'\\', ..] => at += 2,
+            [b'"', rest @ ..] => {
+                at += 1;
+                let blanks = rest.len() - rest.trim_ascii_start().len();
+                let after = rest.get(blanks..).unwrap_or_default().strip_prefix(b"]");
+                if after.is_some_and(|after| line_begin(after).is_empty() || ends_tag_pair(after)) {
+                    return Some(at + blanks + 1);
+                }
+            }
+            [_, ..] => at += 1,
+            [] => return None,
+        }
+    }
 }
 
 /// The bit of the tag of [`ROSTER`] that a line begins with, in whatever
@@ -741,8 +860,11 @@ fn ends_in_result(moves: &[u8]) -> bool {
     let is_blank = |byte: &u8| byte.is_ascii_whitespace() || *byte == b'}';
     let begin = rest.iter().rposition(is_blank).map_or(0, |at| at + 1);
     let word = rest.get(begin..).unwrap_or_default();
-    let is_of_result = |&byte: &u8| b"012/:-*\xc2\xbd".contains(&byte);
-    !word.is_empty() && word.iter().all(is_of_result)
+    !word.is_empty() && word.iter().copied().all(is_of_result)
+}
+
+fn is_of_result(byte: u8) -> bool {
+    b"012/:-*\xc2\xbd".contains(&byte)
 }
 
 fn ends_line(byte: u8, next: Option<u8>) -> bool {

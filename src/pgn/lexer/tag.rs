@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use encoding_rs::Encoding;
 
 use super::{Lexer, TagPair, Token, line_len};
-use crate::pgn::braces::begins_tag_pair;
+use crate::pgn::braces::ends_tag_pair;
 use crate::pgn::error::Error;
 use crate::pgn::lenient::Liberty;
 use crate::pgn::place::{Place, characters};
@@ -141,7 +141,7 @@ impl<'t> Lexer<'t> {
 
     /// Where the value's last quote stands. Quotes inside need not be
     /// escaped: the one that ends the value stands before `]`, and either
-    /// another tag pair follows or no `"]` on this line.
+    /// another tag pair or a numbered move follows, or no `"]` on this line.
     fn value_end(&mut self) -> Result<usize, Error> {
         let begin = self.here.offset;
         let line = self.tag_line();
@@ -219,9 +219,9 @@ fn after_close(after_quote: &[u8]) -> Option<&[u8]> {
     after_quote.get(spaces..)?.strip_prefix(b"]")
 }
 
-/// Whether `]` follows a quote, and then another tag pair.
+/// Whether `]` follows a quote, and then another tag pair or a move.
 fn ends_pair(after_quote: &[u8]) -> bool {
-    after_close(after_quote).is_some_and(|rest| begins_tag_pair(rest.trim_ascii_start()))
+    after_close(after_quote).is_some_and(ends_tag_pair)
 }
 
 /// A tag value without its escapes; other backslashes stay.

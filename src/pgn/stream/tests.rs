@@ -46,6 +46,54 @@ fn a_section_begins_with_each_first_tag_pair_after_moves() {
 }
 
 #[test]
+fn a_game_begins_behind_whatever_else_is_on_its_line() {
+    let first = "[Event \"A\"]\n[White \"B\"]\n\n1. e4 e5 1-0";
+    let next = "[Event \"C\"]\n[White \"D\"]\n\n1. d4 *\n";
+    // What files that were joined have between them, or programs write there.
+    for (between, line) in [
+        ("\n\n\u{feff}", 6),
+        ("\n\u{feff}\u{feff}", 5),
+        ("\n\u{1a}", 5),
+        ("\n\0\u{200b}\u{a0}", 5),
+        ("", 4),
+        (" ", 4),
+        (" {End} ", 4),
+        ("\n\n{Next} ", 5),
+        ("\n{a\nb} ", 5),
+    ] {
+        let text = format!("{first}{between}{next}");
+        let shown = shown(&text);
+        let [_, (begins_in, second)] = shown.as_slice() else {
+            panic!("{shown:?}");
+        };
+        assert!(second.ends_with(next), "{second}");
+        assert_eq!(*begins_in, line, "{between:?}");
+    }
+    // All on one line, as text from the web is.
+    let on_one = |text: &str| text.replace('\n', " ");
+    let text = format!("{}{}", on_one(&format!("{first}\n{next}").repeat(3)), "\n");
+    let games: Vec<_> = shown(&text).into_iter().map(|(_, text)| text).collect();
+    assert_eq!(games.len(), 6, "{games:?}");
+    assert_eq!(games[0], on_one(&format!("{first}\n")));
+    // No game: a tag in a comment or in a value, one amid moves.
+    for text in [
+        "[Event \"A\"]\n\n1. e4 {[Event \"B\"]} e5 ;[Event \"C\"]\n2. Nf3 *\n",
+        "[Event \"[Event \\\"A\\\"] 1. e4\"]\n\n1. e4 *\n",
+        "[Event \"A\"]\n\n1. e4 [White \"B\"] e5 *\n",
+    ] {
+        assert_eq!(shown(text).len(), 1, "{text}");
+    }
+}
+
+#[test]
+fn a_line_of_many_games_takes_linear_time() {
+    let line = "[Event \"A\"] 1. e4 * ".repeat(100_000);
+    let started = std::time::Instant::now();
+    assert_eq!(sections(line.as_bytes(), 1 << 16).len(), 100_000);
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+}
+
+#[test]
 fn a_game_of_tags_only_takes_no_other_with_it() {
     let tags = "[Event \"A\"]\n[White \"B\"]\n[Result \"*\"]\n";
     for (text, expected) in [
