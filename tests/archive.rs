@@ -477,6 +477,42 @@ fn kills_when_begun(arguments: &[&OsStr], begun: &Path) -> bool {
 }
 
 #[test]
+fn a_folder_of_the_user_with_the_name_of_a_temporary_one_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let cbh = sample_with_pictures(&folder.path().join("inside"));
+    let archive = folder.path().join("new.cbv");
+    let pack = |to: &Path| cbfs(&[OsStr::new("pack"), cbh.as_os_str(), to.as_os_str()]);
+    assert!(pack(&archive).status.success());
+    let [other, out, new] = ["other.cbv", "out", "new.cbh"].map(|name| folder.path().join(name));
+    let [unpack, convert] = ["unpack", "convert"].map(OsStr::new);
+    for (hidden, run) in [
+        (
+            ".other.cbv.cbfs-new",
+            [OsStr::new("pack"), cbh.as_os_str(), other.as_os_str()],
+        ),
+        (
+            ".out.cbfs-new",
+            [unpack, archive.as_os_str(), out.as_os_str()],
+        ),
+        (
+            ".new.cbfs-new",
+            [convert, archive.as_os_str(), new.as_os_str()],
+        ),
+    ] {
+        let mine = folder.path().join(hidden).join("mydir/f");
+        fs::create_dir_all(mine.parent().unwrap()).unwrap();
+        fs::write(&mine, "x").unwrap();
+        let output = cbfs(&run);
+        assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+        assert!(said(&output).contains(hidden), "{}", said(&output));
+        assert_eq!(fs::read(&mine).unwrap(), b"x");
+        let entries = fs::read_dir(folder.path().join(hidden)).unwrap();
+        assert_eq!(entries.count(), 1);
+    }
+    assert!(![other, out, new].iter().any(|made| made.exists()));
+}
+
+#[test]
 fn what_a_killed_command_left_is_removed_by_the_next() {
     let folder = tempfile::tempdir().unwrap();
     let inside = folder.path().join("inside");

@@ -1,11 +1,13 @@
 //! A hidden folder for files that are moved to their place when all are there.
 //!
 //! Its name follows from that place, so the next run for the same place finds
-//! what a killed one left. A folder of another user is not touched.
+//! what a killed one left. What cbfs made bears a mark: its lock file says so. A
+//! folder without the mark, or of another user, is not touched. An empty one is
+//! used: a run may have been killed before it made the mark.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File, TryLockError};
-use std::io;
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -16,6 +18,9 @@ use super::folder::{MOST_NAME, cut_name};
 
 /// Lock file that keeps other processes out of the folder.
 const LOCK: &str = ".lock";
+
+/// Content of the lock file: the mark of a folder of cbfs.
+const MARK: &[u8] = b"cbfs made this folder, and removes it with all that is in it.\n";
 
 /// What the name ends in.
 const ENDING: &str = ".cbfs-new";
@@ -32,7 +37,7 @@ pub struct WorkFolder {
 /// Why a folder cannot be used.
 #[derive(Debug)]
 pub enum WorkFolderError {
-    /// Something is in its place that no earlier run of this user left.
+    /// Something is in its place that cbfs did not make for this user.
     NotOurs(PathBuf),
     /// Another process uses it.
     InUse,
@@ -46,7 +51,7 @@ impl From<WorkFolderError> for io::Error {
             WorkFolderError::NotOurs(path) => io::Error::new(
                 io::ErrorKind::AlreadyExists,
                 format!(
-                    "{} is in the way, and was not left by you; move it away",
+                    "{} is in the way, and was not made by cbfs for you; move it away",
                     path.display()
                 ),
             ),
@@ -76,22 +81,27 @@ impl WorkFolder {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => ensure_ours(&path)?,
             made => made.map_err(WorkFolderError::Io)?,
         }
-        let lock = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
-            .open(path.join(LOCK))
-            .map_err(WorkFolderError::Io)?;
+        let lock = open_lock(&path)?;
         match lock.try_lock() {
-            Ok(()) => Ok(WorkFolder {
-                path,
-                lock,
-                is_left: false,
-            }),
-            Err(TryLockError::WouldBlock) => Err(WorkFolderError::InUse),
-            Err(TryLockError::Error(error)) => Err(WorkFolderError::Io(error)),
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(WorkFolderError::InUse),
+            Err(TryLockError::Error(error)) => return Err(WorkFolderError::Io(error)),
         }
+        let is_marked = ensure_marked(&path, &lock)?;
+        let mut folder = WorkFolder {
+            path,
+            lock,
+            is_left: false,
+        };
+        if !is_marked {
+            folder.mark().map_err(WorkFolderError::Io)?;
+        }
+        Ok(folder)
+    }
+
+    fn mark(&mut self) -> io::Result<()> {
+        self.lock.rewind()?;
+        self.lock.write_all(MARK)
     }
 
     /// As [`begin`](WorkFolder::begin), without what a killed run left.
@@ -135,6 +145,17 @@ impl WorkFolder {
         Ok(())
     }
 
+    /// Removes it with what is in it.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the system.
+    pub fn remove(&self) -> io::Result<()> {
+        // The mark goes last: what is left of a folder is to bear it.
+        self.clear()?;
+        fs::remove_dir_all(&self.path)
+    }
+
     /// From now on it stays when it is dropped, for the next run.
     pub fn leave(&mut self) {
         self.is_left = true;
@@ -144,7 +165,7 @@ impl WorkFolder {
 impl Drop for WorkFolder {
     fn drop(&mut self) {
         if !self.is_left
-            && let Err(error) = fs::remove_dir_all(&self.path)
+            && let Err(error) = self.remove()
         {
             log::warn!("{}: {error}", self.path.display());
         }
@@ -153,13 +174,64 @@ impl Drop for WorkFolder {
     }
 }
 
-/// Rejects a folder that no earlier run of this user left.
+/// Rejects what is no folder of this user.
 fn ensure_ours(path: &Path) -> Result<(), WorkFolderError> {
     let stat = fs::symlink_metadata(path).map_err(WorkFolderError::Io)?;
     if stat.is_dir() && stat.uid() == nix::unistd::geteuid().as_raw() {
         return Ok(());
     }
     Err(WorkFolderError::NotOurs(path.to_path_buf()))
+}
+
+/// Opens the lock file of a folder, which is made in an empty one only.
+fn open_lock(path: &Path) -> Result<File, WorkFolderError> {
+    let not_ours = || WorkFolderError::NotOurs(path.to_path_buf());
+    let file = path.join(LOCK);
+    let is_new = match fs::symlink_metadata(&file) {
+        Ok(stat) if stat.is_file() => false,
+        Ok(_) => return Err(not_ours()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => true,
+        Err(error) => return Err(WorkFolderError::Io(error)),
+    };
+    if is_new && !is_empty_but_for_lock(path).map_err(WorkFolderError::Io)? {
+        return Err(not_ours());
+    }
+    // Another run may make it at the same time: one file serves both.
+    File::options()
+        .create(is_new)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(&file)
+        .map_err(WorkFolderError::Io)
+}
+
+/// Returns whether the locked folder bears the mark. One without it is rejected
+/// unless there is nothing in it but a lock file whose content was being written.
+fn ensure_marked(path: &Path, lock: &File) -> Result<bool, WorkFolderError> {
+    let mut content = Vec::new();
+    let most = MARK.len() as u64 + 1;
+    lock.take(most)
+        .read_to_end(&mut content)
+        .map_err(WorkFolderError::Io)?;
+    if content == MARK {
+        return Ok(true);
+    }
+    let is_begun = MARK.starts_with(&content);
+    if is_begun && is_empty_but_for_lock(path).map_err(WorkFolderError::Io)? {
+        return Ok(false);
+    }
+    Err(WorkFolderError::NotOurs(path.to_path_buf()))
+}
+
+fn is_empty_but_for_lock(path: &Path) -> io::Result<bool> {
+    for entry in fs::read_dir(path)? {
+        if entry?.file_name() != LOCK {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Renames a file or folder to an unused name.
@@ -206,5 +278,45 @@ mod tests {
         std::os::unix::fs::symlink("/tmp", &path).unwrap();
         let refused = WorkFolder::begin(place.path(), name).unwrap_err();
         assert!(matches!(refused, WorkFolderError::NotOurs(_)));
+    }
+
+    #[test]
+    fn a_folder_that_cbfs_did_not_make_is_not_touched() {
+        let place = tempfile::tempdir().unwrap();
+        let name = OsStr::new("new");
+        let path = place.path().join(".new.cbfs-new");
+        let beside = path.join("mine/file");
+        for lock in [None, Some(&b""[..]), Some(b"mine"), Some(&MARK[..9])] {
+            fs::create_dir_all(path.join("mine")).unwrap();
+            fs::write(&beside, "x").unwrap();
+            if let Some(content) = lock {
+                fs::write(path.join(LOCK), content).unwrap();
+            }
+            let refused = WorkFolder::begin_empty(place.path(), name).unwrap_err();
+            assert!(matches!(refused, WorkFolderError::NotOurs(_)), "{lock:?}");
+            assert_eq!(fs::read(&beside).unwrap(), b"x");
+            assert_eq!(fs::read(path.join(LOCK)).ok().as_deref(), lock);
+            fs::remove_dir_all(&path).unwrap();
+        }
+        fs::create_dir_all(path.join(LOCK)).unwrap();
+        let refused = WorkFolder::begin_empty(place.path(), name).unwrap_err();
+        assert!(matches!(refused, WorkFolderError::NotOurs(_)));
+        assert!(path.join(LOCK).is_dir());
+    }
+
+    #[test]
+    fn a_folder_of_a_run_that_was_killed_before_it_made_the_mark_is_used() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join(".new.cbfs-new");
+        for lock in [None, Some(&b""[..]), Some(&MARK[..9])] {
+            fs::create_dir(&path).unwrap();
+            if let Some(content) = lock {
+                fs::write(path.join(LOCK), content).unwrap();
+            }
+            let folder = WorkFolder::begin(place.path(), OsStr::new("new")).unwrap();
+            assert_eq!(fs::read(path.join(LOCK)).unwrap(), MARK);
+            drop(folder);
+            assert!(!path.exists());
+        }
     }
 }

@@ -4,8 +4,8 @@
 //! `.<base>.cbfs-new`. When all of them are durable, a marker file is written,
 //! and they are moved out one by one, `.cbh` last, to unused names. After an
 //! interruption, the next creation of a base of the same name completes a
-//! folder with the marker and removes one without. A folder of another user is
-//! not touched.
+//! folder with the marker and removes one without. A folder that cbfs did not
+//! make, or made for another user, is not touched.
 
 use std::fs::{self, File};
 use std::io;
@@ -55,7 +55,8 @@ impl NewBase {
         let folder = WorkFolder::begin(folder_of(target), stem);
         let folder = folder.map_err(|error| match error {
             WorkFolderError::NotOurs(folder) => {
-                let what = "is in the way of a new base, and was not left by you; move it away";
+                let what =
+                    "is in the way of a new base, and was not made by cbfs for you; move it away";
                 refused(&folder, what)
             }
             WorkFolderError::InUse => refused(target, "another process is making this base"),
@@ -209,7 +210,7 @@ impl NewBase {
         }
         File::open(directory)
             .and_then(|directory| directory.sync_all())
-            .and_then(|()| fs::remove_dir_all(self.folder()))
+            .and_then(|()| self.folder.remove())
             .map_err(&io)
     }
 }
@@ -444,12 +445,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("new.cbh");
         let left = folder.path().join(".new.cbfs-new");
+        let mut killed = NewBase::begin(&target).unwrap();
+        killed.folder.leave();
+        drop(killed);
         fs::create_dir_all(left.join("new.html")).unwrap();
         fs::write(left.join("new.cbh"), "half").unwrap();
         fs::write(left.join("new.html/a.jpg"), "half").unwrap();
         drop(NewBase::begin(&target).unwrap());
         assert_eq!(names(folder.path()), [""; 0]);
-        let new_base = NewBase::begin(&target).unwrap();
+        let mut new_base = NewBase::begin(&target).unwrap();
         new_base.make_empty(SystemTime::now()).unwrap();
         fs::write(new_base.folder().join(READY), "").unwrap();
         fs::rename(
@@ -457,9 +461,9 @@ mod tests {
             target.with_extension("cbg"),
         )
         .unwrap();
-        std::mem::forget(new_base);
         // The lock of a process that is gone is gone too.
-        fs::remove_file(left.join(".lock")).unwrap();
+        new_base.folder.leave();
+        drop(new_base);
         let error = NewBase::begin(&target).unwrap_err().to_string();
         assert!(
             error.contains("a base of this name exists already"),
