@@ -514,6 +514,50 @@ fn nothing_is_written_over_and_other_sources_are_named() {
     assert!(said(&output).contains("ends in .cbh"), "{}", said(&output));
 }
 
+#[test]
+fn a_new_base_takes_over_nothing_that_lies_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let pgn = at("games.pgn");
+    fs::write(&pgn, export(&fixture("cbh/sample/sample.cbh"))).unwrap();
+    let new = at("new.cbh");
+    let [import, create, dry] = ["import", "--create", "--dry-run"].map(OsStr::new);
+    for (taken, is_folder) in [
+        ("new.html", true),
+        ("New.BMP", true),
+        (".new.cbfs-journal", false),
+        (".new.cbfs-stage", false),
+    ] {
+        let path = at(taken);
+        if is_folder {
+            fs::create_dir(&path).unwrap();
+        } else {
+            fs::write(&path, "mine").unwrap();
+        }
+        let before = names(folder.path());
+        for output in [
+            run(&pgn, &new),
+            cbfs(&[import, create, new.as_os_str(), pgn.as_os_str()]),
+            cbfs(&[import, create, dry, new.as_os_str(), pgn.as_os_str()]),
+        ] {
+            assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+            assert!(said(&output).contains(taken), "{}", said(&output));
+            assert_eq!(names(folder.path()), before);
+        }
+        if is_folder {
+            fs::remove_dir(&path).unwrap();
+        } else {
+            assert_eq!(fs::read(&path).unwrap(), b"mine");
+            fs::remove_file(&path).unwrap();
+        }
+    }
+    // Others have nothing to do with the base.
+    fs::write(at("new.html"), "a page").unwrap();
+    fs::write(at(".other.cbfs-journal"), "").unwrap();
+    fs::create_dir(at("other.html")).unwrap();
+    converts(&pgn, &new);
+}
+
 /// A base of many games: the records of another, again and again.
 fn many_games(folder: &Path, times: usize) -> PathBuf {
     let source = copy_of("mixed", folder);

@@ -383,15 +383,14 @@ impl Job<'_> {
         let mut options = self.options();
         let mut last = 0;
         let mut real = None;
-        if !self.args.create {
+        if self.args.create {
+            NewBase::ensure_unused(&self.args.base).map_err(Failure::new)?;
+        } else {
             let base = OpenBase::to_read(&self.args.base, &options);
             let base = base.map_err(|error| self.failed(&self.args.base, error))?;
             options.code_page = Some(base.database.code_page());
             last = base.database.last_id();
             real = Some(base);
-        } else if !NewBase::is_free(&self.args.base) {
-            let why = "a base of this name exists already; choose another name";
-            return Err(Failure::about(&self.args.base, why));
         }
         let real = real.as_ref().map(|base| &base.database);
         let appended = self.append_with(&new_base.path(), options, real, sources)?;

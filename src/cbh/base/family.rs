@@ -580,6 +580,20 @@ impl Family {
             && (kinds.any(|known| known == extension) || COMPANIONS.contains(&extension.as_str()))
     }
 
+    /// Returns whether a base with this `.cbh` would take something for its own
+    /// that is none of its files: a folder of pictures, or a journal or its note.
+    pub(in crate::cbh) fn would_inherit(cbh: &Path, path: &Path) -> bool {
+        let (stem, extension) = split_name(path);
+        let own = split_name(cbh).0;
+        let journal = Family::journal_of(&own);
+        let note = storage::stage_note(&journal);
+        let is_hidden = [journal, note].iter().any(|name| path.ends_with(name));
+        is_hidden
+            || (is_same_stem(&stem, &own)
+                && MEDIA_FOLDERS.contains(&extension.as_str())
+                && path.is_dir())
+    }
+
     /// The name that the files share, for display: bytes that are not UTF-8 are
     /// replaced.
     pub fn name(&self) -> Cow<'_, str> {

@@ -73,10 +73,21 @@ impl NewBase {
             return Err(taken(target, target));
         }
         new_base.folder.clear().map_err(about(new_base.folder()))?;
-        if let Some(file) = existing(target)? {
-            return Err(taken(target, &file));
-        }
+        NewBase::ensure_unused(target)?;
         Ok(new_base)
+    }
+
+    /// Rejects a `.cbh` of whose base a file exists, or what such a base would
+    /// take for its own: a folder of pictures, a journal.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`], which names the file; [`Error::Io`].
+    pub fn ensure_unused(target: &Path) -> Result<(), Error> {
+        match existing(target)? {
+            Some(file) => Err(taken(target, &file)),
+            None => Ok(()),
+        }
     }
 
     /// Returns whether no file of a base with the `.cbh` `target` exists.
@@ -154,9 +165,7 @@ impl NewBase {
         let io = about(&folder);
         let ready = folder.join(READY);
         sync_all(self.folder()).map_err(&io)?;
-        if let Some(file) = existing(&self.target)? {
-            return Err(taken(&self.target, &file));
-        }
+        NewBase::ensure_unused(&self.target)?;
         self.ensure_free()?;
         let made = File::create_new(&ready).and_then(|file| file.sync_all());
         made.and_then(|()| File::open(self.folder())?.sync_all())
@@ -215,13 +224,13 @@ impl NewBase {
     }
 }
 
-/// Returns an existing file of a base of this name.
+/// Returns an existing file or folder of a base of this name.
 fn existing(target: &Path) -> Result<Option<PathBuf>, Error> {
     let directory = folder_of(target);
     let io = about(directory);
     for entry in fs::read_dir(directory).map_err(&io)? {
         let path = entry.map_err(&io)?.path();
-        if Family::is_file_of(target, &path) {
+        if Family::is_file_of(target, &path) || Family::would_inherit(target, &path) {
             return Ok(Some(path));
         }
     }
