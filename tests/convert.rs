@@ -558,6 +558,36 @@ fn a_new_base_takes_over_nothing_that_lies_there() {
     converts(&pgn, &new);
 }
 
+#[test]
+fn no_base_is_made_of_bad_games_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let [pgn, new, bad] = ["bad.pgn", "new.cbh", "kept.pgn"].map(|name| folder.path().join(name));
+    fs::write(&pgn, "[Event \"x\"]\n\n1. e4 e4 *\n").unwrap();
+    let lenient = [OsStr::new("--skip-bad"), bad.as_os_str()];
+    let [convert, import, create] = ["convert", "import", "--create"].map(OsStr::new);
+    for arguments in [
+        [
+            &[convert][..],
+            &lenient,
+            &[pgn.as_os_str(), new.as_os_str()],
+        ]
+        .concat(),
+        [
+            &[import, create][..],
+            &lenient,
+            &[new.as_os_str(), pgn.as_os_str()],
+        ]
+        .concat(),
+    ] {
+        let output = cbfs(&arguments);
+        assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+        let why = "none of the games could be imported";
+        assert!(said(&output).contains(why), "{}", said(&output));
+        assert_eq!(names(folder.path()), ["bad.pgn", "kept.pgn"]);
+        fs::remove_file(&bad).unwrap();
+    }
+}
+
 /// A base of many games: the records of another, again and again.
 fn many_games(folder: &Path, times: usize) -> PathBuf {
     let source = copy_of("mixed", folder);

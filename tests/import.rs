@@ -717,7 +717,10 @@ fn dos_code_pages_must_be_given_and_are_never_guessed() {
     let kept = fs::read(&bad).unwrap();
     let at = kept.windows(text.len()).position(|part| part == text);
     assert!(at.is_some());
-    let output = import_from_stdin(&["--pgn-codepage", "437", text_path(&base)], &kept);
+    let output = import_from_stdin(
+        &["--create", "--pgn-codepage", "437", text_path(&base)],
+        &kept,
+    );
     assert!(output.status.success(), "{}", said(&output));
     let told = said(&output);
     assert!(

@@ -172,7 +172,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         // imported.
         return Err(Failure::quiet(1));
     }
-    if args.skip_bad.is_some() && appended.is_empty() && job.left_out == 0 {
+    if job.is_in_vain(&appended) {
         let what = if job.bad.count > 0 {
             "none of the games could be imported"
         } else {
@@ -361,6 +361,11 @@ impl Job<'_> {
         }
     }
 
+    /// Returns whether bad games were to be left out, and there are no others.
+    fn is_in_vain(&self, appended: &Range<u32>) -> bool {
+        self.args.skip_bad.is_some() && appended.is_empty() && self.left_out == 0
+    }
+
     /// Creates the base with all games in it.
     fn create(&mut self, sources: Vec<Source>) -> Result<Range<u32>, Failure> {
         let new_base = NewBase::begin(&self.args.base).map_err(Failure::new)?;
@@ -368,7 +373,10 @@ impl Job<'_> {
             .make_empty(SystemTime::now())
             .map_err(Failure::new)?;
         let appended = self.append_with(&new_base.path(), self.options(), None, sources)?;
-        new_base.finish().map_err(Failure::new)?;
+        // A base without games is not what was asked for.
+        if !self.is_in_vain(&appended) {
+            new_base.finish().map_err(Failure::new)?;
+        }
         Ok(appended)
     }
 
