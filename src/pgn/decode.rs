@@ -7,10 +7,10 @@ use encoding_rs::Encoding;
 use shakmaty::Move;
 
 use super::error::{Error, quoted};
-use super::lenient::{Leniency, Liberty, is_of_check, nag_of, with_plain_signs};
+use super::lenient::{Leniency, Liberty, in_letters, is_of_check, nag_of, with_plain_signs};
 use super::lexer::{self, Lexer, Token};
 use super::notation::Notation;
-use super::numbers::{Disproof, Follows, Numbers};
+use super::numbers::{Disproof, Follows, MoveNumber, Numbers};
 use super::place::Place;
 use super::remarks::{Remarks, Subject, is_flagged_before, unglued, without_damage};
 use super::tags;
@@ -162,6 +162,8 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
         before: None,
         took_in_passing: false,
         is_behind_number: false,
+        has_digits: false,
+        bare: None,
         is_behind_variation: false,
         stated,
         waiting: Vec::new(),
@@ -254,6 +256,10 @@ struct MoveText<'g, 't> {
     took_in_passing: bool,
     /// Whether a move number was read last.
     is_behind_number: bool,
+    /// Whether a move was written in digits.
+    has_digits: bool,
+    /// A number without dots that was read since the last move.
+    bare: Option<(Place, Option<u32>)>,
     /// Whether a variation of the last move was read behind it.
     is_behind_variation: bool,
     /// The result of the tags.
@@ -299,7 +305,9 @@ impl<'t> MoveText<'_, 't> {
     ) -> Result<GameResult, Error> {
         let (mut place, mut token) = first;
         loop {
+            token = self.move_in_digits(lexer, place, token)?;
             let is_number = matches!(token, Token::Number(_));
+            self.bare_number(lexer, place, &token)?;
             match token {
                 Token::Word(ref word) if self.is_both_lost(word, lexer) => {
                     return self.agreed(lexer, place, GameResult::BothLost);
@@ -341,6 +349,85 @@ impl<'t> MoveText<'_, 't> {
             self.is_behind_number = is_number;
             (place, token) = next_token(lexer, begin)?;
         }
+    }
+
+    /// The move that a bare number of an import says in the notation of
+    /// correspondence chess, as a word; every other token as it is.
+    fn move_in_digits(
+        &mut self,
+        lexer: &Lexer<'_>,
+        place: Place,
+        token: Token<'t>,
+    ) -> Result<Token<'t>, Error> {
+        let Token::Number(MoveNumber {
+            number: Some(number),
+            dots: 0,
+        }) = token
+        else {
+            return Ok(token);
+        };
+        let Some(word) = in_letters(number).filter(|_| self.leniency.is_import()) else {
+            return Ok(token);
+        };
+        if self.numbers.is_due(number) {
+            return Ok(token);
+        }
+        let notation = Notation::parse(&word);
+        let is_legal = notation.is_some_and(|notation| notation.find(self.line.position()).is_ok());
+        if is_legal && self.leniency.takes(Liberty::MoveForm) {
+            self.has_digits = true;
+            return Ok(Token::Word(Cow::Owned(word)));
+        }
+        // Where a number stands in front of it, or others were moves, it is one.
+        if is_legal || self.has_digits || self.is_behind_number {
+            let found = format!("\"{number}\" is illegal here");
+            return Err(lexer.error(place, found, "a legal move"));
+        }
+        Ok(token)
+    }
+
+    /// Holds a number without dots against the move behind it: a save refuses
+    /// one that is not due or has none, since it may be a move in digits.
+    fn bare_number(
+        &mut self,
+        lexer: &Lexer<'_>,
+        place: Place,
+        token: &Token<'_>,
+    ) -> Result<(), Error> {
+        let is_kept = matches!(token, Token::Comment(_) | Token::Nag(_));
+        if let Some((at, number)) = self.bare.filter(|_| !is_kept) {
+            self.bare = None;
+            let is_dotted = matches!(
+                token,
+                Token::Number(MoveNumber {
+                    number: None,
+                    dots: 1..
+                })
+            );
+            let is_followed = matches!(token, Token::Word(_))
+                || *token == Token::Close && self.leniency.is_on() && self.outer.is_empty();
+            let is_due = number.is_some_and(|number| self.numbers.is_due(number));
+            if self.leniency.is_import() {
+                // One that a move follows is held against that.
+                if !is_followed && !is_dotted || number.is_none() {
+                    self.numbers.count_misfit(at);
+                }
+            } else if !is_dotted && !(is_followed && is_due) {
+                let rest = lexer.text().get(at.offset..).unwrap_or_default();
+                let len = rest.iter().take_while(|byte| byte.is_ascii_digit());
+                let digits = quoted(rest.get(..len.count()).unwrap_or_default());
+                let found = if is_followed {
+                    format!("{digits} is not the number of the next move")
+                } else {
+                    format!("{digits} is a number that no move follows")
+                };
+                return Err(lexer.error(at, found, MOVE_OR_RESULT));
+            }
+        }
+        if let Token::Number(MoveNumber { number, dots: 0 }) = token {
+            self.bare = Some((place, *number));
+        }
+        Ok(())
     }
 
     /// Whether `0-0` says that both lost: as the last word of a game where
@@ -410,9 +497,7 @@ impl<'t> MoveText<'_, 't> {
         self.took_in_passing = matches!(found, Some(Move::EnPassant { .. }));
         self.is_behind_variation = false;
         let begins = self.before.replace(before).is_none();
-        if self.leniency.is_import() {
-            self.numbers.played(notation, ply);
-        }
+        self.numbers.played(notation, ply);
         self.let_go(last, Some(ply));
         for comment in self.waiting.drain(..) {
             let subject = if is_flagged_before(&comment) {

@@ -24,7 +24,9 @@ use super::numbers::{Counted, Follows};
 use super::place::Place;
 use crate::game::{Game, GameResult, Position};
 
-pub(super) use self::words::{is_of_check, loose_result, nag_of, unequal_result, with_plain_signs};
+pub(super) use self::words::{
+    in_letters, is_of_check, loose_result, nag_of, unequal_result, with_plain_signs,
+};
 
 /// What of a game was understood in another way than strict PGN has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,7 +71,7 @@ pub enum Liberty {
     ResultTwice,
     /// `e4 e5 +-` at the end of moves, where no result says so.
     Judgement,
-    /// `ed`, `OO`, `nf3`, `Qd8ch`, `e4=`
+    /// `ed`, `OO`, `nf3`, `5254`, `Qd8ch`, `e4=`
     MoveForm,
     /// `$300`
     OtherNag,
@@ -175,7 +177,7 @@ impl fmt::Display for Liberty {
             Liberty::NoSetUp => "a tag SetUp or FEN without a position; left out",
             Liberty::ResultTwice => "a result twice; read as one",
             Liberty::Judgement => "+- or -+ behind the last move, where no result says so; read as a NAG",
-            Liberty::MoveForm => "moves in another form, such as ed, OO, nf3, Qd8ch or e4=; read as moves",
+            Liberty::MoveForm => "moves in another form, such as ed, OO, nf3, 5254, Qd8ch or e4=; read as moves",
             Liberty::OtherNag => "a NAG above $255; kept as a remark",
             Liberty::Angles => "text in <>; kept as a remark",
             Liberty::Controls => "control characters; read as blanks",

@@ -138,6 +138,17 @@ impl Numbers {
         }
     }
 
+    /// Whether a number is that of the next move.
+    pub(super) fn is_due(&self, number: u32) -> bool {
+        (self.line.next + self.line.shift) >> 1 == HalfMove::from(number)
+    }
+
+    /// Counts a number that no move follows.
+    pub(super) fn count_misfit(&mut self, place: Place) {
+        self.counted.misfits += 1;
+        self.counted.first_misfit.get_or_insert(place);
+    }
+
     /// Whether the first move, which is at a place, can begin a game behind
     /// another: with the number 1, or without one apart from that.
     ///

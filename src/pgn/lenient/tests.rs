@@ -657,3 +657,69 @@ fn a_game_is_read_again_only_in_languages_that_say_another_legal_move() {
         assert_eq!(apart(text, None, all).count_ones(), languages, "{text}");
     }
 }
+
+#[test]
+fn moves_in_digits_are_moves() {
+    use Liberty::{MoveForm, Numbers};
+    let told = &[MoveForm][..];
+    check(&[
+        (
+            "1. 5254 5755 2. 7163 2836 1/2-1/2",
+            "1. e4 e5 2. Nf3 Nc6 1/2-1/2",
+            told,
+        ),
+        ("1 5254 5755 2 7163 2836 *", "1. e4 e5 2. Nf3 Nc6 *", told),
+        (
+            "1. 5254 5755 (3735) 2. 7163 2836 3. 6134 6857 4. 5171 *",
+            "1. e4 e5 (1... c5) 2. Nf3 Nc6 3. Bc4 Be7 4. O-O *",
+            told,
+        ),
+        (
+            "[FEN \"7k/4P3/8/8/8/8/8/K7 w - - 0 1\"]\n\n57582 *",
+            "1. e8=R+ *",
+            told,
+        ),
+        // Numbers that no move follows.
+        (
+            "1. e4 e5 12345 2. Nf3 7 8. Nc6 *",
+            "1. e4 e5 2. Nf3 Nc6 *",
+            &[Numbers],
+        ),
+        ("1 e4 e5 2 Nf3 {x} *", "1. e4 e5 2. Nf3 {x} *", &[]),
+        ("1 . e4 e5 2 {x} Nf3 *", "1. e4 e5 {x} 2. Nf3 *", &[]),
+        // The number that is due.
+        (
+            "[FEN \"4k3/8/8/8/8/8/4P3/4K3 w - - 0 5254\"]\n\n5254 e4 *",
+            "5254. e4 *",
+            &[],
+        ),
+    ]);
+    for text in ["1. 5254 5755 2. 5256 *", "1. 1111 5755 *"] {
+        assert!(read(text)[0].0.contains("is illegal here"), "{text}");
+    }
+}
+
+#[test]
+fn a_save_refuses_numbers_without_dots_that_are_not_due() {
+    for (text, why) in [
+        (
+            "1. e4 e5 12345 2. Nf3 *",
+            "1:10: \"12345\" is a number that no move follows",
+        ),
+        (
+            "1. e4 e5 2. Nf3 7 2... Nc6 *",
+            "1:17: \"7\" is a number that no move follows",
+        ),
+        (
+            "1. e4 e5 3 Nf3 *",
+            "1:10: \"3\" is not the number of the next move",
+        ),
+        ("1. e4 e5 (1... c5 7) *", "1:19: \"7\" is a number"),
+        ("1. e4 e5 99999999999 Nf3 *", "1:10: \"99999999999\" is not"),
+        ("1. 5254 5755 *", "1:4: \"5254\" is a number that"),
+        ("1. 5254 *", "1:4: \"5254\" is a number that"),
+    ] {
+        let error = crate::pgn::decode(text.as_bytes()).unwrap_err().to_string();
+        assert!(error.starts_with(why), "{text}: {error}");
+    }
+}

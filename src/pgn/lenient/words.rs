@@ -227,6 +227,26 @@ fn with_latin_files(word: &str) -> String {
     word.chars().map(latin).collect()
 }
 
+/// The move that digits say in the notation of correspondence chess, in
+/// letters: `5254` is `e2e4`, `57581` is `e7e8q`.
+pub(in crate::pgn) fn in_letters(number: u32) -> Option<Vec<u8>> {
+    let digits = number.to_string().into_bytes();
+    let (squares, new) = digits.split_at_checked(4)?;
+    let new = match new {
+        [] => None,
+        [digit] => Some(*b"qrbn".get(usize::from(digit.checked_sub(b'1')?))?),
+        _ => return None,
+    };
+    if !squares.iter().all(|digit| matches!(digit, b'1'..=b'8')) {
+        return None;
+    }
+    let letter = |(at, digit): (usize, &u8)| match at % 2 {
+        0 => digit - b'1' + b'a',
+        _ => *digit,
+    };
+    Some(squares.iter().enumerate().map(letter).chain(new).collect())
+}
+
 fn castling(word: &str) -> Option<&'static str> {
     let is_of_castling = |c: char| matches!(c, 'O' | 'o' | '0' | '-' | '+' | '#');
     if !word.chars().all(is_of_castling) {
