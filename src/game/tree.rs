@@ -201,6 +201,13 @@ pub struct Branch {
     at: PlyId,
 }
 
+impl Branch {
+    /// The position at the point.
+    pub fn position(&self) -> &Position {
+        &self.position
+    }
+}
+
 /// Builds a tree ply by ply; only legal moves are accepted.
 #[derive(Debug)]
 pub struct Line<'t> {

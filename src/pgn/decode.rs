@@ -15,7 +15,9 @@ use super::place::Place;
 use super::remarks::{Remarks, Subject, is_flagged_before, unglued, without_damage};
 use super::tags;
 use super::told::{Front, Held, settle};
-use crate::game::{Branch, Game, GameResult, Line, MAX_PLIES, MAX_REMARKS, NoSuchMove, PlyId};
+use crate::game::{
+    Branch, Game, GameResult, Line, MAX_PLIES, MAX_REMARKS, NoSuchMove, PlyId, Position,
+};
 
 /// The longest text of one game.
 pub(super) const MAX_BYTES: usize = 16 << 20;
@@ -160,6 +162,7 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
     let mut moves = MoveText {
         line: Line::new(&mut game.tree, &game.start.position),
         before: None,
+        earlier: None,
         took_in_passing: false,
         is_behind_number: false,
         has_digits: false,
@@ -252,6 +255,8 @@ struct MoveText<'g, 't> {
     /// The place before the last move of this line, where variations of it
     /// begin; `None` before the line's first move.
     before: Option<Branch>,
+    /// The place before the move before that, if this line has it.
+    earlier: Option<Branch>,
     /// Whether the last move took a pawn in passing: `e.p.` may follow.
     took_in_passing: bool,
     /// Whether a move number was read last.
@@ -289,6 +294,7 @@ struct MoveText<'g, 't> {
 struct Outer<'t> {
     line: Branch,
     before: Branch,
+    earlier: Option<Branch>,
     waiting: Vec<Cow<'t, str>>,
     held: Vec<Held<'t>>,
     /// Where the variation begins in the text.
@@ -462,6 +468,9 @@ impl<'t> MoveText<'_, 't> {
             let found = format!("{} is {what}", quoted(word));
             lexer.error(place, found, expected)
         };
+        if self.before.is_none() && self.numbers.is_of_white_behind_black() {
+            self.take_white_side(lexer, place, word)?;
+        }
         let position = self.line.position();
         let Some((notation, nag)) = self.leniency.notation(word, position) else {
             let other = self.other_word(lexer, place, word);
@@ -496,7 +505,8 @@ impl<'t> MoveText<'_, 't> {
         };
         self.took_in_passing = matches!(found, Some(Move::EnPassant { .. }));
         self.is_behind_variation = false;
-        let begins = self.before.replace(before).is_none();
+        self.earlier = self.before.replace(before);
+        let begins = self.earlier.is_none();
         self.numbers.played(notation, ply);
         self.let_go(last, Some(ply));
         for comment in self.waiting.drain(..) {
@@ -519,6 +529,39 @@ impl<'t> MoveText<'_, 't> {
             self.nag(lexer, place, nag)?;
         }
         Ok(None)
+    }
+
+    /// Begins a variation behind Black's move, with White's number, at White's
+    /// move before, where it is legal. Some programs number Black's moves so,
+    /// too: what is legal for Black alone is Black's.
+    #[cold]
+    fn take_white_side(
+        &mut self,
+        lexer: &Lexer<'_>,
+        place: Place,
+        word: &[u8],
+    ) -> Result<(), Error> {
+        let is_import = self.leniency.is_import();
+        let mut is_legal = |position: &Position| {
+            let found = self.leniency.notation(word, position);
+            found.is_some_and(|(notation, _)| notation.find(position).is_ok())
+        };
+        let earlier = self.outer.last().and_then(|outer| outer.earlier.clone());
+        let white = earlier.filter(|white| is_legal(white.position()));
+        if white.is_none() && is_import && is_legal(self.line.position()) {
+            return Ok(());
+        }
+        let Some(white) = white.filter(|_| self.leniency.takes(Liberty::OtherSide)) else {
+            let found = format!(
+                "{} with the number of White's move, in a variation behind Black's",
+                quoted(word)
+            );
+            let expected = "a variation behind the move that it is instead of";
+            return Err(lexer.error(place, found, expected));
+        };
+        self.line.resume(white);
+        self.numbers.go_back();
+        Ok(())
     }
 
     /// Holds the number in front of a move against it; whether it is one that
@@ -716,6 +759,7 @@ impl<'t> MoveText<'_, 't> {
         self.outer.push(Outer {
             line: self.line.branch(),
             before: before.clone(),
+            earlier: self.earlier.take(),
             waiting: std::mem::take(&mut self.waiting),
             held: std::mem::take(&mut self.held),
             open: place,
@@ -739,6 +783,7 @@ impl<'t> MoveText<'_, 't> {
         self.numbers.close();
         self.line.resume(outer.line);
         self.before = Some(outer.before);
+        self.earlier = outer.earlier;
         self.took_in_passing = false;
         self.is_behind_variation = true;
         // A variation without moves may hold a comment: on what it follows.

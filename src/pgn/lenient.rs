@@ -93,6 +93,8 @@ pub enum Liberty {
     Numbers,
     /// Moves that are written again under their numbers.
     MovesTwice,
+    /// `4. Qd4 Qe7 (4. Qd6)`
+    OtherSide,
     /// A NAG before the first move of a game or variation.
     NagBefore,
     /// `[%emt 0:00:01.5]`; strict PGN too.
@@ -192,6 +194,7 @@ impl fmt::Display for Liberty {
             }
             Liberty::Numbers => "move numbers that do not fit the moves; the moves are read as they follow each other",
             Liberty::MovesTwice => "moves that are written twice, under the same numbers; read once",
+            Liberty::OtherSide => "a variation with the number of White's move behind Black's; given to White's move",
             Liberty::PartsOfSeconds => "parts of a second in [%emt \u{2026}]; a database stores whole seconds, the parts are left out",
             Liberty::NagBefore => "a NAG before the first move of a game or variation; given to that move",
             Liberty::TagAgain => return write!(f, "a tag twice with two values; the second is {kept}"),

@@ -48,6 +48,8 @@ struct LineNumbers {
     shift: HalfMove,
     /// Whether there was one.
     has_begun: bool,
+    /// Whether the last move had a number with one dot.
+    has_one_dot: bool,
     doubt: Option<Doubt>,
 }
 
@@ -118,6 +120,7 @@ impl Numbers {
                 next: first,
                 shift: 0,
                 has_begun: false,
+                has_one_dot: false,
                 doubt: None,
             },
             outer: Vec::new(),
@@ -230,7 +233,9 @@ impl Numbers {
     ///
     /// What it proves together with the one before it.
     pub(super) fn check(&mut self, notation: Notation) -> Result<(), Disproof> {
-        let Some((place, written)) = self.read.take() else {
+        let read = self.read.take();
+        self.line.has_one_dot = read.is_some_and(|(_, written)| written.dots == 1);
+        let Some((place, written)) = read else {
             return Ok(());
         };
         let Some(said) = self.said(written) else {
@@ -308,9 +313,28 @@ impl Numbers {
         self.line = LineNumbers {
             next: self.line.next - 1,
             has_begun: false,
+            has_one_dot: false,
             doubt: None,
             ..self.line
         };
+    }
+
+    /// Whether the number in front of a variation's first move, with one dot, is
+    /// that of White's move, where the variation stands behind Black's. If
+    /// Black's move had its own number with one dot, this says nothing.
+    pub(super) fn is_of_white_behind_black(&self) -> bool {
+        let number = self.read.filter(|(_, written)| written.dots == 1);
+        let said = number.and_then(|(_, written)| self.said(written));
+        let LineNumbers { next, shift, .. } = self.line;
+        let outer = self.outer.last();
+        said == Some(next + shift - 1)
+            && (next + shift) & 1 == 1
+            && outer.is_some_and(|outer| !outer.has_one_dot)
+    }
+
+    /// Goes from Black's move to White's before.
+    pub(super) fn go_back(&mut self) {
+        self.line.next -= 1;
     }
 
     /// Goes back to the line outside.

@@ -723,3 +723,43 @@ fn a_save_refuses_numbers_without_dots_that_are_not_due() {
         assert!(error.starts_with(why), "{text}: {error}");
     }
 }
+
+#[test]
+fn a_variation_with_whites_number_is_of_whites_move() {
+    use Liberty::{Numbers, OtherSide};
+    let queens = "1. e4 e5 2. Qh5 Qh4 3. Qxe5+ Qe7 4. Qd4 Qe5";
+    assert!(crate::pgn::decode(format!("{queens} *").as_bytes()).is_ok());
+    check(&[
+        (
+            &format!("{queens} (4. Qd5 Qd6 5. Qb3) 5. Qe3 *"),
+            "1. e4 e5 2. Qh5 Qh4 3. Qxe5+ Qe7 4. Qd4 (4. Qd5 Qd6 5. Qb3) 4... Qe5 5. Qe3 *",
+            &[OtherSide],
+        ),
+        // Black's own, though numbered so; and where all are.
+        (
+            "1. e4 e5 (1. c5 2. Nf3) 2. Nf3 *",
+            "1. e4 e5 (1... c5 2. Nf3) 2. Nf3 *",
+            &[Numbers],
+        ),
+        (
+            "1. e4 e5 (1... c5) (1... d5 2. exd5) *",
+            "1. e4 e5 (1... c5) (1... d5 2. exd5) *",
+            &[],
+        ),
+    ]);
+    for text in [
+        "1. e4 e5 (1. Qd9) *",
+        "1. e4 e5 (1. Kb4) 2. Nf3 *",
+        "1. e4 e5 2. d4 (2. Nf3 d6 (2. Ke8)) *",
+    ] {
+        let error = &read(text)[0].0;
+        assert!(error.contains("with the number of White's move"), "{error}");
+    }
+    // Where Black's moves have numbers with one dot.
+    let own = "1. e4 1. e5 2. Nf3 2. Nf6 3. Bc4 3. Bc5 4. O-O 4. d6 (4. d5) *";
+    assert!(
+        read(own)[0].0.ends_with("d6 (4... d5) *"),
+        "{:?}",
+        read(own)
+    );
+}
