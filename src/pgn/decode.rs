@@ -476,6 +476,9 @@ impl<'t> MoveText<'_, 't> {
             let other = self.other_word(lexer, place, word);
             return other.unwrap_or_else(|| Err(error("not a move", MOVE_OR_RESULT)));
         };
+        if std::mem::take(&mut self.leniency.is_ambiguous) {
+            return Err(error("ambiguous", "the square that the piece comes from"));
+        }
         if self.leniency.is_import() && self.is_written_again(lexer, place, notation)? {
             return nag.map_or(Ok(None), |nag| self.nag(lexer, place, nag).map(|()| None));
         }

@@ -15,7 +15,7 @@ use std::fmt;
 use encoding_rs::Encoding;
 
 use self::language::{LANGUAGES, Language};
-use self::words::{may_have_letters, pawn_files, usual_form, without_sign};
+use self::words::{may_have_letters, pawn_files, pawn_in_capitals, usual_form, without_sign};
 use super::decode::{Games, read_game};
 use super::error::{Error, quoted};
 use super::lexer::{Lexer, TagPair, Token};
@@ -55,6 +55,8 @@ pub enum Liberty {
     RoundForm,
     /// `-`, nothing, as a date; strict PGN too.
     DateForm,
+    /// `24.02.2004`, `2/24/2004`
+    DateOrder,
     /// A FEN that says the same in another form; strict PGN too.
     FenForm,
     /// `SetUp` or `FEN` without a set-up position.
@@ -165,6 +167,7 @@ impl fmt::Display for Liberty {
             Liberty::TagTwice => "a tag twice with the same value; kept once",
             Liberty::RoundForm => "a round such as 01, 5(2) or nothing; stored as 1, 5.2 or ?",
             Liberty::DateForm => "a date such as - or nothing; stored as unknown",
+            Liberty::DateOrder => "a date such as 24.02.2004 or 2/24/2004; year, month and day put in order",
             Liberty::FenForm => "a FEN in another form, such as castling letters of files, move number 0 or an en passant square that no pawn can take on; stored in the usual form",
             Liberty::TagBlanks => "a tab or line break in a tag; shown as a blank",
             Liberty::NagOrder => {
@@ -220,6 +223,8 @@ pub(super) struct Leniency {
     mode: Mode,
     language: Option<&'static Language>,
     others: Others,
+    /// Whether the last word in capitals is a move of a pawn and of a bishop.
+    pub(super) is_ambiguous: bool,
     pub(super) taken: Vec<Liberty>,
     /// Whether `+-` or its like was taken for a forfeit in the tags.
     pub(super) has_forfeit_in_words: bool,
@@ -331,7 +336,12 @@ impl Leniency {
             .flatten();
         found = found.or_else(|| {
             let usual = usual_form(&bare)?;
-            self.plain_notation(&usual, position)
+            let pawn = pawn_in_capitals(&bare).and_then(|pawn| Notation::parse(&pawn));
+            let is_pawn = pawn.is_some_and(|pawn| pawn.find(position).is_ok());
+            let found = self.plain_notation(&usual, position);
+            let is_found = found.is_some_and(|found| found.find(position).is_ok());
+            self.is_ambiguous = is_pawn && is_found && pawn != found;
+            pawn.filter(|_| is_pawn).or(found)
         });
         found = found.filter(|found| !found.is_impossible());
         let found = found.or_else(|| pawn_takes(pawn_files(&bare)?, position));

@@ -235,7 +235,7 @@ fn moves_are_understood_in_the_forms_that_are_written() {
 
 #[test]
 fn a_tag_beside_the_moves_refuses_no_game() {
-    use Liberty::{DateForm, NoSetUp, TagAgain, TagForm, TagKept};
+    use Liberty::{DateOrder, NoSetUp, TagAgain, TagForm, TagKept};
     let read = |tags: &str| {
         let text = format!("{tags}\n\n1. e4 *");
         let mut games = Games::new(text.as_bytes());
@@ -275,7 +275,7 @@ fn a_tag_beside_the_moves_refuses_no_game() {
         ("[Event \"A\"] [Site \"B\"] [Event \"C\"]", TagAgain),
         ("[WhiteElo \"1\"] [WhiteElo \"1\"]", Liberty::TagTwice),
         ("[WhiteElo \"1\"] [WhiteElo \"2\"]", TagAgain),
-        ("[Date \"24.12.2004\"]", DateForm),
+        ("[Date \"24.12.2004\"]", DateOrder),
         ("[white \"Carlsen\"]", TagForm),
         ("[WHITE \"Carlsen\"]", TagForm),
         ("[White Carlsen]", TagForm),
@@ -762,4 +762,31 @@ fn a_variation_with_whites_number_is_of_whites_move() {
         "{:?}",
         read(own)
     );
+}
+
+#[test]
+fn moves_in_capitals_are_of_a_pawn_or_a_bishop() {
+    let start = "1. E4 D5 2. NC3 D4 3. A3 DXC3 4.";
+    let read_as = "1. e4 d5 2. Nc3 d4 3. a3 dxc3 4.";
+    check(&[(
+        &format!("{start} BXC3 *"),
+        &format!("{read_as} bxc3 *"),
+        &[Liberty::MoveForm],
+    )]);
+    let fen = |bishop: &str| format!("[FEN \"4k3/8/8/8/8/2p5/1P6/{bishop} w - - 0 1\"]\n\n");
+    for board in ["4K3", "4B1K1"] {
+        let text = format!("{}1. BXC3 *", fen(board));
+        let is_clear = board == "4K3";
+        let found = &read(&text)[0].0;
+        assert_eq!(found.starts_with("1. bxc3"), is_clear, "{found}");
+        assert_eq!(found.contains("ambiguous"), !is_clear, "{found}");
+    }
+}
+
+#[test]
+fn a_date_in_another_order_is_told_as_that() {
+    for date in ["03.04.2020", "04/13/2020"] {
+        let text = format!("[Date \"{date}\"]\n\n1. e4 *");
+        assert_eq!(read(&text)[0].1, [Liberty::DateOrder], "{date}");
+    }
 }

@@ -214,6 +214,12 @@ pub(super) fn usual_form(word: &[u8]) -> Option<Vec<u8>> {
     Some(usual.into_bytes())
 }
 
+/// The move of the pawn on the b file that a word in capitals may be: `BXC3`.
+pub(super) fn pawn_in_capitals(word: &[u8]) -> Option<Vec<u8>> {
+    let is_plain = !word.iter().any(u8::is_ascii_lowercase);
+    (word.first() == Some(&b'B') && is_plain).then(|| word.to_ascii_lowercase())
+}
+
 /// `x`, `a`, `c`, `e`, `o` that are written in Cyrillic.
 fn with_latin_files(word: &str) -> String {
     let latin = |c: char| match c {

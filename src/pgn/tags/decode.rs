@@ -331,7 +331,7 @@ impl<'t, 'l> Tags<'t, 'l> {
         let (found, is_all) = value.and_then(date_in_words).unwrap_or_default();
         if is_all {
             self.take(name);
-            self.leniency.notes(Liberty::DateForm);
+            self.leniency.notes(Liberty::DateOrder);
         } else {
             self.leniency.notes(Liberty::TagKept(name));
         }
