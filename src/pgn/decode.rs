@@ -418,7 +418,7 @@ impl<'t> MoveText<'_, 't> {
                 if !is_followed && !is_dotted || number.is_none() {
                     self.numbers.count_misfit(at);
                 }
-            } else if !is_dotted && !(is_followed && is_due) {
+            } else if !(is_dotted || is_followed && is_due) {
                 let rest = lexer.text().get(at.offset..).unwrap_or_default();
                 let len = rest.iter().take_while(|byte| byte.is_ascii_digit());
                 let digits = quoted(rest.get(..len.count()).unwrap_or_default());
