@@ -24,9 +24,7 @@ use cbfs::book::ctg::CtgBook;
 use cbfs::book::export::{
     PgnOptions, polyglot_key, write_epd, write_pgn, write_polyglot, write_positions,
 };
-use cbfs::book::position_files::{
-    board_txt, book_pgn, line_pgn, moves_tsv, position_fen, stats_json,
-};
+use cbfs::book::position_files::{book_pgn, line_pgn, moves_tsv, position_fen, stats_json};
 use cbfs::book::walk::Limits;
 use cbfs::book::{Book, CanonicalBoard, Entry, Line};
 use cbfs::game::{Defect, Position};
@@ -289,7 +287,7 @@ fn texts_of_a_position_fit_the_line_that_led_to_it() {
         position_fen(&ruy),
         "r1bqkbnr/pppp1ppp/2n5/1B2p3/4P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3\n"
     );
-    let board = board_txt(&ruy);
+    let board = cbfs::game::board_text(ruy.position());
     assert!(
         board.starts_with("8 ♜ · ♝ ♛ ♚ ♝ ♞ ♜\n7 ♟ ♟ ♟ ♟ · ♟ ♟ ♟\n"),
         "{board}"

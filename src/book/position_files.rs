@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use serde_json::{Value, json};
-use shakmaty::{Color, File, Rank, Role, Square};
+use shakmaty::Color;
 
 use super::choice::{Choice, choices};
 use super::export::{ExportError, Exported, PgnOptions, write_line, write_pgn};
@@ -47,39 +47,6 @@ pub fn book_pgn(
         has_numbers: true,
     };
     write_pgn(book, line, options, out)
-}
-
-/// `board.txt`: the board from White's side, and the side to move.
-pub fn board_txt(line: &Line) -> String {
-    let position = line.position();
-    let mut text = String::new();
-    for rank in Rank::ALL.into_iter().rev() {
-        text.push(rank.char());
-        for file in File::ALL {
-            let square = Square::from_coords(file, rank);
-            let piece = position.board().piece_at(square);
-            text.push(' ');
-            text.push(piece.map_or('·', |piece| figurine(piece.color, piece.role)));
-        }
-        text.push('\n');
-    }
-    text += "  a b c d e f g h\n";
-    text += position
-        .turn()
-        .fold_wb("White to move\n", "Black to move\n");
-    text
-}
-
-fn figurine(color: Color, role: Role) -> char {
-    let (white, black) = match role {
-        Role::King => ('♔', '♚'),
-        Role::Queen => ('♕', '♛'),
-        Role::Rook => ('♖', '♜'),
-        Role::Bishop => ('♗', '♝'),
-        Role::Knight => ('♘', '♞'),
-        Role::Pawn => ('♙', '♟'),
-    };
-    color.fold_wb(white, black)
 }
 
 /// `moves.tsv`: a row for each move, sorted by games. Only the column names if

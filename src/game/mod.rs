@@ -17,6 +17,7 @@ mod attacks;
 mod board;
 mod date;
 mod defect;
+mod diagram;
 mod eco;
 mod find;
 mod headers;
@@ -39,6 +40,7 @@ pub use annotation::{
 pub use board::Board;
 pub use date::Date;
 pub use defect::Defect;
+pub use diagram::board_text;
 pub use eco::Eco;
 pub use find::{NoSuchMove, PieceMove};
 pub use headers::{

@@ -14,6 +14,7 @@ use crate::book::export::{
 use crate::book::walk::Limits;
 use crate::book::{Line, position_files};
 use crate::fs::{Error, Ino, Text};
+use crate::game::board_text;
 
 impl BookVolume {
     /// The text of a small file.
@@ -68,7 +69,7 @@ impl BookVolume {
         let book = &*self.book;
         Ok(match file {
             LineFile::Fen => position_files::position_fen(&line),
-            LineFile::Board => position_files::board_txt(&line),
+            LineFile::Board => board_text(line.position()),
             LineFile::Moves => position_files::moves_tsv(book, &line)?,
             LineFile::Stats => position_files::stats_json(book, &line)?,
             LineFile::Line => position_files::line_pgn(book, &line),

@@ -1,9 +1,5 @@
 //! What belongs to a position: its directory, what is in there, and links to it.
 
-use shakmaty::{Color, File as BoardFile, Rank, Role, Square};
-
-use crate::game::Position;
-
 /// Something in the block of numbers of a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
@@ -97,36 +93,4 @@ impl Place {
 /// `position.fen` of a position that is named by these four fields.
 pub(crate) fn position_fen(fields: &str) -> String {
     format!("{fields} 0 1\n")
-}
-
-/// `board.txt`: the board from White's side, and the side to move.
-pub(crate) fn board_txt(position: &Position) -> String {
-    let mut text = String::new();
-    for rank in Rank::ALL.into_iter().rev() {
-        text.push(rank.char());
-        for file in BoardFile::ALL {
-            let square = Square::from_coords(file, rank);
-            let piece = position.board().piece_at(square);
-            text.push(' ');
-            text.push(piece.map_or('·', |piece| figurine(piece.color, piece.role)));
-        }
-        text.push('\n');
-    }
-    text += "  a b c d e f g h\n";
-    text += position
-        .turn()
-        .fold_wb("White to move\n", "Black to move\n");
-    text
-}
-
-fn figurine(color: Color, role: Role) -> char {
-    let (white, black) = match role {
-        Role::King => ('♔', '♚'),
-        Role::Queen => ('♕', '♛'),
-        Role::Rook => ('♖', '♜'),
-        Role::Bishop => ('♗', '♝'),
-        Role::Knight => ('♘', '♞'),
-        Role::Pawn => ('♙', '♟'),
-    };
-    color.fold_wb(white, black)
 }

@@ -22,7 +22,7 @@ mod items;
 mod names;
 mod nodes;
 
-pub(crate) use items::{File, Item, Place, board_txt, position_fen};
+pub(crate) use items::{File, Item, Place, position_fen};
 pub(crate) use nodes::{Key, Nodes, Scope};
 
 use shakmaty::Move;

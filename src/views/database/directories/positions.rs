@@ -15,12 +15,10 @@ use super::{Directory, HeadersTsv, list_fixed};
 use crate::cbh::{Decoded, GameId};
 use crate::fs::volume::{Ino, Listing, Node, NodeKind, Page, Size};
 use crate::fs::{Error, Role, Text, names};
-use crate::game::{Game, Line, PlyId, Position, Start};
+use crate::game::{Game, Line, PlyId, Position, Start, board_text};
 use crate::pgn;
 use crate::search::{GameSet, Reached, first_ply_at};
-use crate::views::positions::{
-    self, File, Item, Key, Nodes, Place, Played, Scope, board_txt, position_fen,
-};
+use crate::views::positions::{self, File, Item, Key, Nodes, Place, Played, Scope, position_fen};
 
 /// The kinds of numbers that positions and queries have; 59 is that of drafts.
 const FIRST_KIND: u8 = 41;
@@ -137,7 +135,7 @@ impl DatabaseVolume {
             let position = key.position()?;
             let text = match file {
                 File::Fen => position_fen(&self.fields(&position)).into_bytes(),
-                File::Board => board_txt(&position).into_bytes(),
+                File::Board => board_text(&position).into_bytes(),
                 File::Moves => self.played_at(&key)?.played.table(&position).into_bytes(),
                 File::Stats => {
                     let fen = position_fen(&self.fields(&position));
