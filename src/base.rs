@@ -28,6 +28,7 @@ use crate::cbh::{
 };
 use crate::cbh2;
 use crate::game::Defect;
+use crate::pgn::Permit;
 use crate::storage::Tree;
 
 /// A base of games, open for reading. Any number of threads can read at once.
@@ -119,6 +120,15 @@ pub trait Base: fmt::Debug + Send + Sync {
         decoded: &mut Decoded,
         weigh: &mut dyn FnMut(u64),
     ) -> Result<(), Error>;
+
+    /// As [`read_game`](Base::read_game), once the game may be rendered; returns
+    /// the permit to keep until it is.
+    fn read_game_to_render(&self, id: GameId, decoded: &mut Decoded) -> Result<Permit, Error> {
+        let mut permit = Permit::wait_to_render(0);
+        let mut wait = |stored| permit = Permit::wait_to_render(stored);
+        self.read_game_weighed(id, decoded, &mut wait)?;
+        Ok(permit)
+    }
 
     /// Reads one guiding text into `text`.
     fn read_text(&self, id: GameId, text: &mut GuidingText) -> Result<(), Error>;

@@ -20,7 +20,7 @@ use crate::archive::{Options, has_archive_extension};
 use crate::base::{Base, open_any};
 use crate::book::walk::DEFAULT_POSITIONS;
 use crate::cbh::{self, CodePage, Decoded, GameId, RecordKind};
-use crate::pgn::{self, Permit};
+use crate::pgn;
 
 /// Number of records that a core renders at a time.
 const STRETCH: u32 = 1024;
@@ -214,12 +214,17 @@ fn render(base: &dyn Base, is_clean: bool, first: u32, pieces: &SyncSender<Piece
         if entry.is_deleted || entry.kind != RecordKind::Game {
             continue;
         }
-        let mut permit = None;
-        let mut wait = |stored| permit = Some(Permit::wait_to_render(stored));
-        match base.read_game_weighed(entry.id, &mut decoded, &mut wait) {
-            Ok(()) if is_clean => pgn::encode_clean(&decoded.game, &mut text),
-            Ok(()) => pgn::encode(&decoded.game, &decoded.defects, &mut text),
-            Err(error) => pieces.send(Piece::Unreadable(entry.id, error)).ok()?,
+        let permit = match base.read_game_to_render(entry.id, &mut decoded) {
+            Ok(permit) => permit,
+            Err(error) => {
+                pieces.send(Piece::Unreadable(entry.id, error)).ok()?;
+                continue;
+            }
+        };
+        if is_clean {
+            pgn::encode_clean(&decoded.game, &mut text);
+        } else {
+            pgn::encode(&decoded.game, &decoded.defects, &mut text);
         }
         // Give up the permit while sending, because the receiver may take long.
         if text.len() > 16 * PIECE_BYTES {

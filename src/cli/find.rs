@@ -14,7 +14,7 @@ use crate::archive::{Options, has_archive_extension};
 use crate::base::{Base, Searched, open_any};
 use crate::cbh::{self, CodePage, Decoded, GameId, Summary};
 use crate::game::Position;
-use crate::pgn::{self, Permit};
+use crate::pgn;
 use crate::search::{
     self, Counter, Ended, Filter, Give, Header, Maker, Played, Query, Reached, Reader, Told,
 };
@@ -283,19 +283,17 @@ impl Maker for Texts<'_> {
         let mut text = Vec::new();
         for game in games {
             let id = GameId(game.number);
-            let mut permit = None;
-            let mut wait = |stored| permit = Some(Permit::wait_to_render(stored));
-            let read = self.base.read_game_weighed(id, &mut decoded, &mut wait);
-            match read {
-                Ok(()) => pgn::encode(&decoded.game, &decoded.defects, &mut text),
+            let read = self.base.read_game_to_render(id, &mut decoded);
+            let permit = match read {
+                Ok(permit) => permit,
                 Err(fault) => {
-                    drop(permit);
                     if !give(Told::Unreadable(game.number, fault.into())) {
                         return;
                     }
                     continue;
                 }
-            }
+            };
+            pgn::encode(&decoded.game, &decoded.defects, &mut text);
             // Give up the permit while sending, because the receiver may take
             // long.
             if text.len() > 16 * PIECE_BYTES {

@@ -59,7 +59,7 @@ use crate::fs::volume::{
     Statistics, Volume,
 };
 use crate::fs::{Editor, Error};
-use crate::pgn::{self, Permit};
+use crate::pgn;
 
 /// The kind of number that games have.
 const GAME: u8 = 1;
@@ -347,11 +347,9 @@ impl DatabaseVolume {
         text: &mut Vec<u8>,
     ) -> Result<Completeness, Error> {
         let id = game_id(ino)?;
-        let mut permit = None;
-        let mut wait = |stored| permit = Some(Permit::wait_to_render(stored));
-        let read = self.base.read_game_weighed(id, scratch, &mut wait);
+        let read = self.base.read_game_to_render(id, scratch);
         self.ensure_present()?;
-        read?;
+        let _permit = read?;
         if self.is_clean {
             pgn::encode_clean(&scratch.game, text);
         } else {

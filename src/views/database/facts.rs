@@ -3,7 +3,6 @@
 use super::{DatabaseVolume, Error, Facts, Fault, GuidingText};
 use crate::cbh::{self, Changes, Decoded, EntityKind, GameId, RecordKind, Summary};
 use crate::game::Defect;
-use crate::pgn::Permit;
 
 /// Records read at once.
 const RECORDS: u32 = 4096;
@@ -126,10 +125,8 @@ impl DatabaseVolume {
 
     pub(super) fn faults_of_game(&self, id: GameId, note: &mut dyn FnMut(Fault)) {
         let mut decoded = Decoded::default();
-        let mut permit = None;
-        let mut wait = |stored| permit = Some(Permit::wait_to_render(stored));
-        match self.base.read_game_weighed(id, &mut decoded, &mut wait) {
-            Ok(()) => {
+        match self.base.read_game_to_render(id, &mut decoded) {
+            Ok(_permit) => {
                 for defect in &decoded.defects {
                     note(self.fault(id.0, defect));
                 }
