@@ -515,6 +515,81 @@ fn nothing_is_written_over_and_other_sources_are_named() {
 }
 
 #[test]
+fn a_base_is_converted_beside_its_source_and_shares_its_description_and_pictures() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = copy_of("sample", folder.path());
+    show_picture(&source);
+    let pictures = folder.path().join("sample.html");
+    fs::create_dir(&pictures).unwrap();
+    fs::write(pictures.join("a.jpg"), "picture").unwrap();
+    let before = files_in(folder.path());
+    let new = source.with_extension("cbh");
+    converts(&source, &new);
+    let after = files_in(folder.path());
+    for (path, bytes) in &before {
+        assert_eq!(after.get(path), Some(bytes), "{path}");
+    }
+    assert_eq!(defects_of(&new), [""; 0]);
+    assert_eq!(export(&new), export(&source));
+    let mount = Mount::of_base(&new);
+    assert_eq!(mount.shell("cat texts/media/a.jpg"), "picture");
+    // In another folder the name is taken all the same.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let new = elsewhere.path().join("sample.cbh");
+    fs::write(new.with_extension("ini"), "mine").unwrap();
+    let output = run(&source, &new);
+    assert!(said(&output).contains("sample.ini"), "{}", said(&output));
+    assert_eq!(names(elsewhere.path()), ["sample.ini"]);
+}
+
+#[test]
+fn what_is_no_picture_is_named_and_not_copied() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = copy_of("sample", folder.path());
+    let pictures = folder.path().join("sample.html");
+    fs::create_dir(&pictures).unwrap();
+    fs::create_dir(folder.path().join("SAMPLE.html")).unwrap();
+    std::os::unix::fs::symlink("/etc/hostname", pictures.join("linked.jpg")).unwrap();
+    let pipe = Command::new("mkfifo").arg(pictures.join("pipe")).status();
+    assert!(pipe.unwrap().success());
+    let new = source.with_extension("cbh");
+    converts(&source, &new);
+    let compact = OsStr::new("compact");
+    for (output, of) in [
+        (run(&source, &folder.path().join("other.cbh")), "other"),
+        (
+            cbfs(&[
+                compact,
+                new.as_os_str(),
+                folder.path().join("tidy.cbh").as_os_str(),
+            ]),
+            "tidy",
+        ),
+    ] {
+        assert!(output.status.success(), "{}", said(&output));
+        for told in [
+            "sample.html/linked.jpg: a link, not copied",
+            "sample.html/pipe: a pipe, not copied",
+            "SAMPLE.html: a second folder of this name, in other letter case, not copied",
+        ] {
+            assert!(said(&output).contains(told), "{}", said(&output));
+        }
+        let copied = folder.path().join(of).with_extension("html");
+        assert_eq!(names(&copied), [""; 0]);
+    }
+    // A folder that is a link.
+    fs::remove_dir_all(&pictures).unwrap();
+    std::os::unix::fs::symlink("/etc", &pictures).unwrap();
+    let output = run(&source, &folder.path().join("third.cbh"));
+    assert!(
+        said(&output).contains("sample.html: a link, not copied"),
+        "{}",
+        said(&output)
+    );
+    assert!(!folder.path().join("third.html").exists());
+}
+
+#[test]
 fn a_new_base_takes_over_nothing_that_lies_there() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);

@@ -23,7 +23,7 @@ use crate::cbh::{
 };
 use crate::cbh2::{Database, Original};
 use crate::game::{Annotation, Game, HIGHEST_ELO};
-use crate::storage::ReadBuffer;
+use crate::storage::{LeftOut, ReadBuffer};
 
 /// Number of records that one thread prepares at a time.
 const STRETCH: u32 = 64;
@@ -50,6 +50,8 @@ pub struct Converted {
     pub texts: u32,
     /// What is not.
     pub losses: Losses,
+    /// What lies among the pictures of texts and is not copied.
+    pub left_out: LeftOut,
 }
 
 /// Why a conversion ends early.
@@ -93,12 +95,13 @@ impl Conversion<'_> {
     /// [`Stop`]; then `new_base` is not to be finished.
     pub fn run(&self, from: &Database, new_base: &NewBase) -> Result<Converted, Stop> {
         new_base.make_empty(SystemTime::now())?;
-        files::copy_companions(from.family(), new_base)?;
+        let left_out = files::copy_companions(from.family(), new_base)?;
         let base = OpenBase::to_change(&new_base.path(), &Options::default(), "cbfs convert")?;
         let converted = self.copy_records(from, &base, new_base);
         let closed = base.store.close();
         let mut converted = converted?;
         closed?;
+        converted.left_out = left_out;
         for (name, count) in from.unused_entities()? {
             converted.losses.add_many(Loss::Unused(name), count);
         }

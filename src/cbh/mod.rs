@@ -46,8 +46,8 @@ pub use base::database::{
     Changes, Database, Decoded, Effects, GameChange, Listed, Opener, Options, StoredGame,
 };
 pub use base::facts::GameFacts;
-pub(crate) use base::family::resolved;
 pub use base::family::{Family, FileKind};
+pub(crate) use base::family::{SPARE_FOLDER, resolved};
 pub use base::new_base::NewBase;
 pub use base::opening::{ChangeError, OpenBase};
 pub use base::parts::{Part, Parts};

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::cbh::{Error, resolved};
-use crate::storage::{Tree, folder_of, is_same_stem, join_name, names_in, split_name};
+use crate::cbh::{Error, SPARE_FOLDER, resolved};
+use crate::storage::{LeftOut, Tree, folder_of, is_same_stem, join_name, names_in, split_name};
 
 /// A file of a base, by its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +62,10 @@ impl FileKind {
 /// base, too.
 const COMPANIONS: [&str; 2] = ["2lgd", "2lcd"];
 
+/// Extensions of files and folders that a base of the older format beside it,
+/// of the same name, has too.
+pub const SHARED_EXTENSIONS: [&str; 4] = ["ini", MEDIA_FOLDER, "cko", "cpo"];
+
 /// The folder of pictures.
 const MEDIA_FOLDER: &str = "html";
 
@@ -72,6 +76,7 @@ pub struct Family {
     stem: OsString,
     paths: [Option<PathBuf>; FileKind::ALL.len()],
     media_folders: Vec<PathBuf>,
+    spare_folders: LeftOut,
     /// The archive that contains the files, if any.
     inside: Option<Arc<dyn Tree>>,
 }
@@ -127,6 +132,7 @@ impl Family {
             directory: folder_of(path).to_path_buf(),
             paths: [const { None }; FileKind::ALL.len()],
             media_folders: Vec::new(),
+            spare_folders: LeftOut::new(),
             inside: None,
             stem,
         };
@@ -143,11 +149,14 @@ impl Family {
         };
         let has_twin =
             has(&family.stem) && names.iter().any(|(_, of, _)| *of != family.stem && has(of));
-        let mut media = None;
+        let (mut media, mut folders) = (None, Vec::new());
         for (name, stem, extension) in names {
             let path = family.directory.join(name);
             if has_twin && stem != family.stem {
                 continue;
+            }
+            if extension == MEDIA_FOLDER {
+                folders.push(path.clone());
             }
             // A stem in the same letter case is preferred.
             let is_exact = stem == family.stem;
@@ -159,6 +168,10 @@ impl Family {
                 }
             }
         }
+        folders.retain(|folder| media.as_ref() != Some(folder));
+        family.spare_folders = (folders.into_iter())
+            .map(|folder| (folder, SPARE_FOLDER))
+            .collect();
         family.media_folders = media.into_iter().collect();
         let mut kinds = FileKind::ALL.into_iter();
         if let Some(kind) = kinds.find(|kind| kind.is_required() && family.path(*kind).is_none()) {
@@ -216,6 +229,12 @@ impl Family {
     /// name.
     pub fn media_folders(&self) -> &[PathBuf] {
         &self.media_folders
+    }
+
+    /// Those whose names differ from that of the media folder only in letter
+    /// case. They do not count.
+    pub(crate) fn spare_folders(&self) -> &[(PathBuf, &'static str)] {
+        &self.spare_folders
     }
 
     /// The name that the files share, for display.

@@ -33,4 +33,4 @@ mod record;
 mod texts;
 
 pub use database::{Database, Lost, Original};
-pub use family::{Family, FileKind};
+pub use family::{Family, FileKind, SHARED_EXTENSIONS};

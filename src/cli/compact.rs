@@ -40,6 +40,9 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let done = done.map_err(|error| Failure::about(&args.base, error))?;
     new_base.finish().map_err(Failure::new)?;
     bar.finish_and_clear();
+    for (path, kind) in &done.left_out {
+        log::warn!("{}: {kind}, not copied", path.display());
+    }
     if quiet {
         return Ok(());
     }
@@ -48,6 +51,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         dropped,
         unused,
         bytes: [before, after],
+        left_out: _,
     } = done;
     print(
         format!(

@@ -128,7 +128,10 @@ fn convert(args: &Args, family: cbh2::Family, quiet: bool) -> Result<(), Failure
         code_page: args.codepage,
     };
     let base = cbh2::Database::open_family(family, &options).map_err(Failure::new)?;
-    let new_base = NewBase::begin(&args.new).map_err(Failure::new)?;
+    let source = (base.family().tree().is_none())
+        .then(|| base.family().default_path(cbh2::FileKind::Headers));
+    let new_base = NewBase::begin_beside(&args.new, source.as_deref(), &cbh2::SHARED_EXTENSIONS);
+    let new_base = new_base.map_err(Failure::new)?;
     let is_ended = is_ended()?;
     let bar = progress::bar(base.last_id(), quiet);
     let conversion = Conversion {
@@ -142,11 +145,15 @@ fn convert(args: &Args, family: cbh2::Family, quiet: bool) -> Result<(), Failure
         games,
         texts,
         losses,
+        left_out,
     } = converted.map_err(|stop| stopped(args, stop))?;
     new_base.finish().map_err(Failure::new)?;
     let source = args.source.display();
     for defect in base.defects() {
         log::warn!("{source}: {defect}");
+    }
+    for (path, kind) in &left_out {
+        log::warn!("{}: {kind}, not copied", path.display());
     }
     for line in losses.lines() {
         log::warn!("{source}: {line}");

@@ -1,11 +1,11 @@
 //! Helpers for files that belong together: same folder, same name.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::fs::{self, File, FileType};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
 /// Returns the folder of the file `path`.
 pub fn folder_of(path: &Path) -> &Path {
@@ -44,6 +44,25 @@ pub fn copy_plain_file(from: &Path, to: &Path) -> io::Result<()> {
     }
     io::copy(&mut from, &mut File::create_new(to)?)?;
     Ok(())
+}
+
+/// What lies among the files of a base and is not copied, and what it is.
+pub type LeftOut = Vec<(PathBuf, &'static str)>;
+
+/// What a folder is that is not looked into, for messages.
+pub const TOO_DEEP: &str = "a folder too deep in others";
+
+/// What something is that is no regular file, for messages.
+pub fn kind_of(kind: FileType) -> &'static str {
+    if kind.is_symlink() {
+        "a link"
+    } else if kind.is_fifo() {
+        "a pipe"
+    } else if kind.is_dir() {
+        TOO_DEEP
+    } else {
+        "no regular file"
+    }
 }
 
 /// Splits a file name into the stem, which the files of a set share except for

@@ -40,7 +40,8 @@ pub use disk::{DiskDirectory, DiskFile, Rights};
 pub use error::Error;
 pub use files_after::FilesAfter;
 pub use folder::{
-    MOST_NAME, copy_plain_file, cut_name, folder_of, is_same_stem, join_name, names_in, split_name,
+    LeftOut, MOST_NAME, TOO_DEEP, copy_plain_file, cut_name, folder_of, is_same_stem, join_name,
+    kind_of, names_in, split_name,
 };
 pub use joined::JoinedFiles;
 pub use memory::MemoryFile;

@@ -12,7 +12,8 @@ use crate::archive::Archive;
 use crate::cbh::{Error, NewBase, copy_folder};
 use crate::cbh2;
 use crate::storage::{
-    Directory, DiskDirectory, ReadBuffer, Tree, is_same_stem, names_in, split_name,
+    Directory, DiskDirectory, LeftOut, ReadBuffer, TOO_DEEP, Tree, is_same_stem, names_in,
+    split_name,
 };
 
 /// Bytes that are copied at once.
@@ -133,15 +134,17 @@ fn modified_of((seconds, nanos): (i64, i64)) -> SystemTime {
     time.unwrap_or(UNIX_EPOCH)
 }
 
-/// Copies the description of a 2CBH base, and the pictures of its texts.
+/// Copies the description of a 2CBH base, and the pictures of its texts. What
+/// of them is not copied is returned.
 ///
 /// # Errors
 ///
 /// [`Error::Io`].
-pub(super) fn copy_companions(from: &cbh2::Family, new_base: &NewBase) -> Result<(), Error> {
+pub(super) fn copy_companions(from: &cbh2::Family, new_base: &NewBase) -> Result<LeftOut, Error> {
     if let Some(ini) = description(from) {
         new_base.describe_as(&ini)?;
     }
+    let mut left_out = from.spare_folders().to_vec();
     for folder in from.media_folders() {
         let extension = folder.extension().unwrap_or_default();
         let to = new_base
@@ -151,32 +154,35 @@ pub(super) fn copy_companions(from: &cbh2::Family, new_base: &NewBase) -> Result
             file: folder.clone(),
             source,
         };
-        match from.tree() {
-            Some(tree) => {
-                let name = folder.file_name().unwrap_or_default();
-                if let Some(folder) = tree.folder(name) {
-                    copy_tree(folder, &to).map_err(io)?;
-                }
+        if from.tree().is_none() {
+            if !new_base.shares(folder) {
+                copy_folder(folder, &to, &mut left_out).map_err(io)?;
             }
-            // A link may lead anywhere: what it leads to is not the base's.
-            None if fs::symlink_metadata(folder).is_ok_and(|stat| stat.is_dir()) => {
-                copy_folder(folder, &to).map_err(io)?;
-            }
-            None => {}
+            continue;
+        }
+        let name = folder.file_name().unwrap_or_default();
+        if let Some(tree) = from.tree().and_then(|tree| tree.folder(name)) {
+            copy_tree(tree, folder, &to, &mut left_out).map_err(io)?;
         }
     }
-    Ok(())
+    Ok(left_out)
 }
 
-fn copy_tree(from: Arc<dyn Tree>, to: &Path) -> io::Result<()> {
-    let mut open = vec![(from, to.to_path_buf(), 0)];
-    while let Some((from, to, depth)) = open.pop() {
+/// As [`copy_folder`], out of an archive, where it lies at `path`.
+fn copy_tree(
+    from: Arc<dyn Tree>,
+    path: &Path,
+    to: &Path,
+    left_out: &mut LeftOut,
+) -> io::Result<()> {
+    let mut open = vec![(from, path.to_path_buf(), to.to_path_buf(), 0)];
+    while let Some((from, path, to, depth)) = open.pop() {
         fs::create_dir(&to)?;
         for name in from.names() {
-            let to = to.join(&name);
+            let (path, to) = (path.join(&name), to.join(&name));
             match from.folder(&name) {
-                Some(folder) if depth < MAX_DEPTH => open.push((folder, to, depth + 1)),
-                Some(_) => {}
+                Some(folder) if depth < MAX_DEPTH => open.push((folder, path, to, depth + 1)),
+                Some(_) => left_out.push((path, TOO_DEEP)),
                 None => copy_file(from.as_ref(), &name, &to, &mut |_| true)?,
             }
         }

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::cbh::Error;
 use crate::storage::{
-    self, Access, DiskDirectory, FileFilter, MOST_NAME, Opening, Store, Tree, folder_of,
+    self, Access, DiskDirectory, FileFilter, LeftOut, MOST_NAME, Opening, Store, Tree, folder_of,
     is_same_stem, join_name, names_in, split_name,
 };
 
@@ -145,6 +145,9 @@ const FOREIGN: [(&str, &str); 6] = [
 /// and before.
 const MEDIA_FOLDERS: [&str; 2] = ["html", "bmp"];
 
+/// What a folder of pictures is that does not count, for messages.
+pub(crate) const SPARE_FOLDER: &str = "a second folder of this name, in other letter case";
+
 /// Paths of the files of a base, in any letter case.
 ///
 /// If several `.cbh` in a folder have names that are equal except for letter
@@ -159,6 +162,7 @@ pub struct Family {
     paths: [Option<PathBuf>; FileKind::ALL.len()],
     boosters: Vec<PathBuf>,
     media_folders: Vec<PathBuf>,
+    spare_folders: LeftOut,
     /// The folder of the files at `directory`, if it is not on disk.
     inside: Option<Arc<dyn Tree>>,
 }
@@ -232,6 +236,7 @@ impl Family {
             paths: [const { None }; FileKind::ALL.len()],
             boosters: Vec::new(),
             media_folders: Vec::new(),
+            spare_folders: LeftOut::new(),
             inside: None,
             directory: folder_of(path).to_path_buf(),
             stem: split_name(path).0,
@@ -518,6 +523,8 @@ impl Family {
             for (known, place) in files.chain(MEDIA_FOLDERS.into_iter().zip(&mut folders)) {
                 if known == extension && place.is_none() {
                     *place = Some(path.clone());
+                } else if known == extension && MEDIA_FOLDERS.contains(&known) {
+                    self.spare_folders.push((path.clone(), SPARE_FOLDER));
                 }
             }
         }
@@ -542,6 +549,12 @@ impl Family {
     /// name.
     pub fn media_folders(&self) -> &[PathBuf] {
         &self.media_folders
+    }
+
+    /// Those whose names differ from one of the media folders only in letter
+    /// case. They do not count.
+    pub(crate) fn spare_folders(&self) -> &[(PathBuf, &'static str)] {
+        &self.spare_folders
     }
 
     /// Path of a file; `None` if the base has none.

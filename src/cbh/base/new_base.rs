@@ -16,8 +16,16 @@ use std::time::SystemTime;
 use crate::cbh::{CodePage, Error, Family, FileKind, date};
 use crate::game::Date;
 use crate::storage::{
-    MOST_NAME, Rights, WorkFolder, WorkFolderError, folder_of, move_to_free, split_name,
+    MOST_NAME, Rights, WorkFolder, WorkFolderError, copy_plain_file, folder_of, is_same_stem,
+    move_to_free, names_in, split_name,
 };
+
+/// Extension of the file that describes a base.
+const INI: &str = "ini";
+
+/// What is said where the marker was found.
+const COMPLETED: &str = "an earlier command, which was interrupted, had made this base; it is complete now, and \
+     nothing else was done";
 
 /// Marker file: all files are complete.
 const READY: &str = ".ready";
@@ -29,6 +37,8 @@ pub struct NewBase {
     /// Path of the final `.cbh`.
     target: PathBuf,
     folder: WorkFolder,
+    /// Files and folders that lie there already, and stay.
+    shared: Vec<PathBuf>,
 }
 
 impl NewBase {
@@ -39,6 +49,21 @@ impl NewBase {
     /// [`Error::Unsupported`] if the name is not that of a `.cbh`, a file of
     /// such a base exists, or another process is creating it; [`Error::Io`].
     pub fn begin(target: &Path) -> Result<NewBase, Error> {
+        NewBase::begin_beside(target, None, &[])
+    }
+
+    /// As [`begin`](NewBase::begin), of what `source` has. If it is another
+    /// base, or a file, of this name in the same folder, the new base shares
+    /// those of its files that have one of these `extensions`.
+    ///
+    /// # Errors
+    ///
+    /// As [`begin`](NewBase::begin).
+    pub fn begin_beside(
+        target: &Path,
+        source: Option<&Path>,
+        extensions: &[&str],
+    ) -> Result<NewBase, Error> {
         let is_cbh = target
             .extension()
             .is_some_and(|extension| extension.eq_ignore_ascii_case("cbh"));
@@ -65,16 +90,61 @@ impl NewBase {
         let mut new_base = NewBase {
             target: target.to_path_buf(),
             folder,
+            shared: Vec::new(),
         };
         let ready = fs::symlink_metadata(new_base.folder().join(READY));
         if ready.is_ok_and(|stat| stat.is_file()) {
             new_base.folder.leave();
             new_base.move_out()?;
-            return Err(taken(target, target));
+            return Err(refused(target, COMPLETED));
         }
         new_base.folder.clear().map_err(about(new_base.folder()))?;
-        NewBase::ensure_unused(target)?;
+        if let Some(source) = source.filter(|source| is_beside(source, target)) {
+            new_base.share(source, extensions)?;
+        }
+        new_base.ensure_unused_but_shared()?;
         Ok(new_base)
+    }
+
+    /// Leaves the files of `source` with these extensions where they are. A
+    /// copy of its `.ini` serves until the base is finished: it tells how names
+    /// are stored.
+    fn share(&mut self, source: &Path, extensions: &[&str]) -> Result<(), Error> {
+        let directory = folder_of(source);
+        for name in names_in(directory).map_err(about(directory))? {
+            let path = folder_of(&self.target).join(name);
+            let (stem, extension) = split_name(&path);
+            let is_of_source = is_same_stem(&stem, &split_name(source).0);
+            if !is_of_source || !extensions.contains(&&*extension) {
+                continue;
+            }
+            if extension == INI && path.symlink_metadata().is_ok_and(|stat| stat.is_file()) {
+                copy_plain_file(&path, &self.ini()).map_err(about(&path))?;
+            }
+            self.shared.push(path);
+        }
+        Ok(())
+    }
+
+    /// Returns whether a file or folder of this name stays where it is.
+    pub fn shares(&self, path: &Path) -> bool {
+        let mut shared = self.shared.iter();
+        shared.any(|one| one.file_name() == path.file_name())
+    }
+
+    fn shares_ini(&self) -> bool {
+        self.shared.iter().any(|path| split_name(path).1 == INI)
+    }
+
+    fn ini(&self) -> PathBuf {
+        self.path().with_extension(INI)
+    }
+
+    fn ensure_unused_but_shared(&self) -> Result<(), Error> {
+        match existing(&self.target, &self.shared)? {
+            Some(file) => Err(taken(&self.target, &file)),
+            None => Ok(()),
+        }
     }
 
     /// Rejects a `.cbh` of whose base a file exists, or what such a base would
@@ -84,7 +154,7 @@ impl NewBase {
     ///
     /// [`Error::Unsupported`], which names the file; [`Error::Io`].
     pub fn ensure_unused(target: &Path) -> Result<(), Error> {
-        match existing(target)? {
+        match existing(target, &[])? {
             Some(file) => Err(taken(target, &file)),
             None => Ok(()),
         }
@@ -92,7 +162,7 @@ impl NewBase {
 
     /// Returns whether no file of a base with the `.cbh` `target` exists.
     pub fn is_free(target: &Path) -> bool {
-        existing(target).is_ok_and(|file| file.is_none())
+        existing(target, &[]).is_ok_and(|file| file.is_none())
     }
 
     /// Path of the `.cbh` in the hidden folder.
@@ -117,7 +187,10 @@ impl NewBase {
             let file = cbh.with_extension(extension);
             fs::write(&file, bytes).map_err(about(&file))?;
         }
-        let ini = cbh.with_extension("ini");
+        if self.shares_ini() {
+            return Ok(());
+        }
+        let ini = self.ini();
         let title = cbh.file_stem().unwrap_or_default().to_string_lossy();
         fs::write(&ini, description(&title, now)).map_err(about(&ini))
     }
@@ -128,7 +201,10 @@ impl NewBase {
     ///
     /// [`Error::Io`].
     pub fn describe_as(&self, ini: &[u8]) -> Result<(), Error> {
-        let file = self.path().with_extension("ini");
+        if self.shares_ini() {
+            return Ok(());
+        }
+        let file = self.ini();
         let mut text = ini.to_vec();
         if !says_utf8(ini) {
             if !ini.is_empty() && !ini.ends_with(b"\n") {
@@ -164,8 +240,11 @@ impl NewBase {
         let folder = self.folder().to_path_buf();
         let io = about(&folder);
         let ready = folder.join(READY);
+        if self.shares_ini() && self.ini().exists() {
+            fs::remove_file(self.ini()).map_err(&io)?;
+        }
         sync_all(self.folder()).map_err(&io)?;
-        NewBase::ensure_unused(&self.target)?;
+        self.ensure_unused_but_shared()?;
         self.ensure_free()?;
         let made = File::create_new(&ready).and_then(|file| file.sync_all());
         made.and_then(|()| File::open(self.folder())?.sync_all())
@@ -224,13 +303,23 @@ impl NewBase {
     }
 }
 
-/// Returns an existing file or folder of a base of this name.
-fn existing(target: &Path) -> Result<Option<PathBuf>, Error> {
+/// Returns whether both have the same name, but for the extension, in the same
+/// folder.
+fn is_beside(source: &Path, target: &Path) -> bool {
+    let folders = [source, target].map(|path| folder_of(path).canonicalize().ok());
+    let [from, to] = &folders;
+    from.is_some() && from == to && is_same_stem(&split_name(source).0, &split_name(target).0)
+}
+
+/// Returns an existing file or folder of a base of this name that is not
+/// `shared`.
+fn existing(target: &Path, shared: &[PathBuf]) -> Result<Option<PathBuf>, Error> {
     let directory = folder_of(target);
     let io = about(directory);
     for entry in fs::read_dir(directory).map_err(&io)? {
         let path = entry.map_err(&io)?.path();
-        if Family::is_file_of(target, &path) || Family::would_inherit(target, &path) {
+        let is_of_base = Family::is_file_of(target, &path) || Family::would_inherit(target, &path);
+        if is_of_base && !shared.contains(&path) {
             return Ok(Some(path));
         }
     }
@@ -474,10 +563,7 @@ mod tests {
         new_base.folder.leave();
         drop(new_base);
         let error = NewBase::begin(&target).unwrap_err().to_string();
-        assert!(
-            error.contains("a base of this name exists already"),
-            "{error}"
-        );
+        assert!(error.contains("it is complete now"), "{error}");
         assert_eq!(names(folder.path()).len(), 13);
     }
 

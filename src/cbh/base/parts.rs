@@ -1,15 +1,16 @@
 //! All files of a base, for an unchanged copy.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, FileType};
+use std::fs;
 use std::io;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::cbh::{Error, Family, FileKind};
-use crate::storage::{Directory, DiskDirectory, Storage, Store, names_in, split_name};
+use crate::storage::{
+    Directory, DiskDirectory, LeftOut, Storage, Store, kind_of, names_in, split_name,
+};
 
 /// Maximum depth of nested media folders.
 const MAX_DEPTH: usize = 16;
@@ -29,7 +30,7 @@ pub struct Part {
 #[derive(Debug)]
 pub struct Parts {
     files: Vec<Part>,
-    left_out: Vec<(PathBuf, &'static str)>,
+    left_out: LeftOut,
     store: Store,
 }
 
@@ -46,7 +47,7 @@ impl Parts {
         let family = Family::in_store(path, &store)?;
         let mut parts = Parts {
             files: Vec::new(),
-            left_out: Vec::new(),
+            left_out: family.spare_folders().to_vec(),
             store,
         };
         for name in names_of(&family, &mut parts.left_out)? {
@@ -113,8 +114,7 @@ impl Parts {
         &self.files
     }
 
-    /// What lies among the files and is none, with what it is: links, pipes and
-    /// the like.
+    /// What lies among the files and is not packed: links, pipes and the like.
     pub fn left_out(&self) -> &[(PathBuf, &'static str)] {
         &self.left_out
     }
@@ -138,25 +138,9 @@ impl Parts {
     }
 }
 
-/// What something is that is no regular file.
-fn kind_of(kind: FileType) -> &'static str {
-    if kind.is_symlink() {
-        "a link"
-    } else if kind.is_fifo() {
-        "a pipe"
-    } else if kind.is_dir() {
-        "a folder too deep in others"
-    } else {
-        "no regular file"
-    }
-}
-
 /// Names of the files, those that cbfs reads first. What has such a name and is
 /// no file goes to `left_out`.
-fn names_of(
-    family: &Family,
-    left_out: &mut Vec<(PathBuf, &'static str)>,
-) -> Result<Vec<OsString>, Error> {
+fn names_of(family: &Family, left_out: &mut LeftOut) -> Result<Vec<OsString>, Error> {
     let name = |path: &Path| path.file_name().unwrap_or_default().to_owned();
     let kinds = FileKind::ALL.into_iter();
     let mut names: Vec<OsString> = kinds

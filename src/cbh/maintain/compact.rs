@@ -31,12 +31,12 @@ use crate::cbh::{
     ChangeError, Database, EditError, Error, FileKind, GameId, NewBase, OpenBase, RecordKind,
     SaveError,
 };
-use crate::storage::{self, ReadBuffer, Storage};
+use crate::storage::{self, LeftOut, ReadBuffer, Storage};
 use blobs::Blobs;
 pub(crate) use companions::copy_folder;
 
 /// Result of a compaction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Compacted {
     /// Number of games and texts copied.
     pub kept: u32,
@@ -46,6 +46,8 @@ pub struct Compacted {
     pub unused: u32,
     /// Total length of all files before and after, in bytes.
     pub bytes: [u64; 2],
+    /// What lies among the files of the base and is not copied.
+    pub left_out: LeftOut,
 }
 
 /// Copies `base` compacted into `new_base`. `progress` is called with the

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::{ChangeError, Copy, Error, FileKind};
 use crate::cbh::layout::top_games::TopGames;
-use crate::storage::{ReadBuffer, copy_plain_file, split_name};
+use crate::storage::{LeftOut, ReadBuffer, copy_plain_file, kind_of, split_name};
 
 /// Extensions of files that are copied unchanged.
 const KEPT: [&str; 14] = [
@@ -23,7 +23,7 @@ const MAX_DEPTH: usize = 16;
 
 impl Copy<'_> {
     /// Copies all companion files.
-    pub(super) fn companions(&self) -> Result<(), ChangeError> {
+    pub(super) fn companions(&mut self) -> Result<(), ChangeError> {
         self.tournament_extras()?;
         self.top_games()?;
         let family = self.database.family();
@@ -32,26 +32,28 @@ impl Copy<'_> {
             move |source| Error::Io { file, source }
         };
         let folder = family.directory();
+        let mut left_out = LeftOut::new();
         for entry in fs::read_dir(folder).map_err(io(folder))? {
             let path = entry.map_err(io(folder))?.path();
             let (stem, extension) = split_name(&path);
-            let is_kept = KEPT.contains(&extension.as_str());
-            let is_file = fs::symlink_metadata(&path).is_ok_and(|stat| stat.is_file());
-            if is_kept && is_file && family.has_stem(&stem) {
+            if !KEPT.contains(&extension.as_str()) || !family.has_stem(&stem) {
+                continue;
+            }
+            let kind = path.symlink_metadata().map_err(io(&path))?.file_type();
+            if kind.is_file() {
                 let to = self.cbh.with_extension(&extension);
                 copy_plain_file(&path, &to).map_err(io(&path))?;
+            } else {
+                left_out.push((path, kind_of(kind)));
             }
         }
         for folder in family.media_folders() {
-            // Do not follow a symbolic link; its target is not part of the
-            // base.
-            if !fs::symlink_metadata(folder).is_ok_and(|stat| stat.is_dir()) {
-                continue;
-            }
             let extension = folder.extension().unwrap_or_default();
             let to = self.cbh.with_extension(extension.to_ascii_lowercase());
-            copy_folder(folder, &to).map_err(io(folder))?;
+            copy_folder(folder, &to, &mut left_out).map_err(io(folder))?;
         }
+        left_out.extend_from_slice(family.spare_folders());
+        self.done.left_out = left_out;
         Ok(())
     }
 
@@ -102,20 +104,22 @@ impl Copy<'_> {
     }
 }
 
-/// Copies a folder recursively. Anything except files and folders is left out.
-pub(crate) fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
+/// Copies a folder recursively. What is neither file nor folder goes to
+/// `left_out`: a link may lead anywhere, and its target is not part of the base.
+pub(crate) fn copy_folder(from: &Path, to: &Path, left_out: &mut LeftOut) -> io::Result<()> {
     let mut open = vec![(from.to_path_buf(), to.to_path_buf(), 0)];
     while let Some((from, to, depth)) = open.pop() {
-        fs::create_dir(&to)?;
-        for entry in fs::read_dir(&from)? {
-            let entry = entry?;
-            let to = to.join(entry.file_name());
-            let kind = entry.file_type()?;
-            if kind.is_file() {
-                copy_plain_file(&entry.path(), &to)?;
-            } else if kind.is_dir() && depth < MAX_DEPTH {
-                open.push((entry.path(), to, depth + 1));
+        let kind = from.symlink_metadata()?.file_type();
+        if kind.is_dir() && depth <= MAX_DEPTH {
+            fs::create_dir(&to)?;
+            for entry in fs::read_dir(&from)? {
+                let entry = entry?;
+                open.push((entry.path(), to.join(entry.file_name()), depth + 1));
             }
+        } else if kind.is_file() && depth > 0 {
+            copy_plain_file(&from, &to)?;
+        } else {
+            left_out.push((from, kind_of(kind)));
         }
     }
     Ok(())
