@@ -618,8 +618,8 @@ fn reinterpretations_are_reported_once_with_a_count() {
     let told = said(&output);
     assert!(told.contains("6 games appended"), "{told}");
     for line in [
-        "standard input:21:1: German letters; read as piece letters (3 games)",
-        "standard input:21:1: a result in other words",
+        "standard input:24:13: German letters; read as piece letters (3 games); first \"Sf3\"",
+        "standard input:24:28: a result in other words",
         "no result at the end; that of the tag is taken, or * (1 game)",
     ] {
         assert_eq!(told.matches(line).count(), 1, "{told} {line}");
@@ -989,7 +989,7 @@ fn what_is_told_of_tags_and_names_says_what_became_of_them() {
         let told = said(&import_from_stdin(&arguments, text.as_bytes()));
         assert!(told.contains(expected), "{told}");
         assert_eq!(
-            told.matches("a title that its field cannot hold whole")
+            told.matches("an Event that its field cannot hold whole")
                 .count(),
             1,
             "{told}"

@@ -120,7 +120,9 @@ struct Counted {
     games: usize,
     line: usize,
     column: usize,
-    /// Where the game that was counted last begins.
+    /// What stands there.
+    shown: Option<String>,
+    /// Which thing was counted last.
     last: (usize, usize),
 }
 
@@ -129,10 +131,19 @@ impl Counted {
         if self.games == 0 {
             (self.line, self.column) = (line, column);
         }
-        // A game may have two of a kind, as the names of its players.
         let is_new = self.games == 0 || self.last != (line, column);
         self.games += usize::from(is_new);
         self.last = (line, column);
+    }
+
+    /// Counts the game that begins in a line, which may have two of a kind, as
+    /// the names of its players.
+    fn add_of(&mut self, game: usize, (line, column): (usize, usize)) {
+        let is_first = self.games == 0;
+        self.add(game, 0);
+        if is_first {
+            (self.line, self.column) = (line, column);
+        }
     }
 
     fn told(&self, what: impl fmt::Display) -> Understood {
@@ -143,7 +154,10 @@ impl Counted {
         Understood {
             line: self.line,
             column: self.column,
-            what: format!("{what} ({games})"),
+            what: match &self.shown {
+                Some(shown) => format!("{what} ({games}); first {shown}"),
+                None => format!("{what} ({games})"),
+            },
         }
     }
 }
@@ -348,9 +362,12 @@ impl Reading<'_, '_> {
             let page = self.pages.entry(section.page.encoding.name());
             page.or_default().add(line, column);
         }
-        for (line, liberty) in prepared.liberties {
+        for (spot, liberty) in prepared.liberties {
             let counted = self.liberties.entry(self.kind(liberty)).or_default();
-            counted.add(line, 1);
+            if counted.games == 0 {
+                counted.shown = section.shown_at(spot);
+            }
+            counted.add(spot.line, spot.column);
         }
         for (extent, game) in prepared.games {
             if self.session.is_over.load(Relaxed) {
@@ -375,7 +392,8 @@ impl Reading<'_, '_> {
                     for unfit in &appended.unfit {
                         let (counted, _) = (self.cut.entry(unfit.field))
                             .or_insert_with(|| (Counted::default(), unfit.clone()));
-                        counted.add(extent.line, 1);
+                        let place = section.place_of_name(&extent, unfit.field, &unfit.whole);
+                        counted.add_of(extent.line, place.unwrap_or((extent.line, 1)));
                     }
                     self.watch.appended(&appended);
                 }
@@ -523,8 +541,13 @@ fn not_stored_whole(first: &Unfit) -> String {
         stored,
         whole,
     } = first;
+    let article = if field.starts_with(['A', 'E']) {
+        "an"
+    } else {
+        "a"
+    };
     format!(
-        "a {field} that its field cannot hold whole; stored as what it holds, with the whole in a tag, \
+        "{article} {field} that its field cannot hold whole; stored as what it holds, with the whole in a tag, \
          such as {whole:?} as {stored:?}"
     )
 }

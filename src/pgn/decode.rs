@@ -64,7 +64,7 @@ pub fn decode_telling(text: &[u8]) -> Result<(Game, Vec<Liberty>), Error> {
     let mut strictly = Leniency::default();
     let game = read_game(&mut lexer, &mut strictly)?;
     if lexer.is_at_text_end() {
-        return Ok((game, strictly.taken));
+        return Ok((game, strictly.taken.liberties()));
     }
     lexer.skip_blanks();
     Err(lexer.unexpected(END_OF_ONE_GAME))
@@ -137,7 +137,8 @@ impl Iterator for Games<'_> {
 pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Result<Game, Error> {
     let mut game = Game::default();
     let mut remarks = Remarks::default();
-    let begin = lexer.offset();
+    let start = lexer.here();
+    let begin = start.offset;
     let mut pairs = Vec::new();
     let mut opening = Vec::new();
     let first = loop {
@@ -151,7 +152,7 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
             }
             (place, Token::Comment(comment)) => {
                 ensure_few(&remarks, opening.len(), lexer, place)?;
-                opening.push(comment);
+                opening.push((place, comment));
             }
             other => break other,
         }
@@ -183,7 +184,7 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
     };
     let place = first.0;
     // Comments between and after the tags: what the tags say comes before.
-    for comment in opening {
+    for (place, comment) in opening {
         moves.comment(comment, lexer, place)?;
     }
     let result = moves.read(lexer, begin, first);
@@ -196,17 +197,17 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
     game.open.places |= settled.has_stale_names;
     game.open.named = settled.named;
     ensure_few(&remarks, 0, lexer, place)?;
-    if leniency.counted.first_misfit.is_some() {
-        leniency.notes(Liberty::Numbers);
+    if let Some(place) = leniency.counted.first_misfit {
+        leniency.taken.note(Liberty::Numbers, place);
     }
-    if remarks.has_misread {
-        leniency.notes(Liberty::Misread);
+    if let Some(place) = remarks.misread {
+        leniency.taken.note(Liberty::Misread, place);
     }
-    if remarks.has_parts {
-        leniency.notes(Liberty::PartsOfSeconds);
+    if let Some(place) = remarks.parts {
+        leniency.taken.note(Liberty::PartsOfSeconds, place);
     }
     if !remarks.move_into(&mut game.annotations) {
-        leniency.notes(Liberty::NagOrder);
+        leniency.taken.note(Liberty::NagOrder, start);
     }
     game.headers.medals |= tags::medals_of(&game.annotations);
     game.headers.result = result;
@@ -311,6 +312,7 @@ impl<'t> MoveText<'_, 't> {
     ) -> Result<GameResult, Error> {
         let (mut place, mut token) = first;
         loop {
+            self.leniency.here = place;
             token = self.move_in_digits(lexer, place, token)?;
             let is_number = matches!(token, Token::Number(_));
             self.bare_number(lexer, place, &token)?;
@@ -703,6 +705,7 @@ impl<'t> MoveText<'_, 't> {
             );
             return Err(lexer.error(place, found, "the game as it was, or none of its marks"));
         }
+        self.remarks.here = place;
         for comment in unglued(comment) {
             self.one_comment(comment);
         }
@@ -807,11 +810,7 @@ impl<'t> MoveText<'_, 't> {
     ) -> Result<GameResult, Error> {
         let mut ending = ending;
         if self.leniency.is_on() {
-            self.comments_behind(lexer, place)?;
-            while let Some(again) = self.result_again(lexer, ending)? {
-                ending = again;
-                self.comments_behind(lexer, place)?;
-            }
+            ending = self.behind(lexer, ending)?;
         }
         self.end();
         let stated = self.stated().unwrap_or(ending);
@@ -847,13 +846,30 @@ impl<'t> MoveText<'_, 't> {
             return Err(lexer.error(place, found, "one result, and the next game"));
         }
         *lexer = ahead;
+        self.leniency.here = place;
         self.leniency.takes(Liberty::ResultTwice);
         Ok(Some(if is_same { first } else { second }))
     }
 
-    /// Takes the comments that follow the result on its line, or that end the
-    /// text, to the last move.
-    fn comments_behind(&mut self, lexer: &mut Lexer<'t>, result: Place) -> Result<(), Error> {
+    /// Takes to the last move what follows the result on its line; gives what
+    /// all results there say.
+    fn behind(
+        &mut self,
+        lexer: &mut Lexer<'t>,
+        mut ending: GameResult,
+    ) -> Result<GameResult, Error> {
+        loop {
+            self.comments_behind(lexer)?;
+            if let Some(again) = self.result_again(lexer, ending)? {
+                ending = again;
+            } else if !self.words_behind(lexer)? {
+                return Ok(ending);
+            }
+        }
+    }
+
+    /// Takes the comments that follow on the line, or that end the text.
+    fn comments_behind(&mut self, lexer: &mut Lexer<'t>) -> Result<(), Error> {
         let mut ahead = lexer.clone();
         let is_last = loop {
             match ahead.next() {
@@ -865,7 +881,8 @@ impl<'t> MoveText<'_, 't> {
         loop {
             let before = lexer.here();
             match lexer.next() {
-                Ok((place, Token::Comment(comment))) if is_last || place.line == result.line => {
+                Ok((place, Token::Comment(comment))) if is_last || place.line == before.line => {
+                    self.leniency.here = place;
                     self.leniency.takes(Liberty::CommentBehind);
                     self.comment(comment, lexer, place)?;
                 }
@@ -876,6 +893,29 @@ impl<'t> MoveText<'_, 't> {
                 }
             }
         }
+    }
+
+    /// Takes words that follow on the line, or a NAG; whether there are any.
+    fn words_behind(&mut self, lexer: &mut Lexer<'t>) -> Result<bool, Error> {
+        let mut ahead = lexer.clone();
+        if let Ok((place, Token::Nag(nag))) = ahead.next()
+            && place.line == lexer.here().line
+        {
+            *lexer = ahead;
+            self.leniency.here = place;
+            self.leniency.takes(Liberty::WordsBehind);
+            self.nag(lexer, place, nag)?;
+            return Ok(true);
+        }
+        let Some((place, words)) = lexer.words_behind() else {
+            return Ok(false);
+        };
+        self.leniency.here = place;
+        self.leniency.takes(Liberty::WordsBehind);
+        if words.contains(char::is_alphanumeric) {
+            self.comment(words, lexer, place)?;
+        }
+        Ok(true)
     }
 
     /// Ends the main line: comments on a next move follow the last one.

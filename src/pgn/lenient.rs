@@ -49,6 +49,8 @@ pub enum Liberty {
     Signs,
     /// A comment behind the result.
     CommentBehind,
+    /// `1-0 Black resigns`, `1-0 (time)`
+    WordsBehind,
     /// A tag twice, with one value.
     TagTwice,
     /// `01`, `5(2)`, nothing, as a round; strict PGN too.
@@ -57,6 +59,14 @@ pub enum Liberty {
     DateForm,
     /// `24.02.2004`, `2/24/2004`
     DateOrder,
+    /// `2/3/2004`
+    DateUnsure,
+    /// A FEN with what only a variant has.
+    FenOfVariant,
+    /// A FEN in which a side has no king.
+    NoKing,
+    /// Castling rights in a FEN without king and rook in place.
+    VoidCastling,
     /// A FEN that says the same in another form; strict PGN too.
     FenForm,
     /// `SetUp` or `FEN` without a set-up position.
@@ -164,10 +174,27 @@ impl fmt::Display for Liberty {
             Liberty::Marks => "signs such as +/-, =, RR or !??; read as NAGs",
             Liberty::Signs => "signs such as \u{2013} or \u{d7} in moves; read as - and x",
             Liberty::CommentBehind => "a comment behind the result; kept at the last move",
+            Liberty::WordsBehind => "words behind the result; kept as a remark at the last move",
             Liberty::TagTwice => "a tag twice with the same value; kept once",
             Liberty::RoundForm => "a round such as 01, 5(2) or nothing; stored as 1, 5.2 or ?",
             Liberty::DateForm => "a date such as - or nothing; stored as unknown",
-            Liberty::DateOrder => "a date such as 24.02.2004 or 2/24/2004; year, month and day put in order",
+            Liberty::DateOrder => "a date in another form, such as 24.02.2004, 20040224 or Feb 24, 2004; year, month and day put in order",
+            Liberty::DateUnsure => {
+                return write!(
+                    f,
+                    "a date such as 2/3/2004, whose day and month may be either; its year is stored, the date {kept}"
+                );
+            }
+            Liberty::FenOfVariant => {
+                return write!(
+                    f,
+                    "a FEN with counters of checks or pieces in hand, which chess has not; its position is stored, the FEN {kept}"
+                );
+            }
+            Liberty::NoKing => "a FEN in which a side has no king; stored so",
+            Liberty::VoidCastling => {
+                "castling rights in a FEN without king and rook in place; no move uses them"
+            }
             Liberty::FenForm => "a FEN in another form, such as castling letters of files, move number 0 or an en passant square that no pawn can take on; stored in the usual form",
             Liberty::TagBlanks => "a tab or line break in a tag; shown as a blank",
             Liberty::NagOrder => {
@@ -225,7 +252,9 @@ pub(super) struct Leniency {
     others: Others,
     /// Whether the last word in capitals is a move of a pawn and of a bishop.
     pub(super) is_ambiguous: bool,
-    pub(super) taken: Vec<Liberty>,
+    pub(super) taken: Taken,
+    /// The token that is read.
+    pub(super) here: Place,
     /// Whether `+-` or its like was taken for a forfeit in the tags.
     pub(super) has_forfeit_in_words: bool,
     /// What `1/2-0` was.
@@ -236,6 +265,37 @@ pub(super) struct Leniency {
     pub(super) reads_repeats: bool,
     /// What there was of numbers.
     pub(super) counted: Counted,
+}
+
+/// The liberties that were taken, each with the place where it was first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Taken(Vec<(Liberty, Place)>);
+
+impl Taken {
+    pub(super) fn note(&mut self, liberty: Liberty, place: Place) {
+        if !self.has(liberty) {
+            self.0.push((liberty, place));
+        }
+    }
+
+    fn has(&self, liberty: Liberty) -> bool {
+        self.0.iter().any(|(taken, _)| *taken == liberty)
+    }
+
+    fn append(&mut self, other: Taken) {
+        for (liberty, place) in other.0 {
+            self.note(liberty, place);
+        }
+    }
+
+    /// Each with its place, in the order in which they were taken.
+    pub(super) fn list(&self) -> &[(Liberty, Place)] {
+        &self.0
+    }
+
+    pub(super) fn liberties(&self) -> Vec<Liberty> {
+        self.0.iter().map(|(liberty, _)| *liberty).collect()
+    }
 }
 
 /// What is known of other languages than the one that a game is read in, a bit
@@ -283,14 +343,12 @@ impl Leniency {
 
     /// Takes note of what says the same in another form, also strictly.
     pub(super) fn notes(&mut self, liberty: Liberty) {
-        if !self.taken.contains(&liberty) {
-            self.taken.push(liberty);
-        }
+        self.taken.note(liberty, self.here);
     }
 
     /// Takes back a liberty.
     pub(super) fn forgets(&mut self, liberty: Liberty) {
-        self.taken.retain(|taken| *taken != liberty);
+        self.taken.0.retain(|(taken, _)| *taken != liberty);
     }
 
     /// What a word says of a move that is to be played in a position, with the
@@ -381,14 +439,17 @@ impl Leniency {
         if matches!(plain, Cow::Owned(_)) {
             self.takes(Liberty::Signs);
         }
-        match (self.language, plain) {
-            (None, plain) => Some(plain),
-            (Some(language), Cow::Borrowed(word)) => language.in_english(word),
-            (Some(language), Cow::Owned(word)) => {
-                let english = language.in_english(&word)?;
-                Some(Cow::Owned(english.into_owned()))
-            }
+        let Some(language) = self.language else {
+            return Some(plain);
+        };
+        let english = match plain {
+            Cow::Borrowed(word) => language.in_english(word)?,
+            Cow::Owned(word) => Cow::Owned(language.in_english(&word)?.into_owned()),
+        };
+        if *english != *word {
+            self.takes(Liberty::Letters(language.name));
         }
+        Some(english)
     }
 
     /// The result that a word of no result of PGN says.
@@ -419,18 +480,8 @@ fn pawn_takes([from, to]: [u8; 2], position: &Position) -> Option<Notation> {
 #[derive(Debug)]
 pub(super) struct Understood {
     pub(super) game: Game,
-    pub(super) liberties: Vec<Liberty>,
+    pub(super) taken: Taken,
     counted: Counted,
-}
-
-impl Understood {
-    /// The line in which a liberty was taken first, as far as it is known.
-    pub(super) fn line_of(&self, liberty: Liberty) -> Option<usize> {
-        let place = self.counted.first_misfit;
-        place
-            .filter(|_| liberty == Liberty::Numbers)
-            .map(|place| place.line)
-    }
 }
 
 impl Games<'_> {
@@ -448,6 +499,7 @@ impl Games<'_> {
         let mut strictly = Leniency {
             mode: Mode::Strictly,
             follows: self.follows,
+            here: begin.here(),
             ..Leniency::default()
         };
         let strict = read_game(&mut self.lexer, &mut strictly);
@@ -455,7 +507,7 @@ impl Games<'_> {
             Ok(game) if !strictly.counted.may_repeat && !self.lexer.is_at_more() => {
                 Ok(Understood {
                     game,
-                    liberties: strictly.taken,
+                    taken: strictly.taken,
                     counted: strictly.counted,
                 })
             }
@@ -578,21 +630,20 @@ fn read_once<'t>(begin: &Lexer<'t>, reading: Reading, reads_repeats: bool) -> Re
     let mut lexer = begin.clone().freely();
     let mut leniency = Leniency {
         reads_repeats,
+        here: begin.here(),
         ..Leniency::freely(reading)
     };
     let read = read_game(&mut lexer, &mut leniency);
-    for liberty in lexer.taken() {
-        leniency.notes(liberty);
-    }
+    let mut taken = leniency.taken;
+    taken.append(lexer.taken());
     let reached = lexer.offset();
-    let mut liberties = leniency.taken;
     if let Some(language) = reading.language {
-        liberties.push(Liberty::Letters(language.name));
+        taken.note(Liberty::Letters(language.name), begin.here());
     }
     let counted = leniency.counted;
     let understood = |game| Understood {
         game,
-        liberties,
+        taken,
         counted,
     };
     ReadIn {
@@ -675,10 +726,31 @@ pub(super) fn players_of(text: &[u8], page: &'static Encoding) -> Option<String>
 
 /// Line and column of the value of a tag of the game that begins at `text`.
 pub(super) fn place_of_tag(text: &[u8], line: usize, name: &str) -> Option<(usize, usize)> {
-    let mut lexer = Lexer::from_line(text, line).freely();
+    place_where(Lexer::from_line(text, line), |pair| pair.name == name)
+}
+
+/// Line and column of a name in the game that begins at `text`: of the value of
+/// a tag, or of another one that has the name.
+pub(super) fn place_of_name(
+    text: &[u8],
+    line: usize,
+    page: &'static Encoding,
+    tag: &str,
+    name: &str,
+) -> Option<(usize, usize)> {
+    let lexer = Lexer::from_line(text, line).in_page(page);
+    let is_it = |pair: &TagPair<'_>| pair.name == tag && pair.value.contains(name);
+    let place = place_where(lexer.clone(), is_it);
+    place.or_else(|| place_where(lexer, |pair| pair.value.contains(name)))
+}
+
+/// Line and column of the value of the first tag that is the one.
+fn place_where(lexer: Lexer<'_>, is_it: impl Fn(&TagPair<'_>) -> bool) -> Option<(usize, usize)> {
+    let text = lexer.text();
+    let mut lexer = lexer.freely();
     loop {
         match lexer.next() {
-            Ok((_, Token::Tag(pair))) if pair.name == name => {
+            Ok((_, Token::Tag(pair))) if is_it(&pair) => {
                 return Some((pair.place.line, pair.place.column(text)));
             }
             Ok((_, Token::Tag(_) | Token::Comment(_))) => {}

@@ -14,6 +14,7 @@
 //! marks. A line that begins with `%` is no part of the game. The text is
 //! walked once; nothing recurses.
 
+mod behind;
 mod tag;
 
 use std::borrow::Cow;
@@ -23,7 +24,7 @@ use encoding_rs::{Encoding, WINDOWS_1252};
 use self::tag::TagLine;
 use super::braces::{Braces, has_begin_of_game};
 use super::error::{Error, quoted};
-use super::lenient::{Liberty, loose_result};
+use super::lenient::{Liberty, Taken, loose_result};
 use super::numbers::MoveNumber;
 use super::place::{Place, characters, doubtful};
 use crate::game::GameResult;
@@ -62,7 +63,7 @@ pub(super) struct Lexer<'t> {
     page: &'static Encoding,
     /// Whether tokens may be of another form than PGN has them, and what was.
     is_free: bool,
-    taken: Vec<Liberty>,
+    taken: Taken,
 }
 
 impl<'t> Lexer<'t> {
@@ -80,7 +81,7 @@ impl<'t> Lexer<'t> {
             tag_line: TagLine::default(),
             page: WINDOWS_1252,
             is_free: false,
-            taken: Vec::new(),
+            taken: Taken::default(),
         }
     }
 
@@ -93,14 +94,13 @@ impl<'t> Lexer<'t> {
     }
 
     /// What was of another form.
-    pub(super) fn taken(&mut self) -> Vec<Liberty> {
+    pub(super) fn taken(&mut self) -> Taken {
         std::mem::take(&mut self.taken)
     }
 
+    /// Takes note of a token of another form, which begins here.
     fn takes(&mut self, liberty: Liberty) {
-        if !self.taken.contains(&liberty) {
-            self.taken.push(liberty);
-        }
+        self.taken.note(liberty, self.here);
     }
 
     /// An error at the first byte up to `end` that is unlikely to be in the
@@ -140,20 +140,6 @@ impl<'t> Lexer<'t> {
     pub(super) fn go_on_to(&mut self, offset: usize) {
         while self.here.offset < offset {
             self.here = self.after_byte(self.here);
-        }
-    }
-
-    /// Whether a comment or a second result follows a result.
-    pub(super) fn is_at_more(&self) -> bool {
-        let at = self.after_blanks();
-        match self.byte(at.offset) {
-            None | Some(b'[') => false,
-            Some(b'{' | b';' | b'-') => true,
-            _ => {
-                let mut ahead = self.clone();
-                ahead.here = at;
-                matches!(ahead.next(), Ok((_, Token::Result(_))))
-            }
         }
     }
 
@@ -308,12 +294,12 @@ impl<'t> Lexer<'t> {
         Ok(())
     }
 
-    /// The characters of a comment or value.
-    fn characters(&mut self, bytes: &'t [u8]) -> Cow<'t, str> {
+    /// The characters of a comment or value, which begins at a place.
+    fn characters(&mut self, place: Place, bytes: &'t [u8]) -> Cow<'t, str> {
         let text = characters(bytes, self.page);
         let is_control = |c: char| u8::try_from(c).is_ok_and(is_control);
         if self.is_free && text.contains(is_control) {
-            self.takes(Liberty::Controls);
+            self.taken.note(Liberty::Controls, place);
             return Cow::Owned(text.replace(is_control, " "));
         }
         text
@@ -349,7 +335,7 @@ impl<'t> Lexer<'t> {
         }
         self.walk_to(end + 1)?;
         let inside = self.slice(inside, end);
-        Ok(Token::Comment(self.characters(inside)))
+        Ok(Token::Comment(self.characters(open, inside)))
     }
 
     #[cold]
@@ -359,11 +345,12 @@ impl<'t> Lexer<'t> {
     }
 
     fn line_comment(&mut self) -> Result<Token<'t>, Error> {
-        let inside = self.here.offset + 1;
+        let open = self.here;
+        let inside = open.offset + 1;
         let end = inside + line_len(self.slice(inside, self.text.len()));
         self.walk_to(end)?;
         let inside = self.slice(inside, end);
-        Ok(Token::Comment(self.characters(inside)))
+        Ok(Token::Comment(self.characters(open, inside)))
     }
 
     /// `$` and a number up to 255.
@@ -423,8 +410,8 @@ impl<'t> Lexer<'t> {
     fn number_or_word(&mut self) -> Token<'t> {
         let begin = self.here.offset;
         if let Some((len, result)) = self.spaced_result() {
-            self.here.offset += len;
             self.takes(Liberty::ResultSpelling);
+            self.here.offset += len;
             return Token::Result(result);
         }
         if self.is_free && loose_result(self.slice(begin, self.word_end(begin))).is_some() {
@@ -520,12 +507,13 @@ impl<'t> Lexer<'t> {
             return self.word();
         };
         let inside = self.slice(begin, begin + len);
-        self.here.offset = begin + len + 1;
+        let open = self.here;
         self.takes(Liberty::Angles);
+        self.here.offset = begin + len + 1;
         if inside.is_empty() || inside.eq_ignore_ascii_case(b"null") {
             return Token::Word(Cow::Borrowed(b"--"));
         }
-        Token::Comment(self.characters(inside))
+        Token::Comment(self.characters(open, inside))
     }
 
     fn word(&mut self) -> Token<'t> {

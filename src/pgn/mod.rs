@@ -53,7 +53,7 @@ pub use lenient::{Liberty, VariantName};
 pub(crate) use movetext::append_decimal;
 pub use permit::Permit;
 pub use stream::{
-    BAD_GAME, Extent, Page, Part, Prepared, Section, Sections, for_each_game_in_order,
+    BAD_GAME, Extent, Page, Part, Prepared, Section, Sections, Spot, for_each_game_in_order,
 };
 pub(crate) use tags::roman;
 

@@ -411,7 +411,10 @@ mod tests {
                     encode(&understood.game, &[], &mut out);
                     let shown = String::from_utf8(out).unwrap();
                     let (_, moves) = shown.split_once("\n\n").unwrap();
-                    (moves.trim_end().replace('\n', " "), understood.liberties)
+                    (
+                        moves.trim_end().replace('\n', " "),
+                        understood.taken.liberties(),
+                    )
                 }
                 Err(error) => (error.to_string(), Vec::new()),
             });
@@ -469,8 +472,9 @@ mod tests {
         ]);
         let mut games = Games::from_line(b"1. e4 e5\n2. d4 d5\n4. Nc3 *", 7);
         let game = games.next_leniently().unwrap().unwrap();
-        assert_eq!(game.line_of(Liberty::Numbers), Some(9));
-        assert_eq!(game.line_of(MovesTwice), None);
+        let places = game.taken.list().iter();
+        let places: Vec<_> = places.map(|(taken, place)| (*taken, place.line)).collect();
+        assert_eq!(places, [(Liberty::Numbers, 9)]);
     }
 
     #[test]

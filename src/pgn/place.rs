@@ -24,6 +24,12 @@ pub(super) struct Place {
     pub(super) counted_columns: usize,
 }
 
+impl Default for Place {
+    fn default() -> Place {
+        Place::START
+    }
+}
+
 impl Place {
     /// The first byte of a text.
     pub(super) const START: Place = Place {

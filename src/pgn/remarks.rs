@@ -28,6 +28,7 @@ use std::ops::Range;
 use super::command::{self, Piece};
 use super::comment::spelled_nag;
 use super::exact::Exact;
+use super::place::Place;
 use super::told::{Names, Style};
 use crate::game::{Annotation, Annotations, MAX_REMARKS, PlyId, Text, nag_places, nags_in_order};
 
@@ -84,11 +85,13 @@ pub(super) struct Remarks {
     places: Vec<(PlyId, [u8; 3])>,
     /// Whether one comment alone had more than a game may have.
     is_overfull: bool,
-    /// Whether a command of ours is a part of a text, since it says nothing
+    /// Where the comment begins that was read last.
+    pub(super) here: Place,
+    /// Where a command of ours is a part of a text first, since it says nothing
     /// that is understood.
-    pub(super) has_misread: bool,
-    /// Whether parts of a second are not stored.
-    pub(super) has_parts: bool,
+    pub(super) misread: Option<Place>,
+    /// Where parts of a second are not stored first.
+    pub(super) parts: Option<Place>,
 }
 
 /// Whether a comment says that it stands before the next move.
@@ -214,8 +217,9 @@ impl Remarks {
         };
         self.places.extend(read.places.map(|places| (ply, places)));
         self.is_overfull |= read.is_overfull;
-        self.has_misread |= read.is_misread;
-        self.has_parts |= read.has_parts;
+        let here = |is_there: bool| is_there.then_some(self.here);
+        self.misread = self.misread.or(here(read.is_misread));
+        self.parts = self.parts.or(here(read.has_parts));
         for text in read.texts {
             match before {
                 Some(ply) => self.add(ply, Annotation::TextBefore(text)),

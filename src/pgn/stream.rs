@@ -26,15 +26,18 @@ use encoding_rs::{Encoding, WINDOWS_1252};
 use super::Games;
 use super::braces::{begins_game_after_blank, begins_loose_tag, begins_tag_pair, ends_tag_pair};
 use super::decode::MAX_BYTES;
-use super::error::Error;
-use super::lenient::{VariantName, place_of_tag, players_of, variant_of};
+use super::error::{Error, quoted};
+use super::lenient::{VariantName, place_of_name, place_of_tag, players_of, variant_of};
 use super::lexer::line_begin;
-use super::place::{Place, doubtful};
+use super::place::{Place, characters, doubtful};
 
 pub use parallel::{Prepared, for_each_game_in_order};
 
 /// So much of a game that is too long is given at once.
 const LONG_BYTES: usize = 1 << 20;
+
+/// No more of a text is shown in a message.
+const MOST_SHOWN: usize = 1 << 10;
 
 /// What a line begins with that says of a bad game from where it is: where a
 /// file of them comes apart, whatever the games are.
@@ -70,6 +73,27 @@ pub struct Extent {
     pub bytes: Range<usize>,
     /// The line of the whole text that it begins in, from 1.
     pub line: usize,
+}
+
+/// A place in a section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spot {
+    /// Line of the whole text, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// Offset in the section.
+    offset: usize,
+}
+
+impl Spot {
+    fn new(place: Place, text: &[u8]) -> Spot {
+        Spot {
+            line: place.line,
+            column: place.column(text),
+            offset: place.offset,
+        }
+    }
 }
 
 /// What a section is of a game.
@@ -121,6 +145,30 @@ impl Section {
     /// Line and column of the value of a tag, in a game of it.
     pub fn place_of_tag(&self, game: &Extent, name: &str) -> Option<(usize, usize)> {
         place_of_tag(self.text_of(game), game.line, name)
+    }
+
+    /// What stands at a place, for a message: a comment, the value of a tag or a
+    /// word. `None` if nothing does.
+    pub fn shown_at(&self, spot: Spot) -> Option<String> {
+        let (before, rest) = self.text.split_at_checked(spot.offset)?;
+        let is_end = |byte: &u8| match (before.last(), rest.first()) {
+            (Some(b'"'), _) => matches!(byte, b'"' | b'\n' | b'\r'),
+            (_, Some(b'{')) => *byte == b'}',
+            (_, Some(b';' | b'(' | b'<' | b'[')) => matches!(byte, b'\n' | b'\r'),
+            _ => byte.is_ascii_whitespace(),
+        };
+        let end = rest.iter().position(is_end).unwrap_or(rest.len());
+        let end = end + usize::from(rest.get(end) == Some(&b'}'));
+        let shown = rest
+            .get(..end.min(MOST_SHOWN))
+            .filter(|shown| !shown.is_empty())?;
+        Some(quoted(characters(shown, self.page.encoding).as_bytes()))
+    }
+
+    /// Line and column of a name, in a game of it: of the tag with that name as
+    /// value, or as a part of it.
+    pub fn place_of_name(&self, game: &Extent, tag: &str, name: &str) -> Option<(usize, usize)> {
+        place_of_name(self.text_of(game), game.line, self.page.encoding, tag, name)
     }
 
     /// Who plays in a game of it, as `White – Black`, if its tags say so.

@@ -4,6 +4,7 @@
 //! opening code and ratings, the start position, the event, the source, the
 //! teams; then the private tags, and those that we do not know.
 
+mod date_words;
 mod decode;
 mod value;
 

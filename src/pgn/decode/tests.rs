@@ -406,7 +406,7 @@ fn marks_of_damage_are_no_text() {
         );
         let mut games = Games::new(text.as_bytes());
         let understood = games.next_leniently().unwrap().unwrap();
-        assert_eq!(understood.liberties, [Liberty::Damage], "{text}");
+        assert_eq!(understood.taken.liberties(), [Liberty::Damage], "{text}");
         let texts = understood.game.annotations.iter();
         let texts = texts.filter_map(|(_, remark)| remark.text());
         let texts: Vec<&str> = texts.map(|text| text.text.as_str()).collect();

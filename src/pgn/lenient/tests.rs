@@ -7,7 +7,7 @@ fn read(text: &str) -> Vec<(String, Vec<Liberty>)> {
     let mut read = Vec::new();
     while let Some(next) = games.next_leniently() {
         read.push(match next {
-            Ok(understood) => (moves_of(&understood.game), understood.liberties),
+            Ok(understood) => (moves_of(&understood.game), understood.taken.liberties()),
             Err(error) => (error.to_string(), Vec::new()),
         });
     }
@@ -145,7 +145,7 @@ fn a_plus_and_a_minus_are_a_result_a_forfeit_or_a_judgement() {
         let read = games.next_leniently().unwrap().unwrap();
         assert_eq!(read.game.headers.result, expected, "{text}");
         assert_eq!(moves_of(&read.game), moves, "{text}");
-        assert_eq!(read.liberties, liberties, "{text}");
+        assert_eq!(read.taken.liberties(), liberties, "{text}");
         assert!(games.next_leniently().is_none(), "{text}");
     }
 }
@@ -240,7 +240,7 @@ fn a_tag_beside_the_moves_refuses_no_game() {
         let text = format!("{tags}\n\n1. e4 *");
         let mut games = Games::new(text.as_bytes());
         let read = games.next_leniently().unwrap();
-        read.map(|read| (read.game, read.liberties))
+        read.map(|read| (read.game, read.taken.liberties()))
             .map_err(|error| error.to_string())
     };
     for (tag, name) in [
@@ -500,6 +500,56 @@ fn signs_and_comments_that_stand_elsewhere_are_kept() {
     let many = "{[%emt 0:00:01]}".repeat(crate::game::MAX_REMARKS + 1);
     let bad = &read(&format!("1. e4 *{many}"))[0].0;
     assert!(bad.contains("more than 262144 remarks"), "{bad}");
+}
+
+#[test]
+fn words_behind_a_result_are_the_last_remark_and_no_game() {
+    let told = &[Liberty::WordsBehind][..];
+    check(&[
+        (
+            "1. e4 e5 1-0 Black resigns",
+            "1. e4 e5 {Black resigns} 1-0",
+            told,
+        ),
+        ("1. e4 e5 1-0 (time)", "1. e4 e5 {(time)} 1-0", told),
+        (
+            "1. e4 e5 1-0 (1... c5 2. Nf3\n d6 (2... Nc6)) ",
+            "1. e4 e5 {(1... c5 2. Nf3 d6 (2... Nc6))} 1-0",
+            told,
+        ),
+        (
+            "1. e4 e5 1-0 (open\n\n; x",
+            "1. e4 e5 {(open x} 1-0",
+            &[Liberty::WordsBehind, Liberty::CommentBehind],
+        ),
+        (
+            "1. e4 e5 1-0 Black {who has} lost",
+            "1. e4 e5 {Black who has lost} 1-0",
+            &[Liberty::WordsBehind, Liberty::CommentBehind],
+        ),
+        ("1. e4 e5 1-0 12 minutes", "1. e4 e5 {12 minutes} 1-0", told),
+        ("1. e4 e5 1-0 )", "1. e4 e5 1-0", told),
+        ("1. e4 e5 1-0 $20", "1. e4 e5 $20 1-0", told),
+    ]);
+    for (text, games) in [
+        (
+            "1. e4 1-0 White forfeits\n[White \"A\"]\n\n1. d4 0-1",
+            &["1. e4 {White forfeits} 1-0", "1. d4 0-1"][..],
+        ),
+        (
+            "1. e4 1-0 mate 1. d4 0-1 time\n1. c4 *",
+            &["1. e4 {mate} 1-0", "1. d4 {time} 0-1", "1. c4 *"],
+        ),
+        (
+            "e4 e5 1-0 (time)\nd4 d5 0-1",
+            &["1. e4 e5 {(time)} 1-0", "1. d4 d5 0-1"],
+        ),
+    ] {
+        let read: Vec<String> = read(text).into_iter().map(|(moves, _)| moves).collect();
+        assert_eq!(read, games, "{text}");
+    }
+    let bad = &read("1. e4 e5 1-0 Nf3 Nc6 *")[1].0;
+    assert!(bad.contains("moves behind the result"), "{bad}");
 }
 
 #[test]
@@ -788,5 +838,85 @@ fn a_date_in_another_order_is_told_as_that() {
     for date in ["03.04.2020", "04/13/2020"] {
         let text = format!("[Date \"{date}\"]\n\n1. e4 *");
         assert_eq!(read(&text)[0].1, [Liberty::DateOrder], "{date}");
+    }
+}
+
+#[test]
+fn what_is_told_stands_at_its_place() {
+    for (text, liberty, place) in [
+        ("[White A]\n\n1. e4 *", Liberty::TagForm, (1, 1)),
+        (
+            "[White \"A\"]\n[WHITE \"B\"]\n[Date \"1/2/2004\"]\n\n*",
+            Liberty::DateUnsure,
+            (3, 8),
+        ),
+        (
+            "[White \"A\"]\n[Round \"01\"]\n\n*",
+            Liberty::RoundForm,
+            (2, 9),
+        ),
+        (
+            "[White \"A\"]\n[White \"A\"]\n\n*",
+            Liberty::TagTwice,
+            (2, 9),
+        ),
+        ("1. e4 e5\n2. Nf3 !!? Nc6 *", Liberty::Marks, (2, 8)),
+        ("1. e4 e5\n2. Nf3 += Nc6 *", Liberty::Marks, (2, 8)),
+        ("1. e4 e5\n2. nf3 *", Liberty::MoveForm, (2, 4)),
+        ("1. e4 e5\n2. Nf3 {a} <x> *", Liberty::Angles, (2, 12)),
+        ("1. e4 e5\n2. Nf3 1:0", Liberty::ResultSpelling, (2, 8)),
+        ("1. e4 e5\n2. Nf3\n{end}", Liberty::NoResult, (3, 6)),
+        ("1. e4 e5\n1-0 {a}", Liberty::CommentBehind, (2, 5)),
+        ("1. e4 e5\n1-0 1-0", Liberty::ResultTwice, (2, 5)),
+        ("1. e4 e5\n1-0 time", Liberty::WordsBehind, (2, 5)),
+        (
+            "1. e4 e5\n2. Sf3 *",
+            Liberty::Letters("German letters"),
+            (2, 4),
+        ),
+        ("1. e4 e5\n5. Nf3 *", Liberty::Numbers, (2, 1)),
+        ("1. e4 {a}\n{[%cblang xx] b} e5 *", Liberty::Misread, (2, 1)),
+        (
+            "1. e4 {a} e5\n{[%emt 0:00:01.5] b} *",
+            Liberty::PartsOfSeconds,
+            (2, 1),
+        ),
+        ("1. e4\n{a \u{1} b} e5 *", Liberty::Controls, (2, 1)),
+    ] {
+        let mut games = Games::new(text.as_bytes());
+        let read = games.next_leniently().unwrap().unwrap();
+        let taken = read
+            .taken
+            .list()
+            .iter()
+            .find(|(taken, _)| *taken == liberty);
+        let found = taken.map(|(_, at)| (at.line, at.column(text.as_bytes())));
+        assert_eq!(found, Some(place), "{text}: {:?}", read.taken);
+    }
+}
+
+#[test]
+fn a_fen_that_is_not_all_of_chess_is_told() {
+    use Liberty::{FenOfVariant, NoKing, VoidCastling};
+    let kings = "4k3/pppppppp/8/8/8/8/PPPPPPPP/4K3 w - - 0 1";
+    let usual = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR";
+    for (fen, told, kept) in [
+        (kings.to_owned(), &[][..], false),
+        (kings.replace("4K3", "8"), &[NoKing], false),
+        (kings.replace("- -", "Kq -"), &[VoidCastling], false),
+        (format!("{usual} w KQkq - 3+3 0 1"), &[FenOfVariant], true),
+        (format!("{usual}[Qn] w KQkq - 0 1"), &[FenOfVariant], true),
+    ] {
+        let text = format!("[FEN \"{fen}\"]\n\n1. e4 *");
+        let read = Games::new(text.as_bytes()).next_leniently().unwrap();
+        let read = read.unwrap();
+        assert_eq!(read.taken.liberties(), told, "{fen}");
+        let foreign = [("FEN".to_owned(), fen.clone())];
+        let foreign = if kept { &foreign[..] } else { &[] };
+        assert_eq!(read.game.foreign_tags, foreign, "{fen}");
+        let mut ours = Vec::new();
+        crate::pgn::encode(&read.game, &[], &mut ours);
+        let again = crate::pgn::decode(&ours).unwrap();
+        assert_eq!(again.foreign_tags, foreign, "{fen}");
     }
 }

@@ -32,7 +32,7 @@ impl<'t> Lexer<'t> {
         let end = self.here;
         self.here = begin;
         if let Some(token) = self.loose_tag() {
-            self.takes(Liberty::TagForm);
+            self.taken.note(Liberty::TagForm, begin);
             return Ok(token);
         }
         self.here = end;
@@ -66,7 +66,7 @@ impl<'t> Lexer<'t> {
         let place = self.here;
         let value = self.slice(place.offset, place.offset + len);
         self.walk_to(place.offset + end).ok()?;
-        let value = self.characters(value);
+        let value = self.characters(place, value);
         let value = match value {
             Cow::Borrowed(value) => Cow::Borrowed(without_quotes(value)),
             Cow::Owned(value) => Cow::Owned(without_quotes(&value).to_owned()),
@@ -136,7 +136,7 @@ impl<'t> Lexer<'t> {
         if value.contains(&b'\\') {
             return Ok((place, unescaped(value, self.page)));
         }
-        Ok((place, self.characters(value)))
+        Ok((place, self.characters(place, value)))
     }
 
     /// Where the value's last quote stands. Quotes inside need not be

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use super::{Error, Extent, Games, Page, Part, Section, Sections, next_game};
+use super::{Error, Extent, Games, Page, Part, Place, Section, Sections, Spot, next_game};
 use crate::game::Game;
 use crate::pgn::{Liberty, Permit};
 
@@ -27,9 +27,9 @@ pub struct Prepared<T> {
     /// What follows one that is none is another game where it seems to begin one,
     /// and otherwise belongs to it.
     pub games: Vec<(Extent, Result<T, Error>)>,
-    /// What was understood in another way than it is written, with the
-    /// line that the game begins in.
-    pub liberties: Vec<(usize, Liberty)>,
+    /// What was understood in another way than it is written, and where it
+    /// stands first in its game.
+    pub liberties: Vec<(Spot, Liberty)>,
     /// Where it is no UTF-8: line and column.
     pub not_utf8: Option<(usize, usize)>,
     /// Held until this is done with.
@@ -174,9 +174,9 @@ fn parse_section<T>(
         }
         match rest.next_leniently() {
             Some(Ok(read)) => {
-                let taken = read.liberties.iter();
-                let line_of = |liberty| read.line_of(liberty).unwrap_or(line);
-                liberties.extend(taken.map(|liberty| (line_of(*liberty), *liberty)));
+                let taken = read.taken.list().iter();
+                let spot = |place: &Place| Spot::new(*place, text);
+                liberties.extend(taken.map(|(liberty, place)| (spot(place), *liberty)));
                 let bytes = begin.offset..section.text.len();
                 games.push((Extent { bytes, line }, Ok(prepare(read.game))));
             }

@@ -15,9 +15,10 @@ use data_encoding::HEXLOWER_PERMISSIVE;
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Color, Setup};
 
+use super::date_words::{InWords, date_in_words};
 use super::value::{
-    Value, category, clock, date, date_in_words, eco, event_type, is_plain_round, is_shown_so,
-    number, round, sub_code, team_details,
+    Value, category, clock, date, eco, event_type, is_plain_round, is_shown_so, number, round,
+    sub_code, team_details,
 };
 use super::{OTHER, TAG_NAMES, roman};
 use crate::game::{
@@ -48,12 +49,12 @@ pub(in crate::pgn) fn decode(
     remarks: &mut Remarks,
     leniency: &mut Leniency,
 ) -> Result<Option<GameResult>, Error> {
-    let has_control = |pair: &TagPair<'_>| pair.value.bytes().any(|byte| byte < b' ');
-    if pairs.iter().any(has_control) {
-        leniency.notes(Liberty::TagBlanks);
+    let has_control = |pair: &&TagPair<'_>| pair.value.bytes().any(|byte| byte < b' ');
+    if let Some(pair) = pairs.iter().find(has_control) {
+        leniency.taken.note(Liberty::TagBlanks, pair.place);
     }
     let mut tags = Tags::new(text, pairs, leniency)?;
-    tags.start(&mut game.start)?;
+    let beyond_fen = tags.start(&mut game.start)?;
     let headers = &mut game.headers;
     tags.roster(headers)?;
     tags.opening_and_ratings(headers, game.start.is_chess960)?;
@@ -68,6 +69,7 @@ pub(in crate::pgn) fn decode(
     let round = tags.round(headers);
     tags.take("PlyCount");
     game.foreign_tags.extend(round);
+    game.foreign_tags.extend(beyond_fen);
     tags.foreign(&mut game.foreign_tags)?;
     Ok(result)
 }
@@ -197,6 +199,8 @@ struct Tags<'t, 'l> {
     has_second: bool,
     /// The tags that headers took.
     taken: Vec<(&'t str, Cow<'t, str>)>,
+    /// Where the value of each tag stands.
+    places: Vec<Place>,
 }
 
 impl<'t, 'l> Tags<'t, 'l> {
@@ -216,6 +220,7 @@ impl<'t, 'l> Tags<'t, 'l> {
             index: HashMap::with_capacity(pairs.len()),
             has_second: false,
             taken: Vec::new(),
+            places: pairs.iter().map(|pair| pair.place).collect(),
         };
         for pair in pairs {
             let at = tags.pairs.len();
@@ -235,6 +240,13 @@ impl<'t, 'l> Tags<'t, 'l> {
     fn second(&self, pair: &TagPair<'_>) -> Error {
         let found = format!("a second tag {}", pair.name);
         Error::new(self.text, pair.place, found, "one of this name")
+    }
+
+    /// Takes note of a tag in another form, which a header may have taken.
+    fn notes(&mut self, name: &str, liberty: Liberty) {
+        let place = self.index.get(name).and_then(|at| self.places.get(*at));
+        let place = place.copied().unwrap_or(self.leniency.here);
+        self.leniency.taken.note(liberty, place);
     }
 
     fn get(&self, name: &str) -> Option<&TagPair<'t>> {
@@ -296,7 +308,7 @@ impl<'t, 'l> Tags<'t, 'l> {
     fn keeps(&mut self, name: &'static str) -> bool {
         let is_import = self.leniency.is_import();
         if is_import {
-            self.leniency.notes(Liberty::TagKept(name));
+            self.notes(name, Liberty::TagKept(name));
         }
         is_import
     }
@@ -328,14 +340,17 @@ impl<'t, 'l> Tags<'t, 'l> {
     #[cold]
     fn date_in_words(&mut self, name: &'static str) -> Date {
         let value = self.get(name).map(|pair| pair.value.trim());
-        let (found, is_all) = value.and_then(date_in_words).unwrap_or_default();
-        if is_all {
+        let found = value.and_then(date_in_words);
+        let (date, liberty) = match found.unwrap_or(InWords::Partly(Date::UNKNOWN)) {
+            InWords::Whole(date) => (date, Liberty::DateOrder),
+            InWords::Partly(date) => (date, Liberty::TagKept(name)),
+            InWords::Unsure(date) => (date, Liberty::DateUnsure),
+        };
+        self.notes(name, liberty);
+        if liberty == Liberty::DateOrder {
             self.take(name);
-            self.leniency.notes(Liberty::DateOrder);
-        } else {
-            self.leniency.notes(Liberty::TagKept(name));
         }
-        found
+        date
     }
 
     fn nation(&mut self, name: &'static str) -> Result<Nation, Error> {
@@ -396,14 +411,14 @@ impl<'t, 'l> Tags<'t, 'l> {
             {
                 if *value == pair.value {
                     if self.leniency.is_import() {
-                        self.leniency.notes(Liberty::TagTwice);
+                        self.leniency.taken.note(Liberty::TagTwice, pair.place);
                     }
                     continue;
                 }
                 if !self.leniency.is_import() {
                     return Err(self.second(&pair));
                 }
-                self.leniency.notes(Liberty::TagAgain);
+                self.leniency.taken.note(Liberty::TagAgain, pair.place);
             }
             let name = pair.name.strip_prefix(OTHER).unwrap_or(pair.name);
             let is_odd = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
@@ -437,7 +452,7 @@ fn spell_usually(pairs: &mut [TagPair<'_>], leniency: &mut Leniency) {
         let is_there = pairs.iter().any(|pair| pair.name == *usual);
         if let Some(pair) = pairs.get_mut(at).filter(|_| !is_there) {
             pair.name = usual;
-            leniency.notes(Liberty::TagForm);
+            leniency.taken.note(Liberty::TagForm, pair.place);
         }
     }
 }
@@ -448,15 +463,17 @@ fn is_no_fen(fen: &str) -> bool {
 }
 
 impl Tags<'_, '_> {
-    fn start(&mut self, start: &mut Start) -> Result<(), Error> {
+    /// Reads the start; gives the FEN as a foreign tag where it has what chess
+    /// has not.
+    fn start(&mut self, start: &mut Start) -> Result<Option<(String, String)>, Error> {
         start.is_chess960 = self
             .get("Variant")
             .is_some_and(|pair| is_chess960(&pair.value));
         if start.is_chess960 {
             self.take("Variant");
         } else if let Some(pair) = self.get("Variant").filter(|pair| !is_chess(&pair.value)) {
-            let variant = VariantName::of(&pair.value);
-            self.leniency.notes(Liberty::OtherVariant(variant));
+            let variant = Liberty::OtherVariant(VariantName::of(&pair.value));
+            self.leniency.taken.note(variant, pair.place);
         }
         let said = self.take("SetUp").or_else(|| self.take("Setup"));
         let is_import = self.leniency.is_import();
@@ -468,17 +485,18 @@ impl Tags<'_, '_> {
                 return Err(self.misfit(pair, "a tag FEN with the position"));
             }
             if said.is_some() || has_void {
-                self.leniency.notes(Liberty::NoSetUp);
+                let name = if has_void { "FEN" } else { "SetUp" };
+                self.notes(name, Liberty::NoSetUp);
             }
             if start.is_chess960 {
                 // The usual position is one of the 960.
                 *start = Start::set_up(Setup::initial(), CastlingMode::Chess960, 1);
             }
-            return Ok(());
+            return Ok(None);
         };
         if is_import && !start.is_chess960 && is_of_chess960(&pair.value) {
             start.is_chess960 = true;
-            self.leniency.notes(Liberty::Chess960);
+            self.leniency.taken.note(Liberty::Chess960, pair.place);
         }
         let mode = CastlingMode::from_chess960(start.is_chess960);
         match Start::from_fen(&pair.value, mode) {
@@ -486,11 +504,18 @@ impl Tags<'_, '_> {
                 Err(self.misfit(&pair, "a position with pieces"))
             }
             Some(found) => {
-                if !is_usual_form(&found, &pair.value) {
-                    self.leniency.notes(Liberty::FenForm);
+                let oddities = Oddities::of(&found, &pair.value);
+                if is_import {
+                    for liberty in oddities.liberties() {
+                        self.leniency.taken.note(liberty, pair.place);
+                    }
+                }
+                if !oddities.is_of_variant && !is_usual_form(&found, &pair.value) {
+                    self.leniency.taken.note(Liberty::FenForm, pair.place);
                 }
                 *start = found;
-                Ok(())
+                let is_kept = is_import && oddities.is_of_variant;
+                Ok(is_kept.then(|| ("FEN".to_owned(), pair.value.into_owned())))
             }
             None => {
                 let is_fen = Fen::from_ascii(pair.value.trim().as_bytes()).is_ok();
@@ -512,7 +537,7 @@ impl Tags<'_, '_> {
             value != "?" && !value.contains("??") && date(value) == Value::Known(Date::UNKNOWN)
         };
         if self.get("Date").is_some_and(is_unsaid) {
-            self.leniency.notes(Liberty::DateForm);
+            self.notes("Date", Liberty::DateForm);
         }
         headers.date = self.date("Date")?;
         headers.white = self.player("White", "CbhWhite");
@@ -527,7 +552,7 @@ impl Tags<'_, '_> {
         let value = self.text("Round");
         (headers.round, headers.subround) = round(&value);
         if is_given && is_plain_round(&value) && !is_shown_so(&value) {
-            self.leniency.notes(Liberty::RoundForm);
+            self.notes("Round", Liberty::RoundForm);
         }
         (!is_plain_round(&value)).then(|| ("Round".to_owned(), value))
     }
@@ -706,6 +731,7 @@ impl Tags<'_, '_> {
             "" | "?" | "-" => None,
             "*" => Some(GameResult::Line),
             word => {
+                self.leniency.here = pair.place;
                 let said = lexer::result(word.as_bytes()).or_else(|| exact_result(word));
                 let result = said.or_else(|| {
                     let result = self.leniency.result(word.as_bytes());
@@ -808,6 +834,42 @@ fn is_usual_form(start: &Start, fen: &str) -> bool {
     }
     let fields = |fen: &str| fen.split_whitespace().collect::<Vec<_>>().join(" ");
     fields(fen).as_bytes() == usual
+}
+
+/// What of a FEN a game of chess does not use.
+struct Oddities {
+    /// Counters of checks or pieces in hand.
+    is_of_variant: bool,
+    lacks_king: bool,
+    /// Castling rights without king and rook in place.
+    has_void_castling: bool,
+}
+
+impl Oddities {
+    fn of(start: &Start, fen: &str) -> Oddities {
+        let setup = Fen::from_ascii(fen.trim().as_bytes()).map(Fen::into_setup);
+        let position = &start.position;
+        Oddities {
+            is_of_variant: setup.as_ref().is_ok_and(|setup| {
+                setup.remaining_checks.is_some() || setup.pockets.is_some() || setup.promoted.any()
+            }),
+            lacks_king: Color::ALL
+                .into_iter()
+                .any(|color| position.board().king_of(color).is_none()),
+            has_void_castling: setup
+                .is_ok_and(|setup| setup.castling_rights != position.castling_rights()),
+        }
+    }
+
+    fn liberties(&self) -> impl Iterator<Item = Liberty> {
+        [
+            (self.is_of_variant, Liberty::FenOfVariant),
+            (self.lacks_king, Liberty::NoKing),
+            (self.has_void_castling, Liberty::VoidCastling),
+        ]
+        .into_iter()
+        .filter_map(|(is_so, liberty)| is_so.then_some(liberty))
+    }
 }
 
 /// The kind of an event whose `EventType` says only that teams met.

@@ -40,7 +40,7 @@ pub(super) fn number<N: TryFrom<u64>>(text: &str) -> Value<N> {
     }
 }
 
-fn is_number(text: &str) -> bool {
+pub(super) fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
@@ -63,42 +63,7 @@ pub(super) fn date(text: &str) -> Value<Date> {
     }
 }
 
-/// What a date of another form says, and whether that is all of it: `24.02.2004`,
-/// `2/24/2004`; of others, such as `Feb 24, 2004`, the year. Which of two
-/// numbers up to 12 is the month is told by dots alone.
-pub(super) fn date_in_words(text: &str) -> Option<(Date, bool)> {
-    let parts: Vec<&str> = text.split(['.', '-', '/']).map(str::trim).collect();
-    let dated = match parts[..] {
-        [first, second, year] if is_year(year) => {
-            let numbers = (first.parse::<u8>(), second.parse::<u8>());
-            let is_dotted = text.matches('.').count() == 2;
-            match numbers {
-                (Ok(day), Ok(month)) if is_dotted || day > 12 || day == month => {
-                    Some((year, month, day))
-                }
-                (Ok(month), Ok(day)) if day > 12 => Some((year, month, day)),
-                _ => None,
-            }
-        }
-        _ => None,
-    };
-    if let Some((year, month, day)) = dated
-        && let Value::Known(date) = date(&format!("{year}.{month}.{day}"))
-        && (1..=12).contains(&date.month)
-        && date.day > 0
-    {
-        return Some((date, true));
-    }
-    let words = text.split(|c: char| !c.is_alphanumeric() && c != '?');
-    let mut years = words.filter(|word| is_year(word));
-    let year = years.next().filter(|_| years.next().is_none())?;
-    match date(year) {
-        Value::Known(date) => Some((date, false)),
-        _ => None,
-    }
-}
-
-fn is_year(word: &str) -> bool {
+pub(super) fn is_year(word: &str) -> bool {
     word.len() == 4 && is_number(word)
 }
 
@@ -285,30 +250,6 @@ mod tests {
             ("2004.99.01", Value::DoesNotFit),
         ] {
             assert_eq!(date(text), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_date_in_another_form_says_what_it_can() {
-        for (text, expected) in [
-            ("24.02.2004", Some((2004, 2, 24, true))),
-            ("1. 2. 2004", Some((2004, 2, 1, true))),
-            ("24/02/2004", Some((2004, 2, 24, true))),
-            ("02-24-2004", Some((2004, 2, 24, true))),
-            ("3/3/2004", Some((2004, 3, 3, true))),
-            // The third of February, or the second of March.
-            ("02/03/2004", Some((2004, 0, 0, false))),
-            ("2004.13.45", Some((2004, 0, 0, false))),
-            ("Feb 24, 2004", Some((2004, 0, 0, false))),
-            ("2004.02.24 18:00", Some((2004, 0, 0, false))),
-            ("2004/2005", None),
-            ("1.1.24", None),
-            ("0.0.9999", None),
-            ("summer", None),
-        ] {
-            let found = date_in_words(text);
-            let found = found.map(|(date, is_all)| (date.year, date.month, date.day, is_all));
-            assert_eq!(found, expected, "{text}");
         }
     }
 
