@@ -228,11 +228,23 @@ fn a_name_too_long_for_its_field_is_truncated_kept_and_reported() {
         let line = format!("[{name} \"{value}\"]");
         assert!(games[&1].1.contains(&line), "{line}\n{}", games[&1].1);
     }
-    // One name of each kind is told: a title, a place, a name, two parts of names.
-    for (name, value) in [&tags[1], &tags[2], &tags[4]] {
-        assert!(told.contains(value), "{name}: {told}");
+    // One name of each kind is told, by its tag and at its place.
+    for (at, what) in [
+        (0, "8:9: an Event"),
+        (1, "7:8: a Site"),
+        (2, "6:9: a last name"),
+        (3, "5:9: a first name"),
+        (4, ": an Annotator"),
+        (5, ": a SourceTitle"),
+        (6, ": a team"),
+    ] {
+        let (name, value) = &tags[at];
+        let value = value.rsplit(", ").next().unwrap_or_default();
+        let line = told.lines().find(|line| line.contains(what));
+        let line = line.unwrap_or_else(|| panic!("{what}: {told}"));
+        assert!(line.contains(value), "{name}: {line}");
     }
-    assert_eq!(told.matches("(1 game)").count(), 5, "{told}");
+    assert_eq!(told.matches("(1 game)").count(), 7, "{told}");
     assert!(
         !entity_names(&base, EntityKind::Player)
             .concat()

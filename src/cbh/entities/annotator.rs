@@ -20,6 +20,6 @@ impl Kind for Annotators {
     }
 
     fn encode(name: &String, fields: &mut Fields<'_>) -> Result<(), Malformed> {
-        fields.string("name", 45, name)
+        fields.string("Annotator", 45, name)
     }
 }

@@ -32,8 +32,8 @@ impl Kind for Sources {
     }
 
     fn encode(source: &Source, fields: &mut Fields<'_>) -> Result<(), Malformed> {
-        fields.string("title", 25, &source.title)?;
-        fields.string("publisher", 16, &source.publisher)?;
+        fields.string("SourceTitle", 25, &source.title)?;
+        fields.string("Source", 16, &source.publisher)?;
         fields.date(source.published)?;
         fields.date(source.version_date)?;
         fields.patch.put([source.version, source.quality])

@@ -40,7 +40,7 @@ impl Kind for Teams {
     }
 
     fn encode(team: &Team, fields: &mut Fields<'_>) -> Result<(), Malformed> {
-        fields.string("title", 45, &team.title)?;
+        fields.string("team", 45, &team.title)?;
         fields.patch.put(team.number.to_le_bytes())?;
         let [season] = fields.patch.array()?;
         *season = *season & !1 | u8::from(team.is_season);

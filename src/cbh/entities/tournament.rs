@@ -53,8 +53,8 @@ impl Kind for Tournaments {
     }
 
     fn encode(value: &Tournament, fields: &mut Fields<'_>) -> Result<(), Malformed> {
-        fields.string("title", 40, &value.title)?;
-        fields.string("place", 30, &value.place)?;
+        fields.string("Event", 40, &value.title)?;
+        fields.string("Site", 30, &value.place)?;
         fields.date(value.start)?;
         let [kind] = fields.patch.array()?;
         let form = if event_kind(*kind & FORM) == value.kind {
