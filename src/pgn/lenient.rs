@@ -85,7 +85,7 @@ pub enum Liberty {
     Judgement,
     /// `ed`, `OO`, `nf3`, `5254`, `Qd8ch`, `e4=`
     MoveForm,
-    /// `$300`
+    /// `$300`, `$`
     OtherNag,
     /// `<diagram>`
     Angles,
@@ -210,7 +210,7 @@ impl fmt::Display for Liberty {
             Liberty::ResultTwice => "a result twice; read as one",
             Liberty::Judgement => "+- or -+ behind the last move, where no result says so; read as a NAG",
             Liberty::MoveForm => "moves in another form, such as ed, OO, nf3, 5254, Qd8ch or e4=; read as moves",
-            Liberty::OtherNag => "a NAG above $255; kept as a remark",
+            Liberty::OtherNag => "a NAG above $255, or without a number; kept as a remark",
             Liberty::Angles => "text in <>; kept as a remark",
             Liberty::Controls => "control characters; read as blanks",
             Liberty::TagForm => "tags in another form, such as in other letters, without quotes or with - in the name; read as [Name \"value\"]",

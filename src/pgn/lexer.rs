@@ -360,7 +360,7 @@ impl<'t> Lexer<'t> {
         let end = begin + 1 + digits;
         let number = std::str::from_utf8(self.slice(begin + 1, end)).unwrap_or_default();
         let Ok(nag) = number.parse() else {
-            if self.is_free && !number.is_empty() {
+            if self.is_free {
                 self.here.offset = end;
                 return Ok(Token::Word(Cow::Borrowed(self.slice(begin, end))));
             }

@@ -52,7 +52,7 @@ pub(super) fn parse_evaluation(text: &str) -> Option<Evaluation> {
     })
 }
 
-/// Pawns with any decimals, of which two count.
+/// Pawns with any decimals, of which those behind the second are zeros.
 fn centipawns(pawns: &str) -> Option<i16> {
     let (sign, size) = match pawns.strip_prefix('-') {
         Some(size) => (-1, size),
@@ -60,6 +60,10 @@ fn centipawns(pawns: &str) -> Option<i16> {
     };
     let (whole, decimals) = size.split_once('.').unwrap_or((size, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let beyond = decimals.get(2..).unwrap_or_default();
+    if beyond.bytes().any(|byte| byte != b'0') {
+        return None;
+    }
     if !digits(whole) || !digits(decimals) || (whole.is_empty() && decimals.is_empty()) {
         return None;
     }
@@ -116,13 +120,16 @@ fn listed(head: &str, items: &[String]) -> String {
     command
 }
 
+/// The profile of a list that begins with the numbers of its first and last
+/// point; `None` if it has not just these.
 pub(super) fn parse_public_profile(list: &str) -> Option<Vec<ProfilePoint>> {
     let values: Option<Vec<i32>> = list.split(',').map(|value| value.parse().ok()).collect();
     let values = values?;
-    let [_, _, values @ ..] = values.as_slice() else {
+    let [0, last, values @ ..] = values.as_slice() else {
         return None;
     };
-    profile_of(values)
+    let is_whole = usize::try_from(*last) == Ok(values.len().saturating_sub(1));
+    profile_of(values).filter(|_| is_whole)
 }
 
 /// The profile that ChessBase's numbers say.

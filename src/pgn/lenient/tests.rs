@@ -866,6 +866,7 @@ fn what_is_told_stands_at_its_place() {
         ("1. e4 e5\n2. Nf3 {a} <x> *", Liberty::Angles, (2, 12)),
         ("1. e4 e5\n2. Nf3 1:0", Liberty::ResultSpelling, (2, 8)),
         ("1. e4 e5\n2. Nf3\n{end}", Liberty::NoResult, (3, 6)),
+        ("1. e4 e5\n2. Nf3 $ 2... Nc6 *", Liberty::OtherNag, (2, 8)),
         ("1. e4 e5\n1-0 {a}", Liberty::CommentBehind, (2, 5)),
         ("1. e4 e5\n1-0 1-0", Liberty::ResultTwice, (2, 5)),
         ("1. e4 e5\n1-0 time", Liberty::WordsBehind, (2, 5)),
