@@ -500,6 +500,10 @@ fn nothing_is_written_over_and_other_sources_are_named() {
         (folder.path(), "a directory"),
         (Path::new("book.ctg"), "an opening book"),
         (Path::new("nowhere.2cbh"), "nowhere.2cbh"),
+        (Path::new("nowhere.2CBH"), "nowhere.2CBH: not found"),
+        (Path::new("nowhere.CBH"), "nowhere.CBH: not found"),
+        (Path::new("nodir/x.cbh"), "nodir/x.cbh: No such file"),
+        (Path::new("nodir/x.2cbh"), "nodir/x.2cbh: No such file"),
         (Path::new("nowhere.pgn"), "nowhere.pgn"),
     ] {
         let output = run(source, &folder.path().join("other.cbh"));

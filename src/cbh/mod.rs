@@ -47,7 +47,7 @@ pub use base::database::{
 };
 pub use base::facts::GameFacts;
 pub use base::family::{Family, FileKind};
-pub(crate) use base::family::{SPARE_FOLDER, resolved};
+pub(crate) use base::family::{SPARE_FOLDER, as_named, resolved};
 pub use base::new_base::NewBase;
 pub use base::opening::{ChangeError, OpenBase};
 pub use base::parts::{Part, Parts};

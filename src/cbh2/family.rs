@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::cbh::{Error, SPARE_FOLDER, resolved};
+use crate::cbh::{Error, SPARE_FOLDER, as_named, resolved};
 use crate::storage::{LeftOut, Tree, folder_of, is_same_stem, join_name, names_in, split_name};
 
 /// A file of a base, by its content.
@@ -107,10 +107,10 @@ impl Family {
         }
         let directory = folder_of(path);
         let names = names_in(directory).map_err(|source| Error::Io {
-            file: directory.to_path_buf(),
+            file: path.clone(),
             source,
         })?;
-        Family::among(path, names)
+        Family::among(path, names).map_err(|error| as_named(path, error))
     }
 
     /// Locates the base in `tree`, the content of the archive `path`. `headers`

@@ -49,8 +49,8 @@ pub(super) struct Args {
 
 /// Converts, and says what it came to and what is lost.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
-    if let Some(why) = refused(&args.source) {
-        return Err(Failure::about(&args.source, why));
+    if let Some(failure) = refused(&args.source) {
+        return Err(failure);
     }
     if has_archive_extension(&args.source) {
         let opened = archive::open(&args.source, &args.password, args.codepage)?;
@@ -72,16 +72,23 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
 }
 
 /// Why a source is not converted, with advice; `None` if it may be.
-fn refused(source: &Path) -> Option<&'static str> {
+fn refused(source: &Path) -> Option<Failure> {
+    let about = |why| Some(Failure::about(source, why));
     if source.is_dir() {
-        return Some("a directory; name a base in it");
+        return about("a directory; name a base in it");
     }
     if book::open(source).is_some() {
-        return Some("an opening book, which has no games to be converted");
+        return about("an opening book, which has no games to be converted");
     }
-    cbh::Family::is_file_of(source, source).then_some(
-        "a CBH base already; `cbfs compact` makes a tidy copy of it, and `cp` one with all its files",
-    )
+    if !cbh::Family::is_file_of(source, source) {
+        return None;
+    }
+    match cbh::Family::locate(source) {
+        Ok(_) => about(
+            "a CBH base already; `cbfs compact` makes a tidy copy of it, and `cp` one with all its files",
+        ),
+        Err(error) => Some(Failure::new(error)),
+    }
 }
 
 /// Copies the files of the CBH base in an archive.

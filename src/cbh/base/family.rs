@@ -117,7 +117,7 @@ const BOOSTERS: [&str; 6] = ["cbgi", "cbb", "cit", "cib", "cit2", "cib2"];
 const FOREIGN: [(&str, &str); 6] = [
     (
         "2cbh",
-        "a base in the 2CBH format of ChessBase 17, which cbfs only describes, checks and exports; `cbfs convert` makes a CBH base of it",
+        "a base in the 2CBH format of ChessBase 17, which cbfs reads and does not change or pack; `cbfs convert` makes a CBH base of it",
     ),
     (
         "cbv",
@@ -185,10 +185,10 @@ impl Family {
         ensure_known(path)?;
         let directory = folder_of(path);
         let names = names_in(directory).map_err(|source| Error::Io {
-            file: directory.to_path_buf(),
+            file: path.clone(),
             source,
         })?;
-        Family::among(path, names)
+        Family::among(path, names).map_err(|error| as_named(path, error))
     }
 
     /// As [`locate`](Family::locate), with the files that `store` shows: some
@@ -660,6 +660,17 @@ pub(crate) fn resolved(path: &Path) -> Result<PathBuf, Error> {
         file: named,
         source,
     })
+}
+
+/// The same error, with a missing file called as the user named it.
+pub(crate) fn as_named(path: &Path, error: Error) -> Error {
+    match error {
+        Error::Missing { file, holds } if split_name(&file) == split_name(path) => Error::Missing {
+            file: path.to_path_buf(),
+            holds,
+        },
+        error => error,
+    }
 }
 
 /// Returns the existing path with this name in any letter case.
