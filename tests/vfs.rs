@@ -135,6 +135,37 @@ fn names_in(tree: &Direct, directory: &str) -> Vec<String> {
 }
 
 #[test]
+fn the_root_of_a_large_base_is_told_before_all_records_were_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let mixed = common::fixture("2cbh/mixed/mixed.2cbh");
+    let path = folder.path().join("many.2cbh");
+    for extension in ["2cbg", "2cba", "2lid"] {
+        let from = mixed.with_extension(extension);
+        std::fs::copy(from, path.with_extension(extension)).unwrap();
+    }
+    // Its records again and again.
+    let content = std::fs::read(&mixed).unwrap();
+    let (header, records) = content.split_at(192);
+    let times = 50_000 / (records.len() / 192) + 1;
+    let mut many = header.to_vec();
+    let next = u32::try_from(records.len() / 192 * times + 1).unwrap();
+    many[16..20].copy_from_slice(&next.to_le_bytes());
+    (0..times).for_each(|_| many.extend(records));
+    std::fs::write(&path, many).unwrap();
+    let [small, large] = [&mixed, &path].map(|path| {
+        let database = cbfs::cbh2::Database::open(path, &DatabaseOptions::default()).unwrap();
+        let volume = DatabaseVolume::new(database, "");
+        Direct(Vfs::new(Box::new(volume), &Options::default()))
+    });
+    let links = |tree: &Direct| tree.attr("").unwrap().links;
+    assert!(links(&small) > 10);
+    assert_eq!(links(&large), 1);
+    // To list it, the records are looked at.
+    assert_eq!(names_in(&large, ""), names_in(&small, ""));
+    assert_eq!(links(&large), links(&small));
+}
+
+#[test]
 fn hidden_directories_are_not_there_and_do_not_count() {
     let mut hidden = Hidden::default();
     for name in ["players", "years", "headers.tsv"] {

@@ -14,8 +14,8 @@
 //! are directories that list it: they are counted from its record and from
 //! which entities there are, without looking at other games.
 //!
-//! A directory that holds directories, other than the root and `texts/`, has
-//! one link, which says that nobody counted: to count, all games would have
+//! A directory that holds directories, other than `texts/` and, in a base of
+//! usual size, the root, has one link, which says that nobody counted: to count, all games would have
 //! to be looked at.
 
 mod change;
@@ -47,7 +47,7 @@ use std::time::SystemTime;
 use self::columns::Names;
 use self::directories::{Directory, Games, HeadersTsv, Positions, Row, TABLE, row_of};
 use self::explorer::Explorer;
-use self::facts::Counts;
+use self::facts::{Counts, QUICKLY_COUNTED};
 use self::groups::{Groups, group_of, parent_of};
 use self::saving::Saving;
 use super::positions::Nodes;
@@ -211,14 +211,23 @@ impl DatabaseVolume {
         }
     }
 
-    /// The root, which lists the same whatever is saved.
+    /// The root, which lists the same whatever is saved. Whether it has
+    /// `texts/` only a look at all records tells: in a large base it has one
+    /// link until somebody asked for that.
     fn root(&self) -> Node {
+        let node = Node {
+            modified: self.base.modified(),
+            ..self.directory_node(Ino::ROOT, 1)
+        };
+        if self.base.last_id() > QUICKLY_COUNTED && !self.guiding.are_found() {
+            return node;
+        }
         let is_directory =
             |row: &&Row| ![HeadersTsv::NUMBER, Positions::TREE.number()].contains(&row.number);
         let directories = self.top().filter(is_directory).count();
         Node {
-            modified: self.base.modified(),
-            ..self.directory_node(Ino::ROOT, 2 + u32::try_from(directories).unwrap_or(0))
+            links: 2 + u32::try_from(directories).unwrap_or(0),
+            ..node
         }
     }
 

@@ -8,7 +8,7 @@ use crate::game::Defect;
 const RECORDS: u32 = 4096;
 
 /// The records of a base of this size are counted in no time.
-const QUICKLY_COUNTED: u32 = 50_000;
+pub(super) const QUICKLY_COUNTED: u32 = 50_000;
 
 /// How many records there are of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

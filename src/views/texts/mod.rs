@@ -136,6 +136,11 @@ impl GuidingTexts {
         })
     }
 
+    /// Whether all texts have been looked for.
+    pub(crate) fn are_found(&self) -> bool {
+        self.ids.get().is_some()
+    }
+
     /// The files of the media folder.
     pub(crate) fn media(&self, base: &dyn Base) -> &Media {
         self.media
