@@ -656,8 +656,8 @@ fn cyrillic_code_pages_are_detected_or_given() {
     let output = import_from_stdin(&["--create", text_path(&base)], &text);
     let told = said(&output);
     for line in [
-        "standard input:1:9: not UTF-8; read as windows-1251 (1 game)",
-        "standard input:6:10: not UTF-8; read as windows-1252 (1 game)",
+        "standard input:1:9: not UTF-8; read as windows-1251, such as \"Карпов, Анатолий\"; --pgn-codepage names another page (1 game)",
+        "standard input:6:10: not UTF-8; read as windows-1252, such as \"Hübner, Robert\"; --pgn-codepage names another page (1 game)",
     ] {
         assert!(told.contains(line), "{told}");
     }
@@ -695,50 +695,63 @@ fn cyrillic_code_pages_are_detected_or_given() {
 }
 
 #[test]
-fn dos_code_pages_must_be_given_and_are_never_guessed() {
+fn dos_code_pages_are_detected_or_given() {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().join("new.cbh");
     let text = b"[Event \"L\x84nderkampf\"]\n[White \"M\x81ller\"]\n[Black \"H\xc3\xbcbner\"]\n\n1. e4 {Wei\xe1} *\n";
-    let bad = folder.path().join("bad.pgn");
-    let create = ["--create", text_path(&base), "--skip-bad", text_path(&bad)];
-    let output = import_from_stdin(&create, text);
-    assert_eq!(output.status.code(), Some(1));
-    let told = said(&output);
-    let place = "standard input:1:10: game 1";
-    assert!(
-        told.contains(place) && told.contains("--pgn-codepage"),
-        "{told}"
-    );
-    assert!(
-        told.contains("none of the games could be imported"),
-        "{told}"
-    );
-    // Its bytes are those that came.
-    let kept = fs::read(&bad).unwrap();
-    let at = kept.windows(text.len()).position(|part| part == text);
-    assert!(at.is_some());
-    let output = import_from_stdin(
-        &["--create", "--pgn-codepage", "437", text_path(&base)],
-        &kept,
-    );
-    assert!(output.status.success(), "{}", said(&output));
-    let told = said(&output);
-    assert!(
-        told.contains("not UTF-8; read as page 437 of DOS"),
-        "{told}"
-    );
-    let game = &games_of(&base)[&1].1;
-    for line in [
+    let read = [
         "[Event \"Länderkampf\"]",
         "[White \"Müller\"]",
         "[Black \"Hübner\"]",
         "{Weiß}",
-    ] {
-        assert!(game.contains(line), "{game}");
-    }
+    ];
+    let output = import_from_stdin(&["--create", text_path(&base)], text);
+    let told = said(&output);
+    assert!(
+        told.contains("such as \"Länderkampf\"; --pgn-codepage names another page"),
+        "{told}"
+    );
+    let game = &games_of(&base)[&1].1;
+    assert!(read.iter().all(|line| game.contains(line)), "{game}");
+    let output = import_from_stdin(&["--pgn-codepage", "437", text_path(&base)], text);
+    let told = said(&output);
+    assert!(
+        told.contains("not UTF-8; read as page 437 of DOS (1 game)"),
+        "{told}"
+    );
+    let game = &games_of(&base)[&2].1;
+    assert!(read.iter().all(|line| game.contains(line)), "{game}");
     // Whoever says that it is 1252 has it so.
     let output = import_from_stdin(&["--pgn-codepage", "1252", text_path(&base)], text);
     assert!(output.status.success(), "{}", said(&output));
+}
+
+#[test]
+fn bytes_that_no_page_explains_are_told_and_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().join("new.cbh");
+    let bad = folder.path().join("bad.pgn");
+    let text = b"[White \"a\x81\x8d\xb2\xb3\xdb\x81b\"]\n\n1. e4 *\n";
+    let create = ["--create", text_path(&base), "--skip-bad", text_path(&bad)];
+    let output = import_from_stdin(&create, text);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let told = said(&output);
+    let place = "standard input:1:12: game 1";
+    assert!(
+        told.contains(place) && told.contains("--pgn-codepage"),
+        "{told}"
+    );
+    // Its bytes are those that came.
+    let kept = fs::read(&bad).unwrap();
+    assert!(kept.windows(text.len()).any(|part| part == text));
+    // A byte that the given page has not is none of a text.
+    let text = b"[White \"a\xe7b\"]\n\n1. e4 *\n";
+    let given = ["--create", "--pgn-codepage", "857", text_path(&base)];
+    let told = said(&import_from_stdin(&given, text));
+    assert!(
+        told.contains("the byte 0xe7, which is no character of page 857 of DOS"),
+        "{told}"
+    );
 }
 
 #[test]

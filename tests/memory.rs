@@ -270,9 +270,9 @@ fn append_all(base: &OpenBase, text: &Path, texts: usize) -> Result<(), String> 
         Ok(())
     };
     let prepare = PreparedGame::new;
-    let page = |_: &[u8]| pgn::Page {
-        encoding: encoding_rs::WINDOWS_1252,
-        is_given: false,
+    let page = |_: &[u8]| pgn::InPage {
+        page: pgn::Page::WESTERN,
+        trust: pgn::Trust::Guessed,
     };
     let is_over = AtomicBool::new(false);
     let reader = BufReader::new(reader);

@@ -21,9 +21,9 @@ use crate::base::open_any;
 use crate::cbh::{self, ChangeError, CodePage, Importer, NewBase, OpenBase, SaveError, Unfit};
 use crate::escape::Escaped;
 use crate::import::{
-    BadGame, BadText, Input, Known, Session, Stop, TextPage, Watch, Wishes, cut_names,
-    for_each_text,
+    BadGame, BadText, Input, Known, Session, Stop, Watch, Wishes, cut_names, for_each_text,
 };
+use crate::pgn::Page;
 
 /// Exit code of a program that was ended by SIGINT (2), as shells report it.
 const INTERRUPTED: u8 = 128 + 2;
@@ -82,7 +82,7 @@ pub(super) struct Args {
     /// Code page of PGN files that are not UTF-8, such as 1251, cp1250 or, of
     /// DOS, 437 or 850; detected from their games otherwise
     #[arg(long, value_name = "PAGE", value_parser = parse_text_page)]
-    pgn_codepage: Option<TextPage>,
+    pgn_codepage: Option<Page>,
 
     /// Code page of names and texts in the base that are not UTF-8; detected
     /// from the names otherwise
@@ -104,7 +104,7 @@ pub(super) struct TextOptions {
     /// Code page of a PGN file that is not UTF-8, as 1251, cp1250 or, of DOS, 437
     /// or 850; told from its games otherwise
     #[arg(long, value_name = "PAGE", value_parser = parse_text_page)]
-    pgn_codepage: Option<TextPage>,
+    pgn_codepage: Option<Page>,
 }
 
 /// Makes the base `new` of all games in a file.

@@ -7,7 +7,8 @@ use fuser::MountOption;
 
 use crate::cbh::CodePage;
 use crate::fuse::{Audience, ReadDirPlus};
-use crate::import::TextPage;
+use crate::import::page_of_label;
+use crate::pgn::Page;
 use crate::vfs::Hidden;
 use crate::vfs::book::SourceMap;
 
@@ -254,10 +255,9 @@ pub(super) fn parse_code_page(label: &str) -> Result<CodePage, String> {
 
 /// As [`parse_code_page`], plus the code pages of DOS, which occur in texts but
 /// not in bases.
-pub(super) fn parse_text_page(label: &str) -> Result<TextPage, String> {
-    parse_code_page(label)
-        .map(TextPage::OfBase)
-        .or_else(|error| TextPage::from_label(label).ok_or(error))
+pub(super) fn parse_text_page(label: &str) -> Result<Page, String> {
+    let page = page_of_label(label);
+    page.map_or_else(|| Err(parse_code_page(label).err().unwrap_or_default()), Ok)
 }
 
 /// Parses `FROM=TO`, where `TO` is a folder of this computer.

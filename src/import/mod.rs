@@ -5,7 +5,6 @@
 //! games of texts to a base, and tells what is bad in them and what it
 //! understood in another way than it is written.
 
-mod dos;
 mod known;
 mod packed;
 mod page;
@@ -14,5 +13,5 @@ mod utf16;
 
 pub use known::Known;
 pub use packed::{Input, Text, for_each_text};
-pub use page::TextPage;
+pub use page::page_of_label;
 pub use session::{BadGame, BadText, Session, Stop, Understood, Watch, Wishes, cut_names};

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::{self, BufRead, BufReader, Cursor, Read as _, Write};
-use std::sync::Arc;
+use std::io::{self, Cursor, Read as _, Write};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::Text;
-use super::dos::DosReader;
 use super::known::{Known, Mark};
-use super::page::{Pages, TextPage};
+use super::page::Pages;
 use crate::cbh::{Appended, ChangeError, Imported, Importer, PreparedGame, SaveError, Unfit};
 use crate::escape::Escaped;
 use crate::game::Game;
 use crate::openings;
-use crate::pgn::{self, BAD_GAME, Extent, Liberty, Part, Prepared, Section, VariantName};
+use crate::pgn::{
+    self, BAD_GAME, Extent, InPage, Liberty, Page, Part, Prepared, Section, Trust, VariantName,
+};
 
 /// A game that is not imported, and why. Its text is that of the section from
 /// the game's begin on.
@@ -170,7 +170,7 @@ pub struct Wishes {
     /// Whether games without an opening code get that of their moves.
     pub sets_eco: bool,
     /// The page of texts that are no UTF-8; otherwise they tell it.
-    pub page: Option<TextPage>,
+    pub page: Option<Page>,
 }
 
 /// Appends the games of any number of texts to a base: all, or those that are
@@ -248,18 +248,10 @@ impl<'a> Session<'a> {
             cut: BTreeMap::new(),
         };
         let (head, reader) = text.with_head();
-        let pages = Pages::new(wishes.page, &head);
+        let mut pages = Pages::new(wishes.page, &head);
         let prepare = |game: Game| prepared(game, wishes, marks);
-        let is_of_dos = Arc::new(AtomicBool::new(false));
         let was_utf16 = reader.was_utf16;
         let source = Cursor::new(head).chain(reader.reader);
-        let source: Box<dyn BufRead + Send> = match wishes.page {
-            Some(TextPage::Dos(page)) => {
-                let reader = DosReader::new(page, source, Arc::clone(&is_of_dos));
-                Box::new(BufReader::new(reader))
-            }
-            _ => Box::new(source),
-        };
         let read = pgn::for_each_game_in_order(
             source,
             |text| pages.page_of(text),
@@ -271,13 +263,7 @@ impl<'a> Session<'a> {
             Err(Stop::Medium(_)) if is_over.load(Relaxed) => return Err(Stop::Interrupted),
             read => read?,
         }
-        let mut understood = reading.understood(was_utf16);
-        if let Some(TextPage::Dos(page)) = wishes.page
-            && is_of_dos.load(Relaxed)
-        {
-            understood.insert(0, of_whole_text(format!("not UTF-8; read as {page}")));
-        }
-        Ok(understood)
+        Ok(reading.understood(was_utf16))
     }
 
     /// Makes all of it part of the base.
@@ -343,8 +329,9 @@ struct Reading<'s, 'a> {
     watch: &'s mut dyn Watch,
     games: usize,
     liberties: BTreeMap<Liberty, Counted>,
-    /// Games that are no UTF-8, by the page that they are read in.
-    pages: BTreeMap<&'static str, Counted>,
+    /// Games that are no UTF-8, by the page that they are read in, with some words
+    /// of the first.
+    pages: BTreeMap<String, (Counted, Option<String>)>,
     /// Games with facts of their tournament or source that differ from those
     /// of the base.
     kept: BTreeMap<&'static str, Counted>,
@@ -357,10 +344,13 @@ impl Reading<'_, '_> {
     fn take(&mut self, prepared: Prepared<PreparedResult>) -> Result<(), Stop> {
         let section = prepared.section;
         if let Some((line, column)) = prepared.not_utf8
+            && let Some(InPage { page, trust }) = section.page
             && !section.is_of_another_page(&section.text)
         {
-            let page = self.pages.entry(section.page.encoding.name());
-            page.or_default().add(line, column);
+            let kind = self.pages.entry(page.to_string());
+            let sample = || sample_of(&section.text, page).filter(|_| trust != Trust::Given);
+            let (counted, _) = kind.or_insert_with(|| (Counted::default(), sample()));
+            counted.add(line, column);
         }
         for (spot, liberty) in prepared.liberties {
             let counted = self.liberties.entry(self.kind(liberty)).or_default();
@@ -452,8 +442,8 @@ impl Reading<'_, '_> {
             if std::str::from_utf8(line).is_ok() {
                 text.extend_from_slice(line);
             } else {
-                let line = section.page.encoding.decode_without_bom_handling(line).0;
-                text.extend_from_slice(line.as_bytes());
+                let page = section.page.map_or(Page::WESTERN, |page| page.page);
+                text.extend_from_slice(page.decode(line).as_bytes());
             }
         }
         let (bytes, has_more) = (&text[..], false);
@@ -494,8 +484,12 @@ impl Reading<'_, '_> {
     fn understood(self, was_utf16: bool) -> Vec<Understood> {
         let utf16 = was_utf16.then(|| of_whole_text("read as UTF-16".to_owned()));
         let pages = self.pages.iter();
-        let pages =
-            pages.map(|(page, counted)| counted.told(format_args!("not UTF-8; read as {page}")));
+        let pages = pages.map(|(page, (counted, sample))| match sample {
+            Some(sample) => counted.told(format_args!(
+                "not UTF-8; read as {page}, such as {sample:?}; --pgn-codepage names another page"
+            )),
+            None => counted.told(format_args!("not UTF-8; read as {page}")),
+        });
         let kept = self.kept.iter().map(|(field, counted)| {
             counted.told(format_args!(
                 "{field} differs from that of the same {} in the base, which stays",
@@ -549,6 +543,36 @@ fn not_stored_whole(first: &Unfit) -> String {
     format!(
         "{article} {field} that its field cannot hold whole; stored as what it holds, with the whole in a tag, \
          such as {whole:?} as {stored:?}"
+    )
+}
+
+/// Words of a text that is no UTF-8, as the page has them: a whole name, if one is
+/// in a tag.
+fn sample_of(text: &[u8], page: Page) -> Option<String> {
+    const MOST: usize = 40;
+    let lines = || {
+        let lines = text.split(|byte| matches!(byte, b'\n' | b'\r'));
+        lines.filter(|line| std::str::from_utf8(line).is_err())
+    };
+    let quoted = |line: &[u8]| {
+        let mut parts = line.splitn(2, |byte| *byte == b'"');
+        let is_tag = parts.next()?.trim_ascii_start().starts_with(b"[");
+        let value = parts.next().filter(|_| is_tag)?;
+        let end = value.iter().rposition(|byte| *byte == b'"')?;
+        value.get(..end).map(<[u8]>::to_vec)
+    };
+    let words = |line: &[u8]| {
+        let mut words = line.split(u8::is_ascii_whitespace);
+        let word = words.find(|word| std::str::from_utf8(word).is_err());
+        word.map(<[u8]>::to_vec)
+    };
+    let name = lines().find_map(quoted).or_else(|| lines().find_map(words));
+    let name = page.decode(&name?);
+    Some(
+        name.chars()
+            .filter(|c| !c.is_control())
+            .take(MOST)
+            .collect(),
     )
 }
 

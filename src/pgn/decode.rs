@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 
-use encoding_rs::Encoding;
 use shakmaty::Move;
 
 use super::error::{Error, quoted};
@@ -11,8 +10,10 @@ use super::lenient::{Leniency, Liberty, in_letters, is_of_check, nag_of, with_pl
 use super::lexer::{self, Lexer, Token};
 use super::notation::Notation;
 use super::numbers::{Disproof, Follows, MoveNumber, Numbers};
+use super::page::Page;
 use super::place::Place;
 use super::remarks::{Remarks, Subject, is_flagged_before, unglued, without_damage};
+use super::stream::InPage;
 use super::tags;
 use super::told::{Front, Held, settle};
 use crate::game::{
@@ -76,8 +77,8 @@ pub fn decode_telling(text: &[u8]) -> Result<(Game, Vec<Liberty>), Error> {
 pub struct Games<'t> {
     pub(super) lexer: Lexer<'t>,
     pub(super) has_failed: bool,
-    /// Whether the page is not known for sure.
-    pub(super) doubts_page: bool,
+    /// The page, if some of the text is no UTF-8.
+    pub(super) doubted: Option<InPage>,
     /// How the next game stands behind the last one.
     pub(super) follows: Option<Follows>,
     /// The line in which the last one ends.
@@ -96,7 +97,7 @@ impl<'t> Games<'t> {
         Games {
             lexer: Lexer::from_line(text, line),
             has_failed: false,
-            doubts_page: false,
+            doubted: None,
             follows: None,
             last_line: 0,
         }
@@ -105,7 +106,7 @@ impl<'t> Games<'t> {
     /// The same, where what is no UTF-8 is in a page; otherwise that is
     /// Windows-1252.
     #[must_use]
-    pub fn in_page(self, page: &'static Encoding) -> Games<'t> {
+    pub fn in_page(self, page: Page) -> Games<'t> {
         let lexer = self.lexer.in_page(page);
         Games { lexer, ..self }
     }

@@ -12,8 +12,6 @@ mod words;
 use std::borrow::Cow;
 use std::fmt;
 
-use encoding_rs::Encoding;
-
 use self::language::{LANGUAGES, Language};
 use self::words::{may_have_letters, pawn_files, pawn_in_capitals, usual_form, without_sign};
 use super::decode::{Games, read_game};
@@ -21,6 +19,7 @@ use super::error::{Error, quoted};
 use super::lexer::{Lexer, TagPair, Token};
 use super::notation::Notation;
 use super::numbers::{Counted, Follows};
+use super::page::Page;
 use super::place::Place;
 use crate::game::{Game, GameResult, Position};
 
@@ -516,11 +515,9 @@ impl Games<'_> {
                 understood
             }),
         };
-        let doubtful = if self.doubts_page {
-            begin.doubtful_byte(self.lexer.offset())
-        } else {
-            None
-        };
+        let doubtful = self
+            .doubted
+            .and_then(|page| begin.doubtful_byte(self.lexer.offset(), page));
         let read = doubtful.map_or(read, Err);
         self.has_failed = read.is_err();
         self.last_line = self.lexer.here().line;
@@ -678,7 +675,7 @@ fn variant_tag<'t>(lexer: &mut Lexer<'t>) -> Option<TagPair<'t>> {
 
 /// The variant of the game that begins at `text`, if it is none that a base
 /// has.
-pub(super) fn variant_of(text: &[u8], page: &'static Encoding) -> Option<VariantName> {
+pub(super) fn variant_of(text: &[u8], page: Page) -> Option<VariantName> {
     let lexer = Lexer::from_line(text, Place::START.line).in_page(page);
     let pair = variant_tag(&mut lexer.freely())?;
     Some(VariantName::of(&pair.value))
@@ -692,7 +689,7 @@ pub(super) fn is_chess(variant: &str) -> bool {
 
 /// The players of the game that begins at `text`, as `White - Black`, if it
 /// says so.
-pub(super) fn players_of(text: &[u8], page: &'static Encoding) -> Option<String> {
+pub(super) fn players_of(text: &[u8], page: Page) -> Option<String> {
     let lexer = Lexer::from_line(text, Place::START.line).in_page(page);
     let mut lexer = lexer.freely();
     let (mut white, mut black) = (None, None);
@@ -734,7 +731,7 @@ pub(super) fn place_of_tag(text: &[u8], line: usize, name: &str) -> Option<(usiz
 pub(super) fn place_of_name(
     text: &[u8],
     line: usize,
-    page: &'static Encoding,
+    page: Page,
     tag: &str,
     name: &str,
 ) -> Option<(usize, usize)> {

@@ -19,14 +19,14 @@ mod tag;
 
 use std::borrow::Cow;
 
-use encoding_rs::{Encoding, WINDOWS_1252};
-
 use self::tag::TagLine;
 use super::braces::{Braces, has_begin_of_game};
 use super::error::{Error, quoted};
 use super::lenient::{Liberty, Taken, loose_result};
 use super::numbers::MoveNumber;
+use super::page::Page;
 use super::place::{Place, characters, doubtful};
+use super::stream::InPage;
 use crate::game::GameResult;
 
 /// One token.
@@ -60,7 +60,7 @@ pub(super) struct Lexer<'t> {
     braces: Braces,
     tag_line: TagLine,
     /// The page of what is no UTF-8.
-    page: &'static Encoding,
+    page: Page,
     /// Whether tokens may be of another form than PGN has them, and what was.
     is_free: bool,
     taken: Taken,
@@ -79,7 +79,7 @@ impl<'t> Lexer<'t> {
             },
             braces: Braces::default(),
             tag_line: TagLine::default(),
-            page: WINDOWS_1252,
+            page: Page::WESTERN,
             is_free: false,
             taken: Taken::default(),
         }
@@ -103,21 +103,20 @@ impl<'t> Lexer<'t> {
         self.taken.note(liberty, self.here);
     }
 
-    /// An error at the first byte up to `end` that is unlikely to be in the
-    /// page, which nobody said.
-    pub(super) fn doubtful_byte(&self, end: usize) -> Option<Error> {
+    /// An error at the first byte up to `end` that is no character of the page, or
+    /// unlikely to be one.
+    pub(super) fn doubtful_byte(&self, end: usize, page: InPage) -> Option<Error> {
         let text = self.slice(self.here.offset, end);
-        let (at, found) = doubtful(text, self.page)?;
+        let (at, found) = doubtful(text, page)?;
         let mut lexer = self.clone();
         lexer.go_on_to(self.here.offset + at);
         let place = lexer.here;
-        let expected =
-            "UTF-8, or a page that `cbfs import --pgn-codepage` names, such as 437 or 850 of DOS";
+        let expected = "UTF-8, or the page that `cbfs import --pgn-codepage` names";
         Some(self.error(place, found, expected))
     }
 
     /// The same, where what is no UTF-8 is in a page.
-    pub(super) fn in_page(self, page: &'static Encoding) -> Lexer<'t> {
+    pub(super) fn in_page(self, page: Page) -> Lexer<'t> {
         Lexer { page, ..self }
     }
 
@@ -526,8 +525,7 @@ impl<'t> Lexer<'t> {
         }
         let is_in_page = self.is_free && std::str::from_utf8(word).is_err();
         Token::Word(if is_in_page {
-            let word = self.page.decode_without_bom_handling(word).0;
-            Cow::Owned(word.into_owned().into_bytes())
+            Cow::Owned(self.page.decode(word).into_bytes())
         } else {
             Cow::Borrowed(word)
         })

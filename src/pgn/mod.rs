@@ -19,6 +19,7 @@
 //! | [`command`] | other remarks, as `[%…]` commands in comments |
 //! | [`exact`] | what commands of other programs do not say, in tags |
 //! | [`writer`] | words into lines |
+//! | [`page`] | bytes into characters |
 //! | [`place`], [`error`] | line and column, and what is wrong there |
 //! | [`lexer`], [`braces`] | text into tokens |
 //! | [`notation`] | words into moves |
@@ -39,6 +40,7 @@ mod lexer;
 mod movetext;
 mod notation;
 mod numbers;
+mod page;
 mod permit;
 mod place;
 mod remarks;
@@ -51,9 +53,11 @@ pub use decode::{END_OF_ONE_GAME, Games, decode, decode_telling};
 pub use error::Error;
 pub use lenient::{Liberty, VariantName};
 pub(crate) use movetext::append_decimal;
+pub use page::Page;
 pub use permit::Permit;
 pub use stream::{
-    BAD_GAME, Extent, Page, Part, Prepared, Section, Sections, Spot, for_each_game_in_order,
+    BAD_GAME, Extent, InPage, Part, Prepared, Section, Sections, Spot, Trust,
+    for_each_game_in_order,
 };
 pub(crate) use tags::roman;
 

@@ -6,7 +6,8 @@
 
 use std::borrow::Cow;
 
-use encoding_rs::{Encoding, WINDOWS_1250, WINDOWS_1252};
+use super::page::Page;
+use super::stream::{InPage, Trust};
 
 /// A place in a text. Its column is counted only when somebody asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +55,7 @@ impl Place {
     /// The column in characters, from 1.
     pub(super) fn column(self, text: &[u8]) -> usize {
         let before = text.get(self.counted..self.offset).unwrap_or_default();
-        self.counted_columns + characters(before, WINDOWS_1252).chars().count() + 1
+        self.counted_columns + characters(before, Page::WESTERN).chars().count() + 1
     }
 
     /// The same place, whose column is counted now.
@@ -68,31 +69,22 @@ impl Place {
 }
 
 /// The characters of a piece of a text, which is in a page if it is no UTF-8.
-pub(super) fn characters<'t>(bytes: &'t [u8], page: &'static Encoding) -> Cow<'t, str> {
+pub(super) fn characters(bytes: &[u8], page: Page) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
-        Err(_) => page.decode_without_bom_handling(bytes).0,
+        Err(_) => Cow::Owned(page.decode(bytes)),
     }
 }
 
-/// Where a text has a byte that is no character of the page, or no letter where
-/// one must be: so texts of DOS look, `M\x81ller`, `K\x94ln`. Offset and what
-/// was found.
-pub(super) fn doubtful(text: &[u8], page: &'static Encoding) -> Option<(usize, String)> {
-    let unassigned: &[u8] = if page == WINDOWS_1252 {
-        &[0x81, 0x8d, 0x8f, 0x90, 0x9d]
-    } else if page == WINDOWS_1250 {
-        &[0x81, 0x83, 0x88, 0x90, 0x98]
-    } else {
-        return None;
-    };
-    // Quotes, daggers and the like: between letters those of DOS.
-    let signs = [
-        0x82, 0x84, 0x86, 0x87, 0x89, 0x8b, 0x93, 0x94, 0x95, 0x98, 0x99, 0x9b,
-    ];
+/// Where a text has a byte that is no character of its page, or, unless the page
+/// is sure, no letter where one must be: so texts of DOS look in another page,
+/// `M\x81ller`, `K\x94ln`. Offset and what was found.
+pub(super) fn doubtful(text: &[u8], in_page: InPage) -> Option<(usize, String)> {
+    let InPage { page, trust } = in_page;
     let is_letter = |at: Option<usize>| {
         let byte = at.and_then(|at| text.get(at));
-        byte.is_some_and(u8::is_ascii_alphabetic)
+        byte.and_then(|byte| page.character(*byte))
+            .is_some_and(char::is_alphabetic)
     };
     let mut begin = 0;
     for line in text.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -101,24 +93,27 @@ pub(super) fn doubtful(text: &[u8], page: &'static Encoding) -> Option<(usize, S
         if std::str::from_utf8(line).is_ok() {
             continue;
         }
-        for (at, byte) in (start..).zip(line) {
-            if unassigned.contains(byte) && !is_utf8_at(text, at) {
-                let found = format!(
-                    "the byte {byte:#04x}, which is no character of {}",
-                    page.name()
-                );
-                return Some((at, found));
-            }
-            if signs.contains(byte) && is_letter(at.checked_sub(1)) && is_letter(Some(at + 1)) {
-                let found = format!(
-                    "the byte {byte:#04x}, which is no letter of {}",
-                    page.name()
-                );
+        for (at, byte) in (start..).zip(line).filter(|(_, byte)| !byte.is_ascii()) {
+            let is_amid = || is_letter(at.checked_sub(1)) && is_letter(Some(at + 1));
+            let what = match page.character(*byte) {
+                None => "character",
+                Some('\u{80}'..='\u{9f}') if trust != Trust::Given => "character",
+                Some('\u{2500}'..='\u{259f}') if trust == Trust::Guessed => "letter",
+                Some(c) if trust == Trust::Guessed && is_sign(c) && is_amid() => "letter",
+                _ => continue,
+            };
+            if !is_utf8_at(text, at) {
+                let found = format!("the byte {byte:#04x}, which is no {what} of {page}");
                 return Some((at, found));
             }
         }
     }
     None
+}
+
+/// Whether a character is none of words: no letter, apostrophe or blank.
+fn is_sign(c: char) -> bool {
+    !c.is_alphanumeric() && !matches!(c, '\u{2018}' | '\u{2019}' | '\u{a0}' | '\u{b7}' | '\u{d7}')
 }
 
 /// Whether a byte is part of a character of UTF-8: a line may have both.
@@ -158,7 +153,7 @@ mod tests {
 
     #[test]
     fn what_is_no_utf8_is_windows_1252() {
-        let western = |bytes| characters(bytes, WINDOWS_1252);
+        let western = |bytes| characters(bytes, Page::WESTERN);
         assert_eq!(western("Hübner".as_bytes()), "Hübner");
         assert_eq!(western(b"H\xfcbner \x80"), "Hübner €");
     }

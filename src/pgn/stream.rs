@@ -21,14 +21,13 @@ use std::collections::VecDeque;
 use std::io::{self, BufRead};
 use std::ops::Range;
 
-use encoding_rs::{Encoding, WINDOWS_1252};
-
 use super::Games;
 use super::braces::{begins_game_after_blank, begins_loose_tag, begins_tag_pair, ends_tag_pair};
 use super::decode::MAX_BYTES;
 use super::error::{Error, quoted};
 use super::lenient::{VariantName, place_of_name, place_of_tag, players_of, variant_of};
 use super::lexer::line_begin;
+use super::page::Page;
 use super::place::{Place, characters, doubtful};
 
 pub use parallel::{Prepared, for_each_game_in_order};
@@ -52,18 +51,28 @@ pub struct Section {
     pub text: Vec<u8>,
     /// What of a game it is.
     pub part: Part,
-    /// The page of what is no UTF-8.
-    pub page: Page,
+    /// In which page it is; `None` if all of it is UTF-8, or nobody has looked.
+    pub page: Option<InPage>,
 }
 
 /// In which page a text is that is no UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct InPage {
     /// The page.
-    pub encoding: &'static Encoding,
-    /// Whether somebody said so: otherwise what is no letter of it tells that
-    /// the text is in another one.
-    pub is_given: bool,
+    pub page: Page,
+    /// How sure that is.
+    pub trust: Trust,
+}
+
+/// How sure the page of a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// Somebody said so.
+    Given,
+    /// All other pages make far less of the text.
+    Certain,
+    /// What is no letter of it tells that the text is in another one.
+    Guessed,
 }
 
 /// Where a game stands in a section.
@@ -115,21 +124,23 @@ impl Section {
             line,
             text,
             part: Part::Whole,
-            page: Page {
-                encoding: WINDOWS_1252,
-                is_given: false,
-            },
+            page: None,
         }
     }
 
     /// Whether a text of it seems to be in another page than it is read in.
     pub fn is_of_another_page(&self, text: &[u8]) -> bool {
-        !self.page.is_given && doubtful(text, self.page.encoding).is_some()
+        self.page.is_some_and(|page| doubtful(text, page).is_some())
+    }
+
+    /// The page of what of it is no UTF-8.
+    fn encoding(&self) -> Page {
+        self.page.map_or(Page::WESTERN, |page| page.page)
     }
 
     /// The games in it; places are those in the whole text.
     pub fn games(&self) -> Games<'_> {
-        Games::from_line(&self.text, self.line).in_page(self.page.encoding)
+        Games::from_line(&self.text, self.line).in_page(self.encoding())
     }
 
     /// Why the game that it begins is none, if that is because of its length.
@@ -162,23 +173,23 @@ impl Section {
         let shown = rest
             .get(..end.min(MOST_SHOWN))
             .filter(|shown| !shown.is_empty())?;
-        Some(quoted(characters(shown, self.page.encoding).as_bytes()))
+        Some(quoted(characters(shown, self.encoding()).as_bytes()))
     }
 
     /// Line and column of a name, in a game of it: of the tag with that name as
     /// value, or as a part of it.
     pub fn place_of_name(&self, game: &Extent, tag: &str, name: &str) -> Option<(usize, usize)> {
-        place_of_name(self.text_of(game), game.line, self.page.encoding, tag, name)
+        place_of_name(self.text_of(game), game.line, self.encoding(), tag, name)
     }
 
     /// Who plays in a game of it, as `White – Black`, if its tags say so.
     pub fn players_of(&self, game: &Extent) -> Option<String> {
-        players_of(self.text_of(game), self.page.encoding)
+        players_of(self.text_of(game), self.encoding())
     }
 
     /// The variant of a game of it, if it is none that a base has.
     pub fn variant_of(&self, game: &Extent) -> Option<VariantName> {
-        variant_of(self.text_of(game), self.page.encoding)
+        variant_of(self.text_of(game), self.encoding())
     }
 
     /// The text of a game of it.

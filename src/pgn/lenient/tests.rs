@@ -1,3 +1,6 @@
+use crate::pgn::Trust;
+use crate::pgn::stream::InPage;
+
 use super::*;
 
 /// The games of a text without their tags, with the liberties taken, or the
@@ -351,9 +354,15 @@ fn of_several_readings_the_error_of_the_furthest_is_told() {
 
 #[test]
 fn bytes_that_the_page_has_not_are_told() {
-    let read = |text: &[u8], doubts_page: bool| {
+    let read = |text: &[u8], is_guessed: bool| {
         let mut games = Games::new(text);
-        games.doubts_page = doubts_page;
+        let trust = if is_guessed {
+            Trust::Guessed
+        } else {
+            Trust::Given
+        };
+        let page = Page::WESTERN;
+        games.doubted = Some(InPage { page, trust });
         let read = games.next_leniently().unwrap();
         read.map(|read| read.game.headers.white.last)
             .map_err(|error| error.to_string())
@@ -586,6 +595,7 @@ fn words_that_are_no_utf_8_are_of_the_page() {
             "1. e4 $16 e5 $16 2. Nf3 *",
         ),
     ] {
+        let page = Page::of_encoding(page).unwrap();
         let mut games = Games::new(text).in_page(page);
         let found = match games.next_leniently().unwrap() {
             Ok(read) => moves_of(&read.game),

@@ -5,12 +5,11 @@
 
 use std::borrow::Cow;
 
-use encoding_rs::Encoding;
-
 use super::{Lexer, TagPair, Token, line_len};
 use crate::pgn::braces::ends_tag_pair;
 use crate::pgn::error::Error;
 use crate::pgn::lenient::Liberty;
+use crate::pgn::page::Page;
 use crate::pgn::place::{Place, characters};
 
 /// What is known of a line with tag pairs.
@@ -225,7 +224,7 @@ fn ends_pair(after_quote: &[u8]) -> bool {
 }
 
 /// A tag value without its escapes; other backslashes stay.
-fn unescaped<'t>(value: &'t [u8], page: &'static Encoding) -> Cow<'t, str> {
+fn unescaped(value: &[u8], page: Page) -> Cow<'_, str> {
     if !value.contains(&b'\\') {
         return characters(value, page);
     }

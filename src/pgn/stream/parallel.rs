@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use super::{Error, Extent, Games, Page, Part, Place, Section, Sections, Spot, next_game};
+use super::{Error, Extent, Games, InPage, Part, Place, Section, Sections, Spot, next_game};
 use crate::game::Game;
 use crate::pgn::{Liberty, Permit};
 
@@ -44,7 +44,7 @@ type Done<T> = io::Result<Vec<Prepared<T>>>;
 /// text. What is no strict PGN is understood as [`Liberty`] says. Some batches
 /// of 64 KiB wait for each core; longer games are worked on at once as far as a
 /// [`Permit`] lets them. `page_of` says in which page a section is that is no
-/// UTF-8. It ends before the next game when `is_over` is set.
+/// UTF-8; it is asked in the order of the text. It ends before the next game when `is_over` is set.
 ///
 /// # Errors
 ///
@@ -52,14 +52,14 @@ type Done<T> = io::Result<Vec<Prepared<T>>>;
 /// error is one; [`io::ErrorKind::Interrupted`] when `is_over` is set.
 pub fn for_each_game_in_order<T: Send, E: From<io::Error>>(
     reader: impl BufRead + Send,
-    page_of: impl Fn(&[u8]) -> Page + Sync,
+    page_of: impl FnMut(&[u8]) -> InPage + Send,
     prepare: impl Fn(Game) -> T + Sync,
     is_over: &AtomicBool,
     mut take: impl FnMut(Prepared<T>) -> Result<(), E>,
 ) -> Result<(), E> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
-        let (page_of, prepare) = (&page_of, &prepare);
+        let prepare = &prepare;
         let mut senders = Vec::new();
         let mut receivers: Vec<Receiver<Done<T>>> = Vec::new();
         for _ in 0..cores {
@@ -67,9 +67,9 @@ pub fn for_each_game_in_order<T: Send, E: From<io::Error>>(
             let (games, receiver) = sync_channel(WAITING);
             senders.push(sender);
             receivers.push(receiver);
-            scope.spawn(move || parse(&texts, &games, is_over, page_of, prepare));
+            scope.spawn(move || parse(&texts, &games, is_over, prepare));
         }
-        scope.spawn(move || split(reader, &senders));
+        scope.spawn(move || split(reader, page_of, &senders));
         // A closed channel is the end of the text.
         for receiver in receivers.iter().cycle() {
             let Ok(done) = receiver.recv() else {
@@ -88,7 +88,11 @@ pub fn for_each_game_in_order<T: Send, E: From<io::Error>>(
 }
 
 /// Hands out the text, a batch to this core, the next one to the next.
-fn split(reader: impl BufRead, senders: &[SyncSender<Batch>]) {
+fn split(
+    reader: impl BufRead,
+    mut page_of: impl FnMut(&[u8]) -> InPage,
+    senders: &[SyncSender<Batch>],
+) {
     let mut batch = Vec::new();
     let mut bytes = 0;
     let mut senders = senders.iter().cycle();
@@ -99,7 +103,10 @@ fn split(reader: impl BufRead, senders: &[SyncSender<Batch>]) {
     };
     for section in Sections::new(reader) {
         match section {
-            Ok(section) => {
+            Ok(mut section) => {
+                if std::str::from_utf8(&section.text).is_err() {
+                    section.page = Some(page_of(&section.text));
+                }
                 bytes += section.text.len();
                 let permit = Permit::wait(section.text.len());
                 batch.push((section, permit));
@@ -127,14 +134,13 @@ fn parse<T>(
     texts: &Receiver<Batch>,
     games: &SyncSender<Done<T>>,
     is_over: &AtomicBool,
-    page_of: &impl Fn(&[u8]) -> Page,
     prepare: &impl Fn(Game) -> T,
 ) {
     while let Ok(batch) = texts.recv() {
         let done = batch.map(|sections| {
             let sections = sections.into_iter();
             sections
-                .map(|(section, permit)| parse_section(section, permit, is_over, page_of, prepare))
+                .map(|(section, permit)| parse_section(section, permit, is_over, prepare))
                 .collect()
         });
         if games.send(done).is_err() {
@@ -144,16 +150,12 @@ fn parse<T>(
 }
 
 fn parse_section<T>(
-    mut section: Section,
+    section: Section,
     permit: Permit,
     is_over: &AtomicBool,
-    page_of: &impl Fn(&[u8]) -> Page,
     prepare: &impl Fn(Game) -> T,
 ) -> Prepared<T> {
-    let not_utf8 = section.not_utf8();
-    if not_utf8.is_some() {
-        section.page = page_of(&section.text);
-    }
+    let not_utf8 = section.page.and_then(|_| section.not_utf8());
     let mut games: Vec<(Extent, Result<T, Error>)> = Vec::new();
     let mut liberties = Vec::new();
     if let Some(error) = section.too_long() {
@@ -162,8 +164,8 @@ fn parse_section<T>(
         games.push((Extent { bytes, line }, Err(error)));
     }
     let text = section.text.as_slice();
-    let mut rest = Games::from_line(text, section.line).in_page(section.page.encoding);
-    rest.doubts_page = not_utf8.is_some() && !section.page.is_given;
+    let mut rest = Games::from_line(text, section.line).in_page(section.encoding());
+    rest.doubted = section.page;
     let mut looked_at = 0;
     while section.part == Part::Whole && !is_over.load(Relaxed) {
         rest.lexer.skip_blanks();

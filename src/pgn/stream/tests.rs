@@ -25,9 +25,9 @@ fn lines(text: &str) -> Vec<usize> {
     shown(text).into_iter().map(|(line, _)| line).collect()
 }
 
-const PAGE: Page = Page {
-    encoding: WINDOWS_1252,
-    is_given: false,
+const PAGE: InPage = InPage {
+    page: Page::WESTERN,
+    trust: Trust::Guessed,
 };
 
 const GAME: &str = "[Event \"A\"]\n[Site \"B\"]\n\n1. e4 e5 *\n\n";
