@@ -35,7 +35,7 @@
 //! | `pgn` | `game` |
 //! | `cbh` | `game`, `bytes`, `storage`, `html` |
 //! | `cbh2` | `cbh`, `game`, `bytes`, `storage`, `html` |
-//! | `book` | `game`, `bytes`, `storage` |
+//! | `book` | `openings`, `game`, `bytes`, `storage` |
 //! | `openings` | `pgn`, `game` |
 //! | `import` | `openings`, `pgn`, `cbh`, `game`, `escape` |
 //! | `search` | `openings`, `game` |

@@ -24,9 +24,9 @@ use cbfs::book::ctg::CtgBook;
 use cbfs::book::export::{
     PgnOptions, polyglot_key, write_epd, write_pgn, write_polyglot, write_positions,
 };
-use cbfs::book::position_files::{book_pgn, line_pgn, moves_tsv, position_fen, stats_json};
-use cbfs::book::walk::Limits;
-use cbfs::book::{Book, CanonicalBoard, Entry, Line};
+use cbfs::book::position_files::{book_pgn, line_pgn, moves_tsv, stats_json};
+use cbfs::book::walk::{Limits, Walk, shortest_line};
+use cbfs::book::{Book, CanonicalBoard, Entry, Line, board_fields};
 use cbfs::game::{Defect, Position};
 use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
@@ -248,7 +248,9 @@ fn line(moves: &[&str]) -> Line {
         let uci: UciMove = written.parse().unwrap();
         let board = CanonicalBoard::of(line.position()).unwrap();
         assert!(!board.is_mirrored());
-        let fen: Fen = line.fen().parse().unwrap();
+        let fen: Fen = format!("{} 0 1", board_fields(line.position()))
+            .parse()
+            .unwrap();
         let rules: Chess = fen.into_position(CastlingMode::Standard).unwrap();
         line.play(uci.to_move(&rules).unwrap()).unwrap();
     }
@@ -258,14 +260,30 @@ fn line(moves: &[&str]) -> Line {
 #[test]
 fn a_table_of_moves_has_white_and_black_and_the_most_played_first() {
     let book = CtgBook::open(&common::fixtures().join("book/small/small.ctg")).unwrap();
-    let table = moves_tsv(&book, &line(&[])).unwrap();
+    let table = moves_tsv(&book, &Position::default()).unwrap();
     let rows: Vec<Vec<&str>> = table.lines().map(|row| row.split('\t').collect()).collect();
-    assert_eq!(rows[0].len(), 15);
+    assert_eq!(rows[0].len(), 18);
     assert_eq!(
         rows[1],
         [
-            "e4", "e2e4", "7", "3", "2", "2", "57.1", "2500", "2580", "99", "100.0", "green", "!",
-            "$14", "1"
+            "e4",
+            "e2e4",
+            "7",
+            "3",
+            "2",
+            "2",
+            "57.1",
+            "2500",
+            "2580",
+            "99",
+            "100.0",
+            "green",
+            "!",
+            "$14",
+            "1",
+            "B00",
+            "King's Pawn Game",
+            ""
         ]
     );
     let red = rows.iter().find(|row| row[0] == "d4").unwrap();
@@ -283,10 +301,6 @@ fn a_table_of_moves_has_white_and_black_and_the_most_played_first() {
 fn texts_of_a_position_fit_the_line_that_led_to_it() {
     let book = CtgBook::open(&common::fixtures().join("book/small/small.ctg")).unwrap();
     let ruy = line(&["e2e4", "e7e5", "g1f3", "b8c6", "f1b5"]);
-    assert_eq!(
-        position_fen(&ruy),
-        "r1bqkbnr/pppp1ppp/2n5/1B2p3/4P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3\n"
-    );
     let board = cbfs::game::board_text(ruy.position());
     assert!(
         board.starts_with("8 ♜ · ♝ ♛ ♚ ♝ ♞ ♜\n7 ♟ ♟ ♟ ♟ · ♟ ♟ ♟\n"),
@@ -301,7 +315,8 @@ fn texts_of_a_position_fit_the_line_that_led_to_it() {
         written.contains("\n\n1. e4 e5 2. Nf3 Nc6 3. Bb5 *\n"),
         "{written}"
     );
-    let stats: serde_json::Value = serde_json::from_str(&stats_json(&book, &ruy).unwrap()).unwrap();
+    let stats: serde_json::Value =
+        serde_json::from_str(&stats_json(&book, ruy.position()).unwrap()).unwrap();
     assert_eq!(stats["to_move"], "black");
     assert_eq!(stats["position"]["games"], 3);
     assert_eq!(stats["position"]["white"], 1);
@@ -313,6 +328,28 @@ fn texts_of_a_position_fit_the_line_that_led_to_it() {
         text.contains("3. Bb5 a6 {[%cbfs games=2 w=1 d=1 b=0]} (3... Nf6"),
         "{text}"
     );
+}
+
+#[test]
+fn the_shortest_line_to_a_position_is_found() {
+    let book = CtgBook::open(&common::fixtures().join("book/small/small.ctg")).unwrap();
+    let all = Walk::new(&book, &book.start(), Limits::positions(1000)).unwrap();
+    let (reached, _) = all.finish().unwrap();
+    let mut walk = Walk::new(&book, &book.start(), Limits::positions(1000)).unwrap();
+    let mut count = 0;
+    while let Some(visit) = walk.next_visit().unwrap() {
+        let found = shortest_line(&book, &visit.position, 1000)
+            .unwrap()
+            .unwrap();
+        assert_eq!(found.position().key(), visit.position.key());
+        // The main line comes first in a walk, and may be longer.
+        assert!(found.plies().len() <= reached.line(visit.number).len());
+        count += 1;
+    }
+    assert!(count > 20, "{count}");
+    // A legal move that the book has not is no line of it.
+    let other = position("rnbqkbnr/pppppppp/8/8/8/7P/PPPPPPP1/RNBQKBNR b KQkq - 0 1");
+    assert!(shortest_line(&book, &other, 1000).unwrap().is_none());
 }
 
 #[test]

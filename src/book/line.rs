@@ -1,8 +1,8 @@
 //! A line: moves from a start position to a position of a book.
 
-use shakmaty::{Move, Role};
+use shakmaty::Move;
 
-use super::CanonicalBoard;
+use super::{Book, CanonicalBoard};
 use crate::game::{IllegalMove, Position, San, Start};
 
 /// A start position and legal moves from there.
@@ -11,8 +11,6 @@ pub struct Line {
     start: Start,
     plies: Vec<(Move, San)>,
     position: Position,
-    /// Number of plies since the last capture or pawn move.
-    quiet_plies: u32,
 }
 
 impl Line {
@@ -22,7 +20,16 @@ impl Line {
             position: start.position.clone(),
             plies: Vec::new(),
             start,
-            quiet_plies: 0,
+        }
+    }
+
+    /// A line without moves from the start of a book.
+    pub fn from_start_of(book: &dyn Book) -> Line {
+        let start = book.start();
+        if start.key() == Position::default().key() {
+            Line::default()
+        } else {
+            Line::set_up(start)
         }
     }
 
@@ -42,11 +49,6 @@ impl Line {
     /// [`IllegalMove`] if the rules forbid it. The line is then unchanged.
     pub fn play(&mut self, m: Move) -> Result<San, IllegalMove> {
         let san = self.position.play(m)?;
-        self.quiet_plies = if m.is_capture() || m.role() == Role::Pawn {
-            0
-        } else {
-            self.quiet_plies.saturating_add(1)
-        };
         self.plies.push((m, san));
         Ok(san)
     }
@@ -64,21 +66,6 @@ impl Line {
     /// The position after the moves.
     pub fn position(&self) -> &Position {
         &self.position
-    }
-
-    /// Number of the next move, from 1.
-    pub fn move_number(&self) -> u32 {
-        let half = u32::try_from(self.plies.len()).unwrap_or(u32::MAX);
-        let black_began = u32::from(self.start.position.turn().is_black());
-        let whole = half.saturating_add(black_began) / 2;
-        self.start.first_move_number().saturating_add(whole)
-    }
-
-    /// The FEN of the position after the moves, counters as the line has
-    /// them.
-    pub fn fen(&self) -> String {
-        let board = board_fields(&self.position);
-        format!("{board} {} {}", self.quiet_plies, self.move_number())
     }
 }
 

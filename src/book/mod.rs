@@ -15,7 +15,8 @@
 //! |
 //! | `line.rs` | moves that lead to a position |
 //! | `choice.rs` | the moves of a position with their successors |
-//! | `walk.rs` | all positions reachable from a start |
+//! | `walk.rs` | all positions reachable from a start, the way to one of them |
+//! | `toward.rs` | positions that may lead to another |
 //! | `check.rs` | checks of a whole book |
 //! | `export/` | PGN, EPD, a table, a Polyglot book |
 //! | `position_files.rs`, `text.rs` | the files of one position, and their
@@ -44,6 +45,7 @@ mod facts;
 mod games;
 mod line;
 mod record;
+mod toward;
 
 pub use board::{CanonicalBoard, Castling, Squares};
 pub use board_code::{BitReader, Bits, push_squares, read_squares};

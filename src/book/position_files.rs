@@ -9,15 +9,11 @@ use super::choice::{Choice, choices};
 use super::export::{ExportError, Exported, PgnOptions, write_line, write_pgn};
 use super::text::{MOVE_COLUMNS, move_line, uci, unmarked};
 use super::walk::Limits;
-use super::{Book, Entry, Error, GameReference, Line, RatingSum, Statistics};
+use super::{Book, Entry, Error, GameReference, Line, RatingSum, Statistics, board_fields};
+use crate::game::Position;
 
 /// Number of plies that `book.pgn` continues after the position.
 pub const BOOK_PLIES: u32 = 12;
-
-/// `position.fen`: the FEN on one line.
-pub fn position_fen(line: &Line) -> String {
-    line.fen() + "\n"
-}
 
 /// `line.pgn`: the moves that lead to the position.
 pub fn line_pgn(book: &dyn Book, line: &Line) -> String {
@@ -55,10 +51,10 @@ pub fn book_pgn(
 /// # Errors
 ///
 /// As [`Book::find`].
-pub fn moves_tsv(book: &dyn Book, line: &Line) -> Result<String, Error> {
+pub fn moves_tsv(book: &dyn Book, position: &Position) -> Result<String, Error> {
     let mut text = MOVE_COLUMNS.to_owned() + "\n";
-    if let Some(entry) = book.look_up(line.position())? {
-        for choice in choices(book, line.position(), &entry)? {
+    if let Some(entry) = book.look_up(position)? {
+        for choice in choices(book, position, &entry)? {
             text += &move_line(&choice);
             text.push('\n');
         }
@@ -72,11 +68,10 @@ pub fn moves_tsv(book: &dyn Book, line: &Line) -> Result<String, Error> {
 /// # Errors
 ///
 /// As [`Book::find`].
-pub fn stats_json(book: &dyn Book, line: &Line) -> Result<String, Error> {
-    let position = line.position();
+pub fn stats_json(book: &dyn Book, position: &Position) -> Result<String, Error> {
     let found = book.look_up(position)?;
     let mut value = json!({
-        "fen": line.fen(),
+        "fen": format!("{} 0 1", board_fields(position)),
         "in_book": found.is_some(),
         "to_move": position.turn().fold_wb("white", "black"),
     });

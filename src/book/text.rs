@@ -2,9 +2,10 @@
 
 use super::choice::Choice;
 use super::{BookMove, Entry};
+use crate::openings;
 
 /// Column names of the table of moves.
-pub const MOVE_COLUMNS: &str = "san\tuci\tgames\twhite\tdraws\tblack\tscore\tavg\tperf\tweight\tprob\tflags\tannotation\tcomment\tchild";
+pub const MOVE_COLUMNS: &str = "san\tuci\tgames\twhite\tdraws\tblack\tscore\tavg\tperf\tweight\tprob\tflags\tannotation\tcomment\tchild\teco\topening\ttransposes";
 
 /// Formats a move as a row of that table, without a line end. Missing values
 /// are empty.
@@ -12,6 +13,7 @@ pub(super) fn move_line(choice: &Choice) -> String {
     let child = choice.child.as_ref();
     let number = |of: fn(&Entry) -> u32| child.map_or(String::new(), |child| of(child).to_string());
     let score = child.and_then(|child| child.statistics.white_score());
+    let opening = openings::of_position(&choice.after);
     let fields = [
         unmarked(choice.san),
         uci(&choice.book_move),
@@ -30,6 +32,11 @@ pub(super) fn move_line(choice: &Choice) -> String {
         annotation(choice),
         child.map_or(String::new(), remark),
         u8::from(child.is_some()).to_string(),
+        opening.map_or(String::new(), |opening| opening.eco.to_string()),
+        opening.map_or(String::new(), |opening| opening.name.to_owned()),
+        // Statistics belong to positions: those of a move and of the position
+        // after it are the same.
+        String::new(),
     ];
     fields.join("\t")
 }

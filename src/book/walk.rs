@@ -12,7 +12,8 @@ use std::collections::{HashMap, VecDeque};
 use shakmaty::Move;
 
 use super::choice::{Choice, choices};
-use super::{Book, CanonicalBoard, Entry, Error};
+use super::toward::Target;
+use super::{Book, CanonicalBoard, Entry, Error, Line};
 use crate::game::Position;
 
 /// Default maximum number of positions: at most 200 MB of memory.
@@ -265,4 +266,70 @@ impl<'b> Walk<'b> {
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }
+}
+
+/// Returns the shortest line from the start of the book to a position: of
+/// several, that of the more played first moves. `None` if there is none, or
+/// none among the first `most` positions that may lead there.
+///
+/// # Errors
+///
+/// As [`Book::find`].
+pub fn shortest_line(book: &dyn Book, target: &Position, most: u32) -> Result<Option<Line>, Error> {
+    let target = Target::new(target.clone());
+    let mut reached = Reached::default();
+    let mut waiting = VecDeque::new();
+    let start = Predecessor {
+        from: 0,
+        m: None,
+        ply: 0,
+    };
+    let mut steps = vec![(book.start(), start)];
+    loop {
+        for (position, predecessor) in steps {
+            if let Some(number) = reached.add(&position, predecessor) {
+                waiting.push_back((number, position));
+            }
+        }
+        if let Some(found) = reached.number(target.position()) {
+            return Ok(line_of(book, &reached.line(found)));
+        }
+        let next = waiting.pop_front();
+        let Some((from, position)) = next.filter(|_| reached.len() <= most as usize) else {
+            return Ok(None);
+        };
+        steps = steps_toward(book, &target, &position)?;
+        let ply = reached.ply(from).saturating_add(1);
+        for (_, predecessor) in &mut steps {
+            (predecessor.from, predecessor.ply) = (from, ply);
+        }
+    }
+}
+
+/// The moves of a position that may lead to the target, most games first.
+fn steps_toward(
+    book: &dyn Book,
+    target: &Target,
+    position: &Position,
+) -> Result<Vec<(Position, Predecessor)>, Error> {
+    let Some(entry) = book.look_up(position)? else {
+        return Ok(Vec::new());
+    };
+    let choices = choices(book, position, &entry)?.into_iter();
+    let choices = choices.filter(|choice| target.may_follow(&choice.after));
+    let steps = choices.map(|choice| {
+        let m = Some(choice.book_move.m);
+        let predecessor = Predecessor { from: 0, m, ply: 0 };
+        (choice.after, predecessor)
+    });
+    Ok(steps.collect())
+}
+
+/// A line from the start of the book.
+fn line_of(book: &dyn Book, moves: &[Move]) -> Option<Line> {
+    let mut line = Line::from_start_of(book);
+    for m in moves {
+        line.play(*m).ok()?;
+    }
+    Some(line)
 }

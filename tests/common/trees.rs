@@ -11,7 +11,7 @@ use cbfs::vfs::{Attr, Error, Ino, NodeKind, Vfs};
 
 use super::behaviours::{Answer, Stat, Tree};
 
-/// A `Vfs`, walked as a kernel does, without following symbolic links.
+/// A `Vfs`, walked as a kernel does.
 pub struct Direct(pub Vfs);
 
 pub fn answer<T>(ask: impl FnOnce() -> Result<T, Error>) -> Answer<T> {
@@ -19,18 +19,44 @@ pub fn answer<T>(ask: impl FnOnce() -> Result<T, Error>) -> Answer<T> {
 }
 
 impl Direct {
+    /// What `lstat` finds: links are followed on the way, the last is not.
     pub fn attr(&self, path: &str) -> Answer<Attr> {
-        let mut attr = answer(|| self.0.attr(Ino::ROOT))?;
-        for name in path.split('/').filter(|name| !name.is_empty()) {
-            attr = answer(|| self.0.lookup(attr.ino, name.as_bytes()))?;
+        self.resolve(path, false)
+    }
+
+    /// What `stat` finds.
+    pub fn followed(&self, path: &str) -> Answer<Attr> {
+        self.resolve(path, true)
+    }
+
+    fn resolve(&self, path: &str, follows_last: bool) -> Answer<Attr> {
+        let mut way = vec![answer(|| self.0.attr(Ino::ROOT))?];
+        let mut names: Vec<String> = path.split('/').rev().map(str::to_owned).collect();
+        let mut links = 0;
+        while let Some(name) = names.pop() {
+            let directory = way.last().expect("the root").ino;
+            match &*name {
+                "" => continue,
+                ".." => drop(way.pop()),
+                name => way.push(answer(|| self.0.lookup(directory, name.as_bytes()))?),
+            }
+            let last = *way.last().expect("something");
+            if last.kind == NodeKind::Symlink && (follows_last || !names.is_empty()) {
+                links += 1;
+                assert!(links <= 40, "{path}: too many links");
+                let target = answer(|| self.0.target(last.ino))?;
+                way.pop();
+                let target = String::from_utf8(target).unwrap();
+                names.extend(target.split('/').rev().map(str::to_owned));
+            }
         }
-        Ok(attr)
+        Ok(way.pop().expect("something"))
     }
 }
 
 impl Tree for Direct {
     fn list(&self, path: &str) -> Answer<Vec<(String, u64)>> {
-        let directory = self.attr(path)?.ino;
+        let directory = self.followed(path)?.ino;
         let mut names = Vec::new();
         answer(|| {
             self.0.list(directory, 0, &mut |entry| {
@@ -60,7 +86,7 @@ impl Tree for Direct {
     }
 
     fn read_at(&self, path: &str, offset: u64, length: u32) -> Answer<Vec<u8>> {
-        let ino = self.attr(path)?.ino;
+        let ino = self.followed(path)?.ino;
         answer(|| Ok(self.0.read(ino, offset, length)?.to_vec()))
     }
 }

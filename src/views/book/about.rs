@@ -29,8 +29,8 @@ pub(super) fn readme(volume: &BookVolume) -> String {
     }
     text.push_str(
         "
-tree/e4/c5/         the position after 1. e4 c5, and a directory per move
-uci/e2e4/c7c5/      the same with moves in UCI
+tree/e4/c5/         the position after 1. e4 c5; uci/ is the same
+line/e4 c5          the same as one name
 fen/FEN/            any position: / of the FEN is :, blanks are _
 unreachable/        positions that no line from the start reaches
 export/             the whole book as PGN, EPD, TSV and Polyglot book
@@ -40,10 +40,12 @@ position.fen        the position as FEN
 board.txt           a picture of it
 moves.tsv           the moves of the book, most games first
 stats.json          all that the book says of it
-line.pgn            the moves that lead there
+line.pgn            the shortest line that leads there
 book.pgn            what the book has from there, as one game
+e4 c5 Nf3           links to the positions after its moves
 
-A link leads back to the directory of a position that repeats. Numbers are
+A position is one directory under fen/, whatever moves lead to it; any legal
+move can be looked up. export/positions.tsv lists all positions. Numbers are
 those of White and Black, whoever is to move. book.json says what the book
 is, warnings.txt what is wrong with it.
 ",

@@ -2,25 +2,16 @@
 //!
 //! | path | what it is |
 //! |---|---|
-//! | `tree/e4/c5/…` | a directory for each move of the book, by its notation |
-//! | `uci/e2e4/c7c5/…` | the same by UCI |
-//! | `fen/<FEN>/…` | any position; not listed |
-//! | `unreachable/<hash>/…` | those that no line from the start reaches |
+//! | `tree`, `uci` | links to the start position |
+//! | `fen/<FEN>/`, `line/<moves>` | positions, see [`positions`] |
+//! | `unreachable/<hash>` | links to those that no line from the start reaches |
 //! | `games/<source>/<number>.pgn` | the games that the book names, if it names any |
 //! | `export/` | the whole book in other formats |
 //! | `README.txt`, `book.json`, `warnings.txt` | about the book |
 //!
-//! A directory is a **line**: a start and the moves from there. It is made
-//! when somebody looks, and has the files of [`LineFile`]. Where a move leads
-//! to a position that was there before, a link to that directory stands in its
-//! place, so every walk ends: no line is longer than the book has positions.
-//!
 //! | file | what is in it |
 //! |---|---|
 //! | `numbers.rs` | which number stands for what |
-//! | `lines.rs` | the lines that somebody looks at |
-//! | `standing.rs` | where a line has come to, and its moves |
-//! | `fen_name.rs` | positions as names |
 //! | `listing.rs` | what directories list |
 //! | `texts.rs`, `about.rs` | what is in the files |
 //! | `spool.rs` | where large texts lie |
@@ -29,15 +20,12 @@
 //! | `source.rs` | books on disk |
 
 mod about;
-mod fen_name;
 mod game_files;
 mod games;
-mod lines;
 mod listing;
 mod numbers;
 mod source;
 mod spool;
-mod standing;
 mod texts;
 mod unreachable;
 
@@ -45,29 +33,51 @@ pub use games::{Games, GamesOptions, ListedSource, SourceMap};
 pub(crate) use source::stem_of;
 pub use source::{BookOptions, BookSource};
 
-use std::sync::Arc;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use lru::LruCache;
+use shakmaty::Move;
+
 use self::game_files::GameFiles;
-use self::lines::{Lines, Origin};
-use self::numbers::{Export, LineFile, LineId, RootFile, Thing, Top};
+use self::numbers::{Fixed, IN_EXPORTS, Thing};
 use self::spool::Spools;
-use self::standing::{Standing, Standings};
 use self::unreachable::Unreachable;
-use crate::book::{self, Book};
+use super::positions::{self, File, Item, Key, Nodes, Place, Played, Scope};
+use crate::book::walk::shortest_line;
+use crate::book::{self, Book, Line, board_fields};
 use crate::fs::content::once::Once;
 use crate::fs::volume::{
     Completeness, Facts, Fault, Ino, Listing, Node, NodeKind, Size, Statistics, Volume,
 };
 use crate::fs::{Error, Text, TextCache};
+use crate::game::Position;
 
 /// Memory for texts of small files, which the kernel asks for twice: for the
 /// length and for the text.
 const TEXT_BYTES: usize = 1 << 20;
 
-/// Large texts of lines that are kept, in files; and their bytes, together.
-const LINES_SPOOLED: usize = 64;
-const LINES_SPOOLED_BYTES: u64 = 256 << 20;
+/// Large texts of positions that are kept, in files; and their bytes, together.
+const SPOOLED: usize = 64;
+const SPOOLED_BYTES: u64 = 256 << 20;
+
+/// Lines to positions that are remembered.
+const LINES: usize = 1024;
+
+/// Positions that are looked at for the shortest line to one, at most: a
+/// second's work.
+const MOST_SEARCHED: u32 = 100_000;
+
+/// What each position lists before its moves.
+const ITEMS: [(&str, Item); 6] = [
+    ("position.fen", Item::File(File::Fen)),
+    ("board.txt", Item::File(File::Board)),
+    ("moves.tsv", Item::File(File::Moves)),
+    ("stats.json", Item::File(File::Stats)),
+    ("line.pgn", Item::File(File::Line)),
+    ("book.pgn", Item::File(File::BookPgn)),
+];
 
 /// A book as directories.
 #[derive(Debug)]
@@ -76,10 +86,11 @@ pub struct BookVolume {
     options: BookOptions,
     modified: SystemTime,
     bytes: u64,
-    lines: Arc<Lines>,
-    standings: Standings,
+    nodes: Arc<Nodes>,
+    /// The lines to positions, by their names.
+    lines: Mutex<LruCache<Box<str>, Arc<Line>>>,
     texts: TextCache,
-    /// Large texts of lines, those longest untouched leaving first.
+    /// Each `book.pgn`, those longest untouched leaving first.
     spools: Spools,
     exports: Spools,
     unreachable: Once<Arc<Unreachable>>,
@@ -90,71 +101,59 @@ pub struct BookVolume {
 impl BookVolume {
     /// Shows `book`, whose files changed last when `modified` says.
     pub fn new(book: Arc<dyn Book>, options: BookOptions, modified: SystemTime) -> BookVolume {
-        BookVolume::with_lines(book, options, modified, Arc::default())
+        BookVolume::numbered_by(Arc::new(numbers::nodes()), book, options, modified)
     }
 
-    /// As [`new`](BookVolume::new), with the lines that an earlier state of
-    /// the book remembered.
-    fn with_lines(
+    /// As [`new`](BookVolume::new), with the numbers that an earlier state of
+    /// the book told.
+    fn numbered_by(
+        nodes: Arc<Nodes>,
         book: Arc<dyn Book>,
         options: BookOptions,
         modified: SystemTime,
-        lines: Arc<Lines>,
     ) -> BookVolume {
         let members = &book.facts().members;
         let bytes = members.iter().filter_map(|member| member.bytes);
+        let lines = NonZeroUsize::new(LINES).unwrap_or(NonZeroUsize::MIN);
         BookVolume {
             bytes: bytes.fold(0, u64::saturating_add),
             games: GameFiles::new(Games::new(Arc::clone(&book), options.games.clone())),
             book,
             options,
             modified,
-            lines,
-            standings: Standings::default(),
+            nodes,
+            lines: Mutex::new(LruCache::new(lines)),
             texts: TextCache::new(TEXT_BYTES),
-            spools: Spools::new(LINES_SPOOLED, LINES_SPOOLED_BYTES),
-            exports: Spools::new(Export::ALL.len(), u64::MAX),
+            spools: Spools::new(SPOOLED, SPOOLED_BYTES),
+            exports: Spools::new(IN_EXPORTS.len(), u64::MAX),
             unreachable: Once::default(),
             warnings: Once::default(),
         }
     }
 
-    /// Where the line has come to.
-    fn standing(&self, line: LineId) -> Result<Arc<Standing>, Error> {
-        let key = self.lines.key(line)?;
-        if let Some(standing) = self.standings.get(key) {
-            return Ok(standing);
+    /// What a number stands for.
+    fn thing(&self, ino: Ino) -> Result<Thing, Error> {
+        if let Some(thing) = Thing::without_position(ino) {
+            return Ok(thing);
         }
-        let path = self.lines.path(line)?;
-        // From the last place that is known.
-        let before = path.moves.iter().enumerate().rev().skip(1);
-        let mut known = before.filter_map(|(place, (_, key))| {
-            let standing = self.standings.get(*key)?;
-            Some((place + 1, standing))
-        });
-        let (from, mut standing) = match known.next() {
-            Some(known) => known,
-            None => (0, Arc::new(self.start(path.start)?)),
-        };
-        for (m, key) in path.moves.iter().skip(from) {
-            standing = Arc::new(standing.after(*m).ok_or(Error::Stale)?);
-            self.standings.put(*key, &standing);
-        }
-        if path.moves.is_empty() {
-            self.standings.put(key, &standing);
-        }
-        Ok(standing)
+        let (key, place) = self.nodes.key(ino)?;
+        let item = Item::of(place).filter(|_| key.position.is_some());
+        Ok(Thing::Position(key, item.ok_or(Error::NotFound)?))
     }
 
-    /// The start of a line.
-    fn start(&self, origin: Origin) -> Result<Standing, Error> {
-        let position = match &origin {
-            Origin::Tree | Origin::Uci => Some(self.book.start()),
-            Origin::Fen(name) => fen_name::position(name.as_bytes()),
-            Origin::Unreachable(name) => self.unreachable()?.position(name),
-            Origin::Move(..) => None,
-        };
-        Ok(Standing::new(origin, position.ok_or(Error::Stale)?))
+    /// The shortest line to a position; one from there if the book has none.
+    fn line(&self, key: &Key) -> Result<Arc<Line>, Error> {
+        let name = key.position.as_ref().ok_or(Error::NotFound)?;
+        let lines = || self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(line) = lines().get(name) {
+            return Ok(Arc::clone(line));
+        }
+        let position = key.position()?;
+        let most = self.options.export_limit.min(MOST_SEARCHED);
+        let line = shortest_line(&*self.book, &position, most)?;
+        let line = Arc::new(line.unwrap_or_else(|| Line::set_up(position)));
+        lines().put(name.clone(), Arc::clone(&line));
+        Ok(line)
     }
 
     fn unreachable(&self) -> Result<Arc<Unreachable>, Error> {
@@ -164,14 +163,15 @@ impl BookVolume {
         })
     }
 
-    /// Whether this can only be told once the whole book, or all of a line,
-    /// has been walked.
-    fn is_to_be_walked(&self, thing: Thing) -> bool {
+    /// Whether this can only be told once the book, or a part of it, has been
+    /// walked.
+    fn is_to_be_walked(&self, thing: &Thing) -> bool {
         match thing {
-            Thing::Export(_)
-            | Thing::LineFile(_, LineFile::Pgn)
-            | Thing::RootFile(RootFile::Warnings) => self.known_length(thing).is_none(),
-            Thing::Top(Top::Unreachable) => self.unreachable.get().is_none(),
+            Thing::Fixed(Fixed::Export(_) | Fixed::Warnings)
+            | Thing::Position(_, Item::File(File::Line | File::BookPgn)) => {
+                self.known_length(thing).is_none()
+            }
+            Thing::Fixed(Fixed::Unreachable) => self.unreachable.get().is_none(),
             _ => false,
         }
     }
@@ -189,51 +189,69 @@ impl BookVolume {
         }
     }
 
-    /// A line's directory, or the link in its place. Nobody counts the moves,
-    /// which one link says.
-    fn line_node(&self, line: LineId, repeats: bool) -> Node {
-        let kind = if repeats {
-            NodeKind::Symlink
-        } else {
-            NodeKind::Directory
+    fn fixed_node(&self, fixed: Fixed) -> Node {
+        let (kind, links) = match fixed {
+            Fixed::Root => (NodeKind::Directory, 6 + u32::from(self.games.exist())),
+            Fixed::Fen | Fixed::Games => (NodeKind::Directory, 1),
+            Fixed::Lines | Fixed::Unreachable | Fixed::Exports => (NodeKind::Directory, 2),
+            Fixed::Tree | Fixed::Uci => (NodeKind::Symlink, 1),
+            _ => (NodeKind::File(Size::Asked), 1),
         };
-        self.node_of(line.ino(), kind, 1)
+        self.node_of(fixed.ino(), kind, links)
+    }
+}
+
+impl Played for BookVolume {
+    fn items(&self) -> &'static [(&'static str, Item)] {
+        &ITEMS
     }
 
-    fn top_node(&self, top: Top) -> Node {
-        let links = match top {
-            Top::Root => 7 + u32::from(self.games.exist()),
-            Top::Fen | Top::Unreachable | Top::Games => 1,
-            Top::Export => 2,
-        };
-        self.node_of(top.ino(), NodeKind::Directory, links)
+    fn fields(&self, position: &Position) -> String {
+        board_fields(position)
+    }
+
+    fn start(&self) -> Position {
+        self.book.start()
+    }
+
+    fn moves(&self, _: &Scope, position: &Position) -> Result<Vec<Option<Move>>, Error> {
+        let entry = self.book.look_up(position)?;
+        let moves = entry.iter().flat_map(|entry| &entry.moves);
+        Ok(moves.map(|known| Some(known.m)).collect())
+    }
+
+    fn nodes(&self) -> &Nodes {
+        &self.nodes
+    }
+
+    fn node(&self, ino: Ino, item: Item) -> Node {
+        match item {
+            Item::Directory => self.node_of(ino, NodeKind::Directory, 2),
+            Item::Link(_) => self.node_of(ino, NodeKind::Symlink, 1),
+            Item::File(_) | Item::Games => self.file_node(ino),
+        }
     }
 }
 
 impl Volume for BookVolume {
     fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Node, Error> {
-        match Thing::of(directory).ok_or(Error::NotFound)? {
-            Thing::Top(top) => self.lookup_in_top(top, name),
-            Thing::Line(line) => self.lookup_in_line(line, name),
+        match self.thing(directory)? {
+            Thing::Fixed(fixed) => self.lookup_in_fixed(fixed, name),
+            Thing::Position(key, Item::Directory) => {
+                positions::lookup_in_position(self, &key, name)
+            }
             Thing::Source(number) => {
                 let game = self.games.named(number, name)?;
-                Ok(self.file_node(Thing::Game(game).ino()))
+                Ok(self.file_node(numbers::game(game)))
             }
             _ => Err(Error::NotADirectory),
         }
     }
 
     fn node(&self, ino: Ino) -> Result<Node, Error> {
-        match Thing::of(ino).ok_or(Error::NotFound)? {
-            Thing::Top(top) => Ok(self.top_node(top)),
-            Thing::Line(line) => {
-                let standing = self.standing(line)?;
-                Ok(self.line_node(line, standing.repeats.is_some()))
-            }
-            Thing::LineFile(line, _) => {
-                self.lines.origin(line)?;
-                Ok(self.file_node(ino))
-            }
+        match self.thing(ino)? {
+            Thing::Fixed(fixed) => Ok(self.fixed_node(fixed)),
+            Thing::Position(_, item) => Ok(Played::node(self, ino, item)),
             Thing::Source(number) => {
                 self.games.source(number)?;
                 Ok(self.node_of(ino, NodeKind::Directory, 2))
@@ -242,28 +260,25 @@ impl Volume for BookVolume {
                 self.games.reference(index)?;
                 Ok(self.file_node(ino))
             }
-            Thing::RootFile(_) | Thing::Export(_) | Thing::Sources => Ok(self.file_node(ino)),
         }
     }
 
     fn parent(&self, directory: Ino) -> Result<Ino, Error> {
-        match Thing::of(directory).ok_or(Error::NotFound)? {
-            Thing::Top(_) => Ok(Ino::ROOT),
-            Thing::Source(_) => Ok(Top::Games.ino()),
-            Thing::Line(line) => Ok(match self.lines.origin(line)? {
-                Origin::Tree | Origin::Uci => Ino::ROOT,
-                Origin::Fen(_) => Top::Fen.ino(),
-                Origin::Unreachable(_) => Top::Unreachable.ino(),
-                Origin::Move(before, _) => before.ino(),
-            }),
+        let thing = self.thing(directory)?;
+        match (Volume::node(self, directory)?.kind, thing) {
+            (NodeKind::Directory, Thing::Fixed(_)) => Ok(Ino::ROOT),
+            (NodeKind::Directory, Thing::Position(..)) => Ok(Fixed::Fen.ino()),
+            (NodeKind::Directory, Thing::Source(_)) => Ok(Fixed::Games.ino()),
             _ => Err(Error::NotADirectory),
         }
     }
 
     fn list(&self, directory: Ino, after: u64, listing: &mut Listing<'_>) -> Result<(), Error> {
-        match Thing::of(directory).ok_or(Error::NotFound)? {
-            Thing::Top(top) => self.list_top(top, after, listing),
-            Thing::Line(line) => self.list_line(line, after, listing),
+        match self.thing(directory)? {
+            Thing::Fixed(fixed) => self.list_fixed(fixed, after, listing),
+            Thing::Position(key, Item::Directory) => {
+                positions::list_position(self, &key, after, listing)
+            }
             Thing::Source(number) => self.list_games(number, after, listing),
             _ => Err(Error::NotADirectory),
         }
@@ -284,36 +299,46 @@ impl Volume for BookVolume {
     }
 
     fn target(&self, link: Ino) -> Result<Vec<u8>, Error> {
-        let Some(Thing::Line(line)) = Thing::of(link) else {
-            return Err(Error::NotFound);
-        };
-        let standing = self.standing(line)?;
-        let earlier = standing.repeats.ok_or(Error::NotFound)?;
-        // It lies in the directory of the move before it.
-        let up = (standing.ply - 1).saturating_sub(earlier);
-        Ok(vec![".."; up].join("/").into_bytes())
+        match self.thing(link)? {
+            Thing::Fixed(Fixed::Tree | Fixed::Uci) => {
+                let start = positions::name(self, &Played::start(self));
+                Ok(Place::Above.target(&start.ok_or(Error::NotFound)?))
+            }
+            Thing::Position(key, Item::Link(place)) => {
+                Ok(place.target(&key.position.ok_or(Error::NotFound)?))
+            }
+            _ => Err(Error::NotFound),
+        }
     }
 
     fn known_size(&self, ino: Ino) -> Option<u64> {
-        self.known_length(Thing::of(ino)?)
+        self.known_length(&self.thing(ino).ok()?)
     }
 
     fn long_work(&self, ino: Ino, name: Option<&[u8]>) -> Option<Ino> {
-        let thing = Thing::of(ino)?;
+        let thing = self.thing(ino).ok()?;
         let is_asked = match name {
             None => true,
             // All other names are looked up without their lengths.
-            Some(_) => thing == Thing::Top(Top::Unreachable),
+            Some(_) => thing == Thing::Fixed(Fixed::Unreachable),
         };
-        (is_asked && self.is_to_be_walked(thing)).then_some(ino)
+        (is_asked && self.is_to_be_walked(&thing)).then_some(ino)
     }
 
     fn look_ahead(&self) {
         let members = &self.book.facts().members;
         // A book without its directory would be searched from end to end.
-        if members.iter().all(|member| member.bytes.is_some()) {
+        if members.iter().any(|member| member.bytes.is_none()) {
+            return;
+        }
+        let start = positions::name(self, &Played::start(self)).map(Into::into);
+        let key = Key {
+            scope: Scope::default(),
+            position: start,
+        };
+        if let Ok(moves) = self.nodes.number(&key, Item::File(File::Moves).number()) {
             // Its error, if any, comes again when somebody looks.
-            let _ = self.size(LineFile::Moves.ino(LineId::TREE));
+            let _ = self.size(moves);
         }
     }
 
@@ -322,16 +347,7 @@ impl Volume for BookVolume {
     }
 
     fn is_held(&self, ino: Ino) -> bool {
-        match Thing::of(ino) {
-            Some(Thing::Line(line) | Thing::LineFile(line, _)) => line.0 >= LineId::FIRST_HASH,
-            _ => false,
-        }
-    }
-
-    fn forget(&self, ino: Ino) {
-        if let Some(Thing::Line(line)) = Thing::of(ino) {
-            self.lines.forget(line);
-        }
+        self.nodes.is_remembered(ino)
     }
 
     fn statistics(&self) -> Statistics {
@@ -343,7 +359,7 @@ impl Volume for BookVolume {
 
     fn rendered(&self) -> (Ino, Ino) {
         // None: the last one is before the first.
-        (LineId::TREE.ino(), Ino(LineId::TREE.ino().0 - 1))
+        (Ino(1), Ino(0))
     }
 
     fn facts(&self) -> Facts {

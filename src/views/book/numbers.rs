@@ -2,89 +2,53 @@
 //!
 //! | path | number |
 //! |---|---|
-//! | `/` | 1 |
-//! | `/fen/`, `unreachable/`, `export/`, `games/` | 2 to 5 |
-//! | `/README.txt`, `book.json`, `warnings.txt` | 16 to 18 |
-//! | `/export/book.pgn` and what else is there | 24 to 27 |
-//! | `/games/sources.tsv` | 32 |
+//! | `/`, and what is there once | 1 to 16, see [`Fixed`] |
+//! | positions, what belongs to them, links to them | kinds 1 to 58, see [`Nodes`] |
 //! | `/games/0/` and so on | kind 60, index the source |
 //! | games | kind 61, counted through all sources |
-//! | a line and its files | kind 1 to 58: 2^32 + 8 × line + which of them |
-//!
-//! A line, other than the two empty ones, has the hash of its start and moves
-//! for a number, see [`lines`](super::lines).
 
 use crate::fs::Ino;
+use crate::views::positions::{Item, Key, Nodes};
 
-/// How many numbers there are for lines.
-pub(super) const LINES: u64 = 58 << 29;
+/// The kinds of numbers that positions have, from the first to before the last.
+const POSITION_KINDS: (u8, u8) = (1, 59);
+const SOURCE_KIND: u8 = 60;
+const GAME_KIND: u8 = 61;
 
-/// The first number of a line.
-const FIRST: u64 = 1 << 32;
-
-/// Numbers of one line: the directory and its files.
-const OF_LINE: u64 = 8;
-
-/// The number of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct LineId(pub(super) u64);
-
-impl LineId {
-    /// `tree/`
-    pub(super) const TREE: LineId = LineId(0);
-    /// `uci/`
-    pub(super) const UCI: LineId = LineId(1);
-    /// The first number that is a hash.
-    pub(super) const FIRST_HASH: u64 = 16;
-
-    /// Its directory, or the link that stands in its place.
-    pub(super) fn ino(self) -> Ino {
-        Ino(FIRST + self.0 * OF_LINE)
-    }
+/// An empty table of the numbers of positions.
+pub(super) fn nodes() -> Nodes {
+    let (first, end) = POSITION_KINDS;
+    Nodes::new(first, end)
 }
 
-/// A directory that is there once.
+/// A file, directory or link that is there once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Top {
+pub(super) enum Fixed {
     Root,
+    /// `tree`
+    Tree,
+    /// `uci`
+    Uci,
+    /// `fen/`
     Fen,
+    /// `line/`
+    Lines,
+    /// `unreachable/`
     Unreachable,
-    Export,
+    /// `export/`
+    Exports,
+    Export(Export),
+    /// `games/`
     Games,
-}
-
-impl Top {
-    const ALL: [Top; 5] = [
-        Top::Root,
-        Top::Fen,
-        Top::Unreachable,
-        Top::Export,
-        Top::Games,
-    ];
-
-    pub(super) fn ino(self) -> Ino {
-        Ino(1 + self as u64)
-    }
-}
-
-/// A file in the root.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum RootFile {
+    /// `games/sources.tsv`
+    Sources,
     Readme,
     Json,
     Warnings,
 }
 
-impl RootFile {
-    pub(super) const ALL: [(&str, RootFile); 3] = [
-        ("README.txt", RootFile::Readme),
-        ("book.json", RootFile::Json),
-        ("warnings.txt", RootFile::Warnings),
-    ];
-}
-
 /// A file in `export/`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Export {
     Pgn,
     Epd,
@@ -92,110 +56,93 @@ pub(super) enum Export {
     Polyglot,
 }
 
-impl Export {
-    pub(super) const ALL: [(&str, Export); 4] = [
-        ("book.pgn", Export::Pgn),
-        ("book.epd", Export::Epd),
-        ("positions.tsv", Export::Tsv),
-        ("book.bin", Export::Polyglot),
-    ];
-}
+/// In the order of their numbers, which begin with 1.
+const ALL: [Fixed; 16] = [
+    Fixed::Root,
+    Fixed::Tree,
+    Fixed::Uci,
+    Fixed::Fen,
+    Fixed::Lines,
+    Fixed::Unreachable,
+    Fixed::Exports,
+    Fixed::Games,
+    Fixed::Sources,
+    Fixed::Readme,
+    Fixed::Json,
+    Fixed::Warnings,
+    Fixed::Export(Export::Pgn),
+    Fixed::Export(Export::Epd),
+    Fixed::Export(Export::Tsv),
+    Fixed::Export(Export::Polyglot),
+];
 
-/// A file in the directory of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum LineFile {
-    Fen,
-    Board,
-    Moves,
-    Stats,
-    Line,
-    Pgn,
-}
+/// What the root lists.
+pub(super) const IN_ROOT: [(&str, Fixed); 10] = [
+    ("tree", Fixed::Tree),
+    ("uci", Fixed::Uci),
+    ("fen", Fixed::Fen),
+    ("line", Fixed::Lines),
+    ("unreachable", Fixed::Unreachable),
+    ("export", Fixed::Exports),
+    ("games", Fixed::Games),
+    ("README.txt", Fixed::Readme),
+    ("book.json", Fixed::Json),
+    ("warnings.txt", Fixed::Warnings),
+];
 
-impl LineFile {
-    pub(super) const ALL: [(&str, LineFile); 6] = [
-        ("position.fen", LineFile::Fen),
-        ("board.txt", LineFile::Board),
-        ("moves.tsv", LineFile::Moves),
-        ("stats.json", LineFile::Stats),
-        ("line.pgn", LineFile::Line),
-        ("book.pgn", LineFile::Pgn),
-    ];
+/// What `export/` lists.
+pub(super) const IN_EXPORTS: [(&str, Fixed); 4] = [
+    ("book.pgn", Fixed::Export(Export::Pgn)),
+    ("book.epd", Fixed::Export(Export::Epd)),
+    ("positions.tsv", Fixed::Export(Export::Tsv)),
+    ("book.bin", Fixed::Export(Export::Polyglot)),
+];
 
-    /// Its number in the directory of `line`.
-    pub(super) fn ino(self, line: LineId) -> Ino {
-        Ino(line.ino().0 + 1 + self as u64)
+impl Fixed {
+    /// Its number.
+    pub(super) fn ino(self) -> Ino {
+        let place = ALL.iter().position(|fixed| *fixed == self);
+        Ino(1 + place.unwrap_or(0) as u64)
     }
 }
 
-/// What a number stands for, by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a number stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Thing {
-    Top(Top),
-    RootFile(RootFile),
-    Export(Export),
-    /// A line's directory, or a link.
-    Line(LineId),
-    LineFile(LineId, LineFile),
-    /// `games/sources.tsv`
-    Sources,
-    /// The directory of a source
+    Fixed(Fixed),
+    /// What belongs to a position.
+    Position(Key, Item),
+    /// The directory of a source.
     Source(u16),
-    /// A game, counted through all sources
+    /// A game, counted through all sources.
     Game(u32),
 }
 
-const SOURCES: Ino = Ino(32);
-const SOURCE_KIND: u8 = 60;
-const GAME_KIND: u8 = 61;
-const ROOT_FILES: u64 = 16;
-const EXPORTS: u64 = 24;
-
-/// The last kind of lines.
-const LAST_KIND: u8 = 58;
-
 impl Thing {
-    /// That of this number; whether it is there is not asked.
-    pub(super) fn of(ino: Ino) -> Option<Thing> {
-        let nth = |from: u64| usize::try_from(ino.0.checked_sub(from)?).ok();
+    /// That of a number which no position has; whether it is there is not
+    /// asked.
+    pub(super) fn without_position(ino: Ino) -> Option<Thing> {
         match ino.kind() {
             _ if ino.slot() > 0 => None,
-            _ if ino == SOURCES => Some(Thing::Sources),
+            0 => {
+                let place = usize::try_from(ino.0.checked_sub(1)?).ok()?;
+                ALL.get(place).map(|fixed| Thing::Fixed(*fixed))
+            }
             SOURCE_KIND => Some(Thing::Source(u16::try_from(ino.index()).ok()?)),
             GAME_KIND => Some(Thing::Game(ino.index())),
-            0 => {
-                let top = nth(1).and_then(|place| Top::ALL.get(place));
-                let file = || nth(ROOT_FILES).and_then(|place| RootFile::ALL.get(place));
-                let export = || nth(EXPORTS).and_then(|place| Export::ALL.get(place));
-                top.map(|top| Thing::Top(*top))
-                    .or_else(|| file().map(|file| Thing::RootFile(file.1)))
-                    .or_else(|| export().map(|export| Thing::Export(export.1)))
-            }
-            kind if kind <= LAST_KIND => {
-                let number = ino.0.checked_sub(FIRST)?;
-                let line = LineId(number / OF_LINE);
-                match usize::try_from(number % OF_LINE).ok()?.checked_sub(1) {
-                    None => Some(Thing::Line(line)),
-                    Some(place) => Some(Thing::LineFile(line, LineFile::ALL.get(place)?.1)),
-                }
-            }
             _ => None,
         }
     }
+}
 
-    /// Its number.
-    pub(super) fn ino(self) -> Ino {
-        match self {
-            Thing::Top(top) => top.ino(),
-            Thing::RootFile(file) => Ino(ROOT_FILES + file as u64),
-            Thing::Export(export) => Ino(EXPORTS + export as u64),
-            Thing::Line(line) => line.ino(),
-            Thing::LineFile(line, file) => file.ino(line),
-            Thing::Sources => SOURCES,
-            Thing::Source(number) => Ino::new(SOURCE_KIND, number.into()),
-            Thing::Game(index) => Ino::new(GAME_KIND, index),
-        }
-    }
+/// The number of the directory of a source.
+pub(super) fn source(number: u16) -> Ino {
+    Ino::new(SOURCE_KIND, number.into())
+}
+
+/// The number of a game, counted through all sources.
+pub(super) fn game(index: u32) -> Ino {
+    Ino::new(GAME_KIND, index)
 }
 
 #[cfg(test)]
@@ -203,30 +150,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_things_tell_each_other() {
-        let lines = [0, 1, 16, 12_345_678_901, LINES - 1].map(LineId);
-        let small = (0..100).map(Ino);
-        let of_lines = lines
-            .iter()
-            .flat_map(|line| (0..8).map(|item| Ino(line.ino().0 + item)));
-        let mut found = 0;
-        for ino in small.chain(of_lines) {
-            if let Some(thing) = Thing::of(ino) {
-                assert_eq!(thing.ino(), ino, "{thing:?}");
-                found += 1;
-            }
+    fn what_is_there_once_has_a_number_of_its_own() {
+        for fixed in ALL {
+            assert_eq!(
+                Thing::without_position(fixed.ino()),
+                Some(Thing::Fixed(fixed))
+            );
         }
-        assert_eq!(found, 5 + 3 + 4 + 1 + 5 * 7);
-        assert_eq!(Thing::of(Ino(u64::MAX)), None);
-        assert_eq!(Thing::of(Ino::new(62, 1)), None);
+        for (_, fixed) in IN_ROOT.iter().chain(&IN_EXPORTS) {
+            assert_ne!(fixed.ino(), Ino::ROOT);
+        }
+        assert_eq!(Fixed::Root.ino(), Ino::ROOT);
+        assert_eq!(Thing::without_position(Ino(0)), None);
+        assert_eq!(Thing::without_position(Ino(17)), None);
     }
 
     #[test]
-    fn the_last_line_has_the_last_number() {
-        let last = LineFile::Pgn.ino(LineId(LINES - 1));
-        assert_eq!(last.kind(), LAST_KIND);
-        assert_eq!(Thing::of(Ino::new(60, 7)), Some(Thing::Source(7)));
-        assert_eq!(Thing::of(Ino::new(60, 1 << 16)), None);
-        assert!(LineId::TREE.ino().kind() == 1);
+    fn sources_and_games_are_numbered_beside_positions() {
+        assert_eq!(Thing::without_position(source(7)), Some(Thing::Source(7)));
+        assert_eq!(Thing::without_position(game(7)), Some(Thing::Game(7)));
+        for none in [Ino::new(60, 1 << 16), Ino::new(62, 1), Ino(u64::MAX)] {
+            assert_eq!(Thing::without_position(none), None);
+        }
+        let (first, end) = POSITION_KINDS;
+        assert!(!(first..end).contains(&SOURCE_KIND) && !(first..end).contains(&GAME_KIND));
     }
 }

@@ -10,8 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use encoding_rs::Encoding;
 
-use super::lines::Lines;
-use super::{BookVolume, GamesOptions};
+use super::{BookVolume, GamesOptions, numbers};
 use crate::book::Book;
 use crate::book::ctg::{CtgBook, CtgFiles};
 use crate::book::kvetka::{KvetkaBook, KvetkaFiles, KvetkaOptions};
@@ -19,6 +18,7 @@ use crate::fs::Source;
 use crate::fs::volume::Volume;
 use crate::storage::{folder_of, is_same_stem};
 use crate::views::database::{Relisting, identity, modified};
+use crate::views::positions::Nodes;
 
 /// How a book is shown.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ pub struct BookSource {
     path: PathBuf,
     options: BookOptions,
     /// Numbers mean the same in all states of the book.
-    lines: Arc<Lines>,
+    nodes: Arc<Nodes>,
     known: Mutex<Known>,
 }
 
@@ -62,7 +62,7 @@ impl BookSource {
         BookSource {
             path: path.to_path_buf(),
             options,
-            lines: Arc::default(),
+            nodes: Arc::new(numbers::nodes()),
             known: Mutex::default(),
         }
     }
@@ -164,8 +164,8 @@ impl Source for BookSource {
         for defect in book.defects() {
             log::warn!("{}: {defect}", self.path.display());
         }
-        let lines = Arc::clone(&self.lines);
-        let volume = BookVolume::with_lines(book, self.options.clone(), self.modified(), lines);
+        let (nodes, options) = (Arc::clone(&self.nodes), self.options.clone());
+        let volume = BookVolume::numbered_by(nodes, book, options, self.modified());
         Ok(Box::new(volume))
     }
 

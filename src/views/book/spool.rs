@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 
-use super::lines::Key;
+use super::texts::TextKey;
 use crate::fs::Error;
 use crate::fs::content::once::Once;
 
@@ -64,7 +64,7 @@ type Slot = Arc<Once<Arc<Spool>>>;
 /// first. Each is written once; who asks meanwhile waits.
 #[derive(Debug)]
 pub(super) struct Spools {
-    slots: Mutex<LruCache<Key, Slot>>,
+    slots: Mutex<LruCache<TextKey, Slot>>,
     /// Room for all of them but the last.
     most_bytes: u64,
 }
@@ -79,19 +79,19 @@ impl Spools {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, LruCache<Key, Slot>> {
+    fn lock(&self) -> MutexGuard<'_, LruCache<TextKey, Slot>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The length of the text of `key`, if that is written.
-    pub(super) fn known_bytes(&self, key: Key) -> Option<u64> {
+    pub(super) fn known_bytes(&self, key: TextKey) -> Option<u64> {
         Some(self.lock().peek(&key)?.get()?.bytes())
     }
 
     /// The text of `key`, which `write` writes if it is not there.
     pub(super) fn get(
         &self,
-        key: Key,
+        key: TextKey,
         write: impl FnOnce(&mut BufWriter<File>) -> Result<(), Error>,
     ) -> Result<Arc<Spool>, Error> {
         let slot = Arc::clone(self.lock().get_or_insert(key, Slot::default));
@@ -119,10 +119,10 @@ impl Spools {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::views::book::numbers::LineId;
+    use crate::fs::Ino;
 
-    fn key(number: u64) -> Key {
-        (number, LineId(number))
+    fn key(number: u64) -> TextKey {
+        (number, Ino(number))
     }
 
     #[test]

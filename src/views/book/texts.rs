@@ -4,56 +4,54 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::Arc;
 
-use super::lines::{Key, Origin};
-use super::numbers::{Export, LineFile, LineId, RootFile, Thing};
+use super::numbers::{self, Export, Fixed, Thing};
 use super::spool::{Spool, slice};
 use super::{BookVolume, about};
 use crate::book::export::{
     ExportError, Exported, PgnOptions, write_epd, write_pgn, write_polyglot, write_positions,
 };
 use crate::book::walk::Limits;
-use crate::book::{Line, position_files};
+use crate::book::{Line, board_fields, position_files};
 use crate::fs::{Error, Ino, Text};
 use crate::game::board_text;
+use crate::views::positions::{self, Item, Key, position_fen};
+
+/// Under what a text is kept: the hash of a position and which file of it; of
+/// others 0 and the inode number.
+pub(super) type TextKey = (u64, Ino);
 
 impl BookVolume {
     /// The text of a small file.
-    fn text(&self, thing: Thing) -> Result<Text, Error> {
-        if thing == Thing::RootFile(RootFile::Warnings) {
+    fn text(&self, thing: &Thing) -> Result<Text, Error> {
+        if *thing == Thing::Fixed(Fixed::Warnings) {
             // Too much work for being done again.
             return self.warnings();
         }
-        self.texts.get_or_render(self.text_key(thing)?, || {
+        self.texts.get_or_render(text_key(thing), || {
             let text = match thing {
-                Thing::RootFile(RootFile::Readme) => about::readme(self).into_bytes(),
-                Thing::RootFile(RootFile::Json) => about::json(self).into_bytes(),
-                Thing::LineFile(line, file) => self.sheet(line, file)?.into_bytes(),
-                Thing::Sources => self.games.table()?.into_bytes(),
-                Thing::Game(index) => self.games.render(index)?,
+                Thing::Fixed(Fixed::Readme) => about::readme(self).into_bytes(),
+                Thing::Fixed(Fixed::Json) => about::json(self).into_bytes(),
+                Thing::Fixed(Fixed::Sources) => self.games.table()?.into_bytes(),
+                Thing::Position(key, Item::File(file)) => {
+                    self.position_text(key, *file)?.into_bytes()
+                }
+                Thing::Game(index) => self.games.render(*index)?,
                 _ => return Err(Error::IsADirectory),
             };
             Ok(Text::from(text))
         })
     }
 
-    /// Under what the text of a small file is kept.
-    fn text_key(&self, thing: Thing) -> Result<(u64, Ino), Error> {
-        let hash = match thing {
-            Thing::LineFile(line, _) => self.lines.key(line)?.0,
-            _ => 0,
-        };
-        Ok((hash, thing.ino()))
-    }
-
     /// The length of a file whose text is there.
-    pub(super) fn known_length(&self, thing: Thing) -> Option<u64> {
+    pub(super) fn known_length(&self, thing: &Thing) -> Option<u64> {
+        let key = text_key(thing);
         let text = match thing {
-            Thing::Export(export) => return self.exports.known_bytes(export_key(export)),
-            Thing::LineFile(line, LineFile::Pgn) => {
-                return self.spools.known_bytes(self.lines.key(line).ok()?);
+            Thing::Fixed(Fixed::Export(_)) => return self.exports.known_bytes(key),
+            Thing::Position(_, Item::File(positions::File::BookPgn)) => {
+                return self.spools.known_bytes(key);
             }
-            Thing::RootFile(RootFile::Warnings) => self.warnings.get(),
-            thing => self.texts.get(self.text_key(thing).ok()?),
+            Thing::Fixed(Fixed::Warnings) => self.warnings.get(),
+            _ => self.texts.get(key),
         };
         text.map(|text| text.len() as u64)
     }
@@ -64,56 +62,34 @@ impl BookVolume {
     }
 
     /// A small file of a position.
-    fn sheet(&self, line: LineId, file: LineFile) -> Result<String, Error> {
-        let line = self.line(line)?;
+    fn position_text(&self, key: &Key, file: positions::File) -> Result<String, Error> {
+        let position = key.position()?;
         let book = &*self.book;
         Ok(match file {
-            LineFile::Fen => position_files::position_fen(&line),
-            LineFile::Board => board_text(line.position()),
-            LineFile::Moves => position_files::moves_tsv(book, &line)?,
-            LineFile::Stats => position_files::stats_json(book, &line)?,
-            LineFile::Line => position_files::line_pgn(book, &line),
-            // It is not small.
-            LineFile::Pgn => return Err(Error::Invalid),
+            positions::File::Fen => position_fen(&board_fields(&position)),
+            positions::File::Board => board_text(&position),
+            positions::File::Moves => position_files::moves_tsv(book, &position)?,
+            positions::File::Stats => position_files::stats_json(book, &position)?,
+            positions::File::Line => position_files::line_pgn(book, &*self.line(key)?),
+            // The first is not small, the others are of bases.
+            positions::File::BookPgn | positions::File::GamesTsv | positions::File::GamesPgn => {
+                return Err(Error::NotFound);
+            }
         })
     }
 
-    /// The moves of a line.
-    fn line(&self, line: LineId) -> Result<Line, Error> {
-        let path = self.lines.path(line)?;
-        let mut line = match path.start {
-            Origin::Tree | Origin::Uci => self.first_line(),
-            start => Line::set_up(self.start(start)?.position),
-        };
-        for (m, _) in path.moves {
-            line.play(m).map_err(|_| Error::Stale)?;
-        }
-        Ok(line)
-    }
-
-    /// The line without moves that the book starts with.
-    fn first_line(&self) -> Line {
-        let usual = Line::default();
-        let start = self.book.start();
-        if super::lines::identity(&start) == super::lines::identity(usual.position()) {
-            usual
-        } else {
-            Line::set_up(start)
-        }
-    }
-
     /// What the book has from a position on.
-    fn line_pgn(&self, line: LineId) -> Result<Arc<Spool>, Error> {
-        let moves = self.line(line)?;
-        self.spools.get(self.lines.key(line)?, |out| {
+    fn book_pgn(&self, thing: &Thing, key: &Key) -> Result<Arc<Spool>, Error> {
+        let line = self.line(key)?;
+        self.spools.get(text_key(thing), |out| {
             let limit = self.options.export_limit;
-            let written = position_files::book_pgn(&*self.book, &moves, limit, out)?;
+            let written = position_files::book_pgn(&*self.book, &line, limit, out)?;
             self.tell_cut(written, "%", out)
         })
     }
 
     fn export(&self, export: Export) -> Result<Arc<Spool>, Error> {
-        self.exports.get(export_key(export), |out| {
+        self.exports.get((0, Fixed::Export(export).ino()), |out| {
             let book = &*self.book;
             let limits = Limits::positions(self.options.export_limit);
             let (written, mark) = match export {
@@ -122,7 +98,10 @@ impl BookVolume {
                         limits,
                         has_numbers: true,
                     };
-                    (write_pgn(book, &self.first_line(), options, out)?, "%")
+                    (
+                        write_pgn(book, &Line::from_start_of(book), options, out)?,
+                        "%",
+                    )
                 }
                 Export::Epd => (write_epd(book, limits, out)?, "#"),
                 Export::Tsv => (write_positions(book, limits, out)?, "#"),
@@ -166,10 +145,13 @@ impl BookVolume {
         small: impl FnOnce(&[u8]) -> T,
         large: impl FnOnce(&Spool) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        match Thing::of(ino).ok_or(Error::NotFound)? {
-            Thing::Export(export) => large(&*self.export(export)?),
-            Thing::LineFile(line, LineFile::Pgn) => large(&*self.line_pgn(line)?),
-            thing => Ok(small(&self.text(thing)?)),
+        let thing = self.thing(ino)?;
+        match &thing {
+            Thing::Fixed(Fixed::Export(export)) => large(&*self.export(*export)?),
+            Thing::Position(key, Item::File(positions::File::BookPgn)) => {
+                large(&*self.book_pgn(&thing, key)?)
+            }
+            _ => Ok(small(&self.text(&thing)?)),
         }
     }
 
@@ -183,9 +165,14 @@ impl BookVolume {
     }
 }
 
-/// Under what an export is kept.
-fn export_key(export: Export) -> Key {
-    (export as u64, LineId::TREE)
+/// Under what the text of a file is kept.
+fn text_key(thing: &Thing) -> TextKey {
+    match thing {
+        Thing::Position(key, item) => (key.hash(), Ino(item.number())),
+        Thing::Fixed(fixed) => (0, fixed.ino()),
+        Thing::Source(number) => (0, numbers::source(*number)),
+        Thing::Game(index) => (0, numbers::game(*index)),
+    }
 }
 
 impl From<ExportError> for Error {

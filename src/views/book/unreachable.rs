@@ -43,10 +43,10 @@ impl Unreachable {
         })
     }
 
-    /// Their names.
-    pub(super) fn names(&self) -> impl Iterator<Item = String> {
+    /// Their names, and the positions.
+    pub(super) fn links(&self) -> impl Iterator<Item = (String, Position)> {
         let positions = self.positions.iter().flatten();
-        positions.map(|(key, _)| name_of(*key))
+        positions.map(|(key, board)| (name_of(*key), board.to_position()))
     }
 
     /// The one of this name.

@@ -20,7 +20,7 @@ mod years;
 use std::fmt::Debug;
 
 use crate::cbh::EntityKind::{Annotator, Player, Source, Team, Tournament};
-use crate::fs::volume::{Completeness, DirEntry, Fault, Ino, Listing, Node, Page};
+use crate::fs::volume::{Completeness, Fault, Ino, Listing, Node, Page};
 use crate::fs::{Error, Role};
 
 use super::DatabaseVolume;
@@ -183,20 +183,6 @@ pub(super) trait Directory: Debug + Sync {
     /// Tells what is wrong with a file that is rendered.
     fn faults_of(&self, base: &DatabaseVolume, ino: Ino, note: &mut dyn FnMut(Fault)) {
         let _ = (base, ino, note);
-    }
-}
-
-/// Lists what has a place of its own in a directory: names and nodes, whose
-/// cookies count from 3.
-fn list_fixed(
-    entries: impl IntoIterator<Item = (&'static str, Node)>,
-    after: u64,
-    listing: &mut Listing<'_>,
-) {
-    for (cookie, (name, node)) in (3..).zip(entries) {
-        if cookie > after && !listing(&DirEntry { name, node, cookie }) {
-            return;
-        }
     }
 }
 

@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use super::super::DatabaseVolume;
-use super::list_fixed;
 use super::positions::{FEN, LINES, TREE, query};
 use crate::fs::Error;
 use crate::fs::volume::{Listing, Node, NodeKind, Size};
 use crate::search::{Query, TERM_HELP};
+use crate::views::list_fixed;
 use crate::views::positions::Scope;
 
 /// What a query has, by its place in the block.

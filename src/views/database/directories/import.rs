@@ -2,9 +2,10 @@
 //! games that are put there are imported.
 
 use super::super::DatabaseVolume;
-use super::{Directory, list_fixed};
+use super::Directory;
 use crate::fs::volume::{Ino, Listing, Node};
 use crate::fs::{Error, Role};
+use crate::views::list_fixed;
 
 /// `import/lenient/`, which keeps bad games out.
 pub(in super::super) const LENIENT: Ino = Ino(14);

@@ -12,11 +12,12 @@
 
 use super::super::DatabaseVolume;
 use super::super::groups::{format_name, group_of, number_of};
-use super::{Directory, Eco, Entities, Games, Years, list_fixed};
+use super::{Directory, Eco, Entities, Games, Years};
 use crate::cbh::EntityKind::{Annotator, Player, Source, Team, Tournament};
 use crate::cbh::{EntityId, EntityKind, Group};
 use crate::fs::volume::{DirEntry, Ino, Listing, Node, NodeKind, Size};
 use crate::fs::{Error, names};
+use crate::views::list_fixed;
 
 /// The kind of number that `pgn/` and the directories in it have.
 const KIND: u8 = 32;

@@ -11,13 +11,14 @@ use shakmaty::Move;
 use super::super::explorer::Selection;
 use super::super::{DatabaseVolume, GAME};
 use super::find::{DIRECTORY, GAMES, GAMES_TSV};
-use super::{Directory, HeadersTsv, list_fixed};
+use super::{Directory, HeadersTsv};
 use crate::cbh::{Decoded, GameId};
 use crate::fs::volume::{Ino, Listing, Node, NodeKind, Page, Size};
 use crate::fs::{Error, Role, Text, names};
 use crate::game::{Game, Line, PlyId, Position, Start, board_text};
 use crate::pgn;
 use crate::search::{GameSet, Reached, first_ply_at};
+use crate::views::list_fixed;
 use crate::views::positions::{self, File, Item, Key, Nodes, Place, Played, Scope, position_fen};
 
 /// The kinds of numbers that positions and queries have; 59 is that of drafts.
