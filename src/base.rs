@@ -8,6 +8,7 @@
 mod archived;
 mod convert;
 mod family;
+mod position_index;
 mod searched;
 
 use std::borrow::Cow;
@@ -21,6 +22,7 @@ use std::time::SystemTime;
 pub use self::archived::{open_any, open_archived};
 pub use self::convert::{Conversion, Converted, Copied, Loss, Losses, Stop, copy_archived};
 pub use self::family::Family;
+pub use self::position_index::{IndexState, index_file, make_index, open_index};
 pub use self::searched::Searched;
 use crate::cbh::{
     self, CodePage, Crossref, Decoded, EntityKind, EntityNames, Entry, Error, GameId, GameMention,
@@ -29,7 +31,7 @@ use crate::cbh::{
 use crate::cbh2;
 use crate::game::Defect;
 use crate::pgn::Permit;
-use crate::storage::Tree;
+use crate::storage::{ReadBuffer, Tree};
 
 /// A base of games, open for reading. Any number of threads can read at once.
 ///
@@ -129,6 +131,10 @@ pub trait Base: fmt::Debug + Send + Sync {
         self.read_game_weighed(id, decoded, &mut wait)?;
         Ok(permit)
     }
+
+    /// Returns a hash of the moves and annotations of one game as stored: another
+    /// one if the moves that are read from them could be others.
+    fn stored_mark(&self, id: GameId, buffer: &mut ReadBuffer) -> Result<u64, Error>;
 
     /// Reads one guiding text into `text`.
     fn read_text(&self, id: GameId, text: &mut GuidingText) -> Result<(), Error>;
@@ -322,6 +328,10 @@ macro_rules! same_in_both {
             weigh: &mut dyn FnMut(u64),
         ) -> Result<(), Error> {
             self.read_game_weighed(id, decoded, weigh)
+        }
+
+        fn stored_mark(&self, id: GameId, buffer: &mut ReadBuffer) -> Result<u64, Error> {
+            self.stored_mark(id, buffer)
         }
 
         fn read_text(&self, id: GameId, text: &mut GuidingText) -> Result<(), Error> {

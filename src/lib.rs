@@ -38,7 +38,7 @@
 //! | `book` | `openings`, `game`, `bytes`, `storage` |
 //! | `openings` | `pgn`, `game` |
 //! | `import` | `openings`, `pgn`, `cbh`, `game`, `escape` |
-//! | `search` | `openings`, `game` |
+//! | `search` | `openings`, `game`, `storage` |
 //! | `base` | `search`, `pgn`, `archive`, `cbh2`, `cbh`, `game`, `storage` |
 //! | `fs` | `escape` |
 //! | `views` | `fs`, `import`, `base`, `search`, `pgn`, `cbh`, `cbh2`, `book`, `archive`, `game`, `storage`, `html`, `escape` |

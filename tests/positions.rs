@@ -765,10 +765,11 @@ fn the_index_answers_as_a_search_does() {
                 })
                 .unwrap();
                 for index in [&index, &later] {
-                    let found = index.ask(position, &|game| !game.is_deleted);
-                    assert_eq!(found.games, expected.games, "{path:?} {position:?}");
+                    let games = index.games(position, &searched, None).unwrap();
+                    assert_eq!(games, expected.games, "{path:?} {position:?}");
+                    let played = index.played(position, &searched, None).unwrap();
                     let [found, expected] =
-                        [&found, &expected].map(|one| one.played.table(position));
+                        [&played, &expected.played].map(|one| one.table(position));
                     assert_eq!(found, expected, "{path:?}");
                 }
                 asked += 1;

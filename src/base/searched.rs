@@ -81,6 +81,15 @@ impl Reader for GameReader<'_> {
         self.base.read_game(GameId(number), &mut self.decoded)?;
         Ok(&self.decoded.game)
     }
+
+    fn mark(&self) -> u64 {
+        self.decoded.mark
+    }
+
+    fn mark_of(&mut self, number: u32) -> Result<u64, Fault> {
+        let buffer = &mut self.decoded.buffer;
+        Ok(self.base.stored_mark(GameId(number), buffer)?)
+    }
 }
 
 /// Returns the header of a game, as searches have it, from its summary.
@@ -123,4 +132,38 @@ fn header_of(summary: &Summary) -> Header {
         header.contents.say(Content::Comments, false);
     }
     header
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::base::open;
+    use crate::cbh::Options;
+
+    #[test]
+    fn a_mark_is_the_same_whether_the_game_is_read_or_not() {
+        let mut marks = std::collections::HashSet::new();
+        for base in [
+            "cbh/annotations/annotations.cbh",
+            "cbh/damage/damage.cbh",
+            "2cbh/mixed/mixed.2cbh",
+        ] {
+            let path = Path::new("fixtures").join(base);
+            let base = open(&path, &Options::default()).unwrap();
+            let source = Searched(base.as_ref());
+            let (mut one, mut other) = (source.reader(), source.reader());
+            for number in 1..=source.last() {
+                let Ok(mark) = other.mark_of(number) else {
+                    assert!(one.read(number).is_err());
+                    continue;
+                };
+                one.read(number).unwrap();
+                assert_eq!(one.mark(), mark, "{path:?} {number}");
+                marks.insert(mark);
+            }
+        }
+        assert!(marks.len() > 5, "{}", marks.len());
+    }
 }

@@ -20,7 +20,7 @@ use crate::cbh::{
     CachedLists, CodePage, Decoded, Error, GameId, GuidingText, TextLanguage, lift_foreign_tags,
 };
 use crate::game::{Defect, PlyId};
-use crate::storage::{ReadBuffer, Storage};
+use crate::storage::{ReadBuffer, Storage, marked};
 
 /// An open base. Reads take `&self` and no lock: any number of threads can read
 /// at once, each into its own [`Decoded`].
@@ -111,6 +111,7 @@ impl Database {
     ) -> Result<(), Error> {
         decoded.game.clear();
         decoded.defects.clear();
+        decoded.mark = 0;
         let mut bytes = [0; RECORD_BYTES];
         let (kind, record) = self.record(id, &mut bytes, &mut decoded.buffer)?;
         if kind == Kind::Text {
@@ -122,6 +123,34 @@ impl Database {
         self.read_annotations(record.annotations(), known_to, decoded)?;
         lift_foreign_tags(&mut decoded.game);
         Ok(())
+    }
+
+    /// Returns a hash of the moves and annotations of one game as stored: another
+    /// one if the moves that are read from them could be others.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotUsed`] if no game has the number; [`Error::Io`].
+    pub fn stored_mark(&self, id: GameId, buffer: &mut ReadBuffer) -> Result<u64, Error> {
+        let mut bytes = [0; RECORD_BYTES];
+        let (kind, record) = self.record(id, &mut bytes, buffer)?;
+        if kind == Kind::Text {
+            return Err(Error::NotUsed(id));
+        }
+        let mut mark = 0;
+        let read = with_frame(self.moves.as_ref(), record.moves(), buffer, |frame, _| {
+            mark = marked(frame.tag.into(), frame.content);
+        });
+        // A frame that is none leaves no mark, as when the game is read.
+        drop(read.map_err(|source| self.io(FileKind::Moves, source))?);
+        if let Some(storage) = &self.annotations {
+            let offset = record.annotations();
+            let read = with_frame(storage.as_ref(), offset, buffer, |frame, _| {
+                mark = marked(mark, frame.content);
+            });
+            drop(read.map_err(|source| self.io(FileKind::Annotations, source))?);
+        }
+        Ok(mark)
     }
 
     /// Number of bytes that the moves and annotations of one game take in their
@@ -161,9 +190,11 @@ impl Database {
             game,
             defects,
             buffer,
+            mark,
             ..
         } = decoded;
         let read = with_frame(self.moves.as_ref(), offset, buffer, |frame, mut faults| {
+            *mark = marked(frame.tag.into(), frame.content);
             let mut found = Vec::new();
             let known_to = moves::decode(frame.tag, frame.content, game, &mut found);
             faults.extend(found.into_iter().map(in_frame));
@@ -192,9 +223,11 @@ impl Database {
             game,
             defects,
             buffer,
+            mark,
             ..
         } = decoded;
         let read = with_frame(storage.as_ref(), offset, buffer, |frame, mut faults| {
+            *mark = marked(*mark, frame.content);
             let mut found = Vec::new();
             if frame.tag == frame::ANNOTATIONS {
                 annotations::decode(frame.content, self.page, known_to, game, &mut found);

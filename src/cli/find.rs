@@ -9,9 +9,9 @@ use shakmaty::CastlingMode;
 
 use super::options::parse_code_page;
 use super::password::PasswordFile;
-use super::{Failure, archive, book, print, progress};
+use super::{Failure, archive, book, places, print, progress};
 use crate::archive::{Options, has_archive_extension};
-use crate::base::{Base, Searched, open_any};
+use crate::base::{Base, IndexState, Searched, index_file, open_any, open_index};
 use crate::cbh::{self, CodePage, Decoded, GameId, Summary};
 use crate::game::Position;
 use crate::pgn;
@@ -187,7 +187,42 @@ impl Search<'_> {
         Ok(unreadable)
     }
 
+    /// What the index says of a position; `None` if there is none that can be used.
+    fn tree_of_index(&self, position: &Position) -> Option<Played> {
+        let path = index_file(self.base, &places::cache()?);
+        let index = match open_index(self.base, &path) {
+            Ok(IndexState::Usable(index)) => index,
+            Ok(IndexState::Missing) => return None,
+            Ok(IndexState::Unusable(why)) => {
+                log::info!("{}: {why}", path.display());
+                return None;
+            }
+            Err(fault) => {
+                log::info!("{}: {fault}", path.display());
+                return None;
+            }
+        };
+        let source = Searched(self.base);
+        let games = if self.args.terms.is_empty() {
+            None
+        } else {
+            Some(search::select(&source, self.filter).ok()?)
+        };
+        let played = index.played(position, &source, games.as_ref());
+        played
+            .map_err(|error| log::info!("{}: {error}", path.display()))
+            .ok()
+    }
+
     fn tree(&self, position: &Position, in_variations: bool) -> Result<u64, Failure> {
+        if !in_variations
+            && !self.filter.asks_games()
+            && let Some(played) = self.tree_of_index(position)
+        {
+            self.bar.finish_and_clear();
+            print(played.table(position).as_bytes())?;
+            return Ok(0);
+        }
         let counter = Counter::new(position, in_variations);
         let mut played = Played::default();
         let unreadable = self.run(&counter, &mut |more: Reached| {

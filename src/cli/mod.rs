@@ -25,6 +25,7 @@ mod find;
 mod games;
 mod helper;
 mod import;
+mod index;
 mod info;
 mod logging;
 mod mount;
@@ -86,6 +87,13 @@ enum Command {
     /// Find games of a base by players, dates, ratings, openings, annotations,
     /// positions and material; or list the moves played in a position
     Find(find::Args),
+    /// Make an index of all positions of a base, so that --tree of `cbfs find` need
+    /// not read all games
+    ///
+    /// It lies in the user's cache directory, may be deleted at any time, and is
+    /// believed only for games that are as they were: games that were changed since
+    /// are read.
+    Index(index::Args),
     /// Append all games of PGN files, or of the bases in archives, to a base, or
     /// none of them
     Import(import::Args),
@@ -205,6 +213,7 @@ fn run(cli: Cli, messages: Arc<Messages>) -> Result<(), Failure> {
         Command::Info(args) => info::run(&args),
         Command::Export(args) => export::run(&args, cli.quiet),
         Command::Find(args) => find::run(&args, cli.quiet),
+        Command::Index(args) => index::run(&args, cli.quiet),
         Command::Import(args) => import::run(&args, cli.quiet),
         Command::Compact(args) => compact::run(&args, cli.quiet),
         Command::Convert(args) => convert::run(&args, cli.quiet),

@@ -1,60 +1,53 @@
-//! Which games reach a position, kept in memory.
+//! Which games reach a position.
 //!
-//! For each game and each position that it reaches there is one entry: a hash of
-//! the position, the game, and the move played there the first time. They are
-//! sorted, so those of a position lie together. Games that change later are read
-//! anew, and have entries of their own beside the first ones.
+//! For each game and each position that it reaches there is one entry: a digest of
+//! the position, the game, and the move played there the first time. They are kept
+//! in memory, or in a file ([`Segment`]). Games that change later are read anew,
+//! and have entries of their own in memory beside the first ones.
 //!
-//! Positions are told apart by 64 bits of a hash. Its seed is drawn anew in each
-//! process, so nobody can make two positions that have the same; by chance two of
-//! a million positions have it once in thirty million times.
+//! Positions are told apart by 64 bits of a hash, whose seed is drawn anew in each
+//! process or for each file, so nobody can make two positions that have the same;
+//! by chance two of a million positions have it once in thirty million times.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::sync::{Arc, LazyLock};
 
-use shakmaty::{Move, Role, Square};
+use shakmaty::Move;
 
+use super::board::Placement;
 use super::filter::Filter;
 use super::game_set::GameSet;
 use super::moves::{Played, Sequel};
 use super::parse::Query;
-use super::scan::{Ended, Give, Maker, Told, scan};
+use super::reach::{Next, Part, Reaches};
+use super::scan::{Ended, Maker, Told, scan};
+use super::segment::{Found, List, Segment, Totals};
 use super::source::{Fault, Header, Reader, Source};
 use super::walk::{Continue, walk};
-use crate::game::{Game, Position, PositionKey};
+use crate::game::{Position, PositionKey};
+use crate::storage::Cursor;
 
-/// That a game reaches a position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Reach {
-    position: u64,
-    game: u32,
-    next: Next,
-}
-
-/// The move that a game played, in 16 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Next(u16);
-
-/// Games and what they reach.
-#[derive(Debug, Default)]
-struct Part {
-    /// By number.
-    headers: Vec<Header>,
-    /// By position, then by game.
-    reaches: Vec<Reach>,
-}
+/// So many games may have changed since a segment was written.
+const MOST_CHANGED: usize = 20_000;
 
 /// Positions of all games of a source, deleted ones too.
 #[derive(Clone, Debug)]
 pub struct Index {
     in_variations: bool,
-    first: Arc<Part>,
+    first: First,
     /// Games of the first part that are others now.
-    changed: Arc<BTreeSet<u32>>,
+    changed: GameSet,
     /// Those of them that are there.
     later: Arc<Part>,
+}
+
+/// What was there when the index was made.
+#[derive(Clone, Debug)]
+enum First {
+    Memory(Arc<Part>),
+    File(Arc<Segment>),
 }
 
 /// What some games have of a position.
@@ -72,6 +65,11 @@ impl Reached {
         self.played.add(other.played);
         other.games.from(0).for_each(|game| self.games.add(game));
     }
+}
+
+fn memory_seed() -> u64 {
+    static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0));
+    *SEED
 }
 
 impl Index {
@@ -92,7 +90,11 @@ impl Index {
         };
         let filter = Filter::new(&query, source)?;
         let mut part = Part::default();
-        let scanned = scan(source, &filter, &Reaches { in_variations }, &mut |told| {
+        let maker = Reaches {
+            in_variations,
+            seed: memory_seed(),
+        };
+        let scanned = scan(source, &filter, &maker, &mut |told| {
             if let Told::Piece(piece) = told {
                 part.add(piece);
             }
@@ -109,10 +111,63 @@ impl Index {
         part.sort();
         Ok(Some(Index {
             in_variations,
-            first: Arc::new(part),
-            changed: Arc::default(),
+            first: First::Memory(Arc::new(part)),
+            changed: GameSet::default(),
             later: Arc::default(),
         }))
+    }
+
+    /// The games of a source, what a segment has of them and the others. `None`
+    /// if too many have changed since it was written.
+    ///
+    /// `is_state` says that the files are in the state of the segment.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if the segment or the headers cannot be read.
+    pub fn of_segment(
+        segment: Segment,
+        source: &dyn Source,
+        is_state: bool,
+    ) -> Result<Option<Index>, Fault> {
+        let changed = if is_state {
+            Some(GameSet::default())
+        } else {
+            segment.changed(source, MOST_CHANGED, &|| true)?
+        };
+        let Some(changed) = changed else {
+            return Ok(None);
+        };
+        // Who reads all games says that one cannot be read.
+        let mut reader = source.reader();
+        let mut is_readable = true;
+        for game in changed.from(1) {
+            let numbers = game..game
+                .saturating_add(1)
+                .min(source.last().saturating_add(1))
+                .max(game);
+            source.headers(numbers, false, &mut |header| {
+                is_readable &= reader.read(header.number).is_ok();
+            })?;
+        }
+        if !is_readable {
+            return Ok(None);
+        }
+        drop(reader);
+        let index = Index {
+            in_variations: false,
+            first: First::File(Arc::new(segment)),
+            changed: GameSet::default(),
+            later: Arc::default(),
+        };
+        index.after(&changed.from(0).collect(), source)
+    }
+
+    fn seed(&self) -> u64 {
+        match &self.first {
+            First::Memory(_) => memory_seed(),
+            First::File(segment) => segment.seed(),
+        }
     }
 
     /// The same after these games came, went or changed. `None` if too many
@@ -126,13 +181,21 @@ impl Index {
         games: &BTreeSet<u32>,
         source: &dyn Source,
     ) -> Result<Option<Index>, Fault> {
-        let changed: BTreeSet<u32> = self.changed.union(games).copied().collect();
-        if changed.len() > 1000.max(self.first.headers.len() / 64) {
+        let mut changed = self.changed.clone();
+        for game in games {
+            changed.add(*game);
+        }
+        let most = match &self.first {
+            First::Memory(part) => 1000.max(part.headers.len() / 64),
+            First::File(_) => MOST_CHANGED,
+        };
+        if changed.count() as usize > most {
             return Ok(None);
         }
-        let mut later = self.later.without(games);
+        let mut later = self.later.without(|game| games.contains(&game));
         let maker = Reaches {
             in_variations: self.in_variations,
+            seed: self.seed(),
         };
         let mut reader = source.reader();
         for &game in games {
@@ -154,189 +217,272 @@ impl Index {
         later.sort();
         Ok(Some(Index {
             in_variations: self.in_variations,
-            first: Arc::clone(&self.first),
-            changed: Arc::new(changed),
+            first: self.first.clone(),
+            changed,
             later: Arc::new(later),
         }))
     }
 
-    /// What those games that `counts` gives played in a position.
-    pub fn ask(&self, position: &Position, counts: &dyn Fn(&Header) -> bool) -> Reached {
-        let mut reached = Reached::default();
-        for (header, next) in self.of(position) {
-            if counts(header) {
-                reached.games.add(header.number);
-                reached.played.add_game(next.in_position(position), header);
-            }
+    /// What games played in a position: those that are not deleted, or these.
+    ///
+    /// # Errors
+    ///
+    /// If the file of the index is damaged or cannot be read.
+    pub fn played(
+        &self,
+        position: &Position,
+        source: &dyn Source,
+        these: Option<&GameSet>,
+    ) -> io::Result<Played> {
+        let mut asking = Asking::new(self, source, these);
+        let mut played = Played::default();
+        if !asking.add_totals(position, &mut played)? {
+            asking.for_each(position, &mut |header, next| {
+                played.add_game(next.in_position(position), header);
+            })?;
         }
-        let moves: Vec<Option<Move>> = reached.played.moves.keys().copied().collect();
+        let moves: Vec<Option<Move>> = played.moves.keys().copied().collect();
         for m in moves {
             let mut after = position.clone();
             match m {
                 Some(m) => drop(after.play(m)),
                 None => after.play_null(),
             }
-            let count = self.of(&after).filter(|(header, _)| counts(header)).count();
-            let count = u32::try_from(count).unwrap_or(u32::MAX);
-            reached.played.children.insert(m, count);
+            let count = asking.count(&after)?;
+            played.children.insert(m, count);
         }
-        reached
+        Ok(played)
     }
 
-    /// The games that reach a position, each with what it played there.
-    fn of(&self, position: &Position) -> impl Iterator<Item = (&Header, Next)> {
-        let hash = hash(&position.key());
-        let first = self.first.of(hash);
-        let first = first.filter(|(header, _)| !self.changed.contains(&header.number));
-        first.chain(self.later.of(hash))
-    }
-}
-
-impl Part {
-    fn add(&mut self, piece: Part) {
-        self.headers.extend(piece.headers);
-        self.reaches.extend(piece.reaches);
-    }
-
-    fn sort(&mut self) {
-        self.headers.sort_unstable_by_key(|header| header.number);
-        self.reaches.sort_unstable();
-        self.reaches.shrink_to_fit();
-    }
-
-    fn without(&self, games: &BTreeSet<u32>) -> Part {
-        let headers = self.headers.iter().copied();
-        let reaches = self.reaches.iter().copied();
-        Part {
-            headers: headers.filter(|one| !games.contains(&one.number)).collect(),
-            reaches: reaches.filter(|one| !games.contains(&one.game)).collect(),
-        }
-    }
-
-    fn of(&self, position: u64) -> impl Iterator<Item = (&Header, Next)> {
-        let all = &self.reaches;
-        let start = all.partition_point(|reach| reach.position < position);
-        let rest = all.get(start..).unwrap_or_default().iter();
-        rest.take_while(move |reach| reach.position == position)
-            .filter_map(|reach| {
-                let at = self
-                    .headers
-                    .binary_search_by_key(&reach.game, |header| header.number);
-                Some((self.headers.get(at.ok()?)?, reach.next))
-            })
-    }
-
-    /// Adds a game and all positions that it reaches.
-    fn add_game(&mut self, header: &Header, game: &Game, in_variations: bool) {
-        self.headers.push(*header);
-        let start = self.reaches.len();
-        walk(game, in_variations, |moment, at, _| {
-            if let Some(key) = moment.key() {
-                let ply = game.tree.first_child(at).and_then(|id| game.tree.ply(id));
-                self.reaches.push(Reach {
-                    position: hash(&key),
-                    game: header.number,
-                    next: ply.map_or(Next::END, |ply| Next::of(ply.mv)),
-                });
-            }
-            Continue::Go
-        });
-        // It counts once, with the move that it played the first time.
-        let mut own = self.reaches.split_off(start);
-        own.sort_by_key(|reach| reach.position);
-        own.dedup_by_key(|reach| reach.position);
-        self.reaches.append(&mut own);
+    /// The games that reach a position, of those that are not deleted, or of these.
+    ///
+    /// # Errors
+    ///
+    /// If the file of the index is damaged or cannot be read.
+    pub fn games(
+        &self,
+        position: &Position,
+        source: &dyn Source,
+        these: Option<&GameSet>,
+    ) -> io::Result<GameSet> {
+        let mut games = GameSet::default();
+        Asking::new(self, source, these).for_each(position, &mut |header, _| {
+            games.add(header.number);
+        })?;
+        Ok(games)
     }
 }
 
-/// Notes what games reach.
-#[derive(Debug)]
-struct Reaches {
-    in_variations: bool,
+/// A question to an index.
+struct Asking<'a> {
+    index: &'a Index,
+    source: &'a dyn Source,
+    these: Option<&'a GameSet>,
+    reader: Option<Box<dyn Reader + 'a>>,
+    /// Where the segment is read, and where its facts.
+    cursors: Option<(&'a Segment, Cursor<'a>, Cursor<'a>)>,
+    /// What positions have in the segment.
+    found: HashMap<u64, Arc<Found>>,
 }
 
-impl Maker for Reaches {
-    type Piece = Part;
-
-    fn reads_games(&self) -> bool {
-        true
-    }
-
-    fn make(&self, games: &[Header], reader: &mut dyn Reader, give: Give<'_, Part>) {
-        let mut part = Part::default();
-        for header in games {
-            // What cannot be read reaches nothing.
-            if let Ok(game) = reader.read(header.number) {
-                part.add_game(header, game, self.in_variations);
-            }
-            if part.reaches.len() > MOST_IN_PIECE && !give(Told::Piece(std::mem::take(&mut part))) {
-                return;
-            }
-        }
-        give(Told::Piece(part));
-    }
-}
-
-/// A piece of more positions is handed over.
-const MOST_IN_PIECE: usize = 1 << 16;
-
-fn hash(key: &PositionKey) -> u64 {
-    static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0));
-    key.digest(*SEED)
-}
-
-impl Next {
-    /// The game ends there.
-    const END: Next = Next(u16::MAX);
-    const NULL: Next = Next(u16::MAX - 1);
-    const CASTLE: u16 = 6;
-    const EN_PASSANT: u16 = 7;
-
-    fn of(m: Option<Move>) -> Next {
-        let (from, to, kind) = match m {
-            Some(Move::Normal {
-                from,
-                to,
-                promotion,
-                ..
-            }) => (from, to, promotion.map_or(0, |role| role as u16 - 1)),
-            Some(Move::EnPassant { from, to }) => (from, to, Next::EN_PASSANT),
-            Some(Move::Castle { king, rook }) => (king, rook, Next::CASTLE),
-            Some(Move::Put { .. }) | None => return Next::NULL,
+impl<'a> Asking<'a> {
+    fn new(index: &'a Index, source: &'a dyn Source, these: Option<&'a GameSet>) -> Asking<'a> {
+        let cursors = match &index.first {
+            First::Memory(_) => None,
+            First::File(segment) => Some((&**segment, segment.cursor(), segment.cursor())),
         };
-        Next(kind << 12 | u16::from(from) << 6 | u16::from(to))
-    }
-
-    /// What it means in the position that it was played in.
-    fn in_position(self, position: &Position) -> Sequel {
-        match self {
-            Next::END => Sequel::End,
-            Next::NULL => Sequel::Move(None),
-            // One that was played has a piece to move.
-            _ => self
-                .played(position)
-                .map_or(Sequel::End, |m| Sequel::Move(Some(m))),
+        Asking {
+            index,
+            source,
+            these,
+            reader: None,
+            cursors,
+            found: HashMap::new(),
         }
     }
 
-    fn played(self, position: &Position) -> Option<Move> {
-        let square = |shift: u16| Square::new(u32::from(self.0 >> shift & 63));
-        let (from, to) = (square(6), square(0));
-        Some(match self.0 >> 12 {
-            Next::EN_PASSANT => Move::EnPassant { from, to },
-            Next::CASTLE => Move::Castle {
-                king: from,
-                rook: to,
-            },
-            kind => Move::Normal {
-                role: position.board().role_at(from)?,
-                from,
-                capture: position.board().role_at(to),
-                to,
-                promotion: Role::ALL
-                    .into_iter()
-                    .find(|role| kind != 0 && *role as u16 - 1 == kind),
-            },
+    fn counts(&self, header: &Header) -> bool {
+        self.these
+            .map_or(!header.is_deleted, |these| these.contains(header.number))
+    }
+
+    /// The games that reach a position and count, each with what it played there.
+    fn for_each(
+        &mut self,
+        position: &Position,
+        take: &mut dyn FnMut(&Header, Next),
+    ) -> io::Result<()> {
+        let index = self.index;
+        let digest = position.key().digest(index.seed());
+        if let First::Memory(part) = &index.first {
+            let first = part.of(digest);
+            let first = first.filter(|(header, _)| !index.changed.contains(header.number));
+            first
+                .filter(|(header, _)| self.counts(header))
+                .for_each(|(header, next)| take(header, next));
+        } else {
+            match &*self.find(digest)? {
+                Found::List(list) => self.for_each_in(list, take)?,
+                Found::Candidates(games) => self.for_each_of(games, position, take)?,
+            }
+        }
+        let later = index.later.of(digest);
+        later
+            .filter(|(header, _)| self.counts(header))
+            .for_each(|(header, next)| take(header, next));
+        Ok(())
+    }
+
+    fn find(&mut self, digest: u64) -> io::Result<Arc<Found>> {
+        if let Some(found) = self.found.get(&digest) {
+            return Ok(Arc::clone(found));
+        }
+        let Some((segment, cursor, _)) = &mut self.cursors else {
+            return Ok(Arc::new(Found::Candidates(Vec::new())));
+        };
+        let found = Arc::new(segment.find(digest, cursor)?);
+        self.found.insert(digest, Arc::clone(&found));
+        Ok(found)
+    }
+
+    /// The header of a game of the segment as far as it is kept there, if the game
+    /// is as it was and counts.
+    fn header(&mut self, game: u32) -> io::Result<Option<Header>> {
+        if self.index.changed.contains(game) {
+            return Ok(None);
+        }
+        if self.these.is_some_and(|these| !these.contains(game)) {
+            return Ok(None);
+        }
+        let Some((segment, _, cursor)) = &mut self.cursors else {
+            return Ok(None);
+        };
+        let facts = segment.facts(game, cursor)?;
+        let header = facts.header(game);
+        Ok((facts.is_there() && self.counts(&header)).then_some(header))
+    }
+
+    fn for_each_in(&mut self, list: &List, take: &mut dyn FnMut(&Header, Next)) -> io::Result<()> {
+        let Some((segment, ..)) = &self.cursors else {
+            return Ok(());
+        };
+        list.for_each(&mut segment.cursor(), |game, number| {
+            if let Some(header) = self.header(game)?
+                && let Some(next) = list.moves.get(number)
+            {
+                take(&header, *next);
+            }
+            Ok(())
         })
+    }
+
+    fn for_each_of(
+        &mut self,
+        games: &[u32],
+        position: &Position,
+        take: &mut dyn FnMut(&Header, Next),
+    ) -> io::Result<()> {
+        let (placement, key) = (Placement::of(position), position.key());
+        for &game in games {
+            if let Some(header) = self.header(game)?
+                && let Some(next) = self.next_at(game, &placement, key)
+            {
+                take(&header, next);
+            }
+        }
+        Ok(())
+    }
+
+    /// What a game played in a position, if it reaches it.
+    fn next_at(&mut self, game: u32, placement: &Placement, key: PositionKey) -> Option<Next> {
+        let reader = self.reader.get_or_insert_with(|| self.source.reader());
+        // What cannot be read reaches nothing.
+        let game = reader.read(game).ok()?;
+        let mut found = None;
+        walk(game, false, |moment, at, _| {
+            if moment.placement != *placement || moment.key() != Some(key) {
+                return Continue::Go;
+            }
+            let ply = game.tree.first_child(at).and_then(|id| game.tree.ply(id));
+            found = Some(ply.map_or(Next::END, |ply| Next::of(ply.mv)));
+            Continue::End
+        });
+        found
+    }
+
+    /// Adds what the games amount to, if that is kept ready.
+    fn add_totals(&mut self, position: &Position, played: &mut Played) -> io::Result<bool> {
+        let Some((totals, found)) = self.totals(position)? else {
+            return Ok(false);
+        };
+        let Found::List(list) = &*found else {
+            return Ok(false);
+        };
+        let mut all = totals.iter();
+        if let Some(here) = all.next() {
+            played.here.add(&here.statistics);
+        }
+        for (next, totals) in list.moves.iter().zip(all) {
+            if let Sequel::Move(m) = next.in_position(position)
+                && totals.statistics.games > 0
+            {
+                played.moves.entry(m).or_default().add(&totals.statistics);
+            }
+        }
+        let digest = position.key().digest(self.index.seed());
+        for (header, next) in self.index.later.of(digest) {
+            if self.counts(header) {
+                played.add_game(next.in_position(position), header);
+            }
+        }
+        Ok(true)
+    }
+
+    /// What the games of the segment that are as they were amount to in a
+    /// position, if that is kept ready: of all, and by moves.
+    fn totals(&mut self, position: &Position) -> io::Result<Option<(Vec<Totals>, Arc<Found>)>> {
+        if self.these.is_some() || self.cursors.is_none() {
+            return Ok(None);
+        }
+        let found = self.find(position.key().digest(self.index.seed()))?;
+        let (Found::List(list), Some((segment, cursor, facts))) = (&*found, &mut self.cursors)
+        else {
+            return Ok(None);
+        };
+        let Some(mut totals) = list.totals.clone() else {
+            return Ok(None);
+        };
+        for game in self.index.changed.from(0) {
+            let before = segment.facts(game, facts)?;
+            if !before.counts() {
+                continue;
+            }
+            let Some(number) = list.move_of(game, cursor)? else {
+                continue;
+            };
+            for at in [0, number + 1] {
+                let taken = totals
+                    .get_mut(at)
+                    .map(|all| all.take_game(&before.header(game)));
+                if taken != Some(true) {
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(Some((totals, Arc::clone(&found))))
+    }
+
+    /// How many games that count reach a position.
+    fn count(&mut self, position: &Position) -> io::Result<u32> {
+        if let Some((totals, _)) = self.totals(position)? {
+            let first = totals.first().map_or(0, |all| all.statistics.games);
+            let digest = position.key().digest(self.index.seed());
+            let later = self.index.later.of(digest);
+            let later = later.filter(|(header, _)| self.counts(header)).count();
+            return Ok(first.saturating_add(u32::try_from(later).unwrap_or(u32::MAX)));
+        }
+        let mut count = 0_u32;
+        self.for_each(position, &mut |_, _| count = count.saturating_add(1))?;
+        Ok(count)
     }
 }

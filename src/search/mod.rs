@@ -15,7 +15,8 @@
 //! | `moments`, `remarks` | what is asked of a game itself |
 //! | `walk`, `board` | the moments of a game, and the board there |
 //! | `moves` | moves of a position with their statistics |
-//! | `index`, `game_set` | the same kept for all positions of a base |
+//! | `index`, `reach`, `game_set` | the same kept for all positions of a base |
+//! | `segment` | and in a file |
 //! | `table` | moves as text |
 //! | `scan` | all games on all cores |
 //!
@@ -31,8 +32,10 @@ mod index;
 mod moments;
 mod moves;
 mod parse;
+mod reach;
 mod remarks;
 mod scan;
+mod segment;
 mod source;
 mod table;
 mod term;
@@ -46,6 +49,7 @@ pub use index::{Index, Reached};
 pub use moves::{Counter, Played, Statistics};
 pub use parse::{NoPosition, Query, TERMS, TermError, position};
 pub use scan::{Ended, Give, Maker, Told, scan, select};
+pub use segment::{NewSegment, Phase, Segment};
 pub use source::{Content, Contents, Fault, Header, Names, Reader, Source};
 pub use table::{MOVE_COLUMNS, PlayedMove};
 pub use term::{

@@ -31,15 +31,19 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    fn add_game(&mut self, header: &Header) {
-        self.games += 1;
-        let won = match header.result {
+    /// The count that a result belongs to.
+    fn count_of(&mut self, result: GameResult) -> Option<&mut u32> {
+        match result {
             GameResult::WhiteWon | GameResult::WhiteWonByForfeit => Some(&mut self.white),
             GameResult::Draw | GameResult::DrawByForfeit => Some(&mut self.draws),
             GameResult::BlackWon | GameResult::BlackWonByForfeit => Some(&mut self.black),
             GameResult::Line | GameResult::BothLost => None,
-        };
-        if let Some(count) = won {
+        }
+    }
+
+    pub(super) fn add_game(&mut self, header: &Header) {
+        self.games += 1;
+        if let Some(count) = self.count_of(header.result) {
             *count += 1;
         }
         let sums = self.rated.iter_mut().zip(&mut self.ratings);
@@ -50,7 +54,20 @@ impl Statistics {
         self.last = self.last.max(header.date.year);
     }
 
-    fn add(&mut self, other: &Statistics) {
+    /// Takes a game away that was added; the last year stays.
+    pub(super) fn take_game(&mut self, header: &Header) {
+        self.games = self.games.saturating_sub(1);
+        if let Some(count) = self.count_of(header.result) {
+            *count = count.saturating_sub(1);
+        }
+        let sums = self.rated.iter_mut().zip(&mut self.ratings);
+        for ((rated, sum), elo) in sums.zip(header.elo) {
+            *rated -= u32::from(elo != 0).min(*rated);
+            *sum = sum.saturating_sub(elo.into());
+        }
+    }
+
+    pub(super) fn add(&mut self, other: &Statistics) {
         self.games += other.games;
         self.white += other.white;
         self.draws += other.draws;

@@ -63,6 +63,17 @@ pub trait Reader {
     ///
     /// [`Fault`] if nothing of the game can be read.
     fn read(&mut self, number: u32) -> Result<&Game, Fault>;
+
+    /// Returns the mark of what the last game was read from.
+    fn mark(&self) -> u64;
+
+    /// Returns the mark of what a game would be read from: another one if the
+    /// game could be another.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if nothing of the game can be read.
+    fn mark_of(&mut self, number: u32) -> Result<u64, Fault>;
 }
 
 /// The data of a game without its moves and annotations.

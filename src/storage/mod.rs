@@ -25,6 +25,7 @@ mod journal;
 mod journal_writer;
 mod memory;
 mod memory_directory;
+mod pages;
 mod pieces;
 mod record;
 mod stage;
@@ -46,6 +47,7 @@ pub use folder::{
 pub use joined::JoinedFiles;
 pub use memory::MemoryFile;
 pub use memory_directory::{Fault, MemoryDirectory};
+pub use pages::{Cursor, HEAD, PageWriter, Pages, append_varint, open_own, write_head};
 pub use stage::{Stage, note_name as stage_note};
 pub use store::{Access, FileFilter, Opening, Store};
 pub use transaction::Transaction;
@@ -54,6 +56,11 @@ pub use work_folder::{WorkFolder, WorkFolderError, move_to_free};
 use std::fmt::Debug;
 use std::io;
 use std::sync::Arc;
+
+/// The mark of what came before, and these bytes: another one if they are others.
+pub(crate) fn marked(before: u64, bytes: &[u8]) -> u64 {
+    xxhash_rust::xxh3::xxh3_64_with_seed(bytes, before)
+}
 
 /// A file, read at any offset by any thread.
 pub trait Storage: Debug + Send + Sync {

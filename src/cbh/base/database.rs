@@ -26,7 +26,7 @@ use crate::cbh::moves::{MoveDecoder, blob_size};
 use crate::cbh::record::{self, GameRecord, RECORD_BYTES};
 use crate::cbh::{CodePage, Error, Family, FileKind, GameId, RecordKind};
 use crate::game::{Defect, Game};
-use crate::storage::{ReadBuffer, Storage, Store};
+use crate::storage::{ReadBuffer, Storage, Store, marked};
 pub use after_save::{Changes, Effects, GameChange};
 pub use entries::Listed;
 use lists::CachedLists;
@@ -79,6 +79,9 @@ pub struct Decoded {
     /// The parts that could not be read. A game with defects must not be
     /// written back.
     pub defects: Vec<Defect>,
+    /// The mark of what it was read from, as
+    /// [`stored_mark`](Database::stored_mark) gives it.
+    pub mark: u64,
     pub(in crate::cbh) moves: MoveDecoder,
     pub(crate) buffer: ReadBuffer,
 }
@@ -256,6 +259,7 @@ impl Database {
     ) -> Result<(), Error> {
         decoded.game.clear_moves();
         decoded.defects.clear();
+        decoded.mark = 0;
         let record = self.game_record(id, &mut decoded.buffer)?;
         let extended = self.extended_record(id, &mut decoded.buffer)?;
         weigh(self.stored_bytes(&record, &extended, &mut decoded.buffer)?);
@@ -285,6 +289,38 @@ impl Database {
                 .map_err(|source| self.io(FileKind::Annotations, source))?,
         };
         Ok(moves + remarks)
+    }
+
+    /// Returns a hash of the moves and annotations of one game as stored: another
+    /// one if the moves that are read from them could be others.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotUsed`] if no game has the number; [`Error::Io`].
+    pub fn stored_mark(&self, id: GameId, buffer: &mut ReadBuffer) -> Result<u64, Error> {
+        let record = self.game_record(id, buffer)?;
+        let extended = self.extended_record(id, buffer)?;
+        let mut mark = 0;
+        let offset = self.moves_offset(record.moves_offset, &extended);
+        let moves = offset.and_then(|offset| {
+            let take = |blob: &[u8]| {
+                mark = marked(record.move_count.into(), blob);
+                Ok(())
+            };
+            with_blob(self.moves.as_ref(), offset, blob_size, buffer, take)
+        });
+        // A blob that is none leaves no mark, as when the game is read.
+        drop(moves.map_err(|source| self.io(FileKind::Moves, source))?);
+        if record.annotations_offset != 0 {
+            let (storage, offset) = (self.annotations.as_ref(), record.annotations_offset.into());
+            let take = |bytes: &[u8]| {
+                mark = marked(mark, bytes);
+                Ok(())
+            };
+            let remarks = with_blob(storage, offset, annotations::record_size, buffer, take);
+            drop(remarks.map_err(|source| self.io(FileKind::Annotations, source))?);
+        }
+        Ok(mark)
     }
 
     /// Returns the stored moves and annotations of one game.
@@ -351,12 +387,16 @@ impl Database {
             defects,
             moves,
             buffer,
+            mark,
         } = decoded;
         let io = |source| self.io(FileKind::Moves, source);
         let offset = self
             .moves_offset(record.moves_offset, extended)
             .map_err(io)?;
-        let decode = |blob: &[u8]| moves.decode(blob, record.move_count, game);
+        let decode = |blob: &[u8]| {
+            *mark = marked(record.move_count.into(), blob);
+            moves.decode(blob, record.move_count, game)
+        };
         let read = with_blob(self.moves.as_ref(), offset, blob_size, buffer, decode);
         let read = read.map_err(io)?;
         let is_whole = read.is_ok();
@@ -379,11 +419,13 @@ impl Database {
             game,
             defects,
             buffer,
+            mark,
             ..
         } = decoded;
         let offset = u64::from(record.annotations_offset);
         let mut faults = Vec::new();
         let decode = |bytes: &[u8]| {
+            *mark = marked(*mark, bytes);
             faults = annotations::decode(bytes, self.page, is_whole, game);
             Ok(())
         };

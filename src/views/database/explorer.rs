@@ -198,7 +198,7 @@ impl DatabaseVolume {
         }
         let selection = self.selection(scope)?;
         let reached = if let Some(index) = self.index(selection.query.in_variations)? {
-            index.ask(position, &|game| selection.games.contains(game.number))
+            self.ask(&index, &selection, position)?
         } else {
             let _searching = lock(&self.explorer.searching);
             if let Some(known) = known() {
@@ -213,6 +213,24 @@ impl DatabaseVolume {
             answers.keep(reached.games.bytes() + OF_ANSWER);
         }
         Ok(reached)
+    }
+
+    fn ask(
+        &self,
+        index: &Index,
+        selection: &Selection,
+        position: &Position,
+    ) -> Result<Reached, Error> {
+        let (source, games) = (Searched(self.base.as_ref()), Some(&selection.games));
+        let asked = index.played(position, &source, games).and_then(|played| {
+            let games = index.games(position, &source, games)?;
+            Ok(Reached { played, games })
+        });
+        self.ensure_present()?;
+        asked.or_else(|error| {
+            log::warn!("the index of positions: {error}");
+            self.search_position(selection, position)
+        })
     }
 
     /// Asks all games that fit.

@@ -1,0 +1,185 @@
+//! What games reach: positions, and the moves played there.
+
+use shakmaty::{Move, Role, Square};
+
+use super::moves::Sequel;
+use super::scan::{Give, Maker, Told};
+use super::source::{Header, Reader};
+use super::walk::{Continue, walk};
+use crate::game::{Game, Position};
+
+/// That a game reaches a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Reach {
+    /// Digest of the key of the position.
+    pub(super) position: u64,
+    pub(super) game: u32,
+    pub(super) next: Next,
+}
+
+/// The move that a game played, in 16 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Next(pub(super) u16);
+
+/// Appends all positions that a game reaches, by their digests with this seed.
+pub(super) fn append_reaches(
+    number: u32,
+    game: &Game,
+    in_variations: bool,
+    seed: u64,
+    reaches: &mut Vec<Reach>,
+) {
+    let start = reaches.len();
+    walk(game, in_variations, |moment, at, _| {
+        if let Some(key) = moment.key() {
+            let ply = game.tree.first_child(at).and_then(|id| game.tree.ply(id));
+            reaches.push(Reach {
+                position: key.digest(seed),
+                game: number,
+                next: ply.map_or(Next::END, |ply| Next::of(ply.mv)),
+            });
+        }
+        Continue::Go
+    });
+    // It counts once, with the move that it played the first time.
+    let mut own = reaches.split_off(start);
+    own.sort_by_key(|reach| reach.position);
+    own.dedup_by_key(|reach| reach.position);
+    reaches.append(&mut own);
+}
+
+/// Games and what they reach, in memory.
+#[derive(Debug, Default)]
+pub(super) struct Part {
+    /// By number.
+    pub(super) headers: Vec<Header>,
+    /// By position, then by game.
+    pub(super) reaches: Vec<Reach>,
+}
+
+impl Part {
+    pub(super) fn add(&mut self, piece: Part) {
+        self.headers.extend(piece.headers);
+        self.reaches.extend(piece.reaches);
+    }
+
+    pub(super) fn sort(&mut self) {
+        self.headers.sort_unstable_by_key(|header| header.number);
+        self.reaches.sort_unstable();
+        self.reaches.shrink_to_fit();
+    }
+
+    /// The same but for some games.
+    pub(super) fn without(&self, are_out: impl Fn(u32) -> bool) -> Part {
+        let headers = self.headers.iter().copied();
+        let reaches = self.reaches.iter().copied();
+        Part {
+            headers: headers.filter(|one| !are_out(one.number)).collect(),
+            reaches: reaches.filter(|one| !are_out(one.game)).collect(),
+        }
+    }
+
+    /// The games that reach a position, each with what it played there.
+    pub(super) fn of(&self, position: u64) -> impl Iterator<Item = (&Header, Next)> {
+        let all = &self.reaches;
+        let start = all.partition_point(|reach| reach.position < position);
+        let rest = all.get(start..).unwrap_or_default().iter();
+        rest.take_while(move |reach| reach.position == position)
+            .filter_map(|reach| {
+                let at = self
+                    .headers
+                    .binary_search_by_key(&reach.game, |header| header.number);
+                Some((self.headers.get(at.ok()?)?, reach.next))
+            })
+    }
+}
+
+/// Notes what games reach.
+#[derive(Debug)]
+pub(super) struct Reaches {
+    pub(super) in_variations: bool,
+    pub(super) seed: u64,
+}
+
+impl Maker for Reaches {
+    type Piece = Part;
+
+    fn reads_games(&self) -> bool {
+        true
+    }
+
+    fn make(&self, games: &[Header], reader: &mut dyn Reader, give: Give<'_, Part>) {
+        let mut part = Part::default();
+        for header in games {
+            // What cannot be read reaches nothing.
+            if let Ok(game) = reader.read(header.number) {
+                part.headers.push(*header);
+                let reaches = &mut part.reaches;
+                append_reaches(header.number, game, self.in_variations, self.seed, reaches);
+            }
+            if part.reaches.len() > MOST_IN_PIECE && !give(Told::Piece(std::mem::take(&mut part))) {
+                return;
+            }
+        }
+        give(Told::Piece(part));
+    }
+}
+
+/// A piece of more positions is handed over.
+pub(super) const MOST_IN_PIECE: usize = 1 << 16;
+
+impl Next {
+    /// The game ends there.
+    pub(super) const END: Next = Next(u16::MAX);
+    const NULL: Next = Next(u16::MAX - 1);
+    const CASTLE: u16 = 6;
+    const EN_PASSANT: u16 = 7;
+
+    pub(super) fn of(m: Option<Move>) -> Next {
+        let (from, to, kind) = match m {
+            Some(Move::Normal {
+                from,
+                to,
+                promotion,
+                ..
+            }) => (from, to, promotion.map_or(0, |role| role as u16 - 1)),
+            Some(Move::EnPassant { from, to }) => (from, to, Next::EN_PASSANT),
+            Some(Move::Castle { king, rook }) => (king, rook, Next::CASTLE),
+            Some(Move::Put { .. }) | None => return Next::NULL,
+        };
+        Next(kind << 12 | u16::from(from) << 6 | u16::from(to))
+    }
+
+    /// What it means in the position that it was played in.
+    pub(super) fn in_position(self, position: &Position) -> Sequel {
+        match self {
+            Next::END => Sequel::End,
+            Next::NULL => Sequel::Move(None),
+            // One that was played has a piece to move.
+            _ => self
+                .played(position)
+                .map_or(Sequel::End, |m| Sequel::Move(Some(m))),
+        }
+    }
+
+    fn played(self, position: &Position) -> Option<Move> {
+        let square = |shift: u16| Square::new(u32::from(self.0 >> shift & 63));
+        let (from, to) = (square(6), square(0));
+        Some(match self.0 >> 12 {
+            Next::EN_PASSANT => Move::EnPassant { from, to },
+            Next::CASTLE => Move::Castle {
+                king: from,
+                rook: to,
+            },
+            kind => Move::Normal {
+                role: position.board().role_at(from)?,
+                from,
+                capture: position.board().role_at(to),
+                to,
+                promotion: Role::ALL
+                    .into_iter()
+                    .find(|role| kind != 0 && *role as u16 - 1 == kind),
+            },
+        })
+    }
+}

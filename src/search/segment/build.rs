@@ -1,0 +1,368 @@
+//! Making a segment.
+
+use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::mpsc::sync_channel;
+use std::thread;
+
+use tempfile::NamedTempFile;
+
+use super::games::{Facts, kept_mark};
+use super::part::{self, Line};
+use super::{Head, Query};
+use crate::search::filter::Filter;
+use crate::search::reach::{MOST_IN_PIECE, Next, Reach, append_reaches};
+use crate::search::scan::{Ended, Give, Maker, Told, scan};
+use crate::search::source::{Fault, Header, Reader, Source};
+use crate::storage::{PageWriter, write_head};
+
+/// More parts are not made, by their bits.
+pub(super) const MOST_BITS: u32 = 14;
+
+/// Reaches of a part, about, and bytes of one that is put aside.
+const IN_PART: u64 = 1 << 20;
+const ASIDE: usize = 14;
+
+/// Bytes of a part that are put aside at once.
+const PIECE: usize = 16 << 10;
+
+/// How far the making is.
+#[derive(Clone, Copy, Debug)]
+pub enum Phase {
+    /// As many games of all were read.
+    Reading(u32, u32),
+    /// As many parts of all were written.
+    Writing(u32, u32),
+}
+
+/// A segment that has no name yet.
+#[derive(Debug)]
+pub struct NewSegment {
+    file: NamedTempFile,
+    head: Head,
+    seed: u64,
+    pages: u64,
+}
+
+/// What was read of some games.
+#[derive(Debug, Default)]
+struct Read {
+    games: Vec<(Header, u64)>,
+    reaches: Vec<Reach>,
+}
+
+/// Reads games with what they reach.
+#[derive(Debug)]
+struct Reading {
+    seed: u64,
+}
+
+impl Maker for Reading {
+    type Piece = Read;
+
+    fn reads_games(&self) -> bool {
+        true
+    }
+
+    fn make(&self, games: &[Header], reader: &mut dyn Reader, give: Give<'_, Read>) {
+        let mut read = Read::default();
+        for header in games {
+            let mut mark = 0;
+            // It is left to the caller.
+            if let Ok(game) = reader.read(header.number) {
+                append_reaches(header.number, game, false, self.seed, &mut read.reaches);
+                mark = kept_mark(reader.mark());
+            }
+            read.games.push((*header, mark));
+            if read.reaches.len() > MOST_IN_PIECE && !give(Told::Piece(std::mem::take(&mut read))) {
+                return;
+            }
+        }
+        give(Told::Piece(read));
+    }
+}
+
+/// What games reach, by parts.
+struct Aside {
+    file: File,
+    bits: u32,
+    parts: Vec<PartAside>,
+    end: u64,
+}
+
+/// What is in memory of a part, and where the rest is.
+type PartAside = (Vec<u8>, Vec<(u64, usize)>);
+
+impl Aside {
+    fn new(folder: &Path, bits: u32) -> io::Result<Aside> {
+        Ok(Aside {
+            file: tempfile::tempfile_in(folder)?,
+            bits,
+            parts: vec![Default::default(); 1 << bits],
+            end: 0,
+        })
+    }
+
+    fn add(&mut self, reach: &Reach) -> io::Result<()> {
+        let number = reach.position.checked_shr(64 - self.bits).unwrap_or(0);
+        let part = usize::try_from(number).ok();
+        let Some((bytes, places)) = part.and_then(|at| self.parts.get_mut(at)) else {
+            return Ok(());
+        };
+        bytes.extend(reach.position.to_le_bytes());
+        bytes.extend(reach.game.to_le_bytes());
+        bytes.extend(reach.next.0.to_le_bytes());
+        if bytes.len() + ASIDE > PIECE {
+            self.file.write_all_at(bytes, self.end)?;
+            places.push((self.end, bytes.len()));
+            self.end += bytes.len() as u64;
+            bytes.clear();
+        }
+        Ok(())
+    }
+
+    /// What is in a part, sorted.
+    fn part(&self, number: usize) -> io::Result<Vec<Reach>> {
+        let Some((last, places)) = self.parts.get(number) else {
+            return Ok(Vec::new());
+        };
+        let bytes = last.len() + places.iter().map(|(_, length)| length).sum::<usize>();
+        let mut reaches = Vec::with_capacity(bytes / ASIDE);
+        let mut piece = Vec::new();
+        for &(place, length) in places {
+            piece.resize(length, 0);
+            self.file.read_exact_at(&mut piece, place)?;
+            reaches.extend(piece.as_chunks().0.iter().map(reach_of));
+        }
+        reaches.extend(last.as_chunks().0.iter().map(reach_of));
+        reaches.sort_unstable();
+        Ok(reaches)
+    }
+}
+
+fn reach_of(bytes: &[u8; ASIDE]) -> Reach {
+    let (position, rest) = bytes.split_first_chunk().unwrap_or((&[0; 8], &[]));
+    let (game, rest) = rest.split_first_chunk().unwrap_or((&[0; 4], &[]));
+    let next = rest.first_chunk().copied().unwrap_or_default();
+    Reach {
+        position: u64::from_le_bytes(*position),
+        game: u32::from_le_bytes(*game),
+        next: Next(u16::from_le_bytes(next)),
+    }
+}
+
+/// The games of the file, written as they are read.
+struct Games<'w, 'f> {
+    pages: &'w mut PageWriter<'f>,
+    /// By number, from 0 on.
+    facts: Vec<Facts>,
+}
+
+impl Games<'_, '_> {
+    fn add(&mut self, number: u32, facts: Facts, mark: u64) -> io::Result<()> {
+        while self.facts.len() < number as usize {
+            self.put(Facts::default(), 0)?;
+        }
+        self.put(facts, mark)
+    }
+
+    fn put(&mut self, facts: Facts, mark: u64) -> io::Result<()> {
+        if !self.facts.is_empty() {
+            self.pages.write(&mark.to_le_bytes())?;
+            self.pages.write(&facts.0.to_le_bytes())?;
+        }
+        self.facts.push(facts);
+        Ok(())
+    }
+}
+
+impl NewSegment {
+    /// Reads all games of a source, and puts what they reach into a file in this
+    /// folder. `None` once `goes_on` says that it shall not be.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if the headers cannot be read, or the file not written.
+    pub fn make(
+        source: &dyn Source,
+        folder: &Path,
+        goes_on: &mut dyn FnMut(Phase) -> bool,
+    ) -> Result<Option<NewSegment>, Fault> {
+        NewSegment::make_in_parts_of(IN_PART, source, folder, goes_on)
+    }
+
+    pub(super) fn make_in_parts_of(
+        reaches: u64,
+        source: &dyn Source,
+        folder: &Path,
+        goes_on: &mut dyn FnMut(Phase) -> bool,
+    ) -> Result<Option<NewSegment>, Fault> {
+        let seed = RandomState::new().hash_one(0);
+        let last = source.last();
+        let bits = (reaches_of(source)? / reaches).checked_ilog2();
+        let bits = bits.map_or(0, |bits| (bits + 1).min(MOST_BITS));
+        let mut head = Head {
+            state: 0,
+            last,
+            bits,
+            width: if last < 1 << 24 { 3 } else { 4 },
+            table: 0,
+        };
+        let file = NamedTempFile::new_in(folder)?;
+        let mut pages = PageWriter::new(file.as_file(), seed)?;
+        let mut aside = Aside::new(folder, bits)?;
+        let Some(facts) = read_games(source, &mut pages, &mut aside, goes_on)? else {
+            return Ok(None);
+        };
+        let Some(lines) = write_parts(&aside, &facts, head.width, &mut pages, goes_on)? else {
+            return Ok(None);
+        };
+        head.table = pages.position();
+        let mut table = Vec::new();
+        for line in &lines {
+            line.append_to(&mut table);
+        }
+        pages.write(&table)?;
+        let pages = pages.end()?;
+        Ok(Some(NewSegment {
+            file,
+            head,
+            seed,
+            pages,
+        }))
+    }
+
+    /// Gives it its name, and the state of the files, if that is known.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the system; then nothing is there that was not before.
+    pub fn keep(mut self, path: &Path, state: u64) -> io::Result<()> {
+        self.head.state = state;
+        write_head(
+            self.file.as_file(),
+            self.seed,
+            self.pages,
+            &self.head.encode(),
+        )?;
+        self.file.persist(path).map_err(|error| error.error)?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        File::open(folder)?.sync_all()
+    }
+}
+
+/// How many positions the games reach, about.
+fn reaches_of(source: &dyn Source) -> Result<u64, Fault> {
+    let mut count = 0;
+    let numbers = 1..source.last().saturating_add(1);
+    source.headers(numbers, false, &mut |header| {
+        count += u64::from(header.moves) * 2 + 1;
+    })?;
+    Ok(count)
+}
+
+/// Puts all games into the file, and what they reach aside.
+fn read_games(
+    source: &dyn Source,
+    pages: &mut PageWriter<'_>,
+    aside: &mut Aside,
+    goes_on: &mut dyn FnMut(Phase) -> bool,
+) -> Result<Option<Vec<Facts>>, Fault> {
+    let query = Query {
+        in_deleted: true,
+        ..Query::default()
+    };
+    let filter = Filter::new(&query, source)?;
+    let last = source.last();
+    let mut games = Games {
+        pages,
+        facts: Vec::new(),
+    };
+    let reading = Reading {
+        seed: games.pages.seed(),
+    };
+    let (mut searched, mut is_stopped) = (0_u32, false);
+    let scanned = scan(source, &filter, &reading, &mut |told| {
+        match told {
+            Told::Piece(read) => {
+                for (header, mark) in &read.games {
+                    if *mark == 0 {
+                        let why = format!("game {} cannot be read", header.number);
+                        return Err(io::Error::other(why));
+                    }
+                    games.add(header.number, Facts::of(header), *mark)?;
+                }
+                return read.reaches.iter().try_for_each(|reach| aside.add(reach));
+            }
+            Told::Unreadable(..) => {}
+            Told::Searched(count) => {
+                searched = searched.saturating_add(count).min(last);
+                is_stopped = !goes_on(Phase::Reading(searched, last));
+            }
+        }
+        if is_stopped {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        Ok(())
+    });
+    match scanned {
+        Ok(()) => {}
+        Err(Ended::Source(fault)) => return Err(fault),
+        Err(Ended::Taker(_)) if is_stopped => return Ok(None),
+        Err(Ended::Taker(error)) => return Err(error.into()),
+    }
+    if games.facts.len() <= last as usize {
+        games.add(last, Facts::default(), 0)?;
+    }
+    Ok(Some(games.facts))
+}
+
+/// Sorts and writes the parts, each core one at a time.
+fn write_parts(
+    aside: &Aside,
+    facts: &[Facts],
+    width: usize,
+    pages: &mut PageWriter<'_>,
+    goes_on: &mut dyn FnMut(Phase) -> bool,
+) -> io::Result<Option<Vec<Line>>> {
+    let count = aside.parts.len();
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let make = |number: usize| {
+        let mut bytes = Vec::new();
+        let line = part::append(&aside.part(number)?, aside.bits, width, facts, &mut bytes)?;
+        Ok::<_, io::Error>((line, bytes))
+    };
+    thread::scope(|scope| {
+        let receivers: Vec<_> = (0..cores.min(count))
+            .map(|core| {
+                let (sender, receiver) = sync_channel(1);
+                let numbers = (core..count).step_by(cores);
+                scope.spawn(move || {
+                    for number in numbers {
+                        if sender.send(make(number)).is_err() {
+                            return;
+                        }
+                    }
+                });
+                receiver
+            })
+            .collect();
+        let mut lines = Vec::with_capacity(count);
+        for (receiver, number) in receivers.iter().cycle().zip(1_u32..).take(count) {
+            let made = receiver.recv();
+            let made = made.map_err(|_| io::Error::other("a thread ended early"));
+            let (mut line, bytes) = made.flatten()?;
+            line.place = pages.position();
+            pages.write(&bytes)?;
+            lines.push(line);
+            let all = u32::try_from(count).unwrap_or(u32::MAX);
+            if !goes_on(Phase::Writing(number, all)) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(lines))
+    })
+}

@@ -1,0 +1,289 @@
+//! Which games reach a position, kept in a file.
+//!
+//! A segment holds what the main lines of all games of a base reached when it was
+//! written. It is a cache: a file of our own that is written whole under another
+//! name, and may be deleted at any time. Who finds anything wrong with it goes on
+//! without it.
+//!
+//! # Exactness
+//!
+//! For each game it has the [mark](super::Reader::mark) of the bytes that the game
+//! was read from, and what of the header counts ([`Facts`]). A game is believed
+//! only if both are the same now ([`Segment::changed`]): which game was changed by
+//! whom, and when, does not matter, and neither does what happened while the
+//! segment was written. Games that are others, new or gone are the *changed* ones.
+//! They are left out of all answers, and an [`Index`](super::Index) has what they
+//! reach now beside the segment, in memory.
+//!
+//! To compare all games, the bytes of all moves are read and hashed, but not
+//! decoded. It can be left out if the *state*
+//! is that of the files now: it stands for their inodes, lengths and times. Whoever
+//! writes the segment gives the state, or none if the files are so young that
+//! another write could leave the same times.
+//!
+//! # Format
+//!
+//! The file is one of [pages](crate::storage::Pages); integers are little-endian.
+//!
+//! | part | content |
+//! |---|---|
+//! | head | `cbfs positions 1\n`, state u64, number of games u32, bits of a part u8, bytes of a number u8, place of the table u64, length u8 and text of the version of cbfs |
+//! | games | for each number from 1 on: mark u64 (0: no game), facts u64 |
+//! | parts | what is reached, by the highest bits of the digest of the position |
+//! | table | for each part: see [`part::Line`] |
+//!
+//! The seed of the digests, which is that of the file, is drawn for each file, so
+//! that nobody can make two positions that have the same digest; by chance two of
+//! a billion positions have one digest of 64 bits once in forty files.
+//!
+//! Most positions are reached by one game, and most games of a position by a
+//! popular one, so these have different forms ([`part`]):
+//!
+//! * Of a **rare** position, reached by fewer than [`part::POPULAR`] games, there
+//!   are only the numbers of the games, in a bucket with those of some twenty
+//!   other positions that begin with the same bits. Who asks reads these games:
+//!   their moves say what they reach. That takes 3 bytes for each.
+//! * A **popular** one has its whole digest and a list: its moves, the games with
+//!   the difference to the last number and the move in one integer, and, if there
+//!   are many, what the games amount to for each move, so that the start of ten
+//!   million games is answered without looking at them.
+//!
+//! # Making it
+//!
+//! The games are read by all cores ([`super::scan()`]) in the order of their numbers.
+//! What they reach is put aside by parts, in pieces, in an unnamed file; then each
+//! part is read, sorted and written. Memory is needed for a part of each core and
+//! eight bytes for each game. Nothing is left behind by who is killed meanwhile.
+
+mod build;
+mod games;
+mod part;
+
+pub use build::{NewSegment, Phase};
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+pub(super) use self::games::Facts;
+use self::games::GAME_BYTES;
+use self::part::Line;
+pub(super) use self::part::{Found, List, Totals};
+use super::filter::Filter;
+use super::game_set::GameSet;
+use super::parse::Query;
+use super::scan::{Ended, Give, Maker, Told, scan};
+use super::source::{Fault, Header, Reader, Source};
+use crate::storage::{Cursor, Pages, open_own};
+
+const MAGIC: &[u8] = b"cbfs positions 1\n";
+
+/// What was read is not what is written here.
+fn damaged(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}
+
+/// A file of what games reach.
+#[derive(Debug)]
+pub struct Segment {
+    pages: Pages,
+    state: u64,
+    last: u32,
+    bits: u32,
+    width: usize,
+    parts: Vec<Line>,
+}
+
+/// The head of the file.
+#[derive(Debug)]
+struct Head {
+    state: u64,
+    last: u32,
+    bits: u32,
+    width: usize,
+    table: u64,
+}
+
+impl Head {
+    fn encode(&self) -> Vec<u8> {
+        let version = env!("CARGO_PKG_VERSION");
+        let byte = |number: usize| u8::try_from(number).unwrap_or(u8::MAX);
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(self.state.to_le_bytes());
+        bytes.extend(self.last.to_le_bytes());
+        bytes.extend([byte(self.bits as usize), byte(self.width)]);
+        bytes.extend(self.table.to_le_bytes());
+        bytes.push(byte(version.len()));
+        bytes.extend(version.as_bytes());
+        bytes
+    }
+
+    /// Other versions of cbfs may read other moves from the same bytes.
+    fn decode(bytes: &[u8]) -> Option<Head> {
+        let rest = bytes.strip_prefix(MAGIC)?;
+        let (state, rest) = rest.split_first_chunk()?;
+        let (last, rest) = rest.split_first_chunk()?;
+        let ([bits, width], rest) = rest.split_first_chunk()?;
+        let (table, _) = rest.split_first_chunk()?;
+        let head = Head {
+            state: u64::from_le_bytes(*state),
+            last: u32::from_le_bytes(*last),
+            bits: u32::from(*bits),
+            width: usize::from(*width),
+            table: u64::from_le_bytes(*table),
+        };
+        let is_ours = bytes.starts_with(&head.encode()) && head.bits <= build::MOST_BITS;
+        (is_ours && (1..=4).contains(&head.width)).then_some(head)
+    }
+}
+
+impl Segment {
+    /// Opens the segment at `path`.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` if there is none; `InvalidData` if it is none that this user and
+    /// this version of cbfs has written, or is damaged; errors of the system.
+    pub fn open(path: &Path) -> io::Result<Segment> {
+        Segment::read(open_own(path)?)
+    }
+
+    fn read(file: File) -> io::Result<Segment> {
+        let pages = Pages::open(file)?;
+        let head = Head::decode(pages.head());
+        let head = head.ok_or_else(|| damaged("it is of another version of cbfs"))?;
+        let mut cursor = pages.cursor(head.table);
+        let lines = (0..1_u32 << head.bits).map(|_| Line::read(&mut cursor));
+        Ok(Segment {
+            parts: lines.collect::<io::Result<_>>()?,
+            pages,
+            state: head.state,
+            last: head.last,
+            bits: head.bits,
+            width: head.width,
+        })
+    }
+
+    /// The state that it was written with, 0 if none.
+    pub fn state(&self) -> u64 {
+        self.state
+    }
+
+    /// Bytes that it takes on disk.
+    pub fn bytes(&self) -> u64 {
+        self.pages.bytes()
+    }
+
+    /// How many numbers of games it knows.
+    pub fn last(&self) -> u32 {
+        self.last
+    }
+
+    /// The seed of its digests.
+    pub(super) fn seed(&self) -> u64 {
+        self.pages.seed()
+    }
+
+    /// Reads in it.
+    pub(super) fn cursor(&self) -> Cursor<'_> {
+        self.pages.cursor(0)
+    }
+
+    /// The mark and the facts of a game.
+    fn game(&self, number: u32, cursor: &mut Cursor<'_>) -> io::Result<(u64, Facts)> {
+        if number == 0 || number > self.last {
+            return Ok((0, Facts::default()));
+        }
+        cursor.seek(u64::from(number - 1) * GAME_BYTES);
+        Ok((cursor.integer::<8>()?, Facts(cursor.integer::<8>()?)))
+    }
+
+    /// What of the header of a game counts.
+    pub(super) fn facts(&self, number: u32, cursor: &mut Cursor<'_>) -> io::Result<Facts> {
+        Ok(self.game(number, cursor)?.1)
+    }
+
+    /// What it has of a position.
+    pub(super) fn find(&self, digest: u64, cursor: &mut Cursor<'_>) -> io::Result<Found> {
+        let part = digest.checked_shr(64 - self.bits).unwrap_or(0);
+        let line = usize::try_from(part).ok().and_then(|at| self.parts.get(at));
+        let line = line.ok_or_else(|| damaged("a part is missing"))?;
+        line.find(digest, self.bits, self.width, cursor)
+    }
+
+    /// The games that are not as they were when it was written, came or went.
+    /// `None` if there are more than `most`, or `goes_on` says that it is not
+    /// needed any more.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault`] if the segment or the headers cannot be read.
+    pub fn changed(
+        &self,
+        source: &dyn Source,
+        most: usize,
+        goes_on: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Option<GameSet>, Fault> {
+        let query = Query {
+            in_deleted: true,
+            ..Query::default()
+        };
+        let filter = Filter::new(&query, source)?;
+        let (mut same, mut changed) = (GameSet::default(), GameSet::default());
+        let scanned = scan(source, &filter, &Compare(self), &mut |told| {
+            if let Told::Piece([are_same, are_others]) = told {
+                for (set, games) in [(&mut same, are_same), (&mut changed, are_others)] {
+                    for game in games {
+                        set.add(game);
+                    }
+                }
+            }
+            if changed.count() as usize > most || !goes_on() {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            Ok(())
+        });
+        match scanned {
+            Ok(()) => {}
+            Err(Ended::Source(fault)) => return Err(fault),
+            Err(Ended::Taker(_)) => return Ok(None),
+        }
+        let mut cursor = self.cursor();
+        for number in 1..=self.last {
+            if !same.contains(number) && self.facts(number, &mut cursor)?.is_there() {
+                changed.add(number);
+            }
+        }
+        Ok((changed.count() as usize <= most).then_some(changed))
+    }
+}
+
+/// Tells of games whether they are as a segment has them.
+#[derive(Debug)]
+struct Compare<'s>(&'s Segment);
+
+impl Maker for Compare<'_> {
+    /// Those that are, and those that are not.
+    type Piece = [Vec<u32>; 2];
+
+    fn reads_games(&self) -> bool {
+        true
+    }
+
+    fn make(&self, games: &[Header], reader: &mut dyn Reader, give: Give<'_, [Vec<u32>; 2]>) {
+        let mut cursor = self.0.cursor();
+        let mut is_same = |header: &Header| {
+            let known = self.0.game(header.number, &mut cursor);
+            match (known, reader.mark_of(header.number)) {
+                (Ok((mark, facts)), Ok(now)) => {
+                    mark == games::kept_mark(now) && facts == Facts::of(header)
+                }
+                _ => false,
+            }
+        };
+        let (same, others): (Vec<Header>, Vec<Header>) = games.iter().partition(|one| is_same(one));
+        give(Told::Piece([same, others].map(|some| {
+            some.into_iter().map(|header| header.number).collect()
+        })));
+    }
+}

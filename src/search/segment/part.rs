@@ -1,0 +1,480 @@
+//! A part of a segment: what is reached of positions whose digests begin with the
+//! same bits.
+//!
+//! | piece | content |
+//! |---|---|
+//! | rare starts | u32 for each bucket, and one more: where its games begin |
+//! | rare games | numbers of games, each once in a bucket, ascending |
+//! | popular starts | as the first |
+//! | popular positions | digest u64, place of the list u32; ascending |
+//! | lists | |
+//!
+//! A list:
+//!
+//! | piece | content |
+//! |---|---|
+//! | counts | varints: how many games, how many moves |
+//! | moves | u16 each, see [`Next`] |
+//! | totals | if there are [`MANY`] games: of all of them, and of those of each move, deleted ones left out |
+//! | marks | for each [`STRIDE`] games but the last: the last of them u32, where the next one is u32 |
+//! | games | varints: the difference to the last game, times how many moves there are, plus which one it is |
+
+use std::collections::HashMap;
+use std::io;
+
+use super::{Facts, damaged};
+use crate::search::moves::Statistics;
+use crate::search::reach::{Next, Reach};
+use crate::search::source::Header;
+use crate::storage::{Cursor, append_varint};
+
+/// A position that as many games reach has a list.
+pub(super) const POPULAR: usize = 32;
+
+/// A list of as many games has totals.
+const MANY: usize = 256;
+
+/// So many games of a list are between two places to begin at.
+const STRIDE: usize = 1024;
+
+/// Positions in a bucket, about.
+const IN_BUCKET: usize = 24;
+
+/// More moves are not to be had in a position, with the null move and the end.
+const MOST_MOVES: u64 = 300;
+
+/// What the table says of a part.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Line {
+    pub(super) place: u64,
+    /// Entries of rare positions, and popular positions.
+    counts: [u32; 2],
+    /// Bits by which their buckets are told apart.
+    bits: [u8; 2],
+}
+
+/// What a segment has of a position.
+#[derive(Debug)]
+pub(in crate::search) enum Found {
+    /// Only these games may reach it.
+    Candidates(Vec<u32>),
+    /// These reach it.
+    List(List),
+}
+
+/// The games of a popular position.
+#[derive(Debug)]
+pub(in crate::search) struct List {
+    pub(in crate::search) count: u32,
+    pub(in crate::search) moves: Vec<Next>,
+    /// Of all games, and of those of each move.
+    pub(in crate::search) totals: Option<Vec<Totals>>,
+    marks: u64,
+}
+
+/// What some games amount to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::search) struct Totals {
+    pub(in crate::search) statistics: Statistics,
+    /// How many of them are of the last year.
+    of_last: u32,
+}
+
+impl Totals {
+    fn add_game(&mut self, header: &Header) {
+        if header.date.year > self.statistics.last {
+            self.of_last = 0;
+        }
+        self.statistics.add_game(header);
+        self.of_last += u32::from(header.date.year == self.statistics.last);
+    }
+
+    /// Takes a game away that was added; whether it is still known which year was
+    /// the last.
+    #[must_use]
+    pub(in crate::search) fn take_game(&mut self, header: &Header) -> bool {
+        self.statistics.take_game(header);
+        self.of_last -= u32::from(header.date.year == self.statistics.last).min(self.of_last);
+        if self.statistics.games == 0 {
+            self.statistics.last = 0;
+        }
+        self.of_last > 0 || self.statistics.games == 0
+    }
+
+    fn append(&self, bytes: &mut Vec<u8>) {
+        let all = &self.statistics;
+        let [white, black] = all.rated;
+        for count in [
+            all.games,
+            all.white,
+            all.draws,
+            all.black,
+            white,
+            black,
+            self.of_last,
+        ] {
+            append_varint(count.into(), bytes);
+        }
+        for sum in all.ratings {
+            append_varint(sum, bytes);
+        }
+        append_varint(all.last.into(), bytes);
+    }
+
+    fn read(cursor: &mut Cursor<'_>) -> io::Result<Totals> {
+        let mut count = || small(cursor.varint()?);
+        let [games, white, draws, black] = [count()?, count()?, count()?, count()?];
+        let rated = [count()?, count()?];
+        let of_last = count()?;
+        Ok(Totals {
+            statistics: Statistics {
+                games,
+                white,
+                draws,
+                black,
+                rated,
+                ratings: [cursor.varint()?, cursor.varint()?],
+                last: u16::try_from(cursor.varint()?).unwrap_or(0),
+            },
+            of_last,
+        })
+    }
+}
+
+fn small(number: u64) -> io::Result<u32> {
+    u32::try_from(number).map_err(|_| damaged("a number in it is too large"))
+}
+
+/// The bits of a digest that are after the first `skipped` ones.
+fn bucket(digest: u64, skipped: u32, bits: u8) -> usize {
+    let rest = digest.checked_shl(skipped).unwrap_or(0);
+    let number = rest.checked_shr(64 - u32::from(bits)).unwrap_or(0);
+    usize::try_from(number).unwrap_or(0)
+}
+
+/// How many bits make buckets of the right size.
+fn bits_for(count: usize) -> u8 {
+    let buckets = count / IN_BUCKET;
+    u8::try_from(buckets.checked_ilog2().unwrap_or(0)).unwrap_or(0)
+}
+
+/// Appends where each bucket begins among things with these digests, ascending.
+fn append_starts(digests: &[u64], skipped: u32, bits: u8, bytes: &mut Vec<u8>) {
+    let mut at = 0_u32;
+    let mut digests = digests.iter().peekable();
+    for number in 0..1_usize << bits {
+        bytes.extend(at.to_le_bytes());
+        while digests
+            .next_if(|digest| bucket(**digest, skipped, bits) <= number)
+            .is_some()
+        {
+            at += 1;
+        }
+    }
+    bytes.extend(at.to_le_bytes());
+}
+
+/// What is about to become a part.
+#[derive(Debug, Default)]
+struct Making {
+    /// Digest and game.
+    rare: Vec<(u64, u32)>,
+    popular: Vec<(u64, u32)>,
+    lists: Vec<u8>,
+}
+
+/// Appends a part of these, which are sorted. `skipped` bits of their digests are
+/// the same.
+pub(super) fn append(
+    reaches: &[Reach],
+    skipped: u32,
+    width: usize,
+    facts: &[Facts],
+    bytes: &mut Vec<u8>,
+) -> io::Result<Line> {
+    let mut making = Making::default();
+    let too_large = || io::Error::other("too many positions for an index");
+    for group in reaches.chunk_by(|one, other| one.position == other.position) {
+        let Some(position) = group.first().map(|one| one.position) else {
+            continue;
+        };
+        if group.len() < POPULAR {
+            making
+                .rare
+                .extend(group.iter().map(|one| (position, one.game)));
+        } else {
+            let place = u32::try_from(making.lists.len()).map_err(|_| too_large())?;
+            making.popular.push((position, place));
+            append_list(group, facts, &mut making.lists);
+        }
+    }
+    let bits = [bits_for(making.rare.len()), bits_for(making.popular.len())];
+    // What is in a bucket has no order but that of the games, and none is in it twice.
+    let [rare_bits, popular_bits] = bits;
+    let key = |(digest, game): &(u64, u32)| (bucket(*digest, skipped, rare_bits), *game);
+    making.rare.sort_unstable_by_key(key);
+    making.rare.dedup_by_key(|one| key(one));
+    let digests = |all: &[(u64, u32)]| all.iter().map(|one| one.0).collect::<Vec<_>>();
+    append_starts(&digests(&making.rare), skipped, rare_bits, bytes);
+    for (_, game) in &making.rare {
+        bytes.extend(game.to_le_bytes().get(..width).unwrap_or_default());
+    }
+    append_starts(&digests(&making.popular), skipped, popular_bits, bytes);
+    for (position, place) in &making.popular {
+        bytes.extend(position.to_le_bytes());
+        bytes.extend(place.to_le_bytes());
+    }
+    bytes.append(&mut making.lists);
+    let count = |all: &[(u64, u32)]| u32::try_from(all.len()).map_err(|_| too_large());
+    Ok(Line {
+        place: 0,
+        counts: [count(&making.rare)?, count(&making.popular)?],
+        bits,
+    })
+}
+
+fn append_list(group: &[Reach], facts: &[Facts], bytes: &mut Vec<u8>) {
+    let mut moves: Vec<Next> = Vec::new();
+    let mut numbers: HashMap<Next, usize> = HashMap::new();
+    for reach in group {
+        numbers.entry(reach.next).or_insert_with(|| {
+            moves.push(reach.next);
+            moves.len() - 1
+        });
+    }
+    append_varint(group.len() as u64, bytes);
+    append_varint(moves.len() as u64, bytes);
+    for next in &moves {
+        bytes.extend(next.0.to_le_bytes());
+    }
+    if group.len() >= MANY {
+        let mut totals = vec![Totals::default(); moves.len() + 1];
+        for reach in group {
+            let facts = facts.get(reach.game as usize).copied().unwrap_or_default();
+            if facts.counts() {
+                let header = facts.header(reach.game);
+                let number = numbers.get(&reach.next).map_or(0, |number| number + 1);
+                for at in [0, number] {
+                    if let Some(totals) = totals.get_mut(at) {
+                        totals.add_game(&header);
+                    }
+                }
+            }
+        }
+        for totals in &totals {
+            totals.append(bytes);
+        }
+    }
+    let mut games = Vec::new();
+    let mut last = 0_u32;
+    for (at, reach) in group.iter().enumerate() {
+        if at > 0 && at % STRIDE == 0 {
+            bytes.extend(last.to_le_bytes());
+            let place = u32::try_from(games.len()).unwrap_or(u32::MAX);
+            bytes.extend(place.to_le_bytes());
+        }
+        let number = numbers.get(&reach.next).copied().unwrap_or(0);
+        let step = u64::from(reach.game - last) * moves.len() as u64;
+        append_varint(step + number as u64, &mut games);
+        last = reach.game;
+    }
+    bytes.append(&mut games);
+}
+
+impl Line {
+    pub(super) fn append_to(&self, bytes: &mut Vec<u8>) {
+        bytes.extend(self.place.to_le_bytes());
+        bytes.extend(self.counts.map(u32::to_le_bytes).as_flattened());
+        bytes.extend(self.bits);
+    }
+
+    pub(super) fn read(cursor: &mut Cursor<'_>) -> io::Result<Line> {
+        let place = cursor.integer::<8>()?;
+        let counts = [
+            small(cursor.integer::<4>()?)?,
+            small(cursor.integer::<4>()?)?,
+        ];
+        let mut bits = [0; 2];
+        cursor.read(&mut bits)?;
+        if bits.iter().any(|bits| *bits > 32) {
+            return Err(damaged("a part has too many buckets"));
+        }
+        Ok(Line {
+            place,
+            counts,
+            bits,
+        })
+    }
+
+    /// What it has of a position.
+    pub(super) fn find(
+        &self,
+        digest: u64,
+        skipped: u32,
+        width: usize,
+        cursor: &mut Cursor<'_>,
+    ) -> io::Result<Found> {
+        let [rare, popular] = self.counts.map(u64::from);
+        let [rare_bits, popular_bits] = self.bits;
+        let starts = |bits: u8| ((1_u64 << bits) + 1) * 4;
+        let games = self.place.saturating_add(starts(rare_bits));
+        let popular_starts = games.saturating_add(rare * width as u64);
+        let positions = popular_starts.saturating_add(starts(popular_bits));
+        let lists = positions.saturating_add(popular * 12);
+        let number = bucket(digest, skipped, popular_bits);
+        for at in range(popular_starts, number, popular, cursor)? {
+            cursor.seek(positions.saturating_add(at * 12));
+            if cursor.integer::<8>()? == digest {
+                let place = cursor.integer::<4>()?;
+                return Ok(Found::List(List::read(
+                    lists.saturating_add(place),
+                    cursor,
+                )?));
+            }
+        }
+        let number = bucket(digest, skipped, rare_bits);
+        let range = range(self.place, number, rare, cursor)?;
+        cursor.seek(games.saturating_add(range.start * width as u64));
+        let candidates = range.map(|_| {
+            let mut number = [0; 4];
+            cursor.read(number.get_mut(..width).unwrap_or_default())?;
+            Ok(u32::from_le_bytes(number))
+        });
+        Ok(Found::Candidates(candidates.collect::<io::Result<_>>()?))
+    }
+}
+
+/// What a bucket has, of the `count` things whose starts are there.
+fn range(
+    starts: u64,
+    number: usize,
+    count: u64,
+    cursor: &mut Cursor<'_>,
+) -> io::Result<std::ops::Range<u64>> {
+    cursor.seek(starts.saturating_add(number as u64 * 4));
+    let (start, end) = (cursor.integer::<4>()?, cursor.integer::<4>()?);
+    if start > end || end > count {
+        return Err(damaged("a bucket is none"));
+    }
+    Ok(start..end)
+}
+
+impl List {
+    fn read(place: u64, cursor: &mut Cursor<'_>) -> io::Result<List> {
+        cursor.seek(place);
+        let count = small(cursor.varint()?)?;
+        let moves = cursor.varint()?;
+        if moves == 0 || moves > MOST_MOVES {
+            return Err(damaged("a list has no moves"));
+        }
+        let next = |_| Ok(Next(u16::try_from(cursor.integer::<2>()?).unwrap_or(0)));
+        let moves: Vec<Next> = (0..moves).map(next).collect::<io::Result<_>>()?;
+        let totals = (0..=moves.len()).map(|_| Totals::read(cursor));
+        let totals = if count as usize >= MANY {
+            Some(totals.collect::<io::Result<_>>()?)
+        } else {
+            None
+        };
+        Ok(List {
+            count,
+            moves,
+            totals,
+            marks: cursor.position(),
+        })
+    }
+
+    /// Where the games begin.
+    fn games(&self) -> u64 {
+        self.marks + (u64::from(self.count).saturating_sub(1) / STRIDE as u64) * 8
+    }
+
+    /// All its games, each with which of the moves it played.
+    pub(in crate::search) fn for_each(
+        &self,
+        cursor: &mut Cursor<'_>,
+        mut take: impl FnMut(u32, usize) -> io::Result<()>,
+    ) -> io::Result<()> {
+        cursor.seek(self.games());
+        let mut last = 0;
+        for _ in 0..self.count {
+            let number = self.next_game(&mut last, cursor)?;
+            take(last, number)?;
+        }
+        Ok(())
+    }
+
+    fn next_game(&self, last: &mut u32, cursor: &mut Cursor<'_>) -> io::Result<usize> {
+        let moves = self.moves.len() as u64;
+        let step = cursor.varint()?;
+        let game = u64::from(*last) + step / moves;
+        *last = small(game)?;
+        usize::try_from(step % moves).map_err(io::Error::other)
+    }
+
+    /// Which of the moves a game played; `None` if it is not in the list.
+    pub(in crate::search) fn move_of(
+        &self,
+        game: u32,
+        cursor: &mut Cursor<'_>,
+    ) -> io::Result<Option<usize>> {
+        // The stretch begins with the last mark of a game before it.
+        let mut stretches = 0..(u64::from(self.count).saturating_sub(1) / STRIDE as u64) + 1;
+        let (mut last, mut place) = (0, 0);
+        while stretches.end - stretches.start > 1 {
+            let middle = u64::midpoint(stretches.start, stretches.end);
+            cursor.seek(self.marks + (middle - 1) * 8);
+            let before = small(cursor.integer::<4>()?)?;
+            if before < game {
+                (last, place) = (before, cursor.integer::<4>()?);
+                stretches.start = middle;
+            } else {
+                stretches.end = middle;
+            }
+        }
+        cursor.seek(self.games().saturating_add(place));
+        let left = u64::from(self.count).saturating_sub(stretches.start * STRIDE as u64);
+        for _ in 0..left.min(STRIDE as u64) {
+            let number = self.next_game(&mut last, cursor)?;
+            if last >= game {
+                return Ok((last == game).then_some(number));
+            }
+        }
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::Date;
+
+    #[test]
+    fn what_is_taken_away_was_as_if_never_added() {
+        let game = |number: u16, year| Header {
+            number: number.into(),
+            elo: [2000 + number, 0],
+            date: Date {
+                year,
+                ..Date::default()
+            },
+            ..Header::default()
+        };
+        let (old, new, newest) = (game(1, 1990), game(2, 2000), game(3, 2010));
+        let of = |games: &[&Header]| {
+            let mut totals = Totals::default();
+            for game in games {
+                totals.add_game(game);
+            }
+            totals
+        };
+        let mut totals = of(&[&new, &old, &new]);
+        assert!(totals.take_game(&new));
+        assert_eq!(totals, of(&[&old, &new]));
+        assert!(totals.take_game(&old));
+        assert_eq!(totals, of(&[&new]));
+        assert!(totals.take_game(&new));
+        assert_eq!(totals, Totals::default());
+        // Which year comes next nobody knows.
+        assert!(!of(&[&newest, &old]).take_game(&newest));
+    }
+}

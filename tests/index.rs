@@ -1,0 +1,385 @@
+//! The index of positions in a file: its answers are those of a search, whatever
+//! became of the base or of the file since it was written.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::cast_possible_truncation,
+    reason = "a test says what is wrong by panicking"
+)]
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use cbfs::base::{self, Base, Searched};
+use cbfs::cbh::{Decoded, GameId, Options};
+use cbfs::game::Position;
+use cbfs::search::{
+    Counter, Filter, Index, NewSegment, Query, Reached, Segment, Source, Told, scan,
+};
+use common::fixture_bases;
+use common::numbers::Numbers;
+use shakmaty::{Chess, Position as _, san::SanPlus};
+use tempfile::TempDir;
+
+const CBFS: &str = env!("CARGO_BIN_EXE_cbfs");
+
+/// As many games, the first moves of which are few.
+fn pgn(games: u32, numbers: &mut Numbers) -> String {
+    let mut text = String::new();
+    for game in 0..games {
+        let result = ["1-0", "0-1", "1/2-1/2", "*"][numbers.below(4)];
+        let (year, white) = (1900 + numbers.below(120), 1500 + numbers.below(1300));
+        writeln!(
+            text,
+            "[Event \"E\"]\n[White \"W{game}\"]\n[Black \"B\"]\n[Date \"{year}.??.??\"]\n\
+             [WhiteElo \"{white}\"]\n[Result \"{result}\"]\n"
+        )
+        .unwrap();
+        let mut position = Chess::default();
+        for ply in 0..numbers.below(14) {
+            let moves = position.legal_moves();
+            let choices = if ply < 6 {
+                2.min(moves.len())
+            } else {
+                moves.len()
+            };
+            let m = moves[numbers.below(choices)];
+            write!(
+                text,
+                "{} ",
+                SanPlus::from_move_and_play_unchecked(&mut position, m)
+            )
+            .unwrap();
+            if position.is_game_over() {
+                break;
+            }
+        }
+        writeln!(text, "{result}\n").unwrap();
+    }
+    text
+}
+
+fn cbfs(arguments: &[&str], cache: &Path) -> Output {
+    let mut command = Command::new(CBFS);
+    let command = command.env("XDG_CACHE_HOME", cache).args(arguments);
+    command.output().unwrap()
+}
+
+struct Case {
+    folder: TempDir,
+    base: PathBuf,
+}
+
+impl Case {
+    fn of(pgn: &str) -> Case {
+        let folder = tempfile::tempdir().unwrap();
+        let case = Case {
+            base: folder.path().join("b.cbh"),
+            folder,
+        };
+        case.import(pgn);
+        case
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn import(&self, pgn: &str) {
+        let file = self.path("new.pgn");
+        fs::write(&file, pgn).unwrap();
+        let mut arguments = vec!["import", "-q", self.base.to_str().unwrap()];
+        arguments.extend(file.to_str());
+        arguments.extend((!self.base.exists()).then_some("--create"));
+        let imported = cbfs(&arguments, self.folder.path());
+        assert!(imported.status.success(), "{imported:?}");
+    }
+}
+
+fn opened(path: &Path) -> Box<dyn Base> {
+    base::open(path, &Options::default()).unwrap()
+}
+
+fn write(base: &dyn Base, path: &Path) {
+    let folder = path.parent().unwrap();
+    let made = NewSegment::make(&Searched(base), folder, &mut |_| true);
+    made.unwrap().unwrap().keep(path, 7).unwrap();
+}
+
+/// The positions of some games, and some that none reaches.
+fn positions(base: &dyn Base, numbers: &mut Numbers) -> Vec<Position> {
+    let mut all = vec![Position::default()];
+    let mut decoded = Decoded::default();
+    for _ in 0..6 {
+        let id = GameId(1 + numbers.below(base.last_id() as usize) as u32);
+        if base.read_game(id, &mut decoded).is_err() {
+            continue;
+        }
+        let mut position = decoded.game.start.position.clone();
+        for ply in decoded.game.tree.main_line() {
+            match decoded.game.tree.ply(ply).unwrap().mv {
+                Some(m) => drop(position.play(m).unwrap()),
+                None => position.play_null(),
+            }
+            all.push(position.clone());
+        }
+        position.play_null();
+        all.push(position);
+    }
+    let mut seen = BTreeSet::new();
+    all.retain(|position| seen.insert(position.key()));
+    all
+}
+
+fn search(base: &dyn Base, position: &Position) -> Reached {
+    let source = Searched(base);
+    let filter = Filter::new(&Query::default(), &source).unwrap();
+    let mut reached = Reached::default();
+    scan(
+        &source,
+        &filter,
+        &Counter::new(position, false),
+        &mut |told| {
+            if let Told::Piece(piece) = told {
+                reached.add(piece);
+            }
+            Ok(())
+        },
+    )
+    .unwrap();
+    reached
+}
+
+/// The index answers as a search does; how many positions were asked for.
+fn agree(base: &dyn Base, index: &Index, numbers: &mut Numbers) -> usize {
+    let source = Searched(base);
+    let all = positions(base, numbers);
+    for position in &all {
+        let expected = search(base, position);
+        let played = index.played(position, &source, None).unwrap();
+        assert_eq!(played.here, expected.played.here, "{position:?}");
+        assert_eq!(played.table(position), expected.played.table(position));
+        let games = index.games(position, &source, None).unwrap();
+        assert_eq!(games, expected.games, "{position:?}");
+        let some = games.from(0).step_by(2).collect();
+        let few = index.games(position, &source, Some(&some)).unwrap();
+        assert_eq!(few, some, "{position:?}");
+        let played = index.played(position, &source, Some(&some)).unwrap();
+        assert_eq!(played.here.games, some.count());
+    }
+    all.len()
+}
+
+fn index_of(base: &dyn Base, path: &Path) -> Option<Index> {
+    Index::of_segment(Segment::open(path).unwrap(), &Searched(base), false).unwrap()
+}
+
+#[test]
+fn a_file_answers_as_a_search_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut numbers = Numbers::of(5);
+    let mut asked = 0;
+    for path in fixture_bases() {
+        let base = opened(&path);
+        let file = folder.path().join("index");
+        write(base.as_ref(), &file);
+        asked += agree(
+            base.as_ref(),
+            &index_of(base.as_ref(), &file).unwrap(),
+            &mut numbers,
+        );
+    }
+    assert!(asked > 100, "{asked}");
+}
+
+#[test]
+fn a_file_answers_for_what_the_base_became() {
+    let mut numbers = Numbers::of(6);
+    let case = Case::of(&pgn(800, &mut numbers));
+    let file = case.path("index");
+    write(opened(&case.base).as_ref(), &file);
+    let check = |numbers: &mut Numbers| {
+        let base = opened(&case.base);
+        agree(
+            base.as_ref(),
+            &index_of(base.as_ref(), &file).unwrap(),
+            numbers,
+        );
+        // As it was written it does not answer for what came later.
+        let source = Searched(base.as_ref());
+        let segment = Segment::open(&file).unwrap();
+        segment
+            .changed(&source, usize::MAX, &|| true)
+            .unwrap()
+            .unwrap()
+            .count()
+    };
+    assert_eq!(check(&mut numbers), 0);
+    case.import(&pgn(30, &mut numbers));
+    assert_eq!(check(&mut numbers), 30);
+    // Other programs delete games, change results, and write other moves.
+    let mut headers = fs::read(&case.base).unwrap();
+    for game in [3, 400, 799] {
+        headers[game * 46] |= 0x80;
+    }
+    for game in [4, 401, 798] {
+        headers[game * 46 + 27] = (headers[game * 46 + 27] + 1) % 3;
+    }
+    fs::write(&case.base, &headers).unwrap();
+    assert_eq!(check(&mut numbers), 36);
+    let (one, other) = (5 * 46, 600 * 46);
+    for at in 1..5 {
+        headers.swap(one + at, other + at);
+    }
+    fs::write(&case.base, &headers).unwrap();
+    assert_eq!(check(&mut numbers), 38);
+}
+
+#[test]
+fn a_file_of_another_base_or_too_old_is_not_used_and_never_wrong() {
+    let mut numbers = Numbers::of(7);
+    let case = Case::of(&pgn(300, &mut numbers));
+    let other = Case::of(&pgn(300, &mut numbers));
+    let file = case.path("index");
+    write(opened(&other.base).as_ref(), &file);
+    let base = opened(&case.base);
+    agree(
+        base.as_ref(),
+        &index_of(base.as_ref(), &file).unwrap(),
+        &mut numbers,
+    );
+    let segment = Segment::open(&file).unwrap();
+    let changed = segment.changed(&Searched(base.as_ref()), 100, &|| true);
+    assert!(changed.unwrap().is_none());
+}
+
+#[test]
+fn a_file_that_is_cut_or_has_another_byte_is_an_error() {
+    let mut numbers = Numbers::of(8);
+    let case = Case::of(&pgn(400, &mut numbers));
+    let (file, bad) = (case.path("index"), case.path("bad"));
+    let base = opened(&case.base);
+    let source = Searched(base.as_ref());
+    write(base.as_ref(), &file);
+    let good = fs::read(&file).unwrap();
+    let asked = positions(base.as_ref(), &mut numbers);
+    let expected: Vec<_> = asked.iter().map(|one| search(base.as_ref(), one)).collect();
+    let mut refused = 0;
+    for round in 0..200 {
+        let mut bytes = good.clone();
+        let at = numbers.below(good.len());
+        if round % 2 == 0 {
+            bytes[at] ^= 1 << numbers.below(8);
+        } else {
+            bytes.truncate(at);
+        }
+        fs::write(&bad, &bytes).unwrap();
+        fs::set_permissions(&bad, fs::metadata(&file).unwrap().permissions()).unwrap();
+        // As whoever trusts the state of the files.
+        let index = Segment::open(&bad)
+            .map_err(Into::into)
+            .and_then(|segment| Index::of_segment(segment, &source, true));
+        let Ok(Some(index)) = index else {
+            refused += 1;
+            continue;
+        };
+        for (position, expected) in asked.iter().zip(&expected).step_by(7) {
+            match index.played(position, &source, None) {
+                Ok(played) => assert_eq!(played.table(position), expected.played.table(position)),
+                Err(_) => refused += 1,
+            }
+        }
+    }
+    assert!(refused > 120, "{refused}");
+}
+
+#[test]
+fn nothing_is_left_of_a_file_that_was_not_kept() {
+    let case = Case::of(&pgn(600, &mut Numbers::of(9)));
+    let folder = case.path("cache");
+    fs::create_dir(&folder).unwrap();
+    let base = opened(&case.base);
+    for stop in 1..4 {
+        let mut left = stop;
+        let made = NewSegment::make(&Searched(base.as_ref()), &folder, &mut |_| {
+            left -= 1;
+            left > 0
+        });
+        assert!(made.unwrap().is_none(), "{stop}");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    }
+    assert!(Searched(base.as_ref()).last() == 600);
+}
+
+#[test]
+fn find_asks_the_index_and_needs_none() {
+    let mut numbers = Numbers::of(10);
+    let case = Case::of(&pgn(500, &mut numbers));
+    let (cache, base) = (case.path("cache"), case.base.to_str().unwrap());
+    let run = |arguments: &[&str]| {
+        let output = cbfs(arguments, &cache);
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (
+            output.status.code(),
+            text(output.stdout),
+            text(output.stderr),
+        )
+    };
+    let trees = || {
+        let questions: [&[&str]; 4] = [
+            &["--tree"],
+            &["result:1-0", "--tree"],
+            &[
+                "--tree",
+                "rnbqkbnr:pppppppp:8:8:8:8:PPPPPPPP:RNBQKBNR_w_KQkq_-",
+            ],
+            &["in:deleted", "year:1950-", "--tree"],
+        ];
+        questions.map(|words| run(&[&["find", base], words].concat()))
+    };
+    let expected = trees();
+    assert!(
+        expected
+            .iter()
+            .all(|(code, table, _)| *code == Some(0) && table.lines().count() > 1)
+    );
+    assert_eq!(run(&["index", "--status", base]).0, Some(1));
+    assert_eq!(
+        run(&["index", base]),
+        (Some(0), String::new(), String::new())
+    );
+    let (code, status, _) = run(&["index", "--status", base]);
+    assert!(
+        code == Some(0) && status.ends_with("bytes, in use\n"),
+        "{status}"
+    );
+    assert_eq!(trees(), expected);
+    let file = fs::read_dir(cache.join("cbfs"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    // Where it lies: what is wrong with it is no matter of who asks.
+    let good = fs::read(&file).unwrap();
+    for bytes in [&good[..100], &good[..good.len() - 4096], b"", &[0; 9000]] {
+        fs::write(&file, bytes).unwrap();
+        assert_eq!(run(&["index", "--status", base]).0, Some(1));
+        assert_eq!(trees(), expected);
+    }
+    assert_eq!(run(&["index", base]).0, Some(0));
+    case.import(&pgn(5, &mut numbers));
+    let with = trees();
+    assert_ne!(with, expected);
+    assert_eq!(run(&["index", "--delete", base]).0, Some(0));
+    assert!(!file.exists());
+    assert_eq!(trees(), with);
+}
