@@ -53,7 +53,8 @@
 //! The games are read by all cores ([`super::scan()`]) in the order of their numbers.
 //! What they reach is put aside by parts, in pieces, in an unnamed file; then each
 //! part is read, sorted and written. Memory is needed for a part of each core and
-//! eight bytes for each game. Nothing is left behind by who is killed meanwhile.
+//! eight bytes for each game. Who is killed meanwhile
+//! leaves an unfinished file behind, of a name that nobody reads.
 
 mod build;
 mod games;
