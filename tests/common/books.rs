@@ -613,6 +613,9 @@ fn moves_are_told(tree: &dyn LinkedTree) {
     assert_eq!(text(tree, "warnings.txt"), "");
     let book: serde_json::Value = serde_json::from_str(&text(tree, "book.json")).unwrap();
     assert_eq!(book["name"], "memory");
+    // Counted, and not what a header says.
+    let epd = text(tree, "export/book.epd").lines().count();
+    assert_eq!(book["positions"], epd + names(tree, "unreachable").len());
 }
 
 fn the_book_is_a_game(tree: &dyn LinkedTree) {

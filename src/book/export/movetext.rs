@@ -10,8 +10,12 @@ const WIDTH: usize = 79;
 /// Writes words and breaks lines between them.
 pub(super) struct Movetext<'w> {
     out: &'w mut dyn Write,
+    /// Characters of the current line.
     column: usize,
-    /// Whether the next word follows without a blank.
+    /// The last word, which what follows may still be part of.
+    word: String,
+    /// Whether the next word follows without a blank, if a line has room for
+    /// both.
     is_glued: bool,
     /// Whether the next move needs its number although it is Black's.
     needs_number: bool,
@@ -23,24 +27,36 @@ impl<'w> Movetext<'w> {
         Movetext {
             out,
             column: 0,
+            word: String::new(),
             is_glued: true,
             needs_number: true,
         }
     }
 
     fn word(&mut self, word: &str) -> io::Result<()> {
-        let len = word.chars().count();
-        if self.is_glued {
-            self.is_glued = false;
-        } else if self.column + 1 + len > WIDTH {
+        let len = self.word.chars().count() + word.chars().count();
+        if !self.is_glued || len > WIDTH {
+            self.write_word()?;
+        }
+        self.is_glued = false;
+        self.word.push_str(word);
+        Ok(())
+    }
+
+    /// Writes the last word, on a line that has room for it.
+    fn write_word(&mut self) -> io::Result<()> {
+        let len = self.word.chars().count();
+        if self.column > 0 && self.column + 1 + len > WIDTH {
             self.out.write_all(b"\n")?;
             self.column = 0;
-        } else {
+        } else if self.column > 0 {
             self.out.write_all(b" ")?;
             self.column += 1;
         }
         self.column += len;
-        self.out.write_all(word.as_bytes())
+        self.out.write_all(self.word.as_bytes())?;
+        self.word.clear();
+        Ok(())
     }
 
     /// Writes a move. `half` counts half-moves from White's first.
@@ -91,14 +107,15 @@ impl<'w> Movetext<'w> {
     }
 
     pub(super) fn end_variation(&mut self) -> io::Result<()> {
-        self.column += 1;
+        self.is_glued = true;
         self.needs_number = true;
-        self.out.write_all(b")")
+        self.word(")")
     }
 
     /// Writes the result `*` and the end of the game.
     pub(super) fn end(mut self) -> io::Result<()> {
         self.word("*")?;
+        self.write_word()?;
         self.out.write_all(b"\n\n")
     }
 }
@@ -126,4 +143,35 @@ pub(super) fn first_half(line: &Line) -> u64 {
     let start = line.start();
     let number = u64::from(start.first_move_number()).max(1) - 1;
     2 * number + u64::from(start.position.turn().is_black())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_is_too_long_where_variations_end() {
+        for words in 0..100 {
+            let mut out = Vec::new();
+            let mut text = Movetext::new(&mut out);
+            for _ in 0..100 {
+                text.begin_variation().unwrap();
+            }
+            text.nag(10).unwrap();
+            text.comment(&"x ".repeat(words)).unwrap();
+            for _ in 0..100 {
+                text.end_variation().unwrap();
+                text.nag(5).unwrap();
+            }
+            for _ in 0..100 {
+                text.end_variation().unwrap();
+            }
+            text.end().unwrap();
+            let out = String::from_utf8(out).unwrap();
+            let longest = out.lines().map(|line| line.chars().count()).max();
+            assert!(longest <= Some(WIDTH), "{words}: {longest:?}");
+            assert_eq!(out.matches(['(', ')']).count(), 300);
+            assert!(out.ends_with(" *\n\n") || out.ends_with("\n*\n\n"));
+        }
+    }
 }

@@ -9,8 +9,8 @@ use crate::book::Facts;
 use crate::book::check::check;
 use crate::book::walk::Limits;
 use crate::escape::{self, push_line};
-use crate::fs::Error;
 use crate::fs::volume::Fault;
+use crate::fs::{Error, Text};
 use crate::game::Defect;
 
 /// Lines of `warnings.txt`, at most.
@@ -53,8 +53,8 @@ is, warnings.txt what is wrong with it.
     text
 }
 
-/// `book.json`
-pub(super) fn json(volume: &BookVolume) -> String {
+/// `book.json`, of a book that has so many positions.
+pub(super) fn json(volume: &BookVolume, positions: Option<u64>) -> String {
     let facts = volume.book.facts();
     let files: Vec<Value> = facts
         .members
@@ -74,7 +74,7 @@ pub(super) fn json(volume: &BookVolume) -> String {
         "files": files,
         "pages": facts.pages,
         "page_bytes": facts.page_bytes,
-        "positions": facts.positions,
+        "positions": positions,
         "games": facts.games,
         "header": header(facts),
         "options": { "export_limit": volume.options.export_limit },
@@ -94,10 +94,20 @@ fn header(facts: &Facts) -> Value {
     files.into()
 }
 
-/// `warnings.txt`: sources of games that are not found, and all that `cbfs
-/// check` finds, a line each; of a book too large to be looked through by the
-/// way, what was met so far.
-pub(super) fn warnings(volume: &BookVolume) -> Result<String, Error> {
+/// What a look through the whole book finds.
+#[derive(Clone, Debug)]
+pub(super) struct Examination {
+    /// `warnings.txt`
+    pub(super) warnings: Text,
+    /// How many positions can be read; `None` of a book too large to be looked
+    /// through by the way.
+    pub(super) positions: Option<u64>,
+}
+
+/// Looks for sources of games that are not found, and all that `cbfs check`
+/// finds, a line each; of a book too large to be looked through by the way,
+/// for what was met so far.
+pub(super) fn examine(volume: &BookVolume) -> Result<Examination, Error> {
     let book = &*volume.book;
     let limit = volume.options.export_limit;
     let mut lines = BTreeSet::new();
@@ -112,16 +122,21 @@ pub(super) fn warnings(volume: &BookVolume) -> Result<String, Error> {
         Err(error) => add(error.to_string()),
     }
     let mut note = |defect: Defect| add(defect.to_string());
+    let mut positions = None;
     if book.facts().pages > u64::from(limit) {
         book.defects().into_iter().for_each(&mut note);
         text += "The book was not looked through, being larger than --export-limit; `cbfs check` does that.\n";
-        return Ok(text);
+    } else {
+        let checked = check(book, Limits::positions(limit), &|_| {}, &mut note)?;
+        positions = Some(checked.positions);
+        if lines.len() == MOST_WARNINGS {
+            text += "There may be more; `cbfs check` tells all.\n";
+        }
     }
-    check(book, Limits::positions(limit), &|_| {}, &mut note)?;
-    if lines.len() == MOST_WARNINGS {
-        text += "There may be more; `cbfs check` tells all.\n";
-    }
-    Ok(text)
+    Ok(Examination {
+        warnings: Text::from(text.into_bytes()),
+        positions,
+    })
 }
 
 /// As `.cbfs/defects.txt` tells it.

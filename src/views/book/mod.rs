@@ -40,6 +40,7 @@ use std::time::SystemTime;
 use lru::LruCache;
 use shakmaty::Move;
 
+use self::about::Examination;
 use self::game_files::GameFiles;
 use self::numbers::{Fixed, IN_EXPORTS, Thing};
 use self::spool::Spools;
@@ -51,7 +52,7 @@ use crate::fs::content::once::Once;
 use crate::fs::volume::{
     Completeness, Facts, Fault, Ino, Listing, Node, NodeKind, Size, Statistics, Volume,
 };
-use crate::fs::{Error, Text, TextCache};
+use crate::fs::{Error, TextCache};
 use crate::game::Position;
 
 /// Memory for texts of small files, which the kernel asks for twice: for the
@@ -94,7 +95,7 @@ pub struct BookVolume {
     spools: Spools,
     exports: Spools,
     unreachable: Once<Arc<Unreachable>>,
-    warnings: Once<Text>,
+    examination: Once<Examination>,
     games: GameFiles,
 }
 
@@ -127,7 +128,7 @@ impl BookVolume {
             spools: Spools::new(SPOOLED, SPOOLED_BYTES),
             exports: Spools::new(IN_EXPORTS.len(), u64::MAX),
             unreachable: Once::default(),
-            warnings: Once::default(),
+            examination: Once::default(),
         }
     }
 
@@ -167,7 +168,7 @@ impl BookVolume {
     /// walked.
     fn is_to_be_walked(&self, thing: &Thing) -> bool {
         match thing {
-            Thing::Fixed(Fixed::Export(_) | Fixed::Warnings)
+            Thing::Fixed(Fixed::Export(_) | Fixed::Warnings | Fixed::Json)
             | Thing::Position(_, Item::File(File::Line | File::BookPgn)) => {
                 self.known_length(thing).is_none()
             }

@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::Arc;
 
+use super::BookVolume;
+use super::about::{self, Examination};
 use super::numbers::{self, Export, Fixed, Thing};
 use super::spool::{Spool, slice};
-use super::{BookVolume, about};
 use crate::book::export::{
     ExportError, Exported, PgnOptions, write_epd, write_pgn, write_polyglot, write_positions,
 };
@@ -25,12 +26,14 @@ impl BookVolume {
     fn text(&self, thing: &Thing) -> Result<Text, Error> {
         if *thing == Thing::Fixed(Fixed::Warnings) {
             // Too much work for being done again.
-            return self.warnings();
+            return Ok(self.examination()?.warnings);
         }
         self.texts.get_or_render(text_key(thing), || {
             let text = match thing {
                 Thing::Fixed(Fixed::Readme) => about::readme(self).into_bytes(),
-                Thing::Fixed(Fixed::Json) => about::json(self).into_bytes(),
+                Thing::Fixed(Fixed::Json) => {
+                    about::json(self, self.examination()?.positions).into_bytes()
+                }
                 Thing::Fixed(Fixed::Sources) => self.games.table()?.into_bytes(),
                 Thing::Position(key, Item::File(file)) => {
                     self.position_text(key, *file)?.into_bytes()
@@ -50,15 +53,17 @@ impl BookVolume {
             Thing::Position(_, Item::File(positions::File::BookPgn)) => {
                 return self.spools.known_bytes(key);
             }
-            Thing::Fixed(Fixed::Warnings) => self.warnings.get(),
+            Thing::Fixed(Fixed::Warnings) => {
+                let examination = self.examination.get();
+                examination.map(|examination| examination.warnings)
+            }
             _ => self.texts.get(key),
         };
         text.map(|text| text.len() as u64)
     }
 
-    fn warnings(&self) -> Result<Text, Error> {
-        self.warnings
-            .get_or_work_out(|| Ok(Text::from(about::warnings(self)?.into_bytes())))
+    fn examination(&self) -> Result<Examination, Error> {
+        self.examination.get_or_work_out(|| about::examine(self))
     }
 
     /// A small file of a position.
