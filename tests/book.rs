@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use cbfs::book::check::{Checked, check};
 use cbfs::book::ctg::CtgBook;
 use cbfs::book::export::{
-    PgnOptions, polyglot_key, write_epd, write_pgn, write_polyglot, write_positions,
+    PgnOptions, polyglot_key, write_epd, write_openings, write_pgn, write_polyglot, write_positions,
 };
 use cbfs::book::position_files::{book_pgn, line_pgn, moves_tsv, stats_json};
 use cbfs::book::walk::{Limits, Walk, shortest_line};
@@ -328,6 +328,51 @@ fn texts_of_a_position_fit_the_line_that_led_to_it() {
         text.contains("3. Bb5 a6 {[%cbfs games=2 w=1 d=1 b=0]} (3... Nf6"),
         "{text}"
     );
+}
+
+/// Moves that a text of games has, with the number that each stands under.
+fn moves_of(pgn: &[u8]) -> BTreeMap<String, usize> {
+    let mut moves = BTreeMap::new();
+    for game in std::str::from_utf8(pgn).unwrap().split("[Event ").skip(1) {
+        let game = cbfs::pgn::decode(format!("[Event {game}").as_bytes()).unwrap();
+        let mut open = vec![(cbfs::game::PlyId::START, game.start.position.clone())];
+        while let Some((at, position)) = open.pop() {
+            let first = game.tree.first_child(at);
+            for next in std::iter::successors(first, |next| game.tree.next_sibling(*next)) {
+                let mut after = position.clone();
+                let m = game.tree.ply(next).and_then(|ply| ply.mv).unwrap();
+                after.play(m).unwrap();
+                let fields = [board_fields(&position), board_fields(&after)].join(" > ");
+                *moves.entry(fields).or_insert(0) += 1;
+                open.push((next, after));
+            }
+        }
+    }
+    moves
+}
+
+#[test]
+fn a_book_is_games_of_first_moves_for_programs_that_read_no_long_one() {
+    let book = CtgBook::open(&common::fixtures().join("book/small/small.ctg")).unwrap();
+    let (mut whole, mut parts) = (Vec::new(), Vec::new());
+    let limits = Limits::positions(1_000_000);
+    let options = PgnOptions {
+        limits,
+        has_numbers: true,
+    };
+    write_pgn(&book, &Line::default(), options, &mut whole).unwrap();
+    let exported = write_openings(&book, limits, 1500, &mut parts).unwrap();
+    assert!(exported.positions > 20 && !exported.is_cut);
+    let games = std::str::from_utf8(&parts)
+        .unwrap()
+        .split("[Event ")
+        .skip(1);
+    let lengths: Vec<usize> = games.map(str::len).collect();
+    assert!(lengths.len() > 3, "{lengths:?}");
+    assert!(lengths.iter().all(|length| *length < 2000), "{lengths:?}");
+    let known = moves_of(&whole).into_keys().collect::<Vec<_>>();
+    let found = moves_of(&parts).into_keys().collect::<Vec<_>>();
+    assert_eq!(known, found);
 }
 
 #[test]

@@ -136,6 +136,7 @@ fn asked_for_walks() -> (Through, Opener, Vec<JoinHandle<()>>) {
     let tree = Through(Mount::new(Vfs::new(Box::new(volume), &Options::default())));
     let wanted = [
         "export/book.pgn",
+        "export/openings.pgn",
         "export/book.epd",
         "export/positions.tsv",
         "export/book.bin",
@@ -181,7 +182,7 @@ fn slow_exports_do_not_delay_other_requests() {
         // Names, attributes and texts, none of which the kernel knows yet.
         let moves = fs::read(place.join("tree/e4/Nf6/e5/moves.tsv")).unwrap();
         assert!(moves.starts_with(b"san\t"), "{moves:?}");
-        assert_eq!(fs::read_dir(place.join("export")).unwrap().count(), 4);
+        assert_eq!(fs::read_dir(place.join("export")).unwrap().count(), 5);
         assert!(fs::metadata(place.join("uci/g1f3")).unwrap().is_dir());
         assert!(!place.join("tree/d5").exists());
         answered.send(()).unwrap();
@@ -369,6 +370,7 @@ fn exports_equal_those_of_the_book_and_report_truncation() {
     }
     for path in [
         "export/book.pgn",
+        "export/openings.pgn",
         "export/book.epd",
         "export/positions.tsv",
         "tree/e4/book.pgn",

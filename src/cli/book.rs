@@ -12,7 +12,8 @@ use super::{Failure, print, progress};
 use crate::book::check::{Checked, check as check_book};
 use crate::book::ctg::{CtgBook, CtgFiles};
 use crate::book::export::{
-    ExportError, Exported, PgnOptions, write_epd, write_pgn, write_polyglot, write_positions,
+    ExportError, Exported, MOST_GAME_BYTES, PgnOptions, write_epd, write_openings, write_pgn,
+    write_polyglot, write_positions,
 };
 use crate::book::kvetka::{KvetkaBook, KvetkaFiles, KvetkaOptions};
 use crate::book::walk::Limits;
@@ -238,8 +239,9 @@ pub(super) fn export(
                     limits,
                     has_numbers: true,
                 };
-                write_pgn(book, &Line::new(starting(book)), options, out)
+                write_pgn(book, &Line::from_start_of(book), options, out)
             }
+            Format::Openings => write_openings(book, limits, MOST_GAME_BYTES, out),
             Format::Epd => write_epd(book, limits, out),
             Format::Tsv => write_positions(book, limits, out),
             Format::Polyglot => write_polyglot(book, limits, out),
@@ -272,11 +274,4 @@ pub(super) fn export(
         )));
     }
     Ok(())
-}
-
-fn starting(book: &dyn Book) -> crate::game::Start {
-    crate::game::Start {
-        position: book.start(),
-        ..crate::game::Start::default()
-    }
 }

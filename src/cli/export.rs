@@ -67,6 +67,8 @@ pub(super) struct Args {
 pub(super) enum Format {
     /// Portable Game Notation; a book is written as one game with variations
     Pgn,
+    /// Of a book: PGN, a game for each first moves, none longer than Scid reads
+    Openings,
     /// Of a book: one line of EPD for each position
     Epd,
     /// Of a book: one line of a table for each position

@@ -2,7 +2,7 @@
 //!
 //! | file | output |
 //! |---|---|
-//! | `pgn.rs` | one game with variations |
+//! | `pgn.rs` | one game with variations, or one for each first moves |
 //! | `epd.rs` | an EPD line per position |
 //! | `tsv.rs` | a table row per position |
 //! | `polyglot.rs` | a Polyglot book for engines |
@@ -14,7 +14,7 @@ mod polyglot;
 mod tsv;
 
 pub use epd::write_epd;
-pub use pgn::{PgnOptions, write_line, write_pgn};
+pub use pgn::{MOST_GAME_BYTES, PgnOptions, write_line, write_openings, write_pgn};
 pub use polyglot::{polyglot_key, polyglot_move, write_polyglot};
 pub use tsv::write_positions;
 

@@ -1,4 +1,5 @@
-//! Export to PGN: one game with variations.
+//! Export to PGN: one game with variations, or several that each go on after
+//! their first moves, for programs that read no game of any length.
 //!
 //! The main line is the most played move of each position. Each position is
 //! continued only once, on the first [path](crate::book::walk) to it; at
@@ -47,24 +48,147 @@ pub fn write_pgn(
     let walk = Walk::new(book, line.position(), options.limits)?;
     let (reached, is_cut) = walk.finish()?;
     write_tags(event(book), line, out)?;
-    let half = first_half(line) + line.plies().len() as u64;
-    let mut writer = TreeWriter {
+    TreeWriter {
         book,
+        start: line,
         line,
         reached: &reached,
         has_numbers: options.has_numbers,
         plies: options.limits.plies,
         text: Movetext::new(out),
         tasks: Vec::new(),
-    };
-    writer.write_line()?;
-    writer.write_tree(half)?;
-    writer.text.end()?;
+    }
+    .write()?;
     out.flush()?;
     Ok(Exported {
         positions: reached.len() as u64,
         is_cut,
     })
+}
+
+/// Most bytes of a game that any program reads: Scid reads none of more than
+/// about 300 kB.
+pub const MOST_GAME_BYTES: usize = 200_000;
+
+/// Writes the whole book as several games: what follows after some first
+/// moves, where that has at most `most` bytes; else the moves of that position
+/// alone, and games for each of them.
+///
+/// # Errors
+///
+/// As [`Book::find`]; errors of the writer.
+pub fn write_openings(
+    book: &dyn Book,
+    limits: Limits,
+    most: usize,
+    out: &mut dyn Write,
+) -> Result<Exported, ExportError> {
+    let start = Line::from_start_of(book);
+    let (reached, is_cut) = Walk::new(book, start.position(), limits)?.finish()?;
+    let mut roots: Vec<Number> = reached.number(start.position()).into_iter().collect();
+    while let Some(root) = roots.pop() {
+        let mut line = start.clone();
+        for m in reached.line(root) {
+            // All moves of a path are legal.
+            let _ = line.play(m);
+        }
+        let game = |plies, most| game_after(book, &start, &line, &reached, plies, most);
+        if let Some(whole) = game(u32::MAX, most)? {
+            out.write_all(&whole)?;
+            continue;
+        }
+        let alone = game(reached.ply(root).saturating_add(1), usize::MAX)?;
+        out.write_all(&alone.unwrap_or_default())?;
+        let Some(entry) = book.look_up(line.position())? else {
+            continue;
+        };
+        let next = choices(book, line.position(), &entry)?.into_iter().rev();
+        roots.extend(next.filter_map(|choice| {
+            let to = reached.number(&choice.after)?;
+            let is_first = reached.is_first_path(root, choice.book_move.m, to);
+            is_first.then_some(to)
+        }));
+    }
+    out.flush()?;
+    Ok(Exported {
+        positions: reached.len() as u64,
+        is_cut,
+    })
+}
+
+/// The game of a line and of what follows to `plies` from the start; `None` if
+/// it is longer than `most` bytes.
+fn game_after(
+    book: &dyn Book,
+    start: &Line,
+    line: &Line,
+    reached: &Reached,
+    plies: u32,
+    most: usize,
+) -> Result<Option<Vec<u8>>, ExportError> {
+    let mut game = Bounded {
+        bytes: Vec::new(),
+        most,
+        is_full: false,
+    };
+    let moves = first_moves(line);
+    let event = format!(
+        "{}{}{moves}",
+        event(book),
+        if moves.is_empty() { "" } else { ": " }
+    );
+    write_tags(&event, line, &mut game)?;
+    let written = TreeWriter {
+        book,
+        start,
+        line,
+        reached,
+        has_numbers: true,
+        plies,
+        text: Movetext::new(&mut game),
+        tasks: Vec::new(),
+    }
+    .write();
+    match written {
+        Err(ExportError::Write(_)) if game.is_full => Ok(None),
+        written => written.map(|()| Some(game.bytes)),
+    }
+}
+
+/// The moves of a line, for a tag.
+fn first_moves(line: &Line) -> String {
+    let mut text = String::new();
+    for (half, (_, san)) in (first_half(line)..).zip(line.plies()) {
+        if half.is_multiple_of(2) {
+            text += &format!(" {}.", half / 2 + 1);
+        } else if text.is_empty() {
+            text += &format!(" {}...", half / 2 + 1);
+        }
+        text += &format!(" {san}");
+    }
+    text.trim_start().to_owned()
+}
+
+/// A text that takes no more than so many bytes.
+struct Bounded {
+    bytes: Vec<u8>,
+    most: usize,
+    is_full: bool,
+}
+
+impl Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if bytes.len() > self.most.saturating_sub(self.bytes.len()) {
+            self.is_full = true;
+            return Err(std::io::ErrorKind::FileTooLarge.into());
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Writes a line alone.
@@ -88,6 +212,9 @@ fn event(book: &dyn Book) -> &str {
 
 struct TreeWriter<'a> {
     book: &'a dyn Book,
+    /// What the walk began after.
+    start: &'a Line,
+    /// What the game begins with: that, or a path of the walk after it.
     line: &'a Line,
     reached: &'a Reached,
     has_numbers: bool,
@@ -97,6 +224,13 @@ struct TreeWriter<'a> {
 }
 
 impl TreeWriter<'_> {
+    fn write(mut self) -> Result<(), ExportError> {
+        self.write_line()?;
+        let half = first_half(self.line) + self.line.plies().len() as u64;
+        self.write_tree(half)?;
+        Ok(self.text.end()?)
+    }
+
     /// Writes the moves from the start of the game to the root of the tree.
     fn write_line(&mut self) -> Result<(), ExportError> {
         for (half, (_, san)) in (first_half(self.line)..).zip(self.line.plies()) {
@@ -180,16 +314,16 @@ impl TreeWriter<'_> {
 
     /// Formats a path from the start of the game.
     fn written(&self, moves: &[Move]) -> String {
-        let start = &self.line.start().position;
+        let start = &self.start.start().position;
         let whole = self
-            .line
+            .start
             .plies()
             .iter()
             .map(|(m, _)| *m)
             .chain(moves.iter().copied());
         let mut position = start.clone();
         let mut words = vec!["->".to_owned()];
-        let first = first_half(self.line);
+        let first = first_half(self.start);
         for (half, m) in (first..).zip(whole) {
             let Ok(san) = position.play(m) else {
                 break;

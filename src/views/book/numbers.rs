@@ -2,7 +2,7 @@
 //!
 //! | path | number |
 //! |---|---|
-//! | `/`, and what is there once | 1 to 16, see [`Fixed`] |
+//! | `/`, and what is there once | 1 to 17, see [`Fixed`] |
 //! | positions, what belongs to them, links to them | kinds 1 to 58, see [`Nodes`] |
 //! | `/games/0/` and so on | kind 60, index the source |
 //! | games | kind 61, counted through all sources |
@@ -51,13 +51,14 @@ pub(super) enum Fixed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Export {
     Pgn,
+    Openings,
     Epd,
     Tsv,
     Polyglot,
 }
 
 /// In the order of their numbers, which begin with 1.
-const ALL: [Fixed; 16] = [
+const ALL: [Fixed; 17] = [
     Fixed::Root,
     Fixed::Tree,
     Fixed::Uci,
@@ -74,6 +75,7 @@ const ALL: [Fixed; 16] = [
     Fixed::Export(Export::Epd),
     Fixed::Export(Export::Tsv),
     Fixed::Export(Export::Polyglot),
+    Fixed::Export(Export::Openings),
 ];
 
 /// What the root lists.
@@ -91,8 +93,9 @@ pub(super) const IN_ROOT: [(&str, Fixed); 10] = [
 ];
 
 /// What `export/` lists.
-pub(super) const IN_EXPORTS: [(&str, Fixed); 4] = [
+pub(super) const IN_EXPORTS: [(&str, Fixed); 5] = [
     ("book.pgn", Fixed::Export(Export::Pgn)),
+    ("openings.pgn", Fixed::Export(Export::Openings)),
     ("book.epd", Fixed::Export(Export::Epd)),
     ("positions.tsv", Fixed::Export(Export::Tsv)),
     ("book.bin", Fixed::Export(Export::Polyglot)),
@@ -162,7 +165,7 @@ mod tests {
         }
         assert_eq!(Fixed::Root.ino(), Ino::ROOT);
         assert_eq!(Thing::without_position(Ino(0)), None);
-        assert_eq!(Thing::without_position(Ino(17)), None);
+        assert_eq!(Thing::without_position(Ino(18)), None);
     }
 
     #[test]

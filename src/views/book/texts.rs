@@ -9,7 +9,8 @@ use super::about::{self, Examination};
 use super::numbers::{self, Export, Fixed, Thing};
 use super::spool::{Spool, slice};
 use crate::book::export::{
-    ExportError, Exported, PgnOptions, write_epd, write_pgn, write_polyglot, write_positions,
+    ExportError, Exported, MOST_GAME_BYTES, PgnOptions, write_epd, write_openings, write_pgn,
+    write_polyglot, write_positions,
 };
 use crate::book::walk::Limits;
 use crate::book::{Line, board_fields, position_files};
@@ -108,6 +109,7 @@ impl BookVolume {
                         "%",
                     )
                 }
+                Export::Openings => (write_openings(book, limits, MOST_GAME_BYTES, out)?, "%"),
                 Export::Epd => (write_epd(book, limits, out)?, "#"),
                 Export::Tsv => (write_positions(book, limits, out)?, "#"),
                 // There is no room in it for a word.
