@@ -157,16 +157,16 @@ fn game_after(
 
 /// The moves of a line, for a tag.
 fn first_moves(line: &Line) -> String {
-    let mut text = String::new();
+    let mut words = Vec::new();
     for (half, (_, san)) in (first_half(line)..).zip(line.plies()) {
         if half.is_multiple_of(2) {
-            text += &format!(" {}.", half / 2 + 1);
-        } else if text.is_empty() {
-            text += &format!(" {}...", half / 2 + 1);
+            words.push(format!("{}.", half / 2 + 1));
+        } else if words.is_empty() {
+            words.push(format!("{}...", half / 2 + 1));
         }
-        text += &format!(" {san}");
+        words.push(san.to_string());
     }
-    text.trim_start().to_owned()
+    words.join(" ")
 }
 
 /// A text that takes no more than so many bytes.
