@@ -68,12 +68,35 @@ impl Place {
     }
 }
 
-/// The characters of a piece of a text, which is in a page if it is no UTF-8.
+/// The characters of a piece of a text, which is in a page if it is no UTF-8. Of
+/// UTF-8 that is damaged, only the damaged bytes are in it.
 pub(super) fn characters(bytes: &[u8], page: Page) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
+        Err(_) if is_damaged_utf8(bytes) => {
+            let pieces = bytes.utf8_chunks();
+            let pieces =
+                pieces.map(|piece| piece.valid().to_owned() + &page.decode(piece.invalid()));
+            Cow::Owned(pieces.collect())
+        }
         Err(_) => Cow::Owned(page.decode(bytes)),
     }
+}
+
+/// Whether nearly all bytes beyond ASCII make characters of UTF-8. Those of a page
+/// do so by chance: three of the four letters of a Russian word of DOS, but not
+/// of a longer one.
+fn is_damaged_utf8(bytes: &[u8]) -> bool {
+    let (mut valid, mut invalid) = (0, 0);
+    for piece in bytes.utf8_chunks() {
+        valid += piece
+            .valid()
+            .bytes()
+            .filter(|byte| !byte.is_ascii())
+            .count();
+        invalid += piece.invalid().len();
+    }
+    valid > 3 * invalid
 }
 
 /// Where a text has a byte that is no character of its page, or, unless the page
@@ -134,6 +157,28 @@ fn is_utf8_at(text: &[u8], at: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_damaged_byte_leaves_the_rest_of_utf8_as_it_is() {
+        let page = Page::WESTERN;
+        for (bytes, expected) in [
+            (
+                &b"Wei\xc3\x9f st\xc3\xb6rt Schwarz f\xfcr immer"[..],
+                "Weiß stört Schwarz für immer",
+            ),
+            (b"\xd0\x91\xd0\xb5\xd0\xbb\xff\xd1\x8b\xd0\xb5", "Белÿые"),
+            (b"Gr\xc3\xbcn\xfc", "GrÃ¼nü"),
+            (b"Gr\xfcn", "Grün"),
+            ("Grün".as_bytes(), "Grün"),
+        ] {
+            assert_eq!(characters(bytes, page), expected);
+        }
+        // Words of a page, some letters of which could be UTF-8.
+        let dos = Page::of_dos("866").unwrap();
+        for word in [&b"\xe2\xe0\xa0\xaf"[..], b"\x8a\xa0\xe0\xaf\xae\xa2"] {
+            assert_eq!(characters(word, dos), dos.decode(word));
+        }
+    }
 
     #[test]
     fn columns_count_characters() {

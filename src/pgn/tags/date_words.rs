@@ -102,7 +102,9 @@ pub(super) fn date_in_words(text: &str) -> Option<InWords> {
         .filter(|part| *part != Part::Word)
         .collect();
     let has_more = has_time || plain.len() < parts.len();
-    match of_parts(&plain, dated.matches('.').count() == 2) {
+    // What stands between two numbers may be a month that is not understood.
+    let is_month_and_year = plain.len() == parts.len();
+    match of_parts(&plain, is_month_and_year, dated.matches('.').count() == 2) {
         Some(InWords::Whole(date)) if has_more => Some(InWords::Partly(date)),
         Some(found) => Some(found),
         None => {
@@ -116,7 +118,7 @@ pub(super) fn date_in_words(text: &str) -> Option<InWords> {
     }
 }
 
-fn of_parts(parts: &[Part<'_>], is_dotted: bool) -> Option<InWords> {
+fn of_parts(parts: &[Part<'_>], is_month_and_year: bool, is_dotted: bool) -> Option<InWords> {
     let whole = |date: Option<Date>| date.map(InWords::Whole);
     match *parts {
         [Part::Digits(digits)] => of_digits(digits),
@@ -134,8 +136,12 @@ fn of_parts(parts: &[Part<'_>], is_dotted: bool) -> Option<InWords> {
         [Part::Year(year), Part::Number(month), Part::Number(day)] => {
             whole(known(year, month, day).filter(|_| day > 0))
         }
-        [Part::Month(month) | Part::Number(month), Part::Year(year)]
-        | [Part::Year(year), Part::Month(month)] => whole(known(year, month, 0)),
+        [Part::Number(month), Part::Year(year)] if is_month_and_year => {
+            whole(known(year, month, 0))
+        }
+        [Part::Month(month), Part::Year(year)] | [Part::Year(year), Part::Month(month)] => {
+            whole(known(year, month, 0))
+        }
         [Part::Number(first), Part::Number(second), Part::Year(year)] => {
             let day_first = known(year, second, first).filter(|date| date.day > 0);
             let month_first = known(year, first, second).filter(|date| date.day > 0);
@@ -251,6 +257,8 @@ mod tests {
             ("20040224", whole(2004, 2, 24)),
             ("24022004", whole(2004, 2, 24)),
             ("5.II.2004", whole(2004, 2, 5)),
+            ("5.XIII.2004", partly(2004, 0, 0)),
+            ("5 listopada 2004", partly(2004, 0, 0)),
             ("5/xii/1904", whole(1904, 12, 5)),
             ("02/2004", whole(2004, 2, 0)),
             ("Feb 24, 2004", whole(2004, 2, 24)),
