@@ -43,7 +43,7 @@ const MOVE_OR_RESULT: &str = "a move, a comment or the result";
 /// The first thing in the text that PGN has no place for, with line and
 /// column: an unknown word, an illegal or ambiguous move, a comment, variation
 /// or tag pair without end, a result that contradicts the Result tag or is
-/// missing, a FEN that is no position, a date that is none, a number that does
+/// missing, a byte that is no UTF-8, a FEN that is no position, a date that is none, a number that does
 /// not fit, a second tag of those that say who played whom, where and when, a
 /// second game, no game at all, more than 16 MiB, [`MAX_PLIES`] moves or
 /// [`MAX_REMARKS`] remarks.
@@ -64,6 +64,15 @@ pub fn decode_telling(text: &[u8]) -> Result<(Game, Vec<Liberty>), Error> {
     }
     let mut strictly = Leniency::default();
     let game = read_game(&mut lexer, &mut strictly)?;
+    // In which page it is would be a guess, and other letters be stored.
+    if let Err(error) = std::str::from_utf8(text) {
+        let at = error.valid_up_to();
+        let byte = text.get(at).copied().unwrap_or_default();
+        let mut lexer = Games::new(text).lexer;
+        lexer.go_on_to(at);
+        let found = format!("the byte {byte:#04x}, which is no UTF-8");
+        return Err(lexer.error(lexer.here(), found, "a text in UTF-8"));
+    }
     if lexer.is_at_text_end() {
         return Ok((game, strictly.taken.liberties()));
     }

@@ -593,8 +593,15 @@ fn a_text_has_any_number_of_games() {
 }
 
 #[test]
-fn bytes_that_are_no_utf8_are_windows_1252() {
-    let game = decode(b"[White \"H\xfcbner\"] 1. e4 {sch\xf6n}\xa0e5 *").unwrap();
+fn one_game_is_utf8_and_others_may_be_windows_1252() {
+    let text = b"[White \"H\xfcbner\"] 1. e4 {sch\xf6n}\xa0e5 *";
+    let error = decode(text).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "1:10: the byte 0xfc, which is no UTF-8; expected a text in UTF-8"
+    );
+    assert!(decode("[White \"H\u{fc}bner\"] 1. e4 {sch\u{f6}n} e5 *".as_bytes()).is_ok());
+    let game = Games::new(text).next().unwrap().unwrap();
     assert_eq!(game.headers.white.last, "Hübner");
     let texts: Vec<_> = game.annotations.iter().map(|(_, remark)| remark).collect();
     assert!(matches!(texts[..], [Annotation::TextAfter(text)] if text.text == "schön"));
