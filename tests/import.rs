@@ -766,6 +766,10 @@ fn an_import_without_games_is_an_error() {
             "Dear friend,\nthis is a letter.\n",
             "none of the games could be imported",
         ),
+        (
+            "Dear friend,\nthis is 1. Ke4.\n",
+            "none of the games could be imported",
+        ),
     ] {
         let _ = fs::remove_file(&bad);
         let lenient = ["--create", text_path(&base), "--skip-bad", text_path(&bad)];
@@ -775,6 +779,151 @@ fn an_import_without_games_is_an_error() {
         let all: Vec<_> = files_in(folder.path()).into_keys().collect();
         for file in all {
             fs::remove_file(folder.path().join(file)).unwrap();
+        }
+    }
+}
+
+/// Text that is no game, as it stands in files of games.
+const WORDS: [&str; 12] = [
+    "From: a@b.example (Ann)\nDate: Mon, 11 May 1998 10:12:33 +0200\nMessage-ID: <3.0.1.32@b>\n\nHello!\n",
+    "In 1999 he won 3. prize; on 24.02.2004 (round 5.2) he drew.\n1. Kasparov 9.5\n2. Anand 8\n",
+    "-- \nJohn Smith\n",
+    "-- \n",
+    "-----------------------\n",
+    "***\n",
+    "* * *\n",
+    "<html><body>\n<pre>\n",
+    "</pre>\n</body></html>\n",
+    "* the first point\n* the second point\n",
+    "> Dear Bob,\n> I won 1-0.\n",
+    "- 12 -\n\n        Tournament of 1999\n\n",
+];
+
+/// Two games whose first tags are one or many, and what they are in a base.
+fn two_games() -> [String; 2] {
+    let game = |number: usize| format!("[White \"W{number}\"]\n[Black \"B\"]\n");
+    let moves = "\n1. e4 e5 2. Nf3 1-0\n";
+    [
+        format!("[Event \"x\"]\n{}{moves}", game(1)),
+        format!("[ECO \"C20\"]\n{}{moves}", game(2)),
+    ]
+}
+
+#[test]
+fn text_around_games_is_skipped_and_told_and_no_game_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let import = |text: &str| {
+        let base = tempfile::tempdir_in(folder.path()).unwrap();
+        let new = base.path().join("new.cbh");
+        let output = import_from_stdin(&["--create", text_path(&new)], text.as_bytes());
+        assert!(output.status.success(), "{text}\n{}", said(&output));
+        let games: Vec<String> = games_of(&new).into_values().map(|(_, text)| text).collect();
+        (games, said(&output))
+    };
+    let [one, two] = two_games();
+    let (games, told) = import(&format!("{one}\n{two}"));
+    assert_eq!(
+        (games.len(), told.contains("no game")),
+        (2, false),
+        "{told}"
+    );
+    for (at, words) in WORDS.into_iter().enumerate() {
+        for end in if at < 2 { &["\n", "\r\n"][..] } else { &["\n"] } {
+            let gap = |text: String| text.replace('\n', end);
+            for (text, first) in [
+                (format!("{words}\n{one}\n{two}"), 1),
+                (format!("{words}{one}\n{two}"), 1),
+                (format!("{words}{two}\n{one}"), 1),
+                (format!("\n\n{words}\n{one}\n{two}"), 3),
+                (format!("{one}\n{words}\n{two}"), 7),
+                (format!("{one}\n{two}\n{words}"), 13),
+            ] {
+                let (mut read, told) = import(&gap(text.clone()));
+                read.sort_by_key(|game| game.contains("W2"));
+                assert_eq!(read, games, "{text}\n{told}");
+                let last = first + words.trim_end().lines().count() - 1;
+                let lines = if first == last {
+                    format!(":{first}:1: line {first} is no game: skipped; \"")
+                } else {
+                    format!(
+                        ":{first}:1: lines {first}\u{2013}{last} are no game: skipped; first \""
+                    )
+                };
+                assert!(told.contains(&lines), "{text}\n{told}\n{lines}");
+                assert_eq!(told.matches("no game").count(), 1, "{text}\n{told}");
+            }
+        }
+    }
+    let many = format!("Hello\n\n{one}\n").repeat(12);
+    let told = import(&many).1;
+    assert_eq!(
+        told.matches("is no game: skipped; \"Hello\"").count(),
+        10,
+        "{told}"
+    );
+    assert!(told.contains(":73:1: 2 more places"), "{told}");
+}
+
+#[test]
+fn text_in_front_of_moves_without_tags_is_skipped() {
+    let folder = tempfile::tempdir().unwrap();
+    let moves = "1. e4 e5 2. Nf3 *\n";
+    for (number, (text, count)) in [
+        (format!("Hello\n\n{moves}"), 1),
+        (format!("{moves}\nHello\n\n{moves}\n-- \nBob\n"), 2),
+        (moves.to_owned(), 1),
+        ("e4 e5 Nf3 *".to_owned(), 1),
+        ("{a note}\n*\n".to_owned(), 1),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let base = folder.path().join(format!("{number}.cbh"));
+        let output = import_from_stdin(&["--create", text_path(&base)], text.as_bytes());
+        assert!(output.status.success(), "{text}\n{}", said(&output));
+        assert_eq!(games_of(&base).len(), count, "{text}\n{}", said(&output));
+    }
+}
+
+#[test]
+fn what_may_be_a_game_is_refused_and_not_skipped() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().join("new.cbh");
+    let [one, two] = two_games();
+    for (bad, why) in [
+        (
+            "> [Event \"q\"]\n> [White \"Q\"]\n>\n> 1. e4 e5 *\n",
+            "quotation",
+        ),
+        ("Bob wrote:\n> 1. e4 e5 *\n", "quotation"),
+        ("Look at this:\n1. e4 e5 Ke5 *\n", "expected"),
+        ("hite \"Q\"]\n\n1. e4 *\n", "expected"),
+        ("c4 2. Nf3 Kg4\n", "expected"),
+        ("[Event \"q\"]\n\nHello\n", "expected"),
+        ("1. P-K4 P-K4\n", "expected"),
+        ("e4 e5 Nf9\n", "expected"),
+        ("[\"Q\"]\n\n1. e4 *\n", "expected"),
+        ("is a mistake} *\n", "expected"),
+        ("bin\u{3}ary\n", "expected"),
+    ] {
+        for (text, line) in [
+            (format!("{bad}\n{one}\n{two}"), 1),
+            (format!("{one}\n{bad}\n{two}"), 7),
+            (format!("{one}\n{two}\n{bad}"), 13),
+        ] {
+            let output = import_from_stdin(&["--create", text_path(&base)], text.as_bytes());
+            let told = said(&output);
+            assert_eq!(output.status.code(), Some(1), "{text}\n{told}");
+            assert!(
+                told.contains(why) && !told.contains("skipped"),
+                "{text}\n{told}"
+            );
+            let lines = line..line + bad.lines().count();
+            let places = lines.map(|line| format!("standard input:{line}:"));
+            assert!(
+                places.into_iter().any(|place| told.contains(&place)),
+                "{text}\n{told}"
+            );
         }
     }
 }
@@ -1430,13 +1579,19 @@ fn an_interrupted_import_ends_before_the_next_game() {
 
 #[test]
 fn the_time_of_a_game_is_independent_of_its_neighbours() {
-    for game in ["e4 * {a}\n", "e4 1:0\n", "e4 1:0 ", "e4 { {b} a} 1:0\n"] {
+    for (game, last) in [
+        ("* a\n", "1. e4 *\n"),
+        ("e4 * {a}\n", "e4 *\n"),
+        ("e4 1:0\n", "e4 *\n"),
+        ("e4 1:0 ", "e4 *\n"),
+        ("e4 { {b} a} 1:0\n", "e4 *\n"),
+    ] {
         let of = |games: usize| {
-            let text = format!("[Event \"x\"]\n\ne4 *\n{}", game.repeat(games));
+            let text = format!("[Event \"x\"]\n\ne4 *\n{}{last}", game.repeat(games));
             let mut counting = Counting::default();
             let begun = Instant::now();
             read_and_append(&text, &AtomicBool::new(false), &mut counting).unwrap();
-            assert_eq!(counting.games, games + 1);
+            assert_eq!(counting.games, games + 2);
             begun.elapsed()
         };
         let (some, many) = (of(1000), of(8000));

@@ -13,7 +13,8 @@ use crate::escape::Escaped;
 use crate::game::Game;
 use crate::openings;
 use crate::pgn::{
-    self, BAD_GAME, Extent, InPage, Liberty, Page, Part, Prepared, Section, Trust, VariantName,
+    self, BAD_GAME, Extent, InPage, Liberty, Page, Part, Prepared, Section, Skipped, Trust,
+    VariantName,
 };
 
 /// A game that is not imported, and why. Its text is that of the section from
@@ -246,6 +247,8 @@ impl<'a> Session<'a> {
             pages: BTreeMap::new(),
             kept: BTreeMap::new(),
             cut: BTreeMap::new(),
+            skipped: Vec::new(),
+            more_skipped: 0,
         };
         let (head, reader) = text.with_head();
         let mut pages = Pages::new(wishes.page, &head);
@@ -263,6 +266,7 @@ impl<'a> Session<'a> {
             Err(Stop::Medium(_)) if is_over.load(Relaxed) => return Err(Stop::Interrupted),
             read => read?,
         }
+        reading.ensure_games()?;
         Ok(reading.understood(was_utf16))
     }
 
@@ -337,7 +341,13 @@ struct Reading<'s, 'a> {
     kept: BTreeMap<&'static str, Counted>,
     /// Games with names that are not stored as they are, with the first of a kind.
     cut: BTreeMap<&'static str, (Counted, Unfit)>,
+    /// The first places with text that is no game, and how many there are more.
+    skipped: Vec<Skipped>,
+    more_skipped: usize,
 }
+
+/// So many places are told at which text is no game.
+const MOST_SKIPPED: usize = 10;
 
 impl Reading<'_, '_> {
     /// Appends the games of a section.
@@ -359,6 +369,10 @@ impl Reading<'_, '_> {
             }
             counted.add(spot.line, spot.column);
         }
+        let room = MOST_SKIPPED - self.skipped.len();
+        self.more_skipped += prepared.skipped.len().saturating_sub(room);
+        let first = prepared.skipped.into_iter().take(room);
+        self.skipped.extend(first);
         for (extent, game) in prepared.games {
             if self.session.is_over.load(Relaxed) {
                 return Err(Stop::Interrupted);
@@ -400,6 +414,23 @@ impl Reading<'_, '_> {
         let has_more = section.part == Part::Middle;
         let bytes = &section.text;
         self.watch.more_of_bad(BadText { bytes, has_more })
+    }
+
+    /// A text of words alone is not what was to be imported.
+    fn ensure_games(&mut self) -> Result<(), Stop> {
+        let Some(Skipped { lines, words }) = self.skipped.first().filter(|_| self.games == 0)
+        else {
+            return Ok(());
+        };
+        let bad = BadGame {
+            number: 0,
+            players: None,
+            line: *lines.start(),
+            column: 1,
+            why: format!("{words} is no game, nor is what follows; expected a game"),
+        };
+        let (bytes, has_more) = (&b""[..], false);
+        self.watch.bad(bad, BadText { bytes, has_more })
     }
 
     /// Under which kind a liberty is told: a hostile text must not have any
@@ -512,8 +543,35 @@ impl Reading<'_, '_> {
         let cut = self.cut.values();
         let cut = cut.map(|(counted, first)| counted.told(not_stored_whole(first)));
         let told = utf16.into_iter().chain(pages);
+        let told = told.chain(told_skipped(&self.skipped, self.more_skipped));
         told.chain(liberties).chain(kept).chain(cut).collect()
     }
+}
+
+/// What is told of text that is no game, a line a place; of all behind the first
+/// ones together.
+fn told_skipped(first: &[Skipped], more: usize) -> Vec<Understood> {
+    let understood = |line, what| Understood {
+        line,
+        column: 1,
+        what,
+    };
+    let each = first.iter().map(|Skipped { lines, words }| {
+        let (first, last) = (lines.start(), lines.end());
+        let what = if first == last {
+            format!("line {first} is no game: skipped; {words}")
+        } else {
+            format!("lines {first}\u{2013}{last} are no game: skipped; first {words}")
+        };
+        understood(*first, what)
+    });
+    let others = first.last().filter(|_| more > 0).map(|last| {
+        let places = if more == 1 { "place" } else { "places" };
+        let what =
+            format!("{more} more {places} behind this one with text that is no game: skipped");
+        understood(*last.lines.start(), what)
+    });
+    each.chain(others).collect()
 }
 
 /// What is told of names that are not stored as they are, a line a kind.

@@ -13,7 +13,7 @@ use super::numbers::{Disproof, Follows, MoveNumber, Numbers};
 use super::page::Page;
 use super::place::Place;
 use super::remarks::{Remarks, Subject, is_flagged_before, unglued, without_damage};
-use super::stream::InPage;
+use super::stream::{InPage, are_words};
 use super::tags;
 use super::told::{Front, Held, settle};
 use crate::game::{
@@ -850,6 +850,10 @@ impl<'t> MoveText<'_, 't> {
         let Ok((place, Token::Result(second))) = ahead.next() else {
             return Ok(None);
         };
+        let line = lexer.text().get(place.offset..).unwrap_or_default();
+        if place.line > lexer.here().line && are_words(line) {
+            return Ok(None);
+        }
         let is_same = first.pgn() == second.pgn() || second == GameResult::Line;
         if !is_same && first != GameResult::Line {
             let found = format!("the result {} behind {}", second.pgn(), first.pgn());
@@ -880,9 +884,14 @@ impl<'t> MoveText<'_, 't> {
 
     /// Takes the comments that follow on the line, or that end the text.
     fn comments_behind(&mut self, lexer: &mut Lexer<'t>) -> Result<(), Error> {
+        // Marks of HTML on another line are of the page.
+        let line = lexer.here().line;
+        let text = lexer.text();
+        let is_mark = |place: Place| place.line > line && text.get(place.offset) == Some(&b'<');
         let mut ahead = lexer.clone();
         let is_last = loop {
             match ahead.next() {
+                Ok((place, Token::Comment(_))) if is_mark(place) => break true,
                 Ok((_, Token::Comment(_))) => {}
                 Ok((_, Token::End)) => break true,
                 _ => break false,
@@ -891,7 +900,9 @@ impl<'t> MoveText<'_, 't> {
         loop {
             let before = lexer.here();
             match lexer.next() {
-                Ok((place, Token::Comment(comment))) if is_last || place.line == before.line => {
+                Ok((place, Token::Comment(comment)))
+                    if (is_last && !is_mark(place)) || place.line == before.line =>
+                {
                     self.leniency.here = place;
                     self.leniency.takes(Liberty::CommentBehind);
                     self.comment(comment, lexer, place)?;

@@ -56,7 +56,7 @@ pub(crate) use movetext::append_decimal;
 pub use page::Page;
 pub use permit::Permit;
 pub use stream::{
-    BAD_GAME, Extent, InPage, Part, Prepared, Section, Sections, Spot, Trust,
+    BAD_GAME, Extent, InPage, Part, Prepared, Section, Sections, Skipped, Spot, Trust,
     for_each_game_in_order,
 };
 pub(crate) use tags::roman;

@@ -8,7 +8,8 @@
 //! empty line with a tag `Event` behind it ends an open comment if another tag
 //! or the first move follows, and so does one
 //! with any tag pair if the comment never ends otherwise: one bad game does not
-//! take others with it. A line of [`BAD_GAME`] begins a section wherever it
+//! take others with it. Words in front of all tags and moves are a piece of their
+//! own. A line of [`BAD_GAME`] begins a section wherever it
 //! stands. A piece, a [`Section`], is one game with its tags, or some games
 //! of which all but the first have none. Nothing of the text is left out, and
 //! nothing is understood here: what is no PGN is refused by
@@ -16,6 +17,7 @@
 //! 16 MiB is given in [`Part`]s.
 
 mod parallel;
+mod words;
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead};
@@ -29,8 +31,11 @@ use super::lenient::{VariantName, place_of_name, place_of_tag, players_of, varia
 use super::lexer::line_begin;
 use super::page::Page;
 use super::place::{Place, characters, doubtful};
+use words::Signs;
 
 pub use parallel::{Prepared, for_each_game_in_order};
+pub use words::Skipped;
+pub(super) use words::are_words;
 
 /// So much of a game that is too long is given at once.
 const LONG_BYTES: usize = 1 << 20;
@@ -317,6 +322,34 @@ struct State {
     value_lines: u8,
     /// Whether the moves end in a result, as far as it was asked.
     has_result: Option<bool>,
+    seen: Seen,
+}
+
+/// Whether a section is a game, as far as it was read.
+#[derive(Clone, Copy, Debug, Default)]
+enum Seen {
+    /// No word of it.
+    #[default]
+    Nothing,
+    /// Words, which have no signs of a game so far.
+    Words(Signs),
+    Game,
+}
+
+impl Seen {
+    /// The same with one more line, which stands in no comment.
+    fn with(self, line: &[u8], has_words: bool) -> Seen {
+        let mut signs = match self {
+            Seen::Game => return self,
+            Seen::Nothing if !has_words => return self,
+            Seen::Nothing => Signs::default(),
+            Seen::Words(signs) => signs,
+        };
+        if signs.are_in(line) {
+            return Seen::Game;
+        }
+        Seen::Words(signs)
+    }
 }
 
 /// Tags that a game has once.
@@ -653,7 +686,7 @@ impl State {
                 && (tag != 0 || (begins_loose_tag(line) && self.has_result(text)));
         }
         // A tag amid moves begins no game.
-        self.is_apart || tag != 0 || self.has_result(text)
+        self.is_apart || matches!(self.seen, Seen::Words(_)) || tag != 0 || self.has_result(text)
     }
 
     /// The game that may begin with the line at `start` of a text: with a second
@@ -692,6 +725,11 @@ impl State {
         } else if !was_open && begin.is_empty() {
             self.is_apart = true;
         }
+        if is_tag {
+            self.seen = Seen::Game;
+        } else if !was_open {
+            self.seen = self.seen.with(line, has_moves);
+        }
         if self.in_comment && !was_open {
             self.comment_line_end = end;
         }
@@ -710,7 +748,8 @@ impl State {
         let mut in_comment = self.in_comment;
         let mut at = 0;
         if !in_comment {
-            if line.first() == Some(&b'%') {
+            // A quotation begins no game either: its other lines are no PGN.
+            if line.first() == Some(&b'%') || line.trim_ascii_start().starts_with(b">") {
                 return begins;
             }
             at = tag_pairs_len(line).unwrap_or(line.len());

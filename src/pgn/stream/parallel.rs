@@ -5,8 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
+use super::words::{Found, Skipped, is_doubtful, look};
 use super::{Error, Extent, Games, InPage, Part, Place, Section, Sections, Spot, next_game};
 use crate::game::Game;
+use crate::pgn::lenient::Understood;
+use crate::pgn::lexer::line_begin;
 use crate::pgn::{Liberty, Permit};
 
 /// So much text is handed to a core at a time.
@@ -30,6 +33,8 @@ pub struct Prepared<T> {
     /// What was understood in another way than it is written, and where it
     /// stands first in its game.
     pub liberties: Vec<(Spot, Liberty)>,
+    /// What of it is no game, in front of games and between them.
+    pub skipped: Vec<Skipped>,
     /// Where it is no UTF-8: line and column.
     pub not_utf8: Option<(usize, usize)>,
     /// Held until this is done with.
@@ -41,7 +46,7 @@ type Done<T> = io::Result<Vec<Prepared<T>>>;
 
 /// Parses the games of a text on all cores, lets each core `prepare` its
 /// games further, and gives what comes of them to `take` in the order of the
-/// text. What is no strict PGN is understood as [`Liberty`] says. Some batches
+/// text. What is no game is passed over, and what is no strict PGN is understood as [`Liberty`] says. Some batches
 /// of 64 KiB wait for each core; longer games are worked on at once as far as a
 /// [`Permit`] lets them. `page_of` says in which page a section is that is no
 /// UTF-8; it is asked in the order of the text. It ends before the next game when `is_over` is set.
@@ -167,22 +172,49 @@ fn parse_section<T>(
     let mut rest = Games::from_line(text, section.line).in_page(section.encoding());
     rest.doubted = section.page;
     let mut looked_at = 0;
+    let mut skipped = Vec::new();
+    let mut signs_at = 0;
+    // Whether the last game goes on up to the next one.
+    let mut is_open = false;
     while section.part == Part::Whole && !is_over.load(Relaxed) {
         rest.lexer.skip_blanks();
         let begin = rest.lexer.here();
         let line = begin.line;
-        if let Some((last, _)) = games.last_mut() {
+        if let Some((last, _)) = games.last_mut().filter(|_| is_open) {
             last.bytes.end = begin.offset;
         }
-        match rest.next_leniently() {
-            Some(Ok(read)) => {
+        let (follows, last_line) = (rest.follows, rest.last_line);
+        let Some(read) = rest.next_leniently() else {
+            break;
+        };
+        is_open = false;
+        let read = match words_at(text, begin, &read, &mut signs_at) {
+            Found::Words(len) => {
+                let end = begin.offset + len;
+                let words = text.get(begin.offset..end).unwrap_or_default();
+                skipped.push(Skipped::new(words, begin, section.encoding()));
+                rest.go_on_at(begin, end);
+                (rest.follows, rest.last_line) = (follows, last_line);
+                continue;
+            }
+            Found::Quoted(at) => read.map_err(|_| {
+                rest.go_on_at(begin, begin.offset + at);
+                let found = "a game in a quotation, behind \">\"".to_owned();
+                rest.lexer
+                    .error(rest.lexer.here(), found, "lines without that mark")
+            }),
+            Found::Game(_) => read,
+        };
+        is_open = true;
+        match read {
+            Ok(read) => {
                 let taken = read.taken.list().iter();
                 let spot = |place: &Place| Spot::new(*place, text);
                 liberties.extend(taken.map(|(liberty, place)| (spot(place), *liberty)));
                 let bytes = begin.offset..section.text.len();
                 games.push((Extent { bytes, line }, Ok(prepare(read.game))));
             }
-            Some(Err(error)) => {
+            Err(error) => {
                 let bytes = begin.offset..text.len();
                 looked_at += bytes.len();
                 let next = next_game(text, begin.offset).filter(|_| looked_at < MOST_AGAIN);
@@ -190,14 +222,40 @@ fn parse_section<T>(
                 let Some(next) = next else { break };
                 rest.go_on_at(begin, next);
             }
-            None => break,
         }
     }
     Prepared {
+        skipped,
         not_utf8,
         section,
         games,
         liberties,
         _permit: permit,
     }
+}
+
+/// What stands at a place where a game was read, or none was: a text that is no
+/// game begins its line. Up to the offset `signs_at` signs of a game are known to
+/// follow, so that nothing is looked at again for each of many games.
+fn words_at(
+    text: &[u8],
+    begin: Place,
+    read: &Result<Understood, Error>,
+    signs_at: &mut usize,
+) -> Found {
+    let (before, rest) = text.split_at_checked(begin.offset).unwrap_or_default();
+    let before = before.get(begin.line_start..).unwrap_or_default();
+    let known = Found::Game(0);
+    if !line_begin(before).is_empty() || begin.offset < *signs_at {
+        return known;
+    }
+    let may_be_none = match read {
+        Ok(read) => is_doubtful(rest, !read.game.tree.is_empty()),
+        Err(_) => true,
+    };
+    let found = if may_be_none { look(rest) } else { known };
+    if let Found::Game(at) | Found::Quoted(at) = found {
+        *signs_at = begin.offset + at;
+    }
+    found
 }
