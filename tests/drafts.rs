@@ -1054,7 +1054,7 @@ fn an_import_that_fsync_confirmed_is_not_withdrawn() {
     file.write_all(games.as_bytes()).unwrap();
     file.sync_all().unwrap();
     assert_eq!(names(&daemon.at("games")).len(), count + 2);
-    file.write_all(b"no game (").unwrap();
+    file.write_all(b"1. e4 e9 (").unwrap();
     assert_eq!(errno(close(file)), Some(libc::EINVAL));
     assert_eq!(names(&daemon.at("games")).len(), count + 2);
     daemon.end();
