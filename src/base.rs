@@ -9,6 +9,7 @@ mod archived;
 mod convert;
 mod family;
 mod position_index;
+pub mod referenced;
 mod searched;
 
 use std::borrow::Cow;

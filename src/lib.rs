@@ -39,7 +39,7 @@
 //! | `openings` | `pgn`, `game` |
 //! | `import` | `openings`, `pgn`, `cbh`, `game`, `escape` |
 //! | `search` | `openings`, `game`, `storage` |
-//! | `base` | `search`, `pgn`, `archive`, `cbh2`, `cbh`, `game`, `storage` |
+//! | `base` | `search`, `pgn`, `archive`, `book`, `cbh2`, `cbh`, `game`, `storage` |
 //! | `fs` | `escape` |
 //! | `views` | `fs`, `import`, `base`, `search`, `pgn`, `cbh`, `cbh2`, `book`, `archive`, `game`, `storage`, `html`, `escape` |
 //! | `drafts` | `fs`, `escape` |

@@ -20,10 +20,10 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use cbfs::base::referenced::{Games, GamesOptions};
 use cbfs::book::kvetka::{KvetkaBook, KvetkaOptions};
 use cbfs::book::{Book, CanonicalBoard, Entry, Error, GameReference, SourceKind};
 use cbfs::game::{GameResult, Position};
-use cbfs::vfs::book::{Games, GamesOptions};
 use shakmaty::CastlingMode;
 use shakmaty::fen::Fen;
 

@@ -16,9 +16,9 @@ use super::options::{MountOptions, Writing, parse_code_page, parse_size, parse_s
 use super::password::{self, PasswordFile};
 use super::{Failure, daemon, places, signals};
 use crate::archive::{self, BlockCache};
+use crate::base::referenced::{GamesOptions, SourceMap};
 use crate::cbh::{self, CodePage};
 use crate::fuse::{self, Mount, Mounted, Outcome, Stopper, mount_at};
-use crate::vfs::book::{GamesOptions, SourceMap};
 use crate::vfs::{
     self, BookOptions, BookSource, DatabaseSource, Folder, Hidden, Messages, Vfs, Writer,
 };

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use fuser::MountOption;
 
+use crate::base::referenced::SourceMap;
 use crate::cbh::CodePage;
 use crate::fuse::{Audience, ReadDirPlus};
 use crate::import::page_of_label;
 use crate::pgn::Page;
 use crate::vfs::Hidden;
-use crate::vfs::book::SourceMap;
 
 /// Standard options that have no effect here, or are handled by mount(8).
 const IGNORED: [&str; 25] = [

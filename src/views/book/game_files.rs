@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::Games;
+use crate::base::referenced::Games;
 use crate::book::GameReference;
 use crate::fs::Error;
 
@@ -55,7 +55,7 @@ impl GameFiles {
 
     /// Why games that the book names cannot be read, a line for each source.
     pub(super) fn obstacles(&self) -> Result<Vec<String>, Error> {
-        self.games.obstacles()
+        Ok(self.games.obstacles()?)
     }
 
     /// The index of a source's first game, and how many it has.
@@ -97,12 +97,12 @@ impl GameFiles {
 
     /// The text of the game with this index.
     pub(super) fn render(&self, index: u32) -> Result<Vec<u8>, Error> {
-        self.games.render(self.reference(index)?)
+        Ok(self.games.render(self.reference(index)?)?)
     }
 
     /// `sources.tsv`
     pub(super) fn table(&self) -> Result<String, Error> {
-        self.games.table()
+        Ok(self.games.table()?)
     }
 }
 

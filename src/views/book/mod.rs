@@ -16,12 +16,11 @@
 //! | `texts.rs`, `about.rs` | what is in the files |
 //! | `spool.rs` | where large texts lie |
 //! | `unreachable.rs` | positions that no line reaches |
-//! | `game_files.rs`, `games/` | the games that the book names |
+//! | `game_files.rs` | the games that the book names |
 //! | `source.rs` | books on disk |
 
 mod about;
 mod game_files;
-mod games;
 mod listing;
 mod numbers;
 mod source;
@@ -29,7 +28,6 @@ mod spool;
 mod texts;
 mod unreachable;
 
-pub use games::{Games, GamesOptions, ListedSource, SourceMap};
 pub(crate) use source::stem_of;
 pub use source::{BookOptions, BookSource};
 
@@ -46,6 +44,7 @@ use self::numbers::{Fixed, IN_EXPORTS, Thing};
 use self::spool::Spools;
 use self::unreachable::Unreachable;
 use super::positions::{self, File, Item, Key, Nodes, Place, Played, Scope};
+use crate::base::referenced::{self, Games};
 use crate::book::walk::shortest_line;
 use crate::book::{self, Book, Line, board_fields};
 use crate::fs::content::once::Once;
@@ -385,5 +384,15 @@ impl Volume for BookVolume {
 impl From<book::Error> for Error {
     fn from(error: book::Error) -> Error {
         Error::Damaged(error.to_string())
+    }
+}
+
+impl From<referenced::Error> for Error {
+    fn from(error: referenced::Error) -> Error {
+        match error {
+            referenced::Error::NotFound => Error::NotFound,
+            referenced::Error::TooLarge => Error::TooLarge,
+            referenced::Error::Damaged(why) => Error::Damaged(why),
+        }
     }
 }

@@ -10,7 +10,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use encoding_rs::Encoding;
 
-use super::{BookVolume, GamesOptions, numbers};
+use super::{BookVolume, numbers};
+use crate::base::referenced::GamesOptions;
 use crate::book::Book;
 use crate::book::ctg::{CtgBook, CtgFiles};
 use crate::book::kvetka::{KvetkaBook, KvetkaFiles, KvetkaOptions};

@@ -12,9 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use super::MAX_GAME_BYTES;
+use super::{Error, MAX_GAME_BYTES};
 use crate::book::{GameReference, ReferencedGame};
-use crate::fs::Error;
 use crate::storage::{DiskFile, ReadBuffer, Storage};
 
 /// How much is read at once when games are counted.

@@ -2,8 +2,8 @@
 //!
 //! | file | what is in it |
 //! |---|---|
-//! | `path.rs` | from an address of another computer to a file of this one |
-//! | `pgn_file.rs` | one game of a PGN file |
+//! | `referenced/path.rs` | from an address of another computer to a file of this one |
+//! | `referenced/pgn_file.rs` | one game of a PGN file |
 //!
 //! Nothing is kept open: a source that changes is read as it is then.
 
@@ -12,13 +12,13 @@ mod pgn_file;
 
 pub use path::SourceMap;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use self::pgn_file::PgnFiles;
 use crate::book::{self, Book, GameReference, GameSource, ReferencedGame, SourceKind};
 use crate::cbh::{self, CodePage, Database, Decoded, GameId, Options};
-use crate::fs::Error;
 use crate::game::{Annotation, Game, PlayerName, PlyId, Text};
 use crate::pgn;
 
@@ -59,9 +59,34 @@ pub struct ListedSource {
     pub path: Option<PathBuf>,
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "map_err passes it so")]
-fn damaged(why: book::Error) -> Error {
-    Error::Damaged(why.to_string())
+/// Why a game is not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// The book names no such source or game, or the source no such game.
+    NotFound,
+    /// Its text is longer than 16 MiB.
+    TooLarge,
+    /// The source is not there, or is not what the book says; the line says
+    /// why.
+    Damaged(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::NotFound => f.write_str("the book names no such game"),
+            Error::TooLarge => f.write_str("the game is longer than 16 MiB"),
+            Error::Damaged(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<book::Error> for Error {
+    fn from(why: book::Error) -> Error {
+        Error::Damaged(why.to_string())
+    }
 }
 
 impl Games {
@@ -84,7 +109,7 @@ impl Games {
     ///
     /// [`Error::Damaged`] if the medium fails.
     pub fn list(&self) -> Result<Vec<ListedSource>, Error> {
-        let sources = self.book.sources().map_err(damaged)?;
+        let sources = self.book.sources()?;
         let listed = (0..=u16::MAX).zip(sources).map(|(number, source)| {
             let path = match source.kind {
                 SourceKind::Pgn | SourceKind::Cbh => self.file_of(number, &source).ok(),
@@ -106,7 +131,7 @@ impl Games {
     ///
     /// As [`list`](Games::list); [`Error::NotFound`] if there is no such source.
     pub fn obstacle(&self, number: u16) -> Result<Option<String>, Error> {
-        let sources = self.book.sources().map_err(damaged)?;
+        let sources = self.book.sources()?;
         let source = sources.get(usize::from(number)).ok_or(Error::NotFound)?;
         Ok(self.obstacle_of(number, source))
     }
@@ -129,7 +154,7 @@ impl Games {
     ///
     /// As [`list`](Games::list).
     pub fn obstacles(&self) -> Result<Vec<String>, Error> {
-        let sources = self.book.sources().map_err(damaged)?;
+        let sources = self.book.sources()?;
         let named = (0..=u16::MAX).zip(sources);
         let named = named.filter(|(_, source)| source.games > 0);
         Ok(named
@@ -182,10 +207,10 @@ impl Games {
     /// [`Error::TooLarge`] beyond 16 MiB, [`Error::Damaged`] with a line that
     /// says why if the source is not there or is not what the book says.
     pub fn render(&self, reference: GameReference) -> Result<Vec<u8>, Error> {
-        let sources = self.book.sources().map_err(damaged)?;
+        let sources = self.book.sources()?;
         let number = reference.source;
         let source = sources.get(usize::from(number)).ok_or(Error::NotFound)?;
-        let game = self.book.game(reference).map_err(damaged)?;
+        let game = self.book.game(reference)?;
         let game = game.ok_or(Error::NotFound)?;
         let text = match source.kind {
             SourceKind::Pgn => {
@@ -228,7 +253,7 @@ impl Games {
         };
         let at = |why: cbh::Error| match why {
             cbh::Error::NotUsed(_) => Error::Damaged(format!("{}: {why}", path.display())),
-            why => Error::from(why),
+            why => Error::Damaged(why.to_string()),
         };
         let database = Database::open(path, &options).map_err(at)?;
         let mut decoded = Decoded::default();
