@@ -20,6 +20,7 @@
 //!     │   cbh    archive   files packed into one, read as a folder
 //!     ▼     ▼     ▼
 //!   game                   one game as a value (shakmaty has the rules)
+//!   picture                boards and pages of games
 //!   bytes  storage  html   integers and strings  |  where bytes live, are saved  |  pages
 //!   escape                 messages without control characters
 //! ```
@@ -37,11 +38,12 @@
 //! | `cbh2` | `cbh`, `game`, `bytes`, `storage`, `html` |
 //! | `book` | `openings`, `game`, `bytes`, `storage` |
 //! | `openings` | `pgn`, `game` |
+//! | `picture` | `game` |
 //! | `import` | `openings`, `pgn`, `cbh`, `game`, `escape` |
 //! | `search` | `openings`, `game`, `storage` |
 //! | `base` | `search`, `pgn`, `archive`, `book`, `cbh2`, `cbh`, `game`, `storage` |
 //! | `fs` | `escape` |
-//! | `views` | `fs`, `import`, `base`, `search`, `pgn`, `cbh`, `cbh2`, `book`, `archive`, `game`, `storage`, `html`, `escape` |
+//! | `views` | `fs`, `import`, `picture`, `openings`, `base`, `search`, `pgn`, `cbh`, `cbh2`, `book`, `archive`, `game`, `storage`, `html`, `escape` |
 //! | `drafts` | `fs`, `escape` |
 //! | `vfs` | `drafts`, `fs`, `views`, `escape` |
 //! | `fuse` | `vfs` |
@@ -83,6 +85,7 @@ pub mod html;
 pub mod import;
 pub mod openings;
 pub mod pgn;
+pub mod picture;
 pub mod search;
 pub mod storage;
 pub mod vfs;

@@ -192,6 +192,7 @@ fn a_position_lists_its_files_and_the_moves_played_there() {
     let files = [
         "position.fen",
         "board.txt",
+        "board.svg",
         "moves.tsv",
         "stats.json",
         "line.pgn",
@@ -208,6 +209,9 @@ fn a_position_lists_its_files_and_the_moves_played_there() {
         "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\n"
     );
     assert!(mount.text("tree/e4/board.txt").ends_with("Black to move\n"));
+    let picture = mount.text("tree/e4/board.svg");
+    assert!(picture.starts_with("<svg ") && picture.ends_with("</svg>\n"));
+    assert!(picture.contains("<title>e5: "), "{picture}");
     let columns = [
         "san", "uci", "games", "white", "draws", "black", "score", "last", "eco",
     ];

@@ -319,9 +319,10 @@ pub const BOOK_BEHAVIOURS: &[BookBehaviour] = &[
 ];
 
 /// The files of each position.
-pub const FILES: [&str; 6] = [
+pub const FILES: [&str; 7] = [
     "position.fen",
     "board.txt",
+    "board.svg",
     "moves.tsv",
     "stats.json",
     "line.pgn",

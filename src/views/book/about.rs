@@ -37,7 +37,8 @@ export/             the whole book as PGN, EPD, TSV and Polyglot book
 
 Each position has
 position.fen        the position as FEN
-board.txt           a picture of it
+board.txt           a picture of it, in letters
+board.svg           a picture of it, with the moves as arrows
 moves.tsv           the moves of the book, most games first
 stats.json          all that the book says of it
 line.pgn            the shortest line that leads there

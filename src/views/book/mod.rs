@@ -70,9 +70,10 @@ const LINES: usize = 1024;
 const MOST_SEARCHED: u32 = 100_000;
 
 /// What each position lists before its moves.
-const ITEMS: [(&str, Item); 6] = [
+const ITEMS: [(&str, Item); 7] = [
     ("position.fen", Item::File(File::Fen)),
     ("board.txt", Item::File(File::Board)),
+    ("board.svg", Item::File(File::Picture)),
     ("moves.tsv", Item::File(File::Moves)),
     ("stats.json", Item::File(File::Stats)),
     ("line.pgn", Item::File(File::Line)),

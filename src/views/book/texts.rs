@@ -8,6 +8,7 @@ use super::BookVolume;
 use super::about::{self, Examination};
 use super::numbers::{self, Export, Fixed, Thing};
 use super::spool::{Spool, slice};
+use crate::book::choice::choices;
 use crate::book::export::{
     ExportError, Exported, MOST_GAME_BYTES, PgnOptions, write_epd, write_openings, write_pgn,
     write_polyglot, write_positions,
@@ -15,7 +16,8 @@ use crate::book::export::{
 use crate::book::walk::Limits;
 use crate::book::{Line, board_fields, position_files};
 use crate::fs::{Error, Ino, Text};
-use crate::game::board_text;
+use crate::game::{Position, board_text};
+use crate::picture::board::{Popular, of_moves};
 use crate::views::positions::{self, Item, Key, position_fen};
 
 /// Under what a text is kept: the hash of a position and which file of it; of
@@ -74,6 +76,7 @@ impl BookVolume {
         Ok(match file {
             positions::File::Fen => position_fen(&board_fields(&position)),
             positions::File::Board => board_text(&position),
+            positions::File::Picture => self.picture(&position)?,
             positions::File::Moves => position_files::moves_tsv(book, &position)?,
             positions::File::Stats => position_files::stats_json(book, &position)?,
             positions::File::Line => position_files::line_pgn(book, &*self.line(key)?),
@@ -82,6 +85,25 @@ impl BookVolume {
                 return Err(Error::NotFound);
             }
         })
+    }
+
+    /// `board.svg`, with the moves of the book as arrows.
+    fn picture(&self, position: &Position) -> Result<String, Error> {
+        let book = &*self.book;
+        let choices = match book.look_up(position)? {
+            Some(entry) => choices(book, position, &entry)?,
+            None => Vec::new(),
+        };
+        let moves = choices.iter().map(|choice| Popular {
+            m: Some(choice.book_move.m),
+            san: format!("{}{}", choice.san, choice.mark()),
+            games: choice.games(),
+            score: choice
+                .child
+                .as_ref()
+                .and_then(|child| child.statistics.white_score()),
+        });
+        Ok(of_moves(position, &moves.collect::<Vec<_>>()))
     }
 
     /// What the book has from a position on.

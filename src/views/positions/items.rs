@@ -20,6 +20,8 @@ pub(crate) enum File {
     Fen,
     /// `board.txt`
     Board,
+    /// `board.svg`
+    Picture,
     /// `moves.tsv`
     Moves,
     /// `stats.json`
@@ -47,7 +49,7 @@ pub(crate) enum Place {
     Above,
 }
 
-const ITEMS: [Item; 14] = [
+const ITEMS: [Item; 15] = [
     Item::Directory,
     Item::File(File::Fen),
     Item::File(File::Board),
@@ -62,6 +64,7 @@ const ITEMS: [Item; 14] = [
     Item::Link(Place::Position),
     Item::Link(Place::Lines),
     Item::Link(Place::Above),
+    Item::File(File::Picture),
 ];
 
 impl Item {

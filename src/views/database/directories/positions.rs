@@ -17,6 +17,7 @@ use crate::fs::volume::{Ino, Listing, Node, NodeKind, Page, Size};
 use crate::fs::{Error, Role, Text, names};
 use crate::game::{Game, Line, PlyId, Position, Start, board_text};
 use crate::pgn;
+use crate::picture::board::{Popular, of_moves};
 use crate::search::{GameSet, Reached, first_ply_at};
 use crate::views::list_fixed;
 use crate::views::positions::{self, File, Item, Key, Nodes, Place, Played, Scope, position_fen};
@@ -31,9 +32,10 @@ pub(super) const FEN: u64 = 6;
 pub(super) const LINES: u64 = 7;
 
 /// What is listed in each position.
-const ITEMS: [(&str, Item); 8] = [
+const ITEMS: [(&str, Item); 9] = [
     ("position.fen", Item::File(File::Fen)),
     ("board.txt", Item::File(File::Board)),
+    ("board.svg", Item::File(File::Picture)),
     ("moves.tsv", Item::File(File::Moves)),
     ("stats.json", Item::File(File::Stats)),
     ("line.pgn", Item::File(File::Line)),
@@ -137,6 +139,10 @@ impl DatabaseVolume {
             let text = match file {
                 File::Fen => position_fen(&self.fields(&position)).into_bytes(),
                 File::Board => board_text(&position).into_bytes(),
+                File::Picture => {
+                    let played = self.played_at(&key)?;
+                    picture_of(&position, &played).into_bytes()
+                }
                 File::Moves => self.played_at(&key)?.played.table(&position).into_bytes(),
                 File::Stats => {
                     let fen = position_fen(&self.fields(&position));
@@ -190,6 +196,18 @@ impl DatabaseVolume {
             _ => Size::Asked,
         }))
     }
+}
+
+/// `board.svg`, with the moves that were played as arrows.
+fn picture_of(position: &Position, reached: &Reached) -> String {
+    let moves = reached.played.moves_in(position);
+    let moves = moves.into_iter().map(|played| Popular {
+        m: played.m,
+        games: played.numbers.games,
+        score: played.numbers.score(),
+        san: played.san,
+    });
+    of_moves(position, &moves.collect::<Vec<_>>())
 }
 
 /// The moves of a game up to `last`, and nothing else of it.
