@@ -1,11 +1,11 @@
 //! Checks a book: its files, the legality of its moves, and the positions they
 //! lead to.
 
-use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use super::walk::{Limits, Walk};
-use super::{Book, CanonicalBoard, Entry, Error, Scanned};
+use super::unreachable::reached;
+use super::walk::Limits;
+use super::{Book, Entry, Error, Scanned};
 use crate::game::Defect;
 
 /// Counts of a check.
@@ -36,7 +36,7 @@ pub fn check(
         defect(known);
     }
     book.check(defect)?;
-    let reached = reached(book, limits)?;
+    let reached = reached(book, limits.positions)?;
     let mut checked = Checked {
         unreachable: reached.as_ref().map(|_| 0),
         ..Checked::default()
@@ -65,17 +65,6 @@ pub fn check(
         &mut silent,
     )?;
     failed.map(|()| checked)
-}
-
-/// Returns the keys of the boards that moves from the start reach; `None` if
-/// there are more than the limit.
-fn reached(book: &dyn Book, limits: Limits) -> Result<Option<HashSet<u128>>, Error> {
-    let mut walk = Walk::new(book, &book.start(), limits)?;
-    let mut keys = HashSet::new();
-    while let Some(visit) = walk.next_visit()? {
-        keys.extend(CanonicalBoard::of(&visit.position).map(|board| board.key()));
-    }
-    Ok((!walk.is_cut()).then_some(keys))
 }
 
 /// Checks the moves of a record: they must be legal, and the positions after

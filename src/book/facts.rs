@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde_json::{Map, Value, json};
+
 /// The format of a book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -64,4 +66,42 @@ pub struct Facts {
     pub games: Option<u64>,
     /// The fields of the headers, in order.
     pub header: Vec<HeaderField>,
+}
+
+impl Facts {
+    /// `book.json` of a book that has so many readable positions, shown up to
+    /// `export_limit` of them.
+    pub fn json(&self, positions: Option<u64>, export_limit: u32) -> Value {
+        let files = self.members.iter().map(|member| {
+            json!({
+                "path": member.path.to_string_lossy(),
+                "holds": member.holds,
+                "bytes": member.bytes,
+            })
+        });
+        json!({
+            "format": self.format.name(),
+            "name": self.stem,
+            "title": self.title,
+            "files": files.collect::<Vec<_>>(),
+            "pages": self.pages,
+            "page_bytes": self.page_bytes,
+            "positions": positions,
+            "games": self.games,
+            "header": self.header_json(),
+            "options": { "export_limit": export_limit },
+        })
+    }
+
+    /// The fields of each file's header.
+    fn header_json(&self) -> Value {
+        let mut files = Map::new();
+        for field in &self.header {
+            let fields = files.entry(field.file).or_insert_with(|| json!({}));
+            if let Some(fields) = fields.as_object_mut() {
+                fields.insert(field.name.to_owned(), field.value.into());
+            }
+        }
+        files.into()
+    }
 }

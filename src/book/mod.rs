@@ -18,10 +18,12 @@
 //! | `walk.rs` | all positions reachable from a start, the way to one of them |
 //! | `toward.rs` | positions that may lead to another |
 //! | `check.rs` | checks of a whole book |
+//! | `unreachable.rs` | positions that no moves from the start reach |
 //! | `export/` | PGN, EPD, a table, a Polyglot book |
 //! | `position_files.rs`, `text.rs` | the files of one position, and their
 //! fields |
 //! | `facts.rs` | format, files, header fields |
+//! | `files.rs` | files that belong together, and how to open them |
 //!
 //! A format implements [`Book::find`] and [`Book::scan`]; all else is built on
 //! these two, for all formats.
@@ -42,19 +44,23 @@ mod defects;
 mod entry;
 mod error;
 mod facts;
+mod files;
 mod games;
 mod line;
 mod record;
 mod toward;
+mod unreachable;
 
 pub use board::{CanonicalBoard, Castling, Squares};
 pub use board_code::{BitReader, Bits, push_squares, read_squares};
 pub use entry::{BookMove, Entry, Flags, Rating, Refusal, RefusedMove, Statistics, turned_nag};
 pub use error::Error;
 pub use facts::{Facts, Format, HeaderField, Member};
+pub use files::{belongs_to_book, files_of, open, stands_for_book, stem_of};
 pub use games::{GameReference, GameSource, ReferencedGame, SourceKind};
 pub use line::{Line, board_fields};
 pub use record::{RatingSum, Record, RelativeMove, StoredMove};
+pub use unreachable::Unreachable;
 
 use std::fmt::Debug;
 use std::ops::ControlFlow;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -10,29 +11,11 @@ use super::check::{DEFECTS, NOT_CHECKED};
 use super::export::{Format, write_file};
 use super::{Failure, print, progress};
 use crate::book::check::{Checked, check as check_book};
-use crate::book::ctg::{CtgBook, CtgFiles};
-use crate::book::export::{
-    ExportError, Exported, MOST_GAME_BYTES, PgnOptions, write_epd, write_openings, write_pgn,
-    write_polyglot, write_positions,
-};
-use crate::book::kvetka::{KvetkaBook, KvetkaFiles, KvetkaOptions};
+use crate::book::export::{ExportError, Exported};
 use crate::book::walk::Limits;
-use crate::book::{Book, Error, Line, Member};
+use crate::book::{Book, Error, Member};
 use crate::escape::{self, Escaped, push_line};
 use crate::game::Defect;
-
-/// Opens the opening book that a file belongs to; `None` if the file has no
-/// extension of a book.
-pub(super) fn open(path: &Path) -> Option<Result<Box<dyn Book>, Error>> {
-    if CtgFiles::is_one(path) {
-        return Some(CtgBook::open(path).map(|book| Box::new(book) as Box<dyn Book>));
-    }
-    if KvetkaFiles::is_one(path) {
-        let opened = KvetkaBook::open(path, KvetkaOptions::default());
-        return Some(opened.map(|book| Box::new(book) as Box<dyn Book>));
-    }
-    None
-}
 
 /// Prints information about a book.
 pub(super) fn info(book: &dyn Book, as_json: bool) -> Result<(), Failure> {
@@ -124,7 +107,7 @@ fn json_of(book: &dyn Book) -> String {
 
 /// Checks a book: writes one line for each defect, and a summary.
 pub(super) fn check(
-    opened: Result<Box<dyn Book>, Error>,
+    opened: Result<Arc<dyn Book>, Error>,
     limit: u32,
     quiet: bool,
 ) -> Result<(), Failure> {
@@ -233,19 +216,7 @@ pub(super) fn export(
     let limits = Limits::positions(limit);
     let write = |out: &mut dyn Write| -> Result<Exported, ExportError> {
         let out = &mut BufWriter::new(out);
-        match format {
-            Format::Pgn => {
-                let options = PgnOptions {
-                    limits,
-                    has_numbers: true,
-                };
-                write_pgn(book, &Line::from_start_of(book), options, out)
-            }
-            Format::Openings => write_openings(book, limits, MOST_GAME_BYTES, out),
-            Format::Epd => write_epd(book, limits, out),
-            Format::Tsv => write_positions(book, limits, out),
-            Format::Polyglot => write_polyglot(book, limits, out),
-        }
+        format.of_book().write(book, limits, out)
     };
     let exported = match output {
         None => write(&mut io::stdout().lock()).map_err(|error| match error {

@@ -44,7 +44,7 @@ pub(super) struct Args {
 /// Checks `args.source`. Prints each defect as it is found, and a summary;
 /// `quiet` leaves out the summary if there are no defects.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
-    if let Some(opened) = book::open(&args.source) {
+    if let Some(opened) = crate::book::open(&args.source, None) {
         if args.repair {
             let why = "an opening book cannot be repaired; check it without --repair";
             return Err(Failure {

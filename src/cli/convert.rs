@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::import::{self, TextOptions};
 use super::options::parse_code_page;
 use super::password::PasswordFile;
-use super::{Failure, archive, book, print, progress, signals};
+use super::{Failure, archive, print, progress, signals};
 use crate::archive::{Archive, Member, has_archive_extension};
 use crate::base::{Conversion, Converted, Copied, Family, Stop, copy_archived};
 use crate::cbh::{self, ChangeError, CodePage, NewBase};
@@ -77,7 +77,7 @@ fn refused(source: &Path) -> Option<Failure> {
     if source.is_dir() {
         return about("a directory; name a base in it");
     }
-    if book::open(source).is_some() {
+    if crate::book::belongs_to_book(source) {
         return about("an opening book, which has no games to be converted");
     }
     if !cbh::Family::is_file_of(source, source) {

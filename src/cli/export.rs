@@ -18,6 +18,7 @@ use super::password::PasswordFile;
 use super::{Failure, archive, book, progress, signals};
 use crate::archive::{Options, has_archive_extension};
 use crate::base::{Base, open_any};
+use crate::book::export::ExportFormat;
 use crate::book::walk::DEFAULT_POSITIONS;
 use crate::cbh::{self, CodePage, Decoded, GameId, RecordKind};
 use crate::pgn;
@@ -77,6 +78,19 @@ pub(super) enum Format {
     Polyglot,
 }
 
+impl Format {
+    /// As a format for books.
+    pub(super) fn of_book(self) -> ExportFormat {
+        match self {
+            Format::Pgn => ExportFormat::Pgn,
+            Format::Openings => ExportFormat::Openings,
+            Format::Epd => ExportFormat::Epd,
+            Format::Tsv => ExportFormat::Tsv,
+            Format::Polyglot => ExportFormat::Polyglot,
+        }
+    }
+}
+
 /// A part of the output of one core.
 enum Piece {
     /// The text of some games.
@@ -89,7 +103,7 @@ enum Piece {
 
 /// Exports all games that are not deleted, or a book.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
-    if let Some(opened) = book::open(&args.source) {
+    if let Some(opened) = crate::book::open(&args.source, None) {
         let (book, output) = (opened.map_err(Failure::new)?, args.output.as_deref());
         return book::export(book.as_ref(), args.format, args.export_limit, output);
     }

@@ -9,7 +9,7 @@ use shakmaty::CastlingMode;
 
 use super::options::parse_code_page;
 use super::password::PasswordFile;
-use super::{Failure, archive, book, places, print, progress};
+use super::{Failure, archive, places, print, progress};
 use crate::archive::{Options, has_archive_extension};
 use crate::base::{Base, IndexState, Searched, index_file, open_any, open_index};
 use crate::cbh::{self, CodePage, Decoded, GameId, Summary};
@@ -84,7 +84,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let query = Query::parse(&args.terms).map_err(Failure::new)?;
     let output = &args.output;
     let place = output.tree.as_deref().map(position_of).transpose()?;
-    if let Some(opened) = book::open(&args.base) {
+    if let Some(opened) = crate::book::open(&args.base, None) {
         drop(opened.map_err(Failure::new)?);
         let why = "an opening book holds no games to find; a mount shows its positions";
         return Err(Failure::about(&args.base, why));

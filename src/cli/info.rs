@@ -80,7 +80,7 @@ struct Report<'a> {
 
 /// Prints the information.
 pub(super) fn run(args: &Args) -> Result<(), Failure> {
-    if let Some(opened) = book::open(&args.source) {
+    if let Some(opened) = crate::book::open(&args.source, None) {
         return book::info(opened.map_err(Failure::new)?.as_ref(), args.json);
     }
     let source =

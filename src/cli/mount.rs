@@ -17,6 +17,7 @@ use super::password::{self, PasswordFile};
 use super::{Failure, daemon, places, signals};
 use crate::archive::{self, BlockCache};
 use crate::base::referenced::{GamesOptions, SourceMap};
+use crate::book::belongs_to_book;
 use crate::cbh::{self, CodePage};
 use crate::fuse::{self, Mount, Mounted, Outcome, Stopper, mount_at};
 use crate::vfs::{
@@ -290,7 +291,7 @@ fn open(
         }
         return Ok((source.to_path_buf(), vfs));
     }
-    if BookSource::is_one(source) {
+    if belongs_to_book(source) {
         let book = BookSource::new(source, books);
         let vfs = Vfs::open(Box::new(book), options).map_err(Failure::new)?;
         return Ok((source.to_path_buf(), vfs));

@@ -22,7 +22,60 @@ use std::fmt;
 use std::io::{self, Write};
 
 use super::walk::{Limits, Visit, Walk};
-use super::{Book, Error};
+use super::{Book, Error, Line};
+
+/// A format for a whole book.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportFormat {
+    /// One game with variations.
+    Pgn,
+    /// PGN, a game for each first moves, none longer than Scid reads.
+    Openings,
+    /// A line of EPD for each position.
+    Epd,
+    /// A row of a table for each position.
+    Tsv,
+    /// A Polyglot book.
+    Polyglot,
+}
+
+impl ExportFormat {
+    /// Writes the whole book.
+    ///
+    /// # Errors
+    ///
+    /// As [`Book::find`]; errors of the writer.
+    pub fn write(
+        self,
+        book: &dyn Book,
+        limits: Limits,
+        out: &mut dyn Write,
+    ) -> Result<Exported, ExportError> {
+        match self {
+            ExportFormat::Pgn => {
+                let options = PgnOptions {
+                    limits,
+                    has_numbers: true,
+                };
+                write_pgn(book, &Line::from_start_of(book), options, out)
+            }
+            ExportFormat::Openings => write_openings(book, limits, MOST_GAME_BYTES, out),
+            ExportFormat::Epd => write_epd(book, limits, out),
+            ExportFormat::Tsv => write_positions(book, limits, out),
+            ExportFormat::Polyglot => write_polyglot(book, limits, out),
+        }
+    }
+
+    /// The begin of a line that is a remark; `None` if the format has no
+    /// remarks.
+    pub fn remark(self) -> Option<&'static str> {
+        match self {
+            ExportFormat::Pgn | ExportFormat::Openings => Some("%"),
+            ExportFormat::Epd | ExportFormat::Tsv => Some("#"),
+            ExportFormat::Polyglot => None,
+        }
+    }
+}
 
 /// The result of an export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

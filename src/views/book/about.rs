@@ -2,10 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value, json};
-
 use super::BookVolume;
-use crate::book::Facts;
 use crate::book::check::check;
 use crate::book::walk::Limits;
 use crate::escape::{self, push_line};
@@ -56,43 +53,11 @@ is, warnings.txt what is wrong with it.
 
 /// `book.json`, of a book that has so many positions.
 pub(super) fn json(volume: &BookVolume, positions: Option<u64>) -> String {
-    let facts = volume.book.facts();
-    let files: Vec<Value> = facts
-        .members
-        .iter()
-        .map(|member| {
-            json!({
-                "path": member.path.to_string_lossy(),
-                "holds": member.holds,
-                "bytes": member.bytes,
-            })
-        })
-        .collect();
-    let all = json!({
-        "format": facts.format.name(),
-        "name": facts.stem,
-        "title": facts.title,
-        "files": files,
-        "pages": facts.pages,
-        "page_bytes": facts.page_bytes,
-        "positions": positions,
-        "games": facts.games,
-        "header": header(facts),
-        "options": { "export_limit": volume.options.export_limit },
-    });
+    let all = volume
+        .book
+        .facts()
+        .json(positions, volume.options.export_limit);
     escape::json(&format!("{all:#}\n"))
-}
-
-/// The fields of each file's header.
-fn header(facts: &Facts) -> Value {
-    let mut files = Map::new();
-    for field in &facts.header {
-        let fields = files.entry(field.file).or_insert_with(|| json!({}));
-        if let Some(fields) = fields.as_object_mut() {
-            fields.insert(field.name.to_owned(), field.value.into());
-        }
-    }
-    files.into()
 }
 
 /// What a look through the whole book finds.

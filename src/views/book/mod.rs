@@ -15,7 +15,6 @@
 //! | `listing.rs` | what directories list |
 //! | `texts.rs`, `about.rs` | what is in the files |
 //! | `spool.rs` | where large texts lie |
-//! | `unreachable.rs` | positions that no line reaches |
 //! | `game_files.rs` | the games that the book names |
 //! | `source.rs` | books on disk |
 
@@ -26,9 +25,7 @@ mod numbers;
 mod source;
 mod spool;
 mod texts;
-mod unreachable;
 
-pub(crate) use source::stem_of;
 pub use source::{BookOptions, BookSource};
 
 use std::num::NonZeroUsize;
@@ -42,11 +39,10 @@ use self::about::Examination;
 use self::game_files::GameFiles;
 use self::numbers::{Fixed, IN_EXPORTS, Thing};
 use self::spool::Spools;
-use self::unreachable::Unreachable;
 use super::positions::{self, File, Item, Key, Nodes, Place, Played, Scope};
 use crate::base::referenced::{self, Games};
 use crate::book::walk::shortest_line;
-use crate::book::{self, Book, Line, board_fields};
+use crate::book::{self, Book, Line, Unreachable, board_fields};
 use crate::fs::content::once::Once;
 use crate::fs::volume::{
     Completeness, Facts, Fault, Ino, Listing, Node, NodeKind, Size, Statistics, Volume,

@@ -7,6 +7,7 @@
 //! | `/games/0/` and so on | kind 60, index the source |
 //! | games | kind 61, counted through all sources |
 
+use crate::book::export::ExportFormat;
 use crate::fs::Ino;
 use crate::views::positions::{Item, Key, Nodes};
 
@@ -37,7 +38,8 @@ pub(super) enum Fixed {
     Unreachable,
     /// `export/`
     Exports,
-    Export(Export),
+    /// A file in `export/`.
+    Export(ExportFormat),
     /// `games/`
     Games,
     /// `games/sources.tsv`
@@ -45,16 +47,6 @@ pub(super) enum Fixed {
     Readme,
     Json,
     Warnings,
-}
-
-/// A file in `export/`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Export {
-    Pgn,
-    Openings,
-    Epd,
-    Tsv,
-    Polyglot,
 }
 
 /// In the order of their numbers, which begin with 1.
@@ -71,11 +63,11 @@ const ALL: [Fixed; 17] = [
     Fixed::Readme,
     Fixed::Json,
     Fixed::Warnings,
-    Fixed::Export(Export::Pgn),
-    Fixed::Export(Export::Epd),
-    Fixed::Export(Export::Tsv),
-    Fixed::Export(Export::Polyglot),
-    Fixed::Export(Export::Openings),
+    Fixed::Export(ExportFormat::Pgn),
+    Fixed::Export(ExportFormat::Epd),
+    Fixed::Export(ExportFormat::Tsv),
+    Fixed::Export(ExportFormat::Polyglot),
+    Fixed::Export(ExportFormat::Openings),
 ];
 
 /// What the root lists.
@@ -94,11 +86,11 @@ pub(super) const IN_ROOT: [(&str, Fixed); 10] = [
 
 /// What `export/` lists.
 pub(super) const IN_EXPORTS: [(&str, Fixed); 5] = [
-    ("book.pgn", Fixed::Export(Export::Pgn)),
-    ("openings.pgn", Fixed::Export(Export::Openings)),
-    ("book.epd", Fixed::Export(Export::Epd)),
-    ("positions.tsv", Fixed::Export(Export::Tsv)),
-    ("book.bin", Fixed::Export(Export::Polyglot)),
+    ("book.pgn", Fixed::Export(ExportFormat::Pgn)),
+    ("openings.pgn", Fixed::Export(ExportFormat::Openings)),
+    ("book.epd", Fixed::Export(ExportFormat::Epd)),
+    ("positions.tsv", Fixed::Export(ExportFormat::Tsv)),
+    ("book.bin", Fixed::Export(ExportFormat::Polyglot)),
 ];
 
 impl Fixed {

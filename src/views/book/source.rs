@@ -1,9 +1,6 @@
 //! Books on disk.
 
-use std::ffi::OsStr;
 use std::fs;
-use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,12 +9,10 @@ use encoding_rs::Encoding;
 
 use super::{BookVolume, numbers};
 use crate::base::referenced::GamesOptions;
-use crate::book::Book;
-use crate::book::ctg::{CtgBook, CtgFiles};
-use crate::book::kvetka::{KvetkaBook, KvetkaFiles, KvetkaOptions};
+use crate::book;
 use crate::fs::Source;
 use crate::fs::volume::Volume;
-use crate::storage::{folder_of, is_same_stem};
+use crate::storage::folder_of;
 use crate::views::database::{Relisting, identity, modified};
 use crate::views::positions::Nodes;
 
@@ -68,100 +63,26 @@ impl BookSource {
         }
     }
 
-    /// Whether a file belongs to a book, going by its name.
-    pub fn is_one(path: &Path) -> bool {
-        CtgFiles::is_one(path) || KvetkaFiles::is_one(path)
-    }
-
-    /// Whether a file is the one of its book that a directory of books knows
-    /// it by.
-    pub(crate) fn stands_for_one(path: &Path) -> bool {
-        let extension = path.extension().unwrap_or_default();
-        let stem = path.file_stem().unwrap_or_default();
-        extension.eq_ignore_ascii_case("ctg")
-            || extension.eq_ignore_ascii_case("kob") && stem.as_encoded_bytes().ends_with(b"_0")
-    }
-
     /// The files of the book that are there.
     fn files(&self) -> Vec<PathBuf> {
-        let directory = folder_of(&self.path);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.relisting.is_due(directory) {
+        if known.relisting.is_due(folder_of(&self.path)) {
             // Where nothing can be listed, the file that was named counts.
-            let files = files_of(directory, &self.path);
+            let files = book::files_of(&self.path);
             known.files = files.unwrap_or_else(|_| vec![self.path.clone()]);
         }
         known.files.clone()
     }
-
-    fn open_book(&self) -> Result<Arc<dyn Book>, String> {
-        let opened: Result<Arc<dyn Book>, _> = if KvetkaFiles::is_one(&self.path) {
-            // A code page has the name by which the standard knows it.
-            let page = self.options.games.code_page;
-            let code_page = page.and_then(|page| Encoding::for_label(page.name().as_bytes()));
-            let book = KvetkaBook::open(&self.path, KvetkaOptions { code_page });
-            book.map(|book| Arc::new(book) as Arc<dyn Book>)
-        } else {
-            CtgBook::open(&self.path).map(|book| Arc::new(book) as Arc<dyn Book>)
-        };
-        opened.map_err(|error| error.to_string())
-    }
-}
-
-/// What the files of one book have in common: whether they are Kvetka's, and
-/// the stem, without the number of a `.kob`. Letter case does not matter.
-fn book_of(path: &Path) -> (bool, &OsStr) {
-    let stem = path.file_stem().unwrap_or_default();
-    let extension = path.extension().unwrap_or_default();
-    let name = if extension.eq_ignore_ascii_case("kob") {
-        without_number(stem.as_bytes())
-    } else {
-        None
-    };
-    (
-        KvetkaFiles::is_one(path),
-        name.map_or(stem, OsStr::from_bytes),
-    )
-}
-
-/// What is before the `_12` at the end of a stem.
-fn without_number(stem: &[u8]) -> Option<&[u8]> {
-    let last = stem.iter().rposition(|byte| !byte.is_ascii_digit())?;
-    stem.get(..=last)?.strip_suffix(b"_")
-}
-
-/// Whether two files belong to one book.
-fn are_of_one_book(one: &Path, other: &Path) -> bool {
-    let ((one, stem), (other, other_stem)) = (book_of(one), book_of(other));
-    one == other && is_same_stem(stem, other_stem)
-}
-
-/// The name by which a book is shown among others.
-pub(crate) fn stem_of(path: &Path) -> Option<String> {
-    let stem = path.file_stem()?.to_string_lossy();
-    let stem = match path.extension() {
-        Some(extension) if extension.eq_ignore_ascii_case("kob") => stem.strip_suffix("_0"),
-        _ => None,
-    }
-    .unwrap_or(&stem);
-    Some(stem.to_owned())
-}
-
-fn files_of(directory: &Path, path: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(directory)? {
-        let other = entry?.path();
-        if BookSource::is_one(&other) && are_of_one_book(&other, path) {
-            files.push(other);
-        }
-    }
-    files.sort();
-    Ok(files)
 }
 
 impl Source for BookSource {
     fn open(&self) -> Result<Box<dyn Volume>, String> {
-        let book = self.open_book()?;
+        // A code page has the name by which the standard knows it.
+        let page = self.options.games.code_page;
+        let code_page = page.and_then(|page| Encoding::for_label(page.name().as_bytes()));
+        let book = book::open(&self.path, code_page);
+        let book = book.ok_or_else(|| format!("{}: no file of a book", self.path.display()))?;
+        let book = book.map_err(|error| error.to_string())?;
         for defect in book.defects() {
             log::warn!("{}: {defect}", self.path.display());
         }

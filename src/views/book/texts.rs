@@ -6,15 +6,12 @@ use std::sync::Arc;
 
 use super::BookVolume;
 use super::about::{self, Examination};
-use super::numbers::{self, Export, Fixed, Thing};
+use super::numbers::{self, Fixed, Thing};
 use super::spool::{Spool, slice};
 use crate::book::choice::choices;
-use crate::book::export::{
-    ExportError, Exported, MOST_GAME_BYTES, PgnOptions, write_epd, write_openings, write_pgn,
-    write_polyglot, write_positions,
-};
+use crate::book::export::{ExportError, ExportFormat, Exported};
 use crate::book::walk::Limits;
-use crate::book::{Line, board_fields, position_files};
+use crate::book::{board_fields, position_files};
 use crate::fs::{Error, Ino, Text};
 use crate::game::{Position, board_text};
 use crate::picture::board::{Popular, of_moves};
@@ -112,32 +109,15 @@ impl BookVolume {
         self.spools.get(text_key(thing), |out| {
             let limit = self.options.export_limit;
             let written = position_files::book_pgn(&*self.book, &line, limit, out)?;
-            self.tell_cut(written, "%", out)
+            self.tell_cut(written, Some("%"), out)
         })
     }
 
-    fn export(&self, export: Export) -> Result<Arc<Spool>, Error> {
-        self.exports.get((0, Fixed::Export(export).ino()), |out| {
-            let book = &*self.book;
+    fn export(&self, format: ExportFormat) -> Result<Arc<Spool>, Error> {
+        self.exports.get((0, Fixed::Export(format).ino()), |out| {
             let limits = Limits::positions(self.options.export_limit);
-            let (written, mark) = match export {
-                Export::Pgn => {
-                    let options = PgnOptions {
-                        limits,
-                        has_numbers: true,
-                    };
-                    (
-                        write_pgn(book, &Line::from_start_of(book), options, out)?,
-                        "%",
-                    )
-                }
-                Export::Openings => (write_openings(book, limits, MOST_GAME_BYTES, out)?, "%"),
-                Export::Epd => (write_epd(book, limits, out)?, "#"),
-                Export::Tsv => (write_positions(book, limits, out)?, "#"),
-                // There is no room in it for a word.
-                Export::Polyglot => (write_polyglot(book, limits, out)?, ""),
-            };
-            self.tell_cut(written, mark, out)
+            let written = format.write(&*self.book, limits, out)?;
+            self.tell_cut(written, format.remark(), out)
         })
     }
 
@@ -146,7 +126,7 @@ impl BookVolume {
     fn tell_cut(
         &self,
         written: Exported,
-        mark: &str,
+        mark: Option<&str>,
         out: &mut BufWriter<File>,
     ) -> Result<(), Error> {
         if !written.is_cut {
@@ -157,7 +137,7 @@ impl BookVolume {
             "{}: cut after {limit} positions, see --export-limit",
             self.book.facts().stem
         );
-        if !mark.is_empty() {
+        if let Some(mark) = mark {
             writeln!(
                 out,
                 "{mark} The book has more positions than these {limit}; mount it with a larger --export-limit"

@@ -16,13 +16,13 @@ use super::saving::Saving;
 use super::{DatabaseVolume, Hidden};
 use crate::archive;
 use crate::base::{self, Base, Family};
+use crate::book::{stands_for_book, stem_of};
 use crate::cbh::{self, Database, Error, FileKind, Options};
 use crate::cbh2;
 use crate::fs::mount::folder::{BaseInFolder, Bases};
 use crate::fs::volume::Volume;
 use crate::fs::{Error as RequestError, Source, names};
 use crate::storage::{self, Access, Store, folder_of};
-use crate::views::book::stem_of;
 use crate::views::book::{BookOptions, BookSource};
 use crate::views::positions::Nodes;
 
@@ -624,7 +624,7 @@ impl Bases for Folder {
     }
 
     fn source(&self, path: &Path) -> Box<dyn Source> {
-        if BookSource::stands_for_one(path) {
+        if stands_for_book(path) {
             return Box::new(BookSource::new(path, self.book_options.clone()));
         }
         let base = DatabaseSource::new(path, self.options, self.caches.clone());
@@ -660,7 +660,7 @@ fn is_archive(path: &Path) -> bool {
 /// format, that before an archive, and that before a book.
 fn rank(path: &Path) -> u8 {
     match path {
-        path if BookSource::stands_for_one(path) => 3,
+        path if stands_for_book(path) => 3,
         path if archive::has_archive_extension(path) => 2,
         path if cbh2::Family::owns(path) => 1,
         _ => 0,
@@ -669,7 +669,7 @@ fn rank(path: &Path) -> u8 {
 
 /// Whether this is the file that stands for a book.
 fn is_book(path: &Path) -> bool {
-    BookSource::stands_for_one(path) && is_shown(path)
+    stands_for_book(path) && is_shown(path)
 }
 
 /// Whether this is a file, and not hidden: what macOS puts beside each file is

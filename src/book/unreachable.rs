@@ -4,19 +4,23 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use crate::book::{Book, CanonicalBoard, Entry, Error};
+use super::{Book, CanonicalBoard, Entry, Error};
 use crate::game::Position;
 
 /// The positions, in the order of their names.
 #[derive(Debug)]
-pub(super) struct Unreachable {
+pub struct Unreachable {
     /// None, if the book has more positions than are looked at.
     positions: Option<Vec<(u128, CanonicalBoard)>>,
 }
 
 impl Unreachable {
     /// Walks the whole book, if it has no more than `limit` positions.
-    pub(super) fn find(book: &dyn Book, limit: u32) -> Result<Unreachable, Error> {
+    ///
+    /// # Errors
+    ///
+    /// As [`Book::find`].
+    pub fn find(book: &dyn Book, limit: u32) -> Result<Unreachable, Error> {
         let Some(reached) = reached(book, limit)? else {
             return Ok(Unreachable { positions: None });
         };
@@ -44,13 +48,13 @@ impl Unreachable {
     }
 
     /// Their names, and the positions.
-    pub(super) fn links(&self) -> impl Iterator<Item = (String, Position)> {
+    pub fn links(&self) -> impl Iterator<Item = (String, Position)> {
         let positions = self.positions.iter().flatten();
         positions.map(|(key, board)| (name_of(*key), board.to_position()))
     }
 
     /// The one of this name.
-    pub(super) fn position(&self, name: &str) -> Option<Position> {
+    pub fn position(&self, name: &str) -> Option<Position> {
         let positions = self.positions.as_ref()?;
         let key = u128::from_str_radix(name, 16).ok()?;
         let place = positions.binary_search_by_key(&key, |(key, _)| *key);
@@ -60,9 +64,9 @@ impl Unreachable {
     }
 }
 
-/// The keys of all boards that lines from the start reach; `None` if they are
+/// The keys of all boards that moves from the start reach; `None` if there are
 /// more than `limit`.
-fn reached(book: &dyn Book, limit: u32) -> Result<Option<HashSet<u128>>, Error> {
+pub(super) fn reached(book: &dyn Book, limit: u32) -> Result<Option<HashSet<u128>>, Error> {
     let mut reached = HashSet::new();
     let mut open = vec![book.start()];
     while let Some(position) = open.pop() {
