@@ -267,6 +267,155 @@ fn what_has_no_place_is_told_by_kinds_with_count_and_first_game() {
     assert!(games_of(&bare)[&12].1.contains("[Round \"3.2\"]"));
 }
 
+/// Content of eight bytes or more, in the frame in which `.2cba` holds it.
+fn frame(content: &[u8]) -> Vec<u8> {
+    let eighth = content.len() / 8;
+    let parts = content.chunks(eighth).take(8);
+    let sums = parts.map(|part| part.iter().fold(0, |sum: u8, byte| sum.wrapping_add(*byte)));
+    let sums: Vec<u8> = sums.collect();
+    let length = u32::try_from(content.len()).unwrap();
+    let mut frame = vec![0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11];
+    frame.extend(length.to_le_bytes());
+    frame.extend([0; 4]);
+    frame.extend(sums.iter().rev());
+    frame.extend(0x2000_u16.to_le_bytes());
+    frame.extend(content);
+    frame.extend(u64::from(length + 34).to_le_bytes());
+    frame
+}
+
+/// Gives a game other remarks: those on the game, and on its first move.
+fn remark(base: &Path, id: usize, of_game: &[Vec<u8>], of_move: &[Vec<u8>]) {
+    let path = base.with_extension("2cba");
+    let mut file = fs::read(&path).unwrap();
+    let mut content = Vec::new();
+    for (position, remarks) in [(-1_i32, of_game), (0, of_move)] {
+        content.extend(position.to_le_bytes());
+        content.extend(i32::try_from(remarks.len()).unwrap().to_le_bytes());
+        content.extend(remarks.concat());
+    }
+    content.extend(i32::MAX.to_le_bytes());
+    patch(base, id, 16, &file.len().to_le_bytes());
+    file.extend(frame(&content));
+    let size = file.len().to_le_bytes();
+    file[..8].copy_from_slice(&size);
+    fs::write(path, file).unwrap();
+}
+
+/// A string behind its length.
+fn counted(text: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(text.len()).unwrap();
+    [&length.to_le_bytes(), text].concat()
+}
+
+/// A quoted game with the move e2-e4 of a White of this last and first name.
+fn quotation(white: &[u8], first: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0x13, 0, 1, 2, 0, 0, 0, 1, 0, 0, 0, 0];
+    for name in [white, first, b"Tal", b"M", b"Riga", b"Match"] {
+        bytes.push(u8::try_from(name.len() + 1).unwrap());
+        bytes.extend(name);
+        bytes.push(0);
+    }
+    bytes.extend([0; 79]);
+    for _ in 0..2 {
+        bytes.extend([1, 0, 1, 0, 0, 0, 0, 0, 0]);
+    }
+    bytes.extend([0; 26]);
+    bytes.extend([1, 0, 0, 1, 0, 0, 0, 33, 35, 0, 0, 0, 0, 0, 0, 0]);
+    bytes
+}
+
+/// A text of the game, in English.
+fn text(kind: u8, words: &[u8]) -> Vec<u8> {
+    [&[kind, 0, 0, 0, 0, 0][..], &counted(words)].concat()
+}
+
+#[test]
+fn remarks_come_along_as_they_are_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = copy_of("sample", folder.path());
+    let question = |seconds: u32| {
+        let mut bytes = vec![9, 0, 1, 1, 1, 0, 0, 0];
+        bytes.extend(seconds.to_le_bytes());
+        bytes.extend([5, 0, 1, 0, 0, 0]);
+        bytes.extend(counted(b"Why?"));
+        bytes.extend([0; 7]);
+        bytes
+    };
+    let squares = |square| [&[4, 0][..], &counted(&[2, square])].concat();
+    remark(
+        &source,
+        1,
+        &[text(0x82, b"Before all"), text(0x02, b"the game")],
+        &[
+            squares(1),
+            vec![3, 0, 1, 0, 0],
+            question(100_000),
+            squares(64),
+            vec![3, 0, 0, 14, 0],
+            quotation("Кор".as_bytes(), b""),
+        ],
+    );
+    let new = folder.path().join("new.cbh");
+    let output = run(&source, &new);
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{}",
+        said(&output)
+    );
+    assert_eq!(defects_of(&new), [""; 0]);
+    let [before, after] = [games_of_newer(&source), games_of(&new)];
+    assert_eq!(before[&1], after[&1]);
+    let (_, game) = &after[&1];
+    let game = game.split_whitespace().collect::<Vec<_>>().join(" ");
+    for shown in [
+        "{Before all} {[%cblang en] the game} 1. e4",
+        "$1 $14 {",
+        "[%csl Ga1,Gh8]",
+        "[CbhExact1 \"09~",
+        "[%cbgame 0-1 Кор-Tal,M Match Riga 1.e4]",
+    ] {
+        assert!(game.contains(shown), "{shown}: {game}");
+    }
+}
+
+#[test]
+fn remarks_that_cbh_cannot_hold_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = copy_of("sample", folder.path());
+    let address = format!("https://{}", "a".repeat(300));
+    let link = [
+        &[0x1c, 0, 1][..],
+        &counted(address.as_bytes()),
+        &counted(b"here"),
+    ]
+    .concat();
+    let points = [&20_000_u16.to_le_bytes()[..], &[1, 0, 0, 0].repeat(20_000)].concat();
+    let profile = [&[0x26, 0, 1][..], &counted(&points)].concat();
+    let seconds = vec![vec![0x14, 0, 3], vec![0x14, 0, 4]];
+    let name = [b'W'; 200];
+    let long = [link, text(2, &[b'x'; 70_000]), quotation(&name, &name)];
+    remark(&source, 1, &[profile], &[&seconds[..], &long].concat());
+    let new = folder.path().join("new.cbh");
+    let output = run(&source, &new);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let told = String::from_utf8_lossy(&output.stderr);
+    for line in [
+        "remark longer than CBH can hold, left out: 1, first in 1",
+        "web link longer than its field, kept as a text: 1, first in 1",
+        "evaluation profile longer than CBH can hold, cut: 1, first in 1",
+        "quoted game with a name or moves longer than CBH can hold, cut: 1, first in 1",
+        "second remark of one kind on a move, kept as it is stored, [%cba …] in PGN: 1, first in 1",
+    ] {
+        assert!(told.contains(line), "{line}: {told}");
+    }
+    assert_eq!(told.lines().count(), 5, "{told}");
+    assert_eq!(defects_of(&new), [""; 0]);
+    let (_, game) = &games_of(&new)[&1];
+    let game: String = game.split_whitespace().collect();
+    assert!(game.contains(&format!("{address}here")), "{game}");
+}
+
 fn games_of_newer(path: &Path) -> BTreeMap<u32, (bool, String)> {
     let base = base::open(path, &Options::default()).unwrap();
     let mut decoded = cbfs::cbh::Decoded::default();

@@ -8,6 +8,7 @@
 
 mod files;
 mod losses;
+mod remarks;
 
 pub use files::{Copied, copy_archived};
 pub use losses::{Loss, Losses};
@@ -19,10 +20,10 @@ use std::time::SystemTime;
 
 use crate::cbh::{
     Appended, Body, ChangeError, CodePage, Decoded, Error, GameId, GuidingText, Importer, NewBase,
-    OpenBase, Options, Past, PreparedGame, PreparedText, RecordKind, SaveError, holds_remark,
+    OpenBase, Options, Past, PreparedGame, PreparedText, RecordKind, SaveError,
 };
 use crate::cbh2::{Database, Original};
-use crate::game::{Annotation, Game, HIGHEST_ELO};
+use crate::game::{Game, HIGHEST_ELO};
 use crate::storage::{LeftOut, ReadBuffer};
 
 /// Number of records that one thread prepares at a time.
@@ -251,11 +252,7 @@ impl Reader<'_> {
         game.start = game.start.with_number_kept();
         // Their positions mean other places in CBH.
         game.annotations.clear_stray();
-        let fits = |remark: &Annotation| holds_remark(remark, self.page);
-        let dropped = game.annotations.retain(fits);
-        if dropped > 0 {
-            losses.push((Loss::Remark, String::new()));
-        }
+        remarks::fit(&mut game, self.page, losses);
         match PreparedGame::new(game) {
             Ok(game) => Ok(Content::Game(Box::new(game.with_past(past)))),
             Err(error) => {

@@ -36,8 +36,10 @@ mod maintain;
 pub mod moves;
 mod texts;
 
-pub(crate) use annotations::CommentText;
-pub(crate) use annotations::holds_remark;
+pub(crate) use annotations::{
+    CommentText, MOST_POINTS, QuotedHeader, encode_remark, encode_training, quoted_caption,
+    remark_fits,
+};
 pub(crate) use base::crossref::CrossrefBuilder;
 pub use base::crossref::{Crossref, Group, Grouping};
 pub(crate) use base::database::find::{Candidate, Search};
@@ -73,5 +75,5 @@ pub use layout::{extended, record};
 pub(crate) use maintain::compact::copy_folder;
 pub use maintain::compact::{Compacted, compact};
 pub use maintain::repair::repair;
-pub(crate) use moves::{QuotedMove, encode_quoted, first_rank as chess960_rank};
+pub(crate) use moves::{encode_quoted, first_rank as chess960_rank};
 pub use texts::{Body, Content, GameMention, GuidingText, Link, TextLanguage};

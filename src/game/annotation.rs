@@ -368,14 +368,6 @@ impl Annotations {
         self.stray.push((position, annotation));
     }
 
-    /// Removes the annotations on plies for which `keep` returns `false`, and
-    /// returns their number.
-    pub fn retain(&mut self, mut keep: impl FnMut(&Annotation) -> bool) -> usize {
-        let before = self.entries.len();
-        self.entries.retain(|(_, annotation)| keep(annotation));
-        before - self.entries.len()
-    }
-
     /// Removes the annotations at positions that have no ply.
     pub fn clear_stray(&mut self) {
         self.stray.clear();

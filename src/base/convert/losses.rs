@@ -20,6 +20,14 @@ pub enum Loss {
     PartOfText,
     /// A remark that is longer than CBH can hold.
     Remark,
+    /// A web link that is longer than its field, kept as a text.
+    Link,
+    /// An evaluation profile with too many points.
+    Profile,
+    /// A quoted game of which names or moves are longer than their field.
+    Quotation,
+    /// A second remark of one kind on a move, for which there is no form in PGN.
+    Second,
     /// A fact that CBH has no field for.
     Field(Lost),
     /// One that a remark has, in a tag of this name.
@@ -48,6 +56,8 @@ impl Loss {
                 | Loss::PartOfGame
                 | Loss::PartOfText
                 | Loss::Remark
+                | Loss::Profile
+                | Loss::Quotation
         )
     }
 }
@@ -61,6 +71,14 @@ impl fmt::Display for Loss {
             Loss::PartOfGame => f.write_str("damaged game, converted as far as it can be read"),
             Loss::PartOfText => f.write_str("damaged text, converted as far as it can be read"),
             Loss::Remark => f.write_str("remark longer than CBH can hold, left out"),
+            Loss::Link => f.write_str("web link longer than its field, kept as a text"),
+            Loss::Profile => f.write_str("evaluation profile longer than CBH can hold, cut"),
+            Loss::Quotation => {
+                f.write_str("quoted game with a name or moves longer than CBH can hold, cut")
+            }
+            Loss::Second => f.write_str(
+                "second remark of one kind on a move, kept as it is stored, [%cba …] in PGN",
+            ),
             Loss::Field(lost) => write!(f, "no field in CBH: {lost}"),
             Loss::Tag(name) => write!(f, "no field in CBH: {name}, kept in a remark"),
             Loss::NoTag(name) => write!(f, "no field in CBH: {name}, left out"),

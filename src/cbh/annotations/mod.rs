@@ -49,8 +49,11 @@ mod text;
 mod training;
 
 pub(super) use edited::{divide, encode_edited};
+pub(crate) use payload::MOST_POINTS;
+pub(crate) use quotation::{QuotedHeader, quoted_caption};
 pub(super) use shape::Shape;
 pub(crate) use text::CommentText;
+pub(crate) use training::encode as encode_training;
 
 use super::CodePage;
 use super::moves::EncodeError;
@@ -315,15 +318,30 @@ pub(super) fn decode_remark(kind: u8, payload: &[u8], page: CodePage) -> Annotat
     })
 }
 
-/// Returns whether a base can hold a remark: its size has 16 bits.
-pub(crate) fn holds_remark(annotation: &Annotation, page: CodePage) -> bool {
+/// Returns whether a base can hold a remark as it is: its size has 16 bits,
+/// and some of its parts are counted by less.
+pub(crate) fn remark_fits(annotation: &Annotation, page: CodePage) -> bool {
     let (_, payload) = encode_remark(annotation, page);
-    u16::try_from(REMARK_HEAD_BYTES + payload.len()).is_ok()
+    let has_room = payload::fault_of(annotation, page).is_none();
+    has_room && u16::try_from(REMARK_HEAD_BYTES + payload.len()).is_ok()
+}
+
+/// Finds a remark of a game of which a part has no room where it is stored.
+///
+/// # Errors
+///
+/// [`EncodeError::NoRoom`].
+pub(super) fn ensure_room(game: &Game, page: CodePage) -> Result<(), EncodeError> {
+    let mut remarks = game.annotations.iter();
+    match remarks.find_map(|(_, remark)| payload::fault_of(remark, page)) {
+        Some(what) => Err(EncodeError::NoRoom(what)),
+        None => Ok(()),
+    }
 }
 
 /// The kind and payload of one remark. Texts are written in `page` if it has
 /// all their characters, else in UTF-8.
-pub(super) fn encode_remark(annotation: &Annotation, page: CodePage) -> (u8, Vec<u8>) {
+pub(crate) fn encode_remark(annotation: &Annotation, page: CodePage) -> (u8, Vec<u8>) {
     match annotation {
         Annotation::TextAfter(text) => (0x02, text::encode(text, page)),
         Annotation::TextBefore(text) => (0x82, text::encode(text, page)),

@@ -11,6 +11,23 @@ use crate::game::{
     VariationColor,
 };
 
+/// Number of points for which the payload of a profile has room.
+pub(crate) const MOST_POINTS: usize = 16_380;
+
+/// What of a remark has no room in its payload.
+pub(super) fn fault_of(annotation: &Annotation, page: CodePage) -> Option<&'static str> {
+    let is_long = |text: &str| page.encode(text).len() > usize::from(u8::MAX);
+    match annotation {
+        Annotation::WebLink { url, caption } if is_long(url) || is_long(caption) => {
+            Some("a web link has an address or caption of more than 255 bytes")
+        }
+        Annotation::Profile(points) if points.len() > MOST_POINTS => {
+            Some("an evaluation profile has more than 16380 points")
+        }
+        _ => None,
+    }
+}
+
 /// The value of a payload of one of the small kinds; `None` for other kinds
 /// and for unusual payloads.
 pub(super) fn decode(kind: u8, payload: &[u8], page: CodePage) -> Option<Annotation> {
@@ -192,7 +209,7 @@ fn web_link(reader: &mut ByteReader<'_>, page: CodePage) -> Result<Option<Annota
     }))
 }
 
-/// Texts longer than 255 bytes end there.
+/// The texts of a web link that does not [fit](fault_of) end after 255 bytes.
 fn encode_web_link(url: &str, caption: &str, page: CodePage) -> Vec<u8> {
     let mut payload = vec![0, 0];
     for text in [url, caption] {
@@ -250,9 +267,9 @@ fn profile(reader: &mut ByteReader<'_>) -> Result<Option<Annotation>, Malformed>
     Ok(Some(Annotation::Profile(points)))
 }
 
-/// A payload holds 16 380 points at most; more are left out.
+/// Of a profile that does not [fit](fault_of), the last points are left out.
 fn encode_profile(points: &[ProfilePoint]) -> Vec<u8> {
-    let points = points.get(..16_380).unwrap_or(points);
+    let points = points.get(..MOST_POINTS).unwrap_or(points);
     let count = u16::try_from(points.len()).unwrap_or(u16::MAX);
     let mut payload = count.to_be_bytes().to_vec();
     for point in points {

@@ -68,7 +68,7 @@ fn text_group(
 }
 
 /// A question → its payload. Texts longer than 65 535 bytes end there.
-pub(super) fn encode(training: &Training, page: CodePage) -> Vec<u8> {
+pub(crate) fn encode(training: &Training, page: CodePage) -> Vec<u8> {
     let mut payload = vec![1, 0, 1, 0, 0];
     for number in [training.seconds, training.unknown, training.points] {
         payload.extend(number.to_le_bytes());

@@ -35,6 +35,7 @@ pub(in crate::cbh) fn write_encoded(
     encoded: Encoded,
     page: CodePage,
 ) -> Result<StoredGame, EncodeError> {
+    annotations::ensure_room(game, page)?;
     let remarks = game.annotations.iter().map(|(ply, remark)| {
         let position = encoded.sequence.position(ply).unwrap_or(i32::MAX);
         (position, remark)
@@ -67,6 +68,7 @@ pub fn rewrite(
     page: CodePage,
 ) -> Result<StoredGame, EncodeError> {
     let edited = &*settled(read, edited);
+    annotations::ensure_room(edited, page)?;
     let matched = Matched::new(&read.tree, &edited.tree);
     let keeps_moves = matched.is_same && read.start.is_stored_as(&edited.start);
     let (moves, sequence) = if keeps_moves {

@@ -44,6 +44,8 @@ pub enum EncodeError {
     TooLong(usize),
     /// A remark would have so many bytes; its size has 16 bits.
     RemarkTooLong(usize),
+    /// A part of a remark has no room where it is stored.
+    NoRoom(&'static str),
     /// All remarks would take so many bytes; a longer record is not read.
     RemarksTooLong(usize),
 }
@@ -62,6 +64,7 @@ impl fmt::Display for EncodeError {
                 f,
                 "a remark takes {bytes} bytes; a base can store 65529 of each"
             ),
+            EncodeError::NoRoom(what) => write!(f, "{what}; a base has no room for it"),
             EncodeError::RemarksTooLong(bytes) => write!(
                 f,
                 "the remarks take {bytes} bytes; a base can store {MAX_RECORD_BYTES} per game"

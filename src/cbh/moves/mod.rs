@@ -66,7 +66,8 @@ pub use decode::MoveDecoder;
 pub(super) use decode::{Irregularities, blob_size};
 pub use encode::{EncodeError, Encoded, encode};
 pub(super) use pieces::{number, square};
-pub(crate) use quoted::{QuotedMove, encode_quoted};
+pub(crate) use quoted::encode_quoted;
+pub(super) use quoted::{decode_quoted, quoted_start};
 pub use sequence::Sequence;
 
 /// Bytes before the start position or the moves.

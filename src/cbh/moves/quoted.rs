@@ -1,23 +1,22 @@
 //! The moves of a quoted game: the main line only, in the simple encoding,
-//! then a null move at which the line ends.
-
-use shakmaty::{Role, Square};
+//! then a null move at which the line ends. Before them, if a flag says so, the
+//! position that it begins from.
 
 use super::cipher::Cipher;
+use super::setup::{CastlingRooks, StoredSetup};
 use super::word;
+use crate::bytes::{ByteReader, Malformed};
+use crate::game::{QuotedMove, Start};
+use shakmaty::{Bitboard, CastlingMode, Square};
 
 /// The null move, with the bit for the end of a line.
 const END: u16 = 0x4000;
-
-/// A move of a quoted game: from, to, and what a pawn becomes. Castling is the
-/// move of the king, from e1 to g1.
-pub(crate) type QuotedMove = (Square, Square, Option<Role>);
 
 /// Returns the stored form of the moves of a quoted game.
 pub(crate) fn encode_quoted(moves: &[QuotedMove]) -> Vec<u8> {
     let words = moves
         .iter()
-        .map(|&(from, to, role)| word::encode(from, to, role));
+        .map(|&(from, to, role)| word::encode(from, to, Some(role)));
     let mut bytes = Vec::with_capacity(2 * moves.len() + 2);
     let mut count: u8 = 0;
     for word in words.chain([END]) {
@@ -31,35 +30,56 @@ pub(crate) fn encode_quoted(moves: &[QuotedMove]) -> Vec<u8> {
     bytes
 }
 
+/// Returns the moves up to a null move.
+pub(in crate::cbh) fn decode_quoted(stored: &[u8]) -> Vec<QuotedMove> {
+    let (words, _) = stored.as_chunks();
+    let mut moves = Vec::with_capacity(words.len());
+    let mut count: u8 = 0;
+    for word in words {
+        let word = word.map(|byte| Cipher::QUOTATION.decode(byte, count));
+        let word = u16::from_be_bytes(word);
+        let (from, to) = word::squares(word);
+        if (from, to) == (Square::A1, Square::A1) {
+            break;
+        }
+        moves.push((from, to, word::promotion(word)));
+        count = count.wrapping_add(1);
+    }
+    moves
+}
+
+/// Reads the position that a quoted game begins from.
+///
+/// # Errors
+///
+/// [`Malformed`] if there is none.
+pub(in crate::cbh) fn quoted_start(reader: &mut ByteReader<'_>) -> Result<Start, Malformed> {
+    let stored = StoredSetup::decode(reader)?;
+    let setup = stored.with_castling(CastlingRooks::USUAL, Bitboard::EMPTY);
+    let number = u16::from(stored.move_number);
+    Ok(Start::set_up(setup, CastlingMode::Standard, number))
+}
+
 #[cfg(test)]
 mod tests {
+    use shakmaty::Role;
+
     use super::*;
 
     #[test]
     fn quoted_moves_end_in_a_null_move() {
         // source: quotations without moves in real bases.
         assert_eq!(encode_quoted(&[]), [0xb5, 0xaf]);
+        assert_eq!(decode_quoted(&[0xb5, 0xaf]), []);
         // source: an independent decoder reads 1.e4 e5 2.Nf3 from this.
         let moves = [
-            (Square::E2, Square::E4, None),
-            (Square::E7, Square::E5, None),
-            (Square::G1, Square::F3, None),
+            (Square::E2, Square::E4, Role::Queen),
+            (Square::E7, Square::E5, Role::Queen),
+            (Square::G1, Square::F3, Role::Queen),
         ];
         let bytes = encode_quoted(&moves);
         assert_eq!(data_encoding::HEXLOWER.encode(&bytes), "df936cd8f859b8b2");
-        let shifted = (0_u8..).zip(bytes.chunks_exact(2));
-        let words = shifted.map(|(count, word)| {
-            let plain = [word[0], word[1]].map(|byte| Cipher::QUOTATION.decode(byte, count));
-            u16::from_be_bytes(plain)
-        });
-        let words: Vec<u16> = words.collect();
-        assert_eq!(
-            words[..3]
-                .iter()
-                .map(|word| word::squares(*word))
-                .collect::<Vec<_>>(),
-            moves.map(|(from, to, _)| (from, to))
-        );
-        assert_eq!(words[3], END);
+        assert_eq!(decode_quoted(&bytes), moves);
+        assert_eq!(decode_quoted(&bytes[..5]), moves[..2]);
     }
 }

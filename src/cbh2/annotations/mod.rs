@@ -32,11 +32,12 @@
 //! Kinds are hexadecimal; a string is its length i32 and its bytes. Annotations
 //! without a type of their own are kept as `.cba` would store them, with the
 //! highest byte first.
-//! highest byte first.
 
+mod places;
 mod quotation;
 mod training;
 
+use places::Places;
 use shakmaty::Color;
 
 use super::moves::{pgn_order, square};
@@ -97,11 +98,12 @@ pub(super) fn decode(
         count: 0,
     };
     let (mut lost, mut first_lost) = (0, 0);
-    let read = remarks.read(&mut |position, at, remark| {
+    let mut places = Places::default();
+    let read = remarks.read(&mut |position, at, kind, remark| {
         let index = usize::try_from(position).ok();
         match index.map(|index| order.get(index)) {
-            None => game.annotations.add(PlyId::START, remark),
-            Some(Some(ply)) => game.annotations.add(*ply, remark),
+            None => places.add(PlyId::START, kind, remark),
+            Some(Some(ply)) => places.add(*ply, kind, remark),
             Some(None) => {
                 if lost == 0 {
                     first_lost = at;
@@ -113,6 +115,7 @@ pub(super) fn decode(
             }
         }
     });
+    game.annotations.append(places.into_remarks());
     game.annotations.sort();
     faults.extend(read.err());
     if lost > 0 {
@@ -153,9 +156,9 @@ struct Remarks<'a, 'f> {
 }
 
 impl Remarks<'_, '_> {
-    /// Calls `take` with each annotation, its position and its offset in the
-    /// content.
-    fn read(&mut self, take: &mut dyn FnMut(i32, usize, Annotation)) -> Result<(), Malformed> {
+    /// Calls `take` with each annotation: its position, its offset in the
+    /// content, and its kind.
+    fn read(&mut self, take: &mut dyn FnMut(i32, usize, u8, Annotation)) -> Result<(), Malformed> {
         let mut last = GAME - 1;
         loop {
             let at = self.reader.position();
@@ -184,7 +187,7 @@ impl Remarks<'_, '_> {
     fn next(
         &mut self,
         position: i32,
-        take: &mut dyn FnMut(i32, usize, Annotation),
+        take: &mut dyn FnMut(i32, usize, u8, Annotation),
     ) -> Result<(), Malformed> {
         let at = self.reader.position();
         let kind = self.reader.u16_le()?;
@@ -197,7 +200,11 @@ impl Remarks<'_, '_> {
         }
         let left = self.reader.rest().len();
         match self.remark(kind)? {
-            Read::Value(remark) => take(position, at, remark),
+            Read::Value(remark) => {
+                // All kinds that are read have a number of eight bits.
+                let kind = u8::try_from(kind).unwrap_or(u8::MAX);
+                take(position, at, kind, remark);
+            }
             Read::Damaged(what) => self.fault(at, what),
             Read::Unknown => {
                 let what = format!(
@@ -246,7 +253,7 @@ impl Remarks<'_, '_> {
             let what = format!("a text in language {number}, which is not known; shown without");
             self.fault(at + 2, what);
         }
-        let lead = u8::try_from(lead).unwrap_or(u8::MAX);
+        let lead = self.in_one_byte(lead, "a text of an unknown form", at);
         let language = known.map_or(0, |(_, nation)| *nation);
         if bytes.contains(&0) {
             let payload = [&[lead, language], bytes].concat();
@@ -260,13 +267,23 @@ impl Remarks<'_, '_> {
     }
 
     fn video(&mut self) -> Result<Read, Malformed> {
+        let at = self.reader.position();
         let [one, _] = self.reader.array()?;
         let language = self.reader.u16_le()?;
+        let language = self.in_one_byte(language, "a video in an unknown language", at);
         let caption = self.name()?;
         Ok(Read::known(one == 1, || Annotation::Video {
-            language: u8::try_from(language).unwrap_or(u8::MAX),
+            language,
             caption,
         }))
+    }
+
+    /// A number for which a remark has one byte; `what` says why it has more.
+    fn in_one_byte(&mut self, number: u16, what: &str, at: usize) -> u8 {
+        u8::try_from(number).unwrap_or_else(|_| {
+            self.fault(at, format!("{what}, {number}, shown as {}", u8::MAX));
+            u8::MAX
+        })
     }
 
     /// A string without chess signs.
@@ -309,7 +326,10 @@ fn small(kind: u16, reader: &mut ByteReader<'_>) -> Result<Read, Malformed> {
         payload: bytes.to_vec(),
     };
     let value = match kind {
-        0x03 => Annotation::Symbols(reader.array()?),
+        0x03 => match reader.array()? {
+            [0, 0, 0] => opaque(0x03, &[]),
+            symbols => Annotation::Symbols(symbols),
+        },
         0x04 => return Ok(squares(string(reader)?)),
         0x05 => return Ok(arrows(string(reader)?)),
         0x07 => {
@@ -359,7 +379,7 @@ fn small(kind: u16, reader: &mut ByteReader<'_>) -> Result<Read, Malformed> {
         0x26 => {
             let one = reader.u8()?;
             let points = string(reader)?;
-            let value = profile(points).unwrap_or_else(|| opaque(0x26, points));
+            let value = profile(points).unwrap_or_else(|| opaque(0x26, &older_profile(points)));
             return Ok(Read::known(one == 1, || value));
         }
         0x27 => opaque(0x27, &reader.u16_le()?.to_be_bytes()),
@@ -386,7 +406,7 @@ fn squares(bytes: &[u8]) -> Read {
     if !rest.is_empty() {
         return Read::Damaged("coloured squares of an odd length");
     }
-    Read::Value(Annotation::Squares(squares))
+    Read::Value(unless_empty(0x04, squares, Annotation::Squares))
 }
 
 fn arrows(bytes: &[u8]) -> Read {
@@ -402,7 +422,16 @@ fn arrows(bytes: &[u8]) -> Read {
     if !rest.is_empty() {
         return Read::Damaged("arrows that are no threes of bytes");
     }
-    Read::Value(Annotation::Arrows(arrows))
+    Read::Value(unless_empty(0x05, arrows, Annotation::Arrows))
+}
+
+/// The value of a list, or the stored form of one without items.
+fn unless_empty<T>(kind: u8, list: Vec<T>, value: fn(Vec<T>) -> Annotation) -> Annotation {
+    if list.is_empty() {
+        let payload = Vec::new();
+        return Annotation::Opaque { kind, payload };
+    }
+    value(list)
 }
 
 fn stage(reader: &mut ByteReader<'_>) -> Result<Stage, Malformed> {
@@ -426,6 +455,17 @@ fn profile(bytes: &[u8]) -> Option<Annotation> {
         value: i16::from_le_bytes([low, high]),
     };
     Some(Annotation::Profile(points.iter().map(point).collect()))
+}
+
+/// A profile whose number of points is wrong, as the older format stores it.
+fn older_profile(bytes: &[u8]) -> Vec<u8> {
+    let (count, rest) = bytes.split_at_checked(2).unwrap_or((bytes, &[]));
+    let (points, rest) = rest.as_chunks();
+    let points = points
+        .iter()
+        .flat_map(|&[low, high, depth, kind]| [kind, depth, high, low]);
+    let count = count.iter().rev().copied();
+    count.chain(points).chain(rest.iter().copied()).collect()
 }
 
 #[cfg(test)]

@@ -16,15 +16,13 @@
 //! The game is shown on one line, with its moves. For bases of the older
 //! format, all of it is kept in that format, too.
 
-use std::fmt::Write as _;
-
-use shakmaty::{CastlingSide, Role};
+use shakmaty::Role;
 
 use super::{Read, Remarks, string};
 use crate::bytes::{ByteReader, Malformed};
-use crate::cbh::{QuotedMove, date, encode_quoted, record};
+use crate::cbh::{CodePage, QuotedHeader, encode_quoted};
 use crate::cbh2::moves::square;
-use crate::game::{Annotation, Date, GameResult, PieceMove, Position, Quotation, San};
+use crate::game::{Annotation, Quotation, QuotedMove, Start, append_quoted};
 
 /// Number of moves for which a remark of the older format has room.
 const MOST_MOVES: usize = 30_000;
@@ -67,21 +65,22 @@ pub(super) fn read(remarks: &mut Remarks<'_, '_>) -> Result<Read, Malformed> {
     let count = reader.u32_le()? as usize;
     let stored = reader.take(count.saturating_mul(5))?;
     reader.skip(4)?;
-    let mut caption = caption(&header, remarks);
-    let mut moves = Vec::new();
-    let is_shown = if start == 1 {
-        append_moves(stored, &mut caption, &mut moves)
+    let page = remarks.page;
+    let mut caption = header.shown(page).caption();
+    let mut moves = moves(stored);
+    let what = if start == 1 {
+        let legal = append_quoted(&Start::default(), &moves, &mut caption);
+        let is_legal = legal == moves.len();
+        moves.truncate(legal);
+        (!is_legal).then_some("a move of a game quotation that is not legal")
     } else {
-        stored.is_empty()
+        moves.clear();
+        Some("a game quotation from a set-up position, of which the moves are not shown")
     };
-    if !is_shown {
-        let what = match start {
-            1 => "a move of a game quotation that is not legal",
-            _ => "moves of a game quotation from a set-up position, not shown",
-        };
+    if let Some(what) = what {
         remarks.fault(at, what);
     }
-    let payload = older(&header, &moves);
+    let payload = older(&header, &moves, page);
     let quotation = Quotation { caption, payload };
     Ok(Read::Value(Annotation::Quotation(Box::new(quotation))))
 }
@@ -115,106 +114,71 @@ fn header<'a>(reader: &mut ByteReader<'a>) -> Result<Header<'a>, Malformed> {
     })
 }
 
-/// Formats result, players with ratings, event, site, year and round, as far as
-/// they are given.
-fn caption(header: &Header<'_>, remarks: &Remarks<'_, '_>) -> String {
-    let names = header.names.map(|name| {
-        let mut text = String::new();
-        remarks.page.decode_into(name, &mut text);
-        text
-    });
-    let [white, white_first, black, black_first, site, event] = names;
-    let player = |last: String, first: String, rating: u16| {
-        let mut name = last;
-        if !first.is_empty() {
-            name = format!("{name},{first}");
-        }
-        match rating {
-            0 => name,
-            rating => format!("{name} ({rating})"),
-        }
-    };
-    let [white_rating, black_rating] = header.ratings;
-    let white = player(white, white_first, white_rating);
-    let black = player(black, black_first, black_rating);
-    let result = record::result_of(header.result).map_or("*", GameResult::pgn);
-    let Date { year, .. } = date::decode(header.date);
-    let mut parts = vec![result.to_owned(), format!("{white}-{black}")];
-    parts.extend([event, site].into_iter().filter(|part| !part.is_empty()));
-    parts.extend((year != 0).then(|| year.to_string()));
-    parts.extend((header.round != 0).then(|| format!("({})", header.round)));
-    parts.join(" ")
-}
-
-/// Appends the moves as in PGN, and to `read`. Returns whether all were legal.
-fn append_moves(stored: &[u8], out: &mut String, read: &mut Vec<QuotedMove>) -> bool {
-    let mut position = Position::default();
-    let (moves, _) = stored.as_chunks();
-    for (at, stored) in moves.iter().enumerate() {
-        let Some((san, quoted)) = play(&mut position, *stored) else {
-            return false;
+impl Header<'_> {
+    /// What is shown of it.
+    fn shown(&self, page: CodePage) -> QuotedHeader {
+        let [white, white_first, black, black_first, site, event] = self.names;
+        let name = |parts: &[&[u8]]| {
+            let parts = parts.iter().map(|part| {
+                let mut text = String::new();
+                page.decode_into(part, &mut text);
+                text
+            });
+            parts.collect::<Vec<_>>().join(",")
         };
-        read.push(quoted);
-        if at % 2 == 0 {
-            let _ = write!(out, " {}.{san}", at / 2 + 1);
-        } else {
-            let _ = write!(out, " {san}");
+        QuotedHeader {
+            players: [name(&[white, white_first]), name(&[black, black_first])],
+            ratings: self.ratings,
+            places: [name(&[event]), name(&[site])],
+            date: self.date,
+            round: self.round,
+            result: self.result,
         }
     }
-    true
 }
 
-fn play(position: &mut Position, stored: [u8; 5]) -> Option<(San, QuotedMove)> {
-    let [from, to, ..] = stored;
-    let becomes = match to >> 6 {
-        0 => Role::Queen,
-        1 => Role::Knight,
-        2 => Role::Bishop,
-        _ => Role::Rook,
-    };
-    let promotion = (from & 0x40 != 0).then_some(becomes);
-    let [from, to] = [from, to].map(|number| square(u16::from(number & 63)));
-    let role = position.board().piece_at(from)?.role;
-    let files = from.file().distance(to.file());
-    let m = if role == Role::King && files == 2 {
-        let side = CastlingSide::from_king_side(from < to);
-        position.castling_move(side)?
-    } else {
-        let wanted = PieceMove {
-            role,
-            file: Some(from.file()),
-            rank: Some(from.rank()),
-            to,
-            promotion,
+fn moves(stored: &[u8]) -> Vec<QuotedMove> {
+    let (moves, _) = stored.as_chunks();
+    let squares = |&[from, to, ..]: &[u8; 5]| {
+        let becomes = match to >> 6 {
+            0 => Role::Queen,
+            1 => Role::Knight,
+            2 => Role::Bishop,
+            _ => Role::Rook,
         };
-        position.find_move(wanted).ok()?
+        let [from, to] = [from, to].map(|number| square(u16::from(number & 63)));
+        (from, to, becomes)
     };
-    let san = position.play(m).ok()?;
-    Some((san, (from, to, promotion)))
+    moves.iter().map(squares).collect()
 }
 
-/// Encodes a quotation as the older format does, big-endian. Moves that do not
-/// fit are left out.
-fn older(header: &Header<'_>, moves: &[QuotedMove]) -> Vec<u8> {
-    let [white, white_first, black, black_first, site, event] = header.names;
+/// Encodes a quotation as the older format does, big-endian, with its names in
+/// UTF-8, which is read whatever the page of a base. Moves that do not fit are
+/// left out, and the ends of names.
+fn older(header: &Header<'_>, moves: &[QuotedMove], page: CodePage) -> Vec<u8> {
     let moves = moves.get(..MOST_MOVES).unwrap_or(moves);
     let kind = if moves.is_empty() { 1 } else { 2 };
     let mut payload = vec![0, 0, 0, kind, 0, 0];
-    let string = |payload: &mut Vec<u8>, parts: &[&[u8]]| {
-        let joined = parts.join(&b','.to_owned());
-        let text = joined.get(..usize::from(u8::MAX)).unwrap_or(&joined);
-        payload.push(u8::try_from(text.len()).unwrap_or(u8::MAX));
-        payload.extend(text);
+    let QuotedHeader {
+        players, places, ..
+    } = header.shown(page);
+    let string = |payload: &mut Vec<u8>, name: &str| {
+        let end = name.floor_char_boundary(usize::from(u8::MAX));
+        let name = name.get(..end).unwrap_or_default();
+        payload.push(u8::try_from(name.len()).unwrap_or(u8::MAX));
+        payload.extend(name.bytes());
         payload.push(0);
     };
-    string(&mut payload, &[white, white_first]);
-    string(&mut payload, &[black, black_first]);
+    for player in &players {
+        string(&mut payload, player);
+    }
     let [white, black] = header.ratings;
     for word in [white, black, header.opening] {
         payload.extend(word.to_be_bytes());
     }
-    string(&mut payload, &[event]);
-    string(&mut payload, &[site]);
+    for place in &places {
+        string(&mut payload, place);
+    }
     payload.extend(header.date.to_be_bytes());
     payload.extend([0, header.kind, 0, header.nation, 0, 0, 0, header.rounds]);
     payload.extend([header.subround, header.round, header.result, 0, 0]);

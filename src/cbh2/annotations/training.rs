@@ -10,12 +10,12 @@
 //! second are points, list. Of variant 2: points u8, two lists, the answer in
 //! words and the reply.
 //!
-//! A question of the older format has room for texts only; other parts are
-//! dropped and reported.
+//! A question is kept in the form of the older format, too, which has room for
+//! texts only; other parts are dropped and reported.
 
 use super::{Read, Remarks, string};
 use crate::bytes::Malformed;
-use crate::cbh::CommentText;
+use crate::cbh::{CodePage, CommentText, encode_training};
 use crate::cbh2::moves::square;
 use crate::game::{Annotation, Answer, Training};
 
@@ -32,9 +32,12 @@ pub(super) fn read(remarks: &mut Remarks<'_, '_>) -> Result<Read, Malformed> {
     if !matches!(variant, 1 | 2) {
         return Ok(Read::Unknown);
     }
+    // The older format has the same four bytes as two numbers.
+    let [seconds, unknown, points] = [(); 3].map(|()| remarks.reader.u16_le());
     let mut training = Training {
-        seconds: u16::try_from(remarks.reader.u32_le()?).unwrap_or(u16::MAX),
-        points: remarks.reader.u16_le()?,
+        seconds: seconds?,
+        unknown: unknown?,
+        points: points?,
         ..Training::default()
     };
     let mut is_whole = true;
@@ -65,6 +68,9 @@ pub(super) fn read(remarks: &mut Remarks<'_, '_>) -> Result<Read, Malformed> {
     if !is_whole {
         let what = "arrows, squares or answers in words of a training question, not shown as such";
         remarks.fault(at, what);
+    }
+    if !training.is_plain() {
+        training.payload = encode_training(&training, CodePage::WESTERN);
     }
     Ok(Read::Value(Annotation::Training(Box::new(training))))
 }

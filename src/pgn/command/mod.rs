@@ -51,6 +51,9 @@ use time::{encode_time, exact_time_control, parse_exact_time_control, parse_time
 /// takes fewer in any spelling.
 const MAX_COMMAND_BYTES: usize = 1 << 20;
 
+/// No base holds a longer address or caption of a web link.
+const MAX_LINK_CHARACTERS: usize = 255;
+
 /// Longer lists have a blank about here, so that no line grows too long.
 const WORD_BYTES: usize = 64;
 
@@ -136,9 +139,11 @@ fn decode(name: &str, arguments: &str) -> Option<Annotation> {
         "cbcol" => parse_color(&joined),
         "cblink" => {
             let (url, caption) = joined.split_once("\",\"")?;
-            Some(Annotation::WebLink {
-                url: unquoted(url)?.into(),
-                caption: unquoted(caption)?.into(),
+            let [url, caption] = [unquoted(url)?, unquoted(caption)?];
+            let is_short = |text: &str| text.chars().count() <= MAX_LINK_CHARACTERS;
+            (is_short(&url) && is_short(&caption)).then(|| Annotation::WebLink {
+                url: url.into(),
+                caption: caption.into(),
             })
         }
         "cbvideo" => {

@@ -374,6 +374,8 @@ mod tests {
 
     #[test]
     fn remarks_are_taken_out_of_the_text() {
+        let long = format!("[%cblink \"https://x/{}\",\"y\"]", "a".repeat(250));
+        assert_eq!(spelled(&long), (list(&[]), list(&[&long])));
         for (comment, commands, texts) in [
             (
                 "[%csl Ge4,Rd5] White",
