@@ -302,9 +302,9 @@ impl Taken {
 #[derive(Clone, Copy, Debug, Default)]
 struct Others {
     /// In them all moves so far are the same.
-    same: u16,
+    same: u32,
     /// In them a move is another one, which is legal there too.
-    apart: u16,
+    apart: u32,
 }
 
 impl Leniency {
@@ -536,7 +536,7 @@ impl Games<'_> {
 struct Reading {
     language: Option<&'static Language>,
     /// The languages to be compared with this one.
-    others: u16,
+    others: u32,
     follows: Option<Follows>,
 }
 
@@ -560,7 +560,7 @@ fn read_leniently(
         others,
         follows,
     };
-    let all = (1 << LANGUAGES.len()) - 1;
+    let all = (1_u32 << LANGUAGES.len()) - 1;
     let in_english = read_in(&begin, reading(None, all));
     let mut furthest = match in_english.read {
         Ok(read) => return Ok(read),

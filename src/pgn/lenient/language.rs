@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::words::is_castling;
+
 /// Piece letters: those of king, queen, rook, bishop, knight, in each way
 /// they are written.
 #[derive(Debug)]
@@ -12,7 +14,7 @@ pub(super) struct Language {
 
 pub(super) const ENGLISH: [u8; 5] = *b"KQRBN";
 
-pub(super) const LANGUAGES: [Language; 13] = [
+pub(super) const LANGUAGES: [Language; 21] = [
     language(
         "figurines",
         [
@@ -50,6 +52,20 @@ pub(super) const LANGUAGES: [Language; 13] = [
         "Ukrainian letters",
         [&["Кр"], &["Ф"], &["Т"], &["С"], &["К"]],
     ),
+    language("Estonian letters", [&["K"], &["L"], &["V"], &["O"], &["R"]]),
+    language("Icelandic letters", [&["K"], &["D"], &["H"], &["B"], &["R"]]),
+    language("Turkish letters", [&["Ş"], &["V"], &["K"], &["F"], &["A"]]),
+    language("Greek letters", [&["Ρ"], &["Β"], &["Π"], &["Α"], &["Ι"]]),
+    language(
+        "Bulgarian letters",
+        [&["Ц"], &["Д"], &["Т"], &["О"], &["К"]],
+    ),
+    language("Serbian letters", [&["К"], &["Д"], &["Т"], &["Л"], &["С"]]),
+    language("Latvian letters", [&["K"], &["D"], &["T"], &["L"], &["Z"]]),
+    language(
+        "Lithuanian letters",
+        [&["K"], &["V"], &["B"], &["R"], &["Ž"]],
+    ),
 ];
 
 const fn language(name: &'static str, letters: [&'static [&'static str]; 5]) -> Language {
@@ -60,6 +76,9 @@ impl Language {
     /// A move with English letters; `None` if it has letters that the
     /// language has not.
     pub(super) fn in_english<'w>(&self, word: &'w [u8]) -> Option<Cow<'w, [u8]>> {
+        if is_castling(word) {
+            return Some(Cow::Borrowed(word));
+        }
         for (ways, english) in self.letters.iter().zip(ENGLISH) {
             let rest = ways
                 .iter()

@@ -431,6 +431,14 @@ fn piece_letters_of_other_languages_are_read_where_a_whole_game_has_them() {
         ("Hungarian letters", "KVBFH"),
         ("Finnish letters", "KDTLR"),
         ("Romanian letters", "RDTNC"),
+        ("Estonian letters", "KLVOR"),
+        ("Icelandic letters", "KDHBR"),
+        ("Turkish letters", "ŞVKFA"),
+        ("Greek letters", "ΡΒΠΑΙ"),
+        ("Bulgarian letters", "ЦДТОК"),
+        ("Serbian letters", "КДТЛС"),
+        ("Latvian letters", "KDTLZ"),
+        ("Lithuanian letters", "KVBRŽ"),
     ];
     for (language, letters) in games {
         let letters: Vec<char> = letters.chars().collect();
@@ -691,7 +699,7 @@ fn what_is_stored_in_another_form_is_told_also_of_strict_pgn() {
 
 #[test]
 fn a_game_is_read_again_only_in_languages_that_say_another_legal_move() {
-    let apart = |text: &str, language: Option<usize>, others: u16| {
+    let apart = |text: &str, language: Option<usize>, others: u32| {
         let begin = Games::new(text.as_bytes()).lexer;
         let reading = Reading {
             language: language.map(|at| &LANGUAGES[at]),
@@ -702,9 +710,9 @@ fn a_game_is_read_again_only_in_languages_that_say_another_legal_move() {
     };
     let all = (1 << LANGUAGES.len()) - 1;
     let german = 1 << 1;
-    // The queen of eight languages, which is all that the game has.
+    // The queen of ten languages, which is all that the game has.
     let queen = apart("1. e4 e5 2. Dh5 Dh4 *", None, all);
-    assert_eq!(queen.count_ones(), 8);
+    assert_eq!(queen.count_ones(), 10);
     assert_eq!(apart("1. e4 e5 2. Dh5 Dh4 *", Some(1), queen & !german), 0);
     for (text, languages) in [
         ("1. e4 e5 2. Nf3 Nc6 3. Ke3 *", 0),

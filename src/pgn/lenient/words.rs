@@ -8,8 +8,13 @@ use crate::pgn::place::characters;
 
 /// Whether a word has letters that languages differ in.
 pub(super) fn may_have_letters(word: &[u8]) -> bool {
-    let is_letter = |&byte: &u8| byte != b'O' && (byte.is_ascii_uppercase() || !byte.is_ascii());
-    word.iter().any(is_letter)
+    let is_letter = |byte: &u8| byte.is_ascii_uppercase() || !byte.is_ascii();
+    word.iter().any(is_letter) && !is_castling(word)
+}
+
+/// Whether a word is castling in capital letters, which are no piece's.
+pub(super) fn is_castling(word: &[u8]) -> bool {
+    word.starts_with(b"O-O") || word.starts_with(b"OO")
 }
 
 /// `–` and its like as `-`, `×` as `x`; without what selects how a figurine
