@@ -502,7 +502,7 @@ const ALL_BAD: [&str; 9] = [
     "1. e4 {open",
     "[White \"A\"]\n1. e4 e5 2. Ke3 *",
     "1. Ke2 *\n\ne4 e5 *\n\nd4 *",
-    "Dear reader,\n\nthis is {no game",
+    "Dear reader,\n\n{this is no game",
     "[Site \"A\"]\n\n1. e4 (1. d4",
     "[\"A\"]\n\n1. e4 *",
     "} *",
@@ -862,6 +862,37 @@ fn text_around_games_is_skipped_and_told_and_no_game_is_lost() {
         "{told}"
     );
     assert!(told.contains(":73:1: 2 more places"), "{told}");
+}
+
+#[test]
+fn words_between_games_are_skipped_before_any_tag() {
+    let folder = tempfile::tempdir().unwrap();
+    let [one, two] = two_games();
+    let style = "<style>\nbody {\n  color: red;\n}\n</style>\n\n";
+    for (number, words) in [
+        "Some text.\n",
+        "He played e4 e5 and then lost (Nf3 Nc6).\n\n",
+        "He laughed :-} and left.\n\n",
+        style,
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for (first, text) in [
+            (7, format!("{one}\n{words}{two}")),
+            (1, format!("{words}{one}\n{two}")),
+        ] {
+            let base = folder.path().join(format!("{number}-{first}.cbh"));
+            let output = import_from_stdin(&["--create", text_path(&base)], text.as_bytes());
+            let told = said(&output);
+            assert!(output.status.success(), "{text}\n{told}");
+            assert_eq!(games_of(&base).len(), 2, "{text}\n{told}");
+            assert!(
+                told.contains(&format!(":{first}:1: line")),
+                "{text}\n{told}"
+            );
+        }
+    }
 }
 
 #[test]

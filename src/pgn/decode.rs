@@ -6,7 +6,10 @@ use std::borrow::Cow;
 use shakmaty::Move;
 
 use super::error::{Error, quoted};
-use super::lenient::{Leniency, Liberty, in_letters, is_of_check, nag_of, with_plain_signs};
+use super::lenient::{
+    InPassing, Leniency, Liberty, in_letters, in_passing, is_descriptive, is_of_check, nag_of,
+    with_plain_signs,
+};
 use super::lexer::{self, Lexer, Token};
 use super::notation::Notation;
 use super::numbers::{Disproof, Follows, MoveNumber, Numbers};
@@ -200,6 +203,10 @@ pub(super) fn read_game(lexer: &mut Lexer<'_>, leniency: &mut Leniency) -> Resul
     let result = moves.read(lexer, begin, first);
     moves.leniency.counted = moves.numbers.counted;
     let result = result?;
+    if let Some(place) = moves.leniency.unclear_bishop() {
+        let found = "a move of the b pawn or of a bishop in small letters".to_owned();
+        return Err(lexer.error(place, found, "B for a bishop"));
+    }
     let unequal = moves.leniency.unequal.take();
     let fronts = moves.fronts;
     let names = std::mem::take(&mut remarks.names);
@@ -486,7 +493,16 @@ impl<'t> MoveText<'_, 't> {
         let position = self.line.position();
         let Some((notation, nag)) = self.leniency.notation(word, position) else {
             let other = self.other_word(lexer, place, word);
-            return other.unwrap_or_else(|| Err(error("not a move", MOVE_OR_RESULT)));
+            return other.unwrap_or_else(|| {
+                Err(if is_descriptive(word) {
+                    error(
+                        "a move in descriptive notation",
+                        "algebraic notation, as in e4 or Nf3",
+                    )
+                } else {
+                    error("not a move", MOVE_OR_RESULT)
+                })
+            });
         };
         if std::mem::take(&mut self.leniency.is_ambiguous) {
             return Err(error("ambiguous", "the square that the piece comes from"));
@@ -621,6 +637,11 @@ impl<'t> MoveText<'_, 't> {
     ) -> Option<Result<Option<GameResult>, Error>> {
         if !self.leniency.is_on() {
             return None;
+        }
+        if let Some(said) = in_passing(word).filter(|_| self.took_in_passing) {
+            self.took_in_passing = said == InPassing::Begin;
+            self.leniency.takes(Liberty::MoveForm);
+            return Some(Ok(None));
         }
         if is_of_check(word) && self.before.is_some() {
             self.leniency.takes(Liberty::MoveForm);
@@ -821,6 +842,7 @@ impl<'t> MoveText<'_, 't> {
         let mut ending = ending;
         if self.leniency.is_on() {
             ending = self.behind(lexer, ending)?;
+            self.leniency.here = place;
         }
         self.end();
         let stated = self.stated().unwrap_or(ending);
@@ -898,20 +920,18 @@ impl<'t> MoveText<'_, 't> {
             }
         };
         loop {
-            let before = lexer.here();
-            match lexer.next() {
+            let mut ahead = lexer.clone();
+            match ahead.next() {
                 Ok((place, Token::Comment(comment)))
-                    if (is_last && !is_mark(place)) || place.line == before.line =>
+                    if (is_last && !is_mark(place)) || place.line == lexer.here().line =>
                 {
+                    *lexer = ahead;
                     self.leniency.here = place;
                     self.leniency.takes(Liberty::CommentBehind);
                     self.comment(comment, lexer, place)?;
                 }
                 // What is wrong there is told of the next game.
-                _ => {
-                    lexer.go_to(before);
-                    return Ok(());
-                }
+                _ => return Ok(()),
             }
         }
     }
@@ -932,9 +952,11 @@ impl<'t> MoveText<'_, 't> {
             return Ok(false);
         };
         self.leniency.here = place;
-        self.leniency.takes(Liberty::WordsBehind);
         if words.contains(char::is_alphanumeric) {
+            self.leniency.takes(Liberty::WordsBehind);
             self.comment(words, lexer, place)?;
+        } else {
+            self.leniency.takes(Liberty::SignsBehind);
         }
         Ok(true)
     }

@@ -13,7 +13,9 @@ use std::borrow::Cow;
 use std::fmt;
 
 use self::language::{LANGUAGES, Language};
-use self::words::{may_have_letters, pawn_files, pawn_in_capitals, usual_form, without_sign};
+use self::words::{
+    bishop_in_small, may_have_letters, pawn_files, pawn_in_capitals, usual_form, without_sign,
+};
 use super::decode::{Games, read_game};
 use super::error::{Error, quoted};
 use super::lexer::{Lexer, TagPair, Token};
@@ -24,7 +26,8 @@ use super::place::Place;
 use crate::game::{Game, GameResult, Position};
 
 pub(super) use self::words::{
-    in_letters, is_of_check, loose_result, nag_of, unequal_result, with_plain_signs,
+    InPassing, in_letters, in_passing, is_descriptive, is_of_check, loose_result, nag_of,
+    unequal_result, with_plain_signs,
 };
 
 /// What of a game was understood in another way than strict PGN has it.
@@ -50,6 +53,8 @@ pub enum Liberty {
     CommentBehind,
     /// `1-0 Black resigns`, `1-0 (time)`
     WordsBehind,
+    /// `1-0 (`
+    SignsBehind,
     /// A tag twice, with one value.
     TagTwice,
     /// `01`, `5(2)`, nothing, as a round; strict PGN too.
@@ -110,6 +115,8 @@ pub enum Liberty {
     NagBefore,
     /// `[%emt 0:00:01.5]`; strict PGN too.
     PartsOfSeconds,
+    /// `l.e4`, `1O.`
+    NumberLetters,
 }
 
 /// The name of a variant as a tag has it, or its begin.
@@ -174,6 +181,7 @@ impl fmt::Display for Liberty {
             Liberty::Signs => "signs such as \u{2013} or \u{d7} in moves; read as - and x",
             Liberty::CommentBehind => "a comment behind the result; kept at the last move",
             Liberty::WordsBehind => "words behind the result; kept as a remark at the last move",
+            Liberty::SignsBehind => "signs without words behind the result, such as ( or ---; left out",
             Liberty::TagTwice => "a tag twice with the same value; kept once",
             Liberty::RoundForm => "a round such as 01, 5(2) or nothing; stored as 1, 5.2 or ?",
             Liberty::DateForm => "a date such as - or nothing; stored as unknown",
@@ -225,6 +233,7 @@ impl fmt::Display for Liberty {
             Liberty::MovesTwice => "moves that are written twice, under the same numbers; read once",
             Liberty::OtherSide => "a variation with the number of White's move behind Black's; given to White's move",
             Liberty::PartsOfSeconds => "parts of a second in [%emt \u{2026}]; a database stores whole seconds, the parts are left out",
+            Liberty::NumberLetters => "letters in move numbers, such as l. or 1O.; read as digits",
             Liberty::NagBefore => "a NAG before the first move of a game or variation; given to that move",
             Liberty::TagAgain => return write!(f, "a tag twice with two values; the second is {kept}"),
         })
@@ -249,6 +258,8 @@ pub(super) struct Leniency {
     mode: Mode,
     language: Option<&'static Language>,
     others: Others,
+    /// Pieces in small letters.
+    small: SmallPieces,
     /// Whether the last word in capitals is a move of a pawn and of a bishop.
     pub(super) is_ambiguous: bool,
     pub(super) taken: Taken,
@@ -264,6 +275,14 @@ pub(super) struct Leniency {
     pub(super) reads_repeats: bool,
     /// What there was of numbers.
     pub(super) counted: Counted,
+}
+
+/// What of a game is in small letters: `nf3`, `bb5`.
+#[derive(Clone, Copy, Debug, Default)]
+struct SmallPieces {
+    has_pieces: bool,
+    /// The first move that a pawn and a bishop have.
+    either: Option<Place>,
 }
 
 /// The liberties that were taken, each with the place where it was first.
@@ -358,10 +377,44 @@ impl Leniency {
         position: &Position,
     ) -> Option<(Notation, Option<u8>)> {
         let found = self.plain_notation(word, position);
-        if !self.is_on() || found.is_some_and(|found| !found.is_impossible()) {
+        if !self.is_on() {
+            return found.map(|found| (found, None));
+        }
+        if let Some(bishop) = self.small_bishop(word, found, position) {
+            return Some((bishop, None));
+        }
+        if found.is_some_and(|found| !found.is_impossible()) {
             return found.map(|found| (found, None));
         }
         self.other_notation(word, position)
+    }
+
+    /// The move of a bishop in small letters, where no pawn has it. What is a move
+    /// of both is the pawn's, if the game has no pieces in small letters.
+    fn small_bishop(
+        &mut self,
+        word: &[u8],
+        found: Option<Notation>,
+        position: &Position,
+    ) -> Option<Notation> {
+        if word.first() != Some(&b'b') || self.language.is_some() {
+            return None;
+        }
+        let bishop = Notation::parse(&bishop_in_small(word)?)?;
+        bishop.find(position).ok()?;
+        if found.is_some_and(|found| found.find(position).is_ok()) {
+            self.small.either = self.small.either.or(Some(self.here));
+            return None;
+        }
+        self.small.has_pieces = true;
+        self.notes(Liberty::MoveForm);
+        Some(bishop)
+    }
+
+    /// Where a word first is a move of a pawn and of a bishop, in a game that has
+    /// pieces in small letters.
+    pub(super) fn unclear_bishop(&self) -> Option<Place> {
+        self.small.either.filter(|_| self.small.has_pieces)
     }
 
     fn plain_notation(&mut self, word: &[u8], position: &Position) -> Option<Notation> {
@@ -396,6 +449,10 @@ impl Leniency {
             let pawn = pawn_in_capitals(&bare).and_then(|pawn| Notation::parse(&pawn));
             let is_pawn = pawn.is_some_and(|pawn| pawn.find(position).is_ok());
             let found = self.plain_notation(&usual, position);
+            self.small.has_pieces |= matches!(
+                (bare.first(), usual.first()),
+                (Some(b'n' | b'q' | b'r' | b'k'), Some(b'A'..=b'Z'))
+            );
             let is_found = found.is_some_and(|found| found.find(position).is_ok());
             self.is_ambiguous = is_pawn && is_found && pawn != found;
             pawn.filter(|_| is_pawn).or(found)

@@ -168,6 +168,11 @@ impl<'t> Lexer<'t> {
             b'*' => self.sign(Token::Result(GameResult::Line)),
             b'$' => self.nag()?,
             b'!' | b'?' => self.glyph()?,
+            _ if self.is_free
+                && lettered_number_len(self.slice(place.offset, self.text.len())) > 0 =>
+            {
+                self.lettered_number()
+            }
             b'0'..=b'9' | b'.' => self.number_or_word(),
             b'<' if self.is_free => self.angles(),
             b'}' | b']' => {
@@ -435,6 +440,23 @@ impl<'t> Lexer<'t> {
         self.word()
     }
 
+    /// A move number in which letters stand for digits, with its dots.
+    #[cold]
+    fn lettered_number(&mut self) -> Token<'t> {
+        let begin = self.here.offset;
+        self.takes(Liberty::NumberLetters);
+        let end = begin + lettered_number_len(self.slice(begin, self.text.len()));
+        let digits = self.slice(begin, end).iter().map(|byte| match byte {
+            b'l' | b'I' | b'|' => '1',
+            b'O' | b'o' => '0',
+            digit => char::from(*digit),
+        });
+        let number = digits.collect::<String>().parse().ok();
+        let (dots, dots_len) = self.dots(end);
+        self.here.offset = end + dots_len;
+        Token::Number(MoveNumber { number, dots })
+    }
+
     /// How many dots stand at an offset, and in how many bytes.
     fn dots(&self, begin: usize) -> (usize, usize) {
         let (mut dots, mut at) = (0, begin);
@@ -572,6 +594,21 @@ pub(super) fn result(word: &[u8]) -> Option<GameResult> {
 fn line_len(rest: &[u8]) -> usize {
     let is_end = |&byte: &u8| byte == b'\n' || byte == b'\r';
     rest.iter().position(is_end).unwrap_or(rest.len())
+}
+
+/// How long a move number is that has letters for digits, `l.`, `1O.`; 0 if none
+/// begins here.
+fn lettered_number_len(rest: &[u8]) -> usize {
+    const MOST_DIGITS: usize = 3;
+    let is_of_number = |byte: &&u8| byte.is_ascii_digit() || b"lI|Oo".contains(byte);
+    let len = rest.iter().take_while(is_of_number).count();
+    let (number, behind) = rest.split_at_checked(len).unwrap_or_default();
+    let has_letters = number.iter().any(|byte| !byte.is_ascii_digit());
+    let begins = number
+        .first()
+        .is_some_and(|byte| b"lI|123456789".contains(byte));
+    let is_number = has_letters && begins && len <= MOST_DIGITS && behind.first() == Some(&b'.');
+    if is_number { len } else { 0 }
 }
 
 fn digits_len(rest: &[u8]) -> usize {

@@ -17,6 +17,7 @@
 //! 16 MiB is given in [`Part`]s.
 
 mod parallel;
+mod prose;
 mod words;
 
 use std::collections::VecDeque;
@@ -35,7 +36,7 @@ use words::Signs;
 
 pub use parallel::{Prepared, for_each_game_in_order};
 pub use words::Skipped;
-pub(super) use words::are_words;
+pub(super) use words::{are_words, goes_on_with_words};
 
 /// So much of a game that is too long is given at once.
 const LONG_BYTES: usize = 1 << 20;
@@ -420,6 +421,7 @@ impl<R: BufRead> Sections<R> {
             }
             let end = self.text.len() - cut.unwrap_or_default();
             self.state.look_at(line, end);
+            self.state.look_behind(&self.text);
             let number = self.next_line;
             self.next_line += usize::from(ends_line);
             if let Some(cut) = cut {
@@ -738,6 +740,15 @@ impl State {
             self.moves_end = end;
             self.has_result = None;
             self.is_beside_moves = self.in_comment;
+        }
+    }
+
+    /// Forgets that a section is a game where that ends with a result and an empty
+    /// line: words that follow are none.
+    fn look_behind(&mut self, text: &[u8]) {
+        let is_game = matches!(self.seen, Seen::Game) && self.has_moves;
+        if is_game && self.is_apart && !self.in_comment && self.has_result(text) {
+            self.seen = Seen::Nothing;
         }
     }
 

@@ -53,7 +53,10 @@ pub(super) const LANGUAGES: [Language; 21] = [
         [&["Кр"], &["Ф"], &["Т"], &["С"], &["К"]],
     ),
     language("Estonian letters", [&["K"], &["L"], &["V"], &["O"], &["R"]]),
-    language("Icelandic letters", [&["K"], &["D"], &["H"], &["B"], &["R"]]),
+    language(
+        "Icelandic letters",
+        [&["K"], &["D"], &["H"], &["B"], &["R"]],
+    ),
     language("Turkish letters", [&["Ş"], &["V"], &["K"], &["F"], &["A"]]),
     language("Greek letters", [&["Ρ"], &["Β"], &["Π"], &["Α"], &["Ι"]]),
     language(

@@ -210,6 +210,19 @@ fn moves_are_understood_in_the_forms_that_are_written() {
         (promotion, "a8Qch Kg7 Qa1 +", "1. a8=Q+ Kg7 2. Qa1+"),
         (passing, "e5xd6/ep Kd8", "1. exd6 Kd8"),
         (passing, "exd6 (ep) Kd8 (=)", "1. exd6 Kd8 {(=)}"),
+        (passing, "exd6 e. p. Kd8", "1. exd6 Kd8"),
+        (passing, "exd6 E.P.+ Kd8", "1. exd6 Kd8"),
+        (
+            start,
+            "e4 e5 Nf3 d6 bb5 dis ch Bd7",
+            "1. e4 e5 2. Nf3 d6 3. Bb5+ Bd7",
+        ),
+        (
+            start,
+            "e4 e5 Nf3 d6 Bb5 dbl. ch. Bd7",
+            "1. e4 e5 2. Nf3 d6 3. Bb5+ Bd7",
+        ),
+        (start, "e4 e5 l. Nf3 Nc6", "1. e4 e5 2. Nf3 Nc6"),
     ] {
         let text = format!("[FEN \"{fen}\"]\n\n1. {moves} *");
         let found = read(&text);
@@ -228,6 +241,24 @@ fn moves_are_understood_in_the_forms_that_are_written() {
     ] {
         let found = &read(&format!("1. {moves} *"))[0].0;
         assert!(found.contains("expected"), "{moves}: {found}");
+    }
+    for (text, why) in [
+        ("1. P-K4 P-K4", "\"P-K4\" is a move in descriptive notation"),
+        ("1. e4 e5 2. KtKB3", "descriptive"),
+        ("1. e4 e5 2. BxPch", "descriptive"),
+        ("1. e4 e5 2. P-K8=Q", "descriptive"),
+        ("1. e4 e5 2. QN-Q2", "descriptive"),
+        ("1. e4 e5 2. Castles", "descriptive"),
+        ("1. e4 e5 2. B-b9", "not a move"),
+        ("1. e4 e5 2. Nf33", "not a move"),
+        // A pawn or a bishop, beside a knight in a small letter.
+        (
+            "[FEN \"4k3/8/8/8/8/2p5/1P6/4B1KN w - - 0 1\"]\n\n1. bxc3 Kd8 2. nf2",
+            "small letters",
+        ),
+    ] {
+        let found = &read(&format!("{text} *"))[0].0;
+        assert!(found.contains(why), "{text}: {found}");
     }
     let lacking = &read("[FEN \"7k/P7/8/8/8/8/8/7K w - - 0 1\"]\n\n1. a8 *")[0].0;
     assert!(
@@ -545,7 +576,18 @@ fn words_behind_a_result_are_the_last_remark_and_no_game() {
             &[Liberty::WordsBehind, Liberty::CommentBehind],
         ),
         ("1. e4 e5 1-0 12 minutes", "1. e4 e5 {12 minutes} 1-0", told),
-        ("1. e4 e5 1-0 )", "1. e4 e5 1-0", told),
+        (
+            "1. e4 e5 1-0 Black saw that he\nhad to lose a piece,\r\nor more.\n",
+            "1. e4 e5 {Black saw that he had to lose a piece, or more.} 1-0",
+            told,
+        ),
+        (
+            "1. e4 e5 1-0 [comment \"x\"]",
+            "1. e4 e5 {[comment \"x\"]} 1-0",
+            told,
+        ),
+        ("1. e4 e5 1-0 )", "1. e4 e5 1-0", &[Liberty::SignsBehind]),
+        ("1. e4 e5 1-0 (", "1. e4 e5 1-0", &[Liberty::SignsBehind]),
         ("1. e4 e5 1-0 $20", "1. e4 e5 $20 1-0", told),
     ]);
     for (text, games) in [
@@ -560,6 +602,11 @@ fn words_behind_a_result_are_the_last_remark_and_no_game() {
         (
             "e4 e5 1-0 (time)\nd4 d5 0-1",
             &["1. e4 e5 {(time)} 1-0", "1. d4 d5 0-1"],
+        ),
+        ("e4 1-0 time\nd4 0-1", &["1. e4 {time} 1-0", "1. d4 0-1"]),
+        (
+            "1. e4 1-0 [time] [White \"A\"]\n\n1. d4 *",
+            &["1. e4 {[time]} 1-0", "1. d4 *"],
         ),
     ] {
         let read: Vec<String> = read(text).into_iter().map(|(moves, _)| moves).collect();

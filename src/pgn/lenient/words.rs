@@ -152,9 +152,103 @@ const SIGNS: [(&str, u8); 47] = [
     ("(=)", 10),
 ];
 
-/// Whether a word says of the move before it that it gives check.
+/// Whether a word says of the move before it that it gives check: `ch`, or one of
+/// `dis. ch.`, `dbl ch`.
 pub(in crate::pgn) fn is_of_check(word: &[u8]) -> bool {
-    matches!(word, b"+" | b"++" | b"#" | b"ch" | b"ch." | b"mate")
+    const WORDS: [&str; 11] = [
+        "ch",
+        "check",
+        "mate",
+        "checkmate",
+        "dis",
+        "disc",
+        "disch",
+        "dis.ch",
+        "dbl",
+        "dblch",
+        "dbl.ch",
+    ];
+    let plain = word.strip_suffix(b".").unwrap_or(word);
+    matches!(word, b"+" | b"++" | b"#")
+        || WORDS
+            .iter()
+            .any(|known| plain.eq_ignore_ascii_case(known.as_bytes()))
+}
+
+/// What a word says of a move behind which it stands that took a pawn in passing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::pgn) enum InPassing {
+    /// `e.p.`
+    Whole,
+    /// The first word of `e. p.`
+    Begin,
+}
+
+pub(in crate::pgn) fn in_passing(word: &[u8]) -> Option<InPassing> {
+    let plain = word.to_ascii_lowercase();
+    let marks = plain.iter().rev().take_while(|byte| b"+#".contains(byte));
+    let plain = plain.get(..plain.len() - marks.count())?;
+    match plain {
+        b"e.p." | b"e.p" | b"ep." | b"ep" | b"p." | b"p" | b"e.p.ch" | b"passant" => {
+            Some(InPassing::Whole)
+        }
+        b"e." | b"e" | b"en" => Some(InPassing::Begin),
+        _ => None,
+    }
+}
+
+/// Whether a word is a move as books once wrote it: `P-K4`, `KtxP`, `QN-Q2ch`,
+/// `PK4`, `Castles`.
+pub(in crate::pgn) fn is_descriptive(word: &[u8]) -> bool {
+    if word.len() > LONGEST_MOVE {
+        return false;
+    }
+    let Ok(word) = std::str::from_utf8(word) else {
+        return false;
+    };
+    let word = word.trim_end_matches(['+', '.', '!', '?']);
+    let word = ["dis.ch", "disch", "dblch", "ch", "mate"]
+        .iter()
+        .find_map(|check| word.strip_suffix(check))
+        .unwrap_or(word);
+    if word.eq_ignore_ascii_case("castles") {
+        return true;
+    }
+    let parts = word.split_once(['-', 'x']);
+    let (piece, goal) = parts.unwrap_or_else(|| word.split_at(pieces_len(word, 1)));
+    let piece = piece.split('(').next().unwrap_or_default();
+    let goal = goal.split(['(', '=', '/']).next().unwrap_or_default();
+    let is_piece = |piece: &str| {
+        let first = pieces_len(piece, 3);
+        first > 0
+            && piece
+                .get(first..)
+                .is_some_and(|rest| rest.is_empty() || is_rank(rest))
+    };
+    let is_square = |goal: &str| {
+        let len = pieces_len(goal, 2);
+        len > 0 && goal.get(len..).is_some_and(is_rank)
+    };
+    let takes = word.contains('x');
+    is_piece(piece) && (is_square(goal) || (takes && is_piece(goal)))
+}
+
+fn is_rank(text: &str) -> bool {
+    matches!(text.as_bytes(), [b'1'..=b'8'])
+}
+
+/// How long the letters of at most so many pieces are that a word begins with.
+fn pieces_len(word: &str, most: usize) -> usize {
+    let mut rest = word;
+    for _ in 0..most {
+        let pieces = ["Kt", "K", "Q", "R", "B", "N", "P"];
+        let after = pieces.iter().find_map(|piece| rest.strip_prefix(piece));
+        rest = match after {
+            Some(after) => after,
+            None => break,
+        };
+    }
+    word.len() - rest.len()
 }
 
 /// The longest word that can be a result: `½–½` in UTF-8 has fewer bytes.
@@ -216,6 +310,13 @@ pub(super) fn usual_form(word: &[u8]) -> Option<Vec<u8>> {
     };
     let usual = format!("{begin}{}{new}", squares.to_ascii_lowercase());
     Some(usual.into_bytes())
+}
+
+/// The move of a bishop that a word in small letters may be: `bb5`.
+pub(super) fn bishop_in_small(word: &[u8]) -> Option<Vec<u8>> {
+    let rest = word.strip_prefix(b"b")?;
+    let has_square = rest.len() >= 2 && rest.len() <= LONGEST_MOVE;
+    has_square.then(|| [b"B", rest].concat())
 }
 
 /// The move of the pawn on the b file that a word in capitals may be: `BXC3`.

@@ -3,10 +3,12 @@
 //!
 //! Only what cannot be a game, nor a part of one, is passed over. A tag pair, a
 //! number with what may be a move behind it, two moves in a row, a comment and a
-//! brace without its other are signs of a game, however damaged: what has one is a game or refused.
+//! brace without its other are signs of a game, however damaged: what has one is a
+//! game or refused, if it is not a paragraph of prose around them.
 
 use std::ops::RangeInclusive;
 
+use super::prose::{begins_unseen, prose_len, unseen_len};
 use super::{lacks_bracket, lines_in};
 use crate::pgn::braces::{begins_loose_tag, begins_tag_pair};
 use crate::pgn::error::quoted;
@@ -58,7 +60,23 @@ pub(super) fn look(text: &[u8]) -> Found {
     let mut signs = Signs::default();
     let mut at = 0;
     let (mut is_apart, mut has_marks_alone) = (false, true);
+    let (mut passed, mut has_endless) = (0, false);
     for line in text.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
+        if at < passed {
+            at += line.len();
+            continue;
+        }
+        let rest = text.get(at..).unwrap_or_default();
+        let unseen = if has_endless { None } else { unseen_len(rest) };
+        has_endless |= unseen.is_none() && begins_unseen(rest);
+        let prose = || prose_len(rest).filter(|_| at == 0 || is_apart);
+        if let Some(len) = unseen.or_else(prose) {
+            passed = at + len;
+            at += line.len();
+            (is_apart, signs) = (false, Signs::default());
+            has_marks_alone &= unseen.is_some();
+            continue;
+        }
         let begin = line_begin(line);
         let ends = (is_apart && begins_moves(begin)) || (has_marks_alone && begins_tag_pair(begin));
         if at > 0 && ends {
@@ -104,13 +122,24 @@ pub(in crate::pgn) fn are_words(text: &[u8]) -> bool {
     !has_signs && is_doubtful(text, false)
 }
 
+/// Whether a line goes on with the words of the line before: it begins with a word
+/// in small letters, and has no signs of a game.
+pub(in crate::pgn) fn goes_on_with_words(line: &[u8]) -> bool {
+    let words = line.split(u8::is_ascii_whitespace);
+    let first = words.into_iter().find(|word| !word.is_empty());
+    first.is_some_and(|first| {
+        let is_small = first.first().is_some_and(u8::is_ascii_lowercase);
+        is_small && !is_move(first) && !Signs::default().are_in(line)
+    })
+}
+
 /// Whether a line is marks of HTML.
 fn is_mark(line: &[u8]) -> bool {
     line.starts_with(b"<") && line.ends_with(b">")
 }
 
 /// Whether a line begins with the first move of a game.
-fn begins_moves(line: &[u8]) -> bool {
+pub(super) fn begins_moves(line: &[u8]) -> bool {
     line.starts_with(b"1.") && Signs::default().are_in(line)
 }
 
@@ -208,7 +237,7 @@ fn without_dots(word: &[u8]) -> &[u8] {
 }
 
 /// Whether a word is a move as all notations of pieces and squares write it.
-fn is_move(word: &[u8]) -> bool {
+pub(super) fn is_move(word: &[u8]) -> bool {
     let word = without_signs(word);
     if is_castling(word) {
         return true;
