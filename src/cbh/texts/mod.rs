@@ -35,6 +35,7 @@
 mod decode;
 mod encode;
 mod link;
+mod page;
 
 pub(super) use decode::decode;
 pub(super) use encode::encode;

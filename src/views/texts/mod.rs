@@ -17,10 +17,8 @@
 
 mod links;
 mod media;
-mod page;
 
 pub(crate) use media::Media;
-pub(crate) use page::render;
 
 use std::sync::{Arc, OnceLock};
 

@@ -163,7 +163,7 @@ impl Directory for Texts {
                 .rewrite(of, address, language, entry.is_deleted)
         };
         let mut page = String::new();
-        texts::render(&text, language, &mut rewrite, &mut page);
+        text.append_page(language, &mut rewrite, &mut page);
         out.extend_from_slice(page.as_bytes());
         Ok(completeness(text.defects.is_empty()))
     }

@@ -2,30 +2,32 @@
 
 use std::fmt::Write as _;
 
-use crate::cbh::{Body, GuidingText, TextLanguage};
+use super::{Body, GuidingText, TextLanguage};
 use crate::game::Tournament;
 use crate::html::Page;
 
-/// Appends the file of `text` in `language`; `rewrite` is asked about each
-/// address in it.
-pub(crate) fn render(
-    text: &GuidingText,
-    language: TextLanguage,
-    rewrite: &mut dyn FnMut(&str) -> Option<String>,
-    out: &mut String,
-) {
-    let content = text
-        .contents
-        .iter()
-        .find(|content| content.language == language);
-    match content.map(|content| &content.body) {
-        Some(Body::Html(page)) => render_html(text, language, page, rewrite, out),
-        Some(Body::Plain(body)) => render_plain(text, language, body, out),
-        None => render_html(text, language, "", rewrite, out),
+impl GuidingText {
+    /// Appends the text in `language` as the content of a file: a whole page,
+    /// or plain text. Each address in it becomes what `rewrite` returns for it,
+    /// if anything.
+    pub fn append_page(
+        &self,
+        language: TextLanguage,
+        rewrite: &mut dyn FnMut(&str) -> Option<String>,
+        out: &mut String,
+    ) {
+        let mut contents = self.contents.iter();
+        let content = contents.find(|content| content.language == language);
+        match content.map(|content| &content.body) {
+            Some(Body::Html(page)) => render_html(self, language, page, rewrite, out),
+            Some(Body::Plain(body)) => render_plain(self, language, body, out),
+            None => render_html(self, language, "", rewrite, out),
+        }
     }
 }
 
-/// What the record says of a text, by its name; blank where it says nothing.
+/// The properties of a text in its record, with their names; blank if not
+/// given.
 fn properties(text: &GuidingText) -> [(&'static str, String); 4] {
     let round = match (text.round, text.subround) {
         (0, _) => String::new(),
@@ -58,7 +60,7 @@ fn tournament_name(tournament: &Tournament) -> String {
     parts.join(" ")
 }
 
-/// What could not be read, for people.
+/// Notes for the reader about parts that could not be read.
 fn notes(text: &GuidingText) -> Vec<String> {
     let note = |defect| format!("[cbfs: not all of this text could be read: {defect}]");
     text.defects.iter().map(note).collect()
@@ -109,12 +111,12 @@ fn render_plain(text: &GuidingText, language: TextLanguage, body: &str, out: &mu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cbh::Content;
+    use crate::cbh::texts::Content;
     use crate::game::{Date, Defect};
 
     fn rendered(text: &GuidingText) -> String {
         let mut out = String::new();
-        render(text, TextLanguage::ENGLISH, &mut |_| None, &mut out);
+        text.append_page(TextLanguage::ENGLISH, &mut |_| None, &mut out);
         out
     }
 
