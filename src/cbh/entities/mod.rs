@@ -31,6 +31,7 @@ mod id_set;
 mod kind;
 mod names;
 mod player;
+mod rename;
 mod source;
 mod tag;
 mod team;
