@@ -8,6 +8,7 @@
 mod archived;
 mod convert;
 mod family;
+mod headers;
 mod position_index;
 pub mod referenced;
 mod searched;
@@ -23,10 +24,14 @@ use std::time::SystemTime;
 pub use self::archived::{open_any, open_archived};
 pub use self::convert::{Conversion, Converted, Copied, Loss, Losses, Stop, copy_archived};
 pub use self::family::Family;
+pub use self::headers::{
+    HeadersTsv, Names as HeaderNames, Row as HeaderRow, append_names as append_header_names,
+};
 pub use self::position_index::{IndexState, index_file, make_index, open_index};
 pub use self::searched::Searched;
+pub use crate::cbh::Error;
 use crate::cbh::{
-    self, CodePage, Crossref, Decoded, EntityKind, EntityNames, Entry, Error, GameId, GameMention,
+    self, CodePage, Crossref, Decoded, EntityKind, EntityNames, Entry, GameId, GameMention,
     Grouping, GuidingText, Listed, Options, Summary,
 };
 use crate::cbh2;

@@ -5,11 +5,14 @@
 //! what is not known of the roster is `?` or `????.??.??`, all else that is
 //! not known is empty. No game is decoded for it.
 
+mod table;
+
+pub use table::HeadersTsv;
+
 use std::sync::Arc;
 
-use crate::base::Base;
+use super::{Base, Error};
 use crate::cbh::{EntityId, EntityKind, EntityNames, Summary};
-use crate::fs::Error;
 use crate::pgn;
 
 /// What the names of attributes begin with.
@@ -100,7 +103,7 @@ impl Row<'_> {
     }
 
     /// The attribute of this name, unless it says nothing.
-    pub(super) fn attribute(&self, name: &[u8]) -> Option<Vec<u8>> {
+    pub fn attribute(&self, name: &[u8]) -> Option<Vec<u8>> {
         let name = name.strip_prefix(PREFIX.as_bytes())?;
         let column = attributes().find(|column| column.name.as_bytes() == name)?;
         let mut value = Vec::new();
@@ -109,7 +112,7 @@ impl Row<'_> {
     }
 
     /// Names the attributes that say something.
-    pub(super) fn list_attributes(&self, listing: &mut dyn FnMut(&str)) {
+    pub fn list_attributes(&self, listing: &mut dyn FnMut(&str)) {
         let mut value = Vec::new();
         for column in attributes() {
             value.clear();
@@ -177,7 +180,7 @@ impl Names {
     ///
     /// # Errors
     ///
-    /// [`Error::Damaged`] if the medium fails.
+    /// [`Error::Io`].
     pub fn of(base: &dyn Base) -> Result<Names, Error> {
         Ok(Names {
             players: base.entity_names(EntityKind::Player)?,

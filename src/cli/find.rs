@@ -11,14 +11,15 @@ use super::options::parse_code_page;
 use super::password::PasswordFile;
 use super::{Failure, archive, places, print, progress};
 use crate::archive::{Options, has_archive_extension};
-use crate::base::{Base, IndexState, Searched, index_file, open_any, open_index};
+use crate::base::{
+    Base, HeaderNames, IndexState, Searched, append_header_names, index_file, open_any, open_index,
+};
 use crate::cbh::{self, CodePage, Decoded, GameId, Summary};
 use crate::game::Position;
 use crate::pgn;
 use crate::search::{
     self, Counter, Ended, Filter, Give, Header, Maker, Played, Query, Reached, Reader, Told,
 };
-use crate::views::database::{HeaderNames, append_header_names};
 
 /// Length from which a piece of PGN is passed on, in bytes.
 const PIECE_BYTES: usize = 1 << 20;

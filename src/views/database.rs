@@ -19,7 +19,6 @@
 //! to be looked at.
 
 mod change;
-mod columns;
 mod directories;
 mod editor;
 mod explorer;
@@ -32,9 +31,6 @@ mod rename;
 mod saving;
 mod source;
 
-pub use self::columns::{
-    Names as HeaderNames, Row as HeaderRow, append_names as append_header_names,
-};
 pub use self::directories::Hidden;
 pub use self::source::{DatabaseSource, Folder, Writer};
 pub(crate) use self::source::{Relisting, identity, modified};
@@ -44,15 +40,14 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
-use self::columns::Names;
-use self::directories::{Directory, Games, HeadersTsv, Positions, Row, TABLE, row_of};
+use self::directories::{Directory, Games, HeadersFile, Positions, Row, TABLE, row_of};
 use self::explorer::Explorer;
 use self::facts::{Counts, QUICKLY_COUNTED};
 use self::groups::{Groups, group_of, parent_of};
 use self::saving::Saving;
 use super::positions::Nodes;
 use super::texts::{self, GuidingTexts, MEDIA_FILE, Media};
-use crate::base::Base;
+use crate::base::{Base, HeaderNames, HeadersTsv};
 use crate::cbh::{Changes, Database, Decoded, Entry, GameId, GuidingText, RecordKind, Summary};
 use crate::fs::volume::{
     self, Completeness, DirEntry, Facts, Fault, Ino, Listing, Node, NodeKind, Page, Renderer, Size,
@@ -223,7 +218,7 @@ impl DatabaseVolume {
             return node;
         }
         let is_directory =
-            |row: &&Row| ![HeadersTsv::NUMBER, Positions::TREE.number()].contains(&row.number);
+            |row: &&Row| ![HeadersFile::NUMBER, Positions::TREE.number()].contains(&row.number);
         let directories = self.top().filter(is_directory).count();
         Node {
             links: 2 + u32::try_from(directories).unwrap_or(0),
@@ -489,14 +484,16 @@ impl Volume for DatabaseVolume {
 
     fn attribute(&self, ino: Ino, name: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         match self.summary(ino)? {
-            Some(summary) => Ok(Names::of(self.base.as_ref())?.row(&summary).attribute(name)),
+            Some(summary) => Ok(HeaderNames::of(self.base.as_ref())?
+                .row(&summary)
+                .attribute(name)),
             None => Ok(None),
         }
     }
 
     fn list_attributes(&self, ino: Ino, listing: &mut dyn FnMut(&str)) -> Result<(), Error> {
         if let Some(summary) = self.summary(ino)? {
-            let names = Names::of(self.base.as_ref())?;
+            let names = HeaderNames::of(self.base.as_ref())?;
             names.row(&summary).list_attributes(listing);
         }
         Ok(())

@@ -29,7 +29,7 @@ pub(super) use deleted::Deleted;
 pub(super) use eco::Eco;
 pub(super) use entities::Entities;
 pub(super) use games::Games;
-pub(super) use headers_tsv::HeadersTsv;
+pub(super) use headers_tsv::HeadersFile;
 pub(super) use import::{Import, LENIENT};
 pub(super) use pgn::Pgn;
 pub(super) use positions::Positions;
@@ -59,7 +59,7 @@ pub(super) static TABLE: &[Row] = &[
     row("texts", Texts::NUMBER, &Texts),
     row("deleted", Deleted::NUMBER, &Deleted),
     row("import", Import::NUMBER, &Import),
-    row("headers.tsv", HeadersTsv::NUMBER, &headers_tsv::Table),
+    row("headers.tsv", HeadersFile::NUMBER, &HeadersFile),
     row("tree", Positions::TREE.number(), &Positions::TREE),
     row("fen", Positions::FEN.number(), &Positions::FEN),
     row("line", Positions::LINES.number(), &Positions::LINES),

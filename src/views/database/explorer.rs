@@ -11,8 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use lru::LruCache;
 
 use super::DatabaseVolume;
-use super::directories::HeadersTsv;
-use crate::base::Searched;
+use crate::base::{HeadersTsv, Searched};
 use crate::cbh::Changes;
 use crate::fs::content::once::Once;
 use crate::fs::{Error, Ino, TextCache};

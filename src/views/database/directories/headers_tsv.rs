@@ -1,31 +1,19 @@
-//! `headers.tsv`: a line of column names, then a line per game.
-//!
-//! The file is as long as a fifth of the games themselves, so its lines are
-//! made when they are read. Where a line begins is not known before all lines
-//! before it were made once: the first who asks for the length pays for that
-//! pass, and the place of every [`BLOCK`]th record is kept. A read makes the
-//! lines of the blocks it touches.
-
-use std::sync::{Mutex, OnceLock, PoisonError};
+//! `headers.tsv` in the root.
 
 use super::super::DatabaseVolume;
-use super::super::columns::{Names, append_names};
 use super::Directory;
-use crate::base::Base;
-use crate::cbh::{GameId, Summary};
 use crate::fs::Error;
 use crate::fs::volume::{Ino, Listing, Node, NodeKind, Size};
-use crate::search::GameSet;
-
-/// Records between two places that are kept. Their lines are about 30 KiB: a
-/// reader of 128 KiB has an eighth made in vain at each end of what it reads.
-const BLOCK: u32 = 256;
 
 /// `headers.tsv`, as something in the root.
 #[derive(Debug)]
-pub(super) struct Table;
+pub(in super::super) struct HeadersFile;
 
-impl Directory for Table {
+impl HeadersFile {
+    pub(in super::super) const NUMBER: Ino = Ino(64);
+}
+
+impl Directory for HeadersFile {
     fn node(&self, base: &DatabaseVolume, ino: Ino) -> Result<Node, Error> {
         let size = base.headers_tsv.known_size();
         Ok(Node {
@@ -47,7 +35,7 @@ impl Directory for Table {
     fn size(&self, base: &DatabaseVolume, _: Ino) -> Result<u64, Error> {
         let size = base.headers_tsv.size(base.base.as_ref(), None);
         base.ensure_present()?;
-        size
+        Ok(size?)
     }
 
     fn read(
@@ -60,147 +48,6 @@ impl Directory for Table {
         let file = &base.headers_tsv;
         let read = file.read(base.base.as_ref(), None, (offset, length), bytes);
         base.ensure_present()?;
-        read
-    }
-}
-
-/// The file of one state of a base, or of some games of it.
-#[derive(Debug, Default)]
-pub(in super::super) struct HeadersTsv {
-    /// Where each block begins; the last one is where the file ends. The line
-    /// of names belongs to the first block.
-    places: OnceLock<Vec<u64>>,
-    /// Held by who makes the pass.
-    pass: Mutex<()>,
-}
-
-impl HeadersTsv {
-    pub(in super::super) const NUMBER: Ino = Ino(64);
-
-    /// How many bytes there are, if that is known already.
-    fn known_size(&self) -> Option<u64> {
-        self.places.get().and_then(|places| places.last().copied())
-    }
-
-    /// How many bytes there are, of all games or of `some`.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Damaged`] if a record or name cannot be read.
-    pub(in super::super) fn size(
-        &self,
-        base: &dyn Base,
-        some: Option<&GameSet>,
-    ) -> Result<u64, Error> {
-        Ok(self.places(base, some)?.last().copied().unwrap_or(0))
-    }
-
-    /// Appends up to `length` bytes from `offset` on to `bytes`; fewer at the
-    /// end only.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Damaged`] if a record or name cannot be read, or is another
-    /// than before.
-    pub(in super::super) fn read(
-        &self,
-        base: &dyn Base,
-        some: Option<&GameSet>,
-        (offset, length): (u64, u32),
-        bytes: &mut Vec<u8>,
-    ) -> Result<(), Error> {
-        let places = self.places(base, some)?;
-        let size = places.last().copied().unwrap_or(0);
-        let end = offset.saturating_add(u64::from(length)).min(size);
-        if offset >= end {
-            return Ok(());
-        }
-        let first = places.partition_point(|place| *place <= offset) - 1;
-        let mut lines = Lines::of(base, some)?;
-        let start = bytes.len();
-        let blocks = (0..).zip(places.windows(2)).skip(first);
-        for (block, span) in blocks {
-            let &[from, to] = span else { break };
-            if from >= end {
-                break;
-            }
-            let before = bytes.len();
-            lines.append_block(block, bytes)?;
-            if (bytes.len() - before) as u64 != to - from {
-                return Err(Error::Damaged(
-                    "headers.tsv: the headers have changed since it was measured".to_owned(),
-                ));
-            }
-        }
-        let from = places.get(first).copied().unwrap_or(0);
-        let unwanted = usize::try_from(offset - from).unwrap_or(usize::MAX);
-        let wanted = usize::try_from(end - offset).unwrap_or(usize::MAX);
-        bytes.drain(start..start.saturating_add(unwanted).min(bytes.len()));
-        bytes.truncate(start.saturating_add(wanted));
-        Ok(())
-    }
-
-    /// Where the blocks begin, by a pass over all of them if need be.
-    fn places(&self, base: &dyn Base, some: Option<&GameSet>) -> Result<&[u64], Error> {
-        if let Some(places) = self.places.get() {
-            return Ok(places);
-        }
-        // Whoever comes meanwhile waits, rather than doing the same.
-        let _pass = self.pass.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(places) = self.places.get() {
-            return Ok(places);
-        }
-        let mut lines = Lines::of(base, some)?;
-        let mut places = vec![0];
-        let mut place = 0;
-        let mut bytes = Vec::new();
-        for block in 0..base.last_id().div_ceil(BLOCK).max(1) {
-            bytes.clear();
-            lines.append_block(block, &mut bytes)?;
-            place += bytes.len() as u64;
-            places.push(place);
-        }
-        Ok(self.places.get_or_init(|| places))
-    }
-}
-
-/// Makes lines, a block at a time.
-struct Lines<'d> {
-    base: &'d dyn Base,
-    /// The games that have lines, unless all have.
-    some: Option<&'d GameSet>,
-    names: Names,
-    summaries: Vec<Summary>,
-}
-
-impl<'d> Lines<'d> {
-    fn of(base: &'d dyn Base, some: Option<&'d GameSet>) -> Result<Lines<'d>, Error> {
-        Ok(Lines {
-            some,
-            names: Names::of(base)?,
-            summaries: Vec::new(),
-            base,
-        })
-    }
-
-    /// Appends the lines of block number `block`, from 0.
-    fn append_block(&mut self, block: u32, out: &mut Vec<u8>) -> Result<(), Error> {
-        if block == 0 {
-            append_names(out);
-        }
-        let first = GameId(1 + block * BLOCK);
-        let is_wanted = |number| self.some.is_none_or(|some| some.contains(number));
-        let next = self.some.map(|some| some.from(first.0).next());
-        if next.is_some_and(|next| next.is_none_or(|next| next - first.0 >= BLOCK)) {
-            return Ok(());
-        }
-        self.summaries.clear();
-        self.base.summaries(first, BLOCK, &mut self.summaries)?;
-        for summary in &self.summaries {
-            if is_wanted(summary.id.0) {
-                self.names.row(summary).append(out);
-            }
-        }
-        Ok(())
+        Ok(read?)
     }
 }

@@ -10,8 +10,9 @@ use shakmaty::Move;
 
 use super::super::explorer::Selection;
 use super::super::{DatabaseVolume, GAME};
+use super::Directory;
 use super::find::{DIRECTORY, GAMES, GAMES_TSV};
-use super::{Directory, HeadersTsv};
+use crate::base::HeadersTsv;
 use crate::cbh::{Decoded, GameId};
 use crate::fs::volume::{Ino, Listing, Node, NodeKind, Page, Size};
 use crate::fs::{Error, Role, Text, names};
@@ -428,7 +429,7 @@ impl DatabaseVolume {
         let table = self.table(ino)?;
         let size = table.size(self.base.as_ref(), Some(games));
         self.ensure_present()?;
-        size
+        Ok(size?)
     }
 
     fn read_table(
@@ -441,6 +442,6 @@ impl DatabaseVolume {
         let table = self.table(ino)?;
         let read = table.read(self.base.as_ref(), Some(games), piece, bytes);
         self.ensure_present()?;
-        read
+        Ok(read?)
     }
 }
