@@ -141,7 +141,8 @@ impl Count {
             && bare
                 .iter()
                 .any(|byte| byte.is_ascii_lowercase() || !byte.is_ascii());
-        self.begins_with_word |= is_word && !self.has_begun;
+        let is_comment = word.first() == Some(&b'{');
+        self.begins_with_word |= is_word && !self.has_begun && !is_comment;
         self.has_begun = true;
         self.words += usize::from(is_word);
         self.moves += usize::from(is_move);
@@ -189,6 +190,7 @@ mod tests {
             "Kf1 is what he should have played",
             "bin\u{3}ary data has such bytes",
             "e4 e5",
+            "{this is a comment without its end",
             "",
         ] {
             assert_eq!(prose_len(text.as_bytes()), None, "{text}");
