@@ -392,9 +392,9 @@ fn remarks_that_cbh_cannot_hold_are_told() {
     .concat();
     let points = [&20_000_u16.to_le_bytes()[..], &[1, 0, 0, 0].repeat(20_000)].concat();
     let profile = [&[0x26, 0, 1][..], &counted(&points)].concat();
-    let seconds = vec![vec![0x14, 0, 3], vec![0x14, 0, 4]];
+    let seconds = [vec![0x14, 0, 3], vec![0x14, 0, 4]];
     let name = [b'W'; 200];
-    let long = [link, text(2, &[b'x'; 70_000]), quotation(&name, &name)];
+    let long = [link, text(2, &b"x".repeat(70_000)), quotation(&name, &name)];
     remark(&source, 1, &[profile], &[&seconds[..], &long].concat());
     let new = folder.path().join("new.cbh");
     let output = run(&source, &new);
@@ -619,6 +619,37 @@ fn a_pgn_becomes_what_an_import_makes_of_it() {
     succeeds(&[import, create, imported.as_os_str(), pgn.as_os_str()]);
     assert_eq!(games_of(&new), games_of(&imported));
     assert!(games_of(&new).len() > 10);
+}
+
+#[test]
+fn a_pgn_is_converted_beside_the_description_that_it_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let games = export(&fixture("cbh/sample/sample.cbh"));
+    let description = "[DescrPGN]\r\nType=1\r\n";
+    for name in ["games.pgn", "packed.pgn.gz"] {
+        let source = folder.path().join(name);
+        let stem = name.split('.').next().unwrap();
+        let ini = folder.path().join(stem).with_extension("ini");
+        fs::write(&source, &games).unwrap();
+        fs::write(&ini, description).unwrap();
+        let new = folder.path().join(stem).with_extension("cbh");
+        let [import, create, dry] = ["import", "--create", "--dry-run"].map(OsStr::new);
+        succeeds(&[import, create, dry, new.as_os_str(), source.as_os_str()]);
+        converts(&source, &new);
+        assert_eq!(fs::read_to_string(&ini).unwrap(), description);
+        assert_eq!(defects_of(&new), [""; 0]);
+        let converted = games_of(&new);
+        assert_eq!(converted.len(), 13);
+        assert!(converted[&1].1.contains("Légal"), "{}", converted[&1].1);
+    }
+    // The description of another file is none of the new base.
+    let other = folder.path().join("other.ini");
+    fs::write(&other, description).unwrap();
+    let output = run(
+        &folder.path().join("games.pgn"),
+        &other.with_extension("cbh"),
+    );
+    assert!(said(&output).contains("other.ini, exists already"));
 }
 
 #[test]

@@ -8,10 +8,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::import::{self, TextOptions};
 use super::options::parse_code_page;
 use super::password::PasswordFile;
-use super::{Failure, archive, print, progress, signals};
+use super::{Failure, archive, print, progress, receipt, signals};
 use crate::archive::{Archive, Member, has_archive_extension};
 use crate::base::{Conversion, Converted, Copied, Family, Stop, copy_archived};
-use crate::cbh::{self, ChangeError, CodePage, NewBase};
+use crate::cbh::{self, ChangeError, CodePage, NewBase, Receipt};
 use crate::cbh2;
 use crate::escape::Escaped;
 
@@ -52,23 +52,28 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     if let Some(failure) = refused(&args.source) {
         return Err(failure);
     }
+    let origin = receipt::origin(args, std::slice::from_ref(&args.source));
+    if receipt::completes(&args.new, origin.as_deref(), quiet)? {
+        return Ok(());
+    }
+    let origin = origin.unwrap_or_default();
     if has_archive_extension(&args.source) {
         let opened = archive::open(&args.source, &args.password, args.codepage)?;
         let family = Family::inside(opened.path(), opened.root()).map_err(Failure::new)?;
         return match family {
             Family::Older(family) => {
                 let headers = family.default_path(cbh::FileKind::Headers);
-                copy(args, &opened, &headers, quiet)
+                copy(args, &opened, &headers, origin, quiet)
             }
-            Family::Newer(family) => convert(args, *family, quiet),
+            Family::Newer(family) => convert(args, *family, origin, quiet),
         };
     }
     if cbh2::Family::owns(&args.source) {
         let family = cbh2::Family::locate(&args.source).map_err(Failure::new)?;
-        return convert(args, family, quiet);
+        return convert(args, family, origin, quiet);
     }
     let drops = args.drop_foreign_tags;
-    import::create(&args.source, &args.new, &args.texts, drops, quiet)
+    import::create(&args.source, &args.new, &args.texts, drops, origin, quiet)
 }
 
 /// Why a source is not converted, with advice; `None` if it may be.
@@ -92,7 +97,13 @@ fn refused(source: &Path) -> Option<Failure> {
 }
 
 /// Copies the files of the CBH base in an archive.
-fn copy(args: &Args, source: &Arc<Archive>, headers: &Path, quiet: bool) -> Result<(), Failure> {
+fn copy(
+    args: &Args,
+    source: &Arc<Archive>,
+    headers: &Path,
+    origin: String,
+    quiet: bool,
+) -> Result<(), Failure> {
     // A member that is left out may be one of the base.
     if let Some(fault) = source.faults().next() {
         let what = format!(
@@ -116,12 +127,12 @@ fn copy(args: &Args, source: &Arc<Archive>, headers: &Path, quiet: bool) -> Resu
         }
         error => Failure::new(format_args!("{error}; {NOTHING_MADE}")),
     })?;
-    new_base.finish().map_err(Failure::new)?;
     let source = args.source.display();
-    if let Some(first) = left_out.first() {
-        let count = left_out.len();
-        log::warn!("{source}: file that is no part of the base, left out: {count}, first {first}");
-    }
+    let count = left_out.len();
+    let lines = left_out.first().map(|first| {
+        format!("{source}: file that is no part of the base, left out: {count}, first {first}")
+    });
+    finish(new_base, origin, 0, lines.into_iter().collect())?;
     if quiet {
         return Ok(());
     }
@@ -130,14 +141,15 @@ fn copy(args: &Args, source: &Arc<Archive>, headers: &Path, quiet: bool) -> Resu
 }
 
 /// Converts a 2CBH base.
-fn convert(args: &Args, family: cbh2::Family, quiet: bool) -> Result<(), Failure> {
+fn convert(args: &Args, family: cbh2::Family, origin: String, quiet: bool) -> Result<(), Failure> {
     let options = cbh::Options {
         code_page: args.codepage,
     };
     let base = cbh2::Database::open_family(family, &options).map_err(Failure::new)?;
     let source = (base.family().tree().is_none())
         .then(|| base.family().default_path(cbh2::FileKind::Headers));
-    let new_base = NewBase::begin_beside(&args.new, source.as_deref(), &cbh2::SHARED_EXTENSIONS);
+    let source: Vec<PathBuf> = source.into_iter().collect();
+    let new_base = NewBase::begin_beside(&args.new, &source, &cbh2::SHARED_EXTENSIONS);
     let new_base = new_base.map_err(Failure::new)?;
     let is_ended = is_ended()?;
     let bar = progress::bar(base.last_id(), quiet);
@@ -154,24 +166,36 @@ fn convert(args: &Args, family: cbh2::Family, quiet: bool) -> Result<(), Failure
         losses,
         left_out,
     } = converted.map_err(|stop| stopped(args, stop))?;
-    new_base.finish().map_err(Failure::new)?;
     let source = args.source.display();
-    for defect in base.defects() {
-        log::warn!("{source}: {defect}");
-    }
-    for (path, kind) in &left_out {
-        log::warn!("{}: {kind}, not copied", path.display());
-    }
-    for line in losses.lines() {
-        log::warn!("{source}: {line}");
-    }
+    let defects = base.defects();
+    let defects = defects.iter().map(|defect| format!("{source}: {defect}"));
+    let left_out = left_out.iter();
+    let left_out = left_out.map(|(path, kind)| format!("{}: {kind}, not copied", path.display()));
+    let lost = losses.lines().map(|line| format!("{source}: {line}"));
+    let lines = defects.chain(left_out).chain(lost).collect();
+    let code = u8::from(losses.has_content());
+    finish(new_base, origin, code, lines)?;
     if !quiet {
         let new = Escaped(args.new.display());
         let told = format!("{games} games and {texts} texts converted to {new}\n");
         print(told.as_bytes())?;
     }
-    if losses.has_content() {
-        return Err(Failure::quiet(1));
+    if code != 0 {
+        return Err(Failure::quiet(code));
+    }
+    Ok(())
+}
+
+/// Moves the base to its place, and says these lines.
+fn finish(new_base: NewBase, origin: String, code: u8, lines: Vec<String>) -> Result<(), Failure> {
+    let receipt = Receipt {
+        origin,
+        code,
+        lines,
+    };
+    new_base.finish_with(&receipt).map_err(Failure::new)?;
+    for line in &receipt.lines {
+        log::warn!("{line}");
     }
     Ok(())
 }

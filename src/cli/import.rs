@@ -15,10 +15,12 @@ use indicatif::ProgressBar;
 use super::games::Games;
 use super::options::{parse_code_page, parse_text_page};
 use super::password::PasswordFile;
-use super::{Failure, archive, print, progress, signals};
+use super::{Failure, archive, print, progress, receipt, signals};
 use crate::archive::has_archive_extension;
 use crate::base::open_any;
-use crate::cbh::{self, ChangeError, CodePage, Importer, NewBase, OpenBase, SaveError, Unfit};
+use crate::cbh::{
+    self, ChangeError, CodePage, Importer, NewBase, OpenBase, Receipt, SaveError, Unfit,
+};
 use crate::escape::Escaped;
 use crate::import::{
     BadGame, BadText, Input, Known, Session, Stop, Watch, Wishes, cut_names, for_each_text,
@@ -33,6 +35,9 @@ const NOTHING_DONE: &str = "nothing was imported";
 
 /// Number of bad games that are reported without --verbose.
 const MOST_WARNINGS: usize = 100;
+
+/// Extensions of files that ChessBase keeps for a PGN file, and for a base.
+const SHARED_WITH_PGN: [&str; 3] = ["ini", "cko", "cpo"];
 
 /// Block size for reading.
 const READ_BYTES: usize = 1 << 18;
@@ -113,6 +118,7 @@ pub(super) fn create(
     new: &Path,
     options: &TextOptions,
     drop_foreign_tags: bool,
+    origin: String,
     quiet: bool,
 ) -> Result<(), Failure> {
     let args = Args {
@@ -128,7 +134,7 @@ pub(super) fn create(
         codepage: None,
         password: PasswordFile::default(),
     };
-    run(&args, quiet)
+    import(&args, origin, quiet)
 }
 
 /// An input file.
@@ -139,6 +145,17 @@ struct Source {
 
 /// Imports the files, and prints the numbers of the new games.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
+    let may_be_made = args.create && !args.dry_run;
+    let origin = may_be_made.then(|| receipt::origin(args, &args.files));
+    let origin = origin.flatten();
+    if receipt::completes(&args.base, origin.as_deref(), quiet)? {
+        return Ok(());
+    }
+    import(args, origin.unwrap_or_default(), quiet)
+}
+
+/// Imports the files. A base that is created is said to be made of `origin`.
+fn import(args: &Args, origin: String, quiet: bool) -> Result<(), Failure> {
     let bar = bar(&args.files, quiet);
     let sources: Vec<Source> = (args.files.iter())
         .map(|file| Source::open(file, args, &bar))
@@ -157,7 +174,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let appended = if args.dry_run {
         job.try_out(sources)?
     } else if args.create {
-        job.create(sources)?
+        job.create(sources, origin)?
     } else {
         job.append(&args.base, sources)?
     };
@@ -367,15 +384,21 @@ impl Job<'_> {
     }
 
     /// Creates the base with all games in it.
-    fn create(&mut self, sources: Vec<Source>) -> Result<Range<u32>, Failure> {
-        let new_base = NewBase::begin(&self.args.base).map_err(Failure::new)?;
+    fn create(&mut self, sources: Vec<Source>, origin: String) -> Result<Range<u32>, Failure> {
+        let Args { base, files, .. } = self.args;
+        let new_base = NewBase::begin_beside(base, files, &SHARED_WITH_PGN);
+        let new_base = new_base.map_err(Failure::new)?;
         new_base
             .make_empty(SystemTime::now())
             .map_err(Failure::new)?;
         let appended = self.append_with(&new_base.path(), self.options(), None, sources)?;
         // A base without games is not what was asked for.
         if !self.is_in_vain(&appended) {
-            new_base.finish().map_err(Failure::new)?;
+            let receipt = Receipt {
+                origin,
+                ..Receipt::default()
+            };
+            new_base.finish_with(&receipt).map_err(Failure::new)?;
         }
         Ok(appended)
     }
@@ -392,7 +415,9 @@ impl Job<'_> {
         let mut last = 0;
         let mut real = None;
         if self.args.create {
-            NewBase::ensure_unused(&self.args.base).map_err(Failure::new)?;
+            let Args { base, files, .. } = self.args;
+            let unused = NewBase::ensure_unused(base, files, &SHARED_WITH_PGN);
+            unused.map_err(Failure::new)?;
         } else {
             let base = OpenBase::to_read(&self.args.base, &options);
             let base = base.map_err(|error| self.failed(&self.args.base, error))?;

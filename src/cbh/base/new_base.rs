@@ -4,11 +4,13 @@
 //! `.<base>.cbfs-new`. When all of them are durable, a marker file is written,
 //! and they are moved out one by one, `.cbh` last, to unused names. After an
 //! interruption, the next creation of a base of the same name completes a
-//! folder with the marker and removes one without. A folder that cbfs did not
+//! folder with the marker and removes one without. The marker says what the base
+//! was made of, and what of it was still to be told ([`Receipt`]). A folder that cbfs did not
 //! make, or made for another user, is not touched.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -24,11 +26,52 @@ use crate::storage::{
 const INI: &str = "ini";
 
 /// What is said where the marker was found.
-const COMPLETED: &str = "an earlier command, which was interrupted, had made this base; it is complete now, and \
-     nothing else was done";
+const COMPLETED: &str = "another command, which was interrupted, had made this base of something else; it is \
+     complete now, and nothing else was done; choose another name";
 
 /// Marker file: all files are complete.
 const READY: &str = ".ready";
+
+/// Longer marker files are none of ours.
+const MOST_RECEIPT_BYTES: u64 = 1 << 20;
+
+/// What is kept of the command that made a base until all is in place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Receipt {
+    /// What it made the base of, on one line; empty if that is not kept.
+    pub origin: String,
+    /// With what it ends.
+    pub code: u8,
+    /// What it says at the end.
+    pub lines: Vec<String>,
+}
+
+impl Receipt {
+    fn encode(&self) -> String {
+        let code = self.code.to_string();
+        let head = [self.origin.as_str(), &code].into_iter();
+        let lines: Vec<&str> = head.chain(self.lines.iter().map(String::as_str)).collect();
+        lines.join("\n")
+    }
+
+    fn decode(text: &str) -> Option<Receipt> {
+        let mut lines = text.split('\n').map(str::to_owned);
+        Some(Receipt {
+            origin: lines.next()?,
+            code: lines.next()?.parse().ok()?,
+            lines: lines.collect(),
+        })
+    }
+
+    fn read(path: &Path) -> Option<Receipt> {
+        let mut text = String::new();
+        let file = open_plainly(path).ok()?;
+        file.take(MOST_RECEIPT_BYTES)
+            .read_to_string(&mut text)
+            .ok()?;
+        Receipt::decode(&text)
+    }
+}
 
 /// The folder in which a new base is made. If dropped before
 /// [`finish`](NewBase::finish), it is removed.
@@ -49,21 +92,55 @@ impl NewBase {
     /// [`Error::Unsupported`] if the name is not that of a `.cbh`, a file of
     /// such a base exists, or another process is creating it; [`Error::Io`].
     pub fn begin(target: &Path) -> Result<NewBase, Error> {
-        NewBase::begin_beside(target, None, &[])
+        NewBase::begin_beside(target, &[], &[])
     }
 
-    /// As [`begin`](NewBase::begin), of what `source` has. If it is another
-    /// base, or a file, of this name in the same folder, the new base shares
-    /// those of its files that have one of these `extensions`.
+    /// As [`begin`](NewBase::begin), of what `sources` have. With one that is
+    /// another base, or a file, of this name in the same folder, the new base
+    /// shares those of its files that have one of these `extensions`.
     ///
     /// # Errors
     ///
     /// As [`begin`](NewBase::begin).
     pub fn begin_beside(
         target: &Path,
-        source: Option<&Path>,
+        sources: &[PathBuf],
         extensions: &[&str],
     ) -> Result<NewBase, Error> {
+        let mut new_base = NewBase::take_over(target)?;
+        if new_base.is_ready() {
+            new_base.folder.leave();
+            new_base.move_out()?;
+            return Err(refused(target, COMPLETED));
+        }
+        new_base.folder.clear().map_err(about(new_base.folder()))?;
+        new_base.share(shared_with(target, sources, extensions)?)?;
+        new_base.ensure_unused_but_shared()?;
+        Ok(new_base)
+    }
+
+    /// Completes the base with the `.cbh` `target` if a command that was
+    /// interrupted had made it of `origin`, and returns what that was to say.
+    ///
+    /// # Errors
+    ///
+    /// As [`begin`](NewBase::begin).
+    pub fn complete(target: &Path, origin: &str) -> Result<Option<Receipt>, Error> {
+        let mut new_base = NewBase::take_over(target)?;
+        if !new_base.is_ready() {
+            return Ok(None);
+        }
+        new_base.folder.leave();
+        let receipt = Receipt::read(&new_base.folder().join(READY));
+        let receipt = receipt.filter(|receipt| receipt.origin == origin);
+        if receipt.is_some() {
+            new_base.move_out()?;
+        }
+        Ok(receipt)
+    }
+
+    /// Takes the hidden folder, with what an earlier command left in it.
+    fn take_over(target: &Path) -> Result<NewBase, Error> {
         let is_cbh = target
             .extension()
             .is_some_and(|extension| extension.eq_ignore_ascii_case("cbh"));
@@ -87,42 +164,29 @@ impl NewBase {
             WorkFolderError::InUse => refused(target, "another process is making this base"),
             WorkFolderError::Io(source) => about(folder_of(target))(source),
         })?;
-        let mut new_base = NewBase {
+        Ok(NewBase {
             target: target.to_path_buf(),
             folder,
             shared: Vec::new(),
-        };
-        let ready = fs::symlink_metadata(new_base.folder().join(READY));
-        if ready.is_ok_and(|stat| stat.is_file()) {
-            new_base.folder.leave();
-            new_base.move_out()?;
-            return Err(refused(target, COMPLETED));
-        }
-        new_base.folder.clear().map_err(about(new_base.folder()))?;
-        if let Some(source) = source.filter(|source| is_beside(source, target)) {
-            new_base.share(source, extensions)?;
-        }
-        new_base.ensure_unused_but_shared()?;
-        Ok(new_base)
+        })
     }
 
-    /// Leaves the files of `source` with these extensions where they are. A
-    /// copy of its `.ini` serves until the base is finished: it tells how names
-    /// are stored.
-    fn share(&mut self, source: &Path, extensions: &[&str]) -> Result<(), Error> {
-        let directory = folder_of(source);
-        for name in names_in(directory).map_err(about(directory))? {
-            let path = folder_of(&self.target).join(name);
-            let (stem, extension) = split_name(&path);
-            let is_of_source = is_same_stem(&stem, &split_name(source).0);
-            if !is_of_source || !extensions.contains(&&*extension) {
-                continue;
+    /// Whether an earlier command had made all files.
+    fn is_ready(&self) -> bool {
+        let ready = fs::symlink_metadata(self.folder().join(READY));
+        ready.is_ok_and(|stat| stat.is_file())
+    }
+
+    /// Leaves these files where they are. A copy of the `.ini` serves until the
+    /// base is finished: it tells how names are stored.
+    fn share(&mut self, shared: Vec<PathBuf>) -> Result<(), Error> {
+        for path in &shared {
+            let is_ini = split_name(path).1 == INI;
+            if is_ini && path.symlink_metadata().is_ok_and(|stat| stat.is_file()) {
+                copy_plain_file(path, &self.ini()).map_err(about(path))?;
             }
-            if extension == INI && path.symlink_metadata().is_ok_and(|stat| stat.is_file()) {
-                copy_plain_file(&path, &self.ini()).map_err(about(&path))?;
-            }
-            self.shared.push(path);
         }
+        self.shared = shared;
         Ok(())
     }
 
@@ -148,13 +212,18 @@ impl NewBase {
     }
 
     /// Rejects a `.cbh` of whose base a file exists, or what such a base would
-    /// take for its own: a folder of pictures, a journal.
+    /// take for its own: a folder of pictures, a journal. What it would share with
+    /// one of `sources`, as in [`begin_beside`](NewBase::begin_beside), may exist.
     ///
     /// # Errors
     ///
     /// [`Error::Unsupported`], which names the file; [`Error::Io`].
-    pub fn ensure_unused(target: &Path) -> Result<(), Error> {
-        match existing(target, &[])? {
+    pub fn ensure_unused(
+        target: &Path,
+        sources: &[PathBuf],
+        extensions: &[&str],
+    ) -> Result<(), Error> {
+        match existing(target, &shared_with(target, sources, extensions)?)? {
             Some(file) => Err(taken(target, &file)),
             None => Ok(()),
         }
@@ -236,7 +305,17 @@ impl NewBase {
     ///
     /// [`Error::Unsupported`] if another process made a file of it meanwhile;
     /// [`Error::Io`].
-    pub fn finish(mut self) -> Result<(), Error> {
+    pub fn finish(self) -> Result<(), Error> {
+        self.finish_with(&Receipt::default())
+    }
+
+    /// As [`finish`](NewBase::finish). If this is interrupted, the next command
+    /// that makes the base of the same finds the receipt.
+    ///
+    /// # Errors
+    ///
+    /// As [`finish`](NewBase::finish).
+    pub fn finish_with(mut self, receipt: &Receipt) -> Result<(), Error> {
         let folder = self.folder().to_path_buf();
         let io = about(&folder);
         let ready = folder.join(READY);
@@ -246,7 +325,11 @@ impl NewBase {
         sync_all(self.folder()).map_err(&io)?;
         self.ensure_unused_but_shared()?;
         self.ensure_free()?;
-        let made = File::create_new(&ready).and_then(|file| file.sync_all());
+        let text = receipt.encode();
+        let made = File::create_new(&ready).and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.sync_all()
+        });
         made.and_then(|()| File::open(self.folder())?.sync_all())
             .and_then(|()| File::open(folder_of(&self.target))?.sync_all())
             .map_err(&io)?;
@@ -303,12 +386,44 @@ impl NewBase {
     }
 }
 
+/// The files of these `extensions` that lie beside `target` and belong to the
+/// first of `sources` that has its name.
+fn shared_with(
+    target: &Path,
+    sources: &[PathBuf],
+    extensions: &[&str],
+) -> Result<Vec<PathBuf>, Error> {
+    let Some(source) = sources.iter().find(|source| is_beside(source, target)) else {
+        return Ok(Vec::new());
+    };
+    let directory = folder_of(source);
+    let mut shared = Vec::new();
+    for name in names_in(directory).map_err(about(directory))? {
+        let path = folder_of(target).join(name);
+        let (stem, extension) = split_name(&path);
+        if is_same_stem(&stem, &stem_of(source)) && extensions.contains(&&*extension) {
+            shared.push(path);
+        }
+    }
+    Ok(shared)
+}
+
 /// Returns whether both have the same name, but for the extension, in the same
 /// folder.
 fn is_beside(source: &Path, target: &Path) -> bool {
     let folders = [source, target].map(|path| folder_of(path).canonicalize().ok());
     let [from, to] = &folders;
-    from.is_some() && from == to && is_same_stem(&split_name(source).0, &split_name(target).0)
+    let own = split_name(target).0;
+    from.is_some() && from == to && is_same_stem(&stem_of(source), &own)
+}
+
+/// The name of a file without its extension, nor that of a packed PGN file.
+fn stem_of(source: &Path) -> OsString {
+    let stem = split_name(source).0;
+    match split_name(Path::new(&stem)) {
+        (inner, extension) if extension == "pgn" => inner,
+        _ => stem,
+    }
 }
 
 /// Returns an existing file or folder of a base of this name that is not
@@ -562,9 +677,32 @@ mod tests {
         // The lock of a process that is gone is gone too.
         new_base.folder.leave();
         drop(new_base);
+        assert_eq!(NewBase::complete(&target, "another source").unwrap(), None);
         let error = NewBase::begin(&target).unwrap_err().to_string();
-        assert!(error.contains("it is complete now"), "{error}");
+        assert!(error.contains("complete now"), "{error}");
         assert_eq!(names(folder.path()).len(), 13);
+    }
+
+    #[test]
+    fn the_same_command_completes_what_it_had_made_and_says_the_rest() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("new.cbh");
+        let receipt = Receipt {
+            origin: "a source".to_owned(),
+            code: 1,
+            lines: vec!["first".to_owned(), "second".to_owned()],
+        };
+        let mut new_base = NewBase::begin(&target).unwrap();
+        new_base.make_empty(SystemTime::now()).unwrap();
+        fs::write(new_base.folder().join(READY), receipt.encode()).unwrap();
+        new_base.folder.leave();
+        drop(new_base);
+        assert_eq!(
+            NewBase::complete(&target, "a source").unwrap(),
+            Some(receipt)
+        );
+        assert_eq!(names(folder.path()).len(), 13);
+        assert_eq!(NewBase::complete(&target, "a source").unwrap(), None);
     }
 
     #[test]
