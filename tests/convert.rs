@@ -75,7 +75,7 @@ fn shown(mount: &Mount) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for name in names(&mount.path("")) {
         let path = mount.path(&name);
-        if [".cbfs", "tree", "fen", "line", "find"].contains(&name.as_str()) {
+        if [".cbfs", "tree", "fen", "line", "find", "html"].contains(&name.as_str()) {
             continue;
         }
         if path.is_file() {

@@ -45,6 +45,11 @@ pub(crate) fn parse_text_number(name: &[u8]) -> Option<u32> {
     parse_number(name.get(..end)?)
 }
 
+/// The game whose page has this name, `000123.html`.
+pub(crate) fn parse_page(name: &str) -> Option<u32> {
+    parse_number(stem_of_page(name)?.as_bytes())
+}
+
 /// A number of at least six digits, with leading zeros only to make six.
 fn parse_number(digits: &[u8]) -> Option<u32> {
     let is_canonical = match digits {
@@ -60,6 +65,9 @@ fn parse_number(digits: &[u8]) -> Option<u32> {
 
 /// What names of games end in.
 const PGN: &str = ".pgn";
+
+/// What names of pages end in.
+const PAGE: &str = ".html";
 
 /// Longest name of a file.
 const MAX_BYTES: usize = 255;
@@ -130,18 +138,27 @@ fn append_id_within(most_bytes: usize, name: &mut String, id: u32) {
 /// The file that stands for a directory with the name `name`, of the entity
 /// `id`. One too long to take the ending is cut and ends in its id, so that it
 /// is still told from the others.
-pub(crate) fn whole(mut name: String, id: u32) -> String {
-    let most_bytes = MAX_BYTES - PGN.len();
+pub(crate) fn whole(name: String, id: u32) -> String {
+    with_ending(name, id, PGN)
+}
+
+fn with_ending(mut name: String, id: u32, ending: &str) -> String {
+    let most_bytes = MAX_BYTES - ending.len();
     if name.len() > most_bytes {
         append_id_within(most_bytes, &mut name, id);
     }
-    name.push_str(PGN);
+    name.push_str(ending);
     name
 }
 
 /// The name without `.pgn`.
 pub(crate) fn stem(whole: &str) -> Option<&str> {
     whole.strip_suffix(PGN)
+}
+
+/// The name of a page without `.html`.
+pub(crate) fn stem_of_page(page: &str) -> Option<&str> {
+    page.strip_suffix(PAGE)
 }
 
 /// The id that a name ends in, if it does.

@@ -71,6 +71,7 @@ impl<'p> Picture<'p> {
         );
         let _ = write!(out, "<title>{}</title><defs>", described(self.position));
         append_used(self.position.board(), &mut out);
+        append_squares(&mut out);
         out.push_str("</defs>");
         let _ = write!(
             out,
@@ -97,7 +98,7 @@ impl<'p> Picture<'p> {
     }
 
     fn append_board(&self, out: &mut String) {
-        append_squares(out);
+        out.push_str("<use href=\"#bd\"/>");
         self.append_marks(out);
         append_pieces(self.position.board(), out);
         out.push_str("<g class=\"arrows\">");
@@ -290,6 +291,7 @@ pub fn append_symbols(out: &mut String) {
             pieces::append_symbol(role.of(color), out);
         }
     }
+    append_squares(out);
     out.push_str("</defs></svg>\n");
 }
 
@@ -304,10 +306,11 @@ fn append_used(board: &Board, out: &mut String) {
     }
 }
 
+/// The empty board, as the symbol `bd`.
 fn append_squares(out: &mut String) {
     let _ = write!(
         out,
-        "<rect width=\"{BOARD}\" height=\"{BOARD}\" fill=\"#eed9b6\"/><path fill=\"#a97f5a\" d=\""
+        "<g id=\"bd\"><rect width=\"{BOARD}\" height=\"{BOARD}\" fill=\"#eed9b6\"/><path fill=\"#a97f5a\" d=\""
     );
     for row in 0..8 {
         for column in (0..8).filter(|column| (row + column) % 2 == 1) {
@@ -319,7 +322,7 @@ fn append_squares(out: &mut String) {
             );
         }
     }
-    out.push_str("\"/>");
+    out.push_str("\"/></g>");
 }
 
 fn append_pieces(board: &Board, out: &mut String) {

@@ -3,12 +3,22 @@
 //! | module | what |
 //! |---|---|
 //! | [`board`] | a position as SVG, with arrows and marked squares |
+//! | [`game`] | the page of a game |
+//! | `moves.rs` | its moves, with the position after each |
+//! | [`page`] | what all pages have, style and script |
 //! | `pieces.rs` | the drawings of the pieces |
+//! | `plot.rs` | plots |
+//! | `symbol.rs` | signs of annotators |
 //! | [`text`] | text in pages and pictures: the one function that escapes it |
 //!
 //! Whatever a base says is text here, never markup: it gets into a page by
 //! [`text::append`] alone.
 
 pub mod board;
+pub mod game;
+mod moves;
+pub mod page;
 mod pieces;
+mod plot;
+mod symbol;
 pub mod text;

@@ -26,6 +26,7 @@ mod facts;
 mod file_names;
 mod groups;
 mod import;
+mod pages;
 mod records;
 mod rename;
 mod saving;
@@ -53,7 +54,7 @@ use crate::fs::volume::{
     self, Completeness, DirEntry, Facts, Fault, Ino, Listing, Node, NodeKind, Page, Renderer, Size,
     Statistics, Volume,
 };
-use crate::fs::{Editor, Error};
+use crate::fs::{Editor, Error, TextCache};
 use crate::pgn;
 
 /// The kind of number that games have.
@@ -78,6 +79,8 @@ pub struct DatabaseVolume {
     groups: Groups,
     headers_tsv: HeadersTsv,
     explorer: Explorer,
+    /// Pages for browsers that were made of this state.
+    pages: TextCache,
     /// When something was last saved, if that was since it was opened.
     saved: Option<SystemTime>,
     /// What changes it, if it may be changed,
@@ -112,6 +115,7 @@ impl DatabaseVolume {
             groups: Groups::default(),
             headers_tsv: HeadersTsv::default(),
             explorer: Explorer::new(Arc::new(Positions::nodes())),
+            pages: pages::cache(),
             saved: None,
             editing: None,
             read_only_because: None,

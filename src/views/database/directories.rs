@@ -11,6 +11,7 @@ mod entities;
 mod find;
 mod games;
 mod headers_tsv;
+mod html;
 mod import;
 mod pgn;
 mod positions;
@@ -30,6 +31,7 @@ pub(super) use eco::Eco;
 pub(super) use entities::Entities;
 pub(super) use games::Games;
 pub(super) use headers_tsv::HeadersFile;
+pub(super) use html::Html;
 pub(super) use import::{Import, LENIENT};
 pub(super) use pgn::Pgn;
 pub(super) use positions::Positions;
@@ -64,6 +66,7 @@ pub(super) static TABLE: &[Row] = &[
     row("fen", Positions::FEN.number(), &Positions::FEN),
     row("line", Positions::LINES.number(), &Positions::LINES),
     row("find", Positions::FIND.number(), &Positions::FIND),
+    row("html", Html::NUMBER, &Html),
 ];
 
 /// A line of the table.

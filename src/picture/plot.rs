@@ -1,0 +1,139 @@
+//! Plots: evaluations and time spent of a game, and bars and lines of numbers.
+
+use std::fmt::Write as _;
+
+use crate::game::{Annotation, Evaluation, Game, PlyId};
+
+/// Width and height of a plot, in its own units.
+const WIDTH: f64 = 800.0;
+const HEIGHT: f64 = 160.0;
+
+/// Points of a plot, at most; those of a longer game are left out.
+const MOST_POINTS: usize = 1500;
+
+/// What a plot shows of one ply: its number, value from −1 to 1, and words.
+struct Point {
+    ply: usize,
+    value: f64,
+    words: String,
+}
+
+/// Appends the plots that the remarks of a game allow.
+pub(super) fn append_plots(game: &Game, out: &mut String) {
+    let plies = game.tree.main_line_len();
+    let evaluations = evaluations(game);
+    let times = times(game);
+    if evaluations.len() < 2 && times.len() < 2 {
+        return;
+    }
+    out.push_str("<div class=\"plots\">\n");
+    if evaluations.len() >= 2 {
+        append_game_plot("Evaluation", &evaluations, plies, out);
+    }
+    if times.len() >= 2 {
+        append_game_plot("Time spent on moves", &times, plies, out);
+    }
+    out.push_str("</div>\n");
+}
+
+/// Evaluations of the main line: of its profile, or else of its plies.
+fn evaluations(game: &Game) -> Vec<Point> {
+    let profile = game
+        .annotations
+        .on(PlyId::START)
+        .find_map(|remark| match remark {
+            Annotation::Profile(points) => Some(points),
+            _ => None,
+        });
+    let point = |ply: usize, evaluation: Evaluation| {
+        let value = match (evaluation.kind, evaluation.value) {
+            (0, value) => 2.0 / (1.0 + (-0.004 * f64::from(value)).exp()) - 1.0,
+            (1, value) => f64::from(value.signum()),
+            _ => return None,
+        };
+        let words = super::moves::evaluation_words(evaluation)?;
+        Some(Point { ply, value, words })
+    };
+    if let Some(profile) = profile {
+        let points = profile.iter().enumerate().take(MOST_POINTS);
+        let points = points.filter_map(|(ply, at)| {
+            let (value, kind, depth) = (at.value, at.kind.into(), at.depth.into());
+            point(ply, Evaluation { value, kind, depth })
+        });
+        return points.collect();
+    }
+    let plies = (1..).zip(game.tree.main_line()).take(MOST_POINTS);
+    let points = plies.filter_map(|(ply, id)| {
+        game.annotations.on(id).find_map(|remark| match remark {
+            Annotation::Evaluation(evaluation) => point(ply, *evaluation),
+            _ => None,
+        })
+    });
+    points.collect()
+}
+
+/// Time spent on the plies: White's up, Black's down, as a share of the longest.
+fn times(game: &Game) -> Vec<Point> {
+    let plies = (1_usize..).zip(game.tree.main_line()).take(MOST_POINTS);
+    let times = plies.filter_map(|(ply, id)| {
+        let time = game.annotations.on(id).find_map(|remark| match remark {
+            Annotation::TimeSpent(time) => Some(*time),
+            _ => None,
+        })?;
+        let (hours, minutes, seconds) = (time.hours, time.minutes, time.seconds);
+        let sum = u32::from(hours) * 3600 + u32::from(minutes) * 60 + u32::from(seconds);
+        Some((ply, sum, format!("{hours}:{minutes:02}:{seconds:02}")))
+    });
+    let times: Vec<_> = times.collect();
+    let longest = times
+        .iter()
+        .map(|(_, sum, _)| *sum)
+        .max()
+        .unwrap_or(0)
+        .max(1);
+    let is_black = game.start.position.turn() == shakmaty::Color::Black;
+    let points = times.into_iter().map(|(ply, sum, words)| {
+        let share = f64::from(sum) / f64::from(longest);
+        let is_of_white = (ply % 2 == 1) != is_black;
+        Point {
+            ply,
+            value: if is_of_white { share } else { -share },
+            words,
+        }
+    });
+    points.collect()
+}
+
+/// Bars above and below a middle line, each a link to its ply.
+fn append_game_plot(title: &str, points: &[Point], plies: usize, out: &mut String) {
+    let last = points.iter().map(|point| point.ply).max().unwrap_or(0);
+    let width = WIDTH / count(plies.max(last) + 1);
+    let middle = HEIGHT / 2.0;
+    let _ = write!(
+        out,
+        "<figure><figcaption>{title}</figcaption>\
+         <svg class=\"plot\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" preserveAspectRatio=\"none\" role=\"group\" aria-label=\"{title}\">\
+         <path class=\"axis\" d=\"M0 {middle}H{WIDTH}\"/>"
+    );
+    for point in points {
+        let height = (point.value.abs() * (middle - 4.0)).max(1.0);
+        let (class, y) = if point.value < 0.0 {
+            ("black", middle)
+        } else {
+            ("white", middle - height)
+        };
+        let (ply, x) = (point.ply, count(point.ply) * width);
+        let _ = write!(
+            out,
+            "<a href=\"#{ply}\"><rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" \
+             height=\"{height:.1}\"/><title>{ply}: {}</title></a>",
+            (width * 0.9).max(0.5),
+            point.words
+        );
+    }
+    out.push_str("</svg></figure>\n");
+}
+
+fn count(number: usize) -> f64 {
+    f64::from(u32::try_from(number).unwrap_or(u32::MAX))
+}

@@ -1,0 +1,150 @@
+//! `html/`: pages for browsers, made when they are read.
+//!
+//! The folders in it list nothing, else `du` of a mount would make millions of
+//! pages; pages are found by name and by link. `-o html=list` lists those of
+//! games, players, tournaments and openings.
+
+mod numbers;
+
+use super::super::DatabaseVolume;
+use super::{Directory, Games};
+use crate::cbh::GameId;
+use crate::fs::volume::{DirEntry, Ino, Listing, Node, NodeKind, Size};
+use crate::fs::{Error, Text, names};
+use crate::picture::page;
+use numbers::{Fixed, Thing};
+
+/// `html/`
+#[derive(Debug)]
+pub(in super::super) struct Html;
+
+impl Html {
+    pub(in super::super) const NUMBER: Ino = Ino::new(10, 0);
+
+    fn thing(ino: Ino) -> Result<Thing, Error> {
+        Thing::of(ino).ok_or(Error::NotFound)
+    }
+}
+
+/// What `html/` lists.
+fn listed() -> Vec<(&'static str, Thing)> {
+    vec![
+        ("games", Thing::Fixed(Fixed::Games)),
+        ("cbfs.css", Thing::Fixed(Fixed::Style)),
+        ("cbfs.js", Thing::Fixed(Fixed::Script)),
+    ]
+}
+
+impl Directory for Html {
+    fn holds(&self, ino: Ino) -> bool {
+        Thing::of(ino).is_some()
+    }
+
+    fn node(&self, base: &DatabaseVolume, ino: Ino) -> Result<Node, Error> {
+        base.node_of_page(Html::thing(ino)?)
+    }
+
+    fn parent(&self, _: &DatabaseVolume, directory: Ino) -> Result<Ino, Error> {
+        match Html::thing(directory)? {
+            Thing::Fixed(Fixed::Games) | Thing::Folder(_, 1) => Ok(Html::NUMBER),
+            Thing::Folder(shelf, _) => Thing::Folder(shelf, 1).ino().ok_or(Error::NotFound),
+            _ => Err(Error::NotADirectory),
+        }
+    }
+
+    fn lookup(&self, base: &DatabaseVolume, directory: Ino, name: &[u8]) -> Result<Node, Error> {
+        let name = std::str::from_utf8(name).map_err(|_| Error::NotFound)?;
+        let found = match Html::thing(directory)? {
+            Thing::Fixed(Fixed::Root) => {
+                let mut listed = listed().into_iter();
+                listed
+                    .find(|(known, _)| *known == name)
+                    .map(|(_, thing)| thing)
+            }
+            Thing::Fixed(Fixed::Games) => names::parse_page(name).map(Thing::Game),
+            _ => return Err(Error::NotADirectory),
+        };
+        base.node_of_page(found.ok_or(Error::NotFound)?)
+    }
+
+    fn list(
+        &self,
+        base: &DatabaseVolume,
+        directory: Ino,
+        after: u64,
+        listing: &mut Listing<'_>,
+    ) -> Result<(), Error> {
+        if Html::thing(directory)? != Thing::Fixed(Fixed::Root) {
+            return Ok(());
+        }
+        for (cookie, (name, thing)) in (3..).zip(listed()) {
+            let node = base.node_of_page(thing)?;
+            if cookie > after && !listing(&DirEntry { name, node, cookie }) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn size(&self, base: &DatabaseVolume, ino: Ino) -> Result<u64, Error> {
+        Ok(base.page_text(Html::thing(ino)?)?.len() as u64)
+    }
+
+    fn read(
+        &self,
+        base: &DatabaseVolume,
+        ino: Ino,
+        (offset, length): (u64, u32),
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let text = base.page_text(Html::thing(ino)?)?;
+        bytes.extend_from_slice(&text.part(offset, length));
+        Ok(())
+    }
+}
+
+impl DatabaseVolume {
+    /// What has a page, or is a folder of pages.
+    fn node_of_page(&self, thing: Thing) -> Result<Node, Error> {
+        let ino = thing.ino().ok_or(Error::NotFound)?;
+        let directory = self.directory_node(ino, 2);
+        match thing {
+            Thing::Fixed(Fixed::Root | Fixed::Games) | Thing::Folder(..) => Ok(directory),
+            Thing::Fixed(_) => Ok(file(directory)),
+            Thing::Game(id) => {
+                let game = self.game(GameId(id), Games::lists)?;
+                Ok(Node {
+                    modified: game.modified,
+                    ..file(directory)
+                })
+            }
+            _ => Err(Error::NotFound),
+        }
+    }
+
+    /// A page, made if it is not at hand.
+    fn page_text(&self, thing: Thing) -> Result<Text, Error> {
+        let ino = thing.ino().ok_or(Error::NotFound)?;
+        self.pages.get_or_render((0, ino), || {
+            let text = self.render_page(thing)?;
+            Ok(Text::from(text.into_bytes()))
+        })
+    }
+
+    fn render_page(&self, thing: Thing) -> Result<String, Error> {
+        match thing {
+            Thing::Fixed(Fixed::Style) => Ok(page::STYLE.to_owned()),
+            Thing::Fixed(Fixed::Script) => Ok(page::SCRIPT.to_owned()),
+            Thing::Game(id) => self.page_of_game(GameId(id)),
+            _ => Err(Error::IsADirectory),
+        }
+    }
+}
+
+fn file(node: Node) -> Node {
+    Node {
+        kind: NodeKind::File(Size::Asked),
+        links: 1,
+        ..node
+    }
+}

@@ -1,0 +1,179 @@
+//! Numbers and names of what is in `html/`.
+//!
+//! | path | number |
+//! |---|---|
+//! | `html/`, and what is there once | kind 10, see [`Fixed`] |
+//! | `html/games/000123.html` | kind 11, index 123 |
+//! | `html/eco/B90.html` | kind 12, index the code, above it the piece |
+//! | `html/tournaments/NAME.html` | kinds 13 to 16, the id, above it the piece |
+//! | `html/players/NAME.html` | kinds 18 to 25, likewise |
+//! | `html/players.html` and the like | kind 26, index the piece, above it the shelf |
+//! | `html/players/2/` and the like | kind 27, likewise |
+//!
+//! A page of many games is several, its pieces: the second one of
+//! `players/NAME.html` is `players/2/NAME.html`, that of `players.html` is
+//! `players-2.html`.
+
+use crate::fs::Ino;
+
+const FIXED: u8 = 10;
+const GAME: u8 = 11;
+const ECO: u8 = 12;
+const TOURNAMENT: (u8, u8) = (13, 4);
+const PLAYER: (u8, u8) = (18, 8);
+const LIST: u8 = 26;
+const PIECE: u8 = 27;
+
+/// Bits of an id, of an opening code, and of a piece of a list.
+const ID_BITS: u32 = 24;
+const CODE_BITS: u32 = 16;
+
+/// What is there once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fixed {
+    Root,
+    Games,
+    Index,
+    Style,
+    Script,
+}
+
+const ALL: [Fixed; 5] = [
+    Fixed::Root,
+    Fixed::Games,
+    Fixed::Index,
+    Fixed::Style,
+    Fixed::Script,
+];
+
+/// A folder of pages about groups of games.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super::super) enum Shelf {
+    Players,
+    Tournaments,
+    Eco,
+}
+
+impl Shelf {
+    pub(in super::super::super) const ALL: [Shelf; 3] =
+        [Shelf::Players, Shelf::Tournaments, Shelf::Eco];
+}
+
+/// What has a number in `html/`. Pieces count from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Thing {
+    Fixed(Fixed),
+    Game(u32),
+    /// A piece of the page about a group: its folder, its id there, the piece.
+    Group(Shelf, u32, u32),
+    /// A piece of the list of all in a folder.
+    List(Shelf, u32),
+    /// The folder of the first pieces, or of all that are the second, third …
+    Folder(Shelf, u32),
+}
+
+impl Thing {
+    /// Its number; `None` if numbers do not go so far.
+    pub(super) fn ino(self) -> Option<Ino> {
+        Some(match self {
+            Thing::Fixed(fixed) => {
+                let place = ALL.iter().position(|one| *one == fixed)?;
+                Ino::new(FIXED, u32::try_from(place).ok()?)
+            }
+            Thing::Game(id) => Ino::new(GAME, id),
+            Thing::Group(Shelf::Eco, code, piece) => packed((ECO, 1), CODE_BITS, code, piece)?,
+            Thing::Group(Shelf::Tournaments, id, piece) => packed(TOURNAMENT, ID_BITS, id, piece)?,
+            Thing::Group(Shelf::Players, id, piece) => packed(PLAYER, ID_BITS, id, piece)?,
+            Thing::List(shelf, piece) => packed((LIST, 1), ID_BITS, piece, shelf as u32 + 1)?,
+            Thing::Folder(shelf, piece) => packed((PIECE, 1), ID_BITS, piece, shelf as u32 + 1)?,
+        })
+    }
+
+    /// What has this number.
+    pub(super) fn of(ino: Ino) -> Option<Thing> {
+        let shelf = |number: u32| {
+            let place = usize::try_from(number.checked_sub(1)?).ok()?;
+            Shelf::ALL.get(place).copied()
+        };
+        match ino.kind() {
+            _ if ino.slot() > 0 => None,
+            FIXED => {
+                let place = usize::try_from(ino.index()).ok()?;
+                ALL.get(place).map(|fixed| Thing::Fixed(*fixed))
+            }
+            GAME => (ino.index() > 0).then_some(Thing::Game(ino.index())),
+            ECO => {
+                let (code, piece) = unpacked((ECO, 1), CODE_BITS, ino)?;
+                Some(Thing::Group(Shelf::Eco, code, piece))
+            }
+            LIST => {
+                let (piece, number) = unpacked((LIST, 1), ID_BITS, ino)?;
+                Some(Thing::List(shelf(number)?, piece)).filter(|_| piece > 0)
+            }
+            PIECE => {
+                let (piece, number) = unpacked((PIECE, 1), ID_BITS, ino)?;
+                Some(Thing::Folder(shelf(number)?, piece)).filter(|_| piece > 0)
+            }
+            _ => [(TOURNAMENT, Shelf::Tournaments), (PLAYER, Shelf::Players)]
+                .into_iter()
+                .find_map(|(kinds, shelf)| {
+                    let (id, piece) = unpacked(kinds, ID_BITS, ino)?;
+                    Some(Thing::Group(shelf, id, piece))
+                }),
+        }
+    }
+}
+
+/// A number of some kinds: `low` in the lower bits, `piece`, from 1, above.
+fn packed((first, kinds): (u8, u8), bits: u32, low: u32, piece: u32) -> Option<Ino> {
+    let high = u64::from(piece.checked_sub(1)?);
+    let packed = high << bits | u64::from(low);
+    let fits = u64::from(low) >> bits == 0 && packed >> 32 < u64::from(kinds);
+    fits.then_some(Ino((u64::from(first) << 32) + packed))
+}
+
+fn unpacked((first, kinds): (u8, u8), bits: u32, ino: Ino) -> Option<(u32, u32)> {
+    let packed = ino.0.checked_sub(u64::from(first) << 32)?;
+    if packed >> 32 >= u64::from(kinds) {
+        return None;
+    }
+    let low = u32::try_from(packed & ((1 << bits) - 1)).ok()?;
+    Some((low, u32::try_from(packed >> bits).ok()? + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_tell_what_they_stand_for() {
+        let mut all: Vec<Thing> = ALL.into_iter().map(Thing::Fixed).collect();
+        all.extend([1, 123, u32::MAX].map(Thing::Game));
+        for shelf in Shelf::ALL {
+            for piece in [1, 2, 1000] {
+                let folders = [Thing::List(shelf, piece), Thing::Folder(shelf, piece)];
+                all.extend(folders);
+                all.extend([0, 1, 500, 65_535].map(|id| Thing::Group(shelf, id, piece)));
+            }
+        }
+        all.push(Thing::Group(Shelf::Players, (1 << 24) - 1, 2048));
+        let mut seen = std::collections::BTreeSet::new();
+        for thing in all {
+            let ino = thing.ino().unwrap();
+            assert_eq!(Thing::of(ino), Some(thing));
+            assert!(seen.insert(ino), "{thing:?}");
+            assert!((10..=16).contains(&ino.kind()) || (18..=27).contains(&ino.kind()));
+        }
+        for beyond in [
+            Thing::Group(Shelf::Players, 1 << 24, 1),
+            Thing::Group(Shelf::Players, 1, 2049),
+            Thing::Group(Shelf::Eco, 1, 65_537),
+            Thing::List(Shelf::Players, 1 << 24),
+        ] {
+            assert_eq!(beyond.ino(), None, "{beyond:?}");
+        }
+        for other in [Ino::ROOT, Ino::new(10, 5), Ino::new(11, 0), Ino::new(17, 1)] {
+            assert_eq!(Thing::of(other), None, "{other:?}");
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! `html/`: pages of games, players, tournaments and openings, through the
+//! filesystem without a kernel.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    clippy::string_slice,
+    clippy::too_many_lines,
+    reason = "a test says what is wrong by panicking, and what it does by printing"
+)]
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::SystemTime;
+
+use cbfs::base;
+use cbfs::cbh::{Decoded, GameId, Options as Reading};
+use cbfs::vfs::{Access, Attr, DatabaseSource, Ino, NodeKind, Options, Vfs, Writer};
+use common::{fixture, fixture_bases};
+use tempfile::TempDir;
+
+/// No page is longer.
+const MOST_BYTES: usize = 2_000_000;
+
+struct Mount {
+    vfs: Vfs,
+    _folder: Option<TempDir>,
+}
+
+fn source(base: &Path) -> DatabaseSource {
+    let writer = Writer {
+        label: "/mnt/first".to_owned(),
+        clock: SystemTime::now,
+        drops_foreign_tags: false,
+        is_ending: |_| false,
+    };
+    DatabaseSource::new(base, Reading::default(), None).written_by(Some(writer))
+}
+
+/// A base with the games of a PGN text.
+fn base_of(folder: &Path, pgn: &str) -> PathBuf {
+    let (base, file) = (folder.join("b.cbh"), folder.join("b.pgn"));
+    fs::write(&file, pgn).unwrap();
+    let mut import = Command::new(env!("CARGO_BIN_EXE_cbfs"));
+    let import = import.args(["import", "--create", "--quiet"]);
+    let imported = import.arg(&base).arg(&file).output().unwrap();
+    assert!(imported.status.success(), "{imported:?}");
+    base
+}
+
+impl Mount {
+    fn of(pgn: &str) -> Mount {
+        let folder = tempfile::tempdir().unwrap();
+        let base = base_of(folder.path(), pgn);
+        Mount {
+            vfs: Vfs::open(Box::new(source(&base)), &Options::default()).unwrap(),
+            _folder: Some(folder),
+        }
+    }
+
+    fn of_base(base: &Path) -> Mount {
+        let source = DatabaseSource::new(base, Reading::default(), None);
+        Mount {
+            vfs: Vfs::open(Box::new(source), &Options::default()).unwrap(),
+            _folder: None,
+        }
+    }
+
+    fn attr(&self, path: &str) -> Option<Attr> {
+        let mut attr = self.vfs.attr(Ino::ROOT).unwrap();
+        for name in path.split('/') {
+            attr = self.vfs.lookup(attr.ino, name.as_bytes()).ok()?;
+        }
+        Some(attr)
+    }
+
+    fn text(&self, path: &str) -> String {
+        let attr = self.attr(path).unwrap_or_else(|| panic!("no {path}"));
+        let text = self.vfs.read(attr.ino, 0, u32::MAX).unwrap();
+        let size = self.vfs.attr(attr.ino).unwrap().size;
+        assert_eq!(text.len() as u64, size, "{path}");
+        String::from_utf8(text.to_vec()).unwrap()
+    }
+
+    /// A page, which is well formed and not too long.
+    fn page(&self, path: &str) -> String {
+        let page = self.text(path);
+        assert!(page.len() <= MOST_BYTES, "{path}: {} bytes", page.len());
+        assert_is_ours(&page);
+        page
+    }
+
+    fn names(&self, path: &str) -> Vec<String> {
+        let directory = self.attr(path).unwrap().ino;
+        let mut names = Vec::new();
+        self.vfs
+            .list(directory, 2, &mut |entry| {
+                names.push(entry.name.to_owned());
+                true
+            })
+            .unwrap();
+        names
+    }
+}
+
+/// Elements and attributes that pages may have.
+const ELEMENTS: &str = "html head meta title link script body nav main header footer h1 h2 h3 p ul ol li a \
+    bdi small span div svg defs g path rect circle use text figure figcaption details summary pre \
+    table caption thead tbody tr th td b dl dt dd";
+const ATTRIBUTES: &str = "lang charset http-equiv content name rel href src defer class id aria-label \
+    aria-hidden aria-current width height viewBox role fill stroke stroke-width stroke-linejoin \
+    stroke-linecap d x y cx cy r fill-opacity data-f data-m data-u data-s data-a data-t data-e dir \
+    title tabindex preserveAspectRatio scope colspan rowspan";
+
+/// Holds a page against what this project writes: known elements that are
+/// closed where they were opened, known attributes in quotation marks, and
+/// links that leave the site by known schemes only.
+fn assert_is_ours(page: &str) {
+    let elements: BTreeSet<&str> = ELEMENTS.split_whitespace().collect();
+    let attributes: BTreeSet<&str> = ATTRIBUTES.split_whitespace().collect();
+    let empty = ["meta", "link"];
+    let rest = page.strip_prefix("<!DOCTYPE html>\n").expect("a page");
+    let mut open: Vec<&str> = Vec::new();
+    for part in rest.split('<').skip(1) {
+        let (tag, text) = part.split_once('>').unwrap();
+        assert!(!text.contains('>'), "{text}");
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name), "</{tag}>");
+            continue;
+        }
+        let is_closed = tag.ends_with('/');
+        let tag = tag.trim_end_matches('/');
+        let (name, mut rest) = tag.split_once(' ').unwrap_or((tag, ""));
+        assert!(elements.contains(name), "<{tag}>");
+        while !rest.is_empty() {
+            if rest == "defer" {
+                break;
+            }
+            let (key, value) = rest.split_once("=\"").unwrap_or_else(|| panic!("<{tag}>"));
+            let (value, after) = value.split_once('"').unwrap();
+            assert!(attributes.contains(key), "<{tag}>: {key}");
+            if ["href", "src"].contains(&key) {
+                let scheme = value.split(['/', '#', '?']).next().unwrap();
+                let known = ["http:", "https:", "mailto:"];
+                let is_known = known.iter().any(|known| scheme.starts_with(known));
+                assert!(!scheme.contains(':') || is_known, "{value}");
+            }
+            rest = after.trim_start();
+        }
+        if !is_closed && !empty.contains(&name) {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty(), "{open:?}");
+    assert_eq!(page.matches("<script").count(), 1);
+    assert!(!page.contains(|c: char| c.is_control() && c != '\n' && c != '\t'));
+}
+
+/// What the links of a page say of the positions: by number, the placement.
+fn positions(page: &str) -> BTreeMap<usize, String> {
+    let value = |tag: &str, key: &str| {
+        let rest = tag.split_once(&format!(" {key}=\"")).unwrap().1;
+        rest.split('"').next().unwrap().to_owned()
+    };
+    let links = page.split("<a").skip(1);
+    let links = links.map(|part| part.split('>').next().unwrap());
+    let links = links.filter(|tag| tag.contains(" data-f="));
+    links
+        .map(|tag| (value(tag, "id").parse().unwrap(), value(tag, "data-f")))
+        .collect()
+}
+
+#[test]
+fn a_page_has_the_position_after_each_move_of_every_fixture() {
+    let mut seen = 0;
+    for path in fixture_bases() {
+        let mount = Mount::of_base(&path);
+        let base = base::open(&path, &Reading::default()).unwrap();
+        for name in mount.names("games") {
+            let number = name.strip_suffix(".pgn").unwrap();
+            let page = mount.page(&format!("html/games/{number}.html"));
+            let mut decoded = Decoded::default();
+            let id = GameId(number.parse().unwrap());
+            if base.read_game(id, &mut decoded).is_err() {
+                assert!(page.contains("This game cannot be read"), "{page}");
+                continue;
+            }
+            let is_told = page.contains("This game could not be read completely");
+            assert_eq!(is_told, !decoded.defects.is_empty());
+            let game = &decoded.game;
+            let shown = positions(&page);
+            assert_eq!(shown.len(), game.tree.len() + 1, "{path:?} {number}");
+            let mut position = game.start.position.clone();
+            let mut plies = game.tree.main_line();
+            for number in 0.. {
+                let board = shakmaty::Board::from(position.board());
+                let expected = format!("{} {}", board.board_fen(), position.turn().char());
+                assert_eq!(shown[&number], expected);
+                seen += 1;
+                let Some(ply) = plies.next().and_then(|id| game.tree.ply(id)) else {
+                    break;
+                };
+                match ply.mv {
+                    Some(m) => drop(position.play(m).unwrap()),
+                    None => position.play_null(),
+                }
+            }
+        }
+    }
+    assert!(seen > 500, "{seen}");
+}
+
+/// A tag of PGN with a value that would be markup, if it were taken for that.
+fn hostile(name: &str) -> String {
+    let value = "\\\"><script>alert(1)</script><img src=x onerror=alert(1)>'&lt;\u{202e}&#x3c;";
+    format!("[{name} \"{value}\"]\n")
+}
+
+#[test]
+fn whatever_a_game_says_is_text() {
+    let tags: String = [
+        "Event",
+        "Site",
+        "White",
+        "Black",
+        "Annotator",
+        "Source",
+        "WhiteTeam",
+    ]
+    .map(hostile)
+    .concat();
+    let remark = "</span></ol><script>alert(2)</script> \" onclick=\"alert(3)\" <!-- ]]> &amp; [#]";
+    let bad = "[%cblink \"javascript:alert%284%29\",\"%3Cb%3E\"]";
+    let good = "[%cblink \"https://a.example/?%3C%3E%27\",\"page\"]";
+    let links = format!("{{{bad}}} d5 {{{good}}}");
+    let game = format!("{tags}[Result \"*\"]\n\n1. e4 {{{remark}}} (1. d4 {links}) 1... e5 *\n\n");
+    let mount = Mount::of(&game);
+    let page = mount.page("html/games/000001.html");
+    assert!(!page.contains("<img") && !page.contains("<!--"));
+    assert!(
+        page.contains("&lt;/span&gt;&lt;/ol&gt;&lt;script&gt;"),
+        "{page}"
+    );
+    assert!(!page.contains("href=\"javascript"), "{page}");
+    assert!(
+        page.contains("href=\"https://a.example/?&lt;&gt;&#39;\""),
+        "{page}"
+    );
+    assert!(!page.contains('\u{202e}'));
+    assert_eq!(page.matches("class=\"diagram\"").count(), 1);
+}
+
+#[test]
+fn pages_are_found_by_name_and_not_listed() {
+    let mount = Mount::of_base(&fixture("cbh/sample/sample.cbh"));
+    assert!(mount.names("html").contains(&"games".to_owned()));
+    assert_eq!(mount.names("html/games"), [""; 0]);
+    let first = mount.names("games")[0].replace(".pgn", ".html");
+    assert!(mount.attr(&format!("html/games/{first}")).is_some());
+    for none in ["1.html", "000001.pgn", "999999.html", "000001.htm", ""] {
+        assert!(
+            mount.attr(&format!("html/games/{none}")).is_none(),
+            "{none}"
+        );
+    }
+    let directory = mount.attr("html/games").unwrap();
+    assert_eq!(directory.kind, NodeKind::Directory);
+    assert!(mount.text("html/cbfs.css").contains("prefers-color-scheme"));
+    let (style, script) = (mount.text("html/cbfs.css"), mount.text("html/cbfs.js"));
+    assert!(style.len() + script.len() <= 60_000);
+}
+
+#[test]
+fn a_save_is_seen_in_the_page() {
+    let mount = Mount::of("[Result \"*\"]\n\n1. e4 *\n\n");
+    assert!(!mount.page("html/games/000001.html").contains("Elephant"));
+    let file = mount.attr("games/000001.pgn").unwrap().ino;
+    let access = Access {
+        write: true,
+        truncate: true,
+        ..Access::default()
+    };
+    let drafts = mount.vfs.drafts();
+    let handle = drafts.open_file(file, access).unwrap();
+    let text = b"[Result \"*\"]\n\n1. e4 {Elephant} *\n";
+    drafts.write(handle, 0, text).unwrap();
+    drafts.flush(handle).unwrap();
+    drafts.release(handle);
+    assert!(mount.page("html/games/000001.html").contains("Elephant"));
+}
+
+#[test]
+fn odd_games_are_pages() {
+    // Each variation is one to the move before.
+    let deep = "1. e4 ".to_owned() + &"(1. d4 ".repeat(500) + &") ".repeat(500) + "e5";
+    let wide = format!("1. e4 e5 {}", "(1... c5 2. Nf3 d6) ".repeat(500));
+    let games = ["*".to_owned(), deep, wide, "Nf3 Nf6 Ng1 Ng8 ".repeat(5000)];
+    let games =
+        games.map(|moves| format!("[Result \"*\"]\n\n{} *\n\n", moves.trim_end_matches('*')));
+    let empty = "[FEN \"8/8/8/3q4/8/8/8/8 w - - 0 1\"]\n[SetUp \"1\"]\n[Result \"*\"]\n\n*\n\n";
+    let mount = Mount::of(&(games.concat() + empty));
+    for number in 1..=5 {
+        mount.page(&format!("html/games/{number:06}.html"));
+    }
+    assert_eq!(positions(&mount.page("html/games/000001.html")).len(), 1);
+    assert_eq!(positions(&mount.page("html/games/000002.html")).len(), 503);
+    assert_eq!(positions(&mount.page("html/games/000003.html")).len(), 1503);
+    assert!(
+        mount
+            .page("html/games/000004.html")
+            .contains("longer than a page")
+    );
+    assert_eq!(
+        positions(&mount.page("html/games/000005.html"))[&0],
+        "8/8/8/3q4/8/8/8/8 w"
+    );
+}
