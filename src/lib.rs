@@ -44,7 +44,7 @@
 //! | `base` | `search`, `pgn`, `archive`, `book`, `cbh2`, `cbh`, `game`, `storage` |
 //! | `fs` | `escape` |
 //! | `views` | `fs`, `import`, `picture`, `openings`, `base`, `search`, `pgn`, `cbh`, `cbh2`, `book`, `archive`, `game`, `storage`, `html`, `escape` |
-//! | `drafts` | `fs`, `escape` |
+//! | `drafts` | `fs`, `storage`, `escape` |
 //! | `vfs` | `drafts`, `fs`, `views`, `escape` |
 //! | `fuse` | `vfs` |
 //! | `cli` | `fuse`, `vfs`, `views`, `import`, `base`, `search`, `cbh2`, `cbh`, `pgn`, `book`, `archive`, `game`, `escape` |

@@ -23,7 +23,7 @@
 //! | [`status`] | clean, dirty or refused, and what follows |
 //! | [`moving`], [`removing`] | files are renamed, removed, copied |
 //! | [`listing`] | directories with what is being written |
-//! | [`rejected`], [`private`] | refused drafts, on disk |
+//! | [`rejected`] | refused drafts, on disk |
 //! | [`attributes`] | modes and times, and the end |
 //!
 //! One lock guards [`State`] and is held for steps, never while
@@ -43,7 +43,6 @@ mod moving;
 mod names;
 mod opening;
 mod pool;
-mod private;
 mod rejected;
 mod removing;
 mod saving;

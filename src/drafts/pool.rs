@@ -10,6 +10,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use crate::fs::Error;
+use crate::storage::make_private_folder;
 
 /// Bytes in a block of the file.
 pub(super) const BLOCK: usize = 16 << 10;
@@ -100,7 +101,7 @@ impl Pool {
 
     fn make_file(&self) -> io::Result<File> {
         let made = self.directory.as_deref().map(|directory| {
-            super::private::make(directory)?;
+            make_private_folder(directory)?;
             tempfile::tempfile_in(directory)
         });
         match made {

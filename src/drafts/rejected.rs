@@ -20,10 +20,10 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 
 use super::names::Place;
-use super::private;
 use crate::escape::push_line;
 use crate::fs::Error;
 use crate::fs::names::parse_game;
+use crate::storage::{make_private_folder, open_plain_file};
 
 /// Files kept, at most: two for each draft,
 const MOST_FILES: usize = 2000;
@@ -163,7 +163,7 @@ impl Rejected {
 
     /// Opens the file of this number for reading.
     pub(super) fn open(&self, number: u32) -> Result<File, Error> {
-        private::open(&self.get(number)?.path).map_err(|error| failed(&error))
+        open_plain_file(&self.get(number)?.path).map_err(|error| failed(&error))
     }
 
     /// Removes a draft, and the reason that lies beside it, or a reason alone.
@@ -407,7 +407,7 @@ fn game_of(name: &str) -> Option<String> {
 
 /// Whether a file holds exactly this text.
 fn is_same_text(path: &Path, text: &mut dyn Read) -> bool {
-    let Ok(kept) = private::open(path) else {
+    let Ok(kept) = open_plain_file(path) else {
         return false;
     };
     let mut kept = io::BufReader::new(kept);
@@ -439,9 +439,9 @@ fn keep_in(directory: &Path, name: &str, text: &mut dyn Read, why: &str) -> io::
         return Err(io::ErrorKind::InvalidInput.into());
     }
     if let Some(of_base) = directory.parent() {
-        private::make(of_base)?;
+        make_private_folder(of_base)?;
     }
-    private::make(directory)?;
+    make_private_folder(directory)?;
     let path = directory.join(name);
     write(directory, &path, text)?;
     let mut line = String::new();

@@ -8,6 +8,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt, fc
 use std::path::Path;
 use std::sync::Arc;
 
+use nix::dir::Dir;
 use nix::errno::Errno;
 use nix::fcntl::{self, AtFlags, OFlag, PosixFadviseAdvice, posix_fadvise};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat, mkdirat};
@@ -162,6 +163,23 @@ impl DiskDirectory {
             folder: Arc::new(fcntl::open(path, flags, Mode::empty())?),
             model: model.into(),
         })
+    }
+
+    /// The folder that is listed.
+    pub(super) fn from_listing(listing: &Dir) -> io::Result<DiskDirectory> {
+        let flags = OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+        let folder = fcntl::openat(listing, ".", flags, Mode::empty())?;
+        Ok(DiskDirectory {
+            folder: Arc::new(folder),
+            model: OsString::new(),
+        })
+    }
+
+    /// The present stamp of a regular file; `None` if it is none.
+    pub(super) fn stamp_of_file(&self, name: &OsStr) -> io::Result<Option<Stamp>> {
+        let stat = self.stat(name)?;
+        let file = stat.filter(|stat| kind_of(stat) == SFlag::S_IFREG);
+        Ok(file.as_ref().map(stamp_of))
     }
 
     /// Returns why a file cannot be written, by its mode too, which root could

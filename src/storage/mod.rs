@@ -20,6 +20,7 @@ mod error;
 mod files_after;
 mod fit;
 mod folder;
+mod folder_watch;
 mod joined;
 mod journal;
 mod journal_writer;
@@ -27,6 +28,8 @@ mod memory;
 mod memory_directory;
 mod pages;
 mod pieces;
+mod plain_files;
+mod private;
 mod record;
 mod stage;
 mod store;
@@ -44,10 +47,13 @@ pub use folder::{
     LeftOut, MOST_NAME, TOO_DEEP, copy_plain_file, cut_name, folder_of, is_same_stem, join_name,
     kind_of, names_in, split_name,
 };
+pub use folder_watch::{Relisting, identities, identity, modified};
 pub use joined::JoinedFiles;
 pub use memory::MemoryFile;
 pub use memory_directory::{Fault, MemoryDirectory};
 pub use pages::{Cursor, HEAD, PageWriter, Pages, append_varint, open_own, write_head};
+pub use plain_files::PlainFiles;
+pub use private::{make_private_folder, open_plain_file};
 pub use stage::{Stage, note_name as stage_note};
 pub use store::{Access, FileFilter, Opening, Store};
 pub use transaction::Transaction;

@@ -34,7 +34,6 @@ mod source;
 
 pub use self::directories::Hidden;
 pub use self::source::{DatabaseSource, Folder, Writer};
-pub(crate) use self::source::{Relisting, identity, modified};
 
 use std::fs;
 use std::path::PathBuf;
@@ -56,6 +55,7 @@ use crate::fs::volume::{
 };
 use crate::fs::{Editor, Error, TextCache};
 use crate::pgn;
+use crate::storage::identity;
 
 /// The kind of number that games have.
 const GAME: u8 = 1;
@@ -580,7 +580,7 @@ impl Volume for DatabaseVolume {
         for path in paths {
             let file = fs::metadata(path).ok()?;
             line.push(' ');
-            line.push_str(&source::identity(&file));
+            line.push_str(&identity(&file));
         }
         Some(line)
     }

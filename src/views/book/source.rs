@@ -1,6 +1,5 @@
 //! Books on disk.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,8 +11,7 @@ use crate::base::referenced::GamesOptions;
 use crate::book;
 use crate::fs::Source;
 use crate::fs::volume::Volume;
-use crate::storage::folder_of;
-use crate::views::database::{Relisting, identity, modified};
+use crate::storage::{Relisting, folder_of, identities, modified};
 use crate::views::positions::Nodes;
 
 /// How a book is shown.
@@ -92,13 +90,7 @@ impl Source for BookSource {
     }
 
     fn state(&self) -> String {
-        let mut state = String::new();
-        for path in self.files() {
-            let stat = fs::metadata(path);
-            state.push_str(&stat.map_or_else(|error| error.to_string(), |stat| identity(&stat)));
-            state.push(' ');
-        }
-        state
+        identities(self.files().iter().map(PathBuf::as_path))
     }
 
     fn modified(&self) -> SystemTime {

@@ -1,14 +1,13 @@
 //! Bases on disk: one, and all of a directory.
 
 use std::collections::HashSet;
-use std::fmt::Write as _;
-use std::fs::{self, Metadata};
+use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use super::change::error_of_store;
 use super::directories::Positions;
@@ -22,16 +21,12 @@ use crate::cbh2;
 use crate::fs::mount::folder::{BaseInFolder, Bases};
 use crate::fs::volume::Volume;
 use crate::fs::{Error as RequestError, Source, names};
-use crate::storage::{self, Access, Store, folder_of};
+use crate::storage::{self, Access, Relisting, Store, folder_of, identities, modified};
 use crate::views::book::{BookOptions, BookSource};
 use crate::views::positions::Nodes;
 
 /// Bytes of a record of `.cbh`, for guesses only.
 const RECORD_BYTES: u64 = 46;
-
-/// A directory that has changed is listed again so many times: a file system
-/// whose clock ticks slowly may not show a second change by its time.
-const RELISTINGS: u32 = 4;
 
 /// So many moments another writer is waited for who is about to end.
 const MOST_WAITS: u32 = 500;
@@ -462,63 +457,6 @@ impl Source for DatabaseSource {
     }
 }
 
-/// What is another whenever the content of one of the files could be.
-fn identities<'p>(paths: impl Iterator<Item = &'p Path>) -> String {
-    let mut line = String::new();
-    for path in paths {
-        let stat = fs::metadata(path);
-        line.push_str(&stat.map_or_else(|error| error.to_string(), |stat| identity(&stat)));
-        line.push(' ');
-    }
-    line
-}
-
-/// What is another whenever the content of the file could be.
-pub(crate) fn identity(stat: &Metadata) -> String {
-    let mut line = String::new();
-    // Writing to a string does not fail.
-    let _ = write!(
-        line,
-        "{}:{}:{}:{}.{}:{}.{}",
-        stat.dev(),
-        stat.ino(),
-        stat.size(),
-        stat.mtime(),
-        stat.mtime_nsec(),
-        stat.ctime(),
-        stat.ctime_nsec()
-    );
-    line
-}
-
-/// When a file changed last.
-pub(crate) fn modified(path: &Path) -> SystemTime {
-    let stat = fs::metadata(path);
-    stat.and_then(|stat| stat.modified()).unwrap_or(UNIX_EPOCH)
-}
-
-/// Whether a directory has to be listed again.
-#[derive(Debug, Default)]
-pub(crate) struct Relisting {
-    identity: String,
-    left: u32,
-}
-
-impl Relisting {
-    /// Whether its names may be others than at the last time.
-    pub(crate) fn is_due(&mut self, directory: &Path) -> bool {
-        let identity =
-            fs::metadata(directory).map_or_else(|error| error.to_string(), |stat| identity(&stat));
-        if identity != self.identity {
-            self.identity = identity;
-            self.left = RELISTINGS;
-        }
-        let is_due = self.left > 0;
-        self.left = self.left.saturating_sub(1);
-        is_due
-    }
-}
-
 /// A directory of bases and books.
 #[derive(Debug)]
 pub struct Folder {
@@ -764,20 +702,5 @@ mod tests {
         assert_eq!(names, ["b\u{fffd}", "b\u{fffd} ~2"]);
         assert_eq!(bases[0].path, paths[0]);
         assert_eq!(bases[1].path, paths[1]);
-    }
-
-    #[test]
-    fn a_directory_is_listed_again_until_its_clock_has_ticked() {
-        let directory = tempfile::tempdir().unwrap();
-        let mut relisting = Relisting::default();
-        let mut due = || {
-            (0..8)
-                .filter(|_| relisting.is_due(directory.path()))
-                .count()
-        };
-        assert_eq!(due(), 4);
-        assert_eq!(due(), 0);
-        fs::write(directory.path().join("x"), "").unwrap();
-        assert_eq!(due(), 4);
     }
 }

@@ -1,27 +1,17 @@
 //! Pictures and whatever else lies in the media folder of a base, as files of
 //! `texts/media/`.
 //!
-//! Shown are the regular files directly in the folder. Symbolic links are not
-//! followed, neither in the folder nor the folder itself: a base from
-//! elsewhere shall not show files of this computer. What is shown is fixed
+//! Shown are the regular files directly in the folder. What is shown is fixed
 //! when first asked for; sizes and contents are those the files have. The
 //! folders of a base in an archive are in it too.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString, OsStr};
-use std::fs::File;
+use std::ffi::OsString;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use nix::dir::{Dir, Type};
-use nix::errno::Errno;
-use nix::fcntl::{AtFlags, OFlag, open, openat};
-use nix::sys::stat::{FileStat, Mode, fstatat};
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -30,7 +20,7 @@ use crate::base::Location;
 use crate::cbh::CodePage;
 use crate::fs::volume::{Ino, Node, NodeKind, Size};
 use crate::fs::{Error, names};
-use crate::storage::{ReadBuffer, Tree};
+use crate::storage::PlainFiles;
 
 /// Characters that do not stand for themselves in the path of a URL.
 const NOT_IN_PATHS: &AsciiSet = &CONTROLS
@@ -63,20 +53,13 @@ pub(crate) struct Media {
 #[derive(Debug)]
 struct Folder {
     path: PathBuf,
-    place: Place,
-}
-
-/// Where the files of a folder lie.
-#[derive(Debug)]
-enum Place {
-    Disk(OwnedFd),
-    Inside(Arc<dyn Tree>),
+    files: PlainFiles,
 }
 
 #[derive(Debug)]
 struct MediaFile {
     folder: usize,
-    stored: CString,
+    stored: OsString,
     name: String,
     number: u32,
 }
@@ -92,8 +75,7 @@ impl Media {
         let mut suffixes = HashMap::new();
         for path in base.media_folders {
             if let Some(folder) = tree.folder(path.file_name().unwrap_or_default()) {
-                let names = files_in(folder.as_ref());
-                media.add_all(path, Place::Inside(folder), names, page, &mut suffixes);
+                media.add_all(path, PlainFiles::inside(folder), page, &mut suffixes);
             }
         }
         media
@@ -105,10 +87,8 @@ impl Media {
         let mut media = Media::default();
         let mut suffixes = HashMap::new();
         for path in paths {
-            match list(path) {
-                Ok((descriptor, stored)) => {
-                    media.add_all(path, Place::Disk(descriptor), stored, page, &mut suffixes);
-                }
+            match PlainFiles::open(path) {
+                Ok(listed) => media.add_all(path, listed, page, &mut suffixes),
                 Err(error) => log::warn!("{}: {error}; it is not shown", path.display()),
             }
         }
@@ -118,21 +98,20 @@ impl Media {
     fn add_all(
         &mut self,
         path: &Path,
-        place: Place,
-        names: Vec<CString>,
+        (files, names): (PlainFiles, Vec<OsString>),
         page: CodePage,
         suffixes: &mut HashMap<String, u32>,
     ) {
         let path = path.to_path_buf();
-        self.folders.push(Folder { path, place });
+        self.folders.push(Folder { path, files });
         for name in names {
             self.add(name, page, suffixes);
         }
     }
 
-    fn add(&mut self, stored: CString, page: CodePage, suffixes: &mut HashMap<String, u32>) {
+    fn add(&mut self, stored: OsString, page: CodePage, suffixes: &mut HashMap<String, u32>) {
         let mut decoded = String::new();
-        page.decode_into(stored.to_bytes(), &mut decoded);
+        page.decode_into(stored.as_bytes(), &mut decoded);
         let name = self.free_name(names::shown(&decoded), suffixes);
         let at = self.files.len();
         let mut number = number_of(&name);
@@ -203,12 +182,14 @@ impl Media {
 
     fn node_at(&self, at: usize) -> Result<Node, Error> {
         let (file, folder) = self.place(at)?;
-        let (size, modified) = folder.stat(&file.stored)?;
+        let stamp = folder.files.stamp(&file.stored);
+        let stamp = stamp.map_err(|error| folder.error(&error))?;
+        let stamp = stamp.ok_or(Error::NotFound)?;
         Ok(Node {
             ino: Ino::new(MEDIA_FILE, file.number),
-            kind: NodeKind::File(Size::Known(size)),
+            kind: NodeKind::File(Size::Known(stamp.len)),
             links: 1,
-            modified,
+            modified: time(stamp.modified),
         })
     }
 
@@ -228,39 +209,8 @@ impl Media {
     ) -> Result<(), Error> {
         let at = self.by_number.get(&ino.index()).ok_or(Error::NotFound)?;
         let (file, folder) = self.place(*at)?;
-        let descriptor = match &folder.place {
-            Place::Disk(descriptor) => descriptor,
-            Place::Inside(tree) => {
-                let read = read_inside(tree.as_ref(), &file.stored, offset, length, bytes);
-                return read.map_err(|error| folder.damaged(&error));
-            }
-        };
-        // Not to wait for a pipe that took the place of the file.
-        let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
-        let name = file.stored.as_c_str();
-        let opened =
-            openat(descriptor, name, flags, Mode::empty()).map_err(|errno| folder.error(errno))?;
-        let opened = File::from(opened);
-        let damaged = |error| folder.damaged(&error);
-        let metadata = opened.metadata().map_err(damaged)?;
-        if !metadata.is_file() {
-            return Err(Error::NotFound);
-        }
-        let left = metadata.len().saturating_sub(offset);
-        let wanted = usize::try_from(left.min(u64::from(length))).unwrap_or(0);
-        let before = bytes.len();
-        bytes.resize(before + wanted, 0);
-        let mut filled = before;
-        while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-            match opened.read_at(rest, offset + (filled - before) as u64) {
-                Ok(0) => break,
-                Ok(count) => filled += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(damaged(error)),
-            }
-        }
-        bytes.truncate(filled);
-        Ok(())
+        let read = folder.files.read(&file.stored, offset, length, bytes);
+        read.map_err(|error| folder.error(&error))
     }
 
     /// The name, as part of a URL, that `address` means: a file in the media
@@ -297,94 +247,16 @@ impl Media {
 }
 
 impl Folder {
-    /// Length of a file, and when it was last changed.
-    fn stat(&self, stored: &CStr) -> Result<(u64, SystemTime), Error> {
-        match &self.place {
-            Place::Disk(descriptor) => {
-                let stat = fstatat(descriptor, stored, AtFlags::AT_SYMLINK_NOFOLLOW)
-                    .map_err(|errno| self.error(errno))?;
-                if !is_regular(&stat) {
-                    return Err(Error::NotFound);
-                }
-                let size = u64::try_from(stat.st_size).unwrap_or(0);
-                Ok((size, time(stat.st_mtime, stat.st_mtime_nsec)))
-            }
-            Place::Inside(tree) => {
-                let stamp = tree.stamp(OsStr::from_bytes(stored.to_bytes()));
-                let stamp = stamp.map_err(|error| self.damaged(&error))?;
-                let stamp = stamp.ok_or(Error::NotFound)?;
-                let (seconds, nanoseconds) = stamp.modified;
-                Ok((stamp.len, time(seconds, nanoseconds)))
-            }
-        }
-    }
-
-    fn damaged(&self, error: &io::Error) -> Error {
-        Error::Damaged(format!("{}: {error}", self.path.display()))
-    }
-
-    fn error(&self, errno: Errno) -> Error {
-        match errno {
-            // ELOOP: a symbolic link took the place of the file.
-            Errno::ENOENT | Errno::ELOOP => Error::NotFound,
-            errno => Error::Damaged(format!("{}: {}", self.path.display(), errno.desc())),
+    fn error(&self, error: &io::Error) -> Error {
+        match error.kind() {
+            // Another file, as a link, took the place of the one listed.
+            io::ErrorKind::NotFound | io::ErrorKind::InvalidInput => Error::NotFound,
+            _ => Error::Damaged(format!("{}: {error}", self.path.display())),
         }
     }
 }
 
-/// The names of the files in a folder of an archive, sorted.
-fn files_in(folder: &dyn Tree) -> Vec<CString> {
-    let is_file = |name: &OsStr| folder.stamp(name).is_ok_and(|stamp| stamp.is_some());
-    let names = folder.names().into_iter().filter(|name| is_file(name));
-    names
-        .filter_map(|name| CString::new(name.as_bytes()).ok())
-        .collect()
-}
-
-fn read_inside(
-    folder: &dyn Tree,
-    name: &CStr,
-    offset: u64,
-    length: u32,
-    bytes: &mut Vec<u8>,
-) -> io::Result<()> {
-    let file = folder.open(OsStr::from_bytes(name.to_bytes()))?;
-    let length = usize::try_from(length).unwrap_or(usize::MAX);
-    let mut buffer = ReadBuffer::default();
-    bytes.extend_from_slice(file.read_up_to(offset, length, &mut buffer)?);
-    Ok(())
-}
-
-/// Opens a folder and lists its regular files, sorted.
-fn list(path: &Path) -> Result<(OwnedFd, Vec<CString>), Errno> {
-    let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-    let descriptor = open(path, flags, Mode::empty())?;
-    let mut listing = Dir::openat(&descriptor, ".", flags, Mode::empty())?;
-    let mut names = Vec::new();
-    for entry in listing.iter() {
-        let entry = entry?;
-        let is_file = match entry.file_type() {
-            Some(kind) => kind == Type::File,
-            None => is_regular_at(&descriptor, entry.file_name()),
-        };
-        if is_file {
-            names.push(entry.file_name().to_owned());
-        }
-    }
-    names.sort_unstable();
-    Ok((descriptor, names))
-}
-
-fn is_regular_at(folder: &OwnedFd, name: &CStr) -> bool {
-    let stat = fstatat(folder, name, AtFlags::AT_SYMLINK_NOFOLLOW);
-    stat.is_ok_and(|stat| is_regular(&stat))
-}
-
-fn is_regular(stat: &FileStat) -> bool {
-    stat.st_mode & libc::S_IFMT == libc::S_IFREG
-}
-
-fn time(seconds: i64, nanoseconds: i64) -> SystemTime {
+fn time((seconds, nanoseconds): (i64, i64)) -> SystemTime {
     let seconds = u64::try_from(seconds).unwrap_or(0);
     let nanoseconds = u32::try_from(nanoseconds).unwrap_or(0);
     let time = UNIX_EPOCH.checked_add(Duration::new(seconds, nanoseconds));
@@ -416,7 +288,6 @@ fn has_foreign_scheme(address: &str) -> bool {
 mod tests {
     use std::ffi::OsStr;
     use std::fs;
-    use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::symlink;
 
     use super::*;

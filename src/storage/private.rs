@@ -1,4 +1,4 @@
-//! Directories that only their owner can look into.
+//! Folders that only their owner can look into.
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
@@ -16,8 +16,8 @@ const MODE: u32 = 0o700;
 ///
 /// # Errors
 ///
-/// That of the system, or [`io::ErrorKind::PermissionDenied`].
-pub(super) fn make(directory: &Path) -> io::Result<()> {
+/// `PermissionDenied` if it is of another user; errors of the system.
+pub fn make_private_folder(directory: &Path) -> io::Result<()> {
     DirBuilder::new()
         .recursive(true)
         .mode(MODE)
@@ -34,7 +34,11 @@ pub(super) fn make(directory: &Path) -> io::Result<()> {
 }
 
 /// Opens a plain file to read it; a link is not followed.
-pub(super) fn open(path: &Path) -> io::Result<File> {
+///
+/// # Errors
+///
+/// `NotFound` if it is no regular file; errors of the system.
+pub fn open_plain_file(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.read(true);
     options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
@@ -53,19 +57,19 @@ mod tests {
     fn only_the_owner_can_look_into_it_and_links_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let (inner, link) = (folder.path().join("a/b"), folder.path().join("link"));
-        make(&inner).unwrap();
+        make_private_folder(&inner).unwrap();
         fs::set_permissions(&inner, Permissions::from_mode(0o755)).unwrap();
-        make(&inner).unwrap();
+        make_private_folder(&inner).unwrap();
         for directory in [folder.path().join("a"), inner.clone()] {
             assert_eq!(fs::metadata(directory).unwrap().mode() & 0o777, MODE);
         }
         std::os::unix::fs::symlink(&inner, &link).unwrap();
-        let refused = make(&link).unwrap_err();
+        let refused = make_private_folder(&link).unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::PermissionDenied);
         fs::write(inner.join("file"), "x").unwrap();
         std::os::unix::fs::symlink(inner.join("file"), inner.join("to")).unwrap();
-        assert!(open(&inner.join("file")).is_ok());
-        assert!(open(&inner.join("to")).is_err());
-        assert!(open(&inner).is_err());
+        assert!(open_plain_file(&inner.join("file")).is_ok());
+        assert!(open_plain_file(&inner.join("to")).is_err());
+        assert!(open_plain_file(&inner).is_err());
     }
 }
