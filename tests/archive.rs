@@ -16,10 +16,12 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use cbfs::archive::{Archive, BlockCache, Error, Member, Options, Password, unpack};
 use cbfs::base::open_archived;
@@ -970,4 +972,102 @@ fn crc32(bytes: &[u8]) -> u32 {
     let step = |crc: u32, _: u8| crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 };
     let fold = |crc: u32, byte: &u8| (0..8).fold(crc ^ u32::from(*byte), step);
     !bytes.iter().fold(u32::MAX, fold)
+}
+
+/// What a terminal shows while a shell runs `script`, where `typed` is typed at
+/// the first question.
+fn on_a_terminal(script: &str, typed: &str) -> String {
+    let mut terminal = Command::new("script")
+        .args(["-q", "-e", "-c", script, "/dev/null"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("script of util-linux makes a terminal");
+    let mut shown = Vec::new();
+    let mut out = terminal.stdout.take().unwrap();
+    let mut keys = terminal.stdin.take().unwrap();
+    let mut buffer = [0; 4096];
+    while !String::from_utf8_lossy(&shown).contains(": ") {
+        let count = out.read(&mut buffer).unwrap();
+        assert!(count > 0, "{}", String::from_utf8_lossy(&shown));
+        shown.extend(&buffer[..count]);
+    }
+    // The question is shown first.
+    std::thread::sleep(Duration::from_millis(300));
+    keys.write_all(typed.as_bytes()).unwrap();
+    keys.flush().unwrap();
+    out.read_to_end(&mut shown).unwrap();
+    terminal.wait().unwrap();
+    String::from_utf8_lossy(&shown).into_owned()
+}
+
+#[test]
+fn a_password_that_is_typed_is_not_shown_and_the_terminal_is_as_before() {
+    let secret = fixture("secret.cbz");
+    let run = format!(
+        "trap : INT; {CBFS} info {}; echo rc=$?; stty -a",
+        secret.display()
+    );
+    let shown = on_a_terminal(&run, &format!("{PASSWORD}\n"));
+    assert!(
+        shown.contains("rc=0") && !shown.contains(PASSWORD),
+        "{shown}"
+    );
+    assert!(shown.contains(" echo "), "{shown}");
+    let shown = on_a_terminal(&run, "something else\n");
+    assert!(
+        shown.contains("rc=1") && shown.contains("not its password"),
+        "{shown}"
+    );
+    let shown = on_a_terminal(&run, "half of it\u{3}");
+    assert!(shown.contains("rc=130"), "{shown}");
+    assert!(
+        shown.contains(" echo ") && !shown.contains("half"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_password_is_the_first_line_of_what_is_still_open() {
+    let mut command = Command::new(CBFS);
+    command.arg("info").arg(fixture("secret.cbz"));
+    command.args(["--password-file", "-"]);
+    let mut info = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = info.stdin.take().unwrap();
+    writeln!(input, "{PASSWORD}").unwrap();
+    // Others wait for the end of what they read.
+    let mut told = String::new();
+    info.stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut told)
+        .unwrap();
+    assert!(told.contains("ChessBase archive"), "{told}");
+    drop(input);
+    assert!(info.wait().unwrap().success());
+}
+
+#[test]
+fn a_password_that_others_can_read_is_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("open");
+    fs::write(&file, PASSWORD).unwrap();
+    for (mode, is_told) in [(0o644, true), (0o600, false)] {
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        let secret = fixture("secret.cbz");
+        let option = OsStr::new("--password-file");
+        let output = cbfs(&[
+            OsStr::new("info"),
+            secret.as_os_str(),
+            option,
+            file.as_os_str(),
+        ]);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(told.contains("other users can read"), is_told, "{told}");
+        assert!(output.status.success(), "{told}");
+    }
 }

@@ -34,6 +34,7 @@ mod pack;
 mod password;
 mod places;
 mod progress;
+mod prompt;
 mod receipt;
 mod server;
 mod signals;

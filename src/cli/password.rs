@@ -2,10 +2,11 @@
 //! the command line, which every user of the computer can see.
 
 use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, BufRead, BufReader, IsTerminal, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::Failure;
+use super::{Failure, prompt};
 use crate::archive::{self, Password};
 
 /// Maximum length of the first line of a password file, in bytes.
@@ -53,12 +54,33 @@ impl PasswordFile {
 fn in_file(file: &Path) -> Result<Password, Failure> {
     let about = |error| Failure::about(file, error);
     let password = if file == Path::new("-") {
-        first_line(io::stdin())
+        typed_line()
     } else {
-        File::open(file).and_then(first_line)
+        File::open(file).and_then(|open| {
+            warn_if_open(file, &open)?;
+            first_line(open)
+        })
     };
     let empty = || Failure::about(file, "its first line, the password, is empty");
     Password::new(password.map_err(about)?).ok_or_else(empty)
+}
+
+/// Warns of a password that other users can read.
+fn warn_if_open(path: &Path, file: &File) -> io::Result<()> {
+    let stat = file.metadata()?;
+    if stat.is_file() && stat.mode() & 0o044 != 0 {
+        let path = path.display();
+        log::warn!("{path}: other users can read this password; `chmod 600 {path}` ends that");
+    }
+    Ok(())
+}
+
+/// Returns the first line of standard input, which is not shown if it is typed.
+fn typed_line() -> io::Result<Vec<u8>> {
+    if io::stdin().is_terminal() {
+        return prompt::ask("Password: ");
+    }
+    first_line(io::stdin())
 }
 
 /// Asks for the password of the archive at `source`; `None` if it needs none,
@@ -68,7 +90,10 @@ fn typed_for(source: &Path) -> Result<Option<Vec<u8>>, Failure> {
         && archive::asks_for_password(source)
         && is_terminal();
     let typed = is_asked.then(|| ask("Password", source)).transpose()?;
-    Ok(typed.map(String::into_bytes))
+    if typed.as_ref().is_some_and(Vec::is_empty) {
+        return Err(Failure::about(source, "no password was typed"));
+    }
+    Ok(typed)
 }
 
 /// The bytes to write to the standard input of a daemon that reads its password
@@ -76,7 +101,7 @@ fn typed_for(source: &Path) -> Result<Option<Vec<u8>>, Failure> {
 pub(super) fn for_daemon(source: &Path, file: Option<&Path>) -> Result<Option<Vec<u8>>, Failure> {
     match file {
         Some(file) if file == Path::new("-") => {
-            let line = first_line(io::stdin());
+            let line = typed_line();
             line.map(Some).map_err(|error| Failure::about(file, error))
         }
         Some(_) => Ok(None),
@@ -86,11 +111,14 @@ pub(super) fn for_daemon(source: &Path, file: Option<&Path>) -> Result<Option<Ve
     }
 }
 
+/// Reads up to the end of the first line, and no further: who writes may keep the
+/// other end open.
 fn first_line(from: impl Read) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
-    from.take(MOST_BYTES).read_to_end(&mut line)?;
-    let end = line.iter().position(|byte| *byte == b'\n');
-    line.truncate(end.unwrap_or(line.len()));
+    BufReader::new(from.take(MOST_BYTES)).read_until(b'\n', &mut line)?;
+    if line.last() == Some(&b'\n') {
+        line.pop();
+    }
     if line.last() == Some(&b'\r') {
         line.pop();
     }
@@ -101,8 +129,8 @@ fn is_terminal() -> bool {
     io::stdin().is_terminal() || io::stderr().is_terminal()
 }
 
-fn ask(what: &str, archive: &Path) -> Result<String, Failure> {
+fn ask(what: &str, archive: &Path) -> Result<Vec<u8>, Failure> {
     let name = archive.file_name().unwrap_or_default().to_string_lossy();
     let question = format!("{what} of {}: ", crate::escape::Escaped(name));
-    rpassword::prompt_password(question).map_err(|error| Failure::about(archive, error))
+    prompt::ask(&question).map_err(|error| Failure::about(archive, error))
 }
