@@ -323,3 +323,188 @@ fn odd_games_are_pages() {
         "8/8/8/3q4/8/8/8/8 w"
     );
 }
+
+/// The addresses of a page's links, as paths from `html/`; those that leave the
+/// site are left out.
+fn links(path: &str, page: &str) -> BTreeSet<String> {
+    let mut links = BTreeSet::new();
+    for part in page.split(" href=\"").chain(page.split(" src=\"")).skip(1) {
+        let address = part.split('"').next().unwrap();
+        if address.starts_with('#') || address.contains(':') || address.contains('<') {
+            continue;
+        }
+        let mut way: Vec<&str> = path.split('/').collect();
+        way.pop();
+        for name in address.split('/') {
+            match name {
+                ".." => drop(way.pop().expect("it leaves the site")),
+                name => way.push(name),
+            }
+        }
+        let way = way.join("/");
+        let decoded = percent_encoding::percent_decode_str(&way).decode_utf8();
+        links.insert(decoded.unwrap().into_owned());
+    }
+    links
+}
+
+/// Goes from the index to all that it leads to.
+fn crawl(mount: &Mount) -> BTreeMap<String, String> {
+    let mut pages = BTreeMap::new();
+    let mut waiting = vec!["index.html".to_owned()];
+    while let Some(path) = waiting.pop() {
+        if pages.contains_key(&path) {
+            continue;
+        }
+        let full = format!("html/{path}");
+        let is_page = path.ends_with(".html");
+        let page = if is_page {
+            mount.page(&full)
+        } else {
+            mount.text(&full)
+        };
+        if is_page {
+            waiting.extend(links(&path, &page));
+        }
+        pages.insert(path, page);
+    }
+    pages
+}
+
+#[test]
+fn each_link_leads_to_a_page_and_each_game_has_one() {
+    for name in ["sample", "namesakes", "annotations", "encodings"] {
+        let mount = Mount::of_base(&fixture(&format!("cbh/{name}/{name}.cbh")));
+        let pages = crawl(&mount);
+        for game in mount.names("games") {
+            let page = format!("games/{}", game.replace(".pgn", ".html"));
+            assert!(pages.contains_key(&page), "{name}: {page}");
+        }
+        for folder in ["players", "tournaments"] {
+            let of_folder = |path: &&String| path.starts_with(&format!("{folder}/"));
+            let count = pages.keys().filter(of_folder).count();
+            assert_eq!(count, mount.names(folder).len(), "{name}: {folder}");
+        }
+        assert!(pages.contains_key("cbfs.css") && pages.contains_key("cbfs.js"));
+    }
+}
+
+fn game(event: &str, round: &str, players: [&str; 2], result: &str) -> String {
+    let [white, black] = players;
+    format!(
+        "[Event \"{event}\"]\n[Round \"{round}\"]\n[White \"{white}\"]\n[Black \"{black}\"]\n\
+         [Date \"2001.02.03\"]\n[WhiteElo \"2500\"]\n[ECO \"C20\"]\n[Result \"{result}\"]\n\n1. e4 e5 {result}\n\n"
+    )
+}
+
+/// The words of a table, a line for each row.
+fn rows(page: &str, title: &str) -> Vec<String> {
+    let table = page.split_once(&format!("<h2>{title}</h2>")).unwrap().1;
+    let table = table.split("</table>").next().unwrap();
+    let rows = table.split("<tr>").skip(2);
+    let words = |row: &str| {
+        let cells = row.replace("</td>", "|").replace("</th>", "|");
+        let text = cells
+            .split('<')
+            .map(|part| part.split_once('>').map_or(part, |(_, text)| text));
+        text.collect::<String>().trim().to_owned()
+    };
+    rows.map(words).collect()
+}
+
+#[test]
+fn events_have_tables_of_their_kind() {
+    let everyone = [
+        game("All", "1", ["A", "B"], "1-0"),
+        game("All", "1", ["C", "D"], "1/2-1/2"),
+        game("All", "2", ["A", "C"], "1-0"),
+        game("All", "2", ["D", "B"], "0-1"),
+        game("All", "3", ["D", "A"], "1/2-1/2"),
+        game("All", "3", ["B", "C"], "0-1"),
+    ];
+    let knocked = [
+        game("Cup", "1", ["A", "B"], "1-0"),
+        game("Cup", "1", ["B", "A"], "1/2-1/2"),
+        game("Cup", "1", ["C", "D"], "0-1"),
+        game("Cup", "2", ["D", "A"], "1-0"),
+    ];
+    let knocked = knocked
+        .concat()
+        .replace("[Event ", "[EventType \"k.o.\"]\n[Event ");
+    let teams = [
+        game("League", "1", ["A", "C"], "1-0"),
+        game("League", "1", ["D", "B"], "1/2-1/2"),
+    ];
+    let teams = teams.concat();
+    let of_teams = |white: &str, black: &str| {
+        format!("[WhiteTeam \"{white}\"]\n[BlackTeam \"{black}\"]\n[Event ")
+    };
+    let (first, second) = teams.split_at(teams.rfind("[Event").unwrap());
+    let first = first.replace("[Event ", &of_teams("Red", "Blue"));
+    let second = second.replace("[Event ", &of_teams("Blue", "Red"));
+    let mount = Mount::of(&[everyone.concat(), knocked, first, second].concat());
+    let page = |name: &str| {
+        let names = mount.names("tournaments");
+        let name = names.iter().find(|one| one.starts_with(name)).unwrap();
+        mount.page(&format!("html/tournaments/{name}.html"))
+    };
+    assert_eq!(
+        rows(&page("All"), "Cross table"),
+        [
+            "1|A|×|1|½|1|2½|3|3.00|",
+            "2|C|0|×|½|1|1½|3|1.50|",
+            "3|D|½|½|×|0|1|3|2.00|",
+            "4|B|0|0|1|×|1|3|1.00|",
+        ]
+    );
+    assert_eq!(
+        rows(&page("Cup"), "Matches"),
+        ["1|A|B|1½ : ½|1 ½ |", "1|D|C|1 : 0|1 |", "2|D|A|1 : 0|1 |"]
+    );
+    assert_eq!(
+        rows(&page("League"), "Teams"),
+        ["1|Red|1|2|1½|", "2|Blue|1|0|½|"]
+    );
+}
+
+#[test]
+fn a_tournament_of_five_thousand_games_is_in_pieces() {
+    let mut games = String::new();
+    for round in 0..5 {
+        for table in 0..1000 {
+            let white = format!("Player with rather a long name, Number {table}");
+            let black = format!("Guest, Number {}", (table + round * 7) % 1000);
+            let round = format!("{}", round + 1);
+            games += &game("Open", &round, [&white, &black], "1-0");
+        }
+    }
+    let mount = Mount::of(&games);
+    let name = mount.names("tournaments").remove(0);
+    let mut seen = BTreeSet::new();
+    for piece in 1..=10 {
+        let path = match piece {
+            1 => format!("tournaments/{name}.html"),
+            piece => format!("tournaments/{piece}/{name}.html"),
+        };
+        let page = mount.page(&format!("html/{path}"));
+        let of_games = |link: &String| link.starts_with("games/");
+        let table = page.split_once("<h2>Games</h2>").unwrap().1;
+        seen.extend(links(&path, table).into_iter().filter(of_games));
+        assert!(links(&path, &page).contains(&format!("tournaments/10/{name}.html")));
+    }
+    assert_eq!(seen.len(), 5000);
+    assert!(
+        mount
+            .attr(&format!("html/tournaments/11/{name}.html"))
+            .is_none()
+    );
+    assert!(
+        mount
+            .attr(&format!("html/tournaments/1/{name}.html"))
+            .is_none()
+    );
+    assert!(mount.page("html/players.html").contains("players-4.html"));
+    assert!(mount.page("html/players-4.html").contains("aria-current"));
+    assert!(mount.attr("html/players-5.html").is_none());
+    assert!(mount.page("html/index.html").contains("5000 games"));
+}

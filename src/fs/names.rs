@@ -142,6 +142,12 @@ pub(crate) fn whole(name: String, id: u32) -> String {
     with_ending(name, id, PGN)
 }
 
+/// The page about what has a directory with the name `name`, as
+/// [`whole`].
+pub(crate) fn page(name: String, id: u32) -> String {
+    with_ending(name, id, PAGE)
+}
+
 fn with_ending(mut name: String, id: u32, ending: &str) -> String {
     let most_bytes = MAX_BYTES - ending.len();
     if name.len() > most_bytes {

@@ -205,7 +205,7 @@ pub(super) fn round_words(round: u32, subround: u32) -> Option<String> {
 }
 
 /// A date with as much as is known of it.
-pub(super) fn date_words(date: Date) -> Option<String> {
+pub fn date_words(date: Date) -> Option<String> {
     match (date.year, date.month, date.day) {
         (0, _, _) => None,
         (year, 0, _) => Some(format!("{year:04}")),

@@ -3,22 +3,28 @@
 //! | module | what |
 //! |---|---|
 //! | [`board`] | a position as SVG, with arrows and marked squares |
+//! | `event.rs` | standings of events |
 //! | [`game`] | the page of a game |
+//! | [`groups`] | pages of players, events, openings, and the index |
 //! | `moves.rs` | its moves, with the position after each |
 //! | [`page`] | what all pages have, style and script |
 //! | `pieces.rs` | the drawings of the pieces |
 //! | `plot.rs` | plots |
 //! | `symbol.rs` | signs of annotators |
+//! | [`tables`] | tables of games, and pages in pieces |
 //! | [`text`] | text in pages and pictures: the one function that escapes it |
 //!
 //! Whatever a base says is text here, never markup: it gets into a page by
 //! [`text::append`] alone.
 
 pub mod board;
+mod event;
 pub mod game;
+pub mod groups;
 mod moves;
 pub mod page;
 mod pieces;
 mod plot;
 mod symbol;
+pub mod tables;
 pub mod text;

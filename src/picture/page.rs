@@ -47,7 +47,10 @@ impl Page {
             out,
             "</title>\n<link rel=\"stylesheet\" href=\"{up}cbfs.css\">\n\
              <script src=\"{up}cbfs.js\" defer></script>\n</head>\n<body class=\"{class}\">\n\
-             <main>\n"
+             <nav aria-label=\"Site\"><a href=\"{up}index.html\">Index</a> \
+             <a href=\"{up}players.html\">Players</a> \
+             <a href=\"{up}tournaments.html\">Tournaments</a> \
+             <a href=\"{up}eco.html\">Openings</a></nav>\n<main>\n"
         );
         Page { out }
     }
@@ -68,6 +71,12 @@ impl Page {
         let _ = write!(self.out, "<{name}>");
         text::append(words, &mut self.out);
         let _ = writeln!(self.out, "</{name}>");
+    }
+
+    /// Appends a name, which may be written in any direction, as a link if it
+    /// leads anywhere.
+    pub(super) fn name(&mut self, name: &str, address: Option<&str>) {
+        append_name(name, address, &mut self.out);
     }
 
     /// Appends a box that tells what is wrong.
@@ -91,8 +100,7 @@ pub(super) fn up(depth: usize) -> String {
     "../".repeat(depth)
 }
 
-/// Appends a name, which may be written in any direction, as a link if it leads
-/// anywhere.
+/// See [`Page::name`].
 pub(super) fn append_name(name: &str, address: Option<&str>, out: &mut String) {
     if let Some(address) = address {
         out.push_str("<a href=\"");

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::text;
 use crate::game::{Annotation, Evaluation, Game, PlyId};
 
 /// Width and height of a plot, in its own units.
@@ -132,6 +133,79 @@ fn append_game_plot(title: &str, points: &[Point], plies: usize, out: &mut Strin
         );
     }
     out.push_str("</svg></figure>\n");
+}
+
+/// Bars from the bottom: what each is called, and how large it is.
+pub(super) fn append_bars(title: &str, bars: &[(String, u64)], out: &mut String) {
+    let most = bars.iter().map(|(_, size)| *size).max().unwrap_or(0);
+    if most == 0 {
+        return;
+    }
+    let width = WIDTH / count(bars.len());
+    let _ = write!(
+        out,
+        "<figure><figcaption>{title}</figcaption>\
+         <svg class=\"plot\" viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"{title}\">",
+        HEIGHT + 26.0
+    );
+    let step = bars.len().div_ceil(10).max(1);
+    for (index, (name, size)) in bars.iter().enumerate() {
+        #[expect(clippy::cast_precision_loss, reason = "a height need not be exact")]
+        let share = *size as f64 / most as f64;
+        let (x, height) = (count(index) * width, share * (HEIGHT - 4.0));
+        let name = text::escaped(name);
+        let _ = write!(
+            out,
+            "<rect class=\"bar\" x=\"{x:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{height:.1}\">\
+             <title>{name}: {size}</title></rect>",
+            HEIGHT - height,
+            (width * 0.85).max(0.5)
+        );
+        if index % step == 0 {
+            let _ = write!(
+                out,
+                "<text x=\"{:.1}\" y=\"{}\">{name}</text>",
+                x + width * 0.42,
+                HEIGHT + 19.0
+            );
+        }
+    }
+    out.push_str("</svg></figure>\n");
+}
+
+/// A line through points, whose `x` rises: what it is called, its labels at the
+/// ends, and the points.
+pub(super) fn append_line(title: &str, ends: [&str; 2], points: &[(f64, f64)], out: &mut String) {
+    let [(first, _), .., (last, _)] = points else {
+        return;
+    };
+    let values = || points.iter().map(|(_, y)| *y);
+    let (low, high) = (
+        values().fold(f64::INFINITY, f64::min),
+        values().fold(f64::NEG_INFINITY, f64::max),
+    );
+    let (wide, tall) = ((last - first).max(1e-9), (high - low).max(1.0));
+    let _ = write!(
+        out,
+        "<figure><figcaption>{title}</figcaption>\
+         <svg class=\"plot\" viewBox=\"-50 -10 {} {}\" role=\"img\" aria-label=\"{title}\"><path class=\"line\" d=\"",
+        WIDTH + 60.0,
+        HEIGHT + 40.0
+    );
+    for (index, (x, y)) in points.iter().enumerate() {
+        let x = (x - first) / wide * WIDTH;
+        let y = HEIGHT - (y - low) / tall * HEIGHT;
+        let _ = write!(out, "{}{x:.1} {y:.1}", if index == 0 { 'M' } else { 'L' });
+    }
+    out.push_str("\"/>");
+    let bottom = HEIGHT + 20.0;
+    let [from, to] = ends.map(text::escaped);
+    let _ = write!(
+        out,
+        "<text x=\"-25\" y=\"5\">{high:.0}</text><text x=\"-25\" y=\"{HEIGHT}\">{low:.0}</text>\
+         <text x=\"15\" y=\"{bottom}\">{from}</text><text x=\"{}\" y=\"{bottom}\">{to}</text></svg></figure>\n",
+        WIDTH - 15.0
+    );
 }
 
 fn count(number: usize) -> f64 {

@@ -81,6 +81,7 @@ pub struct DatabaseVolume {
     explorer: Explorer,
     /// Pages for browsers that were made of this state.
     pages: TextCache,
+    shelves: pages::Shelves,
     /// When something was last saved, if that was since it was opened.
     saved: Option<SystemTime>,
     /// What changes it, if it may be changed,
@@ -116,6 +117,7 @@ impl DatabaseVolume {
             headers_tsv: HeadersTsv::default(),
             explorer: Explorer::new(Arc::new(Positions::nodes())),
             pages: pages::cache(),
+            shelves: Default::default(),
             saved: None,
             editing: None,
             read_only_because: None,

@@ -52,7 +52,7 @@ impl Eco {
     }
 
     /// The group of this name: `B90` or `none`.
-    pub(super) fn parse(name: &[u8]) -> Option<Group> {
+    pub(in super::super) fn parse(name: &[u8]) -> Option<Group> {
         let code = match name {
             b"none" => None,
             [letter @ b'A'..=b'E', tens @ b'0'..=b'9', ones @ b'0'..=b'9'] => {

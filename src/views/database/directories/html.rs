@@ -12,7 +12,9 @@ use crate::cbh::GameId;
 use crate::fs::volume::{DirEntry, Ino, Listing, Node, NodeKind, Size};
 use crate::fs::{Error, Text, names};
 use crate::picture::page;
-use numbers::{Fixed, Thing};
+use crate::picture::tables::pieces;
+pub(in super::super) use numbers::Shelf;
+use numbers::{Fixed, Thing, parse_piece};
 
 /// `html/`
 #[derive(Debug)]
@@ -29,7 +31,14 @@ impl Html {
 /// What `html/` lists.
 fn listed() -> Vec<(&'static str, Thing)> {
     vec![
+        ("index.html", Thing::Fixed(Fixed::Index)),
         ("games", Thing::Fixed(Fixed::Games)),
+        ("players", Thing::Folder(Shelf::Players, 1)),
+        ("tournaments", Thing::Folder(Shelf::Tournaments, 1)),
+        ("eco", Thing::Folder(Shelf::Eco, 1)),
+        ("players.html", Thing::List(Shelf::Players, 1)),
+        ("tournaments.html", Thing::List(Shelf::Tournaments, 1)),
+        ("eco.html", Thing::List(Shelf::Eco, 1)),
         ("cbfs.css", Thing::Fixed(Fixed::Style)),
         ("cbfs.js", Thing::Fixed(Fixed::Script)),
     ]
@@ -60,8 +69,16 @@ impl Directory for Html {
                 listed
                     .find(|(known, _)| *known == name)
                     .map(|(_, thing)| thing)
+                    .or_else(|| piece_of_list(name))
             }
             Thing::Fixed(Fixed::Games) => names::parse_page(name).map(Thing::Game),
+            Thing::Folder(shelf, 1) if parse_piece(name).is_some() => {
+                parse_piece(name).map(|piece| Thing::Folder(shelf, piece))
+            }
+            Thing::Folder(shelf, piece) => {
+                let id = base.id_of_page(shelf, name);
+                id.map(|id| Thing::Group(shelf, id, piece))
+            }
             _ => return Err(Error::NotADirectory),
         };
         base.node_of_page(found.ok_or(Error::NotFound)?)
@@ -109,7 +126,8 @@ impl DatabaseVolume {
         let ino = thing.ino().ok_or(Error::NotFound)?;
         let directory = self.directory_node(ino, 2);
         match thing {
-            Thing::Fixed(Fixed::Root | Fixed::Games) | Thing::Folder(..) => Ok(directory),
+            Thing::Fixed(Fixed::Root) => Ok(self.directory_node(ino, 1)),
+            Thing::Fixed(Fixed::Games) | Thing::Folder(..) => Ok(directory),
             Thing::Fixed(_) => Ok(file(directory)),
             Thing::Game(id) => {
                 let game = self.game(GameId(id), Games::lists)?;
@@ -118,7 +136,15 @@ impl DatabaseVolume {
                     ..file(directory)
                 })
             }
-            _ => Err(Error::NotFound),
+            Thing::Group(shelf, id, piece) => {
+                let rows = self.games_of_page(shelf, id)?;
+                let is_there = rows > 0 && piece as usize <= pieces(rows);
+                is_there.then(|| file(directory)).ok_or(Error::NotFound)
+            }
+            Thing::List(shelf, piece) => {
+                let is_there = piece == 1 || piece as usize <= pieces(self.listed_on(shelf)?.len());
+                is_there.then(|| file(directory)).ok_or(Error::NotFound)
+            }
         }
     }
 
@@ -135,10 +161,20 @@ impl DatabaseVolume {
         match thing {
             Thing::Fixed(Fixed::Style) => Ok(page::STYLE.to_owned()),
             Thing::Fixed(Fixed::Script) => Ok(page::SCRIPT.to_owned()),
+            Thing::Fixed(Fixed::Index) => self.page_of_index(),
             Thing::Game(id) => self.page_of_game(GameId(id)),
+            Thing::Group(shelf, id, piece) => self.page_of_group(shelf, id, piece as usize),
+            Thing::List(shelf, piece) => self.page_of_list(shelf, piece as usize),
             _ => Err(Error::IsADirectory),
         }
     }
+}
+
+/// The piece of a list that has this name: `players-2.html`.
+fn piece_of_list(name: &str) -> Option<Thing> {
+    let (shelf, piece) = name.strip_suffix(".html")?.rsplit_once('-')?;
+    let shelf = Shelf::ALL.into_iter().find(|one| one.name() == shelf)?;
+    Some(Thing::List(shelf, parse_piece(piece)?))
 }
 
 fn file(node: Node) -> Node {

@@ -57,6 +57,14 @@ pub(in super::super::super) enum Shelf {
 impl Shelf {
     pub(in super::super::super) const ALL: [Shelf; 3] =
         [Shelf::Players, Shelf::Tournaments, Shelf::Eco];
+
+    pub(in super::super::super) fn name(self) -> &'static str {
+        match self {
+            Shelf::Players => "players",
+            Shelf::Tournaments => "tournaments",
+            Shelf::Eco => "eco",
+        }
+    }
 }
 
 /// What has a number in `html/`. Pieces count from 1.
@@ -141,6 +149,12 @@ fn unpacked((first, kinds): (u8, u8), bits: u32, ino: Ino) -> Option<(u32, u32)>
     Some((low, u32::try_from(packed >> bits).ok()? + 1))
 }
 
+/// A piece in a name: from 2 on, without leading zeros.
+pub(super) fn parse_piece(digits: &str) -> Option<u32> {
+    let piece: u32 = digits.parse().ok()?;
+    (piece >= 2 && piece.to_string() == digits).then_some(piece)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -174,6 +188,14 @@ mod tests {
         }
         for other in [Ino::ROOT, Ino::new(10, 5), Ino::new(11, 0), Ino::new(17, 1)] {
             assert_eq!(Thing::of(other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_piece_has_one_name() {
+        assert_eq!(parse_piece("2"), Some(2));
+        for other in ["1", "02", "+2", "", "x", "99999999999"] {
+            assert_eq!(parse_piece(other), None, "{other}");
         }
     }
 }

@@ -1,0 +1,264 @@
+//! Tables of games: what a page knows of a game, its rows, and how a page that
+//! is too long is cut into pieces.
+
+use std::fmt::Write as _;
+
+use super::game::{date_words, result_words, round_words};
+use super::page::{append_name, up};
+use crate::game::{Date, Eco, GameResult};
+
+/// Games, or other rows, of one piece of a page.
+pub const ROWS: usize = 500;
+
+/// Characters of a name in a table.
+const MOST_OF_NAME: usize = 60;
+
+/// What a page knows of a game. Players, events and teams are numbers of
+/// [`Names`].
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Number of the game.
+    pub number: u32,
+    /// White's player.
+    pub white: u32,
+    /// Black's player.
+    pub black: u32,
+    /// The event.
+    pub event: u32,
+    /// The teams of White and Black.
+    pub teams: [Option<u32>; 2],
+    /// The ratings of White and Black, 0 if not given.
+    pub elo: [u16; 2],
+    /// The result.
+    pub result: GameResult,
+    /// Round and game of the round, 0 if not given.
+    pub round: [u16; 2],
+    /// The date.
+    pub date: Date,
+    /// The opening.
+    pub eco: Option<Eco>,
+    /// Number of moves.
+    pub moves: u16,
+}
+
+/// Of which kind something with a name is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A player.
+    Player,
+    /// An event.
+    Tournament,
+    /// A team.
+    Team,
+}
+
+/// Tells names, and where the pages of those who have them lie.
+pub trait Names: std::fmt::Debug {
+    /// The name, empty if there is none.
+    fn name(&self, kind: Kind, id: u32) -> String;
+
+    /// The page, as a path from the index.
+    fn path(&self, kind: Kind, id: u32) -> Option<String>;
+}
+
+/// What a side got in a game, in half points; `None` without a result.
+pub(super) fn halves(result: GameResult, is_white: bool) -> Option<u32> {
+    let white = match result {
+        GameResult::WhiteWon | GameResult::WhiteWonByForfeit => 2,
+        GameResult::Draw | GameResult::DrawByForfeit => 1,
+        GameResult::BlackWon | GameResult::BlackWonByForfeit => 0,
+        GameResult::BothLost => return Some(0),
+        GameResult::Line => return None,
+    };
+    Some(if is_white { white } else { 2 - white })
+}
+
+/// Half points as points: `6½`.
+pub(super) fn points(halves: u32) -> String {
+    match (halves / 2, halves % 2) {
+        (0, 1) => "½".to_owned(),
+        (whole, 0) => whole.to_string(),
+        (whole, _) => format!("{whole}½"),
+    }
+}
+
+/// The opening code and the page of it.
+pub(super) fn code(eco: Eco) -> String {
+    String::from_utf8_lossy(&eco.bytes()).into_owned()
+}
+
+/// Games won, drawn, lost, and others, of one who played them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Score {
+    pub(super) won: u32,
+    pub(super) drawn: u32,
+    pub(super) lost: u32,
+    pub(super) other: u32,
+}
+
+impl Score {
+    pub(super) fn add(&mut self, result: GameResult, is_white: bool) {
+        match halves(result, is_white) {
+            Some(2) => self.won += 1,
+            Some(1) => self.drawn += 1,
+            Some(_) => self.lost += 1,
+            None => self.other += 1,
+        }
+    }
+
+    pub(super) fn games(&self) -> u32 {
+        self.won + self.drawn + self.lost + self.other
+    }
+
+    pub(super) fn percent(&self) -> Option<f64> {
+        let decided = self.won + self.drawn + self.lost;
+        let points = f64::from(self.won) + f64::from(self.drawn) / 2.0;
+        (decided > 0).then(|| 100.0 * points / f64::from(decided))
+    }
+
+    /// Cells: games, won, drawn, lost, percent.
+    pub(super) fn append_cells(&self, out: &mut String) {
+        for number in [self.games(), self.won, self.drawn, self.lost] {
+            let _ = write!(out, "<td class=\"r\">{number}</td>");
+        }
+        let percent = self.percent().map(|percent| format!("{percent:.1} %"));
+        let _ = write!(out, "<td class=\"r\">{}</td>", percent.unwrap_or_default());
+    }
+
+    pub(super) const HEADS: &'static str = "<th scope=\"col\" class=\"r\">Games</th><th scope=\"col\" class=\"r\">Won</th><th scope=\"col\" class=\"r\">Drawn</th><th scope=\"col\" class=\"r\">Lost</th><th scope=\"col\" class=\"r\">Score</th>";
+}
+
+/// A page's place on the site, and who knows names.
+pub(super) struct Site<'n> {
+    pub(super) names: &'n dyn Names,
+    pub(super) depth: usize,
+}
+
+impl Site<'_> {
+    /// The address of a path from the index.
+    pub(super) fn address(&self, path: &str) -> String {
+        up(self.depth) + path
+    }
+
+    /// Appends a name with a link to its page.
+    pub(super) fn append(&self, kind: Kind, id: u32, out: &mut String) {
+        let path = self.names.path(kind, id).map(|path| self.address(&path));
+        append_name(&short(self.names.name(kind, id)), path.as_deref(), out);
+    }
+
+    /// The table of some games.
+    pub(super) fn append_games(&self, title: &str, entries: &[Entry], out: &mut String) {
+        let _ = writeln!(out, "<h2>{title}</h2>");
+        out.push_str(
+            "<div class=\"wide\"><table><thead><tr><th scope=\"col\">Date</th>\
+             <th scope=\"col\">White</th><th scope=\"col\" class=\"r\">Elo</th><th scope=\"col\">Black</th>\
+             <th scope=\"col\" class=\"r\">Elo</th><th scope=\"col\">Result</th><th scope=\"col\">Opening</th>\
+             <th scope=\"col\">Event</th><th scope=\"col\">Round</th><th scope=\"col\" class=\"r\">Moves</th></tr></thead>\n<tbody>\n",
+        );
+        for entry in entries {
+            self.append_game(entry, out);
+        }
+        out.push_str("</tbody></table></div>\n");
+    }
+
+    fn append_game(&self, entry: &Entry, out: &mut String) {
+        let elo = |elo: u16| match elo {
+            0 => String::new(),
+            elo => elo.to_string(),
+        };
+        let [white_elo, black_elo] = entry.elo.map(elo);
+        let date = date_words(entry.date).unwrap_or_default();
+        let _ = write!(out, "<tr><td>{date}</td><td>");
+        self.append(Kind::Player, entry.white, out);
+        let _ = write!(out, "</td><td class=\"r\">{white_elo}</td><td>");
+        self.append(Kind::Player, entry.black, out);
+        let _ = write!(out, "</td><td class=\"r\">{black_elo}</td><td>");
+        self.append_result(entry, result_words(entry.result), out);
+        out.push_str("</td><td>");
+        if let Some(eco) = entry.eco {
+            let code = code(eco);
+            let address = self.address(&format!("eco/{code}.html"));
+            let _ = write!(out, "<a href=\"{address}\">{code}</a>");
+        }
+        out.push_str("</td><td>");
+        self.append(Kind::Tournament, entry.event, out);
+        let [round, game] = entry.round.map(u32::from);
+        let round = round_words(round, game).unwrap_or_default();
+        let moves = entry.moves;
+        let _ = writeln!(
+            out,
+            "</td><td>{round}</td><td class=\"r\">{moves}</td></tr>"
+        );
+    }
+
+    /// A result or the like as a link to its game.
+    pub(super) fn append_result(&self, entry: &Entry, words: &str, out: &mut String) {
+        let address = self.address(&format!("games/{:06}.html", entry.number));
+        let _ = write!(out, "<a href=\"{address}\">{words}</a>");
+    }
+}
+
+/// A name as far as a table shows it.
+fn short(name: String) -> String {
+    if name.len() <= MOST_OF_NAME {
+        return if name.trim().is_empty() {
+            "?".to_owned()
+        } else {
+            name
+        };
+    }
+    let mut short: String = name.chars().take(MOST_OF_NAME).collect();
+    if short.len() < name.len() {
+        short.push('…');
+    }
+    short
+}
+
+/// Which piece of a page is shown, and how the others are called.
+pub(super) struct Pieces<'a> {
+    /// This piece, from 1.
+    pub(super) piece: usize,
+    pub(super) rows: usize,
+    /// The address of a piece.
+    pub(super) address: &'a dyn Fn(usize) -> String,
+}
+
+/// How many pieces so many rows have; one at least.
+pub fn pieces(rows: usize) -> usize {
+    rows.div_ceil(ROWS).max(1)
+}
+
+impl Pieces<'_> {
+    /// The rows of this piece.
+    pub(super) fn of<'r, T>(&self, rows: &'r [T]) -> &'r [T] {
+        let first = (self.piece - 1).saturating_mul(ROWS).min(rows.len());
+        let end = first.saturating_add(ROWS).min(rows.len());
+        rows.get(first..end).unwrap_or_default()
+    }
+
+    /// Links to the others, if there are any: the first and last, and those
+    /// near this one.
+    pub(super) fn append_links(&self, out: &mut String) {
+        let last = pieces(self.rows);
+        if last == 1 {
+            return;
+        }
+        out.push_str("<ul class=\"pieces-of\" aria-label=\"Pieces of this page\">\n");
+        let near = |piece: &usize| {
+            *piece <= 2
+                || *piece + 2 > last
+                || piece.abs_diff(self.piece) <= 5
+                || piece.is_multiple_of(50)
+        };
+        for piece in (1..=last).filter(near) {
+            let current = if piece == self.piece {
+                " aria-current=\"page\""
+            } else {
+                ""
+            };
+            let address = (self.address)(piece);
+            let _ = writeln!(out, "<li><a href=\"{address}\"{current}>{piece}</a></li>");
+        }
+        out.push_str("</ul>\n");
+    }
+}
