@@ -14,7 +14,7 @@ use crate::game::Game;
 use crate::openings;
 use crate::pgn::{
     self, BAD_GAME, Extent, InPage, Liberty, Page, Part, Prepared, Section, Skipped, Trust,
-    VariantName,
+    VariantName, article_of,
 };
 
 /// A game that is not imported, and why. Its text is that of the section from
@@ -593,11 +593,7 @@ fn not_stored_whole(first: &Unfit) -> String {
         stored,
         whole,
     } = first;
-    let article = if field.starts_with(['A', 'E']) {
-        "an"
-    } else {
-        "a"
-    };
+    let article = article_of(field);
     format!(
         "{article} {field} that its field cannot hold whole; stored as what it holds, with the whole in a tag, \
          such as {whole:?} as {stored:?}"

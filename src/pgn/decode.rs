@@ -507,7 +507,7 @@ impl<'t> MoveText<'_, 't> {
         if std::mem::take(&mut self.leniency.is_ambiguous) {
             return Err(error("ambiguous", "the square that the piece comes from"));
         }
-        if self.leniency.is_import() && self.is_written_again(lexer, place, notation)? {
+        if self.is_written_again(lexer, place, notation)? {
             return nag.map_or(Ok(None), |nag| self.nag(lexer, place, nag).map(|()| None));
         }
         let illegal = || {
@@ -716,6 +716,9 @@ impl<'t> MoveText<'_, 't> {
             self.postponed += 1;
             return ensure_few(self.remarks, self.postponed, lexer, place);
         }
+        if nag == 0 || self.remarks.has_nag(self.at(), nag) {
+            self.leniency.notes(Liberty::NagTwice);
+        }
         self.remarks.nag(self.at(), nag);
         ensure_few(self.remarks, self.postponed, lexer, place)
     }
@@ -737,6 +740,9 @@ impl<'t> MoveText<'_, 't> {
             return Err(lexer.error(place, found, "the game as it was, or none of its marks"));
         }
         self.remarks.here = place;
+        if comment.contains(['{', '}']) {
+            self.leniency.taken.note(Liberty::Braces, place);
+        }
         for comment in unglued(comment) {
             self.one_comment(comment);
         }
@@ -813,6 +819,9 @@ impl<'t> MoveText<'_, 't> {
             return Err(lexer.error(place, found, MOVE_OR_RESULT));
         };
         let last = self.before.is_some().then(|| self.line.at());
+        if last.is_none() {
+            self.leniency.taken.note(Liberty::NoMoves, outer.open);
+        }
         self.let_go(self.line.at(), None);
         self.held = outer.held;
         let mut left = std::mem::replace(&mut self.waiting, outer.waiting);

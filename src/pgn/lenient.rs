@@ -117,6 +117,12 @@ pub enum Liberty {
     PartsOfSeconds,
     /// `l.e4`, `1O.`
     NumberLetters,
+    /// `$0`, `$1 $1`; strict PGN too.
+    NagTwice,
+    /// `{a { b}`; strict PGN too.
+    Braces,
+    /// `( )`; strict PGN too.
+    NoMoves,
 }
 
 /// The name of a variant as a tag has it, or its begin.
@@ -155,6 +161,15 @@ impl fmt::Display for VariantName {
             Ok(name) if !name.is_empty() => write!(f, "\"{name}\""),
             _ => f.write_str("another variant"),
         }
+    }
+}
+
+/// `an` before the name of a tag that begins with a vowel.
+pub fn article_of(tag: &str) -> &'static str {
+    if tag.starts_with(['A', 'E', 'O']) {
+        "an"
+    } else {
+        "a"
     }
 }
 
@@ -222,7 +237,8 @@ impl fmt::Display for Liberty {
             Liberty::Controls => "control characters; read as blanks",
             Liberty::TagForm => "tags in another form, such as in other letters, without quotes or with - in the name; read as [Name \"value\"]",
             Liberty::TagKept(name) => {
-                return write!(f, "a {name} that its field cannot hold; {kept}");
+                let article = article_of(name);
+                return write!(f, "{article} {name} that its field cannot hold; {kept}");
             }
             Liberty::Chess960 => "castling rights of Chess960 in a FEN, and no tag Variant; read as Chess960",
             Liberty::OtherVariant(variant) => {
@@ -233,6 +249,9 @@ impl fmt::Display for Liberty {
             Liberty::MovesTwice => "moves that are written twice, under the same numbers; read once",
             Liberty::OtherSide => "a variation with the number of White's move behind Black's; given to White's move",
             Liberty::PartsOfSeconds => "parts of a second in [%emt \u{2026}]; a database stores whole seconds, the parts are left out",
+            Liberty::NagTwice => "$0, or a NAG twice at one move; a database stores each once, and no $0",
+            Liberty::Braces => "braces within a remark; shown as parentheses, since PGN ends a remark at the first",
+            Liberty::NoMoves => "a variation without moves; left out, its remarks are kept",
             Liberty::NumberLetters => "letters in move numbers, such as l. or 1O.; read as digits",
             Liberty::NagBefore => "a NAG before the first move of a game or variation; given to that move",
             Liberty::TagAgain => return write!(f, "a tag twice with two values; the second is {kept}"),

@@ -51,7 +51,7 @@ mod writer;
 
 pub use decode::{END_OF_ONE_GAME, Games, decode, decode_telling};
 pub use error::Error;
-pub use lenient::{Liberty, VariantName};
+pub use lenient::{Liberty, VariantName, article_of};
 pub(crate) use movetext::append_decimal;
 pub use page::Page;
 pub use permit::Permit;

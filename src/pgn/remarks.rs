@@ -187,6 +187,12 @@ impl Remarks {
         }
     }
 
+    /// Whether the last ply with NAGs is this one and has this one.
+    pub(super) fn has_nag(&self, ply: PlyId, nag: u8) -> bool {
+        let given = self.nags.iter().rev().take_while(|(of, _)| *of == ply);
+        given.into_iter().any(|(_, given)| *given == nag)
+    }
+
     /// Adds a remark. A text goes on with the one that was added before it, if
     /// that is of the same place and language.
     pub(super) fn add(&mut self, ply: PlyId, remark: Annotation) {

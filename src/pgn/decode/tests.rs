@@ -298,6 +298,33 @@ fn told(text: &str) -> Vec<Liberty> {
 }
 
 #[test]
+fn a_save_tells_what_is_stored_in_another_form() {
+    for (text, expected) in [
+        ("1. e4 {a { b} e5 *", Liberty::Braces),
+        ("1. e4 {a {b} c} e5 *", Liberty::Braces),
+        ("1. e4 e5 5. Nf3 Nc6 *", Liberty::Numbers),
+        ("1. e4 e5 2. Nf3 Nc6 5. Bb5 *", Liberty::Numbers),
+        ("1... e4 e5 2. Nf3 *", Liberty::Numbers),
+        ("1. e4 $0 e5 *", Liberty::NagTwice),
+        ("1. e4 $1 $1 e5 *", Liberty::NagTwice),
+        ("1. e4 ! $1 e5 *", Liberty::NagTwice),
+        ("1. e4 ( ) e5 *", Liberty::NoMoves),
+        ("1. e4 ({a}) e5 *", Liberty::NoMoves),
+    ] {
+        assert!(told(text).contains(&expected), "{text}: {:?}", told(text));
+    }
+    for text in [
+        "1. e4 (1. d4 {a}) 1... e5 $1 (1... c5 $1) 2. Nf3 *",
+        "e4 e5 Nf3 *",
+    ] {
+        assert_eq!(told(text), [], "{text}");
+    }
+    // What the numbers prove to be missing is not made up.
+    let gap = decode(b"1. d4 d5 2. c4 3. c6 Nf3 4. Nf6 *").unwrap_err();
+    assert!(gap.found.contains("half-move"), "{gap}");
+}
+
+#[test]
 fn nags_beyond_the_places_of_a_ply_stay_nags() {
     for text in [
         "1. e4 $1 $14 $140 $36 $138 *",

@@ -671,7 +671,11 @@ fn a_nag_before_the_first_move_is_that_moves() {
             "1. e4 (1. d4 $1) 1... e5 *",
             &[NagBefore],
         ),
-        ("1. e4 ($6) e5 *", "1. e4 {$6} 1... e5 *", &[NagBefore]),
+        (
+            "1. e4 ($6) e5 *",
+            "1. e4 {$6} 1... e5 *",
+            &[NagBefore, Liberty::NoMoves],
+        ),
         ("$10 *", "{$10} *", &[NagBefore]),
     ]);
     let many = "$10 ".repeat(crate::game::MAX_REMARKS + 1);
