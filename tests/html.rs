@@ -508,3 +508,42 @@ fn a_tournament_of_five_thousand_games_is_in_pieces() {
     assert!(mount.attr("html/players-5.html").is_none());
     assert!(mount.page("html/index.html").contains("5000 games"));
 }
+
+fn site(base: &Path, to: &Path) -> std::process::Output {
+    let mut site = Command::new(env!("CARGO_BIN_EXE_cbfs"));
+    site.arg("site")
+        .arg(base)
+        .arg("-o")
+        .arg(to)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn a_site_is_what_the_mount_shows_and_stays_in_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let hostile = [
+        game("../../../up", "1", ["..", "/etc/passwd"], "1-0"),
+        game("a/../../b", "1", [".", "../x"], "0-1"),
+    ];
+    let base = base_of(folder.path(), &hostile.concat());
+    let before = fs::read_dir(folder.path()).unwrap().count();
+    let to = folder.path().join("pages");
+    let written = site(&base, &to);
+    assert!(written.status.success(), "{written:?}");
+    let pages = crawl(&Mount::of_base(&base));
+    for (path, page) in &pages {
+        assert_eq!(&fs::read_to_string(to.join(path)).unwrap(), page, "{path}");
+    }
+    let found = Command::new("find").arg(&to).args(["-type", "f"]).output();
+    let found = String::from_utf8(found.unwrap().stdout).unwrap();
+    assert_eq!(found.lines().count(), pages.len());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), before + 1);
+    let again = site(&base, &to);
+    let told = String::from_utf8(again.stderr).unwrap();
+    assert!(
+        !again.status.success() && told.contains("there already"),
+        "{told}"
+    );
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), before + 1);
+}

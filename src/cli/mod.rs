@@ -38,6 +38,7 @@ mod prompt;
 mod receipt;
 mod server;
 mod signals;
+mod site;
 mod umount;
 mod unpack;
 
@@ -96,6 +97,9 @@ enum Command {
     /// believed only for games that are as they were: games that were changed since
     /// are read.
     Index(index::Args),
+    /// Write the pages of a base, as html/ of a mount has them, to a new folder for
+    /// a web server, completely or not at all
+    Site(site::Args),
     /// Append all games of PGN files, or of the bases in archives, to a base, or
     /// none of them
     Import(import::Args),
@@ -216,6 +220,7 @@ fn run(cli: Cli, messages: Arc<Messages>) -> Result<(), Failure> {
         Command::Export(args) => export::run(&args, cli.quiet),
         Command::Find(args) => find::run(&args, cli.quiet),
         Command::Index(args) => index::run(&args, cli.quiet),
+        Command::Site(args) => site::run(&args, cli.quiet),
         Command::Import(args) => import::run(&args, cli.quiet),
         Command::Compact(args) => compact::run(&args, cli.quiet),
         Command::Convert(args) => convert::run(&args, cli.quiet),

@@ -30,9 +30,11 @@ mod pages;
 mod records;
 mod rename;
 mod saving;
+mod site;
 mod source;
 
 pub use self::directories::Hidden;
+pub use self::site::write_site;
 pub use self::source::{DatabaseSource, Folder, Writer};
 
 use std::fs;

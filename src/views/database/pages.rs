@@ -85,6 +85,16 @@ impl DatabaseVolume {
         Some(path)
     }
 
+    /// The name of the page of something on a shelf.
+    pub(super) fn file_of_page(&self, shelf: Shelf, id: u32) -> Option<String> {
+        if let Some(kind) = kind_of(shelf) {
+            return self.file_of_entity(kind, EntityId(id));
+        }
+        let mut name = String::new();
+        format_name(group_of(shelf, id)?, &mut name);
+        Some(name + ".html")
+    }
+
     fn file_of_entity(&self, kind: EntityKind, id: EntityId) -> Option<String> {
         let named = self.groups.named(self.base.as_ref(), kind)?;
         Some(names::page(named.file_name(id)?, id.0))
@@ -139,10 +149,7 @@ impl DatabaseVolume {
         let entries = self.entries(group)?;
         let names = PageNames::of(self)?;
         let title = self.title_of(shelf, id, &names);
-        let file = match kind_of(shelf) {
-            Some(kind) => self.file_of_entity(kind, EntityId(id)),
-            None => Some(format!("{title}.html")),
-        };
+        let file = self.file_of_page(shelf, id);
         let mut address = String::new();
         text::append_address(&file.ok_or(Error::NotFound)?, &mut address);
         let page = GroupPage {

@@ -1,0 +1,150 @@
+//! `html/` of a base as a folder on disk, for a web server.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::DatabaseVolume;
+use super::directories::{Games, Shelf};
+use crate::base::Base;
+use crate::cbh::GameId;
+use crate::fs::Error;
+use crate::picture::page;
+use crate::picture::tables::pieces;
+use crate::storage::{WorkFolder, move_to_free};
+
+/// Records that are looked at together.
+const STRETCH: u32 = 1024;
+
+/// Is told how many records are done; `false` ends the work.
+type Progress<'p> = dyn FnMut(u32) -> bool + 'p;
+
+/// Writes the pages of a base to the new folder `to`: all of them, or none. Names
+/// of files are those of `html/`, so none lies outside of the folder. Returns
+/// how many files there are.
+///
+/// # Errors
+///
+/// `AlreadyExists` if there is something at `to`, `Interrupted` if `progress`
+/// ended the work; that of reading or writing.
+pub fn write_site(
+    base: Box<dyn Base>,
+    to: &Path,
+    progress: &mut dyn FnMut(u32) -> bool,
+) -> io::Result<u64> {
+    let name = to.file_name();
+    let name = name.ok_or_else(|| io::Error::other("this is no name of a new folder"))?;
+    if fs::symlink_metadata(to).is_ok() {
+        let what = "it is there already; name a folder that is not, nothing is written over";
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));
+    }
+    let parent = to.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let work = WorkFolder::begin_empty(parent.unwrap_or(Path::new(".")), name)?;
+    let root = work.path().join("site");
+    let mut site = Site {
+        volume: DatabaseVolume::of(Arc::from(base), ""),
+        root: &root,
+        files: 0,
+    };
+    site.write_all(progress)?;
+    // One pass for all files: each by itself would take ten times as long.
+    nix::unistd::syncfs(File::open(&root)?)?;
+    move_to_free(&root, to)?;
+    Ok(site.files)
+}
+
+struct Site<'s> {
+    volume: DatabaseVolume,
+    root: &'s Path,
+    files: u64,
+}
+
+impl Site<'_> {
+    fn write_all(&mut self, progress: &mut Progress<'_>) -> io::Result<()> {
+        for folder in ["", "games", "players", "tournaments", "eco"] {
+            DirBuilder::new().create(self.root.join(folder))?;
+        }
+        self.write(Path::new("cbfs.css"), page::STYLE)?;
+        self.write(Path::new("cbfs.js"), page::SCRIPT)?;
+        let index = self.volume.page_of_index().map_err(failed)?;
+        self.write(Path::new("index.html"), &index)?;
+        self.write_games(progress)?;
+        for shelf in Shelf::ALL {
+            self.write_shelf(shelf, progress)?;
+        }
+        Ok(())
+    }
+
+    fn write_games(&mut self, progress: &mut Progress<'_>) -> io::Result<()> {
+        let last = self.volume.base.last_id();
+        let mut entries = Vec::new();
+        for first in (1..=last).step_by(STRETCH as usize) {
+            entries.clear();
+            let read = self
+                .volume
+                .base
+                .entries(GameId(first), STRETCH, &mut entries);
+            read.map_err(|error| failed(error.into()))?;
+            for entry in entries.iter().filter(|entry| Games::lists(entry)) {
+                let page = self.volume.page_of_game(entry.id).map_err(failed)?;
+                let name = format!("games/{:06}.html", entry.id.0);
+                self.write(Path::new(&name), &page)?;
+                ensure_wanted(progress(entry.id.0))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The pages of players, tournaments or openings, and their list.
+    fn write_shelf(&mut self, shelf: Shelf, progress: &mut Progress<'_>) -> io::Result<()> {
+        let listed = self.volume.listed_on(shelf).map_err(failed)?;
+        let last = self.volume.base.last_id();
+        for id in listed.iter().copied() {
+            let Some(file) = self.volume.file_of_page(shelf, id) else {
+                continue;
+            };
+            let rows = self.volume.games_of_page(shelf, id).map_err(failed)?;
+            for piece in 1..=pieces(rows) {
+                let folder = Path::new(shelf.name());
+                let folder = match piece {
+                    1 => folder.to_path_buf(),
+                    piece => folder.join(piece.to_string()),
+                };
+                let page = self.volume.page_of_group(shelf, id, piece);
+                fs::create_dir_all(self.root.join(&folder))?;
+                self.write(&folder.join(&file), &page.map_err(failed)?)?;
+                ensure_wanted(progress(last))?;
+            }
+        }
+        for piece in 1..=pieces(listed.len()) {
+            let page = self.volume.page_of_list(shelf, piece).map_err(failed)?;
+            let name = match piece {
+                1 => format!("{}.html", shelf.name()),
+                piece => format!("{}-{piece}.html", shelf.name()),
+            };
+            self.write(Path::new(&name), &page)?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, name: &Path, page: &str) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        let options = options.write(true).create_new(true);
+        let mut file = options.open(self.root.join(name))?;
+        file.write_all(page.as_bytes())?;
+        self.files += 1;
+        Ok(())
+    }
+}
+
+fn ensure_wanted(is_wanted: bool) -> io::Result<()> {
+    if is_wanted {
+        return Ok(());
+    }
+    Err(io::ErrorKind::Interrupted.into())
+}
+
+fn failed(error: Error) -> io::Error {
+    io::Error::other(error.to_string())
+}
