@@ -1201,3 +1201,57 @@ fn bases_in_the_newer_format_are_described_checked_and_exported() {
     assert_eq!(checked.status.code(), Some(1));
     assert!(text(&checked.stdout).contains("sample.2cbg at 0x1c: the check sum"));
 }
+
+#[test]
+fn a_file_that_is_no_base_is_named_as_what_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    for (name, part) in [
+        ("games.si4", "a database of Scid"),
+        ("games.pgn", "`cbfs convert` makes a base of it"),
+        ("book.bin", "a Polyglot book, which cbfs does not read"),
+    ] {
+        std::fs::write(path(name), "").unwrap();
+        fails(&["info", &path(name)], 1, &[name, part]);
+    }
+    fails(&["info", &path("none.cbh")], 1, &["none.cbh: not found"]);
+    std::os::unix::fs::symlink("away.cbh", path("link.cbh")).unwrap();
+    fails(
+        &["info", &path("link.cbh")],
+        1,
+        &["link.cbh: a link to away.cbh, which is not there"],
+    );
+    let missing = cbfs(&["umount", &path("none")]);
+    assert!(!text(&missing.stderr).contains("os error"));
+}
+
+#[test]
+fn a_book_is_not_compacted_nor_written_to_a_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let new = folder.path().join("new.cbh");
+    let book = fixture("book/kvetka_0.kob");
+    let [book, new] = [&book, &new].map(|path| path.to_str().unwrap());
+    fails(
+        &["compact", book, new],
+        1,
+        &["an opening book, which is read-only"],
+    );
+    let script = format!("{CBFS} export --format polyglot {book}");
+    let shown = Command::new("script")
+        .args(["-q", "-e", "-c", &script, "/dev/null"])
+        .output()
+        .unwrap();
+    assert_eq!(shown.status.code(), Some(1));
+    let shown = text(&shown.stdout);
+    assert!(shown.contains("write it to a file: --output"), "{shown}");
+}
+
+#[test]
+fn a_mount_option_that_makes_no_sense_is_a_wrong_command_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = fixture("cbh/sample/sample.cbh");
+    let [base, place] = [base.as_path(), folder.path()].map(|path| path.to_str().unwrap());
+    let told = ["unknown mount option \"frob\""];
+    fails(&["mount", "-o", "frob", base, place], 2, &told);
+    fails(&["mount", "-f", "-o", "frob", base, place], 2, &told);
+}

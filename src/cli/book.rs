@@ -1,7 +1,7 @@
 //! Opening books in the commands `info`, `check` and `export`.
 
 use std::fmt;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -213,6 +213,11 @@ pub(super) fn export(
     limit: u32,
     output: Option<&Path>,
 ) -> Result<(), Failure> {
+    if matches!(format, Format::Polyglot) && output.is_none() && io::stdout().is_terminal() {
+        return Err(Failure::new(
+            "a Polyglot book is no text for a terminal; write it to a file: --output BOOK.bin",
+        ));
+    }
     let limits = Limits::positions(limit);
     let write = |out: &mut dyn Write| -> Result<Exported, ExportError> {
         let out = &mut BufWriter::new(out);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{Failure, print, progress};
-use crate::cbh::{self, ChangeError, Compacted, NewBase, OpenBase};
+use crate::cbh::{self, ChangeError, Compacted, NewBase, OpenBase, SaveError};
 
 /// Arguments of `cbfs compact`.
 #[derive(Debug, clap::Args)]
@@ -18,8 +18,11 @@ pub(super) struct Args {
 /// Error for a base that cannot be opened. An unusable journal may contain
 /// saves; without them no copy is made.
 fn not_opened(args: &Args, error: &ChangeError) -> Failure {
-    if !error.is_of_journal() {
-        return Failure::about(&args.base, error);
+    match error {
+        error if error.is_of_journal() => {}
+        // Such an error names the file by itself.
+        ChangeError::Save(SaveError::Base(error)) => return Failure::new(error),
+        error => return Failure::about(&args.base, error),
     }
     let base = args.base.display();
     let advice = format!(
@@ -31,6 +34,10 @@ fn not_opened(args: &Args, error: &ChangeError) -> Failure {
 
 /// Makes the copy, completely or not at all, and prints a summary.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
+    if crate::book::open(&args.base, None).is_some() {
+        let why = "an opening book, which is read-only and has nothing to be compacted";
+        return Err(Failure::about(&args.base, why));
+    }
     let options = cbh::Options::default();
     let base = OpenBase::to_copy(&args.base, &options);
     let base = base.map_err(|error| not_opened(args, &error))?;

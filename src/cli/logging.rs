@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use log::{Level, Log, Metadata, Record};
 
+use super::without_numbers;
 use crate::escape::Escaped;
 use crate::vfs::Messages;
 
@@ -39,7 +40,7 @@ pub(super) fn start(verbose: u8, quiet: bool) -> Arc<Messages> {
         .filter_module("cbfs", own)
         .filter_module("fuser", fuser)
         .parse_default_env()
-        .format(|line, record| writeln!(line, "cbfs: {}", Escaped(record.args())));
+        .format(|line, record| writeln!(line, "cbfs: {}", Escaped(text_of(record))));
     let messages = Arc::new(Messages::default());
     let logger = Logger {
         stderr: builder.build(),
@@ -69,6 +70,10 @@ fn is_kept(metadata: &Metadata<'_>) -> bool {
     metadata.level() <= Level::Warn && metadata.target().starts_with("cbfs")
 }
 
+fn text_of(record: &Record<'_>) -> String {
+    without_numbers(&record.args().to_string())
+}
+
 impl Log for Logger {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         is_kept(metadata) || self.stderr.enabled(metadata)
@@ -76,7 +81,7 @@ impl Log for Logger {
 
     fn log(&self, record: &Record<'_>) {
         if is_kept(record.metadata()) {
-            let text = record.args().to_string();
+            let text = text_of(record);
             self.messages.add(SystemTime::now(), record.level(), &text);
         }
         if !self.stderr.matches(record) {
@@ -84,7 +89,7 @@ impl Log for Logger {
         }
         match SYSTEM.get() {
             // Without a system log, the message is lost.
-            Some(system) => drop(system.send(record.level(), &record.args().to_string())),
+            Some(system) => drop(system.send(record.level(), &text_of(record))),
             None => self.stderr.log(record),
         }
     }

@@ -24,6 +24,9 @@ use crate::vfs::{
     self, BookOptions, BookSource, DatabaseSource, Folder, Hidden, Messages, Vfs, Writer,
 };
 
+/// Exit code for a command line that makes no sense.
+const WRONG_COMMAND_LINE: u8 = 2;
+
 /// Part of the cache memory that is used for blocks of archives: one of this
 /// many.
 const BLOCKS_SHARE: usize = 8;
@@ -166,7 +169,7 @@ pub(super) fn run(
         return serve(args, messages);
     }
     // Check the options before starting a process.
-    let options = MountOptions::parse(&args.options).map_err(Failure::new)?;
+    let options = options_of(args)?;
     let file = args.password.password_file.as_ref();
     let file = file.or(options.password_file.as_ref());
     let input = password::for_daemon(&args.source, file.map(PathBuf::as_path))?;
@@ -179,7 +182,7 @@ pub(super) fn run(
 
 /// Checks the arguments as far as possible without mounting.
 pub(super) fn check(args: &Args) -> Result<MountOptions, Failure> {
-    let options = MountOptions::parse(&args.options).map_err(Failure::new)?;
+    let options = options_of(args)?;
     check_mountpoint(&args.mountpoint, options.nonempty)
         .map_err(|why| Failure::about(&args.mountpoint, why))?;
     Ok(options)
@@ -253,6 +256,14 @@ fn serve(args: &Args, messages: Arc<Messages>) -> Result<(), Failure> {
             Err(Failure::about(&args.mountpoint, why))
         }
     }
+}
+
+/// The options of `-o`. Those that make no sense are a wrong command line.
+fn options_of(args: &Args) -> Result<MountOptions, Failure> {
+    MountOptions::parse(&args.options).map_err(|error| Failure {
+        code: WRONG_COMMAND_LINE,
+        ..Failure::new(error)
+    })
 }
 
 fn book_options(args: &Args, options: &MountOptions) -> BookOptions {

@@ -114,7 +114,7 @@ const COMPANIONS: [&str; 12] = [
 const BOOSTERS: [&str; 6] = ["cbgi", "cbb", "cit", "cib", "cit2", "cib2"];
 
 /// Similar kinds of files that cbfs does not read, with a description.
-const FOREIGN: [(&str, &str); 6] = [
+const FOREIGN: [(&str, &str); 11] = [
     (
         "2cbh",
         "a base in the 2CBH format of ChessBase 17, which cbfs reads and does not change or pack; `cbfs convert` makes a CBH base of it",
@@ -137,9 +137,20 @@ const FOREIGN: [(&str, &str); 6] = [
     ),
     (
         "pgn",
-        "a PGN file, which needs no mounting; mount the .cbh of a base",
+        "a PGN file, not a base; `cbfs convert` makes a base of it, `cbfs import` appends its games to one",
+    ),
+    ("si4", OF_SCID),
+    ("sg4", OF_SCID),
+    ("sn4", OF_SCID),
+    ("si5", OF_SCID),
+    (
+        "bin",
+        "a Polyglot book, which cbfs does not read; `cbfs export --format polyglot` writes one",
     ),
 ];
+
+/// What a file of a database of Scid is.
+const OF_SCID: &str = "a database of Scid, which cbfs does not read; export it as PGN in Scid, then `cbfs convert` makes a base of that";
 
 /// Extensions of the folders with the pictures of texts: since `ChessBase` 9,
 /// and before.
@@ -656,9 +667,16 @@ pub(crate) fn resolved(path: &Path) -> Result<PathBuf, Error> {
         return Ok(path.to_path_buf());
     }
     let led = named.canonicalize();
-    led.map_err(|source| Error::Io {
-        file: named,
-        source,
+    led.map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => {
+            let to = fs::read_link(&named).unwrap_or_default();
+            let what = format!("a link to {}, which is not there", to.display());
+            unsupported(&named, &what)
+        }
+        _ => Error::Io {
+            file: named,
+            source,
+        },
     })
 }
 
