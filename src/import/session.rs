@@ -517,7 +517,7 @@ impl Reading<'_, '_> {
         let pages = self.pages.iter();
         let pages = pages.map(|(page, (counted, sample))| match sample {
             Some(sample) => counted.told(format_args!(
-                "not UTF-8; read as {page}, such as {sample:?}; --pgn-codepage names another page"
+                "not UTF-8; read as {page}, such as {sample:?}; `cbfs import --pgn-codepage` names another page"
             )),
             None => counted.told(format_args!("not UTF-8; read as {page}")),
         });
