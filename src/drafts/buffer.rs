@@ -10,8 +10,8 @@ use std::sync::atomic::{
 use parking_lot::{Mutex, MutexGuard};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::pool::{BLOCK, Pool};
 use crate::fs::Error;
+use crate::storage::{Buffer, Pool};
 
 /// Bytes that a reader takes at once.
 const PIECE: usize = 1 << 18;
@@ -47,7 +47,7 @@ impl Sheet {
     /// One with this on it.
     pub(super) fn of(pool: &Arc<Pool>, bytes: &[u8]) -> Result<Sheet, Error> {
         let sheet = Sheet::new(pool);
-        sheet.lock().write(0, bytes)?;
+        sheet.lock().write(0, bytes).map_err(failed)?;
         sheet.length.store(bytes.len() as u64, SeqCst);
         Ok(sheet)
     }
@@ -81,17 +81,17 @@ impl Sheet {
     /// bytes.
     pub(super) fn write(&self, offset: Option<u64>, bytes: &[u8], most: u64) -> Result<(), Error> {
         self.change(|buffer| {
-            let offset = offset.unwrap_or(buffer.length);
+            let offset = offset.unwrap_or(buffer.length());
             check_end(offset, bytes.len() as u64, most)?;
-            buffer.write(offset, bytes)
+            buffer.write(offset, bytes).map_err(failed)
         })
     }
 
     /// Cuts it, or fills it up with zeros; not beyond `most` bytes.
     pub(super) fn set_length(&self, length: u64, most: u64) -> Result<(), Error> {
         self.change(|buffer| {
-            check_end(length, 0, most.max(buffer.length))?;
-            buffer.set_length(length)
+            check_end(length, 0, most.max(buffer.length()))?;
+            buffer.set_length(length).map_err(failed)
         })
     }
 
@@ -101,19 +101,19 @@ impl Sheet {
         let mut gap = self.gap.lock();
         match &changed {
             Err(error) => drop(gap.get_or_insert_with(|| reason_of_gap(error))),
-            Ok(()) if buffer.length == 0 => *gap = None,
+            Ok(()) if buffer.length() == 0 => *gap = None,
             Ok(()) => {}
         }
         drop(gap);
         // What failed may have been done in part.
-        self.length.store(buffer.length, SeqCst);
+        self.length.store(buffer.length(), SeqCst);
         self.version.fetch_add(1, SeqCst);
         changed
     }
 
     /// Up to `length` bytes from `offset` on.
     pub(super) fn read(&self, offset: u64, length: u32) -> Result<Vec<u8>, Error> {
-        self.lock().read(offset, u64::from(length))
+        self.lock().read(offset, u64::from(length)).map_err(failed)
     }
 
     /// Reads it from beginning to end, while others may read it too; fails if
@@ -128,7 +128,7 @@ impl Sheet {
             if self.version() != version {
                 return Err(io::Error::other("it is being written"));
             }
-            read.map_err(|error| io::Error::other(error.to_string()))
+            read.map_err(other)
         };
         let (length, offset) = (self.length(), 0);
         let pieces = Pieces {
@@ -157,7 +157,7 @@ impl Sheet {
     /// All of it, and of which version that is.
     pub(super) fn all(&self) -> Result<(Vec<u8>, u64), Error> {
         let buffer = self.lock();
-        let all = buffer.read(0, buffer.length)?;
+        let all = buffer.read(0, buffer.length()).map_err(failed)?;
         Ok((all, self.version()))
     }
 }
@@ -193,249 +193,30 @@ fn check_end(offset: u64, length: u64, most: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Bytes in memory while they are few, else in blocks of the pool.
-#[derive(Debug)]
-pub(super) struct Buffer {
-    pool: Arc<Pool>,
-    length: u64,
-    place: Place,
-}
-
-#[derive(Debug)]
-enum Place {
-    /// As many bytes are taken of the pool's memory.
-    Memory(Vec<u8>),
-    /// Of a block that is not there all bytes are zero; so are those of the
-    /// last one beyond the end.
-    Blocks(Vec<Option<u32>>),
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        match &self.place {
-            Place::Memory(bytes) => self.pool.give_memory(bytes.len() as u64),
-            Place::Blocks(blocks) => {
-                for block in blocks.iter().flatten() {
-                    self.pool.give_block(*block);
-                }
-            }
-        }
+/// Why bytes of a draft are not read or written.
+#[expect(clippy::needless_pass_by_value, reason = "map_err passes it so")]
+fn failed(error: io::Error) -> Error {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::NoSpace,
+        io::ErrorKind::FileTooLarge => Error::TooLarge,
+        io::ErrorKind::NotFound => Error::Stale,
+        _ => Error::Damaged(format!("the temporary file of drafts: {error}")),
     }
 }
 
-impl Buffer {
-    fn new(pool: Arc<Pool>) -> Buffer {
-        Buffer {
-            pool,
-            length: 0,
-            place: Place::Memory(Vec::new()),
-        }
-    }
-
-    /// Up to `length` bytes from `offset` on.
-    fn read(&self, offset: u64, length: u64) -> Result<Vec<u8>, Error> {
-        let rest = self.length.saturating_sub(offset);
-        let mut bytes = vec![0; index(rest.min(length))?];
-        self.read_at(offset, &mut bytes)?;
-        Ok(bytes)
-    }
-
-    /// Fills `bytes` from `offset` on; gives how many, fewer only at the end.
-    fn read_at(&self, offset: u64, bytes: &mut [u8]) -> Result<usize, Error> {
-        let start = offset.min(self.length);
-        let end = start.saturating_add(bytes.len() as u64).min(self.length);
-        let length = index(end - start)?;
-        let bytes = bytes.get_mut(..length).unwrap_or_default();
-        match &self.place {
-            Place::Memory(memory) => {
-                let range = index(start)?..index(end)?;
-                let memory = memory.get(range).ok_or(Error::Stale)?;
-                bytes.copy_from_slice(memory);
-            }
-            Place::Blocks(blocks) => {
-                for part in parts(start, end) {
-                    let place = blocks.get(part.block).copied().flatten();
-                    let from = index(part.at - start)?;
-                    let Some(into) = bytes.get_mut(from..from + part.length) else {
-                        return Err(Error::Stale);
-                    };
-                    match place {
-                        Some(block) => self.pool.read(block, part.start, into)?,
-                        None => into.fill(0),
-                    }
-                }
-            }
-        }
-        Ok(length)
-    }
-
-    fn write(&mut self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        let before = self.length;
-        let end = offset + bytes.len() as u64;
-        if end > before {
-            self.grow(end)?;
-        }
-        let written = self.put(offset, end, bytes);
-        if written.is_err() && end > before {
-            // What there was no room for is not there.
-            self.set_length(before)?;
-        }
-        written
-    }
-
-    /// Writes where there is something already.
-    fn put(&mut self, start: u64, end: u64, bytes: &[u8]) -> Result<(), Error> {
-        if let Place::Memory(memory) = &mut self.place {
-            let range = index(start)?..index(end)?;
-            if let Some(into) = memory.get_mut(range) {
-                into.copy_from_slice(bytes);
-            }
-            return Ok(());
-        }
-        for part in parts(start, end) {
-            let from = index(part.at - start)?;
-            let piece = bytes.get(from..from + part.length).unwrap_or_default();
-            self.write_into(part.block, part.start, piece)?;
-        }
-        Ok(())
-    }
-
-    /// Writes into a block, which is made if it is not there.
-    fn write_into(&mut self, number: usize, start: usize, bytes: &[u8]) -> Result<(), Error> {
-        let Place::Blocks(blocks) = &mut self.place else {
-            return Ok(());
-        };
-        let Some(place) = blocks.get_mut(number) else {
-            return Err(Error::Stale);
-        };
-        if let Some(block) = *place {
-            return self.pool.write(block, start, bytes);
-        }
-        let mut whole = vec![0; BLOCK];
-        if let Some(into) = whole.get_mut(start..start + bytes.len()) {
-            into.copy_from_slice(bytes);
-        }
-        let block = self.pool.take_block()?;
-        *place = Some(block);
-        self.pool.write(block, 0, &whole)
-    }
-
-    fn set_length(&mut self, length: u64) -> Result<(), Error> {
-        if length > self.length {
-            return self.grow(length);
-        }
-        match &mut self.place {
-            Place::Memory(bytes) => {
-                bytes.truncate(index(length)?);
-                self.pool.give_memory(self.length - length);
-            }
-            Place::Blocks(blocks) => {
-                let kept = index(length.div_ceil(BLOCK as u64))?;
-                for block in blocks.drain(kept.min(blocks.len())..).flatten() {
-                    self.pool.give_block(block);
-                }
-                let rest = index(length % BLOCK as u64)?;
-                if rest > 0
-                    && let Some(block) = blocks.last().copied().flatten()
-                {
-                    self.pool.write(block, rest, &vec![0; BLOCK - rest])?;
-                }
-            }
-        }
-        self.length = length;
-        Ok(())
-    }
-
-    /// Adds zeros.
-    fn grow(&mut self, length: u64) -> Result<(), Error> {
-        if length > self.pool.most() {
-            return Err(Error::NoSpace);
-        }
-        if let Place::Memory(bytes) = &mut self.place {
-            let is_small = length <= BLOCK as u64;
-            if is_small && self.pool.take_memory(length - self.length) {
-                bytes.resize(index(length)?, 0);
-                self.length = length;
-                return Ok(());
-            }
-            self.move_to_blocks()?;
-        }
-        if let Place::Blocks(blocks) = &mut self.place {
-            blocks.resize(index(length.div_ceil(BLOCK as u64))?, None);
-        }
-        self.length = length;
-        Ok(())
-    }
-
-    fn move_to_blocks(&mut self) -> Result<(), Error> {
-        let Place::Memory(bytes) = &mut self.place else {
-            return Ok(());
-        };
-        if bytes.is_empty() {
-            self.place = Place::Blocks(Vec::new());
-            return Ok(());
-        }
-        let mut whole = bytes.clone();
-        whole.resize(BLOCK, 0);
-        let block = self.pool.take_block()?;
-        if let Err(error) = self.pool.write(block, 0, &whole) {
-            self.pool.give_block(block);
-            return Err(error);
-        }
-        self.pool.give_memory(bytes.len() as u64);
-        self.place = Place::Blocks(vec![Some(block)]);
-        Ok(())
-    }
-
-    /// Reads it from beginning to end.
-    pub(super) fn reader(&self) -> BufReader<Pieces<impl ReadAt>> {
-        let read = |offset, bytes: &mut [u8]| {
-            let read = self.read_at(offset, bytes);
-            read.map_err(|error| io::Error::other(error.to_string()))
-        };
-        let (length, offset) = (self.length, 0);
-        let pieces = Pieces {
-            read,
-            length,
-            offset,
-        };
-        BufReader::with_capacity(PIECE, pieces)
-    }
+/// An error that says nothing of the text which is read.
+fn other(error: io::Error) -> io::Error {
+    io::Error::other(failed(error).to_string())
 }
 
-/// A part of one block.
-struct Part {
-    block: usize,
-    /// Where in the block.
-    start: usize,
-    length: usize,
-    /// Where in the whole.
-    at: u64,
-}
-
-/// The parts of blocks from `start` to `end`.
-fn parts(start: u64, end: u64) -> impl Iterator<Item = Part> {
-    let mut at = start;
-    std::iter::from_fn(move || {
-        let rest = end.checked_sub(at).filter(|rest| *rest > 0)?;
-        let inside = at % BLOCK as u64;
-        let length = rest.min(BLOCK as u64 - inside);
-        let part = Part {
-            block: usize::try_from(at / BLOCK as u64).ok()?,
-            start: usize::try_from(inside).ok()?,
-            length: usize::try_from(length).ok()?,
-            at,
-        };
-        at += length;
-        Some(part)
-    })
-}
-
-fn index(offset: u64) -> Result<usize, Error> {
-    usize::try_from(offset).map_err(|_| Error::TooLarge)
+/// Reads bytes that nobody else can change meanwhile, from beginning to end.
+pub(super) fn reader_of(buffer: &Buffer) -> BufReader<Pieces<impl ReadAt>> {
+    let pieces = Pieces {
+        read: |offset, bytes: &mut [u8]| buffer.read_at(offset, bytes).map_err(other),
+        length: buffer.length(),
+        offset: 0,
+    };
+    BufReader::with_capacity(PIECE, pieces)
 }
 
 /// Fills bytes from an offset on; gives how many, fewer only at the end.
@@ -477,6 +258,8 @@ mod tests {
 
     use super::*;
 
+    const BLOCK: usize = 16 << 10;
+
     proptest! {
         /// Against a `Vec`.
         #[test]
@@ -501,7 +284,7 @@ mod tests {
                 prop_assert_eq!(sheet.length(), model.len() as u64);
                 prop_assert!(sheet.all().unwrap().0 == model);
                 let mut read = Vec::new();
-                sheet.lock().reader().read_to_end(&mut read).unwrap();
+                reader_of(&sheet.lock()).read_to_end(&mut read).unwrap();
                 prop_assert!(read == model);
             }
             drop(sheet);

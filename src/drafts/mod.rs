@@ -14,7 +14,7 @@
 //!
 //! | where | what |
 //! |---|---|
-//! | [`pool`], [`buffer`] | the bytes of drafts |
+//! | [`buffer`] | the bytes of drafts |
 //! | [`names`] | names that no volume has |
 //! | [`handles`] | open files |
 //! | [`state`] | all of these, and the drafts, at a moment |
@@ -42,7 +42,6 @@ mod listing;
 mod moving;
 mod names;
 mod opening;
-mod pool;
 mod rejected;
 mod removing;
 mod saving;
@@ -61,13 +60,13 @@ use parking_lot::{Mutex, MutexGuard};
 use xxhash_rust::xxh3::xxh3_64;
 
 pub use self::access::{Access, Handle, RenameMode};
-use self::pool::Pool;
 use self::rejected::Rejected;
 use self::state::State;
 use crate::fs::editor::{Edit, Editor, Refusal, Role, Saved};
 use crate::fs::mount::live_base::Slot;
 use crate::fs::mount::whole::Mount;
 use crate::fs::{Attr, Bytes, Error, Ino};
+use crate::storage::Pool;
 
 /// The kind of number that drafts with a name of their own have; no volume uses
 /// it.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::Drafts;
-use super::buffer::Sheet;
+use super::buffer::{Sheet, reader_of};
 use super::names::{Entry, Place};
 use super::rejected::Origin;
 use super::saving::{Job, Outcome, Target};
@@ -69,7 +69,7 @@ impl Drafts {
             return false;
         };
         let buffer = sheet.lock();
-        let kept = rejected.keep(origin, sheet.number(), &|| buffer.reader(), why);
+        let kept = rejected.keep(origin, sheet.number(), &|| reader_of(&buffer), why);
         drop(buffer);
         match &kept {
             Ok((kept, path)) => {

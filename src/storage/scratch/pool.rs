@@ -1,5 +1,5 @@
-//! The room that drafts take together: a little memory, and one file without
-//! a name, in blocks.
+//! The room that temporary texts take together: a little memory, and one file
+//! without a name, in blocks.
 
 use std::fs::File;
 use std::io;
@@ -9,18 +9,17 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::fs::Error;
 use crate::storage::make_private_folder;
 
 /// Bytes in a block of the file.
 pub(super) const BLOCK: usize = 16 << 10;
 
-/// Bytes of drafts that are kept in memory, of all together.
+/// Bytes that are kept in memory, of all texts together.
 const MOST_MEMORY: u64 = 8 << 20;
 
-/// What drafts take, and what they may take.
+/// What temporary texts take, and what they may take.
 #[derive(Debug)]
-pub(super) struct Pool {
+pub struct Pool {
     /// Bytes in memory and file together.
     most: u64,
     /// Where the file is made; else where the system has temporary files.
@@ -46,8 +45,9 @@ impl Taken {
 }
 
 impl Pool {
-    /// Room for so many bytes.
-    pub(super) fn new(most: u64, directory: Option<PathBuf>) -> Pool {
+    /// Room for so many bytes, in a file that is made in `directory` if
+    /// possible.
+    pub fn new(most: u64, directory: Option<PathBuf>) -> Pool {
         Pool {
             most,
             directory,
@@ -61,8 +61,7 @@ impl Pool {
     }
 
     /// Bytes there are.
-    #[cfg(test)]
-    pub(super) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.taken.lock().bytes()
     }
 
@@ -83,19 +82,19 @@ impl Pool {
     }
 
     /// Takes a block; what is in it is not said.
-    pub(super) fn take_block(&self) -> Result<u32, Error> {
+    pub(super) fn take_block(&self) -> io::Result<u32> {
         let mut taken = self.taken.lock();
         if taken.bytes() + BLOCK as u64 > self.most {
-            return Err(Error::NoSpace);
+            return Err(io::ErrorKind::StorageFull.into());
         }
         if let Some(block) = taken.free.pop() {
             return Ok(block);
         }
         if taken.file.is_none() {
-            taken.file = Some(Arc::new(self.make_file().map_err(|e| failed(&e))?));
+            taken.file = Some(Arc::new(self.make_file()?));
         }
         let block = taken.blocks;
-        taken.blocks = block.checked_add(1).ok_or(Error::NoSpace)?;
+        taken.blocks = block.checked_add(1).ok_or(io::ErrorKind::StorageFull)?;
         Ok(block)
     }
 
@@ -121,20 +120,18 @@ impl Pool {
         }
     }
 
-    fn file(&self) -> Result<Arc<File>, Error> {
-        self.taken.lock().file.clone().ok_or(Error::Stale)
+    fn file(&self) -> io::Result<Arc<File>> {
+        self.taken.lock().file.clone().ok_or_else(gone)
     }
 
     /// Fills `bytes` from a block.
-    pub(super) fn read(&self, block: u32, start: usize, bytes: &mut [u8]) -> Result<(), Error> {
-        let read = self.file()?.read_exact_at(bytes, place(block, start));
-        read.map_err(|error| failed(&error))
+    pub(super) fn read(&self, block: u32, start: usize, bytes: &mut [u8]) -> io::Result<()> {
+        self.file()?.read_exact_at(bytes, place(block, start))
     }
 
     /// Writes `bytes` into a block.
-    pub(super) fn write(&self, block: u32, start: usize, bytes: &[u8]) -> Result<(), Error> {
-        let written = self.file()?.write_all_at(bytes, place(block, start));
-        written.map_err(|error| failed(&error))
+    pub(super) fn write(&self, block: u32, start: usize, bytes: &[u8]) -> io::Result<()> {
+        self.file()?.write_all_at(bytes, place(block, start))
     }
 }
 
@@ -142,9 +139,7 @@ fn place(block: u32, start: usize) -> u64 {
     u64::from(block) * BLOCK as u64 + start as u64
 }
 
-fn failed(error: &io::Error) -> Error {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::NoSpace,
-        _ => Error::Damaged(format!("the temporary file of drafts: {error}")),
-    }
+/// A block or a part of one is not there, although it was taken.
+pub(super) fn gone() -> io::Error {
+    io::ErrorKind::NotFound.into()
 }

@@ -1,0 +1,261 @@
+//! Bytes of a temporary text, in memory while they are few, else in blocks of
+//! a pool.
+
+use std::io;
+use std::sync::Arc;
+
+use super::pool::{BLOCK, Pool, gone};
+
+/// A temporary text.
+#[derive(Debug)]
+pub struct Buffer {
+    pool: Arc<Pool>,
+    length: u64,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    /// As many bytes are taken of the pool's memory.
+    Memory(Vec<u8>),
+    /// Of a block that is not there all bytes are zero; so are those of the
+    /// last one beyond the end.
+    Blocks(Vec<Option<u32>>),
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        match &self.place {
+            Place::Memory(bytes) => self.pool.give_memory(bytes.len() as u64),
+            Place::Blocks(blocks) => {
+                for block in blocks.iter().flatten() {
+                    self.pool.give_block(*block);
+                }
+            }
+        }
+    }
+}
+
+impl Buffer {
+    /// An empty one.
+    pub fn new(pool: Arc<Pool>) -> Buffer {
+        Buffer {
+            pool,
+            length: 0,
+            place: Place::Memory(Vec::new()),
+        }
+    }
+
+    /// Number of bytes.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Up to `length` bytes from `offset` on.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the file.
+    pub fn read(&self, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+        let rest = self.length.saturating_sub(offset);
+        let mut bytes = vec![0; index(rest.min(length))?];
+        self.read_at(offset, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Fills `bytes` from `offset` on; returns how many, fewer only at the end.
+    ///
+    /// # Errors
+    ///
+    /// Errors of the file.
+    pub fn read_at(&self, offset: u64, bytes: &mut [u8]) -> io::Result<usize> {
+        let start = offset.min(self.length);
+        let end = start.saturating_add(bytes.len() as u64).min(self.length);
+        let length = index(end - start)?;
+        let bytes = bytes.get_mut(..length).unwrap_or_default();
+        match &self.place {
+            Place::Memory(memory) => {
+                let range = index(start)?..index(end)?;
+                let memory = memory.get(range).ok_or_else(gone)?;
+                bytes.copy_from_slice(memory);
+            }
+            Place::Blocks(blocks) => {
+                for part in parts(start, end) {
+                    let place = blocks.get(part.block).copied().flatten();
+                    let from = index(part.at - start)?;
+                    let Some(into) = bytes.get_mut(from..from + part.length) else {
+                        return Err(gone());
+                    };
+                    match place {
+                        Some(block) => self.pool.read(block, part.start, into)?,
+                        None => into.fill(0),
+                    }
+                }
+            }
+        }
+        Ok(length)
+    }
+
+    /// Writes at `offset`. A gap before it reads as zeros.
+    ///
+    /// # Errors
+    ///
+    /// `StorageFull`; errors of the file. What was there before stays.
+    pub fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let before = self.length;
+        let end = offset + bytes.len() as u64;
+        if end > before {
+            self.grow(end)?;
+        }
+        let written = self.put(offset, end, bytes);
+        if written.is_err() && end > before {
+            // What there was no room for is not there.
+            self.set_length(before)?;
+        }
+        written
+    }
+
+    /// Writes where there is something already.
+    fn put(&mut self, start: u64, end: u64, bytes: &[u8]) -> io::Result<()> {
+        if let Place::Memory(memory) = &mut self.place {
+            let range = index(start)?..index(end)?;
+            if let Some(into) = memory.get_mut(range) {
+                into.copy_from_slice(bytes);
+            }
+            return Ok(());
+        }
+        for part in parts(start, end) {
+            let from = index(part.at - start)?;
+            let piece = bytes.get(from..from + part.length).unwrap_or_default();
+            self.write_into(part.block, part.start, piece)?;
+        }
+        Ok(())
+    }
+
+    /// Writes into a block, which is made if it is not there.
+    fn write_into(&mut self, number: usize, start: usize, bytes: &[u8]) -> io::Result<()> {
+        let Place::Blocks(blocks) = &mut self.place else {
+            return Ok(());
+        };
+        let Some(place) = blocks.get_mut(number) else {
+            return Err(gone());
+        };
+        if let Some(block) = *place {
+            return self.pool.write(block, start, bytes);
+        }
+        let mut whole = vec![0; BLOCK];
+        if let Some(into) = whole.get_mut(start..start + bytes.len()) {
+            into.copy_from_slice(bytes);
+        }
+        let block = self.pool.take_block()?;
+        *place = Some(block);
+        self.pool.write(block, 0, &whole)
+    }
+
+    /// Cuts it, or fills it up with zeros.
+    ///
+    /// # Errors
+    ///
+    /// As [`write`](Buffer::write).
+    pub fn set_length(&mut self, length: u64) -> io::Result<()> {
+        if length > self.length {
+            return self.grow(length);
+        }
+        match &mut self.place {
+            Place::Memory(bytes) => {
+                bytes.truncate(index(length)?);
+                self.pool.give_memory(self.length - length);
+            }
+            Place::Blocks(blocks) => {
+                let kept = index(length.div_ceil(BLOCK as u64))?;
+                for block in blocks.drain(kept.min(blocks.len())..).flatten() {
+                    self.pool.give_block(block);
+                }
+                let rest = index(length % BLOCK as u64)?;
+                if rest > 0
+                    && let Some(block) = blocks.last().copied().flatten()
+                {
+                    self.pool.write(block, rest, &vec![0; BLOCK - rest])?;
+                }
+            }
+        }
+        self.length = length;
+        Ok(())
+    }
+
+    /// Adds zeros.
+    fn grow(&mut self, length: u64) -> io::Result<()> {
+        if length > self.pool.most() {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        if let Place::Memory(bytes) = &mut self.place {
+            let is_small = length <= BLOCK as u64;
+            if is_small && self.pool.take_memory(length - self.length) {
+                bytes.resize(index(length)?, 0);
+                self.length = length;
+                return Ok(());
+            }
+            self.move_to_blocks()?;
+        }
+        if let Place::Blocks(blocks) = &mut self.place {
+            blocks.resize(index(length.div_ceil(BLOCK as u64))?, None);
+        }
+        self.length = length;
+        Ok(())
+    }
+
+    fn move_to_blocks(&mut self) -> io::Result<()> {
+        let Place::Memory(bytes) = &mut self.place else {
+            return Ok(());
+        };
+        if bytes.is_empty() {
+            self.place = Place::Blocks(Vec::new());
+            return Ok(());
+        }
+        let mut whole = bytes.clone();
+        whole.resize(BLOCK, 0);
+        let block = self.pool.take_block()?;
+        if let Err(error) = self.pool.write(block, 0, &whole) {
+            self.pool.give_block(block);
+            return Err(error);
+        }
+        self.pool.give_memory(bytes.len() as u64);
+        self.place = Place::Blocks(vec![Some(block)]);
+        Ok(())
+    }
+}
+
+/// A part of one block.
+struct Part {
+    block: usize,
+    /// Where in the block.
+    start: usize,
+    length: usize,
+    /// Where in the whole.
+    at: u64,
+}
+
+/// The parts of blocks from `start` to `end`.
+fn parts(start: u64, end: u64) -> impl Iterator<Item = Part> {
+    let mut at = start;
+    std::iter::from_fn(move || {
+        let rest = end.checked_sub(at).filter(|rest| *rest > 0)?;
+        let inside = at % BLOCK as u64;
+        let length = rest.min(BLOCK as u64 - inside);
+        let part = Part {
+            block: usize::try_from(at / BLOCK as u64).ok()?,
+            start: usize::try_from(inside).ok()?,
+            length: usize::try_from(length).ok()?,
+            at,
+        };
+        at += length;
+        Some(part)
+    })
+}
+
+fn index(offset: u64) -> io::Result<usize> {
+    usize::try_from(offset).map_err(|_| io::ErrorKind::FileTooLarge.into())
+}
