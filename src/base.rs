@@ -12,6 +12,7 @@ mod headers;
 mod position_index;
 pub mod referenced;
 mod searched;
+mod writable;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -29,6 +30,7 @@ pub use self::headers::{
 };
 pub use self::position_index::{IndexState, index_file, make_index, open_index};
 pub use self::searched::Searched;
+pub use self::writable::{read_only_after, take};
 pub use crate::cbh::Error;
 use crate::cbh::{
     self, CodePage, Crossref, Decoded, EntityKind, EntityNames, Entry, GameId, GameMention,

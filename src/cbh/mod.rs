@@ -55,6 +55,7 @@ pub use base::opening::{ChangeError, OpenBase};
 pub use base::parts::{Part, Parts};
 pub use base::references::{Reference, References};
 pub use base::summary::Summary;
+pub use edit::history::SaveHistory;
 pub use edit::rewrite::{rewrite, write};
 pub use edit::save::{
     Appended, Imported, Importer, Knowledge, Past, Plan, PreparedGame, PreparedText, SaveError,

@@ -29,7 +29,6 @@ mod import;
 mod pages;
 mod records;
 mod rename;
-mod saving;
 mod site;
 mod source;
 
@@ -46,11 +45,12 @@ use self::directories::{Directory, Games, HeadersFile, Positions, Row, TABLE, ro
 use self::explorer::Explorer;
 use self::facts::{Counts, QUICKLY_COUNTED};
 use self::groups::{Groups, group_of, parent_of};
-use self::saving::Saving;
 use super::positions::Nodes;
 use super::texts::{self, GuidingTexts, MEDIA_FILE, Media};
 use crate::base::{Base, HeaderNames, HeadersTsv};
-use crate::cbh::{Changes, Database, Decoded, Entry, GameId, GuidingText, RecordKind, Summary};
+use crate::cbh::{
+    Changes, Database, Decoded, Entry, GameId, GuidingText, RecordKind, SaveHistory, Summary,
+};
 use crate::fs::volume::{
     self, Completeness, DirEntry, Facts, Fault, Ino, Listing, Node, NodeKind, Page, Renderer, Size,
     Statistics, Volume,
@@ -96,7 +96,7 @@ pub struct DatabaseVolume {
 #[derive(Debug)]
 struct Editing {
     database: Arc<Database>,
-    saving: Arc<Saving>,
+    saving: Arc<SaveHistory>,
 }
 
 impl DatabaseVolume {
@@ -149,7 +149,7 @@ impl DatabaseVolume {
     }
 
     /// Shows `database`, which may be changed.
-    fn editable(database: Database, saving: Arc<Saving>, options: &str) -> DatabaseVolume {
+    fn editable(database: Database, saving: Arc<SaveHistory>, options: &str) -> DatabaseVolume {
         let database = Arc::new(database);
         let base = Arc::clone(&database) as Arc<dyn Base>;
         DatabaseVolume {
@@ -169,7 +169,7 @@ impl DatabaseVolume {
     fn after(
         &self,
         database: Database,
-        saving: &Arc<Saving>,
+        saving: &Arc<SaveHistory>,
         changes: &Changes,
         saved: SystemTime,
     ) -> DatabaseVolume {
@@ -189,7 +189,12 @@ impl DatabaseVolume {
 
     /// As [`after`](DatabaseVolume::after), where nothing is known of what has
     /// changed but that it is no text.
-    fn anew(&self, database: Database, saving: &Arc<Saving>, saved: SystemTime) -> DatabaseVolume {
+    fn anew(
+        &self,
+        database: Database,
+        saving: &Arc<SaveHistory>,
+        saved: SystemTime,
+    ) -> DatabaseVolume {
         DatabaseVolume {
             guiding: self.guiding.after(false),
             explorer: Explorer::new(Arc::clone(&self.explorer.nodes)),

@@ -5,11 +5,10 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::saving::Saving;
 use super::{DatabaseVolume, GAME};
 use crate::cbh::{
-    Changes, Database, EditError, Effects, GameChange, GameId, Plan, SaveError, Saver, Summary,
-    Unfit,
+    Changes, Database, EditError, Effects, GameChange, GameId, Plan, SaveError, SaveHistory, Saver,
+    Summary, Unfit,
 };
 use crate::fs::{Error, Ino, Refusal, Saved, Touched, Volume};
 use crate::storage::{self, Store};
@@ -29,7 +28,7 @@ impl DatabaseVolume {
     }
 
     /// The files, and what saves them.
-    pub(super) fn parts(&self) -> Result<(&Arc<Store>, &Arc<Saving>), Refusal> {
+    pub(super) fn parts(&self) -> Result<(&Arc<Store>, &Arc<SaveHistory>), Refusal> {
         let store = self.edited()?.store();
         let saving = self.editing.as_ref().map(|editing| &editing.saving);
         let parts = store.zip(saving);

@@ -11,25 +11,21 @@ use std::time::SystemTime;
 
 use super::change::error_of_store;
 use super::directories::Positions;
-use super::saving::Saving;
 use super::{DatabaseVolume, Hidden};
 use crate::archive;
 use crate::base::{self, Base, Family};
 use crate::book::{stands_for_book, stem_of};
-use crate::cbh::{self, Database, Error, FileKind, Options};
+use crate::cbh::{self, Database, Error, Options, SaveHistory};
 use crate::cbh2;
 use crate::fs::mount::folder::{BaseInFolder, Bases};
 use crate::fs::volume::Volume;
 use crate::fs::{Error as RequestError, Source, names};
-use crate::storage::{self, Access, Relisting, Store, folder_of, identities, modified};
+use crate::storage::{Relisting, Store, folder_of, identities, modified};
 use crate::views::book::{BookOptions, BookSource};
 use crate::views::positions::Nodes;
 
 /// Bytes of a record of `.cbh`, for guesses only.
 const RECORD_BYTES: u64 = 46;
-
-/// So many moments another writer is waited for who is about to end.
-const MOST_WAITS: u32 = 500;
 
 /// A base on disk.
 #[derive(Debug)]
@@ -190,7 +186,7 @@ impl DatabaseSource {
     }
 
     /// What it is saved with, or why it is not to be changed or cannot be.
-    fn open_to_write(&self) -> Result<Result<(Database, Saving), String>, Error> {
+    fn open_to_write(&self) -> Result<Result<(Database, SaveHistory), String>, Error> {
         if self.is_archive() {
             return Ok(Err(format!(
                 "{}: an archive is read-only; unpack it with `cbfs unpack` to change the base",
@@ -218,7 +214,10 @@ impl DatabaseSource {
         if opened.is_err() && is_new {
             self.let_go(&store)?;
         }
-        Ok(Ok((opened?, Saving::new(writer))))
+        Ok(Ok((
+            opened?,
+            SaveHistory::new(writer.clock, writer.drops_foreign_tags),
+        )))
     }
 
     /// The files of the base to be changed, and whether they were opened just
@@ -243,14 +242,14 @@ impl DatabaseSource {
             })?;
             return Ok(Ok((Arc::clone(store), false)));
         }
-        match take(family, writer) {
+        match base::take(family, &writer.label, writer.is_ending) {
             Ok(store) => {
                 let store = Arc::new(store);
                 known.store = Some(Arc::clone(&store));
                 Ok(Ok((store, true)))
             }
             Err(error) => {
-                let why = read_only_after(family, &error).ok_or(error)?;
+                let why = base::read_only_after(family, &error).ok_or(error)?;
                 log::warn!("{why}");
                 known.refused = Some(why.clone());
                 Ok(Err(why))
@@ -288,83 +287,6 @@ impl DatabaseSource {
         }
         Ok(Family::locate(&self.path)?.headers())
     }
-}
-
-/// Takes a base to change it; waits for one who is about to let go of it.
-fn take(family: &cbh::Family, writer: &Writer) -> Result<Store, Error> {
-    let mut waits = 0..MOST_WAITS;
-    loop {
-        let taken = family.store(Access::ReadWrite, &writer.label);
-        let is_waiting = match &taken {
-            Err(Error::Store {
-                source: storage::Error::InUse { label, .. },
-                ..
-            }) => waits.next().is_some() && (writer.is_ending)(label),
-            _ => false,
-        };
-        if !is_waiting {
-            return taken;
-        }
-    }
-}
-
-/// Why a base that cannot be opened to be changed is shown to read only; `None`
-/// if it cannot be shown either, or another process has it.
-fn read_only_after(family: &cbh::Family, error: &Error) -> Option<String> {
-    use io::ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
-    match error {
-        Error::Store {
-            source: storage::Error::Untrusted { .. },
-            ..
-        } => Some(format!(
-            "{error}; the base is shown without it, to read only: unmount, do one of these, and \
-             mount again"
-        )),
-        Error::Io { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded) => {
-            Some(without_room(family, error))
-        }
-        Error::Io { source, .. }
-            if matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem) =>
-        {
-            Some(error.to_string())
-        }
-        error => is_of_another_base(error).then(|| {
-            format!(
-                "{error}; the base is shown without it, to read only: unmount, move it away, and \
-                 mount again"
-            )
-        }),
-    }
-}
-
-/// What is told of a base that has saves in its journal and no room for them,
-/// or none for a journal.
-fn without_room(family: &cbh::Family, error: &Error) -> String {
-    let journal = family.directory().join(family.journal());
-    let base = family.default_path(FileKind::Headers);
-    let base = base.display();
-    let is_of_journal = matches!(error, Error::Io { file, .. } if *file == journal);
-    if is_of_journal {
-        return format!("{error}: there is no room to save; make room and mount {base} again");
-    }
-    format!(
-        "{error}: nothing is lost, but there is no room to bring the saves in {} into the base; \
-         they are shown, to read only; make room and run `cbfs check --repair {base}`, or mount \
-         it again",
-        journal.display()
-    )
-}
-
-/// Whether the journal beside a base is not one of it.
-fn is_of_another_base(error: &Error) -> bool {
-    use storage::Error::{DoesNotFit, Unreadable};
-    matches!(
-        error,
-        Error::Store {
-            source: DoesNotFit { .. } | Unreadable { .. },
-            ..
-        }
-    )
 }
 
 impl Source for DatabaseSource {

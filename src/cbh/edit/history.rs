@@ -1,20 +1,19 @@
-//! What outlives each state of a base that is changed.
+//! What is remembered from save to save of one open base.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use super::source::Writer;
 use crate::cbh::{GameId, Knowledge};
 
-/// What saves a base.
+/// What saves of a base have to know of those before them.
 #[derive(Debug)]
-pub(super) struct Saving {
+pub struct SaveHistory {
     clock: fn() -> SystemTime,
     drops_foreign_tags: bool,
     knowledge: Mutex<Knowledge>,
-    /// The games at the end of the base that drafts of this mount appended, and
+    /// The games at the end of the base that drafts appended, and
     /// that nothing else has changed since: what a draft made of an earlier
     /// part of its text can be removed without a trace.
     tail: Mutex<Range<u32>>,
@@ -25,12 +24,13 @@ pub(super) struct Saving {
 /// A stamp that is older than a save by this was not made by it.
 const STAMP_PRECISION: Duration = Duration::from_secs(2);
 
-impl Saving {
-    /// Saves as `writer` wants it.
-    pub(super) fn new(writer: &Writer) -> Saving {
-        Saving {
-            clock: writer.clock,
-            drops_foreign_tags: writer.drops_foreign_tags,
+impl SaveHistory {
+    /// Without any save so far; saves are stamped with the time of `clock`, and
+    /// drop the tags that a base has no field for if so wished.
+    pub fn new(clock: fn() -> SystemTime, drops_foreign_tags: bool) -> SaveHistory {
+        SaveHistory {
+            clock,
+            drops_foreign_tags,
             knowledge: Mutex::default(),
             tail: Mutex::default(),
             unstamped: Mutex::default(),
@@ -40,7 +40,7 @@ impl Saving {
     /// Notes that a game is another one since `now`, if the `stamp` of its
     /// record does not say so: that of a base without stamps, or of a game
     /// that only names somebody whose name is another.
-    pub(super) fn note(&self, id: GameId, stamp: Option<SystemTime>, now: SystemTime) {
+    pub fn note(&self, id: GameId, stamp: Option<SystemTime>, now: SystemTime) {
         let age = stamp.map(|stamp| now.duration_since(stamp).unwrap_or_default());
         if age.is_none_or(|age| age > STAMP_PRECISION) {
             self.unstamped().insert(id, now);
@@ -48,7 +48,7 @@ impl Saving {
     }
 
     /// When a game became another one, if its record does not say so.
-    pub(super) fn changed(&self, id: GameId) -> Option<SystemTime> {
+    pub fn changed(&self, id: GameId) -> Option<SystemTime> {
         self.unstamped().get(&id).copied()
     }
 
@@ -59,16 +59,18 @@ impl Saving {
     }
 
     /// Whether tags are let go of that a base has no field for.
-    pub(super) fn drops_foreign_tags(&self) -> bool {
+    pub fn drops_foreign_tags(&self) -> bool {
         self.drops_foreign_tags
     }
 
-    pub(super) fn now(&self) -> SystemTime {
+    /// The time of a save that is made now.
+    pub fn now(&self) -> SystemTime {
         (self.clock)()
     }
 
-    /// The games that may be removed, see [`tail`](Saving::tail).
-    pub(super) fn removable(&self, last_id: u32) -> Range<u32> {
+    /// The games that may be removed without a trace: appended at the end by
+    /// drafts, and not changed since.
+    pub fn removable(&self, last_id: u32) -> Range<u32> {
         let tail = self.tail();
         if tail.end == last_id.saturating_add(1) {
             return tail.clone();
@@ -78,7 +80,7 @@ impl Saving {
 
     /// Follows a save that changed these games, on behalf of a draft that made
     /// its `own` ones; the last games before and after it are given.
-    pub(super) fn follow(&self, changed: &[GameId], own: &[GameId], last: (u32, u32)) {
+    pub fn follow(&self, changed: &[GameId], own: &[GameId], last: (u32, u32)) {
         let (before, after) = last;
         let mut removable = self.removable(before);
         if removable.is_empty() {
@@ -98,7 +100,7 @@ impl Saving {
     }
 
     /// What earlier saves found out.
-    pub(super) fn knowledge(&self) -> MutexGuard<'_, Knowledge> {
+    pub fn knowledge(&self) -> MutexGuard<'_, Knowledge> {
         self.knowledge
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
