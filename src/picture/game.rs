@@ -89,14 +89,14 @@ impl GamePage<'_> {
         }
         let _ = writeln!(out, "<span class=\"result\">{result}</span></h1>");
         self.append_facts(
-            &address(&self.links.tournament),
-            &address(&self.links.eco),
+            address(&self.links.tournament).as_deref(),
+            address(&self.links.eco).as_deref(),
             out,
         );
         out.push_str("</header>\n");
     }
 
-    fn append_facts(&self, tournament: &Option<String>, eco: &Option<String>, out: &mut String) {
+    fn append_facts(&self, tournament: Option<&str>, eco: Option<&str>, out: &mut String) {
         let headers = &self.game.headers;
         out.push_str("<ul class=\"facts\">\n");
         let event = &headers.tournament;
@@ -105,7 +105,7 @@ impl GamePage<'_> {
             let name = [&event.title, &event.place].map(String::as_str);
             let parts = name.into_iter().filter(|part| !part.is_empty());
             let name = parts.collect::<Vec<_>>().join(", ");
-            append_name(&name, tournament.as_deref(), out);
+            append_name(&name, tournament, out);
             out.push_str("</li>\n");
         }
         if let Some(round) = round_words(headers.round.into(), headers.subround.into()) {
@@ -116,7 +116,7 @@ impl GamePage<'_> {
         }
         if let Some(code) = headers.eco {
             out.push_str("<li>");
-            append_name(&code.to_string(), eco.as_deref(), out);
+            append_name(&code.to_string(), eco, out);
             out.push_str("</li>\n");
         }
         let teams = [&headers.white_team, &headers.black_team];

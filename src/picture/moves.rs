@@ -153,16 +153,16 @@ impl<'g> Moves<'g> {
         self.depth += 1;
         self.is_interrupted = true;
         out.push_str(match self.depth {
-            ..=BLOCKS => "<div class=\"v\">",
-            ..=ELEMENTS => "<span class=\"v\">(",
+            depth if depth <= BLOCKS => "<div class=\"v\">",
+            depth if depth <= ELEMENTS => "<span class=\"v\">(",
             _ => "(",
         });
     }
 
     fn close(&mut self, out: &mut String) {
         out.push_str(match self.depth {
-            ..=BLOCKS => "</div>\n",
-            ..=ELEMENTS => ")</span> ",
+            depth if depth <= BLOCKS => "</div>\n",
+            depth if depth <= ELEMENTS => ")</span> ",
             _ => ") ",
         });
         self.depth -= 1;

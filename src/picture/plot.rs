@@ -200,10 +200,10 @@ pub(super) fn append_line(title: &str, ends: [&str; 2], points: &[(f64, f64)], o
     out.push_str("\"/>");
     let bottom = HEIGHT + 20.0;
     let [from, to] = ends.map(text::escaped);
-    let _ = write!(
+    let _ = writeln!(
         out,
         "<text x=\"-25\" y=\"5\">{high:.0}</text><text x=\"-25\" y=\"{HEIGHT}\">{low:.0}</text>\
-         <text x=\"15\" y=\"{bottom}\">{from}</text><text x=\"{}\" y=\"{bottom}\">{to}</text></svg></figure>\n",
+         <text x=\"15\" y=\"{bottom}\">{from}</text><text x=\"{}\" y=\"{bottom}\">{to}</text></svg></figure>",
         WIDTH - 15.0
     );
 }

@@ -148,7 +148,7 @@ impl DatabaseVolume {
         let group = group_of(shelf, id).ok_or(Error::NotFound)?;
         let entries = self.entries(group)?;
         let names = PageNames::of(self)?;
-        let title = self.title_of(shelf, id, &names);
+        let title = DatabaseVolume::title_of(shelf, id, &names);
         let file = self.file_of_page(shelf, id);
         let mut address = String::new();
         text::append_address(&file.ok_or(Error::NotFound)?, &mut address);
@@ -169,7 +169,7 @@ impl DatabaseVolume {
         })
     }
 
-    fn title_of(&self, shelf: Shelf, id: u32, names: &PageNames<'_>) -> String {
+    fn title_of(shelf: Shelf, id: u32, names: &PageNames<'_>) -> String {
         let title = match shelf {
             Shelf::Players => names.name(Kind::Player, id),
             Shelf::Tournaments => names.name(Kind::Tournament, id),
@@ -273,23 +273,20 @@ impl DatabaseVolume {
         known.ok_or(Error::NotFound)?.get_or_work_out(|| {
             let base = self.base.as_ref();
             let mut listed = Vec::new();
-            match kind_of(shelf) {
-                Some(kind) => {
-                    let names = base.entity_names(kind)?;
-                    let games = base.crossref(Grouping::Entity(kind))?;
-                    let all = names
-                        .iter()
-                        .filter(|(id, _)| !games.is_empty(Group::Entity(kind, *id)));
-                    let mut named: Vec<_> = all.map(|(id, name)| (name, id.0)).collect();
-                    named.sort_unstable();
-                    listed.extend(named.into_iter().map(|(_, id)| id));
-                }
-                None => {
-                    let games = base.crossref(Grouping::Eco)?;
-                    let has =
-                        |id: &u32| group_of(shelf, *id).is_some_and(|group| !games.is_empty(group));
-                    listed.extend((0..=u32::from(game::Eco::COUNT)).filter(has));
-                }
+            if let Some(kind) = kind_of(shelf) {
+                let names = base.entity_names(kind)?;
+                let games = base.crossref(Grouping::Entity(kind))?;
+                let all = names
+                    .iter()
+                    .filter(|(id, _)| !games.is_empty(Group::Entity(kind, *id)));
+                let mut named: Vec<_> = all.map(|(id, name)| (name, id.0)).collect();
+                named.sort_unstable();
+                listed.extend(named.into_iter().map(|(_, id)| id));
+            } else {
+                let games = base.crossref(Grouping::Eco)?;
+                let has =
+                    |id: &u32| group_of(shelf, *id).is_some_and(|group| !games.is_empty(group));
+                listed.extend((0..=u32::from(game::Eco::COUNT)).filter(has));
             }
             self.ensure_present()?;
             Ok(Arc::new(listed))
@@ -304,7 +301,7 @@ impl DatabaseVolume {
         let end = first.saturating_add(ROWS).min(listed.len());
         let mut rows = Vec::new();
         for id in listed.get(first..end).unwrap_or_default() {
-            let title = self.title_of(shelf, *id, &names);
+            let title = DatabaseVolume::title_of(shelf, *id, &names);
             let path = match kind_of(shelf) {
                 Some(kind) => self.path_of_entity(kind, EntityId(*id)),
                 None => Some(format!("eco/{title}.html")),
@@ -450,15 +447,12 @@ fn kind_of(shelf: Shelf) -> Option<EntityKind> {
 
 /// The group with a number on a shelf.
 fn group_of(shelf: Shelf, id: u32) -> Option<Group> {
-    match kind_of(shelf) {
-        Some(kind) => Some(Group::Entity(kind, EntityId(id))),
-        None => {
-            let code = u16::try_from(id)
-                .ok()
-                .filter(|code| *code <= game::Eco::COUNT)?;
-            Some(Group::Eco(game::Eco::new(code, 0)))
-        }
+    if let Some(kind) = kind_of(shelf) {
+        return Some(Group::Entity(kind, EntityId(id)));
     }
+    let code = u16::try_from(id).ok()?;
+    let is_code = code <= game::Eco::COUNT;
+    is_code.then(|| Group::Eco(game::Eco::new(code, 0)))
 }
 
 fn entry_of(summary: &Summary) -> Entry {

@@ -145,6 +145,7 @@ fn ensure_wanted(is_wanted: bool) -> io::Result<()> {
     Err(io::ErrorKind::Interrupted.into())
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
 fn failed(error: Error) -> io::Error {
     io::Error::other(error.to_string())
 }
