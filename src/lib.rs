@@ -12,6 +12,7 @@
 //!     │  views             databases and books as directories
 //!     │  fs                trees, texts and lengths, whatever is shown
 //!     │  import            files of games into a base
+//!     │  tables            games as tables in Parquet files, both directions
 //!     │  openings          names of positions
 //!     │  base              a base of games, whatever its format
 //!     ▼
@@ -42,12 +43,13 @@
 //! | `import` | `openings`, `pgn`, `cbh`, `game`, `escape` |
 //! | `search` | `openings`, `game`, `storage` |
 //! | `base` | `search`, `pgn`, `archive`, `book`, `cbh2`, `cbh`, `game`, `storage` |
+//! | `tables` | `base`, `cbh`, `book`, `openings`, `pgn`, `game` |
 //! | `fs` | `escape` |
 //! | `views` | `fs`, `import`, `picture`, `openings`, `base`, `search`, `pgn`, `cbh`, `cbh2`, `book`, `archive`, `game`, `storage`, `html`, `escape` |
 //! | `drafts` | `fs`, `storage`, `escape` |
 //! | `vfs` | `drafts`, `fs`, `views`, `escape` |
 //! | `fuse` | `vfs` |
-//! | `cli` | `fuse`, `vfs`, `views`, `import`, `base`, `search`, `cbh2`, `cbh`, `pgn`, `book`, `archive`, `game`, `escape` |
+//! | `cli` | `fuse`, `vfs`, `views`, `import`, `tables`, `base`, `search`, `cbh2`, `cbh`, `pgn`, `book`, `archive`, `game`, `escape` |
 //!
 //! Nothing points up: `game` knows no format, `cbh` and `pgn` do not know
 //! each other, `cbh2` has the words of `cbh` and nothing of how it is stored,
@@ -88,5 +90,7 @@ pub mod pgn;
 pub mod picture;
 pub mod search;
 pub mod storage;
+#[cfg(feature = "parquet")]
+pub mod tables;
 pub mod vfs;
 pub mod views;

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::check::{DEFECTS, NOT_CHECKED};
-use super::export::{Format, write_file};
+use super::export::write_file;
 use super::{Failure, print, progress};
 use crate::book::check::{Checked, check as check_book};
-use crate::book::export::{ExportError, Exported};
+use crate::book::export::{ExportError, ExportFormat, Exported};
 use crate::book::walk::Limits;
 use crate::book::{Book, Error, Member};
 use crate::escape::{self, Escaped, push_line};
@@ -209,11 +209,11 @@ fn not_checked(error: &Error) -> Failure {
 /// Exports a book in another format.
 pub(super) fn export(
     book: &dyn Book,
-    format: Format,
+    format: ExportFormat,
     limit: u32,
     output: Option<&Path>,
 ) -> Result<(), Failure> {
-    if matches!(format, Format::Polyglot) && output.is_none() && io::stdout().is_terminal() {
+    if matches!(format, ExportFormat::Polyglot) && output.is_none() && io::stdout().is_terminal() {
         return Err(Failure::new(
             "a Polyglot book is no text for a terminal; write it to a file: --output BOOK.bin",
         ));
@@ -221,7 +221,7 @@ pub(super) fn export(
     let limits = Limits::positions(limit);
     let write = |out: &mut dyn Write| -> Result<Exported, ExportError> {
         let out = &mut BufWriter::new(out);
-        format.of_book().write(book, limits, out)
+        format.write(book, limits, out)
     };
     let exported = match output {
         None => write(&mut io::stdout().lock()).map_err(|error| match error {

@@ -15,7 +15,7 @@ use indicatif::ProgressBar;
 
 use super::options::parse_code_page;
 use super::password::PasswordFile;
-use super::{Failure, archive, book, progress, signals};
+use super::{Failure, archive, book, progress, signals, tables};
 use crate::archive::{Options, has_archive_extension};
 use crate::base::{Base, open_any};
 use crate::book::export::ExportFormat;
@@ -39,7 +39,7 @@ pub(super) struct Args {
     source: PathBuf,
 
     /// Write to this file, completely or not at all; otherwise to standard
-    /// output
+    /// output. With --format parquet, a new folder
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -56,6 +56,15 @@ pub(super) struct Args {
     #[arg(long)]
     clean: bool,
 
+    /// With --format parquet: also write the table of positions, a row for each
+    #[arg(long)]
+    positions: bool,
+
+    /// With --format parquet: also write games that are marked deleted; the column
+    /// `deleted` tells them
+    #[arg(long)]
+    deleted: bool,
+
     /// Of an opening book: write at most this many positions
     #[arg(long, value_name = "POSITIONS", default_value_t = DEFAULT_POSITIONS)]
     export_limit: u32,
@@ -64,7 +73,7 @@ pub(super) struct Args {
     password: PasswordFile,
 }
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Format {
     /// Portable Game Notation; a book is written as one game with variations
     Pgn,
@@ -76,18 +85,50 @@ pub(super) enum Format {
     Tsv,
     /// Of a book: a Polyglot book
     Polyglot,
+    /// Of a base: tables for DuckDB, Polars, Spark and the like, in a folder
+    Parquet,
+}
+
+impl Args {
+    /// Checks that a base is exported in this format, and with these options.
+    fn check_format(&self) -> Result<(), Failure> {
+        match self.format {
+            Format::Pgn if self.positions || self.deleted => Err(Failure::new(
+                "--positions and --deleted need --format parquet",
+            )),
+            Format::Pgn => Ok(()),
+            Format::Parquet if self.output.is_none() => Err(Failure::new(
+                "tables are several files: name a new folder for them with -o",
+            )),
+            Format::Parquet => Ok(()),
+            _ => Err(Failure::about(
+                &self.source,
+                "only opening books are exported in this format; a base is exported as PGN or \
+                 parquet",
+            )),
+        }
+    }
+
+    fn wishes(&self) -> tables::Wishes {
+        tables::Wishes {
+            is_clean: self.clean,
+            with_positions: self.positions,
+            with_deleted: self.deleted,
+        }
+    }
 }
 
 impl Format {
-    /// As a format for books.
-    pub(super) fn of_book(self) -> ExportFormat {
-        match self {
+    /// As a format for books; `None` if it is one of games.
+    fn of_book(self) -> Option<ExportFormat> {
+        Some(match self {
             Format::Pgn => ExportFormat::Pgn,
             Format::Openings => ExportFormat::Openings,
             Format::Epd => ExportFormat::Epd,
             Format::Tsv => ExportFormat::Tsv,
             Format::Polyglot => ExportFormat::Polyglot,
-        }
+            Format::Parquet => return None,
+        })
     }
 }
 
@@ -105,14 +146,15 @@ enum Piece {
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     if let Some(opened) = crate::book::open(&args.source, None) {
         let (book, output) = (opened.map_err(Failure::new)?, args.output.as_deref());
-        return book::export(book.as_ref(), args.format, args.export_limit, output);
+        let Some(format) = args.format.of_book() else {
+            return Err(Failure::about(
+                &args.source,
+                "an opening book has no games; it is exported as pgn, openings, epd, tsv or polyglot",
+            ));
+        };
+        return book::export(book.as_ref(), format, args.export_limit, output);
     }
-    if !matches!(args.format, Format::Pgn) {
-        return Err(Failure::about(
-            &args.source,
-            "only opening books are exported in this format; a base is exported as PGN",
-        ));
-    }
+    args.check_format()?;
     let options = cbh::Options {
         code_page: args.codepage,
     };
@@ -126,6 +168,9 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let bar = progress::bar(base.last_id(), quiet);
     let is_clean = args.clean;
     let unreadable = match &args.output {
+        Some(folder) if args.format == Format::Parquet => {
+            tables::export(base, folder, args.wishes(), &bar)?
+        }
         None => write_games(base, is_clean, &mut io::stdout().lock(), &bar)
             .map_err(|error| Failure::output(&error))?,
         Some(path) => write_file(path, |out| write_games(base, is_clean, out, &bar))

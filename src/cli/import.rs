@@ -15,7 +15,7 @@ use indicatif::ProgressBar;
 use super::games::Games;
 use super::options::{parse_code_page, parse_text_page};
 use super::password::PasswordFile;
-use super::{Failure, archive, print, progress, receipt, signals};
+use super::{Failure, archive, print, progress, receipt, signals, tables};
 use crate::archive::has_archive_extension;
 use crate::base::open_any;
 use crate::cbh::{
@@ -52,8 +52,9 @@ pub(super) struct Args {
     /// Any file of the base
     base: PathBuf,
 
-    /// PGN files, also packed as .gz, .zst, .bz2 or .zip, and archives (.cbv,
-    /// .cbz), all games of which are taken; `-` is standard input
+    /// PGN files, also packed as .gz, .zst, .bz2 or .zip, archives (.cbv, .cbz)
+    /// and folders of Parquet files, all games of which are taken; `-` is standard
+    /// input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
@@ -595,10 +596,21 @@ impl Source {
         if has_archive_extension(file) {
             return Source::of_archive(file, args);
         }
+        if tables::is_table(file) {
+            return Source::of_table(file, bar);
+        }
         let opened = File::open(file).map_err(|error| Failure::about(file, error))?;
         Ok(Source {
             name: file.display().to_string(),
             input: buffered(bar.wrap_read(opened)),
+        })
+    }
+
+    /// The games of a folder of tables, or of one of its files.
+    fn of_table(file: &Path, bar: &ProgressBar) -> Result<Source, Failure> {
+        Ok(Source {
+            name: file.display().to_string(),
+            input: buffered(Pipe(tables::read(file, bar)?)),
         })
     }
 

@@ -39,6 +39,7 @@ mod receipt;
 mod server;
 mod signals;
 mod site;
+mod tables;
 mod umount;
 mod unpack;
 

@@ -59,7 +59,7 @@ pub use stream::{
     BAD_GAME, Extent, InPage, Part, Prepared, Section, Sections, Skipped, Spot, Trust,
     for_each_game_in_order,
 };
-pub(crate) use tags::roman;
+pub(crate) use tags::{append_round, roman};
 
 use crate::game::{Defect, Game, Position};
 use notation::Notation;

@@ -410,14 +410,15 @@ pub(crate) fn roman(number: u32) -> Option<&'static str> {
 }
 
 /// `5`, `5.2`, `?.2`, `?`.
-pub(in crate::pgn) fn append_round(round: u8, subround: u8, out: &mut Vec<u8>) {
-    match round {
+pub(crate) fn append_round(round: impl Into<u32>, subround: impl Into<u32>, out: &mut Vec<u8>) {
+    match round.into() {
         0 => out.push(b'?'),
-        round => append_decimal(u32::from(round), out),
+        round => append_decimal(round, out),
     }
+    let subround = subround.into();
     if subround != 0 {
         out.push(b'.');
-        append_decimal(u32::from(subround), out);
+        append_decimal(subround, out);
     }
 }
 

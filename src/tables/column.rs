@@ -1,0 +1,220 @@
+//! The values of one column of a file as texts, as they stand in PGN.
+
+use ::parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type};
+use ::parquet::column::page::{Page, PageMetadata, PageReader};
+use ::parquet::column::reader::{
+    ColumnReader, ColumnReaderImpl, get_column_reader, get_typed_column_reader,
+};
+use ::parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use ::parquet::errors::{ParquetError, Result};
+use ::parquet::file::reader::RowGroupReader;
+use ::parquet::schema::types::ColumnDescPtr;
+
+use super::days::date_of;
+
+/// More values than any page has that a program writes.
+const MOST_VALUES: u32 = 1 << 23;
+
+/// The texts of some rows of a column.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    values: Vec<ByteArray>,
+    /// Index of the first value of each row, and the number of values.
+    starts: Vec<usize>,
+}
+
+impl Texts {
+    /// The values of a row: at most one, but for lists and maps.
+    pub(super) fn of_row(&self, row: usize) -> &[ByteArray] {
+        let start = self.starts.get(row).copied().unwrap_or(0);
+        let end = self.starts.get(row + 1).copied().unwrap_or(start);
+        self.values.get(start..end).unwrap_or_default()
+    }
+
+    /// The text of a row, unless it is NULL.
+    pub(super) fn text_of_row(&self, row: usize) -> Option<&[u8]> {
+        self.of_row(row).first().map(ByteArray::data)
+    }
+
+    fn clear(&mut self) {
+        self.values.clear();
+        self.starts.clear();
+    }
+}
+
+/// Reads a column of a row group.
+pub(super) struct Reader {
+    kind: Reading,
+    /// Level of a value that is there.
+    max_definition: i16,
+    definitions: Vec<i16>,
+    repetitions: Vec<i16>,
+}
+
+enum Reading {
+    Texts(ColumnReaderImpl<ByteArrayType>),
+    Ints(ColumnReaderImpl<Int32Type>, Format, Vec<i32>),
+    Longs(ColumnReaderImpl<Int64Type>, Format, Vec<i64>),
+}
+
+/// What a number stands for.
+#[derive(Clone, Copy, Debug)]
+enum Format {
+    Number,
+    Days,
+    /// Time since 1970-01-01, in parts of a day.
+    PartsOfDay(i64),
+}
+
+impl Reader {
+    /// Reads the column with this index; `None` if its type is not one of a tag,
+    /// such as a floating-point number.
+    pub(super) fn open(group: &dyn RowGroupReader, index: usize) -> Result<Option<Reader>> {
+        let column = group.metadata().schema_descr().column(index);
+        let pages = Guarded(group.get_column_page_reader(index)?);
+        let Some(format) = format_of(&column) else {
+            return Ok(None);
+        };
+        let max_definition = column.max_def_level();
+        let kind = match get_column_reader(column, Box::new(pages)) {
+            ColumnReader::ByteArrayColumnReader(reader) => Reading::Texts(reader),
+            reader @ ColumnReader::Int32ColumnReader(_) => {
+                Reading::Ints(get_typed_column_reader(reader), format, Vec::new())
+            }
+            reader @ ColumnReader::Int64ColumnReader(_) => {
+                Reading::Longs(get_typed_column_reader(reader), format, Vec::new())
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(Reader {
+            kind,
+            max_definition,
+            definitions: Vec::new(),
+            repetitions: Vec::new(),
+        }))
+    }
+
+    /// Reads the next rows, at most `rows`.
+    pub(super) fn read(&mut self, rows: usize, texts: &mut Texts) -> Result<()> {
+        texts.clear();
+        self.definitions.clear();
+        self.repetitions.clear();
+        let levels = (&mut self.definitions, &mut self.repetitions);
+        match &mut self.kind {
+            Reading::Texts(reader) => read(reader, rows, levels, &mut texts.values)?,
+            Reading::Ints(reader, format, values) => {
+                values.clear();
+                read(reader, rows, levels, values)?;
+                let days = values.iter().map(|&value| format.text(value.into()));
+                texts.values.extend(days);
+            }
+            Reading::Longs(reader, format, values) => {
+                values.clear();
+                read(reader, rows, levels, values)?;
+                texts
+                    .values
+                    .extend(values.iter().map(|&value| format.text(value)));
+            }
+        }
+        self.find_rows(texts);
+        Ok(())
+    }
+
+    /// Finds where the values of each row begin.
+    fn find_rows(&self, texts: &mut Texts) {
+        let count = texts.values.len();
+        if self.definitions.is_empty() {
+            return texts.starts.extend(0..=count);
+        }
+        let mut value = 0;
+        for (at, &definition) in self.definitions.iter().enumerate() {
+            if self.repetitions.get(at).is_none_or(|&level| level == 0) {
+                texts.starts.push(value);
+            }
+            value += usize::from(definition == self.max_definition);
+        }
+        texts.starts.push(count);
+    }
+}
+
+fn read<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    rows: usize,
+    (definitions, repetitions): (&mut Vec<i16>, &mut Vec<i16>),
+    values: &mut Vec<T::T>,
+) -> Result<()> {
+    reader.read_records(rows, Some(definitions), Some(repetitions), values)?;
+    Ok(())
+}
+
+/// What the numbers of a column stand for; `None` for types that are no tag.
+fn format_of(column: &ColumnDescPtr) -> Option<Format> {
+    if let Some(LogicalType::Timestamp(time)) = column.logical_type_ref() {
+        let second = match time.unit {
+            TimeUnit::MILLIS => 1_000,
+            TimeUnit::MICROS => 1_000_000,
+            TimeUnit::NANOS => 1_000_000_000,
+        };
+        return Some(Format::PartsOfDay(86_400 * second));
+    }
+    let day = 86_400_000;
+    Some(match (column.physical_type(), column.converted_type()) {
+        (Type::INT32, ConvertedType::DATE) => Format::Days,
+        (Type::INT64, ConvertedType::TIMESTAMP_MILLIS) => Format::PartsOfDay(day),
+        (Type::INT64, ConvertedType::TIMESTAMP_MICROS) => Format::PartsOfDay(day * 1000),
+        (Type::INT32 | Type::INT64, ConvertedType::DECIMAL) => return None,
+        (Type::BYTE_ARRAY, ConvertedType::DECIMAL) => return None,
+        (Type::INT32 | Type::INT64 | Type::BYTE_ARRAY, _) => Format::Number,
+        _ => return None,
+    })
+}
+
+impl Format {
+    fn text(self, value: i64) -> ByteArray {
+        let days = match self {
+            Format::Number => return value.to_string().as_str().into(),
+            Format::Days => value,
+            Format::PartsOfDay(parts) => value.div_euclid(parts),
+        };
+        let mut text = Vec::new();
+        let date = i32::try_from(days).ok().and_then(date_of);
+        date.unwrap_or_default().append_to(&mut text);
+        text.into()
+    }
+}
+
+/// Pages, none of which has more values than memory.
+struct Guarded(Box<dyn PageReader>);
+
+impl PageReader for Guarded {
+    fn get_next_page(&mut self) -> Result<Option<Page>> {
+        let page = self.0.get_next_page()?;
+        match &page {
+            Some(page) if page.num_values() > MOST_VALUES => Err(ParquetError::General(format!(
+                "a page claims {} values; more than {MOST_VALUES} are not read",
+                page.num_values()
+            ))),
+            _ => Ok(page),
+        }
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
+        self.0.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> Result<()> {
+        self.0.skip_next_page()
+    }
+
+    fn at_record_boundary(&mut self) -> Result<bool> {
+        self.0.at_record_boundary()
+    }
+}
+
+impl Iterator for Guarded {
+    type Item = Result<Page>;
+
+    fn next(&mut self) -> Option<Result<Page>> {
+        self.get_next_page().transpose()
+    }
+}

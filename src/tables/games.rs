@@ -1,0 +1,341 @@
+//! The table of games: a row per game.
+//!
+//! Each tag of a game's PGN is in exactly one place: in the column of its name,
+//! if the type of the column holds exactly what it says; or said by other
+//! columns, as `Round` by `round` and `subround`; or else in the column `tags`.
+//! So the rows of a game say what its PGN says.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use shakmaty::CastlingMode;
+
+use super::buffer::{Group, Value};
+use super::days::days_of;
+use super::schema::{Column, Kind, Table};
+use super::uci;
+use crate::cbh::Summary;
+use crate::game::Game;
+use crate::openings;
+use crate::pgn;
+
+/// The table.
+pub(super) const TABLE: Table = Table {
+    name: "games",
+    columns: COLUMNS,
+    sorted_by: &["ECO"],
+};
+
+/// The columns in order. Names with a capital are those of PGN tags; lichess'
+/// public data set has them under the same names.
+pub const COLUMNS: &[Column] = &[
+    column("number", Kind::Long, "number of the game in the base"),
+    column("White", Kind::Name, "player with the white pieces"),
+    column("Black", Kind::Name, "player with the black pieces"),
+    column("WhiteElo", Kind::Int, "rating of White"),
+    column("BlackElo", Kind::Int, "rating of Black"),
+    column("WhiteTitle", Kind::Text, "title of White, such as GM"),
+    column("BlackTitle", Kind::Text, "title of Black"),
+    column("WhiteTeam", Kind::Text, "team of White"),
+    column("BlackTeam", Kind::Text, "team of Black"),
+    column(
+        "WhiteRatingDiff",
+        Kind::Int,
+        "points that White won by the game",
+    ),
+    column(
+        "BlackRatingDiff",
+        Kind::Int,
+        "points that Black won by the game",
+    ),
+    column("Result", Kind::Text, "1-0, 0-1, 1/2-1/2 or *"),
+    column(
+        "Date",
+        Kind::Date,
+        "day of the game, if day, month and year are known",
+    ),
+    column("month", Kind::Int, "month of the game"),
+    column("day", Kind::Int, "day of the month"),
+    column("UTCDate", Kind::Date, "day of the game by universal time"),
+    column("UTCTime", Kind::Text, "time of the game by universal time"),
+    column("ECO", Kind::Text, "opening code, such as B90"),
+    column(
+        "Opening",
+        Kind::Text,
+        "name of the opening, where the game has the tag",
+    ),
+    column(
+        "opening_name",
+        Kind::Text,
+        "name of the last named position of the game",
+    ),
+    column("Event", Kind::Text, "tournament or match"),
+    column("Site", Kind::Text, "place of the event"),
+    column(
+        "EventDate",
+        Kind::Date,
+        "first day of the event, if it is known to the day",
+    ),
+    column("round", Kind::Int, "round"),
+    column("subround", Kind::Int, "game within the round"),
+    column("Annotator", Kind::Text, "annotator"),
+    column(
+        "SourceTitle",
+        Kind::Text,
+        "publication that the game was taken from",
+    ),
+    column("Source", Kind::Text, "publisher of it"),
+    column(
+        "Termination",
+        Kind::Text,
+        "how the game ended, where the game has the tag",
+    ),
+    column(
+        "TimeControl",
+        Kind::Text,
+        "time control, where the game has the tag",
+    ),
+    column("Variant", Kind::Text, "Chess960; NULL for chess"),
+    column("FEN", Kind::Text, "start position, if it is set up"),
+    column(
+        "plies",
+        Kind::Int,
+        "number of moves of both sides in the main line",
+    ),
+    column("moves", Kind::Int, "number of moves, as headers.tsv has it"),
+    column("medals", Kind::Int, "medals, one bit each"),
+    column("deleted", Kind::Flag, "whether the game is marked deleted"),
+    column("tags", Kind::Tags, "all tags that no other column holds"),
+    column(
+        "moves_uci",
+        Kind::Moves,
+        "moves of the main line, such as e2e4",
+    ),
+    column(
+        "movetext",
+        Kind::LongText,
+        "moves with variations and remarks as in PGN",
+    ),
+];
+
+const fn column(name: &'static str, kind: Kind, meaning: &'static str) -> Column {
+    Column {
+        name,
+        kind,
+        meaning,
+    }
+}
+
+/// Appends games to a row group.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    /// Values of the tags of a game, unescaped, by column.
+    tags: Vec<Option<Range<usize>>>,
+    others: Vec<(Range<usize>, Range<usize>)>,
+    /// Names and values of the tags.
+    bytes: Vec<u8>,
+    moves: Vec<u16>,
+    movetext: Vec<u8>,
+    /// The tag `Round` as `round` and `subround` say it.
+    round: Vec<u8>,
+    date: Vec<u8>,
+}
+
+impl Rows {
+    /// Appends a game: its headers, what was read of it, and its PGN.
+    pub(super) fn push(&mut self, summary: &Summary, game: &Game, text: &[u8], group: &mut Group) {
+        let movetext = self.read_tags(text);
+        self.movetext.clear();
+        let unwrapped = movetext
+            .iter()
+            .map(|&byte| if byte == b'\n' { b' ' } else { byte });
+        self.movetext.extend(unwrapped);
+        let mode = CastlingMode::from_chess960(game.start.is_chess960);
+        let plies = game.tree.main_line().filter_map(|id| game.tree.ply(id));
+        self.moves.clear();
+        self.moves.extend(plies.map(|ply| uci::code(ply.mv, mode)));
+        self.write_derived(summary);
+        let told = Told {
+            rows: self,
+            summary,
+            opening: openings::of_game(game).map(|opening| opening.name),
+        };
+        let others = told.other_tags();
+        let values = COLUMNS.iter().enumerate();
+        group.push(values.map(|(index, column)| told.value(index, column, &others)));
+    }
+
+    /// Reads the tag pairs of a game; returns the text behind them.
+    fn read_tags<'t>(&mut self, text: &'t [u8]) -> &'t [u8] {
+        self.tags.clear();
+        self.tags.resize(COLUMNS.len(), None);
+        (self.others.clear(), self.bytes.clear());
+        let mut rest = text;
+        while let Some((line, behind)) = first_line(rest)
+            && let Some((name, value)) = tag_of(line)
+        {
+            rest = behind;
+            let name_begin = self.bytes.len();
+            self.bytes.extend_from_slice(name);
+            let name_end = self.bytes.len();
+            append_unescaped(value, &mut self.bytes);
+            let value = name_end..self.bytes.len();
+            let mut columns = COLUMNS.iter();
+            let column = columns.position(|column| column.name.as_bytes() == name);
+            match column.and_then(|column| self.tags.get_mut(column)) {
+                Some(slot @ None) => *slot = Some(value),
+                _ => self.others.push((name_begin..name_end, value)),
+            }
+        }
+        rest.trim_ascii()
+    }
+
+    /// Writes the tags that the columns with numbers stand for.
+    fn write_derived(&mut self, summary: &Summary) {
+        self.round.clear();
+        pgn::append_round(summary.round, summary.subround, &mut self.round);
+        self.date.clear();
+        summary.date.append_to(&mut self.date);
+    }
+
+    fn bytes(&self, range: &Range<usize>) -> &[u8] {
+        self.bytes.get(range.clone()).unwrap_or_default()
+    }
+}
+
+/// The first line, without its end, and what is behind it.
+fn first_line(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = text.iter().position(|&byte| byte == b'\n')?;
+    Some((text.get(..end)?, text.get(end + 1..)?))
+}
+
+/// Name and value of a tag pair that cbfs wrote; the value may have escapes.
+fn tag_of(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let pair = line.strip_prefix(b"[")?.strip_suffix(b"\"]")?;
+    let blank = pair.iter().position(|&byte| byte == b' ')?;
+    let (name, value) = pair.split_at_checked(blank)?;
+    Some((name, value.strip_prefix(b" \"")?))
+}
+
+fn append_unescaped(value: &[u8], out: &mut Vec<u8>) {
+    let mut is_escaped = false;
+    for &byte in value {
+        is_escaped = byte == b'\\' && !is_escaped;
+        if !is_escaped {
+            out.push(byte);
+        }
+    }
+}
+
+/// What is known of a game.
+struct Told<'a> {
+    rows: &'a Rows,
+    summary: &'a Summary,
+    opening: Option<&'static str>,
+}
+
+impl Told<'_> {
+    /// The value of a column.
+    fn value<'v>(
+        &'v self,
+        index: usize,
+        column: &Column,
+        others: &'v [(&'v [u8], &'v [u8])],
+    ) -> Value<'v> {
+        let summary = self.summary;
+        let known = |number: u16| Some(i32::from(number)).filter(|&number| number != 0);
+        match column.name {
+            "number" => Value::Long(summary.id.0.into()),
+            "month" => known(summary.date.month.into()).into(),
+            "day" => known(summary.date.day.into()).into(),
+            "round" => known(summary.round).into(),
+            "subround" => known(summary.subround).into(),
+            "plies" => Value::Int(self.plies()),
+            "moves" => Value::Int(summary.move_count.into()),
+            "medals" => Value::Int(summary.medals.into()),
+            "deleted" => Value::Flag(summary.is_deleted),
+            "opening_name" => self
+                .opening
+                .map_or(Value::Null, |name| Value::Text(name.as_bytes())),
+            "tags" => Value::Tags(others),
+            "moves_uci" => Value::Moves(&self.rows.moves),
+            "movetext" => Value::Text(&self.rows.movetext),
+            _ => self.tag(index, column),
+        }
+    }
+
+    /// The value of a column that is a tag.
+    fn tag(&self, index: usize, column: &Column) -> Value<'_> {
+        let range = self.rows.tags.get(index).and_then(Option::as_ref);
+        match range {
+            Some(range) => typed(column, self.rows.bytes(range)),
+            None => Value::Null,
+        }
+    }
+
+    fn plies(&self) -> i32 {
+        i32::try_from(self.rows.moves.len()).unwrap_or(i32::MAX)
+    }
+
+    /// The tags that no other column holds.
+    fn other_tags(&self) -> Vec<(&[u8], &[u8])> {
+        let rows = self.rows;
+        let others = rows.others.iter();
+        let others = others.map(|(name, value)| (rows.bytes(name), rows.bytes(value)));
+        let columns = COLUMNS.iter().zip(&rows.tags);
+        let unfit = columns.filter_map(|(column, value)| {
+            let value = rows.bytes(value.as_ref()?);
+            let is_held = typed(column, value) != Value::Null || is_unknown(column, value);
+            (!is_held).then_some((column.name.as_bytes(), value))
+        });
+        others
+            .chain(unfit)
+            .filter(|&(name, value)| !self.is_told(name, value))
+            .collect()
+    }
+
+    /// Whether other columns say what this tag says.
+    fn is_told(&self, name: &[u8], value: &[u8]) -> bool {
+        match name {
+            b"Round" => value == self.rows.round,
+            b"Date" => value == self.rows.date,
+            b"PlyCount" => value == self.plies().to_string().as_bytes(),
+            b"SetUp" => value == b"1",
+            _ => false,
+        }
+    }
+}
+
+/// The value of a tag in the type of its column; NULL if that does not hold
+/// exactly what the tag says.
+fn typed<'v>(column: &Column, value: &'v [u8]) -> Value<'v> {
+    if is_unknown(column, value) {
+        return Value::Null;
+    }
+    match column.kind {
+        Kind::Int => exact_number(value).into(),
+        Kind::Date => exact_date(value).into(),
+        _ => Value::Text(value),
+    }
+}
+
+/// Whether a value says that nothing is known.
+fn is_unknown(column: &Column, value: &[u8]) -> bool {
+    let is_roster = matches!(column.name, "White" | "Black" | "Event" | "Site");
+    is_roster && value == b"?"
+}
+
+/// A number as lichess' tags have it: with a sign or without.
+fn exact_number(value: &[u8]) -> Option<i32> {
+    let number: i32 = std::str::from_utf8(value).ok()?.parse().ok()?;
+    let plain: Cow<'_, str> = number.to_string().into();
+    (plain.as_bytes() == value).then_some(number)
+}
+
+/// A date that is complete: `2016.07.26`.
+fn exact_date(value: &[u8]) -> Option<i32> {
+    let date = super::days::parse(value)?;
+    let mut written = Vec::new();
+    date.append_to(&mut written);
+    days_of(date).filter(|_| written == value)
+}

@@ -1,0 +1,106 @@
+//! The table of positions: a row per position of the main line of a game,
+//! the start position among them.
+
+use shakmaty::CastlingMode;
+
+use super::buffer::{Group, Value};
+use super::remark::Remark;
+use super::schema::{Column, Kind, Table};
+use super::uci;
+use crate::book::export::polyglot_key;
+use crate::cbh::GameId;
+use crate::game::{Game, PlyId};
+
+/// The table.
+pub(super) const TABLE: Table = Table {
+    name: "positions",
+    columns: COLUMNS,
+    sorted_by: &[],
+};
+
+/// The columns in order.
+pub const COLUMNS: &[Column] = &[
+    column(
+        "game",
+        Kind::Long,
+        "number of the game, as in the table of games",
+    ),
+    column(
+        "ply",
+        Kind::Int,
+        "number of moves before the position; 0 is the start",
+    ),
+    column(
+        "uci",
+        Kind::Text,
+        "move that led to the position, such as e2e4",
+    ),
+    column("san", Kind::Text, "the same move, such as Nxe5+"),
+    column(
+        "hash",
+        Kind::Long,
+        "Polyglot key of the position, as a signed number",
+    ),
+    column(
+        "evaluation",
+        Kind::Int,
+        "centipawns from White's point of view",
+    ),
+    column("mate", Kind::Int, "moves to mate; negative if Black mates"),
+    column("clock", Kind::Real, "seconds left to the player who moved"),
+    column(
+        "elapsed",
+        Kind::Real,
+        "seconds that the player took for the move",
+    ),
+    column(
+        "remark",
+        Kind::LongText,
+        "texts about the move, without commands",
+    ),
+];
+
+const fn column(name: &'static str, kind: Kind, meaning: &'static str) -> Column {
+    Column {
+        name,
+        kind,
+        meaning,
+    }
+}
+
+/// Appends the positions of a game to a row group.
+pub(super) fn push(id: GameId, game: &Game, group: &mut Group) {
+    let mode = CastlingMode::from_chess960(game.start.is_chess960);
+    let remarks = game.annotations.by_ply(game.tree.len());
+    let mut position = game.start.position.clone();
+    let mut word = Vec::new();
+    let line = std::iter::once(PlyId::START).chain(game.tree.main_line());
+    for (ply, at) in (0..).zip(line) {
+        let played = game.tree.ply(at);
+        word.clear();
+        if let Some(played) = played {
+            match played.mv {
+                Some(m) if position.play(m).is_ok() => {}
+                Some(_) => return,
+                None => position.play_null(),
+            }
+            uci::append(uci::code(played.mv, mode), &mut word);
+        }
+        let remark = Remark::of(game, ply, remarks.on(at));
+        let san = played.map(|played| played.san.to_string());
+        let key = polyglot_key(&position).cast_signed();
+        group.push([
+            Value::Long(id.0.into()),
+            Value::Int(ply),
+            played.map_or(Value::Null, |_| Value::Text(&word)),
+            san.as_ref()
+                .map_or(Value::Null, |san| Value::Text(san.as_bytes())),
+            Value::Long(key),
+            remark.evaluation.into(),
+            remark.mate.into(),
+            remark.clock.map_or(Value::Null, Value::Real),
+            remark.elapsed.map_or(Value::Null, Value::Real),
+            remark.text(),
+        ]);
+    }
+}

@@ -1,0 +1,493 @@
+//! A folder of tables into PGN: the games that [`export`](super::export) wrote,
+//! or a table of games of another program, such as lichess' public data set.
+//!
+//! Games come in the order of the column `number`, or of the files if there is
+//! none. Their texts are in a temporary file until all are known.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, ErrorKind, Read, Write};
+use std::os::unix::fs::FileExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+use ::parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use ::parquet::schema::types::SchemaDescriptor;
+
+use super::column::{self, Reader};
+use super::games::{COLUMNS, TABLE};
+use super::sorter::{Sorted, Sorter};
+
+/// Extension of files.
+const EXTENSION: &str = "parquet";
+
+/// First bytes of a file.
+const MAGIC: &[u8] = b"PAR1";
+
+/// Folders in folders are looked at to this depth.
+const MOST_DEPTH: usize = 16;
+
+/// Number of rows that are read at a time.
+const ROWS: usize = 256;
+
+/// Number of bytes of the length before each text of the temporary file.
+const LENGTH_BYTES: u64 = 8;
+
+/// Returns whether a path is a folder, or a Parquet file by its first bytes or
+/// its extension.
+pub fn is_table(path: &Path) -> bool {
+    let has_magic = |path: &Path| {
+        let mut head = [0; MAGIC.len()];
+        let read = File::open(path).and_then(|file| file.read_exact_at(&mut head, 0));
+        read.is_ok() && head == MAGIC
+    };
+    let Ok(metadata) = fs::metadata(path) else {
+        return false;
+    };
+    metadata.is_dir() || metadata.is_file() && (is_parquet(path) || has_magic(path))
+}
+
+fn is_parquet(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case(EXTENSION))
+}
+
+/// The games of a table as one PGN text, in order.
+#[derive(Debug)]
+pub struct Texts {
+    /// Lengths and texts.
+    spool: File,
+    /// Numbers of games, and offsets in the spool.
+    order: Sorted<2>,
+    text: Vec<u8>,
+    /// Number of bytes of the text that were read.
+    read: usize,
+}
+
+impl Texts {
+    /// Reads all games of a file, or of all Parquet files in a folder. If it has
+    /// a folder `games`, only that. `progress` is told each number of games.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if there is no Parquet file;
+    /// [`ErrorKind::InvalidData`] for a file that is damaged, or has neither a
+    /// column `movetext` nor `moves_uci`; those of the file system.
+    pub fn open(path: &Path, progress: &dyn Fn(u64)) -> io::Result<Texts> {
+        let files = files_of(path)?;
+        if files.is_empty() {
+            let what = format!("there is no .{EXTENSION} file in this folder");
+            return Err(io::Error::new(ErrorKind::NotFound, what));
+        }
+        let mut spool = Spool::new()?;
+        for file in files {
+            // The reader of the format may panic on damaged files.
+            let read = catch_unwind(AssertUnwindSafe(|| spool.take(&file, progress)));
+            let read = read.unwrap_or_else(|_| Err(damaged("the file is damaged")));
+            read.map_err(|error| {
+                let what = format!("{}: {error}", file.display());
+                io::Error::new(error.kind(), what)
+            })?;
+        }
+        spool.finish()
+    }
+
+    /// Reads the next text; returns false after the last.
+    fn next(&mut self) -> io::Result<bool> {
+        self.text.clear();
+        self.read = 0;
+        let Some(record) = self.order.next() else {
+            return Ok(false);
+        };
+        let [_, offset] = record?;
+        let mut length = [0; LENGTH_BYTES as usize];
+        self.spool.read_exact_at(&mut length, offset)?;
+        let length = usize::try_from(u64::from_le_bytes(length)).map_err(io::Error::other)?;
+        self.text.resize(length, 0);
+        self.spool
+            .read_exact_at(&mut self.text, offset + LENGTH_BYTES)?;
+        Ok(true)
+    }
+}
+
+impl Read for Texts {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        if self.read == self.text.len() && !self.next()? {
+            return Ok(0);
+        }
+        let mut rest = self.text.get(self.read..).unwrap_or_default();
+        let count = rest.read(bytes)?;
+        self.read += count;
+        Ok(count)
+    }
+}
+
+fn damaged(what: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
+    io::Error::new(ErrorKind::InvalidData, what)
+}
+
+/// The files of a table, sorted by path.
+fn files_of(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let games = path.join(TABLE.name);
+    let path = if games.is_dir() { &games } else { path };
+    add_files(path, MOST_DEPTH, &mut files)?;
+    files.sort();
+    Ok(files)
+}
+
+fn add_files(path: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    if !path.is_dir() {
+        files.push(path.to_path_buf());
+        return Ok(());
+    }
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        // Engines write their notes into files with such names.
+        let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".")
+            || entry.file_name().as_encoded_bytes().starts_with(b"_");
+        let is_folder = entry.file_type()?.is_dir();
+        if !is_hidden && (is_folder && depth > 0 || !is_folder && is_parquet(&entry.path())) {
+            add_files(&entry.path(), depth - 1, files)?;
+        }
+    }
+    Ok(())
+}
+
+/// The texts that were read so far.
+struct Spool {
+    out: BufWriter<File>,
+    /// Length of the file.
+    end: u64,
+    games: u64,
+    order: Sorter<2>,
+}
+
+impl Spool {
+    fn new() -> io::Result<Spool> {
+        Ok(Spool {
+            out: BufWriter::new(tempfile::tempfile()?),
+            end: 0,
+            games: 0,
+            order: Sorter::new(&std::env::temp_dir()),
+        })
+    }
+
+    fn finish(self) -> io::Result<Texts> {
+        Ok(Texts {
+            spool: self
+                .out
+                .into_inner()
+                .map_err(io::IntoInnerError::into_error)?,
+            order: self.order.sorted()?,
+            text: Vec::new(),
+            read: 0,
+        })
+    }
+
+    /// Adds the games of a file.
+    fn take(&mut self, path: &Path, progress: &dyn Fn(u64)) -> io::Result<()> {
+        let reader = SerializedFileReader::new(File::open(path)?).map_err(damaged)?;
+        let columns = Columns::of(reader.metadata().file_metadata().schema_descr());
+        if columns.find("movetext").is_none() && columns.find("moves_uci").is_none() {
+            return Err(damaged(
+                "no table of games: no column `movetext` or `moves_uci`",
+            ));
+        }
+        let year = year_of(path);
+        for group in 0..reader.num_row_groups() {
+            let group = reader.get_row_group(group).map_err(damaged)?;
+            self.take_group(group.as_ref(), &columns, year.as_deref(), progress)?;
+        }
+        Ok(())
+    }
+
+    fn take_group(
+        &mut self,
+        group: &dyn RowGroupReader,
+        columns: &Columns,
+        year: Option<&str>,
+        progress: &dyn Fn(u64),
+    ) -> io::Result<()> {
+        let mut readers = Vec::new();
+        for (role, leaf) in &columns.leaves {
+            if let Some(reader) = Reader::open(group, *leaf).map_err(damaged)? {
+                readers.push((role, reader, column::Texts::default()));
+            }
+        }
+        let rows = usize::try_from(group.metadata().num_rows()).map_err(damaged)?;
+        let mut text = Vec::new();
+        for first in (0..rows).step_by(ROWS) {
+            let count = ROWS.min(rows - first);
+            for (_, reader, texts) in &mut readers {
+                reader.read(count, texts).map_err(damaged)?;
+            }
+            for row in 0..count {
+                let values = Row {
+                    columns: &readers,
+                    row,
+                    year,
+                };
+                text.clear();
+                values.write_pgn(&mut text);
+                self.push(values.number(), &text)?;
+            }
+            progress(self.games);
+        }
+        Ok(())
+    }
+
+    /// Adds a game; without a number it comes behind all before it.
+    fn push(&mut self, number: Option<u64>, text: &[u8]) -> io::Result<()> {
+        let number = number.unwrap_or(self.games);
+        self.order.push([number, self.end])?;
+        self.out.write_all(&(text.len() as u64).to_le_bytes())?;
+        self.out.write_all(text)?;
+        self.end += LENGTH_BYTES + text.len() as u64;
+        self.games += 1;
+        Ok(())
+    }
+}
+
+/// The year that the folder of a file names.
+fn year_of(path: &Path) -> Option<String> {
+    let folders = path.parent()?.iter().rev();
+    let mut years = folders.filter_map(|name| name.to_str()?.strip_prefix("year="));
+    let year = years.next()?;
+    let is_year = year.len() <= 4 && year.bytes().all(|byte| byte.is_ascii_digit());
+    is_year.then(|| year.to_owned())
+}
+
+/// The columns of a file that are read: what each is, and its index.
+struct Columns {
+    leaves: Vec<(Role, usize)>,
+}
+
+/// What a column says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Role {
+    /// The tag with this name.
+    Tag(String),
+    /// A column that is no tag, by its name in lower case.
+    Other(String),
+    /// Names of the tags in `tags`, and their values.
+    TagNames,
+    TagValues,
+}
+
+impl Columns {
+    fn of(schema: &SchemaDescriptor) -> Columns {
+        let roles = schema.columns().iter().enumerate();
+        let roles = roles.filter_map(|(index, column)| {
+            let parts = column.path().parts();
+            Some((role_of(parts, column.max_rep_level())?, index))
+        });
+        Columns {
+            leaves: roles.collect(),
+        }
+    }
+
+    fn find(&self, name: &str) -> Option<usize> {
+        let wanted = Role::Other(name.to_owned());
+        let mut leaves = self.leaves.iter();
+        leaves
+            .find(|(role, _)| *role == wanted)
+            .map(|(_, leaf)| *leaf)
+    }
+}
+
+/// What the column with this path says; `None` if it is not read.
+fn role_of(path: &[String], repetition: i16) -> Option<Role> {
+    let (first, last) = (path.first()?, path.last()?);
+    let lower = first.to_ascii_lowercase();
+    if lower == "tags" && repetition == 1 {
+        return match last.as_str() {
+            "key" => Some(Role::TagNames),
+            "value" => Some(Role::TagValues),
+            _ => None,
+        };
+    }
+    if lower == "moves_uci" && repetition == 1 {
+        return Some(Role::Other(lower));
+    }
+    if repetition > 0 || path.len() > 1 {
+        return None;
+    }
+    let mut known = COLUMNS.iter();
+    // Some engines store names in lower case.
+    match known.find(|column| column.name.eq_ignore_ascii_case(first)) {
+        Some(column) if is_tag(column.name) => Some(Role::Tag(column.name.to_owned())),
+        Some(_) => Some(Role::Other(lower)),
+        None if lower == "year" => Some(Role::Other(lower)),
+        None => (is_tag(first) && is_tag_name(first)).then(|| Role::Tag(first.clone())),
+    }
+}
+
+/// Columns that are tags begin with a capital.
+fn is_tag(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_uppercase())
+}
+
+fn is_tag_name(name: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    name.len() < 256 && name.bytes().all(is_part)
+}
+
+/// A row of the rows that were read.
+struct Row<'r> {
+    columns: &'r [(&'r Role, Reader, column::Texts)],
+    row: usize,
+    year: Option<&'r str>,
+}
+
+impl<'r> Row<'r> {
+    fn number(&self) -> Option<u64> {
+        std::str::from_utf8(self.other("number")?)
+            .ok()?
+            .parse()
+            .ok()
+    }
+
+    /// The texts of a column.
+    fn texts(&self, wanted: &Role) -> Option<&'r column::Texts> {
+        let mut columns = self.columns.iter();
+        let (_, _, texts) = columns.find(|(role, _, _)| *role == wanted)?;
+        Some(texts)
+    }
+
+    /// The text of a column that is no tag.
+    fn other(&self, name: &str) -> Option<&'r [u8]> {
+        let texts = self.texts(&Role::Other(name.to_owned()))?;
+        texts.text_of_row(self.row)
+    }
+
+    fn tag(&self, name: &str) -> Option<&'r [u8]> {
+        let texts = self.texts(&Role::Tag(name.to_owned()))?;
+        texts.text_of_row(self.row)
+    }
+
+    /// Appends the game as PGN.
+    fn write_pgn(&self, out: &mut Vec<u8>) {
+        let mut tags = self.other_tags();
+        self.derive_tags(&mut tags);
+        for column in COLUMNS.iter().filter(|column| is_tag(column.name)) {
+            if let Some(value) = self.tag(column.name) {
+                tags.entry(column.name.as_bytes()).or_insert(value.to_vec());
+            }
+        }
+        for (role, _, texts) in self.columns {
+            if let Role::Tag(name) = role
+                && let Some(value) = texts.text_of_row(self.row)
+            {
+                tags.entry(name.as_bytes()).or_insert(value.to_vec());
+            }
+        }
+        // The order matters to people only, but they begin with the roster.
+        for name in ["Event", "Site", "Date", "Round", "White", "Black", "Result"] {
+            let value = tags.remove(name.as_bytes());
+            let unknown = if name == "Result" { "*" } else { "?" };
+            write_tag(
+                name.as_bytes(),
+                value.as_deref().unwrap_or(unknown.as_bytes()),
+                out,
+            );
+        }
+        for (name, value) in &tags {
+            write_tag(name, value, out);
+        }
+        out.push(b'\n');
+        match self.other("movetext") {
+            Some(movetext) => out.extend_from_slice(movetext),
+            None => self.write_moves(out),
+        }
+        out.extend_from_slice(b"\n\n");
+    }
+
+    /// The tags of the column `tags`.
+    fn other_tags(&self) -> BTreeMap<&'r [u8], Vec<u8>> {
+        let (Some(names), Some(values)) =
+            (self.texts(&Role::TagNames), self.texts(&Role::TagValues))
+        else {
+            return BTreeMap::new();
+        };
+        let names = names.of_row(self.row).iter();
+        let pairs = names.zip(values.of_row(self.row));
+        pairs
+            .filter(|(name, _)| std::str::from_utf8(name.data()).is_ok_and(is_tag_name))
+            .map(|(name, value)| (name.data(), value.data().to_vec()))
+            .collect()
+    }
+
+    /// Adds tags that columns with numbers stand for, unless they are there.
+    fn derive_tags(&self, tags: &mut BTreeMap<&'r [u8], Vec<u8>>) {
+        let field = |name: &str| self.other(name);
+        if let Some(date) = self.date() {
+            tags.entry(b"Date").or_insert(date);
+        }
+        if field("round").is_some() || field("subround").is_some() {
+            let mut round = field("round").unwrap_or(b"?").to_vec();
+            if let Some(subround) = field("subround") {
+                round.push(b'.');
+                round.extend_from_slice(subround);
+            }
+            tags.entry(b"Round").or_insert(round);
+        }
+        if self.tag("FEN").is_some() {
+            tags.entry(b"SetUp").or_insert(b"1".to_vec());
+        }
+    }
+
+    /// The date from the parts that are known: `2016.07.??`.
+    fn date(&self) -> Option<Vec<u8>> {
+        let utc = self.tag("UTCDate");
+        if let Some(date) = self.tag("Date") {
+            return Some(date.to_vec());
+        }
+        let year = self.other("year").or(self.year.map(str::as_bytes));
+        let (month, day) = (self.other("month"), self.other("day"));
+        if year.is_none() && month.is_none() && day.is_none() {
+            return utc.map(<[u8]>::to_vec);
+        }
+        let mut date = Vec::new();
+        append_padded(year, 4, &mut date);
+        for part in [month, day] {
+            date.push(b'.');
+            append_padded(part, 2, &mut date);
+        }
+        Some(date)
+    }
+
+    /// Writes the moves of the column `moves_uci`, and the result.
+    fn write_moves(&self, out: &mut Vec<u8>) {
+        let moves = self.texts(&Role::Other("moves_uci".to_owned()));
+        for m in moves.map_or(&[][..], |moves| moves.of_row(self.row)) {
+            // A null move of PGN.
+            let is_null = m.data() == b"0000";
+            out.extend_from_slice(if is_null { b"--" } else { m.data() });
+            out.push(b' ');
+        }
+        out.extend_from_slice(self.tag("Result").unwrap_or(b"*"));
+    }
+}
+
+/// Appends a number with leading zeros, or question marks.
+fn append_padded(number: Option<&[u8]>, digits: usize, out: &mut Vec<u8>) {
+    let (fill, number) = number.map_or((b'?', &b""[..]), |number| (b'0', number));
+    let padding = digits.saturating_sub(number.len());
+    out.resize(out.len() + padding, fill);
+    out.extend_from_slice(number);
+}
+
+fn write_tag(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
+    out.push(b'[');
+    out.extend_from_slice(name);
+    out.extend_from_slice(b" \"");
+    for &byte in value {
+        if matches!(byte, b'"' | b'\\') {
+            out.push(b'\\');
+        }
+        // A line break would begin another tag.
+        out.push(if byte < b' ' { b' ' } else { byte });
+    }
+    out.extend_from_slice(b"\"]\n");
+}

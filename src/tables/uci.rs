@@ -1,0 +1,111 @@
+//! Moves in the notation of the Universal Chess Interface: `e2e4`, `e7e8q`;
+//! castling is the king's move, in Chess960 its move onto the rook; a null move
+//! is `0000`.
+
+use ::parquet::data_type::ByteArray;
+use shakmaty::uci::UciMove;
+use shakmaty::{CastlingMode, Move, Role, Square};
+
+/// Bytes of a move that promotes.
+const LONGEST: usize = 5;
+
+/// Number of codes: 64 squares from, 64 to, and what a pawn becomes.
+const CODES: u16 = 64 * 64 * 5;
+
+/// What a pawn becomes, by the upper bits of a code.
+const PROMOTIONS: [&str; 5] = ["", "n", "b", "r", "q"];
+
+/// Returns a small number for a move: the square it begins on, that it ends
+/// on times 64, and the piece a pawn becomes times 4096. A null move is 0.
+pub(super) fn code(m: Option<Move>, mode: CastlingMode) -> u16 {
+    let Some(UciMove::Normal {
+        from,
+        to,
+        promotion,
+    }) = m.map(|m| m.to_uci(mode))
+    else {
+        return 0;
+    };
+    let piece = match promotion {
+        Some(Role::Knight) => 1,
+        Some(Role::Bishop) => 2,
+        Some(Role::Rook) => 3,
+        Some(Role::Queen) => 4,
+        _ => 0,
+    };
+    u16::from(u8::from(from)) | u16::from(u8::from(to)) << 6 | piece << 12
+}
+
+/// Appends the move with this code.
+pub(super) fn append(code: u16, out: &mut Vec<u8>) {
+    if code == 0 {
+        return out.extend_from_slice(b"0000");
+    }
+    for shift in [0, 6] {
+        // Six bits are a square.
+        let square = Square::new(u32::from(code >> shift & 63));
+        out.extend([square.file().char() as u8, square.rank().char() as u8]);
+    }
+    let promotion = PROMOTIONS.get(usize::from(code >> 12));
+    out.extend_from_slice(promotion.copied().unwrap_or_default().as_bytes());
+}
+
+/// The words of all codes, one behind the other.
+pub(super) struct Words {
+    words: ByteArray,
+}
+
+impl Words {
+    pub(super) fn new() -> Words {
+        let mut words = Vec::with_capacity(usize::from(CODES) * LONGEST);
+        for code in 0..CODES {
+            let begin = words.len();
+            append(code, &mut words);
+            words.resize(begin + LONGEST, 0);
+        }
+        Words {
+            words: ByteArray::from(words),
+        }
+    }
+
+    /// The word of a code below [`CODES`].
+    pub(super) fn word(&self, code: u16) -> ByteArray {
+        let code = code.min(CODES - 1);
+        let length = if code < 1 << 12 { 4 } else { LONGEST };
+        self.words.slice(usize::from(code) * LONGEST, length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_code_has_its_word() {
+        let words = Words::new();
+        for code in 0..CODES {
+            let mut word = Vec::new();
+            append(code, &mut word);
+            assert_eq!(words.word(code).data(), word);
+        }
+        let promotion = Move::Normal {
+            role: Role::Pawn,
+            from: Square::E7,
+            capture: Some(Role::Rook),
+            to: Square::D8,
+            promotion: Some(Role::Knight),
+        };
+        let castling = Move::Castle {
+            king: Square::E1,
+            rook: Square::H1,
+        };
+        for (m, mode, word) in [
+            (None, CastlingMode::Standard, "0000"),
+            (Some(promotion), CastlingMode::Standard, "e7d8n"),
+            (Some(castling), CastlingMode::Standard, "e1g1"),
+            (Some(castling), CastlingMode::Chess960, "e1h1"),
+        ] {
+            assert_eq!(words.word(code(m, mode)).data(), word.as_bytes());
+        }
+    }
+}

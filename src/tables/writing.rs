@@ -1,0 +1,264 @@
+//! A base into a folder of tables, on all cores: each writes a file at a time.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+
+use ::parquet::errors::ParquetError;
+use ::parquet::file::writer::SerializedFileWriter;
+use parking_lot::Mutex;
+
+use super::buffer::Group;
+use super::games::{self, Rows};
+use super::parts::{Part, Parts};
+use super::positions;
+use super::schema::Table;
+use crate::base::Base;
+use crate::cbh::{Decoded, Error, GameId};
+use crate::pgn;
+
+/// Number of games of a row group.
+const GROUP_GAMES: usize = 1 << 15;
+
+/// Number of rows of a row group of positions.
+const GROUP_POSITIONS: usize = 1 << 19;
+
+/// Bytes of text from which a row group is written, whatever its rows.
+const GROUP_BYTES: usize = 16 << 20;
+
+/// Progress is told after so many games of a core.
+const GAMES_TOLD: u64 = 1024;
+
+/// What is to be written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wishes {
+    /// Leave out tags and commands that only cbfs reads.
+    pub is_clean: bool,
+    /// Also write the table of positions.
+    pub with_positions: bool,
+    /// Also write games that are marked deleted.
+    pub with_deleted: bool,
+}
+
+/// Is told how the export goes on, by any thread.
+pub trait Progress: Sync {
+    /// So many more games were written.
+    fn written(&self, games: u64);
+
+    /// A game cannot be read, and is not in the tables.
+    fn unreadable(&self, id: GameId, error: &Error);
+}
+
+/// Writes the games of a base as tables into `folder`, an empty one, and waits
+/// until they are on disk.
+///
+/// # Errors
+///
+/// Those of the file system, with the file; those of the base's list of games.
+pub fn export(
+    base: &dyn Base,
+    folder: &Path,
+    wishes: Wishes,
+    progress: &dyn Progress,
+) -> io::Result<()> {
+    let is_wanted = |summary: &_| wishes.with_deleted || !is_deleted(summary);
+    let parts = Mutex::new(Parts::of(base, folder, &is_wanted)?);
+    let has_failed = AtomicBool::new(false);
+    let worker = Worker {
+        base,
+        folder,
+        wishes,
+        progress,
+        parts: &parts,
+        has_failed: &has_failed,
+    };
+    if parts.lock().is_empty() {
+        // A table without rows still has its columns.
+        return worker.write(&Part::default());
+    }
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(|| worker.run())).collect();
+        let ended = threads.into_iter().map(|thread| {
+            thread
+                .join()
+                .unwrap_or_else(|_| Err(io::Error::other("a thread ended early")))
+        });
+        // All of them end before the first error is returned.
+        ended.fold(Ok(()), Result::and)
+    })?;
+    sync_folders(folder)
+}
+
+fn is_deleted(summary: &crate::cbh::Summary) -> bool {
+    summary.is_deleted
+}
+
+/// One core.
+struct Worker<'a> {
+    base: &'a dyn Base,
+    folder: &'a Path,
+    wishes: Wishes,
+    progress: &'a dyn Progress,
+    parts: &'a Mutex<Parts>,
+    has_failed: &'a AtomicBool,
+}
+
+impl Worker<'_> {
+    /// Writes parts as long as there are any.
+    fn run(&self) -> io::Result<()> {
+        while !self.has_failed.load(Relaxed) {
+            let part = self.parts.lock().next();
+            let written = match part {
+                Ok(Some(part)) => self.write(&part),
+                Ok(None) => return Ok(()),
+                Err(error) => Err(error),
+            };
+            if written.is_err() {
+                self.has_failed.store(true, Relaxed);
+                return written;
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, part: &Part) -> io::Result<()> {
+        let mut games = Output::begin(&games::TABLE, self.folder, part)?;
+        let mut positions = match self.wishes.with_positions {
+            true => Some(Output::begin(&positions::TABLE, self.folder, part)?),
+            false => None,
+        };
+        let mut rows = Rows::default();
+        let mut decoded = Decoded::reading_ahead();
+        let mut text = Vec::new();
+        let mut since_told = 0;
+        for &id in &part.games {
+            if self.has_failed.load(Relaxed) {
+                return Ok(());
+            }
+            let read = self.read(id, &mut decoded, &mut text);
+            let (summary, _permit) = match read {
+                Ok(read) => read,
+                Err(error) => {
+                    self.progress.unreadable(id, &error);
+                    continue;
+                }
+            };
+            rows.push(&summary, &decoded.game, &text, &mut games.group);
+            games.write_if(GROUP_GAMES)?;
+            if let Some(positions) = &mut positions {
+                positions::push(id, &decoded.game, &mut positions.group);
+                positions.write_if(GROUP_POSITIONS)?;
+            }
+            if text.capacity() > GROUP_BYTES {
+                (text, decoded) = (Vec::new(), Decoded::reading_ahead());
+            }
+            since_told += 1;
+            if since_told == GAMES_TOLD {
+                self.progress.written(std::mem::take(&mut since_told));
+            }
+        }
+        self.progress.written(since_told);
+        games.finish()?;
+        positions.map_or(Ok(()), Output::finish)
+    }
+
+    /// Reads a game and renders its PGN.
+    fn read(
+        &self,
+        id: GameId,
+        decoded: &mut Decoded,
+        text: &mut Vec<u8>,
+    ) -> Result<(crate::cbh::Summary, pgn::Permit), Error> {
+        let summary = self.base.summary(id)?;
+        let permit = self.base.read_game_to_render(id, decoded)?;
+        text.clear();
+        if self.wishes.is_clean {
+            pgn::encode_clean(&decoded.game, text);
+        } else {
+            pgn::encode(&decoded.game, &decoded.defects, text);
+        }
+        Ok((summary, permit))
+    }
+}
+
+/// A file that is written.
+struct Output {
+    path: PathBuf,
+    file: SerializedFileWriter<File>,
+    group: Group,
+}
+
+impl Output {
+    fn begin(table: &Table, folder: &Path, part: &Part) -> io::Result<Output> {
+        let path = part.path(&folder.join(table.name));
+        if let Some(year) = path.parent() {
+            make_folder(year)?;
+        }
+        let file = File::create_new(&path).map_err(|error| about(&path, error))?;
+        let writer = table.schema().and_then(|schema| {
+            let properties = Arc::new(table.properties()?);
+            SerializedFileWriter::new(file, schema, properties)
+        });
+        Ok(Output {
+            file: writer.map_err(|error| failed(&path, error))?,
+            path,
+            group: Group::new(table.columns),
+        })
+    }
+
+    /// Writes the row group if it is full.
+    fn write_if(&mut self, rows: usize) -> io::Result<()> {
+        if self.group.rows() < rows && self.group.bytes() < GROUP_BYTES {
+            return Ok(());
+        }
+        self.write()
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        let written = self.group.write(&mut self.file);
+        written.map_err(|error| failed(&self.path, error))
+    }
+
+    fn finish(mut self) -> io::Result<()> {
+        if self.group.rows() > 0 {
+            self.write()?;
+        }
+        let file = self.file.into_inner();
+        let file = file.map_err(|error| failed(&self.path, error))?;
+        file.sync_all().map_err(|error| about(&self.path, error))
+    }
+}
+
+fn make_folder(path: &Path) -> io::Result<()> {
+    fs::create_dir_all(path).map_err(|error| about(path, error))
+}
+
+/// Waits until the names of all files are on disk.
+fn sync_folders(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            sync_folders(&entry.path())?;
+        }
+    }
+    File::open(folder)?.sync_all()
+}
+
+fn about(path: &Path, error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+/// An error of the writer: that of the file system, if it is one.
+fn failed(path: &Path, error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
+            Ok(error) => about(path, *error),
+            Err(inner) => about(path, io::Error::other(inner)),
+        },
+        error => about(path, io::Error::other(error)),
+    }
+}
