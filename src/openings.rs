@@ -16,6 +16,10 @@ use crate::pgn;
 /// names the columns.
 const TABLE: &str = include_str!("openings/openings.tsv");
 
+/// Seed of the hashes of positions. No two positions of the table have the
+/// same; a test says so.
+const SEED: u64 = 0;
+
 /// The name of a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opening {
@@ -27,7 +31,8 @@ pub struct Opening {
 
 /// All named positions.
 struct Openings {
-    by_position: HashMap<PositionKey, Opening>,
+    /// By a hash of the position, which is held against the position itself.
+    by_digest: HashMap<u64, (PositionKey, Opening)>,
     /// Number of plies of the longest line of moves.
     longest: usize,
 }
@@ -36,7 +41,9 @@ static OPENINGS: LazyLock<Openings> = LazyLock::new(|| Openings::read(TABLE));
 
 /// Returns the opening that names this position.
 pub fn of_position(position: &Position) -> Option<Opening> {
-    OPENINGS.by_position.get(&position.key()).copied()
+    let key = position.key();
+    let (named, opening) = OPENINGS.by_digest.get(&key.digest(SEED))?;
+    (*named == key).then_some(*opening)
 }
 
 /// Returns the opening of a game: that of the last named position of its main
@@ -55,7 +62,7 @@ pub fn of_game(game: &Game) -> Option<Opening> {
 impl Openings {
     fn read(table: &'static str) -> Openings {
         let mut openings = Openings {
-            by_position: HashMap::new(),
+            by_digest: HashMap::new(),
             longest: 0,
         };
         for line in table.lines().skip(1) {
@@ -74,9 +81,10 @@ impl Openings {
         let mut last = None;
         for_each_position(&game, usize::MAX, |position| last = Some(position.key()));
         self.longest = self.longest.max(game.tree.main_line_len());
-        self.by_position
-            .entry(last?)
-            .or_insert(Opening { eco, name });
+        let key = last?;
+        self.by_digest
+            .entry(key.digest(SEED))
+            .or_insert((key, Opening { eco, name }));
         Some(())
     }
 }

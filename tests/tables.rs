@@ -225,10 +225,9 @@ fn a_table_of_another_program_is_imported() {
     let scratch = tempfile::tempdir().unwrap();
     let at = |name: &str| scratch.path().join(name);
     let table = |file: &Path, columns: &[(&str, &str)]| {
-        let fields: String = columns
-            .iter()
-            .map(|(name, _)| format!("optional binary {name} (STRING);"))
-            .collect();
+        let fields = columns.iter().fold(String::new(), |fields, (name, _)| {
+            fields + "optional binary " + name + " (STRING);"
+        });
         let schema = parse_message_type(&format!("message m {{ {fields} }}")).unwrap();
         let file = File::create(file).unwrap();
         let mut writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::default()).unwrap();

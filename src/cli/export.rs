@@ -85,7 +85,7 @@ pub(super) enum Format {
     Tsv,
     /// Of a book: a Polyglot book
     Polyglot,
-    /// Of a base: tables for DuckDB, Polars, Spark and the like, in a folder
+    /// Of a base: tables for `DuckDB`, Polars, Spark and the like, in a folder
     Parquet,
 }
 
@@ -96,11 +96,10 @@ impl Args {
             Format::Pgn if self.positions || self.deleted => Err(Failure::new(
                 "--positions and --deleted need --format parquet",
             )),
-            Format::Pgn => Ok(()),
             Format::Parquet if self.output.is_none() => Err(Failure::new(
                 "tables are several files: name a new folder for them with -o",
             )),
-            Format::Parquet => Ok(()),
+            Format::Pgn | Format::Parquet => Ok(()),
             _ => Err(Failure::about(
                 &self.source,
                 "only opening books are exported in this format; a base is exported as PGN or \

@@ -1,5 +1,6 @@
 //! Equality of positions.
 
+use shakmaty::{Color, Role};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Position;
@@ -23,19 +24,19 @@ impl PositionKey {
 impl Position {
     /// Returns the key of this position.
     pub fn key(&self) -> PositionKey {
-        let board: shakmaty::Board = self.board().into();
-        let (roles, colors) = board.into_bitboards();
+        let board = self.board();
+        let role = |role| board.by_role(role).into();
         let square = self.en_passant_square();
         let square = square.filter(|_| self.can_take_en_passant());
         let turn = u64::from(self.turn().is_white());
         PositionKey([
-            roles.pawn.into(),
-            roles.knight.into(),
-            roles.bishop.into(),
-            roles.rook.into(),
-            roles.queen.into(),
-            roles.king.into(),
-            colors.white.into(),
+            role(Role::Pawn),
+            role(Role::Knight),
+            role(Role::Bishop),
+            role(Role::Rook),
+            role(Role::Queen),
+            role(Role::King),
+            board.by_color(Color::White).into(),
             self.castling_rights().into(),
             turn << 8 | square.map_or(0xff, u64::from),
         ])

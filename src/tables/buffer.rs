@@ -248,7 +248,9 @@ impl<T: Stored> Lists<T> {
                 if defined.len() >= BATCH || row == last {
                     let column = column.typed::<T::Parquet>();
                     column.write_batch(&batch, Some(&defined), Some(&repeated))?;
-                    (batch.clear(), defined.clear(), repeated.clear());
+                    batch.clear();
+                    defined.clear();
+                    repeated.clear();
                 }
             }
             column.close()?;

@@ -162,8 +162,7 @@ fn format_of(column: &ColumnDescPtr) -> Option<Format> {
         (Type::INT32, ConvertedType::DATE) => Format::Days,
         (Type::INT64, ConvertedType::TIMESTAMP_MILLIS) => Format::PartsOfDay(day),
         (Type::INT64, ConvertedType::TIMESTAMP_MICROS) => Format::PartsOfDay(day * 1000),
-        (Type::INT32 | Type::INT64, ConvertedType::DECIMAL) => return None,
-        (Type::BYTE_ARRAY, ConvertedType::DECIMAL) => return None,
+        (_, ConvertedType::DECIMAL) => return None,
         (Type::INT32 | Type::INT64 | Type::BYTE_ARRAY, _) => Format::Number,
         _ => return None,
     })

@@ -5,7 +5,6 @@
 //! columns, as `Round` by `round` and `subround`; or else in the column `tags`.
 //! So the rows of a game say what its PGN says.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use shakmaty::CastlingMode;
@@ -126,9 +125,55 @@ const fn column(name: &'static str, kind: Kind, meaning: &'static str) -> Column
     }
 }
 
+/// What a column says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Field {
+    Number,
+    Month,
+    Day,
+    Round,
+    Subround,
+    Plies,
+    Moves,
+    Medals,
+    Deleted,
+    OpeningName,
+    OtherTags,
+    MovesUci,
+    Movetext,
+    /// The tag with the name of the column.
+    Tag,
+}
+
+impl Field {
+    /// What the column with this name says.
+    fn of(column: &Column) -> Field {
+        match column.name {
+            "number" => Field::Number,
+            "month" => Field::Month,
+            "day" => Field::Day,
+            "round" => Field::Round,
+            "subround" => Field::Subround,
+            "plies" => Field::Plies,
+            "moves" => Field::Moves,
+            "medals" => Field::Medals,
+            "deleted" => Field::Deleted,
+            "opening_name" => Field::OpeningName,
+            "tags" => Field::OtherTags,
+            "moves_uci" => Field::MovesUci,
+            "movetext" => Field::Movetext,
+            _ => Field::Tag,
+        }
+    }
+}
+
 /// Appends games to a row group.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Rows {
+    fields: Vec<Field>,
+    /// Columns of the tags of the last game, in the order of the tags: most games
+    /// have the same tags.
+    guesses: Vec<Option<usize>>,
     /// Values of the tags of a game, unescaped, by column.
     tags: Vec<Option<Range<usize>>>,
     others: Vec<(Range<usize>, Range<usize>)>,
@@ -142,14 +187,28 @@ pub(super) struct Rows {
 }
 
 impl Rows {
+    pub(super) fn new() -> Rows {
+        Rows {
+            fields: COLUMNS.iter().map(Field::of).collect(),
+            guesses: Vec::new(),
+            tags: Vec::new(),
+            others: Vec::new(),
+            bytes: Vec::new(),
+            moves: Vec::new(),
+            movetext: Vec::new(),
+            round: Vec::new(),
+            date: Vec::new(),
+        }
+    }
+
     /// Appends a game: its headers, what was read of it, and its PGN.
     pub(super) fn push(&mut self, summary: &Summary, game: &Game, text: &[u8], group: &mut Group) {
         let movetext = self.read_tags(text);
         self.movetext.clear();
-        let unwrapped = movetext
-            .iter()
-            .map(|&byte| if byte == b'\n' { b' ' } else { byte });
-        self.movetext.extend(unwrapped);
+        self.movetext.extend_from_slice(movetext);
+        for byte in &mut self.movetext {
+            *byte = if *byte == b'\n' { b' ' } else { *byte };
+        }
         let mode = CastlingMode::from_chess960(game.start.is_chess960);
         let plies = game.tree.main_line().filter_map(|id| game.tree.ply(id));
         self.moves.clear();
@@ -161,16 +220,21 @@ impl Rows {
             opening: openings::of_game(game).map(|opening| opening.name),
         };
         let others = told.other_tags();
-        let values = COLUMNS.iter().enumerate();
-        group.push(values.map(|(index, column)| told.value(index, column, &others)));
+        let values = COLUMNS.iter().zip(&told.rows.fields).zip(&told.rows.tags);
+        group.push(values.map(|((column, &field), tag)| match field {
+            Field::Tag => told.tag(column, tag.as_ref()),
+            field => told.value(field, &others),
+        }));
     }
 
     /// Reads the tag pairs of a game; returns the text behind them.
     fn read_tags<'t>(&mut self, text: &'t [u8]) -> &'t [u8] {
         self.tags.clear();
         self.tags.resize(COLUMNS.len(), None);
-        (self.others.clear(), self.bytes.clear());
+        self.others.clear();
+        self.bytes.clear();
         let mut rest = text;
+        let mut number = 0;
         while let Some((line, behind)) = first_line(rest)
             && let Some((name, value)) = tag_of(line)
         {
@@ -180,14 +244,33 @@ impl Rows {
             let name_end = self.bytes.len();
             append_unescaped(value, &mut self.bytes);
             let value = name_end..self.bytes.len();
-            let mut columns = COLUMNS.iter();
-            let column = columns.position(|column| column.name.as_bytes() == name);
+            let column = self.column_of(number, name);
+            number += 1;
             match column.and_then(|column| self.tags.get_mut(column)) {
                 Some(slot @ None) => *slot = Some(value),
                 _ => self.others.push((name_begin..name_end, value)),
             }
         }
         rest.trim_ascii()
+    }
+
+    /// The column of the tag with this name, which is number `number` of a game.
+    fn column_of(&mut self, number: usize, name: &[u8]) -> Option<usize> {
+        let is_it = |&index: &usize| {
+            let column = COLUMNS.get(index);
+            column.is_some_and(|column| column.name.as_bytes() == name)
+        };
+        let guess = self.guesses.get(number).copied().flatten().filter(is_it);
+        if guess.is_some() {
+            return guess;
+        }
+        let found = (0..COLUMNS.len()).find(is_it);
+        self.guesses
+            .resize(self.guesses.len().max(number + 1), None);
+        if let Some(guess) = self.guesses.get_mut(number) {
+            *guess = found;
+        }
+        found
     }
 
     /// Writes the tags that the columns with numbers stand for.
@@ -218,6 +301,9 @@ fn tag_of(line: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 fn append_unescaped(value: &[u8], out: &mut Vec<u8>) {
+    if !value.contains(&b'\\') {
+        return out.extend_from_slice(value);
+    }
     let mut is_escaped = false;
     for &byte in value {
         is_escaped = byte == b'\\' && !is_escaped;
@@ -235,39 +321,33 @@ struct Told<'a> {
 }
 
 impl Told<'_> {
-    /// The value of a column.
-    fn value<'v>(
-        &'v self,
-        index: usize,
-        column: &Column,
-        others: &'v [(&'v [u8], &'v [u8])],
-    ) -> Value<'v> {
+    /// The value of a column that is no tag.
+    fn value<'v>(&'v self, field: Field, others: &'v [(&'v [u8], &'v [u8])]) -> Value<'v> {
         let summary = self.summary;
         let known = |number: u16| Some(i32::from(number)).filter(|&number| number != 0);
-        match column.name {
-            "number" => Value::Long(summary.id.0.into()),
-            "month" => known(summary.date.month.into()).into(),
-            "day" => known(summary.date.day.into()).into(),
-            "round" => known(summary.round).into(),
-            "subround" => known(summary.subround).into(),
-            "plies" => Value::Int(self.plies()),
-            "moves" => Value::Int(summary.move_count.into()),
-            "medals" => Value::Int(summary.medals.into()),
-            "deleted" => Value::Flag(summary.is_deleted),
-            "opening_name" => self
+        match field {
+            Field::Number => Value::Long(summary.id.0.into()),
+            Field::Month => known(summary.date.month.into()).into(),
+            Field::Day => known(summary.date.day.into()).into(),
+            Field::Round => known(summary.round).into(),
+            Field::Subround => known(summary.subround).into(),
+            Field::Plies => Value::Int(self.plies()),
+            Field::Moves => Value::Int(summary.move_count.into()),
+            Field::Medals => Value::Int(summary.medals.into()),
+            Field::Deleted => Value::Flag(summary.is_deleted),
+            Field::OpeningName => self
                 .opening
                 .map_or(Value::Null, |name| Value::Text(name.as_bytes())),
-            "tags" => Value::Tags(others),
-            "moves_uci" => Value::Moves(&self.rows.moves),
-            "movetext" => Value::Text(&self.rows.movetext),
-            _ => self.tag(index, column),
+            Field::OtherTags => Value::Tags(others),
+            Field::MovesUci => Value::Moves(&self.rows.moves),
+            Field::Movetext => Value::Text(&self.rows.movetext),
+            Field::Tag => Value::Null,
         }
     }
 
     /// The value of a column that is a tag.
-    fn tag(&self, index: usize, column: &Column) -> Value<'_> {
-        let range = self.rows.tags.get(index).and_then(Option::as_ref);
-        match range {
+    fn tag(&self, column: &Column, value: Option<&Range<usize>>) -> Value<'_> {
+        match value {
             Some(range) => typed(column, self.rows.bytes(range)),
             None => Value::Null,
         }
@@ -313,7 +393,7 @@ fn typed<'v>(column: &Column, value: &'v [u8]) -> Value<'v> {
         return Value::Null;
     }
     match column.kind {
-        Kind::Int => exact_number(value).into(),
+        Kind::Int => exact_number(column, value).into(),
         Kind::Date => exact_date(value).into(),
         _ => Value::Text(value),
     }
@@ -325,11 +405,21 @@ fn is_unknown(column: &Column, value: &[u8]) -> bool {
     is_roster && value == b"?"
 }
 
-/// A number as lichess' tags have it: with a sign or without.
-fn exact_number(value: &[u8]) -> Option<i32> {
+/// A number as tags have it: without leading zeros, and with a sign only where
+/// lichess writes one.
+fn exact_number(column: &Column, value: &[u8]) -> Option<i32> {
     let number: i32 = std::str::from_utf8(value).ok()?.parse().ok()?;
-    let plain: Cow<'_, str> = number.to_string().into();
-    (plain.as_bytes() == value).then_some(number)
+    let written = if is_signed(column.name) {
+        format!("{number:+}")
+    } else {
+        number.to_string()
+    };
+    (written.as_bytes() == value).then_some(number)
+}
+
+/// Whether numbers of the tag have a sign: `+7`.
+pub(super) fn is_signed(tag: &str) -> bool {
+    tag.ends_with("RatingDiff")
 }
 
 /// A date that is complete: `2016.07.26`.

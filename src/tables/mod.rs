@@ -1,5 +1,5 @@
 //! Games as tables in Parquet files, both directions, for engines such as
-//! DuckDB, Polars, Spark and Trino.
+//! `DuckDB`, Polars, Spark and Trino.
 //!
 //! ```text
 //! FOLDER/games/year=2016/part-00000.parquet      a row per game

@@ -87,7 +87,7 @@ impl Parts {
             };
             let [key] = next?;
             year = Some(year_of(key));
-            games.push(GameId((key & u64::from(u32::MAX)) as u32));
+            games.push(number_of(key));
         }
         let number = match (self.last, year) {
             (Some((last, number)), Some(year)) if last == year => number + 1,
@@ -110,5 +110,11 @@ fn key(summary: &Summary) -> u64 {
 }
 
 fn year_of(key: u64) -> u16 {
-    (key >> 48) as u16
+    let [high, low, ..] = key.to_be_bytes();
+    u16::from_be_bytes([high, low])
+}
+
+fn number_of(key: u64) -> GameId {
+    let [.., a, b, c, d] = key.to_be_bytes();
+    GameId(u32::from_be_bytes([a, b, c, d]))
 }

@@ -15,7 +15,7 @@ use ::parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use ::parquet::schema::types::SchemaDescriptor;
 
 use super::column::{self, Reader};
-use super::games::{COLUMNS, TABLE};
+use super::games::{COLUMNS, TABLE, is_signed};
 use super::sorter::{Sorted, Sorter};
 
 /// Extension of files.
@@ -31,7 +31,7 @@ const MOST_DEPTH: usize = 16;
 const ROWS: usize = 256;
 
 /// Number of bytes of the length before each text of the temporary file.
-const LENGTH_BYTES: u64 = 8;
+const LENGTH_BYTES: usize = size_of::<u64>();
 
 /// Returns whether a path is a folder, or a Parquet file by its first bytes or
 /// its extension.
@@ -100,12 +100,12 @@ impl Texts {
             return Ok(false);
         };
         let [_, offset] = record?;
-        let mut length = [0; LENGTH_BYTES as usize];
+        let mut length = [0; LENGTH_BYTES];
         self.spool.read_exact_at(&mut length, offset)?;
         let length = usize::try_from(u64::from_le_bytes(length)).map_err(io::Error::other)?;
         self.text.resize(length, 0);
         self.spool
-            .read_exact_at(&mut self.text, offset + LENGTH_BYTES)?;
+            .read_exact_at(&mut self.text, offset + LENGTH_BYTES as u64)?;
         Ok(true)
     }
 }
@@ -225,7 +225,7 @@ impl Spool {
             for row in 0..count {
                 let values = Row {
                     columns: &readers,
-                    row,
+                    index: row,
                     year,
                 };
                 text.clear();
@@ -243,7 +243,7 @@ impl Spool {
         self.order.push([number, self.end])?;
         self.out.write_all(&(text.len() as u64).to_le_bytes())?;
         self.out.write_all(text)?;
-        self.end += LENGTH_BYTES + text.len() as u64;
+        self.end += (LENGTH_BYTES + text.len()) as u64;
         self.games += 1;
         Ok(())
     }
@@ -336,7 +336,7 @@ fn is_tag_name(name: &str) -> bool {
 /// A row of the rows that were read.
 struct Row<'r> {
     columns: &'r [(&'r Role, Reader, column::Texts)],
-    row: usize,
+    index: usize,
     year: Option<&'r str>,
 }
 
@@ -358,28 +358,27 @@ impl<'r> Row<'r> {
     /// The text of a column that is no tag.
     fn other(&self, name: &str) -> Option<&'r [u8]> {
         let texts = self.texts(&Role::Other(name.to_owned()))?;
-        texts.text_of_row(self.row)
+        texts.text_of_row(self.index)
     }
 
     fn tag(&self, name: &str) -> Option<&'r [u8]> {
         let texts = self.texts(&Role::Tag(name.to_owned()))?;
-        texts.text_of_row(self.row)
+        texts.text_of_row(self.index)
     }
 
     /// Appends the game as PGN.
     fn write_pgn(&self, out: &mut Vec<u8>) {
         let mut tags = self.other_tags();
         self.derive_tags(&mut tags);
-        for column in COLUMNS.iter().filter(|column| is_tag(column.name)) {
-            if let Some(value) = self.tag(column.name) {
-                tags.entry(column.name.as_bytes()).or_insert(value.to_vec());
-            }
-        }
         for (role, _, texts) in self.columns {
             if let Role::Tag(name) = role
-                && let Some(value) = texts.text_of_row(self.row)
+                && let Some(value) = texts.text_of_row(self.index)
             {
-                tags.entry(name.as_bytes()).or_insert(value.to_vec());
+                let has_sign =
+                    !is_signed(name) || value.starts_with(b"-") || value.starts_with(b"+");
+                let sign = if has_sign { &b""[..] } else { b"+" };
+                tags.entry(name.as_bytes())
+                    .or_insert_with(|| [sign, value].concat());
             }
         }
         // The order matters to people only, but they begin with the roster.
@@ -410,8 +409,8 @@ impl<'r> Row<'r> {
         else {
             return BTreeMap::new();
         };
-        let names = names.of_row(self.row).iter();
-        let pairs = names.zip(values.of_row(self.row));
+        let names = names.of_row(self.index).iter();
+        let pairs = names.zip(values.of_row(self.index));
         pairs
             .filter(|(name, _)| std::str::from_utf8(name.data()).is_ok_and(is_tag_name))
             .map(|(name, value)| (name.data(), value.data().to_vec()))
@@ -460,7 +459,7 @@ impl<'r> Row<'r> {
     /// Writes the moves of the column `moves_uci`, and the result.
     fn write_moves(&self, out: &mut Vec<u8>) {
         let moves = self.texts(&Role::Other("moves_uci".to_owned()));
-        for m in moves.map_or(&[][..], |moves| moves.of_row(self.row)) {
+        for m in moves.map_or(&[][..], |moves| moves.of_row(self.index)) {
             // A null move of PGN.
             let is_null = m.data() == b"0000";
             out.extend_from_slice(if is_null { b"--" } else { m.data() });

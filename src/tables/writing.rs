@@ -17,7 +17,7 @@ use super::parts::{Part, Parts};
 use super::positions;
 use super::schema::Table;
 use crate::base::Base;
-use crate::cbh::{Decoded, Error, GameId};
+use crate::cbh::{Decoded, Error, GameId, Summary};
 use crate::pgn;
 
 /// Number of games of a row group.
@@ -64,7 +64,7 @@ pub fn export(
     wishes: Wishes,
     progress: &dyn Progress,
 ) -> io::Result<()> {
-    let is_wanted = |summary: &_| wishes.with_deleted || !is_deleted(summary);
+    let is_wanted = |summary: &Summary| wishes.with_deleted || !summary.is_deleted;
     let parts = Mutex::new(Parts::of(base, folder, &is_wanted)?);
     let has_failed = AtomicBool::new(false);
     let worker = Worker {
@@ -91,10 +91,6 @@ pub fn export(
         ended.fold(Ok(()), Result::and)
     })?;
     sync_folders(folder)
-}
-
-fn is_deleted(summary: &crate::cbh::Summary) -> bool {
-    summary.is_deleted
 }
 
 /// One core.
@@ -127,11 +123,12 @@ impl Worker<'_> {
 
     fn write(&self, part: &Part) -> io::Result<()> {
         let mut games = Output::begin(&games::TABLE, self.folder, part)?;
-        let mut positions = match self.wishes.with_positions {
-            true => Some(Output::begin(&positions::TABLE, self.folder, part)?),
-            false => None,
+        let mut positions = if self.wishes.with_positions {
+            Some(Output::begin(&positions::TABLE, self.folder, part)?)
+        } else {
+            None
         };
-        let mut rows = Rows::default();
+        let mut rows = Rows::new();
         let mut decoded = Decoded::reading_ahead();
         let mut text = Vec::new();
         let mut since_told = 0;
@@ -172,7 +169,7 @@ impl Worker<'_> {
         id: GameId,
         decoded: &mut Decoded,
         text: &mut Vec<u8>,
-    ) -> Result<(crate::cbh::Summary, pgn::Permit), Error> {
+    ) -> Result<(Summary, pgn::Permit), Error> {
         let summary = self.base.summary(id)?;
         let permit = self.base.read_game_to_render(id, decoded)?;
         text.clear();
@@ -198,7 +195,7 @@ impl Output {
         if let Some(year) = path.parent() {
             make_folder(year)?;
         }
-        let file = File::create_new(&path).map_err(|error| about(&path, error))?;
+        let file = File::create_new(&path).map_err(|error| about(&path, &error))?;
         let writer = table.schema().and_then(|schema| {
             let properties = Arc::new(table.properties()?);
             SerializedFileWriter::new(file, schema, properties)
@@ -229,12 +226,12 @@ impl Output {
         }
         let file = self.file.into_inner();
         let file = file.map_err(|error| failed(&self.path, error))?;
-        file.sync_all().map_err(|error| about(&self.path, error))
+        file.sync_all().map_err(|error| about(&self.path, &error))
     }
 }
 
 fn make_folder(path: &Path) -> io::Result<()> {
-    fs::create_dir_all(path).map_err(|error| about(path, error))
+    fs::create_dir_all(path).map_err(|error| about(path, &error))
 }
 
 /// Waits until the names of all files are on disk.
@@ -248,7 +245,7 @@ fn sync_folders(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-fn about(path: &Path, error: io::Error) -> io::Error {
+fn about(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
@@ -256,9 +253,9 @@ fn about(path: &Path, error: io::Error) -> io::Error {
 fn failed(path: &Path, error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(inner) => match inner.downcast::<io::Error>() {
-            Ok(error) => about(path, *error),
-            Err(inner) => about(path, io::Error::other(inner)),
+            Ok(error) => about(path, &error),
+            Err(inner) => about(path, &io::Error::other(inner)),
         },
-        error => about(path, io::Error::other(error)),
+        error => about(path, &io::Error::other(error)),
     }
 }
