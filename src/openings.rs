@@ -16,9 +16,12 @@ use crate::pgn;
 /// names the columns.
 const TABLE: &str = include_str!("openings/openings.tsv");
 
-/// Seed of the hashes of positions. No two positions of the table have the
-/// same; a test says so.
+/// Seed of the hashes of positions. Of two positions of the table with
+/// the same one only the first would be found; a test says that there are none.
 const SEED: u64 = 0;
+
+/// Number of words of 64 bits, of which one in fifteen is set.
+const SEEN_WORDS: usize = 1 << 10;
 
 /// The name of a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +36,8 @@ pub struct Opening {
 struct Openings {
     /// By a hash of the position, which is held against the position itself.
     by_digest: HashMap<u64, (PositionKey, Opening)>,
+    /// The lower bits of all digests, a bit for each.
+    seen: Box<[u64; SEEN_WORDS]>,
     /// Number of plies of the longest line of moves.
     longest: usize,
 }
@@ -42,7 +47,12 @@ static OPENINGS: LazyLock<Openings> = LazyLock::new(|| Openings::read(TABLE));
 /// Returns the opening that names this position.
 pub fn of_position(position: &Position) -> Option<Opening> {
     let key = position.key();
-    let (named, opening) = OPENINGS.by_digest.get(&key.digest(SEED))?;
+    let digest = key.digest(SEED);
+    // Most positions have no name.
+    if !OPENINGS.may_name(digest) {
+        return None;
+    }
+    let (named, opening) = OPENINGS.by_digest.get(&digest)?;
     (*named == key).then_some(*opening)
 }
 
@@ -60,9 +70,16 @@ pub fn of_game(game: &Game) -> Option<Opening> {
 }
 
 impl Openings {
+    /// Returns false only if no position with this digest has a name.
+    fn may_name(&self, digest: u64) -> bool {
+        let word = self.seen.get(word_of(digest));
+        word.is_some_and(|word| word >> (digest & 63) & 1 == 1)
+    }
+
     fn read(table: &'static str) -> Openings {
         let mut openings = Openings {
             by_digest: HashMap::new(),
+            seen: Box::new([0; SEEN_WORDS]),
             longest: 0,
         };
         for line in table.lines().skip(1) {
@@ -82,11 +99,21 @@ impl Openings {
         for_each_position(&game, usize::MAX, |position| last = Some(position.key()));
         self.longest = self.longest.max(game.tree.main_line_len());
         let key = last?;
+        let digest = key.digest(SEED);
+        if let Some(word) = self.seen.get_mut(word_of(digest)) {
+            *word |= 1 << (digest & 63);
+        }
         self.by_digest
-            .entry(key.digest(SEED))
+            .entry(digest)
             .or_insert((key, Opening { eco, name }));
         Some(())
     }
+}
+
+/// Which word of [`Openings::seen`] has the bit of a digest.
+fn word_of(digest: u64) -> usize {
+    let word = (digest >> 6) % (SEEN_WORDS as u64);
+    usize::try_from(word).unwrap_or(0)
 }
 
 /// Calls `take` with the position after each of the first `most` plies of the
@@ -124,6 +151,19 @@ mod tests {
             let moves = columns.nth(1).unwrap();
             assert!(name_of(moves).starts_with(code), "{line}");
         }
+    }
+
+    #[test]
+    fn no_two_positions_have_the_same_digest() {
+        let mut keys = std::collections::HashSet::new();
+        for line in TABLE.lines().skip(1) {
+            let moves = line.split('\t').nth(2).unwrap();
+            let game = pgn::decode(format!("{moves} *").as_bytes()).unwrap();
+            let mut last = None;
+            for_each_position(&game, usize::MAX, |position| last = Some(position.key()));
+            keys.insert(last.unwrap());
+        }
+        assert_eq!(OPENINGS.by_digest.len(), keys.len());
     }
 
     #[test]

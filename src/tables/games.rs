@@ -11,10 +11,10 @@ use shakmaty::CastlingMode;
 
 use super::buffer::{Group, Value};
 use super::days::days_of;
+use super::parts::Listed;
 use super::schema::{Column, Kind, Table};
 use super::uci;
-use crate::cbh::Summary;
-use crate::game::Game;
+use crate::game::{Date, Game, Headers};
 use crate::openings;
 use crate::pgn;
 
@@ -202,7 +202,15 @@ impl Rows {
     }
 
     /// Appends a game: its headers, what was read of it, and its PGN.
-    pub(super) fn push(&mut self, summary: &Summary, game: &Game, text: &[u8], group: &mut Group) {
+    /// `year` is that of the file.
+    pub(super) fn push(
+        &mut self,
+        listed: Listed,
+        year: u16,
+        game: &Game,
+        text: &[u8],
+        group: &mut Group,
+    ) {
         let movetext = self.read_tags(text);
         self.movetext.clear();
         self.movetext.extend_from_slice(movetext);
@@ -213,16 +221,18 @@ impl Rows {
         let plies = game.tree.main_line().filter_map(|id| game.tree.ply(id));
         self.moves.clear();
         self.moves.extend(plies.map(|ply| uci::code(ply.mv, mode)));
-        self.write_derived(summary);
+        self.write_derived(&game.headers, year);
         let told = Told {
             rows: self,
-            summary,
+            listed,
+            headers: &game.headers,
             opening: openings::of_game(game).map(|opening| opening.name),
         };
-        let others = told.other_tags();
-        let values = COLUMNS.iter().zip(&told.rows.fields).zip(&told.rows.tags);
-        group.push(values.map(|((column, &field), tag)| match field {
-            Field::Tag => told.tag(column, tag.as_ref()),
+        let tags: Vec<Value<'_>> = told.tags().collect();
+        let others = told.other_tags(&tags);
+        let values = tags.iter().zip(&told.rows.fields);
+        group.push(values.map(|(&tag, &field)| match field {
+            Field::Tag => tag,
             field => told.value(field, &others),
         }));
     }
@@ -274,11 +284,15 @@ impl Rows {
     }
 
     /// Writes the tags that the columns with numbers stand for.
-    fn write_derived(&mut self, summary: &Summary) {
+    fn write_derived(&mut self, headers: &Headers, year: u16) {
         self.round.clear();
-        pgn::append_round(summary.round, summary.subround, &mut self.round);
+        pgn::append_round(headers.round, headers.subround, &mut self.round);
         self.date.clear();
-        summary.date.append_to(&mut self.date);
+        let date = Date {
+            year,
+            ..headers.date
+        };
+        date.append_to(&mut self.date);
     }
 
     fn bytes(&self, range: &Range<usize>) -> &[u8] {
@@ -316,25 +330,26 @@ fn append_unescaped(value: &[u8], out: &mut Vec<u8>) {
 /// What is known of a game.
 struct Told<'a> {
     rows: &'a Rows,
-    summary: &'a Summary,
+    listed: Listed,
+    headers: &'a Headers,
     opening: Option<&'static str>,
 }
 
 impl Told<'_> {
     /// The value of a column that is no tag.
     fn value<'v>(&'v self, field: Field, others: &'v [(&'v [u8], &'v [u8])]) -> Value<'v> {
-        let summary = self.summary;
-        let known = |number: u16| Some(i32::from(number)).filter(|&number| number != 0);
+        let (listed, headers) = (self.listed, self.headers);
+        let known = |number: u8| Some(i32::from(number)).filter(|&number| number != 0);
         match field {
-            Field::Number => Value::Long(summary.id.0.into()),
-            Field::Month => known(summary.date.month.into()).into(),
-            Field::Day => known(summary.date.day.into()).into(),
-            Field::Round => known(summary.round).into(),
-            Field::Subround => known(summary.subround).into(),
+            Field::Number => Value::Long(listed.id.0.into()),
+            Field::Month => known(headers.date.month).into(),
+            Field::Day => known(headers.date.day).into(),
+            Field::Round => known(headers.round).into(),
+            Field::Subround => known(headers.subround).into(),
             Field::Plies => Value::Int(self.plies()),
-            Field::Moves => Value::Int(summary.move_count.into()),
-            Field::Medals => Value::Int(summary.medals.into()),
-            Field::Deleted => Value::Flag(summary.is_deleted),
+            Field::Moves => Value::Int(listed.moves.into()),
+            Field::Medals => Value::Int(headers.medals.into()),
+            Field::Deleted => Value::Flag(listed.is_deleted),
             Field::OpeningName => self
                 .opening
                 .map_or(Value::Null, |name| Value::Text(name.as_bytes())),
@@ -345,12 +360,13 @@ impl Told<'_> {
         }
     }
 
-    /// The value of a column that is a tag.
-    fn tag(&self, column: &Column, value: Option<&Range<usize>>) -> Value<'_> {
-        match value {
+    /// The values of all columns that are tags; NULL for others.
+    fn tags(&self) -> impl Iterator<Item = Value<'_>> {
+        let columns = COLUMNS.iter().zip(&self.rows.tags);
+        columns.map(|(column, value)| match value {
             Some(range) => typed(column, self.rows.bytes(range)),
             None => Value::Null,
-        }
+        })
     }
 
     fn plies(&self) -> i32 {
@@ -358,14 +374,14 @@ impl Told<'_> {
     }
 
     /// The tags that no other column holds.
-    fn other_tags(&self) -> Vec<(&[u8], &[u8])> {
+    fn other_tags(&self, tags: &[Value<'_>]) -> Vec<(&[u8], &[u8])> {
         let rows = self.rows;
         let others = rows.others.iter();
         let others = others.map(|(name, value)| (rows.bytes(name), rows.bytes(value)));
-        let columns = COLUMNS.iter().zip(&rows.tags);
-        let unfit = columns.filter_map(|(column, value)| {
+        let columns = COLUMNS.iter().zip(&rows.tags).zip(tags);
+        let unfit = columns.filter_map(|((column, value), typed)| {
             let value = rows.bytes(value.as_ref()?);
-            let is_held = typed(column, value) != Value::Null || is_unknown(column, value);
+            let is_held = *typed != Value::Null || is_unknown(column, value);
             (!is_held).then_some((column.name.as_bytes(), value))
         });
         others
@@ -401,8 +417,7 @@ fn typed<'v>(column: &Column, value: &'v [u8]) -> Value<'v> {
 
 /// Whether a value says that nothing is known.
 fn is_unknown(column: &Column, value: &[u8]) -> bool {
-    let is_roster = matches!(column.name, "White" | "Black" | "Event" | "Site");
-    is_roster && value == b"?"
+    value == b"?" && matches!(column.name, "White" | "Black" | "Event" | "Site")
 }
 
 /// A number as tags have it: without leading zeros, and with a sign only where

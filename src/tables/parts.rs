@@ -21,7 +21,16 @@ pub(super) struct Part {
     /// Number of the part among those of its year, from 0.
     pub(super) number: u32,
     /// The games, in the order of the rows.
-    pub(super) games: Vec<GameId>,
+    pub(super) games: Vec<Listed>,
+}
+
+/// A game, with what only its record says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Listed {
+    pub(super) id: GameId,
+    pub(super) is_deleted: bool,
+    /// Number of moves, as `headers.tsv` has it.
+    pub(super) moves: u16,
 }
 
 impl Part {
@@ -39,7 +48,7 @@ impl Part {
 /// All parts, in order.
 #[derive(Debug)]
 pub(super) struct Parts {
-    games: std::iter::Peekable<Sorted<1>>,
+    games: std::iter::Peekable<Sorted<2>>,
     /// Year of the last part, and its number.
     last: Option<(u16, u32)>,
 }
@@ -57,7 +66,7 @@ impl Parts {
         let ids = 1..base.last_id().saturating_add(1);
         let read = base.for_each_summary(ids, false, &mut |summary| {
             if is_wanted(summary) && pushed.is_ok() {
-                pushed = sorter.push([key(summary)]);
+                pushed = sorter.push(record(summary));
             }
         });
         read.map_err(io::Error::other)?;
@@ -78,16 +87,16 @@ impl Parts {
         let mut games = Vec::new();
         let mut year = None;
         while games.len() < MOST_GAMES {
-            let fits = |next: &io::Result<[u64; 1]>| match (next, year) {
-                (Ok([key]), Some(year)) => year_of(*key) == year,
+            let fits = |next: &io::Result<[u64; 2]>| match (next, year) {
+                (Ok([key, _]), Some(year)) => year_of(*key) == year,
                 _ => true,
             };
             let Some(next) = self.games.next_if(fits) else {
                 break;
             };
-            let [key] = next?;
+            let [key, rest] = next?;
             year = Some(year_of(key));
-            games.push(number_of(key));
+            games.push(listed(key, rest));
         }
         let number = match (self.last, year) {
             (Some((last, number)), Some(year)) if last == year => number + 1,
@@ -102,19 +111,25 @@ impl Parts {
     }
 }
 
-/// The year, the opening and the number of a game, in a number that sorts by
-/// them.
-fn key(summary: &Summary) -> u64 {
+/// A game as it is sorted: by year, opening and number.
+fn record(summary: &Summary) -> [u64; 2] {
     let eco = summary.eco.map_or(0, |eco| eco.index() + 1);
-    u64::from(summary.date.year) << 48 | u64::from(eco) << 32 | u64::from(summary.id.0)
+    let key = u64::from(summary.date.year) << 48 | u64::from(eco) << 32 | u64::from(summary.id.0);
+    let rest = u64::from(summary.is_deleted) << 16 | u64::from(summary.move_count);
+    [key, rest]
+}
+
+fn listed(key: u64, rest: u64) -> Listed {
+    let [.., a, b, c, d] = key.to_be_bytes();
+    let [.., is_deleted, high, low] = rest.to_be_bytes();
+    Listed {
+        id: GameId(u32::from_be_bytes([a, b, c, d])),
+        is_deleted: is_deleted != 0,
+        moves: u16::from_be_bytes([high, low]),
+    }
 }
 
 fn year_of(key: u64) -> u16 {
     let [high, low, ..] = key.to_be_bytes();
     u16::from_be_bytes([high, low])
-}
-
-fn number_of(key: u64) -> GameId {
-    let [.., a, b, c, d] = key.to_be_bytes();
-    GameId(u32::from_be_bytes([a, b, c, d]))
 }

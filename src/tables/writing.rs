@@ -132,19 +132,20 @@ impl Worker<'_> {
         let mut decoded = Decoded::reading_ahead();
         let mut text = Vec::new();
         let mut since_told = 0;
-        for &id in &part.games {
+        for &listed in &part.games {
+            let id = listed.id;
             if self.has_failed.load(Relaxed) {
                 return Ok(());
             }
             let read = self.read(id, &mut decoded, &mut text);
-            let (summary, _permit) = match read {
-                Ok(read) => read,
+            let _permit = match read {
+                Ok(permit) => permit,
                 Err(error) => {
                     self.progress.unreadable(id, &error);
                     continue;
                 }
             };
-            rows.push(&summary, &decoded.game, &text, &mut games.group);
+            rows.push(listed, part.year, &decoded.game, &text, &mut games.group);
             games.write_if(GROUP_GAMES)?;
             if let Some(positions) = &mut positions {
                 positions::push(id, &decoded.game, &mut positions.group);
@@ -169,8 +170,7 @@ impl Worker<'_> {
         id: GameId,
         decoded: &mut Decoded,
         text: &mut Vec<u8>,
-    ) -> Result<(Summary, pgn::Permit), Error> {
-        let summary = self.base.summary(id)?;
+    ) -> Result<pgn::Permit, Error> {
         let permit = self.base.read_game_to_render(id, decoded)?;
         text.clear();
         if self.wishes.is_clean {
@@ -178,7 +178,7 @@ impl Worker<'_> {
         } else {
             pgn::encode(&decoded.game, &decoded.defects, text);
         }
-        Ok((summary, permit))
+        Ok(permit)
     }
 }
 
