@@ -17,12 +17,13 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::Arc;
 
 use cbfs::base::{self, Base, Searched};
 use cbfs::cbh::{Decoded, GameId, Options};
-use cbfs::game::Position;
+use cbfs::game::{PlyId, Position};
 use cbfs::search::{
-    Counter, Filter, Index, NewSegment, Query, Reached, Segment, Source, Told, scan,
+    Counter, Filter, GameSet, Index, NewSegment, Query, Reached, Segment, Source, Told, scan,
 };
 use common::fixture_bases;
 use common::numbers::Numbers;
@@ -114,7 +115,7 @@ fn write(base: &dyn Base, path: &Path) {
     made.unwrap().unwrap().keep(path, 7).unwrap();
 }
 
-/// The positions of some games, and some that none reaches.
+/// The positions of some games with their variations, and some that none reaches.
 fn positions(base: &dyn Base, numbers: &mut Numbers) -> Vec<Position> {
     let mut all = vec![Position::default()];
     let mut decoded = Decoded::default();
@@ -123,30 +124,36 @@ fn positions(base: &dyn Base, numbers: &mut Numbers) -> Vec<Position> {
         if base.read_game(id, &mut decoded).is_err() {
             continue;
         }
-        let mut position = decoded.game.start.position.clone();
-        for ply in decoded.game.tree.main_line() {
-            match decoded.game.tree.ply(ply).unwrap().mv {
-                Some(m) => drop(position.play(m).unwrap()),
-                None => position.play_null(),
+        let (tree, start) = (&decoded.game.tree, &decoded.game.start.position);
+        let mut open = vec![(PlyId::START, start.clone())];
+        while let Some((at, position)) = open.pop() {
+            let mut next = tree.first_child(at);
+            while let Some(id) = next {
+                let mut after = position.clone();
+                match tree.ply(id).unwrap().mv {
+                    Some(m) => drop(after.play(m).unwrap()),
+                    None => after.play_null(),
+                }
+                open.push((id, after));
+                next = tree.next_sibling(id);
             }
-            all.push(position.clone());
+            all.push(position);
         }
-        position.play_null();
-        all.push(position);
+        all.last_mut().unwrap().play_null();
     }
     let mut seen = BTreeSet::new();
     all.retain(|position| seen.insert(position.key()));
     all
 }
 
-fn search(base: &dyn Base, position: &Position) -> Reached {
+fn search(base: &dyn Base, position: &Position, in_variations: bool) -> Reached {
     let source = Searched(base);
     let filter = Filter::new(&Query::default(), &source).unwrap();
     let mut reached = Reached::default();
     scan(
         &source,
         &filter,
-        &Counter::new(position, false),
+        &Counter::new(position, in_variations),
         &mut |told| {
             if let Told::Piece(piece) = told {
                 reached.add(piece);
@@ -159,11 +166,19 @@ fn search(base: &dyn Base, position: &Position) -> Reached {
 }
 
 /// The index answers as a search does; how many positions were asked for.
-fn agree(base: &dyn Base, index: &Index, numbers: &mut Numbers) -> usize {
-    let source = Searched(base);
+fn agree(base: &dyn Base, file: &Path, numbers: &mut Numbers) -> usize {
     let all = positions(base, numbers);
-    for position in &all {
-        let expected = search(base, position);
+    for in_variations in [false, true] {
+        let index = index_of(base, file, in_variations);
+        agree_in(base, &index, in_variations, &all);
+    }
+    all.len()
+}
+
+fn agree_in(base: &dyn Base, index: &Index, in_variations: bool, all: &[Position]) {
+    let source = Searched(base);
+    for position in all {
+        let expected = search(base, position, in_variations);
         let played = index.played(position, &source, None).unwrap();
         assert_eq!(played.here, expected.played.here, "{position:?}");
         assert_eq!(played.table(position), expected.played.table(position));
@@ -175,11 +190,14 @@ fn agree(base: &dyn Base, index: &Index, numbers: &mut Numbers) -> usize {
         let played = index.played(position, &source, Some(&some)).unwrap();
         assert_eq!(played.here.games, some.count());
     }
-    all.len()
 }
 
-fn index_of(base: &dyn Base, path: &Path) -> Option<Index> {
-    Index::of_segment(Segment::open(path).unwrap(), &Searched(base), false).unwrap()
+fn index_of(base: &dyn Base, path: &Path, in_variations: bool) -> Index {
+    let (source, segment) = (Searched(base), Arc::new(Segment::open(path).unwrap()));
+    let changed = segment.changed(&source, usize::MAX, &|| true);
+    let changed = changed.unwrap().unwrap();
+    let index = Index::of_segment(&segment, &source, &changed, in_variations);
+    index.unwrap().unwrap()
 }
 
 #[test]
@@ -191,11 +209,7 @@ fn a_file_answers_as_a_search_does() {
         let base = opened(&path);
         let file = folder.path().join("index");
         write(base.as_ref(), &file);
-        asked += agree(
-            base.as_ref(),
-            &index_of(base.as_ref(), &file).unwrap(),
-            &mut numbers,
-        );
+        asked += agree(base.as_ref(), &file, &mut numbers);
     }
     assert!(asked > 100, "{asked}");
 }
@@ -208,11 +222,7 @@ fn a_file_answers_for_what_the_base_became() {
     write(opened(&case.base).as_ref(), &file);
     let check = |numbers: &mut Numbers| {
         let base = opened(&case.base);
-        agree(
-            base.as_ref(),
-            &index_of(base.as_ref(), &file).unwrap(),
-            numbers,
-        );
+        agree(base.as_ref(), &file, numbers);
         // As it was written it does not answer for what came later.
         let source = Searched(base.as_ref());
         let segment = Segment::open(&file).unwrap();
@@ -251,11 +261,7 @@ fn a_file_of_another_base_or_too_old_is_not_used_and_never_wrong() {
     let file = case.path("index");
     write(opened(&other.base).as_ref(), &file);
     let base = opened(&case.base);
-    agree(
-        base.as_ref(),
-        &index_of(base.as_ref(), &file).unwrap(),
-        &mut numbers,
-    );
+    agree(base.as_ref(), &file, &mut numbers);
     let segment = Segment::open(&file).unwrap();
     let changed = segment.changed(&Searched(base.as_ref()), 100, &|| true);
     assert!(changed.unwrap().is_none());
@@ -271,7 +277,10 @@ fn a_file_that_is_cut_or_has_another_byte_is_an_error() {
     write(base.as_ref(), &file);
     let good = fs::read(&file).unwrap();
     let asked = positions(base.as_ref(), &mut numbers);
-    let expected: Vec<_> = asked.iter().map(|one| search(base.as_ref(), one)).collect();
+    let expected: Vec<_> = asked
+        .iter()
+        .map(|one| search(base.as_ref(), one, false))
+        .collect();
     let mut refused = 0;
     for round in 0..200 {
         let mut bytes = good.clone();
@@ -284,9 +293,9 @@ fn a_file_that_is_cut_or_has_another_byte_is_an_error() {
         fs::write(&bad, &bytes).unwrap();
         fs::set_permissions(&bad, fs::metadata(&file).unwrap().permissions()).unwrap();
         // As whoever trusts the state of the files.
-        let index = Segment::open(&bad)
-            .map_err(Into::into)
-            .and_then(|segment| Index::of_segment(segment, &source, true));
+        let index = Segment::open(&bad).map_err(Into::into).and_then(|segment| {
+            Index::of_segment(&Arc::new(segment), &source, &GameSet::default(), false)
+        });
         let Ok(Some(index)) = index else {
             refused += 1;
             continue;
@@ -375,6 +384,11 @@ fn find_asks_the_index_and_needs_none() {
         assert_eq!(run(&["index", "--status", base]).0, Some(1));
         assert_eq!(trees(), expected);
     }
+    // That of another base is of no use, and said to be none.
+    let other = Case::of(&pgn(500, &mut numbers));
+    write(opened(&other.base).as_ref(), &file);
+    assert_eq!(run(&["index", "--status", base]).0, Some(1));
+    assert_eq!(trees(), expected);
     assert_eq!(run(&["index", base]).0, Some(0));
     case.import(&pgn(5, &mut numbers));
     let with = trees();

@@ -1,19 +1,29 @@
 //! Where the index of positions of a base is kept, and whether it is of its files
 //! as they are.
 
+mod changes;
+
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::{Base, Searched};
-use crate::search::{Fault, Index, NewSegment, Phase, Segment};
+use crate::search::{Fault, GameSet, Index, MOST_CHANGED, NewSegment, Phase, Segment, Source};
 use crate::storage::{marked, split_name};
 
 /// Files that were written later than so many seconds ago could be written again
-/// without another time.
+/// without another time,
 const UNSETTLED: i64 = 3;
+
+/// and later than so many, a power cut may take what was written but not the time.
+const UNSYNCED: i64 = 120;
+
+/// A new one for each start of the system.
+const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 
 /// The file of the index of a base, in the directory `caches`.
 pub fn index_file(base: &dyn Base, caches: &Path) -> PathBuf {
@@ -32,26 +42,38 @@ pub fn index_file(base: &dyn Base, caches: &Path) -> PathBuf {
     caches.join(format!("{stem}-{hash:016x}.positions"))
 }
 
-/// A number for the files as they are: another one whenever one of them could have
-/// other bytes. 0 if nobody can say that.
-fn state_of(base: &dyn Base) -> u64 {
-    if !base.is_as_stored() {
-        return 0;
+/// A number for the files of a base as they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FilesState(u64);
+
+impl FilesState {
+    /// That of the files now: another one whenever one of them could have other
+    /// bytes. Of files that were replaced since the base was opened it is the wrong
+    /// one, unless it is asked for at once.
+    pub fn of(base: &dyn Base) -> FilesState {
+        let is_stored = base.is_as_stored();
+        FilesState(is_stored.then(|| state_of(base)).flatten().unwrap_or(0))
     }
+
+    /// Whether it says anything.
+    fn is_known(self) -> bool {
+        self.0 != 0
+    }
+}
+
+fn state_of(base: &dyn Base) -> Option<u64> {
     let paths = match base.location().archive {
         Some(_) => vec![base.location().directory.to_path_buf()],
         None => base.files().into_iter().map(|file| file.path).collect(),
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now = now.map_or(0, |time| i64::try_from(time.as_secs()).unwrap_or(0));
-    let mut state = 0;
+    let now = i64::try_from(now.ok()?.as_secs()).ok()?;
+    let (mut state, mut latest) = (1, 0);
     for path in paths {
         let Ok(file) = fs::metadata(&path) else {
             continue;
         };
-        if file.mtime().max(file.ctime()) > now - UNSETTLED {
-            return 0;
-        }
+        latest = latest.max(file.mtime()).max(file.ctime());
         let times = [
             file.mtime(),
             file.mtime_nsec(),
@@ -63,7 +85,10 @@ fn state_of(base: &dyn Base) -> u64 {
         state = marked(state, numbers.as_flattened());
         state = marked(state, times.map(i64::to_le_bytes).as_flattened());
     }
-    state
+    if latest > now - UNSYNCED {
+        state = marked(state, &fs::read(BOOT).ok()?);
+    }
+    (latest <= now - UNSETTLED).then_some(state)
 }
 
 /// What is known of the index of a base.
@@ -77,37 +102,88 @@ pub enum IndexState {
     Usable(Index),
 }
 
-/// Opens the index of a base in `path`.
+/// Opens the index of a base in `path`; `opened` is the state in which the files of
+/// the base were opened.
 ///
 /// # Errors
 ///
 /// [`Fault`] if the headers of the base cannot be read.
-pub fn open_index(base: &dyn Base, path: &Path) -> Result<IndexState, Fault> {
+pub fn open_index(
+    base: &dyn Base,
+    opened: FilesState,
+    path: &Path,
+    in_variations: bool,
+) -> Result<IndexState, Fault> {
     let segment = match Segment::open(path) {
-        Ok(segment) => segment,
+        Ok(segment) => Arc::new(segment),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Ok(IndexState::Missing);
         }
         Err(error) => return Ok(IndexState::Unusable(error.to_string())),
     };
-    let state = state_of(base);
-    let is_state = state != 0 && state == segment.state();
-    Ok(
-        match Index::of_segment(segment, &Searched(base), is_state)? {
-            Some(index) => IndexState::Usable(index),
-            None => IndexState::Unusable("too many games have changed since".to_owned()),
+    let index = index_of(base, opened, &segment, path, in_variations)?;
+    Ok(index.map_or_else(
+        || {
+            IndexState::Unusable(
+                "it is of another base, or too many games have changed since".to_owned(),
+            )
         },
-    )
+        IndexState::Usable,
+    ))
 }
 
-/// Makes the index of a base in `path`; false once `goes_on` says that it shall
-/// not be.
+/// What a segment, whose file is `path`, has of a base, and the games that have
+/// changed; `None` if these are too many.
 ///
 /// # Errors
 ///
-/// [`Fault`] if a game cannot be read, or the file not written.
+/// [`Fault`] if the headers of the base cannot be read.
+pub fn index_of(
+    base: &dyn Base,
+    opened: FilesState,
+    segment: &Arc<Segment>,
+    path: &Path,
+    in_variations: bool,
+) -> Result<Option<Index>, Fault> {
+    let source = Searched(base);
+    let is_open = || opened.is_known() && opened == FilesState::of(base);
+    let known = if !is_open() {
+        None
+    } else if opened.0 == segment.state() {
+        Some(GameSet::default())
+    } else {
+        changes::read(path, segment, opened.0)
+    };
+    let changed = match known {
+        Some(changed) => changed,
+        None => {
+            let Some(changed) = segment.changed(&source, MOST_CHANGED, &|| true)? else {
+                return Ok(None);
+            };
+            // Another base has put its own there.
+            if changed.count() > segment.last().max(source.last()) / 2 {
+                return Ok(None);
+            }
+            if is_open()
+                && let Err(error) = changes::write(path, segment, opened.0, &changed)
+            {
+                log::debug!("{}: {error}", path.display());
+            }
+            changed
+        }
+    };
+    Index::of_segment(segment, &source, &changed, in_variations)
+}
+
+/// Makes the index of a base in `path`; false once `goes_on` says that it shall
+/// not be. `opened` is the state in which the files of the base were opened.
+///
+/// # Errors
+///
+/// [`Fault`] if the headers cannot be read, or the file not written.
 pub fn make_index(
     base: &dyn Base,
+    opened: FilesState,
     path: &Path,
     goes_on: &mut dyn FnMut(Phase) -> bool,
 ) -> Result<bool, Fault> {
@@ -116,11 +192,26 @@ pub fn make_index(
         .recursive(true)
         .mode(0o700)
         .create(folder)?;
-    let before = state_of(base);
     let Some(made) = NewSegment::make(&Searched(base), folder, goes_on)? else {
         return Ok(false);
     };
-    let is_still = state_of(base) == before;
-    made.keep(path, if is_still { before } else { 0 })?;
+    let is_still = FilesState::of(base) == opened;
+    made.keep(path, if is_still { opened.0 } else { 0 })?;
+    let _ = fs::remove_file(changes::file(path));
     Ok(true)
+}
+
+/// Deletes the index in `path`.
+///
+/// # Errors
+///
+/// Errors of the system; there being none is none.
+pub fn delete_index(path: &Path) -> io::Result<()> {
+    for file in [path.to_path_buf(), changes::file(path)] {
+        match fs::remove_file(file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
 }

@@ -12,13 +12,15 @@ use super::password::PasswordFile;
 use super::{Failure, archive, places, print, progress};
 use crate::archive::{Options, has_archive_extension};
 use crate::base::{
-    Base, HeaderNames, IndexState, Searched, append_header_names, index_file, open_any, open_index,
+    Base, FilesState, HeaderNames, IndexState, Searched, append_header_names, index_file, open_any,
+    open_index,
 };
 use crate::cbh::{self, CodePage, Decoded, GameId, Summary};
 use crate::game::Position;
 use crate::pgn;
 use crate::search::{
-    self, Counter, Ended, Filter, Give, Header, Maker, Played, Query, Reached, Reader, Told,
+    self, Counter, Ended, Filter, GameSet, Give, Header, Index, Maker, Played, Query, Reached,
+    Reader, Source, Told,
 };
 
 /// Length from which a piece of PGN is passed on, in bytes.
@@ -100,8 +102,18 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     };
     let base = open_any(&args.base, &options, &archives).map_err(Failure::new)?;
     let base = base.as_ref();
-    let filter =
-        Filter::new(&query, &Searched(base)).map_err(|fault| Failure::about(&args.base, fault))?;
+    let opened = FilesState::of(base);
+    let source = Searched(base);
+    let filter = Filter::new(&query, &source);
+    let mut filter = filter.map_err(|fault| Failure::about(&args.base, fault))?;
+    let asks_index = place.is_some() || filter.asks_positions();
+    let index = asks_index.then(|| usable_index(base, opened, query.in_variations));
+    let index = index.flatten();
+    if let Some(index) = &index
+        && let Err(error) = filter.ask_index(index, &source)
+    {
+        log::info!("the index of positions: {error}");
+    }
     // A progress bar would mix with lines that are printed as they are found.
     let prints_at_once = !(output.count || output.tree.is_some());
     let is_quiet = quiet || prints_at_once && io::stdout().is_terminal();
@@ -112,7 +124,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         bar: progress::bar(base.last_id(), is_quiet),
     };
     let unreadable = match place {
-        Some(position) => search.tree(&position, query.in_variations)?,
+        Some(position) => search.tree(index.as_ref(), &position, query.in_variations)?,
         None if output.count => search.count()?,
         None if output.numbers => search.lines(&Numbers, b"")?,
         None if output.pgn => search.lines(&Texts { base }, b"")?,
@@ -188,41 +200,66 @@ impl Search<'_> {
         Ok(unreadable)
     }
 
-    /// What the index says of a position; `None` if there is none that can be used.
-    fn tree_of_index(&self, position: &Position) -> Option<Played> {
-        let path = index_file(self.base, &places::cache()?);
-        let index = match open_index(self.base, &path) {
-            Ok(IndexState::Usable(index)) => index,
-            Ok(IndexState::Missing) => return None,
-            Ok(IndexState::Unusable(why)) => {
-                log::info!("{}: {why}", path.display());
-                return None;
-            }
-            Err(fault) => {
-                log::info!("{}: {fault}", path.display());
-                return None;
-            }
-        };
+    /// What the index says of a position, and how many games cannot be read;
+    /// `None` if it cannot be asked.
+    fn tree_of_index(
+        &self,
+        index: &Index,
+        position: &Position,
+    ) -> Result<Option<(Played, u64)>, Failure> {
         let source = Searched(self.base);
-        let games = if self.args.terms.is_empty() {
-            None
-        } else {
-            Some(search::select(&source, self.filter).ok()?)
-        };
-        let played = index.played(position, &source, games.as_ref());
-        played
-            .map_err(|error| log::info!("{}: {error}", path.display()))
-            .ok()
+        let (mut games, mut unreadable) = (None, 0);
+        if !self.args.terms.is_empty() {
+            let games = games.insert(GameSet::default());
+            unreadable = self.run(&Fitting, &mut |numbers: Vec<u32>| {
+                numbers.into_iter().for_each(|number| games.add(number));
+                Ok(())
+            })?;
+        }
+        self.bar.finish_and_clear();
+        match index.played(position, &source, games.as_ref()) {
+            Ok(played) => {
+                unreadable += self.tell_unreadable(index, games.as_ref())?;
+                Ok(Some((played, unreadable)))
+            }
+            Err(error) => {
+                log::info!("the index of positions: {error}");
+                Ok(None)
+            }
+        }
     }
 
-    fn tree(&self, position: &Position, in_variations: bool) -> Result<u64, Failure> {
-        if !in_variations
-            && !self.filter.asks_games()
-            && let Some(played) = self.tree_of_index(position)
+    /// Says which of these games, or of those that are not deleted, cannot be read.
+    fn tell_unreadable(&self, index: &Index, games: Option<&GameSet>) -> Result<u64, Failure> {
+        let source = Searched(self.base);
+        let mut reader = source.reader();
+        let mut count = 0;
+        for number in index.unreadable().from(1) {
+            let mut counts = games.is_some_and(|games| games.contains(number));
+            let numbers = number..number.saturating_add(1);
+            let told = source.headers(numbers, false, &mut |header| {
+                counts |= games.is_none() && !header.is_deleted;
+            });
+            told.map_err(|fault| Failure::about(&self.args.base, fault))?;
+            if let (true, Err(fault)) = (counts, reader.read(number)) {
+                log::error!("game {number}: {fault}");
+                count += 1;
+            }
+        }
+        Ok(count)
+    }
+
+    fn tree(
+        &self,
+        index: Option<&Index>,
+        position: &Position,
+        in_variations: bool,
+    ) -> Result<u64, Failure> {
+        if let Some(index) = index
+            && let Some((played, unreadable)) = self.tree_of_index(index, position)?
         {
-            self.bar.finish_and_clear();
             print(played.table(position).as_bytes())?;
-            return Ok(0);
+            return Ok(unreadable);
         }
         let counter = Counter::new(position, in_variations);
         let mut played = Played::default();
@@ -232,6 +269,34 @@ impl Search<'_> {
         })?;
         print(played.table(position).as_bytes())?;
         Ok(unreadable)
+    }
+}
+
+/// The index of a base, if there is one that can be used.
+fn usable_index(base: &dyn Base, opened: FilesState, in_variations: bool) -> Option<Index> {
+    let path = index_file(base, &places::cache()?);
+    let why = match open_index(base, opened, &path, in_variations) {
+        Ok(IndexState::Usable(index)) => return Some(index),
+        Ok(IndexState::Missing) => return None,
+        Ok(IndexState::Unusable(why)) => why,
+        Err(fault) => fault.to_string(),
+    };
+    log::info!("{}: {why}", path.display());
+    None
+}
+
+/// Gives the numbers of games.
+struct Fitting;
+
+impl Maker for Fitting {
+    type Piece = Vec<u32>;
+
+    fn reads_games(&self) -> bool {
+        false
+    }
+
+    fn make(&self, games: &[Header], _: &mut dyn Reader, give: Give<'_, Vec<u32>>) {
+        give(Told::Piece(games.iter().map(|game| game.number).collect()));
     }
 }
 

@@ -1,13 +1,14 @@
 //! `cbfs index`: makes, describes and deletes the index of positions of a base.
 
 use std::fs;
-use std::io;
 use std::path::PathBuf;
 
 use super::password::PasswordFile;
 use super::{Failure, archive, places, print, progress};
 use crate::archive::{Options, has_archive_extension};
-use crate::base::{IndexState, index_file, make_index, open_any, open_index};
+use crate::base::{
+    FilesState, IndexState, delete_index, index_file, make_index, open_any, open_index,
+};
 use crate::cbh;
 use crate::search::Phase;
 
@@ -39,20 +40,16 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     };
     let base = open_any(&args.base, &cbh::Options::default(), &archives).map_err(Failure::new)?;
     let base = base.as_ref();
+    let opened = FilesState::of(base);
     let caches = places::cache();
     let caches =
         caches.ok_or_else(|| Failure::new("there is no directory for caches: set HOME"))?;
     let path = index_file(base, &caches);
     if args.delete {
-        return match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(Failure::about(&path, error))
-            }
-            _ => Ok(()),
-        };
+        return delete_index(&path).map_err(|error| Failure::about(&path, error));
     }
     if args.status {
-        let state = open_index(base, &path);
+        let state = open_index(base, opened, &path, false);
         let shown = path.display();
         return match state.map_err(|fault| Failure::about(&args.base, fault))? {
             IndexState::Missing => {
@@ -66,7 +63,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         };
     }
     let bar = progress::bar(base.last_id(), quiet);
-    let made = make_index(base, &path, &mut |phase| {
+    let made = make_index(base, opened, &path, &mut |phase| {
         match phase {
             Phase::Reading(done, _) => bar.set_position(done.into()),
             Phase::Writing(done, all) => {

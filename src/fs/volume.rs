@@ -151,6 +151,8 @@ pub struct Facts {
     pub read_only_because: Option<String>,
     /// What to say of the format, where it is young.
     pub advice: Option<&'static str>,
+    /// What there is of an index of positions, if it may have one.
+    pub positions: Option<String>,
 }
 
 /// Something wrong with what is shown, in the order in which they are told.

@@ -1,13 +1,19 @@
 //! Matching of games against a query: by their headers where possible,
 //! otherwise by the games themselves.
 
+use std::io;
+use std::ops;
+use std::sync::Arc;
+
 use super::fold::{Pattern, fold};
+use super::game_set::GameSet;
+use super::index::Index;
 use super::moments::{self, Probe};
 use super::parse::Query;
 use super::remarks;
 use super::source::{Content, Fault, Header, Names, Source};
-use super::term::{EcoRange, Field, Outcome, Range, Round, Side, Test};
-use crate::game::{Game, GameResult};
+use super::term::{EcoRange, Field, Outcome, Range, Round, Side, Test, Wanted};
+use crate::game::{Game, GameResult, Position};
 
 /// Result of matching a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,6 +118,16 @@ struct PreparedTerm {
     /// Index of the names for the term; of an `opponent:` term, of the player
     /// and the opponent.
     sets: [usize; 2],
+    /// The games that fit, if an index has told.
+    told: Option<Arc<ToldGames>>,
+}
+
+/// What an index has told of a term.
+#[derive(Debug)]
+struct ToldGames {
+    fitting: GameSet,
+    /// Those of which it knows nothing.
+    open: GameSet,
 }
 
 /// A query prepared for one source.
@@ -166,10 +182,58 @@ impl Filter {
                 is_not: term.is_not,
                 test: term.test.clone(),
                 sets,
+                told: None,
             });
         }
         filter.ask_names(source)?;
         Ok(filter)
+    }
+
+    /// Lets an index tell which games reach the positions of the query.
+    ///
+    /// # Errors
+    ///
+    /// If the file of the index is damaged or cannot be read; then nothing is
+    /// different.
+    pub fn ask_index(&mut self, index: &Index, source: &dyn Source) -> io::Result<()> {
+        let mut told = Vec::new();
+        for term in &self.terms {
+            told.push(match &term.test {
+                Test::Moment(wanted) => told_of(wanted, index, source)?,
+                _ => None,
+            });
+        }
+        self.probes.clear();
+        for (term, told) in self.terms.iter_mut().zip(told) {
+            term.told = told.map(Arc::new);
+            let tells_all = term
+                .told
+                .as_ref()
+                .is_some_and(|told| told.open.count() == 0);
+            if let (Test::Moment(wanted), false) = (&term.test, tells_all) {
+                self.probes.push(Probe::new(wanted, term.is_not));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an index can tell something of the query.
+    pub fn asks_positions(&self) -> bool {
+        let mut tests = self.terms.iter().map(|term| &term.test);
+        tests.any(|test| matches!(test, Test::Moment(wanted) if positions_of(wanted).is_some()))
+    }
+
+    /// Whether one of these games may match, by what an index has told.
+    pub(super) fn may_have(&self, numbers: &ops::Range<u32>) -> bool {
+        let told = self.terms.iter().filter(|term| !term.is_not);
+        let mut told = told.filter_map(|term| term.told.as_deref());
+        told.all(|told| {
+            let mut sets = [&told.fitting, &told.open].into_iter();
+            sets.any(|set| {
+                let next = set.from(numbers.start).next();
+                next.is_some_and(|game| game < numbers.end)
+            })
+        })
     }
 
     fn set(&mut self, names: Names, patterns: &[Pattern]) -> usize {
@@ -229,10 +293,11 @@ impl Filter {
     /// Returns whether games must be read, not only headers.
     pub fn asks_games(&self) -> bool {
         self.terms.iter().any(|term| {
-            matches!(
+            let reads = matches!(
                 term.test,
                 Test::Moment(_) | Test::Text(_) | Test::Has(_) | Test::Moves(_)
-            )
+            );
+            reads && term.told.is_none()
         })
     }
 
@@ -335,9 +400,39 @@ impl Filter {
                 }
                 false
             }
-            Test::Moment(_) => return HeaderMatch::Undecided,
+            Test::Moment(_) => match &term.told {
+                Some(told) if !told.open.contains(header.number) => {
+                    told.fitting.contains(header.number)
+                }
+                _ => return HeaderMatch::Undecided,
+            },
         })
     }
+}
+
+/// The positions that are wanted, if nothing else is.
+fn positions_of(wanted: &[Wanted]) -> Option<Vec<&Position>> {
+    let mut positions = Vec::with_capacity(wanted.len());
+    for one in wanted {
+        let Wanted::Position(position) = one else {
+            return None;
+        };
+        positions.push(&**position);
+    }
+    Some(positions)
+}
+
+fn told_of(wanted: &[Wanted], index: &Index, source: &dyn Source) -> io::Result<Option<ToldGames>> {
+    let Some(positions) = positions_of(wanted) else {
+        return Ok(None);
+    };
+    let mut fitting = GameSet::default();
+    for position in positions {
+        let games = index.all_games(position, source)?;
+        games.from(0).for_each(|game| fitting.add(game));
+    }
+    let open = index.unreadable();
+    Ok(Some(ToldGames { fitting, open }))
 }
 
 fn any(ranges: &[Range], fits: impl Fn(Range) -> bool) -> bool {

@@ -23,14 +23,14 @@ use super::moves::{Played, Sequel};
 use super::parse::Query;
 use super::reach::{Next, Part, Reaches};
 use super::scan::{Ended, Maker, Told, scan};
-use super::segment::{Found, List, Segment, Totals};
+use super::segment::{Found, List, MAIN, Segment, Totals, VARIATIONS};
 use super::source::{Fault, Header, Reader, Source};
 use super::walk::{Continue, walk};
 use crate::game::{Position, PositionKey};
 use crate::storage::Cursor;
 
-/// So many games may have changed since a segment was written.
-const MOST_CHANGED: usize = 20_000;
+/// So many games may have changed since a segment was written, at most.
+pub const MOST_CHANGED: usize = 20_000;
 
 /// Positions of all games of a source, deleted ones too.
 #[derive(Clone, Debug)]
@@ -117,50 +117,53 @@ impl Index {
         }))
     }
 
-    /// The games of a source, what a segment has of them and the others. `None`
-    /// if too many have changed since it was written.
-    ///
-    /// `is_state` says that the files are in the state of the segment.
+    /// The games of a source: what a segment has of them, and those that have
+    /// [changed](Segment::changed) since it was written. `None` if these are too
+    /// many.
     ///
     /// # Errors
     ///
-    /// [`Fault`] if the segment or the headers cannot be read.
+    /// [`Fault`] if the headers cannot be read.
     pub fn of_segment(
-        segment: Segment,
+        segment: &Arc<Segment>,
         source: &dyn Source,
-        is_state: bool,
+        changed: &GameSet,
+        in_variations: bool,
     ) -> Result<Option<Index>, Fault> {
-        let changed = if is_state {
-            Some(GameSet::default())
-        } else {
-            segment.changed(source, MOST_CHANGED, &|| true)?
-        };
-        let Some(changed) = changed else {
-            return Ok(None);
-        };
-        // Who reads all games says that one cannot be read.
-        let mut reader = source.reader();
-        let mut is_readable = true;
-        for game in changed.from(1) {
-            let numbers = game..game
-                .saturating_add(1)
-                .min(source.last().saturating_add(1))
-                .max(game);
-            source.headers(numbers, false, &mut |header| {
-                is_readable &= reader.read(header.number).is_ok();
-            })?;
-        }
-        if !is_readable {
-            return Ok(None);
-        }
-        drop(reader);
         let index = Index {
-            in_variations: false,
-            first: First::File(Arc::new(segment)),
+            in_variations,
+            first: First::File(Arc::clone(segment)),
             changed: GameSet::default(),
             later: Arc::default(),
         };
         index.after(&changed.from(0).collect(), source)
+    }
+
+    /// The games that cannot be read.
+    pub fn unreadable(&self) -> GameSet {
+        let of_memory = match &self.first {
+            First::Memory(part) => &*part.unreadable,
+            First::File(_) => &[],
+        };
+        let of_file = self
+            .segment()
+            .map(|(segment, _)| segment.unreadable().from(0));
+        let first = of_file
+            .into_iter()
+            .flatten()
+            .chain(of_memory.iter().copied());
+        first
+            .filter(|game| !self.changed.contains(*game))
+            .chain(self.later.unreadable.iter().copied())
+            .collect()
+    }
+
+    /// The segment that it has, and the games that are not as there.
+    pub fn segment(&self) -> Option<(&Arc<Segment>, &GameSet)> {
+        match &self.first {
+            First::File(segment) => Some((segment, &self.changed)),
+            First::Memory(_) => None,
+        }
     }
 
     fn seed(&self) -> u64 {
@@ -265,11 +268,18 @@ impl Index {
         source: &dyn Source,
         these: Option<&GameSet>,
     ) -> io::Result<GameSet> {
-        let mut games = GameSet::default();
-        Asking::new(self, source, these).for_each(position, &mut |header, _| {
-            games.add(header.number);
-        })?;
-        Ok(games)
+        Asking::new(self, source, these).games(position)
+    }
+
+    /// The games that reach a position, deleted ones too.
+    ///
+    /// # Errors
+    ///
+    /// If the file of the index is damaged or cannot be read.
+    pub fn all_games(&self, position: &Position, source: &dyn Source) -> io::Result<GameSet> {
+        let mut asking = Asking::new(self, source, None);
+        asking.with_deleted = true;
+        asking.games(position)
     }
 }
 
@@ -278,11 +288,12 @@ struct Asking<'a> {
     index: &'a Index,
     source: &'a dyn Source,
     these: Option<&'a GameSet>,
+    with_deleted: bool,
     reader: Option<Box<dyn Reader + 'a>>,
     /// Where the segment is read, and where its facts.
     cursors: Option<(&'a Segment, Cursor<'a>, Cursor<'a>)>,
     /// What positions have in the segment.
-    found: HashMap<u64, Arc<Found>>,
+    found: HashMap<(u64, usize), Arc<Found>>,
 }
 
 impl<'a> Asking<'a> {
@@ -295,6 +306,7 @@ impl<'a> Asking<'a> {
             index,
             source,
             these,
+            with_deleted: false,
             reader: None,
             cursors,
             found: HashMap::new(),
@@ -303,7 +315,15 @@ impl<'a> Asking<'a> {
 
     fn counts(&self, header: &Header) -> bool {
         self.these
-            .map_or(!header.is_deleted, |these| these.contains(header.number))
+            .map_or(self.with_deleted || !header.is_deleted, |these| {
+                these.contains(header.number)
+            })
+    }
+
+    fn games(&mut self, position: &Position) -> io::Result<GameSet> {
+        let mut games = GameSet::default();
+        self.for_each(position, &mut |header, _| games.add(header.number))?;
+        Ok(games)
     }
 
     /// The games that reach a position and count, each with what it played there.
@@ -313,35 +333,63 @@ impl<'a> Asking<'a> {
         take: &mut dyn FnMut(&Header, Next),
     ) -> io::Result<()> {
         let index = self.index;
-        let digest = position.key().digest(index.seed());
         if let First::Memory(part) = &index.first {
-            let first = part.of(digest);
+            let first = part.of(position.key().digest(index.seed()));
             let first = first.filter(|(header, _)| !index.changed.contains(header.number));
             first
                 .filter(|(header, _)| self.counts(header))
                 .for_each(|(header, next)| take(header, next));
         } else {
-            match &*self.find(digest)? {
-                Found::List(list) => self.for_each_in(list, take)?,
-                Found::Candidates(games) => self.for_each_of(games, position, take)?,
-            }
+            self.for_each_in_table(MAIN, position, take)?;
+            self.for_each_in_variations(position, take)?;
         }
-        let later = index.later.of(digest);
-        later
-            .filter(|(header, _)| self.counts(header))
-            .for_each(|(header, next)| take(header, next));
+        self.for_each_later(position, take);
         Ok(())
     }
 
-    fn find(&mut self, digest: u64) -> io::Result<Arc<Found>> {
-        if let Some(found) = self.found.get(&digest) {
+    /// Those of the segment where only variations reach it, if these count.
+    fn for_each_in_variations(
+        &mut self,
+        position: &Position,
+        take: &mut dyn FnMut(&Header, Next),
+    ) -> io::Result<()> {
+        if !self.index.in_variations {
+            return Ok(());
+        }
+        self.for_each_in_table(VARIATIONS, position, take)
+    }
+
+    /// Those that have changed since the first part was made.
+    fn for_each_later(&self, position: &Position, take: &mut dyn FnMut(&Header, Next)) {
+        let digest = position.key().digest(self.index.seed());
+        let later = self.index.later.of(digest);
+        later
+            .filter(|(header, _)| self.counts(header))
+            .for_each(|(header, next)| take(header, next));
+    }
+
+    fn for_each_in_table(
+        &mut self,
+        table: usize,
+        position: &Position,
+        take: &mut dyn FnMut(&Header, Next),
+    ) -> io::Result<()> {
+        match &*self.find(position, table)? {
+            Found::List(list) => self.for_each_in(list, take),
+            Found::Candidates(games) => self.for_each_of(games, table, position, take),
+        }
+    }
+
+    fn find(&mut self, position: &Position, table: usize) -> io::Result<Arc<Found>> {
+        let digest = position.key().digest(self.index.seed());
+        if let Some(found) = self.found.get(&(digest, table)) {
             return Ok(Arc::clone(found));
         }
         let Some((segment, cursor, _)) = &mut self.cursors else {
             return Ok(Arc::new(Found::Candidates(Vec::new())));
         };
-        let found = Arc::new(segment.find(digest, cursor)?);
-        self.found.insert(digest, Arc::clone(&found));
+        let found = Arc::new(segment.find(digest, table, cursor)?);
+        self.found.insert((digest, table), Arc::clone(&found));
         Ok(found)
     }
 
@@ -379,13 +427,14 @@ impl<'a> Asking<'a> {
     fn for_each_of(
         &mut self,
         games: &[u32],
+        table: usize,
         position: &Position,
         take: &mut dyn FnMut(&Header, Next),
     ) -> io::Result<()> {
-        let (placement, key) = (Placement::of(position), position.key());
+        let sought = (Placement::of(position), position.key());
         for &game in games {
             if let Some(header) = self.header(game)?
-                && let Some(next) = self.next_at(game, &placement, key)
+                && let Some(next) = self.next_at(game, table, &sought)
             {
                 take(&header, next);
             }
@@ -393,18 +442,29 @@ impl<'a> Asking<'a> {
         Ok(())
     }
 
-    /// What a game played in a position, if it reaches it.
-    fn next_at(&mut self, game: u32, placement: &Placement, key: PositionKey) -> Option<Next> {
+    /// What a game played in a position, if it reaches it: in its main line, or, in
+    /// the table of variations, in these and not in its main line.
+    fn next_at(
+        &mut self,
+        game: u32,
+        table: usize,
+        (placement, key): &(Placement, PositionKey),
+    ) -> Option<Next> {
         let reader = self.reader.get_or_insert_with(|| self.source.reader());
         // What cannot be read reaches nothing.
         let game = reader.read(game).ok()?;
+        let mut of_main_line = game.tree.main_line_len() + 1;
         let mut found = None;
-        walk(game, false, |moment, at, _| {
-            if moment.placement != *placement || moment.key() != Some(key) {
+        walk(game, table == VARIATIONS, |moment, at, _| {
+            let is_main = of_main_line > 0;
+            of_main_line = of_main_line.saturating_sub(1);
+            if moment.placement != *placement || moment.key() != Some(*key) {
                 return Continue::Go;
             }
-            let ply = game.tree.first_child(at).and_then(|id| game.tree.ply(id));
-            found = Some(ply.map_or(Next::END, |ply| Next::of(ply.mv)));
+            if is_main == (table == MAIN) {
+                let ply = game.tree.first_child(at).and_then(|id| game.tree.ply(id));
+                found = Some(ply.map_or(Next::END, |ply| Next::of(ply.mv)));
+            }
             Continue::End
         });
         found
@@ -429,12 +489,11 @@ impl<'a> Asking<'a> {
                 played.moves.entry(m).or_default().add(&totals.statistics);
             }
         }
-        let digest = position.key().digest(self.index.seed());
-        for (header, next) in self.index.later.of(digest) {
-            if self.counts(header) {
-                played.add_game(next.in_position(position), header);
-            }
-        }
+        let mut add = |header: &Header, next: Next| {
+            played.add_game(next.in_position(position), header);
+        };
+        self.for_each_in_variations(position, &mut add)?;
+        self.for_each_later(position, &mut add);
         Ok(true)
     }
 
@@ -444,7 +503,7 @@ impl<'a> Asking<'a> {
         if self.these.is_some() || self.cursors.is_none() {
             return Ok(None);
         }
-        let found = self.find(position.key().digest(self.index.seed()))?;
+        let found = self.find(position, MAIN)?;
         let (Found::List(list), Some((segment, cursor, facts))) = (&*found, &mut self.cursors)
         else {
             return Ok(None);
@@ -475,11 +534,11 @@ impl<'a> Asking<'a> {
     /// How many games that count reach a position.
     fn count(&mut self, position: &Position) -> io::Result<u32> {
         if let Some((totals, _)) = self.totals(position)? {
-            let first = totals.first().map_or(0, |all| all.statistics.games);
-            let digest = position.key().digest(self.index.seed());
-            let later = self.index.later.of(digest);
-            let later = later.filter(|(header, _)| self.counts(header)).count();
-            return Ok(first.saturating_add(u32::try_from(later).unwrap_or(u32::MAX)));
+            let mut count = totals.first().map_or(0, |all| all.statistics.games);
+            let mut add = |_: &Header, _| count = count.saturating_add(1);
+            self.for_each_in_variations(position, &mut add)?;
+            self.for_each_later(position, &mut add);
+            return Ok(count);
         }
         let mut count = 0_u32;
         self.for_each(position, &mut |_, _| count = count.saturating_add(1))?;

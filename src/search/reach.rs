@@ -48,6 +48,26 @@ pub(super) fn append_reaches(
     reaches.append(&mut own);
 }
 
+/// Appends the positions of the main line of a game, and those that only its
+/// variations reach.
+pub(super) fn append_apart(
+    number: u32,
+    game: &Game,
+    seed: u64,
+    [main, others]: [&mut Vec<Reach>; 2],
+) {
+    append_reaches(number, game, false, seed, main);
+    if game.tree.len() == game.tree.main_line_len() {
+        return;
+    }
+    let mut all = Vec::new();
+    append_reaches(number, game, true, seed, &mut all);
+    let start = main.partition_point(|reach| reach.game < number);
+    let own = main.get(start..).unwrap_or_default();
+    let is_own = |reach: &Reach| own.binary_search_by_key(&reach.position, |one| one.position);
+    others.extend(all.into_iter().filter(|reach| is_own(reach).is_err()));
+}
+
 /// Games and what they reach, in memory.
 #[derive(Debug, Default)]
 pub(super) struct Part {
@@ -55,12 +75,15 @@ pub(super) struct Part {
     pub(super) headers: Vec<Header>,
     /// By position, then by game.
     pub(super) reaches: Vec<Reach>,
+    /// The games that cannot be read, which reach nothing.
+    pub(super) unreadable: Vec<u32>,
 }
 
 impl Part {
     pub(super) fn add(&mut self, piece: Part) {
         self.headers.extend(piece.headers);
         self.reaches.extend(piece.reaches);
+        self.unreadable.extend(piece.unreadable);
     }
 
     pub(super) fn sort(&mut self) {
@@ -73,9 +96,11 @@ impl Part {
     pub(super) fn without(&self, are_out: impl Fn(u32) -> bool) -> Part {
         let headers = self.headers.iter().copied();
         let reaches = self.reaches.iter().copied();
+        let unreadable = self.unreadable.iter().copied();
         Part {
             headers: headers.filter(|one| !are_out(one.number)).collect(),
             reaches: reaches.filter(|one| !are_out(one.game)).collect(),
+            unreadable: unreadable.filter(|one| !are_out(*one)).collect(),
         }
     }
 
@@ -111,11 +136,12 @@ impl Maker for Reaches {
     fn make(&self, games: &[Header], reader: &mut dyn Reader, give: Give<'_, Part>) {
         let mut part = Part::default();
         for header in games {
-            // What cannot be read reaches nothing.
             if let Ok(game) = reader.read(header.number) {
                 part.headers.push(*header);
                 let reaches = &mut part.reaches;
                 append_reaches(header.number, game, self.in_variations, self.seed, reaches);
+            } else {
+                part.unreadable.push(header.number);
             }
             if part.reaches.len() > MOST_IN_PIECE && !give(Told::Piece(std::mem::take(&mut part))) {
                 return;

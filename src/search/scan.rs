@@ -185,6 +185,9 @@ impl Worker<'_> {
         let (fitting, open) = (&mut self.fitting, &mut self.open);
         fitting.clear();
         open.clear();
+        if !self.filter.may_have(&numbers) {
+            return sender.send(Message::End).is_ok();
+        }
         let read = self
             .source
             .headers(numbers, self.filter.asks_teams(), &mut |header| {

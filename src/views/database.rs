@@ -26,6 +26,7 @@ mod facts;
 mod file_names;
 mod groups;
 mod import;
+mod kept_index;
 mod pages;
 mod records;
 mod rename;
@@ -42,12 +43,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use self::directories::{Directory, Games, HeadersFile, Positions, Row, TABLE, row_of};
-use self::explorer::Explorer;
+use self::explorer::{Common, Explorer};
 use self::facts::{Counts, QUICKLY_COUNTED};
 use self::groups::{Groups, group_of, parent_of};
-use super::positions::Nodes;
+use self::kept_index::KeptIndex;
 use super::texts::{self, GuidingTexts, MEDIA_FILE, Media};
-use crate::base::{Base, HeaderNames, HeadersTsv};
+use crate::base::{Base, FilesState, HeaderNames, HeadersTsv};
 use crate::cbh::{
     Changes, Database, Decoded, Entry, GameId, GuidingText, RecordKind, SaveHistory, Summary,
 };
@@ -117,7 +118,7 @@ impl DatabaseVolume {
             guiding: GuidingTexts::default(),
             groups: Groups::default(),
             headers_tsv: HeadersTsv::default(),
-            explorer: Explorer::new(Arc::new(Positions::nodes())),
+            explorer: Explorer::new(Common::new(KeptIndex::new(None)), FilesState::default()),
             pages: pages::cache(),
             shelves: Default::default(),
             saved: None,
@@ -135,9 +136,10 @@ impl DatabaseVolume {
         self
     }
 
-    /// The same, with the numbers that another state of it told.
-    fn numbered_by(mut self, nodes: &Arc<Nodes>) -> DatabaseVolume {
-        self.explorer = Explorer::new(Arc::clone(nodes));
+    /// The same, just opened, with what all states of it have in common.
+    fn sharing(mut self, common: &Common) -> DatabaseVolume {
+        let opened = FilesState::of(self.base.as_ref());
+        self.explorer = Explorer::new(common.clone(), opened);
         self
     }
 
@@ -197,7 +199,7 @@ impl DatabaseVolume {
     ) -> DatabaseVolume {
         DatabaseVolume {
             guiding: self.guiding.after(false),
-            explorer: Explorer::new(Arc::clone(&self.explorer.nodes)),
+            explorer: Explorer::new(self.explorer.common.clone(), FilesState::default()),
             saved: Some(saved),
             hidden: self.hidden,
             ..DatabaseVolume::editable(database, Arc::clone(saving), &self.options)
@@ -464,6 +466,7 @@ impl Volume for DatabaseVolume {
         if ino.kind() != GAME {
             return self.row(ino)?.view.render(self, ino, text);
         }
+        self.explorer.common.kept.note_reader();
         let mut scratch = self.scratch().pop().unwrap_or_default();
         let completeness = self.render_with(&mut scratch, ino, text)?;
         if text.len() < 16 * SCRATCH_MOVES {
@@ -517,7 +520,7 @@ impl Volume for DatabaseVolume {
     }
 
     fn is_held(&self, ino: Ino) -> bool {
-        self.explorer.nodes.is_remembered(ino)
+        self.explorer.common.nodes.is_remembered(ino)
     }
 
     fn is_as_stored(&self, ino: Ino) -> bool {

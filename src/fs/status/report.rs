@@ -92,6 +92,10 @@ pub(crate) fn of_base(
     add_size(&mut sheet, facts.bytes);
     add_cache(&mut sheet, shared);
     add_progress(&mut sheet, edition, facts.rendered);
+    if let Some(index) = facts.positions {
+        sheet.line("index of positions", &index);
+        sheet.value("index", index);
+    }
     add_changes(&mut sheet, shown);
     add_defects(&mut sheet, edition.line.faults.count());
     add_messages(&mut sheet, shared);

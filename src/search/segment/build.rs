@@ -12,15 +12,15 @@ use tempfile::NamedTempFile;
 
 use super::games::{Facts, kept_mark};
 use super::part::{self, Line};
-use super::{Head, Query};
+use super::{Head, Query, TABLES, part_of};
 use crate::search::filter::Filter;
-use crate::search::reach::{MOST_IN_PIECE, Next, Reach, append_reaches};
+use crate::search::reach::{MOST_IN_PIECE, Next, Reach, append_apart};
 use crate::search::scan::{Ended, Give, Maker, Told, scan};
 use crate::search::source::{Fault, Header, Reader, Source};
-use crate::storage::{PageWriter, write_head};
+use crate::storage::{PageWriter, append_varint, write_head};
 
 /// More parts are not made, by their bits.
-pub(super) const MOST_BITS: u32 = 14;
+pub(super) const MOST_BITS: u32 = 13;
 
 /// Reaches of a part, about, and bytes of one that is put aside.
 const IN_PART: u64 = 1 << 20;
@@ -50,8 +50,28 @@ pub struct NewSegment {
 /// What was read of some games.
 #[derive(Debug, Default)]
 struct Read {
-    games: Vec<(Header, u64)>,
-    reaches: Vec<Reach>,
+    /// Each with its mark.
+    games: Vec<(u32, Facts, u64)>,
+    /// What their main lines reach, and what only variations do.
+    reaches: [Vec<Reach>; 2],
+}
+
+impl Read {
+    fn add(&mut self, header: &Header, seed: u64, reader: &mut dyn Reader) {
+        let mut facts = Facts::of(header);
+        let mark = match reader.read(header.number) {
+            Ok(game) => {
+                let [main, others] = &mut self.reaches;
+                append_apart(header.number, game, seed, [main, others]);
+                reader.mark()
+            }
+            Err(_) => {
+                facts = facts.unreadable();
+                reader.mark_of(header.number).unwrap_or(0)
+            }
+        };
+        self.games.push((header.number, facts, kept_mark(mark)));
+    }
 }
 
 /// Reads games with what they reach.
@@ -70,14 +90,9 @@ impl Maker for Reading {
     fn make(&self, games: &[Header], reader: &mut dyn Reader, give: Give<'_, Read>) {
         let mut read = Read::default();
         for header in games {
-            let mut mark = 0;
-            // It is left to the caller.
-            if let Ok(game) = reader.read(header.number) {
-                append_reaches(header.number, game, false, self.seed, &mut read.reaches);
-                mark = kept_mark(reader.mark());
-            }
-            read.games.push((*header, mark));
-            if read.reaches.len() > MOST_IN_PIECE && !give(Told::Piece(std::mem::take(&mut read))) {
+            read.add(header, self.seed, reader);
+            let count: usize = read.reaches.iter().map(Vec::len).sum();
+            if count > MOST_IN_PIECE && !give(Told::Piece(std::mem::take(&mut read))) {
                 return;
             }
         }
@@ -85,7 +100,7 @@ impl Maker for Reading {
     }
 }
 
-/// What games reach, by parts.
+/// What games reach, by parts: those of the main lines, then those of variations.
 struct Aside {
     file: File,
     bits: u32,
@@ -101,15 +116,14 @@ impl Aside {
         Ok(Aside {
             file: tempfile::tempfile_in(folder)?,
             bits,
-            parts: vec![Default::default(); 1 << bits],
+            parts: vec![Default::default(); TABLES << bits],
             end: 0,
         })
     }
 
-    fn add(&mut self, reach: &Reach) -> io::Result<()> {
-        let number = reach.position.checked_shr(64 - self.bits).unwrap_or(0);
-        let part = usize::try_from(number).ok();
-        let Some((bytes, places)) = part.and_then(|at| self.parts.get_mut(at)) else {
+    fn add(&mut self, table: usize, reach: &Reach) -> io::Result<()> {
+        let part = part_of(reach.position, table, self.bits);
+        let Some((bytes, places)) = self.parts.get_mut(part) else {
             return Ok(());
         };
         bytes.extend(reach.position.to_le_bytes());
@@ -159,10 +173,13 @@ struct Games<'w, 'f> {
     pages: &'w mut PageWriter<'f>,
     /// By number, from 0 on.
     facts: Vec<Facts>,
+    unreadable: Vec<u32>,
 }
 
 impl Games<'_, '_> {
     fn add(&mut self, number: u32, facts: Facts, mark: u64) -> io::Result<()> {
+        self.unreadable
+            .extend(facts.is_unreadable().then_some(number));
         while self.facts.len() < number as usize {
             self.put(Facts::default(), 0)?;
         }
@@ -202,7 +219,7 @@ impl NewSegment {
     ) -> Result<Option<NewSegment>, Fault> {
         let seed = RandomState::new().hash_one(0);
         let last = source.last();
-        let bits = (reaches_of(source)? / reaches).checked_ilog2();
+        let bits = (positions_of_headers(source)? / reaches).checked_ilog2();
         let bits = bits.map_or(0, |bits| (bits + 1).min(MOST_BITS));
         let mut head = Head {
             state: 0,
@@ -214,7 +231,7 @@ impl NewSegment {
         let file = NamedTempFile::new_in(folder)?;
         let mut pages = PageWriter::new(file.as_file(), seed)?;
         let mut aside = Aside::new(folder, bits)?;
-        let Some(facts) = read_games(source, &mut pages, &mut aside, goes_on)? else {
+        let Some((facts, unreadable)) = read_games(source, &mut pages, &mut aside, goes_on)? else {
             return Ok(None);
         };
         let Some(lines) = write_parts(&aside, &facts, head.width, &mut pages, goes_on)? else {
@@ -224,6 +241,10 @@ impl NewSegment {
         let mut table = Vec::new();
         for line in &lines {
             line.append_to(&mut table);
+        }
+        append_varint(unreadable.len() as u64, &mut table);
+        for game in &unreadable {
+            table.extend(game.to_le_bytes());
         }
         pages.write(&table)?;
         let pages = pages.end()?;
@@ -254,8 +275,12 @@ impl NewSegment {
     }
 }
 
-/// How many positions the games reach, about.
-fn reaches_of(source: &dyn Source) -> Result<u64, Fault> {
+/// How many positions the games of a source reach, about.
+///
+/// # Errors
+///
+/// [`Fault`] if the headers cannot be read.
+pub fn positions_of_headers(source: &dyn Source) -> Result<u64, Fault> {
     let mut count = 0;
     let numbers = 1..source.last().saturating_add(1);
     source.headers(numbers, false, &mut |header| {
@@ -270,7 +295,7 @@ fn read_games(
     pages: &mut PageWriter<'_>,
     aside: &mut Aside,
     goes_on: &mut dyn FnMut(Phase) -> bool,
-) -> Result<Option<Vec<Facts>>, Fault> {
+) -> Result<Option<(Vec<Facts>, Vec<u32>)>, Fault> {
     let query = Query {
         in_deleted: true,
         ..Query::default()
@@ -280,6 +305,7 @@ fn read_games(
     let mut games = Games {
         pages,
         facts: Vec::new(),
+        unreadable: Vec::new(),
     };
     let reading = Reading {
         seed: games.pages.seed(),
@@ -288,14 +314,15 @@ fn read_games(
     let scanned = scan(source, &filter, &reading, &mut |told| {
         match told {
             Told::Piece(read) => {
-                for (header, mark) in &read.games {
-                    if *mark == 0 {
-                        let why = format!("game {} cannot be read", header.number);
-                        return Err(io::Error::other(why));
-                    }
-                    games.add(header.number, Facts::of(header), *mark)?;
+                for (number, facts, mark) in &read.games {
+                    games.add(*number, *facts, *mark)?;
                 }
-                return read.reaches.iter().try_for_each(|reach| aside.add(reach));
+                for (table, reaches) in read.reaches.iter().enumerate() {
+                    reaches
+                        .iter()
+                        .try_for_each(|reach| aside.add(table, reach))?;
+                }
+                return Ok(());
             }
             Told::Unreadable(..) => {}
             Told::Searched(count) => {
@@ -317,7 +344,7 @@ fn read_games(
     if games.facts.len() <= last as usize {
         games.add(last, Facts::default(), 0)?;
     }
-    Ok(Some(games.facts))
+    Ok(Some((games.facts, games.unreadable)))
 }
 
 /// Sorts and writes the parts, each core one at a time.

@@ -23,18 +23,34 @@ pub(super) fn kept_mark(mark: u64) -> u64 {
 }
 
 /// What of a header statistics count: a bit for a game that is there, one for a
-/// deleted one, three for the result; from bit 16 on both ratings and the year,
+/// deleted one, three for the result, one for a game that cannot be read; from bit 16 on both ratings and the year,
 /// 16 bits each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::search) struct Facts(pub(super) u64);
 
 impl Facts {
+    const UNREADABLE: u64 = 1 << 5;
+
     pub(super) fn of(header: &Header) -> Facts {
         let result = RESULTS.iter().position(|one| *one == header.result);
         let result = result.unwrap_or_default() as u64;
         let [white, black] = header.elo.map(u64::from);
         let flags = 1 | u64::from(header.is_deleted) << 1 | result << 2;
         Facts(flags | white << 16 | black << 32 | u64::from(header.date.year) << 48)
+    }
+
+    /// The same of a game that cannot be read.
+    pub(super) fn unreadable(self) -> Facts {
+        Facts(self.0 | Facts::UNREADABLE)
+    }
+
+    pub(super) fn is_unreadable(self) -> bool {
+        self.0 & Facts::UNREADABLE != 0
+    }
+
+    /// Whether they are those of this header.
+    pub(super) fn are_of(self, header: &Header) -> bool {
+        self.0 & !Facts::UNREADABLE == Facts::of(header).0
     }
 
     /// Whether there is such a game.

@@ -1,7 +1,7 @@
 //! Which games reach a position, kept in a file.
 //!
 //! A segment holds what the main lines of all games of a base reached when it was
-//! written. It is a cache: a file of our own that is written whole under another
+//! written, and beside it what only their variations reached. It is a cache: a file of our own that is written whole under another
 //! name, and may be deleted at any time. Who finds anything wrong with it goes on
 //! without it.
 //!
@@ -27,10 +27,10 @@
 //!
 //! | part | content |
 //! |---|---|
-//! | head | `cbfs positions 1\n`, state u64, number of games u32, bits of a part u8, bytes of a number u8, place of the table u64, length u8 and text of the version of cbfs |
+//! | head | `cbfs positions 2\n`, state u64, number of games u32, bits of a part u8, bytes of a number u8, place of the table u64, length u8 and text of the version of cbfs |
 //! | games | for each number from 1 on: mark u64 (0: no game), facts u64 |
-//! | parts | what is reached, by the highest bits of the digest of the position |
-//! | table | for each part: see [`part::Line`] |
+//! | parts | what main lines reach, by the highest bits of the digest of the position; then what only variations reach, as many parts |
+//! | table | for each part: see [`part::Line`]; then how many games cannot be read (varint), and their numbers u32 |
 //!
 //! The seed of the digests, which is that of the file, is drawn for each file, so
 //! that nobody can make two positions that have the same digest; by chance two of
@@ -60,7 +60,7 @@ mod build;
 mod games;
 mod part;
 
-pub use build::{NewSegment, Phase};
+pub use build::{NewSegment, Phase, positions_of_headers};
 
 use std::fs::File;
 use std::io;
@@ -77,7 +77,18 @@ use super::scan::{Ended, Give, Maker, Told, scan};
 use super::source::{Fault, Header, Reader, Source};
 use crate::storage::{Cursor, Pages, open_own};
 
-const MAGIC: &[u8] = b"cbfs positions 1\n";
+const MAGIC: &[u8] = b"cbfs positions 2\n";
+
+/// What main lines reach, and what only variations do.
+pub(super) const MAIN: usize = 0;
+pub(super) const VARIATIONS: usize = 1;
+const TABLES: usize = 2;
+
+/// The part of a table that has a position.
+fn part_of(digest: u64, table: usize, bits: u32) -> usize {
+    let part = digest.checked_shr(64 - bits).unwrap_or(0);
+    usize::try_from(part).unwrap_or(0) | table << bits
+}
 
 /// What was read is not what is written here.
 fn damaged(why: &str) -> io::Error {
@@ -93,6 +104,7 @@ pub struct Segment {
     bits: u32,
     width: usize,
     parts: Vec<Line>,
+    unreadable: GameSet,
 }
 
 /// The head of the file.
@@ -154,9 +166,19 @@ impl Segment {
         let head = Head::decode(pages.head());
         let head = head.ok_or_else(|| damaged("it is of another version of cbfs"))?;
         let mut cursor = pages.cursor(head.table);
-        let lines = (0..1_u32 << head.bits).map(|_| Line::read(&mut cursor));
+        let lines = (0..TABLES << head.bits).map(|_| Line::read(&mut cursor));
+        let parts = lines.collect::<io::Result<_>>()?;
+        let mut unreadable = GameSet::default();
+        for _ in 0..cursor.varint()? {
+            let number = u32::try_from(cursor.integer::<4>()?).unwrap_or(u32::MAX);
+            if number > head.last {
+                return Err(damaged("a game in it has no number"));
+            }
+            unreadable.add(number);
+        }
         Ok(Segment {
-            parts: lines.collect::<io::Result<_>>()?,
+            parts,
+            unreadable,
             pages,
             state: head.state,
             last: head.last,
@@ -181,7 +203,7 @@ impl Segment {
     }
 
     /// The seed of its digests.
-    pub(super) fn seed(&self) -> u64 {
+    pub fn seed(&self) -> u64 {
         self.pages.seed()
     }
 
@@ -204,10 +226,19 @@ impl Segment {
         Ok(self.game(number, cursor)?.1)
     }
 
-    /// What it has of a position.
-    pub(super) fn find(&self, digest: u64, cursor: &mut Cursor<'_>) -> io::Result<Found> {
-        let part = digest.checked_shr(64 - self.bits).unwrap_or(0);
-        let line = usize::try_from(part).ok().and_then(|at| self.parts.get(at));
+    /// The games that could not be read.
+    pub(super) fn unreadable(&self) -> &GameSet {
+        &self.unreadable
+    }
+
+    /// What a table has of a position.
+    pub(super) fn find(
+        &self,
+        digest: u64,
+        table: usize,
+        cursor: &mut Cursor<'_>,
+    ) -> io::Result<Found> {
+        let line = self.parts.get(part_of(digest, table, self.bits));
         let line = line.ok_or_else(|| damaged("a part is missing"))?;
         line.find(digest, self.bits, self.width, cursor)
     }
@@ -275,12 +306,8 @@ impl Maker for Compare<'_> {
         let mut cursor = self.0.cursor();
         let mut is_same = |header: &Header| {
             let known = self.0.game(header.number, &mut cursor);
-            match (known, reader.mark_of(header.number)) {
-                (Ok((mark, facts)), Ok(now)) => {
-                    mark == games::kept_mark(now) && facts == Facts::of(header)
-                }
-                _ => false,
-            }
+            let now = reader.mark_of(header.number).unwrap_or(0);
+            known.is_ok_and(|(mark, facts)| mark == games::kept_mark(now) && facts.are_of(header))
         };
         let (same, others): (Vec<Header>, Vec<Header>) = games.iter().partition(|one| is_same(one));
         give(Told::Piece([same, others].map(|some| {

@@ -1,29 +1,26 @@
 //! What the games of a base played in positions, and which of them fit a query.
 //!
-//! The first who asks has all games read, and what they reach kept in memory
-//! ([`Index`]); games that are saved later are read anew. A base with more than
-//! [`MOST_POSITIONS`] is searched for each position that is asked for, and a few
-//! answers are kept.
+//! The first who asks has an index made or opened ([`KeptIndex`]); games that are
+//! saved later are read anew. While there is none, the base is searched for each
+//! position that is asked for, and a few answers are kept.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 
 use super::DatabaseVolume;
-use crate::base::{HeadersTsv, Searched};
+use super::directories::Positions;
+use super::kept_index::KeptIndex;
+use crate::base::{FilesState, HeadersTsv, Searched};
 use crate::cbh::Changes;
-use crate::fs::content::once::Once;
 use crate::fs::{Error, Ino, TextCache};
 use crate::game::{Position, PositionKey};
 use crate::search::{
     self, Counter, Ended, Fault, Filter, GameSet, Index, Query, Reached, Told, select,
 };
 use crate::views::positions::{Nodes, Scope};
-
-/// Positions of all games that are kept in memory, at most: 64 MiB, which some
-/// fifty thousand games have.
-const MOST_POSITIONS: usize = 4 << 20;
 
 /// Memory for answers, and for texts of small files.
 const ANSWER_BYTES: usize = 16 << 20;
@@ -35,18 +32,38 @@ const TABLES: usize = 64;
 /// Memory that an answer takes beside its games, roughly.
 const OF_ANSWER: usize = 4096;
 
+/// What all states of a base have in common: the numbers of positions, and the
+/// index in its file.
+#[derive(Clone, Debug)]
+pub(super) struct Common {
+    pub(super) nodes: Arc<Nodes>,
+    pub(super) kept: Arc<KeptIndex>,
+}
+
+impl Common {
+    /// That of a base whose index may be in the directory `caches`.
+    pub(super) fn new(kept: KeptIndex) -> Common {
+        Common {
+            nodes: Arc::new(Positions::nodes()),
+            kept: Arc::new(kept),
+        }
+    }
+}
+
 /// What is known of the positions of one state of a base.
 #[derive(Debug)]
 pub(super) struct Explorer {
-    pub(super) nodes: Arc<Nodes>,
-    /// Of main lines, and with variations; `None` if there are too many
-    /// positions.
-    indexes: [Once<Option<Arc<Index>>>; 2],
+    pub(super) common: Common,
+    /// The files, when they were opened.
+    opened: FilesState,
+    /// Of main lines, and with variations.
+    indexes: [Mutex<Option<Arc<Index>>>; 2],
     /// What they were before, and the games that have changed since.
     before: [Option<(Arc<Index>, BTreeSet<u32>)>; 2],
     answers: Mutex<Answers>,
-    /// Held by who goes through all games.
+    /// Held by who goes through all games, and by who makes an index.
     searching: Mutex<()>,
+    making: Mutex<()>,
     pub(super) texts: TextCache,
     tables: Mutex<LruCache<(u64, Ino), Arc<HeadersTsv>>>,
 }
@@ -76,9 +93,10 @@ impl Selection {
 
 impl Explorer {
     /// Nothing is known yet.
-    pub(super) fn new(nodes: Arc<Nodes>) -> Explorer {
+    pub(super) fn new(common: Common, opened: FilesState) -> Explorer {
         Explorer {
-            nodes,
+            common,
+            opened,
             indexes: Default::default(),
             before: Default::default(),
             answers: Mutex::new(Answers {
@@ -87,6 +105,7 @@ impl Explorer {
                 bytes: 0,
             }),
             searching: Mutex::default(),
+            making: Mutex::default(),
             texts: TextCache::new(TEXT_BYTES),
             tables: Mutex::new(LruCache::unbounded()),
         }
@@ -94,14 +113,15 @@ impl Explorer {
 
     /// The same after a save, nothing of which is looked at now.
     pub(super) fn after(&self, changes: &Changes) -> Explorer {
-        let mut after = Explorer::new(Arc::clone(&self.nodes));
+        // Who saves does not wait for what only a look at all files tells.
+        let mut after = Explorer::new(self.common.clone(), FilesState::default());
         let changed = || {
             let games = changes.games.iter();
             games.filter_map(|game| Some(game.after.or(game.before)?.id.0))
         };
         let states = self.indexes.iter().zip(&self.before);
         for ((index, before), next) in states.zip(&mut after.before) {
-            *next = match (index.get().flatten(), before) {
+            *next = match (lock(index).clone(), before) {
                 (Some(index), _) => Some((index, changed().collect())),
                 (None, Some((index, games))) => {
                     let games = games.iter().copied().chain(changed());
@@ -114,13 +134,12 @@ impl Explorer {
     }
 
     fn answers(&self) -> MutexGuard<'_, Answers> {
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.answers)
     }
 
     /// The table of headers in this place.
     pub(super) fn table(&self, place: (u64, Ino)) -> Arc<HeadersTsv> {
-        let tables = &self.tables;
-        let mut tables = tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tables = lock(&self.tables);
         let table = Arc::clone(tables.get_or_insert(place, Arc::default));
         while tables.len() > TABLES {
             tables.pop_lru();
@@ -162,7 +181,14 @@ impl DatabaseVolume {
             return Ok(Arc::clone(known));
         }
         let source = Searched(self.base.as_ref());
-        let filter = Filter::new(&query, &source);
+        let mut filter = Filter::new(&query, &source);
+        if let Ok(filter) = &mut filter
+            && filter.asks_positions()
+            && let Some(index) = self.index(query.in_variations)?
+            && let Err(error) = filter.ask_index(&index, &source)
+        {
+            self.leave(&index, &error);
+        }
         let games = filter.and_then(|filter| Ok((select(&source, &filter)?, filter)));
         self.ensure_present()?;
         let (games, filter) = games.map_err(|fault| damaged(&fault))?;
@@ -227,9 +253,17 @@ impl DatabaseVolume {
         });
         self.ensure_present()?;
         asked.or_else(|error| {
-            log::warn!("the index of positions: {error}");
+            self.leave(index, &error);
             self.search_position(selection, position)
         })
+    }
+
+    /// Stops using an index that is damaged.
+    fn leave(&self, index: &Index, error: &io::Error) {
+        log::warn!("the index of positions: {error}; it is made anew");
+        if let Some((segment, _)) = index.segment() {
+            self.explorer.common.kept.leave(segment);
+        }
     }
 
     /// Asks all games that fit.
@@ -255,32 +289,59 @@ impl DatabaseVolume {
         }
     }
 
-    /// All positions of the base, unless there are too many.
+    /// All positions of the base, if there is an index.
     fn index(&self, in_variations: bool) -> Result<Option<Arc<Index>>, Error> {
         let place = usize::from(in_variations);
         let explorer = &self.explorer;
+        explorer.common.kept.note_reader();
         let (Some(index), Some(before)) = (explorer.indexes.get(place), explorer.before.get(place))
         else {
             return Ok(None);
         };
-        index.get_or_work_out(|| {
-            let source = Searched(self.base.as_ref());
-            let built = match before {
-                Some((index, games)) => index.after(games, &source),
-                None => Ok(None),
-            };
-            let built = built.and_then(|known| match known {
-                Some(index) => Ok(Some(index)),
-                None if self.base.last_id() as usize > MOST_POSITIONS => Ok(None),
-                None => Index::build(&source, in_variations, MOST_POSITIONS),
-            });
-            self.ensure_present()?;
-            Ok(built.map_err(|fault| damaged(&fault))?.map(Arc::new))
-        })
+        let known = || {
+            let index = lock(index).clone();
+            index.filter(|index| !explorer.is_left(index))
+        };
+        if let Some(known) = known() {
+            return Ok(Some(known));
+        }
+        let _making = lock(&explorer.making);
+        if let Some(known) = known() {
+            return Ok(Some(known));
+        }
+        let made = self.make_index(before.as_ref(), in_variations);
+        self.ensure_present()?;
+        let made = made.map_err(|fault| damaged(&fault))?.map(Arc::new);
+        lock(index).clone_from(&made);
+        Ok(made)
+    }
+
+    fn make_index(
+        &self,
+        before: Option<&(Arc<Index>, BTreeSet<u32>)>,
+        in_variations: bool,
+    ) -> Result<Option<Index>, Fault> {
+        let (kept, opened) = (&self.explorer.common.kept, self.explorer.opened);
+        if let Some((index, games)) = before
+            && !self.explorer.is_left(index)
+            && let Some(index) = index.after(games, &Searched(self.base.as_ref()))?
+        {
+            kept.renew_if_old(&index, &self.base, opened);
+            return Ok(Some(index));
+        }
+        kept.index(&self.base, opened, in_variations)
     }
 }
 
-fn lock(mutex: &Mutex<()>) -> MutexGuard<'_, ()> {
+impl Explorer {
+    /// Whether this index is of a file that is not used any more.
+    fn is_left(&self, index: &Index) -> bool {
+        let segment = index.segment();
+        segment.is_some_and(|(segment, _)| self.common.kept.has_left(segment))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -102,6 +102,7 @@ impl DatabaseVolume {
             rendered: counts.map(|counts| counts.games + counts.deleted),
             read_only_because: self.read_only_because.clone(),
             advice: base.advice(),
+            positions: Some(self.explorer.common.kept.describe()),
         }
     }
 

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use super::change::error_of_store;
-use super::directories::Positions;
+use super::explorer::Common;
+use super::kept_index::KeptIndex;
 use super::{DatabaseVolume, Hidden};
 use crate::archive;
 use crate::base::{self, Base, Family};
@@ -22,7 +23,6 @@ use crate::fs::volume::Volume;
 use crate::fs::{Error as RequestError, Source, names};
 use crate::storage::{Relisting, Store, folder_of, identities, modified};
 use crate::views::book::{BookOptions, BookSource};
-use crate::views::positions::Nodes;
 
 /// Bytes of a record of `.cbh`, for guesses only.
 const RECORD_BYTES: u64 = 46;
@@ -40,8 +40,8 @@ pub struct DatabaseSource {
     archives: archive::Options,
     is_clean: bool,
     hidden: Hidden,
-    /// Numbers mean the same in all states of the base.
-    nodes: Arc<Nodes>,
+    /// What all states of the base share.
+    common: Common,
     known: Mutex<Known>,
 }
 
@@ -141,12 +141,12 @@ impl DatabaseSource {
         DatabaseSource {
             path: path.to_path_buf(),
             options,
-            caches,
             writer: None,
             archives: archive::Options::default(),
             is_clean: false,
             hidden: Hidden::default(),
-            nodes: Arc::new(Positions::nodes()),
+            common: Common::new(KeptIndex::new(caches.clone())),
+            caches,
             known: Mutex::default(),
         }
     }
@@ -155,6 +155,15 @@ impl DatabaseSource {
     #[must_use]
     pub fn with_archives(mut self, archives: archive::Options) -> DatabaseSource {
         self.archives = archives;
+        self
+    }
+
+    /// The same, with its positions indexed in a file if there are more than so
+    /// many.
+    #[must_use]
+    pub fn keeping_in_memory(mut self, positions: usize) -> DatabaseSource {
+        let kept = KeptIndex::new(self.caches.clone()).with_in_memory(positions);
+        self.common = Common::new(kept);
         self
     }
 
@@ -308,7 +317,7 @@ impl Source for DatabaseSource {
         for defect in volume.base.defects() {
             log::warn!("{}: {defect}", self.path.display());
         }
-        let volume = volume.hiding(self.hidden).numbered_by(&self.nodes);
+        let volume = volume.hiding(self.hidden).sharing(&self.common);
         Ok(Box::new(if self.is_clean {
             volume.clean()
         } else {
@@ -340,6 +349,7 @@ impl Source for DatabaseSource {
     }
 
     fn close(&self) -> Result<(), String> {
+        self.common.kept.stop();
         let mut known = self.known();
         known.is_closed = true;
         let store = known.store.take();

@@ -47,7 +47,7 @@ impl DatabaseVolume {
     /// The node of what a query has in this place.
     pub(super) fn query_node(&self, scope: &Scope, place: u64) -> Result<Node, Error> {
         let key = query(scope.clone());
-        let number = |place| self.explorer.nodes.number(&key, place);
+        let number = |place| self.explorer.common.nodes.number(&key, place);
         let directory = self.directory_node(number(place)?, 2);
         let has_query = !scope.is_empty();
         let kind = match place {

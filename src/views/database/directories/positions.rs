@@ -100,7 +100,7 @@ enum Thing {
 
 impl DatabaseVolume {
     fn thing(&self, ino: Ino) -> Result<Thing, Error> {
-        let (key, place) = self.explorer.nodes.key(ino)?;
+        let (key, place) = self.explorer.common.nodes.key(ino)?;
         if key.position.is_none() {
             return Ok(Thing::Of(key.scope, place));
         }
@@ -190,8 +190,12 @@ impl DatabaseVolume {
     fn file_of_position(&self, ino: Ino, file: File) -> Result<NodeKind, Error> {
         Ok(NodeKind::File(match file {
             File::GamesPgn => {
-                let (key, _) = self.explorer.nodes.key(ino)?;
-                let games = self.explorer.nodes.number(&key, Item::Games.number())?;
+                let (key, _) = self.explorer.common.nodes.key(ino)?;
+                let games = self
+                    .explorer
+                    .common
+                    .nodes
+                    .number(&key, Item::Games.number())?;
                 Size::Concatenation(games)
             }
             _ => Size::Asked,
@@ -262,7 +266,7 @@ impl Played for DatabaseVolume {
     }
 
     fn nodes(&self) -> &Nodes {
-        &self.explorer.nodes
+        &self.explorer.common.nodes
     }
 
     fn node(&self, ino: Ino, item: Item) -> Node {
@@ -296,7 +300,7 @@ impl Directory for Positions {
     }
 
     fn parent(&self, base: &DatabaseVolume, directory: Ino) -> Result<Ino, Error> {
-        let nodes = &base.explorer.nodes;
+        let nodes = &base.explorer.common.nodes;
         match base.thing(directory)? {
             Thing::Of(scope, DIRECTORY) => {
                 nodes.number(&query(DatabaseVolume::shorter(&scope)), DIRECTORY)
@@ -421,7 +425,7 @@ impl DatabaseVolume {
 
     fn table(&self, ino: Ino) -> Result<Arc<HeadersTsv>, Error> {
         // A number that was forgotten may become that of another table.
-        let (key, _) = self.explorer.nodes.key(ino)?;
+        let (key, _) = self.explorer.common.nodes.key(ino)?;
         Ok(self.explorer.table((key.hash(), ino)))
     }
 
