@@ -154,23 +154,22 @@ pub fn index_of(
     } else {
         changes::read(path, segment, opened.0)
     };
-    let changed = match known {
-        Some(changed) => changed,
-        None => {
-            let Some(changed) = segment.changed(&source, MOST_CHANGED, &|| true)? else {
-                return Ok(None);
-            };
-            // Another base has put its own there.
-            if changed.count() > segment.last().max(source.last()) / 2 {
-                return Ok(None);
-            }
-            if is_open()
-                && let Err(error) = changes::write(path, segment, opened.0, &changed)
-            {
-                log::debug!("{}: {error}", path.display());
-            }
-            changed
+    let changed = if let Some(known) = known {
+        known
+    } else {
+        let Some(changed) = segment.changed(&source, MOST_CHANGED, &|| true)? else {
+            return Ok(None);
+        };
+        // Another base has put its own there.
+        if changed.count() > segment.last().max(source.last()) / 2 {
+            return Ok(None);
         }
+        if is_open()
+            && let Err(error) = changes::write(path, segment, opened.0, &changed)
+        {
+            log::debug!("{}: {error}", path.display());
+        }
+        changed
     };
     Index::of_segment(segment, &source, &changed, in_variations)
 }

@@ -35,6 +35,7 @@ mod scratch;
 mod stage;
 mod store;
 mod transaction;
+mod unfinished;
 mod view;
 mod work_folder;
 
@@ -59,6 +60,7 @@ pub use scratch::{Buffer, Pool};
 pub use stage::{Stage, note_name as stage_note};
 pub use store::{Access, FileFilter, Opening, Store};
 pub use transaction::Transaction;
+pub use unfinished::new_own;
 pub use work_folder::{WorkFolder, WorkFolderError, move_to_free};
 
 use std::fmt::Debug;

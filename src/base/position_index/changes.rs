@@ -7,10 +7,8 @@
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
-
 use crate::search::{GameSet, MOST_CHANGED, Segment};
-use crate::storage::{marked, open_own};
+use crate::storage::{marked, new_own, open_own};
 
 const MAGIC: &[u8] = b"cbfs changed 1\n";
 
@@ -53,7 +51,7 @@ pub(super) fn write(path: &Path, segment: &Segment, state: u64, games: &GameSet)
     }
     bytes.extend(marked(0, &bytes).to_le_bytes());
     let folder = path.parent().unwrap_or(Path::new("."));
-    let mut new = NamedTempFile::new_in(folder)?;
+    let mut new = new_own(folder)?;
     new.write_all(&bytes)?;
     new.persist(file(path)).map_err(|error| error.error)?;
     Ok(())

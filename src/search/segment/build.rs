@@ -17,7 +17,7 @@ use crate::search::filter::Filter;
 use crate::search::reach::{MOST_IN_PIECE, Next, Reach, append_apart};
 use crate::search::scan::{Ended, Give, Maker, Told, scan};
 use crate::search::source::{Fault, Header, Reader, Source};
-use crate::storage::{PageWriter, append_varint, write_head};
+use crate::storage::{PageWriter, append_varint, new_own, write_head};
 
 /// More parts are not made, by their bits.
 pub(super) const MOST_BITS: u32 = 13;
@@ -228,7 +228,7 @@ impl NewSegment {
             width: if last < 1 << 24 { 3 } else { 4 },
             table: 0,
         };
-        let file = NamedTempFile::new_in(folder)?;
+        let file = new_own(folder)?;
         let mut pages = PageWriter::new(file.as_file(), seed)?;
         let mut aside = Aside::new(folder, bits)?;
         let Some((facts, unreadable)) = read_games(source, &mut pages, &mut aside, goes_on)? else {

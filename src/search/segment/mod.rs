@@ -54,7 +54,8 @@
 //! What they reach is put aside by parts, in pieces, in an unnamed file; then each
 //! part is read, sorted and written. Memory is needed for a part of each core and
 //! eight bytes for each game. Who is killed meanwhile
-//! leaves an unfinished file behind, of a name that nobody reads.
+//! leaves an unfinished file behind, of a name that nobody reads; who makes the next one
+//! clears it.
 
 mod build;
 mod games;
