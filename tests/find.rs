@@ -419,7 +419,7 @@ fn invalid_terms_and_positions_are_reported() {
     fails(
         &base,
         &["position:8:8:8:8:8:8:8:8_w_-_-"],
-        &["no position that the rules allow"],
+        &["a board without pieces"],
     );
     fails(
         &base,

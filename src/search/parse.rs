@@ -496,8 +496,8 @@ pub enum NoPosition {
     Castling,
     /// There is no pawn in front of the en passant square.
     EnPassant,
-    /// The position is impossible by the rules.
-    Irregular,
+    /// There is no piece.
+    Empty,
 }
 
 impl fmt::Display for NoPosition {
@@ -513,10 +513,7 @@ impl fmt::Display for NoPosition {
             NoPosition::EnPassant => {
                 "no pawn has just made its double step there; expected the square behind one, or -"
             }
-            NoPosition::Irregular => {
-                "no position that the rules allow: each side has one king, the side that is not \
-                 to move is not in check, and no pawn stands on the first or last rank"
-            }
+            NoPosition::Empty => "a board without pieces; expected one with some",
         })
     }
 }
@@ -547,8 +544,10 @@ pub fn position(text: &str) -> Result<Position, NoPosition> {
     let fits = |position: &Position| position.castling_rights() == setup.castling_rights;
     let position = Some(of(CastlingMode::Standard)).filter(fits);
     let position = position.unwrap_or_else(|| of(CastlingMode::Chess960));
-    if !position.is_regular() {
-        return Err(NoPosition::Irregular);
+    // Games have positions that break the rules: set up without kings, or with a null
+    // move in check.
+    if position.board().occupied().is_empty() {
+        return Err(NoPosition::Empty);
     }
     if !fits(&position) {
         return Err(NoPosition::Castling);
@@ -725,10 +724,12 @@ mod tests {
         }
         let chess960 = position("1rkr4/8/8/8/8/8/8/R1KR4 w ADbd -").unwrap();
         assert_eq!(chess960.castling_mode(), CastlingMode::Chess960);
+        for irregular in ["4k3/4Q3/8/8/8/8/8/4K3 w - -", "8/8/3n4/8/8/8/P7/8 b - -"] {
+            assert!(!position(irregular).unwrap().is_regular());
+        }
         for (text, expected) in [
             ("", NoPosition::Syntax),
-            ("8/8/8/8/8/8/8/8 w - -", NoPosition::Irregular),
-            ("4k3/4Q3/8/8/8/8/8/4K3 w - -", NoPosition::Irregular),
+            ("8/8/8/8/8/8/8/8 w - -", NoPosition::Empty),
             ("4k3/8/8/8/8/8/8/4K3 w K -", NoPosition::Castling),
             ("4k3/8/8/8/8/8/8/4K3 w - e3", NoPosition::Syntax),
             ("4k3/8/8/8/8/8/8/4K3 b - e3", NoPosition::EnPassant),
