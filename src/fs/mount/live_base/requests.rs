@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Slot;
 use crate::fs::mount::snapshot::{Edition, Reading};
 use crate::fs::tree::Tree;
-use crate::fs::volume::{Ino, Listing, NodeKind};
+use crate::fs::volume::{Ino, Listing, NodeKind, Size};
 use crate::fs::{Attr, Bytes, Error, ListingWithAttrs, Text};
 
 impl Slot {
@@ -73,7 +73,9 @@ impl Slot {
             && mark != attr.generation
             && attr.kind != NodeKind::Directory
         {
-            let earlier = self.earlier(ino, mark).ok_or(Error::Stale)?;
+            let earlier = self.earlier(ino, mark);
+            let earlier = earlier.or_else(|| self.earlier_asked(ino, mark));
+            let earlier = earlier.ok_or(Error::Stale)?;
             attr = earlier.attr_of(&earlier.volume.node(ino)?)?;
         }
         let version = Some(self.version_told(ino));
@@ -145,11 +147,12 @@ impl Slot {
         let told = self.told(ino);
         match edition.file(ino) {
             Ok(Reading::Pieces { size, mark }) => {
-                if told.is_some_and(|told| told != mark) {
-                    self.call_back();
-                    return Err(Error::Stale);
-                }
-                return edition.read(ino, size, offset, length);
+                let Some(told) = told.filter(|told| *told != mark) else {
+                    return edition.read(ino, size, offset, length);
+                };
+                self.call_back();
+                let earlier = self.earlier_asked(ino, told).ok_or(Error::Stale)?;
+                return earlier.read(ino, Size::Asked, offset, length);
             }
             // It may have gone; who began to read it goes on.
             Err(error) if told.is_none() => return Err(error),
@@ -184,6 +187,22 @@ impl Slot {
     fn call_back(&self) {
         self.shared.names.call_back();
         self.shared.background.hurry();
+    }
+
+    /// An earlier edition that still knows what was asked of `ino` when it had this
+    /// mark.
+    fn earlier_asked(&self, ino: Ino, mark: u32) -> Option<Arc<Edition>> {
+        let editions = self.editions.lock();
+        let earlier = editions.earlier.iter();
+        let earlier: Vec<_> = earlier.map(|(edition, _)| Arc::clone(edition)).collect();
+        drop(editions);
+        earlier.into_iter().find(|edition| {
+            let node = edition.volume.node(ino);
+            let asked = node.is_ok_and(|node| node.kind == NodeKind::File(Size::Asked));
+            let has_it =
+                |reading| matches!(reading, Reading::Pieces { mark: its, .. } if its == mark);
+            asked && edition.file(ino).is_ok_and(has_it)
+        })
     }
 
     /// An earlier edition in which `ino` has this mark.
