@@ -373,7 +373,7 @@ fn a_mounted_status_is_complete_and_exact_during_updates() {
         return;
     }
     let mount = Mount::of_base(&common::fixture("cbh/damage/damage.cbh"));
-    let names = ["status", "status.json", "defects.txt"];
+    let names = ["status", "status.json", "defects.txt", "find.txt"];
     let readers: Vec<_> = names
         .into_iter()
         .map(|name| {
@@ -413,7 +413,7 @@ fn tools_read_the_status_of_a_mount() {
         ("ls -a | grep -c cbfs; ls | grep -c cbfs", "1\n0"),
         (
             "ls .cbfs | tr '\\n' ' '",
-            "defects.txt rejected status status.json",
+            "defects.txt find.txt rejected status status.json",
         ),
         ("ls -A .cbfs/rejected", ""),
         (

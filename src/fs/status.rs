@@ -7,6 +7,7 @@
 //! | what is in it | 16 and on, see the drafts of `vfs` |
 //! | `.cbfs/status`, `status.json` | 3, 4: the same facts |
 //! | `.cbfs/defects.txt` | 5: a line for each defect met |
+//! | `.cbfs/find.txt` | 6: a line for each query that was refused lately |
 //!
 //! It lies in the root of each base, and in that of a directory of bases; the
 //! numbers are of a kind that no volume uses.
@@ -51,11 +52,12 @@ pub(crate) const REJECTED: Ino = Ino::new(KIND, 2);
 
 /// Names and numbers of the files, and of the directory before them. Their
 /// cookies count from 3.
-const ENTRIES: [(&str, Ino); 4] = [
+const ENTRIES: [(&str, Ino); 5] = [
     ("rejected", REJECTED),
     ("status", Ino::new(KIND, 3)),
     ("status.json", Ino::new(KIND, 4)),
     ("defects.txt", Ino::new(KIND, 5)),
+    ("find.txt", Ino::new(KIND, 6)),
 ];
 
 /// A text is made anew when it is older than this,
@@ -84,6 +86,7 @@ pub(crate) struct Report {
     pub(crate) status: String,
     pub(crate) json: String,
     pub(crate) defects: String,
+    pub(crate) find: String,
 }
 
 /// What a `.cbfs/` is about.
@@ -108,7 +111,7 @@ struct Snapshot {
     made: Duration,
     told: Duration,
     /// In the order of [`ENTRIES`], and since when each is so.
-    texts: [(Text, SystemTime); 3],
+    texts: [(Text, SystemTime); 4],
 }
 
 impl Snapshot {
@@ -117,7 +120,7 @@ impl Snapshot {
         let made = mounting.map_or(Duration::ZERO, Mounting::uptime);
         let time = mounting.map_or_else(|| subject.modified(), |all| all.started + made);
         let report = subject.report();
-        let mut texts = [report.status, report.json, report.defects]
+        let mut texts = [report.status, report.json, report.defects, report.find]
             .map(|text| (Text::from(text.into_bytes()), time));
         for (text, before) in texts
             .iter_mut()
@@ -343,6 +346,7 @@ mod tests {
                 status: format!("report {reports}\n").repeat(*reports as usize),
                 json: "{}\n".to_owned(),
                 defects: String::new(),
+                find: String::new(),
             }
         }
     }
@@ -414,7 +418,16 @@ mod tests {
             })
             .unwrap();
         let names: Vec<&str> = listed.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["rejected", "status", "status.json", "defects.txt"]);
+        assert_eq!(
+            names,
+            [
+                "rejected",
+                "status",
+                "status.json",
+                "defects.txt",
+                "find.txt"
+            ]
+        );
         let errno = |directory, name: &[u8]| {
             about
                 .of(&subject)
@@ -427,7 +440,7 @@ mod tests {
         assert_eq!(errno(REJECTED, b"status"), libc::ENOENT);
         assert_eq!(errno(Ino::new(KIND, 3), b"x"), libc::ENOTDIR);
         assert_eq!(errno(Ino::new(KIND, 9), b"x"), libc::ENOENT);
-        for index in [0, 6, u32::MAX] {
+        for index in [0, 7, u32::MAX] {
             let error = about.of(&subject).attr(Ino::new(KIND, index)).unwrap_err();
             assert_eq!(error.errno(), libc::ENOENT, "{index}");
         }

@@ -153,6 +153,8 @@ pub struct Facts {
     pub advice: Option<&'static str>,
     /// What there is of an index of positions, if it may have one.
     pub positions: Option<String>,
+    /// A line for each query that was refused lately, and why.
+    pub refused_queries: String,
 }
 
 /// Something wrong with what is shown, in the order in which they are told.

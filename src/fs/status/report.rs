@@ -105,6 +105,7 @@ pub(crate) fn of_base(
         status: sheet.as_text(),
         json: sheet.as_json(),
         defects,
+        find: refused(facts.refused_queries),
     }
 }
 
@@ -136,7 +137,7 @@ pub(crate) fn of_shelf(folder: &Path, bases: &[Base], shared: &Shared) -> Report
         open.map(|edition| edition.line.faults.count()).sum(),
     );
     add_messages(&mut sheet, shared);
-    let mut defects = String::new();
+    let (mut defects, mut find) = (String::new(), String::new());
     let mut values: Vec<Value> = Vec::new();
     for Base {
         name,
@@ -159,6 +160,11 @@ pub(crate) fn of_shelf(folder: &Path, bases: &[Base], shared: &Shared) -> Report
         }));
         sheet.line(format!("base {name}"), state);
         if let Some(edition) = edition {
+            for line in edition.volume.facts().refused_queries.lines() {
+                for part in [name, ": ", line, "\n"] {
+                    find += part;
+                }
+            }
             edition
                 .line
                 .faults
@@ -170,7 +176,16 @@ pub(crate) fn of_shelf(folder: &Path, bases: &[Base], shared: &Shared) -> Report
         status: sheet.as_text(),
         json: sheet.as_json(),
         defects,
+        find: refused(find),
     }
+}
+
+/// `find.txt`.
+fn refused(lines: String) -> String {
+    if lines.is_empty() {
+        return "no query was refused\n".to_owned();
+    }
+    lines
 }
 
 fn state(shown: &Shown) -> String {

@@ -4,7 +4,7 @@
 //! saved later are read anew. While there is none, the base is searched for each
 //! position that is asked for, and a few answers are kept.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -29,6 +29,9 @@ const TEXT_BYTES: usize = 1 << 20;
 /// Tables of headers that are kept.
 const TABLES: usize = 64;
 
+/// Queries whose refusal is remembered.
+const MOST_REFUSED: usize = 20;
+
 /// Memory that an answer takes beside its games, roughly.
 const OF_ANSWER: usize = 4096;
 
@@ -38,6 +41,29 @@ const OF_ANSWER: usize = 4096;
 pub(super) struct Common {
     pub(super) nodes: Arc<Nodes>,
     pub(super) kept: Arc<KeptIndex>,
+    pub(super) refused: Arc<Refused>,
+}
+
+/// Queries that were refused lately, for `.cbfs/find.txt`.
+#[derive(Debug, Default)]
+pub(super) struct Refused(Mutex<VecDeque<String>>);
+
+impl Refused {
+    /// Notes one, and why.
+    pub(super) fn note(&self, line: String) {
+        let mut lines = lock(&self.0);
+        lines.retain(|known| *known != line);
+        lines.truncate(MOST_REFUSED - 1);
+        lines.push_front(line);
+    }
+
+    /// A line for each, the latest first.
+    pub(super) fn lines(&self) -> String {
+        lock(&self.0)
+            .iter()
+            .map(|line| line.to_owned() + "\n")
+            .collect()
+    }
 }
 
 impl Common {
@@ -46,6 +72,7 @@ impl Common {
         Common {
             nodes: Arc::new(Positions::nodes()),
             kept: Arc::new(kept),
+            refused: Arc::default(),
         }
     }
 }
@@ -85,6 +112,10 @@ pub(super) struct Selection {
 }
 
 impl Selection {
+    fn bytes(&self) -> usize {
+        self.games.bytes() + self.filter.bytes()
+    }
+
     /// Whether the moments of variations count.
     pub(super) fn in_variations(&self) -> bool {
         self.query.in_variations
@@ -154,7 +185,7 @@ impl Answers {
         while self.bytes > ANSWER_BYTES {
             let position = self.positions.pop_lru();
             let position = position.map(|(_, reached)| reached.games.bytes());
-            let query = || self.queries.pop_lru().map(|(_, one)| one.games.bytes());
+            let query = || self.queries.pop_lru().map(|(_, one)| one.bytes());
             let Some(games) = position.or_else(query) else {
                 self.bytes = 0;
                 return;
@@ -192,12 +223,12 @@ impl DatabaseVolume {
         let games = filter.and_then(|filter| Ok((select(&source, &filter)?, filter)));
         self.ensure_present()?;
         let (games, filter) = games.map_err(|fault| damaged(&fault))?;
-        let bytes = games.bytes() + OF_ANSWER;
         let selection = Arc::new(Selection {
             query,
             filter,
             games,
         });
+        let bytes = selection.bytes() + OF_ANSWER;
         let mut answers = explorer.answers();
         let before = answers.queries.put(scope.clone(), Arc::clone(&selection));
         if before.is_none() {

@@ -103,6 +103,7 @@ impl DatabaseVolume {
             read_only_because: self.read_only_because.clone(),
             advice: base.advice(),
             positions: Some(self.explorer.common.kept.describe()),
+            refused_queries: self.explorer.common.refused.lines(),
         }
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::super::DatabaseVolume;
 use super::positions::{FEN, LINES, TREE, query};
+use crate::escape::Escaped;
 use crate::fs::Error;
 use crate::fs::volume::{Listing, Node, NodeKind, Size};
 use crate::search::{Query, TERM_HELP};
@@ -38,6 +39,9 @@ const IN_QUERY: &[(&str, u64)] = &[
 /// Terms of a query, at most, and bytes of all of them.
 const MOST_TERMS: usize = 64;
 const MOST_BYTES: usize = 4096;
+
+/// Characters of a query that is refused which are told.
+const MOST_SHOWN: usize = 300;
 
 fn entries(scope: &Scope) -> &'static [(&'static str, u64)] {
     if scope.is_empty() { IN_FIND } else { IN_QUERY }
@@ -84,16 +88,26 @@ impl DatabaseVolume {
             if error.is_unknown {
                 return Err(Error::NotFound);
             }
-            return Err(refuse(&error.to_string()));
+            return Err(self.refuse_query(&terms, &error.to_string()));
         }
         let bytes: usize = terms.iter().map(|term| term.len()).sum();
         if terms.len() > MOST_TERMS || bytes > MOST_BYTES {
-            return Err(refuse(&format!(
+            let why = format!(
                 "{} terms of {bytes} bytes; at most {MOST_TERMS} terms and {MOST_BYTES} bytes",
                 terms.len()
-            )));
+            );
+            return Err(self.refuse_query(&terms, &why));
         }
         self.query_node(&terms, DIRECTORY)
+    }
+
+    /// Says why a query is none.
+    fn refuse_query(&self, terms: &Scope, why: &str) -> Error {
+        log::warn!("find/{why}");
+        let query: String = terms.join("/").chars().take(MOST_SHOWN).collect();
+        let line = Escaped(format!("find/{query}: {why}")).to_string();
+        self.explorer.common.refused.note(line);
+        Error::Invalid
     }
 
     /// Lists the directory of a query.
@@ -125,12 +139,6 @@ impl DatabaseVolume {
             _ => Err(Error::IsADirectory),
         }
     }
-}
-
-/// Says why a term is none.
-fn refuse(why: &str) -> Error {
-    log::warn!("find/{why}");
-    Error::Invalid
 }
 
 /// The beginning of `README.txt`.
