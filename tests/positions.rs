@@ -26,6 +26,7 @@ use cbfs::cbh::{Decoded, GameId, Options as Reading};
 use cbfs::game::{Position, PositionKey};
 use cbfs::search::{Counter, Filter, Index, Query, Reached, Source, Told, scan};
 use cbfs::vfs::{Access, Attr, DatabaseSource, Error, Hidden, Ino, NodeKind, Options, Vfs, Writer};
+use common::numbers::Numbers;
 use common::{fixture, fixture_bases};
 use tempfile::TempDir;
 
@@ -52,13 +53,17 @@ struct Mount {
 }
 
 fn source(base: &Path) -> DatabaseSource {
+    source_with(base, None)
+}
+
+fn source_with(base: &Path, caches: Option<PathBuf>) -> DatabaseSource {
     let writer = Writer {
         label: "/mnt/first".to_owned(),
         clock: SystemTime::now,
         drops_foreign_tags: false,
         is_ending: |_| false,
     };
-    DatabaseSource::new(base, Reading::default(), None).written_by(Some(writer))
+    DatabaseSource::new(base, Reading::default(), caches).written_by(Some(writer))
 }
 
 impl Mount {
@@ -618,6 +623,16 @@ fn what_is_no_term_is_refused_and_any_number_of_them_is_bounded() {
     assert_eq!(deepest, 64);
     let long = format!("/white:{}", "x".repeat(240)).repeat(17);
     assert_eq!(errno(&long), Err(libc::EINVAL));
+    // Why is told, the latest first.
+    let why = mount.text(".cbfs/find.txt");
+    let first = why.lines().next().unwrap();
+    assert!(
+        first.starts_with("find/white:xxx") && first.len() < 500,
+        "{why}"
+    );
+    assert!(errno("/year:abc").is_err());
+    let why = mount.text(".cbfs/find.txt");
+    assert!(why.starts_with("find/year:abc: "), "{why}");
 }
 
 #[test]
@@ -791,4 +806,224 @@ fn an_index_of_too_many_positions_is_not_made() {
             .unwrap()
             .is_none()
     );
+}
+
+/// A mount whose index of positions is in a file; of games with these first moves.
+fn mount_with_file(caches: &Path) -> Mount {
+    let mut mount = Mount::of(&GAMES.repeat(12));
+    mount.open_with_file(caches);
+    mount
+}
+
+impl Mount {
+    fn open_with_file(&mut self, caches: &Path) {
+        self.vfs.close();
+        let source = source_with(&self.base, Some(caches.to_path_buf())).keeping_in_memory(10);
+        self.vfs = Vfs::open(Box::new(source), &Options::default()).unwrap();
+    }
+
+    /// Waits until `.cbfs/status` says this of the index.
+    fn wait_for_index(&self, state: &str) {
+        let mut told = String::new();
+        for _ in 0..600 {
+            told = self.text(".cbfs/status");
+            if told.contains(state) {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        panic!("{told}");
+    }
+
+    /// What is told of some positions is what a search through the base finds.
+    fn agrees(&self) {
+        let base = base::open(&self.base, &Reading::default()).unwrap();
+        let searched = Searched(base.as_ref());
+        let start = Position::default();
+        for (path, in_variations, moves) in [
+            ("tree", false, vec![]),
+            ("tree/e4", false, vec!["e2e4"]),
+            ("tree/e4/c5", false, vec!["e2e4", "c7c5"]),
+            ("find/in:variations/tree/e4/c5", true, vec!["e2e4", "c7c5"]),
+            ("tree/d4", false, vec!["d2d4"]),
+        ] {
+            let mut position = start.clone();
+            for m in moves {
+                let uci: shakmaty::uci::UciMove = m.parse().unwrap();
+                let rules: shakmaty::Chess =
+                    shakmaty::fen::Fen::from_ascii(self.text_of(&position).as_bytes())
+                        .unwrap()
+                        .into_position(shakmaty::CastlingMode::Standard)
+                        .unwrap();
+                let _ = position.play(uci.to_move(&rules).unwrap());
+            }
+            let query = Query {
+                in_variations,
+                ..Query::default()
+            };
+            let filter = Filter::new(&query, &searched).unwrap();
+            let counter = Counter::new(&position, in_variations);
+            let mut expected = Reached::default();
+            scan(&searched, &filter, &counter, &mut |told| {
+                if let Told::Piece(piece) = told {
+                    expected.add(piece);
+                }
+                Ok(())
+            })
+            .unwrap();
+            let table = expected.played.table(&position);
+            assert_eq!(self.text(&format!("{path}/moves.tsv")), table, "{path}");
+            let games: Vec<String> = expected
+                .games
+                .from(0)
+                .map(|id| format!("{id:06}.pgn"))
+                .collect();
+            assert_eq!(self.names(&format!("{path}/games")), games, "{path}");
+        }
+        let fen = "rnbqkbnr:pp1ppppp:8:2p5:4P3:8:PPPP1PPP:RNBQKBNR_w_KQkq_-";
+        let count = self.text(&format!("find/position:{fen}/count"));
+        assert_eq!(
+            count.trim(),
+            self.names("tree/e4/c5/games").len().to_string()
+        );
+    }
+
+    fn text_of(&self, position: &Position) -> String {
+        let mut fen = Vec::new();
+        cbfs::game::Start {
+            position: position.clone(),
+            ..cbfs::game::Start::default()
+        }
+        .append_fen_to(&mut fen);
+        String::from_utf8(fen).unwrap()
+    }
+}
+
+#[test]
+fn the_index_in_a_file_is_exact_whatever_becomes_of_the_base_and_of_the_file() {
+    let caches = tempfile::tempdir().unwrap();
+    let mut numbers = Numbers::of(31);
+    let mut mount = mount_with_file(caches.path());
+    mount.agrees();
+    mount.wait_for_index("in use");
+    for round in 0..60 {
+        let id = 1 + numbers.below(60);
+        let name = format!("{id:06}.pgn");
+        let drafts = mount.vfs.drafts();
+        match numbers.below(8) {
+            0..4 => {
+                let path = format!("games/{name}");
+                if mount.attr(&path).is_ok() {
+                    let line = *numbers.one(&[
+                        "1. e4 c5 2. c3 *",
+                        "1. d4 d5 *",
+                        "1. e4 (1. d4 e6) 1... e5 (1... c5 2. Nf3) *",
+                        "1. c4 *",
+                    ]);
+                    let text = mount.text(&path);
+                    let tags = text.split("\n\n").next().unwrap();
+                    let result = tags.split("[Result \"").nth(1).unwrap();
+                    let line = line.replace('*', result.split('"').next().unwrap());
+                    let text = format!("{tags}\n\n{line}\n");
+                    mount.write(&path, &text).unwrap();
+                }
+            }
+            4 => {
+                let games = mount.attr("games").unwrap().ino;
+                let _ = drafts.unlink(games, name.as_bytes());
+            }
+            5 => {
+                let _ = drafts.rename(
+                    mount.attr("deleted").unwrap().ino,
+                    name.as_bytes(),
+                    mount.attr("games").unwrap().ino,
+                    name.as_bytes(),
+                    cbfs::vfs::RenameMode::Plain,
+                );
+            }
+            6 => {
+                let players = mount.attr("players").unwrap().ino;
+                let (from, to) = *numbers.one(&[("Carls", "Carlsen"), ("Carlsen", "Carls")]);
+                let _ = drafts.rename(
+                    players,
+                    from.as_bytes(),
+                    players,
+                    to.as_bytes(),
+                    cbfs::vfs::RenameMode::Plain,
+                );
+            }
+            _ => {
+                // The file goes, or is cut, or one of nonsense; or all is mounted anew.
+                let files: Vec<_> = fs::read_dir(caches.path()).unwrap().collect();
+                if let Some(file) = numbers.one_of(&(0..files.len()).collect::<Vec<_>>()) {
+                    let path = files[file].as_ref().unwrap().path();
+                    let bytes = fs::read(&path).unwrap();
+                    match numbers.below(3) {
+                        0 => fs::remove_file(&path).unwrap(),
+                        1 => fs::write(&path, &bytes[..numbers.below(bytes.len())]).unwrap(),
+                        _ => fs::write(&path, vec![7; bytes.len()]).unwrap(),
+                    }
+                }
+                mount.open_with_file(caches.path());
+            }
+        }
+        mount.agrees();
+        if round % 20 == 19 {
+            // Another program takes a game away.
+            mount.vfs.close();
+            let mut bytes = fs::read(&mount.base).unwrap();
+            bytes[id * 46] ^= 0x80;
+            fs::write(&mount.base, bytes).unwrap();
+            mount.open_with_file(caches.path());
+            mount.agrees();
+        }
+    }
+    mount.wait_for_index("in use");
+    mount.vfs.close();
+    let left = fs::read_dir(caches.path()).unwrap();
+    let names = left.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let strange: Vec<String> = names
+        .filter(|name| {
+            !["positions", "changed", "sizes"]
+                .iter()
+                .any(|end| name.ends_with(end))
+        })
+        .collect();
+    assert!(strange.is_empty(), "{strange:?}");
+}
+
+#[test]
+fn who_began_to_read_a_text_of_a_position_ends_with_it() {
+    let mount = Mount::of_games();
+    let paths = [
+        "tree/moves.tsv",
+        "find/white:Adams/count",
+        "tree/e4/stats.json",
+    ];
+    let before: Vec<_> = paths
+        .map(|path| (mount.attr(path).unwrap(), mount.text(path)))
+        .into();
+    for number in 0..3 {
+        let text = mount.text("games/000001.pgn").replace("Adams", "Burns");
+        let tags = text.split("\n\n").next().unwrap();
+        let line = ["1. c4 e5 1-0", "1. e4 1-0", "1. b3 1-0"][number];
+        mount
+            .write("games/000001.pgn", &format!("{tags}\n\n{line}\n"))
+            .unwrap();
+        for (attr, text) in &before {
+            let read = mount.vfs.read(attr.ino, 0, u32::MAX).unwrap();
+            assert_eq!(String::from_utf8_lossy(&read), *text, "{number}");
+        }
+    }
+}
+
+#[test]
+fn an_index_that_cannot_be_made_is_said_so_and_answers_come_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let no_folder = folder.path().join("file");
+    fs::write(&no_folder, "").unwrap();
+    let mount = mount_with_file(&no_folder);
+    mount.agrees();
+    mount.wait_for_index("cannot be made");
+    mount.agrees();
 }

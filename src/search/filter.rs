@@ -217,6 +217,17 @@ impl Filter {
         Ok(())
     }
 
+    /// Bytes of memory that it takes, about.
+    pub fn bytes(&self) -> usize {
+        let told = self.terms.iter().filter_map(|term| term.told.as_deref());
+        let told: usize = told
+            .map(|told| told.fitting.bytes() + told.open.bytes())
+            .sum();
+        let words = self.sets.iter().map(|set| &set.ids);
+        let words: usize = words.map(|ids| ids.bits.len() + ids.present.len()).sum();
+        told + words * size_of::<u64>()
+    }
+
     /// Whether an index can tell something of the query.
     pub fn asks_positions(&self) -> bool {
         let mut tests = self.terms.iter().map(|term| &term.test);

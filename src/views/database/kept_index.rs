@@ -26,7 +26,7 @@ const MOST_BYTES: u64 = 1 << 30;
 const POSITION_BYTES: u64 = 4;
 
 /// So many changed games make it worth to be made anew.
-const MANY_CHANGED: u32 = search::MOST_CHANGED as u32 / 2;
+const MANY_CHANGED: usize = search::MOST_CHANGED / 2;
 
 /// How long the making rests when somebody asks for something, and how often in a
 /// row: one who never stops asking does not end it.
@@ -62,8 +62,8 @@ struct State {
 #[derive(Debug, Default)]
 struct Making {
     is_on: AtomicBool,
-    /// Whether it was made and nobody has looked.
-    is_done: AtomicBool,
+    /// What was made and nobody has looked at.
+    made: Mutex<Option<Arc<Segment>>>,
     is_stopping: AtomicBool,
     /// Hundredths of the work that are done.
     done: AtomicUsize,
@@ -93,7 +93,7 @@ impl KeptIndex {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn path(&self, base: &dyn Base) -> Option<PathBuf> {
@@ -109,9 +109,7 @@ impl KeptIndex {
     pub(super) fn segment(&self, base: &dyn Base) -> Option<Arc<Segment>> {
         let path = self.path(base)?;
         let mut state = self.state();
-        if self.making.is_done.swap(false, Relaxed) {
-            (state.segment, state.looked_at) = (None, None);
-        }
+        state.adopt(&self.making);
         if state.segment.is_none() && state.looks_again(&path) {
             match Segment::open(&path) {
                 Ok(segment) => state.segment = Some(Arc::new(segment)),
@@ -141,8 +139,6 @@ impl KeptIndex {
                 return Ok(Some(index));
             }
             self.leave(&segment);
-            self.make(base, opened);
-            return Ok(None);
         }
         if !self.is_large(base.as_ref())? {
             let most = self.most_in_memory;
@@ -159,7 +155,7 @@ impl KeptIndex {
 
     /// Has it made anew if so much has changed that it soon could not be used.
     pub(super) fn renew_if_old(&self, index: &Index, base: &Arc<dyn Base>, opened: FilesState) {
-        let changed = index.segment().map(|(_, changed)| changed.count());
+        let changed = index.segment().map(|(_, changed)| changed.count() as usize);
         if changed.is_some_and(|changed| changed > MANY_CHANGED) {
             self.make(base, opened);
         }
@@ -167,9 +163,12 @@ impl KeptIndex {
 
     /// Whether a file is not used any more.
     pub(super) fn has_left(&self, segment: &Arc<Segment>) -> bool {
-        let state = self.state();
-        let is_used = state.segment.as_ref();
-        self.making.is_done.load(Relaxed) || !is_used.is_some_and(|one| Arc::ptr_eq(one, segment))
+        let mut state = self.state();
+        state.adopt(&self.making);
+        !state
+            .segment
+            .as_ref()
+            .is_some_and(|one| Arc::ptr_eq(one, segment))
     }
 
     /// Stops using a file that is damaged or too old.
@@ -236,7 +235,7 @@ impl KeptIndex {
     }
 
     fn thread(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
-        self.thread.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.thread)
     }
 
     /// Ends the making; nothing is left of it.
@@ -250,7 +249,8 @@ impl KeptIndex {
 
     /// What there is, for people.
     pub(super) fn describe(&self) -> String {
-        let state = self.state();
+        let mut state = self.state();
+        state.adopt(&self.making);
         let made = match &state.segment {
             Some(segment) => Some(format!("in use, {} bytes", segment.bytes())),
             None if state.in_memory => Some("in memory".to_owned()),
@@ -273,6 +273,13 @@ impl KeptIndex {
 }
 
 impl State {
+    /// Uses from now on what was made.
+    fn adopt(&mut self, making: &Making) {
+        if let Some(made) = lock(&making.made).take() {
+            self.segment = Some(made);
+        }
+    }
+
     /// Whether the file is another one than when it was looked at last.
     fn looks_again(&mut self, path: &Path) -> bool {
         let now = fs::symlink_metadata(path).ok();
@@ -288,16 +295,13 @@ impl State {
 
 impl Making {
     fn failed(&self) -> Option<String> {
-        self.failed
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        lock(&self.failed).clone()
     }
 
     fn fail(&self, why: &str) {
         let why = format!("cannot be made, answers come from a search: {why}");
         log::warn!("the index of positions {why}");
-        *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+        *lock(&self.failed) = Some(why);
     }
 
     fn run(&self, base: &dyn Base, opened: FilesState, path: &Path) {
@@ -307,8 +311,10 @@ impl Making {
             self.rest_while_asked();
             !self.is_stopping.load(Relaxed)
         };
-        match base::make_index(base, opened, path, &mut goes_on) {
-            Ok(is_made) => self.is_done.store(is_made, Relaxed),
+        let made = base::make_index(base, opened, path, &mut goes_on);
+        let made = made.and_then(|is_made| Ok(is_made.then(|| Segment::open(path)).transpose()?));
+        match made {
+            Ok(made) => *lock(&self.made) = made.map(Arc::new),
             Err(fault) => self.fail(&format!("{}: {fault}", path.display())),
         }
         self.is_on.store(false, Relaxed);
@@ -322,6 +328,10 @@ impl Making {
             thread::sleep(REST);
         }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How much is done; reading takes about two thirds of the time.
