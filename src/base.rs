@@ -29,7 +29,7 @@ pub use self::headers::{
     HeadersTsv, Names as HeaderNames, Row as HeaderRow, append_names as append_header_names,
 };
 pub use self::position_index::{
-    FilesState, IndexState, delete_index, index_file, index_of, make_index, open_index,
+    FilesState, IndexMaking, IndexState, delete_index, index_file, index_of, make_index, open_index,
 };
 pub use self::searched::Searched;
 pub use self::writable::{read_only_after, take};

@@ -2,6 +2,9 @@
 //! as they are.
 
 mod changes;
+mod making;
+
+pub use making::IndexMaking;
 
 use std::fs;
 use std::io;

@@ -8,13 +8,10 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
-use crate::base::{self, Base, FilesState, Searched};
-use crate::search::{self, Fault, Index, Phase, Segment};
+use crate::base::{self, Base, FilesState, IndexMaking, Searched};
+use crate::search::{self, Fault, Index, Segment};
 
 /// Positions of all games that are kept in memory, at most: 64 MiB, which some
 /// fifty thousand games have.
@@ -28,11 +25,6 @@ const POSITION_BYTES: u64 = 4;
 /// So many changed games make it worth to be made anew.
 const MANY_CHANGED: usize = search::MOST_CHANGED / 2;
 
-/// How long the making rests when somebody asks for something, and how often in a
-/// row: one who never stops asking does not end it.
-const REST: Duration = Duration::from_millis(5);
-const MOST_RESTS: u32 = 20;
-
 /// The index of a base.
 #[derive(Debug)]
 pub(super) struct KeptIndex {
@@ -41,8 +33,7 @@ pub(super) struct KeptIndex {
     /// Positions that are kept in memory instead, at most.
     most_in_memory: usize,
     state: Mutex<State>,
-    making: Arc<Making>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    making: IndexMaking,
 }
 
 /// What is known of the file.
@@ -58,20 +49,6 @@ struct State {
     refused: Option<String>,
 }
 
-/// What whoever makes it shares with those who ask.
-#[derive(Debug, Default)]
-struct Making {
-    is_on: AtomicBool,
-    /// What was made and nobody has looked at.
-    made: Mutex<Option<Arc<Segment>>>,
-    is_stopping: AtomicBool,
-    /// Hundredths of the work that are done.
-    done: AtomicUsize,
-    /// Whether somebody asked for something since it looked last.
-    is_asked: AtomicBool,
-    failed: Mutex<Option<String>>,
-}
-
 impl KeptIndex {
     /// That of a base whose index may be in the directory `caches`.
     pub(super) fn new(caches: Option<PathBuf>) -> KeptIndex {
@@ -79,8 +56,7 @@ impl KeptIndex {
             caches,
             most_in_memory: MOST_POSITIONS,
             state: Mutex::default(),
-            making: Arc::default(),
-            thread: Mutex::default(),
+            making: IndexMaking::default(),
         }
     }
 
@@ -93,7 +69,7 @@ impl KeptIndex {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn path(&self, base: &dyn Base) -> Option<PathBuf> {
@@ -102,7 +78,7 @@ impl KeptIndex {
 
     /// Notes that somebody asks for something, who shall not wait.
     pub(super) fn note_reader(&self) {
-        self.making.is_asked.store(true, Relaxed);
+        self.making.note_reader();
     }
 
     /// What the file has, if there is one.
@@ -211,40 +187,14 @@ impl KeptIndex {
                 Some("none, since there is no directory for caches: set HOME".into());
             return;
         };
-        let making = &self.making;
-        let is_refused = self.state().refused.is_some() || making.failed().is_some();
-        if is_refused || making.is_stopping.load(Relaxed) || making.is_on.swap(true, Relaxed) {
-            return;
+        if self.state().refused.is_none() {
+            self.making.start(base, opened, path);
         }
-        let (base, making) = (Arc::clone(base), Arc::clone(making));
-        let work = move || {
-            // On Linux, this is that of this thread, and of those that it starts.
-            if let Err(error) = rustix::process::nice(19) {
-                log::debug!("nice: {error}");
-            }
-            making.run(base.as_ref(), opened, &path);
-        };
-        let started = thread::Builder::new().name("index".to_owned()).spawn(work);
-        match started {
-            Ok(started) => drop(self.thread().replace(started)),
-            Err(error) => {
-                self.making.fail(&error.to_string());
-                self.making.is_on.store(false, Relaxed);
-            }
-        }
-    }
-
-    fn thread(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
-        lock(&self.thread)
     }
 
     /// Ends the making; nothing is left of it.
     pub(super) fn stop(&self) {
-        self.making.is_stopping.store(true, Relaxed);
-        let thread = self.thread().take();
-        if thread.is_some_and(|thread| thread.join().is_err()) {
-            log::error!("the thread that made the index of positions panicked");
-        }
+        self.making.stop();
     }
 
     /// What there is, for people.
@@ -256,10 +206,9 @@ impl KeptIndex {
             None if state.in_memory => Some("in memory".to_owned()),
             None => None,
         };
-        let making = if self.making.is_on.load(Relaxed) {
-            Some(format!("being made, {} %", self.making.done.load(Relaxed)))
-        } else {
-            self.making.failed()
+        let making = match self.making.progress() {
+            Some(done) => Some(format!("being made, {done} %")),
+            None => self.making.failed(),
         };
         match (made, making) {
             (Some(made), Some(making)) => format!("{made}; {making}"),
@@ -274,8 +223,8 @@ impl KeptIndex {
 
 impl State {
     /// Uses from now on what was made.
-    fn adopt(&mut self, making: &Making) {
-        if let Some(made) = lock(&making.made).take() {
+    fn adopt(&mut self, making: &IndexMaking) {
+        if let Some(made) = making.take() {
             self.segment = Some(made);
         }
     }
@@ -291,55 +240,4 @@ impl State {
         self.looked_at = now;
         is_other
     }
-}
-
-impl Making {
-    fn failed(&self) -> Option<String> {
-        lock(&self.failed).clone()
-    }
-
-    fn fail(&self, why: &str) {
-        let why = format!("cannot be made, answers come from a search: {why}");
-        log::warn!("the index of positions {why}");
-        *lock(&self.failed) = Some(why);
-    }
-
-    fn run(&self, base: &dyn Base, opened: FilesState, path: &Path) {
-        self.done.store(0, Relaxed);
-        let mut goes_on = |phase: Phase| {
-            self.done.store(hundredths(phase), Relaxed);
-            self.rest_while_asked();
-            !self.is_stopping.load(Relaxed)
-        };
-        let made = base::make_index(base, opened, path, &mut goes_on);
-        let made = made.and_then(|is_made| Ok(is_made.then(|| Segment::open(path)).transpose()?));
-        match made {
-            Ok(made) => *lock(&self.made) = made.map(Arc::new),
-            Err(fault) => self.fail(&format!("{}: {fault}", path.display())),
-        }
-        self.is_on.store(false, Relaxed);
-    }
-
-    fn rest_while_asked(&self) {
-        for _ in 0..MOST_RESTS {
-            if !self.is_asked.swap(false, Relaxed) || self.is_stopping.load(Relaxed) {
-                return;
-            }
-            thread::sleep(REST);
-        }
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// How much is done; reading takes about two thirds of the time.
-fn hundredths(phase: Phase) -> usize {
-    let part = |done: u32, all: u32, of: u64| u64::from(done) * of / u64::from(all.max(1));
-    let done = match phase {
-        Phase::Reading(done, all) => part(done, all, 66),
-        Phase::Writing(done, all) => 66 + part(done, all, 34),
-    };
-    usize::try_from(done.min(100)).unwrap_or(100)
 }

@@ -1,0 +1,143 @@
+//! An index that is made beside requests.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use super::{FilesState, make_index};
+use crate::base::Base;
+use crate::search::{Phase, Segment};
+
+/// How long the making rests when somebody asks for something, and how often in a
+/// row: one who never stops asking does not end it.
+const REST: Duration = Duration::from_millis(5);
+const MOST_RESTS: u32 = 20;
+
+/// A thread that makes an index, with low priority.
+#[derive(Debug, Default)]
+pub struct IndexMaking {
+    work: Arc<Work>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What the thread shares with those who ask.
+#[derive(Debug, Default)]
+struct Work {
+    is_on: AtomicBool,
+    /// What was made and nobody has taken.
+    made: Mutex<Option<Arc<Segment>>>,
+    is_stopping: AtomicBool,
+    /// Hundredths of the work that are done.
+    done: AtomicUsize,
+    /// Whether somebody asked for something since it looked last.
+    is_asked: AtomicBool,
+    failed: Mutex<Option<String>>,
+}
+
+impl IndexMaking {
+    /// Begins to make the index of a base in `path`, unless that is under way, was
+    /// stopped, or has failed.
+    pub fn start(&self, base: &Arc<dyn Base>, opened: FilesState, path: PathBuf) {
+        let work = Arc::clone(&self.work);
+        if self.failed().is_some()
+            || work.is_stopping.load(Relaxed)
+            || work.is_on.swap(true, Relaxed)
+        {
+            return;
+        }
+        let base = Arc::clone(base);
+        let run = move || {
+            // On Linux, this is that of this thread, and of those that it starts.
+            if let Err(error) = rustix::process::nice(19) {
+                log::debug!("nice: {error}");
+            }
+            work.run(base.as_ref(), opened, &path);
+        };
+        match thread::Builder::new().name("index".to_owned()).spawn(run) {
+            Ok(started) => drop(lock(&self.thread).replace(started)),
+            Err(error) => {
+                self.work.fail(&error.to_string());
+                self.work.is_on.store(false, Relaxed);
+            }
+        }
+    }
+
+    /// Ends it; nothing is left of what is not finished.
+    pub fn stop(&self) {
+        self.work.is_stopping.store(true, Relaxed);
+        let thread = lock(&self.thread).take();
+        if thread.is_some_and(|thread| thread.join().is_err()) {
+            log::error!("the thread that made the index of positions panicked");
+        }
+    }
+
+    /// Notes that somebody asks for something, who shall not wait.
+    pub fn note_reader(&self) {
+        self.work.is_asked.store(true, Relaxed);
+    }
+
+    /// What was made, once.
+    pub fn take(&self) -> Option<Arc<Segment>> {
+        lock(&self.work.made).take()
+    }
+
+    /// Hundredths of it that are done, if it is under way.
+    pub fn progress(&self) -> Option<usize> {
+        let is_on = self.work.is_on.load(Relaxed);
+        is_on.then(|| self.work.done.load(Relaxed))
+    }
+
+    /// Why it has failed, if so.
+    pub fn failed(&self) -> Option<String> {
+        lock(&self.work.failed).clone()
+    }
+}
+
+impl Work {
+    fn fail(&self, why: &str) {
+        let why = format!("cannot be made, answers come from a search: {why}");
+        log::warn!("the index of positions {why}");
+        *lock(&self.failed) = Some(why);
+    }
+
+    fn run(&self, base: &dyn Base, opened: FilesState, path: &Path) {
+        self.done.store(0, Relaxed);
+        let mut goes_on = |phase: Phase| {
+            self.done.store(hundredths(phase), Relaxed);
+            self.rest_while_asked();
+            !self.is_stopping.load(Relaxed)
+        };
+        let made = make_index(base, opened, path, &mut goes_on);
+        let made = made.and_then(|is_made| Ok(is_made.then(|| Segment::open(path)).transpose()?));
+        match made {
+            Ok(made) => *lock(&self.made) = made.map(Arc::new),
+            Err(fault) => self.fail(&format!("{}: {fault}", path.display())),
+        }
+        self.is_on.store(false, Relaxed);
+    }
+
+    fn rest_while_asked(&self) {
+        for _ in 0..MOST_RESTS {
+            if !self.is_asked.swap(false, Relaxed) || self.is_stopping.load(Relaxed) {
+                return;
+            }
+            thread::sleep(REST);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How much is done; reading takes about two thirds of the time.
+fn hundredths(phase: Phase) -> usize {
+    let part = |done: u32, all: u32, of: u64| u64::from(done) * of / u64::from(all.max(1));
+    let done = match phase {
+        Phase::Reading(done, all) => part(done, all, 66),
+        Phase::Writing(done, all) => 66 + part(done, all, 34),
+    };
+    usize::try_from(done.min(100)).unwrap_or(100)
+}
