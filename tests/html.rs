@@ -357,7 +357,7 @@ fn crawl(mount: &Mount) -> BTreeMap<String, String> {
             continue;
         }
         let full = format!("html/{path}");
-        let is_page = path.ends_with(".html");
+        let is_page = Path::new(&path).extension() == Some("html".as_ref());
         let page = if is_page {
             mount.page(&full)
         } else {

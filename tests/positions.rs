@@ -851,7 +851,7 @@ impl Mount {
             for m in moves {
                 let uci: shakmaty::uci::UciMove = m.parse().unwrap();
                 let rules: shakmaty::Chess =
-                    shakmaty::fen::Fen::from_ascii(self.text_of(&position).as_bytes())
+                    shakmaty::fen::Fen::from_ascii(text_of(&position).as_bytes())
                         .unwrap()
                         .into_position(shakmaty::CastlingMode::Standard)
                         .unwrap();
@@ -887,16 +887,17 @@ impl Mount {
             self.names("tree/e4/c5/games").len().to_string()
         );
     }
+}
 
-    fn text_of(&self, position: &Position) -> String {
-        let mut fen = Vec::new();
-        cbfs::game::Start {
-            position: position.clone(),
-            ..cbfs::game::Start::default()
-        }
-        .append_fen_to(&mut fen);
-        String::from_utf8(fen).unwrap()
+/// The FEN of a position.
+fn text_of(position: &Position) -> String {
+    let mut fen = Vec::new();
+    cbfs::game::Start {
+        position: position.clone(),
+        ..cbfs::game::Start::default()
     }
+    .append_fen_to(&mut fen);
+    String::from_utf8(fen).unwrap()
 }
 
 #[test]

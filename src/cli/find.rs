@@ -212,7 +212,9 @@ impl Search<'_> {
         if !self.args.terms.is_empty() {
             let games = games.insert(GameSet::default());
             unreadable = self.run(&Fitting, &mut |numbers: Vec<u32>| {
-                numbers.into_iter().for_each(|number| games.add(number));
+                for number in numbers {
+                    games.add(number);
+                }
                 Ok(())
             })?;
         }

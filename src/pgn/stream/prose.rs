@@ -108,6 +108,10 @@ fn is_text(line: &[u8]) -> bool {
 
 /// The words of a paragraph, as far as they were read.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own about the words"
+)]
 struct Count {
     words: usize,
     moves: usize,

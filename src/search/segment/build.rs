@@ -59,16 +59,13 @@ struct Read {
 impl Read {
     fn add(&mut self, header: &Header, seed: u64, reader: &mut dyn Reader) {
         let mut facts = Facts::of(header);
-        let mark = match reader.read(header.number) {
-            Ok(game) => {
-                let [main, others] = &mut self.reaches;
-                append_apart(header.number, game, seed, [main, others]);
-                reader.mark()
-            }
-            Err(_) => {
-                facts = facts.unreadable();
-                reader.mark_of(header.number).unwrap_or(0)
-            }
+        let mark = if let Ok(game) = reader.read(header.number) {
+            let [main, others] = &mut self.reaches;
+            append_apart(header.number, game, seed, [main, others]);
+            reader.mark()
+        } else {
+            facts = facts.unreadable();
+            reader.mark_of(header.number).unwrap_or(0)
         };
         self.games.push((header.number, facts, kept_mark(mark)));
     }
@@ -289,13 +286,17 @@ pub fn positions_of_headers(source: &dyn Source) -> Result<u64, Fault> {
     Ok(count)
 }
 
-/// Puts all games into the file, and what they reach aside.
+/// What is known of all games, and the numbers of those that cannot be read.
+type FactsOfAll = (Vec<Facts>, Vec<u32>);
+
+/// Puts all games into the file, and what they reach aside. Returns `None` if
+/// it was stopped.
 fn read_games(
     source: &dyn Source,
     pages: &mut PageWriter<'_>,
     aside: &mut Aside,
     goes_on: &mut dyn FnMut(Phase) -> bool,
-) -> Result<Option<(Vec<Facts>, Vec<u32>)>, Fault> {
+) -> Result<Option<FactsOfAll>, Fault> {
     let query = Query {
         in_deleted: true,
         ..Query::default()
