@@ -1,8 +1,7 @@
 //! `html/`: pages for browsers, made when they are read.
 //!
 //! The folders in it list nothing, else `du` of a mount would make millions of
-//! pages; pages are found by name and by link. `-o html=list` lists those of
-//! games, players, tournaments and openings.
+//! pages; pages are found by name and by link.
 
 mod numbers;
 
