@@ -171,9 +171,9 @@ impl Field {
 #[derive(Debug)]
 pub(super) struct Rows {
     fields: Vec<Field>,
-    /// Columns of the tags of the last game, in the order of the tags: most games
-    /// have the same tags.
-    guesses: Vec<Option<usize>>,
+    /// Names and columns of the tags of games before, in the order of the tags: most
+    /// games have the same tags.
+    guesses: Vec<(Vec<u8>, Option<usize>)>,
     /// Values of the tags of a game, unescaped, by column.
     tags: Vec<Option<Range<usize>>>,
     others: Vec<(Range<usize>, Range<usize>)>,
@@ -266,19 +266,16 @@ impl Rows {
 
     /// The column of the tag with this name, which is number `number` of a game.
     fn column_of(&mut self, number: usize, name: &[u8]) -> Option<usize> {
-        let is_it = |&index: &usize| {
-            let column = COLUMNS.get(index);
-            column.is_some_and(|column| column.name.as_bytes() == name)
-        };
-        let guess = self.guesses.get(number).copied().flatten().filter(is_it);
-        if guess.is_some() {
-            return guess;
+        match self.guesses.get(number) {
+            Some((guess, column)) if guess == name => return *column,
+            _ => {}
         }
-        let found = (0..COLUMNS.len()).find(is_it);
+        let is_it = |column: &Column| column.name.as_bytes() == name;
+        let found = COLUMNS.iter().position(is_it);
         self.guesses
-            .resize(self.guesses.len().max(number + 1), None);
+            .resize(self.guesses.len().max(number + 1), Default::default());
         if let Some(guess) = self.guesses.get_mut(number) {
-            *guess = found;
+            *guess = (name.to_vec(), found);
         }
         found
     }

@@ -129,7 +129,8 @@ impl Worker<'_> {
             None
         };
         let mut rows = Rows::new();
-        let mut decoded = Decoded::reading_ahead();
+        // Games come in the order of the rows, not of the file.
+        let mut decoded = Decoded::default();
         let mut text = Vec::new();
         let mut since_told = 0;
         for &listed in &part.games {
@@ -152,7 +153,7 @@ impl Worker<'_> {
                 positions.write_if(GROUP_POSITIONS)?;
             }
             if text.capacity() > GROUP_BYTES {
-                (text, decoded) = (Vec::new(), Decoded::reading_ahead());
+                (text, decoded) = (Vec::new(), Decoded::default());
             }
             since_told += 1;
             if since_told == GAMES_TOLD {
