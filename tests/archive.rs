@@ -977,8 +977,10 @@ fn crc32(bytes: &[u8]) -> u32 {
 /// What a terminal shows while a shell runs `script`, where `typed` is typed at
 /// the first question.
 fn on_a_terminal(script: &str, typed: &str) -> String {
-    let mut terminal = Command::new("script")
-        .args(["-q", "-e", "-c", script, "/dev/null"])
+    // Who runs the tests may have interrupts ignored, as in the background of a script.
+    let mut terminal = Command::new("env")
+        .args(["--default-signal=INT", "script", "-q", "-e", "-c"])
+        .args([script, "/dev/null"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

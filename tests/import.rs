@@ -1193,8 +1193,8 @@ fn what_is_told_of_tags_and_names_says_what_became_of_them() {
         } else {
             "left out"
         };
-        for name in ["ECO", "WhiteElo"] {
-            let kept = format!("a {name} that its field cannot hold; {elo} (1 game)");
+        for name in ["an ECO", "a WhiteElo"] {
+            let kept = format!("{name} that its field cannot hold; {elo} (1 game)");
             assert!(told.contains(&kept), "{told}");
         }
         let exported = games_of(&base)
