@@ -133,12 +133,12 @@ fn mount_errors_are_one_line() {
     fails(&["mount", "/no/such.cbh", empty], 1, &["/no"]);
     fails(
         &["mount", "-o", "lang=de", base, empty],
-        1,
+        2,
         &["unknown mount option", "lang"],
     );
     fails(
         &["mount", "-o", "auto_unmount", base, empty],
-        1,
+        2,
         &["allow_other"],
     );
     for kind in ["2cbh", "cbv", "cbf", "txt"] {
@@ -395,7 +395,7 @@ fn unknown_code_pages_are_refused_with_examples() {
     }
     fails(
         &["mount", "-o", "codepage=klingon", base, "/"],
-        1,
+        2,
         &["codepage=klingon", "1251"],
     );
 }
