@@ -213,7 +213,7 @@ fn tools_see_one_file_under_many_names() {
             everywhere,
         ),
         ("find . -type f -links 9 -path '*/games/*' | wc -l".to_owned(), "2"),
-        ("find . -type d | wc -l".to_owned(), "59"),
+        ("find . -type d | wc -l".to_owned(), "64"),
         ("[ \"$(find eco -noleaf)\" = \"$(find eco)\" ] && echo same".to_owned(), "same"),
         (
             format!("d=$(mktemp -d); cp -r . \"$d\"; {copied}"),
