@@ -354,7 +354,7 @@ fn parents_and_children_have_consistent_numbers() {
         let status = shelf.lookup(about, b"status").unwrap().ino;
         assert_eq!(errno(shelf.lookup(status, b"x")), libc::ENOTDIR);
     }
-    assert_eq!(numbers.len(), 8);
+    assert_eq!(numbers.len(), 10);
 }
 
 /// Reads a file as a program does: opened, measured, read to its end.
