@@ -13,6 +13,7 @@
 //!     │  fs                trees, texts and lengths, whatever is shown
 //!     │  import            files of games into a base
 //!     │  tables            games as tables in Parquet files, both directions
+//!     │  pages             what pages tell of a base, and all of them as a folder
 //!     │  openings          names of positions
 //!     │  base              a base of games, whatever its format
 //!     ▼
@@ -43,9 +44,10 @@
 //! | `import` | `openings`, `pgn`, `cbh`, `game`, `escape` |
 //! | `search` | `openings`, `game`, `storage` |
 //! | `base` | `search`, `pgn`, `archive`, `book`, `cbh2`, `cbh`, `game`, `storage` |
+//! | `pages` | `base`, `picture`, `search`, `pgn`, `cbh`, `game`, `storage` |
 //! | `tables` | `base`, `cbh`, `book`, `openings`, `pgn`, `game` |
 //! | `fs` | `escape` |
-//! | `views` | `fs`, `import`, `picture`, `openings`, `base`, `search`, `pgn`, `cbh`, `cbh2`, `book`, `archive`, `game`, `storage`, `html`, `escape` |
+//! | `views` | `fs`, `import`, `pages`, `picture`, `openings`, `base`, `search`, `pgn`, `cbh`, `cbh2`, `book`, `archive`, `game`, `storage`, `html`, `escape` |
 //! | `drafts` | `fs`, `storage`, `escape` |
 //! | `vfs` | `drafts`, `fs`, `views`, `escape` |
 //! | `fuse` | `vfs` |
@@ -86,6 +88,7 @@ pub mod game;
 pub mod html;
 pub mod import;
 pub mod openings;
+pub mod pages;
 pub mod pgn;
 pub mod picture;
 pub mod search;

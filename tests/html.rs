@@ -509,10 +509,11 @@ fn a_tournament_of_five_thousand_games_is_in_pieces() {
     assert!(mount.page("html/index.html").contains("5000 games"));
 }
 
-fn site(base: &Path, to: &Path) -> std::process::Output {
+fn site(base: &Path, to: &Path, terms: &[&str]) -> std::process::Output {
     let mut site = Command::new(env!("CARGO_BIN_EXE_cbfs"));
     site.arg("site")
         .arg(base)
+        .args(terms)
         .arg("-o")
         .arg(to)
         .output()
@@ -529,21 +530,69 @@ fn a_site_is_what_the_mount_shows_and_stays_in_its_folder() {
     let base = base_of(folder.path(), &hostile.concat());
     let before = fs::read_dir(folder.path()).unwrap().count();
     let to = folder.path().join("pages");
-    let written = site(&base, &to);
+    let written = site(&base, &to, &[]);
     assert!(written.status.success(), "{written:?}");
     let pages = crawl(&Mount::of_base(&base));
     for (path, page) in &pages {
         assert_eq!(&fs::read_to_string(to.join(path)).unwrap(), page, "{path}");
     }
-    let found = Command::new("find").arg(&to).args(["-type", "f"]).output();
-    let found = String::from_utf8(found.unwrap().stdout).unwrap();
-    assert_eq!(found.lines().count(), pages.len());
+    assert_eq!(files_below(&to).len(), pages.len());
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), before + 1);
-    let again = site(&base, &to);
+    let again = site(&base, &to, &[]);
     let told = String::from_utf8(again.stderr).unwrap();
     assert!(
         !again.status.success() && told.contains("there already"),
         "{told}"
     );
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), before + 1);
+}
+
+/// The files below a folder, as paths from it.
+fn files_below(folder: &Path) -> BTreeSet<String> {
+    let mut find = Command::new("find");
+    let found = find.arg(folder).args(["-type", "f", "-printf", "%P\\n"]);
+    let found = String::from_utf8(found.output().unwrap().stdout).unwrap();
+    found.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_site_of_terms_has_only_games_that_fit_and_what_these_lead_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let games = [
+        game("Open", "1", ["A", "B"], "1-0"),
+        game("Cup", "1", ["A", "C"], "1-0"),
+        game("Open", "2", ["B", "D"], "0-1"),
+    ];
+    let base = base_of(folder.path(), &games.concat());
+    let to = folder.path().join("pages");
+    let written = site(&base, &to, &["event:Open"]);
+    assert!(written.status.success(), "{written:?}");
+    let files = files_below(&to);
+    assert!(files.contains("games/000001.html") && files.contains("games/000003.html"));
+    assert!(!files.contains("games/000002.html"));
+    let mut reached = BTreeSet::from(["index.html".to_owned()]);
+    for path in files.iter().filter(|path| path.ends_with(".html")) {
+        let page = fs::read_to_string(to.join(path)).unwrap();
+        assert_is_ours(&page);
+        assert!(!page.contains("Cup") && !page.contains("000002"), "{path}");
+        let of_name = |name| page.contains(&format!("<bdi>{name}</bdi>"));
+        assert!(!of_name("C"), "{path}");
+        reached.extend(links(path, &page));
+    }
+    assert_eq!(reached, files);
+    let player = fs::read_to_string(to.join("players/A.html")).unwrap();
+    assert_eq!(rows_of_games(&player), 1);
+    let index = fs::read_to_string(to.join("index.html")).unwrap();
+    assert!(index.contains("<p>2 games</p>"), "{index}");
+    let none = folder.path().join("none");
+    for terms in [["event:Nowhere"], ["frob:x"]] {
+        let told = site(&base, &none, &terms);
+        assert!(!told.status.success() && !none.exists(), "{told:?}");
+    }
+}
+
+/// How many games the table of a page has.
+fn rows_of_games(page: &str) -> usize {
+    let table = page.split_once("<h2>Games</h2>").unwrap().1;
+    table.split("<tr>").count() - 2
 }

@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 
 use super::Failure;
 use super::password::PasswordFile;
-use crate::archive::{self, Archive, Error};
-use crate::cbh::CodePage;
+use crate::archive::{self, Archive, Error, has_archive_extension};
+use crate::base::{Base, open_any};
+use crate::cbh::{self, CodePage};
 use crate::escape::Escaped;
 
 /// Exit code of a program that was ended by SIGINT (2), as shells report it.
@@ -40,6 +41,21 @@ pub(super) fn open(
 ) -> Result<Arc<Archive>, Failure> {
     let options = options(source, password, page)?;
     Archive::open(source, &options).map_err(Failure::new)
+}
+
+/// Opens the base at `source`, which may be an archive.
+pub(super) fn open_base(
+    source: &Path,
+    password: &PasswordFile,
+    page: Option<CodePage>,
+) -> Result<Box<dyn Base>, Failure> {
+    let archives = if has_archive_extension(source) {
+        options(source, password, page)?
+    } else {
+        archive::Options::default()
+    };
+    let reading = cbh::Options { code_page: page };
+    open_any(source, &reading, &archives).map_err(Failure::new)
 }
 
 /// Turns an archive error into a message and an exit code.

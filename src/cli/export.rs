@@ -16,8 +16,7 @@ use indicatif::ProgressBar;
 use super::options::parse_code_page;
 use super::password::PasswordFile;
 use super::{Failure, archive, book, progress, signals, tables};
-use crate::archive::{Options, has_archive_extension};
-use crate::base::{Base, open_any};
+use crate::base::Base;
 use crate::book::export::ExportFormat;
 use crate::book::walk::DEFAULT_POSITIONS;
 use crate::cbh::{self, CodePage, Decoded, GameId, RecordKind};
@@ -154,15 +153,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         return book::export(book.as_ref(), format, args.export_limit, output);
     }
     args.check_format()?;
-    let options = cbh::Options {
-        code_page: args.codepage,
-    };
-    let archives = if has_archive_extension(&args.source) {
-        archive::options(&args.source, &args.password, args.codepage)?
-    } else {
-        Options::default()
-    };
-    let base = open_any(&args.source, &options, &archives).map_err(Failure::new)?;
+    let base = archive::open_base(&args.source, &args.password, args.codepage)?;
     let base = base.as_ref();
     let bar = progress::bar(base.last_id(), quiet);
     let is_clean = args.clean;

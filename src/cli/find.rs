@@ -9,13 +9,9 @@ use shakmaty::CastlingMode;
 
 use super::options::parse_code_page;
 use super::password::PasswordFile;
-use super::{Failure, archive, places, print, progress};
-use crate::archive::{Options, has_archive_extension};
-use crate::base::{
-    Base, FilesState, HeaderNames, IndexState, Searched, append_header_names, index_file, open_any,
-    open_index,
-};
-use crate::cbh::{self, CodePage, Decoded, GameId, Summary};
+use super::{Failure, archive, chosen, print, progress};
+use crate::base::{Base, FilesState, HeaderNames, Searched, append_header_names};
+use crate::cbh::{CodePage, Decoded, GameId, Summary};
 use crate::game::Position;
 use crate::pgn;
 use crate::search::{
@@ -92,22 +88,14 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         let why = "an opening book holds no games to find; a mount shows its positions";
         return Err(Failure::about(&args.base, why));
     }
-    let options = cbh::Options {
-        code_page: args.codepage,
-    };
-    let archives = if has_archive_extension(&args.base) {
-        archive::options(&args.base, &args.password, args.codepage)?
-    } else {
-        Options::default()
-    };
-    let base = open_any(&args.base, &options, &archives).map_err(Failure::new)?;
+    let base = archive::open_base(&args.base, &args.password, args.codepage)?;
     let base = base.as_ref();
     let opened = FilesState::of(base);
     let source = Searched(base);
     let filter = Filter::new(&query, &source);
     let mut filter = filter.map_err(|fault| Failure::about(&args.base, fault))?;
     let asks_index = place.is_some() || filter.asks_positions();
-    let index = asks_index.then(|| usable_index(base, opened, query.in_variations));
+    let index = asks_index.then(|| chosen::usable_index(base, opened, query.in_variations));
     let index = index.flatten();
     if let Some(index) = &index
         && let Err(error) = filter.ask_index(index, &source)
@@ -211,7 +199,7 @@ impl Search<'_> {
         let (mut games, mut unreadable) = (None, 0);
         if !self.args.terms.is_empty() {
             let games = games.insert(GameSet::default());
-            unreadable = self.run(&Fitting, &mut |numbers: Vec<u32>| {
+            unreadable = self.run(&chosen::Fitting, &mut |numbers: Vec<u32>| {
                 for number in numbers {
                     games.add(number);
                 }
@@ -271,34 +259,6 @@ impl Search<'_> {
         })?;
         print(played.table(position).as_bytes())?;
         Ok(unreadable)
-    }
-}
-
-/// The index of a base, if there is one that can be used.
-fn usable_index(base: &dyn Base, opened: FilesState, in_variations: bool) -> Option<Index> {
-    let path = index_file(base, &places::cache()?);
-    let why = match open_index(base, opened, &path, in_variations) {
-        Ok(IndexState::Usable(index)) => return Some(index),
-        Ok(IndexState::Missing) => return None,
-        Ok(IndexState::Unusable(why)) => why,
-        Err(fault) => fault.to_string(),
-    };
-    log::info!("{}: {why}", path.display());
-    None
-}
-
-/// Gives the numbers of games.
-struct Fitting;
-
-impl Maker for Fitting {
-    type Piece = Vec<u32>;
-
-    fn reads_games(&self) -> bool {
-        false
-    }
-
-    fn make(&self, games: &[Header], _: &mut dyn Reader, give: Give<'_, Vec<u32>>) {
-        give(Told::Piece(games.iter().map(|game| game.number).collect()));
     }
 }
 

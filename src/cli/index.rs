@@ -5,11 +5,7 @@ use std::path::PathBuf;
 
 use super::password::PasswordFile;
 use super::{Failure, archive, places, print, progress};
-use crate::archive::{Options, has_archive_extension};
-use crate::base::{
-    FilesState, IndexState, delete_index, index_file, make_index, open_any, open_index,
-};
-use crate::cbh;
+use crate::base::{FilesState, IndexState, delete_index, index_file, make_index, open_index};
 use crate::search::Phase;
 
 /// The arguments of `cbfs index`.
@@ -33,12 +29,7 @@ pub(super) struct Args {
 
 /// Makes the index, or does what else was asked for.
 pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
-    let archives = if has_archive_extension(&args.base) {
-        archive::options(&args.base, &args.password, None)?
-    } else {
-        Options::default()
-    };
-    let base = open_any(&args.base, &cbh::Options::default(), &archives).map_err(Failure::new)?;
+    let base = archive::open_base(&args.base, &args.password, None)?;
     let base = base.as_ref();
     let opened = FilesState::of(base);
     let caches = places::cache();

@@ -17,6 +17,7 @@
 mod archive;
 mod book;
 mod check;
+mod chosen;
 mod compact;
 mod convert;
 mod daemon;

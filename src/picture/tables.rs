@@ -41,6 +41,15 @@ pub struct Entry {
     pub moves: u16,
 }
 
+/// A row of a table of games.
+#[derive(Clone, Copy, Debug)]
+pub enum Row {
+    /// What is known of a game.
+    Game(Entry),
+    /// The number of a game of which nothing can be read.
+    Unreadable(u32),
+}
+
 /// Of which kind something with a name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -83,7 +92,7 @@ pub(super) fn points(halves: u32) -> String {
 }
 
 /// The opening code and the page of it.
-pub(super) fn code(eco: Eco) -> String {
+pub fn code(eco: Eco) -> String {
     String::from_utf8_lossy(&eco.bytes()).into_owned()
 }
 
@@ -125,7 +134,35 @@ impl Score {
         let _ = write!(out, "<td class=\"r\">{}</td>", percent.unwrap_or_default());
     }
 
+    /// A table of what some have scored.
+    pub(super) fn append_table(rows: &[(&str, Score)], out: &mut String) {
+        let _ = write!(
+            out,
+            "<div class=\"wide\"><table><thead><tr><th scope=\"col\">Side</th>{}</tr></thead>\n<tbody>\n",
+            Score::HEADS
+        );
+        for (name, score) in rows {
+            let _ = write!(out, "<tr><th scope=\"row\">{name}</th>");
+            score.append_cells(out);
+            out.push_str("</tr>\n");
+        }
+        out.push_str("</tbody></table></div>\n");
+    }
+
     pub(super) const HEADS: &'static str = "<th scope=\"col\" class=\"r\">Games</th><th scope=\"col\" class=\"r\">Won</th><th scope=\"col\" class=\"r\">Drawn</th><th scope=\"col\" class=\"r\">Lost</th><th scope=\"col\" class=\"r\">Score</th>";
+}
+
+impl std::ops::Add for Score {
+    type Output = Score;
+
+    fn add(self, other: Score) -> Score {
+        Score {
+            won: self.won + other.won,
+            drawn: self.drawn + other.drawn,
+            lost: self.lost + other.lost,
+            other: self.other + other.other,
+        }
+    }
 }
 
 /// A page's place on the site, and who knows names.
@@ -147,7 +184,12 @@ impl Site<'_> {
     }
 
     /// The table of some games.
-    pub(super) fn append_games(&self, title: &str, entries: &[Entry], out: &mut String) {
+    pub(super) fn append_games(
+        &self,
+        title: &str,
+        rows: impl IntoIterator<Item = Row>,
+        out: &mut String,
+    ) {
         let _ = writeln!(out, "<h2>{title}</h2>");
         out.push_str(
             "<div class=\"wide\"><table><thead><tr><th scope=\"col\">Date</th>\
@@ -155,10 +197,26 @@ impl Site<'_> {
              <th scope=\"col\" class=\"r\">Elo</th><th scope=\"col\">Result</th><th scope=\"col\">Opening</th>\
              <th scope=\"col\">Event</th><th scope=\"col\">Round</th><th scope=\"col\" class=\"r\">Moves</th></tr></thead>\n<tbody>\n",
         );
-        for entry in entries {
-            self.append_game(entry, out);
+        for row in rows {
+            match row {
+                Row::Game(entry) => self.append_game(&entry, out),
+                Row::Unreadable(number) => self.append_unreadable(number, out),
+            }
         }
         out.push_str("</tbody></table></div>\n");
+    }
+
+    fn append_unreadable(&self, number: u32, out: &mut String) {
+        let address = self.game(number);
+        let _ = writeln!(
+            out,
+            "<tr><td></td><td colspan=\"9\"><a href=\"{address}\">Game {number}</a> cannot be read</td></tr>"
+        );
+    }
+
+    /// The address of a game's page.
+    fn game(&self, number: u32) -> String {
+        self.address(&format!("games/{number:06}.html"))
     }
 
     fn append_game(&self, entry: &Entry, out: &mut String) {
@@ -193,7 +251,7 @@ impl Site<'_> {
 
     /// A result or the like as a link to its game.
     pub(super) fn append_result(&self, entry: &Entry, words: &str, out: &mut String) {
-        let address = self.address(&format!("games/{:06}.html", entry.number));
+        let address = self.game(entry.number);
         let _ = write!(out, "<a href=\"{address}\">{words}</a>");
     }
 }
@@ -215,6 +273,7 @@ fn short(name: String) -> String {
 }
 
 /// Which piece of a page is shown, and how the others are called.
+#[derive(Clone, Copy)]
 pub(super) struct Pieces<'a> {
     /// This piece, from 1.
     pub(super) piece: usize,
@@ -228,14 +287,14 @@ pub fn pieces(rows: usize) -> usize {
     rows.div_ceil(ROWS).max(1)
 }
 
-impl Pieces<'_> {
-    /// The rows of this piece.
-    pub(super) fn of<'r, T>(&self, rows: &'r [T]) -> &'r [T] {
-        let first = (self.piece - 1).saturating_mul(ROWS).min(rows.len());
-        let end = first.saturating_add(ROWS).min(rows.len());
-        rows.get(first..end).unwrap_or_default()
-    }
+/// The rows of a piece of a page.
+pub fn piece_of<T>(rows: &[T], piece: usize) -> &[T] {
+    let first = piece.saturating_sub(1).saturating_mul(ROWS).min(rows.len());
+    let end = first.saturating_add(ROWS).min(rows.len());
+    rows.get(first..end).unwrap_or_default()
+}
 
+impl Pieces<'_> {
     /// Links to the others, if there are any: the first and last, and those
     /// near this one.
     pub(super) fn append_links(&self, out: &mut String) {

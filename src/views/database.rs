@@ -30,11 +30,10 @@ mod kept_index;
 mod pages;
 mod records;
 mod rename;
-mod site;
 mod source;
 
 pub use self::directories::Hidden;
-pub use self::site::write_site;
+pub use self::pages::write_site;
 pub use self::source::{DatabaseSource, Folder, Writer};
 
 use std::fs;

@@ -31,7 +31,7 @@ pub(super) use eco::Eco;
 pub(super) use entities::Entities;
 pub(super) use games::Games;
 pub(super) use headers_tsv::HeadersFile;
-pub(super) use html::{Html, Shelf};
+pub(super) use html::Html;
 pub(super) use import::{Import, LENIENT};
 pub(super) use pgn::Pgn;
 pub(super) use positions::Positions;

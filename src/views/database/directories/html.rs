@@ -10,9 +10,9 @@ use super::{Directory, Games};
 use crate::cbh::GameId;
 use crate::fs::volume::{DirEntry, Ino, Listing, Node, NodeKind, Size};
 use crate::fs::{Error, Text, names};
+use crate::pages::Shelf;
 use crate::picture::page;
 use crate::picture::tables::pieces;
-pub(in super::super) use numbers::Shelf;
 use numbers::{Fixed, Thing, parse_piece};
 
 /// `html/`
@@ -136,7 +136,7 @@ impl DatabaseVolume {
                 })
             }
             Thing::Group(shelf, id, piece) => {
-                let rows = self.games_of_page(shelf, id)?;
+                let rows = self.games_of_page(shelf, id)?.ids().len();
                 let is_there = rows > 0 && piece as usize <= pieces(rows);
                 is_there.then(|| file(directory)).ok_or(Error::NotFound)
             }
@@ -157,15 +157,24 @@ impl DatabaseVolume {
     }
 
     fn render_page(&self, thing: Thing) -> Result<String, Error> {
-        match thing {
-            Thing::Fixed(Fixed::Style) => Ok(page::STYLE.to_owned()),
-            Thing::Fixed(Fixed::Script) => Ok(page::SCRIPT.to_owned()),
-            Thing::Fixed(Fixed::Index) => self.page_of_index(),
-            Thing::Game(id) => self.page_of_game(GameId(id)),
-            Thing::Group(shelf, id, piece) => self.page_of_group(shelf, id, piece as usize),
-            Thing::List(shelf, piece) => self.page_of_list(shelf, piece as usize),
-            _ => Err(Error::IsADirectory),
-        }
+        let maker = self.maker();
+        let page = match thing {
+            Thing::Fixed(Fixed::Style) => page::STYLE.to_owned(),
+            Thing::Fixed(Fixed::Script) => page::SCRIPT.to_owned(),
+            Thing::Fixed(Fixed::Index) => maker.page_of_index()?,
+            Thing::Game(id) => maker.page_of_game(GameId(id)).0,
+            Thing::Group(shelf, id, piece) => {
+                let games = self.games_of_page(shelf, id)?;
+                maker.page_of_group(shelf, id, &games.ids(), piece as usize)?
+            }
+            Thing::List(shelf, piece) => {
+                let listed = self.listed_on(shelf)?;
+                maker.page_of_list(shelf, &listed, piece as usize)?
+            }
+            _ => return Err(Error::IsADirectory),
+        };
+        self.ensure_present()?;
+        Ok(page)
     }
 }
 

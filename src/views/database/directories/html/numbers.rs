@@ -15,6 +15,7 @@
 //! `players-2.html`.
 
 use crate::fs::Ino;
+use crate::pages::Shelf;
 
 const FIXED: u8 = 10;
 const GAME: u8 = 11;
@@ -45,27 +46,6 @@ const ALL: [Fixed; 5] = [
     Fixed::Style,
     Fixed::Script,
 ];
-
-/// A folder of pages about groups of games.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super::super) enum Shelf {
-    Players,
-    Tournaments,
-    Eco,
-}
-
-impl Shelf {
-    pub(in super::super::super) const ALL: [Shelf; 3] =
-        [Shelf::Players, Shelf::Tournaments, Shelf::Eco];
-
-    pub(in super::super::super) fn name(self) -> &'static str {
-        match self {
-            Shelf::Players => "players",
-            Shelf::Tournaments => "tournaments",
-            Shelf::Eco => "eco",
-        }
-    }
-}
 
 /// What has a number in `html/`. Pieces count from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

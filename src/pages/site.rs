@@ -1,15 +1,11 @@
-//! `html/` of a base as a folder on disk, for a web server.
+//! All pages of a base as a folder on disk, for a web server.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::sync::Arc;
 
-use super::DatabaseVolume;
-use super::directories::{Games, Shelf};
-use crate::base::Base;
-use crate::cbh::GameId;
-use crate::fs::Error;
+use super::{Maker, Shelf};
+use crate::cbh::{Entry, Error, GameId, RecordKind};
 use crate::picture::page;
 use crate::picture::tables::pieces;
 use crate::storage::{WorkFolder, move_to_free};
@@ -20,19 +16,25 @@ const STRETCH: u32 = 1024;
 /// Is told how many records are done; `false` ends the work.
 type Progress<'p> = dyn FnMut(u32) -> bool + 'p;
 
+/// What was written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Written {
+    /// Files.
+    pub files: u64,
+    /// Games that have a page.
+    pub games: u64,
+    /// Those of them that cannot be read: their pages say so.
+    pub unreadable: u64,
+}
+
 /// Writes the pages of a base to the new folder `to`: all of them, or none. Names
-/// of files are those of `html/`, so none lies outside of the folder. Returns
-/// how many files there are.
+/// of files are those of `html/`, so none lies outside of the folder.
 ///
 /// # Errors
 ///
 /// `AlreadyExists` if there is something at `to`, `Interrupted` if `progress`
 /// ended the work; that of reading or writing.
-pub fn write_site(
-    base: Box<dyn Base>,
-    to: &Path,
-    progress: &mut dyn FnMut(u32) -> bool,
-) -> io::Result<u64> {
+pub fn write(maker: Maker<'_>, to: &Path, progress: &mut Progress<'_>) -> io::Result<Written> {
     let name = to.file_name();
     let name = name.ok_or_else(|| io::Error::other("this is no name of a new folder"))?;
     if fs::symlink_metadata(to).is_ok() {
@@ -43,21 +45,21 @@ pub fn write_site(
     let work = WorkFolder::begin_empty(parent.unwrap_or(Path::new(".")), name)?;
     let root = work.path().join("site");
     let mut site = Site {
-        volume: DatabaseVolume::of(Arc::from(base), ""),
+        maker,
         root: &root,
-        files: 0,
+        written: Written::default(),
     };
     site.write_all(progress)?;
     // One pass for all files: each by itself would take ten times as long.
     nix::unistd::syncfs(File::open(&root)?)?;
     move_to_free(&root, to)?;
-    Ok(site.files)
+    Ok(site.written)
 }
 
 struct Site<'s> {
-    volume: DatabaseVolume,
+    maker: Maker<'s>,
     root: &'s Path,
-    files: u64,
+    written: Written,
 }
 
 impl Site<'_> {
@@ -67,7 +69,7 @@ impl Site<'_> {
         }
         self.write(Path::new("cbfs.css"), page::STYLE)?;
         self.write(Path::new("cbfs.js"), page::SCRIPT)?;
-        let index = self.volume.page_of_index().map_err(failed)?;
+        let index = self.maker.page_of_index().map_err(failed)?;
         self.write(Path::new("index.html"), &index)?;
         self.write_games(progress)?;
         for shelf in Shelf::ALL {
@@ -77,53 +79,54 @@ impl Site<'_> {
     }
 
     fn write_games(&mut self, progress: &mut Progress<'_>) -> io::Result<()> {
-        let last = self.volume.base.last_id();
+        let maker = self.maker;
+        let last = maker.base.last_id();
         let mut entries = Vec::new();
         for first in (1..=last).step_by(STRETCH as usize) {
             entries.clear();
-            let read = self
-                .volume
-                .base
-                .entries(GameId(first), STRETCH, &mut entries);
-            read.map_err(|error| failed(error.into()))?;
-            for entry in entries.iter().filter(|entry| Games::lists(entry)) {
-                let page = self.volume.page_of_game(entry.id).map_err(failed)?;
+            let read = maker.base.entries(GameId(first), STRETCH, &mut entries);
+            read.map_err(failed)?;
+            for entry in entries.iter().filter(|entry| is_listed(maker, entry)) {
+                let (page, is_readable) = maker.page_of_game(entry.id);
                 let name = format!("games/{:06}.html", entry.id.0);
                 self.write(Path::new(&name), &page)?;
+                self.written.games += 1;
+                self.written.unreadable += u64::from(!is_readable);
                 ensure_wanted(progress(entry.id.0))?;
             }
         }
         Ok(())
     }
 
-    /// The pages of players, tournaments or openings, and their list.
+    /// The pages of players, events or openings, and their list.
     fn write_shelf(&mut self, shelf: Shelf, progress: &mut Progress<'_>) -> io::Result<()> {
-        let listed = self.volume.listed_on(shelf).map_err(failed)?;
-        let last = self.volume.base.last_id();
+        let listed = self.maker.listed(shelf).map_err(failed)?;
+        let last = self.maker.base.last_id();
         for id in listed.iter().copied() {
-            let Some(file) = self.volume.file_of_page(shelf, id) else {
+            let Some(file) = self.maker.file(shelf, id) else {
                 continue;
             };
-            let rows = self.volume.games_of_page(shelf, id).map_err(failed)?;
-            for piece in 1..=pieces(rows) {
+            let games = self.maker.games(shelf, id).map_err(failed)?;
+            let games = games.ids();
+            for piece in 1..=pieces(games.len()) {
                 let folder = Path::new(shelf.name());
                 let folder = match piece {
                     1 => folder.to_path_buf(),
                     piece => folder.join(piece.to_string()),
                 };
-                let page = self.volume.page_of_group(shelf, id, piece);
+                let page = self.maker.page_of_group(shelf, id, &games, piece);
                 fs::create_dir_all(self.root.join(&folder))?;
                 self.write(&folder.join(&file), &page.map_err(failed)?)?;
                 ensure_wanted(progress(last))?;
             }
         }
         for piece in 1..=pieces(listed.len()) {
-            let page = self.volume.page_of_list(shelf, piece).map_err(failed)?;
+            let page = self.maker.page_of_list(shelf, &listed, piece);
             let name = match piece {
                 1 => format!("{}.html", shelf.name()),
                 piece => format!("{}-{piece}.html", shelf.name()),
             };
-            self.write(Path::new(&name), &page)?;
+            self.write(Path::new(&name), &page.map_err(failed)?)?;
         }
         Ok(())
     }
@@ -133,9 +136,13 @@ impl Site<'_> {
         let options = options.write(true).create_new(true);
         let mut file = options.open(self.root.join(name))?;
         file.write_all(page.as_bytes())?;
-        self.files += 1;
+        self.written.files += 1;
         Ok(())
     }
+}
+
+fn is_listed(maker: Maker<'_>, entry: &Entry) -> bool {
+    entry.kind == RecordKind::Game && !entry.is_deleted && maker.has(entry.id)
 }
 
 fn ensure_wanted(is_wanted: bool) -> io::Result<()> {

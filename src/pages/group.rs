@@ -1,0 +1,210 @@
+//! Pages of players, events and openings, and the lists of these.
+
+use super::{Maker, PageNames, Shelf};
+use crate::cbh::{Decoded, EntityId, Error, GameId, Group};
+use crate::game::{Eco, EventKind};
+use crate::picture::game::date_words;
+use crate::picture::groups::{self, Event, GroupPage};
+use crate::picture::opening::OpeningTally;
+use crate::picture::player::PlayerTally;
+use crate::picture::tables::{Entry, Kind, Names as _, ROWS, Row, piece_of};
+use crate::picture::text;
+
+/// Games that are tried for what they say of their event.
+const TRIED: usize = 10;
+
+/// Games of an event that standings are made of; more have none.
+const MOST_OF_EVENT: usize = 100_000;
+
+impl Maker<'_> {
+    /// A piece of the page of a player, event or opening. `games` are its games.
+    ///
+    /// # Errors
+    ///
+    /// That of reading the base.
+    pub fn page_of_group(
+        &self,
+        shelf: Shelf,
+        id: u32,
+        games: &[GameId],
+        piece: usize,
+    ) -> Result<String, Error> {
+        let names = PageNames::of(*self)?;
+        let mut address = String::new();
+        text::append_address(&self.file(shelf, id).unwrap_or_default(), &mut address);
+        let rows = piece_of(games, piece).iter().map(|id| self.row(*id));
+        let page = GroupPage {
+            names: &names,
+            title: &title_of(shelf, id, &names),
+            file: &address,
+            rows: &rows.collect::<Vec<_>>(),
+            all: games.len(),
+            piece,
+        };
+        if piece > 1 {
+            return Ok(page.further());
+        }
+        Ok(match shelf {
+            Shelf::Players => page.player(&self.tally_of_player(id, games)),
+            Shelf::Tournaments => page.tournament(&self.event(games)),
+            Shelf::Eco => {
+                let tree = self.branches(games);
+                page.opening(&self.tally_of_opening(games), &tree)
+            }
+        })
+    }
+
+    /// What can be read of games.
+    fn entries<'m>(&'m self, games: &'m [GameId]) -> impl Iterator<Item = Option<Entry>> + 'm {
+        games.iter().map(|id| match self.row(*id) {
+            Row::Game(entry) => Some(entry),
+            Row::Unreadable(_) => None,
+        })
+    }
+
+    fn tally_of_player(&self, player: u32, games: &[GameId]) -> PlayerTally {
+        let mut tally = PlayerTally::of(player);
+        for entry in self.entries(games) {
+            match entry {
+                Some(entry) => tally.add(&entry),
+                None => tally.unreadable += 1,
+            }
+        }
+        tally
+    }
+
+    fn tally_of_opening(&self, games: &[GameId]) -> OpeningTally {
+        let mut tally = OpeningTally::default();
+        for entry in self.entries(games) {
+            match entry {
+                Some(entry) => tally.add(&entry),
+                None => tally.unreadable += 1,
+            }
+        }
+        tally
+    }
+
+    fn event(&self, games: &[GameId]) -> Event {
+        let (kind, mut facts) = self.facts_of_event(games);
+        facts.push(groups::count_words(games.len() as u64));
+        let mut event = Event {
+            kind,
+            facts,
+            ..Event::default()
+        };
+        if games.len() > MOST_OF_EVENT {
+            event.is_too_large = true;
+            return event;
+        }
+        for entry in self.entries(games) {
+            match entry {
+                Some(entry) => event.entries.push(entry),
+                None => event.unreadable += 1,
+            }
+        }
+        event
+    }
+
+    /// The kind of an event, and what else is known of it: its first game that
+    /// can be read says so.
+    fn facts_of_event(&self, games: &[GameId]) -> (EventKind, Vec<String>) {
+        let mut decoded = Decoded::default();
+        let mut first = games.iter().take(TRIED);
+        if !first.any(|id| self.base.read_game(*id, &mut decoded).is_ok()) {
+            return (EventKind::Unknown, Vec::new());
+        }
+        let event = &decoded.game.headers.tournament;
+        let mut facts = vec![kind_words(event.kind).to_owned(), event.place.clone()];
+        for (what, date) in [("from", event.start), ("to", event.end)] {
+            facts.extend(date_words(date).map(|date| format!("{what} {date}")));
+        }
+        if event.category > 0 {
+            facts.push(format!("Category {}", event.category));
+        }
+        facts.retain(|fact| !fact.trim().is_empty());
+        (event.kind, facts)
+    }
+
+    /// What is on a shelf, by name.
+    ///
+    /// # Errors
+    ///
+    /// That of reading the base.
+    pub fn listed(&self, shelf: Shelf) -> Result<Vec<u32>, Error> {
+        let games = self.base.crossref(shelf.grouping())?;
+        let Some(kind) = shelf.kind() else {
+            let has = |id: &u32| {
+                let group = shelf.group(*id);
+                group.is_some_and(|group| self.has_games(&games, group))
+            };
+            return Ok((0..=u32::from(Eco::COUNT)).filter(has).collect());
+        };
+        let names = self.base.entity_names(kind)?;
+        let has = |id| self.has_games(&games, Group::Entity(kind, id));
+        let all = names.iter().filter(|(id, _)| has(*id));
+        let mut named: Vec<_> = all.map(|(id, name)| (name, id.0)).collect();
+        named.sort_unstable();
+        Ok(named.into_iter().map(|(_, id)| id).collect())
+    }
+
+    /// A piece of the list of what is on a shelf.
+    ///
+    /// # Errors
+    ///
+    /// That of reading the base.
+    pub fn page_of_list(
+        &self,
+        shelf: Shelf,
+        listed: &[u32],
+        piece: usize,
+    ) -> Result<String, Error> {
+        let names = PageNames::of(*self)?;
+        let mut rows = Vec::with_capacity(ROWS);
+        for id in piece_of(listed, piece) {
+            let title = title_of(shelf, *id, &names);
+            let path = match shelf.kind() {
+                Some(kind) => self.path_of_entity(kind, EntityId(*id)),
+                None => Some(format!("eco/{title}.html")),
+            };
+            if let Some(path) = path {
+                rows.push((title, path, self.games(shelf, *id)?.ids().len()));
+            }
+        }
+        let title = match shelf {
+            Shelf::Players => "Players",
+            Shelf::Tournaments => "Tournaments",
+            Shelf::Eco => "Openings",
+        };
+        let count = listed.len();
+        Ok(groups::list(title, shelf.name(), &rows, count, piece))
+    }
+}
+
+fn title_of(shelf: Shelf, id: u32, names: &PageNames<'_>) -> String {
+    let title = match shelf {
+        Shelf::Players => names.name(Kind::Player, id),
+        Shelf::Tournaments => names.name(Kind::Tournament, id),
+        Shelf::Eco => match shelf.group(id) {
+            Some(Group::Eco(Some(eco))) => eco.to_string(),
+            _ => "none".to_owned(),
+        },
+    };
+    if title.trim().is_empty() {
+        "(none)".to_owned()
+    } else {
+        title
+    }
+}
+
+fn kind_words(kind: EventKind) -> &'static str {
+    match kind {
+        EventKind::Match => "Match",
+        EventKind::RoundRobin => "Round robin",
+        EventKind::Swiss => "Swiss system",
+        EventKind::Team => "Teams",
+        EventKind::KnockOut => "Knock-out",
+        EventKind::Simultaneous => "Simultaneous exhibition",
+        EventKind::Scheveningen => "Scheveningen system",
+        EventKind::Game | EventKind::Unknown => "",
+    }
+}

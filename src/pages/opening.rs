@@ -1,0 +1,104 @@
+//! The moves that the games of an opening have.
+
+use std::fmt::Write as _;
+
+use shakmaty::Move;
+
+use super::Maker;
+use crate::cbh::{Decoded, GameId};
+use crate::game::Position;
+use crate::picture::opening::{Branch, OpeningTree};
+
+/// Games that are looked at, their plies, and branches that are shown.
+const SAMPLE: usize = 400;
+const DEEPEST: usize = 24;
+const BRANCHES: usize = 5;
+
+impl Maker<'_> {
+    /// The moves that most games of an opening have, and how they go on: of a
+    /// sample if there are many.
+    pub(super) fn branches(&self, games: &[GameId]) -> OpeningTree {
+        let mut decoded = Decoded::default();
+        let mut lines: Vec<Vec<Move>> = Vec::new();
+        let step = games.len().div_ceil(SAMPLE).max(1);
+        for id in games.iter().step_by(step) {
+            if self.base.is_over() {
+                break;
+            }
+            let read = self.base.read_game(*id, &mut decoded);
+            if read.is_err() || decoded.game.start.is_set_up {
+                continue;
+            }
+            let tree = &decoded.game.tree;
+            let moves = tree.main_line().take(DEEPEST);
+            let moves = moves.map_while(|id| tree.ply(id).and_then(|ply| ply.mv));
+            lines.push(moves.collect());
+        }
+        OpeningTree {
+            branches: branches_of(&lines),
+            looked_at: games.len().div_ceil(step),
+        }
+    }
+}
+
+fn branches_of(lines: &[Vec<Move>]) -> Vec<Branch> {
+    let mut stem: Vec<Move> = Vec::new();
+    // As far as most games go together.
+    while let Some((m, count)) = followers(lines, &stem).first().copied() {
+        let all = lines.iter().filter(|line| line.starts_with(&stem)).count();
+        if count * 10 < all * 7 || all < 2 {
+            break;
+        }
+        stem.push(m);
+    }
+    let mut branches: Vec<Branch> = branch_of(lines, &stem).into_iter().collect();
+    for (m, count) in followers(lines, &stem).into_iter().take(BRANCHES) {
+        let mut line = stem.clone();
+        line.push(m);
+        // On to where they part again.
+        while let Some((next, most)) = followers(lines, &line).first().copied() {
+            if most * 10 < count * 8 {
+                break;
+            }
+            line.push(next);
+        }
+        branches.extend(branch_of(lines, &line));
+    }
+    branches
+}
+
+/// The moves that lines have behind a stem, most first.
+fn followers(lines: &[Vec<Move>], stem: &[Move]) -> Vec<(Move, usize)> {
+    let mut counts: Vec<(Move, usize)> = Vec::new();
+    for line in lines.iter().filter(|line| line.starts_with(stem)) {
+        let Some(next) = line.get(stem.len()) else {
+            continue;
+        };
+        match counts.iter_mut().find(|(m, _)| m == next) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((*next, 1)),
+        }
+    }
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    counts
+}
+
+/// The position after moves, which games have.
+fn branch_of(lines: &[Vec<Move>], moves: &[Move]) -> Option<Branch> {
+    let games = lines.iter().filter(|line| line.starts_with(moves)).count();
+    let mut position = Position::default();
+    let mut words = String::new();
+    for (ply, m) in moves.iter().enumerate() {
+        let san = position.play(*m).ok()?;
+        if ply % 2 == 0 {
+            let _ = write!(words, "{}. ", ply / 2 + 1);
+        }
+        let _ = write!(words, "{san} ");
+    }
+    Some(Branch {
+        moves: words,
+        position,
+        last: moves.last().copied(),
+        games: u32::try_from(games).ok()?,
+    })
+}
