@@ -32,7 +32,7 @@ mod session;
 mod slow;
 mod throttle;
 
-pub use mounts::{Mount, canonical, mount_at};
+pub use mounts::{Mount, canonical, mount_at, mount_points};
 pub use session::{Audience, MountError, Mounted, Options, Outcome, Stopper, detach};
 
 use std::ffi::OsStr;

@@ -16,6 +16,7 @@
 
 mod common;
 
+use std::fs;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -526,18 +527,63 @@ fn a_closed_pipe_ends_the_output_quietly() {
 }
 
 #[test]
-fn completions_and_manual_pages_are_printed() {
+fn completions_are_of_what_is_there() {
     for shell in ["bash", "zsh", "fish"] {
-        assert!(text(&cbfs(&["completions", shell]).stdout).contains("umount"));
+        let script = text(&cbfs(&["completions", shell]).stdout);
+        assert!(script.contains("CBFS_COMPLETE"), "{script}");
     }
-    assert!(text(&cbfs(&["man"]).stdout).contains(".TH cbfs 1"));
-    let directory = tempfile::tempdir().unwrap();
-    assert!(
-        cbfs(&["man", directory.path().to_str().unwrap()])
-            .status
-            .success()
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["mega.cbh", "mega.cbg", "notes.txt"] {
+        fs::write(folder.path().join(name), "").unwrap();
+    }
+    let complete = |words: &[&str]| {
+        let at = words.len().to_string();
+        let output = Command::new(env!("CARGO_BIN_EXE_cbfs"))
+            .args(["--", "cbfs"])
+            .args(words)
+            .current_dir(folder.path())
+            .env("CBFS_COMPLETE", "bash")
+            .env("_CLAP_COMPLETE_INDEX", at)
+            .env("_CLAP_IFS", "\n")
+            .output()
+            .unwrap();
+        text(&output.stdout)
+    };
+    assert_eq!(complete(&["info", ""]), "mega.cbh");
+    assert_eq!(complete(&["mount", "me"]), "mega.cbh");
+    assert_eq!(
+        complete(&["mount", "-o", "ro,allow_"]),
+        "ro,allow_other\nro,allow_root"
     );
-    assert!(directory.path().join("cbfs-mount.1").exists());
+    assert!(complete(&["mount", "--codepage", "12"]).contains("1251"));
+    assert!(!complete(&["mount", "--"]).contains("as-daemon"));
+    assert!(!complete(&["umount", ""]).contains("mega.cbh"));
+}
+
+#[test]
+fn the_manual_has_a_page_for_each_command_and_subject() {
+    assert!(text(&cbfs(&["man"]).stdout).starts_with(".TH CBFS 1 "));
+    let directory = tempfile::tempdir().unwrap();
+    let written = cbfs(&["man", directory.path().to_str().unwrap()]);
+    assert!(written.status.success(), "{written:?}");
+    for page in ["cbfs.1", "cbfs-find.1", "mount.fuse.cbfs.8", "cbfs-tree.7"] {
+        let page = fs::read_to_string(directory.path().join(page)).unwrap();
+        for section in ["NAME", "DESCRIPTION", "SEE ALSO"] {
+            assert!(page.contains(&format!(".SH {section}\n")), "{section}");
+        }
+        assert!(page.lines().all(|line| line.len() <= 80), "{page}");
+    }
+    if let Ok(lint) = Command::new("mandoc")
+        .arg("-Tlint")
+        .args(
+            fs::read_dir(directory.path())
+                .unwrap()
+                .map(|entry| entry.unwrap().path()),
+        )
+        .output()
+    {
+        assert_eq!(text(&lint.stdout) + &text(&lint.stderr), "");
+    }
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod book;
 mod check;
 mod chosen;
 mod compact;
+mod completion;
 mod convert;
 mod daemon;
 mod export;
@@ -29,6 +30,7 @@ mod import;
 mod index;
 mod info;
 mod logging;
+mod manual;
 mod mount;
 mod options;
 mod pack;
@@ -131,14 +133,15 @@ enum Command {
     Unpack(unpack::Args),
     /// Create an archive of all files of a base, completely or not at all
     Pack(pack::Args),
-    /// Print completions for a shell
+    /// Print completions for a shell, as for `source <(cbfs completions bash)`
     Completions {
         /// The shell
-        shell: clap_complete::Shell,
+        #[arg(value_parser = ["bash", "zsh", "fish", "elvish"])]
+        shell: String,
     },
     /// Print the manual page, or write all of them to a directory
     Man {
-        /// Write cbfs.1, cbfs-mount.1 and so on to this directory
+        /// Write cbfs.1, cbfs-mount.1, cbfs-tree.7 and so on to this directory
         #[arg(value_name = "DIRECTORY")]
         directory: Option<PathBuf>,
     },
@@ -187,6 +190,10 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
     if helper::is_called_as_helper(arguments) {
         return finish(helper::run(arguments));
     }
+    match completion::answer(Cli::command, arguments) {
+        Ok(false) => {}
+        answered => return finish(answered.map(|_| ())),
+    }
     match parse(arguments) {
         Ok(cli) => {
             let messages = logging::start(cli.verbose, cli.quiet);
@@ -229,21 +236,11 @@ fn run(cli: Cli, messages: Arc<Messages>) -> Result<(), Failure> {
         Command::Check(args) => check::run(&args, cli.quiet),
         Command::Unpack(args) => unpack::run(&args, cli.quiet),
         Command::Pack(args) => pack::run(&args, cli.quiet),
-        Command::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "cbfs", &mut script);
-            print(&script)
-        }
-        Command::Man { directory: None } => {
-            let mut page = Vec::new();
-            let rendered = clap_mangen::Man::new(Cli::command()).render(&mut page);
-            rendered.map_err(Failure::new)?;
-            print(&page)
-        }
+        Command::Completions { shell } => print(&completion::script(&shell)?),
+        Command::Man { directory: None } => print(manual::main_page(Cli::command()).as_bytes()),
         Command::Man {
             directory: Some(directory),
-        } => clap_mangen::generate_to(Cli::command(), &directory)
-            .map_err(|error| Failure::about(&directory, error)),
+        } => manual::write_all(Cli::command(), &directory),
     }
 }
 

@@ -12,6 +12,34 @@ use crate::import::page_of_label;
 use crate::pgn::Page;
 use crate::vfs::Hidden;
 
+/// Options that are of use here, for completions.
+pub(super) const NAMES: [&str; 24] = [
+    "ro",
+    "rw",
+    "allow_other",
+    "allow_root",
+    "auto_unmount",
+    "cache_size=",
+    "clean",
+    "codepage=",
+    "drop_foreign_tags",
+    "export_limit=",
+    "fsname=",
+    "gid=",
+    "hide=",
+    "noatime",
+    "noexec",
+    "nofail",
+    "nonempty",
+    "password_file=",
+    "readdirplus=auto",
+    "readdirplus=off",
+    "readdirplus=on",
+    "scratch_size=",
+    "uid=",
+    "xattr",
+];
+
 /// Standard options that have no effect here, or are handled by mount(8).
 const IGNORED: [&str; 25] = [
     "defaults",
@@ -296,6 +324,20 @@ mod tests {
 
     fn parse(list: &str) -> Result<MountOptions, String> {
         MountOptions::parse(&[list.to_owned()])
+    }
+
+    #[test]
+    fn options_that_are_completed_are_understood() {
+        for name in NAMES {
+            let value = match name {
+                "hide=" => "pgn",
+                "codepage=" => "1252",
+                name if name.ends_with('=') => "1",
+                _ => "",
+            };
+            let option = format!("{name}{value},allow_other");
+            MountOptions::parse(&[option]).unwrap();
+        }
     }
 
     #[test]

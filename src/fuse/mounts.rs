@@ -29,11 +29,26 @@ pub struct Mount {
 ///
 /// If `/proc` is not available.
 pub fn mount_at(mountpoint: &Path) -> io::Result<Option<Mount>> {
+    let mut mounts = all()?.into_iter();
+    Ok(mounts.rfind(|mount| mount.mountpoint == mountpoint))
+}
+
+/// Returns where cbfs is mounted.
+///
+/// # Errors
+///
+/// If `/proc` is not available.
+pub fn mount_points() -> io::Result<Vec<PathBuf>> {
+    let ours = all()?.into_iter().filter(|mount| mount.kind == "fuse.cbfs");
+    Ok(ours.map(|mount| mount.mountpoint).collect())
+}
+
+fn all() -> io::Result<Vec<Mount>> {
     let lines = fs::read("/proc/self/mountinfo")?;
     Ok(lines
         .split(|byte| *byte == b'\n')
         .filter_map(parse)
-        .rfind(|mount| mount.mountpoint == mountpoint))
+        .collect())
 }
 
 /// Parses `36 35 0:57 / /mnt ro,nosuid shared:1 - fuse.cbfs /base.cbh
