@@ -51,7 +51,10 @@ fn branches_of(lines: &[Vec<Move>]) -> Vec<Branch> {
         }
         stem.push(m);
     }
-    let mut branches: Vec<Branch> = branch_of(lines, &stem).into_iter().collect();
+    let stem_board = (!stem.is_empty())
+        .then(|| branch_of(lines, &stem))
+        .flatten();
+    let mut branches: Vec<Branch> = stem_board.into_iter().collect();
     for (m, count) in followers(lines, &stem).into_iter().take(BRANCHES) {
         let mut line = stem.clone();
         line.push(m);

@@ -12,6 +12,9 @@ const HEIGHT: f64 = 160.0;
 /// Points of a plot, at most; those of a longer game are left out.
 const MOST_POINTS: usize = 1500;
 
+/// Bars that have their numbers above them, and room for so many.
+const FEW_BARS: usize = 8;
+
 /// What a plot shows of one ply: its number, value from −1 to 1, and words.
 struct Point {
     ply: usize,
@@ -141,12 +144,15 @@ pub(super) fn append_bars(title: &str, bars: &[(String, u64)], out: &mut String)
     if most == 0 {
         return;
     }
-    let width = WIDTH / count(bars.len());
+    // A few bars are not to fill the page.
+    let width = WIDTH / count(bars.len().max(FEW_BARS));
+    // Names may be wider than their bars.
     let _ = write!(
         out,
         "<figure><figcaption>{title}</figcaption>\
-         <svg class=\"plot\" viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"{title}\">",
-        HEIGHT + 26.0
+         <svg class=\"plot\" viewBox=\"-28 -22 {} {}\" role=\"img\" aria-label=\"{title}\">",
+        WIDTH + 56.0,
+        HEIGHT + 48.0
     );
     let step = bars.len().div_ceil(10).max(1);
     for (index, (name, size)) in bars.iter().enumerate() {
@@ -161,13 +167,14 @@ pub(super) fn append_bars(title: &str, bars: &[(String, u64)], out: &mut String)
             HEIGHT - height,
             (width * 0.85).max(0.5)
         );
+        let middle = x + width * 0.42;
         if index % step == 0 {
-            let _ = write!(
-                out,
-                "<text x=\"{:.1}\" y=\"{}\">{name}</text>",
-                x + width * 0.42,
-                HEIGHT + 19.0
-            );
+            let bottom = HEIGHT + 20.0;
+            let _ = write!(out, "<text x=\"{middle:.1}\" y=\"{bottom}\">{name}</text>");
+        }
+        if bars.len() <= FEW_BARS {
+            let top = HEIGHT - height - 5.0;
+            let _ = write!(out, "<text x=\"{middle:.1}\" y=\"{top:.1}\">{size}</text>");
         }
     }
     out.push_str("</svg></figure>\n");
