@@ -23,7 +23,7 @@ use std::time::SystemTime;
 
 use cbfs::base;
 use cbfs::cbh::{Decoded, GameId, Options as Reading};
-use cbfs::vfs::{Access, Attr, DatabaseSource, Ino, NodeKind, Options, Vfs, Writer};
+use cbfs::vfs::{Access, Attr, DatabaseSource, Ino, NodeKind, Options, Shown, Vfs, Writer};
 use common::{fixture, fixture_bases};
 use tempfile::TempDir;
 
@@ -67,7 +67,11 @@ impl Mount {
     }
 
     fn of_base(base: &Path) -> Mount {
-        let source = DatabaseSource::new(base, Reading::default(), None);
+        Mount::showing(base, Shown::default())
+    }
+
+    fn showing(base: &Path, shown: Shown) -> Mount {
+        let source = DatabaseSource::new(base, Reading::default(), None).showing(shown);
         Mount {
             vfs: Vfs::open(Box::new(source), &Options::default()).unwrap(),
             _folder: None,
@@ -109,6 +113,24 @@ impl Mount {
             .unwrap();
         names
     }
+}
+
+/// The files below `html/`, as its folders list them, as paths from it.
+fn listed(mount: &Mount) -> BTreeSet<String> {
+    let mut files = BTreeSet::new();
+    let mut folders = vec![String::new()];
+    while let Some(folder) = folders.pop() {
+        for name in mount.names(&format!("html{folder}")) {
+            let path = format!("{folder}/{name}");
+            let attr = mount.attr(&format!("html{path}")).unwrap();
+            if attr.kind == NodeKind::Directory {
+                folders.push(path);
+            } else {
+                assert!(files.insert(path[1..].to_owned()), "{path} twice");
+            }
+        }
+    }
+    files
 }
 
 /// Elements and attributes that pages may have.
@@ -387,6 +409,39 @@ fn each_link_leads_to_a_page_and_each_game_has_one() {
         }
         assert!(pages.contains_key("cbfs.css") && pages.contains_key("cbfs.js"));
     }
+}
+
+#[test]
+fn all_pages_are_listed_if_that_is_asked_for() {
+    let mut shown = Shown::default();
+    shown.list_pages();
+    for name in ["sample", "namesakes"] {
+        let path = fixture(&format!("cbh/{name}/{name}.cbh"));
+        let mount = Mount::showing(&path, shown);
+        let pages: BTreeSet<String> = crawl(&mount).into_keys().collect();
+        assert_eq!(listed(&mount), pages, "{name}");
+    }
+    // Pages in several pieces.
+    let mut games = String::new();
+    for number in 0..1100 {
+        games += &game("Open", "1", ["One", &format!("Guest {number}")], "1-0");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let base = base_of(folder.path(), &games);
+    let files = listed(&Mount::showing(&base, shown));
+    for path in [
+        "games/001100.html",
+        "players/One.html",
+        "players/2/One.html",
+        "players/3/One.html",
+        "players-3.html",
+        "eco/3/C20.html",
+    ] {
+        assert!(files.contains(path), "{path}");
+    }
+    assert!(!files.contains("players/2/Guest 1.html"));
+    // Games; players twice, event and opening in three pieces; lists and the rest.
+    assert_eq!(files.len(), 1100 + (1100 + 3) + 3 + 3 + (3 + 1 + 1) + 3);
 }
 
 fn game(event: &str, round: &str, players: [&str; 2], result: &str) -> String {

@@ -25,7 +25,7 @@ use cbfs::base::{self, Base, Searched};
 use cbfs::cbh::{Decoded, GameId, Options as Reading};
 use cbfs::game::{Position, PositionKey};
 use cbfs::search::{Counter, Filter, Index, Query, Reached, Source, Told, scan};
-use cbfs::vfs::{Access, Attr, DatabaseSource, Error, Hidden, Ino, NodeKind, Options, Vfs, Writer};
+use cbfs::vfs::{Access, Attr, DatabaseSource, Error, Ino, NodeKind, Options, Shown, Vfs, Writer};
 use common::numbers::Numbers;
 use common::{fixture, fixture_bases};
 use tempfile::TempDir;
@@ -713,11 +713,11 @@ fn a_walk_over_directories_ends() {
 #[test]
 fn positions_can_be_hidden() {
     let mount = Mount::of_games();
-    let mut hidden = Hidden::default();
+    let mut hidden = Shown::default();
     for name in ["tree", "line"] {
-        hidden.add(name).unwrap();
+        hidden.hide(name).unwrap();
     }
-    let source = DatabaseSource::new(&mount.base, Reading::default(), None).hiding(hidden);
+    let source = DatabaseSource::new(&mount.base, Reading::default(), None).showing(hidden);
     let vfs = Vfs::open(Box::new(source), &Options::default()).unwrap();
     assert!(vfs.lookup(Ino::ROOT, b"tree").is_err() && vfs.lookup(Ino::ROOT, b"line").is_err());
     let fen = vfs.lookup(Ino::ROOT, b"fen").unwrap().ino;

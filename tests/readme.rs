@@ -20,8 +20,8 @@ fn every_directory_that_can_be_hidden_is_named() {
     let page = read("docs/mounting.md");
     let row = page.lines().find(|line| line.contains("`-o hide="));
     let named: Vec<&str> = row.unwrap().split('`').skip(3).step_by(2).collect();
-    let mut hidden = cbfs::vfs::Hidden::default();
-    let why = hidden.add("none").unwrap_err();
+    let mut hidden = cbfs::vfs::Shown::default();
+    let why = hidden.hide("none").unwrap_err();
     let (_, names) = why.split_once("none of ").unwrap();
     assert_eq!(named, names.split(", ").collect::<Vec<_>>());
 }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use cbfs::cbh::{Database, GameId, Options as DatabaseOptions, RecordKind};
-use cbfs::vfs::{Attr, DatabaseVolume, DirEntry, Error, Hidden, Ino, Options, Vfs};
+use cbfs::vfs::{Attr, DatabaseVolume, DirEntry, Error, Ino, Options, Shown, Vfs};
 use common::behaviours::{BEHAVIOURS, Tree};
 use common::groups::{self, GROUP_BEHAVIOURS};
 use common::texts::TEXT_BEHAVIOURS;
@@ -167,13 +167,13 @@ fn the_root_of_a_large_base_is_told_before_all_records_were_looked_at() {
 
 #[test]
 fn hidden_directories_are_not_there_and_do_not_count() {
-    let mut hidden = Hidden::default();
+    let mut hidden = Shown::default();
     for name in ["players", "years", "headers.tsv"] {
-        hidden.add(name).unwrap();
+        hidden.hide(name).unwrap();
     }
     let path = common::fixture("cbh/sample/sample.cbh");
     let database = Database::open(&path, &DatabaseOptions::default()).unwrap();
-    let volume = DatabaseVolume::new(database, "").hiding(hidden);
+    let volume = DatabaseVolume::new(database, "").showing(hidden);
     let [shown, all] = [
         Direct(Vfs::new(Box::new(volume), &Options::default())),
         tree_of(&path),

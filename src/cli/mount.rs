@@ -21,7 +21,7 @@ use crate::book::belongs_to_book;
 use crate::cbh::{self, CodePage};
 use crate::fuse::{self, Mount, Mounted, Outcome, Stopper, mount_at};
 use crate::vfs::{
-    self, BookOptions, BookSource, DatabaseSource, Folder, Hidden, Messages, Vfs, Writer,
+    self, BookOptions, BookSource, DatabaseSource, Folder, Messages, Shown, Vfs, Writer,
 };
 
 /// Exit code for a command line that makes no sense.
@@ -41,7 +41,8 @@ Options of -o: ro, rw (by itself a mount can be written where the base can),
 allow_other, allow_root, auto_unmount, nonempty, uid=N, gid=N, cache_size=SIZE,
 scratch_size=SIZE, codepage=PAGE, password_file=FILE, clean, drop_foreign_tags,
 export_limit=N,
-hide=DIRECTORY,DIRECTORY (of the root, as hide=pgn,years), source_map=FROM=TO, readdirplus=auto|on|off, fsname=NAME, xattr (games have
+hide=DIRECTORY,DIRECTORY (of the root, as hide=pgn,years), html=list (the folders
+of html/ list their pages), source_map=FROM=TO, readdirplus=auto|on|off, fsname=NAME, xattr (games have
 extended attributes user.cbh.white and so on), and those of mount(8). A comma
 in a value is written \\, and a backslash before a comma or another one \\\\.
 
@@ -228,7 +229,7 @@ fn serve(args: &Args, messages: Arc<Messages>) -> Result<(), Failure> {
     }
     let (shown, vfs) = open(
         &source,
-        (reading, is_clean, options.hidden),
+        (reading, is_clean, options.shown),
         (books, writer, archives),
         &vfs_options,
     )?;
@@ -284,7 +285,7 @@ fn book_options(args: &Args, options: &MountOptions) -> BookOptions {
 /// file of a book, or the directory of bases.
 fn open(
     source: &Path,
-    (reading, is_clean, hidden): (cbh::Options, bool, Hidden),
+    (reading, is_clean, showing): (cbh::Options, bool, Shown),
     (books, writer, archives): (BookOptions, Option<Writer>, archive::Options),
     options: &vfs::Options,
 ) -> Result<(PathBuf, Vfs), Failure> {
@@ -292,7 +293,7 @@ fn open(
         allow_many_files();
         let folder = Folder::new(source, reading, places::cache());
         let folder = folder.with_books(books).with_archives(archives);
-        let folder = folder.written_by(writer).clean(is_clean).hiding(hidden);
+        let folder = folder.written_by(writer).clean(is_clean).showing(showing);
         let vfs = Vfs::shelf(folder, options).map_err(Failure::new)?;
         if !vfs.has_bases() {
             log::warn!(
@@ -315,7 +316,7 @@ fn open(
         .with_archives(archives)
         .written_by(writer)
         .clean(is_clean)
-        .hiding(hidden);
+        .showing(showing);
     let vfs = Vfs::open(Box::new(base), options).map_err(Failure::new)?;
     Ok((headers, vfs))
 }
@@ -382,13 +383,14 @@ fn given_options(args: &Args, options: &MountOptions) -> Vec<String> {
     let scratch = args.scratch_size.or(options.scratch_bytes);
     let name = options.source_name.as_deref();
     let drops = args.drop_foreign_tags || options.drops_foreign_tags;
-    let hidden = options.hidden.names().map(|name| format!("hide={name}"));
+    let hidden = options.shown.hidden().map(|name| format!("hide={name}"));
     let given = [
         page.map(|page| format!("codepage={}", page.name())),
         (args.clean || options.is_clean).then(|| "clean".to_owned()),
         drops.then(|| "drop_foreign_tags".to_owned()),
         scratch.map(|bytes| format!("scratch_size={bytes}")),
         name.map(|name| format!("fsname={name}")),
+        options.shown.lists_pages().then(|| "html=list".to_owned()),
     ];
     given.into_iter().flatten().chain(hidden).collect()
 }

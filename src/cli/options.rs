@@ -10,7 +10,7 @@ use crate::cbh::CodePage;
 use crate::fuse::{Audience, ReadDirPlus};
 use crate::import::page_of_label;
 use crate::pgn::Page;
-use crate::vfs::Hidden;
+use crate::vfs::Shown;
 
 /// Options that are of use here, for completions.
 pub(super) const NAMES: [&str; 24] = [
@@ -107,7 +107,7 @@ pub(super) struct MountOptions {
     pub(super) scratch_bytes: Option<usize>,
     pub(super) drops_foreign_tags: bool,
     pub(super) is_clean: bool,
-    pub(super) hidden: Hidden,
+    pub(super) shown: Shown,
     pub(super) uid: Option<u32>,
     pub(super) gid: Option<u32>,
     pub(super) cache_bytes: Option<usize>,
@@ -133,7 +133,7 @@ impl MountOptions {
             let mut is_hiding = false;
             for option in split(list) {
                 is_hiding =
-                    option.starts_with("hide=") || is_hiding && options.hidden.add(&option).is_ok();
+                    option.starts_with("hide=") || is_hiding && options.shown.hide(&option).is_ok();
                 if !is_hiding || option.contains('=') {
                     options.add(&option)?;
                 }
@@ -213,10 +213,12 @@ impl MountOptions {
             "password_file" => self.password_file = Some(PathBuf::from(value)),
             "hide" => {
                 for name in value.split(',').filter(|name| !name.is_empty()) {
-                    let added = self.hidden.add(name);
+                    let added = self.shown.hide(name);
                     added.map_err(|why| format!("{key}={value}: {why}"))?;
                 }
             }
+            "html" if value == "list" => self.shown.list_pages(),
+            "html" => return Err(format!("html={value}: the only value is list")),
             "fsname" => self.source_name = Some(value.to_owned()),
             "cache_size" => self.cache_bytes = Some(size()?),
             "scratch_size" => self.scratch_bytes = Some(size()?),
@@ -395,7 +397,7 @@ mod tests {
     fn directories_are_hidden_by_name_several_at_once() {
         let hidden = |list: &str| {
             let options = parse(list).unwrap();
-            (options.hidden.names().collect::<Vec<_>>(), options.writing)
+            (options.shown.hidden().collect::<Vec<_>>(), options.writing)
         };
         let three = vec!["games", "years", "pgn"];
         assert_eq!(

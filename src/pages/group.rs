@@ -39,6 +39,7 @@ impl Maker<'_> {
             file: &address,
             rows: &rows.collect::<Vec<_>>(),
             all: games.len(),
+            pieces: self.pieces(shelf, id, games.len()),
             piece,
         };
         if piece > 1 {

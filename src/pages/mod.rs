@@ -26,7 +26,7 @@ use crate::cbh::{
     Crossref, EntityId, EntityKind, EntityNames, Error, GameId, Group, Grouping, Summary,
 };
 use crate::game::Eco;
-use crate::picture::tables::{Entry, Kind, Names, Row};
+use crate::picture::tables::{Entry, Kind, Names, Row, pieces};
 use crate::picture::text;
 use crate::search::GameSet;
 
@@ -88,6 +88,9 @@ impl Shelf {
 pub trait Files: fmt::Debug {
     /// The name of the page of a player or event; `None` if it has none.
     fn file_of_entity(&self, kind: EntityKind, id: EntityId) -> Option<String>;
+
+    /// How many pieces the page of something on a shelf may have.
+    fn most_pieces(&self, shelf: Shelf, id: u32) -> usize;
 }
 
 /// Makes the pages of a base in one state.
@@ -151,6 +154,11 @@ impl Maker<'_> {
     /// Whether there is a page of this game.
     pub fn has(&self, id: GameId) -> bool {
         self.chosen.is_none_or(|chosen| chosen.contains(id.0))
+    }
+
+    /// How many pieces a page of so many games has.
+    pub fn pieces(&self, shelf: Shelf, id: u32, games: usize) -> usize {
+        pieces(games).min(self.files.most_pieces(shelf, id))
     }
 
     /// The file of something on a shelf.

@@ -108,7 +108,7 @@ impl Site<'_> {
             };
             let games = self.maker.games(shelf, id).map_err(failed)?;
             let games = games.ids();
-            for piece in 1..=pieces(games.len()) {
+            for piece in 1..=self.maker.pieces(shelf, id, games.len()) {
                 let folder = Path::new(shelf.name());
                 let folder = match piece {
                     1 => folder.to_path_buf(),

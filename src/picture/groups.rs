@@ -10,7 +10,7 @@ use super::opening::{OpeningTally, OpeningTree};
 use super::page::Page;
 use super::player::PlayerTally;
 use super::plot;
-use super::tables::{Entry, Names, Pieces, Row, Site};
+use super::tables::{Entry, Names, Pieces, ROWS, Row, Site, pieces};
 use crate::game::EventKind;
 
 /// One piece of a page about a group of games.
@@ -26,7 +26,9 @@ pub struct GroupPage<'g> {
     pub rows: &'g [Row],
     /// How many games there are in all pieces.
     pub all: usize,
-    /// Which piece, from 1.
+    /// How many pieces there are,
+    pub pieces: usize,
+    /// and which one this is, from 1.
     pub piece: usize,
 }
 
@@ -75,10 +77,15 @@ impl GroupPage<'_> {
         self.site().append_games("Games", rows, &mut page.out);
         Pieces {
             piece: self.piece,
-            rows: self.all,
+            pieces: self.pieces,
             address: &address,
         }
         .append_links(&mut page.out);
+        let rest = self.all.saturating_sub(self.pieces.saturating_mul(ROWS));
+        if rest > 0 {
+            let games = count_words(rest as u64);
+            page.element("p", &format!("{games} more have no place in these pages."));
+        }
         page.end()
     }
 
@@ -180,7 +187,7 @@ pub fn list(
     };
     Pieces {
         piece,
-        rows: all,
+        pieces: pieces(all),
         address: &address,
     }
     .append_links(&mut page.out);

@@ -277,7 +277,8 @@ fn short(name: String) -> String {
 pub(super) struct Pieces<'a> {
     /// This piece, from 1.
     pub(super) piece: usize,
-    pub(super) rows: usize,
+    /// How many there are.
+    pub(super) pieces: usize,
     /// The address of a piece.
     pub(super) address: &'a dyn Fn(usize) -> String,
 }
@@ -298,7 +299,7 @@ impl Pieces<'_> {
     /// Links to the others, if there are any: the first and last, and those
     /// near this one.
     pub(super) fn append_links(&self, out: &mut String) {
-        let last = pieces(self.rows);
+        let last = self.pieces;
         if last == 1 {
             return;
         }

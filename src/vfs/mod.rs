@@ -45,7 +45,7 @@ pub use crate::fs::volume::{
 };
 pub use crate::fs::{Attr, Bytes, Changes, Error, ListingWithAttrs};
 pub use crate::views::book::{self, BookOptions, BookSource, BookVolume};
-pub use crate::views::database::{DatabaseSource, DatabaseVolume, Folder, Hidden, Writer};
+pub use crate::views::database::{DatabaseSource, DatabaseVolume, Folder, Shown, Writer};
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

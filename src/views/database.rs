@@ -32,7 +32,7 @@ mod records;
 mod rename;
 mod source;
 
-pub use self::directories::Hidden;
+pub use self::directories::Shown;
 pub use self::pages::write_site;
 pub use self::source::{DatabaseSource, Folder, Writer};
 
@@ -73,7 +73,7 @@ pub struct DatabaseVolume {
     options: String,
     /// Whether games are shown without private tags and commands.
     is_clean: bool,
-    hidden: Hidden,
+    shown: Shown,
     /// Memory of decoders, reused by whoever renders next.
     scratch: Mutex<Vec<Decoded>>,
     counts: OnceLock<Counts>,
@@ -111,7 +111,7 @@ impl DatabaseVolume {
             base,
             options: options.to_owned(),
             is_clean: false,
-            hidden: Hidden::default(),
+            shown: Shown::default(),
             scratch: Mutex::default(),
             counts: OnceLock::new(),
             guiding: GuidingTexts::default(),
@@ -142,10 +142,10 @@ impl DatabaseVolume {
         self
     }
 
-    /// The same without these directories.
+    /// The same with these directories.
     #[must_use]
-    pub fn hiding(mut self, hidden: Hidden) -> DatabaseVolume {
-        self.hidden = hidden;
+    pub fn showing(mut self, shown: Shown) -> DatabaseVolume {
+        self.shown = shown;
         self
     }
 
@@ -183,7 +183,7 @@ impl DatabaseVolume {
             groups: self.groups.after(changes),
             explorer: self.explorer.after(changes),
             saved: Some(saved),
-            hidden: self.hidden,
+            shown: self.shown,
             ..DatabaseVolume::editable(database, Arc::clone(saving), &self.options)
         }
     }
@@ -200,7 +200,7 @@ impl DatabaseVolume {
             guiding: self.guiding.after(false),
             explorer: Explorer::new(self.explorer.common.clone(), FilesState::default()),
             saved: Some(saved),
-            hidden: self.hidden,
+            shown: self.shown,
             ..DatabaseVolume::editable(database, Arc::clone(saving), &self.options)
         }
     }
@@ -242,7 +242,7 @@ impl DatabaseVolume {
 
     /// What the root lists.
     fn top(&self) -> impl Iterator<Item = &'static Row> {
-        let all = TABLE.iter().filter(|row| !self.hidden.has(row.name));
+        let all = TABLE.iter().filter(|row| !self.shown.hides(row.name));
         all.filter(|row| row.view.is_there(self))
     }
 
@@ -278,7 +278,7 @@ impl DatabaseVolume {
 
     fn list_top(&self, after: u64, listing: &mut Listing<'_>) -> Result<(), Error> {
         for (cookie, row) in (3..).zip(TABLE) {
-            let is_listed = !self.hidden.has(row.name) && row.view.is_there(self);
+            let is_listed = !self.shown.hides(row.name) && row.view.is_there(self);
             if cookie <= after || !is_listed {
                 continue;
             }
@@ -316,7 +316,7 @@ impl DatabaseVolume {
         Node {
             links: self
                 .groups
-                .count_listings(self.base.as_ref(), summary, self.hidden),
+                .count_listings(self.base.as_ref(), summary, self.shown),
             ..self.file_node(Ino::new(GAME, entry.id.0), entry)
         }
     }

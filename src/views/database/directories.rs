@@ -31,7 +31,7 @@ pub(super) use eco::Eco;
 pub(super) use entities::Entities;
 pub(super) use games::Games;
 pub(super) use headers_tsv::HeadersFile;
-pub(super) use html::Html;
+pub(super) use html::{Html, most_pieces};
 pub(super) use import::{Import, LENIENT};
 pub(super) use pgn::Pgn;
 pub(super) use positions::Positions;
@@ -189,36 +189,51 @@ pub(super) trait Directory: Debug + Sync {
     }
 }
 
-/// Directories and files of the root that are not shown.
+/// What of the directories is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Hidden(u32);
+pub struct Shown {
+    /// Whether the folders of `html/` list their pages.
+    lists_pages: bool,
+    /// Those of the root that are not shown, by their place in [`TABLE`].
+    hidden: u32,
+}
 
-impl Hidden {
-    /// Hides the one of this name too.
+impl Shown {
+    /// Hides the directory or file of this name too.
     ///
     /// # Errors
     ///
     /// The line that says which names there are.
-    pub fn add(&mut self, name: &str) -> Result<(), String> {
+    pub fn hide(&mut self, name: &str) -> Result<(), String> {
         let place = TABLE.iter().position(|row| row.name == name);
         let place = place.ok_or_else(|| {
             let names: Vec<&str> = TABLE.iter().map(|row| row.name).collect();
             format!("{name:?} is none of {}", names.join(", "))
         })?;
-        self.0 |= 1 << place;
+        self.hidden |= 1 << place;
         Ok(())
     }
 
+    /// Lets the folders of `html/` list their pages.
+    pub fn list_pages(&mut self) {
+        self.lists_pages = true;
+    }
+
+    /// Whether they do.
+    pub fn lists_pages(self) -> bool {
+        self.lists_pages
+    }
+
     /// The names that are hidden.
-    pub fn names(self) -> impl Iterator<Item = &'static str> {
+    pub fn hidden(self) -> impl Iterator<Item = &'static str> {
         let all = TABLE.iter().map(|row| row.name);
-        all.filter(move |name| self.has(name))
+        all.filter(move |name| self.hides(name))
     }
 
     /// Whether that of this name is hidden.
-    pub(super) fn has(self, name: &str) -> bool {
+    pub(super) fn hides(self, name: &str) -> bool {
         let place = || TABLE.iter().position(|row| row.name == name);
-        self.0 != 0 && place().is_some_and(|place| self.0 & 1 << place != 0)
+        self.hidden != 0 && place().is_some_and(|place| self.hidden & 1 << place != 0)
     }
 }
 
@@ -253,12 +268,12 @@ mod tests {
 
     #[test]
     fn what_is_hidden_is_named_as_in_the_table() {
-        let mut hidden = Hidden::default();
-        hidden.add("years").unwrap();
-        hidden.add("headers.tsv").unwrap();
-        assert_eq!(hidden.names().collect::<Vec<_>>(), ["years", "headers.tsv"]);
-        assert!(hidden.has("years") && !hidden.has("eco") && !hidden.has("x"));
-        let why = hidden.add("year").unwrap_err();
+        let mut shown = Shown::default();
+        shown.hide("years").unwrap();
+        shown.hide("headers.tsv").unwrap();
+        assert_eq!(shown.hidden().collect::<Vec<_>>(), ["years", "headers.tsv"]);
+        assert!(shown.hides("years") && !shown.hides("eco") && !shown.hides("x"));
+        let why = shown.hide("year").unwrap_err();
         assert!(
             why.starts_with("\"year\" is none of games, players, "),
             "{why}"

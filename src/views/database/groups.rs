@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock};
 
-use super::directories::{Eco, Entities, Games, Hidden, YEARS, Years};
+use super::directories::{Eco, Entities, Games, Shown, YEARS, Years};
 use super::file_names::FileNames;
 use super::{DatabaseVolume, GAME};
 use crate::base::Base;
@@ -77,12 +77,12 @@ impl Groups {
 
     /// In how many directories a game is listed, but for those that are
     /// hidden; one at least.
-    pub(super) fn count_listings(&self, base: &dyn Base, game: &Summary, hidden: Hidden) -> u32 {
+    pub(super) fn count_listings(&self, base: &dyn Base, game: &Summary, shown: Shown) -> u32 {
         // In `deleted/`.
         if game.is_deleted {
             return 1;
         }
-        let is_shown = |name| u32::from(!hidden.has(name));
+        let is_shown = |name| u32::from(!shown.hides(name));
         let has = |name, kind, id: Option<EntityId>| {
             let is_there = id.is_some_and(|id| self.has_entity(base, kind, id));
             is_shown(name) * u32::from(is_there)

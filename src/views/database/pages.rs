@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::DatabaseVolume;
-use super::directories::Eco;
+use super::directories::{Eco, most_pieces};
 use crate::base::Base;
 use crate::cbh::{EntityId, EntityKind, Group};
 use crate::fs::content::once::Once;
@@ -49,6 +49,10 @@ impl Files for DatabaseVolume {
     fn file_of_entity(&self, kind: EntityKind, id: EntityId) -> Option<String> {
         let named = self.groups.named(self.base.as_ref(), kind)?;
         Some(names::page(named.file_name(id)?, id.0))
+    }
+
+    fn most_pieces(&self, shelf: Shelf, id: u32) -> usize {
+        most_pieces(shelf, id)
     }
 }
 

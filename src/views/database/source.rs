@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use super::change::error_of_store;
 use super::explorer::Common;
 use super::kept_index::KeptIndex;
-use super::{DatabaseVolume, Hidden};
+use super::{DatabaseVolume, Shown};
 use crate::archive;
 use crate::base::{self, Base, Family};
 use crate::book::{stands_for_book, stem_of};
@@ -39,7 +39,7 @@ pub struct DatabaseSource {
     /// How it is read if it is an archive.
     archives: archive::Options,
     is_clean: bool,
-    hidden: Hidden,
+    shown: Shown,
     /// What all states of the base share.
     common: Common,
     known: Mutex<Known>,
@@ -144,7 +144,7 @@ impl DatabaseSource {
             writer: None,
             archives: archive::Options::default(),
             is_clean: false,
-            hidden: Hidden::default(),
+            shown: Shown::default(),
             common: Common::new(KeptIndex::new(caches.clone())),
             caches,
             known: Mutex::default(),
@@ -180,10 +180,10 @@ impl DatabaseSource {
         self
     }
 
-    /// The same without these directories.
+    /// The same with these directories.
     #[must_use]
-    pub fn hiding(mut self, hidden: Hidden) -> DatabaseSource {
-        self.hidden = hidden;
+    pub fn showing(mut self, shown: Shown) -> DatabaseSource {
+        self.shown = shown;
         self
     }
 
@@ -317,7 +317,7 @@ impl Source for DatabaseSource {
         for defect in volume.base.defects() {
             log::warn!("{}: {defect}", self.path.display());
         }
-        let volume = volume.hiding(self.hidden).sharing(&self.common);
+        let volume = volume.showing(self.shown).sharing(&self.common);
         Ok(Box::new(if self.is_clean {
             volume.clean()
         } else {
@@ -399,7 +399,7 @@ pub struct Folder {
     writer: Option<Writer>,
     archives: archive::Options,
     is_clean: bool,
-    hidden: Hidden,
+    shown: Shown,
     relisting: Mutex<Relisting>,
 }
 
@@ -415,7 +415,7 @@ impl Folder {
             writer: None,
             archives: archive::Options::default(),
             is_clean: false,
-            hidden: Hidden::default(),
+            shown: Shown::default(),
             relisting: Mutex::default(),
         }
     }
@@ -434,10 +434,10 @@ impl Folder {
         self
     }
 
-    /// The same without these directories.
+    /// The same with these directories.
     #[must_use]
-    pub fn hiding(mut self, hidden: Hidden) -> Folder {
-        self.hidden = hidden;
+    pub fn showing(mut self, shown: Shown) -> Folder {
+        self.shown = shown;
         self
     }
 
@@ -500,7 +500,7 @@ impl Bases for Folder {
         let base = DatabaseSource::new(path, self.options, self.caches.clone());
         let base = base.with_archives(self.archives.clone());
         let base = base.written_by(self.writer.clone()).clean(self.is_clean);
-        Box::new(base.hiding(self.hidden))
+        Box::new(base.showing(self.shown))
     }
 }
 

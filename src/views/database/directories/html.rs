@@ -1,18 +1,20 @@
 //! `html/`: pages for browsers, made when they are read.
 //!
 //! The folders in it list nothing, else `du` of a mount would make millions of
-//! pages; pages are found by name and by link.
+//! pages; pages are found by name and by link. `-o html=list` lists them.
 
+mod listing;
 mod numbers;
 
 use super::super::DatabaseVolume;
 use super::{Directory, Games};
 use crate::cbh::GameId;
-use crate::fs::volume::{DirEntry, Ino, Listing, Node, NodeKind, Size};
+use crate::fs::volume::{Ino, Listing, Node, NodeKind, Size};
 use crate::fs::{Error, Text, names};
 use crate::pages::Shelf;
 use crate::picture::page;
 use crate::picture::tables::pieces;
+pub(in super::super) use numbers::most_pieces;
 use numbers::{Fixed, Thing, parse_piece};
 
 /// `html/`
@@ -90,16 +92,13 @@ impl Directory for Html {
         after: u64,
         listing: &mut Listing<'_>,
     ) -> Result<(), Error> {
-        if Html::thing(directory)? != Thing::Fixed(Fixed::Root) {
-            return Ok(());
+        match Html::thing(directory)? {
+            Thing::Fixed(Fixed::Root) => base.list_html(after, listing),
+            _ if !base.shown.lists_pages() => Ok(()),
+            Thing::Fixed(Fixed::Games) => base.list_pages_of_games(after, listing),
+            Thing::Folder(shelf, piece) => base.list_shelf(shelf, piece, after, listing),
+            _ => Err(Error::NotADirectory),
         }
-        for (cookie, (name, thing)) in (3..).zip(listed()) {
-            let node = base.node_of_page(thing)?;
-            if cookie > after && !listing(&DirEntry { name, node, cookie }) {
-                break;
-            }
-        }
-        Ok(())
     }
 
     fn size(&self, base: &DatabaseVolume, ino: Ino) -> Result<u64, Error> {
@@ -126,18 +125,20 @@ impl DatabaseVolume {
         let directory = self.directory_node(ino, 2);
         match thing {
             Thing::Fixed(Fixed::Root) => Ok(self.directory_node(ino, 1)),
-            Thing::Fixed(Fixed::Games) | Thing::Folder(..) => Ok(directory),
+            Thing::Fixed(Fixed::Games) => Ok(directory),
+            // It has folders for the other pieces, which nobody counted.
+            Thing::Folder(..) => Ok(self.directory_node(ino, 1)),
             Thing::Fixed(_) => Ok(file(directory)),
             Thing::Game(id) => {
                 let game = self.game(GameId(id), Games::lists)?;
+                let modified = game.modified;
                 Ok(Node {
-                    modified: game.modified,
+                    modified,
                     ..file(directory)
                 })
             }
             Thing::Group(shelf, id, piece) => {
-                let rows = self.games_of_page(shelf, id)?.ids().len();
-                let is_there = rows > 0 && piece as usize <= pieces(rows);
+                let is_there = piece as usize <= self.pieces_of_page(shelf, id)?;
                 is_there.then(|| file(directory)).ok_or(Error::NotFound)
             }
             Thing::List(shelf, piece) => {

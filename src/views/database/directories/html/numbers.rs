@@ -7,6 +7,7 @@
 //! | `html/eco/B90.html` | kind 12, index the code, above it the piece |
 //! | `html/tournaments/NAME.html` | kinds 13 to 16, the id, above it the piece |
 //! | `html/players/NAME.html` | kinds 18 to 25, likewise |
+//! | the same, of ids from 2^24 on | kinds 28 to 31 (players), 60 to 63: each a piece, index the id |
 //! | `html/players.html` and the like | kind 26, index the piece, above it the shelf |
 //! | `html/players/2/` and the like | kind 27, likewise |
 //!
@@ -24,6 +25,11 @@ const TOURNAMENT: (u8, u8) = (13, 4);
 const PLAYER: (u8, u8) = (18, 8);
 const LIST: u8 = 26;
 const PIECE: u8 = 27;
+
+/// Kinds of ids that do not fit into those: one for each piece.
+const GREAT_PLAYER: u8 = 28;
+const GREAT_TOURNAMENT: u8 = 60;
+const GREAT_PIECES: u8 = 4;
 
 /// Bits of an id, of an opening code, and of a piece of a list.
 const ID_BITS: u32 = 24;
@@ -70,6 +76,12 @@ impl Thing {
             }
             Thing::Game(id) => Ino::new(GAME, id),
             Thing::Group(Shelf::Eco, code, piece) => packed((ECO, 1), CODE_BITS, code, piece)?,
+            Thing::Group(Shelf::Players, id, piece) if id >> ID_BITS > 0 => {
+                great(GREAT_PLAYER, id, piece)?
+            }
+            Thing::Group(Shelf::Tournaments, id, piece) if id >> ID_BITS > 0 => {
+                great(GREAT_TOURNAMENT, id, piece)?
+            }
             Thing::Group(Shelf::Tournaments, id, piece) => packed(TOURNAMENT, ID_BITS, id, piece)?,
             Thing::Group(Shelf::Players, id, piece) => packed(PLAYER, ID_BITS, id, piece)?,
             Thing::List(shelf, piece) => packed((LIST, 1), ID_BITS, piece, shelf as u32 + 1)?,
@@ -102,6 +114,8 @@ impl Thing {
                 let (piece, number) = unpacked((PIECE, 1), ID_BITS, ino)?;
                 Some(Thing::Folder(shelf(number)?, piece)).filter(|_| piece > 0)
             }
+            GREAT_PLAYER..=31 => of_great(GREAT_PLAYER, Shelf::Players, ino),
+            GREAT_TOURNAMENT..=63 => of_great(GREAT_TOURNAMENT, Shelf::Tournaments, ino),
             _ => [(TOURNAMENT, Shelf::Tournaments), (PLAYER, Shelf::Players)]
                 .into_iter()
                 .find_map(|(kinds, shelf)| {
@@ -110,6 +124,27 @@ impl Thing {
                 }),
         }
     }
+}
+
+/// How many pieces of a page have numbers.
+pub(in super::super::super) fn most_pieces(shelf: Shelf, id: u32) -> usize {
+    match shelf {
+        Shelf::Eco => 1 << (32 - CODE_BITS),
+        _ if id >> ID_BITS > 0 => GREAT_PIECES.into(),
+        Shelf::Tournaments => usize::from(TOURNAMENT.1) << (32 - ID_BITS),
+        Shelf::Players => usize::from(PLAYER.1) << (32 - ID_BITS),
+    }
+}
+
+fn great(first: u8, id: u32, piece: u32) -> Option<Ino> {
+    let piece = u8::try_from(piece.checked_sub(1)?).ok()?;
+    (piece < GREAT_PIECES).then(|| Ino::new(first + piece, id))
+}
+
+fn of_great(first: u8, shelf: Shelf, ino: Ino) -> Option<Thing> {
+    let is_great = ino.index() >> ID_BITS > 0;
+    let piece = u32::from(ino.kind() - first) + 1;
+    is_great.then_some(Thing::Group(shelf, ino.index(), piece))
 }
 
 /// A number of some kinds: `low` in the lower bits, `piece`, from 1, above.
@@ -151,22 +186,37 @@ mod tests {
             }
         }
         all.push(Thing::Group(Shelf::Players, (1 << 24) - 1, 2048));
+        for shelf in [Shelf::Players, Shelf::Tournaments] {
+            for id in [1 << 24, u32::MAX] {
+                all.extend([1, 2, 4].map(|piece| Thing::Group(shelf, id, piece)));
+            }
+        }
         let mut seen = std::collections::BTreeSet::new();
         for thing in all {
             let ino = thing.ino().unwrap();
             assert_eq!(Thing::of(ino), Some(thing));
             assert!(seen.insert(ino), "{thing:?}");
-            assert!((10..=16).contains(&ino.kind()) || (18..=27).contains(&ino.kind()));
+            let kinds = [10..=16, 18..=31, 60..=63];
+            assert!(kinds.iter().any(|kinds| kinds.contains(&ino.kind())));
+            if let Thing::Group(shelf, id, piece) = thing {
+                assert!(piece as usize <= most_pieces(shelf, id), "{thing:?}");
+            }
         }
         for beyond in [
-            Thing::Group(Shelf::Players, 1 << 24, 1),
+            Thing::Group(Shelf::Players, 1 << 24, 5),
             Thing::Group(Shelf::Players, 1, 2049),
             Thing::Group(Shelf::Eco, 1, 65_537),
             Thing::List(Shelf::Players, 1 << 24),
         ] {
             assert_eq!(beyond.ino(), None, "{beyond:?}");
         }
-        for other in [Ino::ROOT, Ino::new(10, 5), Ino::new(11, 0), Ino::new(17, 1)] {
+        for other in [
+            Ino::ROOT,
+            Ino::new(10, 5),
+            Ino::new(11, 0),
+            Ino::new(17, 1),
+            Ino::new(28, 1),
+        ] {
             assert_eq!(Thing::of(other), None, "{other:?}");
         }
     }
