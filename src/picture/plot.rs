@@ -6,7 +6,7 @@ use super::text;
 use crate::game::{Annotation, Evaluation, Game, PlyId};
 
 /// Width and height of a plot, in its own units.
-const WIDTH: f64 = 800.0;
+const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 160.0;
 
 /// Points of a plot, at most; those of a longer game are left out.
@@ -150,9 +150,9 @@ pub(super) fn append_bars(title: &str, bars: &[(String, u64)], out: &mut String)
     let _ = write!(
         out,
         "<figure><figcaption>{title}</figcaption>\
-         <svg class=\"plot\" viewBox=\"-28 -22 {} {}\" role=\"img\" aria-label=\"{title}\">",
+         <svg class=\"plot\" viewBox=\"-28 -28 {} {}\" role=\"img\" aria-label=\"{title}\">",
         WIDTH + 56.0,
-        HEIGHT + 48.0
+        HEIGHT + 58.0
     );
     let step = bars.len().div_ceil(10).max(1);
     for (index, (name, size)) in bars.iter().enumerate() {
@@ -169,7 +169,7 @@ pub(super) fn append_bars(title: &str, bars: &[(String, u64)], out: &mut String)
         );
         let middle = x + width * 0.42;
         if index % step == 0 {
-            let bottom = HEIGHT + 20.0;
+            let bottom = HEIGHT + 23.0;
             let _ = write!(out, "<text x=\"{middle:.1}\" y=\"{bottom}\">{name}</text>");
         }
         if bars.len() <= FEW_BARS {
@@ -195,9 +195,9 @@ pub(super) fn append_line(title: &str, ends: [&str; 2], points: &[(f64, f64)], o
     let _ = write!(
         out,
         "<figure><figcaption>{title}</figcaption>\
-         <svg class=\"plot\" viewBox=\"-50 -10 {} {}\" role=\"img\" aria-label=\"{title}\"><path class=\"line\" d=\"",
-        WIDTH + 60.0,
-        HEIGHT + 40.0
+         <svg class=\"plot\" viewBox=\"-62 -14 {} {}\" role=\"img\" aria-label=\"{title}\"><path class=\"line\" d=\"",
+        WIDTH + 76.0,
+        HEIGHT + 46.0
     );
     for (index, (x, y)) in points.iter().enumerate() {
         let x = (x - first) / wide * WIDTH;
@@ -205,13 +205,13 @@ pub(super) fn append_line(title: &str, ends: [&str; 2], points: &[(f64, f64)], o
         let _ = write!(out, "{}{x:.1} {y:.1}", if index == 0 { 'M' } else { 'L' });
     }
     out.push_str("\"/>");
-    let bottom = HEIGHT + 20.0;
+    let bottom = HEIGHT + 26.0;
     let [from, to] = ends.map(text::escaped);
     let _ = writeln!(
         out,
-        "<text x=\"-25\" y=\"5\">{high:.0}</text><text x=\"-25\" y=\"{HEIGHT}\">{low:.0}</text>\
-         <text x=\"15\" y=\"{bottom}\">{from}</text><text x=\"{}\" y=\"{bottom}\">{to}</text></svg></figure>",
-        WIDTH - 15.0
+        "<text x=\"-32\" y=\"8\">{high:.0}</text><text x=\"-32\" y=\"{HEIGHT}\">{low:.0}</text>\
+         <text x=\"20\" y=\"{bottom}\">{from}</text><text x=\"{}\" y=\"{bottom}\">{to}</text></svg></figure>",
+        WIDTH - 20.0
     );
 }
 
