@@ -32,6 +32,7 @@ mod info;
 mod logging;
 mod manual;
 mod mount;
+mod open;
 mod options;
 mod pack;
 mod password;
@@ -82,6 +83,11 @@ enum Command {
     /// Show a base, or a directory of bases, as a directory; returns when the
     /// mount is ready
     Mount(mount::Args),
+    /// Mount a base and show its folder on the desktop
+    ///
+    /// The folder lies in $XDG_RUNTIME_DIR, is printed, and is unmounted with
+    /// `cbfs umount` or at logout. A base that is open already is only shown.
+    Open(open::Args),
     /// Unmount
     #[command(visible_alias = "unmount")]
     Umount(umount::Args),
@@ -224,6 +230,7 @@ fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
 fn run(cli: Cli, messages: Arc<Messages>) -> Result<(), Failure> {
     match cli.command {
         Command::Mount(args) => mount::run(&args, messages, (cli.verbose, cli.quiet)),
+        Command::Open(args) => open::run(&args, messages, (cli.verbose, cli.quiet)),
         Command::Umount(args) => umount::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Export(args) => export::run(&args, cli.quiet),
