@@ -253,6 +253,129 @@ fn a_file_answers_for_what_the_base_became() {
     assert_eq!(check(&mut numbers), 38);
 }
 
+/// Brings the file up to date; how many games had changed.
+fn merge(base: &dyn Base, path: &Path) -> u32 {
+    let (source, old) = (Searched(base), Segment::open(path).unwrap());
+    let changed = old.changed(&source, usize::MAX, &|| true);
+    let folder = path.parent().unwrap();
+    let made = NewSegment::make_from(&old, &source, folder, &mut |_| true);
+    made.unwrap().unwrap().keep(path, 7).unwrap();
+    let new = Segment::open(path).unwrap();
+    assert_ne!(new.id(), old.id());
+    let left = new.changed(&source, usize::MAX, &|| true);
+    assert_eq!(left.unwrap().unwrap().count(), 0);
+    changed.unwrap().unwrap().count()
+}
+
+#[test]
+fn a_file_takes_in_what_changed() {
+    let mut numbers = Numbers::of(12);
+    let case = Case::of(&pgn(300, &mut numbers));
+    let file = case.path("index");
+    write(opened(&case.base).as_ref(), &file);
+    let mut all = 0;
+    for round in 0..3 {
+        match round {
+            0 => case.import(&pgn(40, &mut numbers)),
+            1 => {
+                // What few games reached many do now.
+                let number = format!("number:{}", 1 + numbers.below(300));
+                let arguments = ["find", case.base.to_str().unwrap(), &number, "--pgn"];
+                let text = cbfs(&arguments, case.folder.path()).stdout;
+                case.import(&String::from_utf8(text).unwrap().repeat(40));
+            }
+            _ => {
+                let mut headers = fs::read(&case.base).unwrap();
+                for _ in 0..15 {
+                    let [one, other] = [1, 2].map(|_| (1 + numbers.below(300)) * 46);
+                    (1..5).for_each(|at| headers.swap(one + at, other + at));
+                    headers[(1 + numbers.below(300)) * 46] ^= 0x80;
+                    let at = (1 + numbers.below(300)) * 46 + 27;
+                    headers[at] = (headers[at] + 1) % 3;
+                }
+                fs::write(&case.base, &headers).unwrap();
+            }
+        }
+        let base = opened(&case.base);
+        let changed = merge(base.as_ref(), &file);
+        assert!((20..=80).contains(&changed), "{changed}");
+        all += changed;
+        agree(base.as_ref(), &file, &mut numbers);
+    }
+    assert!(all > 100, "{all}");
+}
+
+#[test]
+fn variations_of_games_that_changed_are_taken_in() {
+    let mut numbers = Numbers::of(13);
+    let of = |move_text: &str, games: usize| {
+        format!("[Event \"E\"]\n[Result \"*\"]\n\n{move_text} *\n\n").repeat(games)
+    };
+    let few = of("1. e4 (1. d4 d5 2. c4) 1... e5", 20) + &of("1. c4 (1. d4 f5)", 60);
+    let case = Case::of(&(few + &pgn(100, &mut numbers)));
+    let file = case.path("index");
+    write(opened(&case.base).as_ref(), &file);
+    for more in [
+        of("1. b3 (1. d4 d5 2. c4 e6)", 40),
+        of("1. d4 d5 2. c4 (2. Nf3)", 12) + &of("1. d4 (1. e4 e5)", 50),
+    ] {
+        case.import(&more);
+        let base = opened(&case.base);
+        merge(base.as_ref(), &file);
+        agree(base.as_ref(), &file, &mut numbers);
+        let all: Vec<_> = [["d4", "d5", "c4", "e6"], ["e4", "e5", "f3", "f6"]]
+            .iter()
+            .flat_map(|line| (0..=4).map(|count| after(&line[..count])))
+            .collect();
+        for in_variations in [false, true] {
+            let index = index_of(base.as_ref(), &file, in_variations);
+            agree_in(base.as_ref(), &index, in_variations, &all);
+        }
+    }
+}
+
+/// The position after these moves.
+fn after(moves: &[&str]) -> Position {
+    let mut position = Position::default();
+    let mut rules = Chess::default();
+    for san in moves {
+        let m = san.parse::<SanPlus>().unwrap().san.to_move(&rules).unwrap();
+        rules.play_unchecked(m);
+        position.play(m).unwrap();
+    }
+    position
+}
+
+#[test]
+fn a_file_of_which_too_much_changed_is_made_anew() {
+    let mut numbers = Numbers::of(14);
+    let case = Case::of(&pgn(100, &mut numbers));
+    let cache = case.path("cache");
+    let base = case.base.to_str().unwrap();
+    assert!(cbfs(&["index", "-q", base], &cache).status.success());
+    let find = || {
+        let files = fs::read_dir(cache.join("cbfs")).unwrap();
+        let mut files = files.map(|file| file.unwrap().path());
+        files.find(|file| file.extension().is_some_and(|end| end == "positions"))
+    };
+    case.import(&pgn(1500, &mut numbers));
+    for round in 0..3 {
+        assert!(cbfs(&["index", "-q", base], &cache).status.success());
+        let file = find().unwrap();
+        let base = opened(&case.base);
+        let all = [after(&["a3"]), after(&["a4", "a5"]), Position::default()];
+        let index = index_of(base.as_ref(), &file, false);
+        agree_in(base.as_ref(), &index, false, &all);
+        // A file that is damaged, or cut, is not taken over.
+        let mut bytes = fs::read(&file).unwrap();
+        match round {
+            0 => bytes[3 * 4096 + 5] ^= 1,
+            _ => bytes.truncate(bytes.len() / 2),
+        }
+        fs::write(&file, bytes).unwrap();
+    }
+}
+
 #[test]
 fn a_file_of_another_base_or_too_old_is_not_used_and_never_wrong() {
     let mut numbers = Numbers::of(7);

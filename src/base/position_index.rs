@@ -177,7 +177,23 @@ pub fn index_of(
     Index::of_segment(segment, &source, &changed, in_variations)
 }
 
-/// Makes the index of a base in `path`; false once `goes_on` says that it shall
+/// Makes a segment, from that in `path` if it can be used.
+fn make_segment(
+    source: &Searched<'_>,
+    path: &Path,
+    folder: &Path,
+    goes_on: &mut dyn FnMut(Phase) -> bool,
+) -> Result<Option<NewSegment>, Fault> {
+    if let Ok(old) = Segment::open(path) {
+        match NewSegment::make_from(&old, source, folder, goes_on) {
+            Ok(made) => return Ok(made),
+            Err(fault) => log::info!("{}: {fault}; it is made anew", path.display()),
+        }
+    }
+    NewSegment::make(source, folder, goes_on)
+}
+
+/// Makes the index of a base in `path`, or brings it up to date; false once `goes_on` says that it shall
 /// not be. `opened` is the state in which the files of the base were opened.
 ///
 /// # Errors
@@ -194,7 +210,7 @@ pub fn make_index(
         .recursive(true)
         .mode(0o700)
         .create(folder)?;
-    let Some(made) = NewSegment::make(&Searched(base), folder, goes_on)? else {
+    let Some(made) = make_segment(&Searched(base), path, folder, goes_on)? else {
         return Ok(false);
     };
     let is_still = FilesState::of(base) == opened;

@@ -23,7 +23,7 @@ pub(super) fn file(path: &Path) -> PathBuf {
 /// What a note begins with.
 fn head(segment: &Segment, state: u64) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
-    bytes.extend(segment.seed().to_le_bytes());
+    bytes.extend(segment.id().to_le_bytes());
     bytes.extend(state.to_le_bytes());
     bytes
 }

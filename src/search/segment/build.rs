@@ -11,9 +11,10 @@ use std::thread;
 use tempfile::NamedTempFile;
 
 use super::games::{Facts, kept_mark};
-use super::part::{self, Line};
-use super::{Head, Query, TABLES, part_of};
+use super::part::{self, Before, Line, Shape};
+use super::{Head, MAIN, Query, Segment, TABLES, damaged, part_of, width_of};
 use crate::search::filter::Filter;
+use crate::search::game_set::GameSet;
 use crate::search::reach::{MOST_IN_PIECE, Next, Reach, append_apart};
 use crate::search::scan::{Ended, Give, Maker, Told, scan};
 use crate::search::source::{Fault, Header, Reader, Source};
@@ -52,6 +53,9 @@ pub struct NewSegment {
 struct Read {
     /// Each with its mark.
     games: Vec<(u32, Facts, u64)>,
+    /// Those that are as an older segment has them, and how many are not.
+    same: Vec<u32>,
+    others: u32,
     /// What their main lines reach, and what only variations do.
     reaches: [Vec<Reach>; 2],
 }
@@ -68,16 +72,18 @@ impl Read {
             reader.mark_of(header.number).unwrap_or(0)
         };
         self.games.push((header.number, facts, kept_mark(mark)));
+        self.others += 1;
     }
 }
 
-/// Reads games with what they reach.
+/// Reads games with what they reach, but for those that an older segment has.
 #[derive(Debug)]
-struct Reading {
+struct Reading<'s> {
     seed: u64,
+    old: Option<&'s Segment>,
 }
 
-impl Maker for Reading {
+impl Maker for Reading<'_> {
     type Piece = Read;
 
     fn reads_games(&self) -> bool {
@@ -86,7 +92,15 @@ impl Maker for Reading {
 
     fn make(&self, games: &[Header], reader: &mut dyn Reader, give: Give<'_, Read>) {
         let mut read = Read::default();
+        let mut old = self.old.map(|old| (old, old.cursor()));
         for header in games {
+            let same = old.as_mut();
+            let same = same.and_then(|(old, cursor)| old.same(header, reader, cursor));
+            if let Some((mark, facts)) = same {
+                read.games.push((header.number, facts, mark));
+                read.same.push(header.number);
+                continue;
+            }
             read.add(header, self.seed, reader);
             let count: usize = read.reaches.iter().map(Vec::len).sum();
             if count > MOST_IN_PIECE && !give(Told::Piece(std::mem::take(&mut read))) {
@@ -214,33 +228,71 @@ impl NewSegment {
         folder: &Path,
         goes_on: &mut dyn FnMut(Phase) -> bool,
     ) -> Result<Option<NewSegment>, Fault> {
-        let seed = RandomState::new().hash_one(0);
-        let last = source.last();
-        let bits = (positions_of_headers(source)? / reaches).checked_ilog2();
-        let bits = bits.map_or(0, |bits| (bits + 1).min(MOST_BITS));
+        NewSegment::write(&Plan::new(reaches, source)?, source, folder, goes_on)
+    }
+
+    /// The same, but what an older segment has of games that are as they were is
+    /// taken from there.
+    ///
+    /// # Errors
+    ///
+    /// As [`make`](NewSegment::make), and if the older one is damaged, or too
+    /// much is different.
+    pub fn make_from(
+        old: &Segment,
+        source: &dyn Source,
+        folder: &Path,
+        goes_on: &mut dyn FnMut(Phase) -> bool,
+    ) -> Result<Option<NewSegment>, Fault> {
+        if old.is_worn(source.last()) {
+            return Err("it has become too large for its buckets".into());
+        }
+        NewSegment::write(&Plan::of(old), source, folder, goes_on)
+    }
+
+    fn write(
+        plan: &Plan<'_>,
+        source: &dyn Source,
+        folder: &Path,
+        goes_on: &mut dyn FnMut(Phase) -> bool,
+    ) -> Result<Option<NewSegment>, Fault> {
         let mut head = Head {
             state: 0,
-            last,
-            bits,
-            width: if last < 1 << 24 { 3 } else { 4 },
+            digests: plan.digests,
+            last: source.last(),
+            bits: plan.bits,
+            width: width_of(source.last()),
             table: 0,
         };
+        let seed = RandomState::new().hash_one(0);
         let file = new_own(folder)?;
         let mut pages = PageWriter::new(file.as_file(), seed)?;
-        let mut aside = Aside::new(folder, bits)?;
-        let Some((facts, unreadable)) = read_games(source, &mut pages, &mut aside, goes_on)? else {
+        let mut aside = Aside::new(folder, plan.bits)?;
+        let Some(read) = read_games(source, plan, &mut pages, &mut aside, goes_on)? else {
             return Ok(None);
         };
-        let Some(lines) = write_parts(&aside, &facts, head.width, &mut pages, goes_on)? else {
+        let parts = Parts {
+            plan,
+            aside: &aside,
+            source,
+            shape: Shape {
+                skipped: head.bits,
+                width: head.width,
+                facts: &read.facts,
+            },
+            same: &read.same,
+        };
+        let Some(lines) = write_parts(&parts, &mut pages, goes_on)? else {
             return Ok(None);
         };
+        let unreadable = &read.unreadable;
         head.table = pages.position();
         let mut table = Vec::new();
         for line in &lines {
             line.append_to(&mut table);
         }
         append_varint(unreadable.len() as u64, &mut table);
-        for game in &unreadable {
+        for game in unreadable {
             table.extend(game.to_le_bytes());
         }
         pages.write(&table)?;
@@ -286,17 +338,60 @@ pub fn positions_of_headers(source: &dyn Source) -> Result<u64, Fault> {
     Ok(count)
 }
 
-/// What is known of all games, and the numbers of those that cannot be read.
-type FactsOfAll = (Vec<Facts>, Vec<u32>);
+/// How a segment is made.
+#[derive(Debug)]
+struct Plan<'s> {
+    /// The seed of the digests.
+    digests: u64,
+    bits: u32,
+    /// What is taken over.
+    old: Option<&'s Segment>,
+}
 
-/// Puts all games into the file, and what they reach aside. Returns `None` if
-/// it was stopped.
+impl<'s> Plan<'s> {
+    /// Anew, with as many reaches in a part, about.
+    fn new(reaches: u64, source: &dyn Source) -> Result<Plan<'s>, Fault> {
+        let bits = (positions_of_headers(source)? / reaches).checked_ilog2();
+        Ok(Plan {
+            digests: RandomState::new().hash_one(1),
+            bits: bits.map_or(0, |bits| (bits + 1).min(MOST_BITS)),
+            old: None,
+        })
+    }
+
+    fn of(old: &'s Segment) -> Plan<'s> {
+        Plan {
+            digests: old.seed(),
+            bits: old.bits,
+            old: Some(old),
+        }
+    }
+
+    /// So many games may be others than in an older segment.
+    fn most_others(&self, last: u32) -> u32 {
+        self.old.map_or(u32::MAX, |_| last / 4 + 1000)
+    }
+}
+
+/// What is known of all games.
+#[derive(Debug, Default)]
+struct AllRead {
+    /// By number.
+    facts: Vec<Facts>,
+    unreadable: Vec<u32>,
+    /// Those that an older segment has as they are.
+    same: GameSet,
+}
+
+/// Puts all games into the file, and what those that are not in an older one
+/// reach aside. Returns `None` if it was stopped.
 fn read_games(
     source: &dyn Source,
+    plan: &Plan<'_>,
     pages: &mut PageWriter<'_>,
     aside: &mut Aside,
     goes_on: &mut dyn FnMut(Phase) -> bool,
-) -> Result<Option<FactsOfAll>, Fault> {
+) -> Result<Option<AllRead>, Fault> {
     let query = Query {
         in_deleted: true,
         ..Query::default()
@@ -309,14 +404,21 @@ fn read_games(
         unreadable: Vec::new(),
     };
     let reading = Reading {
-        seed: games.pages.seed(),
+        seed: plan.digests,
+        old: plan.old,
     };
     let (mut searched, mut is_stopped) = (0_u32, false);
+    let (mut same, mut others) = (GameSet::default(), 0_u32);
     let scanned = scan(source, &filter, &reading, &mut |told| {
         match told {
             Told::Piece(read) => {
                 for (number, facts, mark) in &read.games {
                     games.add(*number, *facts, *mark)?;
+                }
+                read.same.iter().for_each(|number| same.add(*number));
+                others = others.saturating_add(read.others);
+                if others > plan.most_others(last) {
+                    return Err(io::Error::other("too many games are others"));
                 }
                 for (table, reaches) in read.reaches.iter().enumerate() {
                     reaches
@@ -345,24 +447,63 @@ fn read_games(
     if games.facts.len() <= last as usize {
         games.add(last, Facts::default(), 0)?;
     }
-    Ok(Some((games.facts, games.unreadable)))
+    Ok(Some(AllRead {
+        facts: games.facts,
+        unreadable: games.unreadable,
+        same,
+    }))
+}
+
+/// The parts that are about to be written.
+struct Parts<'a> {
+    plan: &'a Plan<'a>,
+    aside: &'a Aside,
+    source: &'a dyn Source,
+    shape: Shape<'a>,
+    same: &'a GameSet,
+}
+
+impl Parts<'_> {
+    /// What a part is in the file.
+    fn make(&self, number: usize) -> io::Result<(Line, Vec<u8>)> {
+        let mut bytes = Vec::new();
+        let reaches = self.aside.part(number)?;
+        let Some(old) = self.plan.old else {
+            let line = part::append(&reaches, self.shape, &mut bytes)?;
+            return Ok((line, bytes));
+        };
+        let table = number >> self.plan.bits;
+        let mut reader = None;
+        let mut next_at = |position, game| {
+            let reader = reader.get_or_insert_with(|| self.source.reader());
+            let game_read = reader.read(game).ok()?;
+            let (mut main, mut others) = (Vec::new(), Vec::new());
+            append_apart(game, game_read, old.seed(), [&mut main, &mut others]);
+            let all = if table == MAIN { main } else { others };
+            all.into_iter()
+                .find(|reach| reach.position == position)
+                .map(|reach| reach.next)
+        };
+        let line = old.parts.get(number);
+        let before = Before {
+            line: *line.ok_or_else(|| damaged("a part is missing"))?,
+            cursor: old.cursor(),
+            same: self.same,
+            next_at: &mut next_at,
+        };
+        let line = before.append(&reaches, self.shape, &mut bytes)?;
+        Ok((line, bytes))
+    }
 }
 
 /// Sorts and writes the parts, each core one at a time.
 fn write_parts(
-    aside: &Aside,
-    facts: &[Facts],
-    width: usize,
+    parts: &Parts<'_>,
     pages: &mut PageWriter<'_>,
     goes_on: &mut dyn FnMut(Phase) -> bool,
 ) -> io::Result<Option<Vec<Line>>> {
-    let count = aside.parts.len();
+    let count = parts.aside.parts.len();
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let make = |number: usize| {
-        let mut bytes = Vec::new();
-        let line = part::append(&aside.part(number)?, aside.bits, width, facts, &mut bytes)?;
-        Ok::<_, io::Error>((line, bytes))
-    };
     thread::scope(|scope| {
         let receivers: Vec<_> = (0..cores.min(count))
             .map(|core| {
@@ -370,7 +511,7 @@ fn write_parts(
                 let numbers = (core..count).step_by(cores);
                 scope.spawn(move || {
                     for number in numbers {
-                        if sender.send(make(number)).is_err() {
+                        if sender.send(parts.make(number)).is_err() {
                             return;
                         }
                     }

@@ -27,14 +27,14 @@
 //!
 //! | part | content |
 //! |---|---|
-//! | head | `cbfs positions 2\n`, state u64, number of games u32, bits of a part u8, bytes of a number u8, place of the table u64, length u8 and text of the version of cbfs |
+//! | head | `cbfs positions 3\n`, state u64, seed of the digests u64, number of games u32, bits of a part u8, bytes of a number u8, place of the table u64, length u8 and text of the version of cbfs |
 //! | games | for each number from 1 on: mark u64 (0: no game), facts u64 |
 //! | parts | what main lines reach, by the highest bits of the digest of the position; then what only variations reach, as many parts |
 //! | table | for each part: see [`part::Line`]; then how many games cannot be read (varint), and their numbers u32 |
 //!
-//! The seed of the digests, which is that of the file, is drawn for each file, so
-//! that nobody can make two positions that have the same digest; by chance two of
-//! a billion positions have one digest of 64 bits once in forty files.
+//! The seed of the digests is drawn for each file that is made anew, so that nobody
+//! can make two positions that have the same digest; by chance two of a billion
+//! positions have one digest of 64 bits once in forty files.
 //!
 //! Most positions are reached by one game, and most games of a position by a
 //! popular one, so these have different forms ([`part`]):
@@ -52,7 +52,10 @@
 //!
 //! The games are read by all cores ([`super::scan()`]) in the order of their numbers.
 //! What they reach is put aside by parts, in pieces, in an unnamed file; then each
-//! part is read, sorted and written. Memory is needed for a part of each core and
+//! part is read, sorted and written. Where there is a file already, only the games
+//! that are not as there are read, and each part is written as it was, without what
+//! these reached and with what they reach ([`part::Before`]); a rare position keeps its
+//! bucket, as its digest is not known. Memory is needed for a part of each core and
 //! eight bytes for each game. Who is killed meanwhile
 //! leaves an unfinished file behind, of a name that nobody reads; who makes the next one
 //! clears it.
@@ -78,7 +81,7 @@ use super::scan::{Ended, Give, Maker, Told, scan};
 use super::source::{Fault, Header, Reader, Source};
 use crate::storage::{Cursor, Pages, open_own};
 
-const MAGIC: &[u8] = b"cbfs positions 2\n";
+const MAGIC: &[u8] = b"cbfs positions 3\n";
 
 /// What main lines reach, and what only variations do.
 pub(super) const MAIN: usize = 0;
@@ -91,6 +94,11 @@ fn part_of(digest: u64, table: usize, bits: u32) -> usize {
     usize::try_from(part).unwrap_or(0) | table << bits
 }
 
+/// Bytes of a number of a game, if this is the highest.
+fn width_of(last: u32) -> usize {
+    if last < 1 << 24 { 3 } else { 4 }
+}
+
 /// What was read is not what is written here.
 fn damaged(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
@@ -101,6 +109,7 @@ fn damaged(why: &str) -> io::Error {
 pub struct Segment {
     pages: Pages,
     state: u64,
+    digests: u64,
     last: u32,
     bits: u32,
     width: usize,
@@ -112,6 +121,8 @@ pub struct Segment {
 #[derive(Debug)]
 struct Head {
     state: u64,
+    /// The seed of the digests.
+    digests: u64,
     last: u32,
     bits: u32,
     width: usize,
@@ -124,6 +135,7 @@ impl Head {
         let byte = |number: usize| u8::try_from(number).unwrap_or(u8::MAX);
         let mut bytes = MAGIC.to_vec();
         bytes.extend(self.state.to_le_bytes());
+        bytes.extend(self.digests.to_le_bytes());
         bytes.extend(self.last.to_le_bytes());
         bytes.extend([byte(self.bits as usize), byte(self.width)]);
         bytes.extend(self.table.to_le_bytes());
@@ -136,11 +148,13 @@ impl Head {
     fn decode(bytes: &[u8]) -> Option<Head> {
         let rest = bytes.strip_prefix(MAGIC)?;
         let (state, rest) = rest.split_first_chunk()?;
+        let (digests, rest) = rest.split_first_chunk()?;
         let (last, rest) = rest.split_first_chunk()?;
         let ([bits, width], rest) = rest.split_first_chunk()?;
         let (table, _) = rest.split_first_chunk()?;
         let head = Head {
             state: u64::from_le_bytes(*state),
+            digests: u64::from_le_bytes(*digests),
             last: u32::from_le_bytes(*last),
             bits: u32::from(*bits),
             width: usize::from(*width),
@@ -182,6 +196,7 @@ impl Segment {
             unreadable,
             pages,
             state: head.state,
+            digests: head.digests,
             last: head.last,
             bits: head.bits,
             width: head.width,
@@ -204,8 +219,18 @@ impl Segment {
     }
 
     /// The seed of its digests.
-    pub fn seed(&self) -> u64 {
+    pub(super) fn seed(&self) -> u64 {
+        self.digests
+    }
+
+    /// A number that no other file has.
+    pub fn id(&self) -> u64 {
         self.pages.seed()
+    }
+
+    /// Whether it should be made anew rather than have more games.
+    fn is_worn(&self, last: u32) -> bool {
+        width_of(last) != self.width || self.parts.iter().any(Line::is_worn)
     }
 
     /// Reads in it.
@@ -220,6 +245,18 @@ impl Segment {
         }
         cursor.seek(u64::from(number - 1) * GAME_BYTES);
         Ok((cursor.integer::<8>()?, Facts(cursor.integer::<8>()?)))
+    }
+
+    /// What it has of a game, if the game is as it was.
+    fn same(
+        &self,
+        header: &Header,
+        reader: &mut dyn Reader,
+        cursor: &mut Cursor<'_>,
+    ) -> Option<(u64, Facts)> {
+        let (mark, facts) = self.game(header.number, cursor).ok()?;
+        let now = reader.mark_of(header.number).unwrap_or(0);
+        (mark == games::kept_mark(now) && facts.are_of(header)).then_some((mark, facts))
     }
 
     /// What of the header of a game counts.
@@ -305,11 +342,7 @@ impl Maker for Compare<'_> {
 
     fn make(&self, games: &[Header], reader: &mut dyn Reader, give: Give<'_, [Vec<u32>; 2]>) {
         let mut cursor = self.0.cursor();
-        let mut is_same = |header: &Header| {
-            let known = self.0.game(header.number, &mut cursor);
-            let now = reader.mark_of(header.number).unwrap_or(0);
-            known.is_ok_and(|(mark, facts)| mark == games::kept_mark(now) && facts.are_of(header))
-        };
+        let mut is_same = |header: &Header| self.0.same(header, reader, &mut cursor).is_some();
         let (same, others): (Vec<Header>, Vec<Header>) = games.iter().partition(|one| is_same(one));
         give(Told::Piece([same, others].map(|some| {
             some.into_iter().map(|header| header.number).collect()

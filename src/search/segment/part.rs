@@ -23,6 +23,7 @@ use std::collections::HashMap;
 use std::io;
 
 use super::{Facts, damaged};
+use crate::search::game_set::GameSet;
 use crate::search::moves::Statistics;
 use crate::search::reach::{Next, Reach};
 use crate::search::source::Header;
@@ -145,6 +146,14 @@ fn small(number: u64) -> io::Result<u32> {
     u32::try_from(number).map_err(|_| damaged("a number in it is too large"))
 }
 
+/// Bytes of a popular position.
+const POPULAR_BYTES: u64 = 12;
+
+/// Bytes of where so many buckets begin.
+fn starts_bytes(bits: u8) -> u64 {
+    ((1_u64 << bits) + 1) * 4
+}
+
 /// The bits of a digest that are after the first `skipped` ones.
 fn bucket(digest: u64, skipped: u32, bits: u8) -> usize {
     let rest = digest.checked_shl(skipped).unwrap_or(0);
@@ -158,79 +167,252 @@ fn bits_for(count: usize) -> u8 {
     u8::try_from(buckets.checked_ilog2().unwrap_or(0)).unwrap_or(0)
 }
 
-/// Appends where each bucket begins among things with these digests, ascending.
-fn append_starts(digests: &[u64], skipped: u32, bits: u8, bytes: &mut Vec<u8>) {
+/// Appends where each bucket begins among things in these buckets, ascending.
+fn append_starts(buckets: impl Iterator<Item = usize>, bits: u8, bytes: &mut Vec<u8>) {
     let mut at = 0_u32;
-    let mut digests = digests.iter().peekable();
+    let mut buckets = buckets.peekable();
     for number in 0..1_usize << bits {
         bytes.extend(at.to_le_bytes());
-        while digests
-            .next_if(|digest| bucket(**digest, skipped, bits) <= number)
-            .is_some()
-        {
+        while buckets.next_if(|bucket| *bucket <= number).is_some() {
             at += 1;
         }
     }
     bytes.extend(at.to_le_bytes());
 }
 
+/// What all parts of a segment have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape<'f> {
+    /// So many bits of the digests of a part are the same.
+    pub(super) skipped: u32,
+    /// Bytes of the number of a game.
+    pub(super) width: usize,
+    /// What of each game counts, by its number.
+    pub(super) facts: &'f [Facts],
+}
+
 /// What is about to become a part.
 #[derive(Debug, Default)]
 struct Making {
-    /// Digest and game.
-    rare: Vec<(u64, u32)>,
+    /// Bucket and game.
+    rare: Vec<(usize, u32)>,
     popular: Vec<(u64, u32)>,
     lists: Vec<u8>,
 }
 
-/// Appends a part of these, which are sorted. `skipped` bits of their digests are
-/// the same.
-pub(super) fn append(
-    reaches: &[Reach],
-    skipped: u32,
-    width: usize,
-    facts: &[Facts],
-    bytes: &mut Vec<u8>,
-) -> io::Result<Line> {
+fn too_large() -> io::Error {
+    io::Error::other("too many positions for an index")
+}
+
+impl Making {
+    /// Adds a popular position and the games that reach it, ascending.
+    fn add_list(&mut self, position: u64, group: &[Reach], facts: &[Facts]) -> io::Result<()> {
+        let place = u32::try_from(self.lists.len()).map_err(|_| too_large())?;
+        self.popular.push((position, place));
+        append_list(group, facts, &mut self.lists);
+        Ok(())
+    }
+
+    /// Appends it; as many bits tell the buckets of rare positions apart.
+    fn append(mut self, rare_bits: u8, shape: Shape<'_>, bytes: &mut Vec<u8>) -> io::Result<Line> {
+        let popular_bits = bits_for(self.popular.len());
+        // What is in a bucket has no order but that of the games, and none is in it twice.
+        self.rare.sort_unstable();
+        self.rare.dedup();
+        append_starts(self.rare.iter().map(|one| one.0), rare_bits, bytes);
+        for (_, game) in &self.rare {
+            bytes.extend(game.to_le_bytes().get(..shape.width).unwrap_or_default());
+        }
+        let buckets = self.popular.iter();
+        let buckets = buckets.map(|one| bucket(one.0, shape.skipped, popular_bits));
+        append_starts(buckets, popular_bits, bytes);
+        for (position, place) in &self.popular {
+            bytes.extend(position.to_le_bytes());
+            bytes.extend(place.to_le_bytes());
+        }
+        bytes.append(&mut self.lists);
+        let count = |count: usize| u32::try_from(count).map_err(|_| too_large());
+        Ok(Line {
+            place: 0,
+            counts: [count(self.rare.len())?, count(self.popular.len())?],
+            bits: [rare_bits, popular_bits],
+        })
+    }
+}
+
+/// Appends a part of these, which are sorted.
+pub(super) fn append(reaches: &[Reach], shape: Shape<'_>, bytes: &mut Vec<u8>) -> io::Result<Line> {
     let mut making = Making::default();
-    let too_large = || io::Error::other("too many positions for an index");
-    for group in reaches.chunk_by(|one, other| one.position == other.position) {
+    let mut rare = Vec::new();
+    for group in groups(reaches) {
         let Some(position) = group.first().map(|one| one.position) else {
             continue;
         };
         if group.len() < POPULAR {
-            making
-                .rare
-                .extend(group.iter().map(|one| (position, one.game)));
+            rare.extend(group.iter().map(|one| (position, one.game)));
         } else {
-            let place = u32::try_from(making.lists.len()).map_err(|_| too_large())?;
-            making.popular.push((position, place));
-            append_list(group, facts, &mut making.lists);
+            making.add_list(position, group, shape.facts)?;
         }
     }
-    let bits = [bits_for(making.rare.len()), bits_for(making.popular.len())];
-    // What is in a bucket has no order but that of the games, and none is in it twice.
-    let [rare_bits, popular_bits] = bits;
-    let key = |(digest, game): &(u64, u32)| (bucket(*digest, skipped, rare_bits), *game);
-    making.rare.sort_unstable_by_key(key);
-    making.rare.dedup_by_key(|one| key(one));
-    let digests = |all: &[(u64, u32)]| all.iter().map(|one| one.0).collect::<Vec<_>>();
-    append_starts(&digests(&making.rare), skipped, rare_bits, bytes);
-    for (_, game) in &making.rare {
-        bytes.extend(game.to_le_bytes().get(..width).unwrap_or_default());
+    let bits = bits_for(rare.len());
+    let rare = rare.into_iter();
+    let rare = rare.map(|(position, game)| (bucket(position, shape.skipped, bits), game));
+    making.rare = rare.collect();
+    making.append(bits, shape, bytes)
+}
+
+/// Those of each position.
+fn groups(reaches: &[Reach]) -> impl Iterator<Item = &[Reach]> {
+    reaches.chunk_by(|one, other| one.position == other.position)
+}
+
+/// A part as it was, and what became of its games.
+pub(super) struct Before<'a, 'p> {
+    pub(super) line: Line,
+    pub(super) cursor: Cursor<'p>,
+    /// The games that are as they were.
+    pub(super) same: &'a GameSet,
+    /// What a game played in the position of a digest, if it reaches it.
+    pub(super) next_at: &'a mut dyn FnMut(u64, u32) -> Option<Next>,
+}
+
+impl Before<'_, '_> {
+    /// Appends the part as it is with these, which are sorted, of games that are
+    /// not as they were.
+    pub(super) fn append(
+        mut self,
+        reaches: &[Reach],
+        shape: Shape<'_>,
+        bytes: &mut Vec<u8>,
+    ) -> io::Result<Line> {
+        let [rare_bits, _] = self.line.bits;
+        let mut making = Making {
+            rare: self.rare(shape)?,
+            ..Making::default()
+        };
+        let count = making.rare.len();
+        let popular = self.popular(shape)?;
+        let mut new = groups(reaches).peekable();
+        let mut add_new = |group: &[Reach], making: &mut Making| {
+            let Some(position) = group.first().map(|one| one.position) else {
+                return Ok(());
+            };
+            let bucket = bucket(position, shape.skipped, rare_bits);
+            if group.len() < POPULAR {
+                let games = group.iter().map(|one| (bucket, one.game));
+                making.rare.extend(games);
+                return Ok(());
+            }
+            let old = making.rare.get(..count).unwrap_or_default();
+            let start = old.partition_point(|one| one.0 < bucket);
+            let old = old.get(start..).unwrap_or_default().iter();
+            let mut all = group.to_vec();
+            for &(_, game) in old.take_while(|one| one.0 == bucket) {
+                let next = (self.next_at)(position, game);
+                all.extend(next.map(|next| Reach {
+                    position,
+                    game,
+                    next,
+                }));
+            }
+            all.sort_unstable();
+            making.add_list(position, &all, shape.facts)
+        };
+        let is_at = |group: &[Reach], position| group.first().map(|one| one.position) == position;
+        for (position, list) in popular {
+            while let Some(group) = new.next_if(|group| {
+                let first = group.first();
+                first.is_some_and(|one| one.position < position)
+            }) {
+                add_new(group, &mut making)?;
+            }
+            let mut group = Vec::new();
+            let list = List::read(list, &mut self.cursor)?;
+            list.for_each(&mut self.cursor, |game, number| {
+                let next = list.moves.get(number).filter(|_| self.same.contains(game));
+                group.extend(next.map(|next| Reach {
+                    position,
+                    game,
+                    next: *next,
+                }));
+                Ok(())
+            })?;
+            if let Some(more) = new.next_if(|group| is_at(group, Some(position))) {
+                group.extend(more);
+                group.sort_unstable();
+            }
+            if !group.is_empty() {
+                making.add_list(position, &group, shape.facts)?;
+            }
+        }
+        for group in new {
+            add_new(group, &mut making)?;
+        }
+        making.append(rare_bits, shape, bytes)
     }
-    append_starts(&digests(&making.popular), skipped, popular_bits, bytes);
-    for (position, place) in &making.popular {
-        bytes.extend(position.to_le_bytes());
-        bytes.extend(place.to_le_bytes());
+
+    /// Buckets and games of rare positions, as they were, of games that still are.
+    fn rare(&mut self, shape: Shape<'_>) -> io::Result<Vec<(usize, u32)>> {
+        let [bits, _] = self.line.bits;
+        let [count, _] = self.line.counts;
+        self.cursor.seek(self.line.place);
+        let starts = self.read(starts_bytes(bits))?;
+        let games = self.read(u64::from(count) * shape.width as u64)?;
+        let mut games = games.chunks_exact(shape.width.max(1)).map(|bytes| {
+            let mut number = [0; 4];
+            for (to, from) in number.iter_mut().zip(bytes) {
+                *to = *from;
+            }
+            u32::from_le_bytes(number)
+        });
+        let ends = starts.as_chunks().0.iter().skip(1);
+        let mut rare = Vec::new();
+        let mut at = 0;
+        for (bucket, end) in ends.enumerate() {
+            let end = u32::from_le_bytes(*end);
+            if end < at || end > count {
+                return Err(damaged("a bucket is none"));
+            }
+            let games = games.by_ref().take((end - at) as usize);
+            rare.extend(
+                games
+                    .filter(|game| self.same.contains(*game))
+                    .map(|game| (bucket, game)),
+            );
+            at = end;
+        }
+        Ok(rare)
     }
-    bytes.append(&mut making.lists);
-    let count = |all: &[(u64, u32)]| u32::try_from(all.len()).map_err(|_| too_large());
-    Ok(Line {
-        place: 0,
-        counts: [count(&making.rare)?, count(&making.popular)?],
-        bits,
-    })
+
+    /// The popular positions, and where their lists are.
+    fn popular(&mut self, shape: Shape<'_>) -> io::Result<Vec<(u64, u64)>> {
+        let [_, positions, lists] = self.line.places(shape.width);
+        let [_, count] = self.line.counts;
+        self.cursor.seek(positions);
+        let positions = self.read(u64::from(count) * POPULAR_BYTES)?;
+        let all = positions.as_chunks::<{ POPULAR_BYTES as usize }>().0.iter();
+        Ok(all
+            .map(|bytes| {
+                let (position, place) = bytes.split_first_chunk().unwrap_or((&[0; 8], &[]));
+                let place = place.first_chunk().copied().unwrap_or_default();
+                let place = u64::from(u32::from_le_bytes(place));
+                (u64::from_le_bytes(*position), lists.saturating_add(place))
+            })
+            .collect())
+    }
+
+    /// So many bytes, which a damaged number cannot make too many.
+    fn read(&mut self, count: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        while (bytes.len() as u64) < count {
+            let more = (count - bytes.len() as u64).min(1 << 16);
+            let start = bytes.len();
+            bytes.resize(start + usize::try_from(more).unwrap_or(0), 0);
+            self.cursor
+                .read(bytes.get_mut(start..).unwrap_or_default())?;
+        }
+        Ok(bytes)
+    }
 }
 
 fn append_list(group: &[Reach], facts: &[Facts], bytes: &mut Vec<u8>) {
@@ -306,6 +488,23 @@ impl Line {
         })
     }
 
+    /// Where it has the starts of popular positions, these, and the lists.
+    fn places(&self, width: usize) -> [u64; 3] {
+        let [rare, popular] = self.counts.map(u64::from);
+        let [rare_bits, popular_bits] = self.bits;
+        let games = self.place.saturating_add(starts_bytes(rare_bits));
+        let popular_starts = games.saturating_add(rare * width as u64);
+        let positions = popular_starts.saturating_add(starts_bytes(popular_bits));
+        let lists = positions.saturating_add(popular * POPULAR_BYTES);
+        [popular_starts, positions, lists]
+    }
+
+    /// Whether its buckets have become so large that it should be made anew.
+    pub(super) fn is_worn(&self) -> bool {
+        let ([rare, _], [bits, _]) = (self.counts, self.bits);
+        u64::from(rare) >> bits > 4 * IN_BUCKET as u64
+    }
+
     /// What it has of a position.
     pub(super) fn find(
         &self,
@@ -316,14 +515,11 @@ impl Line {
     ) -> io::Result<Found> {
         let [rare, popular] = self.counts.map(u64::from);
         let [rare_bits, popular_bits] = self.bits;
-        let starts = |bits: u8| ((1_u64 << bits) + 1) * 4;
-        let games = self.place.saturating_add(starts(rare_bits));
-        let popular_starts = games.saturating_add(rare * width as u64);
-        let positions = popular_starts.saturating_add(starts(popular_bits));
-        let lists = positions.saturating_add(popular * 12);
+        let [popular_starts, positions, lists] = self.places(width);
+        let games = self.place.saturating_add(starts_bytes(rare_bits));
         let number = bucket(digest, skipped, popular_bits);
         for at in range(popular_starts, number, popular, cursor)? {
-            cursor.seek(positions.saturating_add(at * 12));
+            cursor.seek(positions.saturating_add(at * POPULAR_BYTES));
             if cursor.integer::<8>()? == digest {
                 let place = cursor.integer::<4>()?;
                 return Ok(Found::List(List::read(

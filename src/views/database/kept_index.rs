@@ -22,7 +22,7 @@ const MOST_POSITIONS: usize = 4 << 20;
 const MOST_BYTES: u64 = 1 << 30;
 const POSITION_BYTES: u64 = 4;
 
-/// So many changed games make it worth to be made anew.
+/// So many changed games are taken into the file.
 const MANY_CHANGED: usize = search::MOST_CHANGED / 2;
 
 /// The index of a base.
@@ -129,7 +129,8 @@ impl KeptIndex {
         Ok(None)
     }
 
-    /// Has it made anew if so much has changed that it soon could not be used.
+    /// Has it brought up to date if so much has changed that it soon could not be
+    /// used.
     pub(super) fn renew_if_old(&self, index: &Index, base: &Arc<dyn Base>, opened: FilesState) {
         let changed = index.segment().map(|(_, changed)| changed.count() as usize);
         if changed.is_some_and(|changed| changed > MANY_CHANGED) {
