@@ -22,6 +22,7 @@ pub struct ByteReader<'a> {
 
 impl<'a> ByteReader<'a> {
     /// Begins at the front of `bytes`.
+    #[inline]
     pub fn new(bytes: &'a [u8]) -> ByteReader<'a> {
         ByteReader { bytes, at: 0 }
     }
@@ -32,6 +33,7 @@ impl<'a> ByteReader<'a> {
     }
 
     /// The bytes not read yet; empty at the end.
+    #[inline]
     pub fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.at..).unwrap_or_default()
     }
@@ -56,6 +58,7 @@ impl<'a> ByteReader<'a> {
     }
 
     /// Skips `count` bytes.
+    #[inline]
     pub fn skip(&mut self, count: usize) -> Result<(), Malformed> {
         self.take(count).map(drop)
     }

@@ -218,8 +218,11 @@ pub struct GameRecord {
 
 impl GameRecord {
     /// Decodes the 46 bytes of a game.
+    #[inline]
     pub fn decode(bytes: &[u8]) -> Result<GameRecord, Malformed> {
-        let mut reader = ByteReader::new(bytes);
+        // Of a length that is known, so that no field is looked for in vain.
+        let bytes: [u8; RECORD_BYTES] = ByteReader::new(bytes).array()?;
+        let mut reader = ByteReader::new(&bytes);
         reader.skip(1)?;
         let record = GameRecord {
             moves_offset: reader.u32_be()?,
