@@ -24,6 +24,7 @@ use cbfs::cbh::{Decoded, GameId, Options};
 use cbfs::game::{PlyId, Position};
 use cbfs::search::{
     Counter, Filter, GameSet, Index, NewSegment, Query, Reached, Segment, Source, Told, scan,
+    select,
 };
 use common::fixture_bases;
 use common::numbers::Numbers;
@@ -344,6 +345,141 @@ fn after(moves: &[&str]) -> Position {
         position.play(m).unwrap();
     }
     position
+}
+
+/// Games of any length, with captures and promotions.
+fn long_pgn(games: u32, numbers: &mut Numbers) -> String {
+    let mut text = String::new();
+    for _ in 0..games {
+        writeln!(text, "[Event \"E\"]\n[Result \"*\"]\n").unwrap();
+        let mut position = Chess::default();
+        for _ in 0..numbers.below(200) {
+            let moves = position.legal_moves();
+            if moves.is_empty() {
+                break;
+            }
+            let taking: Vec<_> = moves
+                .iter()
+                .filter(|m| m.is_capture() || m.is_promotion())
+                .collect();
+            let m = match numbers.one_of(&taking) {
+                Some(m) if numbers.below(2) == 0 => *m,
+                _ => moves[numbers.below(moves.len())],
+            };
+            let san = SanPlus::from_move_and_play_unchecked(&mut position, m);
+            write!(text, "{san} ").unwrap();
+        }
+        writeln!(text, "*\n").unwrap();
+    }
+    text
+}
+
+/// Terms about what stands on the board at some moment of a game.
+fn terms_of_a_moment(base: &dyn Base, numbers: &mut Numbers) -> Vec<String> {
+    let mut decoded = Decoded::default();
+    let id = GameId(1 + numbers.below(base.last_id() as usize) as u32);
+    if base.read_game(id, &mut decoded).is_err() {
+        return Vec::new();
+    }
+    let mut position = decoded.game.start.position.clone();
+    let line: Vec<_> = decoded.game.tree.main_line().collect();
+    for id in &line[..numbers.below(line.len() + 1)] {
+        match decoded.game.tree.ply(*id).unwrap().mv {
+            Some(m) => drop(position.play(m).unwrap()),
+            None => position.play_null(),
+        }
+    }
+    let board = position.board().clone();
+    let occupied = board.occupied().into_iter();
+    let pieces: Vec<_> = occupied
+        .map(|square| (square, board.piece_at(square).unwrap()))
+        .collect();
+    let mut squares: Vec<String> = (0..1 + numbers.below(3))
+        .map(|_| {
+            let (square, piece) = pieces[numbers.below(pieces.len())];
+            format!("{}{square}", piece.char())
+        })
+        .collect();
+    let empty = shakmaty::Square::new(numbers.below(64) as u32);
+    if board.piece_at(empty).is_none() && numbers.below(2) == 0 {
+        squares.push(format!("-{empty}"));
+    }
+    let army = |side| -> String {
+        let of = |role: shakmaty::Role| {
+            let count = (board.by_role(role) & board.by_color(side)).count();
+            role.upper_char().to_string().repeat(count)
+        };
+        let roles = shakmaty::Role::ALL.into_iter().rev();
+        roles.map(of).collect()
+    };
+    let [white, black] = [shakmaty::Color::White, shakmaty::Color::Black].map(army);
+    let stars = [["", ""], ["*", ""], ["", "*"]][numbers.below(3)];
+    vec![
+        format!("squares:{}", squares.join(",")),
+        format!("not-squares:{}", squares[0]),
+        format!("material:{white}{}{black}{}", stars[0], stars[1]),
+    ]
+}
+
+#[test]
+fn squares_and_material_are_those_of_a_search() {
+    let mut numbers = Numbers::of(15);
+    let case = Case::of(&long_pgn(25, &mut numbers));
+    let file = case.path("index");
+    let (mut found, mut spared) = (0, 0);
+    write(opened(&case.base).as_ref(), &file);
+    for round in 0..3 {
+        let base = opened(&case.base);
+        if round == 2 {
+            merge(base.as_ref(), &file);
+        }
+        let source = Searched(base.as_ref());
+        let index = index_of(base.as_ref(), &file, false);
+        for _ in 0..6 {
+            for term in terms_of_a_moment(base.as_ref(), &mut numbers) {
+                let query = Query::parse(std::slice::from_ref(&term)).unwrap();
+                let mut filter = Filter::new(&query, &source).unwrap();
+                let expected = select(&source, &filter).unwrap();
+                let all = filter.bytes();
+                filter.ask_index(&index, &source).unwrap();
+                spared += u32::from(filter.bytes() > all);
+                assert_eq!(select(&source, &filter).unwrap(), expected, "{term}");
+                found += expected.count();
+            }
+        }
+        if round < 2 {
+            case.import(&long_pgn(5, &mut numbers));
+        }
+    }
+    assert!(found > 100 && spared > 40, "{found} {spared}");
+}
+
+#[test]
+fn masks_of_games_that_begin_otherwise_are_those_of_a_search() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut numbers = Numbers::of(16);
+    for path in fixture_bases() {
+        let base = opened(&path);
+        let source = Searched(base.as_ref());
+        let file = folder.path().join("index");
+        write(base.as_ref(), &file);
+        let index = index_of(base.as_ref(), &file, false);
+        for _ in 0..4 {
+            for term in terms_of_a_moment(base.as_ref(), &mut numbers) {
+                let Ok(query) = Query::parse(std::slice::from_ref(&term)) else {
+                    continue;
+                };
+                let mut filter = Filter::new(&query, &source).unwrap();
+                let expected = select(&source, &filter).unwrap();
+                filter.ask_index(&index, &source).unwrap();
+                assert_eq!(
+                    select(&source, &filter).unwrap(),
+                    expected,
+                    "{path:?} {term}"
+                );
+            }
+        }
+    }
 }
 
 #[test]

@@ -15,7 +15,9 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::{Base, Searched};
-use crate::search::{Fault, GameSet, Index, MOST_CHANGED, NewSegment, Phase, Segment, Source};
+use crate::search::{
+    Fault, GameSet, Index, MOST_CHANGED, NewSegment, Phase, Segment, Source, masks_file,
+};
 use crate::storage::{marked, split_name};
 
 /// Files that were written later than so many seconds ago could be written again
@@ -225,7 +227,7 @@ pub fn make_index(
 ///
 /// Errors of the system; there being none is none.
 pub fn delete_index(path: &Path) -> io::Result<()> {
-    for file in [path.to_path_buf(), changes::file(path)] {
+    for file in [path.to_path_buf(), changes::file(path), masks_file(path)] {
         match fs::remove_file(file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}

@@ -94,7 +94,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let source = Searched(base);
     let filter = Filter::new(&query, &source);
     let mut filter = filter.map_err(|fault| Failure::about(&args.base, fault))?;
-    let asks_index = place.is_some() || filter.asks_positions();
+    let asks_index = place.is_some() || filter.asks_positions() || filter.asks_masks();
     let index = asks_index.then(|| chosen::usable_index(base, opened, query.in_variations));
     let index = index.flatten();
     if let Some(index) = &index

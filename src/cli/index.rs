@@ -1,6 +1,5 @@
 //! `cbfs index`: makes, describes and deletes the index of positions of a base.
 
-use std::fs;
 use std::path::PathBuf;
 
 use super::password::PasswordFile;
@@ -47,8 +46,8 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
                 Err(Failure::about(&args.base, "there is no index of positions"))
             }
             IndexState::Unusable(why) => Err(Failure::about(&path, why)),
-            IndexState::Usable(_) => {
-                let bytes = fs::metadata(&path).map_or(0, |file| file.len());
+            IndexState::Usable(index) => {
+                let bytes = index.segment().map_or(0, |(segment, _)| segment.bytes());
                 print(format!("{shown}: {bytes} bytes, in use\n").as_bytes())
             }
         };

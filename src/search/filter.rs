@@ -11,6 +11,7 @@ use super::index::Index;
 use super::moments::{self, Probe};
 use super::parse::Query;
 use super::remarks;
+use super::segment::Said;
 use super::source::{Content, Fault, Header, Names, Source};
 use super::term::{EcoRange, Field, Outcome, Range, Round, Side, Test, Wanted};
 use crate::game::{Game, GameResult, Position};
@@ -130,6 +131,15 @@ struct ToldGames {
     open: GameSet,
 }
 
+impl From<Said> for ToldGames {
+    fn from(said: Said) -> ToldGames {
+        ToldGames {
+            fitting: said.fitting,
+            open: said.open,
+        }
+    }
+}
+
 /// A query prepared for one source.
 #[derive(Clone, Debug)]
 pub struct Filter {
@@ -189,7 +199,8 @@ impl Filter {
         Ok(filter)
     }
 
-    /// Lets an index tell which games reach the positions of the query.
+    /// Lets an index tell which games reach the positions of the query, or may have
+    /// its squares and material.
     ///
     /// # Errors
     ///
@@ -199,7 +210,10 @@ impl Filter {
         let mut told = Vec::new();
         for term in &self.terms {
             told.push(match &term.test {
-                Test::Moment(wanted) => told_of(wanted, index, source)?,
+                Test::Moment(wanted) => match told_of(wanted, index, source)? {
+                    None if !self.in_variations => index.ask_masks(wanted)?.map(ToldGames::from),
+                    told => told,
+                },
                 _ => None,
             });
         }
@@ -232,6 +246,12 @@ impl Filter {
     pub fn asks_positions(&self) -> bool {
         let mut tests = self.terms.iter().map(|term| &term.test);
         tests.any(|test| matches!(test, Test::Moment(wanted) if positions_of(wanted).is_some()))
+    }
+
+    /// Whether masks of an index can tell something of the query.
+    pub fn asks_masks(&self) -> bool {
+        let mut tests = self.terms.iter().map(|term| &term.test);
+        !self.in_variations && tests.any(|test| matches!(test, Test::Moment(_)))
     }
 
     /// Whether one of these games may match, by what an index has told.

@@ -23,8 +23,9 @@ use super::moves::{Played, Sequel};
 use super::parse::Query;
 use super::reach::{Next, Part, Reaches};
 use super::scan::{Ended, Maker, Told, scan};
-use super::segment::{Found, List, MAIN, Segment, Totals, VARIATIONS};
+use super::segment::{Found, List, MAIN, Said, Segment, Totals, VARIATIONS};
 use super::source::{Fault, Header, Reader, Source};
+use super::term::Wanted;
 use super::walk::{Continue, walk};
 use crate::game::{Position, PositionKey};
 use crate::storage::Cursor;
@@ -164,6 +165,27 @@ impl Index {
             First::File(segment) => Some((segment, &self.changed)),
             First::Memory(_) => None,
         }
+    }
+
+    /// What masks say of conditions of moments in main lines, of which one must be
+    /// met; `None` if nothing.
+    ///
+    /// # Errors
+    ///
+    /// If their file is damaged or cannot be read.
+    pub(super) fn ask_masks(&self, wanted: &[Wanted]) -> io::Result<Option<Said>> {
+        let masks = self.segment().and_then(|(segment, _)| segment.masks());
+        let Some(masks) = masks.filter(|_| !self.in_variations) else {
+            return Ok(None);
+        };
+        let Some(mut said) = masks.ask(wanted)? else {
+            return Ok(None);
+        };
+        let unreadable = self.unreadable();
+        for game in self.changed.from(0).chain(unreadable.from(0)) {
+            said.open.add(game);
+        }
+        Ok(Some(said))
     }
 
     fn seed(&self) -> u64 {

@@ -250,8 +250,8 @@ pub struct Army {
 }
 
 impl Army {
-    fn is_that_of(self, placement: &Placement, side: Color) -> bool {
-        let mut pairs = self.counts.iter().zip(placement.counts(side));
+    fn is_that(self, there: [u8; 6]) -> bool {
+        let mut pairs = self.counts.iter().zip(there);
         pairs.all(|(wanted, there)| *wanted == there || self.is_least && *wanted < there)
     }
 
@@ -279,10 +279,23 @@ impl Material {
 
     /// Returns whether the placement has this material.
     pub(super) fn is_so(&self, placement: &Placement) -> bool {
-        self.ways().iter().any(|way| {
-            way.iter()
-                .all(|(army, side)| army.is_that_of(placement, *side))
-        })
+        self.is_that([Color::White, Color::Black].map(|side| placement.counts(side)))
+    }
+
+    /// Returns whether White and Black have it with these pieces, by role.
+    pub(super) fn is_that(&self, [white, black]: [[u8; 6]; 2]) -> bool {
+        let [one, other] = self.0;
+        one.is_that(white) && other.is_that(black) || one.is_that(black) && other.is_that(white)
+    }
+
+    /// So many pieces have left the board before, at least, if each side began with
+    /// sixteen.
+    pub(super) fn least_captures(&self) -> usize {
+        let exact = self.0.iter().filter(|army| !army.is_least);
+        let totals = exact.map(|army| army.counts.iter().map(|count| usize::from(*count)).sum());
+        totals
+            .map(|total: usize| 16_usize.saturating_sub(total))
+            .sum()
     }
 
     /// Returns whether this material cannot be reached any more in so many

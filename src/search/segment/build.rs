@@ -11,8 +11,9 @@ use std::thread;
 use tempfile::NamedTempFile;
 
 use super::games::{Facts, kept_mark};
+use super::masks::{Mask, MaskWriter};
 use super::part::{self, Before, Line, Shape};
-use super::{Head, MAIN, Query, Segment, TABLES, damaged, part_of, width_of};
+use super::{Head, MAIN, Query, Segment, TABLES, damaged, masks_file, part_of, width_of};
 use crate::search::filter::Filter;
 use crate::search::game_set::GameSet;
 use crate::search::reach::{MOST_IN_PIECE, Next, Reach, append_apart};
@@ -46,6 +47,15 @@ pub struct NewSegment {
     head: Head,
     seed: u64,
     pages: u64,
+    masks: NewMasks,
+}
+
+/// The file of its masks, likewise.
+#[derive(Debug)]
+struct NewMasks {
+    file: NamedTempFile,
+    head: Vec<u8>,
+    pages: u64,
 }
 
 /// What was read of some games.
@@ -53,6 +63,7 @@ pub struct NewSegment {
 struct Read {
     /// Each with its mark.
     games: Vec<(u32, Facts, u64)>,
+    masks: Vec<(u32, Option<Mask>)>,
     /// Those that are as an older segment has them, and how many are not.
     same: Vec<u32>,
     others: u32,
@@ -66,6 +77,7 @@ impl Read {
         let mark = if let Ok(game) = reader.read(header.number) {
             let [main, others] = &mut self.reaches;
             append_apart(header.number, game, seed, [main, others]);
+            self.masks.push((header.number, Some(Mask::of(game))));
             reader.mark()
         } else {
             facts = facts.unreadable();
@@ -99,6 +111,7 @@ impl Maker for Reading<'_> {
             if let Some((mark, facts)) = same {
                 read.games.push((header.number, facts, mark));
                 read.same.push(header.number);
+                read.masks.push((header.number, None));
                 continue;
             }
             read.add(header, self.seed, reader);
@@ -266,11 +279,20 @@ impl NewSegment {
         };
         let seed = RandomState::new().hash_one(0);
         let file = new_own(folder)?;
+        let masks_file = new_own(folder)?;
         let mut pages = PageWriter::new(file.as_file(), seed)?;
         let mut aside = Aside::new(folder, plan.bits)?;
-        let Some(read) = read_games(source, plan, &mut pages, &mut aside, goes_on)? else {
+        let masks = PageWriter::new(masks_file.as_file(), !seed)?;
+        let mut masks = MaskWriter::new(masks, plan.old.and_then(Segment::masks));
+        let mut writing = Writing {
+            pages: &mut pages,
+            masks: &mut masks,
+            aside: &mut aside,
+        };
+        let Some(read) = read_games(source, plan, &mut writing, goes_on)? else {
             return Ok(None);
         };
+        let (masks_head, masks_pages) = masks.end(seed)?;
         let parts = Parts {
             plan,
             aside: &aside,
@@ -302,10 +324,15 @@ impl NewSegment {
             head,
             seed,
             pages,
+            masks: NewMasks {
+                file: masks_file,
+                head: masks_head,
+                pages: masks_pages,
+            },
         }))
     }
 
-    /// Gives it its name, and the state of the files, if that is known.
+    /// Gives it its name, and its masks theirs, and the state of the files, if that is known.
     ///
     /// # Errors
     ///
@@ -318,6 +345,10 @@ impl NewSegment {
             self.pages,
             &self.head.encode(),
         )?;
+        let masks = self.masks;
+        write_head(masks.file.as_file(), !self.seed, masks.pages, &masks.head)?;
+        let masks = masks.file.persist(masks_file(path));
+        masks.map_err(|error| error.error)?;
         self.file.persist(path).map_err(|error| error.error)?;
         let folder = path.parent().unwrap_or(Path::new("."));
         File::open(folder)?.sync_all()
@@ -373,6 +404,13 @@ impl<'s> Plan<'s> {
     }
 }
 
+/// Where what is read of games is put.
+struct Writing<'w, 'f, 'o> {
+    pages: &'w mut PageWriter<'f>,
+    masks: &'w mut MaskWriter<'f, 'o>,
+    aside: &'w mut Aside,
+}
+
 /// What is known of all games.
 #[derive(Debug, Default)]
 struct AllRead {
@@ -388,8 +426,7 @@ struct AllRead {
 fn read_games(
     source: &dyn Source,
     plan: &Plan<'_>,
-    pages: &mut PageWriter<'_>,
-    aside: &mut Aside,
+    writing: &mut Writing<'_, '_, '_>,
     goes_on: &mut dyn FnMut(Phase) -> bool,
 ) -> Result<Option<AllRead>, Fault> {
     let query = Query {
@@ -398,6 +435,11 @@ fn read_games(
     };
     let filter = Filter::new(&query, source)?;
     let last = source.last();
+    let Writing {
+        pages,
+        masks,
+        aside,
+    } = writing;
     let mut games = Games {
         pages,
         facts: Vec::new(),
@@ -414,6 +456,9 @@ fn read_games(
             Told::Piece(read) => {
                 for (number, facts, mark) in &read.games {
                     games.add(*number, *facts, *mark)?;
+                }
+                for (number, mask) in &read.masks {
+                    masks.add(*number, mask.as_ref())?;
                 }
                 read.same.iter().for_each(|number| same.add(*number));
                 others = others.saturating_add(read.others);

@@ -48,6 +48,8 @@
 //!   are many, what the games amount to for each move, so that the start of ten
 //!   million games is answered without looking at them.
 //!
+//! Beside it lies another file, of what the games had on the board ([`masks`]).
+//!
 //! # Making it
 //!
 //! The games are read by all cores ([`super::scan()`]) in the order of their numbers.
@@ -62,16 +64,18 @@
 
 mod build;
 mod games;
+mod masks;
 mod part;
 
 pub use build::{NewSegment, Phase, positions_of_headers};
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(super) use self::games::Facts;
 use self::games::GAME_BYTES;
+pub(super) use self::masks::{Masks, Said};
 use self::part::Line;
 pub(super) use self::part::{Found, List, Totals};
 use super::filter::Filter;
@@ -115,6 +119,13 @@ pub struct Segment {
     width: usize,
     parts: Vec<Line>,
     unreadable: GameSet,
+    /// What its games had on the board, if that is known.
+    masks: Option<Masks>,
+}
+
+/// The file of the masks of the segment in `path`.
+pub fn masks_file(path: &Path) -> PathBuf {
+    path.with_extension("masks")
 }
 
 /// The head of the file.
@@ -173,7 +184,13 @@ impl Segment {
     /// `NotFound` if there is none; `InvalidData` if it is none that this user and
     /// this version of cbfs has written, or is damaged; errors of the system.
     pub fn open(path: &Path) -> io::Result<Segment> {
-        Segment::read(open_own(path)?)
+        let mut segment = Segment::read(open_own(path)?)?;
+        let masks = open_own(&masks_file(path)).and_then(Pages::open);
+        match masks.and_then(|pages| Masks::read(pages, segment.id())) {
+            Ok(masks) => segment.masks = Some(masks),
+            Err(error) => log::info!("{}: {error}", masks_file(path).display()),
+        }
+        Ok(segment)
     }
 
     fn read(file: File) -> io::Result<Segment> {
@@ -194,6 +211,7 @@ impl Segment {
         Ok(Segment {
             parts,
             unreadable,
+            masks: None,
             pages,
             state: head.state,
             digests: head.digests,
@@ -210,7 +228,12 @@ impl Segment {
 
     /// Bytes that it takes on disk.
     pub fn bytes(&self) -> u64 {
-        self.pages.bytes()
+        self.pages.bytes() + self.masks.as_ref().map_or(0, Masks::bytes)
+    }
+
+    /// What its games had on the board.
+    pub(super) fn masks(&self) -> Option<&Masks> {
+        self.masks.as_ref()
     }
 
     /// How many numbers of games it knows.
@@ -230,7 +253,7 @@ impl Segment {
 
     /// Whether it should be made anew rather than have more games.
     fn is_worn(&self, last: u32) -> bool {
-        width_of(last) != self.width || self.parts.iter().any(Line::is_worn)
+        self.masks.is_none() || width_of(last) != self.width || self.parts.iter().any(Line::is_worn)
     }
 
     /// Reads in it.
