@@ -18,7 +18,8 @@ use crate::cbh::Changes;
 use crate::fs::{Error, Ino, TextCache};
 use crate::game::{Position, PositionKey};
 use crate::search::{
-    self, Counter, Ended, Fault, Filter, GameSet, Index, Query, Reached, Told, select,
+    self, Counter, Ended, Fault, Filter, GameSet, Index, Played, Query, Reached, Source, Told,
+    select,
 };
 use crate::views::positions::{Nodes, Scope};
 
@@ -98,7 +99,8 @@ pub(super) struct Explorer {
 /// What was asked lately.
 #[derive(Debug)]
 struct Answers {
-    positions: LruCache<(Scope, PositionKey), Arc<Reached>>,
+    played: LruCache<(Scope, PositionKey), Arc<Played>>,
+    games: LruCache<(Scope, PositionKey), Arc<GameSet>>,
     queries: LruCache<Scope, Arc<Selection>>,
     bytes: usize,
 }
@@ -115,11 +117,6 @@ impl Selection {
     fn bytes(&self) -> usize {
         self.games.bytes() + self.filter.bytes()
     }
-
-    /// Whether the moments of variations count.
-    pub(super) fn in_variations(&self) -> bool {
-        self.query.in_variations
-    }
 }
 
 impl Explorer {
@@ -131,7 +128,8 @@ impl Explorer {
             indexes: Default::default(),
             before: Default::default(),
             answers: Mutex::new(Answers {
-                positions: LruCache::unbounded(),
+                played: LruCache::unbounded(),
+                games: LruCache::unbounded(),
                 queries: LruCache::unbounded(),
                 bytes: 0,
             }),
@@ -183,14 +181,26 @@ impl Answers {
     fn keep(&mut self, bytes: usize) {
         self.bytes += bytes;
         while self.bytes > ANSWER_BYTES {
-            let position = self.positions.pop_lru();
-            let position = position.map(|(_, reached)| reached.games.bytes());
+            let games = self.games.pop_lru().map(|(_, games)| games.bytes());
+            let played = || self.played.pop_lru().map(|_| 0);
             let query = || self.queries.pop_lru().map(|(_, one)| one.bytes());
-            let Some(games) = position.or_else(query) else {
+            let Some(bytes) = games.or_else(played).or_else(query) else {
                 self.bytes = 0;
                 return;
             };
-            self.bytes = self.bytes.saturating_sub(games + OF_ANSWER);
+            self.bytes = self.bytes.saturating_sub(bytes + OF_ANSWER);
+        }
+    }
+
+    fn keep_played(&mut self, key: (Scope, PositionKey), played: &Arc<Played>) {
+        if self.played.put(key, Arc::clone(played)).is_none() {
+            self.keep(OF_ANSWER);
+        }
+    }
+
+    fn keep_games(&mut self, key: (Scope, PositionKey), games: &Arc<GameSet>) {
+        if self.games.put(key, Arc::clone(games)).is_none() {
+            self.keep(games.bytes() + OF_ANSWER);
         }
     }
 }
@@ -214,7 +224,7 @@ impl DatabaseVolume {
         let source = Searched(self.base.as_ref());
         let mut filter = Filter::new(&query, &source);
         if let Ok(filter) = &mut filter
-            && filter.asks_positions()
+            && (filter.asks_positions() || filter.asks_masks() && self.has_index_file())
             && let Some(index) = self.index(query.in_variations)?
             && let Err(error) = filter.ask_index(&index, &source)
         {
@@ -237,56 +247,94 @@ impl DatabaseVolume {
         Ok(selection)
     }
 
-    /// What the games of a query played in a position.
+    /// What the games of a query played in a position; of the empty one, all that
+    /// are not deleted.
     ///
     /// # Errors
     ///
     /// As [`selection`](DatabaseVolume::selection), or that of reading.
-    pub(super) fn reached(
-        &self,
-        scope: &Scope,
-        position: &Position,
-    ) -> Result<Arc<Reached>, Error> {
+    pub(super) fn played(&self, scope: &Scope, position: &Position) -> Result<Arc<Played>, Error> {
         let key = (scope.clone(), position.key());
-        let known = || self.explorer.answers().positions.get(&key).cloned();
+        let known = || self.explorer.answers().played.get(&key).cloned();
         if let Some(known) = known() {
             return Ok(known);
         }
-        let selection = self.selection(scope)?;
-        let reached = if let Some(index) = self.index(selection.query.in_variations)? {
-            self.ask(&index, &selection, position)?
-        } else {
-            let _searching = lock(&self.explorer.searching);
-            if let Some(known) = known() {
-                return Ok(known);
-            }
-            self.search_position(&selection, position)?
-        };
-        let reached = Arc::new(reached);
-        let mut answers = self.explorer.answers();
-        let before = answers.positions.put(key, Arc::clone(&reached));
-        if before.is_none() {
-            answers.keep(reached.games.bytes() + OF_ANSWER);
+        let asked = self.ask(scope, |index, source, games| {
+            index.played(position, source, games)
+        })?;
+        if let Some(played) = asked.map(Arc::new) {
+            self.explorer.answers().keep_played(key, &played);
+            return Ok(played);
         }
-        Ok(reached)
+        let _searching = lock(&self.explorer.searching);
+        if let Some(known) = known() {
+            return Ok(known);
+        }
+        Ok(self.search_position(scope, position)?.0)
     }
 
-    fn ask(
+    /// The games of a query that reach a position.
+    ///
+    /// # Errors
+    ///
+    /// As [`played`](DatabaseVolume::played).
+    pub(super) fn games_at_position(
         &self,
-        index: &Index,
-        selection: &Selection,
+        scope: &Scope,
         position: &Position,
-    ) -> Result<Reached, Error> {
-        let (source, games) = (Searched(self.base.as_ref()), Some(&selection.games));
-        let asked = index.played(position, &source, games).and_then(|played| {
-            let games = index.games(position, &source, games)?;
-            Ok(Reached { played, games })
-        });
+    ) -> Result<Arc<GameSet>, Error> {
+        let key = (scope.clone(), position.key());
+        let known = || self.explorer.answers().games.get(&key).cloned();
+        if let Some(known) = known() {
+            return Ok(known);
+        }
+        let asked = self.ask(scope, |index, source, games| {
+            index.games(position, source, games)
+        })?;
+        if let Some(games) = asked.map(Arc::new) {
+            self.explorer.answers().keep_games(key, &games);
+            return Ok(games);
+        }
+        let _searching = lock(&self.explorer.searching);
+        if let Some(known) = known() {
+            return Ok(known);
+        }
+        Ok(self.search_position(scope, position)?.1)
+    }
+
+    /// Whether the moments of variations count.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] if it is no query.
+    pub(super) fn in_variations(&self, scope: &Scope) -> Result<bool, Error> {
+        if scope.is_empty() {
+            return Ok(false);
+        }
+        Ok(self.selection(scope)?.query.in_variations)
+    }
+
+    /// Asks the index, if there is one that can be used.
+    fn ask<T>(
+        &self,
+        scope: &Scope,
+        ask: impl FnOnce(&Index, &dyn Source, Option<&GameSet>) -> io::Result<T>,
+    ) -> Result<Option<T>, Error> {
+        // What all games amount to is kept ready.
+        let selection = (!scope.is_empty()).then(|| self.selection(scope));
+        let selection = selection.transpose()?;
+        let Some(index) = self.index(self.in_variations(scope)?)? else {
+            return Ok(None);
+        };
+        let games = selection.as_deref().map(|selection| &selection.games);
+        let asked = ask(&index, &Searched(self.base.as_ref()), games);
         self.ensure_present()?;
-        asked.or_else(|error| {
-            self.leave(index, &error);
-            self.search_position(selection, position)
-        })
+        Ok(asked.inspect_err(|error| self.leave(&index, error)).ok())
+    }
+
+    fn has_index_file(&self) -> bool {
+        let kept = &self.explorer.common.kept;
+        kept.segment(self.base.as_ref()).is_some()
     }
 
     /// Stops using an index that is damaged.
@@ -297,16 +345,22 @@ impl DatabaseVolume {
         }
     }
 
-    /// Asks all games that fit.
+    /// Asks all games that fit, and keeps the answer.
     fn search_position(
         &self,
-        selection: &Selection,
+        scope: &Scope,
         position: &Position,
-    ) -> Result<Reached, Error> {
-        let counter = Counter::new(position, selection.query.in_variations);
+    ) -> Result<(Arc<Played>, Arc<GameSet>), Error> {
         let source = Searched(self.base.as_ref());
+        let counter = Counter::new(position, self.in_variations(scope)?);
+        let of_all = || Filter::new(&Query::default(), &source).map_err(|fault| damaged(&fault));
+        let filter = if scope.is_empty() {
+            of_all()?
+        } else {
+            self.selection(scope)?.filter.clone()
+        };
         let mut reached = Reached::default();
-        let searched = search::scan(&source, &selection.filter, &counter, &mut |told| {
+        let searched = search::scan(&source, &filter, &counter, &mut |told| {
             if let Told::Piece(piece) = told {
                 reached.add(piece);
             }
@@ -314,10 +368,16 @@ impl DatabaseVolume {
         });
         self.ensure_present()?;
         match searched {
-            Ok(()) => Ok(reached),
-            Err(Ended::Source(fault)) => Err(damaged(&fault)),
-            Err(Ended::Taker(error)) => Err(Error::Damaged(error.to_string())),
+            Ok(()) => {}
+            Err(Ended::Source(fault)) => return Err(damaged(&fault)),
+            Err(Ended::Taker(error)) => return Err(Error::Damaged(error.to_string())),
         }
+        let (played, games) = (Arc::new(reached.played), Arc::new(reached.games));
+        let key = (scope.clone(), position.key());
+        let mut answers = self.explorer.answers();
+        answers.keep_games(key.clone(), &games);
+        answers.keep_played(key, &played);
+        Ok((played, games))
     }
 
     /// All positions of the base, if there is an index.

@@ -19,7 +19,7 @@ use crate::fs::{Error, Role, Text, names};
 use crate::game::{Game, Line, PlyId, Position, Start, board_text};
 use crate::pgn;
 use crate::picture::board::{Popular, of_moves};
-use crate::search::{GameSet, Reached, first_ply_at};
+use crate::search::{self, GameSet, first_ply_at};
 use crate::views::list_fixed;
 use crate::views::positions::{self, File, Item, Key, Nodes, Place, Played, Scope, position_fen};
 
@@ -76,7 +76,7 @@ pub(super) fn query(scope: Scope) -> Key {
 /// Games that are listed.
 enum Games {
     /// Those that reach a position.
-    There(Arc<Reached>),
+    There(Arc<GameSet>),
     /// Those that fit a query.
     Fitting(Arc<Selection>),
 }
@@ -84,7 +84,7 @@ enum Games {
 impl Games {
     fn set(&self) -> &GameSet {
         match self {
-            Games::There(reached) => &reached.games,
+            Games::There(games) => games,
             Games::Fitting(selection) => &selection.games,
         }
     }
@@ -109,15 +109,16 @@ impl DatabaseVolume {
     }
 
     /// What the games of a position's scope played there.
-    fn played_at(&self, key: &Key) -> Result<Arc<Reached>, Error> {
-        self.reached(&key.scope, &key.position()?)
+    fn played_at(&self, key: &Key) -> Result<Arc<search::Played>, Error> {
+        self.played(&key.scope, &key.position()?)
     }
 
     /// The games that a directory or file is of.
     fn games_at(&self, thing: &Thing) -> Result<Games, Error> {
         match thing {
             Thing::Position(key, Item::Games | Item::File(File::GamesTsv)) => {
-                Ok(Games::There(self.played_at(key)?))
+                let games = self.games_at_position(&key.scope, &key.position()?);
+                Ok(Games::There(games?))
             }
             Thing::Of(scope, GAMES | GAMES_TSV) if !scope.is_empty() => {
                 Ok(Games::Fitting(self.selection(scope)?))
@@ -144,11 +145,11 @@ impl DatabaseVolume {
                     let played = self.played_at(&key)?;
                     picture_of(&position, &played).into_bytes()
                 }
-                File::Moves => self.played_at(&key)?.played.table(&position).into_bytes(),
+                File::Moves => self.played_at(&key)?.table(&position).into_bytes(),
                 File::Stats => {
                     let fen = position_fen(&self.fields(&position));
                     let played = self.played_at(&key)?;
-                    let json = played.played.json(&position, fen.trim_end());
+                    let json = played.json(&position, fen.trim_end());
                     format!("{json:#}\n").into_bytes()
                 }
                 File::Line => self.line_pgn(&key, &position)?,
@@ -160,7 +161,7 @@ impl DatabaseVolume {
 
     /// The way of the first game to a position, or a game that begins there.
     fn line_pgn(&self, key: &Key, position: &Position) -> Result<Vec<u8>, Error> {
-        let reached = self.played_at(key)?;
+        let games = self.games_at_position(&key.scope, position)?;
         let mut line = Game {
             start: Start {
                 position: position.clone(),
@@ -170,12 +171,12 @@ impl DatabaseVolume {
             },
             ..Game::default()
         };
-        if let Some(first) = reached.games.from(0).next() {
+        if let Some(first) = games.from(0).next() {
             let mut decoded = Decoded::default();
             let read = self.base.read_game(GameId(first), &mut decoded);
             self.ensure_present()?;
             read?;
-            let in_variations = self.selection(&key.scope)?.in_variations();
+            let in_variations = self.in_variations(&key.scope)?;
             let last = first_ply_at(&decoded.game, position, in_variations);
             line = way(decoded.game, last.ok_or(Error::Stale)?);
         } else if position.key() == Position::default().key() {
@@ -204,8 +205,8 @@ impl DatabaseVolume {
 }
 
 /// `board.svg`, with the moves that were played as arrows.
-fn picture_of(position: &Position, reached: &Reached) -> String {
-    let moves = reached.played.moves_in(position);
+fn picture_of(position: &Position, played: &search::Played) -> String {
+    let moves = played.moves_in(position);
     let moves = moves.into_iter().map(|played| Popular {
         m: played.m,
         games: played.numbers.games,
@@ -260,8 +261,8 @@ impl Played for DatabaseVolume {
     }
 
     fn moves(&self, scope: &Scope, position: &Position) -> Result<Vec<Option<Move>>, Error> {
-        let reached = self.reached(scope, position)?;
-        let moves = reached.played.moves_in(position);
+        let played = self.played(scope, position)?;
+        let moves = played.moves_in(position);
         Ok(moves.into_iter().map(|played| played.m).collect())
     }
 
