@@ -335,11 +335,16 @@ fn odd_games_are_pages() {
     assert_eq!(positions(&mount.page("html/games/000001.html")).len(), 1);
     assert_eq!(positions(&mount.page("html/games/000002.html")).len(), 503);
     assert_eq!(positions(&mount.page("html/games/000003.html")).len(), 1503);
-    assert!(
-        mount
-            .page("html/games/000004.html")
-            .contains("longer than a page")
-    );
+    let long = mount.page("html/games/000004.html");
+    assert!(long.contains("longer than a page with boards"), "{long}");
+    assert!(!long.contains("longer than any page"));
+    let boards = positions(&long).len();
+    assert!((5000..20_000).contains(&boards), "{boards}");
+    let shown = long.split_once("<ol class=\"moves\">").unwrap().1;
+    let shown = shown.split("<details").next().unwrap();
+    let moves = ["Nf3", "Nf6", "Ng1", "Ng8"].map(|san| shown.matches(san).count());
+    assert_eq!(moves, [5000; 4]);
+    assert!(long.contains(&format!("its last {} moves", 20_001 - boards)));
     assert_eq!(
         positions(&mount.page("html/games/000005.html"))[&0],
         "8/8/8/3q4/8/8/8/8 w"

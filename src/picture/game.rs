@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::board::{Picture, append_symbols, squares_of};
-use super::moves::Moves;
+use super::moves::{Moves, Room, Written};
 use super::page::{MOST_BYTES, Page, append_name, cut, up};
 use super::{plot, text};
 use crate::game::{Date, Defect, Game, GameResult, Headers, Position};
@@ -11,10 +11,12 @@ use crate::game::{Date, Defect, Game, GameResult, Headers, Position};
 /// Folders between the index and the pages of games.
 const DEPTH: usize = 1;
 
-/// Bytes that the moves of a page may take, and the text of the game behind
-/// them.
-const MOST_OF_MOVES: usize = 1_400_000;
+/// Bytes that the text of the game may take, what is still written when there is
+/// no more room for moves (a remark, and the end of the page), and moves without
+/// boards.
 const MOST_OF_PGN: usize = 300_000;
+const END: usize = 530_000;
+const WITHOUT_BOARDS: usize = 300_000;
 
 /// A game, and what its page links to.
 #[derive(Debug)]
@@ -59,16 +61,18 @@ impl GamePage<'_> {
         page.markup("<div class=\"view\">\n<div class=\"stage\" id=\"stage\">\n");
         append_last_position(self.game, &mut page.out);
         page.markup("</div>\n<div class=\"notation\">\n");
-        let limit = page.out.len() + MOST_OF_MOVES;
-        let moves = Moves::new(self.game, limit).append_to(&mut page.out);
-        if !moves.is_whole {
-            page.warning(
-                "The game is longer than a page may be: the moves behind this are in its PGN file.",
-            );
-        }
+        let mut plots = String::new();
+        plot::append_plots(self.game, &mut plots);
+        let whole = MOST_BYTES.saturating_sub(END + plots.len());
+        let room = Room {
+            with_boards: whole.saturating_sub(WITHOUT_BOARDS),
+            whole,
+        };
+        let written = Moves::new(self.game, room).append_to(&mut page.out);
+        warn_of_length(written, &mut page);
         append_result(headers, &mut page.out);
         page.markup("</div>\n</div>\n");
-        plot::append_plots(self.game, &mut page.out);
+        page.markup(&plots);
         self.append_text(&mut page);
         page.end()
     }
@@ -142,6 +146,19 @@ impl GamePage<'_> {
         page.markup("<details class=\"pgn\"><summary>PGN</summary>\n<pre tabindex=\"0\">");
         page.markup(&pgn);
         page.markup("</pre></details>\n");
+    }
+}
+
+/// Says what a long game has no room for.
+fn warn_of_length(written: Written, page: &mut Page) {
+    if written.without_boards > 0 {
+        let count = written.without_boards;
+        page.warning(&format!(
+            "This game is longer than a page with boards may be: its last {count} moves are there without."
+        ));
+    }
+    if written.left_out > 0 {
+        page.warning("It is longer than any page may be: the rest is in its PGN file.");
     }
 }
 

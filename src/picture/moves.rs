@@ -36,8 +36,8 @@ const ELEMENTS: usize = 60;
 pub(super) struct Moves<'g> {
     game: &'g Game,
     remarks: ByPly<'g>,
-    /// The page may become this long.
-    limit: usize,
+    room: Room,
+    written: Written,
     stack: Vec<Step>,
     next_number: u32,
     depth: usize,
@@ -47,11 +47,22 @@ pub(super) struct Moves<'g> {
     is_in_item: bool,
 }
 
-/// How the moves were written.
+/// How long a page may become.
 #[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    /// Until it is so long, moves have boards.
+    pub(super) with_boards: usize,
+    /// Until then, moves are written.
+    pub(super) whole: usize,
+}
+
+/// How the moves were written.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Written {
-    /// Whether all are there.
-    pub(super) is_whole: bool,
+    /// Moves that are there without a board.
+    pub(super) without_boards: usize,
+    /// Moves and remarks that are left out.
+    pub(super) left_out: usize,
 }
 
 /// What is still to be written.
@@ -77,12 +88,13 @@ struct Point {
 }
 
 impl<'g> Moves<'g> {
-    pub(super) fn new(game: &'g Game, limit: usize) -> Moves<'g> {
+    pub(super) fn new(game: &'g Game, room: Room) -> Moves<'g> {
         let main = u32::try_from(game.tree.main_line_len()).unwrap_or(u32::MAX);
         Moves {
             game,
             remarks: game.annotations.by_ply(game.tree.len()),
-            limit,
+            room,
+            written: Written::default(),
             stack: Vec::new(),
             next_number: main.saturating_add(1),
             depth: 0,
@@ -108,20 +120,24 @@ impl<'g> Moves<'g> {
         if let Some(first) = self.game.tree.first_child(PlyId::START) {
             self.stack.push(Step::Ply(first, point));
         }
-        let mut is_whole = true;
         while let Some(next) = self.stack.pop() {
-            if out.len() >= self.limit && !matches!(next, Step::Close) {
-                is_whole = false;
-                continue;
+            if matches!(next, Step::Close) || self.has_room(out) {
+                self.take(next, out);
             }
-            self.take(next, out);
         }
         out.push_str(if self.is_in_item {
             "</li>\n</ol>\n"
         } else {
             "</ol>\n"
         });
-        Written { is_whole }
+        self.written
+    }
+
+    /// Whether more may be written; what is not is counted.
+    fn has_room(&mut self, out: &str) -> bool {
+        let has_room = out.len() < self.room.whole;
+        self.written.left_out += usize::from(!has_room);
+        has_room
     }
 
     /// The start, and what is said of the whole game.
@@ -236,6 +252,10 @@ impl<'g> Moves<'g> {
         after: &Position,
         out: &mut String,
     ) {
+        if out.len() >= self.room.with_boards {
+            self.written.without_boards += 1;
+            return self.append_san(id, ply, out);
+        }
         let _ = write!(out, "<a id=\"{number}\" href=\"#{number}\"");
         append_position(after, out);
         if let Some((from, to)) = ply.mv.and_then(squares_of) {
@@ -246,6 +266,12 @@ impl<'g> Moves<'g> {
         }
         self.append_marks(id, out);
         out.push('>');
+        self.append_san(id, ply, out);
+        out.push_str("</a>");
+    }
+
+    /// A move with its signs.
+    fn append_san(&self, id: PlyId, ply: &Ply, out: &mut String) {
         text::append(&ply.san.to_string(), out);
         let symbols = self.on(id).filter_map(|remark| match remark {
             Annotation::Symbols([on_move, on_position, _]) => Some([*on_move, *on_position]),
@@ -254,7 +280,6 @@ impl<'g> Moves<'g> {
         for nag in symbols.flatten().filter(|nag| *nag != 0) {
             append_symbol(nag, out);
         }
-        out.push_str("</a>");
     }
 
     fn on(&self, id: PlyId) -> impl Iterator<Item = &'g Annotation> + use<'g> {
@@ -324,7 +349,7 @@ impl<'g> Moves<'g> {
     }
 
     fn append_text(&mut self, words: &Text, position: &Position, out: &mut String) {
-        if !words.has_words() {
+        if !words.has_words() || !self.has_room(out) {
             return;
         }
         self.is_interrupted = true;
@@ -339,6 +364,9 @@ impl<'g> Moves<'g> {
             }
             text::append(part.trim_matches(' '), out);
         }
+        if words.text.len() > MOST_OF_TEXT {
+            out.push_str(" … (The rest of this remark is in the PGN file.)");
+        }
         out.push_str("</span> ");
     }
 
@@ -351,6 +379,9 @@ impl<'g> Moves<'g> {
 
     fn append_other(&mut self, remark: &Annotation, out: &mut String) {
         let before = out.len();
+        if before >= self.room.whole {
+            return;
+        }
         match remark {
             Annotation::Training(training) => append_training(training, out),
             Annotation::Quotation(quotation) => append_note("", &quotation.caption, out),

@@ -154,7 +154,7 @@ pub(super) fn append_bars(title: &str, bars: &[(String, u64)], out: &mut String)
         WIDTH + 56.0,
         HEIGHT + 58.0
     );
-    let step = bars.len().div_ceil(10).max(1);
+    let step = bars.len().div_ceil(7).max(1);
     for (index, (name, size)) in bars.iter().enumerate() {
         #[expect(clippy::cast_precision_loss, reason = "a height need not be exact")]
         let share = *size as f64 / most as f64;
