@@ -45,13 +45,13 @@
 //! | `search` | `openings`, `game`, `storage` |
 //! | `base` | `search`, `pgn`, `archive`, `book`, `cbh2`, `cbh`, `game`, `storage` |
 //! | `pages` | `base`, `picture`, `search`, `pgn`, `cbh`, `game`, `storage` |
-//! | `tables` | `base`, `cbh`, `book`, `openings`, `pgn`, `game` |
+//! | `tables` | `base`, `cbh`, `book`, `openings`, `pgn`, `game`, `storage` |
 //! | `fs` | `escape` |
 //! | `views` | `fs`, `import`, `pages`, `picture`, `openings`, `base`, `search`, `pgn`, `cbh`, `cbh2`, `book`, `archive`, `game`, `storage`, `html`, `escape` |
 //! | `drafts` | `fs`, `storage`, `escape` |
 //! | `vfs` | `drafts`, `fs`, `views`, `escape` |
 //! | `fuse` | `vfs` |
-//! | `cli` | `fuse`, `vfs`, `views`, `import`, `tables`, `base`, `search`, `cbh2`, `cbh`, `pgn`, `book`, `archive`, `game`, `escape` |
+//! | `cli` | `fuse`, `vfs`, `views`, `import`, `tables`, `base`, `search`, `cbh2`, `cbh`, `pgn`, `book`, `archive`, `game`, `storage`, `escape` |
 //!
 //! Nothing points up: `game` knows no format, `cbh` and `pgn` do not know
 //! each other, `cbh2` has the words of `cbh` and nothing of how it is stored,
@@ -93,7 +93,7 @@ pub mod pgn;
 pub mod picture;
 pub mod search;
 pub mod storage;
-#[cfg(feature = "parquet")]
+#[cfg_attr(not(feature = "parquet"), path = "tables/absent.rs")]
 pub mod tables;
 pub mod vfs;
 pub mod views;

@@ -1301,3 +1301,24 @@ fn a_mount_option_that_makes_no_sense_is_a_wrong_command_line() {
     fails(&["mount", "-o", "frob", base, place], 2, &told);
     fails(&["mount", "-f", "-o", "frob", base, place], 2, &told);
 }
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn a_build_without_parquet_says_so() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = |name: &str| scratch.path().join(name).to_str().unwrap().to_owned();
+    let base = fixture("cbh/sample/sample.cbh");
+    let base = base.to_str().unwrap();
+    fs::write(at("games.parquet"), "PAR1").unwrap();
+    for arguments in [
+        &["export", "--format", "parquet", base, "-o", &at("tables")][..],
+        &["import", "--create", &at("new.cbh"), &at("games.parquet")],
+        &["import", "--create", &at("new.cbh"), &at("")],
+    ] {
+        let output = cbfs(arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert!(told.contains("built without Parquet"), "{told}");
+    }
+    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 1);
+}

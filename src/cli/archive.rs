@@ -8,15 +8,12 @@ use std::time::UNIX_EPOCH;
 use encoding_rs::Encoding;
 use serde_json::{Value, json};
 
-use super::Failure;
 use super::password::PasswordFile;
+use super::{Failure, INTERRUPTED};
 use crate::archive::{self, Archive, Error, has_archive_extension};
 use crate::base::{Base, open_any};
 use crate::cbh::{self, CodePage};
 use crate::escape::Escaped;
-
-/// Exit code of a program that was ended by SIGINT (2), as shells report it.
-const INTERRUPTED: u8 = 128 + 2;
 
 /// Returns the options for reading the archive at `source`.
 pub(super) fn options(

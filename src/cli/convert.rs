@@ -8,15 +8,12 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::import::{self, TextOptions};
 use super::options::parse_code_page;
 use super::password::PasswordFile;
-use super::{Failure, archive, print, progress, receipt, signals};
+use super::{Failure, INTERRUPTED, archive, print, progress, receipt, signals};
 use crate::archive::{Archive, Member, has_archive_extension};
 use crate::base::{Conversion, Converted, Copied, Family, Stop, copy_archived};
 use crate::cbh::{self, ChangeError, CodePage, NewBase, Receipt};
 use crate::cbh2;
 use crate::escape::Escaped;
-
-/// As the shell tells of a program that a signal ended: SIGINT is 2.
-const INTERRUPTED: u8 = 128 + 2;
 
 /// What follows each reason.
 const NOTHING_MADE: &str = "nothing was made";

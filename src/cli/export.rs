@@ -21,6 +21,8 @@ use crate::book::export::ExportFormat;
 use crate::book::walk::DEFAULT_POSITIONS;
 use crate::cbh::{self, CodePage, Decoded, GameId, RecordKind};
 use crate::pgn;
+use crate::storage::folder_of;
+use crate::tables::Wishes;
 
 /// Number of records that a core renders at a time.
 const STRETCH: u32 = 1024;
@@ -107,8 +109,8 @@ impl Args {
         }
     }
 
-    fn wishes(&self) -> tables::Wishes {
-        tables::Wishes {
+    fn wishes(&self) -> Wishes {
+        Wishes {
             is_clean: self.clean,
             with_positions: self.positions,
             with_deleted: self.deleted,
@@ -187,16 +189,12 @@ pub(super) fn write_file<T>(
         // A pipe or a device cannot be replaced; write to it directly.
         return write(&mut File::options().write(true).open(&path)?);
     }
-    let directory = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
     let ending = signals::block_unless_ignored()?;
     let mut temporary = tempfile::Builder::new()
         .prefix(".cbfs-export-")
         // This error does not name the temporary file, in contrast to that of
         // `tempfile_in`.
-        .make_in(directory, |path| {
+        .make_in(folder_of(&path), |path| {
             let mut options = File::options();
             options.read(true).write(true).create_new(true).mode(0o666);
             options.open(path)
@@ -272,11 +270,7 @@ fn render(base: &dyn Base, is_clean: bool, first: u32, pieces: &SyncSender<Piece
                 continue;
             }
         };
-        if is_clean {
-            pgn::encode_clean(&decoded.game, &mut text);
-        } else {
-            pgn::encode(&decoded.game, &decoded.defects, &mut text);
-        }
+        pgn::encode_as(is_clean, &decoded.game, &decoded.defects, &mut text);
         // Give up the permit while sending, because the receiver may take long.
         if text.len() > 16 * PIECE_BYTES {
             decoded = Decoded::reading_ahead();

@@ -15,7 +15,7 @@ use indicatif::ProgressBar;
 use super::games::Games;
 use super::options::{parse_code_page, parse_text_page};
 use super::password::PasswordFile;
-use super::{Failure, archive, print, progress, receipt, signals, tables};
+use super::{Failure, INTERRUPTED, archive, print, progress, receipt, signals, tables};
 use crate::archive::has_archive_extension;
 use crate::base::open_any;
 use crate::cbh::{
@@ -26,9 +26,8 @@ use crate::import::{
     BadGame, BadText, Input, Known, Session, Stop, Watch, Wishes, cut_names, for_each_text,
 };
 use crate::pgn::Page;
-
-/// Exit code of a program that was ended by SIGINT (2), as shells report it.
-const INTERRUPTED: u8 = 128 + 2;
+use crate::storage::folder_of;
+use crate::tables::is_table;
 
 /// Appended to the message of a failed import.
 const NOTHING_DONE: &str = "nothing was imported";
@@ -259,16 +258,12 @@ impl BadGames {
         let file = args.skip_bad.as_ref().filter(|_| !args.dry_run);
         let file = file.map(|file| {
             BadGames::check(file, args)?;
-            let directory = match file.parent() {
-                Some(parent) if parent != Path::new("") => parent,
-                _ => Path::new("."),
-            };
             let mode = fs::Permissions::from_mode(0o666);
             let mut builder = tempfile::Builder::new();
             let made = builder
                 .prefix(".cbfs-bad-")
                 .permissions(mode)
-                .tempfile_in(directory);
+                .tempfile_in(folder_of(file));
             let made = made.map_err(|error| Failure::about(file, error))?;
             Ok((made, file.clone()))
         });
@@ -596,7 +591,7 @@ impl Source {
         if has_archive_extension(file) {
             return Source::of_archive(file, args);
         }
-        if tables::is_table(file) {
+        if is_table(file) {
             return Source::of_table(file, bar);
         }
         let opened = File::open(file).map_err(|error| Failure::about(file, error))?;

@@ -62,6 +62,9 @@ use crate::vfs::Messages;
 /// Exit code of a program that was ended by SIGPIPE (13), as shells report it.
 const BROKEN_PIPE: u8 = 128 + 13;
 
+/// Exit code of a program that was ended by SIGINT (2).
+const INTERRUPTED: u8 = 128 + 2;
+
 /// Shows ChessBase databases as directories of PGN files.
 #[derive(Debug, Parser)]
 #[command(name = "cbfs", version, arg_required_else_help = true)]
@@ -179,6 +182,17 @@ impl Failure {
             message: None,
             code,
         }
+    }
+
+    /// The failure for an error that left nothing at `place`.
+    fn not_made(place: &Path, error: &io::Error) -> Failure {
+        if error.kind() == io::ErrorKind::Interrupted {
+            return Failure {
+                code: INTERRUPTED,
+                ..Failure::about(place, "interrupted; nothing was made")
+            };
+        }
+        Failure::about(place, format_args!("{error}; nothing was made"))
     }
 
     /// The failure for an error of standard output.

@@ -36,14 +36,12 @@ pub(super) fn block_unless_ignored() -> nix::Result<SigSet> {
 }
 
 /// Starts a thread: on one of the blocked `signals`, it removes the temporary
-/// file or folder at `path` and ends the program as the signal would.
+/// file at `path` and ends the program as the signal would.
 pub(super) fn remove_on_signal(signals: SigSet, path: PathBuf) {
     thread::spawn(move || {
         while let Ok(signal) = signals.wait() {
             // The file may have been renamed to its final name.
-            if fs::remove_file(&path).is_err() {
-                let _ = fs::remove_dir_all(&path);
-            }
+            let _ = fs::remove_file(&path);
             // Both cannot fail for an existing signal.
             let _ = SigSet::from_iter([signal]).thread_unblock();
             let _ = raise(signal);

@@ -58,8 +58,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
         !is_ended.load(Relaxed)
     });
     bar.finish_and_clear();
-    let written = written
-        .map_err(|error| Failure::about(&args.output, format!("{error}; nothing was made")))?;
+    let written = written.map_err(|error| Failure::not_made(&args.output, &error))?;
     if written.unreadable > 0 {
         let count = written.unreadable;
         let what = format_args!("{count} games cannot be read; their pages say why");

@@ -28,6 +28,18 @@ impl Date {
         self == Date::UNKNOWN
     }
 
+    /// Reads what [`append_to`](Date::append_to) writes, and nothing else.
+    pub fn read(text: &[u8]) -> Option<Date> {
+        let &[y1, y2, y3, y4, b'.', m1, m2, b'.', d1, d2] = text else {
+            return None;
+        };
+        Some(Date {
+            year: number(&[y1, y2, y3, y4])?,
+            month: u8::try_from(number(&[m1, m2])?).ok()?,
+            day: u8::try_from(number(&[d1, d2])?).ok()?,
+        })
+    }
+
     /// Appends the date in PGN form: always ten bytes.
     pub fn append_to(self, out: &mut Vec<u8>) {
         let mut text = *b"????.??.??";
@@ -46,6 +58,18 @@ impl Date {
     }
 }
 
+/// A number as digits: 0 if all of them are question marks.
+fn number(digits: &[u8]) -> Option<u16> {
+    if digits.iter().all(|&digit| digit == b'?') {
+        return Some(0);
+    }
+    let digits = digits.iter().map(|digit| digit.checked_sub(b'0'));
+    let read = digits.map(|digit| digit.filter(|&digit| digit < 10));
+    let read = read.map(|digit| digit.map(u16::from));
+    read.reduce(|number, digit| Some(number? * 10 + digit?))?
+        .filter(|&number| number > 0)
+}
+
 /// A number below 100 as two digits.
 fn two_digits(number: u8) -> [u8; 2] {
     [b'0' + number / 10 % 10, b'0' + number % 10]
@@ -62,6 +86,25 @@ impl fmt::Display for Date {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_date_is_read_as_it_is_written() {
+        for (year, month, day) in [(0, 0, 0), (2004, 0, 0), (476, 12, 31), (0, 5, 1)] {
+            let date = Date { year, month, day };
+            assert_eq!(Date::read(date.to_string().as_bytes()), Some(date));
+        }
+        for text in [
+            "2004.2.24",
+            "2004-02-24",
+            "2004.00.24",
+            "200?.02.24",
+            "2004.0/.24",
+            "2004.02.24 ",
+            "",
+        ] {
+            assert_eq!(Date::read(text.as_bytes()), None, "{text}");
+        }
+    }
 
     #[test]
     fn unknown_parts_are_question_marks() {

@@ -21,11 +21,7 @@ impl Maker<'_> {
             }
         };
         let mut pgn = Vec::new();
-        if self.is_clean {
-            pgn::encode_clean(&decoded.game, &mut pgn);
-        } else {
-            pgn::encode(&decoded.game, &decoded.defects, &mut pgn);
-        }
+        pgn::encode_as(self.is_clean, &decoded.game, &decoded.defects, &mut pgn);
         let page = GamePage {
             number: id.0,
             game: &decoded.game,

@@ -1,6 +1,6 @@
 //! All pages of a base as a folder on disk, for a web server.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::{Maker, Shelf};
 use crate::cbh::{Entry, Error, GameId, RecordKind};
 use crate::picture::page;
 use crate::picture::tables::pieces;
-use crate::storage::{WorkFolder, move_to_free};
+use crate::storage::make_folder;
 
 /// Records that are looked at together.
 const STRETCH: u32 = 1024;
@@ -32,28 +32,18 @@ pub struct Written {
 ///
 /// # Errors
 ///
-/// `AlreadyExists` if there is something at `to`, `Interrupted` if `progress`
-/// ended the work; that of reading or writing.
+/// `AlreadyExists` if there is something other than an empty folder at `to`,
+/// `Interrupted` if `progress` ended the work; that of reading or writing.
 pub fn write(maker: Maker<'_>, to: &Path, progress: &mut Progress<'_>) -> io::Result<Written> {
-    let name = to.file_name();
-    let name = name.ok_or_else(|| io::Error::other("this is no name of a new folder"))?;
-    if fs::symlink_metadata(to).is_ok() {
-        let what = "it is there already; name a folder that is not, nothing is written over";
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));
-    }
-    let parent = to.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let work = WorkFolder::begin_empty(parent.unwrap_or(Path::new(".")), name)?;
-    let root = work.path().join("site");
-    let mut site = Site {
-        maker,
-        root: &root,
-        written: Written::default(),
-    };
-    site.write_all(progress)?;
-    // One pass for all files: each by itself would take ten times as long.
-    nix::unistd::syncfs(File::open(&root)?)?;
-    move_to_free(&root, to)?;
-    Ok(site.written)
+    make_folder(to, |root| {
+        let mut site = Site {
+            maker,
+            root,
+            written: Written::default(),
+        };
+        site.write_all(progress)?;
+        Ok(site.written)
+    })
 }
 
 struct Site<'s> {
@@ -64,7 +54,7 @@ struct Site<'s> {
 
 impl Site<'_> {
     fn write_all(&mut self, progress: &mut Progress<'_>) -> io::Result<()> {
-        for folder in ["", "games", "players", "tournaments", "eco"] {
+        for folder in ["games", "players", "tournaments", "eco"] {
             DirBuilder::new().create(self.root.join(folder))?;
         }
         self.write(Path::new("cbfs.css"), page::STYLE)?;

@@ -59,7 +59,8 @@ pub use stream::{
     BAD_GAME, Extent, InPage, Part, Prepared, Section, Sections, Skipped, Spot, Trust,
     for_each_game_in_order,
 };
-pub(crate) use tags::{append_round, roman};
+pub use tags::append_round;
+pub(crate) use tags::roman;
 
 use crate::game::{Defect, Game, Position};
 use notation::Notation;
@@ -97,6 +98,15 @@ pub fn encode(game: &Game, defects: &[Defect], out: &mut Vec<u8>) {
 /// and what could not be read. A game is not to be saved from such a text.
 pub fn encode_clean(game: &Game, out: &mut Vec<u8>) {
     encode_told(game, &Told::nothing(), &[], out);
+}
+
+/// As [`encode_clean`] if the text is to be clean, else as [`encode`].
+pub fn encode_as(is_clean: bool, game: &Game, defects: &[Defect], out: &mut Vec<u8>) {
+    if is_clean {
+        encode_clean(game, out);
+    } else {
+        encode(game, defects, out);
+    }
 }
 
 fn encode_told(game: &Game, told: &Told, defects: &[Defect], out: &mut Vec<u8>) {

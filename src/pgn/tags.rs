@@ -410,7 +410,7 @@ pub(crate) fn roman(number: u32) -> Option<&'static str> {
 }
 
 /// `5`, `5.2`, `?.2`, `?`.
-pub(crate) fn append_round(round: impl Into<u32>, subround: impl Into<u32>, out: &mut Vec<u8>) {
+pub fn append_round(round: impl Into<u32>, subround: impl Into<u32>, out: &mut Vec<u8>) {
     match round.into() {
         0 => out.push(b'?'),
         round => append_decimal(round, out),

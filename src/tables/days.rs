@@ -52,17 +52,6 @@ pub(super) fn date_of(days: i32) -> Option<Date> {
     })
 }
 
-/// Reads `2016.07.26`.
-pub(super) fn parse(text: &[u8]) -> Option<Date> {
-    let mut fields = std::str::from_utf8(text).ok()?.split('.');
-    let date = Date {
-        year: fields.next()?.parse().ok()?,
-        month: fields.next()?.parse().ok()?,
-        day: fields.next()?.parse().ok()?,
-    };
-    fields.next().is_none().then_some(date)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

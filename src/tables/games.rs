@@ -25,104 +25,58 @@ pub(super) const TABLE: Table = Table {
     sorted_by: &["ECO"],
 };
 
-/// The columns in order. Names with a capital are those of PGN tags; lichess'
-/// public data set has them under the same names.
-pub const COLUMNS: &[Column] = &[
-    column("number", Kind::Long, "number of the game in the base"),
-    column("White", Kind::Name, "player with the white pieces"),
-    column("Black", Kind::Name, "player with the black pieces"),
-    column("WhiteElo", Kind::Int, "rating of White"),
-    column("BlackElo", Kind::Int, "rating of Black"),
-    column("WhiteTitle", Kind::Text, "title of White, such as GM"),
-    column("BlackTitle", Kind::Text, "title of Black"),
-    column("WhiteTeam", Kind::Text, "team of White"),
-    column("BlackTeam", Kind::Text, "team of Black"),
-    column(
-        "WhiteRatingDiff",
-        Kind::Int,
-        "points that White won by the game",
-    ),
-    column(
-        "BlackRatingDiff",
-        Kind::Int,
-        "points that Black won by the game",
-    ),
-    column("Result", Kind::Text, "1-0, 0-1, 1/2-1/2 or *"),
-    column(
-        "Date",
-        Kind::Date,
-        "day of the game, if day, month and year are known",
-    ),
-    column("month", Kind::Int, "month of the game"),
-    column("day", Kind::Int, "day of the month"),
-    column("UTCDate", Kind::Date, "day of the game by universal time"),
-    column("UTCTime", Kind::Text, "time of the game by universal time"),
-    column("ECO", Kind::Text, "opening code, such as B90"),
-    column(
-        "Opening",
-        Kind::Text,
-        "name of the opening, where the game has the tag",
-    ),
-    column(
-        "opening_name",
-        Kind::Text,
-        "name of the last named position of the game",
-    ),
-    column("Event", Kind::Text, "tournament or match"),
-    column("Site", Kind::Text, "place of the event"),
-    column(
-        "EventDate",
-        Kind::Date,
-        "first day of the event, if it is known to the day",
-    ),
-    column("round", Kind::Int, "round"),
-    column("subround", Kind::Int, "game within the round"),
-    column("Annotator", Kind::Text, "annotator"),
-    column(
-        "SourceTitle",
-        Kind::Text,
-        "publication that the game was taken from",
-    ),
-    column("Source", Kind::Text, "publisher of it"),
-    column(
-        "Termination",
-        Kind::Text,
-        "how the game ended, where the game has the tag",
-    ),
-    column(
-        "TimeControl",
-        Kind::Text,
-        "time control, where the game has the tag",
-    ),
-    column("Variant", Kind::Text, "Chess960; NULL for chess"),
-    column("FEN", Kind::Text, "start position, if it is set up"),
-    column(
-        "plies",
-        Kind::Int,
-        "number of moves of both sides in the main line",
-    ),
-    column("moves", Kind::Int, "number of moves, as headers.tsv has it"),
-    column("medals", Kind::Int, "medals, one bit each"),
-    column("deleted", Kind::Flag, "whether the game is marked deleted"),
-    column("tags", Kind::Tags, "all tags that no other column holds"),
-    column(
-        "moves_uci",
-        Kind::Moves,
-        "moves of the main line, such as e2e4",
-    ),
-    column(
-        "movetext",
-        Kind::LongText,
-        "moves with variations and remarks as in PGN",
-    ),
-];
+/// Makes the table of columns: what each says, its name, its type, its meaning.
+macro_rules! columns {
+    ($($field:ident $name:literal $kind:ident $meaning:literal;)*) => {
+        /// The columns in order. Names with a capital are those of PGN tags; lichess'
+        /// public data set has them under the same names.
+        pub const COLUMNS: &[Column] = &[$(Column::new($name, Kind::$kind, $meaning)),*];
 
-const fn column(name: &'static str, kind: Kind, meaning: &'static str) -> Column {
-    Column {
-        name,
-        kind,
-        meaning,
-    }
+        /// What each column says.
+        const FIELDS: &[Field] = &[$(Field::$field),*];
+    };
+}
+
+columns! {
+    Number "number" Long "number of the game in the base";
+    Tag "White" Name "player with the white pieces";
+    Tag "Black" Name "player with the black pieces";
+    Tag "WhiteElo" Int "rating of White";
+    Tag "BlackElo" Int "rating of Black";
+    Tag "WhiteTitle" Text "title of White, such as GM";
+    Tag "BlackTitle" Text "title of Black";
+    Tag "WhiteTeam" Text "team of White";
+    Tag "BlackTeam" Text "team of Black";
+    Tag "WhiteRatingDiff" Int "points that White won by the game";
+    Tag "BlackRatingDiff" Int "points that Black won by the game";
+    Tag "Result" Text "1-0, 0-1, 1/2-1/2 or *";
+    Tag "Date" Date "day of the game, if day, month and year are known";
+    Month "month" Int "month of the game";
+    Day "day" Int "day of the month";
+    Tag "UTCDate" Date "day of the game by universal time";
+    Tag "UTCTime" Text "time of the game by universal time";
+    Tag "ECO" Text "opening code, such as B90";
+    Tag "Opening" Text "name of the opening, where the game has the tag";
+    OpeningName "opening_name" Text "name of the last named position of the game";
+    Tag "Event" Text "tournament or match";
+    Tag "Site" Text "place of the event";
+    Tag "EventDate" Date "first day of the event, if it is known to the day";
+    Round "round" Int "round";
+    Subround "subround" Int "game within the round";
+    Tag "Annotator" Text "annotator";
+    Tag "SourceTitle" Text "publication that the game was taken from";
+    Tag "Source" Text "publisher of it";
+    Tag "Termination" Text "how the game ended, where the game has the tag";
+    Tag "TimeControl" Text "time control, where the game has the tag";
+    Tag "Variant" Text "Chess960; NULL for chess";
+    Tag "FEN" Text "start position, if it is set up";
+    Plies "plies" Int "number of moves of both sides in the main line";
+    Moves "moves" Int "number of moves, as headers.tsv has it";
+    Medals "medals" Int "medals, one bit each";
+    Deleted "deleted" Flag "whether the game is marked deleted";
+    OtherTags "tags" Tags "all tags that no other column holds";
+    MovesUci "moves_uci" Moves "moves of the main line, such as e2e4";
+    Movetext "movetext" LongText "moves with variations and remarks as in PGN";
 }
 
 /// What a column says.
@@ -145,32 +99,9 @@ enum Field {
     Tag,
 }
 
-impl Field {
-    /// What the column with this name says.
-    fn of(column: &Column) -> Field {
-        match column.name {
-            "number" => Field::Number,
-            "month" => Field::Month,
-            "day" => Field::Day,
-            "round" => Field::Round,
-            "subround" => Field::Subround,
-            "plies" => Field::Plies,
-            "moves" => Field::Moves,
-            "medals" => Field::Medals,
-            "deleted" => Field::Deleted,
-            "opening_name" => Field::OpeningName,
-            "tags" => Field::OtherTags,
-            "moves_uci" => Field::MovesUci,
-            "movetext" => Field::Movetext,
-            _ => Field::Tag,
-        }
-    }
-}
-
 /// Appends games to a row group.
 #[derive(Debug)]
 pub(super) struct Rows {
-    fields: Vec<Field>,
     /// Names and columns of the tags of games before, in the order of the tags: most
     /// games have the same tags.
     guesses: Vec<(Vec<u8>, Option<usize>)>,
@@ -189,7 +120,6 @@ pub(super) struct Rows {
 impl Rows {
     pub(super) fn new() -> Rows {
         Rows {
-            fields: COLUMNS.iter().map(Field::of).collect(),
             guesses: Vec::new(),
             tags: Vec::new(),
             others: Vec::new(),
@@ -230,7 +160,7 @@ impl Rows {
         };
         let tags: Vec<Value<'_>> = told.tags().collect();
         let others = told.other_tags(&tags);
-        let values = tags.iter().zip(&told.rows.fields);
+        let values = tags.iter().zip(FIELDS);
         group.push(values.map(|(&tag, &field)| match field {
             Field::Tag => tag,
             field => told.value(field, &others),
@@ -436,8 +366,5 @@ pub(super) fn is_signed(tag: &str) -> bool {
 
 /// A date that is complete: `2016.07.26`.
 fn exact_date(value: &[u8]) -> Option<i32> {
-    let date = super::days::parse(value)?;
-    let mut written = Vec::new();
-    date.append_to(&mut written);
-    days_of(date).filter(|_| written == value)
+    days_of(Date::read(value)?)
 }

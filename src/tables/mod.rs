@@ -14,6 +14,7 @@
 //!
 //! | module | part |
 //! |---|---|
+//! | [`asked`] | what is asked of an export, which paths are tables |
 //! | [`schema`] | kinds of columns, the schema of a file |
 //! | [`games`], [`positions`] | the columns of both tables |
 //! | [`remark`] | evaluation, clocks and words of a position |
@@ -29,6 +30,7 @@
 //! number of games. The file format is
 //! <https://parquet.apache.org/docs/file-format/>.
 
+mod asked;
 mod buffer;
 mod column;
 mod days;
@@ -42,11 +44,12 @@ mod sorter;
 mod uci;
 mod writing;
 
+pub use asked::{Progress, Wishes, is_table};
 pub use games::COLUMNS as GAME_COLUMNS;
 pub use positions::COLUMNS as POSITION_COLUMNS;
-pub use reading::{Texts, is_table};
+pub use reading::Texts;
 pub use schema::{Column, Kind, SCHEMA_VERSION};
-pub use writing::{Progress, Wishes, export};
+pub use writing::export;
 
 /// The partition of games without a year.
 const NO_YEAR: &str = "__HIVE_DEFAULT_PARTITION__";

@@ -20,53 +20,45 @@ pub(super) const TABLE: Table = Table {
 
 /// The columns in order.
 pub const COLUMNS: &[Column] = &[
-    column(
+    Column::new(
         "game",
         Kind::Long,
         "number of the game, as in the table of games",
     ),
-    column(
+    Column::new(
         "ply",
         Kind::Int,
         "number of moves before the position; 0 is the start",
     ),
-    column(
+    Column::new(
         "uci",
         Kind::Text,
         "move that led to the position, such as e2e4",
     ),
-    column("san", Kind::Text, "the same move, such as Nxe5+"),
-    column(
+    Column::new("san", Kind::Text, "the same move, such as Nxe5+"),
+    Column::new(
         "hash",
         Kind::Long,
         "Polyglot key of the position, as a signed number",
     ),
-    column(
+    Column::new(
         "evaluation",
         Kind::Int,
         "centipawns from White's point of view",
     ),
-    column("mate", Kind::Int, "moves to mate; negative if Black mates"),
-    column("clock", Kind::Real, "seconds left to the player who moved"),
-    column(
+    Column::new("mate", Kind::Int, "moves to mate; negative if Black mates"),
+    Column::new("clock", Kind::Real, "seconds left to the player who moved"),
+    Column::new(
         "elapsed",
         Kind::Real,
         "seconds that the player took for the move",
     ),
-    column(
+    Column::new(
         "remark",
         Kind::LongText,
         "texts about the move, without commands",
     ),
 ];
-
-const fn column(name: &'static str, kind: Kind, meaning: &'static str) -> Column {
-    Column {
-        name,
-        kind,
-        meaning,
-    }
-}
 
 /// Appends the positions of a game to a row group.
 pub(super) fn push(id: GameId, game: &Game, group: &mut Group) {

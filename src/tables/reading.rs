@@ -10,19 +10,16 @@ use std::io::{self, BufWriter, ErrorKind, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use ::parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use ::parquet::schema::types::SchemaDescriptor;
 
+use super::asked::{EXTENSION, is_parquet};
 use super::column::{self, Reader};
 use super::games::{COLUMNS, TABLE, is_signed};
 use super::sorter::{Sorted, Sorter};
-
-/// Extension of files.
-const EXTENSION: &str = "parquet";
-
-/// First bytes of a file.
-const MAGIC: &[u8] = b"PAR1";
+use crate::game::Date;
 
 /// Folders in folders are looked at to this depth.
 const MOST_DEPTH: usize = 16;
@@ -32,25 +29,6 @@ const ROWS: usize = 256;
 
 /// Number of bytes of the length before each text of the temporary file.
 const LENGTH_BYTES: usize = size_of::<u64>();
-
-/// Returns whether a path is a folder, or a Parquet file by its first bytes or
-/// its extension.
-pub fn is_table(path: &Path) -> bool {
-    let has_magic = |path: &Path| {
-        let mut head = [0; MAGIC.len()];
-        let read = File::open(path).and_then(|file| file.read_exact_at(&mut head, 0));
-        read.is_ok() && head == MAGIC
-    };
-    let Ok(metadata) = fs::metadata(path) else {
-        return false;
-    };
-    metadata.is_dir() || metadata.is_file() && (is_parquet(path) || has_magic(path))
-}
-
-fn is_parquet(path: &Path) -> bool {
-    path.extension()
-        .is_some_and(|extension| extension.eq_ignore_ascii_case(EXTENSION))
-}
 
 /// The games of a table as one PGN text, in order.
 #[derive(Debug)]
@@ -342,10 +320,7 @@ struct Row<'r> {
 
 impl<'r> Row<'r> {
     fn number(&self) -> Option<u64> {
-        std::str::from_utf8(self.other("number")?)
-            .ok()?
-            .parse()
-            .ok()
+        number_in(self.other("number"))
     }
 
     /// The texts of a column.
@@ -447,13 +422,14 @@ impl<'r> Row<'r> {
         if year.is_none() && month.is_none() && day.is_none() {
             return utc.map(<[u8]>::to_vec);
         }
-        let mut date = Vec::new();
-        append_padded(year, 4, &mut date);
-        for part in [month, day] {
-            date.push(b'.');
-            append_padded(part, 2, &mut date);
-        }
-        Some(date)
+        let date = Date {
+            year: number_in(year).unwrap_or(0),
+            month: number_in(month).unwrap_or(0),
+            day: number_in(day).unwrap_or(0),
+        };
+        let mut written = Vec::new();
+        date.append_to(&mut written);
+        Some(written)
     }
 
     /// Writes the moves of the column `moves_uci`, and the result.
@@ -469,12 +445,9 @@ impl<'r> Row<'r> {
     }
 }
 
-/// Appends a number with leading zeros, or question marks.
-fn append_padded(number: Option<&[u8]>, digits: usize, out: &mut Vec<u8>) {
-    let (fill, number) = number.map_or((b'?', &b""[..]), |number| (b'0', number));
-    let padding = digits.saturating_sub(number.len());
-    out.resize(out.len() + padding, fill);
-    out.extend_from_slice(number);
+/// The number that a text is.
+fn number_in<N: FromStr>(text: Option<&[u8]>) -> Option<N> {
+    std::str::from_utf8(text?).ok()?.parse().ok()
 }
 
 fn write_tag(name: &[u8], value: &[u8], out: &mut Vec<u8>) {

@@ -25,6 +25,16 @@ pub struct Column {
     pub meaning: &'static str,
 }
 
+impl Column {
+    pub(super) const fn new(name: &'static str, kind: Kind, meaning: &'static str) -> Column {
+        Column {
+            name,
+            kind,
+            meaning,
+        }
+    }
+}
+
 /// The type of a column. All but [`Kind::Moves`] and [`Kind::Tags`] may be
 /// NULL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,6 +11,7 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::writer::SerializedFileWriter;
 use parking_lot::Mutex;
 
+use super::asked::{Progress, Wishes};
 use super::buffer::Group;
 use super::games::{self, Rows};
 use super::parts::{Part, Parts};
@@ -19,6 +20,7 @@ use super::schema::Table;
 use crate::base::Base;
 use crate::cbh::{Decoded, Error, GameId, Summary};
 use crate::pgn;
+use crate::storage::make_folder;
 
 /// Number of games of a row group.
 const GROUP_GAMES: usize = 1 << 15;
@@ -32,33 +34,23 @@ const GROUP_BYTES: usize = 16 << 20;
 /// Progress is told after so many games of a core.
 const GAMES_TOLD: u64 = 1024;
 
-/// What is to be written.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Wishes {
-    /// Leave out tags and commands that only cbfs reads.
-    pub is_clean: bool,
-    /// Also write the table of positions.
-    pub with_positions: bool,
-    /// Also write games that are marked deleted.
-    pub with_deleted: bool,
-}
-
-/// Is told how the export goes on, by any thread.
-pub trait Progress: Sync {
-    /// So many more games were written.
-    fn written(&self, games: u64);
-
-    /// A game cannot be read, and is not in the tables.
-    fn unreadable(&self, id: GameId, error: &Error);
-}
-
-/// Writes the games of a base as tables into `folder`, an empty one, and waits
-/// until they are on disk.
+/// Makes the folder of tables of a base: all of them, or none.
 ///
 /// # Errors
 ///
-/// Those of the file system, with the file; those of the base's list of games.
+/// `AlreadyExists` if there is something other than an empty folder;
+/// `Interrupted` if `progress` ended the work; those of the file system, with
+/// the file; those of the base's list of games.
 pub fn export(
+    base: &dyn Base,
+    folder: &Path,
+    wishes: Wishes,
+    progress: &dyn Progress,
+) -> io::Result<()> {
+    make_folder(folder, |folder| write(base, folder, wishes, progress))
+}
+
+fn write(
     base: &dyn Base,
     folder: &Path,
     wishes: Wishes,
@@ -89,8 +81,7 @@ pub fn export(
         });
         // All of them end before the first error is returned.
         ended.fold(Ok(()), Result::and)
-    })?;
-    sync_folders(folder)
+    })
 }
 
 /// One core.
@@ -157,12 +148,19 @@ impl Worker<'_> {
             }
             since_told += 1;
             if since_told == GAMES_TOLD {
-                self.progress.written(std::mem::take(&mut since_told));
+                self.tell(std::mem::take(&mut since_told))?;
             }
         }
-        self.progress.written(since_told);
+        self.tell(since_told)?;
         games.finish()?;
         positions.map_or(Ok(()), Output::finish)
+    }
+
+    fn tell(&self, games: u64) -> io::Result<()> {
+        if self.progress.written(games) {
+            return Ok(());
+        }
+        Err(io::ErrorKind::Interrupted.into())
     }
 
     /// Reads a game and renders its PGN.
@@ -174,11 +172,7 @@ impl Worker<'_> {
     ) -> Result<pgn::Permit, Error> {
         let permit = self.base.read_game_to_render(id, decoded)?;
         text.clear();
-        if self.wishes.is_clean {
-            pgn::encode_clean(&decoded.game, text);
-        } else {
-            pgn::encode(&decoded.game, &decoded.defects, text);
-        }
+        pgn::encode_as(self.wishes.is_clean, &decoded.game, &decoded.defects, text);
         Ok(permit)
     }
 }
@@ -194,7 +188,7 @@ impl Output {
     fn begin(table: &Table, folder: &Path, part: &Part) -> io::Result<Output> {
         let path = part.path(&folder.join(table.name));
         if let Some(year) = path.parent() {
-            make_folder(year)?;
+            fs::create_dir_all(year).map_err(|error| about(year, &error))?;
         }
         let file = File::create_new(&path).map_err(|error| about(&path, &error))?;
         let writer = table.schema().and_then(|schema| {
@@ -225,25 +219,10 @@ impl Output {
         if self.group.rows() > 0 {
             self.write()?;
         }
-        let file = self.file.into_inner();
-        let file = file.map_err(|error| failed(&self.path, error))?;
-        file.sync_all().map_err(|error| about(&self.path, &error))
+        let ended = self.file.finish();
+        ended.map_err(|error| failed(&self.path, error))?;
+        Ok(())
     }
-}
-
-fn make_folder(path: &Path) -> io::Result<()> {
-    fs::create_dir_all(path).map_err(|error| about(path, &error))
-}
-
-/// Waits until the names of all files are on disk.
-fn sync_folders(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            sync_folders(&entry.path())?;
-        }
-    }
-    File::open(folder)?.sync_all()
 }
 
 fn about(path: &Path, error: &io::Error) -> io::Error {

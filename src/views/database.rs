@@ -368,11 +368,7 @@ impl DatabaseVolume {
         let read = self.base.read_game_to_render(id, scratch);
         self.ensure_present()?;
         let _permit = read?;
-        if self.is_clean {
-            pgn::encode_clean(&scratch.game, text);
-        } else {
-            pgn::encode(&scratch.game, &scratch.defects, text);
-        }
+        pgn::encode_as(self.is_clean, &scratch.game, &scratch.defects, text);
         Ok(completeness(scratch.defects.is_empty()))
     }
 
