@@ -9,6 +9,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use shakmaty::Color;
+
 use crate::game::{Eco, Game, Position, PositionKey};
 use crate::pgn;
 
@@ -36,7 +38,7 @@ pub struct Opening {
 struct Openings {
     /// By a hash of the position, which is held against the position itself.
     by_digest: HashMap<u64, (PositionKey, Opening)>,
-    /// The lower bits of all digests, a bit for each.
+    /// A bit for the mark of each named position.
     seen: Box<[u64; SEEN_WORDS]>,
     /// Number of plies of the longest line of moves.
     longest: usize,
@@ -46,12 +48,12 @@ static OPENINGS: LazyLock<Openings> = LazyLock::new(|| Openings::read(TABLE));
 
 /// Returns the opening that names this position.
 pub fn of_position(position: &Position) -> Option<Opening> {
-    let key = position.key();
-    let digest = key.digest(SEED);
     // Most positions have no name.
-    if !OPENINGS.may_name(digest) {
+    if !OPENINGS.may_name(mark_of(position)) {
         return None;
     }
+    let key = position.key();
+    let digest = key.digest(SEED);
     let (named, opening) = OPENINGS.by_digest.get(&digest)?;
     (*named == key).then_some(*opening)
 }
@@ -70,10 +72,10 @@ pub fn of_game(game: &Game) -> Option<Opening> {
 }
 
 impl Openings {
-    /// Returns false only if no position with this digest has a name.
-    fn may_name(&self, digest: u64) -> bool {
-        let word = self.seen.get(word_of(digest));
-        word.is_some_and(|word| word >> (digest & 63) & 1 == 1)
+    /// Returns false only if no position with this mark has a name.
+    fn may_name(&self, mark: u64) -> bool {
+        let word = self.seen.get(word_of(mark));
+        word.is_some_and(|word| word >> (mark & 63) & 1 == 1)
     }
 
     fn read(table: &'static str) -> Openings {
@@ -96,13 +98,15 @@ impl Openings {
         let eco = Eco::from_code(code)?;
         let game = pgn::decode(format!("{moves} *").as_bytes()).ok()?;
         let mut last = None;
-        for_each_position(&game, usize::MAX, |position| last = Some(position.key()));
+        for_each_position(&game, usize::MAX, |position| last = Some(position.clone()));
         self.longest = self.longest.max(game.tree.main_line_len());
-        let key = last?;
-        let digest = key.digest(SEED);
-        if let Some(word) = self.seen.get_mut(word_of(digest)) {
-            *word |= 1 << (digest & 63);
+        let last = last?;
+        let mark = mark_of(&last);
+        if let Some(word) = self.seen.get_mut(word_of(mark)) {
+            *word |= 1 << (mark & 63);
         }
+        let key = last.key();
+        let digest = key.digest(SEED);
         self.by_digest
             .entry(digest)
             .or_insert((key, Opening { eco, name }));
@@ -110,9 +114,17 @@ impl Openings {
     }
 }
 
-/// Which word of [`Openings::seen`] has the bit of a digest.
-fn word_of(digest: u64) -> usize {
-    let word = (digest >> 6) % (SEEN_WORDS as u64);
+/// A number of sixteen bits that tells positions apart by which squares the sides
+/// have, mostly. It costs far less than a digest.
+fn mark_of(position: &Position) -> u64 {
+    let squares = |color| u64::from(position.board().by_color(color));
+    let mixed = squares(Color::White) ^ squares(Color::Black).rotate_left(29);
+    mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48
+}
+
+/// Which word of [`Openings::seen`] has the bit of a mark.
+fn word_of(mark: u64) -> usize {
+    let word = (mark >> 6) % (SEEN_WORDS as u64);
     usize::try_from(word).unwrap_or(0)
 }
 

@@ -1,7 +1,7 @@
 //! The rows of one row group: the values of each column, until they are
 //! written.
 
-use std::mem::take;
+use std::ops::Range;
 
 use ::parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type,
@@ -9,17 +9,18 @@ use ::parquet::data_type::{
 use ::parquet::errors::Result;
 use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 
+use super::moves::Moves;
 use super::schema::{Column, Kind};
-use super::uci;
 
-/// Number of values that are given to the encoder at a time.
+/// Number of rows that are given to the encoder at a time.
 const BATCH: usize = 4096;
 
 /// The rows of one row group.
 #[derive(Debug)]
 pub(super) struct Group {
     columns: Vec<Buffer>,
-    rows: usize,
+    /// Where each row belongs among the others.
+    places: Vec<u32>,
     /// Number of bytes of all texts.
     bytes: usize,
 }
@@ -32,7 +33,7 @@ enum Buffer {
     Longs(Optional<i64>),
     Reals(Optional<f64>),
     Flags(Optional<bool>),
-    Moves(Lists<u16>),
+    Moves(Moves),
     Tags {
         names: Lists<Text>,
         values: Lists<Text>,
@@ -102,7 +103,7 @@ impl Group {
             Kind::Long => Buffer::Longs(Optional::default()),
             Kind::Real => Buffer::Reals(Optional::default()),
             Kind::Flag => Buffer::Flags(Optional::default()),
-            Kind::Moves => Buffer::Moves(Lists::default()),
+            Kind::Moves => Buffer::Moves(Moves::default()),
             Kind::Tags => Buffer::Tags {
                 names: Lists::default(),
                 values: Lists::default(),
@@ -110,13 +111,13 @@ impl Group {
         };
         Group {
             columns: columns.iter().map(buffer).collect(),
-            rows: 0,
+            places: Vec::new(),
             bytes: 0,
         }
     }
 
     pub(super) fn rows(&self) -> usize {
-        self.rows
+        self.places.len()
     }
 
     /// Memory of the values, roughly.
@@ -124,9 +125,10 @@ impl Group {
         self.bytes
     }
 
-    /// Appends a row. A value of another type than its column is NULL.
-    pub(super) fn push<'v>(&mut self, values: impl IntoIterator<Item = Value<'v>>) {
-        self.rows += 1;
+    /// Appends a row, which is written before those of greater places. A value of
+    /// another type than its column is NULL.
+    pub(super) fn push<'v>(&mut self, place: u32, values: impl IntoIterator<Item = Value<'v>>) {
+        self.places.push(place);
         let mut values = values.into_iter();
         for column in &mut self.columns {
             let value = values.next().unwrap_or(Value::Null);
@@ -139,25 +141,41 @@ impl Group {
         &mut self,
         file: &mut SerializedFileWriter<W>,
     ) -> Result<()> {
+        let descriptions = file.schema_descr().columns().to_vec();
+        let mut descriptions = descriptions.into_iter();
         let mut group = file.next_row_group()?;
+        let order = self.order();
         for column in &mut self.columns {
+            let description = descriptions.next();
             match column {
-                Buffer::Texts(all) => all.write(group.next_column()?)?,
-                Buffer::Ints(all) => all.write(group.next_column()?)?,
-                Buffer::Longs(all) => all.write(group.next_column()?)?,
-                Buffer::Reals(all) => all.write(group.next_column()?)?,
-                Buffer::Flags(all) => all.write(group.next_column()?)?,
-                Buffer::Moves(all) => all.write(group.next_column()?)?,
+                Buffer::Texts(all) => all.write(&order, group.next_column()?)?,
+                Buffer::Ints(all) => all.write(&order, group.next_column()?)?,
+                Buffer::Longs(all) => all.write(&order, group.next_column()?)?,
+                Buffer::Reals(all) => all.write(&order, group.next_column()?)?,
+                Buffer::Flags(all) => all.write(&order, group.next_column()?)?,
+                Buffer::Moves(all) => {
+                    if let Some(description) = description {
+                        all.write(&order, description, &mut group)?;
+                    }
+                }
                 Buffer::Tags { names, values } => {
-                    names.write(group.next_column()?)?;
-                    values.write(group.next_column()?)?;
+                    descriptions.next();
+                    names.write(&order, group.next_column()?)?;
+                    values.write(&order, group.next_column()?)?;
                 }
             }
         }
         group.close()?;
-        self.rows = 0;
+        self.places.clear();
         self.bytes = 0;
         Ok(())
+    }
+
+    /// The rows in the order of their places.
+    fn order(&self) -> Vec<u32> {
+        let mut order: Vec<(u32, u32)> = self.places.iter().copied().zip(0..).collect();
+        order.sort_unstable();
+        order.into_iter().map(|(_, row)| row).collect()
     }
 }
 
@@ -174,7 +192,7 @@ impl Buffer {
             (Buffer::Reals(all), Value::Real(value)) => all.push(value),
             (Buffer::Flags(all), Value::Flag(value)) => all.push(value),
             (Buffer::Moves(all), Value::Moves(moves)) => {
-                all.push(moves.iter().copied());
+                all.push(moves);
                 return size_of_val(moves);
             }
             (Buffer::Tags { names, values }, Value::Tags(tags)) => {
@@ -190,7 +208,7 @@ impl Buffer {
             (Buffer::Longs(all), _) => all.levels.push(0),
             (Buffer::Reals(all), _) => all.levels.push(0),
             (Buffer::Flags(all), _) => all.levels.push(0),
-            (Buffer::Moves(all), _) => all.lengths.push(0),
+            (Buffer::Moves(all), _) => all.push(&[]),
             (Buffer::Tags { names, values }, _) => {
                 names.lengths.push(0);
                 values.lengths.push(0);
@@ -206,21 +224,45 @@ impl<T: Stored> Optional<T> {
         self.levels.push(1);
     }
 
-    fn write(&mut self, column: Option<SerializedColumnWriter<'_>>) -> Result<()> {
+    /// Writes the rows in this order, and forgets them.
+    fn write(&mut self, order: &[u32], column: Option<SerializedColumnWriter<'_>>) -> Result<()> {
         if let Some(mut column) = column {
-            let mut values = T::encoded(&mut self.values);
-            let mut batch = Vec::new();
-            for levels in self.levels.chunks(BATCH) {
-                let present = levels.iter().filter(|&&level| level == 1).count();
+            let values = T::taken(&mut self.values);
+            let starts = starts(self.levels.iter().map(|&level| level == 1).map(usize::from));
+            let (mut batch, mut levels) = (Vec::new(), Vec::new());
+            for rows in order.chunks(BATCH) {
                 batch.clear();
-                batch.extend(values.by_ref().take(present));
+                levels.clear();
+                for range in rows.iter().map(|&row| range(&starts, row)) {
+                    levels.push(i16::from(!range.is_empty()));
+                    batch.extend(range.filter_map(|at| T::stored(&values, at)));
+                }
                 let column = column.typed::<T::Parquet>();
-                column.write_batch(&batch, Some(levels), None)?;
+                column.write_batch(&batch, Some(&levels), None)?;
             }
             column.close()?;
         }
         self.levels.clear();
         Ok(())
+    }
+}
+
+/// Where the values of each row begin, and where the last end.
+fn starts(counts: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut end = 0;
+    let ends = counts.map(|count| {
+        end += count;
+        end
+    });
+    std::iter::once(0).chain(ends).collect()
+}
+
+/// Which values a row has.
+fn range(starts: &[usize], row: u32) -> Range<usize> {
+    let row = row as usize;
+    match starts.get(row..).unwrap_or_default() {
+        [start, end, ..] => *start..*end,
+        _ => 0..0,
     }
 }
 
@@ -233,25 +275,26 @@ impl<T: Stored> Lists<T> {
         }
     }
 
-    fn write(&mut self, column: Option<SerializedColumnWriter<'_>>) -> Result<()> {
+    /// Writes the rows in this order, and forgets them.
+    fn write(&mut self, order: &[u32], column: Option<SerializedColumnWriter<'_>>) -> Result<()> {
         if let Some(mut column) = column {
-            let mut values = T::encoded(&mut self.values);
+            let values = T::taken(&mut self.values);
+            let starts = starts(self.lengths.iter().map(|&length| length as usize));
             let (mut batch, mut defined, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
-            let last = self.lengths.len().wrapping_sub(1);
-            for (row, &length) in self.lengths.iter().enumerate() {
-                let length = length as usize;
-                batch.extend(values.by_ref().take(length));
-                // An empty list has one entry too, which says that it is empty.
-                defined.resize(defined.len() + length.max(1), i16::from(length > 0));
-                repeated.push(0);
-                repeated.resize(defined.len(), 1);
-                if defined.len() >= BATCH || row == last {
-                    let column = column.typed::<T::Parquet>();
-                    column.write_batch(&batch, Some(&defined), Some(&repeated))?;
-                    batch.clear();
-                    defined.clear();
-                    repeated.clear();
+            for rows in order.chunks(BATCH / 8) {
+                for range in rows.iter().map(|&row| range(&starts, row)) {
+                    // An empty list has one entry too, which says that it is empty.
+                    let levels = defined.len() + range.len().max(1);
+                    defined.resize(levels, i16::from(!range.is_empty()));
+                    repeated.push(0);
+                    repeated.resize(levels, 1);
+                    batch.extend(range.filter_map(|at| T::stored(&values, at)));
                 }
+                let column = column.typed::<T::Parquet>();
+                column.write_batch(&batch, Some(&defined), Some(&repeated))?;
+                batch.clear();
+                defined.clear();
+                repeated.clear();
             }
             column.close()?;
         }
@@ -268,13 +311,16 @@ trait Stored {
     type Given<'v>;
     /// Many values, in little memory.
     type Many: Default + std::fmt::Debug;
+    /// All of them, as Parquet wants them.
+    type Taken;
 
     fn push(all: &mut Self::Many, value: Self::Given<'_>);
 
-    /// Takes all values out, as Parquet wants them.
-    fn encoded(
-        all: &mut Self::Many,
-    ) -> impl Iterator<Item = <Self::Parquet as DataType>::T> + use<'_, Self>;
+    /// Takes all values out.
+    fn taken(all: &mut Self::Many) -> Self::Taken;
+
+    /// One of them, as Parquet wants it.
+    fn stored(all: &Self::Taken, at: usize) -> Option<<Self::Parquet as DataType>::T>;
 }
 
 macro_rules! plain {
@@ -283,13 +329,18 @@ macro_rules! plain {
             type Parquet = $parquet;
             type Given<'v> = $stored;
             type Many = Vec<$stored>;
+            type Taken = Vec<$stored>;
 
             fn push(all: &mut Vec<$stored>, value: $stored) {
                 all.push(value);
             }
 
-            fn encoded(all: &mut Vec<$stored>) -> impl Iterator<Item = $stored> + use<'_> {
-                all.drain(..)
+            fn taken(all: &mut Vec<$stored>) -> Vec<$stored> {
+                take_all(all)
+            }
+
+            fn stored(all: &Vec<$stored>, at: usize) -> Option<$stored> {
+                all.get(at).copied()
             }
         }
     )*};
@@ -300,6 +351,12 @@ plain! {
     i64, Int64Type;
     f64, DoubleType;
     bool, BoolType;
+}
+
+/// Takes the values out, and leaves room for as many.
+fn take_all<T>(all: &mut Vec<T>) -> Vec<T> {
+    let room = Vec::with_capacity(all.len());
+    std::mem::replace(all, room)
 }
 
 /// A text: all texts of a column lie in one buffer.
@@ -317,37 +374,20 @@ impl Stored for Text {
     type Parquet = ByteArrayType;
     type Given<'v> = &'v [u8];
     type Many = Joined;
+    type Taken = (ByteArray, Vec<usize>);
 
     fn push(all: &mut Joined, value: &[u8]) {
         all.bytes.extend_from_slice(value);
         all.lengths.push(value.len());
     }
 
-    fn encoded(all: &mut Joined) -> impl Iterator<Item = ByteArray> + use<'_> {
-        let capacity = all.bytes.len();
-        let bytes = ByteArray::from(take(&mut all.bytes));
-        all.bytes.reserve(capacity);
-        let mut start = 0;
-        all.lengths.drain(..).map(move |length| {
-            let text = bytes.slice(start, length);
-            start += length;
-            text
-        })
-    }
-}
-
-/// Moves.
-impl Stored for u16 {
-    type Parquet = ByteArrayType;
-    type Given<'v> = u16;
-    type Many = Vec<u16>;
-
-    fn push(all: &mut Vec<u16>, code: u16) {
-        all.push(code);
+    fn taken(all: &mut Joined) -> (ByteArray, Vec<usize>) {
+        let starts = starts(all.lengths.drain(..));
+        (ByteArray::from(take_all(&mut all.bytes)), starts)
     }
 
-    fn encoded(all: &mut Vec<u16>) -> impl Iterator<Item = ByteArray> + use<'_> {
-        let words = uci::Words::new();
-        all.drain(..).map(move |code| words.word(code))
+    fn stored((bytes, starts): &(ByteArray, Vec<usize>), at: usize) -> Option<ByteArray> {
+        let (start, end) = (*starts.get(at)?, *starts.get(at + 1)?);
+        Some(bytes.slice(start, end - start))
     }
 }

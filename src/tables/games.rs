@@ -99,6 +99,12 @@ enum Field {
     Tag,
 }
 
+/// Number of tags of games before that are remembered.
+const MOST_GUESSES: usize = 64;
+
+/// Number of these that a game may lack, one after the other.
+const MOST_SKIPPED: usize = 8;
+
 /// Appends games to a row group.
 #[derive(Debug)]
 pub(super) struct Rows {
@@ -132,10 +138,10 @@ impl Rows {
     }
 
     /// Appends a game: its headers, what was read of it, and its PGN.
-    /// `year` is that of the file.
+    /// `year` is that of the file, and `place` where the row belongs in it.
     pub(super) fn push(
         &mut self,
-        listed: Listed,
+        (place, listed): (u32, Listed),
         year: u16,
         game: &Game,
         text: &[u8],
@@ -161,10 +167,13 @@ impl Rows {
         let tags: Vec<Value<'_>> = told.tags().collect();
         let others = told.other_tags(&tags);
         let values = tags.iter().zip(FIELDS);
-        group.push(values.map(|(&tag, &field)| match field {
-            Field::Tag => tag,
-            field => told.value(field, &others),
-        }));
+        group.push(
+            place,
+            values.map(|(&tag, &field)| match field {
+                Field::Tag => tag,
+                field => told.value(field, &others),
+            }),
+        );
     }
 
     /// Reads the tag pairs of a game; returns the text behind them.
@@ -184,8 +193,7 @@ impl Rows {
             let name_end = self.bytes.len();
             append_unescaped(value, &mut self.bytes);
             let value = name_end..self.bytes.len();
-            let column = self.column_of(number, name);
-            number += 1;
+            let column = self.column_of(&mut number, name);
             match column.and_then(|column| self.tags.get_mut(column)) {
                 Some(slot @ None) => *slot = Some(value),
                 _ => self.others.push((name_begin..name_end, value)),
@@ -194,18 +202,22 @@ impl Rows {
         rest.trim_ascii()
     }
 
-    /// The column of the tag with this name, which is number `number` of a game.
-    fn column_of(&mut self, number: usize, name: &[u8]) -> Option<usize> {
-        match self.guesses.get(number) {
-            Some((guess, column)) if guess == name => return *column,
-            _ => {}
+    /// The column of the tag with this name, which is probably that of the guess
+    /// `number`; that is set to the next one.
+    fn column_of(&mut self, number: &mut usize, name: &[u8]) -> Option<usize> {
+        let guesses = self.guesses.iter().enumerate();
+        // Some games have a tag less.
+        let mut guesses = guesses.skip(*number).take(MOST_SKIPPED);
+        if let Some((at, (_, column))) = guesses.find(|(_, (guess, _))| guess == name) {
+            *number = at + 1;
+            return *column;
         }
         let is_it = |column: &Column| column.name.as_bytes() == name;
         let found = COLUMNS.iter().position(is_it);
-        self.guesses
-            .resize(self.guesses.len().max(number + 1), Default::default());
-        if let Some(guess) = self.guesses.get_mut(number) {
-            *guess = (name.to_vec(), found);
+        if self.guesses.len() < MOST_GUESSES {
+            let at = (*number).min(self.guesses.len());
+            self.guesses.insert(at, (name.to_vec(), found));
+            *number = at + 1;
         }
         found
     }
@@ -322,7 +334,7 @@ impl Told<'_> {
         match name {
             b"Round" => value == self.rows.round,
             b"Date" => value == self.rows.date,
-            b"PlyCount" => value == self.plies().to_string().as_bytes(),
+            b"PlyCount" => exact_number(false, value) == Some(self.plies()),
             b"SetUp" => value == b"1",
             _ => false,
         }
@@ -336,7 +348,7 @@ fn typed<'v>(column: &Column, value: &'v [u8]) -> Value<'v> {
         return Value::Null;
     }
     match column.kind {
-        Kind::Int => exact_number(column, value).into(),
+        Kind::Int => exact_number(is_signed(column.name), value).into(),
         Kind::Date => exact_date(value).into(),
         _ => Value::Text(value),
     }
@@ -349,14 +361,15 @@ fn is_unknown(column: &Column, value: &[u8]) -> bool {
 
 /// A number as tags have it: without leading zeros, and with a sign only where
 /// lichess writes one.
-fn exact_number(column: &Column, value: &[u8]) -> Option<i32> {
-    let number: i32 = std::str::from_utf8(value).ok()?.parse().ok()?;
-    let written = if is_signed(column.name) {
-        format!("{number:+}")
-    } else {
-        number.to_string()
+fn exact_number(has_sign: bool, value: &[u8]) -> Option<i32> {
+    let (is_signed_so, digits) = match value {
+        [b'+', digits @ ..] => (has_sign, digits),
+        [b'-', digits @ ..] => (digits != b"0", digits),
+        digits => (!has_sign, digits),
     };
-    (written.as_bytes() == value).then_some(number)
+    let is_plain = matches!(digits, [b'0'] | [b'1'..=b'9', ..]);
+    let value = std::str::from_utf8(value).ok()?;
+    value.parse().ok().filter(|_| is_signed_so && is_plain)
 }
 
 /// Whether numbers of the tag have a sign: `+7`.

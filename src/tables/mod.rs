@@ -20,6 +20,7 @@
 //! | [`remark`] | evaluation, clocks and words of a position |
 //! | [`uci`], [`days`] | moves and dates as they are stored |
 //! | [`buffer`] | the rows of one row group |
+//! | [`moves`] | the column of moves as it is stored |
 //! | [`sorter`] | sorts more numbers than fit in memory |
 //! | [`parts`] | which games are in which file |
 //! | [`writing`] | a base into a folder, on all cores |
@@ -35,6 +36,7 @@ mod buffer;
 mod column;
 mod days;
 mod games;
+mod moves;
 mod parts;
 mod positions;
 mod reading;

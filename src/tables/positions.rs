@@ -61,7 +61,7 @@ pub const COLUMNS: &[Column] = &[
 ];
 
 /// Appends the positions of a game to a row group.
-pub(super) fn push(id: GameId, game: &Game, group: &mut Group) {
+pub(super) fn push(place: u32, id: GameId, game: &Game, group: &mut Group) {
     let mode = CastlingMode::from_chess960(game.start.is_chess960);
     let remarks = game.annotations.by_ply(game.tree.len());
     let mut position = game.start.position.clone();
@@ -81,18 +81,21 @@ pub(super) fn push(id: GameId, game: &Game, group: &mut Group) {
         let remark = Remark::of(game, ply, remarks.on(at));
         let san = played.map(|played| played.san.to_string());
         let key = polyglot_key(&position).cast_signed();
-        group.push([
-            Value::Long(id.0.into()),
-            Value::Int(ply),
-            played.map_or(Value::Null, |_| Value::Text(&word)),
-            san.as_ref()
-                .map_or(Value::Null, |san| Value::Text(san.as_bytes())),
-            Value::Long(key),
-            remark.evaluation.into(),
-            remark.mate.into(),
-            remark.clock.map_or(Value::Null, Value::Real),
-            remark.elapsed.map_or(Value::Null, Value::Real),
-            remark.text(),
-        ]);
+        group.push(
+            place,
+            [
+                Value::Long(id.0.into()),
+                Value::Int(ply),
+                played.map_or(Value::Null, |_| Value::Text(&word)),
+                san.as_ref()
+                    .map_or(Value::Null, |san| Value::Text(san.as_bytes())),
+                Value::Long(key),
+                remark.evaluation.into(),
+                remark.mate.into(),
+                remark.clock.map_or(Value::Null, Value::Real),
+                remark.elapsed.map_or(Value::Null, Value::Real),
+                remark.text(),
+            ],
+        );
     }
 }

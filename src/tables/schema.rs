@@ -143,22 +143,11 @@ impl Table {
             properties = match column.kind {
                 Kind::LongText => properties
                     .set_column_dictionary_enabled(path.clone(), false)
-                    .set_column_statistics_enabled(path, EnabledStatistics::Chunk),
+                    .set_column_statistics_enabled(path, EnabledStatistics::None),
                 // Rows are sorted by number within an opening: differences are small.
                 Kind::Long => properties
                     .set_column_dictionary_enabled(path.clone(), false)
                     .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
-                // A dictionary of moves costs more time than it saves room.
-                Kind::Moves => {
-                    let path = ColumnPath::from(vec![
-                        column.name.to_owned(),
-                        "list".to_owned(),
-                        "element".to_owned(),
-                    ]);
-                    properties
-                        .set_column_dictionary_enabled(path.clone(), false)
-                        .set_column_encoding(path, Encoding::DELTA_LENGTH_BYTE_ARRAY)
-                }
                 Kind::Name => properties.set_column_bloom_filter_enabled(path, true),
                 _ => properties,
             };

@@ -2,15 +2,11 @@
 //! castling is the king's move, in Chess960 its move onto the rook; a null move
 //! is `0000`.
 
-use ::parquet::data_type::ByteArray;
 use shakmaty::uci::UciMove;
 use shakmaty::{CastlingMode, Move, Role, Square};
 
-/// Bytes of a move that promotes.
-const LONGEST: usize = 5;
-
 /// Number of codes: 64 squares from, 64 to, and what a pawn becomes.
-const CODES: u16 = 64 * 64 * 5;
+pub(super) const CODES: u16 = 64 * 64 * 5;
 
 /// What a pawn becomes, by the upper bits of a code.
 const PROMOTIONS: [&str; 5] = ["", "n", "b", "r", "q"];
@@ -50,44 +46,12 @@ pub(super) fn append(code: u16, out: &mut Vec<u8>) {
     out.extend_from_slice(promotion.copied().unwrap_or_default().as_bytes());
 }
 
-/// The words of all codes, one behind the other.
-pub(super) struct Words {
-    words: ByteArray,
-}
-
-impl Words {
-    pub(super) fn new() -> Words {
-        let mut words = Vec::with_capacity(usize::from(CODES) * LONGEST);
-        for code in 0..CODES {
-            let begin = words.len();
-            append(code, &mut words);
-            words.resize(begin + LONGEST, 0);
-        }
-        Words {
-            words: ByteArray::from(words),
-        }
-    }
-
-    /// The word of a code below [`CODES`].
-    pub(super) fn word(&self, code: u16) -> ByteArray {
-        let code = code.min(CODES - 1);
-        let length = if code < 1 << 12 { 4 } else { LONGEST };
-        self.words.slice(usize::from(code) * LONGEST, length)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn each_code_has_its_word() {
-        let words = Words::new();
-        for code in 0..CODES {
-            let mut word = Vec::new();
-            append(code, &mut word);
-            assert_eq!(words.word(code).data(), word);
-        }
         let promotion = Move::Normal {
             role: Role::Pawn,
             from: Square::E7,
@@ -105,7 +69,11 @@ mod tests {
             (Some(castling), CastlingMode::Standard, "e1g1"),
             (Some(castling), CastlingMode::Chess960, "e1h1"),
         ] {
-            assert_eq!(words.word(code(m, mode)).data(), word.as_bytes());
+            let code = code(m, mode);
+            assert!(code < CODES);
+            let mut written = Vec::new();
+            append(code, &mut written);
+            assert_eq!(written, word.as_bytes());
         }
     }
 }

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use super::asked::{Progress, Wishes};
 use super::buffer::Group;
 use super::games::{self, Rows};
-use super::parts::{Part, Parts};
+use super::parts::{Listed, Part, Parts};
 use super::positions;
 use super::schema::Table;
 use crate::base::Base;
@@ -31,8 +31,15 @@ const GROUP_POSITIONS: usize = 1 << 19;
 /// Bytes of text from which a row group is written, whatever its rows.
 const GROUP_BYTES: usize = 16 << 20;
 
+/// Number of games that are read in the order of the base before those that come
+/// behind them in the table.
+const BATCH_GAMES: usize = 1 << 13;
+
+/// The base is read ahead if it has no more than so many games for each that is read.
+const MOST_BETWEEN: usize = 4;
+
 /// Progress is told after so many games of a core.
-const GAMES_TOLD: u64 = 1024;
+const GAMES_TOLD: usize = 1024;
 
 /// Makes the folder of tables of a base: all of them, or none.
 ///
@@ -120,60 +127,104 @@ impl Worker<'_> {
             None
         };
         let mut rows = Rows::new();
-        // Games come in the order of the rows, not of the file.
-        let mut decoded = Decoded::default();
-        let mut text = Vec::new();
-        let mut since_told = 0;
-        for &listed in &part.games {
-            let id = listed.id;
-            if self.has_failed.load(Relaxed) {
-                return Ok(());
-            }
-            let read = self.read(id, &mut decoded, &mut text);
-            let _permit = match read {
-                Ok(permit) => permit,
-                Err(error) => {
-                    self.progress.unreadable(id, &error);
-                    continue;
+        for (batch, first) in part
+            .games
+            .chunks(BATCH_GAMES)
+            .zip((0..).step_by(BATCH_GAMES))
+        {
+            // Read in the order of the file, written in that of the table.
+            let mut batch: Vec<(u32, Listed)> = (first..).zip(batch.iter().copied()).collect();
+            batch.sort_unstable_by_key(|(_, listed)| listed.id.0);
+            let mut reading = Reading::of(&batch);
+            for games_told in batch.chunks(GAMES_TOLD) {
+                for &(place, listed) in games_told {
+                    self.write_game(
+                        (place, listed),
+                        part.year,
+                        &mut reading,
+                        &mut rows,
+                        &mut games,
+                        positions.as_mut(),
+                    )?;
                 }
-            };
-            rows.push(listed, part.year, &decoded.game, &text, &mut games.group);
-            games.write_if(GROUP_GAMES)?;
-            if let Some(positions) = &mut positions {
-                positions::push(id, &decoded.game, &mut positions.group);
-                positions.write_if(GROUP_POSITIONS)?;
-            }
-            if text.capacity() > GROUP_BYTES {
-                (text, decoded) = (Vec::new(), Decoded::default());
-            }
-            since_told += 1;
-            if since_told == GAMES_TOLD {
-                self.tell(std::mem::take(&mut since_told))?;
+                self.tell(games_told.len() as u64)?;
             }
         }
-        self.tell(since_told)?;
         games.finish()?;
         positions.map_or(Ok(()), Output::finish)
     }
 
+    fn write_game(
+        &self,
+        (place, listed): (u32, Listed),
+        year: u16,
+        reading: &mut Reading,
+        rows: &mut Rows,
+        games: &mut Output,
+        positions: Option<&mut Output>,
+    ) -> io::Result<()> {
+        let id = listed.id;
+        let _permit = match self.read(id, reading) {
+            Ok(permit) => permit,
+            Err(error) => {
+                self.progress.unreadable(id, &error);
+                return Ok(());
+            }
+        };
+        let Reading { decoded, text } = reading;
+        rows.push((place, listed), year, &decoded.game, text, &mut games.group);
+        games.write_if(GROUP_GAMES)?;
+        if let Some(positions) = positions {
+            positions::push(place, id, &decoded.game, &mut positions.group);
+            positions.write_if(GROUP_POSITIONS)?;
+        }
+        if text.capacity() > GROUP_BYTES {
+            *reading = Reading::default();
+        }
+        Ok(())
+    }
+
+    /// Fails if the work is to end.
     fn tell(&self, games: u64) -> io::Result<()> {
-        if self.progress.written(games) {
+        let is_wanted = self.progress.written(games);
+        if is_wanted && !self.has_failed.load(Relaxed) {
             return Ok(());
         }
         Err(io::ErrorKind::Interrupted.into())
     }
 
     /// Reads a game and renders its PGN.
-    fn read(
-        &self,
-        id: GameId,
-        decoded: &mut Decoded,
-        text: &mut Vec<u8>,
-    ) -> Result<pgn::Permit, Error> {
+    fn read(&self, id: GameId, reading: &mut Reading) -> Result<pgn::Permit, Error> {
+        let Reading { decoded, text } = reading;
         let permit = self.base.read_game_to_render(id, decoded)?;
         text.clear();
         pgn::encode_as(self.wishes.is_clean, &decoded.game, &decoded.defects, text);
         Ok(permit)
+    }
+}
+
+/// A game that was read, and its PGN.
+#[derive(Debug, Default)]
+struct Reading {
+    decoded: Decoded,
+    text: Vec<u8>,
+}
+
+impl Reading {
+    /// For games in the order of the file: ahead of them is read only if most of
+    /// what lies there is among them.
+    fn of(games: &[(u32, Listed)]) -> Reading {
+        let id = |game: Option<&(u32, Listed)>| game.map_or(0, |(_, listed)| listed.id.0);
+        let records = (id(games.last()) - id(games.first())) as usize;
+        let decoded = if records / MOST_BETWEEN <= games.len() {
+            Decoded::reading_ahead()
+        } else {
+            Decoded::default()
+        };
+        Reading {
+            decoded,
+            text: Vec::new(),
+        }
     }
 }
 
