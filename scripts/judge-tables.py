@@ -59,7 +59,7 @@ def ask_duckdb(folder, sqls):
 def ask_polars(folder, sqls):
     import polars as pl
 
-    engine = pl.SQLContext({table: pl.scan_parquet(f"{folder}/{table}/**/*.parquet") for table in ("games", "positions")})
+    engine = pl.SQLContext({table: pl.scan_parquet(f"{folder}/{table}/**/*.parquet", hive_partitioning=True) for table in ("games", "positions")})
     return [plain(engine.execute(sql, eager=True).rows()) for sql in sqls]
 
 
@@ -91,7 +91,7 @@ class Game:
         self.year = int(year) if year.isdigit() else None
         self.moves, self.hashes, self.evaluations, self.clocks = [], [key(game.board())], [None], []
         for node in game.mainline():
-            self.moves.append(node.san().rstrip("+#") if False else node.san())
+            self.moves.append(node.san())
             self.hashes.append(key(node.board()))
             score = node.eval()
             self.evaluations.append(score.white().score() if score else None)
