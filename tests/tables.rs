@@ -21,7 +21,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cbfs::tables::{Column, GAME_COLUMNS, Kind, POSITION_COLUMNS, SCHEMA_VERSION};
+use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::record::{Field, Row};
@@ -362,6 +364,99 @@ fn damaged_tables_are_refused_and_nothing_is_imported() {
         }
     }
     assert!(refused > 20, "{refused}");
+}
+
+/// Writes a table with one column of texts, of which each row has the same.
+fn table_of_same(file: &Path, name: &str, text: &[u8], rows: usize, packing: Compression) {
+    let schema = format!("message m {{ required binary {name} (STRING); }}");
+    let properties = WriterProperties::builder()
+        .set_compression(packing)
+        .set_statistics_enabled(EnabledStatistics::None);
+    let mut writer = SerializedFileWriter::new(
+        File::create(file).unwrap(),
+        Arc::new(parse_message_type(&schema).unwrap()),
+        Arc::new(properties.build()),
+    )
+    .unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let values = vec![ByteArray::from(text.to_vec()); rows];
+    let typed = column.typed::<ByteArrayType>();
+    typed.write_batch(&values, None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+}
+
+#[test]
+fn tables_that_claim_too_much_are_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = |name: &str| scratch.path().join(name);
+    let zstd = Compression::ZSTD(ZstdLevel::try_new(1).unwrap());
+    let zeros = vec![b'0'; 200 << 20];
+    table_of_same(&at("long.parquet"), "movetext", &zeros, 1, zstd);
+    drop(zeros);
+    table_of_same(&at("many.parquet"), "movetext", b"1. e4 *", 1 << 20, zstd);
+    let schema = parse_message_type("message m { required int64 movetext; }").unwrap();
+    let file = File::create(at("numbers.parquet")).unwrap();
+    let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::default()).unwrap();
+    writer.close().unwrap();
+    for (file, why) in [
+        ("numbers.parquet", "is not of text"),
+        ("long.parquet", "unpacks to"),
+        ("many.parquet", "rows are declared in a file of"),
+    ] {
+        let new = at("new.cbh");
+        let output = cbfs(&["import", "--create", path(&new), path(&at(file))]);
+        assert_eq!(output.status.code(), Some(1), "{file}");
+        assert!(said(&output).contains(why), "{file}: {}", said(&output));
+        assert!(!new.exists());
+    }
+}
+
+#[test]
+fn rows_are_in_the_order_of_the_table_whatever_the_order_of_the_base() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = |name: &str| scratch.path().join(name);
+    let mut pgn = String::new();
+    let openings = ["1. e4 e5", "1. d4 d5", "1. c4", "", "1. e4 c5 2. Nf3"];
+    for game in 0..500 {
+        let moves = openings[game % 5];
+        let eco = ["C20", "D06", "A10", "", "B27"][game % 5];
+        pgn += &format!(
+            "[White \"w{game}\"]\n[Date \"1999.??.??\"]\n[ECO \"{eco}\"]\n[Result \"*\"]\n\n{moves} *\n\n"
+        );
+    }
+    fs::write(at("games.pgn"), pgn).unwrap();
+    succeeds(&[
+        "import",
+        "--create",
+        path(&at("a.cbh")),
+        path(&at("games.pgn")),
+    ]);
+    export(&at("a.cbh"), &at("tables"), &["--positions"]);
+    let rows = rows_of(&at("tables/games"));
+    let keys: Vec<(String, usize)> = rows
+        .iter()
+        .map(|row| (field(row, "ECO"), field(row, "number").parse().unwrap()))
+        .collect();
+    assert!(keys.is_sorted(), "{keys:?}");
+    for row in &rows {
+        let number: usize = field(row, "number").parse().unwrap();
+        assert_eq!(field(row, "White"), format!("w{}", number - 1));
+        let (_, moves) = row
+            .get_column_iter()
+            .find(|(name, _)| *name == "moves_uci")
+            .unwrap();
+        let known = [
+            "[\"e2e4\", \"e7e5\"]",
+            "[\"d2d4\", \"d7d5\"]",
+            "[\"c2c4\"]",
+            "[]",
+            "[\"e2e4\", \"c7c5\", \"g1f3\"]",
+        ];
+        assert_eq!(moves.to_string(), known[(number - 1) % 5]);
+    }
 }
 
 #[test]

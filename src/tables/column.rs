@@ -1,19 +1,16 @@
 //! The values of one column of a file as texts, as they stand in PGN.
 
 use ::parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type};
-use ::parquet::column::page::{Page, PageMetadata, PageReader};
 use ::parquet::column::reader::{
     ColumnReader, ColumnReaderImpl, get_column_reader, get_typed_column_reader,
 };
 use ::parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
-use ::parquet::errors::{ParquetError, Result};
+use ::parquet::errors::Result;
 use ::parquet::file::reader::RowGroupReader;
 use ::parquet::schema::types::ColumnDescPtr;
 
 use super::days::date_of;
-
-/// More values than any page has that a program writes.
-const MOST_VALUES: u32 = 1 << 23;
+use super::guard::{Held, Pages, Round};
 
 /// The texts of some rows of a column.
 #[derive(Debug, Default)]
@@ -45,6 +42,8 @@ impl Texts {
 /// Reads a column of a row group.
 pub(super) struct Reader {
     kind: Reading,
+    round: Round,
+    held: Held,
     /// Level of a value that is there.
     max_definition: i16,
     definitions: Vec<i16>,
@@ -68,10 +67,20 @@ enum Format {
 
 impl Reader {
     /// Reads the column with this index; `None` if its type is not one of a tag,
-    /// such as a floating-point number.
-    pub(super) fn open(group: &dyn RowGroupReader, index: usize) -> Result<Option<Reader>> {
+    /// such as a floating-point number. `held` counts the memory of all columns.
+    pub(super) fn open(
+        group: &dyn RowGroupReader,
+        index: usize,
+        held: &Held,
+    ) -> Result<Option<Reader>> {
         let column = group.metadata().schema_descr().column(index);
-        let pages = Guarded(group.get_column_page_reader(index)?);
+        let round = Round::default();
+        let pages = Pages {
+            unguarded: group.get_column_page_reader(index)?,
+            round: round.clone(),
+            held: held.clone(),
+            is_list: column.max_rep_level() > 0,
+        };
         let Some(format) = format_of(&column) else {
             return Ok(None);
         };
@@ -88,36 +97,41 @@ impl Reader {
         };
         Ok(Some(Reader {
             kind,
+            round,
+            held: held.clone(),
             max_definition,
             definitions: Vec::new(),
             repetitions: Vec::new(),
         }))
     }
 
-    /// Reads the next rows, at most `rows`.
-    pub(super) fn read(&mut self, rows: usize, texts: &mut Texts) -> Result<()> {
+    /// Reads the next rows, at most `rows`; returns their number.
+    pub(super) fn read(&mut self, rows: usize, texts: &mut Texts) -> Result<usize> {
         texts.clear();
+        self.round.begin(&self.held);
         self.definitions.clear();
         self.repetitions.clear();
         let levels = (&mut self.definitions, &mut self.repetitions);
-        match &mut self.kind {
+        let rows = match &mut self.kind {
             Reading::Texts(reader) => read(reader, rows, levels, &mut texts.values)?,
             Reading::Ints(reader, format, values) => {
                 values.clear();
-                read(reader, rows, levels, values)?;
+                let rows = read(reader, rows, levels, values)?;
                 let days = values.iter().map(|&value| format.text(value.into()));
                 texts.values.extend(days);
+                rows
             }
             Reading::Longs(reader, format, values) => {
                 values.clear();
-                read(reader, rows, levels, values)?;
+                let rows = read(reader, rows, levels, values)?;
                 texts
                     .values
                     .extend(values.iter().map(|&value| format.text(value)));
+                rows
             }
-        }
+        };
         self.find_rows(texts);
-        Ok(())
+        Ok(rows)
     }
 
     /// Finds where the values of each row begin.
@@ -142,9 +156,9 @@ fn read<T: DataType>(
     rows: usize,
     (definitions, repetitions): (&mut Vec<i16>, &mut Vec<i16>),
     values: &mut Vec<T::T>,
-) -> Result<()> {
-    reader.read_records(rows, Some(definitions), Some(repetitions), values)?;
-    Ok(())
+) -> Result<usize> {
+    let (rows, _, _) = reader.read_records(rows, Some(definitions), Some(repetitions), values)?;
+    Ok(rows)
 }
 
 /// What the numbers of a column stand for; `None` for types that are no tag.
@@ -179,41 +193,5 @@ impl Format {
         let date = i32::try_from(days).ok().and_then(date_of);
         date.unwrap_or_default().append_to(&mut text);
         text.into()
-    }
-}
-
-/// Pages, none of which has more values than memory.
-struct Guarded(Box<dyn PageReader>);
-
-impl PageReader for Guarded {
-    fn get_next_page(&mut self) -> Result<Option<Page>> {
-        let page = self.0.get_next_page()?;
-        match &page {
-            Some(page) if page.num_values() > MOST_VALUES => Err(ParquetError::General(format!(
-                "a page claims {} values; more than {MOST_VALUES} are not read",
-                page.num_values()
-            ))),
-            _ => Ok(page),
-        }
-    }
-
-    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
-        self.0.peek_next_page()
-    }
-
-    fn skip_next_page(&mut self) -> Result<()> {
-        self.0.skip_next_page()
-    }
-
-    fn at_record_boundary(&mut self) -> Result<bool> {
-        self.0.at_record_boundary()
-    }
-}
-
-impl Iterator for Guarded {
-    type Item = Result<Page>;
-
-    fn next(&mut self) -> Option<Result<Page>> {
-        self.get_next_page().transpose()
     }
 }

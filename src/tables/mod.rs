@@ -26,6 +26,7 @@
 //! | [`writing`] | a base into a folder, on all cores |
 //! | [`reading`] | a folder into PGN |
 //! | [`column`] | the values of one column of a file |
+//! | [`guard`] | what a hostile file may claim |
 //!
 //! Memory is bounded by the size of a row group for each core, whatever the
 //! number of games. The file format is
@@ -36,6 +37,7 @@ mod buffer;
 mod column;
 mod days;
 mod games;
+mod guard;
 mod moves;
 mod parts;
 mod positions;

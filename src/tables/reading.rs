@@ -12,12 +12,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use ::parquet::basic::Type;
 use ::parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use ::parquet::schema::types::SchemaDescriptor;
 
 use super::asked::{EXTENSION, is_parquet};
 use super::column::{self, Reader};
 use super::games::{COLUMNS, TABLE, is_signed};
+use super::guard::{GuardedFile, Held};
 use super::sorter::{Sorted, Sorter};
 use crate::game::Date;
 
@@ -26,6 +28,12 @@ const MOST_DEPTH: usize = 16;
 
 /// Number of rows that are read at a time.
 const ROWS: usize = 256;
+
+/// A file may have so many rows more than bytes.
+const FEW_ROWS: u64 = 1024;
+
+/// Bytes of the rows that are read at a time, if they are more than one.
+const ROWS_BYTES: u64 = 1 << 24;
 
 /// Number of bytes of the length before each text of the temporary file.
 const LENGTH_BYTES: usize = size_of::<u64>();
@@ -62,9 +70,12 @@ impl Texts {
             // The reader of the format may panic on damaged files.
             let read = catch_unwind(AssertUnwindSafe(|| spool.take(&file, progress)));
             let read = read.unwrap_or_else(|_| Err(damaged("the file is damaged")));
-            read.map_err(|error| {
-                let what = format!("{}: {error}", file.display());
-                io::Error::new(error.kind(), what)
+            read.map_err(|error| match file.strip_prefix(path) {
+                // A file in the folder that was named.
+                Ok(inside) if inside != Path::new("") => {
+                    io::Error::new(error.kind(), format!("{}: {error}", inside.display()))
+                }
+                _ => error,
             })?;
         }
         spool.finish()
@@ -165,13 +176,22 @@ impl Spool {
 
     /// Adds the games of a file.
     fn take(&mut self, path: &Path, progress: &dyn Fn(u64)) -> io::Result<()> {
-        let reader = SerializedFileReader::new(File::open(path)?).map_err(damaged)?;
-        let columns = Columns::of(reader.metadata().file_metadata().schema_descr());
-        if columns.find("movetext").is_none() && columns.find("moves_uci").is_none() {
+        let reader = SerializedFileReader::new(GuardedFile(File::open(path)?)).map_err(damaged)?;
+        let schema = reader.metadata().file_metadata().schema_descr_ptr();
+        let columns = Columns::of(&schema);
+        let moves = [columns.find("movetext"), columns.find("moves_uci")];
+        if moves == [None, None] {
             return Err(damaged(
                 "no table of games: no column `movetext` or `moves_uci`",
             ));
         }
+        let mut moves = moves.into_iter().flatten();
+        if moves.any(|leaf| schema.column(leaf).physical_type() != Type::BYTE_ARRAY) {
+            return Err(damaged(
+                "the column `movetext` or `moves_uci` is not of text; moves are texts",
+            ));
+        }
+        ensure_plausible(path, &reader)?;
         let year = year_of(path);
         for group in 0..reader.num_row_groups() {
             let group = reader.get_row_group(group).map_err(damaged)?;
@@ -188,17 +208,23 @@ impl Spool {
         progress: &dyn Fn(u64),
     ) -> io::Result<()> {
         let mut readers = Vec::new();
+        let held = Held::default();
         for (role, leaf) in &columns.leaves {
-            if let Some(reader) = Reader::open(group, *leaf).map_err(damaged)? {
+            if let Some(reader) = Reader::open(group, *leaf, &held).map_err(damaged)? {
                 readers.push((role, reader, column::Texts::default()));
             }
         }
         let rows = usize::try_from(group.metadata().num_rows()).map_err(damaged)?;
         let mut text = Vec::new();
-        for first in (0..rows).step_by(ROWS) {
-            let count = ROWS.min(rows - first);
+        let step = rows_at_a_time(group);
+        for first in (0..rows).step_by(step) {
+            let count = step.min(rows - first);
             for (_, reader, texts) in &mut readers {
-                reader.read(count, texts).map_err(damaged)?;
+                if reader.read(count, texts).map_err(damaged)? < count {
+                    return Err(damaged(format!(
+                        "a column ends before row {rows} of its group"
+                    )));
+                }
             }
             for row in 0..count {
                 let values = Row {
@@ -225,6 +251,33 @@ impl Spool {
         self.games += 1;
         Ok(())
     }
+}
+
+/// Rejects a file with more rows than bytes: no moves have so few.
+fn ensure_plausible(path: &Path, reader: &dyn FileReader) -> io::Result<()> {
+    let bytes = fs::metadata(path)?.len();
+    let rows = reader.metadata().file_metadata().num_rows();
+    let groups = reader.metadata().row_groups().iter();
+    let of_groups = groups.fold(0_i64, |rows, group| rows.saturating_add(group.num_rows()));
+    if rows.max(of_groups).cast_unsigned() > bytes.saturating_add(FEW_ROWS) {
+        let what = format!("{rows} rows are declared in a file of {bytes} bytes");
+        return Err(damaged(what));
+    }
+    Ok(())
+}
+
+/// How many rows of a group are read at a time: fewer if they are long.
+fn rows_at_a_time(group: &dyn RowGroupReader) -> usize {
+    let whole = |number: i64| u64::try_from(number).unwrap_or(0);
+    let metadata = group.metadata();
+    let bytes = metadata
+        .columns()
+        .iter()
+        .map(|column| whole(column.uncompressed_size()))
+        .fold(0, u64::saturating_add);
+    let of_row = bytes / whole(metadata.num_rows()).max(1);
+    let rows = ROWS_BYTES / of_row.max(1);
+    usize::try_from(rows).unwrap_or(ROWS).clamp(1, ROWS)
 }
 
 /// The year that the folder of a file names.
