@@ -30,15 +30,30 @@ install() {
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
+# need_cargo: a compiler that is new enough, in PATH. Debian's own is older; rustup, which Debian has from version 13 on, gets a newer one.
 need_cargo() {
-    PATH=$PATH:~/.cargo/bin
-    if ! command -v cargo >/dev/null; then
-        echo "cargo is missing: install Rust 1.95 or later, for example from https://rustup.rs" >&2
-        exit 1
+    local needed has
+    PATH=~/.cargo/bin:$PATH
+    needed=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+    has=$(rustc --version 2>/dev/null | cut -d' ' -f2 || true)
+    if [[ $has && $(printf '%s\n' "$needed" "$has" | sort -V | head -1) == "$needed" ]]; then return; fi
+    if ! command -v rustup >/dev/null && apt-cache show rustup >/dev/null 2>&1; then install rustup; fi
+    if command -v rustup >/dev/null; then
+        say "Getting Rust, since cbfs needs $needed or later and here is ${has:-none}"
+        rustup toolchain install stable --profile minimal
+        export RUSTUP_TOOLCHAIN=stable
+        return
     fi
+    echo "cbfs needs Rust $needed or later, and here is ${has:-none}: get it from https://rustup.rs, or on Debian 13 by apt install rustup" >&2
+    exit 1
 }
 
-build() { cargo build --quiet --release --locked; }
+# build: the program under test; a terminal sees how far it is.
+build() {
+    local quiet=--quiet
+    if [[ -t 2 ]]; then quiet=; fi
+    cargo build $quiet --release --locked
+}
 
 # find_shared: prints the folder of real bases that is not part of this repository, or nothing.
 find_shared() {
