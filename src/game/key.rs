@@ -19,6 +19,16 @@ impl PositionKey {
         let bytes = self.0.map(u64::to_le_bytes);
         xxh3_64_with_seed(bytes.as_flattened(), seed)
     }
+
+    /// Where the men stand and whose turn it is, whatever may castle or be
+    /// taken in passing.
+    #[must_use]
+    pub fn of_men(mut self) -> PositionKey {
+        let [.., rights, last] = &mut self.0;
+        *rights = 0;
+        *last |= 0xff;
+        self
+    }
 }
 
 impl Position {

@@ -614,9 +614,13 @@ impl<'t> MoveText<'_, 't> {
         let follows = self.follows.take();
         let first = follows.map(|follows| self.numbers.follow(follows, place));
         first.unwrap_or(Ok(())).map_err(error)?;
-        if self.leniency.reads_repeats && self.numbers.is_again(notation, place).map_err(error)? {
-            self.leniency.notes(Liberty::MovesTwice);
-            return Ok(true);
+        if self.leniency.reads_repeats {
+            let position = self.line.position();
+            let is_again = self.numbers.is_again(notation, place, position);
+            if is_again.map_err(error)? {
+                self.leniency.notes(Liberty::MovesTwice);
+                return Ok(true);
+            }
         }
         self.numbers.check(notation).map_err(error)?;
         Ok(false)

@@ -14,10 +14,11 @@
 //! | `12. Nf3 13. Bb5 a6 14. O-O` | a proof that a half-move is missing |
 //! | `12. Nf3 Nc6 1. d4 d5 2. c4` | a proof that the moves begin again |
 //! | `21. Qxc7 {x} 21. Qxc7 {y} Rf8` | the same move twice |
+//! | `1. Nf3 Nf6 2. Ng1 Ng8 1. Nf3` | played again, since the position is that again |
 
 use super::notation::Notation;
 use super::place::Place;
-use crate::game::{PlyId, Start};
+use crate::game::{PlyId, Position, Start};
 
 /// A move number as it is written, `12.` or `12...`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,6 +85,9 @@ pub(super) struct Numbers {
     played: Vec<(Notation, PlyId)>,
     /// The last of them that is written again.
     again: Option<usize>,
+    /// The positions before them, and before the one that is read, where moves
+    /// that are written twice are read once.
+    positions: Vec<u64>,
     pub(super) counted: Counted,
 }
 
@@ -127,6 +131,7 @@ impl Numbers {
             read: None,
             played: Vec::new(),
             again: None,
+            positions: Vec::new(),
             counted: Counted::default(),
         }
     }
@@ -191,12 +196,18 @@ impl Numbers {
         (*played == notation).then_some(at)
     }
 
-    /// Whether the move at a place is one that was played, written again.
+    /// Whether the move at a place is one that was played, written again. Where
+    /// the position is that again, it is played again.
     ///
     /// # Errors
     ///
     /// The one before it was, and this is another one.
-    pub(super) fn is_again(&mut self, notation: Notation, place: Place) -> Result<bool, Disproof> {
+    pub(super) fn is_again(
+        &mut self,
+        notation: Notation,
+        place: Place,
+        position: &Position,
+    ) -> Result<bool, Disproof> {
         if !self.outer.is_empty() {
             return Ok(false);
         }
@@ -208,8 +219,12 @@ impl Numbers {
             self.read = None;
             return Ok(true);
         }
+        let position = position.key().of_men().digest(0);
         let said = self.read.and_then(|(_, written)| self.said(written));
-        self.again = said.and_then(|said| self.played_before(said, notation));
+        let before = said.and_then(|said| self.played_before(said, notation));
+        self.again = before.filter(|at| self.positions.get(*at) != Some(&position));
+        self.positions.truncate(self.played.len());
+        self.positions.push(position);
         if self.again.is_some() {
             self.read = None;
         }
@@ -259,9 +274,8 @@ impl Numbers {
         has_begun: bool,
         notation: Notation,
     ) -> Result<(), Disproof> {
-        if self.outer.is_empty() && self.played_before(said, notation).is_some() {
-            self.counted.may_repeat = true;
-        }
+        let is_same = self.outer.is_empty() && self.played_before(said, notation).is_some();
+        self.counted.may_repeat |= is_same;
         let doubt = self.line.doubt.take().filter(|doubt| doubt.shift == shift);
         match doubt.map(|doubt| (doubt, doubt.means)) {
             Some((_, Means::Begin)) => {
@@ -278,11 +292,11 @@ impl Numbers {
         self.counted.first_misfit.get_or_insert(place);
         let is_of_other_side = (shift - self.line.shift) % 2 != 0;
         self.counted.of_other_side += usize::from(is_of_other_side);
-        let is_main_line = self.outer.is_empty();
+        let may_begin = self.outer.is_empty() && !is_same;
         let means = match (has_begun, is_of_other_side) {
             (false, true) => Means::Begin,
             (true, true) => Means::Gap,
-            (true, false) if is_main_line && said - self.line.shift == self.first => Means::Again,
+            (true, false) if may_begin && said - self.line.shift == self.first => Means::Again,
             (_, false) => {
                 self.line.shift = shift;
                 return Ok(());
@@ -526,6 +540,36 @@ mod tests {
                 "{text}: {read:?}"
             );
         }
+    }
+
+    #[test]
+    fn moves_of_a_position_that_is_there_again_are_played_again() {
+        let told = &[Liberty::Numbers][..];
+        let twice = "1. Nf3 Nf6 2. Ng1 Ng8 3. Nf3 Nf6 4. Ng1 Ng8";
+        let rooks = "1. Rb1 Kd8 2. Ra1 Ke8 3. Rb1 Kd8 4. Ra1 *";
+        let ending = "[FEN \"4k3/8/8/8/8/8/8/R3K3 w Q - 0 1\"]\n\n";
+        check(&[
+            (
+                "1. Nf3 Nf6 2. Ng1 Ng8 1. Nf3 Nf6 2. Ng1 Ng8 1-0",
+                &format!("{twice} 1-0"),
+                told,
+            ),
+            (
+                "1. Nf3 Nf6 2. Ng1 Ng8 2. Nf3 Nf6 2. Ng1 Ng8 *",
+                &format!("{twice} *"),
+                told,
+            ),
+            (
+                "1. Nf3 Nf6 2. Ng1 Ng8 3. Nf3 Nf6 2. Ng1 Ng8 3. Nf3 *",
+                &format!("{twice} 5. Nf3 *"),
+                told,
+            ),
+            (
+                &format!("{ending}1. Rb1 Kd8 2. Ra1 Ke8 1. Rb1 Kd8 2. Ra1 *"),
+                rooks,
+                told,
+            ),
+        ]);
     }
 
     #[test]
