@@ -2,8 +2,10 @@
 
 mod evidence;
 mod languages;
+mod sample;
 
 use self::evidence::Evidence;
+pub(super) use self::sample::Sample;
 use crate::cbh::CodePage;
 use crate::pgn::{InPage, Page, Trust};
 
@@ -36,8 +38,8 @@ impl Pages {
     /// not.
     pub(super) fn page_of(&mut self, text: &[u8]) -> InPage {
         if let Some(page) = self.given {
-            let trust = Trust::Given;
-            return InPage { page, trust };
+            let (rival, trust) = (None, Trust::Given);
+            return InPage { page, rival, trust };
         }
         self.evidence.add(text);
         self.evidence.page_of(text)

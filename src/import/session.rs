@@ -8,13 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use super::Text;
 use super::known::{Known, Mark};
 use super::page::Pages;
+use super::page::Sample;
 use crate::cbh::{Appended, ChangeError, Imported, Importer, PreparedGame, SaveError, Unfit};
 use crate::escape::Escaped;
 use crate::game::Game;
 use crate::openings;
 use crate::pgn::{
-    self, BAD_GAME, Extent, InPage, Liberty, Page, Part, Prepared, Section, Skipped, Trust,
-    VariantName, article_of,
+    self, BAD_GAME, Extent, Liberty, Page, Part, Prepared, Section, Skipped, VariantName,
+    article_of,
 };
 
 /// A game that is not imported, and why. Its text is that of the section from
@@ -335,7 +336,7 @@ struct Reading<'s, 'a> {
     liberties: BTreeMap<Liberty, Counted>,
     /// Games that are no UTF-8, by the page that they are read in, with some words
     /// of the first.
-    pages: BTreeMap<String, (Counted, Option<String>)>,
+    pages: BTreeMap<String, (Counted, Option<Sample>)>,
     /// Games with facts of their tournament or source that differ from those
     /// of the base.
     kept: BTreeMap<&'static str, Counted>,
@@ -354,11 +355,11 @@ impl Reading<'_, '_> {
     fn take(&mut self, prepared: Prepared<PreparedResult>) -> Result<(), Stop> {
         let section = prepared.section;
         if let Some((line, column)) = prepared.not_utf8
-            && let Some(InPage { page, trust }) = section.page
+            && let Some(in_page) = section.page
             && !section.is_of_another_page(&section.text)
         {
-            let kind = self.pages.entry(page.to_string());
-            let sample = || sample_of(&section.text, page).filter(|_| trust != Trust::Given);
+            let kind = self.pages.entry(in_page.page.to_string());
+            let sample = || Sample::of(&section.text, in_page);
             let (counted, _) = kind.or_insert_with(|| (Counted::default(), sample()));
             counted.add(line, column);
         }
@@ -517,7 +518,7 @@ impl Reading<'_, '_> {
         let pages = self.pages.iter();
         let pages = pages.map(|(page, (counted, sample))| match sample {
             Some(sample) => counted.told(format_args!(
-                "not UTF-8; read as {page}, such as {sample:?}; `cbfs import --pgn-codepage` names another page"
+                "not UTF-8; read as {page}, such as {sample}; `cbfs import --pgn-codepage` names another page"
             )),
             None => counted.told(format_args!("not UTF-8; read as {page}")),
         });
@@ -597,36 +598,6 @@ fn not_stored_whole(first: &Unfit) -> String {
     format!(
         "{article} {field} that its field cannot hold whole; stored as what it holds, with the whole in a tag, \
          such as {whole:?} as {stored:?}"
-    )
-}
-
-/// Words of a text that is no UTF-8, as the page has them: a whole name, if one is
-/// in a tag.
-fn sample_of(text: &[u8], page: Page) -> Option<String> {
-    const MOST: usize = 40;
-    let lines = || {
-        let lines = text.split(|byte| matches!(byte, b'\n' | b'\r'));
-        lines.filter(|line| std::str::from_utf8(line).is_err())
-    };
-    let quoted = |line: &[u8]| {
-        let mut parts = line.splitn(2, |byte| *byte == b'"');
-        let is_tag = parts.next()?.trim_ascii_start().starts_with(b"[");
-        let value = parts.next().filter(|_| is_tag)?;
-        let end = value.iter().rposition(|byte| *byte == b'"')?;
-        value.get(..end).map(<[u8]>::to_vec)
-    };
-    let words = |line: &[u8]| {
-        let mut words = line.split(u8::is_ascii_whitespace);
-        let word = words.find(|word| std::str::from_utf8(word).is_err());
-        word.map(<[u8]>::to_vec)
-    };
-    let name = lines().find_map(quoted).or_else(|| lines().find_map(words));
-    let name = page.decode(&name?);
-    Some(
-        name.chars()
-            .filter(|c| !c.is_control())
-            .take(MOST)
-            .collect(),
     )
 }
 

@@ -103,7 +103,7 @@ fn is_damaged_utf8(bytes: &[u8]) -> bool {
 /// is sure, no letter where one must be: so texts of DOS look in another page,
 /// `M\x81ller`, `K\x94ln`. Offset and what was found.
 pub(super) fn doubtful(text: &[u8], in_page: InPage) -> Option<(usize, String)> {
-    let InPage { page, trust } = in_page;
+    let InPage { page, trust, .. } = in_page;
     let is_letter = |at: Option<usize>| {
         let byte = at.and_then(|at| text.get(at));
         byte.and_then(|byte| page.character(*byte))

@@ -79,6 +79,10 @@ const PLAIN: f32 = 5.5;
 /// A page is certain that costs so much less than others.
 const CERTAIN: f32 = 10.0;
 
+/// What a letter costs that stands by itself, of which nothing is usual: as in a
+/// list of all letters.
+const LONE_LETTER: f32 = 3.0;
+
 const LETTERS_IN_A_ROW: f32 = 1.5;
 const SMALL_NAME: f32 = 2.5;
 
@@ -97,6 +101,7 @@ static CANDIDATES: LazyLock<Vec<Candidate>> = LazyLock::new(|| {
 static WESTERN: Candidate = Candidate {
     page: Page::WESTERN,
     rarity: 0.0,
+    characters: Vec::new(),
     signs: Vec::new(),
     tongues: Vec::new(),
 };
@@ -106,7 +111,9 @@ static WESTERN: Candidate = Candidate {
 struct Candidate {
     page: Page,
     rarity: f32,
-    /// What the bytes from 0x80 on are.
+    /// The characters of the bytes from 0x80 on.
+    characters: Vec<Option<char>>,
+    /// What these are.
     signs: Vec<Sign>,
     /// The languages that it has the letters of, with what each byte costs.
     tongues: Vec<Tongue>,
@@ -186,6 +193,7 @@ impl Candidate {
             page,
             rarity: f32::from(rarity) / 10.0,
             signs: characters.iter().map(|c| Sign::of(*c)).collect(),
+            characters,
             tongues,
         })
     }
@@ -198,6 +206,13 @@ impl Candidate {
                 sign.copied().unwrap_or(Sign::Nothing)
             }
         }
+    }
+
+    /// Whether it reads bytes as another page does.
+    fn reads_as(&self, other: &Candidate, bytes: HighBytes) -> bool {
+        let pairs = self.characters.iter().zip(&other.characters).enumerate();
+        let mut differ = pairs.filter(|(_, (one, other))| one != other);
+        !differ.any(|(at, _)| bytes.0 >> at & 1 == 1)
     }
 
     /// What a word costs that is read in the page.
@@ -222,6 +237,11 @@ impl Candidate {
     }
 
     fn cost_of_letters(&self, letters: &[u8]) -> f32 {
+        if let [letter] = letters
+            && matches!(self.sign(*letter), Sign::Letter(_))
+        {
+            return LONE_LETTER;
+        }
         let costs = self.tongues.iter();
         let costs = costs.map(|tongue| self.cost_in(tongue, letters));
         self.cost_of_form(letters) + costs.fold(f32::INFINITY, f32::min)
@@ -291,9 +311,18 @@ impl Candidate {
         cost
     }
 
-    /// Whether a word has these letters in a row.
+    /// Whether a word has these letters in a row, where it begins or ends if a
+    /// `|` stands there.
     fn has(&self, word: &[u8], row: &str) -> bool {
+        let end = row.strip_suffix('|');
+        let row = end.unwrap_or(row);
+        let begin = row.strip_prefix('|');
+        let row = begin.unwrap_or(row);
+        let len = row.chars().count();
         let is_at = |at: usize| {
+            if begin.is_some() && at > 0 || end.is_some() && at + len != word.len() {
+                return false;
+            }
             let mut bytes = word.iter().skip(at);
             row.chars()
                 .all(|c| match bytes.next().map(|byte| self.sign(*byte)) {
@@ -358,9 +387,11 @@ fn cost_of_mark(mark: char, before: Option<Letter>, after: Option<Letter>) -> f3
         }
         (Some(_), _) => CLOSING.contains(mark),
     };
+    // These follow words only where they are quoted as in German.
+    let is_rare = before.is_some() && matches!(mark, '“' | '‘');
     let is_quote_before_small = after.is_some_and(|after| !after.is_capital);
     match is_usual {
-        true if is_quote_before_small => APOSTROPHE,
+        true if is_quote_before_small || is_rare => APOSTROPHE,
         true => USUAL_SIGN,
         false => STRANGE_SIGN,
     }
@@ -408,9 +439,14 @@ impl Word<'_> {
         }
     }
 
-    fn high_bytes(self) -> usize {
+    fn bytes(&self) -> &[u8] {
         let (Word::Letters(word) | Word::Name(word) | Word::Piece(word)) = self;
-        word.iter().filter(|byte| !byte.is_ascii()).count()
+        word
+    }
+
+    fn high_bytes(self) -> usize {
+        let bytes = self.bytes().iter();
+        bytes.filter(|byte| !byte.is_ascii()).count()
     }
 }
 
@@ -457,10 +493,25 @@ fn piece<'t>(word: &'t [u8], behind: &[u8]) -> Option<&'t [u8]> {
     (is_move && matches!(letters.len(), 1 | 2)).then_some(letters)
 }
 
+/// Which of the bytes from 0x80 on there are.
+#[derive(Clone, Copy, Debug, Default)]
+struct HighBytes(u128);
+
+impl HighBytes {
+    fn add(&mut self, word: Word<'_>) {
+        let high = word
+            .bytes()
+            .iter()
+            .filter_map(|byte| byte.checked_sub(0x80));
+        self.0 |= high.fold(0, |bytes, at| bytes | 1 << at);
+    }
+}
+
 /// What was seen of a text.
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
     words: HashSet<Vec<u8>>,
+    bytes: HighBytes,
     /// What all of it costs in each page.
     costs: Vec<f32>,
 }
@@ -473,6 +524,7 @@ impl Evidence {
                 return false;
             }
             if self.words.insert(word.key()) {
+                self.bytes.add(word);
                 self.costs.resize(CANDIDATES.len(), 0.0);
                 for (cost, page) in self.costs.iter_mut().zip(CANDIDATES.iter()) {
                     *cost += page.cost(word);
@@ -483,34 +535,37 @@ impl Evidence {
     }
 
     /// The page of a game of the text: that of the text, unless its own words are
-    /// strange there and tell another one.
+    /// strange there and tell another one. Of pages that read all alike it is the
+    /// most usual one.
     pub(super) fn page_of(&self, text: &[u8]) -> InPage {
         let (usual, usual_cost) = self.usual();
         let mut own: Vec<Word<'_>> = Vec::new();
+        let mut bytes = HighBytes::default();
         let mut is_plain = true;
         for_each_word(text, |word| {
             if !own.contains(&word) {
                 own.push(word);
+                bytes.add(word);
                 is_plain &= usual.is_plain(word);
             }
             own.len() < MOST_WORDS_OF_GAME
         });
         if is_plain && self.words.len() > own.len() {
-            let (page, trust) = (usual.page, Trust::Certain);
-            return InPage { page, trust };
+            let costs = CANDIDATES.iter().enumerate();
+            let costs = costs.map(|(at, candidate)| (self.cost(at, candidate), candidate));
+            let rival = next_likely(costs, usual, bytes).map(|(_, rival)| rival.page);
+            let (page, trust) = (self.most_usual(usual, bytes).page, Trust::Certain);
+            return InPage { page, rival, trust };
         }
         let with_own = |(at, candidate): (usize, &'static Candidate)| {
             let own = own.iter().map(|word| candidate.cost(*word)).sum::<f32>();
             let of_text = (self.cost(at, candidate) - usual_cost).min(OTHER_PAGE);
-            (own + of_text, own, candidate)
+            (own + of_text, candidate)
         };
-        let mut costs: Vec<_> = CANDIDATES.iter().enumerate().map(with_own).collect();
-        costs.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let first = costs.first().copied();
-        let (least, reading, candidate) = first.unwrap_or((0.0, 0.0, usual));
-        // What costs the same is read as the same.
-        let mut others = (costs.iter()).filter(|(_, own, _)| (own - reading).abs() > 0.01);
-        let next = others.next().map_or(f32::INFINITY, |(cost, ..)| *cost);
+        let costs: Vec<_> = CANDIDATES.iter().enumerate().map(with_own).collect();
+        let (least, candidate) = least_of(costs.iter().copied()).unwrap_or((0.0, usual));
+        let rival = next_likely(costs.into_iter(), candidate, bytes);
+        let next = rival.map_or(f32::INFINITY, |(cost, _)| cost);
         let is_plain = own.iter().all(|word| candidate.is_plain(*word));
         let is_certain = is_plain && next - least > CERTAIN;
         let trust = if is_certain {
@@ -518,8 +573,19 @@ impl Evidence {
         } else {
             Trust::Guessed
         };
-        let page = candidate.page;
-        InPage { page, trust }
+        let page = self.most_usual(candidate, bytes).page;
+        let rival = rival.map(|(_, rival)| rival.page);
+        InPage { page, rival, trust }
+    }
+
+    /// The most usual page that reads what there is of the text, and these bytes,
+    /// as this one does.
+    fn most_usual(&self, page: &'static Candidate, bytes: HighBytes) -> &'static Candidate {
+        let bytes = HighBytes(self.bytes.0 | bytes.0);
+        let same = CANDIDATES.iter();
+        let same = same.filter(|other| other.rarity <= page.rarity && other.reads_as(page, bytes));
+        let most = same.min_by(|one, other| one.rarity.total_cmp(&other.rarity));
+        most.unwrap_or(page)
     }
 
     /// The page of all of it, and what it costs.
@@ -533,6 +599,21 @@ impl Evidence {
     fn cost(&self, at: usize, candidate: &Candidate) -> f32 {
         self.costs.get(at).copied().unwrap_or(0.0) + candidate.rarity
     }
+}
+
+type Cost = (f32, &'static Candidate);
+
+fn least_of(costs: impl Iterator<Item = Cost>) -> Option<Cost> {
+    costs.min_by(|one, other| one.0.total_cmp(&other.0))
+}
+
+/// What costs least of those that read bytes otherwise than a page.
+fn next_likely(
+    costs: impl Iterator<Item = Cost>,
+    page: &Candidate,
+    bytes: HighBytes,
+) -> Option<Cost> {
+    least_of(costs.filter(|(_, other)| !other.reads_as(page, bytes)))
 }
 
 fn count(bytes: usize) -> f32 {

@@ -173,3 +173,99 @@ fn words_of_a_hostile_text_are_bounded() {
         .collect();
     pages.page_of(&spaced);
 }
+
+/// Names made up of the first and last names that are usual in a language.
+const MADE_NAMES: &str = include_str!("../../../fixtures/pages/names.tsv");
+
+/// The pages in which texts of some languages are met.
+const PAGES_OF: [(&str, &[&str]); 6] = [
+    (
+        "German French Spanish Portuguese Italian Swedish Finnish Danish Norwegian Icelandic",
+        &["windows-1252", "850", "437", "macintosh"],
+    ),
+    (
+        "Polish Czech Slovak Hungarian Croatian Slovene Romanian",
+        &["windows-1250", "852", "iso-8859-2"],
+    ),
+    ("Turkish", &["windows-1254", "857"]),
+    ("Latvian Lithuanian Estonian", &["windows-1257", "775"]),
+    (
+        "Russian Bulgarian Ukrainian",
+        &[
+            "windows-1251",
+            "866",
+            "koi8-u",
+            "iso-8859-5",
+            "x-mac-cyrillic",
+        ],
+    ),
+    ("Greek", &["windows-1253", "737", "iso-8859-7"]),
+];
+
+/// How many in a hundred of the names in files of so many games are read as they are.
+fn read_rightly(names: &str, page: Page, games: usize) -> usize {
+    let names = names.replace('ș', "ş").replace('ț', "ţ");
+    let encoded: Vec<Vec<u8>> = (names.split(';'))
+        .filter_map(|name| encoded(&format!("[White \"{name}\"]\n\n1. e4 *\n\n"), page))
+        .collect();
+    let mut right = 0;
+    for file in encoded.chunks(games) {
+        let mut found = Pages::new(None, &file.concat());
+        let is_right = |game: &&Vec<u8>| found.page_of(game).page.decode(game) == page.decode(game);
+        right += file.iter().filter(is_right).count();
+    }
+    right * 100 / encoded.len()
+}
+
+/// What is read rightly of files of one name, and of ten: the lowest of all pages of
+/// Windows, ISO and KOI8, and of all pages of DOS and the Mac.
+#[test]
+fn made_names_tell_their_page() {
+    let mut lowest = [[100; 2]; 2];
+    for line in MADE_NAMES.lines() {
+        let (language, names) = line.split_once('\t').unwrap();
+        let mut pages = PAGES_OF.iter();
+        let (_, pages) = pages.find(|(of, _)| of.contains(language)).unwrap();
+        for label in *pages {
+            let page = page_of_label(label).unwrap();
+            let is_old = page_of_label("macintosh") == Some(page) || Page::of_dos(label).is_some();
+            for (lowest, games) in lowest[usize::from(is_old)].iter_mut().zip([1, 10]) {
+                let right = read_rightly(names, page, games);
+                *lowest = right.min(*lowest);
+            }
+        }
+    }
+    // As README says.
+    let told = [[85, 90], [55, 95]];
+    let pairs = lowest.as_flattened().iter().zip(told.as_flattened());
+    assert!(
+        pairs.into_iter().all(|(lowest, told)| lowest >= told),
+        "{lowest:?}"
+    );
+}
+
+#[test]
+fn a_list_of_letters_is_no_turkish() {
+    let letters = (0xc0..=0xff).filter(|byte| !matches!(byte, 0xd7 | 0xf7));
+    let letters: Vec<u8> = letters.flat_map(|byte| [byte, b' ']).collect();
+    let text = [
+        b"[White \"Kr\xe0mn\xeck, Vl\xe3dimir\"]\n\n{",
+        &letters[..],
+        b"} *\n",
+    ]
+    .concat();
+    assert_eq!(name_of(b"", &text), "windows-1252");
+}
+
+#[test]
+fn of_pages_that_read_all_alike_the_most_usual_is_named() {
+    let cyclist = b"[White \"\xc7i\xe7ek, \xd6zg\xfcr\"]\n\n1. e4 *\n";
+    assert_eq!(name_of(b"", cyclist), "windows-1252");
+    let turkish = b"[White \"Y\xfdlmaz, Mustafa\"]\n\n1. e4 *\n";
+    let found = Pages::new(None, turkish).page_of(turkish);
+    assert_eq!(found.page.to_string(), "windows-1254");
+    let sample = Sample::of(turkish, found).unwrap().to_string();
+    let (read, otherwise) = sample.split_once(" (as windows-").unwrap();
+    assert_eq!(read, "\"Yılmaz, Mustafa\"");
+    assert!(otherwise.contains(" it would be \"Y"), "{sample}");
+}

@@ -393,7 +393,11 @@ fn bytes_that_the_page_has_not_are_told() {
             Trust::Given
         };
         let page = Page::WESTERN;
-        games.doubted = Some(InPage { page, trust });
+        games.doubted = Some(InPage {
+            page,
+            rival: None,
+            trust,
+        });
         let read = games.next_leniently().unwrap();
         read.map(|read| read.game.headers.white.last)
             .map_err(|error| error.to_string())
