@@ -32,7 +32,7 @@ use super::lenient::{VariantName, place_of_name, place_of_tag, players_of, varia
 use super::lexer::line_begin;
 use super::page::Page;
 use super::place::{Place, characters, doubtful};
-use words::Signs;
+use words::{Signs, words_before_tags};
 
 pub use parallel::{Prepared, for_each_game_in_order};
 pub use words::Skipped;
@@ -66,6 +66,8 @@ pub struct Section {
 pub struct InPage {
     /// The page.
     pub page: Page,
+    /// The page that is next likely of those that read it otherwise.
+    pub rival: Option<Page>,
     /// How sure that is.
     pub trust: Trust,
 }
@@ -752,8 +754,13 @@ impl State {
         }
     }
 
+    fn is_between_games(&self) -> bool {
+        !matches!(self.seen, Seen::Game)
+    }
+
     /// Where in a line games begin whose first tag stands behind something else:
-    /// `Event`, or one of the roster behind a result.
+    /// `Event`, one of the roster behind a result, or any behind words that are no
+    /// game.
     fn games_begun_within(&self, line: &[u8]) -> Vec<usize> {
         let mut begins = Vec::new();
         let mut in_comment = self.in_comment;
@@ -762,6 +769,9 @@ impl State {
             // A quotation begins no game either: its other lines are no PGN.
             if line.first() == Some(&b'%') || line.trim_ascii_start().starts_with(b">") {
                 return begins;
+            }
+            if let Some(at) = words_before_tags(line).filter(|_| self.is_between_games()) {
+                return vec![at];
             }
             at = tag_pairs_len(line).unwrap_or(line.len());
         }

@@ -54,7 +54,8 @@ fn end_of_unseen(text: &[u8]) -> Option<&'static str> {
     Some(end)
 }
 
-/// How long the part of a page is that a text begins with and that nobody sees.
+/// How long the part of a page is that a text begins with and that nobody sees, with
+/// the rest of its last line; `None` if tags stand there.
 pub(super) fn unseen_len(text: &[u8]) -> Option<usize> {
     let end = end_of_unseen(text)?;
     let text = text.get(..MOST_UNSEEN).unwrap_or(text);
@@ -63,17 +64,20 @@ pub(super) fn unseen_len(text: &[u8]) -> Option<usize> {
         if begins_tag_pair(line_begin(line)) {
             return None;
         }
-        at += line.len();
-        if has(line, end) {
-            return Some(at);
+        if let Some(len) = len_through(line, end) {
+            let has_tags = line.get(len..).is_some_and(has_tags);
+            return (!has_tags).then_some(at + line.len());
         }
+        at += line.len();
     }
     None
 }
 
-fn has(line: &[u8], end: &str) -> bool {
-    let mut windows = line.windows(end.len());
-    windows.any(|part| part.eq_ignore_ascii_case(end.as_bytes()))
+/// Where a mark ends that stands in a line.
+fn len_through(line: &[u8], mark: &str) -> Option<usize> {
+    let mut windows = line.windows(mark.len());
+    let at = windows.position(|part| part.eq_ignore_ascii_case(mark.as_bytes()))?;
+    Some(at + mark.len())
 }
 
 /// What a text begins with, up to its first empty line.
@@ -205,6 +209,7 @@ mod tests {
     fn what_nobody_sees_of_a_page_ends_with_its_mark() {
         let style = b"<style type=\"x\">\nbody {\n color: red }\n\n</style>\n<pre>";
         assert_eq!(unseen_len(style), Some(style.len() - 5));
+        assert_eq!(unseen_len(b"<style>a</style> [Annotator \"x\"]"), None);
         assert_eq!(unseen_len(b"<style>\n[Event \"x\"]\n</style>"), None);
         assert_eq!(unseen_len(b"<!-- never ends\n1. e4 *"), None);
         assert_eq!(unseen_len(b"<pre>"), None);

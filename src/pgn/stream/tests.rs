@@ -27,6 +27,7 @@ fn lines(text: &str) -> Vec<usize> {
 
 const PAGE: InPage = InPage {
     page: Page::WESTERN,
+    rival: None,
     trust: Trust::Guessed,
 };
 
@@ -365,4 +366,18 @@ fn the_reading_ends_before_the_next_game_when_it_is_over() {
     );
     assert_eq!(result.unwrap_err().kind(), io::ErrorKind::Interrupted);
     assert_eq!(games.into_inner(), 3);
+}
+
+#[test]
+fn words_in_front_of_any_tag_are_of_no_game() {
+    let rest = "[Event \"E\"]\n\n1. e4 *\n";
+    for words in ["Some text. ", "p {a:b}</style>", "By </style>: "] {
+        let tags = format!("[Annotator \"x\"]\n{rest}");
+        let text = format!("{words}{tags}\n{words}{tags}");
+        let texts: Vec<_> = shown(&text).into_iter().map(|(_, text)| text).collect();
+        assert_eq!(texts, [words, &format!("{tags}\n{words}"), &tags]);
+    }
+    // A remark has what looks like a tag.
+    let text = "1. e4 {\nSo. [Annotator \"x\"]\n} e5\nSo. [Annotator \"x\"]\n*\n";
+    assert_eq!(shown(text).len(), 1);
 }

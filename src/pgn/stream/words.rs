@@ -9,7 +9,7 @@
 use std::ops::RangeInclusive;
 
 use super::prose::{begins_unseen, prose_len, unseen_len};
-use super::{lacks_bracket, lines_in};
+use super::{lacks_bracket, lines_in, roster_bit};
 use crate::pgn::braces::{begins_loose_tag, begins_tag_pair};
 use crate::pgn::error::quoted;
 use crate::pgn::lexer::line_begin;
@@ -82,6 +82,10 @@ pub(super) fn look(text: &[u8]) -> Found {
         if at > 0 && ends {
             return Found::Words(at);
         }
+        let before_tags = words_before_tags(line).map(|len| at + len);
+        if let Some(end) = before_tags.filter(|end| text.get(*end..).is_some_and(has_roster)) {
+            return Found::Words(end);
+        }
         if signs.are_in(line) {
             let is_quoted = line.trim_ascii_start().starts_with(b">");
             return if is_quoted {
@@ -97,6 +101,26 @@ pub(super) fn look(text: &[u8]) -> Found {
         at += line.len();
     }
     Found::Words(text.len())
+}
+
+/// How long the words are that a line begins with, if tags alone follow them.
+pub(super) fn words_before_tags(line: &[u8]) -> Option<usize> {
+    let is_tag = |at: &usize| line.get(*at..).is_some_and(begins_tag_pair);
+    let brackets = line.iter().enumerate();
+    let brackets = brackets.filter(|(_, byte)| **byte == b'[');
+    let at = brackets.map(|(at, _)| at).find(is_tag)?;
+    let words = line.get(..at)?;
+    let has_words = words.iter().any(u8::is_ascii_alphanumeric);
+    let ends_with_tag = line.trim_ascii_end().ends_with(b"]");
+    (has_words && ends_with_tag && !Signs::default().are_in(words)).then_some(at)
+}
+
+/// Whether one of the first lines of a text has a tag that each game has.
+fn has_roster(text: &[u8]) -> bool {
+    const MOST_LINES: usize = 64;
+    let lines = text.split(|byte| matches!(byte, b'\n' | b'\r'));
+    let mut lines = lines.take(MOST_LINES).map(line_begin);
+    lines.any(|line| line.starts_with(b"[") && roster_bit(line) != 0)
 }
 
 /// Whether a text that was read as a game without moves, or as null moves alone,
@@ -332,7 +356,9 @@ mod tests {
     #[test]
     fn signs_of_a_game_are_no_text() {
         for text in [
-            "Hello [Event \"x\"]",
+            "Hello [Event \"x\"] you",
+            "foo 12... Nf3 [Event \"x\"]",
+            "is bad} [Event \"x\"]",
             "[White Carlsen]",
             "[Event: x]",
             "Event \"x\"]",
@@ -375,6 +401,10 @@ mod tests {
         assert_eq!(look(b"Hello\n1. e4 *"), Found::Game(6));
         assert_eq!(look(b"Hello\r\n1. e4 *"), Found::Game(7));
         assert_eq!(look(b"<pre>\n[FEN \"x\"]"), Found::Words(6));
+        let style = b"<style>\np\n</style>[Annotator \"x\"]\n[FEN \"x\"]";
+        assert_eq!(look(style), Found::Game(10));
+        let style = b"<p><style>a</style>[Annotator \"x\"]\n[Event \"x\"]";
+        assert_eq!(look(style), Found::Words(19));
         assert_eq!(look(b"Hello\n[FEN \"x\"]"), Found::Game(6));
     }
 }
