@@ -35,6 +35,10 @@ impl Matched {
             if let Some(place) = matched.read.get_mut(new.index()) {
                 *place = Some(old);
             }
+            if let Some(next) = only_child((read, old), (edited, new)) {
+                open.push(next);
+                continue;
+            }
             for (at, (child, was)) in alternatives.matched(old, new).into_iter().enumerate() {
                 match was {
                     Some((place, was)) => {
@@ -85,6 +89,20 @@ impl Matched {
     pub(super) fn read_of(&self, edited: PlyId) -> Option<PlyId> {
         *self.read.get(edited.index())?
     }
+}
+
+/// The one move after a ply of each game, where neither has others and both are
+/// the same: nearly everywhere.
+fn only_child(
+    (read, old): (&MoveTree, PlyId),
+    (edited, new): (&MoveTree, PlyId),
+) -> Option<(PlyId, PlyId)> {
+    let only = |tree: &MoveTree, parent| {
+        let child = tree.first_child(parent)?;
+        tree.next_sibling(child).is_none().then_some(child)
+    };
+    let (was, child) = (only(read, old)?, only(edited, new)?);
+    (move_of(read, was) == move_of(edited, child)).then_some((was, child))
 }
 
 fn children(tree: &MoveTree, parent: PlyId) -> impl Iterator<Item = PlyId> + '_ {
