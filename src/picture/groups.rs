@@ -77,7 +77,7 @@ impl GroupPage<'_> {
         self.site().append_games("Games", rows, &mut page.out);
         Pieces {
             piece: self.piece,
-            pieces: self.pieces,
+            count: self.pieces,
             address: &address,
         }
         .append_links(&mut page.out);
@@ -187,7 +187,7 @@ pub fn list(
     };
     Pieces {
         piece,
-        pieces: pieces(all),
+        count: pieces(all),
         address: &address,
     }
     .append_links(&mut page.out);

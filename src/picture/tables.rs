@@ -278,7 +278,7 @@ pub(super) struct Pieces<'a> {
     /// This piece, from 1.
     pub(super) piece: usize,
     /// How many there are.
-    pub(super) pieces: usize,
+    pub(super) count: usize,
     /// The address of a piece.
     pub(super) address: &'a dyn Fn(usize) -> String,
 }
@@ -299,7 +299,7 @@ impl Pieces<'_> {
     /// Links to the others, if there are any: the first and last, and those
     /// near this one.
     pub(super) fn append_links(&self, out: &mut String) {
-        let last = self.pieces;
+        let last = self.count;
         if last == 1 {
             return;
         }

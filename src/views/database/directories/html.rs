@@ -124,10 +124,9 @@ impl DatabaseVolume {
         let ino = thing.ino().ok_or(Error::NotFound)?;
         let directory = self.directory_node(ino, 2);
         match thing {
-            Thing::Fixed(Fixed::Root) => Ok(self.directory_node(ino, 1)),
             Thing::Fixed(Fixed::Games) => Ok(directory),
             // It has folders for the other pieces, which nobody counted.
-            Thing::Folder(..) => Ok(self.directory_node(ino, 1)),
+            Thing::Fixed(Fixed::Root) | Thing::Folder(..) => Ok(self.directory_node(ino, 1)),
             Thing::Fixed(_) => Ok(file(directory)),
             Thing::Game(id) => {
                 let game = self.game(GameId(id), Games::lists)?;
