@@ -394,7 +394,7 @@ fn terms_of_a_moment(base: &dyn Base, numbers: &mut Numbers) -> Vec<String> {
     let pieces: Vec<_> = occupied
         .map(|square| (square, board.piece_at(square).unwrap()))
         .collect();
-    let mut squares: Vec<String> = (0..1 + numbers.below(3))
+    let mut squares: Vec<String> = (0..=numbers.below(3))
         .map(|_| {
             let (square, piece) = pieces[numbers.below(pieces.len())];
             format!("{}{square}", piece.char())

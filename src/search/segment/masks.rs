@@ -42,7 +42,8 @@ use crate::storage::{Cursor, PageWriter, Pages};
 const MAGIC: &[u8] = b"cbfs masks 1\n";
 
 /// Games of a block.
-const GAMES: usize = 4096;
+const GAMES: usize = 1 << 12;
+const BLOCK: u32 = 1 << 12;
 const ROW: usize = GAMES / 8;
 const WORDS: usize = GAMES / 64;
 
@@ -284,7 +285,7 @@ impl<'f, 'o> MaskWriter<'f, 'o> {
     /// Adds a game with a higher number than the last one; without a mask, it has that
     /// of the older file.
     pub(super) fn add(&mut self, game: u32, mask: Option<&Mask>) -> io::Result<()> {
-        while game / GAMES as u32 > self.number {
+        while game / BLOCK > self.number {
             self.end_block()?;
         }
         let at = game as usize % GAMES;
@@ -353,7 +354,7 @@ impl Masks {
         let mut cursor = pages.cursor(table);
         let places = (0..count).map(|_| cursor.integer::<8>());
         let places = places.collect::<io::Result<_>>()?;
-        Ok(Masks { places, pages })
+        Ok(Masks { pages, places })
     }
 
     /// Bytes on disk.

@@ -147,7 +147,7 @@ fn small(number: u64) -> io::Result<u32> {
 }
 
 /// Bytes of a popular position.
-const POPULAR_BYTES: u64 = 12;
+const POPULAR_BYTES: usize = 12;
 
 /// Bytes of where so many buckets begin.
 fn starts_bytes(bits: u8) -> u64 {
@@ -389,8 +389,8 @@ impl Before<'_, '_> {
         let [_, positions, lists] = self.line.places(shape.width);
         let [_, count] = self.line.counts;
         self.cursor.seek(positions);
-        let positions = self.read(u64::from(count) * POPULAR_BYTES)?;
-        let all = positions.as_chunks::<{ POPULAR_BYTES as usize }>().0.iter();
+        let positions = self.read(u64::from(count) * POPULAR_BYTES as u64)?;
+        let all = positions.as_chunks::<POPULAR_BYTES>().0.iter();
         Ok(all
             .map(|bytes| {
                 let (position, place) = bytes.split_first_chunk().unwrap_or((&[0; 8], &[]));
@@ -495,7 +495,7 @@ impl Line {
         let games = self.place.saturating_add(starts_bytes(rare_bits));
         let popular_starts = games.saturating_add(rare * width as u64);
         let positions = popular_starts.saturating_add(starts_bytes(popular_bits));
-        let lists = positions.saturating_add(popular * POPULAR_BYTES);
+        let lists = positions.saturating_add(popular * POPULAR_BYTES as u64);
         [popular_starts, positions, lists]
     }
 
@@ -519,7 +519,7 @@ impl Line {
         let games = self.place.saturating_add(starts_bytes(rare_bits));
         let number = bucket(digest, skipped, popular_bits);
         for at in range(popular_starts, number, popular, cursor)? {
-            cursor.seek(positions.saturating_add(at * POPULAR_BYTES));
+            cursor.seek(positions.saturating_add(at * POPULAR_BYTES as u64));
             if cursor.integer::<8>()? == digest {
                 let place = cursor.integer::<4>()?;
                 return Ok(Found::List(List::read(
