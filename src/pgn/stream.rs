@@ -701,7 +701,9 @@ impl State {
             begins_game_after_blank(text, start, &["Event"])
         } else {
             let is_event = roster_bit(line_begin(line)) == EVENT;
-            is_event && !self.has_moves && self.roster & EVENT != 0
+            // A game has more tags than that.
+            let is_again = self.roster & EVENT != 0 && self.roster != EVENT;
+            is_event && !self.has_moves && is_again
         };
         begins.then_some(Perhaps { start, in_comment })
     }
@@ -836,7 +838,8 @@ impl State {
                 return false;
             }
             rest = line_begin(rest);
-            if begins_tag_pair(rest) || (!self.has_moves && begins_loose_tag(rest)) {
+            let is_loose = || begins_loose_tag(rest) || roster_bit(rest) != 0;
+            if begins_tag_pair(rest) || (!self.has_moves && rest.starts_with(b"[") && is_loose()) {
                 rest = after_tag_pairs(rest);
             }
         }
@@ -919,7 +922,7 @@ fn roster_bit(line: &[u8]) -> u8 {
     let (name, after) = inside.split_at(len.count());
     if !after
         .first()
-        .is_some_and(|byte| matches!(byte, b' ' | b'\t' | b'"'))
+        .is_some_and(|byte| matches!(byte, b' ' | b'\t' | b'"' | b']'))
     {
         return 0;
     }

@@ -381,3 +381,14 @@ fn words_in_front_of_any_tag_are_of_no_game() {
     let text = "1. e4 {\nSo. [Annotator \"x\"]\n} e5\nSo. [Annotator \"x\"]\n*\n";
     assert_eq!(shown(text).len(), 1);
 }
+
+#[test]
+fn a_first_tag_without_value_or_twice_begins_one_game() {
+    for tags in [
+        "[Event]\n[White \"A\"]",
+        "[Event \"a\"]\n[Event \"a\"]\n[White \"x\"]\n[White \"y\"]",
+    ] {
+        let game = format!("{tags}\n\n1. e4 *\n\n");
+        assert_eq!(shown(&game.repeat(2)).len(), 2, "{tags}");
+    }
+}
