@@ -45,7 +45,7 @@ impl fmt::Display for Sample {
 }
 
 /// The first name in a tag, else the first word, that is no UTF-8 and is wanted.
-fn first_of<'t>(text: &'t [u8], is_wanted: impl Fn(&&[u8]) -> bool) -> Option<&'t [u8]> {
+fn first_of(text: &[u8], is_wanted: impl Fn(&&[u8]) -> bool) -> Option<&[u8]> {
     let lines = || {
         let lines = text.split(|byte| matches!(byte, b'\n' | b'\r'));
         lines.filter(|line| std::str::from_utf8(line).is_err())
