@@ -33,13 +33,16 @@ def questions():
     """The questions of the page: title and SQL."""
     found = re.findall(r"\n([^\n]+)\n\n```sql\n(.*?)```", PAGE.read_text(), re.S)
     assert len(found) == 10, [title for title, _ in found]
-    return found
+    # Moves are written by an encoder of our own.
+    return [*found, ("Moves", "SELECT number, moves_uci FROM games ORDER BY number")]
 
 
 # What an answer of an engine is compared as.
 def value(cell):
     if isinstance(cell, bool) or cell is None or isinstance(cell, str):
         return cell
+    if isinstance(cell, (list, tuple)):
+        return tuple(cell)
     return round(float(cell), 6)
 
 
@@ -89,6 +92,7 @@ class Game:
         self.difference = int(elo[0]) - int(elo[1]) if all(elo) else None
         year = tags.get("Date", "????")[:4]
         self.year = int(year) if year.isdigit() else None
+        self.uci = tuple(move.uci() for move in game.mainline_moves())
         self.moves, self.hashes, self.evaluations, self.clocks = [], [key(game.board())], [None], []
         for node in game.mainline():
             self.moves.append(node.san())
@@ -153,6 +157,7 @@ def expected(games):
     yield [(game.number, game.white, game.black, game.eco, len(game.moves)) for game in wins[:20]]
     names = Counter(name for game in games for name in (game.white, game.black) if name)
     yield sorted(names.items(), key=lambda row: (-row[1], row[0]))[:20]
+    yield sorted((game.number, game.uci) for game in games)
 
 
 def found_by_cbfs(binary, base, games):
