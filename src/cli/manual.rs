@@ -153,7 +153,8 @@ fn options(page: &mut Page, command: &Command) {
             .map(clap::builder::PossibleValue::get_name)
             .collect();
         if !names.is_empty() && !matches!(arg.get_action(), ArgAction::SetTrue) {
-            help += &format!("; one of {}", names.join(", "));
+            help.push_str("; one of ");
+            help.push_str(&names.join(", "));
         }
         let (flags, value) = head_of(arg);
         page.item(&flags, &value, &help);

@@ -88,7 +88,7 @@ enum Command {
     Mount(mount::Args),
     /// Mount a base and show its folder on the desktop
     ///
-    /// The folder lies in $XDG_RUNTIME_DIR, is printed, and is unmounted with
+    /// The folder lies in `$XDG_RUNTIME_DIR`, is printed, and is unmounted with
     /// `cbfs umount` or at logout. A base that is open already is only shown.
     Open(open::Args),
     /// Unmount

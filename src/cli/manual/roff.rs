@@ -216,7 +216,9 @@ impl Page {
     fn link(&mut self, target: &str) {
         let is_web = target.contains("://");
         if is_web && !self.paragraph.ends_with(target) {
-            self.paragraph.push_str(&format!(" <{}>", escaped(target)));
+            self.paragraph.push_str(" <");
+            self.paragraph.push_str(&escaped(target));
+            self.paragraph.push('>');
         }
     }
 
@@ -234,7 +236,8 @@ impl Page {
         if font == 'R' || text.is_empty() {
             self.paragraph.push_str(&text);
         } else {
-            self.paragraph.push_str(&format!("\\f{font}{text}\\fR"));
+            let parts = ["\\f", font.encode_utf8(&mut [0; 4]), &text, "\\fR"].concat();
+            self.paragraph.push_str(&parts);
         }
     }
 
@@ -319,6 +322,10 @@ impl Page {
 
 /// Where in a text the events are.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a block that the text is in or not"
+)]
 struct State {
     font: char,
     is_code_block: bool,
