@@ -714,7 +714,7 @@ fn a_folder_of_archives_and_bases_is_mounted_as_one() {
     }
     fs::write(at("broken.cbv"), "no archive at all").unwrap();
     let shelf = Folder::new(folder.path(), cbh::Options::default(), None);
-    let vfs = Vfs::shelf(shelf, &cbfs::vfs::Options::default()).unwrap();
+    let vfs = Vfs::folder(shelf, &cbfs::vfs::Options::default()).unwrap();
     let mount = Mount::new(vfs);
     let listed = mount.shell("ls");
     let expected = ["broken", "sample", "sample.cbv", "secret", "texts"];

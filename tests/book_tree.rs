@@ -606,7 +606,7 @@ fn a_book_beside_a_base_has_its_extension() {
     copy_book(tiny, &folder.path().join("other.ctg"));
     fs::write(folder.path().join("broken.ctg"), "x").unwrap();
     let bases = Folder::new(folder.path(), cbfs::cbh::Options::default(), None);
-    let tree = Direct(Vfs::shelf(bases, &Options::default()).unwrap());
+    let tree = Direct(Vfs::folder(bases, &Options::default()).unwrap());
     let mut names: Vec<String> = tree
         .list("")
         .unwrap()
@@ -645,7 +645,7 @@ fn saving_a_base_leaves_the_book_beside_it_unchanged() {
     };
     let bases = Folder::new(folder.path(), cbfs::cbh::Options::default(), None);
     let bases = bases.written_by(Some(writer));
-    let tree = Direct(Vfs::shelf(bases, &Options::default()).unwrap());
+    let tree = Direct(Vfs::folder(bases, &Options::default()).unwrap());
     assert!(tree.stat("sample/games").unwrap().is_directory);
     assert!(tree.0.drafts().can_be_written());
     let e4 = tree.followed("sample.ctg/tree/e4").unwrap().ino;

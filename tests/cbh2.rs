@@ -249,7 +249,7 @@ fn a_folder_and_an_archive_show_the_bases_of_both_formats() {
     let options = cbfs::archive::Options::default();
     pack(&archive, &inputs, &options, &mut |_| true, &|| Ok(())).unwrap();
     let shelf = Folder::new(folder.path(), Options::default(), None);
-    let vfs = Vfs::shelf(shelf, &cbfs::vfs::Options::default()).unwrap();
+    let vfs = Vfs::folder(shelf, &cbfs::vfs::Options::default()).unwrap();
     let mount = Mount::new(vfs);
     assert_eq!(mount.shell("ls"), "packed\nsample\nsample.2cbh");
     let games = |name: &str| fs::read_to_string(mount.path(name).join("pgn/all.pgn")).unwrap();

@@ -32,15 +32,18 @@ fn examples(page: &str) -> Vec<Example> {
     let mut is_open = false;
     for line in page.lines() {
         match line.strip_prefix("    ") {
-            Some(line) if line.starts_with("$ ") => {
-                examples.push(Example {
-                    command: line[2..].to_owned(),
-                    output: Vec::new(),
-                });
-                is_open = true;
-            }
-            Some(line) if is_open => examples.last_mut().unwrap().output.push(line.to_owned()),
-            _ => is_open = false,
+            Some(line) => match line.strip_prefix("$ ") {
+                Some(command) => {
+                    examples.push(Example {
+                        command: command.to_owned(),
+                        output: Vec::new(),
+                    });
+                    is_open = true;
+                }
+                None if is_open => examples.last_mut().unwrap().output.push(line.to_owned()),
+                None => {}
+            },
+            None => is_open = false,
         }
     }
     examples
@@ -51,9 +54,10 @@ fn examples(page: &str) -> Vec<Example> {
 fn run(home: &Path, examples: &[Example]) -> Vec<String> {
     let mut script = String::from("exec 2>&1\n");
     for example in examples {
-        script += &format!("{}\nstatus=$?\n", example.command);
-        script += "test $status = 0 || echo \"exit code $status\"\n";
-        script += &format!("echo '{MARK}'\n");
+        script.push_str(&example.command);
+        script.push_str("\nstatus=$?\ntest $status = 0 || echo \"exit code $status\"\necho '");
+        script.push_str(MARK);
+        script.push_str("'\n");
     }
     let binaries = Path::new(env!("CARGO_BIN_EXE_cbfs")).parent().unwrap();
     let path = format!("{}:{}", binaries.display(), std::env::var("PATH").unwrap());

@@ -24,7 +24,7 @@ use common::mounted::{Mount, SOON};
 
 fn shelf(directory: &Path) -> Vfs {
     let folder = Folder::new(directory, Reading::default(), None);
-    Vfs::shelf(folder, &Options::default()).unwrap()
+    Vfs::folder(folder, &Options::default()).unwrap()
 }
 
 /// Puts a fixture base there under another name.

@@ -111,7 +111,7 @@ impl Scene {
             told += &why;
         }
         let folder = Folder::new(self.cbh.parent().unwrap(), Reading::default(), None);
-        let shelf = Vfs::shelf(folder.written_by(Some(writer())), &Options::default()).unwrap();
+        let shelf = Vfs::folder(folder.written_by(Some(writer())), &Options::default()).unwrap();
         if let Ok(base) = shelf.lookup(Ino::ROOT, b"sample") {
             let _ = shelf.list(base.ino, 0, &mut |_| true);
         }
@@ -571,7 +571,7 @@ fn a_link_to_a_base_leads_to_it() {
     assert_eq!(fs::read_dir(&links).unwrap().count(), 2);
     // A base that two links lead to is shown once, and can be changed.
     let folder = Folder::new(&links, Reading::default(), None).written_by(Some(writer()));
-    let shelf = Vfs::shelf(folder, &Options::default()).unwrap();
+    let shelf = Vfs::folder(folder, &Options::default()).unwrap();
     let mut names = Vec::new();
     shelf
         .list(Ino::ROOT, 0, &mut |entry| {

@@ -273,6 +273,7 @@ fn append_all(base: &OpenBase, text: &Path, texts: usize) -> Result<(), String> 
     let page = |_: &[u8]| pgn::InPage {
         page: pgn::Page::WESTERN,
         trust: pgn::Trust::Guessed,
+        rival: None,
     };
     let is_over = AtomicBool::new(false);
     let reader = BufReader::new(reader);

@@ -286,7 +286,7 @@ fn a_base_that_cannot_be_opened_is_reported_in_its_status_and_that_of_its_folder
     let directory = common::copy_of_base("cbh/sample");
     fs::write(directory.path().join("bad.cbh"), "nonsense").unwrap();
     let folder = Folder::new(directory.path(), Reading::default(), None);
-    let vfs = Vfs::shelf(folder, &Options::default()).unwrap();
+    let vfs = Vfs::folder(folder, &Options::default()).unwrap();
     let state = |vfs: &Vfs, name: &str| {
         let status = status(vfs);
         assert_eq!(status["kind"], "directory of bases");
@@ -321,7 +321,7 @@ fn a_base_that_cannot_be_opened_is_reported_in_its_status_and_that_of_its_folder
 fn parents_and_children_have_consistent_numbers() {
     let directory = common::copy_of_base("cbh/sample");
     let folder = Folder::new(directory.path(), Reading::default(), None);
-    let shelf = Vfs::shelf(folder, &Options::default()).unwrap();
+    let shelf = Vfs::folder(folder, &Options::default()).unwrap();
     let base = shelf.lookup(Ino::ROOT, b"sample").unwrap().ino;
     let mut numbers = BTreeSet::new();
     for root in [Ino::ROOT, base] {

@@ -423,9 +423,11 @@ fn rows_are_in_the_order_of_the_table_whatever_the_order_of_the_base() {
     for game in 0..500 {
         let moves = openings[game % 5];
         let eco = ["C20", "D06", "A10", "", "B27"][game % 5];
-        pgn += &format!(
-            "[White \"w{game}\"]\n[Date \"1999.??.??\"]\n[ECO \"{eco}\"]\n[Result \"*\"]\n\n{moves} *\n\n"
-        );
+        let tags = format!("[White \"w{game}\"]\n[Date \"1999.??.??\"]\n[ECO \"{eco}\"]\n");
+        pgn.push_str(&tags);
+        pgn.push_str("[Result \"*\"]\n\n");
+        pgn.push_str(moves);
+        pgn.push_str(" *\n\n");
     }
     fs::write(at("games.pgn"), pgn).unwrap();
     succeeds(&[

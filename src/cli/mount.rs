@@ -294,7 +294,7 @@ fn open(
         let folder = Folder::new(source, reading, places::cache());
         let folder = folder.with_books(books).with_archives(archives);
         let folder = folder.written_by(writer).clean(is_clean).showing(showing);
-        let vfs = Vfs::shelf(folder, options).map_err(Failure::new)?;
+        let vfs = Vfs::folder(folder, options).map_err(Failure::new)?;
         if !vfs.has_bases() {
             log::warn!(
                 "{}: contains no base, archive or opening book, so nothing is shown yet",

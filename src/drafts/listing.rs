@@ -8,7 +8,7 @@ use super::names::Entry;
 use super::rejected::{self, Kept};
 use super::state::{Draft, Purpose};
 use super::{Access, Drafts, Handle, is_own};
-use crate::fs::mount::live_base::Slot;
+use crate::fs::mount::live_base::LiveBase;
 use crate::fs::volume::{DirEntry, Node, NodeKind, Size};
 use crate::fs::{Attr, Bytes, Error, Ino, ListingWithAttrs, status as about};
 
@@ -19,7 +19,7 @@ fn attr_of(draft: &Draft) -> Attr {
 }
 
 /// What `stat` says of a rejected draft.
-fn attr_of_kept(slot: &Slot, kept: &Kept) -> Attr {
+fn attr_of_kept(slot: &LiveBase, kept: &Kept) -> Attr {
     let ino = Ino::new(about::KIND, kept.number).in_slot(slot.number());
     let modified = kept.stat.modified().unwrap_or(UNIX_EPOCH);
     attr_of_file(ino, kept.stat.len(), 1, modified)
@@ -58,7 +58,7 @@ impl Overlay {
 
 impl Drafts {
     /// What is being written in a directory.
-    pub(crate) fn overlay(&self, slot: &Slot, directory: Ino) -> Overlay {
+    pub(crate) fn overlay(&self, slot: &LiveBase, directory: Ino) -> Overlay {
         let mut overlay = Overlay::default();
         if directory.within_slot() == about::REJECTED {
             let rejected = self.rejected(slot);
@@ -74,7 +74,7 @@ impl Drafts {
     /// Lists what a directory has of drafts: after all that the volume has.
     pub(crate) fn list_own(
         &self,
-        slot: &Slot,
+        slot: &LiveBase,
         overlay: &Overlay,
         after: u64,
         listing: &mut ListingWithAttrs<'_>,

@@ -63,7 +63,7 @@ pub use self::access::{Access, Handle, RenameMode};
 use self::rejected::Rejected;
 use self::state::State;
 use crate::fs::editor::{Edit, Editor, Refusal, Role, Saved};
-use crate::fs::mount::live_base::Slot;
+use crate::fs::mount::live_base::LiveBase;
 use crate::fs::mount::whole::Mount;
 use crate::fs::{Attr, Bytes, Error, Ino};
 use crate::storage::Pool;
@@ -130,7 +130,7 @@ impl Drafts {
     }
 
     /// Where the rejected drafts of a base lie, if they are kept.
-    fn rejected(&self, slot: &Slot) -> Option<Arc<Rejected>> {
+    fn rejected(&self, slot: &LiveBase) -> Option<Arc<Rejected>> {
         if self.directories.is_empty() {
             return None;
         }
@@ -147,7 +147,7 @@ impl Drafts {
 }
 
 /// Tells a base from others, whichever file of it was named.
-fn name_of(slot: &Slot) -> String {
+fn name_of(slot: &LiveBase) -> String {
     let Some(path) = slot.source().and_then(crate::fs::Source::path) else {
         return "base".to_owned();
     };
@@ -218,7 +218,7 @@ impl Drafts {
     }
 
     /// The base that a number belongs to, if it can be edited.
-    pub(super) fn edited(&self, ino: Ino) -> Result<Arc<Slot>, Error> {
+    pub(super) fn edited(&self, ino: Ino) -> Result<Arc<LiveBase>, Error> {
         match self.mount.base(ino)? {
             Some(slot) if slot.is_edited() => Ok(slot),
             _ => Err(Error::ReadOnly),
@@ -226,22 +226,22 @@ impl Drafts {
     }
 
     /// Asks the editor of a base what holds at present.
-    fn ask<T>(slot: &Slot, ask: impl Fn(&dyn Editor) -> T) -> Result<T, Error> {
-        slot.ask(|edition| {
-            let editor = edition.volume.editor().ok_or(Error::ReadOnly)?;
+    fn ask<T>(slot: &LiveBase, ask: impl Fn(&dyn Editor) -> T) -> Result<T, Error> {
+        slot.ask(|snapshot| {
+            let editor = snapshot.volume.editor().ok_or(Error::ReadOnly)?;
             Ok(ask(editor))
         })
     }
 
     /// Saves an edit, of which the kernel has to be told.
-    fn save(&self, slot: &Slot, edit: &mut Edit<'_>) -> Result<Saved, Refusal> {
+    fn save(&self, slot: &LiveBase, edit: &mut Edit<'_>) -> Result<Saved, Refusal> {
         let saved = slot.edit(edit)?;
         self.state().names.is_changed = true;
         Ok(saved)
     }
 
     /// What a name means; files by their numbers in the mount.
-    fn role(slot: &Slot, directory: Ino, name: &str) -> Result<Role, Error> {
+    fn role(slot: &LiveBase, directory: Ino, name: &str) -> Result<Role, Error> {
         let globally = |ino: Ino| ino.in_slot(slot.number());
         let inner = directory.within_slot();
         let role = Drafts::ask(slot, |editor| editor.role(inner, name.as_bytes()))?;

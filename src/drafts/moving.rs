@@ -12,7 +12,7 @@ use super::status::Status;
 use super::text_of;
 use super::{Drafts, RenameMode};
 use crate::fs::editor::{Refusal, Role};
-use crate::fs::mount::live_base::Slot;
+use crate::fs::mount::live_base::LiveBase;
 use crate::fs::volume::NodeKind;
 use crate::fs::{Attr, Error, Ino, status as about};
 
@@ -108,7 +108,7 @@ impl Drafts {
     }
 
     /// What a name would be, whatever is being written.
-    fn meaning(&self, slot: &Slot, place: &Place) -> Result<Role, Error> {
+    fn meaning(&self, slot: &LiveBase, place: &Place) -> Result<Role, Error> {
         match self.entry(place) {
             Some(Entry::Link(game) | Entry::Gone { game, .. }) => {
                 match Drafts::role(slot, place.0, &place.1)? {
@@ -120,7 +120,7 @@ impl Drafts {
         }
     }
 
-    fn rename_directory(&self, slot: &Slot, from: &Place, to: &Place) -> Result<(), Error> {
+    fn rename_directory(&self, slot: &LiveBase, from: &Place, to: &Place) -> Result<(), Error> {
         if from.0 != to.0 {
             return Err(Error::NotPermitted);
         }
@@ -140,7 +140,7 @@ impl Drafts {
     /// Renames the file of a draft, which may be to save it.
     fn rename_draft(
         &self,
-        slot: &Arc<Slot>,
+        slot: &Arc<LiveBase>,
         id: u32,
         from: &Place,
         to: &Place,
@@ -257,7 +257,7 @@ impl Drafts {
 
     fn rename_game(
         &self,
-        slot: &Arc<Slot>,
+        slot: &Arc<LiveBase>,
         game: Ino,
         is_link: bool,
         from: &Place,
@@ -306,7 +306,7 @@ impl Drafts {
     /// the new one is deleted.
     fn replace_by_link(
         &self,
-        slot: &Arc<Slot>,
+        slot: &Arc<LiveBase>,
         new: Ino,
         game: Ino,
         from: &Place,
@@ -337,7 +337,7 @@ impl Drafts {
     /// goes.
     fn set_aside(
         &self,
-        slot: &Slot,
+        slot: &LiveBase,
         game: Ino,
         is_link: bool,
         from: &Place,

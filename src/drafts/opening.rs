@@ -11,7 +11,7 @@ use super::state::Purpose;
 use super::{Access, Drafts, Handle};
 use super::{MOST_GAME, is_own, text_of};
 use crate::fs::editor::Role;
-use crate::fs::mount::live_base::Slot;
+use crate::fs::mount::live_base::LiveBase;
 use crate::fs::volume::{NodeKind, Size};
 use crate::fs::{Attr, Error, Ino, Text, status as about};
 
@@ -90,7 +90,7 @@ impl Drafts {
     /// is written will be that game.
     fn create_game(
         &self,
-        slot: &Slot,
+        slot: &LiveBase,
         place: &Place,
         game: Ino,
         is_link: bool,
@@ -200,7 +200,7 @@ impl Drafts {
         Ok(handle)
     }
 
-    fn open_rejected(&self, slot: &Slot, ino: Ino, access: Access) -> Result<Handle, Error> {
+    fn open_rejected(&self, slot: &LiveBase, ino: Ino, access: Access) -> Result<Handle, Error> {
         if access.write {
             return Err(Error::NotWritable);
         }
@@ -211,9 +211,9 @@ impl Drafts {
     }
 
     /// Opens a file that the volume shows.
-    fn open_shown(&self, slot: &Slot, ino: Ino, access: Access) -> Result<Handle, Error> {
+    fn open_shown(&self, slot: &LiveBase, ino: Ino, access: Access) -> Result<Handle, Error> {
         let inner = ino.within_slot();
-        let kind = slot.ask(|edition| edition.volume.node(inner))?.kind;
+        let kind = slot.ask(|snapshot| snapshot.volume.node(inner))?.kind;
         match kind {
             NodeKind::Directory => return Err(Error::IsADirectory),
             NodeKind::Symlink => return Err(Error::Invalid),
@@ -283,8 +283,8 @@ impl Drafts {
     }
 
     /// Whether what is written to a file that the volume shows may be saved.
-    pub(super) fn check_writable(slot: &Slot, game: Ino) -> Result<(), Error> {
-        let (first, last) = slot.edition().rendered();
+    pub(super) fn check_writable(slot: &LiveBase, game: Ino) -> Result<(), Error> {
+        let (first, last) = slot.snapshot().rendered();
         if !(first..=last).contains(&game) || is_partial(slot, game) {
             return Err(Error::NotWritable);
         }

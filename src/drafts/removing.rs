@@ -9,7 +9,7 @@ use super::rejected::Origin;
 use super::state::{Draft, Purpose};
 use super::{MOST_GAME, text_of};
 use crate::fs::editor::Role;
-use crate::fs::mount::live_base::Slot;
+use crate::fs::mount::live_base::LiveBase;
 use crate::fs::volume::NodeKind;
 use crate::fs::{Attr, Error, Ino, status as about};
 
@@ -17,7 +17,7 @@ impl Drafts {
     /// Deletes a game, or brings it back.
     pub(super) fn set_deleted(
         &self,
-        slot: &Slot,
+        slot: &LiveBase,
         game: Ino,
         is_deleted: bool,
     ) -> Result<(), Error> {
@@ -75,7 +75,7 @@ impl Drafts {
     }
 
     /// Deletes the game of this name, where that is what removing it means.
-    pub(super) fn delete(&self, slot: &Slot, place: &Place) -> Result<(), Error> {
+    pub(super) fn delete(&self, slot: &LiveBase, place: &Place) -> Result<(), Error> {
         let inner = place.0.within_slot();
         let is_deleted_so = Drafts::ask(slot, |editor| editor.deletes_in(inner))?;
         match Drafts::role(slot, place.0, &place.1)? {

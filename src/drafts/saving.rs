@@ -13,13 +13,13 @@ use super::state::{Draft, Purpose};
 use super::status::{Becomes, Effect, Event, Rejection, Status};
 use super::{Drafts, Handle};
 use crate::fs::editor::{Editor, Refusal, Saved};
-use crate::fs::mount::live_base::Slot;
+use crate::fs::mount::live_base::LiveBase;
 use crate::fs::volume::Completeness;
 use crate::fs::{Error, Ino};
 
 /// What is to be saved, and as what.
 pub(super) struct Job {
-    pub(super) slot: Arc<Slot>,
+    pub(super) slot: Arc<LiveBase>,
     pub(super) sheet: Arc<Sheet>,
     pub(super) target: Target,
     /// Mark of the text that the draft began with, or that a save of it made.
@@ -67,7 +67,12 @@ pub(super) struct Outcome {
 
 impl Job {
     /// Of a text that is new, and no draft's.
-    pub(super) fn new(slot: Arc<Slot>, sheet: Arc<Sheet>, target: Target, origin: Origin) -> Job {
+    pub(super) fn new(
+        slot: Arc<LiveBase>,
+        sheet: Arc<Sheet>,
+        target: Target,
+        origin: Origin,
+    ) -> Job {
         Job {
             slot,
             sheet,
@@ -99,8 +104,8 @@ impl Job {
         let Some(game) = self.game() else {
             return Ok(());
         };
-        let edition = self.slot.edition();
-        let present = edition.attr_of(&edition.volume.node(game.within_slot())?)?;
+        let snapshot = self.slot.snapshot();
+        let present = snapshot.attr_of(&snapshot.volume.node(game.within_slot())?)?;
         if self.base.is_some_and(|base| base != present.generation) {
             let why = "the game was changed by another program after this draft was begun";
             return Err(Refusal::Text(why.to_owned()));
@@ -118,8 +123,8 @@ impl Job {
 }
 
 /// Whether only a part of a game could be read.
-pub(super) fn is_partial(slot: &Slot, game: Ino) -> bool {
-    let measure = slot.edition().sizes.get(game.within_slot());
+pub(super) fn is_partial(slot: &LiveBase, game: Ino) -> bool {
+    let measure = slot.snapshot().sizes.get(game.within_slot());
     measure.is_some_and(|measure| measure.completeness == Completeness::Partial)
 }
 
@@ -191,7 +196,7 @@ impl Drafts {
     }
 
     /// Whether bad games are left out of what is written at a place.
-    pub(super) fn skips_bad(slot: &Slot, place: Option<&Place>) -> bool {
+    pub(super) fn skips_bad(slot: &LiveBase, place: Option<&Place>) -> bool {
         place.is_some_and(|(directory, _)| {
             let directory = directory.within_slot();
             Drafts::ask(slot, |editor| editor.skips_bad(directory)).unwrap_or(false)

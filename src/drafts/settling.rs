@@ -15,7 +15,7 @@ use super::text_of;
 use crate::escape::push_line;
 use crate::fs::Ino;
 use crate::fs::editor::Role;
-use crate::fs::mount::live_base::Slot;
+use crate::fs::mount::live_base::LiveBase;
 use crate::fs::names::{format_game, parse_game};
 
 /// End of the name of the games that were left out of an import.
@@ -59,7 +59,7 @@ impl Drafts {
     }
 
     /// Keeps a text that is not saved, and says so; gives whether it is kept.
-    pub(super) fn keep(&self, slot: &Slot, origin: &Origin, sheet: &Sheet, why: &str) -> bool {
+    pub(super) fn keep(&self, slot: &LiveBase, origin: &Origin, sheet: &Sheet, why: &str) -> bool {
         // Several bases have a game of this number.
         let base = slot.source().and_then(|source| source.path());
         let base = base.map(|base| format!("{}: ", base.display()));
@@ -84,7 +84,7 @@ impl Drafts {
     }
 
     /// Lets go of what was kept.
-    pub(super) fn withdraw(&self, slot: &Slot, origin: &Origin) {
+    pub(super) fn withdraw(&self, slot: &LiveBase, origin: &Origin) {
         if let Some(rejected) = self.rejected(slot) {
             rejected.withdraw(origin);
         }
@@ -119,7 +119,7 @@ impl Drafts {
 
     /// Empty files that wait under the number of a game that there is now give
     /// way to it.
-    pub(super) fn give_way(&self, slot: &Slot) {
+    pub(super) fn give_way(&self, slot: &LiveBase) {
         let waiting: Vec<(u32, Place)> = {
             let state = self.state();
             let drafts = state.drafts.iter();

@@ -85,8 +85,8 @@ pub(crate) struct Ahead {
     /// The stream to give up when another one begins.
     oldest: usize,
     pub(crate) wanted: VecDeque<Range<u64>>,
-    /// Whether there is an edition that nobody works at yet.
-    has_edition: bool,
+    /// Whether there is a snapshot that nobody works at yet.
+    has_snapshot: bool,
     /// Whether the first files are done, or taken on.
     pub(crate) is_hastened: bool,
 }
@@ -164,17 +164,17 @@ impl Background {
         !self.is_stopping()
     }
 
-    /// Notes that there is an edition whose lengths are not known.
-    pub(crate) fn saw_edition(&self) {
-        self.lock().has_edition = true;
+    /// Notes that there is a snapshot whose lengths are not known.
+    pub(crate) fn saw_snapshot(&self) {
+        self.lock().has_snapshot = true;
         self.wake.notify_all();
     }
 
-    /// Waits until there is such an edition, or it is time to save; false if
+    /// Waits until there is such a snapshot, or it is time to save; false if
     /// stopped.
-    pub(crate) fn wait_for_edition(&self) -> bool {
-        self.wait(SAVE_INTERVAL, |ahead| ahead.has_edition)
-            .has_edition = false;
+    pub(crate) fn wait_for_snapshot(&self) -> bool {
+        self.wait(SAVE_INTERVAL, |ahead| ahead.has_snapshot)
+            .has_snapshot = false;
         !self.is_stopping()
     }
 

@@ -14,7 +14,7 @@
 //! Words: a **node** is what a number ([`volume::Ino`]) stands for; a
 //! **rendered** file is one whose text is made when it is asked for; a
 //! **mark** tells its text from others; a **cookie** is a place in a listing;
-//! an **edition** is what is worked out from one state of a base.
+//! an **snapshot** is what is worked out from one state of a base.
 
 pub(crate) mod background;
 pub(crate) mod content;

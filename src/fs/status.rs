@@ -26,7 +26,7 @@ mod sheet;
 pub(crate) use faults::Faults;
 pub use messages::Messages;
 pub use report::Mounting;
-pub(crate) use report::{Base, of_base, of_shelf};
+pub(crate) use report::{Base, of_base, of_folder};
 
 use std::time::{Duration, SystemTime};
 
@@ -103,10 +103,10 @@ pub(crate) trait Subject {
 
 /// One `.cbfs/`.
 #[derive(Debug, Default)]
-pub(crate) struct About(Mutex<Option<Snapshot>>);
+pub(crate) struct About(Mutex<Option<Contents>>);
 
 #[derive(Debug)]
-struct Snapshot {
+struct Contents {
     /// Since it was mounted.
     made: Duration,
     told: Duration,
@@ -114,8 +114,8 @@ struct Snapshot {
     texts: [(Text, SystemTime); 4],
 }
 
-impl Snapshot {
-    fn new(subject: &dyn Subject, before: Option<&Snapshot>) -> Snapshot {
+impl Contents {
+    fn new(subject: &dyn Subject, before: Option<&Contents>) -> Contents {
         let mounting = subject.mounting();
         let made = mounting.map_or(Duration::ZERO, Mounting::uptime);
         let time = mounting.map_or_else(|| subject.modified(), |all| all.started + made);
@@ -130,7 +130,7 @@ impl Snapshot {
                 *text = before.clone();
             }
         }
-        Snapshot {
+        Contents {
             made,
             told: made,
             texts,
@@ -161,22 +161,22 @@ impl Snapshot {
 
 impl About {
     /// Does something with the texts that were told last.
-    fn with<T>(&self, subject: &dyn Subject, ask: impl FnOnce(&Snapshot) -> T) -> T {
-        let mut snapshot = self.0.lock();
-        ask(snapshot.get_or_insert_with(|| Snapshot::new(subject, None)))
+    fn with<T>(&self, subject: &dyn Subject, ask: impl FnOnce(&Contents) -> T) -> T {
+        let mut contents = self.0.lock();
+        ask(contents.get_or_insert_with(|| Contents::new(subject, None)))
     }
 
     /// What `stat` says of a file, to someone who looks it up now.
     fn tell(&self, subject: &dyn Subject, ino: Ino) -> Result<Attr, Error> {
-        let mut snapshot = self.0.lock();
-        let present = snapshot.take();
-        let is_due = |present: &Snapshot| present.is_due(subject.mounting());
+        let mut contents = self.0.lock();
+        let present = contents.take();
+        let is_due = |present: &Contents| present.is_due(subject.mounting());
         let mut next = match present {
             Some(present) if !is_due(&present) => present,
-            before => Snapshot::new(subject, before.as_ref()),
+            before => Contents::new(subject, before.as_ref()),
         };
         next.told = subject.mounting().map_or(next.made, Mounting::uptime);
-        snapshot.insert(next).attr(ino)
+        contents.insert(next).attr(ino)
     }
 }
 
@@ -223,7 +223,7 @@ impl Tree for Status<'_> {
     fn attr(&self, ino: Ino) -> Result<Attr, Error> {
         match ino {
             DIRECTORY | REJECTED => Ok(Attr::of_directory(&self.node(ino))),
-            _ => self.about.with(self.subject, |snapshot| snapshot.attr(ino)),
+            _ => self.about.with(self.subject, |contents| contents.attr(ino)),
         }
     }
 
@@ -260,8 +260,8 @@ impl Tree for Status<'_> {
         if [DIRECTORY, REJECTED].contains(&ino) {
             return Err(Error::IsADirectory);
         }
-        self.about.with(self.subject, |snapshot| {
-            let (text, _) = snapshot.text(ino)?;
+        self.about.with(self.subject, |contents| {
+            let (text, _) = contents.text(ino)?;
             Ok(text.part(offset, length))
         })
     }

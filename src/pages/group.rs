@@ -1,6 +1,6 @@
 //! Pages of players, events and openings, and the lists of these.
 
-use super::{Maker, PageNames, Shelf};
+use super::{Maker, PageNames, Section};
 use crate::cbh::{Decoded, EntityId, Error, GameId, Group};
 use crate::game::{Eco, EventKind};
 use crate::picture::game::date_words;
@@ -24,31 +24,31 @@ impl Maker<'_> {
     /// That of reading the base.
     pub fn page_of_group(
         &self,
-        shelf: Shelf,
+        section: Section,
         id: u32,
         games: &[GameId],
         piece: usize,
     ) -> Result<String, Error> {
         let names = PageNames::of(*self)?;
         let mut address = String::new();
-        text::append_address(&self.file(shelf, id).unwrap_or_default(), &mut address);
+        text::append_address(&self.file(section, id).unwrap_or_default(), &mut address);
         let rows = piece_of(games, piece).iter().map(|id| self.row(*id));
         let page = GroupPage {
             names: &names,
-            title: &title_of(shelf, id, &names),
+            title: &title_of(section, id, &names),
             file: &address,
             rows: &rows.collect::<Vec<_>>(),
             all: games.len(),
-            pieces: self.pieces(shelf, id, games.len()),
+            pieces: self.pieces(section, id, games.len()),
             piece,
         };
         if piece > 1 {
             return Ok(page.further());
         }
-        Ok(match shelf {
-            Shelf::Players => page.player(&self.tally_of_player(id, games)),
-            Shelf::Tournaments => page.tournament(&self.event(games)),
-            Shelf::Eco => {
+        Ok(match section {
+            Section::Players => page.player(&self.tally_of_player(id, games)),
+            Section::Tournaments => page.tournament(&self.event(games)),
+            Section::Eco => {
                 let tree = self.branches(games);
                 page.opening(&self.tally_of_opening(games), &tree)
             }
@@ -126,16 +126,16 @@ impl Maker<'_> {
         (event.kind, facts)
     }
 
-    /// What is on a shelf, by name.
+    /// What is on a section, by name.
     ///
     /// # Errors
     ///
     /// That of reading the base.
-    pub fn listed(&self, shelf: Shelf) -> Result<Vec<u32>, Error> {
-        let games = self.base.crossref(shelf.grouping())?;
-        let Some(kind) = shelf.kind() else {
+    pub fn listed(&self, section: Section) -> Result<Vec<u32>, Error> {
+        let games = self.base.crossref(section.grouping())?;
+        let Some(kind) = section.kind() else {
             let has = |id: &u32| {
-                let group = shelf.group(*id);
+                let group = section.group(*id);
                 group.is_some_and(|group| self.has_games(&games, group))
             };
             return Ok((0..=u32::from(Eco::COUNT)).filter(has).collect());
@@ -148,44 +148,44 @@ impl Maker<'_> {
         Ok(named.into_iter().map(|(_, id)| id).collect())
     }
 
-    /// A piece of the list of what is on a shelf.
+    /// A piece of the list of what is on a section.
     ///
     /// # Errors
     ///
     /// That of reading the base.
     pub fn page_of_list(
         &self,
-        shelf: Shelf,
+        section: Section,
         listed: &[u32],
         piece: usize,
     ) -> Result<String, Error> {
         let names = PageNames::of(*self)?;
         let mut rows = Vec::with_capacity(ROWS);
         for id in piece_of(listed, piece) {
-            let title = title_of(shelf, *id, &names);
-            let path = match shelf.kind() {
+            let title = title_of(section, *id, &names);
+            let path = match section.kind() {
                 Some(kind) => self.path_of_entity(kind, EntityId(*id)),
                 None => Some(format!("eco/{title}.html")),
             };
             if let Some(path) = path {
-                rows.push((title, path, self.games(shelf, *id)?.ids().len()));
+                rows.push((title, path, self.games(section, *id)?.ids().len()));
             }
         }
-        let title = match shelf {
-            Shelf::Players => "Players",
-            Shelf::Tournaments => "Tournaments",
-            Shelf::Eco => "Openings",
+        let title = match section {
+            Section::Players => "Players",
+            Section::Tournaments => "Tournaments",
+            Section::Eco => "Openings",
         };
         let count = listed.len();
-        Ok(groups::list(title, shelf.name(), &rows, count, piece))
+        Ok(groups::list(title, section.name(), &rows, count, piece))
     }
 }
 
-fn title_of(shelf: Shelf, id: u32, names: &PageNames<'_>) -> String {
-    let title = match shelf {
-        Shelf::Players => names.name(Kind::Player, id),
-        Shelf::Tournaments => names.name(Kind::Tournament, id),
-        Shelf::Eco => match shelf.group(id) {
+fn title_of(section: Section, id: u32, names: &PageNames<'_>) -> String {
+    let title = match section {
+        Section::Players => names.name(Kind::Player, id),
+        Section::Tournaments => names.name(Kind::Tournament, id),
+        Section::Eco => match section.group(id) {
             Some(Group::Eco(Some(eco))) => eco.to_string(),
             _ => "none".to_owned(),
         },

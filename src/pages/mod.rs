@@ -32,7 +32,7 @@ use crate::search::GameSet;
 
 /// A folder of pages about groups of games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shelf {
+pub enum Section {
     /// Those of players.
     Players,
     /// Those of events.
@@ -41,35 +41,35 @@ pub enum Shelf {
     Eco,
 }
 
-impl Shelf {
+impl Section {
     /// All of them.
-    pub const ALL: [Shelf; 3] = [Shelf::Players, Shelf::Tournaments, Shelf::Eco];
+    pub const ALL: [Section; 3] = [Section::Players, Section::Tournaments, Section::Eco];
 
     /// The name of the folder.
     pub fn name(self) -> &'static str {
         match self {
-            Shelf::Players => "players",
-            Shelf::Tournaments => "tournaments",
-            Shelf::Eco => "eco",
+            Section::Players => "players",
+            Section::Tournaments => "tournaments",
+            Section::Eco => "eco",
         }
     }
 
     /// The kind of entity that it is about.
     pub fn kind(self) -> Option<EntityKind> {
         match self {
-            Shelf::Players => Some(EntityKind::Player),
-            Shelf::Tournaments => Some(EntityKind::Tournament),
-            Shelf::Eco => None,
+            Section::Players => Some(EntityKind::Player),
+            Section::Tournaments => Some(EntityKind::Tournament),
+            Section::Eco => None,
         }
     }
 
-    /// The shelf of a kind of entity, if there is one.
-    fn of(kind: EntityKind) -> Option<Shelf> {
-        let mut all = Shelf::ALL.into_iter();
-        all.find(|shelf| shelf.kind() == Some(kind))
+    /// The section of a kind of entity, if there is one.
+    fn of(kind: EntityKind) -> Option<Section> {
+        let mut all = Section::ALL.into_iter();
+        all.find(|section| section.kind() == Some(kind))
     }
 
-    /// The group of games with a number on this shelf.
+    /// The group of games with a number on this section.
     pub fn group(self, id: u32) -> Option<Group> {
         if let Some(kind) = self.kind() {
             return Some(Group::Entity(kind, EntityId(id)));
@@ -89,8 +89,8 @@ pub trait Files: fmt::Debug {
     /// The name of the page of a player or event; `None` if it has none.
     fn file_of_entity(&self, kind: EntityKind, id: EntityId) -> Option<String>;
 
-    /// How many pieces the page of something on a shelf may have.
-    fn most_pieces(&self, shelf: Shelf, id: u32) -> usize;
+    /// How many pieces the page of something on a section may have.
+    fn most_pieces(&self, section: Section, id: u32) -> usize;
 }
 
 /// Makes the pages of a base in one state.
@@ -126,14 +126,14 @@ impl GamesOf {
 }
 
 impl Maker<'_> {
-    /// The games of what has a number on a shelf.
+    /// The games of what has a number on a section.
     ///
     /// # Errors
     ///
     /// That of reading the base.
-    pub fn games(&self, shelf: Shelf, id: u32) -> Result<GamesOf, Error> {
-        let group = shelf.group(id).unwrap_or(Group::Eco(None));
-        let crossref = self.base.crossref(shelf.grouping())?;
+    pub fn games(&self, section: Section, id: u32) -> Result<GamesOf, Error> {
+        let group = section.group(id).unwrap_or(Group::Eco(None));
+        let crossref = self.base.crossref(section.grouping())?;
         let chosen = self.chosen.map(|chosen| {
             let games = crossref.iter_after(group, GameId(0));
             games.filter(|id| chosen.contains(id.0)).collect()
@@ -157,16 +157,16 @@ impl Maker<'_> {
     }
 
     /// How many pieces a page of so many games has.
-    pub fn pieces(&self, shelf: Shelf, id: u32, games: usize) -> usize {
-        pieces(games).min(self.files.most_pieces(shelf, id))
+    pub fn pieces(&self, section: Section, id: u32, games: usize) -> usize {
+        pieces(games).min(self.files.most_pieces(section, id))
     }
 
-    /// The file of something on a shelf.
-    pub fn file(&self, shelf: Shelf, id: u32) -> Option<String> {
-        if let Some(kind) = shelf.kind() {
+    /// The file of something on a section.
+    pub fn file(&self, section: Section, id: u32) -> Option<String> {
+        if let Some(kind) = section.kind() {
             return self.files.file_of_entity(kind, EntityId(id));
         }
-        match shelf.group(id)? {
+        match section.group(id)? {
             Group::Eco(Some(eco)) => Some(format!("{eco}.html")),
             Group::Eco(None) => Some("none.html".to_owned()),
             _ => None,
@@ -175,7 +175,7 @@ impl Maker<'_> {
 
     /// The page of a player or event, as a path from the index.
     fn path_of_entity(&self, kind: EntityKind, id: EntityId) -> Option<String> {
-        let mut path = format!("{}/", Shelf::of(kind)?.name());
+        let mut path = format!("{}/", Section::of(kind)?.name());
         text::append_address(&self.files.file_of_entity(kind, id)?, &mut path);
         Some(path)
     }

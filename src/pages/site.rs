@@ -4,7 +4,7 @@ use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use super::{Maker, Shelf};
+use super::{Maker, Section};
 use crate::cbh::{Entry, Error, GameId, RecordKind};
 use crate::picture::page;
 use crate::picture::tables::pieces;
@@ -62,8 +62,8 @@ impl Site<'_> {
         let index = self.maker.page_of_index().map_err(failed)?;
         self.write(Path::new("index.html"), &index)?;
         self.write_games(progress)?;
-        for shelf in Shelf::ALL {
-            self.write_shelf(shelf, progress)?;
+        for section in Section::ALL {
+            self.write_section(section, progress)?;
         }
         Ok(())
     }
@@ -89,32 +89,32 @@ impl Site<'_> {
     }
 
     /// The pages of players, events or openings, and their list.
-    fn write_shelf(&mut self, shelf: Shelf, progress: &mut Progress<'_>) -> io::Result<()> {
-        let listed = self.maker.listed(shelf).map_err(failed)?;
+    fn write_section(&mut self, section: Section, progress: &mut Progress<'_>) -> io::Result<()> {
+        let listed = self.maker.listed(section).map_err(failed)?;
         let last = self.maker.base.last_id();
         for id in listed.iter().copied() {
-            let Some(file) = self.maker.file(shelf, id) else {
+            let Some(file) = self.maker.file(section, id) else {
                 continue;
             };
-            let games = self.maker.games(shelf, id).map_err(failed)?;
+            let games = self.maker.games(section, id).map_err(failed)?;
             let games = games.ids();
-            for piece in 1..=self.maker.pieces(shelf, id, games.len()) {
-                let folder = Path::new(shelf.name());
+            for piece in 1..=self.maker.pieces(section, id, games.len()) {
+                let folder = Path::new(section.name());
                 let folder = match piece {
                     1 => folder.to_path_buf(),
                     piece => folder.join(piece.to_string()),
                 };
-                let page = self.maker.page_of_group(shelf, id, &games, piece);
+                let page = self.maker.page_of_group(section, id, &games, piece);
                 fs::create_dir_all(self.root.join(&folder))?;
                 self.write(&folder.join(&file), &page.map_err(failed)?)?;
                 ensure_wanted(progress(last))?;
             }
         }
         for piece in 1..=pieces(listed.len()) {
-            let page = self.maker.page_of_list(shelf, &listed, piece);
+            let page = self.maker.page_of_list(section, &listed, piece);
             let name = match piece {
-                1 => format!("{}.html", shelf.name()),
-                piece => format!("{}-{piece}.html", shelf.name()),
+                1 => format!("{}.html", section.name()),
+                piece => format!("{}-{piece}.html", section.name()),
             };
             self.write(Path::new(&name), &page.map_err(failed)?)?;
         }

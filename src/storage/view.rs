@@ -25,7 +25,7 @@ pub(super) struct FileView {
 #[derive(Debug)]
 pub(super) struct State {
     /// Incremented with each change of the fields below.
-    edition: u64,
+    version: u64,
     /// The file on the medium; `None` if it does not exist.
     base: Option<Arc<dyn Storage>>,
     /// The file on the medium when last checked.
@@ -57,7 +57,7 @@ struct Pending {
 
 /// The sources of the bytes of one read.
 struct ReadPlan {
-    edition: u64,
+    version: u64,
     base: Arc<dyn Storage>,
     /// Number of bytes from the file on the medium.
     from_base: usize,
@@ -72,7 +72,7 @@ impl FileView {
             name: name.to_owned(),
             number: next_file_number(),
             state: RwLock::new(State {
-                edition: 0,
+                version: 0,
                 base: None,
                 seen: Seen::Never,
                 pending: None,
@@ -118,7 +118,7 @@ impl FileView {
             None => None,
         };
         let mut state = self.state_mut();
-        state.edition += 1;
+        state.version += 1;
         state.base = base;
         state.seen = Seen::As(stamp);
         Ok(())
@@ -164,7 +164,7 @@ impl State {
             kept: before.len.unwrap_or(0),
             pieces: Pieces::default(),
         });
-        self.edition += 1;
+        self.version += 1;
         for step in record.steps.iter().filter(|step| step.file == file) {
             pending.len = step.action.advance(pending.len).unwrap_or(pending.len);
             match &step.action {
@@ -179,7 +179,7 @@ impl State {
 
     /// Marks all changes as written to the file on the medium, which is `base`.
     pub(super) fn settle(&mut self, base: Option<Arc<dyn Storage>>, stamp: Option<Stamp>) {
-        self.edition += 1;
+        self.version += 1;
         self.base = base;
         self.pending = None;
         if self.seen != Seen::Never {
@@ -189,7 +189,7 @@ impl State {
 
     /// Drops the changes.
     pub(super) fn forget_pending(&mut self) {
-        self.edition += 1;
+        self.version += 1;
         self.pending = None;
     }
 
@@ -197,7 +197,7 @@ impl State {
         let missing = || io::Error::from(io::ErrorKind::NotFound);
         let Some(pending) = &self.pending else {
             return Ok(ReadPlan {
-                edition: self.edition,
+                version: self.version,
                 base: self.base.clone().ok_or_else(missing)?,
                 from_base: len,
                 total: None,
@@ -210,7 +210,7 @@ impl State {
         };
         let nothing = || Arc::new(super::MemoryFile::default()) as Arc<dyn Storage>;
         Ok(ReadPlan {
-            edition: self.edition,
+            version: self.version,
             base: self.base.clone().unwrap_or_else(nothing),
             from_base: upto(pending.kept.min(file_len)),
             total: Some(upto(file_len)),
@@ -266,7 +266,7 @@ impl Storage for FileView {
             let plan = self.state().plan(offset, len)?;
             plan.read_base(offset, bytes)?;
             let state = self.state();
-            if state.edition == plan.edition {
+            if state.version == plan.version {
                 state.patch(offset, bytes);
                 return Ok(());
             }

@@ -158,7 +158,7 @@ impl Rows {
         self.moves.clear();
         self.moves.extend(plies.map(|ply| uci::code(ply.mv, mode)));
         self.write_derived(&game.headers, year);
-        let told = Told {
+        let told = GameFacts {
             rows: self,
             listed,
             headers: &game.headers,
@@ -267,14 +267,14 @@ fn append_unescaped(value: &[u8], out: &mut Vec<u8>) {
 }
 
 /// What is known of a game.
-struct Told<'a> {
+struct GameFacts<'a> {
     rows: &'a Rows,
     listed: Listed,
     headers: &'a Headers,
     opening: Option<&'static str>,
 }
 
-impl Told<'_> {
+impl GameFacts<'_> {
     /// The value of a column that is no tag.
     fn value<'v>(&'v self, field: Field, others: &'v [(&'v [u8], &'v [u8])]) -> Value<'v> {
         let (listed, headers) = (self.listed, self.headers);

@@ -379,8 +379,8 @@ fn memory_for_indexes_is_bounded() {
     let vfs = vfs(&made, 8 << 20);
     vfs.attr(WHOLE).unwrap();
     for directory in 10..200 {
-        let editions = vfs.editions();
-        let sources = editions[0].sources();
+        let snapshots = vfs.snapshots();
+        let sources = snapshots[0].sources();
         let concatenations = &vfs.mount.shared.concatenations;
         concatenations.length(sources, Ino(directory)).unwrap();
         for offset in (0..2_000_000).step_by(1 << 16) {

@@ -7,16 +7,16 @@
 //!
 //! ```text
 //!   Vfs ── work beside the requests (background)
-//!    ├─ Shelf           a directory of bases: a slot each
-//!    ├─ About           `.cbfs/` of each base and shelf: what is known of it
-//!    └─ Slot            one base, opened from its Source, and anew when that changed
-//!        └─ Edition     one state of it: lengths (sizes), texts (cache)
+//!    ├─ BaseFolder      a directory of bases, each a LiveBase
+//!    ├─ About           `.cbfs/` of each base and folder: what is known of it
+//!    └─ LiveBase        one base, opened from its Source, and anew when that changed
+//!        └─ Snapshot     one state of it: lengths (sizes), texts (cache)
 //!            └─ Volume ── DatabaseVolume, BookVolume
 //! ```
 //!
 //! Words: a **node** is what a number ([`Ino`]) stands for; a **rendered**
 //! file is one whose text is made when it is asked for; a **mark** tells its
-//! text from others; a **cookie** is a place in a listing; an **edition** is
+//! text from others; a **cookie** is a place in a listing; a **snapshot** is
 //! what is worked out from one state of a base.
 //!
 //! Everything takes `&self` and is called by many threads at once. No lock is
@@ -52,9 +52,9 @@ use std::sync::Arc;
 
 use nix::sys::statvfs::statvfs;
 
-use crate::fs::mount::folder::Shelf;
-use crate::fs::mount::live_base::Slot;
-use crate::fs::mount::snapshot::{Edition, Shared};
+use crate::fs::mount::folder::BaseFolder;
+use crate::fs::mount::live_base::LiveBase;
+use crate::fs::mount::snapshot::{Shared, Snapshot};
 use crate::fs::mount::whole::{Mount, Mounted, Place, globally};
 use crate::fs::{names, status as about};
 
@@ -94,9 +94,9 @@ impl Vfs {
     /// Shows `volume`, which never changes.
     pub fn new(volume: Box<dyn Volume>, options: &Options) -> Vfs {
         let shared = Shared::new(options.cache_bytes, &options.messages);
-        let slot = Slot::new(0, None, shared.clone());
-        slot.show(volume);
-        Vfs::of(Mounted::One(Arc::new(slot)), shared, options)
+        let base = LiveBase::new(0, None, shared.clone());
+        base.show(volume);
+        Vfs::of(Mounted::One(Arc::new(base)), shared, options)
     }
 
     fn of(mounted: Mounted, shared: Shared, options: &Options) -> Vfs {
@@ -136,11 +136,11 @@ impl Vfs {
     /// ```
     pub fn open(source: Box<dyn Source>, options: &Options) -> Result<Vfs, String> {
         let shared = Shared::new(options.cache_bytes, &options.messages);
-        let slot = Slot::new(0, Some(source), shared.clone());
-        if let (_, Some(why)) = slot.open() {
+        let base = LiveBase::new(0, Some(source), shared.clone());
+        if let (_, Some(why)) = base.open() {
             return Err(why);
         }
-        Ok(Vfs::of(Mounted::One(Arc::new(slot)), shared, options))
+        Ok(Vfs::of(Mounted::One(Arc::new(base)), shared, options))
     }
 
     /// Shows the bases that are in `folder`, each as a directory.
@@ -148,10 +148,10 @@ impl Vfs {
     /// # Errors
     ///
     /// The line that says why the folder cannot be listed.
-    pub fn shelf(folder: impl Bases + 'static, options: &Options) -> Result<Vfs, String> {
+    pub fn folder(folder: impl Bases + 'static, options: &Options) -> Result<Vfs, String> {
         let shared = Shared::new(options.cache_bytes, &options.messages);
-        let shelf = Shelf::new(Box::new(folder), shared.clone())?;
-        Ok(Vfs::of(Mounted::Many(Box::new(shelf)), shared, options))
+        let folder = BaseFolder::new(Box::new(folder), shared.clone())?;
+        Ok(Vfs::of(Mounted::Many(Box::new(folder)), shared, options))
     }
 
     /// Lets it be known how it is mounted, for `.cbfs/status`; the first time
@@ -168,8 +168,8 @@ impl Vfs {
     /// How many files the largest volume may have, used numbers or not.
     pub fn capacity(&self) -> u64 {
         match &self.mount.mounted {
-            Mounted::One(slot) => slot.edition().capacity(),
-            Mounted::Many(shelf) => shelf.guess(),
+            Mounted::One(slot) => slot.snapshot().capacity(),
+            Mounted::Many(folder) => folder.guess(),
         }
     }
 
@@ -178,8 +178,8 @@ impl Vfs {
         !self.mount.slots().is_empty()
     }
 
-    /// The editions of all that was looked into.
-    fn editions(&self) -> Vec<Arc<Edition>> {
+    /// The snapshots of all that was looked into.
+    fn snapshots(&self) -> Vec<Arc<Snapshot>> {
         let slots = self.mount.slots();
         slots.iter().filter_map(|slot| slot.opened()).collect()
     }
@@ -189,7 +189,7 @@ impl Vfs {
     pub fn refresh(&self) -> Changes {
         let mut directories = match &self.mount.mounted {
             Mounted::One(_) => Vec::new(),
-            Mounted::Many(shelf) => shelf.refresh(),
+            Mounted::Many(folder) => folder.refresh(),
         };
         let mut is_changed = !directories.is_empty();
         for slot in self
@@ -321,12 +321,12 @@ impl Vfs {
             }
         }
         let place = self.mount.place(directory)?;
-        let before = place.edition();
+        let before = place.snapshot();
         let notes_names = with_attrs && !about::holds(inner);
         let mut names = notes_names.then(|| self.mount.shared.names.page(directory));
         let overlay = match &place {
             Place::Volume(slot, _) => Some(self.drafts.overlay(slot, directory)),
-            Place::Shelf(..) => None,
+            Place::BaseFolder(..) => None,
         };
         let is_hidden = |name: &str| overlay.as_ref().is_some_and(|overlay| overlay.hides(name));
         let mut has_room = true;
@@ -393,7 +393,7 @@ impl Vfs {
     pub fn list_attributes(&self, ino: Ino, listing: &mut dyn FnMut(&str)) -> Result<(), Error> {
         match self.mount.place(ino)? {
             Place::Volume(slot, inner) if !about::holds(inner) => {
-                slot.edition().volume.list_attributes(inner, listing)
+                slot.snapshot().volume.list_attributes(inner, listing)
             }
             _ => Ok(()),
         }
@@ -422,8 +422,8 @@ impl Vfs {
     /// How large the whole is.
     pub fn statistics(&self) -> Statistics {
         match &self.mount.mounted {
-            Mounted::One(slot) => slot.edition().volume.statistics(),
-            Mounted::Many(shelf) => shelf.statistics(),
+            Mounted::One(slot) => slot.snapshot().volume.statistics(),
+            Mounted::Many(folder) => folder.statistics(),
         }
     }
 
@@ -443,7 +443,7 @@ impl Vfs {
                 let path = slot.source().and_then(Source::path);
                 path.map_or(0, free_at)
             }
-            Mounted::Many(shelf) => free_at(shelf.path()),
+            Mounted::Many(folder) => free_at(folder.path()),
         }
     }
 }

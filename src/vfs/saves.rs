@@ -18,7 +18,7 @@ impl Vfs {
     pub fn edit(&self, ino: Ino, edit: &mut Edit<'_>) -> Result<Saved, Refusal> {
         match self.mount.place(ino)? {
             Place::Volume(slot, _) => slot.edit(edit),
-            Place::Shelf(..) => Err(Error::NotPermitted.into()),
+            Place::BaseFolder(..) => Err(Error::NotPermitted.into()),
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::fs::background::{Helper, Task};
-use crate::fs::mount::snapshot::Edition;
+use crate::fs::mount::snapshot::Snapshot;
 use crate::fs::volume::{Completeness, Renderer};
 use crate::vfs::{Ino, Vfs};
 
@@ -34,10 +34,10 @@ impl Vfs {
             match task {
                 Task::Files(range) => self.prepare_files(range),
                 Task::Job(job) => {
-                    let mut editions = self.editions().into_iter();
-                    let edition = editions.find(|edition| edition.serial() == job.edition());
-                    if let Some(edition) = edition {
-                        job.run(edition.sources());
+                    let mut snapshots = self.snapshots().into_iter();
+                    let snapshot = snapshots.find(|snapshot| snapshot.serial() == job.snapshot());
+                    if let Some(snapshot) = snapshot {
+                        job.run(snapshot.sources());
                     }
                 }
             }
@@ -63,16 +63,16 @@ impl Vfs {
 
     fn prepare_files(&self, numbers: Range<u64>) {
         let slot = Ino(numbers.start).slot();
-        let mut editions = self.editions().into_iter();
-        let Some(edition) = editions.find(|edition| edition.rendered().0.slot() == slot) else {
+        let mut snapshots = self.snapshots().into_iter();
+        let Some(snapshot) = snapshots.find(|snapshot| snapshot.rendered().0.slot() == slot) else {
             return;
         };
-        let mut renderer = edition.volume.renderer();
+        let mut renderer = snapshot.volume.renderer();
         for number in numbers {
             if self.background().is_stopping() {
                 return;
             }
-            edition.prepare(Ino(number), true, &mut renderer);
+            snapshot.prepare(Ino(number), true, &mut renderer);
         }
     }
 
@@ -80,23 +80,23 @@ impl Vfs {
     /// their texts as [`fill`](Vfs::fill) does. Any number of threads share
     /// the work; all return when it is done.
     pub fn hasten(&self) {
-        for edition in self.editions() {
-            self.hasten_edition(&edition);
+        for snapshot in self.snapshots() {
+            self.hasten_snapshot(&snapshot);
         }
         // What others have taken on of it is done in a moment.
         self.background().lock().is_hastened = true;
         self.background().wake();
     }
 
-    fn hasten_edition(&self, edition: &Edition) {
-        edition.load_sizes_once();
-        edition.volume.look_ahead();
-        let (first, last) = edition.rendered();
+    fn hasten_snapshot(&self, snapshot: &Snapshot) {
+        snapshot.load_sizes_once();
+        snapshot.volume.look_ahead();
+        let (first, last) = snapshot.rendered();
         let end = (last.0 + 1).min(first.0 + HASTE);
-        let comfortable = self.comfortable(edition);
-        let mut renderer = edition.volume.renderer();
+        let comfortable = self.comfortable(snapshot);
+        let mut renderer = snapshot.volume.renderer();
         loop {
-            let begin = first.0 + edition.line.hastened.fetch_add(SHARE, Relaxed);
+            let begin = first.0 + snapshot.line.hastened.fetch_add(SHARE, Relaxed);
             if begin >= end {
                 return;
             }
@@ -107,8 +107,8 @@ impl Vfs {
                 if self.background().leap(number).is_some() {
                     break;
                 }
-                if edition.sizes.get(Ino(number).within_slot()).is_none() {
-                    edition.prepare(Ino(number), self.has_room(comfortable), &mut renderer);
+                if snapshot.sizes.get(Ino(number).within_slot()).is_none() {
+                    snapshot.prepare(Ino(number), self.has_room(comfortable), &mut renderer);
                 }
             }
         }
@@ -119,40 +119,40 @@ impl Vfs {
     /// current. Until stopped.
     pub fn fill(&self) {
         loop {
-            for edition in self.editions() {
-                if !edition.line.is_filled.swap(true, Relaxed) {
-                    self.fill_edition(&edition);
+            for snapshot in self.snapshots() {
+                if !snapshot.line.is_filled.swap(true, Relaxed) {
+                    self.fill_snapshot(&snapshot);
                 }
                 if self.background().is_stopping() {
                     return;
                 }
             }
-            if !self.background().wait_for_edition() {
+            if !self.background().wait_for_snapshot() {
                 return;
             }
             self.save_sizes();
         }
     }
 
-    fn fill_edition(&self, edition: &Edition) {
-        edition.load_sizes_once();
-        let (first, last) = edition.rendered();
-        let comfortable = self.comfortable(edition);
-        while self.fill_once(edition, first.0..last.0 + 1, comfortable) {}
-        let Some(edition) = self.latest_of(edition) else {
+    fn fill_snapshot(&self, snapshot: &Snapshot) {
+        snapshot.load_sizes_once();
+        let (first, last) = snapshot.rendered();
+        let comfortable = self.comfortable(snapshot);
+        while self.fill_once(snapshot, first.0..last.0 + 1, comfortable) {}
+        let Some(snapshot) = self.latest_of(snapshot) else {
             return;
         };
         if !self.background().is_stopping() {
             log::debug!("all lengths are known");
-            edition.save_sizes();
-            edition.examine();
+            snapshot.save_sizes();
+            snapshot.examine();
         }
     }
 
-    /// What is shown of this edition now: itself, or what saves made of it.
-    fn latest_of(&self, edition: &Edition) -> Option<Arc<Edition>> {
-        let mut editions = self.editions().into_iter();
-        editions.find(|current| current.is_of_line(edition))
+    /// What is shown of this snapshot now: itself, or what saves made of it.
+    fn latest_of(&self, snapshot: &Snapshot) -> Option<Arc<Snapshot>> {
+        let mut snapshots = self.snapshots().into_iter();
+        snapshots.find(|current| current.is_of_line(snapshot))
     }
 
     /// Goes through `numbers`, keeping texts while the cache holds fewer than
@@ -160,19 +160,19 @@ impl Vfs {
     /// at the same place and does them itself, or something was saved.
     fn fill_once(
         &self,
-        edition: &Edition,
+        snapshot: &Snapshot,
         numbers: Range<u64>,
         comfortable: Option<usize>,
     ) -> bool {
         let mut is_incomplete = false;
         let mut number = numbers.start;
         while number < numbers.end && !self.background().is_stopping() {
-            let Some(edition) = self.latest_of(edition) else {
+            let Some(snapshot) = self.latest_of(snapshot) else {
                 return false;
             };
-            let mut renderer = edition.volume.renderer();
+            let mut renderer = snapshot.volume.renderer();
             let end = (number + STRETCH).min(numbers.end);
-            while number < end && !edition.volume.is_over() {
+            while number < end && !snapshot.volume.is_over() {
                 if self.background().is_stopping() {
                     return false;
                 }
@@ -183,25 +183,25 @@ impl Vfs {
                 }
                 let keeps_text = self.has_room(comfortable);
                 // A length may be wanted by who lists, a text is not yet.
-                if keeps_text && edition.sizes.get(Ino(number).within_slot()).is_some() {
+                if keeps_text && snapshot.sizes.get(Ino(number).within_slot()).is_some() {
                     self.background().rest_while_listed();
                 }
-                edition.prepare(Ino(number), keeps_text, &mut renderer);
+                snapshot.prepare(Ino(number), keeps_text, &mut renderer);
                 // What was saved meanwhile is rendered from the next state.
-                number += u64::from(!edition.volume.is_over());
+                number += u64::from(!snapshot.volume.is_over());
             }
-            if edition.volume.is_over() {
+            if snapshot.volume.is_over() {
                 self.background().rest();
             }
         }
-        is_incomplete && self.latest_of(edition).is_some()
+        is_incomplete && self.latest_of(snapshot).is_some()
     }
 
     /// How many bytes of texts may be kept unasked: some part of the cache, if
     /// all will probably fit into it.
-    fn comfortable(&self, edition: &Edition) -> Option<usize> {
+    fn comfortable(&self, snapshot: &Snapshot) -> Option<usize> {
         let comfortable = self.mount.shared.texts.capacity() / 4 * 3;
-        let all = usize::try_from(edition.capacity() * USUAL_BYTES).ok()?;
+        let all = usize::try_from(snapshot.capacity() * USUAL_BYTES).ok()?;
         (all < comfortable).then_some(comfortable)
     }
 
@@ -211,13 +211,13 @@ impl Vfs {
 
     /// Writes the lengths for the next mount.
     pub fn save_sizes(&self) {
-        for edition in self.editions() {
-            edition.save_sizes();
+        for snapshot in self.snapshots() {
+            snapshot.save_sizes();
         }
     }
 }
 
-impl Edition {
+impl Snapshot {
     /// Renders one file ahead of its being asked for, if its length is not
     /// known, or its text is wanted and not here. `number` is that of the
     /// mount.

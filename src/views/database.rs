@@ -83,7 +83,7 @@ pub struct DatabaseVolume {
     explorer: Explorer,
     /// Pages for browsers that were made of this state.
     pages: TextCache,
-    shelves: pages::Shelves,
+    sections: pages::Sections,
     /// When something was last saved, if that was since it was opened.
     saved: Option<SystemTime>,
     /// What changes it, if it may be changed,
@@ -119,7 +119,7 @@ impl DatabaseVolume {
             headers_tsv: HeadersTsv::default(),
             explorer: Explorer::new(Common::new(KeptIndex::new(None)), FilesState::default()),
             pages: pages::cache(),
-            shelves: Default::default(),
+            sections: Default::default(),
             saved: None,
             editing: None,
             read_only_because: None,

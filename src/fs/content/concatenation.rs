@@ -63,8 +63,8 @@ const FEW_FILES: u32 = 4096;
 /// What concatenations are made from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sources<'a> {
-    /// Number of the edition that all of it belongs to.
-    pub(crate) edition: u64,
+    /// Number of the snapshot that all of it belongs to.
+    pub(crate) snapshot: u64,
     pub(crate) volume: &'a dyn Volume,
     pub(crate) sizes: &'a Sizes,
     pub(crate) texts: &'a TextCache,
@@ -73,10 +73,10 @@ pub(crate) struct Sources<'a> {
 
 impl Sources<'_> {
     fn key(&self, ino: Ino) -> Key {
-        (self.edition, ino)
+        (self.snapshot, ino)
     }
 
-    /// The key of the text of a file, which editions may share.
+    /// The key of the text of a file, which snapshots may share.
     fn text_key(&self, ino: Ino) -> Key {
         (self.sizes.origin(ino), ino)
     }
@@ -93,7 +93,7 @@ impl Sources<'_> {
 /// Work for a thread that was lent.
 #[derive(Debug)]
 pub(crate) struct Job {
-    edition: u64,
+    snapshot: u64,
     work: Work,
 }
 
@@ -106,9 +106,9 @@ enum Work {
 }
 
 impl Job {
-    /// Number of the edition it is about.
-    pub(crate) fn edition(&self) -> u64 {
-        self.edition
+    /// Number of the snapshot it is about.
+    pub(crate) fn snapshot(&self) -> u64 {
+        self.snapshot
     }
 
     /// Does it.
@@ -120,7 +120,7 @@ impl Job {
     }
 }
 
-/// What is known of concatenations, each named by its edition and its
+/// What is known of concatenations, each named by its snapshot and its
 /// directory.
 #[derive(Debug)]
 pub(crate) struct Concatenations {
@@ -172,9 +172,9 @@ impl Concatenations {
         }
     }
 
-    fn told_length(&self, (edition, directory): Key) -> Option<u64> {
+    fn told_length(&self, (snapshot, directory): Key) -> Option<u64> {
         let lengths = self.lengths.lock();
-        lengths.get(&edition)?.get(&directory).copied()
+        lengths.get(&snapshot)?.get(&directory).copied()
     }
 
     /// Its length, if that can be told at once.
@@ -266,12 +266,12 @@ impl Concatenations {
     /// Lets lent threads do some work.
     fn give(&self, sources: Sources<'_>, work: impl Iterator<Item = Work>) {
         let Sources {
-            edition,
+            snapshot,
             background,
             ..
         } = sources;
         let mut jobs = self.jobs.lock();
-        jobs.extend(work.map(|work| Job { edition, work }));
+        jobs.extend(work.map(|work| Job { snapshot, work }));
         let excess = jobs.len().saturating_sub(MOST_JOBS);
         jobs.drain(..excess);
         drop(jobs);
@@ -332,16 +332,16 @@ impl Concatenations {
         }
     }
 
-    /// Lets go of all that is known of an edition.
-    pub(crate) fn forget_edition(&self, edition: u64) {
+    /// Lets go of all that is known of a snapshot.
+    pub(crate) fn forget_snapshot(&self, snapshot: u64) {
         let mut indexes = self.indexes.lock();
         let keys: Vec<_> = indexes.iter().map(|(key, _)| *key).collect();
-        for key in keys.iter().filter(|(other, _)| *other == edition) {
+        for key in keys.iter().filter(|(other, _)| *other == snapshot) {
             indexes.pop(key);
         }
         drop(indexes);
-        self.lengths.lock().remove(&edition);
-        self.jobs.lock().retain(|job| job.edition != edition);
+        self.lengths.lock().remove(&snapshot);
+        self.jobs.lock().retain(|job| job.snapshot != snapshot);
     }
 }
 

@@ -80,43 +80,43 @@ impl Measure {
 pub struct Sizes {
     words: Arc<Words>,
     is_changed: Arc<AtomicBool>,
-    /// Number of the edition that all this began with.
+    /// Number of the snapshot that all this began with.
     first: u64,
     /// The files that have been saved since.
     fresh: OrdMap<Ino, Arc<Fresh>>,
     /// Numbers of the files that are many, if the others have their own words
-    /// in each edition.
+    /// in each snapshot.
     many: Option<RangeInclusive<Ino>>,
     others: Words,
-    /// Number of the edition that these are of.
-    edition: u64,
+    /// Number of the snapshot that these are of.
+    snapshot: u64,
 }
 
 /// A file that was saved.
 #[derive(Debug)]
 struct Fresh {
-    /// Number of the edition that has shown it so for the first time.
-    edition: u64,
+    /// Number of the snapshot that has shown it so for the first time.
+    snapshot: u64,
     word: AtomicU64,
 }
 
 impl Sizes {
-    /// None yet, for the edition with this number.
-    pub(crate) fn of(edition: u64) -> Sizes {
+    /// None yet, for the snapshot with this number.
+    pub(crate) fn of(snapshot: u64) -> Sizes {
         Sizes {
-            first: edition,
-            edition,
+            first: snapshot,
+            snapshot,
             ..Sizes::default()
         }
     }
 
-    /// Those of the next edition, which has other texts in `touched` and, it
+    /// Those of the next snapshot, which has other texts in `touched` and, it
     /// may be, in all files that are not among the `many`.
-    pub(crate) fn after(&self, edition: u64, touched: &[Ino], many: (Ino, Ino)) -> Sizes {
+    pub(crate) fn after(&self, snapshot: u64, touched: &[Ino], many: (Ino, Ino)) -> Sizes {
         let mut fresh = self.fresh.clone();
         for ino in touched {
             let word = AtomicU64::new(0);
-            fresh.insert(*ino, Arc::new(Fresh { edition, word }));
+            fresh.insert(*ino, Arc::new(Fresh { snapshot, word }));
         }
         Sizes {
             words: Arc::clone(&self.words),
@@ -125,19 +125,19 @@ impl Sizes {
             fresh,
             many: Some(many.0..=many.1),
             others: Words::default(),
-            edition,
+            snapshot,
         }
     }
 
-    /// Number of the edition that has shown the present text of `ino` for the
+    /// Number of the snapshot that has shown the present text of `ino` for the
     /// first time, as far as is known.
     pub(crate) fn origin(&self, ino: Ino) -> u64 {
         if self.is_other(ino) {
-            return self.edition;
+            return self.snapshot;
         }
         self.fresh
             .get(&ino)
-            .map_or(self.first, |fresh| fresh.edition)
+            .map_or(self.first, |fresh| fresh.snapshot)
     }
 
     fn is_other(&self, ino: Ino) -> bool {

@@ -5,7 +5,7 @@
 //! The cache serves the time between the first two, and read-ahead.
 //!
 //! One cache serves a whole mount: a text is that of a number in one
-//! [edition](crate::fs::mount::snapshot) of one base.
+//! [snapshot](crate::fs::mount::snapshot) of one base.
 //!
 //! Texts lie in shards by number, each with its own lock, held only to look
 //! up or to insert: never while a text is rendered. One text asked for twice
@@ -26,7 +26,7 @@ const SHARDS: usize = 16;
 /// What an entry takes beside its text, roughly.
 const ENTRY_BYTES: usize = 192;
 
-/// Which text: the number of its edition, and that of its file.
+/// Which text: the number of its snapshot, and that of its file.
 pub(crate) type Key = (u64, Ino);
 
 /// Texts by number, those used least recently leaving first.
@@ -136,7 +136,7 @@ impl TextCache {
         self.bytes.fetch_sub(bytes, Relaxed);
     }
 
-    /// Gives up the texts of some editions.
+    /// Gives up the texts of some snapshots.
     pub(crate) fn forget(&self, is_over: impl Fn(u64) -> bool) {
         for shard in &self.shards {
             let mut shard = shard.lock();
@@ -206,17 +206,17 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_another_edition_are_others() {
+    fn texts_of_another_snapshot_are_others() {
         let cache = TextCache::new(100_000);
         for number in 0..20 {
             cache.insert((1, Ino(number)), text(10));
             cache.insert((2, Ino(number)), text(20));
         }
         assert_eq!(cache.get((1, Ino(3))).unwrap().len(), 10);
-        cache.forget(|edition| edition == 1);
+        cache.forget(|snapshot| snapshot == 1);
         assert!(cache.get((1, Ino(3))).is_none());
         assert_eq!(cache.get((2, Ino(3))).unwrap().len(), 20);
-        cache.forget(|edition| edition == 2);
+        cache.forget(|snapshot| snapshot == 2);
         assert_eq!(cache.bytes(), 0);
     }
 

@@ -22,12 +22,12 @@ const MOST: usize = 16_384;
 /// Names of files, each with its directory.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    told: Mutex<Told>,
+    known: Mutex<KnownNames>,
     are_outdated: AtomicBool,
 }
 
 #[derive(Debug, Default)]
-struct Told {
+struct KnownNames {
     /// Games with names next to each other: the directory and the first of
     /// them, and the last. No two stretches touch.
     games: BTreeMap<(Ino, u32), u32>,
@@ -75,7 +75,7 @@ impl Names {
 
     /// All names told since the last time; `None` if they are too many.
     pub(crate) fn take(&self) -> Option<Vec<(Ino, Box<[u8]>)>> {
-        let told = std::mem::take(&mut *self.told.lock());
+        let told = std::mem::take(&mut *self.known.lock());
         (!told.are_too_many).then(|| told.into_names())
     }
 }
@@ -84,7 +84,7 @@ impl Page<'_> {
     /// Notes that the kernel is told of `name`.
     pub(crate) fn add(&mut self, name: &[u8]) {
         let Some(number) = parse_game(name) else {
-            self.names.told.lock().add_other(self.directory, name);
+            self.names.known.lock().add_other(self.directory, name);
             return;
         };
         self.games = match self.games.take() {
@@ -100,7 +100,7 @@ impl Page<'_> {
 
     fn note(&self, games: Option<RangeInclusive<u32>>) {
         if let Some(games) = games {
-            self.names.told.lock().add_games(self.directory, games);
+            self.names.known.lock().add_games(self.directory, games);
         }
     }
 }
@@ -112,7 +112,7 @@ impl Drop for Page<'_> {
     }
 }
 
-impl Told {
+impl KnownNames {
     fn add_games(&mut self, directory: Ino, games: RangeInclusive<u32>) {
         if self.are_too_many {
             return;
@@ -144,9 +144,9 @@ impl Told {
 
     fn give_up_if_too_many(&mut self) {
         if self.count > MOST {
-            *self = Told {
+            *self = KnownNames {
                 are_too_many: true,
-                ..Told::default()
+                ..KnownNames::default()
             };
         }
     }
@@ -206,7 +206,7 @@ mod tests {
         for number in (0..2000).map(|step| step * 7919 % 1000 + 1) {
             names.add(Ino(2), format!("{number:06}.pgn").as_bytes());
         }
-        assert_eq!(names.told.lock().games.len(), 1, "they are one stretch");
+        assert_eq!(names.known.lock().games.len(), 1, "they are one stretch");
         names.add(Ino(3), b"000500.pgn");
         names.add(Ino(2), b"0000500.pgn");
         let taken = taken(&names);
@@ -239,7 +239,7 @@ mod tests {
         }
         drop(page);
         names.add(Ino(2), b"000001.pgn");
-        assert_eq!(names.told.lock().count, MOST);
+        assert_eq!(names.known.lock().count, MOST);
         assert_eq!(taken(&names).len(), MOST);
         names.add(Ino(2), b"000001.pgn");
         let mut page = names.page(Ino(3));

@@ -17,7 +17,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use parking_lot::{RwLock, RwLockReadGuard};
 
 use crate::fs::content::text::mark;
-use crate::fs::mount::live_base::Slot;
+use crate::fs::mount::live_base::LiveBase;
 use crate::fs::mount::snapshot::Shared;
 use crate::fs::source::Source;
 use crate::fs::status::{self, About, Mounting, Report, Status, Subject};
@@ -56,7 +56,7 @@ pub trait Bases: Debug + Send + Sync {
 
 /// A directory of bases.
 #[derive(Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct BaseFolder {
     folder: Box<dyn Bases>,
     shared: Shared,
     places: RwLock<Places>,
@@ -79,21 +79,21 @@ struct Places {
 #[derive(Clone, Debug)]
 struct Place {
     name: String,
-    slot: Arc<Slot>,
+    slot: Arc<LiveBase>,
 }
 
-impl Shelf {
+impl BaseFolder {
     /// Shows the bases that are in `folder`.
-    pub(crate) fn new(folder: Box<dyn Bases>, shared: Shared) -> Result<Shelf, String> {
-        let shelf = Shelf {
+    pub(crate) fn new(folder: Box<dyn Bases>, shared: Shared) -> Result<BaseFolder, String> {
+        let folder = BaseFolder {
             folder,
             shared,
             places: RwLock::default(),
             about: About::default(),
         };
-        let bases = shelf.folder.list_if_changed()?.unwrap_or_default();
-        shelf.arrange(bases);
-        Ok(shelf)
+        let bases = folder.folder.list_if_changed()?.unwrap_or_default();
+        folder.arrange(bases);
+        Ok(folder)
     }
 
     fn places(&self) -> RwLockReadGuard<'_, Places> {
@@ -102,7 +102,7 @@ impl Shelf {
 
     /// Shows these bases; gives those that are shown no more. Those that are
     /// known keep their names, new ones get names that are free.
-    fn arrange(&self, bases: Vec<BaseInFolder>) -> Vec<Arc<Slot>> {
+    fn arrange(&self, bases: Vec<BaseInFolder>) -> Vec<Arc<LiveBase>> {
         let mut places = self.places.write();
         let mut before = std::mem::take(&mut places.shown);
         let count = before.len();
@@ -139,7 +139,7 @@ impl Shelf {
         let name = places.free_name(name);
         if let Some(number) = places.free_number(&name) {
             let source = self.folder.source(&path);
-            let slot = Arc::new(Slot::new(number, Some(source), self.shared.clone()));
+            let slot = Arc::new(LiveBase::new(number, Some(source), self.shared.clone()));
             let place = Place { name, slot };
             places.known.insert(path, place.clone());
             return Some(place);
@@ -184,7 +184,7 @@ impl Shelf {
     }
 
     /// The slot of this number; one that is not shown any more is an error.
-    pub(crate) fn slot(&self, number: u64) -> Result<Arc<Slot>, Error> {
+    pub(crate) fn slot(&self, number: u64) -> Result<Arc<LiveBase>, Error> {
         let places = self.places();
         match places.shown.get(&number) {
             Some(place) => Ok(Arc::clone(&place.slot)),
@@ -200,7 +200,7 @@ impl Shelf {
     }
 
     /// All slots that are shown.
-    pub(crate) fn slots(&self) -> Vec<Arc<Slot>> {
+    pub(crate) fn slots(&self) -> Vec<Arc<LiveBase>> {
         let places = self.places();
         let slots = places.shown.values();
         slots.map(|place| Arc::clone(&place.slot)).collect()
@@ -214,8 +214,8 @@ impl Shelf {
     /// How large those are that were looked into.
     pub(crate) fn statistics(&self) -> Statistics {
         let mut all = Statistics::default();
-        for edition in self.slots().iter().filter_map(|slot| slot.opened()) {
-            let one = edition.volume.statistics();
+        for snapshot in self.slots().iter().filter_map(|slot| slot.opened()) {
+            let one = snapshot.volume.statistics();
             all.bytes = all.bytes.saturating_add(one.bytes);
             all.files = all.files.saturating_add(one.files);
         }
@@ -235,7 +235,7 @@ impl Shelf {
     }
 }
 
-impl Tree for Shelf {
+impl Tree for BaseFolder {
     /// A base is not opened for that.
     fn lookup(&self, _: Ino, name: &[u8]) -> Result<Attr, Error> {
         let name = std::str::from_utf8(name).map_err(|_| Error::NotFound)?;
@@ -297,7 +297,7 @@ impl Tree for Shelf {
     }
 }
 
-impl Subject for Shelf {
+impl Subject for BaseFolder {
     fn modified(&self) -> SystemTime {
         self.listed()
     }
@@ -311,11 +311,11 @@ impl Subject for Shelf {
         places.sort_by(|one, other| one.name.cmp(&other.name));
         let bases = places.into_iter().map(|Place { name, slot }| status::Base {
             name,
-            edition: slot.opened(),
+            snapshot: slot.opened(),
             shown: slot.shown(),
         });
         let bases: Vec<_> = bases.collect();
-        status::of_shelf(self.folder.path(), &bases, &self.shared)
+        status::of_folder(self.folder.path(), &bases, &self.shared)
     }
 }
 
@@ -347,9 +347,9 @@ impl Places {
 }
 
 /// The directory of a base in the root.
-fn root_of(slot: &Slot) -> Node {
+fn root_of(slot: &LiveBase) -> Node {
     let opened = slot.opened();
-    let known = opened.and_then(|edition| edition.volume.node(Ino::ROOT).ok());
+    let known = opened.and_then(|snapshot| snapshot.volume.node(Ino::ROOT).ok());
     let node = known.unwrap_or_else(|| Node {
         ino: Ino::ROOT,
         kind: NodeKind::Directory,

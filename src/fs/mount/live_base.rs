@@ -1,4 +1,4 @@
-//! A volume of the mount and its editions.
+//! A volume of the mount and its snapshots.
 //!
 //! Nothing stale is ever told, and no reader gets a mixture:
 //!
@@ -6,8 +6,8 @@
 //!   its content with it. The kernel keeps the files of different marks
 //!   apart, whatever their number.
 //! * The kernel's reads do not say which content they are about; it is the
-//!   one that was told last. If the present edition has another, the text
-//!   comes from an earlier edition, or from the texts being read, or the
+//!   one that was told last. If the present snapshot has another, the text
+//!   comes from an earlier snapshot, or from the texts being read, or the
 //!   read fails.
 //!
 //! Numbers in here are those of the volume, without the slot.
@@ -25,13 +25,13 @@ use crate::fs::content::words::Words;
 use crate::fs::editor::{Edit, Refusal, Saved, Touched};
 use crate::fs::kernel::lookups::Held;
 use crate::fs::mount::broken::Broken;
-use crate::fs::mount::snapshot::{Edition, Shared};
+use crate::fs::mount::snapshot::{Shared, Snapshot};
 use crate::fs::source::Source;
 use crate::fs::status::{self, About, Mounting, Report, Status, Subject};
 use crate::fs::volume::{Ino, Volume};
 use crate::fs::{Error, Text};
 
-/// Editions kept for readers that began with them, and for so many looks at
+/// Snapshots kept for readers that began with them, and for so many looks at
 /// the source; of those that share nearly all with the next one, more.
 const EARLIER: usize = 4;
 const SAVED: usize = 64;
@@ -42,12 +42,12 @@ const TRIES: usize = 16;
 
 /// One volume of a mount, as it is now and as it was.
 #[derive(Debug)]
-pub(crate) struct Slot {
+pub(crate) struct LiveBase {
     number: u64,
     /// What it is opened from; none if it never changes.
     source: Option<Box<dyn Source>>,
     shared: Shared,
-    editions: Mutex<Editions>,
+    snapshots: Mutex<Snapshots>,
     /// Held while something is saved, renamed or removed, from when it is known
     /// what that is until it is written down what came of it.
     saving: Mutex<()>,
@@ -91,18 +91,18 @@ pub(crate) struct Shown {
 }
 
 #[derive(Debug, Default)]
-struct Editions {
-    current: Option<Arc<Edition>>,
+struct Snapshots {
+    current: Option<Arc<Snapshot>>,
     /// The latest first, and how many looks at the source it is kept for.
-    earlier: VecDeque<(Arc<Edition>, u32)>,
+    earlier: VecDeque<(Arc<Snapshot>, u32)>,
 }
 
-impl Editions {
+impl Snapshots {
     /// Whether the oldest one is to go.
     fn has_too_many(&self) -> bool {
-        let editions = self.current.iter();
-        let editions = editions.chain(self.earlier.iter().map(|(edition, _)| edition));
-        let pairs = editions.clone().zip(editions.skip(1));
+        let snapshots = self.current.iter();
+        let snapshots = snapshots.chain(self.earlier.iter().map(|(snapshot, _)| snapshot));
+        let pairs = snapshots.clone().zip(snapshots.skip(1));
         let lines = pairs.filter(|(one, other)| !one.is_of_line(other)).count();
         lines > EARLIER || self.earlier.len() > SAVED
     }
@@ -111,7 +111,7 @@ impl Editions {
 /// What is known of the source.
 #[derive(Debug, Default)]
 struct Watch {
-    /// Its state before the present edition was opened.
+    /// Its state before the present snapshot was opened.
     state: String,
     /// Whether it was opened once more after the last change: a write within
     /// the same tick of the file system's clock leaves no other trace.
@@ -119,14 +119,14 @@ struct Watch {
     version: u32,
 }
 
-impl Slot {
+impl LiveBase {
     /// A slot whose volume is opened from `source` when first looked into.
-    pub(crate) fn new(number: u64, source: Option<Box<dyn Source>>, shared: Shared) -> Slot {
-        Slot {
+    pub(crate) fn new(number: u64, source: Option<Box<dyn Source>>, shared: Shared) -> LiveBase {
+        LiveBase {
             number,
             source,
             shared,
-            editions: Mutex::default(),
+            snapshots: Mutex::default(),
             saving: Mutex::default(),
             watch: Mutex::default(),
             told: Words::default(),
@@ -165,7 +165,7 @@ impl Slot {
     }
 
     /// Shows `volume` from now on.
-    fn publish(&self, volume: Box<dyn Volume>, watch: &mut Watch) -> Arc<Edition> {
+    fn publish(&self, volume: Box<dyn Volume>, watch: &mut Watch) -> Arc<Snapshot> {
         watch.version = watch.version.wrapping_add(1);
         let sizes_file = self.source.as_ref().and_then(|source| source.sizes_file());
         let shared = self.shared.clone();
@@ -173,41 +173,41 @@ impl Slot {
         let source = self.source.as_ref();
         let is_still = source.is_none_or(|source| source.state() == watch.state);
         let sizes_file = sizes_file.filter(|_| is_still);
-        let edition = Edition::new(volume, self.number, watch.version, sizes_file, shared);
-        let edition = self.put(edition);
-        self.shared.background.saw_edition();
-        edition
+        let snapshot = Snapshot::new(volume, self.number, watch.version, sizes_file, shared);
+        let snapshot = self.put(snapshot);
+        self.shared.background.saw_snapshot();
+        snapshot
     }
 
-    /// Lets this edition take the place of the present one.
-    fn put(&self, edition: Edition) -> Arc<Edition> {
-        let edition = Arc::new(edition);
-        let mut editions = self.editions.lock();
-        let before = editions.current.replace(Arc::clone(&edition));
+    /// Lets this snapshot take the place of the present one.
+    fn put(&self, snapshot: Snapshot) -> Arc<Snapshot> {
+        let snapshot = Arc::new(snapshot);
+        let mut snapshots = self.snapshots.lock();
+        let before = snapshots.current.replace(Arc::clone(&snapshot));
         let mut outdated = Vec::new();
         if let Some(before) = before {
-            editions.earlier.push_front((before, LOOKS));
-            while editions.has_too_many() {
-                outdated.extend(editions.earlier.pop_back());
+            snapshots.earlier.push_front((before, LOOKS));
+            while snapshots.has_too_many() {
+                outdated.extend(snapshots.earlier.pop_back());
             }
         }
-        drop(editions);
+        drop(snapshots);
         // It may take a while to be cleared away.
         drop(outdated);
-        edition
+        snapshot
     }
 
     /// Saves one edit of what is shown, and shows what is stored then.
     pub(crate) fn save(&self, edit: &mut Edit<'_>) -> Result<Saved, Refusal> {
         let mut watch = self.watch.lock();
-        let edition = self.opened().ok_or(Error::Stale)?;
-        let editor = edition.volume.editor().ok_or_else(|| {
+        let snapshot = self.opened().ok_or(Error::Stale)?;
+        let editor = snapshot.volume.editor().ok_or_else(|| {
             // It could be edited when somebody began to.
-            let why = edition.volume.facts().read_only_because;
+            let why = snapshot.volume.facts().read_only_because;
             why.map_or(Error::ReadOnly, Error::Protected)
         })?;
         let edited = edit(editor);
-        if edited.is_err() && edition.volume.is_over() {
+        if edited.is_err() && snapshot.volume.is_over() {
             // It is saved, but cannot be shown: it is opened anew, soon.
             watch.state.clear();
             self.shared.background.hurry();
@@ -219,7 +219,7 @@ impl Slot {
                 Touched::Any => drop(self.publish(volume, &mut watch)),
                 Touched::Files(touched) | Touched::Texts(touched) => {
                     watch.version = watch.version.wrapping_add(1);
-                    self.put(edition.after(volume, watch.version, touched));
+                    self.put(snapshot.after(volume, watch.version, touched));
                 }
             }
         }
@@ -259,26 +259,26 @@ impl Slot {
 
     /// Answers from what is shown now; if something is saved meanwhile, from
     /// what is shown then.
-    fn answer<T>(&self, ask: impl Fn(&Arc<Edition>) -> Result<T, Error>) -> Result<T, Error> {
-        let mut edition = self.edition();
+    fn answer<T>(&self, ask: impl Fn(&Arc<Snapshot>) -> Result<T, Error>) -> Result<T, Error> {
+        let mut snapshot = self.snapshot();
         for _ in 0..TRIES {
-            match ask(&edition) {
-                Err(Error::Stale) if edition.volume.is_over() => {}
+            match ask(&snapshot) {
+                Err(Error::Stale) if snapshot.volume.is_over() => {}
                 answered => return answered,
             }
             // It is shown when who saves is done.
             drop(self.watch.lock());
-            edition = self.edition();
+            snapshot = self.snapshot();
         }
-        ask(&edition)
+        ask(&snapshot)
     }
 
-    /// As [`Slot::answer`], where a state that is over may be answered from as
+    /// As [`LiveBase::answer`], where a state that is over may be answered from as
     /// if less were there.
-    pub(crate) fn ask<T>(&self, ask: impl Fn(&Edition) -> Result<T, Error>) -> Result<T, Error> {
-        self.answer(|edition| {
-            let answer = ask(edition);
-            if edition.volume.is_over() {
+    pub(crate) fn ask<T>(&self, ask: impl Fn(&Snapshot) -> Result<T, Error>) -> Result<T, Error> {
+        self.answer(|snapshot| {
+            let answer = ask(snapshot);
+            if snapshot.volume.is_over() {
                 return Err(Error::Stale);
             }
             answer
@@ -288,7 +288,7 @@ impl Slot {
     /// The text of a rendered file as it is now. Not for who is saving: they
     /// have the state that they save on top of.
     pub(crate) fn present_text(&self, ino: Ino) -> Result<Text, Error> {
-        self.answer(|edition| edition.text(ino))
+        self.answer(|snapshot| snapshot.text(ino))
     }
 
     /// Shows a volume that does not change.
@@ -305,24 +305,24 @@ impl Slot {
     }
 
     /// What is shown now, if it was looked into.
-    pub(crate) fn opened(&self) -> Option<Arc<Edition>> {
-        self.editions.lock().current.clone()
+    pub(crate) fn opened(&self) -> Option<Arc<Snapshot>> {
+        self.snapshots.lock().current.clone()
     }
 
     /// What is shown now.
-    pub(crate) fn edition(&self) -> Arc<Edition> {
+    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         self.opened().unwrap_or_else(|| {
-            let (edition, complaint) = self.open();
+            let (snapshot, complaint) = self.open();
             if let Some(why) = complaint {
                 log::warn!("{why}");
             }
-            edition
+            snapshot
         })
     }
 
-    /// Opens the source if that was not done; gives the edition and why it is
+    /// Opens the source if that was not done; gives the snapshot and why it is
     /// only about an error, if it is.
-    pub(crate) fn open(&self) -> (Arc<Edition>, Option<String>) {
+    pub(crate) fn open(&self) -> (Arc<Snapshot>, Option<String>) {
         let mut watch = self.watch.lock();
         if let Some(opened) = self.opened() {
             return (opened, None);
@@ -353,7 +353,7 @@ impl Slot {
         self.refresh_holding(&mut self.watch.lock())
     }
 
-    /// As [`refresh`](Slot::refresh), but for now if something is saved, which
+    /// As [`refresh`](LiveBase::refresh), but for now if something is saved, which
     /// may take a while; who saves notices by himself what has changed.
     pub(crate) fn refresh_if_idle(&self) -> bool {
         let watch = self.watch.try_lock();
@@ -398,38 +398,38 @@ impl Slot {
 
     fn forget_earlier(&self) {
         let mut outdated = Vec::new();
-        let mut editions = self.editions.lock();
-        for (_, looks) in &mut editions.earlier {
+        let mut snapshots = self.snapshots.lock();
+        for (_, looks) in &mut snapshots.earlier {
             *looks = looks.saturating_sub(1);
         }
-        while editions
+        while snapshots
             .earlier
             .back()
             .is_some_and(|(_, looks)| *looks == 0)
         {
-            outdated.extend(editions.earlier.pop_back());
+            outdated.extend(snapshots.earlier.pop_back());
         }
-        drop(editions);
+        drop(snapshots);
         drop(outdated);
     }
 
     /// Stops showing anything, until looked into again.
     pub(crate) fn close(&self) {
-        let editions = std::mem::take(&mut *self.editions.lock());
-        drop(editions);
+        let snapshots = std::mem::take(&mut *self.snapshots.lock());
+        drop(snapshots);
     }
 }
 
-impl Slot {
+impl LiveBase {
     /// Its `.cbfs/`.
     pub(crate) fn status(&self) -> Status<'_> {
         self.about.of(self)
     }
 }
 
-impl Subject for Slot {
+impl Subject for LiveBase {
     fn modified(&self) -> SystemTime {
-        let root = self.edition().volume.node(Ino::ROOT);
+        let root = self.snapshot().volume.node(Ino::ROOT);
         root.map_or(UNIX_EPOCH, |root| root.modified)
     }
 
@@ -439,7 +439,7 @@ impl Subject for Slot {
 
     fn report(&self) -> Report {
         let source = self.source().and_then(Source::path);
-        status::of_base(&self.edition(), &self.shown(), source, &self.shared)
+        status::of_base(&self.snapshot(), &self.shown(), source, &self.shared)
     }
 }
 

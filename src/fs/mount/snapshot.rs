@@ -1,8 +1,8 @@
 //! All that is worked out from one state of a volume.
 //!
 //! When the files below a volume change, it is opened anew, and that is the
-//! next edition. A request takes the edition it finds and answers from it
-//! alone, so that no answer is made of two states; the edition lives as long
+//! next snapshot. A request takes the snapshot it finds and answers from it
+//! alone, so that no answer is made of two states; the snapshot lives as long
 //! as somebody holds it.
 //!
 //! Numbers in here are those of the volume, without its slot.
@@ -21,7 +21,7 @@ use crate::fs::status::{Faults, Messages, Mounting};
 use crate::fs::volume::{Completeness, Fault, Ino, Listing, Node, NodeKind, Size, Volume};
 use crate::fs::{Attr, Background, Bytes, Error, ListingWithAttrs, Text, TextCache};
 
-/// What all editions of a mount use together.
+/// What all snapshots of a mount use together.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
     pub(crate) texts: Arc<TextCache>,
@@ -50,10 +50,10 @@ impl Shared {
     }
 }
 
-/// What editions have in common between which there were saves only.
+/// What snapshots have in common between which there were saves only.
 #[derive(Debug)]
 pub(crate) struct Line {
-    /// Number of the first edition; those of the others differ from it in the
+    /// Number of the first snapshot; those of the others differ from it in the
     /// low half.
     first: u64,
     next: AtomicU64,
@@ -73,7 +73,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// Numbers of editions, of which each line has so many.
+    /// Numbers of snapshots, of which each line has so many.
     const NUMBERS: u64 = 1 << 32;
 
     fn new(texts: Arc<TextCache>, sizes_file: Option<(PathBuf, String)>) -> Line {
@@ -92,7 +92,7 @@ impl Line {
         }
     }
 
-    /// The number of the next edition.
+    /// The number of the next snapshot.
     fn number(&self) -> u64 {
         self.next.fetch_add(1, Relaxed)
     }
@@ -102,20 +102,20 @@ impl Drop for Line {
     fn drop(&mut self) {
         let first = self.first;
         self.texts
-            .forget(|edition| edition / Line::NUMBERS == first / Line::NUMBERS);
+            .forget(|snapshot| snapshot / Line::NUMBERS == first / Line::NUMBERS);
     }
 }
 
 /// One state of a volume.
 #[derive(Debug)]
-pub(crate) struct Edition {
+pub(crate) struct Snapshot {
     pub(crate) volume: Box<dyn Volume>,
     pub(crate) sizes: Sizes,
     /// What it has in common with those before and after, between which there
     /// were saves only.
     pub(crate) line: Arc<Line>,
     slot: u64,
-    /// Counts the editions of a slot, from 1.
+    /// Counts the snapshots of a slot, from 1.
     version: u32,
     /// Tells it from all others, of all slots.
     serial: u64,
@@ -124,14 +124,14 @@ pub(crate) struct Edition {
     rendered: (Ino, Ino),
 }
 
-impl Drop for Edition {
+impl Drop for Snapshot {
     fn drop(&mut self) {
-        self.shared.concatenations.forget_edition(self.serial);
+        self.shared.concatenations.forget_snapshot(self.serial);
     }
 }
 
-impl Edition {
-    /// The edition with this `version` in `slot`; lengths are kept for the
+impl Snapshot {
+    /// The snapshot with this `version` in `slot`; lengths are kept for the
     /// next mount in `sizes_file`.
     pub(crate) fn new(
         volume: Box<dyn Volume>,
@@ -139,12 +139,12 @@ impl Edition {
         version: u32,
         sizes_file: Option<PathBuf>,
         shared: Shared,
-    ) -> Edition {
+    ) -> Snapshot {
         let sizes_file = sizes_file.and_then(|path| Some((path, volume.fingerprint()?)));
         let line = Line::new(Arc::clone(&shared.texts), sizes_file);
         volume.faults(&mut |fault| line.faults.add(fault));
         let serial = line.number();
-        Edition {
+        Snapshot {
             sizes: Sizes::of(serial),
             line: Arc::new(line),
             slot,
@@ -158,10 +158,10 @@ impl Edition {
 
     /// The next one, after a save that made other texts of `touched` and
     /// maybe of files that are not among the many. All else is shared.
-    pub(crate) fn after(&self, volume: Box<dyn Volume>, version: u32, touched: &[Ino]) -> Edition {
+    pub(crate) fn after(&self, volume: Box<dyn Volume>, version: u32, touched: &[Ino]) -> Snapshot {
         let serial = self.line.number();
         let rendered = volume.rendered();
-        Edition {
+        Snapshot {
             sizes: self.sizes.after(serial, touched, rendered),
             line: Arc::clone(&self.line),
             slot: self.slot,
@@ -174,7 +174,7 @@ impl Edition {
     }
 
     /// Whether there were saves only between this one and the other.
-    pub(crate) fn is_of_line(&self, other: &Edition) -> bool {
+    pub(crate) fn is_of_line(&self, other: &Snapshot) -> bool {
         Arc::ptr_eq(&self.line, &other.line)
     }
 
@@ -202,7 +202,7 @@ impl Edition {
     /// What concatenations are made from.
     pub(crate) fn sources(&self) -> Sources<'_> {
         Sources {
-            edition: self.serial,
+            snapshot: self.serial,
             volume: &*self.volume,
             sizes: &self.sizes,
             texts: &self.shared.texts,
@@ -210,13 +210,13 @@ impl Edition {
         }
     }
 
-    /// Tells it from all other editions.
+    /// Tells it from all other snapshots.
     pub(crate) fn serial(&self) -> u64 {
         self.serial
     }
 
-    /// Whether this is that edition.
-    pub(crate) fn is(&self, other: &Edition) -> bool {
+    /// Whether this is that snapshot.
+    pub(crate) fn is(&self, other: &Snapshot) -> bool {
         self.serial == other.serial
     }
 
@@ -243,7 +243,7 @@ impl Edition {
         }
     }
 
-    /// As [`attr_of`](Edition::attr_of), but for a length that takes long to
+    /// As [`attr_of`](Snapshot::attr_of), but for a length that takes long to
     /// find out.
     pub(crate) fn attr_at_once(&self, node: &Node) -> Result<Attr, Error> {
         let is_long = || self.volume.long_work(node.ino, None).is_some();

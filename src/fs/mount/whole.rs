@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::fs::mount::folder::Shelf;
-use crate::fs::mount::live_base::Slot;
-use crate::fs::mount::snapshot::{Edition, Shared};
+use crate::fs::mount::folder::BaseFolder;
+use crate::fs::mount::live_base::LiveBase;
+use crate::fs::mount::snapshot::{Shared, Snapshot};
 use crate::fs::status::{self as about, Mounting};
 use crate::fs::tree::Tree;
 use crate::fs::volume::{Ino, NodeKind};
@@ -20,24 +20,24 @@ pub(crate) struct Mount {
 
 #[derive(Debug)]
 pub(crate) enum Mounted {
-    One(Arc<Slot>),
-    Many(Box<Shelf>),
+    One(Arc<LiveBase>),
+    Many(Box<BaseFolder>),
 }
 
 /// Where a number leads.
 pub(crate) enum Place<'a> {
-    /// To what a shelf has itself: its root, and `.cbfs/`.
-    Shelf(&'a Shelf, Ino),
+    /// To what a folder has itself: its root, and `.cbfs/`.
+    BaseFolder(&'a BaseFolder, Ino),
     /// Into a volume, which knows it by this number.
-    Volume(Arc<Slot>, Ino),
+    Volume(Arc<LiveBase>, Ino),
 }
 
 impl Mount {
     /// All bases.
-    pub(crate) fn slots(&self) -> Vec<Arc<Slot>> {
+    pub(crate) fn slots(&self) -> Vec<Arc<LiveBase>> {
         match &self.mounted {
             Mounted::One(slot) => vec![Arc::clone(slot)],
-            Mounted::Many(shelf) => shelf.slots(),
+            Mounted::Many(folder) => folder.slots(),
         }
     }
 
@@ -50,11 +50,11 @@ impl Mount {
         let inner = ino.within_slot();
         match &self.mounted {
             Mounted::One(slot) if ino.slot() == 0 => Ok(Place::Volume(Arc::clone(slot), inner)),
-            Mounted::Many(shelf) if ino.slot() > 0 => {
-                Ok(Place::Volume(shelf.slot(ino.slot())?, inner))
+            Mounted::Many(folder) if ino.slot() > 0 => {
+                Ok(Place::Volume(folder.slot(ino.slot())?, inner))
             }
-            Mounted::Many(shelf) if ino == Ino::ROOT || about::holds(ino) => {
-                Ok(Place::Shelf(shelf, ino))
+            Mounted::Many(folder) if ino == Ino::ROOT || about::holds(ino) => {
+                Ok(Place::BaseFolder(folder, ino))
             }
             _ => Err(Error::NotFound),
         }
@@ -66,10 +66,10 @@ impl Mount {
     /// # Errors
     ///
     /// As [`Mount::place`].
-    pub(crate) fn base(&self, ino: Ino) -> Result<Option<Arc<Slot>>, Error> {
+    pub(crate) fn base(&self, ino: Ino) -> Result<Option<Arc<LiveBase>>, Error> {
         match self.place(ino)? {
             Place::Volume(slot, _) => Ok(Some(slot)),
-            Place::Shelf(..) => Ok(None),
+            Place::BaseFolder(..) => Ok(None),
         }
     }
 
@@ -79,7 +79,7 @@ impl Mount {
         if directory.within_slot() == Ino::ROOT && name == about::NAME.as_bytes() {
             return self.attr(about::DIRECTORY.in_slot(directory.slot()));
         }
-        let before = place.edition();
+        let before = place.snapshot();
         let attr = place.ask(|tree, inner| tree.lookup(inner, name))?;
         if attr.kind != NodeKind::Directory && !attr.is_renewed() {
             self.shared.names.add(directory, name);
@@ -100,10 +100,10 @@ impl Mount {
         place.ask(|tree, inner| tree.read(inner, offset, length))
     }
 
-    /// What was told of the edition `before` while another took its place would
+    /// What was told of the snapshot `before` while another took its place would
     /// be kept as if it were of that one.
-    pub(crate) fn call_back_if_over(&self, place: &Place<'_>, before: Option<&Edition>) {
-        let is_current = |before| place.edition().is_some_and(|now| now.is(before));
+    pub(crate) fn call_back_if_over(&self, place: &Place<'_>, before: Option<&Snapshot>) {
+        let is_current = |before| place.snapshot().is_some_and(|now| now.is(before));
         if !before.is_none_or(is_current) {
             self.shared.names.call_back();
             self.shared.background.hurry();
@@ -124,18 +124,20 @@ impl Place<'_> {
         ask: impl FnOnce(&dyn Tree, Ino) -> Result<T, Error>,
     ) -> Result<T, Error> {
         match self {
-            Place::Shelf(shelf, inner) if about::holds(*inner) => ask(&shelf.status(), *inner),
-            Place::Shelf(shelf, inner) => ask(*shelf, *inner),
+            Place::BaseFolder(folder, inner) if about::holds(*inner) => {
+                ask(&folder.status(), *inner)
+            }
+            Place::BaseFolder(folder, inner) => ask(*folder, *inner),
             Place::Volume(slot, inner) if about::holds(*inner) => ask(&slot.status(), *inner),
             Place::Volume(slot, inner) => ask(&**slot, *inner),
         }
     }
 
     /// What is shown there now, of a base that was looked into.
-    pub(crate) fn edition(&self) -> Option<Arc<Edition>> {
+    pub(crate) fn snapshot(&self) -> Option<Arc<Snapshot>> {
         match self {
             Place::Volume(slot, _) => slot.opened(),
-            Place::Shelf(..) => None,
+            Place::BaseFolder(..) => None,
         }
     }
 }

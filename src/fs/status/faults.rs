@@ -11,7 +11,7 @@ use crate::fs::volume::{Fault, Ino};
 /// Faults remembered; of more, those that come first.
 const MOST: usize = 10_000;
 
-/// The faults of one edition.
+/// The faults of one snapshot.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     /// The files whose faults have been told.

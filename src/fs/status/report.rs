@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Report;
 use super::sheet::{Sheet, date, duration, size, unix};
 use crate::fs::mount::live_base::Shown;
-use crate::fs::mount::snapshot::{Edition, Shared};
+use crate::fs::mount::snapshot::{Shared, Snapshot};
 
 /// How a [`Vfs`](crate::vfs::Vfs) is mounted, told by who mounts it: only he
 /// knows, and has a clock.
@@ -51,14 +51,14 @@ const NOT_COUNTED: &str = "not counted yet";
 
 /// The report on one base. `source` is where it lies.
 pub(crate) fn of_base(
-    edition: &Edition,
+    snapshot: &Snapshot,
     shown: &Shown,
     source: Option<&Path>,
     shared: &Shared,
 ) -> Report {
     let mut sheet = Sheet::default();
-    let facts = edition.volume.facts();
-    add_mount(&mut sheet, shared, edition.volume.editor().is_some());
+    let facts = snapshot.volume.facts();
+    add_mount(&mut sheet, shared, snapshot.volume.editor().is_some());
     if let Some(why) = facts.read_only_because {
         sheet.both("read only because", why);
     }
@@ -91,16 +91,16 @@ pub(crate) fn of_base(
     }
     add_size(&mut sheet, facts.bytes);
     add_cache(&mut sheet, shared);
-    add_progress(&mut sheet, edition, facts.rendered);
+    add_progress(&mut sheet, snapshot, facts.rendered);
     if let Some(index) = facts.positions {
         sheet.line("index of positions", &index);
         sheet.value("index", index);
     }
     add_changes(&mut sheet, shown);
-    add_defects(&mut sheet, edition.line.faults.count());
+    add_defects(&mut sheet, snapshot.line.faults.count());
     add_messages(&mut sheet, shared);
     let mut defects = String::new();
-    edition.line.faults.write("", &mut defects);
+    snapshot.line.faults.write("", &mut defects);
     Report {
         status: sheet.as_text(),
         json: sheet.as_json(),
@@ -114,14 +114,14 @@ pub(crate) fn of_base(
 pub(crate) struct Base {
     pub(crate) name: String,
     /// `None` if nobody has looked into it.
-    pub(crate) edition: Option<std::sync::Arc<Edition>>,
+    pub(crate) snapshot: Option<std::sync::Arc<Snapshot>>,
     pub(crate) shown: Shown,
 }
 
 /// The report on a directory of bases.
-pub(crate) fn of_shelf(folder: &Path, bases: &[Base], shared: &Shared) -> Report {
+pub(crate) fn of_folder(folder: &Path, bases: &[Base], shared: &Shared) -> Report {
     let mut sheet = Sheet::default();
-    let open = bases.iter().filter_map(|base| base.edition.as_deref());
+    let open = bases.iter().filter_map(|base| base.snapshot.as_deref());
     // Each base says it of itself.
     add_mount(&mut sheet, shared, true);
     add_source(&mut sheet, Some(folder), "directory of bases");
@@ -129,23 +129,23 @@ pub(crate) fn of_shelf(folder: &Path, bases: &[Base], shared: &Shared) -> Report
     let looked_into = open.clone().count();
     sheet.line("bases", format!("{all}, {looked_into} looked into"));
     sheet.value("looked_into", looked_into);
-    let bytes = open.clone().map(|edition| edition.volume.facts().bytes);
+    let bytes = open.clone().map(|snapshot| snapshot.volume.facts().bytes);
     add_size(&mut sheet, bytes.fold(0, u64::saturating_add));
     add_cache(&mut sheet, shared);
     add_defects(
         &mut sheet,
-        open.map(|edition| edition.line.faults.count()).sum(),
+        open.map(|snapshot| snapshot.line.faults.count()).sum(),
     );
     add_messages(&mut sheet, shared);
     let (mut defects, mut find) = (String::new(), String::new());
     let mut values: Vec<Value> = Vec::new();
     for Base {
         name,
-        edition,
+        snapshot,
         shown,
     } in bases
     {
-        let mut state = edition
+        let mut state = snapshot
             .as_ref()
             .map_or("not looked into".into(), |_| state(shown));
         if let Some(problem) = &shown.problem {
@@ -153,19 +153,19 @@ pub(crate) fn of_shelf(folder: &Path, bases: &[Base], shared: &Shared) -> Report
         }
         values.push(json!({
             "name": name,
-            "is_open": edition.is_some() && !shown.is_broken,
+            "is_open": snapshot.is_some() && !shown.is_broken,
             "error": shown.complaint,
             "problem": shown.problem,
             "changes": shown.changes,
         }));
         sheet.line(format!("base {name}"), state);
-        if let Some(edition) = edition {
-            for line in edition.volume.facts().refused_queries.lines() {
+        if let Some(snapshot) = snapshot {
+            for line in snapshot.volume.facts().refused_queries.lines() {
                 for part in [name, ": ", line, "\n"] {
                     find += part;
                 }
             }
-            edition
+            snapshot
                 .line
                 .faults
                 .write(&format!("{name}: "), &mut defects);
@@ -244,13 +244,13 @@ fn add_cache(sheet: &mut Sheet, shared: &Shared) {
     sheet.value("cache_size", room);
 }
 
-fn add_progress(sheet: &mut Sheet, edition: &Edition, files: Option<u64>) {
-    let known = edition.known_lengths();
+fn add_progress(sheet: &mut Sheet, snapshot: &Snapshot, files: Option<u64>) {
+    let known = snapshot.known_lengths();
     let of = files.map_or(NOT_COUNTED.to_owned(), |files| files.to_string());
     sheet.line("lengths known", format!("{known}, of all: {of}"));
     sheet.value("lengths_known", known);
     sheet.value("lengths", files);
-    sheet.both("all games looked at", edition.is_examined());
+    sheet.both("all games looked at", snapshot.is_examined());
 }
 
 fn add_changes(sheet: &mut Sheet, shown: &Shown) {

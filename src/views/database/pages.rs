@@ -11,14 +11,14 @@ use crate::cbh::{EntityId, EntityKind, Group};
 use crate::fs::content::once::Once;
 use crate::fs::{Error, TextCache, names};
 use crate::game;
-use crate::pages::{Files, GamesOf, Maker, Shelf, site};
+use crate::pages::{Files, GamesOf, Maker, Section, site};
 use crate::search::GameSet;
 
 /// Memory for pages that were made.
 const PAGE_BYTES: usize = 8 << 20;
 
-/// What is on each shelf, by name, worked out when first asked.
-pub(super) type Shelves = [Once<Arc<Vec<u32>>>; Shelf::ALL.len()];
+/// What is on each section, by name, worked out when first asked.
+pub(super) type Sections = [Once<Arc<Vec<u32>>>; Section::ALL.len()];
 
 /// An empty store of pages.
 pub(super) fn cache() -> TextCache {
@@ -51,8 +51,8 @@ impl Files for DatabaseVolume {
         Some(names::page(named.file_name(id)?, id.0))
     }
 
-    fn most_pieces(&self, shelf: Shelf, id: u32) -> usize {
-        most_pieces(shelf, id)
+    fn most_pieces(&self, section: Section, id: u32) -> usize {
+        most_pieces(section, id)
     }
 }
 
@@ -67,10 +67,10 @@ impl DatabaseVolume {
         }
     }
 
-    /// The number on a shelf of what has this page.
-    pub(super) fn id_of_page(&self, shelf: Shelf, page: &str) -> Option<u32> {
+    /// The number on a section of what has this page.
+    pub(super) fn id_of_page(&self, section: Section, page: &str) -> Option<u32> {
         let stem = names::stem_of_page(page)?;
-        let Some(kind) = shelf.kind() else {
+        let Some(kind) = section.kind() else {
             return match Eco::parse(stem.as_bytes())? {
                 Group::Eco(code) => Some(code.map_or(game::Eco::COUNT, game::Eco::index).into()),
                 _ => None,
@@ -88,19 +88,19 @@ impl DatabaseVolume {
     }
 
     /// The games of what has a page.
-    pub(super) fn games_of_page(&self, shelf: Shelf, id: u32) -> Result<GamesOf, Error> {
-        if self.maker().file(shelf, id).is_none() {
+    pub(super) fn games_of_page(&self, section: Section, id: u32) -> Result<GamesOf, Error> {
+        if self.maker().file(section, id).is_none() {
             return Err(Error::NotFound);
         }
-        Ok(self.maker().games(shelf, id)?)
+        Ok(self.maker().games(section, id)?)
     }
 
-    /// What is on a shelf, by name.
-    pub(super) fn listed_on(&self, shelf: Shelf) -> Result<Arc<Vec<u32>>, Error> {
-        let place = Shelf::ALL.iter().position(|one| *one == shelf);
-        let known = place.and_then(|place| self.shelves.get(place));
+    /// What is on a section, by name.
+    pub(super) fn listed_on(&self, section: Section) -> Result<Arc<Vec<u32>>, Error> {
+        let place = Section::ALL.iter().position(|one| *one == section);
+        let known = place.and_then(|place| self.sections.get(place));
         known.ok_or(Error::NotFound)?.get_or_work_out(|| {
-            let listed = self.maker().listed(shelf)?;
+            let listed = self.maker().listed(section)?;
             self.ensure_present()?;
             Ok(Arc::new(listed))
         })

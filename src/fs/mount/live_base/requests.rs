@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use super::Slot;
-use crate::fs::mount::snapshot::{Edition, Reading};
+use super::LiveBase;
+use crate::fs::mount::snapshot::{Reading, Snapshot};
 use crate::fs::tree::Tree;
 use crate::fs::volume::{Ino, Listing, NodeKind, Size};
 use crate::fs::{Attr, Bytes, Error, ListingWithAttrs, Text};
 
-impl Slot {
+impl LiveBase {
     /// Notes that the kernel is told of `attr`, by a look-up or a listing; gives
     /// which of the contents told of that file it is.
-    fn tell(&self, edition: &Edition, attr: &Attr) -> u32 {
+    fn tell(&self, snapshot: &Snapshot, attr: &Attr) -> u32 {
         match attr.kind {
-            _ if edition.volume.is_held(attr.ino) => return self.held.tell(attr.ino, Some(attr)),
+            _ if snapshot.volume.is_held(attr.ino) => return self.held.tell(attr.ino, Some(attr)),
             NodeKind::Directory => self.tell_directory(attr.ino),
             _ => {
                 let word = self
@@ -29,7 +29,7 @@ impl Slot {
     pub(crate) fn renew(&self, ino: Ino) {
         if self
             .opened()
-            .is_some_and(|edition| edition.volume.is_held(ino))
+            .is_some_and(|snapshot| snapshot.volume.is_held(ino))
         {
             return self.held.renew(ino);
         }
@@ -54,9 +54,9 @@ impl Slot {
     /// See [`Vfs::forget`](crate::vfs::Vfs::forget).
     pub(crate) fn forget(&self, ino: Ino, lookups: u64) {
         if self.held.forget(ino, lookups)
-            && let Some(edition) = self.opened()
+            && let Some(snapshot) = self.opened()
         {
-            edition.volume.forget(ino);
+            snapshot.volume.forget(ino);
         }
     }
 
@@ -68,7 +68,7 @@ impl Slot {
 
     /// What `stat` says of the content that was told last.
     fn attr_of_told(&self, ino: Ino) -> Result<Attr, Error> {
-        let mut attr = self.answer(|edition| edition.attr_of(&edition.volume.node(ino)?))?;
+        let mut attr = self.answer(|snapshot| snapshot.attr_of(&snapshot.volume.node(ino)?))?;
         if let Some(mark) = self.told(ino)
             && mark != attr.generation
             && attr.kind != NodeKind::Directory
@@ -92,26 +92,26 @@ impl Slot {
 
     /// Whether it can be edited.
     pub(crate) fn is_edited(&self) -> bool {
-        let edition = self.opened();
-        edition.is_some_and(|edition| edition.volume.editor().is_some())
+        let snapshot = self.opened();
+        snapshot.is_some_and(|snapshot| snapshot.volume.editor().is_some())
     }
 
     /// What `stat` says of the present content, which is told from now on.
     pub(crate) fn present(&self, ino: Ino) -> Result<Attr, Error> {
-        self.answer(|edition| {
-            let attr = edition.attr_of(&edition.volume.node(ino)?)?;
+        self.answer(|snapshot| {
+            let attr = snapshot.attr_of(&snapshot.volume.node(ino)?)?;
             // Nothing new is held by who asks of what is.
-            let version = if edition.volume.is_held(ino) {
+            let version = if snapshot.volume.is_held(ino) {
                 self.held.tell_again(&attr)
             } else {
-                self.tell(edition, &attr)
+                self.tell(snapshot, &attr)
             };
             let version = Some(version);
             Ok(Attr { version, ..attr })
         })
     }
 
-    /// As [`Slot::read`], of the content with this mark, whatever was told.
+    /// As [`LiveBase::read`], of the content with this mark, whatever was told.
     pub(crate) fn read_marked(
         &self,
         ino: Ino,
@@ -119,11 +119,11 @@ impl Slot {
         offset: u64,
         length: u32,
     ) -> Result<Bytes, Error> {
-        self.answer(|edition| match edition.file(ino)? {
+        self.answer(|snapshot| match snapshot.file(ino)? {
             Reading::Pieces { mark: other, .. } if other != mark => Err(Error::Stale),
-            Reading::Pieces { size, .. } => edition.read(ino, size, offset, length),
+            Reading::Pieces { size, .. } => snapshot.read(ino, size, offset, length),
             Reading::Rendered => {
-                let text = self.text(edition, ino, Some(mark))?;
+                let text = self.text(snapshot, ino, Some(mark))?;
                 Ok(text.part(offset, length))
             }
         })
@@ -131,24 +131,24 @@ impl Slot {
 
     /// The text of a rendered file that has, or had, this mark.
     pub(crate) fn text_with(&self, ino: Ino, mark: u32) -> Result<Text, Error> {
-        self.answer(|edition| match edition.file(ino)? {
-            Reading::Rendered => self.text(edition, ino, Some(mark)),
+        self.answer(|snapshot| match snapshot.file(ino)? {
+            Reading::Rendered => self.text(snapshot, ino, Some(mark)),
             Reading::Pieces { .. } => Err(Error::Stale),
         })
     }
 
     fn read_from(
         &self,
-        edition: &Edition,
+        snapshot: &Snapshot,
         ino: Ino,
         offset: u64,
         length: u32,
     ) -> Result<Bytes, Error> {
         let told = self.told(ino);
-        match edition.file(ino) {
+        match snapshot.file(ino) {
             Ok(Reading::Pieces { size, mark }) => {
                 let Some(told) = told.filter(|told| *told != mark) else {
-                    return edition.read(ino, size, offset, length);
+                    return snapshot.read(ino, size, offset, length);
                 };
                 self.call_back();
                 let earlier = self.earlier_asked(ino, told).ok_or(Error::Stale)?;
@@ -159,20 +159,20 @@ impl Slot {
             Err(error @ (Error::IsADirectory | Error::Invalid)) => return Err(error),
             Ok(Reading::Rendered) | Err(_) => {}
         }
-        Ok(self.text(edition, ino, told)?.part(offset, length))
+        Ok(self.text(snapshot, ino, told)?.part(offset, length))
     }
 
     /// The text that was `told`, wherever it still is.
-    fn text(&self, edition: &Edition, ino: Ino, told: Option<u32>) -> Result<Text, Error> {
+    fn text(&self, snapshot: &Snapshot, ino: Ino, told: Option<u32>) -> Result<Text, Error> {
         let Some(mark) = told else {
-            return edition.text(ino);
+            return snapshot.text(ino);
         };
-        let present = match edition.text(ino) {
+        let present = match snapshot.text(ino) {
             Ok(text) if text.mark() == mark => return Ok(text),
             other => other,
         };
         let earlier = self.earlier(ino, mark);
-        if let Some(Ok(text)) = earlier.map(|edition| edition.text(ino))
+        if let Some(Ok(text)) = earlier.map(|snapshot| snapshot.text(ino))
             && text.mark() == mark
         {
             return Ok(text);
@@ -189,58 +189,58 @@ impl Slot {
         self.shared.background.hurry();
     }
 
-    /// An earlier edition that still knows what was asked of `ino` when it had this
+    /// An earlier snapshot that still knows what was asked of `ino` when it had this
     /// mark.
-    fn earlier_asked(&self, ino: Ino, mark: u32) -> Option<Arc<Edition>> {
-        let editions = self.editions.lock();
-        let earlier = editions.earlier.iter();
-        let earlier: Vec<_> = earlier.map(|(edition, _)| Arc::clone(edition)).collect();
-        drop(editions);
-        earlier.into_iter().find(|edition| {
-            let node = edition.volume.node(ino);
+    fn earlier_asked(&self, ino: Ino, mark: u32) -> Option<Arc<Snapshot>> {
+        let snapshots = self.snapshots.lock();
+        let earlier = snapshots.earlier.iter();
+        let earlier: Vec<_> = earlier.map(|(snapshot, _)| Arc::clone(snapshot)).collect();
+        drop(snapshots);
+        earlier.into_iter().find(|snapshot| {
+            let node = snapshot.volume.node(ino);
             let asked = node.is_ok_and(|node| node.kind == NodeKind::File(Size::Asked));
             let has_it =
                 |reading| matches!(reading, Reading::Pieces { mark: its, .. } if its == mark);
-            asked && edition.file(ino).is_ok_and(has_it)
+            asked && snapshot.file(ino).is_ok_and(has_it)
         })
     }
 
-    /// An earlier edition in which `ino` has this mark.
-    fn earlier(&self, ino: Ino, mark: u32) -> Option<Arc<Edition>> {
-        let editions = self.editions.lock();
-        let has_it = |edition: &&(Arc<Edition>, u32)| {
-            let measure = edition.0.sizes.get(ino);
+    /// An earlier snapshot in which `ino` has this mark.
+    fn earlier(&self, ino: Ino, mark: u32) -> Option<Arc<Snapshot>> {
+        let snapshots = self.snapshots.lock();
+        let has_it = |snapshot: &&(Arc<Snapshot>, u32)| {
+            let measure = snapshot.0.sizes.get(ino);
             measure.is_some_and(|measure| measure.mark == mark)
         };
-        editions
+        snapshots
             .earlier
             .iter()
             .find(has_it)
-            .map(|(edition, _)| Arc::clone(edition))
+            .map(|(snapshot, _)| Arc::clone(snapshot))
     }
 }
 
-impl Slot {
+impl LiveBase {
     /// See [`Volume::attribute`](crate::fs::Volume::attribute).
     pub(crate) fn attribute(&self, ino: Ino, name: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        self.ask(|edition| edition.volume.attribute(ino, name))
+        self.ask(|snapshot| snapshot.volume.attribute(ino, name))
     }
 
     /// See [`Volume::target`](crate::fs::Volume::target).
     pub(crate) fn target(&self, link: Ino) -> Result<Vec<u8>, Error> {
-        let edition = self.edition();
-        match edition.volume.node(link)?.kind {
-            NodeKind::Symlink => edition.volume.target(link),
+        let snapshot = self.snapshot();
+        match snapshot.volume.node(link)?.kind {
+            NodeKind::Symlink => snapshot.volume.target(link),
             _ => Err(Error::Invalid),
         }
     }
 }
 
-impl Tree for Slot {
+impl Tree for LiveBase {
     fn lookup(&self, directory: Ino, name: &[u8]) -> Result<Attr, Error> {
-        self.answer(|edition| {
-            let attr = edition.attr_at_once(&edition.volume.lookup(directory, name)?)?;
-            let version = Some(self.tell(edition, &attr));
+        self.answer(|snapshot| {
+            let attr = snapshot.attr_at_once(&snapshot.volume.lookup(directory, name)?)?;
+            let version = Some(self.tell(snapshot, &attr));
             Ok(Attr { version, ..attr })
         })
     }
@@ -253,7 +253,7 @@ impl Tree for Slot {
     }
 
     fn parent(&self, directory: Ino) -> Result<Ino, Error> {
-        self.edition().volume.parent(directory)
+        self.snapshot().volume.parent(directory)
     }
 
     fn list(
@@ -263,20 +263,20 @@ impl Tree for Slot {
         with_attrs: bool,
         listing: &mut ListingWithAttrs<'_>,
     ) -> Result<(), Error> {
-        let edition = self.edition();
+        let snapshot = self.snapshot();
         // Who lists one that is held was told of it before.
-        if !edition.volume.is_held(directory) {
+        if !snapshot.volume.is_held(directory) {
             self.tell_directory(directory);
         }
         if !with_attrs {
             let listing: &mut Listing<'_> = &mut |entry| listing(entry, None);
-            return edition.volume.list(directory, after, listing);
+            return snapshot.volume.list(directory, after, listing);
         }
-        let is_edited = edition.volume.editor().is_some();
-        edition.list_with_attrs(directory, after, &mut |entry, mut attr| {
+        let is_edited = snapshot.volume.editor().is_some();
+        snapshot.list_with_attrs(directory, after, &mut |entry, mut attr| {
             if let Some(Ok(attr)) = &mut attr
                 && attr.kind != NodeKind::Directory
-                && !edition.volume.is_held(attr.ino)
+                && !snapshot.volume.is_held(attr.ino)
             {
                 let retold = |word| retold(word, attr.generation);
                 let word = if is_edited {
@@ -288,14 +288,14 @@ impl Tree for Slot {
                 attr.version = Some(told_of(word).0);
             }
             if let Some(Ok(attr)) = &mut attr
-                && edition.volume.is_held(attr.ino)
+                && snapshot.volume.is_held(attr.ino)
             {
                 attr.version = Some(self.held.would_be(attr));
             }
             let told = attr.as_ref().and_then(|attr| attr.as_ref().ok()).copied();
             let has_room = listing(entry, attr);
             match told.filter(|_| has_room) {
-                Some(attr) if edition.volume.is_held(attr.ino) => {
+                Some(attr) if snapshot.volume.is_held(attr.ino) => {
                     self.held.tell(attr.ino, Some(&attr));
                 }
                 Some(attr) if attr.kind == NodeKind::Directory => self.tell_directory(attr.ino),
@@ -304,7 +304,7 @@ impl Tree for Slot {
                         .update(attr.ino, |word| retold(word, attr.generation));
                 }
                 // The kernel takes the number all the same.
-                None if has_room && edition.volume.is_held(entry.node.ino) => {
+                None if has_room && snapshot.volume.is_held(entry.node.ino) => {
                     self.held.tell(entry.node.ino, None);
                 }
                 None => {}
@@ -314,7 +314,7 @@ impl Tree for Slot {
     }
 
     fn read(&self, ino: Ino, offset: u64, length: u32) -> Result<Bytes, Error> {
-        self.answer(|edition| self.read_from(edition, ino, offset, length))
+        self.answer(|snapshot| self.read_from(snapshot, ino, offset, length))
     }
 }
 

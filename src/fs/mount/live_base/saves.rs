@@ -1,10 +1,10 @@
 //! Edits of a base, and bringing them to the disk.
 
-use super::{Slot, Unsynced};
+use super::{LiveBase, Unsynced};
 use crate::fs::editor::{Edit, Refusal, Saved};
 use crate::fs::{Error, Source};
 
-impl Slot {
+impl LiveBase {
     /// Saves an edit, and shows what is stored then. One of a state that is over
     /// is tried once more with the present one.
     ///
@@ -39,11 +39,11 @@ impl Slot {
     /// Returns when all that was saved survives a power cut; why it does not is
     /// logged once, and stands in `.cbfs/status` until it succeeds.
     pub(crate) fn sync(&self) -> Result<(), Error> {
-        let Some(edition) = self.opened() else {
+        let Some(snapshot) = self.opened() else {
             return Ok(());
         };
         *self.unsynced.lock() = Unsynced::Nothing;
-        let synced = match (edition.volume.editor(), self.source()) {
+        let synced = match (snapshot.volume.editor(), self.source()) {
             (Some(editor), _) => editor.sync(),
             // It could be edited when something was saved.
             (None, Some(source)) => source.sync(),

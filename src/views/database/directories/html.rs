@@ -11,7 +11,7 @@ use super::{Directory, Games};
 use crate::cbh::GameId;
 use crate::fs::volume::{Ino, Listing, Node, NodeKind, Size};
 use crate::fs::{Error, Text, names};
-use crate::pages::Shelf;
+use crate::pages::Section;
 use crate::picture::page;
 use crate::picture::tables::pieces;
 pub(in super::super) use numbers::most_pieces;
@@ -34,12 +34,12 @@ fn listed() -> Vec<(&'static str, Thing)> {
     vec![
         ("index.html", Thing::Fixed(Fixed::Index)),
         ("games", Thing::Fixed(Fixed::Games)),
-        ("players", Thing::Folder(Shelf::Players, 1)),
-        ("tournaments", Thing::Folder(Shelf::Tournaments, 1)),
-        ("eco", Thing::Folder(Shelf::Eco, 1)),
-        ("players.html", Thing::List(Shelf::Players, 1)),
-        ("tournaments.html", Thing::List(Shelf::Tournaments, 1)),
-        ("eco.html", Thing::List(Shelf::Eco, 1)),
+        ("players", Thing::Folder(Section::Players, 1)),
+        ("tournaments", Thing::Folder(Section::Tournaments, 1)),
+        ("eco", Thing::Folder(Section::Eco, 1)),
+        ("players.html", Thing::List(Section::Players, 1)),
+        ("tournaments.html", Thing::List(Section::Tournaments, 1)),
+        ("eco.html", Thing::List(Section::Eco, 1)),
         ("cbfs.css", Thing::Fixed(Fixed::Style)),
         ("cbfs.js", Thing::Fixed(Fixed::Script)),
     ]
@@ -57,7 +57,7 @@ impl Directory for Html {
     fn parent(&self, _: &DatabaseVolume, directory: Ino) -> Result<Ino, Error> {
         match Html::thing(directory)? {
             Thing::Fixed(Fixed::Games) | Thing::Folder(_, 1) => Ok(Html::NUMBER),
-            Thing::Folder(shelf, _) => Thing::Folder(shelf, 1).ino().ok_or(Error::NotFound),
+            Thing::Folder(section, _) => Thing::Folder(section, 1).ino().ok_or(Error::NotFound),
             _ => Err(Error::NotADirectory),
         }
     }
@@ -73,12 +73,12 @@ impl Directory for Html {
                     .or_else(|| piece_of_list(name))
             }
             Thing::Fixed(Fixed::Games) => names::parse_page(name).map(Thing::Game),
-            Thing::Folder(shelf, 1) if parse_piece(name).is_some() => {
-                parse_piece(name).map(|piece| Thing::Folder(shelf, piece))
+            Thing::Folder(section, 1) if parse_piece(name).is_some() => {
+                parse_piece(name).map(|piece| Thing::Folder(section, piece))
             }
-            Thing::Folder(shelf, piece) => {
-                let id = base.id_of_page(shelf, name);
-                id.map(|id| Thing::Group(shelf, id, piece))
+            Thing::Folder(section, piece) => {
+                let id = base.id_of_page(section, name);
+                id.map(|id| Thing::Group(section, id, piece))
             }
             _ => return Err(Error::NotADirectory),
         };
@@ -96,7 +96,7 @@ impl Directory for Html {
             Thing::Fixed(Fixed::Root) => base.list_html(after, listing),
             _ if !base.shown.lists_pages() => Ok(()),
             Thing::Fixed(Fixed::Games) => base.list_pages_of_games(after, listing),
-            Thing::Folder(shelf, piece) => base.list_shelf(shelf, piece, after, listing),
+            Thing::Folder(section, piece) => base.list_section(section, piece, after, listing),
             _ => Err(Error::NotADirectory),
         }
     }
@@ -136,12 +136,13 @@ impl DatabaseVolume {
                     ..file(directory)
                 })
             }
-            Thing::Group(shelf, id, piece) => {
-                let is_there = piece as usize <= self.pieces_of_page(shelf, id)?;
+            Thing::Group(section, id, piece) => {
+                let is_there = piece as usize <= self.pieces_of_page(section, id)?;
                 is_there.then(|| file(directory)).ok_or(Error::NotFound)
             }
-            Thing::List(shelf, piece) => {
-                let is_there = piece == 1 || piece as usize <= pieces(self.listed_on(shelf)?.len());
+            Thing::List(section, piece) => {
+                let is_there =
+                    piece == 1 || piece as usize <= pieces(self.listed_on(section)?.len());
                 is_there.then(|| file(directory)).ok_or(Error::NotFound)
             }
         }
@@ -163,13 +164,13 @@ impl DatabaseVolume {
             Thing::Fixed(Fixed::Script) => page::SCRIPT.to_owned(),
             Thing::Fixed(Fixed::Index) => maker.page_of_index()?,
             Thing::Game(id) => maker.page_of_game(GameId(id)).0,
-            Thing::Group(shelf, id, piece) => {
-                let games = self.games_of_page(shelf, id)?;
-                maker.page_of_group(shelf, id, &games.ids(), piece as usize)?
+            Thing::Group(section, id, piece) => {
+                let games = self.games_of_page(section, id)?;
+                maker.page_of_group(section, id, &games.ids(), piece as usize)?
             }
-            Thing::List(shelf, piece) => {
-                let listed = self.listed_on(shelf)?;
-                maker.page_of_list(shelf, &listed, piece as usize)?
+            Thing::List(section, piece) => {
+                let listed = self.listed_on(section)?;
+                maker.page_of_list(section, &listed, piece as usize)?
             }
             _ => return Err(Error::IsADirectory),
         };
@@ -180,9 +181,9 @@ impl DatabaseVolume {
 
 /// The piece of a list that has this name: `players-2.html`.
 fn piece_of_list(name: &str) -> Option<Thing> {
-    let (shelf, piece) = name.strip_suffix(".html")?.rsplit_once('-')?;
-    let shelf = Shelf::ALL.into_iter().find(|one| one.name() == shelf)?;
-    Some(Thing::List(shelf, parse_piece(piece)?))
+    let (section, piece) = name.strip_suffix(".html")?.rsplit_once('-')?;
+    let section = Section::ALL.into_iter().find(|one| one.name() == section)?;
+    Some(Thing::List(section, parse_piece(piece)?))
 }
 
 fn file(node: Node) -> Node {

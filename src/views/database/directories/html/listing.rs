@@ -7,7 +7,7 @@ use super::{file, listed};
 use crate::cbh::{Entry, GameId};
 use crate::fs::volume::{DirEntry, Listing, Node};
 use crate::fs::{Error, names};
-use crate::pages::Shelf;
+use crate::pages::Section;
 use crate::picture::tables::pieces;
 
 /// Records that are read together.
@@ -30,11 +30,11 @@ impl DatabaseVolume {
         if !self.shown.lists_pages() {
             return Ok(());
         }
-        for shelf in Shelf::ALL {
-            let all = u32::try_from(pieces(self.listed_on(shelf)?.len()));
+        for section in Section::ALL {
+            let all = u32::try_from(pieces(self.listed_on(section)?.len()));
             for piece in 2..=all.unwrap_or(u32::MAX) {
-                let name = format!("{}-{piece}.html", shelf.name());
-                let node = self.node_of_page(Thing::List(shelf, piece))?;
+                let name = format!("{}-{piece}.html", section.name());
+                let node = self.node_of_page(Thing::List(section, piece))?;
                 let entry = DirEntry {
                     name: &name,
                     node,
@@ -85,27 +85,27 @@ impl DatabaseVolume {
 
     /// The pages that have this piece; beside the first ones, the folders of the
     /// others.
-    pub(super) fn list_shelf(
+    pub(super) fn list_section(
         &self,
-        shelf: Shelf,
+        section: Section,
         piece: u32,
         after: u64,
         listing: &mut Listing<'_>,
     ) -> Result<(), Error> {
-        let on_shelf = self.listed_on(shelf)?;
+        let in_section = self.listed_on(section)?;
         let skipped = usize::try_from((after + 1).saturating_sub(FIRST)).unwrap_or(usize::MAX);
-        let rest = (FIRST..).zip(on_shelf.iter()).skip(skipped);
+        let rest = (FIRST..).zip(in_section.iter()).skip(skipped);
         for (cookie, id) in rest {
             let (Some(name), pieces) = (
-                self.maker().file(shelf, *id),
-                self.pieces_of_page(shelf, *id)?,
+                self.maker().file(section, *id),
+                self.pieces_of_page(section, *id)?,
             ) else {
                 continue;
             };
             if pieces < piece as usize {
                 continue;
             }
-            let (name, node) = (&name, self.node_of_page(Thing::Group(shelf, *id, piece))?);
+            let (name, node) = (&name, self.node_of_page(Thing::Group(section, *id, piece))?);
             if !listing(&DirEntry { name, node, cookie }) {
                 return Ok(());
             }
@@ -114,13 +114,13 @@ impl DatabaseVolume {
             return Ok(());
         }
         let mut most = 1;
-        for id in on_shelf.iter() {
-            most = most.max(self.pieces_of_page(shelf, *id)?);
+        for id in in_section.iter() {
+            most = most.max(self.pieces_of_page(section, *id)?);
         }
-        let first = FIRST + on_shelf.len() as u64;
+        let first = FIRST + in_section.len() as u64;
         for (cookie, piece) in (first..).zip(2..=u32::try_from(most).unwrap_or(u32::MAX)) {
             let name = &piece.to_string();
-            let node = self.node_of_page(Thing::Folder(shelf, piece))?;
+            let node = self.node_of_page(Thing::Folder(section, piece))?;
             if cookie > after && !listing(&DirEntry { name, node, cookie }) {
                 break;
             }
@@ -129,11 +129,11 @@ impl DatabaseVolume {
     }
 
     /// How many pieces a page has; none if there are no games.
-    pub(super) fn pieces_of_page(&self, shelf: Shelf, id: u32) -> Result<usize, Error> {
-        let games = self.games_of_page(shelf, id)?.ids().len();
+    pub(super) fn pieces_of_page(&self, section: Section, id: u32) -> Result<usize, Error> {
+        let games = self.games_of_page(section, id)?.ids().len();
         if games == 0 {
             return Ok(0);
         }
-        Ok(self.maker().pieces(shelf, id, games))
+        Ok(self.maker().pieces(section, id, games))
     }
 }

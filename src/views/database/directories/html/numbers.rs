@@ -8,7 +8,7 @@
 //! | `html/tournaments/NAME.html` | kinds 13 to 16, the id, above it the piece |
 //! | `html/players/NAME.html` | kinds 18 to 25, likewise |
 //! | the same, of ids from 2^24 on | kinds 28 to 31 (players), 60 to 63: each a piece, index the id |
-//! | `html/players.html` and the like | kind 26, index the piece, above it the shelf |
+//! | `html/players.html` and the like | kind 26, index the piece, above it the section |
 //! | `html/players/2/` and the like | kind 27, likewise |
 //!
 //! A page of many games is several, its pieces: the second one of
@@ -16,7 +16,7 @@
 //! `players-2.html`.
 
 use crate::fs::Ino;
-use crate::pages::Shelf;
+use crate::pages::Section;
 
 const FIXED: u8 = 10;
 const GAME: u8 = 11;
@@ -59,11 +59,11 @@ pub(super) enum Thing {
     Fixed(Fixed),
     Game(u32),
     /// A piece of the page about a group: its folder, its id there, the piece.
-    Group(Shelf, u32, u32),
+    Group(Section, u32, u32),
     /// A piece of the list of all in a folder.
-    List(Shelf, u32),
+    List(Section, u32),
     /// The folder of the first pieces, or of all that are the second, third …
-    Folder(Shelf, u32),
+    Folder(Section, u32),
 }
 
 impl Thing {
@@ -75,25 +75,29 @@ impl Thing {
                 Ino::new(FIXED, u32::try_from(place).ok()?)
             }
             Thing::Game(id) => Ino::new(GAME, id),
-            Thing::Group(Shelf::Eco, code, piece) => packed((ECO, 1), CODE_BITS, code, piece)?,
-            Thing::Group(Shelf::Players, id, piece) if id >> ID_BITS > 0 => {
+            Thing::Group(Section::Eco, code, piece) => packed((ECO, 1), CODE_BITS, code, piece)?,
+            Thing::Group(Section::Players, id, piece) if id >> ID_BITS > 0 => {
                 great(GREAT_PLAYER, id, piece)?
             }
-            Thing::Group(Shelf::Tournaments, id, piece) if id >> ID_BITS > 0 => {
+            Thing::Group(Section::Tournaments, id, piece) if id >> ID_BITS > 0 => {
                 great(GREAT_TOURNAMENT, id, piece)?
             }
-            Thing::Group(Shelf::Tournaments, id, piece) => packed(TOURNAMENT, ID_BITS, id, piece)?,
-            Thing::Group(Shelf::Players, id, piece) => packed(PLAYER, ID_BITS, id, piece)?,
-            Thing::List(shelf, piece) => packed((LIST, 1), ID_BITS, piece, shelf as u32 + 1)?,
-            Thing::Folder(shelf, piece) => packed((PIECE, 1), ID_BITS, piece, shelf as u32 + 1)?,
+            Thing::Group(Section::Tournaments, id, piece) => {
+                packed(TOURNAMENT, ID_BITS, id, piece)?
+            }
+            Thing::Group(Section::Players, id, piece) => packed(PLAYER, ID_BITS, id, piece)?,
+            Thing::List(section, piece) => packed((LIST, 1), ID_BITS, piece, section as u32 + 1)?,
+            Thing::Folder(section, piece) => {
+                packed((PIECE, 1), ID_BITS, piece, section as u32 + 1)?
+            }
         })
     }
 
     /// What has this number.
     pub(super) fn of(ino: Ino) -> Option<Thing> {
-        let shelf = |number: u32| {
+        let section = |number: u32| {
             let place = usize::try_from(number.checked_sub(1)?).ok()?;
-            Shelf::ALL.get(place).copied()
+            Section::ALL.get(place).copied()
         };
         match ino.kind() {
             _ if ino.slot() > 0 => None,
@@ -104,35 +108,38 @@ impl Thing {
             GAME => (ino.index() > 0).then_some(Thing::Game(ino.index())),
             ECO => {
                 let (code, piece) = unpacked((ECO, 1), CODE_BITS, ino)?;
-                Some(Thing::Group(Shelf::Eco, code, piece))
+                Some(Thing::Group(Section::Eco, code, piece))
             }
             LIST => {
                 let (piece, number) = unpacked((LIST, 1), ID_BITS, ino)?;
-                Some(Thing::List(shelf(number)?, piece)).filter(|_| piece > 0)
+                Some(Thing::List(section(number)?, piece)).filter(|_| piece > 0)
             }
             PIECE => {
                 let (piece, number) = unpacked((PIECE, 1), ID_BITS, ino)?;
-                Some(Thing::Folder(shelf(number)?, piece)).filter(|_| piece > 0)
+                Some(Thing::Folder(section(number)?, piece)).filter(|_| piece > 0)
             }
-            GREAT_PLAYER..=31 => of_great(GREAT_PLAYER, Shelf::Players, ino),
-            GREAT_TOURNAMENT..=63 => of_great(GREAT_TOURNAMENT, Shelf::Tournaments, ino),
-            _ => [(TOURNAMENT, Shelf::Tournaments), (PLAYER, Shelf::Players)]
-                .into_iter()
-                .find_map(|(kinds, shelf)| {
-                    let (id, piece) = unpacked(kinds, ID_BITS, ino)?;
-                    Some(Thing::Group(shelf, id, piece))
-                }),
+            GREAT_PLAYER..=31 => of_great(GREAT_PLAYER, Section::Players, ino),
+            GREAT_TOURNAMENT..=63 => of_great(GREAT_TOURNAMENT, Section::Tournaments, ino),
+            _ => [
+                (TOURNAMENT, Section::Tournaments),
+                (PLAYER, Section::Players),
+            ]
+            .into_iter()
+            .find_map(|(kinds, section)| {
+                let (id, piece) = unpacked(kinds, ID_BITS, ino)?;
+                Some(Thing::Group(section, id, piece))
+            }),
         }
     }
 }
 
 /// How many pieces of a page have numbers.
-pub(in super::super::super) fn most_pieces(shelf: Shelf, id: u32) -> usize {
-    match shelf {
-        Shelf::Eco => 1 << (32 - CODE_BITS),
+pub(in super::super::super) fn most_pieces(section: Section, id: u32) -> usize {
+    match section {
+        Section::Eco => 1 << (32 - CODE_BITS),
         _ if id >> ID_BITS > 0 => GREAT_PIECES.into(),
-        Shelf::Tournaments => usize::from(TOURNAMENT.1) << (32 - ID_BITS),
-        Shelf::Players => usize::from(PLAYER.1) << (32 - ID_BITS),
+        Section::Tournaments => usize::from(TOURNAMENT.1) << (32 - ID_BITS),
+        Section::Players => usize::from(PLAYER.1) << (32 - ID_BITS),
     }
 }
 
@@ -141,10 +148,10 @@ fn great(first: u8, id: u32, piece: u32) -> Option<Ino> {
     (piece < GREAT_PIECES).then(|| Ino::new(first + piece, id))
 }
 
-fn of_great(first: u8, shelf: Shelf, ino: Ino) -> Option<Thing> {
+fn of_great(first: u8, section: Section, ino: Ino) -> Option<Thing> {
     let is_great = ino.index() >> ID_BITS > 0;
     let piece = u32::from(ino.kind() - first) + 1;
-    is_great.then_some(Thing::Group(shelf, ino.index(), piece))
+    is_great.then_some(Thing::Group(section, ino.index(), piece))
 }
 
 /// A number of some kinds: `low` in the lower bits, `piece`, from 1, above.
@@ -178,17 +185,17 @@ mod tests {
     fn numbers_tell_what_they_stand_for() {
         let mut all: Vec<Thing> = ALL.into_iter().map(Thing::Fixed).collect();
         all.extend([1, 123, u32::MAX].map(Thing::Game));
-        for shelf in Shelf::ALL {
+        for section in Section::ALL {
             for piece in [1, 2, 1000] {
-                let folders = [Thing::List(shelf, piece), Thing::Folder(shelf, piece)];
+                let folders = [Thing::List(section, piece), Thing::Folder(section, piece)];
                 all.extend(folders);
-                all.extend([0, 1, 500, 65_535].map(|id| Thing::Group(shelf, id, piece)));
+                all.extend([0, 1, 500, 65_535].map(|id| Thing::Group(section, id, piece)));
             }
         }
-        all.push(Thing::Group(Shelf::Players, (1 << 24) - 1, 2048));
-        for shelf in [Shelf::Players, Shelf::Tournaments] {
+        all.push(Thing::Group(Section::Players, (1 << 24) - 1, 2048));
+        for section in [Section::Players, Section::Tournaments] {
             for id in [1 << 24, u32::MAX] {
-                all.extend([1, 2, 4].map(|piece| Thing::Group(shelf, id, piece)));
+                all.extend([1, 2, 4].map(|piece| Thing::Group(section, id, piece)));
             }
         }
         let mut seen = std::collections::BTreeSet::new();
@@ -198,15 +205,15 @@ mod tests {
             assert!(seen.insert(ino), "{thing:?}");
             let kinds = [10..=16, 18..=31, 60..=63];
             assert!(kinds.iter().any(|kinds| kinds.contains(&ino.kind())));
-            if let Thing::Group(shelf, id, piece) = thing {
-                assert!(piece as usize <= most_pieces(shelf, id), "{thing:?}");
+            if let Thing::Group(section, id, piece) = thing {
+                assert!(piece as usize <= most_pieces(section, id), "{thing:?}");
             }
         }
         for beyond in [
-            Thing::Group(Shelf::Players, 1 << 24, 5),
-            Thing::Group(Shelf::Players, 1, 2049),
-            Thing::Group(Shelf::Eco, 1, 65_537),
-            Thing::List(Shelf::Players, 1 << 24),
+            Thing::Group(Section::Players, 1 << 24, 5),
+            Thing::Group(Section::Players, 1, 2049),
+            Thing::Group(Section::Eco, 1, 65_537),
+            Thing::List(Section::Players, 1 << 24),
         ] {
             assert_eq!(beyond.ino(), None, "{beyond:?}");
         }
