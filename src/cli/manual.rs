@@ -19,13 +19,14 @@ const DATE: &str = "2026-11-23";
 const COMMANDS: &str = include_str!("../../docs/commands.md");
 
 /// Pages of `docs/` that are manual pages: name, section, text.
-const SUBJECTS: [(&str, u8, &str); 8] = [
+const SUBJECTS: [(&str, u8, &str); 9] = [
     ("mount.fuse.cbfs", 8, include_str!("../../docs/mounting.md")),
     ("cbfs-tree", 7, include_str!("../../docs/tree.md")),
     ("cbfs-saving", 7, include_str!("../../docs/saving.md")),
     ("cbfs-importing", 7, include_str!("../../docs/importing.md")),
     ("cbfs-search", 7, include_str!("../../docs/search.md")),
     ("cbfs-books", 7, include_str!("../../docs/books.md")),
+    ("cbfs-pictures", 7, include_str!("../../docs/pictures.md")),
     ("cbfs-archives", 7, include_str!("../../docs/archives.md")),
     ("cbfs-data", 7, include_str!("../../docs/data.md")),
 ];

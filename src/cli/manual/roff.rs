@@ -128,6 +128,7 @@ impl Page {
                     self.fixed_line(line);
                 }
             }
+            Event::Text(_) if state.is_image => {}
             Event::Text(text) => {
                 let font = state.font;
                 self.in_font(&text, font);
@@ -163,6 +164,7 @@ impl Page {
                 state.cell = 0;
                 self.line(".TP");
             }
+            Tag::Image { .. } => state.is_image = true,
             Tag::Strong => state.font = 'B',
             Tag::Emphasis => state.font = 'I',
             Tag::Link { dest_url, .. } => state.link = dest_url.to_string(),
@@ -172,6 +174,7 @@ impl Page {
 
     fn end(&mut self, tag: TagEnd, state: &mut State) {
         match tag {
+            TagEnd::Paragraph if self.paragraph.is_empty() => self.take_break_back(),
             TagEnd::Paragraph | TagEnd::Item => self.end_paragraph(),
             TagEnd::CodeBlock => {
                 state.is_code_block = false;
@@ -206,6 +209,7 @@ impl Page {
                 self.paragraph = text;
                 self.end_paragraph();
             }
+            TagEnd::Image => state.is_image = false,
             TagEnd::Strong | TagEnd::Emphasis => state.font = 'R',
             TagEnd::Link => self.link(&std::mem::take(&mut state.link)),
             _ => {}
@@ -228,6 +232,13 @@ impl Page {
         let last = self.source.lines().last().unwrap_or_default();
         if !last.starts_with(".S") {
             self.line(".PP");
+        }
+    }
+
+    /// Nothing follows the break: the paragraph was a picture.
+    fn take_break_back(&mut self) {
+        if let Some(before) = self.source.strip_suffix(".PP\n") {
+            self.source.truncate(before.len());
         }
     }
 
@@ -329,6 +340,8 @@ impl Page {
 struct State {
     font: char,
     is_code_block: bool,
+    /// A picture, which a page in a terminal leaves out.
+    is_image: bool,
     /// The next paragraph is the first of an entry.
     is_in_item: bool,
     is_section: bool,
@@ -342,6 +355,7 @@ impl Default for State {
         State {
             font: 'R',
             is_code_block: false,
+            is_image: false,
             is_in_item: false,
             is_section: false,
             is_table_head: false,
