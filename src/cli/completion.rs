@@ -105,7 +105,7 @@ fn code_pages() -> Vec<CompletionCandidate> {
     CODE_PAGES.map(CompletionCandidate::new).into()
 }
 
-/// What is mounted, and nothing else.
+/// Completes mount points of cbfs only.
 fn of_mount_points(arg: Arg) -> Arg {
     arg.value_hint(ValueHint::Other)
         .add(ArgValueCandidates::new(|| {

@@ -191,7 +191,7 @@ impl Page {
                 };
                 self.line(&heading);
             }
-            // The rows tell what the columns are.
+            // A list has no head.
             TagEnd::TableHead => {
                 state.is_table_head = false;
                 self.paragraph.clear();
