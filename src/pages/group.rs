@@ -55,33 +55,27 @@ impl Maker<'_> {
         })
     }
 
-    /// What can be read of games.
-    fn entries<'m>(&'m self, games: &'m [GameId]) -> impl Iterator<Item = Option<Entry>> + 'm {
-        games.iter().map(|id| match self.row(*id) {
-            Row::Game(entry) => Some(entry),
-            Row::Unreadable(_) => None,
-        })
+    /// Gives what can be read of games; returns how many cannot.
+    fn for_each_entry(&self, games: &[GameId], mut take: impl FnMut(Entry)) -> u64 {
+        let mut unreadable = 0;
+        for id in games {
+            match self.row(*id) {
+                Row::Game(entry) => take(entry),
+                Row::Unreadable(_) => unreadable += 1,
+            }
+        }
+        unreadable
     }
 
     fn tally_of_player(&self, player: u32, games: &[GameId]) -> PlayerTally {
         let mut tally = PlayerTally::of(player);
-        for entry in self.entries(games) {
-            match entry {
-                Some(entry) => tally.add(&entry),
-                None => tally.unreadable += 1,
-            }
-        }
+        tally.unreadable = self.for_each_entry(games, |entry| tally.add(&entry));
         tally
     }
 
     fn tally_of_opening(&self, games: &[GameId]) -> OpeningTally {
         let mut tally = OpeningTally::default();
-        for entry in self.entries(games) {
-            match entry {
-                Some(entry) => tally.add(&entry),
-                None => tally.unreadable += 1,
-            }
-        }
+        tally.unreadable = self.for_each_entry(games, |entry| tally.add(&entry));
         tally
     }
 
@@ -97,12 +91,7 @@ impl Maker<'_> {
             event.is_too_large = true;
             return event;
         }
-        for entry in self.entries(games) {
-            match entry {
-                Some(entry) => event.entries.push(entry),
-                None => event.unreadable += 1,
-            }
-        }
+        event.unreadable = self.for_each_entry(games, |entry| event.entries.push(entry));
         event
     }
 
