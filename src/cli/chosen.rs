@@ -1,58 +1,98 @@
 //! Games that fit terms, for commands that work on some games of a base.
 
+use std::io;
 use std::path::Path;
+
+use indicatif::ProgressBar;
 
 use super::{Failure, places, progress};
 use crate::base::{Base, FilesState, IndexState, Searched, index_file, open_index};
-use crate::search::{
-    self, Ended, Filter, GameSet, Give, Header, Index, Maker, Query, Reader, Told,
-};
+use crate::search::{self, Ended, Filter, Fitting, GameSet, Index, Maker, Query, Told};
 
-/// The games that fit the terms, and how many could not be looked at.
-pub(super) fn games(
-    base: &dyn Base,
-    path: &Path,
-    query: &Query,
-    quiet: bool,
-) -> Result<(GameSet, u64), Failure> {
-    let opened = FilesState::of(base);
-    let source = Searched(base);
-    let filter = Filter::new(query, &source);
-    let mut filter = filter.map_err(|fault| Failure::about(path, fault))?;
-    let index = filter.asks_positions();
-    let index = index.then(|| usable_index(base, opened, query.in_variations));
-    if let Some(index) = index.flatten()
-        && let Err(error) = filter.ask_index(&index, &source)
-    {
-        log::info!("the index of positions: {error}");
-    }
-    let bar = progress::bar(base.last_id(), quiet);
-    let (mut games, mut unreadable) = (GameSet::default(), 0);
-    let searched = search::scan(&source, &filter, &Fitting, &mut |told| {
-        match told {
-            Told::Piece(numbers) => numbers.into_iter().for_each(|number| games.add(number)),
-            Told::Unreadable(number, fault) => {
-                unreadable += 1;
-                log::error!("game {number}: {fault}");
-            }
-            Told::Searched(count) => bar.inc(count.into()),
+/// A search for the games of a base that fit the terms of a query.
+pub(super) struct Search<'a> {
+    pub(super) base: &'a dyn Base,
+    /// The base, as the user named it.
+    pub(super) path: &'a Path,
+    filter: Filter,
+    /// The index of positions, if it helps and there is one that can be used.
+    pub(super) index: Option<Index>,
+    pub(super) bar: ProgressBar,
+}
+
+impl<'a> Search<'a> {
+    /// Prepares a search. `is_of_position` tells that the index of positions is
+    /// to be asked later, whatever the terms are.
+    pub(super) fn new(
+        (base, path): (&'a dyn Base, &'a Path),
+        query: &Query,
+        is_of_position: bool,
+        quiet: bool,
+    ) -> Result<Search<'a>, Failure> {
+        let opened = FilesState::of(base);
+        let source = Searched(base);
+        let filter = Filter::new(query, &source);
+        let mut filter = filter.map_err(|fault| Failure::about(path, fault))?;
+        let asks_index = is_of_position || filter.asks_positions() || filter.asks_masks();
+        let index = asks_index.then(|| usable_index(base, opened, query.in_variations));
+        let index = index.flatten();
+        if let Some(index) = &index
+            && let Err(error) = filter.ask_index(index, &source)
+        {
+            log::info!("the index of positions: {error}");
         }
-        Ok(())
-    });
-    bar.finish_and_clear();
-    searched.map_err(|ended| match ended {
-        Ended::Source(fault) => Failure::about(path, fault),
-        Ended::Taker(error) => Failure::new(error),
-    })?;
-    Ok((games, unreadable))
+        Ok(Search {
+            base,
+            path,
+            filter,
+            index,
+            bar: progress::bar(base.last_id(), quiet),
+        })
+    }
+
+    /// Searches; returns the number of games that could not be read. An error of
+    /// `take` is one of standard output.
+    pub(super) fn run<M: Maker>(
+        &self,
+        maker: &M,
+        take: &mut dyn FnMut(M::Piece) -> io::Result<()>,
+    ) -> Result<u64, Failure> {
+        let mut unreadable = 0;
+        let source = Searched(self.base);
+        let searched = search::scan(&source, &self.filter, maker, &mut |told| {
+            match told {
+                Told::Piece(piece) => return take(piece),
+                Told::Unreadable(number, fault) => {
+                    unreadable += 1;
+                    log::error!("game {number}: {fault}");
+                }
+                Told::Searched(count) => self.bar.inc(count.into()),
+            }
+            Ok(())
+        });
+        self.bar.finish_and_clear();
+        searched.map_err(|ended| match ended {
+            Ended::Source(fault) => Failure::about(self.path, fault),
+            Ended::Taker(error) => Failure::output(&error),
+        })?;
+        Ok(unreadable)
+    }
+
+    /// The games that fit, and how many could not be read.
+    pub(super) fn games(&self) -> Result<(GameSet, u64), Failure> {
+        let mut games = GameSet::default();
+        let unreadable = self.run(&Fitting, &mut |numbers| {
+            for number in numbers {
+                games.add(number);
+            }
+            Ok(())
+        })?;
+        Ok((games, unreadable))
+    }
 }
 
 /// The index of a base, if there is one that can be used.
-pub(super) fn usable_index(
-    base: &dyn Base,
-    opened: FilesState,
-    in_variations: bool,
-) -> Option<Index> {
+fn usable_index(base: &dyn Base, opened: FilesState, in_variations: bool) -> Option<Index> {
     let path = index_file(base, &places::cache()?);
     let why = match open_index(base, opened, &path, in_variations) {
         Ok(IndexState::Usable(index)) => return Some(index),
@@ -62,19 +102,4 @@ pub(super) fn usable_index(
     };
     log::info!("{}: {why}", path.display());
     None
-}
-
-/// Gives the numbers of games.
-pub(super) struct Fitting;
-
-impl Maker for Fitting {
-    type Piece = Vec<u32>;
-
-    fn reads_games(&self) -> bool {
-        false
-    }
-
-    fn make(&self, games: &[Header], _: &mut dyn Reader, give: Give<'_, Vec<u32>>) {
-        give(Told::Piece(games.iter().map(|game| game.number).collect()));
-    }
 }

@@ -4,19 +4,19 @@
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::PathBuf;
 
-use indicatif::ProgressBar;
 use shakmaty::CastlingMode;
 
+use super::chosen::Search;
 use super::options::parse_code_page;
 use super::password::PasswordFile;
-use super::{Failure, archive, chosen, print, progress};
-use crate::base::{Base, FilesState, HeaderNames, Searched, append_header_names};
+use super::{Failure, archive, print};
+use crate::base::{Base, HeaderNames, Searched, append_header_names};
 use crate::cbh::{CodePage, Decoded, GameId, Summary};
 use crate::game::Position;
 use crate::pgn;
 use crate::search::{
-    self, Counter, Ended, Filter, GameSet, Give, Header, Index, Maker, Played, Query, Reached,
-    Reader, Source, Told,
+    self, Counter, GameSet, Give, Header, Index, Maker, Played, Query, Reached, Reader, Source,
+    Told,
 };
 
 /// Length from which a piece of PGN is passed on, in bytes.
@@ -90,29 +90,13 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     }
     let base = archive::open_base(&args.base, &args.password, args.codepage)?;
     let base = base.as_ref();
-    let opened = FilesState::of(base);
-    let source = Searched(base);
-    let filter = Filter::new(&query, &source);
-    let mut filter = filter.map_err(|fault| Failure::about(&args.base, fault))?;
-    let asks_index = place.is_some() || filter.asks_positions() || filter.asks_masks();
-    let index = asks_index.then(|| chosen::usable_index(base, opened, query.in_variations));
-    let index = index.flatten();
-    if let Some(index) = &index
-        && let Err(error) = filter.ask_index(index, &source)
-    {
-        log::info!("the index of positions: {error}");
-    }
     // A progress bar would mix with lines that are printed as they are found.
     let prints_at_once = !(output.count || output.tree.is_some());
     let is_quiet = quiet || prints_at_once && io::stdout().is_terminal();
-    let search = Search {
-        args,
-        base,
-        filter: &filter,
-        bar: progress::bar(base.last_id(), is_quiet),
-    };
+    let of = (base, args.base.as_path());
+    let search = Search::new(of, &query, place.is_some(), is_quiet)?;
     let unreadable = match place {
-        Some(position) => search.tree(index.as_ref(), &position, query.in_variations)?,
+        Some(position) => search.tree(&position, !args.terms.is_empty(), query.in_variations)?,
         None if output.count => search.count()?,
         None if output.numbers => search.lines(&Numbers, b"")?,
         None if output.pgn => search.lines(&Texts { base }, b"")?,
@@ -132,42 +116,7 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A running search.
-struct Search<'a> {
-    args: &'a Args,
-    base: &'a dyn Base,
-    filter: &'a Filter,
-    bar: ProgressBar,
-}
-
 impl Search<'_> {
-    /// Searches; returns the number of games that could not be read.
-    fn run<M: Maker>(
-        &self,
-        maker: &M,
-        take: &mut dyn FnMut(M::Piece) -> io::Result<()>,
-    ) -> Result<u64, Failure> {
-        let mut unreadable = 0;
-        let source = Searched(self.base);
-        let searched = search::scan(&source, self.filter, maker, &mut |told| {
-            match told {
-                Told::Piece(piece) => return take(piece),
-                Told::Unreadable(number, fault) => {
-                    unreadable += 1;
-                    log::error!("game {number}: {fault}");
-                }
-                Told::Searched(count) => self.bar.inc(count.into()),
-            }
-            Ok(())
-        });
-        self.bar.finish_and_clear();
-        searched.map_err(|ended| match ended {
-            Ended::Source(fault) => Failure::about(&self.args.base, fault),
-            Ended::Taker(error) => Failure::output(&error),
-        })?;
-        Ok(unreadable)
-    }
-
     fn count(&self) -> Result<u64, Failure> {
         let mut count = 0_u64;
         let unreadable = self.run(&Count, &mut |more| {
@@ -194,17 +143,13 @@ impl Search<'_> {
         &self,
         index: &Index,
         position: &Position,
+        has_terms: bool,
     ) -> Result<Option<(Played, u64)>, Failure> {
         let source = Searched(self.base);
         let (mut games, mut unreadable) = (None, 0);
-        if !self.args.terms.is_empty() {
-            let games = games.insert(GameSet::default());
-            unreadable = self.run(&chosen::Fitting, &mut |numbers: Vec<u32>| {
-                for number in numbers {
-                    games.add(number);
-                }
-                Ok(())
-            })?;
+        if has_terms {
+            let (fitting, count) = self.games()?;
+            (games, unreadable) = (Some(fitting), count);
         }
         self.bar.finish_and_clear();
         match index.played(position, &source, games.as_ref()) {
@@ -230,7 +175,7 @@ impl Search<'_> {
             let told = source.headers(numbers, false, &mut |header| {
                 counts |= games.is_none() && !header.is_deleted;
             });
-            told.map_err(|fault| Failure::about(&self.args.base, fault))?;
+            told.map_err(|fault| Failure::about(self.path, fault))?;
             if let (true, Err(fault)) = (counts, reader.read(number)) {
                 log::error!("game {number}: {fault}");
                 count += 1;
@@ -241,12 +186,12 @@ impl Search<'_> {
 
     fn tree(
         &self,
-        index: Option<&Index>,
         position: &Position,
+        has_terms: bool,
         in_variations: bool,
     ) -> Result<u64, Failure> {
-        if let Some(index) = index
-            && let Some((played, unreadable)) = self.tree_of_index(index, position)?
+        if let Some(index) = &self.index
+            && let Some((played, unreadable)) = self.tree_of_index(index, position, has_terms)?
         {
             print(played.table(position).as_bytes())?;
             return Ok(unreadable);

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 
+use super::chosen::Search;
 use super::options::parse_code_page;
 use super::password::PasswordFile;
-use super::{Failure, archive, chosen, progress, signals};
+use super::{Failure, archive, progress, signals};
 use crate::cbh::CodePage;
 use crate::search::{self, Query};
 use crate::views::database::write_site;
@@ -41,7 +42,8 @@ pub(super) fn run(args: &Args, quiet: bool) -> Result<(), Failure> {
     let base = archive::open_base(&args.base, &args.password, args.codepage)?;
     let (mut games, mut skipped) = (None, 0);
     if !args.terms.is_empty() {
-        let (found, unreadable) = chosen::games(base.as_ref(), &args.base, &query, quiet)?;
+        let of = (base.as_ref(), args.base.as_path());
+        let (found, unreadable) = Search::new(of, &query, false, quiet)?.games()?;
         if found.count() == 0 {
             return Err(Failure::about(
                 &args.base,

@@ -132,7 +132,7 @@ pub fn scan<M: Maker>(
 /// [`Fault`] if the headers cannot be read.
 pub fn select(source: &dyn Source, filter: &Filter) -> Result<GameSet, Fault> {
     let mut games = GameSet::default();
-    let taken = scan(source, filter, &Numbers, &mut |told| {
+    let taken = scan(source, filter, &Fitting, &mut |told| {
         if let Told::Piece(numbers) = told {
             for number in numbers {
                 games.add(number);
@@ -147,11 +147,11 @@ pub fn select(source: &dyn Source, filter: &Filter) -> Result<GameSet, Fault> {
     }
 }
 
-/// Gives the numbers of games.
+/// Gives the numbers of the games that fit.
 #[derive(Debug)]
-struct Numbers;
+pub struct Fitting;
 
-impl Maker for Numbers {
+impl Maker for Fitting {
     type Piece = Vec<u32>;
 
     fn reads_games(&self) -> bool {
