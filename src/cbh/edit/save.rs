@@ -347,7 +347,16 @@ impl<'a> Saver<'a> {
     /// # Errors
     ///
     /// [`SaveError`].
-    pub fn finish(mut self) -> Result<Plan, SaveError> {
+    pub fn finish(self) -> Result<Plan, SaveError> {
+        self.finish_with(|_| Ok(()))
+    }
+
+    /// The same. When each entity is as it will be, `spill` may lay the new ones
+    /// into the files.
+    fn finish_with<E: From<SaveError>>(
+        mut self,
+        spill: impl FnOnce(&mut EntityEdits<'a>) -> Result<(), E>,
+    ) -> Result<Plan, E> {
         let mut transaction = Transaction::new();
         if self.is_changed {
             for booster in self.database.family().boosters() {
@@ -368,6 +377,7 @@ impl<'a> Saver<'a> {
                 blobs.write(&file_name(database, file), &mut transaction);
             }
         }
+        spill(&mut self.entities)?;
         self.entities.write(&mut transaction)?;
         self.write_extras(&mut transaction)?;
         self.write_extended(&mut transaction)?;

@@ -7,6 +7,7 @@
 //! are found by reading all records, and the first change rebuilds the tree
 //! from all live records in the order of their ids. Ids never change.
 
+mod changed;
 mod error;
 mod ids;
 mod layout;
@@ -17,7 +18,7 @@ mod tests;
 mod walk;
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use super::balance::attach;
 use super::collation::Collation;
@@ -29,12 +30,13 @@ use super::{DELETED, EntityId, FileHeader, LINK_BYTES, MOST_RECORDS};
 use crate::bytes::ByteReader;
 use crate::cbh::{CodePage, FileKind};
 use crate::storage::{ReadBuffer, Storage};
+use changed::Changed;
 pub use error::EditError;
 pub(super) use layout::Layout;
 use spellings::Spellings;
 
 /// A file offset, and the bytes to write there.
-pub type Write = (u64, Vec<u8>);
+pub type Write<B = Vec<u8>> = (u64, B);
 
 /// State of the tree.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +67,7 @@ pub struct EntityEditor<'a> {
     header: FileHeader,
     /// Records that were changed, with their new bytes. Some may equal the file
     /// again.
-    changed: BTreeMap<u32, Vec<u8>>,
+    changed: Changed,
     /// Cache of records as they are in the file.
     read: HashMap<u32, Vec<u8>>,
     order: Option<Order>,
@@ -92,7 +94,7 @@ impl<'a> EntityEditor<'a> {
             records_at: 28 + u64::from(header.further_bytes),
             stored: header,
             header,
-            changed: BTreeMap::new(),
+            changed: Changed::new(layout.record_bytes(), header.capacity),
             read: HashMap::new(),
             order: None,
             is_rearranged: false,
@@ -229,7 +231,7 @@ impl<'a> EntityEditor<'a> {
         let mut record = vec![0; LINK_BYTES];
         Node::LEAF.encode(&mut record)?;
         record.extend_from_slice(data);
-        self.changed.insert(id, record);
+        self.changed.insert(id, &record);
         self.header.live_count = self.header.live_count.saturating_add(1);
         self.is_rearranged = true;
         let attached = attach(self, place.path, id.cast_signed());
@@ -256,7 +258,7 @@ impl<'a> EntityEditor<'a> {
         };
         deleted.encode(&mut record)?;
         set_end(&mut record, 0, 0);
-        self.changed.insert(id.0, record);
+        self.changed.insert(id.0, &record);
         self.header.first_deleted = id.0.cast_signed();
         self.header.live_count = self.header.live_count.saturating_sub(1);
         self.rebuild_if_damaged(detached)
@@ -285,7 +287,7 @@ impl<'a> EntityEditor<'a> {
         let mut record = self.record(id.0).to_vec();
         record.truncate(LINK_BYTES);
         record.extend_from_slice(data);
-        self.changed.insert(id.0, record);
+        self.changed.insert(id.0, &record);
         if keeps_key {
             return Ok(());
         }
@@ -316,7 +318,7 @@ impl<'a> EntityEditor<'a> {
         self.load_live(id)?;
         let mut record = self.record(id.0).to_vec();
         set_end(&mut record, count, first);
-        self.changed.insert(id.0, record);
+        self.changed.insert(id.0, &record);
         Ok(())
     }
 
@@ -387,7 +389,7 @@ impl<'a> EntityEditor<'a> {
 
     /// The records that were changed.
     pub(in crate::cbh) fn changed(&self) -> impl Iterator<Item = EntityId> {
-        self.changed.keys().map(|id| EntityId(*id))
+        self.changed.ids().map(EntityId)
     }
 
     /// Skips the check of the tree: `known` is from an earlier editor of this
@@ -414,21 +416,46 @@ impl<'a> EntityEditor<'a> {
     ///
     /// [`EditError::Io`].
     pub fn writes(&self) -> Result<Vec<Write>, EditError> {
+        self.writes_with(self.new_records())
+    }
+
+    /// The new records with their places behind all others, in pieces.
+    pub(in crate::cbh) fn new_records(&self) -> impl Iterator<Item = Write<&[u8]>> {
+        let begin = self.offset_of(self.stored.capacity);
+        self.changed.pages().scan(begin, |offset, records| {
+            let at = *offset;
+            *offset += records.len() as u64;
+            Some((at, records))
+        })
+    }
+
+    /// As [`writes`](EntityEditor::writes), without the new records.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Io`].
+    pub(in crate::cbh) fn writes_of_old(&self) -> Result<Vec<Write>, EditError> {
+        self.writes_with([].into_iter())
+    }
+
+    fn writes_with<'w>(
+        &self,
+        new: impl Iterator<Item = Write<&'w [u8]>>,
+    ) -> Result<Vec<Write>, EditError> {
         let (mut writes, mut links) = (Vec::new(), Vec::new());
         let mut buffer = ReadBuffer::default();
         let size = self.layout.record_bytes();
-        for (&id, record) in &self.changed {
+        for (id, record) in self.changed.old() {
             let offset = self.offset_of(id);
-            if id >= self.stored.capacity {
-                append(&mut writes, offset, record);
-                continue;
-            }
             let old = self.storage.read(offset, size, &mut buffer)?;
             let parts = (record.split_at_checked(LINK_BYTES)).zip(old.split_at_checked(LINK_BYTES));
             if let Some(((link, data), (old_link, old_data))) = parts {
                 writes.extend(difference(offset + LINK_BYTES as u64, old_data, data));
                 links.extend(difference(offset, old_link, link));
             }
+        }
+        for (offset, records) in new {
+            append(&mut writes, offset, records);
         }
         writes.append(&mut links);
         if self.is_rearranged {

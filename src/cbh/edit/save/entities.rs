@@ -4,6 +4,7 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::num::NonZeroU32;
 use std::sync::{Arc, LazyLock};
 
 use super::SaveError;
@@ -13,7 +14,7 @@ use crate::cbh::entities::{
     EVENT_FLAGS, EditError, Entity, EntityEditor, EntityId, NameForm, TreeOrder, Unfit,
 };
 use crate::cbh::{Database, FileKind, GameId};
-use crate::storage::{MemoryFile, Transaction};
+use crate::storage::{self, MemoryFile, Stage, Transaction};
 
 /// Headers of new files of teams and labels. Every base has the other files.
 static NO_TEAMS: LazyLock<MemoryFile> = LazyLock::new(|| empty_file(63));
@@ -27,6 +28,9 @@ fn empty_file(data_bytes: i32) -> MemoryFile {
     let bytes: Vec<u8> = header.iter().flat_map(|word| word.to_le_bytes()).collect();
     MemoryFile::from(bytes)
 }
+
+/// So many entities of a file are known without a look at its tree.
+const MOST_FOUND: usize = 1 << 14;
 
 /// The error for an entity whose file does not exist although games refer to
 /// it.
@@ -51,10 +55,21 @@ fn no_file(entity: &Entity) -> SaveError {
 struct FileEdit<'a> {
     editor: EntityEditor<'a>,
     form: Option<NameForm>,
-    /// Ids of the entities found or added so far, by their data.
+    /// Ids of entities that were found or added lately, by their data.
     found: HashMap<Vec<u8>, u32>,
     /// The initial content of the file, if it does not exist yet.
     begin: Option<&'static MemoryFile>,
+    /// Whether new records are in the file already.
+    is_laid: bool,
+}
+
+impl FileEdit<'_> {
+    fn note_found(&mut self, data: Vec<u8>, id: u32) {
+        if self.found.len() >= MOST_FOUND {
+            self.found.clear();
+        }
+        self.found.insert(data, id);
+    }
 }
 
 /// Facts about a file that an earlier save found.
@@ -69,8 +84,13 @@ pub(super) struct KnownFile {
 struct ReferenceChange {
     added: u32,
     removed: u32,
-    first_added: Option<u32>,
-    first_removed: Option<u32>,
+    first_added: Option<NonZeroU32>,
+    first_removed: Option<NonZeroU32>,
+}
+
+/// The first of the games, and of this one.
+fn first_of(first: Option<NonZeroU32>, game: GameId) -> Option<NonZeroU32> {
+    first.into_iter().chain(NonZeroU32::new(game.0)).min()
 }
 
 /// The edits of all entity files by a save.
@@ -140,6 +160,7 @@ impl<'a> EntityEdits<'a> {
             form: known.form,
             found: HashMap::new(),
             begin,
+            is_laid: false,
         }))
     }
 
@@ -196,7 +217,7 @@ impl<'a> EntityEdits<'a> {
             let data = editor.data(id).map_err(&refused)?;
             let over = entity.encode(Some(data), form).map_err(malformed)?;
             if is_whole && over.unfit.is_empty() {
-                edit.found.insert(encoded.data, id.0);
+                edit.note_found(encoded.data, id.0);
             }
             unfit.extend(over.unfit);
             return Ok((id.0, false));
@@ -213,7 +234,7 @@ impl<'a> EntityEdits<'a> {
         let id = edit.editor.insert_beside(&encoded.data, lost);
         let id = id.map_err(&refused)?;
         if is_whole {
-            edit.found.insert(encoded.data, id.0);
+            edit.note_found(encoded.data, id.0);
         }
         Ok((id.0, true))
     }
@@ -305,16 +326,12 @@ impl<'a> EntityEdits<'a> {
             }
             let change = self.uses.entry(name).or_default();
             change.added += 1;
-            let first = change.first_added.map_or(game.0, |first| first.min(game.0));
-            change.first_added = Some(first);
+            change.first_added = first_of(change.first_added, game);
         }
         for name in old {
             let change = self.uses.entry(name).or_default();
             change.removed += 1;
-            let first = change
-                .first_removed
-                .map_or(game.0, |first| first.min(game.0));
-            change.first_removed = Some(first);
+            change.first_removed = first_of(change.first_removed, game);
         }
     }
 
@@ -338,7 +355,9 @@ impl<'a> EntityEdits<'a> {
             };
             let stated = u64::from(count);
             let count = count.saturating_add(change.added);
-            let lost_first = change.first_removed.is_some_and(|removed| removed <= first);
+            let lost_first = change
+                .first_removed
+                .is_some_and(|removed| removed.get() <= first);
             let is_possible = stated <= 2 * u64::from(last_id)
                 && first <= last_id
                 && (stated == 0) == (first == 0);
@@ -346,7 +365,7 @@ impl<'a> EntityEdits<'a> {
                 unsure.push((file, id));
                 continue;
             }
-            let added = change.first_added.unwrap_or(u32::MAX);
+            let added = change.first_added.map_or(u32::MAX, NonZeroU32::get);
             let first = if first == 0 { added } else { first.min(added) };
             editor
                 .set_references(EntityId(id), count - change.removed, first)
@@ -396,10 +415,33 @@ impl<'a> EntityEdits<'a> {
         })
     }
 
+    /// Lays new records behind the ends of the files, as far as they are in the
+    /// stage. What refers to them is left to [`write`](EntityEdits::write).
+    pub(super) fn spill(&mut self, stage: &mut Stage<'_>) -> Result<(), storage::Error> {
+        for (file, edit) in &mut self.edits {
+            let name = super::file_name(self.database, *file);
+            let Some(end) = stage.begins_at(&name) else {
+                continue;
+            };
+            let mut records = edit.editor.new_records().peekable();
+            // What the file has behind its records is not the stage's.
+            edit.is_laid = records.peek().is_some_and(|(offset, _)| *offset >= end);
+            if edit.is_laid {
+                records.try_for_each(|(offset, records)| stage.write(&name, offset, records))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Adds the writes of all edits to the transaction.
     pub(super) fn write(&self, transaction: &mut Transaction) -> Result<(), SaveError> {
         for (file, edit) in &self.edits {
-            let writes = edit.editor.writes().map_err(SaveError::entity(*file))?;
+            let writes = if edit.is_laid {
+                edit.editor.writes_of_old()
+            } else {
+                edit.editor.writes()
+            };
+            let writes = writes.map_err(SaveError::entity(*file))?;
             let name = super::file_name(self.database, *file);
             if let Some(begin) = edit.begin.filter(|_| !writes.is_empty()) {
                 transaction.create(&name);

@@ -1,10 +1,10 @@
 //! Appends of any number of games, all or none.
 //!
 //! Records, moves and annotations grow with the games. Beyond a limit they are
-//! written behind the ends of the files by a [`Stage`]. Nothing points to them
-//! until the final transaction, which also has the entities, their counts and
-//! the headers of the files. So memory grows only with the number of distinct
-//! entities.
+//! written behind the ends of the files by a [`Stage`], and new entities in the
+//! end. Nothing points to them until the final transaction, which also has the
+//! counts of other entities and the headers of the files. So memory grows only
+//! with the number of new entities, little more than their records take.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -248,8 +248,12 @@ impl<'a> Importer<'a> {
                 self.saver.set_deleted(id, true)?;
             }
         }
-        let plan = self.saver.finish()?;
-        let is_change = match self.stage {
+        let mut stage = self.stage;
+        let plan = self.saver.finish_with(|entities| match &mut stage {
+            Some(stage) => Ok::<(), ChangeError>(entities.spill(stage)?),
+            None => Ok(()),
+        })?;
+        let is_change = match stage {
             Some(stage) => stage.commit(plan.transaction)?,
             None => self.store.commit(&plan.transaction)?,
         };
@@ -282,6 +286,12 @@ impl<'a> Saver<'a> {
             FileKind::Moves,
             FileKind::Annotations,
             FileKind::Extended,
+            FileKind::Players,
+            FileKind::Tournaments,
+            FileKind::Annotators,
+            FileKind::Sources,
+            FileKind::Teams,
+            FileKind::Tags,
         ];
         let database = self.database;
         let grows = grows

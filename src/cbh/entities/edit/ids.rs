@@ -67,7 +67,7 @@ impl EntityEditor<'_> {
             balance: 0,
         };
         deleted.encode(&mut record)?;
-        self.changed.insert(id, record);
+        self.changed.insert(id, &record);
         self.header.first_deleted = id.cast_signed();
         Ok(())
     }

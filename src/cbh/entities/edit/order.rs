@@ -160,7 +160,9 @@ impl EntityEditor<'_> {
             Ok(())
         })?;
         let ids: Vec<u32> = live.keys().copied().collect();
-        self.changed.append(&mut live);
+        for (id, record) in live {
+            self.changed.insert(id, &record);
+        }
         self.read.clear();
         self.header.root = NO_CHILD;
         self.header.live_count = u32::try_from(ids.len()).unwrap_or(u32::MAX);

@@ -1,6 +1,8 @@
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering as Atomic};
 
+use std::collections::BTreeMap;
+
 use super::super::verify_report;
 use super::*;
 use crate::game::PlayerName;

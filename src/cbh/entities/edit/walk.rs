@@ -61,7 +61,7 @@ impl EntityEditor<'_> {
         if id >= self.header.capacity {
             return Err(EditError::damaged(0, format!("there is no record {id}")));
         }
-        if !self.changed.contains_key(&id) && !self.read.contains_key(&id) {
+        if self.changed.get(id).is_none() && !self.read.contains_key(&id) {
             let mut buffer = ReadBuffer::default();
             let size = self.layout.record_bytes();
             let record = self.storage.read(self.offset_of(id), size, &mut buffer)?;
@@ -72,8 +72,8 @@ impl EntityEditor<'_> {
 
     /// Returns a loaded record, including changes.
     pub(super) fn record(&self, id: u32) -> &[u8] {
-        let record = self.changed.get(&id).or_else(|| self.read.get(&id));
-        record.map_or(&[], Vec::as_slice)
+        let read = || self.read.get(&id).map(Vec::as_slice);
+        self.changed.get(id).or_else(read).unwrap_or_default()
     }
 
     pub(super) fn load_live(&mut self, id: EntityId) -> Result<(), EditError> {
@@ -245,13 +245,11 @@ impl EntityEditor<'_> {
             let offset = self.offset_of(first);
             let bytes = self.storage.read(offset, count * size, &mut buffer)?;
             for (id, record) in (first..).zip(bytes.chunks_exact(size)) {
-                take(id, self.changed.get(&id).map_or(record, Vec::as_slice))?;
+                take(id, self.changed.get(id).unwrap_or(record))?;
             }
         }
-        for (&id, record) in self.changed.range(stored..) {
-            take(id, record)?;
-        }
-        Ok(())
+        let mut new = self.changed.new_ones();
+        new.try_for_each(|(id, record)| take(id, record))
     }
 
     /// Finds the first live record with a key by reading all records.
@@ -294,12 +292,13 @@ impl Nodes for EntityEditor<'_> {
     fn set_node(&mut self, id: i32, node: Node) -> Result<(), EditError> {
         let id = id.cast_unsigned();
         self.load(id)?;
-        let mut record = match self.changed.remove(&id) {
-            Some(record) => record,
-            None => self.record(id).to_vec(),
-        };
-        node.encode(&mut record)?;
-        self.changed.insert(id, record);
+        if self.changed.get(id).is_none() {
+            let record = self.record(id).to_vec();
+            self.changed.insert(id, &record);
+        }
+        if let Some(record) = self.changed.get_mut(id) {
+            node.encode(record)?;
+        }
         Ok(())
     }
 
