@@ -6,10 +6,10 @@
 //! whatever moves that is reached. The opening of a game is that of its last
 //! named position.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
-use shakmaty::Color;
+use shakmaty::{Bitboard, CastlingSide, Color, Move, Square};
 
 use crate::game::{Eco, Game, Position, PositionKey};
 use crate::pgn;
@@ -22,7 +22,8 @@ const TABLE: &str = include_str!("openings/openings.tsv");
 /// the same one only the first would be found; a test says that there are none.
 const SEED: u64 = 0;
 
-/// Number of words of 64 bits, of which one in fifteen is set.
+/// Number of words of 64 bits, of which one in fifteen is set: so many as ten bits
+/// of a mark tell apart.
 const SEEN_WORDS: usize = 1 << 10;
 
 /// The name of a position.
@@ -40,6 +41,8 @@ struct Openings {
     by_digest: HashMap<u64, (PositionKey, Opening)>,
     /// A bit for the mark of each named position.
     seen: Box<[u64; SEEN_WORDS]>,
+    /// The marks themselves.
+    marks: HashSet<u64>,
     /// Number of plies of the longest line of moves.
     longest: usize,
 }
@@ -49,7 +52,7 @@ static OPENINGS: LazyLock<Openings> = LazyLock::new(|| Openings::read(TABLE));
 /// Returns the opening that names this position.
 pub fn of_position(position: &Position) -> Option<Opening> {
     // Most positions have no name.
-    if !OPENINGS.may_name(mark_of(position)) {
+    if !OPENINGS.may_name(Occupied::of(position).mark()) {
         return None;
     }
     let key = position.key();
@@ -65,23 +68,43 @@ pub fn of_game(game: &Game) -> Option<Opening> {
         return None;
     }
     let mut found = None;
-    for_each_position(game, OPENINGS.longest, |position| {
+    for_each_position(game, last_candidate(game), |position| {
         found = of_position(position).or(found);
     });
     found
+}
+
+/// Number of plies to the last position of the main line that may have a name, by
+/// the squares that are occupied. To find them costs far less than to play.
+fn last_candidate(game: &Game) -> usize {
+    let mut occupied = Occupied::of(&game.start.position);
+    let mut turn = game.start.position.turn();
+    let mut last = 0;
+    for (plies, ply) in (1..=OPENINGS.longest).zip(game.tree.main_line()) {
+        let Some(m) = game.tree.ply(ply).and_then(|ply| ply.mv) else {
+            break;
+        };
+        occupied.play(m, turn);
+        turn = turn.other();
+        if OPENINGS.may_name(occupied.mark()) {
+            last = plies;
+        }
+    }
+    last
 }
 
 impl Openings {
     /// Returns false only if no position with this mark has a name.
     fn may_name(&self, mark: u64) -> bool {
         let word = self.seen.get(word_of(mark));
-        word.is_some_and(|word| word >> (mark & 63) & 1 == 1)
+        word.is_some_and(|word| word >> (mark >> 48 & 63) & 1 == 1) && self.marks.contains(&mark)
     }
 
     fn read(table: &'static str) -> Openings {
         let mut openings = Openings {
             by_digest: HashMap::new(),
             seen: Box::new([0; SEEN_WORDS]),
+            marks: HashSet::new(),
             longest: 0,
         };
         for line in table.lines().skip(1) {
@@ -101,9 +124,10 @@ impl Openings {
         for_each_position(&game, usize::MAX, |position| last = Some(position.clone()));
         self.longest = self.longest.max(game.tree.main_line_len());
         let last = last?;
-        let mark = mark_of(&last);
+        let mark = Occupied::of(&last).mark();
+        self.marks.insert(mark);
         if let Some(word) = self.seen.get_mut(word_of(mark)) {
-            *word |= 1 << (mark & 63);
+            *word |= 1 << (mark >> 48 & 63);
         }
         let key = last.key();
         let digest = key.digest(SEED);
@@ -114,18 +138,60 @@ impl Openings {
     }
 }
 
-/// A number of sixteen bits that tells positions apart by which squares the sides
-/// have, mostly. It costs far less than a digest.
-fn mark_of(position: &Position) -> u64 {
-    let squares = |color| u64::from(position.board().by_color(color));
-    let mixed = squares(Color::White) ^ squares(Color::Black).rotate_left(29);
-    mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48
+/// The squares that each side has.
+#[derive(Clone, Copy, Debug)]
+struct Occupied {
+    white: Bitboard,
+    black: Bitboard,
+}
+
+impl Occupied {
+    fn of(position: &Position) -> Occupied {
+        Occupied {
+            white: position.board().by_color(Color::White),
+            black: position.board().by_color(Color::Black),
+        }
+    }
+
+    /// Plays a legal move of the side `turn`.
+    fn play(&mut self, m: Move, turn: Color) {
+        let (own, other) = match turn {
+            Color::White => (&mut self.white, &mut self.black),
+            Color::Black => (&mut self.black, &mut self.white),
+        };
+        match m {
+            Move::Normal { from, to, .. } => {
+                own.discard(from);
+                own.add(to);
+                other.discard(to);
+            }
+            Move::EnPassant { from, to } => {
+                own.discard(from);
+                own.add(to);
+                other.discard(Square::from_coords(to.file(), from.rank()));
+            }
+            Move::Castle { king, rook } => {
+                let side = CastlingSide::from_king_side(king < rook);
+                own.discard(king);
+                own.discard(rook);
+                own.add(side.king_to(turn));
+                own.add(side.rook_to(turn));
+            }
+            Move::Put { to, .. } => own.add(to),
+        }
+    }
+
+    /// A number that tells positions apart by which squares the sides have, mostly.
+    /// It costs far less than a digest.
+    fn mark(self) -> u64 {
+        let mixed = u64::from(self.white) ^ u64::from(self.black).rotate_left(29);
+        mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
 }
 
 /// Which word of [`Openings::seen`] has the bit of a mark.
 fn word_of(mark: u64) -> usize {
-    let word = (mark >> 6) % (SEEN_WORDS as u64);
-    usize::try_from(word).unwrap_or(0)
+    usize::try_from(mark >> 54).unwrap_or(0)
 }
 
 /// Calls `take` with the position after each of the first `most` plies of the

@@ -14,7 +14,7 @@ use super::days::days_of;
 use super::parts::Listed;
 use super::schema::{Column, Kind, Table};
 use super::uci;
-use crate::game::{Date, Game, Headers};
+use crate::game::{Date, Game, Headers, Ply};
 use crate::openings;
 use crate::pgn;
 
@@ -117,7 +117,6 @@ pub(super) struct Rows {
     /// Names and values of the tags.
     bytes: Vec<u8>,
     moves: Vec<u16>,
-    movetext: Vec<u8>,
     /// The tag `Round` as `round` and `subround` say it.
     round: Vec<u8>,
     date: Vec<u8>,
@@ -131,7 +130,6 @@ impl Rows {
             others: Vec::new(),
             bytes: Vec::new(),
             moves: Vec::new(),
-            movetext: Vec::new(),
             round: Vec::new(),
             date: Vec::new(),
         }
@@ -144,25 +142,31 @@ impl Rows {
         (place, listed): (u32, Listed),
         year: u16,
         game: &Game,
-        text: &[u8],
+        text: &mut [u8],
         group: &mut Group,
     ) {
-        let movetext = self.read_tags(text);
-        self.movetext.clear();
-        self.movetext.extend_from_slice(movetext);
-        for byte in &mut self.movetext {
+        let length = self.read_tags(text).len();
+        let (_, behind) = text.split_at_mut(text.len() - length);
+        for byte in &mut *behind {
             *byte = if *byte == b'\n' { b' ' } else { *byte };
         }
         let mode = CastlingMode::from_chess960(game.start.is_chess960);
-        let plies = game.tree.main_line().filter_map(|id| game.tree.ply(id));
+        let code = |ply: &Ply| uci::code(ply.mv, mode);
         self.moves.clear();
-        self.moves.extend(plies.map(|ply| uci::code(ply.mv, mode)));
+        match game.tree.only_line() {
+            Some(plies) => self.moves.extend(plies.iter().map(code)),
+            None => {
+                let plies = game.tree.main_line().filter_map(|id| game.tree.ply(id));
+                self.moves.extend(plies.map(code));
+            }
+        }
         self.write_derived(&game.headers, year);
         let told = GameFacts {
             rows: self,
             listed,
             headers: &game.headers,
             opening: openings::of_game(game).map(|opening| opening.name),
+            movetext: behind.trim_ascii(),
         };
         let tags: Vec<Value<'_>> = told.tags().collect();
         let others = told.other_tags(&tags);
@@ -199,7 +203,7 @@ impl Rows {
                 _ => self.others.push((name_begin..name_end, value)),
             }
         }
-        rest.trim_ascii()
+        rest
     }
 
     /// The column of the tag with this name, which is probably that of the guess
@@ -272,6 +276,7 @@ struct GameFacts<'a> {
     listed: Listed,
     headers: &'a Headers,
     opening: Option<&'static str>,
+    movetext: &'a [u8],
 }
 
 impl GameFacts<'_> {
@@ -294,7 +299,7 @@ impl GameFacts<'_> {
                 .map_or(Value::Null, |name| Value::Text(name.as_bytes())),
             Field::OtherTags => Value::Tags(others),
             Field::MovesUci => Value::Moves(&self.rows.moves),
-            Field::Movetext => Value::Text(&self.rows.movetext),
+            Field::Movetext => Value::Text(self.movetext),
             Field::Tag => Value::Null,
         }
     }

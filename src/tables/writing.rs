@@ -29,14 +29,17 @@ const GROUP_GAMES: usize = 1 << 15;
 const GROUP_POSITIONS: usize = 1 << 19;
 
 /// Bytes of text from which a row group is written, whatever its rows.
-const GROUP_BYTES: usize = 16 << 20;
+const GROUP_BYTES: usize = 24 << 20;
 
-/// Number of games that are read in the order of the base before those that come
-/// behind them in the table.
-const BATCH_GAMES: usize = 1 << 13;
+/// Number of games of a file that are read first, in the order of the base. They
+/// tell how many more fit into a row group.
+const FIRST_GAMES: usize = 1 << 12;
+
+/// Fewer games are not read in the order of the base: it would not pay.
+const LEAST_GAMES: usize = 1 << 9;
 
 /// The base is read ahead if it has no more than so many games for each that is read.
-const MOST_BETWEEN: usize = 4;
+const MOST_BETWEEN: usize = 32;
 
 /// Progress is told after so many games of a core.
 const GAMES_TOLD: usize = 1024;
@@ -127,31 +130,37 @@ impl Worker<'_> {
             None
         };
         let mut rows = Rows::new();
-        for (batch, first) in part
-            .games
-            .chunks(BATCH_GAMES)
-            .zip((0..).step_by(BATCH_GAMES))
-        {
-            // Read in the order of the file, written in that of the table.
-            let mut batch: Vec<(u32, Listed)> = (first..).zip(batch.iter().copied()).collect();
-            batch.sort_unstable_by_key(|(_, listed)| listed.id.0);
-            let mut reading = Reading::of(&batch);
-            for games_told in batch.chunks(GAMES_TOLD) {
-                for &(place, listed) in games_told {
-                    self.write_game(
-                        (place, listed),
-                        part.year,
-                        &mut reading,
-                        &mut rows,
-                        &mut games,
-                        positions.as_mut(),
-                    )?;
-                }
-                self.tell(games_told.len() as u64)?;
+        let mut all = (0..).zip(part.games.iter().copied());
+        loop {
+            let mut batch: Vec<(u32, Listed)> = all.by_ref().take(games.room()).collect();
+            if batch.is_empty() {
+                break;
             }
+            // Read in the order of the file, written in that of the table.
+            batch.sort_unstable_by_key(|(_, listed)| listed.id.0);
+            self.write_batch(&batch, part.year, &mut rows, &mut games, &mut positions)?;
         }
         games.finish()?;
         positions.map_or(Ok(()), Output::finish)
+    }
+
+    fn write_batch(
+        &self,
+        batch: &[(u32, Listed)],
+        year: u16,
+        rows: &mut Rows,
+        games: &mut Output,
+        positions: &mut Option<Output>,
+    ) -> io::Result<()> {
+        let mut reading = Reading::of(batch);
+        for games_told in batch.chunks(GAMES_TOLD) {
+            for &game in games_told {
+                let positions = positions.as_mut();
+                self.write_game(game, year, &mut reading, rows, games, positions)?;
+            }
+            self.tell(games_told.len() as u64)?;
+        }
+        games.write_if_full()
     }
 
     fn write_game(
@@ -253,12 +262,31 @@ impl Output {
         })
     }
 
-    /// Writes the row group if it is full.
+    /// Number of rows that fit into the row group, by the length of those in it.
+    fn room(&self) -> usize {
+        let group = &self.group;
+        let Some(length) = group.bytes().checked_div(group.rows()) else {
+            return FIRST_GAMES;
+        };
+        let bytes = GROUP_BYTES.saturating_sub(group.bytes());
+        let rows = GROUP_GAMES.saturating_sub(group.rows());
+        rows.min(bytes / length.max(1)).max(LEAST_GAMES)
+    }
+
+    /// Writes the row group if it has so many rows, or much text.
     fn write_if(&mut self, rows: usize) -> io::Result<()> {
         if self.group.rows() < rows && self.group.bytes() < GROUP_BYTES {
             return Ok(());
         }
         self.write()
+    }
+
+    /// Writes the row group if there is no room for many games more.
+    fn write_if_full(&mut self) -> io::Result<()> {
+        if self.group.rows() > 0 && self.room() <= LEAST_GAMES {
+            self.write()?;
+        }
+        Ok(())
     }
 
     fn write(&mut self) -> io::Result<()> {
