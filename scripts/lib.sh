@@ -1,6 +1,7 @@
 # What the scripts share: what the machine must have, and the program under test. Source it in the project's root.
 
-binary=target/release/cbfs
+# The program under test; $BINARY is another build of it.
+binary=${BINARY:-target/release/cbfs}
 
 say() {
     if [[ -t 1 ]]; then printf '\n\033[1m%s\033[0m\n' "$*"; else printf '\n== %s\n' "$*"; fi
