@@ -60,7 +60,7 @@ pub use shown::{
     MAX_WORD_BYTES, ShownWord, shown_characters, shown_in_quotes, shown_words, word_parts,
 };
 pub use start::Start;
-pub use tree::{Branch, Line, MAX_PLIES, MoveTree, Ply, PlyId};
+pub use tree::{Branch, Line, MAX_PLIES, MoveTree, Ply, PlyId, USUAL_PLIES};
 
 /// One game: headers, start position, moves and annotations.
 ///

@@ -18,7 +18,7 @@ use super::attacks::{between, on_empty_board, pawn_attacks};
 use super::{Board, San};
 
 /// A position, regular or irregular.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position {
     pub(super) board: Board,
     /// The squares of the rooks that may still castle.

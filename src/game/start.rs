@@ -88,7 +88,11 @@ impl Start {
         };
         self.is_set_up == other.is_set_up
             && self.is_chess960 == other.is_chess960
-            && fen(self) == fen(other)
+            && (self.is_one_with(other) || fen(self) == fen(other))
+    }
+
+    fn is_one_with(&self, other: &Start) -> bool {
+        self.move_number == other.move_number && self.position == other.position
     }
 
     /// Number of the first move, at least 1.

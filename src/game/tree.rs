@@ -8,6 +8,9 @@ use super::{IllegalMove, Position, San};
 /// above any real game and bounds the memory.
 pub const MAX_PLIES: usize = 1 << 20;
 
+/// More plies than most games have.
+pub const USUAL_PLIES: usize = 128;
+
 /// Identifies one ply of a [`MoveTree`], or the start before the first ply.
 ///
 /// Ids are assigned from 1 in the order in which plies are added.
@@ -219,6 +222,7 @@ impl<'t> Line<'t> {
     /// Starts an empty tree.
     pub fn new(tree: &'t mut MoveTree, start: &Position) -> Line<'t> {
         tree.clear();
+        tree.plies.reserve(USUAL_PLIES);
         Line {
             tree,
             here: Branch {

@@ -1,6 +1,8 @@
 //! Tokens into games. Every move must be legal, and every word known: what
 //! a person meant is not guessed.
 
+mod plain;
+
 use std::borrow::Cow;
 
 use shakmaty::Move;
@@ -372,6 +374,7 @@ impl<'t> MoveText<'_, 't> {
                 }
             }
             self.is_behind_number = is_number;
+            self.plain_moves(lexer, begin);
             (place, token) = next_token(lexer, begin)?;
         }
     }

@@ -15,10 +15,12 @@
 //! walked once; nothing recurses.
 
 mod behind;
+mod plain;
 mod tag;
 
 use std::borrow::Cow;
 
+pub(super) use self::plain::PlainMove;
 use self::tag::TagLine;
 use super::braces::{Braces, has_begin_of_game};
 use super::error::{Error, quoted};
@@ -248,6 +250,13 @@ impl<'t> Lexer<'t> {
     fn after_blanks(&self) -> Place {
         let mut place = self.here;
         while let Some(byte) = self.byte(place.offset) {
+            if byte == b' ' {
+                place.offset += 1;
+                continue;
+            }
+            if is_plain(byte) && byte != b'%' {
+                break;
+            }
             let rest = self.slice(place.offset, self.text.len());
             let len = if byte == b'%' && place.offset == place.line_start {
                 line_len(rest)
@@ -289,6 +298,11 @@ impl<'t> Lexer<'t> {
 
     /// Goes to `end`, where what stands between must be text.
     fn walk_to(&mut self, end: usize) -> Result<(), Error> {
+        let rest = self.slice(self.here.offset, end);
+        if rest.iter().all(|byte| is_plain(*byte)) {
+            self.here.offset += rest.len();
+            return Ok(());
+        }
         while self.here.offset < end {
             match self.byte(self.here.offset) {
                 Some(byte) if is_control(byte) && !self.is_free => return Err(self.control(byte)),
@@ -662,6 +676,11 @@ fn is_blank(byte: u8) -> bool {
 
 fn is_control(byte: u8) -> bool {
     byte.is_ascii_control() && !is_blank(byte)
+}
+
+/// Whether a byte is a space or sign of ASCII, which ends no line.
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~')
 }
 
 fn ends_word(byte: u8) -> bool {

@@ -42,6 +42,57 @@ impl Notation {
             .or_else(|| parse_piece_move(word, in_passing))
     }
 
+    /// As [`parse`](Notation::parse) for what nearly all moves look like; `None`
+    /// says nothing of others.
+    pub(super) fn parse_plain(word: &[u8]) -> Option<Notation> {
+        let word = match word {
+            [rest @ .., b'+' | b'#'] => rest,
+            _ => word,
+        };
+        match word {
+            b"O-O" => return Some(Notation::Castling(CastlingSide::KingSide)),
+            b"O-O-O" => return Some(Notation::Castling(CastlingSide::QueenSide)),
+            _ => {}
+        }
+        let (role, rest) = match word {
+            [letter @ (b'K' | b'Q' | b'R' | b'B' | b'N'), rest @ ..] => {
+                (Role::from_char(char::from(*letter))?, rest)
+            }
+            _ => (Role::Pawn, word),
+        };
+        let (rest, promotion) = match rest {
+            [rest @ .., b'=', letter @ (b'Q' | b'R' | b'B' | b'N')] => {
+                (rest, Some(Role::from_char(char::from(*letter))?))
+            }
+            _ => (rest, None),
+        };
+        let (origin, [file, rank]) = rest.split_last_chunk()?;
+        let to = Square::from_coords(file_of(*file)?, rank_of(*rank)?);
+        let (origin, takes) = match origin {
+            [origin @ .., b'x'] => (origin, true),
+            _ => (origin, false),
+        };
+        let (file, rank) = match (origin, role) {
+            ([], _) => (None, None),
+            ([file @ b'a'..=b'h'], _) => (file_of(*file), None),
+            ([_], Role::Pawn) => return None,
+            ([rank], _) => (None, Some(rank_of(*rank)?)),
+            _ => return None,
+        };
+        let wanted = PieceMove {
+            role,
+            file,
+            rank,
+            to,
+            promotion,
+        };
+        Some(Notation::Piece {
+            wanted,
+            takes,
+            in_passing: false,
+        })
+    }
+
     /// The move in this position; `None` is the null move.
     ///
     /// # Errors
@@ -291,6 +342,36 @@ mod tests {
                 ("Pe2-e4#", "e2e4"),
             ],
         );
+    }
+
+    #[test]
+    fn what_is_read_as_plain_is_read_the_same_way() {
+        let parts: [&[&str]; 5] = [
+            &["", "K", "Q", "N", "B", "P", "O-O", "O-O-O", "b", "n"],
+            &["", "a", "h", "3", "a3", "B", "x", "-"],
+            &["", "x", "ax", "-"],
+            &["e4", "h8", "a1", "i3", "e9", "e", ""],
+            &[
+                "", "+", "#", "++", "=Q", "=Q+", "=K", "Q", "=b", "x", "e.p.",
+            ],
+        ];
+        let mut plain = 0;
+        let mut words = vec![String::new()];
+        for part in parts {
+            let longer = |word: &String| {
+                part.iter()
+                    .map(|next| format!("{word}{next}"))
+                    .collect::<Vec<_>>()
+            };
+            words = words.iter().flat_map(longer).collect();
+        }
+        for word in words {
+            if let Some(notation) = Notation::parse_plain(word.as_bytes()) {
+                assert_eq!(Notation::parse(word.as_bytes()), Some(notation), "{word}");
+                plain += 1;
+            }
+        }
+        assert!(plain > 100, "{plain}");
     }
 
     #[test]

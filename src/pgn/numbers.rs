@@ -18,7 +18,7 @@
 
 use super::notation::Notation;
 use super::place::Place;
-use crate::game::{PlyId, Position, Start};
+use crate::game::{PlyId, Position, Start, USUAL_PLIES};
 
 /// A move number as it is written, `12.` or `12...`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -129,7 +129,7 @@ impl Numbers {
             },
             outer: Vec::new(),
             read: None,
-            played: Vec::new(),
+            played: Vec::with_capacity(USUAL_PLIES),
             again: None,
             positions: Vec::new(),
             counted: Counted::default(),
@@ -309,6 +309,28 @@ impl Numbers {
             means,
         });
         Ok(())
+    }
+
+    /// Whether no number waits for its move, and no move may be written again.
+    pub(super) fn awaits_plain_moves(&self) -> bool {
+        self.read.is_none() && self.again.is_none()
+    }
+
+    /// Whether the number in front of the next move, if there is one, is that move's.
+    pub(super) fn fits(&self, written: Option<MoveNumber>) -> bool {
+        let due = self.line.next + self.line.shift;
+        written.is_none_or(|written| self.said(written) == Some(due) && written.dots != 2)
+    }
+
+    /// As [`read`](Numbers::read) and [`check`](Numbers::check) of a number that
+    /// [fits](Numbers::fits).
+    pub(super) fn take_fitting(&mut self, written: Option<MoveNumber>) {
+        self.line.has_one_dot = written.is_some_and(|written| written.dots == 1);
+        if written.is_some() {
+            self.counted.has_any = true;
+            self.line.has_begun = true;
+            self.line.doubt = None;
+        }
     }
 
     /// Takes note of a move that was played.

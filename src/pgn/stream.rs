@@ -765,6 +765,10 @@ impl State {
     /// game.
     fn games_begun_within(&self, line: &[u8]) -> Vec<usize> {
         let mut begins = Vec::new();
+        let brackets = line.get(1..).unwrap_or_default();
+        if !brackets.contains(&b'[') {
+            return begins;
+        }
         let mut in_comment = self.in_comment;
         let mut at = 0;
         if !in_comment {
@@ -843,6 +847,9 @@ impl State {
                 rest = after_tag_pairs(rest);
             }
         }
+        if !self.in_comment && !rest.contains(&b'{') && !rest.contains(&b';') {
+            return rest.iter().any(|byte| is_of_moves(*byte));
+        }
         while let Some((&byte, after)) = rest.split_first() {
             rest = after;
             match byte {
@@ -850,7 +857,7 @@ impl State {
                 _ if self.in_comment => {}
                 b'{' => self.in_comment = true,
                 b';' => return has_moves,
-                _ => has_moves |= !(byte.is_ascii_whitespace() || byte.is_ascii_control()),
+                _ => has_moves |= is_of_moves(byte),
             }
         }
         has_moves
@@ -983,6 +990,11 @@ fn ends_in_result(moves: &[u8]) -> bool {
     let begin = rest.iter().rposition(is_blank).map_or(0, |at| at + 1);
     let word = rest.get(begin..).unwrap_or_default();
     !word.is_empty() && word.iter().copied().all(is_of_result)
+}
+
+/// Whether a byte outside of comments is of moves, or of words.
+fn is_of_moves(byte: u8) -> bool {
+    !(byte.is_ascii_whitespace() || byte.is_ascii_control())
 }
 
 fn is_of_result(byte: u8) -> bool {

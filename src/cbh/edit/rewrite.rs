@@ -14,7 +14,7 @@ use std::ops::Range;
 use crate::cbh::annotations::{self, StoredRemark};
 use crate::cbh::moves::{self, EncodeError, Encoded};
 use crate::cbh::{CodePage, GameId, StoredGame};
-use crate::game::{Annotation, Game, MoveTree, PlyId};
+use crate::game::{Annotation, Game, MoveTree, Ply, PlyId};
 use matched::Matched;
 use merge::Merge;
 pub(in crate::cbh) use open::settled;
@@ -114,7 +114,13 @@ pub fn rewrite(
 
 /// Returns whether both trees have the same moves in the same order.
 pub(in crate::cbh) fn has_same_moves(one: &MoveTree, other: &MoveTree) -> bool {
-    Matched::new(one, other).is_same
+    match (one.only_line(), other.only_line()) {
+        (Some(one), Some(other)) => {
+            let is_same = |(one, other): (&Ply, &Ply)| one.mv == other.mv;
+            one.len() == other.len() && one.iter().zip(other).all(is_same)
+        }
+        _ => Matched::new(one, other).is_same,
+    }
 }
 
 /// Returns the stream position of a ply of a decoded tree, whose ids are in

@@ -1,0 +1,94 @@
+//! Moves as nearly all texts have them, found without making tokens of each
+//! sign: `12. Nf3`, `Nf6`. What is written in any other way is left to the
+//! tokens, and so is all that may be wrong.
+
+use super::{Lexer, MoveNumber};
+use crate::pgn::place::Place;
+
+/// A move that may be plain, see [`Lexer::plain_move`].
+#[derive(Clone, Copy, Debug)]
+pub(in crate::pgn) struct PlainMove<'t> {
+    /// The number in front of it.
+    pub(in crate::pgn) number: Option<MoveNumber>,
+    /// Squares, letters of pieces and signs; the begin is no digit.
+    pub(in crate::pgn) word: &'t [u8],
+    /// Where the word begins.
+    pub(in crate::pgn) place: Place,
+}
+
+impl PlainMove<'_> {
+    /// Where the word ends.
+    pub(in crate::pgn) fn end(&self) -> Place {
+        let offset = self.place.offset + self.word.len();
+        Place {
+            offset,
+            ..self.place
+        }
+    }
+}
+
+/// Longer numbers are none of moves.
+const MOST_DIGITS: usize = 4;
+
+impl<'t> Lexer<'t> {
+    /// The move that is read next, if it stands there plainly; nothing is read.
+    pub(in crate::pgn) fn plain_move(&self) -> Option<PlainMove<'t>> {
+        let mut place = self.after_plain_blanks(self.here)?;
+        let number = self.plain_number(&mut place)?;
+        let rest = self.text.get(place.offset..)?;
+        let len = rest.iter().take_while(|byte| is_of_move(**byte)).count();
+        let (word, behind) = rest.split_at_checked(len)?;
+        let is_word = word.first().is_some_and(|first| !first.is_ascii_digit());
+        let ends = matches!(
+            behind.first()?,
+            b' ' | b'\n' | b'\r' | b')' | b'{' | b'!' | b'?' | b'$'
+        );
+        (is_word && ends).then_some(PlainMove {
+            number,
+            word,
+            place,
+        })
+    }
+
+    /// A number with dots, if one stands here; `None` where that is not plain.
+    fn plain_number(&self, place: &mut Place) -> Option<Option<MoveNumber>> {
+        let rest = self.text.get(place.offset..)?;
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        if digits == 0 {
+            return Some(None);
+        }
+        let (number, behind) = rest.split_at_checked(digits)?;
+        let dots = behind.iter().take_while(|byte| **byte == b'.').count();
+        if dots == 0 || digits > MOST_DIGITS {
+            return None;
+        }
+        let number = number.iter().fold(0, |number, digit| {
+            number * 10 + u32::from(digit.wrapping_sub(b'0'))
+        });
+        place.offset += digits + dots;
+        *place = self.after_plain_blanks(*place)?;
+        let number = Some(number);
+        Some(Some(MoveNumber { number, dots }))
+    }
+
+    /// The place behind spaces and line ends; `None` before an escaped line.
+    fn after_plain_blanks(&self, mut place: Place) -> Option<Place> {
+        loop {
+            match self.text.get(place.offset)? {
+                b' ' => place.offset += 1,
+                b'\n' => place = place.next_line(place.offset + 1),
+                b'\r' if self.byte(place.offset + 1) == Some(b'\n') => place.offset += 1,
+                b'%' if place.offset == place.line_start => return None,
+                _ => return Some(place),
+            }
+        }
+    }
+}
+
+fn is_of_move(byte: u8) -> bool {
+    matches!(
+        byte,
+        b'a'..=b'h' | b'1'..=b'8' | b'x' | b'K' | b'Q' | b'R' | b'B' | b'N' | b'O' | b'-' | b'='
+            | b'+' | b'#'
+    )
+}
