@@ -6,7 +6,7 @@
 //! whatever moves that is reached. The opening of a game is that of its last
 //! named position.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use shakmaty::{Bitboard, CastlingSide, Color, Move, Square};
@@ -22,9 +22,9 @@ const TABLE: &str = include_str!("openings/openings.tsv");
 /// the same one only the first would be found; a test says that there are none.
 const SEED: u64 = 0;
 
-/// Number of words of 64 bits, of which one in fifteen is set: so many as ten bits
-/// of a mark tell apart.
-const SEEN_WORDS: usize = 1 << 10;
+/// Number of bits of a mark that tell words of 64 bits apart. One bit in three
+/// hundred of these words is set.
+const WORD_BITS: u32 = 14;
 
 /// The name of a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +40,7 @@ struct Openings {
     /// By a hash of the position, which is held against the position itself.
     by_digest: HashMap<u64, (PositionKey, Opening)>,
     /// A bit for the mark of each named position.
-    seen: Box<[u64; SEEN_WORDS]>,
-    /// The marks themselves.
-    marks: HashSet<u64>,
+    seen: Vec<u64>,
     /// Number of plies of the longest line of moves.
     longest: usize,
 }
@@ -67,8 +65,22 @@ pub fn of_game(game: &Game) -> Option<Opening> {
     if game.start.is_chess960 {
         return None;
     }
+    let last = last_candidate(game);
+    let (mut plies, mut found) = (0, None);
+    for_each_position(game, last, |position| {
+        plies += 1;
+        if plies == last {
+            found = of_position(position);
+        }
+    });
+    // Another position may have its squares.
+    found.or_else(|| last_named(game, last))
+}
+
+/// The name of the last of the first `most` positions that have one.
+fn last_named(game: &Game, most: usize) -> Option<Opening> {
     let mut found = None;
-    for_each_position(game, last_candidate(game), |position| {
+    for_each_position(game, most, |position| {
         found = of_position(position).or(found);
     });
     found
@@ -97,14 +109,13 @@ impl Openings {
     /// Returns false only if no position with this mark has a name.
     fn may_name(&self, mark: u64) -> bool {
         let word = self.seen.get(word_of(mark));
-        word.is_some_and(|word| word >> (mark >> 48 & 63) & 1 == 1) && self.marks.contains(&mark)
+        word.is_some_and(|word| word & bit_of(mark) != 0)
     }
 
     fn read(table: &'static str) -> Openings {
         let mut openings = Openings {
             by_digest: HashMap::new(),
-            seen: Box::new([0; SEEN_WORDS]),
-            marks: HashSet::new(),
+            seen: vec![0; 1 << WORD_BITS],
             longest: 0,
         };
         for line in table.lines().skip(1) {
@@ -125,9 +136,8 @@ impl Openings {
         self.longest = self.longest.max(game.tree.main_line_len());
         let last = last?;
         let mark = Occupied::of(&last).mark();
-        self.marks.insert(mark);
         if let Some(word) = self.seen.get_mut(word_of(mark)) {
-            *word |= 1 << (mark >> 48 & 63);
+            *word |= bit_of(mark);
         }
         let key = last.key();
         let digest = key.digest(SEED);
@@ -191,7 +201,12 @@ impl Occupied {
 
 /// Which word of [`Openings::seen`] has the bit of a mark.
 fn word_of(mark: u64) -> usize {
-    usize::try_from(mark >> 54).unwrap_or(0)
+    usize::try_from(mark >> (u64::BITS - WORD_BITS)).unwrap_or(0)
+}
+
+/// The bit of a mark in its word.
+fn bit_of(mark: u64) -> u64 {
+    1 << (mark >> (u64::BITS - WORD_BITS - 6) & 63)
 }
 
 /// Calls `take` with the position after each of the first `most` plies of the
