@@ -11,6 +11,12 @@ const SMALL_FILE_BYTES: u64 = 1 << 18;
 /// Number of bytes that are read ahead of larger files.
 const WINDOW_BYTES: usize = 1 << 16;
 
+/// Number of bytes of a block that is kept of a file read here and there.
+const BLOCK_BYTES: usize = 1 << 12;
+
+/// Number of blocks that are kept of a file.
+const BLOCKS: usize = 1 << 10;
+
 /// Returns a number for an open file, unique in the process.
 pub(crate) fn next_file_number() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -29,6 +35,8 @@ pub struct ReadBuffer {
     bytes: Vec<u8>,
     /// One window per file; `None` if each read is exact.
     windows: Option<Vec<Window>>,
+    /// Whether blocks are kept of files that are read here and there.
+    keeps_blocks: bool,
 }
 
 /// A range of one file in memory.
@@ -38,20 +46,62 @@ struct Window {
     file: u64,
     start: u64,
     bytes: Vec<u8>,
+    /// Blocks elsewhere, each in the place of its number modulo [`BLOCKS`].
+    blocks: Vec<Block>,
+}
+
+/// A block of a file in memory; empty before it is read.
+#[derive(Clone, Debug, Default)]
+struct Block {
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+/// Returns the `len` bytes at `offset`, if these bytes from `start` on contain all
+/// of them.
+fn part_of(bytes: &[u8], start: u64, offset: u64, len: usize) -> Option<&[u8]> {
+    let from = usize::try_from(offset.checked_sub(start)?).ok()?;
+    bytes.get(from..from.checked_add(len)?)
 }
 
 impl Window {
     /// Returns the `len` bytes at `offset`, if the window contains all of them.
     fn part(&self, offset: u64, len: usize) -> Option<&[u8]> {
-        let from = usize::try_from(offset.checked_sub(self.start)?).ok()?;
-        self.bytes.get(from..from.checked_add(len)?)
+        part_of(&self.bytes, self.start, offset, len)
     }
 
-    /// Returns whether `offset` is close behind the window, so that reading
-    /// ahead pays.
-    fn is_near(&self, offset: u64) -> bool {
+    /// Returns the `len` bytes at `offset` out of a block that is kept, or `read`
+    /// now; `None` if they are not all in it.
+    fn block_part<E>(
+        &mut self,
+        offset: u64,
+        len: usize,
+        read: impl Fn(u64, usize, &mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<Option<&[u8]>, E> {
+        let start = offset - offset % BLOCK_BYTES as u64;
+        if offset + len as u64 > start + BLOCK_BYTES as u64 {
+            return Ok(None);
+        }
+        self.blocks.resize(BLOCKS, Block::default());
+        let number = start / BLOCK_BYTES as u64 % BLOCKS as u64;
+        let place = usize::try_from(number).ok();
+        let Some(block) = place.and_then(|place| self.blocks.get_mut(place)) else {
+            return Ok(None);
+        };
+        if block.start != start || block.bytes.is_empty() {
+            // After an error nothing is kept.
+            let mut bytes = std::mem::take(&mut block.bytes);
+            read(start, BLOCK_BYTES, &mut bytes)?;
+            *block = Block { start, bytes };
+        }
+        Ok(part_of(&block.bytes, start, offset, len))
+    }
+
+    /// Returns whether `offset` is so close behind the window that reading ahead
+    /// pays.
+    fn is_near(&self, offset: u64, most: usize) -> bool {
         let end = self.start + self.bytes.len() as u64;
-        (self.start..=end + WINDOW_BYTES as u64 / 4).contains(&offset)
+        (self.start..=end + most as u64).contains(&offset)
     }
 }
 
@@ -61,6 +111,16 @@ impl ReadBuffer {
         ReadBuffer {
             bytes: Vec::new(),
             windows: Some(Vec::new()),
+            keeps_blocks: false,
+        }
+    }
+
+    /// Returns a buffer that reads ahead and keeps up to 4 MiB of each file that is
+    /// read here and there, as the names of many games are.
+    pub fn ahead_of_many() -> ReadBuffer {
+        ReadBuffer {
+            keeps_blocks: true,
+            ..ReadBuffer::ahead()
         }
     }
 
@@ -111,6 +171,7 @@ impl ReadBuffer {
                 file,
                 start: offset,
                 bytes: Vec::new(),
+                blocks: Vec::new(),
             };
             let whole = file_len()?;
             if whole <= SMALL_FILE_BYTES {
@@ -123,12 +184,23 @@ impl ReadBuffer {
         let Some(window) = windows.get_mut(at) else {
             return Ok(&[]);
         };
-        if window.part(offset, len).is_none() && window.is_near(offset) {
+        // To read a block costs less than to read all that is between.
+        let most = if self.keeps_blocks {
+            2 * BLOCK_BYTES
+        } else {
+            WINDOW_BYTES / 4
+        };
+        if window.part(offset, len).is_none() && window.is_near(offset, most) {
             window.start = offset;
             read(offset, len.max(WINDOW_BYTES), &mut window.bytes)?;
         }
         if window.part(offset, len).is_some() {
             return Ok(window.part(offset, len).unwrap_or_default());
+        }
+        if self.keeps_blocks
+            && let Some(part) = window.block_part(offset, len, &read)?
+        {
+            return Ok(part);
         }
         read(offset, len, &mut self.bytes)?;
         Ok(&self.bytes)
@@ -145,11 +217,14 @@ mod tests {
     /// Reads `wanted` of a file of `size` bytes; gives what the system was
     /// asked for.
     fn asked(size: usize, wanted: &[(u64, usize)]) -> Vec<(u64, usize)> {
+        asked_by(ReadBuffer::ahead(), size, wanted)
+    }
+
+    fn asked_by(mut buffer: ReadBuffer, size: usize, wanted: &[(u64, usize)]) -> Vec<(u64, usize)> {
         let content: Vec<u8> = (0..size)
             .map(|at| u8::try_from(at % 251).unwrap())
             .collect();
         let asked = RefCell::new(Vec::new());
-        let mut buffer = ReadBuffer::ahead();
         for &(offset, len) in wanted {
             let read = |from: u64, len: usize, bytes: &mut Vec<u8>| {
                 asked.borrow_mut().push((from, len));
@@ -185,5 +260,21 @@ mod tests {
         assert!(asked[1..].iter().all(|&(_, len)| len == 67));
         let past_end = [(0, 10), (300_000_000, 10)];
         assert_eq!(self::asked(200_000_000, &past_end).len(), 2);
+    }
+
+    #[test]
+    fn names_of_many_games_are_read_a_block_at_a_time() {
+        let names: Vec<_> = (0..20_000)
+            .map(|name| (name * 7919 % 30_000 * 67, 67))
+            .collect();
+        let asked = asked_by(ReadBuffer::ahead_of_many(), 30_000 * 67, &names);
+        assert!(asked.len() < 1000, "{}", asked.len());
+        // Two blocks have one place: the last that was read is there.
+        let size = 3 * BLOCKS * BLOCK_BYTES;
+        let far = (BLOCKS * BLOCK_BYTES) as u64;
+        let turns: Vec<_> = (0..20).map(|turn| (turn % 3 * far + 70_000, 67)).collect();
+        asked_by(ReadBuffer::ahead_of_many(), size, &turns);
+        let ends = [(0, 10), (size as u64 - 20, 67), (size as u64 + 9, 67)];
+        asked_by(ReadBuffer::ahead_of_many(), size, &ends);
     }
 }

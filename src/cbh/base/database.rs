@@ -122,6 +122,16 @@ impl Decoded {
             ..Decoded::default()
         }
     }
+
+    /// A buffer for many games that are scattered in the base, in order: it also
+    /// keeps blocks of what is read here and there, as of names; see
+    /// [`ReadBuffer::ahead_of_many`].
+    pub fn reading_many() -> Decoded {
+        Decoded {
+            buffer: ReadBuffer::ahead_of_many(),
+            ..Decoded::default()
+        }
+    }
 }
 
 /// Number of bytes of `.cbg` and `.cba` per read: nearly every game fits.
