@@ -44,8 +44,8 @@ enum Buffer {
 #[derive(Debug)]
 struct Optional<T: Stored> {
     values: T::Many,
-    /// 1 for a value, 0 for NULL.
-    levels: Vec<i16>,
+    /// The row of each value; others are NULL.
+    rows: Vec<u32>,
 }
 
 /// Lists of values.
@@ -60,7 +60,7 @@ impl<T: Stored> Default for Optional<T> {
     fn default() -> Optional<T> {
         Optional {
             values: T::Many::default(),
-            levels: Vec::new(),
+            rows: Vec::new(),
         }
     }
 }
@@ -128,11 +128,13 @@ impl Group {
     /// Appends a row, which is written before those of greater places. A value of
     /// another type than its column is NULL.
     pub(super) fn push<'v>(&mut self, place: u32, values: impl IntoIterator<Item = Value<'v>>) {
+        // A row group is written long before it has so many rows.
+        let row = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
         self.places.push(place);
         let mut values = values.into_iter();
         for column in &mut self.columns {
             let value = values.next().unwrap_or(Value::Null);
-            self.bytes += column.push(value);
+            self.bytes += column.push(row, value);
         }
     }
 
@@ -180,17 +182,17 @@ impl Group {
 }
 
 impl Buffer {
-    /// Appends a value; returns how much memory it takes.
-    fn push(&mut self, value: Value<'_>) -> usize {
+    /// Appends the value of a row; returns how much memory it takes.
+    fn push(&mut self, row: u32, value: Value<'_>) -> usize {
         match (self, value) {
             (Buffer::Texts(all), Value::Text(text)) => {
-                all.push(text);
+                all.push(row, text);
                 return text.len();
             }
-            (Buffer::Ints(all), Value::Int(value)) => all.push(value),
-            (Buffer::Longs(all), Value::Long(value)) => all.push(value),
-            (Buffer::Reals(all), Value::Real(value)) => all.push(value),
-            (Buffer::Flags(all), Value::Flag(value)) => all.push(value),
+            (Buffer::Ints(all), Value::Int(value)) => all.push(row, value),
+            (Buffer::Longs(all), Value::Long(value)) => all.push(row, value),
+            (Buffer::Reals(all), Value::Real(value)) => all.push(row, value),
+            (Buffer::Flags(all), Value::Flag(value)) => all.push(row, value),
             (Buffer::Moves(all), Value::Moves(moves)) => {
                 all.push(moves);
                 return size_of_val(moves);
@@ -203,47 +205,55 @@ impl Buffer {
                     .map(|(name, text)| name.len() + text.len())
                     .sum();
             }
-            (Buffer::Texts(all), _) => all.levels.push(0),
-            (Buffer::Ints(all), _) => all.levels.push(0),
-            (Buffer::Longs(all), _) => all.levels.push(0),
-            (Buffer::Reals(all), _) => all.levels.push(0),
-            (Buffer::Flags(all), _) => all.levels.push(0),
             (Buffer::Moves(all), _) => all.push(&[]),
             (Buffer::Tags { names, values }, _) => {
                 names.lengths.push(0);
                 values.lengths.push(0);
             }
+            _ => {}
         }
         0
     }
 }
 
 impl<T: Stored> Optional<T> {
-    fn push(&mut self, value: T::Given<'_>) {
+    fn push(&mut self, row: u32, value: T::Given<'_>) {
         T::push(&mut self.values, value);
-        self.levels.push(1);
+        self.rows.push(row);
     }
 
     /// Writes the rows in this order, and forgets them.
     fn write(&mut self, order: &[u32], column: Option<SerializedColumnWriter<'_>>) -> Result<()> {
         if let Some(mut column) = column {
             let values = T::taken(&mut self.values);
-            let starts = starts(self.levels.iter().map(|&level| level == 1).map(usize::from));
+            let places = self.places(order.len());
             let (mut batch, mut levels) = (Vec::new(), Vec::new());
             for rows in order.chunks(BATCH) {
                 batch.clear();
                 levels.clear();
-                for range in rows.iter().map(|&row| range(&starts, row)) {
-                    levels.push(i16::from(!range.is_empty()));
-                    batch.extend(range.filter_map(|at| T::stored(&values, at)));
+                for &row in rows {
+                    let value = places.get(row as usize).and_then(|&at| at.checked_sub(1));
+                    levels.push(i16::from(value.is_some()));
+                    batch.extend(value.and_then(|at| T::stored(&values, at as usize)));
                 }
                 let column = column.typed::<T::Parquet>();
                 column.write_batch(&batch, Some(&levels), None)?;
             }
             column.close()?;
         }
-        self.levels.clear();
+        self.rows.clear();
         Ok(())
+    }
+
+    /// Which value each row has, from 1; 0 for NULL.
+    fn places(&self, rows: usize) -> Vec<u32> {
+        let mut places = vec![0; rows];
+        for (at, &row) in (1..).zip(&self.rows) {
+            if let Some(place) = places.get_mut(row as usize) {
+                *place = at;
+            }
+        }
+        places
     }
 }
 

@@ -29,7 +29,7 @@ const GROUP_GAMES: usize = 1 << 15;
 const GROUP_POSITIONS: usize = 1 << 19;
 
 /// Bytes of text from which a row group is written, whatever its rows.
-const GROUP_BYTES: usize = 24 << 20;
+const GROUP_BYTES: usize = 16 << 20;
 
 /// Number of games of a file that are read first, in the order of the base. They
 /// tell how many more fit into a row group.
@@ -37,9 +37,6 @@ const FIRST_GAMES: usize = 1 << 12;
 
 /// Fewer games are not read in the order of the base: it would not pay.
 const LEAST_GAMES: usize = 1 << 9;
-
-/// The base is read ahead if it has no more than so many games for each that is read.
-const MOST_BETWEEN: usize = 32;
 
 /// Progress is told after so many games of a core.
 const GAMES_TOLD: usize = 1024;
@@ -79,7 +76,7 @@ fn write(
     };
     if parts.lock().is_empty() {
         // A table without rows still has its columns.
-        return worker.write(&Part::default());
+        return worker.write(&Part::default(), &mut Scratch::new());
     }
     let cores = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
@@ -107,10 +104,11 @@ struct Worker<'a> {
 impl Worker<'_> {
     /// Writes parts as long as there are any.
     fn run(&self) -> io::Result<()> {
+        let mut scratch = Scratch::new();
         while !self.has_failed.load(Relaxed) {
             let part = self.parts.lock().next();
             let written = match part {
-                Ok(Some(part)) => self.write(&part),
+                Ok(Some(part)) => self.write(&part, &mut scratch),
                 Ok(None) => return Ok(()),
                 Err(error) => Err(error),
             };
@@ -122,14 +120,19 @@ impl Worker<'_> {
         Ok(())
     }
 
-    fn write(&self, part: &Part) -> io::Result<()> {
-        let mut games = Output::begin(&games::TABLE, self.folder, part)?;
+    fn write(&self, part: &Part, scratch: &mut Scratch) -> io::Result<()> {
+        let Scratch {
+            rows,
+            games,
+            positions,
+        } = scratch;
+        let mut games = Output::begin(&games::TABLE, self.folder, part, games)?;
         let mut positions = if self.wishes.with_positions {
-            Some(Output::begin(&positions::TABLE, self.folder, part)?)
+            let table = &positions::TABLE;
+            Some(Output::begin(table, self.folder, part, positions)?)
         } else {
             None
         };
-        let mut rows = Rows::new();
         let mut all = (0..).zip(part.games.iter().copied());
         loop {
             let mut batch: Vec<(u32, Listed)> = all.by_ref().take(games.room()).collect();
@@ -138,7 +141,7 @@ impl Worker<'_> {
             }
             // Read in the order of the file, written in that of the table.
             batch.sort_unstable_by_key(|(_, listed)| listed.id.0);
-            self.write_batch(&batch, part.year, &mut rows, &mut games, &mut positions)?;
+            self.write_batch(&batch, part.year, rows, &mut games, &mut positions)?;
         }
         games.finish()?;
         positions.map_or(Ok(()), Output::finish)
@@ -149,10 +152,10 @@ impl Worker<'_> {
         batch: &[(u32, Listed)],
         year: u16,
         rows: &mut Rows,
-        games: &mut Output,
-        positions: &mut Option<Output>,
+        games: &mut Output<'_>,
+        positions: &mut Option<Output<'_>>,
     ) -> io::Result<()> {
-        let mut reading = Reading::of(batch);
+        let mut reading = Reading::begin();
         for games_told in batch.chunks(GAMES_TOLD) {
             for &game in games_told {
                 let positions = positions.as_mut();
@@ -169,8 +172,8 @@ impl Worker<'_> {
         year: u16,
         reading: &mut Reading,
         rows: &mut Rows,
-        games: &mut Output,
-        positions: Option<&mut Output>,
+        games: &mut Output<'_>,
+        positions: Option<&mut Output<'_>>,
     ) -> io::Result<()> {
         let id = listed.id;
         let _permit = match self.read(id, reading) {
@@ -188,7 +191,7 @@ impl Worker<'_> {
             positions.write_if(GROUP_POSITIONS)?;
         }
         if text.capacity() > GROUP_BYTES {
-            *reading = Reading::default();
+            *reading = Reading::begin();
         }
         Ok(())
     }
@@ -213,39 +216,52 @@ impl Worker<'_> {
 }
 
 /// A game that was read, and its PGN.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Reading {
     decoded: Decoded,
     text: Vec<u8>,
 }
 
 impl Reading {
-    /// For games in the order of the file: ahead of them is read only if most of
-    /// what lies there is among them.
-    fn of(games: &[(u32, Listed)]) -> Reading {
-        let id = |game: Option<&(u32, Listed)>| game.map_or(0, |(_, listed)| listed.id.0);
-        let records = (id(games.last()) - id(games.first())) as usize;
-        let decoded = if records / MOST_BETWEEN <= games.len() {
-            Decoded::reading_ahead()
-        } else {
-            Decoded::default()
-        };
+    fn begin() -> Reading {
         Reading {
-            decoded,
+            decoded: Decoded::reading_many(),
             text: Vec::new(),
         }
     }
 }
 
-/// A file that is written.
-struct Output {
-    path: PathBuf,
-    file: SerializedFileWriter<File>,
-    group: Group,
+/// What a core keeps from file to file: their memory is used again.
+struct Scratch {
+    rows: Rows,
+    games: Group,
+    positions: Group,
 }
 
-impl Output {
-    fn begin(table: &Table, folder: &Path, part: &Part) -> io::Result<Output> {
+impl Scratch {
+    fn new() -> Scratch {
+        Scratch {
+            rows: Rows::new(),
+            games: Group::new(games::TABLE.columns),
+            positions: Group::new(positions::TABLE.columns),
+        }
+    }
+}
+
+/// A file that is written.
+struct Output<'s> {
+    path: PathBuf,
+    file: SerializedFileWriter<File>,
+    group: &'s mut Group,
+}
+
+impl<'s> Output<'s> {
+    fn begin(
+        table: &Table,
+        folder: &Path,
+        part: &Part,
+        group: &'s mut Group,
+    ) -> io::Result<Output<'s>> {
         let path = part.path(&folder.join(table.name));
         if let Some(year) = path.parent() {
             fs::create_dir_all(year).map_err(|error| about(year, &error))?;
@@ -258,13 +274,13 @@ impl Output {
         Ok(Output {
             file: writer.map_err(|error| failed(&path, error))?,
             path,
-            group: Group::new(table.columns),
+            group,
         })
     }
 
     /// Number of rows that fit into the row group, by the length of those in it.
     fn room(&self) -> usize {
-        let group = &self.group;
+        let group = &*self.group;
         let Some(length) = group.bytes().checked_div(group.rows()) else {
             return FIRST_GAMES;
         };
