@@ -34,9 +34,14 @@ const MARK_BYTES: usize = 16;
 /// So many records are read at once.
 const RECORDS_AT_ONCE: u32 = 4096;
 
-/// So many letters of each name are compared before a game is read: fewer than
-/// any field holds.
+/// So many letters of each name are compared before a game is read.
 const LETTERS: usize = 6;
+
+/// So many bytes of a last name, a first name and a title does each base hold in
+/// their fields, whatever its page. What follows may have been cut.
+const LAST_NAME_BYTES: usize = 28;
+const FIRST_NAME_BYTES: usize = 18;
+const TITLE_BYTES: usize = 38;
 
 /// Games of fewer half-moves are told apart by event and round too.
 const SHORT_PLIES: usize = 20;
@@ -59,7 +64,9 @@ impl Mark {
         let (white, black) = (headers.white.joined(), headers.black.joined());
         let key = key_of(&white, &black, headers.date, Some(headers.result));
         let mut whole = Xxh3::with_seed(key);
-        (&white, &black).hash(&mut whole);
+        for name in [&white, &black] {
+            hash_letters(letters_of_player(name), &mut whole);
+        }
         let mut fen = Vec::new();
         game.start.append_fen_to(&mut fen);
         fen.hash(&mut whole);
@@ -72,7 +79,8 @@ impl Mark {
             let mut tags = game.foreign_tags.iter();
             let round = tags.find(|(name, _)| name == "Round");
             (headers.round, headers.subround, round).hash(&mut whole);
-            headers.tournament.title.hash(&mut whole);
+            let title = &headers.tournament.title;
+            hash_letters(letters(title, TITLE_BYTES), &mut whole);
         }
         Mark {
             key,
@@ -81,12 +89,33 @@ impl Mark {
     }
 }
 
+/// The letters of a name as `Last, First`, small, as far as every base has them: a
+/// game is the same as its own copy with names that were cut, and blanks and signs
+/// make no other player.
+fn letters_of_player(name: &str) -> impl Iterator<Item = char> {
+    let (last, first) = name.split_once(',').unwrap_or((name, ""));
+    letters(last, LAST_NAME_BYTES).chain(letters(first.trim_start(), FIRST_NAME_BYTES))
+}
+
+/// The letters among so many bytes of a name, small.
+fn letters(name: &str, most: usize) -> impl Iterator<Item = char> {
+    let cut = name
+        .char_indices()
+        .take_while(move |(at, c)| at + c.len_utf8() <= most);
+    let letters = cut.map(|(_, c)| c).filter(|c| c.is_alphanumeric());
+    letters.flat_map(char::to_lowercase)
+}
+
+fn hash_letters(letters: impl Iterator<Item = char>, hasher: &mut Xxh3) {
+    letters.for_each(|letter| letter.hash(hasher));
+    '\n'.hash(hasher);
+}
+
 /// Digest of the begins of the names, the date and the result.
 fn key_of(white: &str, black: &str, date: Date, result: Option<GameResult>) -> u64 {
     let mut text = String::new();
     for name in [white, black] {
-        let letters = name.chars().filter(|c| c.is_alphanumeric());
-        text.extend(letters.take(LETTERS).flat_map(char::to_lowercase));
+        text.extend(letters_of_player(name).take(LETTERS));
         text.push('\n');
     }
     let result = result.map(|result| result.beyond_pgn().unwrap_or(result.pgn()));
@@ -313,6 +342,19 @@ mod tests {
             marks.find(key(number), &mut found).unwrap();
         }
         assert!(found.is_empty(), "{found:?}");
+    }
+
+    #[test]
+    fn letters_of_a_name_are_those_that_every_field_holds() {
+        let same = |one: &str, other: &str| letters_of_player(one).eq(letters_of_player(other));
+        let whole = "Wolfeschlegelsteinhausenbergerdorff, Hubert Blaine Maximilian";
+        assert!(same(
+            whole,
+            "Wolfeschlegelsteinhausenberge, Hubert Blaine Maxim"
+        ));
+        assert!(same("M\u{fc}ller,  J.", "m\u{fc}ller, J"));
+        assert!(!same("M\u{fc}ller, Jan", "M\u{fc}ller, Jon"));
+        assert!(!same("Ab, C", "A, bD"));
     }
 
     #[test]
