@@ -153,12 +153,11 @@ impl Rows {
         let mode = CastlingMode::from_chess960(game.start.is_chess960);
         let code = |ply: &Ply| uci::code(ply.mv, mode);
         self.moves.clear();
-        match game.tree.only_line() {
-            Some(plies) => self.moves.extend(plies.iter().map(code)),
-            None => {
-                let plies = game.tree.main_line().filter_map(|id| game.tree.ply(id));
-                self.moves.extend(plies.map(code));
-            }
+        if let Some(plies) = game.tree.only_line() {
+            self.moves.extend(plies.iter().map(code));
+        } else {
+            let plies = game.tree.main_line().filter_map(|id| game.tree.ply(id));
+            self.moves.extend(plies.map(code));
         }
         self.write_derived(&game.headers, year);
         let told = GameFacts {

@@ -184,10 +184,10 @@ impl Worker<'_> {
             }
         };
         let Reading { decoded, text } = reading;
-        rows.push((place, listed), year, &decoded.game, text, &mut games.group);
+        rows.push((place, listed), year, &decoded.game, text, games.group);
         games.write_if(GROUP_GAMES)?;
         if let Some(positions) = positions {
-            positions::push(place, id, &decoded.game, &mut positions.group);
+            positions::push(place, id, &decoded.game, positions.group);
             positions.write_if(GROUP_POSITIONS)?;
         }
         if text.capacity() > GROUP_BYTES {

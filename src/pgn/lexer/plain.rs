@@ -33,8 +33,8 @@ const MOST_DIGITS: usize = 4;
 impl<'t> Lexer<'t> {
     /// The move that is read next, if it stands there plainly; nothing is read.
     pub(in crate::pgn) fn plain_move(&self) -> Option<PlainMove<'t>> {
-        let mut place = self.after_plain_blanks(self.here)?;
-        let number = self.plain_number(&mut place)?;
+        let place = self.after_plain_blanks(self.here)?;
+        let (number, place) = self.plain_number(place)?;
         let rest = self.text.get(place.offset..)?;
         let len = rest.iter().take_while(|byte| is_of_move(**byte)).count();
         let (word, behind) = rest.split_at_checked(len)?;
@@ -50,12 +50,13 @@ impl<'t> Lexer<'t> {
         })
     }
 
-    /// A number with dots, if one stands here; `None` where that is not plain.
-    fn plain_number(&self, place: &mut Place) -> Option<Option<MoveNumber>> {
+    /// A number with dots, if one stands here, and the place behind it; `None` where
+    /// that is not plain.
+    fn plain_number(&self, mut place: Place) -> Option<(Option<MoveNumber>, Place)> {
         let rest = self.text.get(place.offset..)?;
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         if digits == 0 {
-            return Some(None);
+            return Some((None, place));
         }
         let (number, behind) = rest.split_at_checked(digits)?;
         let dots = behind.iter().take_while(|byte| **byte == b'.').count();
@@ -66,9 +67,9 @@ impl<'t> Lexer<'t> {
             number * 10 + u32::from(digit.wrapping_sub(b'0'))
         });
         place.offset += digits + dots;
-        *place = self.after_plain_blanks(*place)?;
         let number = Some(number);
-        Some(Some(MoveNumber { number, dots }))
+        let place = self.after_plain_blanks(place)?;
+        Some((Some(MoveNumber { number, dots }), place))
     }
 
     /// The place behind spaces and line ends; `None` before an escaped line.
