@@ -78,10 +78,11 @@ impl Window {
         len: usize,
         read: impl Fn(u64, usize, &mut Vec<u8>) -> Result<(), E>,
     ) -> Result<Option<&[u8]>, E> {
-        let start = offset - offset % BLOCK_BYTES as u64;
-        if offset + len as u64 > start + BLOCK_BYTES as u64 {
+        let within = offset % BLOCK_BYTES as u64;
+        if len as u64 > BLOCK_BYTES as u64 - within {
             return Ok(None);
         }
+        let start = offset - within;
         self.blocks.resize(BLOCKS, Block::default());
         let number = start / BLOCK_BYTES as u64 % BLOCKS as u64;
         let place = usize::try_from(number).ok();
