@@ -14,7 +14,7 @@ use std::time::SystemTime;
 use super::texts::PreparedText;
 use super::writing::{joined, offset_of};
 use super::{Knowledge, SaveError, Saver, ensure_moves_read_back, file_name};
-use crate::cbh::entities::{EventDetails, Unfit};
+use crate::cbh::entities::{ENTITY_FILES, EventDetails, Unfit};
 use crate::cbh::extended::HEADER_BYTES;
 use crate::cbh::moves::{self, Encoded};
 use crate::cbh::record::RECORD_BYTES;
@@ -281,21 +281,16 @@ impl<'a> Importer<'a> {
 impl<'a> Saver<'a> {
     /// Begins to lay bytes behind the ends of the files that grow with games.
     fn begin_stage(&self, store: &'a Store) -> Result<Stage<'a>, storage::Error> {
-        let grows = [
+        let of_games = [
             FileKind::Headers,
             FileKind::Moves,
             FileKind::Annotations,
             FileKind::Extended,
-            FileKind::Players,
-            FileKind::Tournaments,
-            FileKind::Annotators,
-            FileKind::Sources,
-            FileKind::Teams,
-            FileKind::Tags,
         ];
         let database = self.database;
-        let grows = grows
+        let grows = of_games
             .into_iter()
+            .chain(ENTITY_FILES)
             .filter(|&kind| database.storage(kind).is_some());
         let names: Vec<OsString> = grows.map(|kind| file_name(database, kind)).collect();
         store.stage(&names)
