@@ -2,7 +2,7 @@
 //! castling is the king's move, in Chess960 its move onto the rook; a null move
 //! is `0000`.
 
-use shakmaty::{CastlingMode, CastlingSide, Move, Role, Square};
+use shakmaty::{CastlingMode, Move, Role, Square};
 
 /// Number of codes: 64 squares from, 64 to, and what a pawn becomes.
 pub(super) const CODES: u16 = 64 * 64 * 5;
@@ -13,31 +13,16 @@ const PROMOTIONS: [&str; 5] = ["", "n", "b", "r", "q"];
 /// Returns a small number for a move: the square it begins on, that it ends
 /// on times 64, and the piece a pawn becomes times 4096. A null move is 0.
 pub(super) fn code(m: Option<Move>, mode: CastlingMode) -> u16 {
-    let Some(m) = m else {
+    let Some((m, from)) = m.and_then(|m| Some((m, m.from()?))) else {
         return 0;
     };
-    let (from, to, promotion) = match m {
-        Move::Normal {
-            from,
-            to,
-            promotion,
-            ..
-        } => (from, to, promotion),
-        Move::EnPassant { from, to } => (from, to, None),
-        Move::Castle { king, rook } => {
-            let side = CastlingSide::from_king_side(king < rook);
-            match mode {
-                CastlingMode::Standard => (
-                    king,
-                    Square::from_coords(side.king_to_file(), king.rank()),
-                    None,
-                ),
-                CastlingMode::Chess960 => (king, rook, None),
-            }
+    let to = match (m.castling_side(), mode) {
+        (Some(side), CastlingMode::Standard) => {
+            Square::from_coords(side.king_to_file(), from.rank())
         }
-        Move::Put { .. } => return 0,
+        _ => m.to(),
     };
-    let piece = match promotion {
+    let piece = match m.promotion() {
         Some(Role::Knight) => 1,
         Some(Role::Bishop) => 2,
         Some(Role::Rook) => 3,
