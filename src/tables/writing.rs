@@ -231,7 +231,7 @@ impl Reading {
     }
 }
 
-/// What a core keeps from file to file: their memory is used again.
+/// Buffers of a thread that writes files, used again for each of them.
 struct Scratch {
     rows: Rows,
     games: Group,

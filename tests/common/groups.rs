@@ -391,7 +391,7 @@ fn directories_tell_times_and_links(tree: &dyn Tree) {
             tree.stat(&format!("{path}/{name}"))
                 .is_ok_and(|stat| stat.is_directory)
         });
-        // Which pages come in pieces nobody counts, even where none does.
+        // A folder of pages does not count its subdirectories, even if it has none.
         if path.starts_with("html/") && stat.links == 1 {
             continue;
         }
