@@ -127,6 +127,26 @@ impl Format {
     }
 }
 
+/// Refuses what is no text, such as a file of a base. The NULs that a machine
+/// leaves in a text when it goes down are no reason to.
+fn ensure_text(head: &[u8]) -> io::Result<()> {
+    if head.get(257..262) == Some(b"ustar") {
+        return Err(invalid(format_args!(
+            "this is a tar archive, which cbfs does not unpack; unpack it first"
+        )));
+    }
+    let is_binary = |byte: &&u8| matches!(byte, 0..=8 | 14..=25 | 28..=31);
+    if head.iter().filter(is_binary).count() * BINARY_SHARE > head.len() {
+        return Err(invalid(format_args!(
+            "this is no text; `cbfs export BASE | cbfs import OTHER -` copies the games of a base"
+        )));
+    }
+    Ok(())
+}
+
+/// What is no text has more than one of so many bytes that no text has.
+const BINARY_SHARE: usize = 10;
+
 /// What a file is, by its first bytes; one whose name promises something else
 /// may still be plain text, which programs that load files leave unpacked.
 fn format_of(head: &[u8], name: &Path) -> io::Result<Format> {
@@ -184,11 +204,14 @@ fn too_wide(requested: u64, most: u64) -> io::Error {
 }
 
 impl<'a> Text<'a> {
-    /// Looks whether the bytes are UTF-16.
+    /// Looks whether the bytes are UTF-16. Fails for what is no text.
     fn new(member: Option<String>, mut reader: impl BufRead + Send + 'a) -> io::Result<Text<'a>> {
         let mut head = Vec::new();
         reader.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
         let utf16 = Utf16::of(&head);
+        if utf16.is_none() {
+            ensure_text(&head)?;
+        }
         let reader = Cursor::new(head).chain(reader);
         Ok(Text {
             member,

@@ -153,6 +153,21 @@ fn archives_of_other_kinds_are_named() {
 }
 
 #[test]
+fn what_is_no_text_says_what_to_do() {
+    let mut tar = vec![b'a'; 512];
+    tar[257..262].copy_from_slice(b"ustar");
+    for bytes in [tar.clone(), gzip(&tar)] {
+        let error = text("a.pgn", &bytes).unwrap_err();
+        assert!(error.contains("tar archive"), "{error}");
+    }
+    let header = b"\x2c\0\x2e\x01\0\0\0\x05CBH\0\0\x01";
+    let error = text("a.cbh", header).unwrap_err();
+    assert!(error.contains("cbfs export"), "{error}");
+    let cut_off = [TEXT.as_bytes(), b"\0"].concat();
+    assert_eq!(text("a.pgn", &cut_off).unwrap().as_bytes(), cut_off);
+}
+
+#[test]
 fn utf_16_is_read_with_a_mark_and_without() {
     let little: Vec<u8> = TEXT.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let big: Vec<u8> = TEXT.encode_utf16().flat_map(u16::to_be_bytes).collect();

@@ -188,8 +188,8 @@ fn moves_are_understood_in_the_forms_that_are_written() {
         (start, "e4 d5 exd Qd5: Nc3", "1. e4 d5 2. exd5 Qxd5 3. Nc3"),
         (
             start,
-            "e4= e5+/= Nf3N Nc6\u{b1} Bb5D",
-            "1. e4 $10 e5 $14 2. Nf3 $146 Nc6 $16 3. Bb5 $201",
+            "e4= e5+/= Nf3N Nc6\u{b1} Bb5D a6 inf",
+            "1. e4 $10 e5 $14 2. Nf3 $146 Nc6 $16 3. Bb5 $201 a6 $13",
         ),
         (start, "e4!!! e5??? Nf3!!?", "1. e4 $3 e5 $4 2. Nf3 $5"),
         (

@@ -101,7 +101,7 @@ pub(in crate::pgn) fn nag_of(word: &[u8]) -> Option<u8> {
 }
 
 /// Signs and their NAGs; no sign ends in one before it.
-const SIGNS: [(&str, u8); 47] = [
+const SIGNS: [(&str, u8); 48] = [
     ("=/\u{221e}", 44),
     ("\u{221e}=", 44),
     ("=/~", 44),
@@ -145,6 +145,7 @@ const SIGNS: [(&str, u8); 47] = [
     ("\u{27eb}", 242),
     ("\u{27ea}", 243),
     ("\u{22a5}", 245),
+    ("inf", 13),
     ("RR", 145),
     ("N", 146),
     // A diagram, as Scid writes it.
