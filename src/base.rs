@@ -133,6 +133,10 @@ pub trait Base: fmt::Debug + Send + Sync {
         weigh: &mut dyn FnMut(u64),
     ) -> Result<(), Error>;
 
+    /// As [`read_game`](Base::read_game), but for the start and the moves only: the
+    /// headers of the game say nothing, and it has no annotations.
+    fn read_moves_only(&self, id: GameId, decoded: &mut Decoded) -> Result<(), Error>;
+
     /// As [`read_game`](Base::read_game), once the game may be rendered; returns
     /// the permit to keep until it is.
     fn read_game_to_render(&self, id: GameId, decoded: &mut Decoded) -> Result<Permit, Error> {
@@ -338,6 +342,10 @@ macro_rules! same_in_both {
             weigh: &mut dyn FnMut(u64),
         ) -> Result<(), Error> {
             self.read_game_weighed(id, decoded, weigh)
+        }
+
+        fn read_moves_only(&self, id: GameId, decoded: &mut Decoded) -> Result<(), Error> {
+            self.read_moves_only(id, decoded)
         }
 
         fn stored_mark(&self, id: GameId, buffer: &mut ReadBuffer) -> Result<u64, Error> {

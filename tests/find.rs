@@ -1013,6 +1013,28 @@ fn random_queries_agree_on_real_bases() {
 }
 
 #[test]
+fn games_read_for_their_moves_have_the_moves_and_the_mark_of_whole_ones() {
+    let newer = ["2cbh/sample/sample.2cbh", "2cbh/mixed/mixed.2cbh"].map(fixture);
+    let bases = fixture_bases().into_iter().chain(real_bases()).chain(newer);
+    let mut marked = 0;
+    for path in bases {
+        let base = cbfs::base::open(&path, &Options::default()).unwrap();
+        let (mut whole, mut moves) = (Decoded::default(), Decoded::default());
+        for id in (1..=base.last_id()).map(GameId) {
+            let read = base.read_game(id, &mut whole).is_ok();
+            assert_eq!(base.read_moves_only(id, &mut moves).is_ok(), read, "{id:?}");
+            if read {
+                let of = |it: &Decoded| format!("{:?} {:?}", it.game.start, it.game.tree);
+                assert_eq!(of(&moves), of(&whole), "{} {id:?}", path.display());
+                assert_eq!(moves.mark, whole.mark, "{} {id:?}", path.display());
+                marked += u32::from(whole.mark != 0);
+            }
+        }
+    }
+    assert!(marked > 100, "{marked}");
+}
+
+#[test]
 fn contents_in_headers_agree_with_the_games() {
     for base in fixture_bases().into_iter().chain(real_bases()) {
         if ["misplaced.cbh", "damage.cbh"]

@@ -73,13 +73,26 @@ struct GameReader<'b> {
     decoded: Decoded,
 }
 
-impl Reader for GameReader<'_> {
-    fn read(&mut self, number: u32) -> Result<&Game, Fault> {
+impl GameReader<'_> {
+    fn shrink(&mut self) {
         if self.decoded.game.tree.len() > MANY_PLIES {
             self.decoded = Decoded::reading_ahead();
         }
+    }
+}
+
+impl Reader for GameReader<'_> {
+    fn read(&mut self, number: u32) -> Result<&Game, Fault> {
+        self.shrink();
         self.base.read_game(GameId(number), &mut self.decoded)?;
         Ok(&self.decoded.game)
+    }
+
+    fn read_moves(&mut self, number: u32) -> Result<&Game, Fault> {
+        self.shrink();
+        let (base, decoded) = (self.base, &mut self.decoded);
+        base.read_moves_only(GameId(number), decoded)?;
+        Ok(&decoded.game)
     }
 
     fn mark(&self) -> u64 {

@@ -125,6 +125,26 @@ impl Database {
         Ok(())
     }
 
+    /// As [`read_game`](Database::read_game), but for the start and the moves only:
+    /// the headers of the game in `decoded` say nothing, and it has no annotations.
+    ///
+    /// # Errors
+    ///
+    /// As [`read_game`](Database::read_game).
+    pub fn read_moves_only(&self, id: GameId, decoded: &mut Decoded) -> Result<(), Error> {
+        decoded.game.clear_moves();
+        decoded.defects.clear();
+        decoded.mark = 0;
+        let mut bytes = [0; RECORD_BYTES];
+        let (kind, record) = self.record(id, &mut bytes, &mut decoded.buffer)?;
+        if kind == Kind::Text {
+            return Err(Error::NotUsed(id));
+        }
+        self.read_moves(record.moves(), decoded)?;
+        decoded.mark = self.mark_with_annotations(&record, decoded.mark, &mut decoded.buffer)?;
+        Ok(())
+    }
+
     /// Returns a hash of the moves and annotations of one game as stored: another
     /// one if the moves that are read from them could be others.
     ///
@@ -143,6 +163,16 @@ impl Database {
         });
         // A frame that is none leaves no mark, as when the game is read.
         drop(read.map_err(|source| self.io(FileKind::Moves, source))?);
+        self.mark_with_annotations(&record, mark, buffer)
+    }
+
+    /// The mark of a game, of that of its moves.
+    fn mark_with_annotations(
+        &self,
+        record: &Record<'_>,
+        mut mark: u64,
+        buffer: &mut ReadBuffer,
+    ) -> Result<u64, Error> {
         if let Some(storage) = &self.annotations {
             let offset = record.annotations();
             let read = with_frame(storage.as_ref(), offset, buffer, |frame, _| {

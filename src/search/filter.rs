@@ -332,6 +332,12 @@ impl Filter {
         })
     }
 
+    /// Returns whether of games that must be read more is asked than the moves.
+    pub fn asks_remarks(&self) -> bool {
+        let is_of_remarks = |test: &Test| matches!(test, Test::Text(_) | Test::Has(_));
+        self.terms.iter().any(|term| is_of_remarks(&term.test))
+    }
+
     /// Returns whether variations are searched.
     pub fn in_variations(&self) -> bool {
         self.in_variations

@@ -474,7 +474,7 @@ impl<'a> Asking<'a> {
     ) -> Option<Next> {
         let reader = self.reader.get_or_insert_with(|| self.source.reader());
         // What cannot be read reaches nothing.
-        let game = reader.read(game).ok()?;
+        let game = reader.read_moves(game).ok()?;
         let mut of_main_line = game.tree.main_line_len() + 1;
         let mut found = None;
         walk(game, table == VARIATIONS, |moment, at, _| {

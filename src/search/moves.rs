@@ -267,7 +267,7 @@ impl Maker for Counter {
     fn make(&self, games: &[Header], reader: &mut dyn Reader, give: Give<'_, Reached>) {
         let mut reached = Reached::default();
         for header in games {
-            match reader.read(header.number) {
+            match reader.read_moves(header.number) {
                 Ok(game) => {
                     if self.count(header, game, &mut reached.played) {
                         reached.games.add(header.number);

@@ -136,7 +136,7 @@ impl Maker for Reaches {
     fn make(&self, games: &[Header], reader: &mut dyn Reader, give: Give<'_, Part>) {
         let mut part = Part::default();
         for header in games {
-            if let Ok(game) = reader.read(header.number) {
+            if let Ok(game) = reader.read_moves(header.number) {
                 part.headers.push(*header);
                 let reaches = &mut part.reaches;
                 append_reaches(header.number, game, self.in_variations, self.seed, reaches);

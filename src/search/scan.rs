@@ -201,13 +201,19 @@ impl Worker<'_> {
             let _ = sender.send(Message::Failed(fault));
             return false;
         }
+        let asks_remarks = self.filter.asks_remarks();
         let mut is_wanted = true;
         let mut open = self.open.iter();
         self.fitting.retain(|header| {
             if !is_wanted || open.next() != Some(&true) {
                 return is_wanted;
             }
-            match self.reader.read(header.number) {
+            let read = if asks_remarks {
+                self.reader.read(header.number)
+            } else {
+                self.reader.read_moves(header.number)
+            };
+            match read {
                 Ok(game) => self.filter.fits(header, game),
                 Err(fault) => {
                     is_wanted = give(Told::Unreadable(header.number, fault));

@@ -64,6 +64,14 @@ pub trait Reader {
     /// [`Fault`] if nothing of the game can be read.
     fn read(&mut self, number: u32) -> Result<&Game, Fault>;
 
+    /// As [`read`](Reader::read), but for the start and the moves only: the headers
+    /// of the game say nothing, and it has no annotations.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Reader::read).
+    fn read_moves(&mut self, number: u32) -> Result<&Game, Fault>;
+
     /// Returns the mark of what the last game was read from.
     fn mark(&self) -> u64;
 

@@ -74,7 +74,7 @@ struct Read {
 impl Read {
     fn add(&mut self, header: &Header, seed: u64, reader: &mut dyn Reader) {
         let mut facts = Facts::of(header);
-        let mark = if let Ok(game) = reader.read(header.number) {
+        let mark = if let Ok(game) = reader.read_moves(header.number) {
             let [main, others] = &mut self.reaches;
             append_apart(header.number, game, seed, [main, others]);
             self.masks.push((header.number, Some(Mask::of(game))));
@@ -521,7 +521,7 @@ impl Parts<'_> {
         let mut reader = None;
         let mut next_at = |position, game| {
             let reader = reader.get_or_insert_with(|| self.source.reader());
-            let game_read = reader.read(game).ok()?;
+            let game_read = reader.read_moves(game).ok()?;
             let (mut main, mut others) = (Vec::new(), Vec::new());
             append_apart(game, game_read, old.seed(), [&mut main, &mut others]);
             let all = if table == MAIN { main } else { others };
