@@ -59,8 +59,8 @@ pub use stream::{
     BAD_GAME, Extent, InPage, Part, Prepared, Section, Sections, Skipped, Spot, Trust,
     for_each_game_in_order,
 };
-pub use tags::append_round;
-pub(crate) use tags::roman;
+pub use tags::{TagSink, append_round};
+pub(crate) use tags::{append_plain, roman};
 
 use crate::game::{Defect, Game, Position};
 use notation::Notation;
@@ -107,6 +107,24 @@ pub fn encode_as(is_clean: bool, game: &Game, defects: &[Defect], out: &mut Vec<
     } else {
         encode(game, defects, out);
     }
+}
+
+/// As [`encode_as`], in parts: gives the tags to `sink`, and appends the moves to
+/// `out`, without an end of the last line.
+pub fn encode_parts(
+    is_clean: bool,
+    game: &Game,
+    defects: &[Defect],
+    sink: &mut impl TagSink,
+    out: &mut Vec<u8>,
+) {
+    let (told, defects) = if is_clean {
+        (Told::nothing(), &[][..])
+    } else {
+        (Told::of(game), defects)
+    };
+    tags::give(game, &told, sink);
+    movetext::encode(game, &told, defects, out);
 }
 
 fn encode_told(game: &Game, told: &Told, defects: &[Defect], out: &mut Vec<u8>) {

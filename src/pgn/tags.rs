@@ -6,11 +6,13 @@
 
 mod date_words;
 mod decode;
+mod sink;
 mod value;
 
-pub(super) use decode::{begins_game, decode, is_chess960};
+pub use sink::TagSink;
+pub(crate) use sink::append_plain;
 
-use std::collections::HashSet;
+pub(super) use decode::{begins_game, decode, is_chess960};
 
 use data_encoding::HEXLOWER;
 use shakmaty::Color;
@@ -24,11 +26,16 @@ use crate::game::{
     Annotation, Annotations, Date, Eco, EventKind, Game, GameResult, GameTag, Headers, Nation,
     PlayerName, PlyId, RatingType, Team, Tournament,
 };
+use sink::Lines;
 
 /// Appends all tag pairs of `game`, a line each.
 pub(super) fn encode(game: &Game, told: &Told, out: &mut Vec<u8>) {
-    let begin = out.len();
-    let mut tags = Tags { out };
+    give(game, told, &mut Lines::new(out));
+}
+
+/// Gives all tag pairs of `game`, in their order.
+pub(super) fn give<S: TagSink>(game: &Game, told: &Told, sink: &mut S) {
+    let mut tags = Tags { sink };
     let headers = &game.headers;
     let round = whole_round(game);
     tags.roster(headers, round);
@@ -43,7 +50,7 @@ pub(super) fn encode(game: &Game, told: &Told, out: &mut Vec<u8>) {
         tags.remarks(told);
     }
     if !game.foreign_tags.is_empty() {
-        tags.foreign(game, begin, round, told.is_clean);
+        tags.foreign(game, round, told.is_clean);
     }
 }
 
@@ -87,17 +94,17 @@ pub(super) fn medals_of(annotations: &Annotations) -> u16 {
     medals.fold(0, |all, medals| all | medals)
 }
 
-struct Tags<'o> {
-    out: &'o mut Vec<u8>,
+struct Tags<'s, S> {
+    sink: &'s mut S,
 }
 
-impl Tags<'_> {
+impl<S: TagSink> Tags<'_, S> {
     fn roster(&mut self, headers: &Headers, round: Option<&str>) {
         self.text_or_unknown("Event", &headers.tournament.title);
         self.text_or_unknown("Site", &headers.tournament.place);
         self.with("Date", |out| headers.date.append_to(out));
         self.with("Round", |out| match round {
-            Some(round) => append_escaped(round, out),
+            Some(round) => S::append(round, out),
             None => append_round(headers.round, headers.subround, out),
         });
         self.player("White", &headers.white);
@@ -123,7 +130,7 @@ impl Tags<'_> {
         if game.start.is_set_up {
             self.text("SetUp", "1");
             self.with("FEN", |out| match &game.start.written_fen {
-                Some(fen) => append_escaped(fen, out),
+                Some(fen) => S::append(fen, out),
                 None => game.start.append_fen_to(out),
             });
         }
@@ -163,13 +170,13 @@ impl Tags<'_> {
         }
         self.with("EventType", |out| {
             let begin = out.len();
-            append_escaped(team, out);
-            append_escaped(kind, out);
+            S::append(team, out);
+            S::append(kind, out);
             for (_, word) in given {
                 if out.len() > begin {
                     out.push(b' ');
                 }
-                append_escaped(word, out);
+                S::append(word, out);
             }
         });
     }
@@ -199,7 +206,7 @@ impl Tags<'_> {
             return;
         }
         self.with(name, |out| {
-            append_escaped(&team.title, out);
+            S::append(&team.title, out);
             if let Some(number) = roman(team.number) {
                 out.push(b' ');
                 out.extend_from_slice(number.as_bytes());
@@ -224,15 +231,10 @@ impl Tags<'_> {
         self.text("TimeControl", &control.unwrap_or_default());
     }
 
-    /// The foreign tags, behind the others, which begin at `begin`. The first
-    /// `round` stands there already.
-    fn foreign(&mut self, game: &Game, begin: usize, round: Option<&str>, is_clean: bool) {
-        let text = self.out.get(begin..).unwrap_or_default();
-        let names = text.split(|&byte| byte == b'\n').filter_map(|line| {
-            let name = line.strip_prefix(b"[")?;
-            name.split(|&byte| byte == b' ').next()
-        });
-        let taken: HashSet<Vec<u8>> = names.map(<[u8]>::to_vec).collect();
+    /// The foreign tags, behind the others. The first `round` stands there
+    /// already.
+    fn foreign(&mut self, game: &Game, round: Option<&str>, is_clean: bool) {
+        let taken = self.sink.names();
         let mut round = round;
         for (name, value) in &game.foreign_tags {
             if name == "Round" && round.take().is_some() {
@@ -242,9 +244,9 @@ impl Tags<'_> {
                 continue;
             }
             if decode::stays_foreign(name, value) && !taken.contains(name.as_bytes()) {
-                self.with(name, |out| append_escaped(value, out));
+                self.with(name, |out| S::append(value, out));
             } else if !is_clean {
-                self.with(&format!("{OTHER}{name}"), |out| append_escaped(value, out));
+                self.with(&format!("{OTHER}{name}"), |out| S::append(value, out));
             }
         }
     }
@@ -327,9 +329,9 @@ impl Tags<'_> {
     fn name_parts(&mut self, name: &str, player: &PlayerName) {
         if !survives_joining(player) {
             self.with(name, |out| {
-                append_escaped(&player.last, out);
+                S::append(&player.last, out);
                 out.push(b'|');
-                append_escaped(&player.first, out);
+                S::append(&player.first, out);
             });
         }
     }
@@ -338,11 +340,11 @@ impl Tags<'_> {
         self.with(name, |out| {
             match (player.last.as_str(), player.first.as_str()) {
                 ("", "") => out.push(b'?'),
-                (one, "") | ("", one) => append_escaped(one, out),
+                (one, "") | ("", one) => S::append(one, out),
                 (last, first) => {
-                    append_escaped(last, out);
+                    S::append(last, out);
                     out.extend_from_slice(b", ");
-                    append_escaped(first, out);
+                    S::append(first, out);
                 }
             }
         });
@@ -356,7 +358,7 @@ impl Tags<'_> {
     #[inline]
     fn text(&mut self, name: &str, value: &str) {
         if !value.is_empty() {
-            self.with(name, |out| append_escaped(value, out));
+            self.with(name, |out| S::append(value, out));
         }
     }
 
@@ -392,11 +394,9 @@ impl Tags<'_> {
         reason = "so a name that is known costs a copy of fixed size"
     )]
     fn with(&mut self, name: &str, append: impl FnOnce(&mut Vec<u8>)) {
-        self.out.push(b'[');
-        self.out.extend_from_slice(name.as_bytes());
-        self.out.extend_from_slice(b" \"");
-        append(self.out);
-        self.out.extend_from_slice(b"\"]\n");
+        self.sink.begin(name);
+        append(self.sink.value());
+        self.sink.end();
     }
 }
 

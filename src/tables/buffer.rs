@@ -125,16 +125,14 @@ impl Group {
         self.bytes
     }
 
-    /// Appends a row, which is written before those of greater places. A value of
-    /// another type than its column is NULL.
-    pub(super) fn push<'v>(&mut self, place: u32, values: impl IntoIterator<Item = Value<'v>>) {
+    /// Begins a row, which is written before those of greater places.
+    pub(super) fn begin(&mut self, place: u32) -> Row<'_> {
         // A row group is written long before it has so many rows.
-        let row = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
+        let number = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
         self.places.push(place);
-        let mut values = values.into_iter();
-        for column in &mut self.columns {
-            let value = values.next().unwrap_or(Value::Null);
-            self.bytes += column.push(row, value);
+        Row {
+            group: self,
+            number,
         }
     }
 
@@ -178,6 +176,22 @@ impl Group {
         let mut order: Vec<(u32, u32)> = self.places.iter().copied().zip(0..).collect();
         order.sort_unstable();
         order.into_iter().map(|(_, row)| row).collect()
+    }
+}
+
+/// A row that is filled. Values that are not put are NULL, or empty lists.
+#[derive(Debug)]
+pub(super) struct Row<'g> {
+    group: &'g mut Group,
+    number: u32,
+}
+
+impl Row<'_> {
+    /// Puts a value into a column. One of another type is NULL.
+    pub(super) fn put(&mut self, column: usize, value: Value<'_>) {
+        if let Some(column) = self.group.columns.get_mut(column) {
+            self.group.bytes += column.push(self.number, value);
+        }
     }
 }
 

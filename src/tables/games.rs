@@ -5,6 +5,7 @@
 //! columns, as `Round` by `round` and `subround`; or else in the column `tags`.
 //! So the rows of a game say what its PGN says.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use shakmaty::CastlingMode;
@@ -14,9 +15,10 @@ use super::days::days_of;
 use super::parts::Listed;
 use super::schema::{Column, Kind, Table};
 use super::uci;
+use crate::cbh::Decoded;
 use crate::game::{Date, Game, Headers, Ply};
 use crate::openings;
-use crate::pgn;
+use crate::pgn::{self, TagSink};
 
 /// The table.
 pub(super) const TABLE: Table = Table {
@@ -102,21 +104,18 @@ enum Field {
 /// Number of tags of games before that are remembered.
 const MOST_GUESSES: usize = 64;
 
+/// Text of so many bytes is kept as a buffer for the next game.
+const MOST_KEPT: usize = 1 << 20;
+
 /// Number of these that a game may lack, one after the other.
 const MOST_SKIPPED: usize = 8;
 
 /// Appends games to a row group.
 #[derive(Debug)]
 pub(super) struct Rows {
-    /// Names and columns of the tags of games before, in the order of the tags: most
-    /// games have the same tags.
-    guesses: Vec<(Vec<u8>, Option<usize>)>,
-    /// Values of the tags of a game, unescaped, by column.
-    tags: Vec<Option<Range<usize>>>,
-    others: Vec<(Range<usize>, Range<usize>)>,
-    /// Names and values of the tags.
-    bytes: Vec<u8>,
+    tags: Tags,
     moves: Vec<u16>,
+    movetext: Vec<u8>,
     /// The tag `Round` as `round` and `subround` say it.
     round: Vec<u8>,
     date: Vec<u8>,
@@ -125,31 +124,46 @@ pub(super) struct Rows {
 impl Rows {
     pub(super) fn new() -> Rows {
         Rows {
-            guesses: Vec::new(),
-            tags: Vec::new(),
-            others: Vec::new(),
-            bytes: Vec::new(),
+            tags: Tags::default(),
             moves: Vec::new(),
+            movetext: Vec::new(),
             round: Vec::new(),
             date: Vec::new(),
         }
     }
 
-    /// Appends a game: its headers, what was read of it, and its PGN.
-    /// `year` is that of the file, and `place` where the row belongs in it.
+    /// Appends a game: its headers, and what was read of it. `year` is that of the
+    /// file, and `place` where the row belongs in it.
     pub(super) fn push(
         &mut self,
         (place, listed): (u32, Listed),
         year: u16,
-        game: &Game,
-        text: &mut [u8],
+        decoded: &Decoded,
+        is_clean: bool,
         group: &mut Group,
     ) {
-        let length = self.read_tags(text).len();
-        let (_, behind) = text.split_at_mut(text.len() - length);
-        for byte in &mut *behind {
+        let Decoded { game, defects, .. } = decoded;
+        self.tags.clear();
+        self.movetext.clear();
+        pgn::encode_parts(is_clean, game, defects, &mut self.tags, &mut self.movetext);
+        for byte in &mut self.movetext {
             *byte = if *byte == b'\n' { b' ' } else { *byte };
         }
+        self.write_moves(game);
+        self.write_derived(&game.headers, year);
+        let told = GameFacts {
+            rows: self,
+            listed,
+            headers: &game.headers,
+            opening: openings::of_game(game).map(|opening| opening.name),
+        };
+        told.push(place, group);
+        if self.movetext.capacity() > MOST_KEPT {
+            self.movetext = Vec::new();
+        }
+    }
+
+    fn write_moves(&mut self, game: &Game) {
         let mode = CastlingMode::from_chess960(game.start.is_chess960);
         let code = |ply: &Ply| uci::code(ply.mv, mode);
         self.moves.clear();
@@ -159,70 +173,6 @@ impl Rows {
             let plies = game.tree.main_line().filter_map(|id| game.tree.ply(id));
             self.moves.extend(plies.map(code));
         }
-        self.write_derived(&game.headers, year);
-        let told = GameFacts {
-            rows: self,
-            listed,
-            headers: &game.headers,
-            opening: openings::of_game(game).map(|opening| opening.name),
-            movetext: behind.trim_ascii(),
-        };
-        let tags: Vec<Value<'_>> = told.tags().collect();
-        let others = told.other_tags(&tags);
-        let values = tags.iter().zip(FIELDS);
-        group.push(
-            place,
-            values.map(|(&tag, &field)| match field {
-                Field::Tag => tag,
-                field => told.value(field, &others),
-            }),
-        );
-    }
-
-    /// Reads the tag pairs of a game; returns the text behind them.
-    fn read_tags<'t>(&mut self, text: &'t [u8]) -> &'t [u8] {
-        self.tags.clear();
-        self.tags.resize(COLUMNS.len(), None);
-        self.others.clear();
-        self.bytes.clear();
-        let mut rest = text;
-        let mut number = 0;
-        while let Some((line, behind)) = first_line(rest)
-            && let Some((name, value)) = tag_of(line)
-        {
-            rest = behind;
-            let name_begin = self.bytes.len();
-            self.bytes.extend_from_slice(name);
-            let name_end = self.bytes.len();
-            append_unescaped(value, &mut self.bytes);
-            let value = name_end..self.bytes.len();
-            let column = self.column_of(&mut number, name);
-            match column.and_then(|column| self.tags.get_mut(column)) {
-                Some(slot @ None) => *slot = Some(value),
-                _ => self.others.push((name_begin..name_end, value)),
-            }
-        }
-        rest
-    }
-
-    /// The column of the tag with this name, which is probably that of the guess
-    /// `number`; that is set to the next one.
-    fn column_of(&mut self, number: &mut usize, name: &[u8]) -> Option<usize> {
-        let guesses = self.guesses.iter().enumerate();
-        // Some games have a tag less.
-        let mut guesses = guesses.skip(*number).take(MOST_SKIPPED);
-        if let Some((at, (_, column))) = guesses.find(|(_, (guess, _))| guess == name) {
-            *number = at + 1;
-            return *column;
-        }
-        let is_it = |column: &Column| column.name.as_bytes() == name;
-        let found = COLUMNS.iter().position(is_it);
-        if self.guesses.len() < MOST_GUESSES {
-            let at = (*number).min(self.guesses.len());
-            self.guesses.insert(at, (name.to_vec(), found));
-            *number = at + 1;
-        }
-        found
     }
 
     /// Writes the tags that the columns with numbers stand for.
@@ -236,36 +186,107 @@ impl Rows {
         };
         date.append_to(&mut self.date);
     }
+}
+
+/// The tags of a game.
+#[derive(Debug, Default)]
+struct Tags {
+    /// Names and columns of the tags of games before, in the order of the tags: most
+    /// games have the same tags.
+    guesses: Vec<(Vec<u8>, Option<usize>)>,
+    /// The guess that the next tag probably is.
+    next: usize,
+    /// Values of those that have a column, and the column.
+    known: Vec<(usize, Range<usize>)>,
+    /// Names and values of others.
+    others: Vec<(Range<usize>, Range<usize>)>,
+    /// All names of others, and all values.
+    bytes: Vec<u8>,
+    /// Where name and value of the last tag begin, and its column.
+    last: (usize, usize, Option<usize>),
+}
+
+impl Tags {
+    fn clear(&mut self) {
+        self.next = 0;
+        self.known.clear();
+        self.others.clear();
+        self.bytes.clear();
+    }
+
+    /// The column of the tag with this name.
+    fn column_of(&mut self, name: &[u8]) -> Option<usize> {
+        let guesses = self.guesses.iter().enumerate();
+        // Some games have a tag less.
+        let mut guesses = guesses.skip(self.next).take(MOST_SKIPPED);
+        if let Some((at, (_, column))) = guesses.find(|(_, (guess, _))| guess == name) {
+            self.next = at + 1;
+            return *column;
+        }
+        let is_it = |(column, field): (&Column, &Field)| {
+            *field == Field::Tag && column.name.as_bytes() == name
+        };
+        let found = COLUMNS.iter().zip(FIELDS).position(is_it);
+        if self.guesses.len() < MOST_GUESSES {
+            let at = self.next.min(self.guesses.len());
+            self.guesses.insert(at, (name.to_vec(), found));
+            self.next = at + 1;
+        }
+        found
+    }
 
     fn bytes(&self, range: &Range<usize>) -> &[u8] {
         self.bytes.get(range.clone()).unwrap_or_default()
     }
-}
 
-/// The first line, without its end, and what is behind it.
-fn first_line(text: &[u8]) -> Option<(&[u8], &[u8])> {
-    let end = text.iter().position(|&byte| byte == b'\n')?;
-    Some((text.get(..end)?, text.get(end + 1..)?))
-}
-
-/// Name and value of a tag pair that cbfs wrote; the value may have escapes.
-fn tag_of(line: &[u8]) -> Option<(&[u8], &[u8])> {
-    let pair = line.strip_prefix(b"[")?.strip_suffix(b"\"]")?;
-    let blank = pair.iter().position(|&byte| byte == b' ')?;
-    let (name, value) = pair.split_at_checked(blank)?;
-    Some((name, value.strip_prefix(b" \"")?))
-}
-
-fn append_unescaped(value: &[u8], out: &mut Vec<u8>) {
-    if !value.contains(&b'\\') {
-        return out.extend_from_slice(value);
+    /// Columns and values of tags that have a column.
+    fn known(&self) -> impl Iterator<Item = (usize, &[u8])> {
+        let known = self.known.iter();
+        known.map(|(column, value)| (*column, self.bytes(value)))
     }
-    let mut is_escaped = false;
-    for &byte in value {
-        is_escaped = byte == b'\\' && !is_escaped;
-        if !is_escaped {
-            out.push(byte);
+
+    /// Names and values of tags that have none.
+    fn others(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let others = self.others.iter();
+        others.map(|(name, value)| (self.bytes(name), self.bytes(value)))
+    }
+}
+
+impl TagSink for Tags {
+    fn begin(&mut self, name: &str) {
+        let name = name.as_bytes();
+        let column = self.column_of(name);
+        let is_first = |column: &usize| self.known.iter().all(|(known, _)| known != column);
+        let column = column.filter(is_first);
+        let begin = self.bytes.len();
+        if column.is_none() {
+            self.bytes.extend_from_slice(name);
         }
+        self.last = (begin, self.bytes.len(), column);
+    }
+
+    fn value(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    fn end(&mut self) {
+        let (name, value, column) = self.last;
+        let end = self.bytes.len();
+        match column {
+            Some(column) => self.known.push((column, value..end)),
+            None => self.others.push((name..value, value..end)),
+        }
+    }
+
+    fn append(text: &str, value: &mut Vec<u8>) {
+        pgn::append_plain(text, value);
+    }
+
+    fn names(&self) -> HashSet<Vec<u8>> {
+        let known = self.known().filter_map(|(column, _)| COLUMNS.get(column));
+        let known = known.map(|column| column.name.as_bytes());
+        let others = self.others().map(|(name, _)| name);
+        known.chain(others).map(<[u8]>::to_vec).collect()
     }
 }
 
@@ -275,10 +296,33 @@ struct GameFacts<'a> {
     listed: Listed,
     headers: &'a Headers,
     opening: Option<&'static str>,
-    movetext: &'a [u8],
 }
 
 impl GameFacts<'_> {
+    /// Appends the row.
+    fn push(&self, place: u32, group: &mut Group) {
+        let mut row = group.begin(place);
+        let mut others = Vec::new();
+        for (at, value) in self.rows.tags.known() {
+            let Some(column) = COLUMNS.get(at) else {
+                continue;
+            };
+            let held = typed(column, value);
+            let is_held = held != Value::Null || is_unknown(column, value);
+            if is_held {
+                row.put(at, held);
+            } else {
+                others.push((column.name.as_bytes(), value));
+            }
+        }
+        let is_untold = |&(name, value): &(&[u8], &[u8])| !self.is_told(name, value);
+        let unfit = std::mem::take(&mut others);
+        others.extend(self.rows.tags.others().chain(unfit).filter(is_untold));
+        for (at, &field) in FIELDS.iter().enumerate() {
+            row.put(at, self.value(field, &others));
+        }
+    }
+
     /// The value of a column that is no tag.
     fn value<'v>(&'v self, field: Field, others: &'v [(&'v [u8], &'v [u8])]) -> Value<'v> {
         let (listed, headers) = (self.listed, self.headers);
@@ -298,39 +342,13 @@ impl GameFacts<'_> {
                 .map_or(Value::Null, |name| Value::Text(name.as_bytes())),
             Field::OtherTags => Value::Tags(others),
             Field::MovesUci => Value::Moves(&self.rows.moves),
-            Field::Movetext => Value::Text(self.movetext),
+            Field::Movetext => Value::Text(self.rows.movetext.trim_ascii()),
             Field::Tag => Value::Null,
         }
     }
 
-    /// The values of all columns that are tags; NULL for others.
-    fn tags(&self) -> impl Iterator<Item = Value<'_>> {
-        let columns = COLUMNS.iter().zip(&self.rows.tags);
-        columns.map(|(column, value)| match value {
-            Some(range) => typed(column, self.rows.bytes(range)),
-            None => Value::Null,
-        })
-    }
-
     fn plies(&self) -> i32 {
         i32::try_from(self.rows.moves.len()).unwrap_or(i32::MAX)
-    }
-
-    /// The tags that no other column holds.
-    fn other_tags(&self, tags: &[Value<'_>]) -> Vec<(&[u8], &[u8])> {
-        let rows = self.rows;
-        let others = rows.others.iter();
-        let others = others.map(|(name, value)| (rows.bytes(name), rows.bytes(value)));
-        let columns = COLUMNS.iter().zip(&rows.tags).zip(tags);
-        let unfit = columns.filter_map(|((column, value), typed)| {
-            let value = rows.bytes(value.as_ref()?);
-            let is_held = *typed != Value::Null || is_unknown(column, value);
-            (!is_held).then_some((column.name.as_bytes(), value))
-        });
-        others
-            .chain(unfit)
-            .filter(|&(name, value)| !self.is_told(name, value))
-            .collect()
     }
 
     /// Whether other columns say what this tag says.

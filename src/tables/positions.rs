@@ -81,21 +81,22 @@ pub(super) fn push(place: u32, id: GameId, game: &Game, group: &mut Group) {
         let remark = Remark::of(game, ply, remarks.on(at));
         let san = played.map(|played| played.san.to_string());
         let key = polyglot_key(&position).cast_signed();
-        group.push(
-            place,
-            [
-                Value::Long(id.0.into()),
-                Value::Int(ply),
-                played.map_or(Value::Null, |_| Value::Text(&word)),
-                san.as_ref()
-                    .map_or(Value::Null, |san| Value::Text(san.as_bytes())),
-                Value::Long(key),
-                remark.evaluation.into(),
-                remark.mate.into(),
-                remark.clock.map_or(Value::Null, Value::Real),
-                remark.elapsed.map_or(Value::Null, Value::Real),
-                remark.text(),
-            ],
-        );
+        let mut row = group.begin(place);
+        let values = [
+            Value::Long(id.0.into()),
+            Value::Int(ply),
+            played.map_or(Value::Null, |_| Value::Text(&word)),
+            san.as_ref()
+                .map_or(Value::Null, |san| Value::Text(san.as_bytes())),
+            Value::Long(key),
+            remark.evaluation.into(),
+            remark.mate.into(),
+            remark.clock.map_or(Value::Null, Value::Real),
+            remark.elapsed.map_or(Value::Null, Value::Real),
+            remark.text(),
+        ];
+        for (column, value) in values.into_iter().enumerate() {
+            row.put(column, value);
+        }
     }
 }

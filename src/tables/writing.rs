@@ -18,8 +18,7 @@ use super::parts::{Listed, Part, Parts};
 use super::positions;
 use super::schema::Table;
 use crate::base::Base;
-use crate::cbh::{Decoded, Error, GameId, Summary};
-use crate::pgn;
+use crate::cbh::{Decoded, Summary};
 use crate::storage::make_folder;
 
 /// Number of games of a row group.
@@ -155,11 +154,11 @@ impl Worker<'_> {
         games: &mut Output<'_>,
         positions: &mut Option<Output<'_>>,
     ) -> io::Result<()> {
-        let mut reading = Reading::begin();
+        let mut decoded = Decoded::reading_many();
         for games_told in batch.chunks(GAMES_TOLD) {
             for &game in games_told {
                 let positions = positions.as_mut();
-                self.write_game(game, year, &mut reading, rows, games, positions)?;
+                self.write_game(game, year, &mut decoded, rows, games, positions)?;
             }
             self.tell(games_told.len() as u64)?;
         }
@@ -170,28 +169,25 @@ impl Worker<'_> {
         &self,
         (place, listed): (u32, Listed),
         year: u16,
-        reading: &mut Reading,
+        decoded: &mut Decoded,
         rows: &mut Rows,
         games: &mut Output<'_>,
         positions: Option<&mut Output<'_>>,
     ) -> io::Result<()> {
         let id = listed.id;
-        let _permit = match self.read(id, reading) {
+        let _permit = match self.base.read_game_to_render(id, decoded) {
             Ok(permit) => permit,
             Err(error) => {
                 self.progress.unreadable(id, &error);
                 return Ok(());
             }
         };
-        let Reading { decoded, text } = reading;
-        rows.push((place, listed), year, &decoded.game, text, games.group);
+        let is_clean = self.wishes.is_clean;
+        rows.push((place, listed), year, decoded, is_clean, games.group);
         games.write_if(GROUP_GAMES)?;
         if let Some(positions) = positions {
             positions::push(place, id, &decoded.game, positions.group);
             positions.write_if(GROUP_POSITIONS)?;
-        }
-        if text.capacity() > GROUP_BYTES {
-            *reading = Reading::begin();
         }
         Ok(())
     }
@@ -203,31 +199,6 @@ impl Worker<'_> {
             return Ok(());
         }
         Err(io::ErrorKind::Interrupted.into())
-    }
-
-    /// Reads a game and renders its PGN.
-    fn read(&self, id: GameId, reading: &mut Reading) -> Result<pgn::Permit, Error> {
-        let Reading { decoded, text } = reading;
-        let permit = self.base.read_game_to_render(id, decoded)?;
-        text.clear();
-        pgn::encode_as(self.wishes.is_clean, &decoded.game, &decoded.defects, text);
-        Ok(permit)
-    }
-}
-
-/// A game that was read, and its PGN.
-#[derive(Debug)]
-struct Reading {
-    decoded: Decoded,
-    text: Vec<u8>,
-}
-
-impl Reading {
-    fn begin() -> Reading {
-        Reading {
-            decoded: Decoded::reading_many(),
-            text: Vec::new(),
-        }
     }
 }
 
